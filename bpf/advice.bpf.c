@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Every advice call, whether it moves pages or not. Taxes every system call of the machine while
+ * attached, so it is asked for (--advice calls), and its cost is printed apart.
+ */
+#include "advice.bpf.h"
+
+struct vma_file {
+	struct live *l;
+	__u64 file;
+};
+
+static long vma_file(struct task_struct *t, struct vm_area_struct *vma, struct vma_file *x)
+{
+	x->file = addr_of(x->l, vma->vm_file);
+	return 0;
+}
+
+static __noinline int advice_call(struct live *l, long nr)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	struct vma_file x = {.l = l};
+	struct advice_ask a;
+	struct inode *inode;
+	struct advice_row *row;
+
+	if (!l->regs || !advice_find(l, &a) || !a.kind)
+		return 0;
+	if (nr == NR_madvise)
+		bpf_find_vma(bpf_get_current_task_btf(), REGS_ARG1(regs), vma_file, &x, 0);
+	else
+		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task),
+					      (__u32)REGS_ARG1(regs)));
+	if (!x.file)
+		return 0;
+	inode = CAST(file, x.file)->f_mapping->host;
+	if (!inode_counts(inode))
+		return 0;
+	row = advice_row_of(inode, a.kind, a.call);
+	if (row)
+		advice_count(row, inode, &a);
+	live_row(l, inode, x.file, JOB_WATCHED);
+	l->s.advice_id = 0;
+	return 0;
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(advice_call_tp, struct pt_regs *regs, long nr)
+{
+	struct live *l;
+
+	if (nr != NR_fadvise64 && nr != NR_madvise && nr != NR_readahead)
+		return 0;
+	l = live_get(EV_ADVICE_CALL);
+	return l && l->s.job == JOB_WATCHED ? advice_call(l, nr) : 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The advice ledger: what madvise, posix_fadvise and readahead(2) asked and moved. Owns the rows of
+ * the advice map. Effects are seen by the page events themselves, which find the running system
+ * call in the task's registers; advice that stands (RANDOM, SEQUENTIAL, NOREUSE) is seen as the
+ * state of the file at its next window.
+ */
+#ifndef ADVICE_BPF_H
+#define ADVICE_BPF_H
+
+#include "live.bpf.h"
+
+struct advice_ask {
+	__u32 kind, call;
+	__u64 begin, end; /* bytes; end ~0: to the end of the file or unknown */
+	bool range;	  /* begin and end are known */
+};
+
+static __always_inline __u32 kind_of_fadvise(__u64 advice)
+{
+	static const __u8 kinds[] = {ADVICE_NORMAL,   ADVICE_RANDOM,   ADVICE_SEQUENTIAL,
+				     ADVICE_WILLNEED, ADVICE_DONTNEED, ADVICE_NOREUSE};
+
+	return advice < sizeof(kinds) ? kinds[advice] : 0;
+}
+
+static __always_inline __u32 kind_of_madvise(__u64 advice)
+{
+	return advice <= 4 ? kind_of_fadvise(advice) : 0;
+}
+
+static long vma_offset(struct task_struct *t, struct vm_area_struct *vma, __u64 *addr)
+{
+	*addr = *addr - vma->vm_start + (vma->vm_pgoff << page_shift);
+	return 0;
+}
+
+/* The advice call that runs now; false when the task is in none. */
+static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 len;
+	long nr;
+
+	a->range = false;
+	a->begin = 0;
+	a->end = ~0ull;
+	if (!l->regs) {
+		/* An io_uring worker: WILLNEED and DONTNEED always run there. */
+		a->call = CALL_FADVISE;
+		a->kind = 0;
+		return CAST(task_struct, l->task)->flags & PF_IO_WORKER;
+	}
+	nr = REGS_NR(regs);
+	if (nr == NR_madvise) {
+		a->kind = kind_of_madvise(REGS_ARG3(regs));
+		a->call = CALL_MADVISE;
+		a->begin = REGS_ARG1(regs);
+		len = REGS_ARG2(regs);
+		if (bpf_find_vma(bpf_get_current_task_btf(), a->begin, vma_offset, &a->begin, 0))
+			return a->kind != 0;
+	} else if (nr == NR_fadvise64) {
+		a->kind = kind_of_fadvise(REGS_ARG4(regs));
+		a->call = CALL_FADVISE;
+		a->begin = REGS_ARG2(regs);
+		len = REGS_ARG3(regs);
+	} else if (nr == NR_readahead) {
+		a->kind = ADVICE_READAHEAD;
+		a->call = CALL_READAHEAD;
+		a->begin = REGS_ARG2(regs);
+		len = REGS_ARG3(regs);
+	} else {
+		a->call = CALL_FADVISE;
+		a->kind = 0;
+		return nr == NR_io_uring_enter;
+	}
+	a->range = true;
+	a->end = len ? a->begin + len : ~0ull;
+	return a->kind != 0;
+}
+
+/* Tells one call from the next by its arguments: effects of two identical calls count as one. */
+static __always_inline __u64 advice_id(struct live *l)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+
+	if (!l->regs)
+		return 1;
+	return (REGS_ARG1(regs) * 31 + REGS_ARG2(regs)) * 31 + REGS_ARG3(regs) * 7 +
+	       REGS_ARG4(regs) + ((__u64)REGS_NR(regs) << 56) + 2;
+}
+
+static __always_inline bool advice_is_new(struct live *l, struct inode *inode)
+{
+	return l->s.advice_id != (advice_id(l) ^ inode->i_ino);
+}
+
+static __always_inline __u32 advice_origin(struct live *l)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+
+	return l->regs && REGS_NR(regs) == NR_readahead ? C_prefetched_readahead2 :
+							  C_prefetched_willneed;
+}
+
+static const struct advice_row zero_advice = {.begin_bytes = ~0ull};
+
+static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 kind, __u32 call)
+{
+	struct advice_key key = {.job = JOB_WATCHED, .kind = kind, .call = call};
+	struct advice_row *row;
+
+	file_key_of(inode, &key.file);
+	row = bpf_map_lookup_elem(&advice, &key);
+	if (row)
+		return row;
+	if (bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST))
+		__sync_fetch_and_add(&losses.advice_full, 1);
+	return bpf_map_lookup_elem(&advice, &key);
+}
+
+/* One more call, and the range it asked for. */
+static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
+					 struct advice_ask *a)
+{
+	__u64 end = a->end, page = 1ull << page_shift, size = inode->i_size;
+
+	__sync_fetch_and_add(&row->calls, 1);
+	if (!a->range)
+		return;
+	if (a->begin < row->begin_bytes)
+		row->begin_bytes = a->begin;
+	if (end > row->end_bytes)
+		row->end_bytes = end;
+	if (end > size)
+		end = size;
+	if (end > a->begin)
+		__sync_fetch_and_add(&row->pages_asked,
+				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
+}
+
+/* Pages that the running advice call brought in or dropped. */
+GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct advice_ask a;
+	struct advice_row *row;
+
+	if (!l || l->s.job != JOB_WATCHED || !advice_find(l, &a))
+		return 0;
+	if (!a.kind)
+		a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
+	row = advice_row_of(inode, a.kind, a.call);
+	if (!row)
+		return 0;
+	if (!advice_by_calls && advice_is_new(l, inode))
+		advice_count(row, inode, &a);
+	l->s.advice_id = advice_id(l) ^ inode->i_ino;
+	l->s.flags |= TASK_DIRTY;
+	__sync_fetch_and_add(&row->pages_brought, brought);
+	__sync_fetch_and_add(&row->pages_dropped, dropped);
+	return 0;
+}
+
+/* Advice that stands, seen when the kernel plans a window. */
+static __always_inline void advice_standing(struct live *l, struct inode *inode, struct file *file,
+					    struct file_ra_state *ra)
+{
+	unsigned long bdi = inode->i_sb->s_bdi->ra_pages;
+
+	if (file->f_mode & FMODE_RANDOM)
+		advice_row_of(inode, ADVICE_RANDOM, CALL_FADVISE);
+	else if (bdi && ra->ra_pages == 2 * bdi)
+		advice_row_of(inode, ADVICE_SEQUENTIAL, CALL_FADVISE);
+	if (file->f_mode & FMODE_NOREUSE)
+		advice_row_of(inode, ADVICE_NOREUSE, CALL_FADVISE);
+}
+
+#endif

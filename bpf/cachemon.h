@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel/user contract: every key, value and enum that crosses between the BPF programs and
+ * user space. Parses alone after <linux/types.h>-like fixed width types (kernel.bpf.h on the BPF
+ * side). Owns layouts only, no behaviour. Enums are append-only: they also name columns on disk.
+ */
+#ifndef CACHEMON_H
+#define CACHEMON_H
+
+#ifndef __bpf__
+#include <assert.h>
+#include <linux/types.h>
+#endif
+
+/*
+ * What is counted for one (job, file) in one interval, in base pages unless the unit is in the
+ * name. One place for the whole program: BPF value, sample, SQL column, report field.
+ * X(name, group): the group says which probes must be live for the figure to be known
+ * (account/counters.c), so that an absent probe becomes NULL and never 0.
+ *
+ * hits = lookups - misses and prefetched_pages = the sum of the origins are derived, never kept.
+ * resident_unused is a gauge kept as a signed sum: +1 when a page is prefetched, -1 when its fate
+ * is settled. With it the conservation law can be checked at any moment.
+ * window_log2_K counts the windows that added [2^K, 2^(K+1)) pages.
+ */
+#define CACHEMON_COUNTERS(X)                                                                       \
+	X(read_calls, READ)                                                                        \
+	X(read_bytes, READ)                                                                        \
+	X(lookups, READ)                                                                           \
+	X(delayed_hits, DELAY)                                                                     \
+	X(misses, WINDOW)                                                                          \
+	X(demand_pages, WINDOW)                                                                    \
+	X(prefetched_sync, WINDOW)                                                                 \
+	X(prefetched_async, WINDOW)                                                                \
+	X(prefetched_willneed, WINDOW)                                                             \
+	X(prefetched_readahead2, WINDOW)                                                           \
+	X(prefetched_mmap_around, WINDOW)                                                          \
+	X(used, FATE)                                                                              \
+	X(used_late, FATE)                                                                         \
+	X(evicted_unused, FATE)                                                                    \
+	X(resident_unused, FATE)                                                                   \
+	X(untracked, WINDOW)                                                                       \
+	X(untracked_map_full, WINDOW)                                                              \
+	X(windows_sync, WINDOW)                                                                    \
+	X(windows_async, WINDOW)                                                                   \
+	X(windows_forced, WINDOW)                                                                  \
+	X(window_log2_0, WINDOW)                                                                   \
+	X(window_log2_1, WINDOW)                                                                   \
+	X(window_log2_2, WINDOW)                                                                   \
+	X(window_log2_3, WINDOW)                                                                   \
+	X(window_log2_4, WINDOW)                                                                   \
+	X(window_log2_5, WINDOW)                                                                   \
+	X(window_log2_6, WINDOW)                                                                   \
+	X(window_log2_7, WINDOW)                                                                   \
+	X(window_log2_8, WINDOW)                                                                   \
+	X(window_log2_9, WINDOW)                                                                   \
+	X(window_log2_10, WINDOW)                                                                  \
+	X(window_log2_11, WINDOW)                                                                  \
+	X(window_log2_12, WINDOW)                                                                  \
+	X(window_log2_13, WINDOW)                                                                  \
+	X(window_log2_14, WINDOW)                                                                  \
+	X(window_log2_15, WINDOW)                                                                  \
+	X(written_pages, PAGE)                                                                     \
+	X(other_added_pages, PAGE)                                                                 \
+	X(evicted_reclaim_kswapd, PAGE)                                                            \
+	X(evicted_reclaim_direct, PAGE)                                                            \
+	X(evicted_reclaim_memcg, PAGE)                                                             \
+	X(evicted_dontneed, PAGE)                                                                  \
+	X(evicted_drop_caches, PAGE)                                                               \
+	X(evicted_truncate, PAGE)                                                                  \
+	X(evicted_direct_io, PAGE)                                                                 \
+	X(evicted_other, PAGE)                                                                     \
+	X(refaults, GHOST)                                                                         \
+	X(refault_misses, GHOST)                                                                   \
+	X(refault_distance_pages, GHOST)                                                           \
+	X(refault_distance_ms, GHOST)                                                              \
+	X(faults_major, FAULT)                                                                     \
+	X(faults_minor, FAULT)                                                                     \
+	X(mapped_pages_upper_bound, MAP)                                                           \
+	X(direct_read_calls, DIRECT)                                                               \
+	X(direct_read_bytes, DIRECT)                                                               \
+	X(stall_ns, STALL)                                                                         \
+	X(stalls, STALL)
+
+enum counter {
+#define X(name, group) C_##name,
+	CACHEMON_COUNTERS(X)
+#undef X
+	C_NR,
+};
+
+/* Why a page left the cache: order of the evicted_* counters above. */
+enum evict_cause {
+	EVICT_RECLAIM_KSWAPD = 0,
+	EVICT_RECLAIM_DIRECT = 1,
+	EVICT_RECLAIM_MEMCG = 2,
+	EVICT_DONTNEED = 3,
+	EVICT_DROP_CACHES = 4,
+	EVICT_TRUNCATE = 5,
+	EVICT_DIRECT_IO = 6,
+	EVICT_OTHER = 7,
+	EVICT_NR,
+};
+
+/* Job slots. Slot 0 is everybody else on the machine, folded; slot 1 the watched job. */
+enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
+
+/* A file as the page cache knows it: mapping->host, not the file that was opened (overlayfs). */
+struct file_key {
+	__u64 ino;
+	__u32 dev; /* kernel dev_t: major << 20 | minor */
+	__u32 gen;
+};
+
+/* Counters of one (job, file) since the last drain. The key with ino, dev, gen all 0 is the rest:
+ * what could not get a row of its own, so that job totals stay exact when the map is full. */
+struct file_row_key {
+	struct file_key file;
+	__u32 job;
+	__u32 pad;
+};
+
+enum {
+	ROW_DELETED = 1 << 0, /* no name left in the filesystem when last seen */
+	ROW_SIZED = 1 << 1,   /* size_bytes was seen in this interval */
+};
+
+struct file_row {
+	__s64 c[C_NR];
+	__u64 size_bytes; /* i_size when last seen */
+	__u32 flags;
+	__u32 pad;
+};
+
+/* 64 neighbouring pages of one file, added by one job. */
+struct chunk_key {
+	struct file_key file;
+	__u64 chunk; /* (page index / 64) << 8 | job */
+};
+
+/*
+ * State of a page, a bit in each word:
+ *   resident            in the cache, added by this job in this run
+ *   outstanding         resident, prefetched, its fate not settled. Whoever clears the bit counts.
+ *   mark & resident     prefetched and used: a reader that still has to wait turns it to used_late
+ *   mark & ~resident    ghost: left the cache, a re-add is a refault
+ * stamp_*: the last eviction in this chunk, for refault distances (chunk precision).
+ */
+struct chunk {
+	__u64 resident;
+	__u64 outstanding;
+	__u64 mark;
+	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
+	__u32 stamp_ms;    /* monotonic; bit 31 of neither is special; 0,0 = never */
+};
+
+/* advice: CONTRACT kinds and calls. Values are on disk. */
+enum advice_kind {
+	ADVICE_WILLNEED = 1,
+	ADVICE_DONTNEED = 2,
+	ADVICE_SEQUENTIAL = 3,
+	ADVICE_RANDOM = 4,
+	ADVICE_NORMAL = 5,
+	ADVICE_NOREUSE = 6,
+	ADVICE_READAHEAD = 7,
+};
+enum advice_call { CALL_FADVISE = 1, CALL_MADVISE = 2, CALL_READAHEAD = 3 };
+
+struct advice_key {
+	struct file_key file;
+	__u16 job;
+	__u8 kind;
+	__u8 call;
+	__u32 pad;
+};
+
+struct advice_row {
+	__u64 calls;         /* level "calls": every call; "effects": calls that moved pages */
+	__u64 pages_asked;   /* pages the ranges of those calls touch */
+	__u64 pages_brought;
+	__u64 pages_dropped;
+	__u64 begin_bytes;   /* lowest offset asked */
+	__u64 end_bytes;     /* highest end asked; ~0 = to the end of the file */
+};
+
+/* Facts of a whole job since the start of the run. */
+struct job_row {
+	__u64 cpu_ns;      /* CPU time of its tasks since they joined */
+	__u64 rchar_bytes; /* bytes its tasks read from anything (task->ioac.rchar) */
+	__u64 processes;   /* thread groups that belonged to it */
+	__s64 alive;       /* thread groups still alive; a CPU's share may be negative */
+};
+
+/* Program runs, for the cost account: one slot a program. */
+enum event {
+	EV_READ,
+	EV_ADD,
+	EV_DELETE,
+	EV_WINDOW, /* sync, async, order, unbounded */
+	EV_FAULT,
+	EV_MAP,
+	EV_SWITCH,
+	EV_FORK_EXIT,
+	EV_DIRECT,
+	EV_URING,
+	EV_ADVICE_CALL, /* every syscall of the machine while it is attached */
+	EV_NR,
+};
+
+/*
+ * The state of the task that runs on a CPU, kept in a per-CPU cell so that the per-read hook needs
+ * no helper call; the switch hook swaps it with the task's own copy. Kernel pointers are identities
+ * here, never followed by user space.
+ */
+struct task_state {
+	__u32 job;
+	__u32 flags; /* TASK_* of live.bpf.h */
+	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
+	__u64 rchar_bytes;
+
+	/* The read call in progress or the last one. */
+	__u64 read_inode;
+	__u64 read_id;     /* ioac.syscr: finished read calls of the task */
+	__u64 read_begin;  /* first page asked */
+	__u64 read_last;   /* last page asked, not cut at EOF */
+	__u64 read_next;     /* the next event of this call is at or after it */
+	__u64 read_settled; /* fates settled below this page */
+	__u64 read_counted; /* a call in parts (sendfile): lookups counted below this page */
+	__u64 read_bytes_to; /* and bytes counted up to this offset */
+	__u64 read_end;     /* offset the call asks up to; 0: not in parts */
+	__u64 miss_first;  /* hull of the pages the call missed; first > last: none */
+	__u64 miss_last;
+
+	/* The readahead window being filled. */
+	__u64 win_inode;
+	__u64 win_id;
+	__u64 win_lo; /* asked for by the call or fault: demand; lo > hi: nothing was */
+	__u64 win_hi;
+	__u32 win_kind;
+	__u32 win_origin;
+	__u64 win_pages;
+
+	/* The last fault of a file mapping. */
+	__u64 fault_inode;
+	__u64 fault_id; /* min_flt + maj_flt when it began */
+	__u64 fault_maj;
+	__u64 fault_index;
+	struct file_key fault_file;
+
+	/* Waiting for I/O. */
+	__u64 sleep_start_ns;
+	__u64 stall_ns; /* slept in the call or fault stall_id, not charged yet */
+	__u64 stall_id;
+	__u32 stalls;
+	__u32 stall_kind;
+
+	/* The last cause found by a costly look, and what it was found for. */
+	__u64 cause_id;
+	__u32 cause;
+	__u32 reclaim; /* inside a reclaim scope: whose */
+	__u64 advice_id;
+};
+
+/*
+ * Reads submitted to io_uring, by process and last page: they are issued by the submitter, by task
+ * work or by a worker, and only their range tells that it is the same one.
+ */
+struct uring_read {
+	__u64 pos, end; /* bytes asked */
+	__u32 tgid;
+	__u16 pending; /* submitted, not counted yet */
+	__u16 begun;   /* counted, maybe not finished */
+};
+
+/* What a CPU has counted for one file and not yet added to its row. */
+struct cell {
+	__u64 inode;
+	struct file_key file;
+	__u64 read_calls;
+	__u64 read_bytes;
+	__u64 lookups;
+};
+
+#define NR_CELLS 4
+struct live {
+	__u64 task; /* whose state this is */
+	__u64 regs; /* its user registers; 0 for a kernel thread */
+	__u32 epoch;
+	__u32 dirty_cells;
+	__u64 scratch; /* turns a typed pointer into a plain address */
+	struct task_state s;
+	struct cell cells[NR_CELLS];
+	struct cell others; /* everybody else, folded */
+	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job */
+};
+
+/*
+ * A name record in the ring buffer: the components of a path from the leaf to the root, each
+ * NUL-terminated; data_len bytes of them. Incomplete walks keep what was read.
+ */
+enum {
+	NAME_UNLINKED = 1 << 0,   /* the dentry was unhashed when seen */
+	NAME_NO_MOUNT = 1 << 1,   /* walked from the inode's alias: path starts at the fs root */
+	NAME_TRUNCATED = 1 << 2,  /* deeper or longer than the record */
+	NAME_BLOCK_DEVICE = 1 << 3,
+	NAME_NONE = 1 << 4,       /* no dentry at all */
+};
+
+#define NAME_DATA_MAX 4096
+struct name_record {
+	struct file_key file;
+	__u32 job;
+	__u32 tgid;
+	__u32 flags;
+	__u32 data_len;
+	__u32 rdev; /* block devices: the device itself */
+	char fstype[16];
+	__u32 pad;
+	char data[NAME_DATA_MAX];
+};
+
+/* What was lost, and why. All zero in a good run. */
+struct loss_counts {
+	__u64 map_full;          /* file rows that went to the rest */
+	__u64 chunk_full;        /* chunks that could not be taken */
+	__u64 ring_drops;        /* name records dropped; the file is named at its next interval */
+	__u64 state_drops;       /* tasks that got no state: their events are not counted */
+	__u64 ghosts_dropped;    /* ghost pages forgotten to make room: refaults are a lower bound */
+	__u64 advice_full;
+};
+
+_Static_assert(sizeof(struct file_key) == 16, "file_key");
+_Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
+_Static_assert(sizeof(struct chunk_key) == 24, "chunk_key");
+_Static_assert(sizeof(struct chunk) == 32, "chunk: 48 + 24 + 32 bytes a hash element");
+_Static_assert(sizeof(struct advice_key) == 24, "advice_key");
+
+#endif

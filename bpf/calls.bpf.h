@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a read call asked for. Owns how a call is recognised and how its first byte is found.
+ *
+ * mm_filemap_get_pages fires once a batch, after lookup and wait, with the whole remaining range;
+ * a batch whose last folio had to be waited for passes without an event. So neither the number of
+ * events nor their first page is the call: a call is told by ioac.syscr (finished read calls of the
+ * task) and its range is taken from the registers of the system call.
+ */
+#ifndef CALLS_BPF_H
+#define CALLS_BPF_H
+
+#include "live.bpf.h"
+
+struct call {
+	__u64 pos;   /* first byte asked */
+	__u64 end;   /* byte after the last asked */
+	__u64 last;  /* last page asked; differs from the event's only for a call in parts */
+	bool parts;  /* sendfile: the kernel reads it pipe by pipe */
+	bool again;  /* a call that was counted already */
+};
+
+/* What the event alone says. */
+static __always_inline void call_from_event(__u64 index, __u64 last, struct call *c)
+{
+	c->pos = index << page_shift;
+	c->end = (last + 1) << page_shift;
+	c->last = last;
+	c->parts = false;
+	c->again = false;
+}
+
+static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
+{
+	struct iovec v;
+	__u64 total = 0;
+
+	for (__u32 i = 0; i < 1024; i++) {
+		if (i >= nr)
+			break;
+		if (bpf_probe_read_user(&v, sizeof(v), (void *)(iov + i * sizeof(v))))
+			return 0;
+		total += v.iov_len;
+	}
+	return total;
+}
+
+#define SENDFILE_PAGES 16 /* of the pipe inside of sendfile: PIPE_DEF_BUFFERS */
+
+/* splice moves whole pages when the pipe is shorter than what was asked: the end that fits last. */
+static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last, __u64 pipe_pages)
+{
+	__u64 low = pos & ((1ull << page_shift) - 1);
+	__u64 fit = low ? (last << page_shift) + low : (last + 1) << page_shift;
+
+	if ((end - 1) >> page_shift == last && end - pos <= pipe_pages << page_shift)
+		return end;
+	return fit < end ? fit : end;
+}
+
+static __always_inline int call_from_uring(__u32 tgid, __u64 index, __u64 last, struct call *c)
+{
+	struct uring_read *u = uring_read_of(tgid, last);
+
+	if (!u || u->tgid != tgid || u->pos >> page_shift > index ||
+	    (u->end - 1) >> page_shift != last)
+		return 0;
+	if (u->pending && (u->pos >> page_shift == index || !u->begun)) {
+		u->pending--;
+		u->begun = 1;
+	} else if (u->begun && u->pos >> page_shift != index) {
+		c->again = true;
+	}
+	c->pos = u->pos;
+	c->end = u->end;
+	return 0;
+}
+
+/* include/uapi/linux/aio_abi.h */
+struct iocb {
+	__u64 data;
+	__u32 key, rw_flags;
+	__u16 opcode, reqprio;
+	__u32 fd;
+	__u64 buf, nbytes, offset;
+};
+
+/* io_submit runs its requests one after the other and does not say which: the one that ends where
+ * this event does. */
+GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct pt_regs *regs = l ? CAST(pt_regs, l->regs) : NULL;
+	__u64 nr, list, ptr;
+	struct iocb cb;
+	struct file *file;
+
+	if (!l || !c)
+		return 0;
+	nr = REGS_ARG2(regs);
+	list = REGS_ARG3(regs);
+	for (__u32 i = 0; i < 64; i++) {
+		if (i >= nr || bpf_probe_read_user(&ptr, sizeof(ptr), (void *)(list + i * 8)) ||
+		    bpf_probe_read_user(&cb, sizeof(cb), (void *)ptr))
+			return 0;
+		if (!cb.nbytes || cb.offset >> page_shift > index ||
+		    (cb.offset + cb.nbytes - 1) >> page_shift != last)
+			continue;
+		file = file_of_fd(CAST(task_struct, l->task), cb.fd);
+		if (!file || (__u64)file->f_mapping != mapping)
+			continue;
+		c->pos = cb.offset;
+		c->end = cb.offset + cb.nbytes;
+		return 0;
+	}
+	return 0;
+}
+
+/* The rarer calls. Falls back to the event where the registers do not explain it. */
+GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct task_struct *t;
+	struct pt_regs *regs;
+	struct file *file = NULL;
+	__u64 pos, count = 0, ptr;
+	long nr;
+
+	if (!l || !c)
+		return 0;
+	t = CAST(task_struct, l->task);
+	regs = CAST(pt_regs, l->regs);
+	call_from_event(index, last, c);
+	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
+	if (nr == NR_io_uring_enter)
+		return call_from_uring(t->tgid, index, last, c);
+	if (REGS_COMPAT(regs))
+		return 0;
+	if (nr == NR_readv || nr == NR_preadv || nr == NR_preadv2) {
+		pos = REGS_ARG4(regs);
+		if (nr == NR_readv || (nr == NR_preadv2 && pos == ~0ull)) {
+			file = file_of_fd(t, (__u32)REGS_ARG1(regs));
+			if (!file)
+				return 0;
+			pos = file->f_pos;
+		}
+		count = iov_total(REGS_ARG2(regs), REGS_ARG3(regs));
+		if (count > MAX_RW_COUNT)
+			count = MAX_RW_COUNT;
+		if (!count) {
+			/* The vector cannot be read: the first byte is known, the end to the page. */
+			if (pos >> page_shift <= index)
+				c->pos = pos;
+			return 0;
+		}
+	} else if (nr == NR_sendfile || nr == NR_splice) {
+		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
+		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs) :
+							 (__u32)REGS_ARG1(regs));
+		if (!file || (__u64)file->f_mapping != mapping)
+			return 0;
+		pos = file->f_pos;
+		if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
+			return 0;
+		count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
+		if (count > MAX_RW_COUNT)
+			count = MAX_RW_COUNT;
+		if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
+			return 0;
+		c->pos = pos;
+		if (nr == NR_splice) {
+			c->end = part_end(pos, pos + count, last, 1 << 20);
+			return 0;
+		}
+		c->end = pos + count;
+		c->last = (c->end - 1) >> page_shift;
+		c->parts = true;
+		return 0;
+	} else if (nr == NR_io_submit) {
+		return call_from_iocbs(l, mapping, index, last, c);
+	} else {
+		return 0;
+	}
+	if (pos >> page_shift <= index && (pos + count - 1) >> page_shift == last) {
+		c->pos = pos;
+		c->end = pos + count;
+	}
+	return 0;
+}
+
+/* pread64 and read inline: no helper call on the hit path. */
+static __always_inline void call_find(struct live *l, struct inode *inode, __u64 index, __u64 last,
+				      struct call *c)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 pos, count;
+	long nr = REGS_NR(regs); /* reads 0 for a kernel thread: then the checks below fail */
+
+	if (nr == NR_pread64) {
+		pos = REGS_ARG4(regs);
+	} else if (nr == NR_read && l->regs) {
+		struct file *file = file_of_fd(CAST(task_struct, l->task),
+					       (__u32)REGS_ARG1(regs));
+
+		pos = file ? file->f_pos : 0;
+	} else {
+		call_from_regs(l, addr_of(l, inode->i_mapping), index, last, c);
+		return;
+	}
+	count = REGS_ARG3(regs);
+	if (count > MAX_RW_COUNT)
+		count = MAX_RW_COUNT;
+	if (pos >> page_shift <= index && (pos + count - 1) >> page_shift == last) {
+		c->pos = pos;
+		c->end = pos + count;
+		c->last = last;
+		c->parts = false;
+		c->again = false;
+	} else {
+		call_from_event(index, last, c);
+	}
+}
+
+static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
+{
+	struct cell *c;
+
+	if (l->s.job != JOB_WATCHED)
+		return &l->others;
+	c = &l->cells[inode->i_ino & (NR_CELLS - 1)];
+	if (c->inode == (__u64)inode && c->file.ino == inode->i_ino)
+		return c;
+	cell_flush_one(l, c, JOB_WATCHED);
+	c->inode = (__u64)inode;
+	file_key_of(inode, &c->file);
+	/* Makes the row while the inode is at hand, so that the file's name is sent. */
+	live_row(l, inode, 0, JOB_WATCHED);
+	return c;
+}
+
+/* Count pages from..last (cut at EOF) and bytes from..to of a call. */
+static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
+				       __u64 pos, __u64 end, __u64 calls)
+{
+	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift;
+	struct cell *cell;
+
+	if (!size)
+		return;
+	if (last > eof_last)
+		last = eof_last;
+	if (end > size)
+		end = size;
+	if (from > last)
+		return;
+	cell = cell_of(l, inode);
+	cell->read_calls += calls;
+	cell->lookups += last - from + 1;
+	if (end > pos)
+		cell->read_bytes += end - pos;
+	l->dirty_cells = 1;
+}
+
+/* Is this event the same call as the last one? Calls that the kernel does not count in syscr
+ * (io_uring, AIO, kernel threads) are told by their range alone. */
+static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
+				      __u64 index, __u64 last)
+{
+	return s->read_inode == (__u64)inode && s->read_id == id && index >= s->read_next &&
+	       (last == s->read_last || (s->read_end && last <= s->read_last));
+}
+
+static __always_inline void call_open(struct live *l, struct inode *inode, __u64 id, __u64 index,
+				      __u64 last, bool count)
+{
+	struct task_state *s = &l->s;
+	struct call c;
+
+	call_find(l, inode, index, last, &c);
+	s->read_inode = (__u64)inode;
+	s->read_id = id;
+	s->read_begin = c.pos >> page_shift;
+	s->read_last = c.last;
+	s->read_next = index + 1;
+	s->read_settled = s->read_begin;
+	s->miss_first = ~0ull;
+	s->miss_last = 0;
+	s->read_end = 0;
+	if (c.parts) {
+		s->read_end = c.end;
+		c.end = part_end(c.pos, c.end, last, SENDFILE_PAGES);
+		s->read_counted = last + 1;
+		s->read_bytes_to = c.end;
+	}
+	if (count && !c.again)
+		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
+}
+
+/* The next part of a sendfile. */
+static __noinline int call_next_part(struct live *l, struct inode *inode, __u64 last)
+{
+	struct task_state *s = &l->s;
+	__u64 end = part_end(s->read_bytes_to, s->read_end, last, SENDFILE_PAGES);
+
+	if (last < s->read_counted)
+		return 0;
+	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
+	s->read_counted = last + 1;
+	s->read_bytes_to = end;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Why a page leaves the cache, from the context of the delete event. Owns the decision only. Cheap
+ * facts first; a stack walk (about 3 us) only where nothing else can tell, and its answer is kept
+ * for the rest of that system call.
+ */
+#ifndef CAUSES_BPF_H
+#define CAUSES_BPF_H
+
+#include "live.bpf.h"
+
+enum { RECLAIM_NONE, RECLAIM_DIRECT, RECLAIM_MEMCG };
+
+static __always_inline bool in_symbol(__u64 addr, const volatile __u64 sym[2])
+{
+	return addr >= sym[0] && addr < sym[1];
+}
+
+static __noinline int cause_from_stack(void *ctx)
+{
+	__u64 stack[24];
+	long n = bpf_get_stack(ctx, stack, sizeof(stack), 0);
+
+	for (int i = 0; i < 24; i++) {
+		if (i * 8 >= n)
+			break;
+		if (in_symbol(stack[i], sym_fadvise))
+			return EVICT_DONTNEED;
+		if (in_symbol(stack[i], sym_invalidate2))
+			return EVICT_DIRECT_IO;
+		if (in_symbol(stack[i], sym_drop_caches))
+			return EVICT_DROP_CACHES;
+	}
+	return EVICT_OTHER;
+}
+
+/* write(2) to /proc/sys/vm/drop_caches: a proc file whose name has 11 letters, "drop_cac". */
+static __always_inline bool is_drop_caches(struct file *file)
+{
+	__u64 name;
+
+	return file && file->f_inode->i_sb->s_magic == PROC_SUPER_MAGIC &&
+	       !bpf_probe_read_kernel(&name, sizeof(name), file->f_path.dentry->d_name.name) &&
+	       name == 0x6361635f706f7264ull;
+}
+
+static __noinline int cause_from_call(struct live *l, void *ctx)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	struct file *file;
+	long nr;
+
+	if (!l->regs)
+		return t->flags & PF_IO_WORKER ? cause_from_stack(ctx) : EVICT_OTHER;
+	nr = REGS_NR(regs);
+	if (nr == NR_fadvise64)
+		return EVICT_DONTNEED;
+	if (nr == NR_ftruncate || nr == NR_fallocate)
+		return EVICT_TRUNCATE;
+	if (nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_read ||
+	    nr == NR_pread64 || nr == NR_readv || nr == NR_preadv || nr == NR_pwritev ||
+	    nr == NR_preadv2 || nr == NR_pwritev2) {
+		file = file_of_fd(t, (__u32)REGS_ARG1(regs));
+		if (is_drop_caches(file))
+			return EVICT_DROP_CACHES;
+		if (file && file->f_flags & O_DIRECT)
+			return EVICT_DIRECT_IO;
+	}
+	return cause_from_stack(ctx);
+}
+
+static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, struct inode *inode,
+						 __u64 index, __u32 reclaim)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 id;
+
+	if (t->flags & PF_KSWAPD)
+		return EVICT_RECLAIM_KSWAPD;
+	if (reclaim == RECLAIM_DIRECT)
+		return EVICT_RECLAIM_DIRECT;
+	if (reclaim == RECLAIM_MEMCG)
+		return EVICT_RECLAIM_MEMCG;
+	/* Truncation shrinks i_size before it drops pages; unlink drops them with the inode. */
+	if (!inode->i_nlink || (__u64)inode->i_size <= index << page_shift)
+		return EVICT_TRUNCATE;
+	if (!l->regs && !(t->flags & PF_IO_WORKER))
+		return EVICT_OTHER;
+	id = t->ioac.syscr + (t->ioac.syscw << 24) +
+	     ((l->regs ? (__u64)REGS_NR(regs) : 511) << 52) + ((__u64)REGS_ARG1(regs) << 44);
+	if (l->s.cause_id != id + 1) {
+		l->s.cause = cause_from_call(l, ctx);
+		l->s.cause_id = id + 1;
+		l->s.flags |= TASK_DIRTY;
+	}
+	return l->s.cause;
+}
+
+#endif

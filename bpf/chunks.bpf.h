@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Page state: what the job's pages are, 64 to an entry. Owns every transition of struct chunk and
+ * the counters that follow from it. Each transition is one atomic step on one word, and the step
+ * that clears a page's bit is the one that counts it, so CPUs may race and the law still holds.
+ */
+#ifndef CHUNKS_BPF_H
+#define CHUNKS_BPF_H
+
+#include "live.bpf.h"
+
+#define CHUNK_DYING (1u << 31) /* in stamp_ms: being forgotten by the sweep */
+
+static const struct chunk zero_chunk;
+
+static __always_inline void chunk_key_of(struct file_key *file, __u64 page, struct chunk_key *key)
+{
+	key->file = *file;
+	key->chunk = (page >> 6) << 8 | JOB_WATCHED;
+}
+
+/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
+static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
+{
+	__u64 lo = first > base ? first - base : 0;
+	__u64 hi = last < base + 63 ? last - base : 63;
+
+	if (last < base || first > base + 63)
+		return 0;
+	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
+}
+
+static __always_inline __u32 now_ms(void)
+{
+	return (bpf_ktime_get_ns() / 1000000) & ~CHUNK_DYING;
+}
+
+static __always_inline void outstanding_add(struct inode *inode, int n)
+{
+	if (n)
+		__sync_fetch_and_add(&outstanding[inode_slot(inode)], n);
+}
+
+static __always_inline struct chunk *chunk_get(struct chunk_key *key)
+{
+	struct chunk *c = bpf_map_lookup_elem(&chunks, key);
+
+	if (c)
+		return c;
+	if (!bpf_map_update_elem(&chunks, key, &zero_chunk, BPF_NOEXIST))
+		__sync_fetch_and_add(&chunks_used, 1);
+	return bpf_map_lookup_elem(&chunks, key);
+}
+
+/*
+ * Pages of one chunk entered the cache for the job: added = all of them, prefetched = those ahead of
+ * what was asked, missed = those a read call asked for.
+ */
+static __always_inline void chunk_added(struct inode *inode, struct file_row *row,
+					struct chunk_key *key, __u64 added, __u64 prefetched,
+					__u64 missed)
+{
+	struct chunk *c = chunk_get(key);
+	__u64 mark, resident, ghost;
+	int n = popcount64(prefetched);
+
+	if (!c) {
+		__sync_fetch_and_add(&losses.chunk_full, 1);
+		row_add(row, C_untracked, n);
+		row_add(row, C_untracked_map_full, n);
+		return;
+	}
+	resident = __sync_fetch_and_or(&c->resident, added);
+	if (c->stamp_ms & CHUNK_DYING) {
+		/* The sweep is taking this entry: leave it as it was found. */
+		__sync_fetch_and_and(&c->resident, ~(added & ~resident));
+		__sync_fetch_and_add(&losses.chunk_full, 1);
+		row_add(row, C_untracked, n);
+		row_add(row, C_untracked_map_full, n);
+		return;
+	}
+	mark = __sync_fetch_and_and(&c->mark, ~added);
+	ghost = mark & added & ~resident;
+	if (ghost) {
+		int pages = popcount64(ghost);
+
+		row_add(row, C_refaults, pages);
+		row_add(row, C_refault_misses, popcount64(ghost & missed));
+		row_add(row, C_refault_distance_pages,
+			(__u64)pages * (__u32)(evicted_pages - c->stamp_pages));
+		row_add(row, C_refault_distance_ms,
+			(__u64)pages * ((now_ms() - c->stamp_ms) & ~CHUNK_DYING));
+	}
+	if (!n)
+		return;
+	if (read_on) {
+		__sync_fetch_and_or(&c->outstanding, prefetched);
+		outstanding_add(inode, n);
+		row_add(row, C_resident_unused, n);
+	} else {
+		row_add(row, C_untracked, n);
+	}
+}
+
+/* Settle the fate of outstanding pages of one chunk; returns how many. */
+static __always_inline int chunk_settle(struct inode *inode, struct file_row *row, struct chunk *c,
+					__u64 mask, enum counter fate)
+{
+	__u64 out;
+	int n;
+
+	if (!(c->outstanding & mask))
+		return 0;
+	out = __sync_fetch_and_and(&c->outstanding, ~mask) & mask;
+	n = popcount64(out);
+	if (!n)
+		return 0;
+	if (fate == C_used)
+		__sync_fetch_and_or(&c->mark, out);
+	outstanding_add(inode, -n);
+	row_add(row, C_resident_unused, -n);
+	row_add(row, fate, n);
+	return n;
+}
+
+struct settle_ctx {
+	struct live *l;
+	__u64 inode;
+	__u64 first, last;
+	enum counter fate;
+	__u32 late;
+	struct file_key file;
+};
+
+static long settle_step(__u32 i, struct settle_ctx *x)
+{
+	__u64 base = (x->first & ~63ull) + (__u64)i * 64;
+	struct inode *inode = CAST(inode, x->inode);
+	struct chunk_key key;
+	struct file_row *row;
+	struct chunk *c;
+	__u64 mask, used;
+	int n;
+
+	chunk_key_of(&x->file, base, &key);
+	c = bpf_map_lookup_elem(&chunks, &key);
+	if (!c)
+		return 0;
+	mask = chunk_mask(base, x->first, x->last);
+	if (!(c->outstanding & mask) && !x->late)
+		return 0;
+	row = live_row(x->l, inode, 0, JOB_WATCHED);
+	chunk_settle(inode, row, c, mask, x->fate);
+	if (!x->late)
+		return 0;
+	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
+	used = __sync_fetch_and_and(&c->mark, ~(mask & c->resident)) & mask & c->resident;
+	n = popcount64(used);
+	row_add(row, C_used, -n);
+	row_add(row, C_used_late, n);
+	return 0;
+}
+
+/* Settle all outstanding pages first..last of the inode, whoever reads them. */
+GLOBAL int settle(struct live *l, __u64 inode, __u64 first, __u64 last, enum counter fate)
+{
+	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
+	struct settle_ctx x = {.l = l, .inode = inode, .first = first, .last = last,
+			       .fate = fate, .late = fate == C_used_late};
+	__u64 nr;
+
+	if (!l || last < first)
+		return 0;
+	nr = (last >> 6) - (first >> 6) + 1;
+	file_key_of(CAST(inode, inode), &x.file);
+	bpf_loop(nr > 1 << 20 ? 1 << 20 : nr, settle_step, &x, 0);
+	return 0;
+}
+
+/* First and last page of the cached folio at index, from the page tree; false if there is none. */
+static __noinline int folio_span(struct live *l, struct address_space *mapping, __u64 index,
+				 __u64 *ret_first, __u64 *ret_last)
+{
+	__u64 entry = addr_of(l, mapping->i_pages.xa_head), slots, flags, nr = 1;
+	struct folio *f;
+
+	slots = bpf_core_field_offset(struct xa_node, slots);
+	/* lib/xarray.c: internal entries end in binary 10, nodes are above the sibling range. */
+	for (int depth = 0; depth < 11; depth++) {
+		__u64 node, off;
+
+		if ((entry & 3) != 2 || entry < 4096)
+			break;
+		node = entry - 2;
+		off = (index >> (CAST(xa_node, node)->shift & 63)) & 63;
+		entry = load_ptr(node + slots + off * 8);
+		if ((entry & 3) == 2 && entry < 4096) /* a sibling: its slot holds the folio */
+			entry = load_ptr(node + slots + (entry >> 2 & 63) * 8);
+	}
+	if (!entry || (entry & 3))
+		return 0;
+	f = CAST(folio, entry);
+	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
+		flags = CAST(folio___memdesc, entry)->flags.f;
+	else
+		flags = f->flags;
+	if (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
+		nr = f->_nr_pages;
+	*ret_first = f->index;
+	*ret_last = f->index + nr - 1;
+	return index - f->index < nr;
+}
+
+#endif

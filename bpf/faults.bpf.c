@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Faults of file mappings. A fault may fire both hooks, and each of them again when it is retried:
+ * it is one fault while the task's fault counters stand still, and what it was (major, minor) is
+ * read from them when they move. Pages mapped around a fault are an upper bound of what is used.
+ */
+#include "chunks.bpf.h"
+
+/* True for a fault not seen before. */
+static __noinline int fault_open(struct live *l, struct inode *inode, __u64 index)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct task_state *s = &l->s;
+	__u64 clock = fault_clock(t);
+
+	if (s->fault_inode == (__u64)inode && s->fault_id == clock)
+		return 0;
+	fault_finish(l);
+	s->fault_inode = (__u64)inode;
+	s->fault_id = clock;
+	s->fault_maj = t->maj_flt;
+	s->fault_index = index;
+	file_key_of(inode, &s->fault_file);
+	live_row(l, inode, 0, s->job);
+	live_keep(l);
+	return 1;
+}
+
+SEC("?tp_btf/mm_filemap_fault")
+int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
+{
+	struct live *l = live_get(EV_FAULT);
+	__u64 first = 0, last = 0;
+	struct inode *inode;
+	struct task_state *s;
+	bool again, waited;
+
+	if (!l)
+		return 0;
+	s = &l->s;
+	inode = mapping->host;
+	if (!inode_counts(inode))
+		return 0;
+	again = !fault_open(l, inode, index) && s->fault_index == index;
+	s->fault_index = index;
+	if (!outstanding[inode_slot(inode)] && !(again && s->stalls))
+		return 0;
+	/* The retry of a fault that slept: if the page was prefetched it came late. */
+	waited = again && s->stalls && s->stall_kind == STALL_FAULT && s->stall_id == s->fault_id;
+	settle(l, addr_of(l, inode), index, index, waited ? C_used_late : C_used);
+	/* The folio is mapped as a whole: use of its other pages is invisible from now on. */
+	if (folio_span(l, mapping, index, &first, &last) && first != last)
+		settle(l, addr_of(l, inode), first, last, C_untracked);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_map_pages")
+int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	struct live *l = live_get(EV_MAP);
+	struct inode *inode;
+	struct file_row *row;
+	__u64 eof;
+
+	if (!l)
+		return 0;
+	inode = mapping->host;
+	if (!inode_counts(inode) || !inode->i_size)
+		return 0;
+	fault_open(l, inode, first);
+	eof = (inode->i_size - 1) >> page_shift;
+	if (last > eof)
+		last = eof;
+	if (last < first)
+		return 0;
+	row = live_row(l, inode, 0, l->s.job);
+	row_add(row, C_mapped_pages_upper_bound, last - first + 1);
+	if (outstanding[inode_slot(inode)])
+		settle(l, addr_of(l, inode), first, last, C_untracked);
+	return 0;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who belongs to the job, and what its tasks wait for: switches, forks, exits, moves between
+ * cgroups, and the iterator that takes in processes that run already.
+ */
+#include "live.bpf.h"
+
+static __always_inline void processes_add(__u64 joined, __s64 alive)
+{
+	__u32 slot = JOB_WATCHED;
+	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
+
+	if (job) {
+		job->processes += joined;
+		job->alive += alive;
+	}
+}
+
+/* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
+static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
+{
+	struct task_state *s = &l->s;
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 clock = fault_clock(prev);
+
+	if (s->fault_inode && s->fault_id == clock) {
+		if (s->stall_kind != STALL_FAULT || s->stall_id != clock) {
+			s->stall_ns = 0;
+			s->stalls = 0;
+		}
+		s->stall_kind = STALL_FAULT;
+		s->stall_id = clock;
+	} else {
+		long nr = l->regs ? REGS_NR(regs) : -1;
+
+		if (nr != NR_read && nr != NR_pread64 && nr != NR_readv && nr != NR_preadv &&
+		    nr != NR_preadv2 && nr != NR_sendfile && nr != NR_splice &&
+		    nr != NR_io_submit && !(prev->flags & PF_IO_WORKER))
+			return;
+		if (s->stall_kind != STALL_READ || s->stall_id != prev->ioac.syscr) {
+			s->stall_ns = 0;
+			s->stalls = 0;
+		}
+		s->stall_kind = STALL_READ;
+		s->stall_id = prev->ioac.syscr;
+	}
+	s->sleep_start_ns = bpf_ktime_get_ns();
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u32 zero = 0, now = epoch;
+	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+	struct task_state *st;
+	bool moved;
+
+	if (!l || !now)
+		return 0;
+	moved = (l->epoch & ~EPOCH_STALE) != now;
+	l->epoch = now;
+	if (l->task != (__u64)prev)
+		live_load(l, prev);
+	l->runs[l->s.job & 1][EV_SWITCH]++;
+	if (l->s.job == JOB_WATCHED) {
+		job_charge(l, prev);
+		fault_finish(l);
+		if (prev_state && !preempt && BPF_CORE_READ_BITFIELD(prev, in_iowait))
+			stall_begin(l, prev);
+	}
+	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
+		st = bpf_task_storage_get(&tasks, prev, NULL, 0);
+		if (st)
+			*st = l->s;
+	}
+	if (l->dirty_cells && (!next->pid || moved))
+		cells_flush(l);
+	live_load(l, next);
+	if (l->s.job != JOB_WATCHED)
+		l->epoch = now | EPOCH_STALE;
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_state *st;
+	struct live *l = live_get(EV_FORK_EXIT);
+
+	if (!l || l->s.job != JOB_WATCHED)
+		return 0;
+	st = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st) {
+		__sync_fetch_and_add(&losses.state_drops, 1);
+		return 0;
+	}
+	st->job = JOB_WATCHED;
+	if (child->pid == child->tgid)
+		processes_add(1, 1);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
+{
+	struct live *l = live_get(EV_FORK_EXIT);
+
+	if (!l || l->s.job != JOB_WATCHED)
+		return 0;
+	fault_finish(l);
+	if (group_dead)
+		processes_add(0, -1);
+	return 0;
+}
+
+/* A task moved: what CPUs believe of their running task is stale. */
+SEC("?tp_btf/cgroup_attach_task")
+int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_struct *task,
+	     bool threadgroup)
+{
+	bool now_in, leader = task->pid == task->tgid;
+
+	if (!job_by_cgroup)
+		return 0;
+	__sync_fetch_and_add(&epoch, 2); /* the same generation of rows */
+	if (!leader)
+		return 0;
+	/* The tracepoint fires after the move: only arrivals can be told from the task alone. */
+	now_in = cgroup_matches(task);
+	if (now_in)
+		processes_add(1, 1);
+	return 0;
+}
+
+/* Takes the processes named in seeds, or those inside the cgroup, into the job. */
+SEC("?iter/task")
+int seed_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct task_state *st;
+	__u32 tgid;
+
+	if (!t)
+		return 0;
+	tgid = t->tgid;
+	if (tgid == own_tgid)
+		return 0;
+	if (job_by_cgroup ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &tgid))
+		return 0;
+	st = bpf_task_storage_get(&tasks, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st) {
+		__sync_fetch_and_add(&losses.state_drops, 1);
+		return 0;
+	}
+	if (st->job == JOB_WATCHED)
+		return 0;
+	st->job = JOB_WATCHED;
+	st->runtime_ns = t->se.sum_exec_runtime;
+	st->rchar_bytes = t->ioac.rchar;
+	if (t->pid == t->tgid)
+		processes_add(1, 1);
+	return 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel types the programs read, cut to the fields they use and relocated by CO-RE. Owns
+ * layouts and constants of the kernel, nothing of cachemon. Constants that BTF does not carry
+ * (macros) cite where they come from.
+ */
+#ifndef KERNEL_BPF_H
+#define KERNEL_BPF_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+typedef unsigned long size_t;
+#define true  1
+#define false 0
+#define NULL  ((void *)0)
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
+enum { BPF_F_NO_PREALLOC = 1 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hlist_node {
+	struct hlist_node *next, **pprev;
+};
+struct hlist_head {
+	struct hlist_node *first;
+};
+struct hlist_bl_node {
+	struct hlist_bl_node *next, **pprev;
+};
+struct timespec64 {
+	long long tv_sec;
+};
+
+struct xarray {
+	void *xa_head;
+};
+struct xa_node {
+	unsigned char shift;
+	void *slots[64];
+};
+
+struct file_system_type {
+	const char *name;
+};
+struct backing_dev_info {
+	unsigned long ra_pages;
+};
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	struct file_system_type *s_type;
+	struct backing_dev_info *s_bdi;
+};
+struct address_space;
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	struct address_space *i_mapping;
+	unsigned long i_ino;
+	unsigned int i_nlink;
+	__u32 i_rdev;
+	long long i_size;
+	__u32 i_generation;
+	struct hlist_head i_dentry;
+};
+struct address_space {
+	struct inode *host;
+	struct xarray i_pages;
+};
+struct qstr {
+	__u64 hash_len;
+	const unsigned char *name;
+};
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+struct file_ra_state {
+	unsigned int ra_pages;
+	unsigned int size;
+};
+struct file {
+	unsigned int f_mode;
+	unsigned int f_flags;
+	struct address_space *f_mapping;
+	struct inode *f_inode;
+	struct path f_path;
+	long long f_pos;
+	struct file_ra_state f_ra;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[0];
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+};
+enum cgroup_subsys_id {
+	memory_cgrp_id,
+};
+
+struct task_io_accounting {
+	__u64 rchar, syscr, syscw;
+};
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+struct mm_struct;
+struct task_struct {
+	unsigned int flags;
+	int pid, tgid;
+	unsigned in_iowait : 1;
+	struct task_struct *group_leader;
+	unsigned long min_flt, maj_flt;
+	struct files_struct *files;
+	struct task_io_accounting ioac;
+	struct css_set *cgroups;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	struct task_struct *real_parent;
+};
+
+struct bpf_map;
+struct page;
+struct folio {
+	unsigned long flags;
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned int _nr_pages;
+};
+/* 6.18 wrapped the flags in a struct (memdesc_flags_t); same place, same bits. */
+struct memdesc_flags {
+	unsigned long f;
+};
+struct folio___memdesc {
+	struct memdesc_flags flags;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+	long long ki_pos;
+	int ki_flags;
+};
+struct iov_iter {
+	bool data_source;
+	unsigned long count;
+};
+struct io_kiocb {
+	__u8 opcode;
+};
+struct io_rw {
+	struct kiocb kiocb;
+	__u32 len;
+};
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_pgoff;
+	struct file *vm_file;
+};
+struct bpf_iter_meta {
+	__u64 session_id;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+enum pageflags {
+	PG_head,
+};
+
+#pragma clang attribute pop
+
+struct iovec {
+	void *iov_base;
+	unsigned long iov_len;
+};
+
+/* include/uapi/linux/stat.h */
+#define S_IFMT	0170000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+/* include/linux/sched.h, unchanged from 5.10 to 7.2 but for PF_IO_WORKER (0x10 since 5.12) */
+#define PF_IO_WORKER 0x00000010
+#define PF_KSWAPD    0x00020000
+#define PF_KTHREAD   0x00200000
+/* include/linux/fs.h */
+#define FMODE_RANDOM  (1u << 12)
+#define FMODE_NOREUSE (1u << 23)
+/* include/uapi/asm-generic/fcntl.h; x86 and arm64 agree on x86's value only by arch headers */
+#if defined(CACHEMON_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 00040000
+#endif
+/* include/uapi/linux/magic.h */
+#define PROC_SUPER_MAGIC      0x9fa0
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+/* include/linux/fs.h: what a single read or write may ask */
+#define MAX_RW_COUNT 0x7ffff000ul
+/* include/uapi/linux/io_uring.h */
+enum { IORING_OP_READV = 1, IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The state of the running task. Owns the per-CPU cell: finding it (no helper call while nothing
+ * changed), refreshing it, and moving what a CPU has counted into rows.
+ *
+ * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
+ * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
+ * tasks from tracing, and then the switch away from one is not seen. Programs run with preemption off (the tracepoint's own guard up
+ * to 6.18); where a tracepoint may be preempted, the switch hook saves and restores this very state
+ * around it, and the program goes on with what it left.
+ */
+#ifndef LIVE_BPF_H
+#define LIVE_BPF_H
+
+#include "maps.bpf.h"
+#include "rows.bpf.h"
+#include "names.bpf.h"
+
+enum { TASK_STORED = 1 << 0, /* has a copy in tasks */
+       TASK_DIRTY = 1 << 1 };
+
+#define EPOCH_STALE (1u << 31)
+
+enum { WIN_NONE, WIN_SYNC, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
+enum { STALL_READ = 1, STALL_FAULT = 2 };
+
+static __always_inline __u64 fault_clock(struct task_struct *t)
+{
+	return t->min_flt + t->maj_flt;
+}
+
+static __always_inline bool cgroup_matches(struct task_struct *t)
+{
+	struct css_set *set = t->cgroups;
+	struct cgroup *cgrp, *at;
+
+	if (t->tgid == (int)own_tgid)
+		return false;
+	if (job_by_cgroup == 1) {
+		cgrp = set->dfl_cgrp;
+	} else {
+		__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+				     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
+
+		cgrp = CAST(cgroup_subsys_state, css)->cgroup;
+	}
+	if (cgrp->level < (int)job_cgroup_level)
+		return false;
+	at = CAST(cgroup, load_ptr((__u64)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
+				   job_cgroup_level * 8));
+	return at->kn->id == job_cgroup_id;
+}
+
+static __always_inline void cell_flush_one(struct live *l, struct cell *c, __u32 job)
+{
+	bool made = false;
+	struct file_row *row;
+
+	if (!c->lookups && !c->read_calls)
+		return;
+	row = row_of_key(&c->file, job, l->epoch, &made);
+	row_add(row, C_read_calls, c->read_calls);
+	row_add(row, C_read_bytes, c->read_bytes);
+	row_add(row, C_lookups, c->lookups);
+	c->read_calls = c->read_bytes = c->lookups = 0;
+}
+
+GLOBAL int cells_flush(struct live *l)
+{
+	if (!l)
+		return 0;
+	for (int i = 0; i < NR_CELLS; i++)
+		cell_flush_one(l, &l->cells[i], JOB_WATCHED);
+	cell_flush_one(l, &l->others, JOB_OTHERS);
+	l->dirty_cells = 0;
+	return 0;
+}
+
+/* CPU time and bytes read of a task of the job since they were last charged. */
+static __always_inline void job_charge(struct live *l, struct task_struct *t)
+{
+	__u64 runtime = t->se.sum_exec_runtime, rchar = t->ioac.rchar;
+	__u32 slot = JOB_WATCHED;
+	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
+
+	if (job) {
+		job->cpu_ns += runtime - l->s.runtime_ns;
+		job->rchar_bytes += rchar - l->s.rchar_bytes;
+	}
+	l->s.runtime_ns = runtime;
+	l->s.rchar_bytes = rchar;
+	l->s.flags |= TASK_DIRTY;
+}
+
+static __always_inline __u64 regs_of(struct task_struct *t)
+{
+	if (t->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	return (__u64)bpf_task_pt_regs(t);
+}
+
+/* The job of a task that is about to run or runs. st: its stored state or NULL. */
+static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st)
+{
+	struct task_state *leader;
+
+	if (job_by_cgroup)
+		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
+	if (st)
+		return st->job;
+	/* io_uring workers are made without the fork tracepoint; they act for their leader. */
+	if (t->flags & PF_IO_WORKER) {
+		leader = bpf_task_storage_get(&tasks, t->group_leader, NULL, 0);
+		if (leader)
+			return leader->job;
+	}
+	return JOB_OTHERS;
+}
+
+/* Makes l the state of t, which runs or is about to. */
+static __always_inline void live_load(struct live *l, struct task_struct *t)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
+
+	l->task = (__u64)t;
+	l->regs = regs_of(t);
+	if (st) {
+		l->s = *st;
+		l->s.flags = TASK_STORED;
+	} else {
+		__builtin_memset(&l->s, 0, sizeof(l->s));
+		/* Should it belong to the job, then from now on. */
+		l->s.runtime_ns = t->se.sum_exec_runtime;
+		l->s.rchar_bytes = t->ioac.rchar;
+	}
+	l->s.job = job_of(t, st);
+	if (l->s.sleep_start_ns) {
+		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		l->s.stalls++;
+		l->s.sleep_start_ns = 0;
+		l->s.flags |= TASK_DIRTY;
+	}
+}
+
+/* The epoch moved, or the switch hook left it open whose state this is. */
+GLOBAL int live_refresh(struct live *l, __u32 now)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_state *st;
+	bool moved;
+
+	if (!l)
+		return 0;
+	moved = (l->epoch & ~EPOCH_STALE) != now;
+	/* Before the flush: the old generation may be drained already. */
+	l->epoch = now;
+	if (moved)
+		cells_flush(l);
+	if (l->task != (__u64)t) {
+		live_load(l, t);
+		return 0;
+	}
+	st = bpf_task_storage_get(&tasks, t, NULL, 0);
+	if (st)
+		l->s.flags |= TASK_STORED;
+	l->s.job = job_of(t, st);
+	if (l->s.job == JOB_WATCHED)
+		job_charge(l, t);
+	return 0;
+}
+
+/* The running task's state, or NULL before the start and for cachemon itself. */
+static __always_inline struct live *live_get(enum event ev)
+{
+	__u32 zero = 0, now = epoch;
+	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+
+	if (!l || !now)
+		return NULL;
+	if (l->epoch != now)
+		live_refresh(l, now);
+	l->runs[l->s.job & 1][ev]++;
+	return l;
+}
+
+/* Keep this state when the task is switched out. Events call it, the scheduler hook never: making
+ * storage allocates. */
+static __always_inline void live_keep(struct live *l)
+{
+	l->s.flags |= TASK_DIRTY;
+	if (l->s.flags & TASK_STORED)
+		return;
+	if (bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), &l->s,
+				 BPF_LOCAL_STORAGE_GET_F_CREATE))
+		l->s.flags |= TASK_STORED;
+	else
+		__sync_fetch_and_add(&losses.state_drops, 1);
+}
+
+/* The row for an event of the running task on this inode; sends the name of a new one. */
+static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
+						 __u32 job)
+{
+	struct file_key key;
+	struct file_row *row;
+	bool made = false;
+
+	file_key_of(inode, &key);
+	row = row_of_key(&key, job, l->epoch, &made);
+	if (row) {
+		row->size_bytes = inode->i_size;
+		row->flags |= inode->i_nlink ? ROW_SIZED : ROW_SIZED | ROW_DELETED;
+		if (made && job == JOB_WATCHED)
+			name_send(l, addr_of(l, inode), hint, job);
+	}
+	return row;
+}
+
+static __always_inline bool inode_counts(struct inode *inode)
+{
+	__u16 type = inode->i_mode & S_IFMT;
+
+	return type == S_IFREG || type == S_IFBLK;
+}
+
+/* The last fault is over when the task's fault counters moved on: it was major or minor. */
+GLOBAL int fault_finish(struct live *l)
+{
+	bool made = false, major;
+	struct task_struct *t;
+	struct task_state *s;
+	struct file_row *row;
+
+	if (!l)
+		return 0;
+	t = CAST(task_struct, l->task);
+	s = &l->s;
+	if (!s->fault_inode || fault_clock(t) == s->fault_id)
+		return 0;
+	major = t->maj_flt != s->fault_maj;
+	row = row_of_key(&s->fault_file, s->job, l->epoch, &made);
+	row_add(row, major ? C_faults_major : C_faults_minor, 1);
+	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
+		row_add(row, C_stall_ns, s->stall_ns);
+		row_add(row, C_stalls, s->stalls);
+		s->stall_ns = 0;
+		s->stalls = 0;
+	}
+	s->fault_inode = 0;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every map and every variable shared with user space, declared once. Sizes given here are
+ * defaults that capture/map_sizes.c replaces for the machine's memory.
+ */
+#ifndef MAPS_BPF_H
+#define MAPS_BPF_H
+
+#include "kernel.bpf.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "bpf/cachemon.h"
+#include "arch.bpf.h"
+
+/* The state of the running task, one cell a CPU: a lookup the JIT inlines. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct live);
+} lives SEC(".maps");
+
+/* The state of a task that is not running. Made at fork or at its first event, never in the
+ * scheduler; freed by the kernel with the task. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* Two generations of rows, a for even epochs and b for odd ones: user space moves the epoch on,
+ * waits for a grace period and drains the other at leisure, so that no increment is ever lost
+ * between a read and a delete. An event takes its epoch once, so all it counts is in one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct file_row_key);
+	__type(value, struct file_row);
+} rows_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct file_row_key);
+	__type(value, struct file_row);
+} rows_b SEC(".maps");
+
+/* Page state, 64 pages an entry. Preallocated and never an LRU: a full map refuses, and what it
+ * refused is counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct chunk_key);
+	__type(value, struct chunk);
+} chunks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct advice_key);
+	__type(value, struct advice_row);
+} advice SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, JOB_NR);
+	__type(key, __u32);
+	__type(value, struct job_row);
+} jobs SEC(".maps");
+
+/* Which names were sent already: a cache, so an LRU may forget; the name is then sent again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct file_key);
+	__type(value, __u64);
+} named SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} names SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct name_record);
+} name_scratch SEC(".maps");
+
+#define NR_URING 4096 /* a power of two; a collision makes a range what its event says */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_URING);
+	__type(key, __u32);
+	__type(value, struct uring_read);
+} uring_reads SEC(".maps");
+
+/* Processes the seed iterator takes into the job. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} seeds SEC(".maps");
+
+/*
+ * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
+ * inode's cell is 0. Cells are shared by inodes; a collision costs a lookup, never a count.
+ */
+#define NR_OUTSTANDING 16384
+__u32 outstanding[NR_OUTSTANDING];
+
+volatile __u32 epoch; /* 0: not started. A change makes each CPU flush its cells */
+volatile __u32 read_on;	      /* the per-read hook is attached */
+volatile __u32 rows_used;      /* rows taken in the active generation */
+volatile __u32 chunks_used;
+struct loss_counts losses;
+__u32 evicted_pages;	      /* the job's, modulo 2^32: the clock of refault distances */
+
+/* Set before loading. */
+const volatile __u32 page_shift;
+const volatile __u32 own_tgid;	      /* cachemon itself is never counted */
+const volatile __u32 job_by_cgroup;    /* 0: by fork; 1: cgroup v2; 2: v1 memory */
+const volatile __u64 job_cgroup_id;
+const volatile __u32 job_cgroup_level;
+const volatile __u32 advice_by_calls;  /* advice_call_tp counts the calls */
+const volatile __u64 sym_fadvise[2];   /* address ranges of kernel functions, for the */
+const volatile __u64 sym_invalidate2[2]; /* causes only a stack can tell */
+const volatile __u64 sym_drop_caches[2];
+
+/*
+ * Verified once, on its own, whoever calls it: the verifier walks static functions again on every
+ * path to them. Arguments are plain numbers (kernel addresses, see addr_of) or pointers to our own
+ * memory, which the verifier takes for possibly NULL.
+ */
+#define GLOBAL __attribute__((noinline))
+
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
+
+/* A kernel address as a pointer the verifier lets us read through: direct loads cost a tenth of
+ * bpf_probe_read_kernel() here. A bad address reads as 0. */
+#define CAST(type, addr)                                                                           \
+	((struct type *)bpf_rdonly_cast((void *)(addr), bpf_core_type_id_kernel(struct type)))
+
+/* A 64-bit word at a kernel address, as a number: read through a type that begins with one. */
+static __always_inline __u64 load_ptr(__u64 addr)
+{
+	return CAST(timespec64, addr)->tv_sec;
+}
+
+/* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
+static __always_inline __u64 addr_of(struct live *l, const void *p)
+{
+	*(volatile __u64 *)&l->scratch = (__u64)p;
+	return *(volatile __u64 *)&l->scratch;
+}
+
+static __always_inline __u32 inode_slot(struct inode *inode)
+{
+	return (inode->i_ino ^ inode->i_ino >> 14) & (NR_OUTSTANDING - 1);
+}
+
+static __always_inline int popcount64(__u64 x)
+{
+	x -= (x >> 1) & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (x * 0x0101010101010101ull) >> 56;
+}
+
+static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last)
+{
+	__u32 slot = (tgid * 31 + last * 7) & (NR_URING - 1);
+
+	return bpf_map_lookup_elem(&uring_reads, &slot);
+}
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pages entering and leaving the cache: the events every exact figure stands on. An add is classed
+ * by what its task is doing (window, fault, advice, write); a delete is charged to the page's owner,
+ * never to current, and who caused it is a second fact.
+ */
+#include "chunks.bpf.h"
+#include "causes.bpf.h"
+#include "advice.bpf.h"
+
+struct page_range {
+	__u64 first, last;
+};
+
+static __always_inline struct page_range folio_range(struct folio *f)
+{
+	unsigned long flags;
+	__u64 nr = 1;
+
+	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
+		flags = CAST(folio___memdesc, f)->flags.f;
+	else
+		flags = f->flags;
+	if (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
+		nr = f->_nr_pages;
+	return (struct page_range){f->index, f->index + nr - 1};
+}
+
+/* How an add is classed: pages lo..hi were asked for, the others came ahead. */
+struct added {
+	__u64 lo, hi;
+	__u32 origin;	/* prefetched_* counter of the others; 0: none are prefetched */
+	__u32 counter;	/* for adds that are neither: written or other */
+	bool by_read;	/* what was asked for was missed by a read call */
+	bool by_fault;
+	bool by_advice;
+};
+
+static __always_inline bool nr_writes(long nr)
+{
+	return nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_pwritev ||
+	       nr == NR_pwritev2 || nr == NR_sendfile || nr == NR_splice ||
+	       nr == NR_copy_file_range || nr == NR_fallocate || nr == NR_io_uring_enter ||
+	       nr == NR_io_submit;
+}
+
+static __always_inline bool nr_advises(long nr)
+{
+	return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||
+	       nr == NR_io_uring_enter;
+}
+
+GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, struct added *a)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct task_struct *t;
+	struct pt_regs *regs;
+	struct task_state *s;
+	bool fault, win_fault;
+	long nr;
+
+	if (!l || !r || !a)
+		return 0;
+	t = CAST(task_struct, l->task);
+	regs = CAST(pt_regs, l->regs);
+	s = &l->s;
+	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
+	fault = s->fault_inode == inode_addr && s->fault_id == fault_clock(t);
+	win_fault = s->win_kind & WIN_IN_FAULT;
+	*a = (struct added){.lo = 1, .hi = 0, .counter = C_other_added_pages};
+	if (s->win_inode == inode_addr && win_fault == fault &&
+	    s->win_id == (fault ? s->fault_id : t->ioac.syscr)) {
+		a->by_advice = s->win_lo > s->win_hi;
+		if (!a->by_advice || nr_advises(nr)) {
+			a->lo = s->win_lo;
+			a->hi = s->win_hi;
+			a->origin = s->win_origin;
+			a->by_read = !fault;
+			a->by_fault = fault;
+			return 0;
+		}
+		a->by_advice = false;
+	}
+	if (fault && r->first <= s->fault_index && s->fault_index <= r->last) {
+		/* MADV_RANDOM or read-around switched off: the page alone, without a window. */
+		a->lo = a->hi = s->fault_index;
+		a->origin = C_prefetched_mmap_around;
+		a->by_fault = true;
+		return 0;
+	}
+	if (nr_writes(nr) && (inode->i_mode & S_IFMT) == S_IFREG) {
+		a->counter = C_written_pages;
+	} else if (nr_writes(nr) && l->regs) {
+		/* A block device: metadata of a filesystem on it is not the user's write. */
+		struct file *file = file_of_fd(t, (__u32)REGS_ARG1(regs));
+
+		if (file && file->f_mapping == inode->i_mapping)
+			a->counter = C_written_pages;
+	}
+	return 0;
+}
+
+static __always_inline __u32 log2_bucket(__u64 n)
+{
+	__u32 b = 0;
+
+	for (int i = 0; i < 15; i++) {
+		n >>= 1;
+		if (!n)
+			break;
+		b++;
+	}
+	return b;
+}
+
+/* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
+ * histogram is right at any moment and needs no end of a window, which no event tells. */
+static __always_inline void window_grow(struct live *l, struct file_row *row, __u64 pages)
+{
+	struct task_state *s = &l->s;
+	__u64 before = s->win_pages, after = before + pages;
+	__u32 from = log2_bucket(before), to = log2_bucket(after);
+	__u32 kind = s->win_kind & WIN_KIND;
+
+	s->win_pages = after;
+	if (!before) {
+		row_add(row, kind == WIN_SYNC  ? C_windows_sync :
+			     kind == WIN_ASYNC ? C_windows_async :
+						 C_windows_forced, 1);
+		row_add(row, C_window_log2_0 + to, 1);
+	} else if (from != to) {
+		row_add(row, C_window_log2_0 + from, -1);
+		row_add(row, C_window_log2_0 + to, 1);
+	}
+}
+
+struct add_ctx {
+	__u64 inode;
+	struct file_row *row;
+	struct file_key file;
+	struct page_range r;
+	__u64 lo, hi;
+	bool ahead; /* what was not asked for is prefetched */
+	bool by_read;
+};
+
+static long add_step(__u32 i, struct add_ctx *x)
+{
+	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, all, asked = 0;
+	struct chunk_key key;
+
+	all = chunk_mask(base, x->r.first, x->r.last);
+	if (x->lo <= x->hi)
+		asked = all & chunk_mask(base, x->lo, x->hi);
+	chunk_key_of(&x->file, base, &key);
+	chunk_added(CAST(inode, x->inode), x->row, &key, all, x->ahead ? all & ~asked : 0,
+		    x->by_read ? asked : 0);
+	return 0;
+}
+
+GLOBAL int add_track(struct live *l, __u64 inode, struct page_range *r, struct added *a)
+{
+	struct add_ctx x = {.inode = inode};
+	bool made = false;
+
+	if (!l || !r || !a)
+		return 0;
+	file_key_of(CAST(inode, inode), &x.file);
+	x.row = row_of_key(&x.file, JOB_WATCHED, l->epoch, &made);
+	x.r = *r;
+	x.lo = a->lo;
+	x.hi = a->hi;
+	x.ahead = a->origin;
+	x.by_read = a->by_read;
+	bpf_loop((r->last >> 6) - (r->first >> 6) + 1, add_step, &x, 0);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(page_add_tp, struct folio *folio)
+{
+	struct live *l = live_get(EV_ADD);
+	struct page_range r;
+	struct file_row *row;
+	struct inode *inode;
+	struct added a;
+	__u64 nr, inode_addr, asked = 0;
+
+	if (!l)
+		return 0;
+	inode = folio->mapping->host;
+	if (!inode_counts(inode))
+		return 0;
+	r = folio_range(folio);
+	nr = r.last - r.first + 1;
+	inode_addr = addr_of(l, inode);
+	add_class(l, inode_addr, &r, &a);
+	row = live_row(l, inode, 0, l->s.job);
+	if (a.origin) {
+		__u64 lo = a.lo > r.first ? a.lo : r.first, hi = a.hi < r.last ? a.hi : r.last;
+
+		if (a.lo <= a.hi && lo <= hi)
+			asked = hi - lo + 1;
+		row_add(row, C_demand_pages, asked);
+		if (a.by_read && asked) {
+			row_add(row, C_misses, asked);
+			if (lo < l->s.miss_first)
+				l->s.miss_first = lo;
+			if (hi > l->s.miss_last)
+				l->s.miss_last = hi;
+		}
+		row_add(row, a.origin, nr - asked);
+		if (l->s.win_inode == (__u64)inode)
+			window_grow(l, row, nr);
+		if (a.by_advice)
+			advice_effect(l, addr_of(l, inode), nr, 0);
+	} else {
+		row_add(row, a.counter, nr);
+	}
+	l->s.flags |= TASK_DIRTY;
+	if (l->s.job == JOB_WATCHED) {
+		add_track(l, inode_addr, &r, &a);
+		/* A fault maps the whole folio: use of its other pages cannot be seen. */
+		if (a.by_fault && r.first != r.last && r.first <= l->s.fault_index &&
+		    l->s.fault_index <= r.last)
+			settle(l, addr_of(l, inode), r.first, r.last, C_untracked);
+	}
+	return 0;
+}
+
+struct delete_ctx {
+	struct live *l;
+	__u64 inode;
+	struct file_key file;
+	struct page_range r;
+	enum evict_cause cause;
+	__u64 own; /* pages of the job among them */
+};
+
+static long delete_step(__u32 i, struct delete_ctx *x)
+{
+	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64;
+	__u64 mask = chunk_mask(base, x->r.first, x->r.last), own;
+	struct inode *inode = CAST(inode, x->inode);
+	struct chunk_key key;
+	struct file_row *row;
+	struct chunk *c;
+	int n;
+
+	chunk_key_of(&x->file, base, &key);
+	c = bpf_map_lookup_elem(&chunks, &key);
+	if (!c || !(c->resident & mask))
+		return 0;
+	own = __sync_fetch_and_and(&c->resident, ~mask) & mask;
+	n = popcount64(own);
+	if (!n)
+		return 0;
+	row = live_row(x->l, inode, 0, JOB_WATCHED);
+	row_add(row, C_evicted_reclaim_kswapd + x->cause, n);
+	chunk_settle(inode, row, c, own, C_evicted_unused);
+	if (x->cause == EVICT_TRUNCATE) {
+		__sync_fetch_and_and(&c->mark, ~own);
+	} else {
+		__sync_fetch_and_or(&c->mark, own);
+		c->stamp_pages = __sync_fetch_and_add(&evicted_pages, n) + n;
+		c->stamp_ms = (c->stamp_ms & CHUNK_DYING) | now_ms();
+	}
+	x->own += n;
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(page_delete_tp, struct folio *folio)
+{
+	struct live *l = live_get(EV_DELETE);
+	struct delete_ctx x = {.l = l};
+	struct inode *inode;
+	struct file_row *row;
+	bool made = false;
+	__u64 nr;
+
+	if (!l)
+		return 0;
+	inode = folio->mapping->host;
+	if (!inode_counts(inode))
+		return 0;
+	x.inode = (__u64)inode;
+	x.r = folio_range(folio);
+	nr = x.r.last - x.r.first + 1;
+	x.cause = cause_of(l, ctx, inode, x.r.first, l->s.reclaim);
+	file_key_of(inode, &x.file);
+	bpf_loop((x.r.last >> 6) - (x.r.first >> 6) + 1, delete_step, &x, 0);
+	if (nr > x.own) {
+		row = row_of_key(&x.file, JOB_OTHERS, l->epoch, &made);
+		row_add(row, C_evicted_reclaim_kswapd + x.cause, nr - x.own);
+	}
+	if (x.cause == EVICT_DONTNEED)
+		advice_effect(l, addr_of(l, inode), 0, nr);
+	return 0;
+}
+
+/* Reclaim scopes: what is deleted inside them is charged to them. */
+static __always_inline int reclaim_set(__u32 scope)
+{
+	struct live *l = live_get(EV_DELETE);
+
+	if (l)
+		l->s.reclaim = scope;
+	return 0;
+}
+
+SEC("?tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(dreclaim_in_tp)
+{
+	return reclaim_set(RECLAIM_DIRECT);
+}
+
+SEC("?tp_btf/mm_vmscan_direct_reclaim_end")
+int BPF_PROG(dreclaim_out_tp)
+{
+	return reclaim_set(RECLAIM_NONE);
+}
+
+SEC("?tp_btf/mm_vmscan_memcg_reclaim_begin")
+int BPF_PROG(mreclaim_in_tp)
+{
+	return reclaim_set(RECLAIM_MEMCG);
+}
+
+SEC("?tp_btf/mm_vmscan_memcg_reclaim_end")
+int BPF_PROG(mreclaim_out_tp)
+{
+	return reclaim_set(RECLAIM_NONE);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Programs that user space runs over the whole page state: forgetting ghosts when the map fills,
+ * and giving up fates when the per-read hook goes off. Never on a path of the job.
+ */
+#include "chunks.bpf.h"
+
+/* An entry with no page in the cache is only memory of what left it. */
+static long ghost_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, void *x)
+{
+	int ghosts;
+
+	if (c->resident || c->outstanding)
+		return 0;
+	/* An add that comes now sees the mark, or its page is seen here: one of the two yields. */
+	__sync_fetch_and_or(&c->stamp_ms, CHUNK_DYING);
+	if (__sync_fetch_and_or(&c->resident, 0)) {
+		__sync_fetch_and_and(&c->stamp_ms, ~CHUNK_DYING);
+		return 0;
+	}
+	ghosts = popcount64(c->mark);
+	if (!bpf_map_delete_elem(&chunks, key)) {
+		__sync_fetch_and_add(&losses.ghosts_dropped, ghosts);
+		__sync_fetch_and_sub(&chunks_used, 1);
+	}
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_ghosts(void *ctx)
+{
+	bpf_for_each_map_elem(&chunks, ghost_step, NULL, 0);
+	return 0;
+}
+
+/* The per-read hook went off: use of these pages can no longer be seen. User space zeroes
+ * outstanding[] after it: no page gets a fate while the hook is off. */
+static long giveup_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, __u32 *now)
+{
+	struct file_row *row;
+	bool made = false;
+	__u64 out;
+	int n;
+
+	if (!c->outstanding)
+		return 0;
+	out = __sync_fetch_and_and(&c->outstanding, 0);
+	n = popcount64(out);
+	row = row_of_key(&key->file, JOB_WATCHED, *now, &made);
+	row_add(row, C_resident_unused, -n);
+	row_add(row, C_untracked, n);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_fates(void *ctx)
+{
+	__u32 now = epoch;
+
+	bpf_for_each_map_elem(&chunks, giveup_step, &now, 0);
+	return 0;
+}
+
+/* Independent count of unsettled pages, from the bits themselves: the law's other side. */
+static long count_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, __u64 *sum)
+{
+	*sum += popcount64(c->outstanding);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_count(__u64 *ctx)
+{
+	__u64 sum = 0;
+
+	bpf_for_each_map_elem(&chunks, count_step, &sum, 0);
+	*ctx = sum;
+	return 0;
+}
