@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Figures for people: rounded to what fits a glance, for text output only. Values are returned,
+ * so that a call can stand in an argument list: printf("%s", human_bytes(n).text).
+ */
+#ifndef HUMAN_H
+#define HUMAN_H
+
+#include <stdint.h>
+
+struct human {
+	char text[32];
+};
+
+/* 17 B, 1.5 KiB, 312 MiB: three digits. */
+struct human human_bytes(uint64_t bytes);
+/* 850 ns, 1.25 us, 43.0 ms, 12.5 s, 3m 07s, 2h 05m. */
+struct human human_duration(uint64_t ns);
+/* 999, 12.3k, 4.56M: three digits. */
+struct human human_count(uint64_t n);
+/* 1,234,567: every digit. */
+struct human human_exact(int64_t n);
+
+#endif

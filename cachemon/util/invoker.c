@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/invoker.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "util/cleanup.h"
+#include "util/parse.h"
+
+static int parse_id(const char *s, uint32_t *ret_id)
+{
+	uint64_t value = 0;
+	int err = parse_u64(s, &value);
+
+	if (err)
+		return err;
+	/* (uid_t)-1 means "leave as it is" to setresuid(). */
+	if (value >= UINT32_MAX)
+		return -ERANGE;
+	*ret_id = (uint32_t)value;
+	return 0;
+}
+
+static int copy_text(const char *s, char **ret)
+{
+	char *copy = NULL;
+
+	if (s && *s) {
+		copy = strdup(s);
+		if (!copy)
+			return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+/* Several names may share a uid, with different groups: the name sudo saw goes first. */
+static const struct passwd *account(uid_t uid, const char *name_hint)
+{
+	const struct passwd *pw = name_hint ? getpwnam(name_hint) : NULL;
+
+	return pw && pw->pw_uid == uid ? pw : getpwuid(uid);
+}
+
+static int own_groups(struct invoker *inv)
+{
+	int nr = getgroups(0, NULL);
+
+	if (nr < 0)
+		return -errno;
+	inv->groups = calloc((size_t)nr + 1, sizeof(gid_t));
+	if (!inv->groups)
+		return -ENOMEM;
+	nr = getgroups(nr, inv->groups);
+	if (nr < 0)
+		return -errno;
+	inv->nr_groups = (size_t)nr;
+	return 0;
+}
+
+static int account_groups(struct invoker *inv)
+{
+	int nr = 64;
+
+	for (;;) {
+		gid_t *groups = reallocarray(inv->groups, (size_t)nr, sizeof(gid_t));
+		int had = nr;
+
+		if (!groups)
+			return -ENOMEM;
+		inv->groups = groups;
+		if (!inv->name) {
+			groups[0] = inv->gid;
+			inv->nr_groups = 1;
+			return 0;
+		}
+		if (getgrouplist(inv->name, inv->gid, groups, &nr) >= 0) {
+			inv->nr_groups = (size_t)nr;
+			return 0;
+		}
+		if (nr <= had)
+			nr = had * 2;
+	}
+}
+
+static int identify(const struct invoker_facts *facts, struct invoker *inv, bool *ret_sudo,
+		    struct errtext *err)
+{
+	bool sudo = facts->ruid == 0 && facts->euid == 0 && facts->sudo_uid;
+	const struct passwd *pw;
+	uint32_t id = 0;
+	int e;
+
+	inv->uid = facts->ruid;
+	inv->gid = facts->rgid;
+	if (sudo) {
+		e = parse_id(facts->sudo_uid, &id);
+		if (e)
+			return errtext_set(err, e, "SUDO_UID '%s' is no user id; unset it",
+					   facts->sudo_uid);
+		inv->uid = id;
+	}
+	pw = account(inv->uid, sudo ? facts->sudo_user : NULL);
+	if (sudo && facts->sudo_gid) {
+		e = parse_id(facts->sudo_gid, &id);
+		if (e)
+			return errtext_set(err, e, "SUDO_GID '%s' is no group id; unset it",
+					   facts->sudo_gid);
+		inv->gid = id;
+	} else if (sudo) {
+		if (!pw)
+			return errtext_set(err, -EINVAL,
+					   "SUDO_UID is set without SUDO_GID, and user %u has no "
+					   "account: set both or none",
+					   inv->uid);
+		inv->gid = pw->pw_gid;
+	}
+	inv->switched = facts->euid != inv->uid;
+	*ret_sudo = sudo;
+	e = copy_text(pw ? pw->pw_name : NULL, &inv->name);
+	if (!e)
+		e = copy_text(pw ? pw->pw_shell : NULL, &inv->shell);
+	/* Under sudo $HOME may be root's. */
+	if (!e && !(sudo && inv->switched) && facts->home && facts->home[0] == '/')
+		e = copy_text(facts->home, &inv->home);
+	else if (!e && pw && pw->pw_dir && pw->pw_dir[0] == '/')
+		e = copy_text(pw->pw_dir, &inv->home);
+	return e;
+}
+
+int invoker_from_facts(const struct invoker_facts *facts, struct invoker *ret, struct errtext *err)
+{
+	struct invoker inv = {0};
+	bool sudo = false;
+	int e = identify(facts, &inv, &sudo, err);
+
+	if (!e)
+		e = sudo && inv.switched ? account_groups(&inv) : own_groups(&inv);
+	if (e) {
+		invoker_free(&inv);
+		return e;
+	}
+	*ret = inv;
+	return 0;
+}
+
+int invoker_current(struct invoker *ret, struct errtext *err)
+{
+	struct invoker_facts facts = {
+		.ruid = getuid(),
+		.euid = geteuid(),
+		.rgid = getgid(),
+		.sudo_uid = getenv("SUDO_UID"),
+		.sudo_gid = getenv("SUDO_GID"),
+		.sudo_user = getenv("SUDO_USER"),
+		.home = getenv("HOME"),
+	};
+
+	return invoker_from_facts(&facts, ret, err);
+}
+
+void invoker_free(struct invoker *inv)
+{
+	if (!inv)
+		return;
+	free(inv->name);
+	free(inv->home);
+	free(inv->shell);
+	free(inv->groups);
+	memset(inv, 0, sizeof(*inv));
+}
+
+/* Leaving uid 0 clears them only under the default securebits. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+		return -errno;
+	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+int invoker_drop_permanently(const struct invoker *inv)
+{
+	uid_t r, e, s;
+
+	if (!inv->switched)
+		return 0;
+	if (setgroups(inv->nr_groups, inv->groups) || setresgid(inv->gid, inv->gid, inv->gid) ||
+	    setresuid(inv->uid, inv->uid, inv->uid))
+		return -errno;
+	if (inv->uid != 0) {
+		int err = drop_capabilities();
+
+		if (err)
+			return err;
+	}
+	if (getresuid(&r, &e, &s) || r != inv->uid || e != inv->uid || s != inv->uid)
+		return -EPERM;
+	/* The way back must be shut. */
+	if (inv->uid != 0 && setresuid(0, 0, 0) == 0)
+		return -EPERM;
+	return 0;
+}
+
+int invoker_fs_enter(const struct invoker *inv, struct invoker_fs *ret_saved)
+{
+	struct invoker_fs saved = {0};
+	struct invoker own = {0};
+	int err;
+
+	if (!inv->switched) {
+		*ret_saved = saved;
+		return 0;
+	}
+	err = own_groups(&own);
+	if (!err && setgroups(inv->nr_groups, inv->groups))
+		err = -errno;
+	if (err) {
+		free(own.groups);
+		return err;
+	}
+	saved.entered = true;
+	saved.groups = own.groups;
+	saved.nr_groups = own.nr_groups;
+	/* The gid goes first: without fsuid 0 its change could be refused. */
+	setfsgid(inv->gid);
+	setfsuid(inv->uid);
+	/* They report no errors; -1 is never valid and returns the present value. */
+	if ((gid_t)setfsgid((gid_t)-1) != inv->gid || (uid_t)setfsuid((uid_t)-1) != inv->uid) {
+		invoker_fs_leave(&saved);
+		return -EPERM;
+	}
+	*ret_saved = saved;
+	return 0;
+}
+
+void invoker_fs_leave(struct invoker_fs *saved)
+{
+	if (!saved->entered)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	/* Cannot fail where invoker_fs_enter() could set them; they are back to what they were. */
+	if (setgroups(saved->nr_groups, saved->groups))
+		abort();
+	free(saved->groups);
+	memset(saved, 0, sizeof(*saved));
+}

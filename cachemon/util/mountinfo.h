@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The mounts of a mount namespace, as /proc/PID/mountinfo lists them (proc_pid_mountinfo(5)), and
+ * which of them serves a path. Owns the parsed text; knows nothing of devices or cgroups.
+ */
+#ifndef MOUNTINFO_H
+#define MOUNTINFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Strings are decoded: any byte but NUL may occur in root and point. */
+struct mount {
+	int id;
+	int parent;
+	bool top;	   /* its parent is not listed: nothing of the list is above it */
+	uint32_t dev;	   /* kernel dev_t: major << 20 | minor */
+	const char *root;  /* the directory (or file) of the filesystem that is mounted */
+	const char *point; /* where, as seen from the process's root */
+	const char *fstype;
+	const char *options; /* of the superblock */
+};
+
+struct mountinfo {
+	struct mount *mounts;
+	size_t nr;
+	char *text;
+};
+
+/* -EBADMSG when a line is not what the kernel writes: a list with a gap would name the wrong
+ * mount. */
+int mountinfo_parse(const char *text, size_t len, struct mountinfo *ret);
+int mountinfo_read(const char *path, struct mountinfo *ret);
+void mountinfo_free(struct mountinfo *mi);
+
+/* The mount that a lookup of the absolute path (no symlinks, no "..") ends in: mounts hidden
+ * below others serve nothing. NULL when none does, as below a chroot. */
+const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *path);
+
+/* Whether the comma-separated options hold word, alone. */
+bool mountinfo_has_option(const char *options, const char *word);
+
+#endif

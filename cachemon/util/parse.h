@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Strict parsing of what a user types. The whole string counts: no blanks, no sign, no base but
+ * ten. Garbage is -EINVAL, a well-formed value outside of the range is -ERANGE; outputs are
+ * untouched then. Independent of the locale.
+ */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+int parse_u64(const char *s, uint64_t *ret_value);
+
+/* 1 … INT_MAX. */
+int parse_pid(const char *s, pid_t *ret_pid);
+
+/* A whole number with its unit: 500ms, 5s, 2m, 1h. More than 0. */
+int parse_duration(const char *s, uint64_t *ret_ns);
+
+/* 1, 0.5, 1%: more than 0, at most 100; up to 15 digits. */
+int parse_percent(const char *s, double *ret_percent);
+
+/* Bytes, or with K, M, G, T units of 1024: 4096, 64M. May be 0. */
+int parse_size(const char *s, uint64_t *ret_bytes);
+
+/* The index of s in names, exactly as written there. */
+int parse_enum(const char *s, const char *const *names, size_t nr_names, size_t *ret_index);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * "Did you mean …?": the known word nearest to one that is not known.
+ */
+#ifndef SUGGEST_H
+#define SUGGEST_H
+
+#include <stddef.h>
+
+/*
+ * The word of words at most 2 edits away (insert, delete, replace, swap neighbours), the nearest
+ * and among equals the first; else the only one that begins with word; else NULL. A word that
+ * would have to change altogether is no suggestion.
+ */
+const char *suggest_nearest(const char *word, const char *const *words, size_t nr_words);
+
+#endif
