@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plan/kernel_caps.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "plan/btf_proto.h"
+#include "plan/sysfile.h"
+#include "util/mountinfo.h"
+
+bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
+{
+	uint64_t mask = 1ULL << cap;
+
+	if (cap == CAP_BPF || cap == CAP_PERFMON)
+		mask |= 1ULL << CAP_SYS_ADMIN;
+	return caps->held & mask;
+}
+
+const char *kernel_caps_cgroup(const struct kernel_caps *caps)
+{
+	if (*caps->cgroup_v1_memory)
+		return *caps->cgroup_v2 ? "hybrid" : "v1";
+	return *caps->cgroup_v2 ? "v2" : "none";
+}
+
+const struct kernel_hook *kernel_caps_hook(const struct kernel_caps *caps, enum hook_kind kind,
+					   const char *target)
+{
+	for (size_t i = 0; i < caps->nr_hooks; i++) {
+		if (caps->hooks[i].kind == kind && !strcmp(caps->hooks[i].target, target))
+			return &caps->hooks[i];
+	}
+	return NULL;
+}
+
+static uint64_t read_held(const char *root)
+{
+	char path[PATH_MAX];
+	char line[256];
+	uint64_t held = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/self/status", root);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "CapEff:", 7))
+			held = strtoull(line + 7, NULL, 16);
+	}
+	fclose(f);
+	return held;
+}
+
+/* "none [integrity] confidentiality": the chosen one is in brackets. */
+static void read_lockdown(const char *root, char ret_lockdown[32])
+{
+	char line[128];
+	int err = sysfile_line(root, "/sys/kernel/security/lockdown", line, sizeof(line));
+	char *open = err ? NULL : strchr(line, '[');
+	char *close = open ? strchr(open, ']') : NULL;
+
+	if (close)
+		*close = '\0';
+	if (err == -ENOENT)
+		snprintf(ret_lockdown, 32, "none");
+	else if (close && close - open <= 31)
+		snprintf(ret_lockdown, 32, "%s", open + 1);
+}
+
+static void read_cgroups(const char *root, struct kernel_caps *caps)
+{
+	char path[PATH_MAX];
+	struct mountinfo mi;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	if (mountinfo_read(path, &mi))
+		return;
+	/* The first mount of each wins: later ones are bind mounts of containers. */
+	for (size_t i = 0; i < mi.nr; i++) {
+		const struct mount *m = &mi.mounts[i];
+		char *where = NULL;
+
+		if (!strcmp(m->fstype, "cgroup2"))
+			where = caps->cgroup_v2;
+		else if (!strcmp(m->fstype, "cgroup") && mountinfo_has_option(m->options, "memory"))
+			where = caps->cgroup_v1_memory;
+		if (where && !*where)
+			snprintf(where, PATH_MAX, "%s", m->point);
+	}
+	mountinfo_free(&mi);
+}
+
+/*
+ * Where addresses are hidden all of them read 0. The first few are 0 anyway on kernels whose
+ * per-CPU variables are listed by offset (x86 before 6.15: fixed_percpu_data).
+ */
+static enum caps_flag read_kallsyms(const char *root)
+{
+	enum caps_flag res = CAPS_UNKNOWN;
+	char path[PATH_MAX];
+	char line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/kallsyms", root);
+	f = fopen(path, "re");
+	if (!f)
+		return res;
+	for (int i = 0; i < 64 && res != CAPS_YES && fgets(line, sizeof(line), f); i++)
+		res = strtoull(line, NULL, 16) ? CAPS_YES : CAPS_NO;
+	fclose(f);
+	return res;
+}
+
+static enum caps_flag read_flag(const char *root, const char *path)
+{
+	long long n;
+
+	if (sysfile_number(root, path, &n))
+		return CAPS_UNKNOWN;
+	return n ? CAPS_YES : CAPS_NO;
+}
+
+static void read_settings(const char *root, struct kernel_caps *caps)
+{
+	long long n;
+	struct rlimit lim;
+	struct utsname uts;
+	int cpus = libbpf_num_possible_cpus();
+
+	if (sysfile_line(root, "/proc/sys/kernel/osrelease", caps->release, sizeof(caps->release)))
+		caps->release[0] = '\0';
+	if (!uname(&uts))
+		snprintf(caps->arch, sizeof(caps->arch), "%.15s", uts.machine);
+	caps->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	caps->ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * caps->page_size;
+	caps->nr_cpus = cpus > 0 ? (unsigned int)cpus : (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	caps->held = read_held(root);
+	read_lockdown(root, caps->lockdown);
+	caps->unprivileged_bpf_disabled = -1;
+	if (!sysfile_number(root, "/proc/sys/kernel/unprivileged_bpf_disabled", &n))
+		caps->unprivileged_bpf_disabled = (int)n;
+	caps->memlock_bytes = UINT64_MAX;
+	if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_cur != RLIM_INFINITY)
+		caps->memlock_bytes = lim.rlim_cur;
+	read_cgroups(root, caps);
+	caps->task_delayacct = read_flag(root, "/proc/sys/kernel/task_delayacct");
+	caps->jit = read_flag(root, "/proc/sys/net/core/bpf_jit_enable");
+	caps->kallsyms = read_kallsyms(root);
+}
+
+static void read_hooks(const struct btf *btf, const struct kernel_hook *wanted, size_t nr,
+		       struct kernel_caps *caps)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct kernel_hook *h = &caps->hooks[i];
+
+		h->kind = wanted[i].kind;
+		h->target = wanted[i].target;
+		h->err = btf ? btf_proto_text(btf, h->kind, h->target, h->proto, sizeof(h->proto))
+			     : caps->btf_err;
+	}
+	caps->nr_hooks = nr;
+}
+
+static void try_kinds(const struct kernel_env *env, const struct btf *btf, struct kernel_caps *caps)
+{
+	if (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON))
+		return;
+	for (int k = 0; k < HOOK_NR; k++) {
+		if (env->kinds & 1U << k)
+			caps->support[k] = env->try_hook(k, btf, env->root);
+	}
+}
+
+int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wanted, size_t nr,
+		     struct kernel_caps *ret_caps)
+{
+	char path[PATH_MAX];
+	struct kernel_caps *caps;
+	struct btf *btf;
+
+	if (nr > KERNEL_HOOKS_MAX)
+		return -E2BIG;
+	if (snprintf(path, sizeof(path), "%s%s", env->root, KERNEL_BTF_PATH) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	caps = calloc(1, sizeof(*caps));
+	if (!caps)
+		return -ENOMEM;
+	read_settings(env->root, caps);
+	btf = btf__parse_raw(path);
+	if (!btf)
+		caps->btf_err = -errno;
+	read_hooks(btf, wanted, nr, caps);
+	try_kinds(env, btf, caps);
+	*ret_caps = *caps;
+	btf__free(btf);
+	free(caps);
+	return 0;
+}

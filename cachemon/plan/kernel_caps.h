@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this machine is and allows: facts only, read from procfs, sysfs, BTF and by trying.
+ * Owns their reading; every path lies below an injectable root and the trials are injectable, so
+ * that any kernel can be invented. What follows from the facts is decided in plan/probe_plan.
+ */
+#ifndef KERNEL_CAPS_H
+#define KERNEL_CAPS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/hook_trial.h"
+
+#define KERNEL_HOOKS_MAX 64
+#define KERNEL_PROTO_MAX 160
+#define KERNEL_BTF_PATH	 "/sys/kernel/btf/vmlinux"
+
+/* A hook to ask about (kind, target) and what the kernel's BTF says. target is borrowed. */
+struct kernel_hook {
+	enum hook_kind kind;
+	const char *target;
+	int err; /* 0: it is there; -ENOENT: not in this kernel; else unreadable */
+	char proto[KERNEL_PROTO_MAX]; /* as plan/btf_proto writes it */
+};
+
+enum caps_flag { CAPS_UNKNOWN = -1, CAPS_NO = 0, CAPS_YES = 1 };
+
+struct kernel_caps {
+	char release[80]; /* "" where unknown, as all texts here */
+	char arch[16];
+	uint64_t page_size;
+	uint64_t ram_bytes;
+	unsigned int nr_cpus; /* possible ones: what a per-CPU map takes memory for */
+	int btf_err;	      /* 0: there and loadable; -ENOENT: none */
+	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
+	size_t nr_hooks;
+	struct hook_support support[HOOK_NR];
+	uint64_t held;			 /* effective capabilities, bit = CAP_* */
+	char lockdown[32];		 /* "none" where the kernel has no lockdown */
+	int unprivileged_bpf_disabled;	 /* as the sysctl, -1 unknown */
+	uint64_t memlock_bytes;		 /* UINT64_MAX: unlimited. Binds maps before 5.11 only */
+	char cgroup_v1_memory[PATH_MAX]; /* where mounted, "" not */
+	char cgroup_v2[PATH_MAX];
+	enum caps_flag task_delayacct;
+	enum caps_flag kallsyms; /* addresses can be read */
+	enum caps_flag jit;
+};
+
+struct kernel_env {
+	const char *root;   /* "": the running machine */
+	unsigned int kinds; /* 1 << enum hook_kind: what to try */
+	/* Tries a kind; hook_trial_run() but in tests. */
+	struct hook_support (*try_hook)(enum hook_kind kind, const struct btf *btf,
+					const char *root);
+};
+
+#define KERNEL_KINDS_ALL ((1U << HOOK_NR) - 1)
+
+/*
+ * Gathers all facts, asking BTF about the nr hooks of wanted. An unreadable fact is recorded as
+ * unknown and is no failure. Nothing is tried without the capabilities it takes: -EPERM of an
+ * ordinary user says nothing about the kernel. -E2BIG: more than KERNEL_HOOKS_MAX hooks.
+ */
+int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wanted, size_t nr,
+		     struct kernel_caps *ret_caps);
+
+/* Effective capability cap (CAP_BPF ...); CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. */
+bool kernel_caps_holds(const struct kernel_caps *caps, int cap);
+
+/* "v2", "v1", "hybrid" (v1 memory controller beside a v2 tree), "none". */
+const char *kernel_caps_cgroup(const struct kernel_caps *caps);
+
+/* The hook asked for, NULL: nobody asked. */
+const struct kernel_hook *kernel_caps_hook(const struct kernel_caps *caps, enum hook_kind kind,
+					   const char *target);
+
+#endif

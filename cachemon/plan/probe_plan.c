@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plan/probe_plan.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define R(role) (1U << ROLE_##role)
+
+/* Adds are classed by the window they fall in, those of a fault by the fault. */
+#define WINDOWS	    (R(WINDOW_SYNC) | R(WINDOW_ASYNC) | R(WINDOW_ORDER) | R(WINDOW_UNBOUNDED))
+#define NEED_WINDOW (R(PAGE_ADD) | WINDOWS | R(FAULT))
+#define NEED_PAGE   (R(PAGE_ADD) | R(PAGE_DELETE))
+#define NEED_DIRECT (R(RECLAIM_DIRECT_BEGIN) | R(RECLAIM_DIRECT_END))
+#define NEED_MEMCG  (R(RECLAIM_MEMCG_BEGIN) | R(RECLAIM_MEMCG_END))
+
+/* Without these every figure would be wrong or missing: the pages, their classes, and whose: the
+ * switch hook keeps the state of the task that runs. */
+#define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
+
+static const struct {
+	uint32_t all;
+	uint32_t any; /* at least one of these, where not 0 */
+} group_needs[GROUP_NR] = {
+	[GROUP_READ] = {R(READ), 0},
+	[GROUP_DELAY] = {R(READ) | R(SWITCH), 0},
+	[GROUP_WINDOW] = {NEED_WINDOW, 0},
+	[GROUP_FATE] = {NEED_WINDOW | R(READ) | R(PAGE_DELETE) | R(MAP_PAGES), 0},
+	[GROUP_PAGE] = {NEED_PAGE, 0},
+	[GROUP_GHOST] = {NEED_PAGE, 0},
+	[GROUP_FAULT] = {R(FAULT) | R(MAP_PAGES), 0},
+	[GROUP_MAP] = {R(MAP_PAGES), 0},
+	[GROUP_DIRECT] = {R(DIRECT_READ), 0},
+	[GROUP_STALL] = {R(SWITCH), R(READ) | R(WINDOW_SYNC)},
+};
+
+/*
+ * Counters that need more than their group. An eviction whose cause cannot be seen counts as
+ * evicted_other, an add whose fault cannot be seen as other_added_pages: then those are no
+ * longer known either.
+ */
+static const struct {
+	enum counter c;
+	uint32_t all;
+	bool symbols;
+} counter_needs[] = {
+	{C_used, R(SWITCH), false},
+	{C_used_late, R(SWITCH), false},
+	{C_written_pages, WINDOWS, false},
+	{C_other_added_pages, WINDOWS | R(FAULT), false},
+	{C_evicted_reclaim_direct, NEED_DIRECT, false},
+	{C_evicted_reclaim_memcg, NEED_MEMCG, false},
+	{C_evicted_dontneed, 0, true},
+	{C_evicted_drop_caches, 0, true},
+	{C_evicted_direct_io, 0, true},
+	{C_evicted_other, NEED_DIRECT | NEED_MEMCG, true},
+	{C_refault_misses, NEED_WINDOW, false},
+};
+
+/* Appends; what does not fit is cut, with dots to show it. */
+static void __attribute__((format(printf, 3, 4)))
+append(char *buf, size_t size, const char *fmt, ...)
+{
+	size_t len = strlen(buf);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf + len, size - len, fmt, ap);
+	va_end(ap);
+	if (n >= (int)(size - len) && size > 4)
+		memcpy(buf + size - 4, "...", 4);
+}
+
+static uint32_t live_roles(const struct probe_plan *plan)
+{
+	uint32_t live = 0;
+
+	for (int r = 0; r < ROLE_NR; r++) {
+		if (plan->choices[r].state == PROBE_LIVE)
+			live |= 1U << r;
+	}
+	return live;
+}
+
+/* "needs NAME: its reason (also: NAME, NAME)" */
+static void say_missing(const struct probe_plan *plan, uint32_t missing, char *buf, size_t size)
+{
+	int first = __builtin_ctz(missing);
+	const char *sep = "; also absent: ";
+
+	append(buf, size, "needs %s: %s", probe_role_name(first), plan->choices[first].reason);
+	for (int r = first + 1; r < ROLE_NR; r++) {
+		if (!(missing & 1U << r))
+			continue;
+		append(buf, size, "%s%s", sep, probe_role_name(r));
+		sep = ", ";
+	}
+}
+
+static void decide_measured(struct probe_plan *plan)
+{
+	uint32_t live = live_roles(plan);
+	uint32_t need = NEED_RUN;
+	uint32_t missing;
+
+	for (int g = 0; g < GROUP_NR; g++) {
+		missing = group_needs[g].all & ~live;
+		if (group_needs[g].any && !(group_needs[g].any & live))
+			missing |= group_needs[g].any;
+		plan->measured[g] = !missing;
+		plan->reason[g][0] = '\0';
+		if (missing)
+			say_missing(plan, missing, plan->reason[g], sizeof(plan->reason[g]));
+	}
+	if (plan->choices[ROLE_CGROUP_MOVE].wanted)
+		need |= R(CGROUP_MOVE);
+	missing = need & ~live;
+	plan->viable = !missing;
+	plan->refusal[0] = '\0';
+	if (missing)
+		say_missing(plan, missing, plan->refusal, sizeof(plan->refusal));
+}
+
+bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *buf, size_t size)
+{
+	enum counter_group g = counter_group(c);
+	bool symbols = false;
+	uint32_t missing = 0;
+
+	if (!plan->measured[g]) {
+		snprintf(buf, size, "%s", plan->reason[g]);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(counter_needs) / sizeof(counter_needs[0]); i++) {
+		if (counter_needs[i].c != c)
+			continue;
+		missing = counter_needs[i].all & ~live_roles(plan);
+		symbols = counter_needs[i].symbols && !plan->symbols;
+	}
+	if (!missing && !symbols)
+		return true;
+	if (size)
+		buf[0] = '\0';
+	if (size && missing)
+		say_missing(plan, missing, buf, size);
+	else if (size)
+		append(buf, size, "needs kernel addresses, which /proc/kallsyms hides here");
+	return false;
+}
+
+static bool proto_known(const struct probe_candidate *c, const char *proto)
+{
+	if (!c->protos[0])
+		return true;
+	for (int i = 0; i < PROBE_PROTOS_MAX && c->protos[i]; i++) {
+		if (!strcmp(c->protos[i], proto))
+			return true;
+	}
+	return false;
+}
+
+/* True: usable. False: why is appended to. */
+static bool candidate_fits(const struct kernel_caps *caps, const struct probe_candidate *c,
+			   char *why, size_t size)
+{
+	const struct kernel_hook *hook = kernel_caps_hook(caps, c->kind, c->target);
+	const struct hook_support *support = &caps->support[c->kind];
+	const char *kind = hook_kind_name(c->kind);
+	char text[96];
+
+	if (caps->btf_err == -ENOENT)
+		append(why, size, "this kernel has no BTF (%s)", KERNEL_BTF_PATH);
+	else if (caps->btf_err)
+		append(why, size, "its BTF cannot be used: %s", strerror(-caps->btf_err));
+	else if (!hook || hook->err == -ENOENT)
+		append(why, size, "%s:%s is not in this kernel", kind, c->target);
+	else if (hook->err)
+		append(why, size, "%s:%s: its prototype cannot be read: %s", kind, c->target,
+		       strerror(-hook->err));
+	else if (!proto_known(c, hook->proto))
+		append(why, size, "%s:%s is %s here; known is %s", kind, c->target, hook->proto,
+		       c->protos[0]);
+	else if (support->trial == TRIAL_NONE &&
+		 (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON)))
+		append(why, size, "no privilege to load %s programs (CAP_BPF, CAP_PERFMON)", kind);
+	else if (support->trial != TRIAL_WORKS) {
+		hook_support_text(support, text, sizeof(text));
+		append(why, size, "%s programs: %s", kind, text);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* Why a role is not asked for; NULL: it is. */
+static const char *not_asked(const struct plan_request *request, enum probe_role role)
+{
+	if (role == ROLE_READ && request->level == LEVEL_COLD)
+		return "not asked for: level cold";
+	if (role == ROLE_ADVICE_CALLS && !request->advice_calls)
+		return "not asked for: --advice effects";
+	if (role == ROLE_CGROUP_MOVE && !request->cgroup)
+		return "not asked for: the job is no cgroup";
+	return NULL;
+}
+
+static void choose(const struct kernel_caps *caps, const struct probe_table *table,
+		   struct probe_choice *choice)
+{
+	for (size_t i = 0; i < table->nr; i++) {
+		const struct probe_candidate *c = &table->rows[i];
+
+		if (c->role != choice->role)
+			continue;
+		if (*choice->reason)
+			append(choice->reason, sizeof(choice->reason), "; ");
+		if (!candidate_fits(caps, c, choice->reason, sizeof(choice->reason)))
+			continue;
+		choice->state = PROBE_LIVE;
+		choice->program = c->program;
+		snprintf(choice->hook, sizeof(choice->hook), "%s:%s", hook_kind_name(c->kind),
+			 c->target);
+		choice->reason[0] = '\0';
+		return;
+	}
+	if (!*choice->reason)
+		append(choice->reason, sizeof(choice->reason), "no program plays this role");
+}
+
+void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
+		     const struct probe_table *table, struct probe_plan *ret_plan)
+{
+	memset(ret_plan, 0, sizeof(*ret_plan));
+	ret_plan->symbols = caps->kallsyms == CAPS_YES;
+	for (int r = 0; r < ROLE_NR; r++) {
+		struct probe_choice *choice = &ret_plan->choices[r];
+		const char *why = not_asked(request, r);
+
+		choice->role = r;
+		choice->wanted = !why;
+		choice->state = PROBE_ABSENT;
+		if (why)
+			append(choice->reason, sizeof(choice->reason), "%s", why);
+		else
+			choose(caps, table, choice);
+	}
+	decide_measured(ret_plan);
+}
+
+int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err)
+{
+	for (int r = 0; r < ROLE_NR; r++) {
+		struct probe_choice *choice = &plan->choices[r];
+
+		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
+			continue;
+		choice->state = PROBE_FAILED;
+		append(choice->reason, sizeof(choice->reason), "%s was refused: %s", choice->hook,
+		       strerror(abs(err)));
+		decide_measured(plan);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+const char *probe_state_name(enum probe_state state)
+{
+	static const char *const names[] = {
+		[PROBE_LIVE] = "live",
+		[PROBE_ABSENT] = "absent",
+		[PROBE_FAILED] = "failed",
+	};
+
+	return names[state];
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From facts to probes: one choice per role, or none with the reason, and with it what can be
+ * measured. Pure: reads no file, tries nothing, never looks at a version number. Owns the
+ * decision; plan/kernel_caps owns the facts, capture/probe_set the loading and attaching.
+ */
+#ifndef PROBE_PLAN_H
+#define PROBE_PLAN_H
+
+#include <stdbool.h>
+
+#include "account/counters.h"
+#include "plan/probe_table.h"
+
+#define PLAN_REASON_MAX 320
+
+enum watch_level { LEVEL_COLD, LEVEL_FULL, LEVEL_AUTO };
+
+struct plan_request {
+	enum watch_level level;
+	bool advice_calls; /* see every advice call, not its effects only */
+	bool cgroup;	   /* the job is a cgroup: tasks join and leave it */
+};
+
+/* Values of a run's probe table. */
+enum probe_state {
+	PROBE_LIVE,   /* chosen; live once attached */
+	PROBE_ABSENT, /* not asked for, or no candidate fits this kernel */
+	PROBE_FAILED, /* chosen, and the kernel refused it after all */
+};
+
+struct probe_choice {
+	enum probe_role role;
+	bool wanted;
+	enum probe_state state;
+	const char *program;	      /* of the table; NULL: none */
+	char hook[64];		      /* "tp_btf:mm_filemap_get_pages"; "": none */
+	char reason[PLAN_REASON_MAX]; /* "" when live */
+};
+
+struct probe_plan {
+	struct probe_choice choices[ROLE_NR]; /* in order of role */
+	bool symbols; /* addresses of kernel functions are known: causes only a stack can tell */
+	bool measured[GROUP_NR];
+	char reason[GROUP_NR][PLAN_REASON_MAX]; /* "" when measured */
+	bool viable;				/* a run would be worth its name */
+	char refusal[PLAN_REASON_MAX];		/* why not; "" when viable */
+};
+
+/* table: probe_table_own() but in tests. */
+void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
+		     const struct probe_table *table, struct probe_plan *ret_plan);
+
+/*
+ * Records that program could not be loaded or attached (err: -errno or errno) and decides again
+ * what is measured and whether the run is viable. -ENOENT: no live choice has this program.
+ */
+int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err);
+
+/*
+ * Whether one counter is known: its group is, and what this very counter needs beside. If not,
+ * the reason is written to buf; true leaves buf alone.
+ */
+bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *buf, size_t size);
+
+/* "live", "absent", "failed". */
+const char *probe_state_name(enum probe_state state);
+
+#endif
