@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cgroups as the capture can select them: a directory of the v2 hierarchy or of the v1 memory
+ * controller. Owns the way from a path to the kernel's id. Which mounts there are is given, so
+ * that any directory can stand for a hierarchy.
+ */
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/errtext.h"
+#include "util/mountinfo.h"
+
+enum cgroup_kind { CGROUP_V2, CGROUP_V1_MEMORY };
+
+struct cgroup_ref {
+	enum cgroup_kind kind;
+	uint64_t id; /* kernfs id = inode of the directory */
+	/* Depth below the hierarchy's root (0: the root itself), as cgroup->level. In a cgroup
+	 * namespace it counts from the namespace's root, not from the kernel's. */
+	unsigned int level;
+	char *path; /* canonical, from the hierarchy's root: "/a/b" */
+	char *dir;  /* absolute path of the directory */
+	int fd;	    /* O_PATH, close-on-exec; a removed cgroup is told by cgroup_exists() */
+};
+
+/* The mount through which a hierarchy is reached, or NULL when it is not mounted. */
+const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind kind);
+
+/*
+ * A directory below a cgroup mount, or a path from a hierarchy's root ("/a/b" or "a/b"), looked
+ * up in v2, then in the v1 memory controller; a v2 cgroup without processes yields to a v1 one of
+ * that path that has some. -ENOENT absent, -ENOTDIR no cgroup, -EOPNOTSUPP another v1 controller.
+ */
+int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref *ret,
+		struct errtext *err);
+
+/* A directory, by a path of the file system only. */
+int cgroup_open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
+		    struct errtext *err);
+
+/* By paths from the hierarchies' roots, each NULL when there is none; the same choice. */
+int cgroup_open_either(const struct mountinfo *mi, const char *path_v2, const char *path_v1,
+		       struct cgroup_ref *ret, struct errtext *err);
+
+/* Whether processes are in it or below it. */
+bool cgroup_populated(const struct cgroup_ref *ref);
+bool cgroup_exists(const struct cgroup_ref *ref);
+void cgroup_close(struct cgroup_ref *ref);
+
+#endif

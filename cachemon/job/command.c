@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "job/command.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "job/command_env.h"
+#include "job/exec.h"
+#include "util/cleanup.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+struct command {
+	pid_t pid;
+	int pidfd;
+	int socket; /* to the waiting child; -1 once it was let go */
+	int status; /* -1: not reaped */
+	char *name;
+	char *user; /* NULL: the one that cachemon runs as */
+};
+
+/* What the child says. Silence (end of file) after the go-ahead means that CMD is executing. */
+enum stage { STAGE_IDENTITY, STAGE_READY, STAGE_EXEC };
+struct message {
+	int stage;
+	int err;
+};
+
+static int receive(int fd, void *data, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, data, len, 0);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : (int)n;
+}
+
+static int transmit(int fd, const void *data, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = send(fd, data, len, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* ---- the child ---- */
+
+static void child_reset_signals(void)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, now;
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++) {
+		/* Ignored by the caller (nohup, a shell's background job): so it stays. Other
+		 * ignored signals may be cachemon's own doing. */
+		if ((signo == SIGHUP || signo == SIGINT || signo == SIGQUIT) &&
+		    sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+			continue;
+		/* Refused for KILL, STOP and those the C library keeps: nothing to reset there. */
+		sigaction(signo, &dfl, NULL);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void __attribute__((noreturn))
+child_run(int fd, char *const argv[], char *const env[], const struct invoker *inv)
+{
+	struct message m = {.stage = STAGE_IDENTITY};
+	char go;
+
+	child_reset_signals();
+	m.err = invoker_drop_permanently(inv);
+	if (m.err) {
+		transmit(fd, &m, sizeof(m));
+		_exit(COMMAND_FAILED);
+	}
+	m.stage = STAGE_READY;
+	transmit(fd, &m, sizeof(m));
+	/* End of file: cachemon has ended or given up, CMD must not run unwatched. */
+	if (receive(fd, &go, 1) != 1)
+		_exit(COMMAND_FAILED);
+	m.err = exec_command(argv, env);
+	m.stage = STAGE_EXEC;
+	transmit(fd, &m, sizeof(m));
+	_exit(m.err == -ENOENT ? COMMAND_NOT_FOUND : COMMAND_NOT_EXECUTABLE);
+}
+
+/* ---- the parent ---- */
+
+static int make_environment(const struct invoker *inv, char ***ret_env)
+{
+	const struct passwd *root = getpwuid(0);
+
+	return command_env_build(environ, inv, root ? root->pw_dir : NULL,
+				 root ? root->pw_shell : NULL, ret_env);
+}
+
+static int keep_child_status(void)
+{
+	struct sigaction now, dfl = {.sa_handler = SIG_DFL};
+
+	if (sigaction(SIGCHLD, NULL, &now))
+		return -errno;
+	if (now.sa_handler == SIG_IGN && sigaction(SIGCHLD, &dfl, NULL))
+		return -errno;
+	return 0;
+}
+
+static int fork_child(struct command *c, char *const argv[], const struct invoker *inv)
+{
+	int sockets[2], err;
+	char **env = NULL;
+	sigset_t all, saved;
+
+	err = make_environment(inv, &env);
+	if (err)
+		return err;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
+		err = -errno;
+		goto out;
+	}
+	/* Handlers of cachemon's must not run in the child: what they write to is shared. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &saved);
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(sockets[0]);
+		child_run(sockets[1], argv, env, inv);
+	}
+	err = c->pid < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &saved, NULL);
+	close(sockets[1]);
+	c->socket = sockets[0];
+out:
+	command_env_free(env);
+	return err;
+}
+
+/* Blocking: for a child that is known to end at once. */
+static int reap(struct command *c, int flags)
+{
+	siginfo_t info = {0};
+	int n;
+
+	if (c->status >= 0)
+		return 0;
+	do {
+		n = c->pidfd >= 0 ? waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | flags)
+				  : waitid(P_PID, (id_t)c->pid, &info, WEXITED | flags);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (info.si_pid == 0)
+		return -EAGAIN;
+	c->status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	return 0;
+}
+
+static int wait_ready(struct command *c, struct errtext *err)
+{
+	struct message m = {.err = 0};
+	int n = receive(c->socket, &m, sizeof(m));
+
+	if (n < 0)
+		return errtext_set(err, n, "cannot hear from the child of '%s': %s", c->name,
+				   strerror(-n));
+	if (n != sizeof(m))
+		return errtext_set(err, -ECANCELED, "'%s' was ended by a signal before its start",
+				   c->name);
+	if (m.stage != STAGE_READY)
+		return errtext_set(err, m.err, "cannot become user %s to run '%s': %s",
+				   c->user ? c->user : "?", c->name, strerror(-m.err));
+	return 0;
+}
+
+static int name_user(const struct invoker *inv, char **ret_user)
+{
+	char number[16], *user;
+
+	snprintf(number, sizeof(number), "%u", inv->uid);
+	user = strdup(inv->name ? inv->name : number);
+	if (!user)
+		return -ENOMEM;
+	*ret_user = user;
+	return 0;
+}
+
+int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,
+		    struct errtext *err)
+{
+	struct command *c = calloc(1, sizeof(*c));
+	int e = -ENOMEM;
+
+	if (!c)
+		return e;
+	c->pidfd = c->socket = c->status = -1;
+	c->name = strdup(argv[0]);
+	if (!c->name)
+		goto out;
+	if (inv->switched && name_user(inv, &c->user))
+		goto out;
+	e = keep_child_status();
+	if (!e)
+		e = fork_child(c, argv, inv);
+	if (!e) {
+		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		e = c->pidfd < 0 ? -errno : 0;
+	}
+	if (e)
+		errtext_set(err, e, "cannot start a process for '%s': %s", c->name, strerror(-e));
+	else
+		e = wait_ready(c, err);
+out:
+	if (e)
+		command_free(c);
+	else
+		*ret = c;
+	return e;
+}
+
+static int explain_exec(const struct command *c, int e, struct errtext *err)
+{
+	bool is_path = strchr(c->name, '/');
+	const char *as = c->user ? " as user " : "", *user = c->user ? c->user : "";
+
+	if (e != -ENOENT)
+		return errtext_set(err, e, "cannot run '%s'%s%s: %s", c->name, as, user,
+				   strerror(-e));
+	if (!is_path)
+		return errtext_set(err, e, "cannot run '%s'%s%s: no such command in PATH", c->name,
+				   as, user);
+	if (access(c->name, F_OK) == 0)
+		return errtext_set(err, e, "cannot run '%s': its interpreter does not exist",
+				   c->name);
+	return errtext_set(err, e, "cannot run '%s'%s%s: no such file", c->name, as, user);
+}
+
+int command_go(struct command *c, struct errtext *err)
+{
+	struct message m = {.err = 0};
+	_cleanup_close_ int fd = TAKE_FD(c->socket);
+	int n, e;
+
+	if (fd < 0)
+		return errtext_set(err, -EALREADY, "'%s' was let go before", c->name);
+	n = transmit(fd, "", 1);
+	if (n == 0)
+		n = receive(fd, &m, sizeof(m));
+	/* End of file: the exec closed the socket. */
+	if (n == 0)
+		return 0;
+	/* A message, or the go-ahead was not read (EPIPE, ECONNRESET): the child has ended, or
+	 * does so next. */
+	e = reap(c, 0);
+	if (e)
+		return errtext_set(err, e, "cannot learn how '%s' ended: %s", c->name,
+				   strerror(-e));
+	if (n == sizeof(m))
+		return explain_exec(c, m.err, err);
+	return errtext_set(err, -ECANCELED, "'%s' was ended by signal %d before its start", c->name,
+			   c->status - 128);
+}
+
+pid_t command_pid(const struct command *c)
+{
+	return c->pid;
+}
+
+int command_pidfd(const struct command *c)
+{
+	return c->pidfd;
+}
+
+int command_signal(const struct command *c, int signo)
+{
+	if (c->status >= 0)
+		return -ESRCH;
+	return syscall(SYS_pidfd_send_signal, c->pidfd, signo, NULL, 0) ? -errno : 0;
+}
+
+int command_reap(struct command *c, int *ret_status)
+{
+	int err = reap(c, WNOHANG);
+
+	if (!err)
+		*ret_status = c->status;
+	return err;
+}
+
+void command_free(struct command *c)
+{
+	if (!c)
+		return;
+	if (c->pid > 0 && c->socket >= 0 && c->status < 0) {
+		/* It waits still: end it even if it is stopped. */
+		kill(c->pid, SIGKILL);
+		reap(c, 0);
+	}
+	if (c->socket >= 0)
+		close(c->socket);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	free(c->name);
+	free(c->user);
+	free(c);
+}

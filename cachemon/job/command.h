@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command that cachemon watches (watch -- CMD): forked before anything is loaded, held until
+ * all is attached, then let go as the invoking user. It keeps stdin, stdout, stderr, the working
+ * directory, the process group and every descriptor that cachemon got from its caller; cachemon's
+ * own are all close-on-exec. Cachemon's death never ends it: before command_go() it is not run.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include "util/errtext.h"
+#include "util/invoker.h"
+
+enum { COMMAND_FAILED = 125, COMMAND_NOT_EXECUTABLE = 126, COMMAND_NOT_FOUND = 127 };
+
+struct command;
+
+/*
+ * Fork the child and wait until it is the invoker, its signals are at their defaults (all but
+ * HUP, INT and QUIT that the caller had ignored, as nohup does) and unblocked. Sets an ignored
+ * SIGCHLD to its default here too: the exit status would be lost.
+ */
+int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,
+		    struct errtext *err);
+
+/*
+ * Let it run. 0 once CMD is executing. Else CMD has not run, command_reap() gives the status to
+ * exit with and err says why: 127 not found, 126 not executable, 128+N ended by a signal while
+ * it waited (-ECANCELED).
+ */
+int command_go(struct command *c, struct errtext *err);
+
+/* Its thread group, valid until it is reaped; a pidfd that polls readable when it has ended. */
+pid_t command_pid(const struct command *c);
+int command_pidfd(const struct command *c);
+
+/* -ESRCH when it has ended. */
+int command_signal(const struct command *c, int signo);
+
+/* Its status once it has ended, as a shell has it: the exit code or 128 + signal; again at will.
+ * -EAGAIN while it runs. */
+int command_reap(struct command *c, int *ret_status);
+
+/* A command that runs goes on, one that waits never runs. NULL is fine. */
+void command_free(struct command *c);
+
+#endif

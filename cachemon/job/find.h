@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Jobs by the name that others gave them: the cgroup of a Slurm job, a systemd unit, a container,
+ * or any cgroup by its last component. Owns what those cgroups are called.
+ */
+#ifndef FIND_H
+#define FIND_H
+
+#include <stdbool.h>
+
+#include "job/cgroup.h"
+
+/* In the order of preference when a name could be several. */
+enum find_kind { FIND_SLURM, FIND_UNIT, FIND_CONTAINER, FIND_LAST, FIND_NR };
+
+/* "slurm", "unit", "container", "cgroup". */
+const char *find_kind_name(enum find_kind kind);
+
+/*
+ * Whether the cgroup at path ("/a/b") is what name means as a kind:
+ *   slurm      job_NAME below slurmstepd.scope (also NODE_slurmstepd.scope), or below uid_* of
+ *              slurm or slurm_*
+ *   unit       NAME, a .service, .scope or .slice; NAME.service when NAME has no such suffix
+ *   container  an id of 64 hex digits that begins with NAME (12 digits or more): ID, or
+ *              docker-ID.scope and the like of containerd, CRI-O, podman and nerdctl
+ *   cgroup     the last component, whole
+ */
+bool find_matches(const char *path, enum find_kind kind, const char *name);
+
+/*
+ * Look in the v2 tree and under the v1 memory controller. kinds: a bit for each allowed kind.
+ * -ENOENT: none; -ENOTUNIQ: several, the text names two.
+ */
+int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name,
+		struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "job/proctree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/file.h"
+#include "util/parse.h"
+
+#define STATUS_MAX (1U << 20)
+
+struct process {
+	pid_t tgid;
+	pid_t ppid;
+	bool ended;
+	bool member;
+};
+
+struct processes {
+	struct process *list;
+	size_t nr, size;
+};
+
+/* A number behind "\nKEY:\t". Only Name comes from outside, and its newlines are escaped. */
+static int status_number(const char *status, const char *key, pid_t *ret)
+{
+	const char *at = strstr(status, key);
+	uint64_t value = 0;
+	char digits[16];
+	size_t len;
+
+	if (!at)
+		return -EBADMSG;
+	at += strlen(key);
+	at += strspn(at, "\t ");
+	len = strcspn(at, "\n");
+	if (len >= sizeof(digits))
+		return -EBADMSG;
+	memcpy(digits, at, len);
+	digits[len] = '\0';
+	if (parse_u64(digits, &value) || value > INT32_MAX)
+		return -EBADMSG;
+	*ret = (pid_t)value;
+	return 0;
+}
+
+static int read_process(const char *proc_root, pid_t pid, struct process *ret)
+{
+	_cleanup_free_ char *status = NULL, *path = NULL;
+	struct process p = {0};
+	const char *state;
+	pid_t threads = 0;
+	size_t len = 0;
+	int err;
+
+	if (asprintf(&path, "%s/%d/status", proc_root, pid) < 0)
+		return -ENOMEM;
+	err = file_read(AT_FDCWD, path, STATUS_MAX, &status, &len);
+	/* Opened in time, read too late: the kernel says ESRCH. */
+	if (err == -ENOENT || err == -ESRCH)
+		return -ESRCH;
+	if (err)
+		return err;
+	state = strstr(status, "\nState:\t");
+	if (!state || status_number(status, "\nTgid:", &p.tgid) ||
+	    status_number(status, "\nPPid:", &p.ppid) ||
+	    status_number(status, "\nThreads:", &threads))
+		return -EBADMSG;
+	state += strlen("\nState:\t");
+	/* A leader may have ended while its other threads go on. */
+	p.ended = (*state == 'Z' || *state == 'X') && threads <= 1;
+	*ret = p;
+	return 0;
+}
+
+int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid)
+{
+	struct process p;
+	int err = read_process(proc_root, pid, &p);
+
+	if (err)
+		return err;
+	if (p.ended)
+		return -ESRCH;
+	*ret_tgid = p.tgid;
+	return 0;
+}
+
+static int add_process(struct processes *ps, const struct process *p)
+{
+	if (ps->nr == ps->size) {
+		size_t size = ps->size ? ps->size * 2 : 256;
+		struct process *list = reallocarray(ps->list, size, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		ps->list = list;
+		ps->size = size;
+	}
+	ps->list[ps->nr++] = *p;
+	return 0;
+}
+
+static int read_all(const char *proc_root, struct processes *ps)
+{
+	_cleanup_closedir_ DIR *dir = opendir(proc_root);
+	const struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	ps->nr = 0;
+	while (errno = 0, (entry = readdir(dir))) {
+		struct process p;
+		pid_t pid = 0;
+		int err;
+
+		if (parse_pid(entry->d_name, &pid))
+			continue;
+		err = read_process(proc_root, pid, &p);
+		if (err == -ESRCH || (!err && p.ended))
+			continue;
+		if (!err)
+			err = add_process(ps, &p);
+		if (err)
+			return err;
+	}
+	return -errno;
+}
+
+static int compare_tgid(const void *a, const void *b)
+{
+	pid_t x = ((const struct process *)a)->tgid, y = ((const struct process *)b)->tgid;
+
+	return (x > y) - (x < y);
+}
+
+static size_t mark_members(struct processes *ps, pid_t tgid)
+{
+	size_t members = 0, before;
+
+	if (ps->nr == 0)
+		return 0;
+	qsort(ps->list, ps->nr, sizeof(*ps->list), compare_tgid);
+	for (size_t i = 0; i < ps->nr; i++) {
+		ps->list[i].member = ps->list[i].tgid == tgid;
+		members += ps->list[i].member;
+	}
+	/* By rising pid parents mostly come before their children: few rounds. */
+	do {
+		before = members;
+		for (size_t i = 0; i < ps->nr; i++) {
+			struct process *p = &ps->list[i];
+			const struct process key = {.tgid = p->ppid};
+			const struct process *parent;
+
+			if (p->member)
+				continue;
+			parent = bsearch(&key, ps->list, ps->nr, sizeof(key), compare_tgid);
+			p->member = parent && parent->member;
+			members += p->member;
+		}
+	} while (members != before);
+	return members;
+}
+
+int proctree_descendants(const char *proc_root, pid_t tgid, pid_t **ret_tgids, size_t *ret_nr)
+{
+	struct processes ps = {0};
+	pid_t *tgids = NULL;
+	size_t members, nr = 0;
+	int err = read_all(proc_root, &ps);
+
+	if (err)
+		goto out;
+	members = mark_members(&ps, tgid);
+	err = -ESRCH;
+	if (members == 0)
+		goto out;
+	err = -ENOMEM;
+	tgids = calloc(members, sizeof(*tgids));
+	if (!tgids)
+		goto out;
+	tgids[nr++] = tgid;
+	for (size_t i = 0; i < ps.nr; i++) {
+		if (ps.list[i].member && ps.list[i].tgid != tgid)
+			tgids[nr++] = ps.list[i].tgid;
+	}
+	*ret_tgids = tgids;
+	*ret_nr = nr;
+	err = 0;
+out:
+	free(ps.list);
+	return err;
+}
+
+void proctree_name(const char *proc_root, pid_t pid, char name[16])
+{
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	size_t len = 0;
+
+	name[0] = '\0';
+	if (asprintf(&path, "%s/%d/comm", proc_root, pid) < 0)
+		return;
+	if (file_read(AT_FDCWD, path, 64, &text, &len))
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	strncat(name, text, 15);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process and its descendants, from a directory laid out as /proc. What it finds is a moment's
+ * view: follow forks first (the BPF side), then look here, so that no child is missed in between.
+ * Processes whose ancestors have ended (reparented ones) cannot be told from strangers.
+ */
+#ifndef PROCTREE_H
+#define PROCTREE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The thread group of a process or thread. -ESRCH: absent, or ended and not yet reaped. */
+int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid);
+
+/* tgid first, then its living descendants; the array is the caller's. */
+int proctree_descendants(const char *proc_root, pid_t tgid, pid_t **ret_tgids, size_t *ret_nr);
+
+/* The name of a process (comm, at most 15 bytes) into name; "" when it is gone. */
+void proctree_name(const char *proc_root, pid_t pid, char name[16]);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a run watches: a command, a process with its descendants, or a cgroup, from what the user
+ * gave. Owns the resolved selector and its text. The places it looks at are given, so that tests
+ * need neither privileges nor a real /proc.
+ */
+#ifndef SELECTOR_H
+#define SELECTOR_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "job/cgroup.h"
+#include "util/errtext.h"
+#include "util/mountinfo.h"
+
+/* What was asked for; SELECTOR_NAME: --job alone, to be found. */
+enum selector_request {
+	SELECTOR_PID,
+	SELECTOR_CGROUP,
+	SELECTOR_SLURM,
+	SELECTOR_UNIT,
+	SELECTOR_CONTAINER,
+	SELECTOR_NAME,
+};
+
+/* What it came to. */
+enum selector_kind { SELECTED_COMMAND, SELECTED_PIDS, SELECTED_CGROUP };
+
+struct selector {
+	enum selector_kind kind;
+	char *text; /* for the store and reports, UTF-8: "command: …", "pid: 12", "cgroup: /a/b" */
+	char *name; /* of the job when the user gives none */
+	/* SELECTED_PIDS: the process asked for, then its descendants of this moment. */
+	pid_t *tgids;
+	size_t nr_tgids;
+	struct cgroup_ref cgroup; /* SELECTED_CGROUP; else .fd is -1 */
+};
+
+struct selector_places {
+	const char *proc_root; /* "/proc" */
+	const struct mountinfo *mounts;
+};
+
+/*
+ * -EINVAL, -ERANGE: no pid; -ESRCH: no such process; cgroups as cgroup_open() and find_cgroup();
+ * -ENOENT for SELECTOR_NAME: the text says which kinds were tried. err is always filled then.
+ */
+int selector_resolve(const struct selector_places *places, enum selector_request request,
+		     const char *value, struct selector *ret, struct errtext *err);
+
+/* A command about to be run: nothing to look up. */
+int selector_command(char *const argv[], struct selector *ret);
+
+/* The descendants anew: after forks are followed, so that none is missed. -ESRCH: all ended. */
+int selector_refresh_pids(const struct selector_places *places, struct selector *s);
+
+void selector_free(struct selector *s);
+
+#endif

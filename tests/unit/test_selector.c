@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: job util */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "job/proctree.h"
+#include "job/selector.h"
+#include "scratch.h"
+
+static const struct mountinfo no_mounts;
+static const struct selector_places fixture = {FIXTURES "/proc", &no_mounts};
+
+static bool has(const struct selector *s, pid_t tgid)
+{
+	for (size_t i = 0; i < s->nr_tgids; i++) {
+		if (s->tgids[i] == tgid)
+			return true;
+	}
+	return false;
+}
+
+static void pid_tree(void **state)
+{
+	struct selector s;
+	struct errtext err;
+
+	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "100", &s, &err), 0);
+	assert_int_equal(s.kind, SELECTED_PIDS);
+	assert_string_equal(s.text, "pid: 100");
+	assert_string_equal(s.name, "python3[100]");
+	assert_int_equal(s.cgroup.fd, -1);
+	assert_int_equal(s.nr_tgids, 5);
+	assert_int_equal(s.tgids[0], 100);
+	/* Children, grandchildren, also with lower numbers, and leaders whose threads go on. */
+	assert_true(has(&s, 200) && has(&s, 300) && has(&s, 50) && has(&s, 600));
+	assert_int_equal(selector_refresh_pids(&fixture, &s), 0);
+	assert_int_equal(s.nr_tgids, 5);
+	selector_free(&s);
+	/* A thread stands for its process. */
+	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "101", &s, &err), 0);
+	assert_string_equal(s.text, "pid: 100");
+	assert_int_equal(s.nr_tgids, 5);
+	selector_free(&s);
+	/* A name that imitates other lines. */
+	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "700", &s, &err), 0);
+	assert_int_equal(s.nr_tgids, 1);
+	selector_free(&s);
+	selector_free(&s);
+}
+
+static void pid_refused(void **state)
+{
+	static const struct {
+		const char *value;
+		int err;
+		const char *text;
+	} rows[] = {
+		{"999", -ESRCH, "no such process: 999"},
+		{"500", -ESRCH, "no such process: 500"}, /* ended, not reaped */
+		{"800", -ESRCH, "no such process: 800"},
+		{"0", -ERANGE, "'0' is no process id"},
+		{"-1", -EINVAL, "'-1' is no process id"},
+		{"100x", -EINVAL, "'100x' is no process id"},
+		{"", -EINVAL, "'' is no process id"},
+		{"2147483648", -ERANGE, "is no process id"},
+		{"\033[2J", -EINVAL, "'?[2J' is no process id"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selector s = {.nr_tgids = 7};
+		struct errtext err = {""};
+		int e = selector_resolve(&fixture, SELECTOR_PID, rows[i].value, &s, &err);
+
+		if (e != rows[i].err || !strstr(err.text, rows[i].text))
+			fail_msg("'%s': %d %s", rows[i].value, e, err.text);
+		assert_int_equal(s.nr_tgids, 7);
+	}
+}
+
+/* Real processes: a child and its child, then the child's end. */
+static void real_processes(void **state)
+{
+	const struct selector_places places = {"/proc", &no_mounts};
+	int up[2], down[2];
+	pid_t child, grandchild = 0;
+	char value[16], byte;
+	struct selector s;
+
+	assert_int_equal(pipe(up), 0);
+	assert_int_equal(pipe(down), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		close(down[1]);
+		grandchild = fork();
+		if (grandchild == 0) {
+			if (read(down[0], &byte, 1))
+				_exit(1);
+			_exit(0);
+		}
+		if (write(up[1], &grandchild, sizeof(grandchild)) < 0)
+			_exit(1);
+		waitpid(grandchild, NULL, 0);
+		_exit(0);
+	}
+	close(down[0]);
+	assert_int_equal(read(up[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	snprintf(value, sizeof(value), "%d", child);
+	assert_int_equal(selector_resolve(&places, SELECTOR_PID, value, &s, NULL), 0);
+	assert_int_equal(s.nr_tgids, 2);
+	assert_int_equal(s.tgids[0], child);
+	assert_int_equal(s.tgids[1], grandchild);
+	close(down[1]);
+	close(up[0]);
+	close(up[1]);
+	/* Ended but not reaped: gone for a watcher. */
+	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	assert_int_equal(selector_refresh_pids(&places, &s), -ESRCH);
+	assert_int_equal(s.nr_tgids, 2);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	selector_free(&s);
+}
+
+struct trees {
+	struct scratch s;
+	struct mountinfo mi;
+	struct selector_places places;
+};
+
+static int setup(void **state)
+{
+	static struct trees t;
+	char text[2 * PATH_MAX];
+
+	memset(&t, 0, sizeof(t));
+	scratch_new(&t.s);
+	scratch_write(&t.s, "v2/cgroup.procs", "1\n");
+	scratch_write(&t.s, "v2/a b/train/cgroup.procs", "1\n");
+	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/cgroup.procs", "1\n");
+	scratch_write(&t.s, "v2/system.slice/db.service/cgroup.procs", "1\n");
+	scratch_write(&t.s, "v2/\033\xff/cgroup.procs", "1\n");
+	snprintf(text, sizeof(text),
+		 "1 0 8:1 / / rw - ext4 x rw\n2 1 0:32 / %s/v2 rw - cgroup2 none rw\n", t.s.dir);
+	assert_int_equal(mountinfo_parse(text, strlen(text), &t.mi), 0);
+	t.places = (struct selector_places){FIXTURES "/proc", &t.mi};
+	*state = &t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct trees *t = *state;
+
+	mountinfo_free(&t->mi);
+	scratch_free(&t->s);
+	return 0;
+}
+
+static void texts(void **state)
+{
+	static const struct {
+		enum selector_request request;
+		const char *value, *text, *name;
+	} rows[] = {
+		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train'", "train"},
+		{SELECTOR_CGROUP, "/", "cgroup: /", "/"},
+		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff'", "$'\\x1b\\xff'"},
+		{SELECTOR_NAME, "train", "cgroup: '/a b/train'", "train"},
+		/* Slurm's before a process of that number; a process when nothing else. */
+		{SELECTOR_NAME, "400", "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400",
+		 "400"},
+		{SELECTOR_NAME, "200", "pid: 200", "pt_data_worker[200]"},
+		{SELECTOR_SLURM, "400",
+		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400", "400"},
+		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service", "db"},
+		{SELECTOR_NAME, "db.service", "unit: db.service, cgroup: /system.slice/db.service",
+		 "db.service"},
+	};
+	struct trees *t = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selector s;
+		struct errtext err = {""};
+
+		if (selector_resolve(&t->places, rows[i].request, rows[i].value, &s, &err))
+			fail_msg("%s: %s", rows[i].value, err.text);
+		assert_string_equal(s.text, rows[i].text);
+		assert_string_equal(s.name, rows[i].name);
+		selector_free(&s);
+	}
+}
+
+static void not_found(void **state)
+{
+	static const struct {
+		enum selector_request request;
+		const char *value;
+		const char *text;
+	} rows[] = {
+		{SELECTOR_NAME, "nothing", "no job 'nothing': tried a Slurm job, a systemd unit, "},
+		{SELECTOR_NAME, "999", "no job '999': tried"},
+		{SELECTOR_SLURM, "999", "no cgroup of a Slurm job '999'"},
+		{SELECTOR_UNIT, "train", "no cgroup of a systemd unit 'train'"},
+		{SELECTOR_CONTAINER, "db", "no cgroup of a container 'db'"},
+		{SELECTOR_CGROUP, "/x/y", "no cgroup /x/y"},
+	};
+	struct trees *t = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selector s;
+		struct errtext err = {""};
+
+		assert_int_equal(
+			selector_resolve(&t->places, rows[i].request, rows[i].value, &s, &err),
+			-ENOENT);
+		if (!strstr(err.text, rows[i].text))
+			fail_msg("%s: %s", rows[i].value, err.text);
+	}
+}
+
+static void cgroup_namespace(void **state)
+{
+	struct trees *t = *state;
+	struct selector_places places = t->places;
+	char proc[PATH_MAX];
+	struct selector s;
+	struct errtext err;
+
+	places.proc_root = scratch_path(&t->s, "proc", proc);
+	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
+	assert_int_equal(selector_resolve(&places, SELECTOR_CGROUP, "/a b", &s, &err), 0);
+	selector_free(&s);
+	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026532835]");
+	assert_int_equal(selector_resolve(&places, SELECTOR_CGROUP, "/a b", &s, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.text, "inside a cgroup namespace"));
+}
+
+static void command(void **state)
+{
+	char *const argv[] = {"/opt/my app/train.py", "--name", "it's", "\033]0;x\a", NULL};
+	char *const plain[] = {"python3", "train.py", NULL};
+	char *many[2000], *word = "aaaaaaaaaa";
+	struct selector s;
+
+	assert_int_equal(selector_command(plain, &s), 0);
+	assert_int_equal(s.kind, SELECTED_COMMAND);
+	assert_string_equal(s.text, "command: python3 train.py");
+	assert_string_equal(s.name, "python3");
+	assert_int_equal(s.cgroup.fd, -1);
+	selector_free(&s);
+	assert_int_equal(selector_command(argv, &s), 0);
+	assert_string_equal(s.text, "command: '/opt/my app/train.py' --name 'it'\\''s' "
+				    "$'\\x1b]0;x\\x07'");
+	assert_string_equal(s.name, "train.py");
+	selector_free(&s);
+	for (size_t i = 0; i < 2000; i++)
+		many[i] = word;
+	many[1999] = NULL;
+	assert_int_equal(selector_command(many, &s), 0);
+	assert_true(strlen(s.text) < 4096 + 32);
+	assert_string_equal(s.text + strlen(s.text) - 15, " aaaaaaaaaa ...");
+	selector_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pid_tree),
+		cmocka_unit_test(pid_refused),
+		cmocka_unit_test(real_processes),
+		cmocka_unit_test(command),
+		cmocka_unit_test_setup_teardown(texts, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(cgroup_namespace, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
