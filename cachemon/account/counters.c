@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "account/counters.h"
+
+static const struct {
+	const char *name;
+	enum counter_group group;
+} table[C_NR] = {
+#define X(name, group) [C_##name] = {#name, GROUP_##group},
+	CACHEMON_COUNTERS(X)
+#undef X
+};
+
+const char *counter_name(enum counter c)
+{
+	return table[c].name;
+}
+
+enum counter_group counter_group(enum counter c)
+{
+	return table[c].group;
+}
+
+const char *counter_group_name(enum counter_group g)
+{
+	static const char *const names[GROUP_NR] = {
+		[GROUP_READ] = "reads",
+		[GROUP_DELAY] = "delayed hits",
+		[GROUP_WINDOW] = "windows",
+		[GROUP_FATE] = "fates",
+		[GROUP_PAGE] = "pages",
+		[GROUP_GHOST] = "refaults",
+		[GROUP_FAULT] = "faults",
+		[GROUP_MAP] = "mapped pages",
+		[GROUP_DIRECT] = "direct reads",
+		[GROUP_STALL] = "stalls",
+	};
+
+	return names[g];
+}
+
+void counters_add(struct counters *sum, const int64_t delta[C_NR])
+{
+	for (int i = 0; i < C_NR; i++)
+		sum->c[i] += delta[i];
+}
+
+int64_t counters_prefetched(const struct counters *c)
+{
+	return c->c[C_prefetched_sync] + c->c[C_prefetched_async] + c->c[C_prefetched_willneed] +
+	       c->c[C_prefetched_readahead2] + c->c[C_prefetched_mmap_around];
+}
+
+int64_t counters_law_error(const struct counters *c)
+{
+	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] +
+	       c->c[C_resident_unused] + c->c[C_untracked] - counters_prefetched(c);
+}

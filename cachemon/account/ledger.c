@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+
+/*
+ * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of
+ * files seen 16 MiB (24 MiB for the moment in which it grows); names at most 3 x 4 MiB; advice
+ * 4096 x 0.14 KiB = 0.6 MiB; indexes 0.3 MiB: 43 MiB. A name is some 100 bytes, so a million
+ * files take 32 MiB.
+ */
+struct ledger_limits ledger_limits_default(void)
+{
+	return (struct ledger_limits){
+		.files = 8192,
+		.directories = 4096,
+		.path_bytes = 4 << 20,
+		.distinct = 1500000,
+		.advice = 4096,
+		.active = 256,
+	};
+}
+
+int ledger_new(const struct ledger_limits *limits, struct ledger **ret_ledger)
+{
+	struct ledger *l = calloc(1, sizeof(*l));
+	int err = -ENOMEM;
+
+	if (!l)
+		return -ENOMEM;
+	l->limits = limits ? *limits : ledger_limits_default();
+	l->seen = fileset_new(l->limits.distinct);
+	if (!l->seen)
+		goto out;
+	err = directories_init(l);
+	if (!err)
+		err = files_init(l);
+	if (!err)
+		err = advice_init(l);
+out:
+	if (err) {
+		ledger_free(l);
+		return err;
+	}
+	*ret_ledger = l;
+	return 0;
+}
+
+void ledger_free(struct ledger *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->nr_directories; i++) {
+		free(l->directories[i]->path);
+		free(l->directories[i]);
+	}
+	for (size_t i = 0; i < l->nr_files; i++) {
+		free(l->files[i]->path);
+		free(l->files[i]);
+	}
+	for (size_t i = 0; i < l->nr_advice; i++) {
+		free(l->advice[i]->path);
+		free(l->advice[i]);
+	}
+	free(l->directories);
+	free(l->files);
+	free(l->advice);
+	free(l->active);
+	free(l->dead);
+	free(l->directory_index.slots);
+	free(l->file_index.slots);
+	free(l->advice_index.slots);
+	fileset_free(l->seen);
+	free(l);
+}
+
+static void apply_rest(struct ledger *l, unsigned int slot, const int64_t *rest)
+{
+	static const int64_t none[C_NR];
+
+	if (!memcmp(rest, none, sizeof(none)))
+		return;
+	counters_add(&l->jobs[slot].total, rest);
+	counters_add(&l->jobs[slot].last, rest);
+	directory_add(l->nameless[slot], rest, 0);
+}
+
+static void apply_facts(struct ledger_job *j, const struct sample_job *facts)
+{
+	/* Absolute values; one that went back adds nothing. */
+	j->last_cpu_ns = facts->cpu_ns > j->facts.cpu_ns ? facts->cpu_ns - j->facts.cpu_ns : 0;
+	j->last_rchar_bytes = facts->rchar_bytes > j->facts.rchar_bytes
+				      ? facts->rchar_bytes - j->facts.rchar_bytes
+				      : 0;
+	j->facts = *facts;
+}
+
+void ledger_apply(struct ledger *l, const struct sample *s)
+{
+	l->seq++;
+	for (unsigned int slot = 0; slot < JOB_NR; slot++) {
+		memset(&l->jobs[slot].last, 0, sizeof(l->jobs[slot].last));
+		apply_rest(l, slot, s->rest[slot]);
+		apply_facts(&l->jobs[slot], &s->jobs[slot]);
+	}
+	/* Advice first: the names of its files come with the files of the sample. */
+	for (size_t i = 0; i < s->nr_advice; i++)
+		advice_apply(l, &s->advice[i]);
+	for (size_t i = 0; i < s->nr_files; i++) {
+		struct ledger_job *j = &l->jobs[s->files[i].job];
+
+		counters_add(&j->total, s->files[i].c);
+		counters_add(&j->last, s->files[i].c);
+		j->misses_read_on += s->files[i].misses_read_on;
+		files_apply(l, &s->files[i]);
+		advice_name(l, &s->files[i]);
+	}
+	files_finish(l);
+	l->law_error += (uint64_t)llabs(s->law_error_pages);
+}
+
+const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot)
+{
+	return &l->jobs[slot];
+}
+
+uint64_t ledger_distinct(const struct ledger *l, bool *ret_estimated)
+{
+	*ret_estimated = l->seen_full;
+	return fileset_count(l->seen);
+}
+
+uint64_t ledger_law_error(const struct ledger *l)
+{
+	return l->law_error;
+}
+
+uint64_t ledger_advice_lost(const struct ledger *l)
+{
+	return l->advice_lost;
+}

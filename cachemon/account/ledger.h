@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The accounts of a run, in memory and bounded. Owns the sums: for each job, for each directory and
+ * for each of the top files what the samples added up to. A directory holds the exact total of all
+ * files in it, with a row of their own or without; a job is the sum of its directories. Knows
+ * nothing of SQL; the store reads the rows through account/ledger_rows.h.
+ */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "account/counters.h"
+#include "account/sample.h"
+
+struct ledger;
+
+/* What bounds the memory: at most 43 MiB when all of it is used (ledger.c has the arithmetic). */
+struct ledger_limits {
+	size_t files;	    /* files with a row of their own */
+	size_t directories; /* of all jobs, the two nameless ones and the roots included */
+	size_t path_bytes;  /* names of files, and as much again for directories and for advice */
+	size_t distinct;    /* files told apart, so that a directory can count its files */
+	size_t advice;	    /* (file, kind, call) */
+	size_t active;	    /* files of one interval that get a row of that interval */
+};
+
+struct ledger_job {
+	struct counters total;
+	struct counters last; /* of the latest sample */
+	int64_t misses_read_on;
+	struct sample_job facts; /* as of the latest sample */
+	uint64_t last_cpu_ns;
+	uint64_t last_rchar_bytes;
+};
+
+struct ledger_limits ledger_limits_default(void);
+
+/* limits NULL: the defaults. */
+int ledger_new(const struct ledger_limits *limits, struct ledger **ret_ledger);
+void ledger_free(struct ledger *l);
+
+/*
+ * Adds a sample. Cannot fail: without memory for a row, its counts go to the directory, or to the
+ * nearest directory above it that has one.
+ */
+void ledger_apply(struct ledger *l, const struct sample *s);
+
+const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot);
+/* Distinct files of all directories; a lower bound when *ret_estimated. */
+uint64_t ledger_distinct(const struct ledger *l, bool *ret_estimated);
+/* Sum of |error| of the conservation law over all samples. */
+uint64_t ledger_law_error(const struct ledger *l);
+/* Advice that found no room here, beside what the kernel side lost. */
+uint64_t ledger_advice_lost(const struct ledger *l);
+
+#endif

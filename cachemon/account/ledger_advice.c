@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+
+int advice_init(struct ledger *l)
+{
+	l->advice = calloc(l->limits.advice + 1, sizeof(struct ledger_advice *));
+	if (!l->advice)
+		return -ENOMEM;
+	return row_index_init(&l->advice_index, l->limits.advice);
+}
+
+static void set_path(struct ledger *l, struct ledger_advice *a, const char *path)
+{
+	size_t old = a->path ? strlen(a->path) + 1 : 0;
+	size_t len = strlen(path) + 1;
+	char *copy;
+
+	if (a->path && !strcmp(a->path, path))
+		return;
+	if (l->advice_path_bytes - old + len > l->limits.path_bytes)
+		return;
+	copy = strdup(path);
+	if (!copy)
+		return;
+	free(a->path);
+	a->path = copy;
+	a->mark.dirty = true;
+	l->advice_path_bytes += len - old;
+}
+
+static struct ledger_advice *find_or_create(struct ledger *l, const struct sample_advice *sa)
+{
+	uint64_t hash = ledger_hash_file(&sa->file, sa->job);
+	const struct row_index *x = &l->advice_index;
+	const struct ledger_file *f;
+	struct ledger_advice *a;
+	size_t row;
+
+	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row);
+	     s = (s + 1) & x->mask) {
+		a = l->advice[row];
+		if (file_key_equal(&a->key, &sa->file) && a->job == sa->job &&
+		    a->kind == sa->kind && a->call == sa->call)
+			return a;
+	}
+	a = l->nr_advice < l->limits.advice ? calloc(1, sizeof(*a)) : NULL;
+	if (!a)
+		return NULL;
+	a->key = sa->file;
+	a->job = sa->job;
+	a->kind = sa->kind;
+	a->call = sa->call;
+	a->mark.dirty = true;
+	f = file_find(l, &sa->file, sa->job);
+	if (f && f->path)
+		set_path(l, a, f->path);
+	row_index_put(&l->advice_index, hash, l->nr_advice);
+	l->advice[l->nr_advice++] = a;
+	return a;
+}
+
+void advice_apply(struct ledger *l, const struct sample_advice *sa)
+{
+	struct ledger_advice *a = find_or_create(l, sa);
+
+	if (!a) {
+		l->advice_lost++;
+		return;
+	}
+	if (!memcmp(&a->row, &sa->row, sizeof(a->row)))
+		return;
+	a->row = sa->row;
+	a->mark.dirty = true;
+}
+
+void advice_name(struct ledger *l, const struct sample_file *sf)
+{
+	const struct row_index *x = &l->advice_index;
+	size_t row;
+
+	if (!l->nr_advice || !sf->path)
+		return;
+	for (size_t s = row_index_first(x, ledger_hash_file(&sf->key, sf->job));
+	     row_index_row(x, s, &row); s = (s + 1) & x->mask) {
+		struct ledger_advice *a = l->advice[row];
+
+		if (a->job == sf->job && file_key_equal(&a->key, &sf->key))
+			set_path(l, a, sf->path);
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+
+static struct ledger_directory *create(struct ledger *l, uint32_t job, const char *path, size_t len,
+				       uint64_t hash)
+{
+	struct ledger_directory *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	if (path) {
+		d->path = strndup(path, len);
+		if (!d->path) {
+			free(d);
+			return NULL;
+		}
+		d->path_len = len;
+		l->directory_path_bytes += len + 1;
+		row_index_put(&l->directory_index, hash, l->nr_directories);
+	}
+	d->job = job;
+	d->hash = hash;
+	l->directories[l->nr_directories++] = d;
+	return d;
+}
+
+static uint64_t hash_path(uint32_t job, const char *path, size_t len)
+{
+	return ledger_hash_bytes(job, path, len);
+}
+
+static struct ledger_directory *find(const struct ledger *l, uint32_t job, const char *path,
+				     size_t len, uint64_t hash)
+{
+	const struct row_index *x = &l->directory_index;
+	size_t row;
+
+	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row);
+	     s = (s + 1) & x->mask) {
+		struct ledger_directory *d = l->directories[row];
+
+		if (d->hash == hash && d->job == job && d->path_len == len &&
+		    !memcmp(d->path, path, len))
+			return d;
+	}
+	return NULL;
+}
+
+/*
+ * What every count can fall back to is made at once: a nameless row for each job and the root of
+ * the watched ones. They are written only when something was counted in them.
+ */
+int directories_init(struct ledger *l)
+{
+	size_t least = JOB_NR + JOB_NR - 1;
+
+	if (l->limits.directories < least)
+		l->limits.directories = least;
+	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
+	if (!l->directories || row_index_init(&l->directory_index, l->limits.directories))
+		return -ENOMEM;
+	for (uint32_t job = 0; job < JOB_NR; job++) {
+		l->nameless[job] = create(l, job, NULL, 0, 0);
+		if (!l->nameless[job])
+			return -ENOMEM;
+		if (job != JOB_OTHERS && !create(l, job, "/", 1, hash_path(job, "/", 1)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Length of the name of the directory above path[0..len), which is not "/" itself. */
+static size_t parent_length(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len);
+
+	if (!slash)
+		return 0;
+	return slash == path ? 1 : (size_t)(slash - path);
+}
+
+struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char *path)
+{
+	struct ledger_directory *d;
+	uint64_t hash;
+	size_t len;
+
+	/* Everybody else on the machine is one row: only their total is of interest. */
+	if (job == JOB_OTHERS || !path || path[0] != '/')
+		return l->nameless[job];
+	len = parent_length(path, strlen(path));
+	hash = hash_path(job, path, len);
+	d = find(l, job, path, len, hash);
+	if (d)
+		return d;
+	if (l->nr_directories < l->limits.directories &&
+	    l->directory_path_bytes + len < l->limits.path_bytes) {
+		d = create(l, job, path, len, hash);
+		if (d)
+			return d;
+	}
+	while (!d) {
+		len = parent_length(path, len);
+		d = find(l, job, path, len, hash_path(job, path, len));
+	}
+	d->subdirectories = true;
+	return d;
+}
+
+void directory_add(struct ledger_directory *d, const int64_t *delta, int64_t misses_read_on)
+{
+	counters_add(&d->total, delta);
+	d->misses_read_on += misses_read_on;
+	d->mark.dirty = true;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+
+int files_init(struct ledger *l)
+{
+	/* The slack makes a cull worth its sort. */
+	l->max_files = l->limits.files + l->limits.files / 4 + 1;
+	l->files = calloc(l->max_files, sizeof(struct ledger_file *));
+	l->active = calloc(l->max_files, sizeof(struct ledger_file *));
+	/* Only rows that were kept at the end of a sample are in the database. */
+	l->dead = calloc(l->limits.files + 1, sizeof(*l->dead));
+	if (!l->files || !l->active || !l->dead)
+		return -ENOMEM;
+	return row_index_init(&l->file_index, l->max_files);
+}
+
+struct ledger_file *file_find(const struct ledger *l, const struct file_key *key, uint32_t job)
+{
+	const struct row_index *x = &l->file_index;
+	size_t row;
+
+	for (size_t s = row_index_first(x, ledger_hash_file(key, job)); row_index_row(x, s, &row);
+	     s = (s + 1) & x->mask)
+		if (l->files[row]->job == job && file_key_equal(&l->files[row]->key, key))
+			return l->files[row];
+	return NULL;
+}
+
+/* A file that is only mapped or only read directly has no misses: then the rest decides. */
+static struct weight weight_of(const int64_t *c)
+{
+	return (struct weight){
+		.misses = c[C_misses] + c[C_faults_major],
+		.uses = c[C_lookups] + c[C_faults_minor] + c[C_direct_read_calls] +
+			c[C_written_pages] + c[C_demand_pages] + c[C_prefetched_sync] +
+			c[C_prefetched_async] + c[C_prefetched_willneed] +
+			c[C_prefetched_readahead2] + c[C_prefetched_mmap_around],
+	};
+}
+
+static int compare_weights(struct weight a, struct weight b)
+{
+	if (a.misses != b.misses)
+		return a.misses < b.misses ? -1 : 1;
+	return a.uses < b.uses ? -1 : a.uses > b.uses;
+}
+
+static struct weight file_weight(const struct ledger_file *f)
+{
+	struct weight w = weight_of(f->total.c);
+
+	w.misses += f->before;
+	return w;
+}
+
+static void set_path(struct ledger *l, struct ledger_file *f, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return;
+	if (f->path)
+		l->file_path_bytes -= strlen(f->path) + 1;
+	free(f->path);
+	f->path = copy;
+	l->file_path_bytes += strlen(copy) + 1;
+}
+
+/* The count of a file, and with it the knowledge of where that is, goes to another directory. */
+static void move_count(struct ledger *l, struct ledger_directory *from, struct ledger_directory *to,
+		       uint64_t *entry)
+{
+	from->files--;
+	to->files++;
+	from->mark.dirty = true;
+	to->mark.dirty = true;
+	fileset_set_unnamed(entry, to == l->nameless[to->job]);
+}
+
+/* The file was named or renamed: its totals go with it. */
+static void rename_file(struct ledger *l, struct ledger_file *f, const char *path)
+{
+	struct ledger_directory *from = f->directory;
+	struct ledger_directory *to = directory_of(l, f->job, path);
+	int64_t minus[C_NR];
+	uint64_t *entry;
+
+	set_path(l, f, path);
+	f->mark.dirty = true;
+	if (from == to)
+		return;
+	for (int i = 0; i < C_NR; i++)
+		minus[i] = -f->total.c[i];
+	directory_add(from, minus, -f->misses_read_on);
+	directory_add(to, f->total.c, f->misses_read_on);
+	f->directory = to;
+	if (!f->counted)
+		return;
+	entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
+	if (entry)
+		move_count(l, from, to, entry);
+}
+
+static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sample_file *sf)
+{
+	if (f->last_seq != l->seq)
+		memset(&f->last, 0, sizeof(f->last));
+	f->last_seq = l->seq;
+	counters_add(&f->last, sf->c);
+	counters_add(&f->total, sf->c);
+	f->misses_read_on += sf->misses_read_on;
+	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
+		if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
+			f->size_bytes = sf->size_bytes;
+	f->deleted = sf->deleted;
+	if (sf->fstype) {
+		strncpy(f->fstype, sf->fstype, sizeof(f->fstype) - 1);
+		f->fstype[sizeof(f->fstype) - 1] = '\0';
+	}
+	f->mark.dirty = true;
+}
+
+/* Out of the rows. Its counts are in its directory already; what stays is its weight. */
+static void fold_file(struct ledger *l, struct ledger_file *f)
+{
+	uint64_t *entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
+
+	if (entry)
+		fileset_set_weight(l->seen, entry, file_weight(f).misses);
+	if (f->mark.db_id)
+		l->dead[l->nr_dead++] = f->mark.db_id;
+	if (f->path)
+		l->file_path_bytes -= strlen(f->path) + 1;
+	free(f->path);
+	free(f);
+}
+
+static int by_weight_falling(const void *a, const void *b)
+{
+	const struct ledger_file *const *fa = a;
+	const struct ledger_file *const *fb = b;
+
+	return compare_weights(file_weight(*fb), file_weight(*fa));
+}
+
+static void cull(struct ledger *l)
+{
+	struct row_index *x = &l->file_index;
+
+	qsort(l->files, l->nr_files, sizeof(struct ledger_file *), by_weight_falling);
+	while (l->nr_files &&
+	       (l->nr_files > l->limits.files || l->file_path_bytes > l->limits.path_bytes))
+		fold_file(l, l->files[--l->nr_files]);
+	if (l->nr_files)
+		l->floor = file_weight(l->files[l->nr_files - 1]);
+	row_index_clear(x);
+	for (size_t i = 0; i < l->nr_files; i++)
+		row_index_put(x, ledger_hash_file(&l->files[i]->key, l->files[i]->job), i);
+}
+
+/* As long as there is room every file gets a row; then only one worth more than the least. */
+static bool is_worth_a_row(const struct ledger *l, struct weight w)
+{
+	if (l->nr_files < l->limits.files && l->file_path_bytes < l->limits.path_bytes)
+		return true;
+	return compare_weights(w, l->floor) > 0;
+}
+
+static struct ledger_file *create(struct ledger *l, const struct sample_file *sf,
+				  struct ledger_directory *d)
+{
+	struct ledger_file *f;
+
+	if (!l->limits.files)
+		return NULL;
+	if (l->nr_files == l->max_files)
+		cull(l);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->key = sf->key;
+	f->job = sf->job;
+	f->size_bytes = SAMPLE_SIZE_UNKNOWN;
+	f->directory = d;
+	if (sf->path)
+		set_path(l, f, sf->path);
+	row_index_put(&l->file_index, ledger_hash_file(&f->key, f->job), l->nr_files);
+	l->files[l->nr_files++] = f;
+	return f;
+}
+
+/* A file without a row: counted once in the run, given a row if it is worth one. */
+static void apply_new(struct ledger *l, const struct sample_file *sf)
+{
+	struct ledger_directory *d = directory_of(l, sf->job, sf->path);
+	struct weight w = weight_of(sf->c);
+	struct ledger_directory *nameless = l->nameless[sf->job];
+	bool added = false;
+	uint64_t *entry = fileset_get(l->seen, ledger_hash_file(&sf->key, sf->job), &added);
+	int64_t before = 0;
+	bool counted = added;
+	struct ledger_file *f;
+
+	if (!entry) {
+		l->seen_full = true;
+		d->files_estimated = true;
+	} else if (added) {
+		d->files++;
+		fileset_set_unnamed(entry, d == nameless);
+	} else {
+		before = fileset_weight(l->seen, entry);
+		counted = fileset_unnamed(entry);
+		if (counted && d != nameless)
+			move_count(l, nameless, d, entry);
+	}
+	directory_add(d, sf->c, sf->misses_read_on);
+	w.misses += before;
+	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
+	if (!f) {
+		if (entry)
+			fileset_set_weight(l->seen, entry, w.misses);
+		return;
+	}
+	f->counted = counted;
+	f->folded_before = !added;
+	f->before = before;
+	add_to_file(l, f, sf);
+}
+
+void files_apply(struct ledger *l, const struct sample_file *sf)
+{
+	struct ledger_file *f;
+
+	if (sf->job == JOB_OTHERS) {
+		directory_add(l->nameless[JOB_OTHERS], sf->c, sf->misses_read_on);
+		return;
+	}
+	f = file_find(l, &sf->key, sf->job);
+	if (!f) {
+		apply_new(l, sf);
+		return;
+	}
+	if (sf->path && (!f->path || strcmp(f->path, sf->path) != 0))
+		rename_file(l, f, sf->path);
+	directory_add(f->directory, sf->c, sf->misses_read_on);
+	add_to_file(l, f, sf);
+}
+
+static int by_activity_falling(const void *a, const void *b)
+{
+	const struct ledger_file *const *fa = a;
+	const struct ledger_file *const *fb = b;
+
+	return compare_weights(weight_of((*fb)->last.c), weight_of((*fa)->last.c));
+}
+
+void files_finish(struct ledger *l)
+{
+	if (l->nr_files > l->limits.files || l->file_path_bytes > l->limits.path_bytes)
+		cull(l);
+	l->nr_active = 0;
+	for (size_t i = 0; i < l->nr_files; i++)
+		if (l->files[i]->last_seq == l->seq)
+			l->active[l->nr_active++] = l->files[i];
+	qsort(l->active, l->nr_active, sizeof(struct ledger_file *), by_activity_falling);
+	if (l->nr_active > l->limits.active)
+		l->nr_active = l->limits.active;
+}
+
+static int by_db_id(const void *a, const void *b)
+{
+	const struct ledger_file *const *fa = a;
+	const struct ledger_file *const *fb = b;
+
+	return (*fa)->mark.db_id < (*fb)->mark.db_id ? -1 : (*fa)->mark.db_id > (*fb)->mark.db_id;
+}
+
+void ledger_sort_active(struct ledger *l)
+{
+	qsort(l->active, l->nr_active, sizeof(struct ledger_file *), by_db_id);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the ledger: shared by its own files only. Owns the struct.
+ */
+#ifndef LEDGER_IMPL_H
+#define LEDGER_IMPL_H
+
+#include "account/fileset.h"
+#include "account/ledger_rows.h"
+#include "account/row_index.h"
+
+/* Misses first, then any other use of the file. */
+struct weight {
+	int64_t misses;
+	int64_t uses;
+};
+
+struct ledger {
+	struct ledger_limits limits;
+	uint64_t seq; /* samples so far */
+	struct fileset *seen;
+	bool seen_full;
+	struct ledger_job jobs[JOB_NR];
+	struct ledger_directory *nameless[JOB_NR];
+
+	struct ledger_directory **directories;
+	size_t nr_directories;
+	size_t directory_path_bytes;
+	struct row_index directory_index;
+
+	struct ledger_file **files;
+	size_t nr_files;
+	size_t max_files; /* limits.files and the slack between two culls */
+	size_t file_path_bytes;
+	struct row_index file_index;
+	struct weight floor; /* of the least valuable file that was kept */
+	struct ledger_file **active;
+	size_t nr_active;
+	int64_t *dead;
+	size_t nr_dead;
+
+	struct ledger_advice **advice;
+	size_t nr_advice;
+	size_t advice_path_bytes;
+	uint64_t advice_lost;
+	struct row_index advice_index;
+
+	uint64_t law_error;
+};
+
+uint64_t ledger_hash_bytes(uint64_t seed, const void *data, size_t len);
+uint64_t ledger_hash_file(const struct file_key *key, uint32_t job);
+bool file_key_equal(const struct file_key *a, const struct file_key *b);
+
+/* ledger_directory.c: never fails, and says where counts of a file of that name go. */
+int directories_init(struct ledger *l);
+struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char *path);
+void directory_add(struct ledger_directory *d, const int64_t *delta, int64_t misses_read_on);
+
+/* ledger_file.c */
+int files_init(struct ledger *l);
+void files_apply(struct ledger *l, const struct sample_file *sf);
+void files_finish(struct ledger *l);
+struct ledger_file *file_find(const struct ledger *l, const struct file_key *key, uint32_t job);
+
+/* ledger_advice.c */
+int advice_init(struct ledger *l);
+void advice_apply(struct ledger *l, const struct sample_advice *a);
+void advice_name(struct ledger *l, const struct sample_file *sf);
+
+#endif

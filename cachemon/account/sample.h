@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One interval as the collector hands it to the store: plain values, no kernel or SQLite types.
+ * Owns the shape of a sample. All counters are deltas of the interval. A sample is borrowed by
+ * the store for the call only.
+ */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "account/counters.h"
+
+#define SAMPLE_SIZE_UNKNOWN UINT64_MAX
+
+/* A file active in this interval. path NULL: not named (yet). Bytes as the kernel has them. */
+struct sample_file {
+	struct file_key key;
+	uint32_t job; /* JOB_* slot */
+	const char *path; /* NUL-terminated raw bytes, absolute */
+	bool deleted;
+	const char *fstype; /* NULL: unknown */
+	uint64_t size_bytes; /* SAMPLE_SIZE_UNKNOWN: not seen in this interval */
+	int64_t c[C_NR];
+	/* Misses counted while the per-read hook was on: with lookups they give a sliced hit ratio. */
+	int64_t misses_read_on;
+};
+
+/* Absolute values since the start of the run, replaced at every interval. */
+struct sample_advice {
+	struct file_key file;
+	uint32_t job;
+	uint8_t kind; /* enum advice_kind */
+	uint8_t call; /* enum advice_call */
+	struct advice_row row;
+};
+
+/* Absolute values since the start of the run. */
+struct sample_job {
+	uint64_t cpu_ns;
+	uint64_t rchar_bytes;
+	uint64_t rchar_read_on_bytes; /* read while the per-read hook was on */
+	uint64_t processes;
+	uint64_t alive; /* still running: at the end, those that outlive the command */
+};
+
+/* Absolute values since the start of the run: own cost and losses. */
+struct sample_cost {
+	uint64_t cpu_ns;          /* probes and collector */
+	uint64_t probe_cpu_ns;    /* events x calibrated ns */
+	uint64_t collector_cpu_ns;
+	double probe_ns_per_lookup; /* < 0: not measured */
+	double share_of_job_cpu;    /* probes in its tasks; < 0: unknown */
+	double advice_calls_ns;     /* cost of seeing every advice call; < 0: not on */
+};
+
+struct sample {
+	uint64_t start_ns; /* since the start of the run, CLOCK_MONOTONIC */
+	uint64_t duration_ns;
+	uint64_t read_on_ns; /* part of the interval with the per-read hook on */
+	const struct sample_file *files;
+	size_t nr_files;
+	/* Counts of files that got no row, per job slot (map full): part of the job's totals. */
+	int64_t rest[JOB_NR][C_NR];
+	const struct sample_advice *advice;
+	size_t nr_advice;
+	struct sample_job jobs[JOB_NR];
+	struct sample_cost cost;
+	struct loss_counts losses;
+	int64_t law_error_pages; /* 0 when the conservation law held in this interval */
+};
+
+#endif
