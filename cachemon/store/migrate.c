@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "migrations.h"
+#include "store/migrate.h"
+#include "store/store_impl.h"
+
+static int query_int(sqlite3 *db, const char *sql, int64_t *ret_value)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		*ret_value = sqlite3_column_int64(stmt, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int64_t version_of(const struct migration *m)
+{
+	return strtol(m->name, NULL, 10);
+}
+
+/* In one transaction: in between another program could have made the tables. */
+static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_version,
+			 int64_t *ret_objects)
+{
+	bool own = sqlite3_get_autocommit(db);
+	int rc = own ? sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) : SQLITE_OK;
+
+	if (rc == SQLITE_OK)
+		rc = query_int(db, "SELECT count(*) FROM sqlite_schema", ret_objects);
+	if (rc == SQLITE_OK)
+		rc = query_int(db, "PRAGMA application_id", ret_application);
+	if (rc == SQLITE_OK)
+		rc = query_int(db, "PRAGMA user_version", ret_version);
+	if (own && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+static int check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+		 int64_t *ret_version, char err[STORE_ERROR_MAX])
+{
+	int64_t newest = nr ? version_of(&list[nr - 1]) : 0;
+	int64_t application = 0;
+	int64_t version = 0;
+	int64_t objects = 0;
+	int rc = read_identity(db, &application, &version, &objects);
+
+	if (rc != SQLITE_OK)
+		return store_fail(db, path, rc, "read", NULL, err);
+	if (application != STORE_APPLICATION_ID && (application || version || objects)) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: it is a database of another program. "
+			 "Choose another --db.",
+			 path);
+		return -EBADMSG;
+	}
+	if (version > newest) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: its schema has version %lld, this cachemon (%s) knows "
+			 "version %lld. Use a newer cachemon or another --db.",
+			 path, (long long)version, CACHEMON_VERSION, (long long)newest);
+		return -EPROTONOSUPPORT;
+	}
+	*ret_version = version;
+	return 0;
+}
+
+int migrate_check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+		  char err[STORE_ERROR_MAX])
+{
+	int64_t version;
+
+	return check(db, path, list, nr, &version, err);
+}
+
+static int apply_one(sqlite3 *db, const struct migration *m)
+{
+	char pragma[64];
+	int rc = sqlite3_exec(db, m->text, NULL, NULL, NULL);
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %lld", (long long)version_of(m));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, pragma, NULL, NULL, NULL);
+	return rc;
+}
+
+int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+		  char err[STORE_ERROR_MAX])
+{
+	int64_t version = 0;
+	int ret = check(db, path, list, nr, &version, err);
+	int rc;
+
+	if (ret || version == (nr ? version_of(&list[nr - 1]) : 0))
+		return ret;
+	rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return store_fail(db, path, rc, "create the tables of", NULL, err);
+	/* Again with the lock: another writer may have done it in the meantime. */
+	ret = check(db, path, list, nr, &version, err);
+	for (size_t i = 0; i < nr && !ret && rc == SQLITE_OK; i++)
+		if (version_of(&list[i]) > version)
+			rc = apply_one(db, &list[i]);
+	if (!ret && rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	if (!ret && rc != SQLITE_OK)
+		ret = store_fail(db, path, rc, "create the tables of", NULL, err);
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return ret;
+}
+
+enum { NR_EMBEDDED = sizeof(embedded) / sizeof(embedded[0]) };
+
+static void builtin_list(struct migration list[NR_EMBEDDED])
+{
+	for (size_t i = 0; i < NR_EMBEDDED; i++)
+		list[i] = (struct migration){embedded[i].name, embedded[i].text};
+}
+
+int migrate_check_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+{
+	struct migration list[NR_EMBEDDED];
+
+	builtin_list(list);
+	return migrate_check(db, path, list, NR_EMBEDDED, err);
+}
+
+int migrate_apply_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+{
+	struct migration list[NR_EMBEDDED];
+
+	builtin_list(list);
+	return migrate_apply(db, path, list, NR_EMBEDDED, err);
+}

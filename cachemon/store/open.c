@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/migrate.h"
+#include "store/store_impl.h"
+
+/*
+ * As root, on behalf of a user: the kernel then checks that user's rights, and what is created
+ * (the -wal and -shm files too, at any time) belongs to him. A link that he planted leads only
+ * to what he could write anyway.
+ */
+static bool acts_for_user(const struct store *st)
+{
+	return !geteuid() && st->uid && st->uid != (uid_t)-1;
+}
+
+void store_enter(const struct store *st)
+{
+	if (!acts_for_user(st))
+		return;
+	setfsgid(st->gid);
+	setfsuid(st->uid);
+}
+
+void store_leave(const struct store *st)
+{
+	if (!acts_for_user(st))
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
+
+/* Only what can be told before SQLite opens it, in words that SQLite has not. */
+static int prepare_file(const struct store *st, char err[STORE_ERROR_MAX])
+{
+	char as[48] = "";
+	struct stat sb;
+	int fd;
+
+	if (acts_for_user(st))
+		snprintf(as, sizeof(as), " as user %u", (unsigned int)st->uid);
+	/* An existing file is never opened here: closing it would drop this process's locks. */
+	fd = open(st->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (errno != EEXIST && errno != EISDIR) {
+		int error = errno;
+
+		snprintf(err, STORE_ERROR_MAX, "cannot create %s%s: %s. Choose another --db.",
+			 st->path, as, strerror(error));
+		return -error;
+	}
+	if (stat(st->path, &sb)) {
+		int error = errno;
+
+		snprintf(err, STORE_ERROR_MAX, "cannot open %s%s: %s. Choose another --db.",
+			 st->path, as, strerror(error));
+		return -error;
+	}
+	if (!S_ISREG(sb.st_mode)) {
+		bool directory = S_ISDIR(sb.st_mode);
+
+		snprintf(err, STORE_ERROR_MAX, "cannot write %s: it is %s. Give --db a file name.",
+			 st->path, directory ? "a directory" : "not a regular file");
+		return directory ? -EISDIR : -EINVAL;
+	}
+	if (faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS) && errno == EROFS) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: its filesystem is read-only. Choose another --db.",
+			 st->path);
+		return -EROFS;
+	}
+	return 0;
+}
+
+/*
+ * WAL lets readers read while a write goes on. Two programs that switch at the same moment make
+ * SQLite give up at once instead of waiting, so the waiting is here.
+ */
+static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
+{
+	const struct timespec pause = {.tv_nsec = 5000000L};
+	sqlite3_stmt *stmt;
+	bool wal = false;
+	int rc;
+
+	for (unsigned int waited_ms = 0;; waited_ms += 5) {
+		stmt = NULL;
+		rc = sqlite3_prepare_v2(st->db, "PRAGMA journal_mode = WAL", -1, &stmt, NULL);
+		if (rc == SQLITE_OK)
+			rc = sqlite3_step(stmt);
+		if (rc == SQLITE_ROW) {
+			const char *mode = (const char *)sqlite3_column_text(stmt, 0);
+
+			wal = mode && !strcmp(mode, "wal");
+			rc = SQLITE_OK;
+		}
+		sqlite3_finalize(stmt);
+		if ((rc & 0xff) != SQLITE_BUSY || waited_ms >= st->limits.busy_ms)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	if (rc != SQLITE_OK)
+		return store_fail(st->db, st->path, rc, "write", NULL, err);
+	if (!wal) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: its filesystem cannot share memory between programs. "
+			 "Choose a --db on a local disk.",
+			 st->path);
+		return -ENOTSUP;
+	}
+	st->in_wal = true;
+	return 0;
+}
+
+static int set_up(struct store *st)
+{
+	int rc;
+
+	sqlite3_extended_result_codes(st->db, 1);
+	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
+	/* A long reader makes the -wal grow; when it has gone, the file shrinks again. */
+	rc = sqlite3_exec(st->db,
+			  "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; "
+			  "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 16777216",
+			  NULL, NULL, NULL);
+	return rc;
+}
+
+static int mark_cut_runs(struct store *st, char err[STORE_ERROR_MAX])
+{
+	int rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = writer_mark_cut(st->db, &st->cut_runs);
+	return store_finish(st, rc, "write", NULL, err);
+}
+
+static int open_database(struct store *st, char err[STORE_ERROR_MAX])
+{
+	int ret = prepare_file(st, err);
+	int rc;
+
+	if (ret)
+		return ret;
+	rc = sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		rc = set_up(st);
+	if (rc != SQLITE_OK)
+		return store_fail(st->db, st->path, rc, "open", NULL, err);
+	if (sqlite3_db_readonly(st->db, "main")) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: no permission. Choose another --db, or let user %u "
+			 "write it.",
+			 st->path, acts_for_user(st) ? (unsigned int)st->uid : geteuid());
+		return -EACCES;
+	}
+	ret = migrate_check_builtin(st->db, st->path, err);
+	if (!ret)
+		ret = enter_wal(st, err);
+	if (!ret)
+		ret = migrate_apply_builtin(st->db, st->path, err);
+	if (!ret)
+		ret = mark_cut_runs(st, err);
+	return ret;
+}
+
+int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX])
+{
+	struct store *st = calloc(1, sizeof(*st));
+	int ret = -ENOMEM;
+
+	if (st)
+		st->path = strdup(c->path);
+	if (!st || !st->path) {
+		snprintf(err, STORE_ERROR_MAX, "cannot open %s: out of memory. Free some memory.",
+			 c->path);
+		goto out;
+	}
+	st->uid = c->uid;
+	st->gid = c->gid;
+	st->limits = c->limits ? *c->limits : store_limits_default();
+	store_enter(st);
+	ret = open_database(st, err);
+	store_leave(st);
+out:
+	if (ret) {
+		store_close(st);
+		return ret;
+	}
+	*ret_store = st;
+	return 0;
+}
+
+int store_finish(struct store *st, int rc, const char *doing, const char *note,
+		 char err[STORE_ERROR_MAX])
+{
+	int ret = 0;
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(st->db, "COMMIT", NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		ret = store_fail(st->db, st->path, rc, doing, note, err);
+	/* Some failures have rolled back already; a COMMIT that found a lock has not. */
+	if (!sqlite3_get_autocommit(st->db))
+		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	return ret;
+}
+
+/*
+ * Out of WAL, so that one file is left and can be read by a user who may not create -shm. While
+ * others have it open that fails, and the last of them does it.
+ */
+static void leave_wal(struct store *st)
+{
+	sqlite3_busy_timeout(st->db, 0);
+	sqlite3_exec(st->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	store_enter(st);
+	statements_finalize(st);
+	if (st->in_wal)
+		leave_wal(st);
+	sqlite3_close(st->db);
+	store_leave(st);
+	for (int i = 0; i < JOB_NR; i++) {
+		free(st->job_names[i]);
+		free(st->job_selectors[i]);
+	}
+	free(st->path);
+	free(st);
+}
+
+int64_t store_run_id(const struct store *st)
+{
+	return st->run_id;
+}
+
+size_t store_cut_runs(const struct store *st)
+{
+	return st->cut_runs;
+}

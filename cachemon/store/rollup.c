@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/store_impl.h"
+
+/*
+ * What bounds the growth of a run. The sums (job, directory, file, advice) are bounded by the
+ * ledger: 8192 files, 4096 directories and 4096 pieces of advice, less than 5 MB with names of
+ * 100 bytes. The timeline is bounded by its rows: an interval has at most 256 of file_interval,
+ * each of 210 bytes when all counters are in use (measured; 105 when twelve are):
+ *   full     the last 15 minutes, at most 900 intervals:  900 x 256 x 210 = 48 MB, constant
+ *   minute   from there to 24 hours, 60 an hour:           60 x 256 x 210 = 3.2 MB an hour
+ *   quarter  after that, 4 an hour:                         4 x 256 x 210 = 0.22 MB an hour
+ * So the first day takes at most 130 MB and each further day 5.2 MB. Pages that merging frees are
+ * used again. Beside it the -wal grows as long as one reader stays in one transaction.
+ *
+ * Sums of jobs are exact through every merge. A merged row keeps the files with the most misses,
+ * as the row of an interval does.
+ */
+struct store_limits store_limits_default(void)
+{
+	const uint64_t second = 1000000000ULL;
+
+	return (struct store_limits){
+		.busy_ms = 2000,
+		.full_ns = 900 * second,
+		.full_rows = 900,
+		.minute_ns = 60 * second,
+		.keep_ns = 86400 * second,
+		.quarter_ns = 900 * second,
+		.file_rows = 256,
+		.merges = 4,
+	};
+}
+
+struct candidate {
+	int64_t id;
+	uint64_t start_ns;
+	uint64_t duration_ns;
+};
+
+static int find_next(struct store *st, const struct tier *t, bool *ret_found,
+		     struct candidate *ret_candidate)
+{
+	struct binder b = bind_first(st, S_MERGE_NEXT);
+	int rc;
+
+	bind_int(&b, st->run_id);
+	bind_int(&b, (int64_t)t->next_ns);
+	if (b.rc != SQLITE_OK)
+		return b.rc;
+	rc = sqlite3_step(b.stmt);
+	*ret_found = rc == SQLITE_ROW;
+	if (rc == SQLITE_ROW)
+		*ret_candidate = (struct candidate){
+			.id = sqlite3_column_int64(b.stmt, 0),
+			.start_ns = (uint64_t)sqlite3_column_int64(b.stmt, 1),
+			.duration_ns = (uint64_t)sqlite3_column_int64(b.stmt, 2),
+		};
+	sqlite3_reset(b.stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int run_ids(struct store *st, enum statement s, const int64_t *ids, int nr)
+{
+	struct binder b = bind_first(st, s);
+
+	for (int i = 0; i < nr; i++)
+		bind_int(&b, ids[i]);
+	return bind_run(&b);
+}
+
+static int merge(struct store *st, int64_t target, int64_t source)
+{
+	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE};
+	const int64_t both[] = {target, source};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == SQLITE_OK; i++)
+		rc = run_ids(st, steps[i], both, 2);
+	if (rc == SQLITE_OK)
+		rc = run_ids(st, S_MERGE_DELETE, &source, 1);
+	return rc;
+}
+
+/* One row that ended before end_ns: into the row of its bucket, or the first of a new bucket. */
+static int tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns,
+		     bool *ret_stepped)
+{
+	struct candidate c = {0};
+	bool found = false;
+	int rc = find_next(st, t, &found, &c);
+
+	*ret_stepped = false;
+	if (rc != SQLITE_OK || !found || c.start_ns + c.duration_ns > end_ns)
+		return rc;
+	if (t->target && t->bucket == c.start_ns / bucket_ns) {
+		rc = merge(st, t->target, c.id);
+	} else {
+		const int64_t trim[] = {t->target, st->limits.file_rows};
+
+		if (t->target)
+			rc = run_ids(st, S_MERGE_TRIM, trim, 2);
+		t->target = c.id;
+		t->bucket = c.start_ns / bucket_ns;
+	}
+	t->next_ns = c.start_ns + 1;
+	*ret_stepped = true;
+	return rc;
+}
+
+static uint64_t before(uint64_t now_ns, uint64_t age_ns)
+{
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+int rollup_step(struct store *st)
+{
+	const struct store_limits *limits = &st->limits;
+	uint64_t old_ns = before(st->duration_ns, limits->keep_ns);
+	uint64_t finished_ns;
+	bool stepped = true;
+	int rc = SQLITE_OK;
+
+	for (unsigned int i = 0; i < limits->merges && stepped && rc == SQLITE_OK; i++)
+		rc = tier_step(st, &st->tiers[0], limits->minute_ns,
+			       before(st->duration_ns, st->full_ns), &stepped);
+	/* The second tier leaves alone what the first still fills. */
+	finished_ns = st->tiers[0].bucket * limits->minute_ns;
+	if (rc == SQLITE_OK)
+		rc = tier_step(st, &st->tiers[1], limits->quarter_ns,
+			       old_ns < finished_ns ? old_ns : finished_ns, &stepped);
+	return rc;
+}

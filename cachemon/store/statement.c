@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "store/store_impl.h"
+
+enum shape {
+	PLAIN,	  /* table is the whole statement */
+	INSERT,	  /* a row of these columns and then all counters */
+	UPDATE,	  /* the same values, but sets only what is behind the '|'; ?1 is the id */
+	ADD_ROWS, /* the rows of interval ?2 to those of ?1: key, '|', what is summed too */
+};
+
+#define JOB_COLUMNS                                                                                \
+	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes, "        \
+	"rchar_read_on_bytes, misses_read_on"
+#define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories, misses_read_on"
+#define FILE_COLUMNS                                                                               \
+	"id, job_id, dev_major, dev_minor, ino, gen, folded_before|directory_id, fstype, "         \
+	"size_bytes, path, deleted, misses_read_on"
+
+static const struct {
+	enum shape shape;
+	const char *table;
+	const char *columns;
+} sources[S_NR] = {
+	[S_BEGIN] = {PLAIN, "BEGIN IMMEDIATE", NULL},
+	[S_RUN] = {PLAIN,
+		   "UPDATE run SET duration_ns = ?, state = ?, exit_status = ?, sliced = ?, "
+		   "read_on_ns = ?, cost_cpu_ns = ?, cost_probe_cpu_ns = ?, "
+		   "cost_collector_cpu_ns = ?, cost_probe_ns_per_lookup = ?, "
+		   "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, loss_map_full = ?, "
+		   "loss_chunk_full = ?, loss_ring_drops = ?, loss_state_drops = ?, "
+		   "loss_ghosts_dropped = ?, loss_advice_full = ?, loss_intervals = ?, "
+		   "law_error_pages = ? WHERE id = ?",
+		   NULL},
+	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
+	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},
+	[S_DIRECTORY_UPDATE] = {UPDATE, "directory", DIRECTORY_COLUMNS},
+	[S_FILE_INSERT] = {INSERT, "file", FILE_COLUMNS},
+	[S_FILE_UPDATE] = {UPDATE, "file", FILE_COLUMNS},
+	[S_FILE_DELETE] = {PLAIN, "DELETE FROM file WHERE id = ?", NULL},
+	[S_ADVICE] = {PLAIN,
+		      "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
+		      "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
+		      "pages_dropped) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		      "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
+		      "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
+		      "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
+		      "pages_brought = excluded.pages_brought, "
+		      "pages_dropped = excluded.pages_dropped",
+		      NULL},
+	[S_INTERVAL] = {PLAIN,
+			"INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) "
+			"VALUES (?, ?, ?, ?)",
+			NULL},
+	[S_JOB_INTERVAL] = {INSERT, "job_interval", "interval_id, job_id|cpu_ns, rchar_bytes"},
+	[S_FILE_INTERVAL] = {INSERT, "file_interval", "interval_id, file_id|"},
+	[S_MERGE_NEXT] = {PLAIN,
+			  "SELECT id, start_ns, duration_ns FROM interval "
+			  "WHERE run_id = ? AND start_ns >= ? ORDER BY start_ns LIMIT 1",
+			  NULL},
+	[S_MERGE_INTERVAL] =
+		{PLAIN,
+		 "UPDATE interval SET duration_ns = interval.duration_ns + s.duration_ns, "
+		 "read_on_ns = interval.read_on_ns + s.read_on_ns, "
+		 "rolled = interval.rolled + s.rolled "
+		 "FROM interval AS s WHERE interval.id = ?1 AND s.id = ?2",
+		 NULL},
+	[S_MERGE_JOB] = {ADD_ROWS, "job_interval", "job_id|cpu_ns, rchar_bytes"},
+	[S_MERGE_FILE] = {ADD_ROWS, "file_interval", "file_id|"},
+	[S_MERGE_DELETE] = {PLAIN, "DELETE FROM interval WHERE id = ?", NULL},
+	/* Also rows of files that were folded since. */
+	[S_MERGE_TRIM] =
+		{PLAIN,
+		 "DELETE FROM file_interval WHERE interval_id = ?1 AND file_id NOT IN "
+		 "(SELECT t.file_id FROM file_interval AS t JOIN file ON file.id = t.file_id "
+		 "WHERE t.interval_id = ?1 "
+		 "ORDER BY t.misses DESC, t.lookups DESC, t.read_bytes DESC LIMIT ?2)",
+		 NULL},
+};
+
+struct columns {
+	struct {
+		const char *name;
+		int len;
+	} of[C_NR + 16];
+	int nr;
+	int fixed; /* those before the '|' */
+};
+
+static void split(const char *list, struct columns *ret_columns)
+{
+	struct columns *c = ret_columns;
+
+	c->nr = 0;
+	c->fixed = 0;
+	while (*list) {
+		int len = (int)strcspn(list, ",|");
+
+		c->of[c->nr].name = list;
+		c->of[c->nr++].len = len;
+		list += len;
+		if (*list == '|')
+			c->fixed = c->nr;
+		list += strspn(list, ",| ");
+	}
+	for (int i = 0; i < C_NR; i++) {
+		c->of[c->nr].name = counter_name(i);
+		c->of[c->nr++].len = (int)strlen(counter_name(i));
+	}
+}
+
+static void put_names(sqlite3_str *s, const struct columns *c, int first)
+{
+	for (int i = first; i < c->nr; i++)
+		sqlite3_str_appendf(s, "%s%.*s", i > first ? ", " : "", c->of[i].len,
+				    c->of[i].name);
+}
+
+static void put_insert(sqlite3_str *s, const char *table, const struct columns *c)
+{
+	sqlite3_str_appendf(s, "INSERT INTO %s (", table);
+	put_names(s, c, 0);
+	sqlite3_str_appendall(s, ") VALUES (");
+	for (int i = 0; i < c->nr; i++)
+		sqlite3_str_appendall(s, i ? ", ?" : "?");
+	sqlite3_str_appendall(s, ")");
+}
+
+static void put_update(sqlite3_str *s, const char *table, const struct columns *c)
+{
+	sqlite3_str_appendf(s, "UPDATE %s SET ", table);
+	for (int i = c->fixed; i < c->nr; i++)
+		sqlite3_str_appendf(s, "%s%.*s = ?%d", i > c->fixed ? ", " : "", c->of[i].len,
+				    c->of[i].name, i + 1);
+	sqlite3_str_appendall(s, " WHERE id = ?1");
+}
+
+/* A sum with a part that was not measured is not measured: NULL + x is NULL. */
+static void put_add_rows(sqlite3_str *s, const char *table, const struct columns *c)
+{
+	int key = c->of[0].len;
+	const char *name = c->of[0].name;
+
+	sqlite3_str_appendf(s, "INSERT INTO %s (interval_id, ", table);
+	put_names(s, c, 0);
+	sqlite3_str_appendall(s, ") SELECT ?1, ");
+	put_names(s, c, 0);
+	sqlite3_str_appendf(s, " FROM %s WHERE interval_id = ?2 ON CONFLICT (interval_id, %.*s) ",
+			    table, key, name);
+	sqlite3_str_appendall(s, "DO UPDATE SET ");
+	for (int i = c->fixed; i < c->nr; i++)
+		sqlite3_str_appendf(s, "%s%.*s = %.*s + excluded.%.*s", i > c->fixed ? ", " : "",
+				    c->of[i].len, c->of[i].name, c->of[i].len, c->of[i].name,
+				    c->of[i].len, c->of[i].name);
+}
+
+static int prepare(struct store *st, enum statement i)
+{
+	sqlite3_str *s = sqlite3_str_new(st->db);
+	const char *table = sources[i].table;
+	struct columns c = {0};
+	char *sql;
+	int rc;
+
+	if (sources[i].columns)
+		split(sources[i].columns, &c);
+	switch (sources[i].shape) {
+	case PLAIN:
+		sqlite3_str_appendall(s, table);
+		break;
+	case INSERT:
+		put_insert(s, table, &c);
+		break;
+	case UPDATE:
+		put_update(s, table, &c);
+		break;
+	case ADD_ROWS:
+		put_add_rows(s, table, &c);
+		break;
+	}
+	rc = sqlite3_str_errcode(s);
+	sql = sqlite3_str_finish(s);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v3(st->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+					&st->statements[i], NULL);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int statements_prepare(struct store *st)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < S_NR && rc == SQLITE_OK; i++)
+		if (!st->statements[i])
+			rc = prepare(st, i);
+	return rc;
+}
+
+void statements_finalize(struct store *st)
+{
+	for (int i = 0; i < S_NR; i++) {
+		sqlite3_finalize(st->statements[i]);
+		st->statements[i] = NULL;
+	}
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writing side of the database: open, one run, one transaction an interval, end. Owns the
+ * files and what is in them. Prints nothing: every call that can fail gives -errno and a text of
+ * what happened, why and what to do. One thread at a time.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <sys/types.h>
+
+#include "account/ledger.h"
+#include "store/limits.h"
+
+enum { STORE_ERROR_MAX = 768 };
+
+struct store;
+
+struct store_config {
+	const char *path;
+	uid_t uid; /* whom the files shall belong to and who must be allowed to write them: */
+	gid_t gid; /* matters to root only */
+	const struct store_limits *limits; /* NULL: store_limits_default() */
+};
+
+struct store_measured { /* what is not measured is NULL in every table */
+	bool counter[JOB_NR][C_NR];
+	bool facts[JOB_NR]; /* struct sample_job */
+};
+
+struct store_probe {
+	const char *role, *hook, *state, *reason; /* hook and reason may be NULL */
+};
+
+struct store_unmeasured {
+	enum counter counter;
+	const char *reason;
+};
+
+struct store_run {
+	const char *cachemon, *host, *kernel, *arch, *level, *advice_mode;
+	uint64_t started_ns; /* CLOCK_REALTIME */
+	uint64_t interval_ns, page_size_bytes, memory_bytes, map_bytes;
+	struct {
+		const char *name, *selector;
+	} jobs[JOB_NR];
+	const struct store_probe *probes;
+	size_t nr_probes;
+	const struct store_unmeasured *unmeasured;
+	size_t nr_unmeasured;
+	struct store_measured measured;
+};
+
+struct store_end {
+	const int *exit_status; /* NULL: there was no command */
+	/* What turned out not to be measured is withdrawn from all rows; NULL: as at the start. */
+	const struct store_measured *measured;
+	const struct store_unmeasured *unmeasured; /* with measured: replaces the reasons */
+	size_t nr_unmeasured;
+};
+
+int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX]);
+int store_begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX]);
+/* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
+int store_write(struct store *st, struct ledger *l, const struct sample *s,
+		char err[STORE_ERROR_MAX]);
+/* May be called again after a failure. */
+int store_end(struct store *st, struct ledger *l, const struct store_end *end,
+	      char err[STORE_ERROR_MAX]);
+/* Leaves one file that opens without write access to its directory, unless others use it. */
+void store_close(struct store *st);
+
+int64_t store_run_id(const struct store *st);
+/* Runs of this machine that store_open() found without their writer and marked as cut. */
+size_t store_cut_runs(const struct store *st);
+
+#endif

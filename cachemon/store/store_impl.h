@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside of the store: shared by its own files only. Owns the struct. */
+#ifndef STORE_IMPL_H
+#define STORE_IMPL_H
+
+#include <sqlite3.h>
+
+#include "account/ledger_rows.h"
+#include "store/statement.h"
+#include "store/store.h"
+
+/* One step of rolling up. The row being filled is target; rows before next_ns are done. */
+struct tier {
+	int64_t target;
+	uint64_t bucket;
+	uint64_t next_ns;
+};
+
+struct store {
+	sqlite3 *db;
+	char *path;
+	uid_t uid;
+	gid_t gid;
+	struct store_limits limits;
+	size_t cut_runs;
+	bool in_wal;
+
+	int64_t run_id; /* 0: none begun */
+	int64_t job_ids[JOB_NR];
+	char *job_names[JOB_NR];
+	char *job_selectors[JOB_NR];
+	bool is_auto;
+	uint64_t full_ns; /* limits.full_ns, or less when the intervals are short */
+	struct store_measured measured;
+
+	/* as of the latest sample, written or not */
+	uint64_t duration_ns;
+	uint64_t read_on_ns;
+	bool sliced;
+	uint64_t intervals_lost;
+	struct sample_cost cost;
+	struct loss_counts losses;
+
+	struct tier tiers[2];
+	sqlite3_stmt *statements[S_NR];
+};
+
+/* error.c: rc is an SQLite code; -errno, and what could not be done to path. note, to be added, may
+ * be NULL. */
+int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
+	       char err[STORE_ERROR_MAX]);
+
+/* rows.c: SQLite codes */
+int rows_write_run(struct store *st, const struct ledger *l, const char *state,
+		   const int *exit_status);
+int rows_write_sums(struct store *st, struct ledger *l);
+int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
+
+/* run.c */
+int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
+
+/* rollup.c */
+int rollup_step(struct store *st);
+
+/* writer.c */
+int writer_mark_cut(sqlite3 *db, size_t *ret_cut);
+struct writer {
+	char boot[64];
+	int64_t pidns;
+	int64_t pid;
+	int64_t start_ticks;
+};
+void writer_self(struct writer *ret_writer);
+
+/* open.c: files are made and opened with the rights of the user they belong to. */
+void store_enter(const struct store *st);
+void store_leave(const struct store *st);
+/* COMMIT or, when rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
+int store_finish(struct store *st, int rc, const char *doing, const char *note,
+		 char err[STORE_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+
+#include "store/store_impl.h"
+
+/* What went on since the last sample, whether it can be written or not. */
+static void note_sample(struct store *st, const struct sample *s)
+{
+	st->duration_ns = s->start_ns + s->duration_ns;
+	st->read_on_ns += s->read_on_ns;
+	/* Only auto turns the hook off; elsewhere a difference is how exactly time was taken. */
+	if (st->is_auto && s->read_on_ns < s->duration_ns)
+		st->sliced = true;
+	st->cost = s->cost;
+	st->losses = s->losses;
+}
+
+/* A file that was moved away would be written on happily, and seen by nobody. */
+static int check_place(struct store *st)
+{
+	int moved = 0;
+
+	sqlite3_file_control(st->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	return moved ? SQLITE_READONLY_DBMOVED : SQLITE_OK;
+}
+
+static int begin_transaction(struct store *st)
+{
+	int rc = check_place(st);
+
+	if (rc == SQLITE_OK) {
+		struct binder b = bind_first(st, S_BEGIN);
+
+		rc = bind_run(&b);
+	}
+	return rc;
+}
+
+static int write_interval(struct store *st, struct ledger *l, const struct sample *s,
+			  char err[STORE_ERROR_MAX])
+{
+	int rc = begin_transaction(st);
+
+	if (rc == SQLITE_OK)
+		rc = rows_write_sums(st, l);
+	if (rc == SQLITE_OK)
+		rc = rows_write_interval(st, l, s);
+	if (rc == SQLITE_OK)
+		rc = rows_write_run(st, l, "open", NULL);
+	if (rc == SQLITE_OK)
+		rc = rollup_step(st);
+	return store_finish(st, rc, "write an interval to",
+			    "The sums are kept and written with the next interval that succeeds.",
+			    err);
+}
+
+int store_write(struct store *st, struct ledger *l, const struct sample *s,
+		char err[STORE_ERROR_MAX])
+{
+	struct tier tiers[2] = {st->tiers[0], st->tiers[1]};
+	int ret;
+
+	note_sample(st, s);
+	store_enter(st);
+	ret = write_interval(st, l, s, err);
+	store_leave(st);
+	if (ret) {
+		ledger_unwritten(l);
+		st->tiers[0] = tiers[0];
+		st->tiers[1] = tiers[1];
+		st->intervals_lost++;
+		return ret;
+	}
+	ledger_written(l);
+	return 0;
+}
+
+/* Empties what is known no longer: of what was taken for measured, not of the sums. */
+static int withdraw_from(struct store *st, int slot, const bool *was, const char *table,
+			 const char *where)
+{
+	const bool *is = st->measured.counter[slot];
+	sqlite3_str *s = sqlite3_str_new(st->db);
+	bool any = false;
+	char *sql;
+	int rc;
+
+	sqlite3_str_appendf(s, "UPDATE %s SET", table);
+	for (int c = 0; c < C_NR; c++) {
+		if (!was[c] || is[c])
+			continue;
+		sqlite3_str_appendf(s, "%s %s = NULL", any ? "," : "", counter_name(c));
+		any = true;
+	}
+	sqlite3_str_appendf(s, " WHERE %s = %lld", where, (long long)st->job_ids[slot]);
+	if (!any)
+		sqlite3_str_reset(s);
+	rc = sqlite3_str_errcode(s);
+	sql = sqlite3_str_finish(s);
+	if (rc == SQLITE_OK && any)
+		rc = sqlite3_exec(st->db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	return rc;
+}
+
+static int withdraw_facts(struct store *st, int slot)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql),
+		 "UPDATE job_interval SET cpu_ns = NULL, rchar_bytes = NULL WHERE job_id = %lld",
+		 (long long)st->job_ids[slot]);
+	return sqlite3_exec(st->db, sql, NULL, NULL, NULL);
+}
+
+static int withdraw(struct store *st, const struct store_measured *was, const struct store_end *end)
+{
+	char sql[96];
+	int rc;
+
+	snprintf(sql, sizeof(sql), "DELETE FROM unmeasured WHERE run_id = %lld",
+		 (long long)st->run_id);
+	rc = sqlite3_exec(st->db, sql, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = run_write_unmeasured(st, end->unmeasured, end->nr_unmeasured);
+	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++) {
+		rc = withdraw_from(st, slot, was->counter[slot], "job_interval", "job_id");
+		if (rc == SQLITE_OK)
+			rc = withdraw_from(st, slot, was->counter[slot], "file_interval",
+					   "(SELECT job_id FROM file WHERE id = file_id)");
+		if (rc == SQLITE_OK && was->facts[slot] && !st->measured.facts[slot])
+			rc = withdraw_facts(st, slot);
+	}
+	return rc;
+}
+
+static int end_run(struct store *st, struct ledger *l, const struct store_measured *was,
+		   const struct store_end *end, char err[STORE_ERROR_MAX])
+{
+	int rc = begin_transaction(st);
+
+	if (rc == SQLITE_OK && end->measured)
+		rc = withdraw(st, was, end);
+	if (rc == SQLITE_OK)
+		rc = rows_write_sums(st, l);
+	if (rc == SQLITE_OK)
+		rc = rows_write_run(st, l, "complete", end->exit_status);
+	return store_finish(st, rc, "end the run in", NULL, err);
+}
+
+int store_end(struct store *st, struct ledger *l, const struct store_end *end,
+	      char err[STORE_ERROR_MAX])
+{
+	struct store_measured was = st->measured;
+	int ret;
+
+	if (end->measured) {
+		st->measured = *end->measured;
+		ledger_rewrite(l);
+	}
+	store_enter(st);
+	ret = end_run(st, l, &was, end, err);
+	store_leave(st);
+	if (ret) {
+		ledger_unwritten(l);
+		st->measured = was;
+		return ret;
+	}
+	ledger_written(l);
+	return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: store account */
+/* The schema against the table of counters, and against what the store relies on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "account/counters.h"
+#include "store/migrate.h"
+
+static int open_schema(void **state)
+{
+	static char text[1 << 17];
+	FILE *f = fopen(SOURCE_DIR "/sql/001_schema.sql", "re");
+	sqlite3 *db = NULL;
+	size_t len;
+
+	if (!f)
+		return -1;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[len] = '\0';
+	if (sqlite3_open(":memory:", &db) || sqlite3_exec(db, text, NULL, NULL, NULL)) {
+		fprintf(stderr, "%s\n", sqlite3_errmsg(db));
+		sqlite3_close(db);
+		return -1;
+	}
+	*state = db;
+	return 0;
+}
+
+static int close_schema(void **state)
+{
+	return sqlite3_close(*state);
+}
+
+static int64_t ask_int(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t value;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return value;
+}
+
+/* All counters, in their order, as the last columns of the table: none more, none less. */
+static void test_counters_are_the_columns(void **state)
+{
+	static const char *const tables[] = {"job", "directory", "file", "job_interval",
+					     "file_interval"};
+	sqlite3 *db = *state;
+
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		sqlite3_stmt *stmt = NULL;
+		char sql[128];
+		int c = 0;
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT name, type, \"notnull\" FROM pragma_table_info('%s')", tables[t]);
+		assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+		while (sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+			if (!c && strcmp(name, counter_name(0)) != 0)
+				continue;
+			assert_true(c < C_NR);
+			assert_string_equal(name, counter_name(c));
+			assert_string_equal(sqlite3_column_text(stmt, 1), "INTEGER");
+			/* Not measured is NULL. */
+			assert_int_equal(sqlite3_column_int(stmt, 2), 0);
+			c++;
+		}
+		sqlite3_finalize(stmt);
+		if (c != C_NR)
+			fail_msg("%s has %d counters of %d", tables[t], c, C_NR);
+	}
+}
+
+static void test_counts_cannot_be_negative(void **state)
+{
+	sqlite3 *db = *state;
+
+	assert_int_equal(sqlite3_exec(db,
+				      "PRAGMA foreign_keys = OFF;"
+				      "INSERT INTO directory (job_id, files, misses) "
+				      "VALUES (1, 1, -1)",
+				      NULL, NULL, NULL),
+			 SQLITE_CONSTRAINT);
+	/* Sums of ups and downs can. */
+	assert_int_equal(sqlite3_exec(db,
+				      "INSERT INTO directory (job_id, files, resident_unused, "
+				      "window_log2_3) VALUES (1, 1, -1, -1)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "INSERT INTO directory (job_id, misses) VALUES (1, 'many')",
+				      NULL, NULL, NULL),
+			 SQLITE_CONSTRAINT);
+}
+
+static void test_application_id(void **state)
+{
+	assert_int_equal(ask_int(*state, "PRAGMA application_id"), STORE_APPLICATION_ID);
+}
+
+/* Without an index on the child's side each deleted parent scans the whole child table. */
+static void test_foreign_keys_have_indexes(void **state)
+{
+	sqlite3_stmt *stmt = NULL;
+	int nr = 0;
+
+	assert_int_equal(
+		sqlite3_prepare_v2(*state,
+				   "SELECT m.name, f.\"from\", "
+				   "(SELECT count(*) FROM pragma_index_list(m.name) AS l, "
+				   " pragma_index_info(l.name) AS i WHERE i.seqno = 0 "
+				   " AND i.name = f.\"from\") "
+				   "FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f "
+				   "WHERE m.type = 'table' AND f.\"table\" IN ('file', 'interval', "
+				   "'directory')",
+				   -1, &stmt, NULL),
+		SQLITE_OK);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		if (!sqlite3_column_int(stmt, 2))
+			fail_msg("%s.%s has no index", sqlite3_column_text(stmt, 0),
+				 sqlite3_column_text(stmt, 1));
+		nr++;
+	}
+	sqlite3_finalize(stmt);
+	assert_int_equal(nr, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_counters_are_the_columns, open_schema,
+						close_schema),
+		cmocka_unit_test_setup_teardown(test_counts_cannot_be_negative, open_schema,
+						close_schema),
+		cmocka_unit_test_setup_teardown(test_application_id, open_schema, close_schema),
+		cmocka_unit_test_setup_teardown(test_foreign_keys_have_indexes, open_schema,
+						close_schema),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

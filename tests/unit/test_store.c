@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: store account util */
+/* A run through the store, read back through a connection of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "test_store_util.h"
+
+struct fixture {
+	struct scratch scratch;
+	struct store *st;
+	struct ledger *l;
+	char err[STORE_ERROR_MAX];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -1;
+	f->scratch = scratch_make();
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	store_close(f->st);
+	ledger_free(f->l);
+	scratch_remove(&f->scratch);
+	free(f);
+	return 0;
+}
+
+static void begin(struct fixture *f, const struct store_run *run,
+		  const struct ledger_limits *limits)
+{
+	const struct store_limits impatient = {.busy_ms = 20,
+					       .full_ns = 900 * SECOND_NS,
+					       .full_rows = 900,
+					       .minute_ns = 60 * SECOND_NS,
+					       .keep_ns = 86400 * SECOND_NS,
+					       .quarter_ns = 900 * SECOND_NS,
+					       .file_rows = 256,
+					       .merges = 4};
+	const struct store_config c = {
+		.path = f->scratch.db, .uid = (uid_t)-1, .gid = (gid_t)-1, .limits = &impatient};
+
+	if (store_open(&c, &f->st, f->err) || store_begin(f->st, run, f->err))
+		fail_msg("%s", f->err);
+	assert_int_equal(ledger_new(limits, &f->l), 0);
+}
+
+static int write_one(struct fixture *f, uint64_t n, uint64_t spread)
+{
+	struct test_sample t;
+
+	test_sample(&t, n, spread);
+	ledger_apply(f->l, &t.s);
+	return store_write(f->st, f->l, &t.s, f->err);
+}
+
+static void write_ok(struct fixture *f, uint64_t n, uint64_t spread)
+{
+	if (write_one(f, n, spread))
+		fail_msg("%s", f->err);
+}
+
+static void end_ok(struct fixture *f, const struct store_end *end)
+{
+	if (store_end(f->st, f->l, end, f->err))
+		fail_msg("%s", f->err);
+	store_close(f->st);
+	f->st = NULL;
+}
+
+static void test_round_trip(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	const int status = 130;
+
+	begin(f, &run, NULL);
+	for (uint64_t n = 0; n < 10; n++)
+		write_ok(f, n, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE state = 'open' AND "
+				 "exit_status IS NULL"),
+			 1);
+	end_ok(f, &(struct store_end){.exit_status = &status});
+	assert_true(is_sound(db));
+	assert_true(adds_up(db));
+	assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 1"), test_misses(10));
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
+				 "job.id = job_id WHERE slot = 1"),
+			 test_misses(10));
+	assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 0"), 40);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file"), 12);
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file"), test_misses(10) - 20);
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"), test_misses(10) - 20);
+	assert_int_equal(ask(db, "SELECT files FROM directory WHERE path = x'2f646174612f6431'"),
+			 4);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file JOIN directory AS d ON "
+				 "d.id = directory_id WHERE substr(file.path, 1, length(d.path)) "
+				 "= d.path AND dev_major = 259 AND dev_minor = 3 AND gen = 9 AND "
+				 "fstype = 'xfs' AND size_bytes = 1048576"),
+			 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE duration_ns = 1000000000 "
+				 "AND rolled = 1 AND start_ns % 1000000000 = 0"),
+			 10);
+	assert_int_equal(ask(db, "SELECT sum(cpu_ns) FROM job_interval"), 10000);
+	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE state = 'complete' AND "
+				 "exit_status = 130 AND duration_ns = 10000000000 AND "
+				 "read_on_ns = 10000000000 AND sliced = 0 AND loss_ring_drops = 9 "
+				 "AND cost_cpu_ns = 9 AND cost_probe_ns_per_lookup = 20.5 AND "
+				 "cost_share_of_job_cpu IS NULL AND law_error_pages = 0 AND "
+				 "loss_intervals = 0 AND length(uuid) = 36"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM probe WHERE hook IS NULL OR "
+				 "(state = 'live' AND reason IS NULL)"),
+			 2);
+	/* One file is left, out of WAL. */
+	assert_int_equal(scratch_files(&f->scratch, false), 1);
+	assert_int_equal(ask(db, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+}
+
+static void test_not_measured_is_null_everywhere(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	run.measured.counter[JOB_OTHERS][C_misses] = false;
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	write_ok(f, 1, 12);
+	end_ok(f, &(struct store_end){0});
+	/* The samples have delayed hits, but nobody measured them. */
+	assert_int_equal(ask(db, "SELECT (SELECT count(delayed_hits) FROM job) + "
+				 "(SELECT count(delayed_hits) FROM directory) + "
+				 "(SELECT count(delayed_hits) FROM file) + "
+				 "(SELECT count(delayed_hits) FROM job_interval) + "
+				 "(SELECT count(delayed_hits) FROM file_interval)"),
+			 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured WHERE counter = 'delayed_hits' "
+				 "AND reason = 'no hook sees it'"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(misses) + count(misses_read_on) + count(cpu_ns) + "
+				 "count(processes) + count(rchar_bytes) + count(alive) + "
+				 "count(rchar_read_on_bytes) FROM job WHERE slot = 0"),
+			 0);
+	assert_int_equal(ask(db, "SELECT count(i.cpu_ns) + count(i.misses) FROM "
+				 "job_interval AS i JOIN job ON job.id = job_id WHERE slot = 0"),
+			 0);
+	assert_int_equal(ask(db, "SELECT processes FROM job WHERE slot = 1"), 3);
+	/* Measured zeros stay zeros. */
+	assert_int_equal(ask(db, "SELECT refaults FROM job WHERE slot = 1"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM directory JOIN job ON job.id = job_id "
+				 "WHERE slot = 0 AND files IS NULL"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE exit_status IS NULL"), 1);
+}
+
+/* A probe that turns out to be blind: its figures go from everything that is written already. */
+static void test_withdrawn_at_the_end(void **state)
+{
+	static const struct store_unmeasured now[] = {
+		{C_misses, "the probe missed events"},
+		{C_delayed_hits, "no hook sees it"},
+	};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	struct store_measured measured = run.measured;
+
+	measured.counter[JOB_WATCHED][C_misses] = false;
+	measured.facts[JOB_WATCHED] = false;
+	begin(f, &run, NULL);
+	for (uint64_t n = 0; n < 6; n++)
+		write_ok(f, n, 12);
+	end_ok(f,
+	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 2});
+	assert_int_equal(ask(db, "SELECT (SELECT count(misses) FROM job WHERE slot = 1) + "
+				 "(SELECT count(misses) FROM file) + "
+				 "(SELECT count(d.misses) FROM directory AS d JOIN job ON job.id = "
+				 "job_id WHERE slot = 1) + "
+				 "(SELECT count(misses) FROM file_interval) + "
+				 "(SELECT count(i.misses) + count(i.cpu_ns) + count(i.rchar_bytes) "
+				 "FROM job_interval AS i JOIN job ON job.id = job_id "
+				 "WHERE slot = 1)"),
+			 0);
+	/* Not of the other job, nor other counters. */
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
+				 "job.id = job_id WHERE slot = 0"),
+			 24);
+	assert_int_equal(ask(db, "SELECT sum(lookups) FROM file"), 10 * (test_misses(6) - 12));
+	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
+}
+
+static sqlite3 *open_raw(const char *db)
+{
+	sqlite3 *c = NULL;
+
+	assert_int_equal(sqlite3_open_v2(db, &c, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	return c;
+}
+
+/* A locked database costs a row of the timeline and nothing else. */
+static void test_locked_interval_is_made_up_for(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	sqlite3 *other;
+
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	other = open_raw(db);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(write_one(f, 1, 12), -EBUSY);
+	assert_non_null(strstr(f->err, "another program keeps it locked"));
+	assert_non_null(strstr(f->err, db));
+	assert_int_equal(write_one(f, 2, 12), -EBUSY);
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	write_ok(f, 3, 12);
+	assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 1"), test_misses(4));
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file"), test_misses(4) - 8);
+	assert_int_equal(ask(db, "SELECT loss_intervals FROM run"), 2);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval"), 2);
+	assert_true(adds_up(db));
+	/* The end can be tried again too. */
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, f->err), -EBUSY);
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE state = 'complete'"), 1);
+	assert_int_equal(scratch_files(&f->scratch, false), 1);
+}
+
+/* A reader in the middle of its transaction neither stops the writer nor sees it. */
+static void test_reader_does_not_stop_the_writer(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *reader;
+
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	reader = open_raw(db);
+	assert_int_equal(sqlite3_exec(reader, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(reader, "SELECT count(*) FROM interval", -1, &stmt, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	sqlite3_reset(stmt);
+	for (uint64_t n = 1; n < 5; n++)
+		write_ok(f, n, 12);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(stmt, 0), 1);
+	sqlite3_finalize(stmt);
+	sqlite3_close(reader);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval"), 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE state = 'complete'"), 1);
+	assert_true(is_sound(db));
+}
+
+static void test_moved_away(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_run run = test_run();
+	char moved[400];
+
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	snprintf(moved, sizeof(moved), "%s.moved", f->scratch.db);
+	assert_int_equal(rename(f->scratch.db, moved), 0);
+	assert_int_equal(write_one(f, 1, 12), -ESTALE);
+	assert_non_null(strstr(f->err, "moved or deleted"));
+	assert_int_equal(rename(moved, f->scratch.db), 0);
+	write_ok(f, 2, 12);
+	assert_int_equal(ask(f->scratch.db, "SELECT misses FROM job WHERE slot = 1"),
+			 test_misses(3));
+}
+
+/* Few rows for many files: what is folded leaves the table, and everything still adds up. */
+static void test_folded_files_leave(void **state)
+{
+	struct ledger_limits limits = ledger_limits_default();
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+
+	limits.files = 7;
+	limits.directories = 4;
+	limits.active = 3;
+	begin(f, &run, &limits);
+	for (uint64_t n = 0; n < 60; n++) {
+		write_ok(f, n, 200);
+		assert_true(ask(db, "SELECT count(*) FROM file") <= 7);
+	}
+	end_ok(f, &(struct store_end){0});
+	assert_true(adds_up(db));
+	assert_true(is_sound(db));
+	assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 1"), test_misses(60));
+	assert_int_equal(ask(db, "SELECT sum(files) FROM directory"), 182);
+	assert_int_equal(ask(db, "SELECT max(n) <= 3 FROM (SELECT count(*) AS n FROM "
+				 "file_interval GROUP BY interval_id)"),
+			 1);
+	assert_int_equal(ask(db, "SELECT subdirectories FROM directory WHERE path = x'2f'"), 1);
+}
+
+static void test_full_width_values(void **state)
+{
+	static const struct sample_advice advice[] = {
+		{.file = {.ino = UINT64_MAX, .dev = UINT32_MAX, .gen = UINT32_MAX},
+		 .job = JOB_WATCHED,
+		 .kind = ADVICE_DONTNEED,
+		 .call = CALL_MADVISE,
+		 .row = {.calls = 3, .begin_bytes = 4096, .end_bytes = ~0ULL, .pages_dropped = 7}},
+		{.file = {.ino = UINT64_MAX, .dev = UINT32_MAX, .gen = UINT32_MAX},
+		 .job = JOB_WATCHED,
+		 .kind = ADVICE_WILLNEED,
+		 .call = CALL_FADVISE,
+		 .row = {.calls = 1, .begin_bytes = 4096, .end_bytes = 12288, .pages_asked = 2}},
+		/* Seen as the state of the file only: no call, no range. */
+		{.file = {.ino = UINT64_MAX, .dev = UINT32_MAX, .gen = UINT32_MAX},
+		 .job = JOB_WATCHED,
+		 .kind = ADVICE_RANDOM,
+		 .call = CALL_FADVISE,
+		 .row = {.begin_bytes = ~0ULL}},
+	};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	struct test_sample t;
+
+	begin(f, &run, NULL);
+	test_sample(&t, 0, 12);
+	t.files[0].size_bytes = SAMPLE_SIZE_UNKNOWN;
+	t.files[0].key = advice[0].file;
+	t.files[0].path = "/a\n\xff\xfe/'\"\x01";
+	t.files[0].deleted = true;
+	t.files[0].c[C_read_bytes] = INT64_MAX;
+	t.s.advice = advice;
+	t.s.nr_advice = 3;
+	ledger_apply(f->l, &t.s);
+	if (store_write(f->st, f->l, &t.s, f->err))
+		fail_msg("%s", f->err);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db,
+			     "SELECT count(*) FROM file WHERE ino = -1 AND dev_major = 4095 "
+			     "AND dev_minor = 1048575 AND gen = 4294967295 AND deleted = 1 AND "
+			     "size_bytes IS NULL AND "
+			     "path = x'2f610afffe2f272201' AND read_bytes = 9223372036854775807"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM advice WHERE kind = 'dontneed' AND "
+				 "call = 'madvise' AND calls = 3 AND offset_bytes = 4096 AND "
+				 "length_bytes IS NULL AND pages_dropped = 7 AND "
+				 "path = x'2f610afffe2f272201' AND ino = -1"),
+			 1);
+	assert_int_equal(ask(db, "SELECT length_bytes FROM advice WHERE kind = 'willneed'"), 8192);
+	assert_int_equal(ask(db, "SELECT count(*) FROM advice WHERE kind = 'random' AND calls IS NULL "
+				 "AND offset_bytes IS NULL AND length_bytes IS NULL AND "
+				 "pages_asked IS NULL"),
+			 1);
+}
+
+static void test_sliced(void **state)
+{
+	struct fixture *f = *state;
+	struct store_run run = test_run();
+	struct test_sample t;
+
+	run.level = "auto";
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	assert_int_equal(ask(f->scratch.db, "SELECT sliced FROM run"), 0);
+	test_sample(&t, 1, 12);
+	t.s.read_on_ns = SECOND_NS / 4;
+	t.s.law_error_pages = -2;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+	write_ok(f, 2, 12);
+	assert_int_equal(ask(f->scratch.db, "SELECT sliced FROM run"), 1);
+	assert_int_equal(ask(f->scratch.db, "SELECT read_on_ns FROM run"), 2250000000LL);
+	assert_int_equal(ask(f->scratch.db, "SELECT law_error_pages FROM run"), 2);
+}
+
+/* Run by root for a user: what is made is his, and what he may not write is not written. */
+static void test_belongs_to_the_user(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_config c = {.path = f->scratch.db, .uid = 65534, .gid = 65534};
+	const struct store_run run = test_run();
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	char name[400];
+	struct stat sb;
+
+	if (geteuid()) {
+		print_message("not root: nothing to hand over\n");
+		skip();
+	}
+	assert_int_equal(store_open(&c, &f->st, f->err), -EACCES);
+	assert_non_null(strstr(f->err, "as user 65534: Permission denied"));
+	assert_int_equal(chown(f->scratch.dir, 65534, 65534), 0);
+	assert_int_equal(store_open(&c, &f->st, f->err), 0);
+	assert_int_equal(store_begin(f->st, &run, f->err), 0);
+	assert_int_equal(ledger_new(NULL, &f->l), 0);
+	write_ok(f, 0, 12);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%s%s", f->scratch.db, suffixes[i]);
+		assert_int_equal(stat(name, &sb), 0);
+		assert_int_equal(sb.st_uid, 65534);
+		assert_int_equal(sb.st_gid, 65534);
+	}
+	/* The rights of the caller are its own again. */
+	snprintf(name, sizeof(name), "%s/mine", f->scratch.dir);
+	assert_int_equal(mkdir(name, 0700), 0);
+	assert_int_equal(stat(name, &sb), 0);
+	assert_int_equal(sb.st_uid, 0);
+	rmdir(name);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(chown(f->scratch.db, 0, 0), 0);
+	assert_int_equal(store_open(&c, &f->st, f->err), -EACCES);
+	assert_non_null(strstr(f->err, "user 65534"));
+}
+
+#define STORE_TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(test_round_trip),
+		STORE_TEST(test_not_measured_is_null_everywhere),
+		STORE_TEST(test_withdrawn_at_the_end),
+		STORE_TEST(test_locked_interval_is_made_up_for),
+		STORE_TEST(test_reader_does_not_stop_the_writer),
+		STORE_TEST(test_moved_away),
+		STORE_TEST(test_folded_files_leave),
+		STORE_TEST(test_full_width_values),
+		STORE_TEST(test_sliced),
+		STORE_TEST(test_belongs_to_the_user),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

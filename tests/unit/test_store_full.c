@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: store account util */
+/* A disk that is full, and then is not: a small tmpfs in a mount namespace of the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <cmocka.h>
+#include <sys/mount.h>
+
+#include "test_store_util.h"
+
+static bool put(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Without root: a user namespace in which this user and group are themselves. */
+static bool enter_namespaces(void)
+{
+	unsigned int uid = geteuid();
+	unsigned int gid = getegid();
+	char users[48];
+	char groups[48];
+
+	snprintf(users, sizeof(users), "%u %u 1", uid, uid);
+	snprintf(groups, sizeof(groups), "%u %u 1", gid, gid);
+	if (!uid)
+		return !unshare(CLONE_NEWNS);
+	return !unshare(CLONE_NEWNS | CLONE_NEWUSER) && put("/proc/self/uid_map", users) &&
+	       put("/proc/self/setgroups", "deny") && put("/proc/self/gid_map", groups);
+}
+
+static bool mount_small(const char *dir)
+{
+	return enter_namespaces() && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("small", dir, "tmpfs", 0, "size=2m");
+}
+
+static void fill(const char *name)
+{
+	static const char zeros[4096];
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros))
+		;
+	assert_int_equal(errno, ENOSPC);
+	close(fd);
+}
+
+static int write_one(struct store *st, struct ledger *l, uint64_t n, char *err)
+{
+	struct test_sample t;
+
+	test_sample(&t, n, 50);
+	ledger_apply(l, &t.s);
+	return store_write(st, l, &t.s, err);
+}
+
+static void test_disk_full_and_free_again(void **state)
+{
+	const struct store_run run = test_run();
+	struct store_config c = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+	char err[STORE_ERROR_MAX];
+	struct scratch scratch;
+	char filler[300];
+	struct ledger *l;
+	struct store *st;
+	uint64_t n = 0;
+
+	scratch = scratch_make();
+	if (!mount_small(scratch.dir)) {
+		rmdir(scratch.dir);
+		print_message("no mount namespace here: %s\n", strerror(errno));
+		skip();
+	}
+	c.path = scratch.db;
+	snprintf(filler, sizeof(filler), "%s/filler", scratch.dir);
+	fill(filler);
+	assert_int_equal(store_open(&c, &st, err), -ENOSPC);
+	unlink(filler);
+	if (store_open(&c, &st, err) || store_begin(st, &run, err))
+		fail_msg("%s", err);
+	assert_int_equal(ledger_new(NULL, &l), 0);
+	assert_int_equal(write_one(st, l, n++, err), 0);
+	fill(filler);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(write_one(st, l, n++, err), -ENOSPC);
+	assert_non_null(strstr(err, "no space left on the disk. Free some space there. "
+				    "The sums are kept"));
+	assert_int_equal(store_end(st, l, &(struct store_end){0}, err), -ENOSPC);
+	unlink(filler);
+	assert_int_equal(write_one(st, l, n++, err), 0);
+	assert_int_equal(store_end(st, l, &(struct store_end){0}, err), 0);
+	store_close(st);
+	ledger_free(l);
+	assert_true(is_sound(scratch.db));
+	assert_true(adds_up(scratch.db));
+	assert_int_equal(ask(scratch.db, "SELECT misses FROM job WHERE slot = 1"), test_misses(n));
+	assert_int_equal(ask(scratch.db, "SELECT loss_intervals FROM run"), 3);
+	assert_int_equal(ask(scratch.db, "SELECT count(*) FROM interval"), 2);
+	assert_int_equal(scratch_files(&scratch, true), 1);
+	umount(scratch.dir);
+	rmdir(scratch.dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_disk_full_and_free_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: store account util */
+/* What can be in the way when a database is opened, and the way from one schema to the next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "store/migrate.h"
+#include "test_store_util.h"
+
+struct fixture {
+	struct scratch scratch;
+	char err[STORE_ERROR_MAX];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -1;
+	f->scratch = scratch_make();
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_remove(&f->scratch);
+	free(f);
+	return 0;
+}
+
+static int open_at(struct fixture *f, const char *path)
+{
+	const struct store_config c = {.path = path, .uid = (uid_t)-1, .gid = (gid_t)-1};
+	struct store *st = NULL;
+	int ret = store_open(&c, &st, f->err);
+
+	if (ret)
+		assert_null(st);
+	else
+		store_close(st);
+	return ret;
+}
+
+static void expect_failure(struct fixture *f, const char *path, int ret, const char *words)
+{
+	int got = open_at(f, path);
+
+	if (got != ret || !strstr(f->err, words) || !strstr(f->err, path))
+		fail_msg("%d (not %d): %s", got, ret, f->err);
+}
+
+static void put_file(const char *path, const void *bytes, size_t len)
+{
+	FILE *out = fopen(path, "we");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(bytes, 1, len, out), len);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+		fail_msg("%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static void test_new_and_empty(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(open_at(f, f->scratch.db), 0);
+	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 1);
+	assert_int_equal(open_at(f, f->scratch.db), 0);
+	/* A file of no bytes is what a full disk leaves of a new database. */
+	put_file(f->scratch.db, "", 0);
+	assert_int_equal(open_at(f, f->scratch.db), 0);
+	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM run"), 0);
+}
+
+static void test_no_database(void **state)
+{
+	static const char garbage[5000] = "This is not a database, it only has its name. ";
+	struct fixture *f = *state;
+	struct stat before;
+	struct stat after;
+
+	put_file(f->scratch.db, garbage, sizeof(garbage));
+	assert_int_equal(stat(f->scratch.db, &before), 0);
+	expect_failure(f, f->scratch.db, -EBADMSG, "not an SQLite database");
+	put_file(f->scratch.db, garbage, 7);
+	expect_failure(f, f->scratch.db, -EBADMSG, "not an SQLite database");
+	put_file(f->scratch.db, "SQLite format 3\0", 16);
+	expect_failure(f, f->scratch.db, -EBADMSG, "not an SQLite database");
+	assert_int_equal(stat(f->scratch.db, &after), 0);
+	assert_int_equal(after.st_size, 16);
+	assert_int_equal(scratch_files(&f->scratch, false), 1);
+}
+
+static void test_damaged(void **state)
+{
+	struct fixture *f = *state;
+	char bytes[4096];
+	int fd;
+
+	assert_int_equal(open_at(f, f->scratch.db), 0);
+	fd = open(f->scratch.db, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	/* The header stays, the tree of the schema behind it does not. */
+	memset(bytes, 0xa5, sizeof(bytes));
+	assert_int_equal(pwrite(fd, bytes, sizeof(bytes) - 100, 100), sizeof(bytes) - 100);
+	close(fd);
+	expect_failure(f, f->scratch.db, -EBADMSG, "damaged");
+}
+
+static void test_of_another_program(void **state)
+{
+	struct fixture *f = *state;
+
+	run_sql(f->scratch.db, "CREATE TABLE bookmarks (url)");
+	expect_failure(f, f->scratch.db, -EBADMSG, "another program");
+	run_sql(f->scratch.db, "PRAGMA user_version = 1");
+	expect_failure(f, f->scratch.db, -EBADMSG, "another program");
+	assert_int_equal(ask(f->scratch.db, "SELECT journal_mode = 'delete' FROM "
+					    "pragma_journal_mode"),
+			 1);
+	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM sqlite_schema"), 1);
+}
+
+static void test_newer_version(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(open_at(f, f->scratch.db), 0);
+	run_sql(f->scratch.db, "PRAGMA user_version = 7");
+	expect_failure(f, f->scratch.db, -EPROTONOSUPPORT, "its schema has version 7");
+	assert_non_null(strstr(f->err, "knows version 1"));
+	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 7);
+}
+
+static void test_places(void **state)
+{
+	struct fixture *f = *state;
+	char path[400];
+
+	expect_failure(f, f->scratch.dir, -EISDIR, "it is a directory");
+	snprintf(path, sizeof(path), "%s/none/x.db", f->scratch.dir);
+	expect_failure(f, path, -ENOENT, "No such file or directory");
+	expect_failure(f, "/dev/null", -EINVAL, "not a regular file");
+	snprintf(path, sizeof(path), "%s/fifo", f->scratch.dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_failure(f, path, -EINVAL, "not a regular file");
+	snprintf(path, sizeof(path), "%s/loop", f->scratch.dir);
+	assert_int_equal(symlink(path, path), 0);
+	expect_failure(f, path, -ELOOP, "symbolic links");
+	snprintf(path, sizeof(path), "%s/file/x.db", f->scratch.dir);
+	expect_failure(f, "/proc/version/x.db", -ENOTDIR, "Not a directory");
+}
+
+/* Permissions do not stop root: there the store acts for a user, whom they do. */
+static void test_no_permission(void **state)
+{
+	struct fixture *f = *state;
+	const uid_t nobody = geteuid() ? (uid_t)-1 : 65534;
+	const struct store_config c = {.path = f->scratch.db, .uid = nobody, .gid = 65534};
+	struct store *st = NULL;
+
+	if (!geteuid())
+		assert_int_equal(chown(f->scratch.dir, nobody, 65534), 0);
+	assert_int_equal(store_open(&c, &st, f->err), 0);
+	store_close(st);
+	st = NULL;
+	assert_int_equal(chmod(f->scratch.db, 0444), 0);
+	assert_int_equal(store_open(&c, &st, f->err), -EACCES);
+	assert_non_null(strstr(f->err, "no permission"));
+	assert_int_equal(chmod(f->scratch.db, 0644), 0);
+	/* The file may be written, but nothing be created beside it. */
+	assert_int_equal(chmod(f->scratch.dir, 0555), 0);
+	assert_int_equal(store_open(&c, &st, f->err), -EACCES);
+	assert_non_null(strstr(f->err, f->scratch.db));
+	assert_int_equal(chmod(f->scratch.dir, 0755), 0);
+	assert_int_equal(store_open(&c, &st, f->err), 0);
+	store_close(st);
+}
+
+static const struct migration invented[] = {
+	{"001_first", "PRAGMA application_id = 1667330920; CREATE TABLE t (a); "
+		      "INSERT INTO t VALUES (1);"},
+	{"002_second", "ALTER TABLE t ADD COLUMN b; UPDATE t SET b = a + 1;"},
+	{"004_fourth", "CREATE TABLE u (c);"},
+};
+
+static void test_migration_steps(void **state)
+{
+	static const struct migration broken[] = {
+		{"001_first", "never run"},
+		{"002_second", "never run"},
+		{"004_fourth", "never run"},
+		{"005_fifth", "CREATE TABLE v (d); UPDATE t SET a = 9; nonsense;"},
+	};
+	struct fixture *f = *state;
+	const char *path = f->scratch.db;
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(migrate_apply(db, path, invented, 1, f->err), 0);
+	assert_int_equal(ask(path, "PRAGMA user_version"), 1);
+	/* From the old version to the new one, with what was in it. */
+	assert_int_equal(migrate_apply(db, path, invented, 3, f->err), 0);
+	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
+	assert_int_equal(ask(path, "SELECT b FROM t"), 2);
+	assert_int_equal(ask(path, "SELECT count(*) FROM u"), 0);
+	assert_int_equal(migrate_apply(db, path, invented, 3, f->err), 0);
+	assert_int_equal(migrate_apply(db, path, invented, 2, f->err), -EPROTONOSUPPORT);
+	/* A step that fails takes with it what it began. */
+	assert_true(migrate_apply(db, path, broken, 4, f->err) < 0);
+	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
+	assert_int_equal(ask(path, "SELECT a FROM t"), 1);
+	assert_int_equal(ask(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'v'"), 0);
+	sqlite3_close(db);
+}
+
+/* Many at once on a database that is not there yet: all get in. */
+static void test_created_by_many(void **state)
+{
+	enum { CHILDREN = 6, ROUNDS = 5 };
+	struct fixture *f = *state;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		pid_t pids[CHILDREN];
+		int go[2];
+
+		unlink(f->scratch.db);
+		assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+		for (int i = 0; i < CHILDREN; i++) {
+			pids[i] = fork();
+			if (!pids[i]) {
+				char byte;
+				int ret;
+
+				/* Ends when the parent closes it: all start together. */
+				close(go[1]);
+				ret = read(go[0], &byte, 1) ? 1 : open_at(f, f->scratch.db);
+				if (ret)
+					fprintf(stderr, "%s\n", f->err);
+				_exit(ret != 0);
+			}
+			assert_true(pids[i] > 0);
+		}
+		close(go[0]);
+		close(go[1]);
+		for (int i = 0; i < CHILDREN; i++) {
+			int status;
+
+			assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+			assert_int_equal(status, 0);
+		}
+		assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 1);
+		assert_true(is_sound(f->scratch.db));
+	}
+}
+
+#define OPEN_TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPEN_TEST(test_new_and_empty),	 OPEN_TEST(test_no_database),
+		OPEN_TEST(test_damaged),	 OPEN_TEST(test_of_another_program),
+		OPEN_TEST(test_newer_version),	 OPEN_TEST(test_places),
+		OPEN_TEST(test_no_permission),	 OPEN_TEST(test_migration_steps),
+		OPEN_TEST(test_created_by_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
