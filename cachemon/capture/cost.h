@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the probes cost and how often the per-read hook may be on. Pure: counts and calibrated
+ * times in, nanoseconds and a share out. Owns the arithmetic of the overhead budget.
+ */
+#ifndef COST_H
+#define COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/cachemon.h"
+
+/* Time one run of a program adds to its task; < 0: not known. */
+struct calibration {
+	double ns[EV_NR];
+};
+
+/* CPU time of so many program runs; those without a known time are charged as the dearest known
+ * one. < 0 when none is known. */
+double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
+
+/* Of that, the per-read hook alone. < 0: unknown. */
+double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
+
+/* What an interval showed. */
+struct cost_seen {
+	double job_cpu_ns;
+	double own_ns;	     /* collector and probes in the job, the per-read hook left out */
+	double read_ns;	     /* the per-read hook in the job */
+	double read_on_share; /* of the interval; > 0 where read_ns is */
+};
+
+/*
+ * Share of time the per-read hook may be on so that all cost stays within budget (share of the
+ * job's CPU time). 1: always. Never below COST_DUTY_MIN: without a look there is no estimate.
+ */
+#define COST_DUTY_MIN 0.01
+double cost_duty(const struct cost_seen *seen, double budget);
+
+#endif

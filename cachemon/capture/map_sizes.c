@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/map_sizes.h"
+
+#include <unistd.h>
+
+#include "bpf/cachemon.h"
+
+#define CHUNKS_MIN 16384
+#define FILE_ROWS  8192
+#define NAMES_SENT 8192
+#define RING_BYTES (4 << 20)
+#define SEEDS	   16384
+#define ADVICE	   4096
+
+/* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
+#define HASH_EXTRA (48 + 16)
+
+static uint64_t round_up_pow2(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+/* An entry holds 64 pages: enough for a machine whose memory is all page cache, densely filled. */
+size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max)
+{
+	uint64_t chunks = round_up_pow2(ram_bytes / (uint64_t)sysconf(_SC_PAGESIZE) / 64);
+	struct map_size maps[] = {
+		{"chunks", chunks < CHUNKS_MIN ? CHUNKS_MIN : chunks,
+		 HASH_EXTRA + sizeof(struct chunk_key) + sizeof(struct chunk), 0},
+		/* Two: one is drained while the other fills. */
+		{"rows_a", FILE_ROWS,
+		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
+		{"rows_b", FILE_ROWS,
+		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
+		{"names", RING_BYTES, 1, 0},
+		{"named", NAMES_SENT, HASH_EXTRA + sizeof(struct file_key) + 8, 0},
+		{"seeds", SEEDS, HASH_EXTRA + 8 + 8, 0},
+		{"advice", ADVICE,
+		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
+		{"lives", 1, sizeof(struct live) * nr_cpus, 0},
+		{"uring_reads", 4096, sizeof(struct uring_read), 0},
+		{"name_scratch", 1, sizeof(struct name_record) * nr_cpus, 0},
+		{"jobs", JOB_NR, sizeof(struct job_row) * nr_cpus, 0},
+	};
+	size_t nr = sizeof(maps) / sizeof(maps[0]);
+
+	for (size_t i = 0; i < nr && i < max; i++) {
+		maps[i].bytes = maps[i].entries * maps[i].bytes_each;
+		out[i] = maps[i];
+	}
+	return nr;
+}

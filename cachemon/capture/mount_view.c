@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/mount_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/cleanup.h"
+#include "util/file.h"
+#include "util/mountinfo.h"
+#include "util/paths.h"
+
+enum {
+	VIEWS_MAX = 64, /* beside one's own; the least recently used goes */
+	/* Reads of one table an interval because of a device it does not show: it may just have
+	 * been mounted, but files of filesystems mounted nowhere come by the thousand. */
+	RETRIES_MAX = 4,
+};
+#define MOUNTINFO_MAX (64U << 20)
+
+/* Processes of one namespace may be chrooted: their mountinfo differs. */
+struct view_id {
+	char ns[64];
+	dev_t root_dev;
+	ino_t root_ino;
+};
+
+struct view {
+	struct view_id id;
+	struct mountinfo mounts;
+	bool fresh;
+	unsigned int retries;
+	uint64_t last_use;
+};
+
+struct mount_views {
+	char *proc_root;
+	struct view own;
+	int own_fd; /* mountinfo, polled for changes; -1: cannot be read */
+	struct view others[VIEWS_MAX];
+	size_t nr_others;
+	uint64_t clock;
+};
+
+static int identify(const char *proc_root, const char *who, struct view_id *ret)
+{
+	_cleanup_free_ char *ns = NULL, *root = NULL;
+	struct view_id id = {0};
+	struct stat st;
+
+	if (asprintf(&ns, "%s/%s/ns/mnt", proc_root, who) < 0) {
+		ns = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&root, "%s/%s/root", proc_root, who) < 0) {
+		root = NULL;
+		return -ENOMEM;
+	}
+	if (readlink(ns, id.ns, sizeof(id.ns) - 1) < 0 || stat(root, &st))
+		return -errno;
+	id.root_dev = st.st_dev;
+	id.root_ino = st.st_ino;
+	*ret = id;
+	return 0;
+}
+
+static bool same_id(const struct view_id *a, const struct view_id *b)
+{
+	return strcmp(a->ns, b->ns) == 0 && a->root_dev == b->root_dev &&
+	       a->root_ino == b->root_ino;
+}
+
+int mount_views_new(const char *proc_root, struct mount_views **ret)
+{
+	_cleanup_free_ char *path = NULL;
+	struct mount_views *views = calloc(1, sizeof(*views));
+
+	if (!views)
+		return -ENOMEM;
+	views->own_fd = -1;
+	views->proc_root = strdup(proc_root);
+	if (!views->proc_root || asprintf(&path, "%s/self/mountinfo", proc_root) < 0) {
+		path = NULL;
+		mount_views_free(views);
+		return -ENOMEM;
+	}
+	/* Without it names are incomplete, and they say so. */
+	views->own_fd = open(path, O_RDONLY | O_CLOEXEC);
+	identify(proc_root, "self", &views->own.id);
+	*ret = views;
+	return 0;
+}
+
+void mount_views_free(struct mount_views *views)
+{
+	if (!views)
+		return;
+	for (size_t i = 0; i < views->nr_others; i++)
+		mountinfo_free(&views->others[i].mounts);
+	mountinfo_free(&views->own.mounts);
+	if (views->own_fd >= 0)
+		close(views->own_fd);
+	free(views->proc_root);
+	free(views);
+}
+
+void mount_views_refresh(struct mount_views *views)
+{
+	for (size_t i = 0; i < views->nr_others; i++) {
+		views->others[i].fresh = false;
+		views->others[i].retries = 0;
+	}
+}
+
+/* Replaces the table only by one that was read whole. */
+static int take_table(struct view *view, int err, const char *text, size_t len)
+{
+	struct mountinfo mounts;
+
+	if (!err)
+		err = mountinfo_parse(text, len, &mounts);
+	if (err)
+		return err;
+	mountinfo_free(&view->mounts);
+	view->mounts = mounts;
+	view->fresh = true;
+	return 0;
+}
+
+static int read_own(struct mount_views *views)
+{
+	_cleanup_free_ char *text = NULL;
+	struct pollfd p = {.fd = views->own_fd, .events = POLLPRI};
+	size_t len = 0;
+	int err;
+
+	if (views->own_fd < 0)
+		return -ENOENT;
+	/* Any change of the namespace's mounts since the last poll. Asked before reading: one that
+	 * comes meanwhile is seen the next time. */
+	if (poll(&p, 1, 0) > 0 && p.revents & POLLPRI)
+		views->own.fresh = false;
+	if (views->own.fresh)
+		return 0;
+	err = file_read_fd(views->own_fd, MOUNTINFO_MAX, &text, &len);
+	return take_table(&views->own, err, text, len);
+}
+
+static int read_other(struct mount_views *views, const char *who, struct view *view)
+{
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	size_t len = 0;
+	int err;
+
+	if (asprintf(&path, "%s/%s/mountinfo", views->proc_root, who) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	err = file_read(AT_FDCWD, path, MOUNTINFO_MAX, &text, &len);
+	return take_table(view, err, text, len);
+}
+
+static struct view *other_view(struct mount_views *views, const struct view_id *id)
+{
+	struct view *oldest = &views->others[0];
+
+	for (size_t i = 0; i < views->nr_others; i++) {
+		struct view *v = &views->others[i];
+
+		if (same_id(&v->id, id)) {
+			v->last_use = ++views->clock;
+			return v;
+		}
+		if (v->last_use < oldest->last_use)
+			oldest = v;
+	}
+	if (views->nr_others < VIEWS_MAX)
+		oldest = &views->others[views->nr_others++];
+	mountinfo_free(&oldest->mounts);
+	memset(oldest, 0, sizeof(*oldest));
+	oldest->id = *id;
+	oldest->last_use = ++views->clock;
+	return oldest;
+}
+
+static int place_in(const struct mountinfo *mi, uint32_t dev, const char *inside, bool *ret_known,
+		    char **ret_path)
+{
+	_cleanup_free_ char *best = NULL;
+	size_t best_len = 0;
+
+	for (size_t i = 0; i < mi->nr; i++) {
+		const struct mount *m = &mi->mounts[i];
+		_cleanup_free_ char *path = NULL;
+		const char *rest;
+
+		if (m->dev != dev)
+			continue;
+		*ret_known = true;
+		rest = paths_below(inside, m->root);
+		if (!rest || (best && strlen(m->point) >= best_len))
+			continue;
+		if (asprintf(&path, "%s%s%s", strcmp(m->point, "/") == 0 ? "" : m->point,
+			     *rest ? "/" : "", rest) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		/* Covered by another mount: that path would be another file's. */
+		if (mountinfo_serving(mi, path) != m)
+			continue;
+		free(best);
+		best = TAKE_PTR(path);
+		best_len = strlen(m->point);
+	}
+	if (!best)
+		return -ENOENT;
+	*ret_path = TAKE_PTR(best);
+	return 0;
+}
+
+static int place_own(struct mount_views *views, uint32_t dev, const char *inside, char **ret_path)
+{
+	bool known = false;
+	int err = read_own(views);
+
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	return place_in(&views->own.mounts, dev, inside, &known, ret_path);
+}
+
+static int place_other(struct mount_views *views, const char *who, const struct view_id *id,
+		       uint32_t dev, const char *inside, char **ret_path)
+{
+	struct view *view = other_view(views, id);
+	bool was_fresh = view->fresh, known = false;
+	int err = was_fresh ? 0 : read_other(views, who, view);
+
+	/* An earlier table that cannot be read again may be out of date: not used. */
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	err = place_in(&view->mounts, dev, inside, &known, ret_path);
+	if (err != -ENOENT || known || !was_fresh || view->retries >= RETRIES_MAX)
+		return err;
+	view->retries++;
+	err = read_other(views, who, view);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	return place_in(&view->mounts, dev, inside, &known, ret_path);
+}
+
+int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const char *inside,
+		      char **ret_path)
+{
+	struct view_id id = {0};
+	char who[16];
+	int err;
+
+	snprintf(who, sizeof(who), "%d", pid);
+	err = identify(views->proc_root, who, &id);
+	if (err == -ENOMEM)
+		return err;
+	if (!err && !same_id(&id, &views->own.id)) {
+		err = place_other(views, who, &id, dev, inside, ret_path);
+		if (err != -ENOENT)
+			return err;
+	}
+	return place_own(views, dev, inside, ret_path);
+}

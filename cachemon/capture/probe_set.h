@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loaded probes: applies a probe plan through libbpf. Owns the skeleton and every link. What
+ * the kernel refuses after all is recorded back into the plan. Everything is closed with the
+ * process: no pin, so nothing outlives a kill.
+ */
+#ifndef PROBE_SET_H
+#define PROBE_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "job/cgroup.h"
+#include "plan/probe_plan.h"
+#include "util/errtext.h"
+
+struct cachemon_bpf;
+struct probe_set;
+
+struct probe_set_config {
+	uint64_t ram_bytes;
+	unsigned int nr_cpus;
+	const struct cgroup_ref *cgroup; /* NULL: the job is a tree of processes */
+	bool advice_calls;
+	uint64_t chunk_entries; /* 0: by memory; tests take tiny ones */
+	uint64_t row_entries;
+};
+
+/* Opens, sizes, loads and attaches what the plan chose; not started. */
+int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan,
+		  struct probe_set **ret, struct errtext *err);
+/* Detaches all; NULL is fine. After probe_set_detach() the maps can still be read. */
+void probe_set_detach(struct probe_set *set);
+void probe_set_free(struct probe_set *set);
+
+/* Counting begins. */
+void probe_set_start(struct probe_set *set);
+
+/* The per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
+int probe_set_reads(struct probe_set *set, bool on);
+bool probe_set_reads_on(const struct probe_set *set);
+
+/* Takes running processes (and later children) into the job. With a cgroup tgids may be NULL. */
+int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err);
+
+/* Moves on to the other generation of rows; *ret_fd: the map to drain, quiet from now on. */
+int probe_set_flip(struct probe_set *set, int *ret_fd);
+
+/* Pages whose fate is open, counted from the page state itself; the whole map is walked. */
+int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages);
+/* Forgets ghosts of pages that left when the page state is nearly full. */
+int probe_set_make_room(struct probe_set *set);
+
+struct cachemon_bpf *probe_set_skeleton(struct probe_set *set);
+unsigned int probe_set_cpus(const struct probe_set *set);
+uint64_t probe_set_map_bytes(const struct probe_set *set);
+
+/* Average run time of the program of a role over what happens while stats are on; see
+ * capture/calibrate. < 0: unknown. */
+int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *ret_ns,
+			uint64_t *ret_runs);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "capture/mount_view.h"
+#include "util/cleanup.h"
+#include "util/file.h"
+#include "util/paths.h"
+
+struct resolver {
+	char *sys_root;
+	struct mount_views *views;
+};
+
+#define UNKNOWN_BEGINNING "..."
+
+int resolver_new(const char *proc_root, const char *sys_root, struct resolver **ret)
+{
+	struct resolver *r = calloc(1, sizeof(*r));
+	int err = -ENOMEM;
+
+	if (!r)
+		return err;
+	r->sys_root = strdup(sys_root);
+	if (r->sys_root)
+		err = mount_views_new(proc_root, &r->views);
+	if (err)
+		resolver_free(r);
+	else
+		*ret = r;
+	return err;
+}
+
+void resolver_free(struct resolver *r)
+{
+	if (!r)
+		return;
+	mount_views_free(r->views);
+	free(r->sys_root);
+	free(r);
+}
+
+void resolver_refresh(struct resolver *r)
+{
+	mount_views_refresh(r->views);
+}
+
+static bool is_valid(const struct name_record *record, size_t size)
+{
+	const char *data = record->data;
+	size_t len = record->data_len;
+
+	if (size < offsetof(struct name_record, data) ||
+	    len > size - offsetof(struct name_record, data) || len > NAME_DATA_MAX)
+		return false;
+	if (len == 0)
+		return true;
+	/* Each component ends with a NUL and holds something that can be a name. */
+	if (data[len - 1] != '\0' || data[0] == '\0' || memchr(data, '/', len))
+		return false;
+	return !memmem(data, len, "\0", 2);
+}
+
+/* "c\0b\0a\0" to PREFIX/a/b/c. */
+static char *reverse(const char *prefix, const char *data, size_t len)
+{
+	size_t prefix_len = strlen(prefix), end = len;
+	char *path = malloc(prefix_len + len + 1), *out;
+
+	if (!path)
+		return NULL;
+	out = mempcpy(path, prefix, prefix_len);
+	while (end > 0) {
+		size_t start = end - 1;
+
+		while (start > 0 && data[start - 1] != '\0')
+			start--;
+		*out++ = '/';
+		out = mempcpy(out, data + start, end - 1 - start);
+		end = start;
+	}
+	*out = '\0';
+	return path;
+}
+
+/* The device node of a block device, by the name that the kernel gave it. */
+static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret_path)
+{
+	_cleanup_free_ char *file = NULL, *uevent = NULL;
+	char *name, *path = NULL;
+	size_t len = 0;
+	int err;
+
+	if (asprintf(&file, "%s/dev/block/%u:%u/uevent", r->sys_root, rdev >> 20, rdev & 0xfffffU) <
+	    0)
+		return -ENOMEM;
+	err = file_read(AT_FDCWD, file, 65536, &uevent, &len);
+	if (err == -ENOMEM)
+		return err;
+	/* Gone meanwhile, or no sysfs here. */
+	if (err)
+		return 0;
+	name = strstr(uevent, "DEVNAME=");
+	if (!name || (name != uevent && name[-1] != '\n'))
+		return 0;
+	name += strlen("DEVNAME=");
+	name[strcspn(name, "\n")] = '\0';
+	if (!*name)
+		return 0;
+	if (asprintf(&path, "/dev/%s", name) < 0)
+		return -ENOMEM;
+	*ret_path = path;
+	return 0;
+}
+
+/* A path from the filesystem's root: where a mount shows it, else with its beginning unknown. */
+static int place(struct resolver *r, const struct name_record *record, char **ret_path)
+{
+	char *inside = reverse("", record->data, record->data_len), *path = NULL;
+	int err;
+
+	if (!inside)
+		return -ENOMEM;
+	err = mount_views_place(r->views, (pid_t)record->tgid, record->file.dev, inside, &path);
+	if (err == -ENOENT)
+		err = asprintf(&path, UNKNOWN_BEGINNING "%s", inside) < 0 ? -ENOMEM : 0;
+	free(inside);
+	if (!err)
+		*ret_path = path;
+	return err;
+}
+
+int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
+		  struct resolved *ret)
+{
+	struct resolved name = {0};
+	int err = 0;
+
+	if (!is_valid(record, size))
+		return -EBADMSG;
+	name.deleted = record->flags & NAME_UNLINKED;
+	if (record->flags & NAME_BLOCK_DEVICE) {
+		/* The record names a node that was opened, or nothing: mknod(2) makes any. */
+		name.deleted = false;
+		err = name_block_device(r, record->rdev, &name.path);
+	} else if (record->flags & NAME_NONE || record->data_len == 0) {
+		name.path = NULL;
+	} else if (record->flags & NAME_TRUNCATED) {
+		name.path = reverse(UNKNOWN_BEGINNING, record->data, record->data_len);
+		err = name.path ? 0 : -ENOMEM;
+	} else if (record->flags & NAME_NO_MOUNT) {
+		err = place(r, record, &name.path);
+	} else {
+		name.path = reverse("", record->data, record->data_len);
+		err = name.path ? 0 : -ENOMEM;
+	}
+	if (!err)
+		*ret = name;
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Paths from name records (bpf/cachemon.h). A path is absolute and complete, or begins with ".../"
+ * when its beginning is not known (too deep for a record, or no mount shows that filesystem), or
+ * there is none: never a path that looks whole and is not. Owns the mount tables this needs.
+ */
+#ifndef RESOLVE_H
+#define RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/cachemon.h"
+
+struct resolved {
+	char *path;   /* raw bytes, the caller's; NULL: not named */
+	bool deleted; /* the name was gone already when it was seen; path carries no suffix */
+};
+
+struct resolver;
+
+/* proc_root and sys_root as "/proc" and "/sys". */
+int resolver_new(const char *proc_root, const char *sys_root, struct resolver **ret);
+
+/*
+ * The path as the job sees it: in the mount namespace and root directory of record->tgid where
+ * that process still is, else in cachemon's own. size: bytes of the record that are there.
+ * -EBADMSG: no valid record.
+ */
+int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
+		  struct resolved *ret);
+
+/* Once an interval: mounts of other namespaces are looked at anew when next needed. (Holding
+ * their mountinfo open to be told of changes would keep a container's mounts alive.) */
+void resolver_refresh(struct resolver *r);
+
+void resolver_free(struct resolver *r);
+
+#endif

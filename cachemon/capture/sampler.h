@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From maps to samples: drains what the probes counted since the last call. Owns the reading of
+ * every map. What it returns is borrowed until the next call.
+ */
+#ifndef SAMPLER_H
+#define SAMPLER_H
+
+#include "account/sample.h"
+#include "capture/probe_set.h"
+#include "capture/resolve.h"
+#include "util/errtext.h"
+
+struct sampler;
+
+int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
+void sampler_free(struct sampler *s);
+
+/* Readable when names wait; sampler_names() takes them. */
+int sampler_fd(const struct sampler *s);
+void sampler_names(struct sampler *s);
+
+/* Rows taken and their limit: a drain is due well before it is reached. */
+bool sampler_pressed(const struct sampler *s);
+/* The page state is nearly full. */
+bool sampler_wants_room(const struct sampler *s);
+
+/*
+ * One sample of all since the last: files, rest, advice, jobs, losses. The times, cost and law of
+ * *out are the caller's. last: the probes are detached; what CPUs still held is taken in.
+ */
+int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err);
+
+/* Program runs so far in the tasks of each job, summed over CPUs. */
+int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR]);
+
+#endif

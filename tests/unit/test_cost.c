@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: capture plan account job util */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "capture/cost.h"
+
+static struct calibration unknown(void)
+{
+	struct calibration c;
+
+	for (int ev = 0; ev < EV_NR; ev++)
+		c.ns[ev] = -1;
+	return c;
+}
+
+static void probe_ns_sums_runs(void **state)
+{
+	struct calibration c = unknown();
+	uint64_t runs[EV_NR] = {[EV_READ] = 1000, [EV_ADD] = 10};
+
+	c.ns[EV_READ] = 50;
+	c.ns[EV_ADD] = 300;
+	assert_float_equal(cost_probe_ns(&c, runs), 53000, 1e-9);
+	assert_float_equal(cost_read_ns(&c, runs), 50000, 1e-9);
+}
+
+static void unknown_events_cost_the_dearest(void **state)
+{
+	struct calibration c = unknown();
+	uint64_t runs[EV_NR] = {[EV_READ] = 1, [EV_DELETE] = 2};
+
+	c.ns[EV_READ] = 50;
+	c.ns[EV_ADD] = 300;
+	assert_float_equal(cost_probe_ns(&c, runs), 50 + 2 * 300, 1e-9);
+}
+
+static void nothing_known_is_unknown(void **state)
+{
+	struct calibration c = unknown();
+	uint64_t runs[EV_NR] = {[EV_READ] = 5};
+
+	assert_true(cost_probe_ns(&c, runs) < 0);
+	assert_true(cost_read_ns(&c, runs) < 0);
+}
+
+static void duty_keeps_the_budget(void **state)
+{
+	static const struct {
+		struct cost_seen seen;
+		double budget, duty;
+	} cases[] = {
+		/* 1 s of job, 0.2 % own, reads 0.5 %: within 1 %. */
+		{{1e9, 2e6, 5e6, 1}, 0.01, 1},
+		/* Reads cost 10 % when on; 0.8 % is left for them. */
+		{{1e9, 2e6, 100e6, 1}, 0.01, 0.08},
+		/* Seen while on a tenth of the time: the same. */
+		{{1e9, 2e6, 10e6, 0.1}, 0.01, 0.08},
+		/* The rest alone is over the budget: a last look remains. */
+		{{1e9, 20e6, 100e6, 1}, 0.01, COST_DUTY_MIN},
+		/* Nothing seen, nothing judged. */
+		{{0, 0, 0, 0}, 0.01, 1},
+		{{1e9, 0, 0, 1}, 0.01, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_float_equal(cost_duty(&cases[i].seen, cases[i].budget), cases[i].duty, 1e-9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(probe_ns_sums_runs),
+		cmocka_unit_test(unknown_events_cost_the_dearest),
+		cmocka_unit_test(nothing_known_is_unknown),
+		cmocka_unit_test(duty_keeps_the_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

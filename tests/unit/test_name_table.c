@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: capture plan account job util */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture/name_table.h"
+
+static struct file_key key_of(uint64_t ino)
+{
+	return (struct file_key){.ino = ino, .dev = 8 << 20 | 1, .gen = 7};
+}
+
+static void put(struct name_table *t, uint64_t ino, const char *path)
+{
+	struct file_key key = key_of(ino);
+
+	assert_int_equal(name_table_put(t, &key, path ? strdup(path) : NULL, "ext4", false), 0);
+}
+
+static void a_later_name_replaces(void **state)
+{
+	struct name_table *t;
+	struct file_key key = key_of(1), other = key_of(2);
+
+	assert_int_equal(name_table_new(&t), 0);
+	put(t, 1, "/a");
+	put(t, 1, "/b");
+	assert_int_equal(name_table_nr(t), 1);
+	assert_string_equal(name_table_get(t, &key)->path, "/b");
+	assert_string_equal(name_table_get(t, &key)->fstype, "ext4");
+	assert_null(name_table_get(t, &other));
+	/* The same inode number on another device or reused is another file. */
+	key.gen = 8;
+	assert_null(name_table_get(t, &key));
+	name_table_free(t);
+}
+
+static void many_names_are_all_found(void **state)
+{
+	struct name_table *t;
+	char path[32];
+
+	assert_int_equal(name_table_new(&t), 0);
+	for (uint64_t i = 0; i < 5000; i++) {
+		snprintf(path, sizeof(path), "/f%llu", (unsigned long long)i);
+		put(t, i << 40 | i, path);
+	}
+	assert_int_equal(name_table_nr(t), 5000);
+	for (uint64_t i = 0; i < 5000; i++) {
+		struct file_key key = key_of(i << 40 | i);
+
+		snprintf(path, sizeof(path), "/f%llu", (unsigned long long)i);
+		assert_string_equal(name_table_get(t, &key)->path, path);
+	}
+	name_table_free(t);
+}
+
+static void clear_forgets(void **state)
+{
+	struct name_table *t;
+	struct file_key key = key_of(1);
+
+	assert_int_equal(name_table_new(&t), 0);
+	put(t, 1, NULL);
+	assert_non_null(name_table_get(t, &key));
+	assert_null(name_table_get(t, &key)->path);
+	name_table_clear(t);
+	assert_null(name_table_get(t, &key));
+	assert_int_equal(name_table_nr(t), 0);
+	name_table_free(t);
+	name_table_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_later_name_replaces),
+		cmocka_unit_test(many_names_are_all_found),
+		cmocka_unit_test(clear_forgets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
