@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory of one report model: many small things that live and die together. Owns allocation
+ * only. A failed allocation is remembered, so that a loader checks once, at its end.
+ */
+#ifndef REPORT_ARENA_H
+#define REPORT_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *blocks;
+	bool failed;
+};
+
+/* Bytes as the database has them: may hold NUL. data NULL: SQL NULL. One NUL follows the data. */
+struct bytes {
+	const char *data;
+	size_t len;
+};
+
+/* Zeroed memory, or NULL (and arena->failed). */
+void *arena_alloc(struct arena *a, size_t size);
+struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
+void arena_free(struct arena *a);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counters of a job, directory or file as a report shows them. Owns the arithmetic of absent
+ * values (absent in, absent out), the estimates of a sliced run and the derived ratios. Knows
+ * neither SQL nor any output format.
+ */
+#ifndef REPORT_COUNTS_H
+#define REPORT_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "account/counters.h"
+
+struct opt_i64 {
+	int64_t value;
+	bool known;
+};
+
+struct opt_f64 {
+	double value;
+	bool known;
+};
+
+struct counts {
+	int64_t c[C_NR];
+	bool known[C_NR];
+	struct opt_i64 misses_read_on; /* misses while the per-read hook was on */
+	bool sliced;		       /* counts_scale() made estimates of the read counters */
+};
+
+/* From "while the per-read hook was on" to the whole run: x num / den. den 0: no scale known. */
+struct slice_scale {
+	bool sliced;
+	int64_t num;
+	int64_t den;
+};
+
+/* What has been rounded so far. Rounding the running sum, not each file, makes the estimates of
+ * the files add up to the estimate of their job; no file is off by more than one. */
+struct slice_carry {
+	int64_t raw[4];
+	int64_t scaled[4];
+};
+
+struct derived {
+	struct opt_i64 hits;
+	struct opt_i64 prefetched_pages;
+	struct opt_i64 windows;
+	struct opt_i64 evicted_pages;
+	struct opt_i64 waste_bytes;
+	struct opt_i64 law_error_pages; /* |fates - prefetched| */
+	struct opt_f64 hit_ratio;
+	struct opt_f64 accuracy;
+	struct opt_f64 coverage;
+	struct opt_f64 timeliness;
+};
+
+struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b);
+/* Absent also when the difference is negative: no count is. */
+struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b);
+struct opt_i64 opt_mul(struct opt_i64 a, int64_t b);
+
+/* Absent also when below 0: a sum of ups and downs that began in the middle. */
+struct opt_i64 counts_get(const struct counts *c, enum counter which);
+void counts_forget(struct counts *c, enum counter which);
+/* sum -= part, for "the rest" of a job. */
+void counts_subtract(struct counts *sum, const struct counts *part);
+bool counts_any(const struct counts *c);
+void counts_scale(struct counts *c, const struct slice_scale *s, struct slice_carry *carry);
+/* Whether this counter of a sliced run is an estimate. */
+bool counts_estimated(const struct counts *c, enum counter which);
+void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/data.h"
+
+static const char *const origins[] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
+static const char *const fates[] = {"used", "used_late", "evicted_unused", "resident_unused",
+				    "untracked"};
+static const char *const causes[EVICT_NR] = {
+	[EVICT_RECLAIM_KSWAPD] = "reclaim_kswapd", [EVICT_RECLAIM_DIRECT] = "reclaim_direct",
+	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
+	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
+	[EVICT_DIRECT_IO] = "direct_io",	   [EVICT_OTHER] = "other",
+};
+
+_Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
+_Static_assert(C_untracked - C_used + 1 == 5, "fates");
+_Static_assert(C_evicted_other - C_evicted_reclaim_kswapd + 1 == EVICT_NR, "causes");
+
+void data_count(struct tree *t, const char *key, struct opt_i64 v)
+{
+	if (v.known)
+		tree_int(t, key, v.value);
+	else
+		tree_null(t, key);
+}
+
+/* "<key>_estimated": true, beside a value that is there. */
+static void mark(struct tree *t, const char *key, bool estimated)
+{
+	char name[64];
+
+	if (!estimated)
+		return;
+	snprintf(name, sizeof(name), "%s_estimated", key);
+	tree_bool(t, name, true);
+}
+
+static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
+{
+	data_count(t, key, v);
+	mark(t, key, estimated && v.known);
+}
+
+static void put_ratio(struct tree *t, const char *key, struct opt_f64 v, bool estimated)
+{
+	if (!v.known) {
+		tree_null(t, key);
+		return;
+	}
+	tree_double(t, key, v.value);
+	mark(t, key, estimated);
+}
+
+static void put(struct tree *t, const char *key, const struct counts *c, enum counter which)
+{
+	put_count(t, key, counts_get(c, which), counts_estimated(c, which));
+}
+
+static void put_range(struct tree *t, const char *key, const struct counts *c, enum counter first,
+		      const char *const names[], int nr)
+{
+	tree_object(t, key);
+	for (int i = 0; i < nr; i++)
+		put(t, names[i], c, first + (enum counter)i);
+	tree_end(t);
+}
+
+static void put_prefetch(struct tree *t, const struct counts *c, const struct derived *d)
+{
+	tree_object(t, "prefetch");
+	put_range(t, "origin", c, C_prefetched_sync, origins, 5);
+	put_range(t, "fate", c, C_used, fates, 5);
+	put_ratio(t, "accuracy", d->accuracy, c->sliced);
+	put_ratio(t, "coverage", d->coverage, c->sliced);
+	put_ratio(t, "timeliness", d->timeliness, c->sliced);
+	tree_end(t);
+}
+
+/* Up to the last power of two that occurred; null when the sizes were not measured. */
+static void put_windows(struct tree *t, const struct counts *c)
+{
+	int nr = 1;
+	bool known = true;
+
+	for (int i = 0; i <= C_window_log2_15 - C_window_log2_0; i++) {
+		struct opt_i64 n = counts_get(c, C_window_log2_0 + (enum counter)i);
+
+		known = known && n.known;
+		if (n.value)
+			nr = i + 1;
+	}
+	tree_object(t, "windows");
+	put(t, "sync", c, C_windows_sync);
+	put(t, "async", c, C_windows_async);
+	put(t, "forced", c, C_windows_forced);
+	if (known) {
+		tree_array(t, "size_pages_log2");
+		for (int i = 0; i < nr; i++)
+			tree_int(t, NULL, c->c[C_window_log2_0 + i]);
+		tree_end(t);
+	} else {
+		tree_null(t, "size_pages_log2");
+	}
+	tree_end(t);
+}
+
+static void put_cached(struct tree *t, const struct counts *c, const struct derived *d)
+{
+	put(t, "read_calls", c, C_read_calls);
+	put(t, "read_bytes", c, C_read_bytes);
+	put(t, "lookups", c, C_lookups);
+	put_count(t, "hits", d->hits, c->sliced);
+	put(t, "delayed_hits", c, C_delayed_hits);
+	put(t, "misses", c, C_misses);
+	put_ratio(t, "hit_ratio", d->hit_ratio, c->sliced);
+	put(t, "demand_pages", c, C_demand_pages);
+	put_count(t, "prefetched_pages", d->prefetched_pages, false);
+	put(t, "written_pages", c, C_written_pages);
+	put(t, "other_added_pages", c, C_other_added_pages);
+}
+
+void data_hits(struct tree *t, const struct counts *c)
+{
+	struct derived d;
+
+	counts_derive(c, 0, &d);
+	put(t, "lookups", c, C_lookups);
+	put_count(t, "hits", d.hits, c->sliced);
+	put(t, "misses", c, C_misses);
+	put_ratio(t, "hit_ratio", d.hit_ratio, c->sliced);
+}
+
+void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes)
+{
+	struct derived d;
+
+	counts_derive(c, page_size_bytes, &d);
+	tree_object(t, key);
+	put_cached(t, c, &d);
+	put_prefetch(t, c, &d);
+	put_windows(t, c);
+	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, causes, EVICT_NR);
+	put(t, "refaults", c, C_refaults);
+	put(t, "refault_misses", c, C_refault_misses);
+	put(t, "refault_distance_pages", c, C_refault_distance_pages);
+	put(t, "refault_distance_ms", c, C_refault_distance_ms);
+	tree_object(t, "faults");
+	put(t, "major", c, C_faults_major);
+	put(t, "minor", c, C_faults_minor);
+	tree_end(t);
+	put(t, "mapped_pages_upper_bound", c, C_mapped_pages_upper_bound);
+	put(t, "direct_read_calls", c, C_direct_read_calls);
+	put(t, "direct_read_bytes", c, C_direct_read_bytes);
+	put_count(t, "waste_bytes", d.waste_bytes, false);
+	put(t, "stall_ns", c, C_stall_ns);
+	put(t, "stalls", c, C_stalls);
+	tree_end(t);
+}

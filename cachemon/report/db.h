@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening a database for reading only: one that a writer is filling, one in a directory the user
+ * cannot write, one that is not ours. Owns the checks and their words. Never changes a database.
+ */
+#ifndef REPORT_DB_H
+#define REPORT_DB_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+/* 0, or -errno with a line about what is wrong in err. Close with sqlite3_close(). */
+int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen);
+/* -errno of SQLite's last complaint, with a line in err that names the database. */
+int report_db_error(sqlite3 *db, char *err, size_t errlen);
+
+#endif

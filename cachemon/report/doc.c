@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/doc_ops.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/escape.h"
+
+/* A copy without characters that act instead of being seen; NULL: no memory. */
+static char *inert_copy(const char *text)
+{
+	char *ret = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&ret, &len);
+
+	if (!out)
+		return NULL;
+	escape_inert(out, text, strlen(text));
+	if (fclose(out) != 0) {
+		free(ret);
+		return NULL;
+	}
+	return ret;
+}
+
+static char *format_inert(const char *fmt, va_list args)
+{
+	char *text = NULL;
+	char *ret = NULL;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		return NULL;
+	ret = inert_copy(text);
+	free(text);
+	return ret;
+}
+
+void doc_begin(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	d->ops->begin(d, text ? text : "");
+	free(text);
+}
+
+void doc_heading(struct doc *d, int level, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->heading(d, level, text);
+	free(text);
+}
+
+void doc_para(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->para(d, text);
+	free(text);
+}
+
+void doc_put_timeline(struct doc *d, const struct doc_timeline *t)
+{
+	if (t->nr_points)
+		d->ops->timeline(d, t);
+}
+
+struct doc_table doc_table(const char *caption, const struct doc_column *columns, size_t nr_columns)
+{
+	return (struct doc_table){.caption = caption, .columns = columns, .nr_columns = nr_columns};
+}
+
+/* Takes text; room for the cells doubles at each power of two. */
+static void cell_add(struct doc_table *t, char *text)
+{
+	if (text && (t->nr_cells & (t->nr_cells - 1)) == 0) {
+		size_t room = t->nr_cells ? t->nr_cells * 2 : 1;
+		char **more = reallocarray(t->cells, room, sizeof(*more));
+
+		if (!more) {
+			free(text);
+			text = NULL;
+		} else {
+			t->cells = more;
+		}
+	}
+	if (text)
+		t->cells[t->nr_cells++] = text;
+	else
+		t->failed = true;
+}
+
+void doc_cell(struct doc_table *t, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	cell_add(t, text);
+}
+
+void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = NULL;
+
+	if (!name->data) {
+		doc_cell(t, "%s", absent);
+		return;
+	}
+	out = open_memstream(&text, &len);
+	if (out) {
+		escape_inert(out, name->data, name->len);
+		if (fclose(out) != 0) {
+			free(text);
+			text = NULL;
+		}
+	}
+	cell_add(t, text);
+}
+
+void doc_put_table(struct doc *d, struct doc_table *t)
+{
+	if (t->failed)
+		d->failed = true;
+	else if (t->nr_columns && t->nr_cells)
+		d->ops->table(d, t);
+	doc_table_free(t);
+}
+
+void doc_table_free(struct doc_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct doc_table){0};
+}
+
+int doc_end(struct doc *d)
+{
+	d->ops->end(d);
+	if (d->failed)
+		return -ENOMEM;
+	return ferror(d->out) ? -EIO : 0;
+}
+
+double doc_series_top(const struct doc_timeline *t, const struct doc_series *s)
+{
+	double top = 0;
+
+	for (size_t i = 0; i < t->nr_points; i++)
+		if (s->values[i] > top)
+			top = s->values[i];
+	return top;
+}
+
+/* The highest known value of the points whose middle lies between two times; where there
+ * is none, of the point that covers them. < 0: not known. */
+static double highest(const struct doc_timeline *t, const struct doc_series *s, double from,
+		      double to)
+{
+	double middle = (from + to) / 2;
+	double covering = -1;
+	double high = -1;
+	bool found = false;
+
+	for (size_t i = 0; i < t->nr_points; i++) {
+		double centre = (t->starts_s[i] + t->ends_s[i]) / 2;
+
+		if (t->starts_s[i] <= middle && middle < t->ends_s[i])
+			covering = s->values[i];
+		if (centre < from || centre >= to)
+			continue;
+		found = true;
+		if (s->values[i] > high)
+			high = s->values[i];
+	}
+	return found ? high : covering;
+}
+
+void doc_sparkline(FILE *out, const struct doc_timeline *t, const struct doc_series *s, size_t room)
+{
+	static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	size_t nr = t->nr_points < room ? t->nr_points : room;
+	double top = doc_series_top(t, s);
+	double end = t->nr_points ? t->ends_s[t->nr_points - 1] : 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		double share = (double)nr;
+		double v = highest(t, s, end * (double)i / share, end * (double)(i + 1) / share);
+		int step = top > 0 ? (int)(v / top * 8) : 0;
+
+		if (v < 0)
+			fputs("?", out);
+		else if (v == 0)
+			fputs("_", out);
+		else
+			fputs(steps[step > 7 ? 7 : step], out);
+	}
+}

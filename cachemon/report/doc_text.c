@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/doc_ops.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "report/escape.h"
+#include "report/show.h"
+
+enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
+
+/* Columns of the terminal that a character takes; the C library's table, in a UTF-8 locale. */
+static int char_width(uint32_t cp)
+{
+	int w = cp < 0x80 ? 1 : wcwidth((wchar_t)cp);
+
+	return w < 0 ? 1 : w;
+}
+
+static int text_width(const char *s)
+{
+	size_t len = strlen(s);
+	uint32_t cp = 0;
+	int width = 0;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = escape_decode(s + i, len - i, &cp);
+
+		width += n ? char_width(cp) : 1;
+		i += n ? n : 1;
+	}
+	return width;
+}
+
+/* Bytes of s that fit in width, broken behind a blank or a slash when there is one. */
+static size_t fit(const char *s, int width)
+{
+	size_t len = strlen(s);
+	size_t best = 0;
+	size_t i = 0;
+	uint32_t cp = 0;
+	int w = 0;
+
+	while (i < len) {
+		size_t n = escape_decode(s + i, len - i, &cp);
+
+		if (!n)
+			n = 1;
+		w += char_width(cp);
+		if (w > width && !(cp == ' ' && w == width + 1))
+			return best ? best : i ? i : n;
+		/* "42.1 s" stays on one line. */
+		if (cp == '/' || (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9')))
+			best = i + n;
+		i += n;
+	}
+	return len;
+}
+
+static void pad(FILE *out, int n)
+{
+	for (int i = 0; i < n; i++)
+		putc(' ', out);
+}
+
+/* Text in lines of width, each but the first behind indent blanks. No line ends in a blank. */
+static void put_wrapped(FILE *out, const char *s, int width, int indent)
+{
+	for (bool first = true; first || *s; first = false) {
+		size_t n = fit(s, width);
+		size_t shown = n;
+
+		while (shown && s[shown - 1] == ' ')
+			shown--;
+		if (!first) {
+			putc('\n', out);
+			pad(out, indent);
+		}
+		fwrite(s, 1, shown, out);
+		s += n;
+	}
+}
+
+static void text_para(struct doc *d, const char *text)
+{
+	put_wrapped(d->out, text, WIDTH, 0);
+	fputs("\n\n", d->out);
+}
+
+static void text_heading(struct doc *d, int level, const char *text)
+{
+	int width = text_width(text);
+
+	put_wrapped(d->out, text, WIDTH, 0);
+	putc('\n', d->out);
+	for (int i = 0; i < width && i < WIDTH; i++)
+		putc(" =-."[level], d -> out);
+	fputs(level < 3 ? "\n\n" : "\n", d->out);
+}
+
+/* wcwidth() knows only the characters of the locale's charset. */
+struct text_locale {
+	locale_t utf8;
+	locale_t before;
+};
+
+static void text_begin(struct doc *d, const char *title)
+{
+	struct text_locale *l = calloc(1, sizeof(*l));
+
+	d->state = l;
+	if (l)
+		l->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (l && l->utf8)
+		l->before = uselocale(l->utf8);
+	text_heading(d, 1, title);
+}
+
+static void text_end(struct doc *d)
+{
+	struct text_locale *l = d->state;
+
+	if (l && l->utf8) {
+		uselocale(l->before);
+		freelocale(l->utf8);
+	}
+	free(l);
+	d->state = NULL;
+}
+
+static int column_width(const struct doc_table *t, size_t column)
+{
+	int width = text_width(t->columns[column].name);
+
+	if (t->columns[column].align == DOC_BAR)
+		return BAR_WIDTH;
+	for (size_t i = column; i < t->nr_cells; i += t->nr_columns) {
+		int w = text_width(t->cells[i]);
+
+		if (w > width)
+			width = w;
+	}
+	return width;
+}
+
+/* The width of each column; false when the table does not fit even with its text wrapped. */
+static bool fit_columns(const struct doc_table *t, int widths[])
+{
+	int total = 0;
+	int over = 0;
+	bool own_line = t->columns[0].align == DOC_OWN_LINE;
+
+	for (size_t c = own_line ? 1 : 0; c < t->nr_columns; c++) {
+		widths[c] = column_width(t, c);
+		total += widths[c] + GAP;
+	}
+	over = total - (own_line ? 0 : GAP) - WIDTH;
+	for (size_t c = t->nr_columns; c-- > 0 && over > 0;) {
+		int room = widths[c] - WRAP_MIN;
+		int cut = room < over ? room : over;
+
+		if (t->columns[c].align != DOC_WRAP || cut <= 0)
+			continue;
+		widths[c] -= cut;
+		over -= cut;
+	}
+	return over <= 0;
+}
+
+static int bar_length(const char *share)
+{
+	int n = (int)(strtod(share, NULL) * BAR_WIDTH + 0.5);
+
+	return n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
+}
+
+/* A cell at column want of a line that has come to at; where it is then. Nothing is written for
+ * an empty cell, so that no line ends in blanks. */
+static int put_cell(FILE *out, enum doc_align align, const char *text, int width, int want, int at)
+{
+	int length = align == DOC_BAR ? bar_length(text) : text_width(text);
+
+	if (length == 0)
+		return at;
+	if (align == DOC_RIGHT)
+		want += width - length;
+	pad(out, want - at);
+	if (align == DOC_BAR)
+		for (int i = 0; i < length; i++)
+			putc('#', out);
+	else
+		put_wrapped(out, text, width, want);
+	return want + length;
+}
+
+static void put_line(FILE *out, const struct doc_table *t, char *const cells[], const int widths[])
+{
+	size_t first = t->columns[0].align == DOC_OWN_LINE ? 1 : 0;
+	int want = 0;
+	int at = 0;
+
+	if (first) {
+		put_wrapped(out, cells[0], WIDTH - GAP, GAP);
+		putc('\n', out);
+		want = GAP;
+	}
+	for (size_t c = first; c < t->nr_columns; c++) {
+		at = put_cell(out, t->columns[c].align, cells[c], widths[c], want, at);
+		want += widths[c] + GAP;
+	}
+	putc('\n', out);
+}
+
+static void put_names(FILE *out, const struct doc_table *t, const int widths[])
+{
+	char *names[COLUMNS_MAX];
+	struct doc_column columns[COLUMNS_MAX];
+	struct doc_table head = *t;
+
+	for (size_t c = 0; c < COLUMNS_MAX; c++) {
+		columns[c] = c < t->nr_columns ? t->columns[c] : (struct doc_column){"", DOC_LEFT};
+		names[c] = (char *)columns[c].name;
+		if (columns[c].align == DOC_BAR)
+			columns[c].align = DOC_LEFT;
+	}
+	head.columns = columns;
+	put_line(out, &head, names, widths);
+}
+
+/* "name: value" lines, for a table that no page is wide enough for. */
+static void put_records(FILE *out, const struct doc_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++) {
+		const struct doc_column *c = &t->columns[i % t->nr_columns];
+		bool first = i % t->nr_columns == 0;
+
+		if (c->align == DOC_BAR)
+			continue;
+		fprintf(out, "%s%s%s", first ? "" : "  ", c->name, *c->name ? ": " : "");
+		put_wrapped(out, t->cells[i], WIDTH - text_width(c->name) - 4, 4);
+		putc('\n', out);
+	}
+}
+
+static void text_table(struct doc *d, const struct doc_table *t)
+{
+	int widths[COLUMNS_MAX] = {0};
+
+	if (!t->nr_columns)
+		return;
+	if (t->caption) {
+		put_wrapped(d->out, t->caption, WIDTH, 0);
+		putc('\n', d->out);
+	}
+	if (t->nr_columns > COLUMNS_MAX || !fit_columns(t, widths)) {
+		put_records(d->out, t);
+	} else {
+		put_names(d->out, t, widths);
+		for (size_t i = 0; i + t->nr_columns <= t->nr_cells; i += t->nr_columns)
+			put_line(d->out, t, t->cells + i, widths);
+	}
+	putc('\n', d->out);
+}
+
+static void text_timeline(struct doc *d, const struct doc_timeline *t)
+{
+	fprintf(d->out, "Pages a second, 0 to %.1f s; _ is none, ? is not measured\n",
+		t->ends_s[t->nr_points - 1]);
+	for (size_t i = 0; i < t->nr_series; i++) {
+		const struct doc_series *s = &t->series[i];
+
+		fprintf(d->out, "%-11s", s->name);
+		doc_sparkline(d->out, t, s, 50);
+		fprintf(d->out, "  peak %s/s\n", show_rate(doc_series_top(t, s)).s);
+	}
+	putc('\n', d->out);
+}
+
+struct doc doc_text(FILE *out)
+{
+	static const struct doc_ops ops = {
+		.begin = text_begin,
+		.heading = text_heading,
+		.para = text_para,
+		.table = text_table,
+		.timeline = text_timeline,
+		.end = text_end,
+	};
+
+	return (struct doc){.ops = &ops, .out = out};
+}

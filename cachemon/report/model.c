@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/model_load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/db.h"
+#include "report/escape.h"
+#include "report/model_job.h"
+#include "report/rows.h"
+
+bool model_is(const struct bytes *b, const char *text)
+{
+	return b->data && b->len == strlen(text) && !memcmp(b->data, text, b->len);
+}
+
+bool model_others(const struct model_job *job)
+{
+	return job->slot == JOB_OTHERS;
+}
+
+const struct model_job *model_main_job(const struct model *m)
+{
+	return m->nr_jobs ? &m->jobs[0] : NULL;
+}
+
+static void run_facts(struct rows *r, struct model_run *run)
+{
+	run->id = rows_value(r, 0);
+	run->uuid = rows_bytes(r);
+	run->cachemon = rows_bytes(r);
+	run->host = rows_bytes(r);
+	run->kernel = rows_bytes(r);
+	run->arch = rows_bytes(r);
+	run->state = rows_bytes(r);
+	run->level = rows_bytes(r);
+	run->advice_mode = rows_bytes(r);
+	run->started_ns = rows_i64(r);
+	run->duration_ns = rows_i64(r);
+	run->sliced = rows_i64(r);
+	run->read_on_ns = rows_i64(r);
+	run->interval_ns = rows_i64(r);
+	run->page_size_bytes = rows_i64(r);
+	run->memory_bytes = rows_i64(r);
+	run->map_bytes = rows_i64(r);
+	run->exit_status = rows_i64(r);
+}
+
+static void run_cost(struct rows *r, struct model_run *run)
+{
+	run->cpu_ns = rows_i64(r);
+	run->probe_cpu_ns = rows_i64(r);
+	run->collector_cpu_ns = rows_i64(r);
+	run->probe_ns_per_lookup = rows_f64(r);
+	run->share_of_job_cpu = rows_f64(r);
+	run->advice_calls_ns = rows_f64(r);
+	run->map_full = rows_i64(r);
+	run->chunk_full = rows_i64(r);
+	run->ring_drops = rows_i64(r);
+	run->state_drops = rows_i64(r);
+	run->ghosts_dropped = rows_i64(r);
+	run->advice_full = rows_i64(r);
+	run->intervals_lost = rows_i64(r);
+	run->law_error_pages = rows_i64(r);
+}
+
+/* What exists, for the message about what does not. */
+static void list_runs(sqlite3 *db, char *err, size_t errlen)
+{
+	struct arena a = {0};
+	struct rows r = rows_begin(db, &a, "SELECT min(id), max(id), count(*) FROM run", 0, NULL);
+	size_t n = strlen(err);
+
+	if (rows_next(&r)) {
+		int64_t first = rows_value(&r, 0);
+		int64_t last = rows_value(&r, 0);
+		int64_t nr = rows_value(&r, 0);
+
+		if (nr == 0)
+			snprintf(err + n, errlen - n, " The database holds no run yet.");
+		else
+			snprintf(err + n, errlen - n,
+				 " The database holds %" PRId64 " run%s, %" PRId64 " to %" PRId64
+				 ": see 'cachemon runs'.",
+				 nr, nr == 1 ? "" : "s", first, last);
+	}
+	sqlite3_finalize(r.stmt);
+	arena_free(&a);
+}
+
+static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t errlen)
+{
+	static const char fields[] =
+		"SELECT id, uuid, cachemon, host, kernel, arch, state, level, advice_mode, "
+		"started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes, "
+		"memory_bytes, map_bytes, exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
+		"cost_collector_cpu_ns, cost_probe_ns_per_lookup, cost_share_of_job_cpu, "
+		"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
+		"loss_state_drops, loss_ghosts_dropped, loss_advice_full, loss_intervals, "
+		"law_error_pages FROM run ";
+	char sql[sizeof(fields) + 64];
+	bool found = false;
+	struct rows r;
+	int ret = 0;
+
+	snprintf(sql, sizeof(sql), "%s%s", fields,
+		 id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1");
+	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
+	if (rows_next(&r)) {
+		found = true;
+		run_facts(&r, &m->run);
+		run_cost(&r, &m->run);
+	}
+	ret = rows_end(&r, err, errlen);
+	if (ret < 0 || found)
+		return ret;
+	if (id == MODEL_RUN_LAST)
+		err[0] = '\0';
+	else
+		snprintf(err, errlen, "no run %" PRId64 ".", id);
+	list_runs(db, err, errlen);
+	return -ENOENT;
+}
+
+static size_t count_rows(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
+{
+	struct rows r = rows_begin(db, a, sql, 1, &id);
+	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+	sqlite3_finalize(r.stmt);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static int load_probes(sqlite3 *db, struct model *m, char *err, size_t errlen)
+{
+	size_t room = count_rows(db, &m->arena, "SELECT count(*) FROM probe WHERE run_id = ?1",
+				 m->run.id);
+	struct rows r = rows_begin(db, &m->arena,
+				   "SELECT role, hook, state, reason FROM probe WHERE run_id = ?1 "
+				   "ORDER BY role",
+				   1, &m->run.id);
+
+	m->probes = arena_alloc(&m->arena, room * sizeof(*m->probes));
+	while (m->probes && m->nr_probes < room && rows_next(&r)) {
+		struct model_probe *p = &m->probes[m->nr_probes++];
+
+		p->role = rows_bytes(&r);
+		p->hook = rows_bytes(&r);
+		p->state = rows_bytes(&r);
+		p->reason = rows_bytes(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+static int load_unmeasured(sqlite3 *db, struct model *m, char *err, size_t errlen)
+{
+	size_t room = count_rows(db, &m->arena, "SELECT count(*) FROM unmeasured WHERE run_id = ?1",
+				 m->run.id);
+	struct rows r = rows_begin(
+		db, &m->arena,
+		"SELECT counter, reason FROM unmeasured WHERE run_id = ?1 ORDER BY counter", 1,
+		&m->run.id);
+
+	m->unmeasured = arena_alloc(&m->arena, room * sizeof(*m->unmeasured));
+	while (m->unmeasured && m->nr_unmeasured < room && rows_next(&r)) {
+		struct model_unmeasured *u = &m->unmeasured[m->nr_unmeasured++];
+
+		u->counter = rows_bytes(&r);
+		u->reason = rows_bytes(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+/* Pages whose fate was lost because the map was full, of all jobs that have fates. */
+static void sum_untracked(struct model *m)
+{
+	struct opt_i64 sum = {.known = m->nr_jobs > 0};
+
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (!model_others(&m->jobs[i]))
+			sum = opt_add(sum, counts_get(&m->jobs[i].counts, C_untracked_map_full));
+	m->run.untracked_pages = sum;
+}
+
+static int no_such_job(const struct model *m, const char *wanted, char *err, size_t errlen)
+{
+	FILE *out = fmemopen(err, errlen, "w");
+
+	if (!out) {
+		snprintf(err, errlen, "no such job in run %" PRId64 ".", m->run.id);
+		return -ENOENT;
+	}
+	setvbuf(out, NULL, _IONBF, 0);
+	fprintf(out, "no job '");
+	escape_inert(out, wanted, strlen(wanted));
+	fprintf(out, "' in run %" PRId64 "; it has ", m->run.id);
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		fprintf(out, "%s'", i ? ", " : "");
+		escape_inert(out, m->jobs[i].name.data, m->jobs[i].name.len);
+		fprintf(out, "'");
+	}
+	fprintf(out, "%s.", m->nr_jobs ? "" : "none");
+	fclose(out);
+	err[errlen - 1] = '\0';
+	return -ENOENT;
+}
+
+static int choose_job(struct model *m, const char *wanted, char *err, size_t errlen)
+{
+	size_t kept = 0;
+
+	if (!wanted)
+		return 0;
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (model_is(&m->jobs[i].name, wanted))
+			kept++;
+	if (!kept)
+		return no_such_job(m, wanted, err, errlen);
+	kept = 0;
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (model_is(&m->jobs[i].name, wanted))
+			m->jobs[kept++] = m->jobs[i];
+	m->nr_jobs = kept;
+	return 0;
+}
+
+static int load_all(sqlite3 *db, const struct model_query *query, struct model *m, char *err,
+		    size_t errlen)
+{
+	int ret = load_run(db, query->run_id, m, err, errlen);
+
+	if (!ret)
+		ret = load_probes(db, m, err, errlen);
+	if (!ret)
+		ret = load_unmeasured(db, m, err, errlen);
+	if (!ret)
+		ret = model_jobs_load(db, m, err, errlen);
+	if (ret < 0)
+		return ret;
+	sum_untracked(m);
+	ret = choose_job(m, query->job, err, errlen);
+	for (size_t i = 0; i < m->nr_jobs && !ret; i++)
+		ret = model_job_rows_load(db, query, m, &m->jobs[i], err, errlen);
+	return ret;
+}
+
+int model_load(sqlite3 *db, const struct model_query *query, struct model *ret_model, char *err,
+	       size_t errlen)
+{
+	struct model m = {0};
+	int ret = 0;
+
+	/* One transaction: while a run is being written, all tables are of the same moment. */
+	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+		return report_db_error(db, err, errlen);
+	ret = load_all(db, query, &m, err, errlen);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	if (ret < 0) {
+		model_free(&m);
+		return ret;
+	}
+	*ret_model = m;
+	return 0;
+}
+
+void model_free(struct model *m)
+{
+	arena_free(&m->arena);
+	*m = (struct model){0};
+}

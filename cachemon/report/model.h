@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a report contains, read from the database in one transaction: the run, its probes, jobs,
+ * files, directories and advice. Owns the types; every output format reads this and nothing else.
+ */
+#ifndef REPORT_MODEL_H
+#define REPORT_MODEL_H
+
+#include <stddef.h>
+
+#include "report/arena.h"
+#include "report/counts.h"
+#include "report/model_run.h"
+
+struct model_file {
+	struct bytes path, fstype;
+	struct opt_i64 dev_major, dev_minor, ino, gen, size_bytes; /* ino: two's complement */
+	bool deleted;
+	struct counts counts;
+};
+
+struct model_directory {
+	struct bytes path;
+	struct opt_i64 files;
+	bool files_estimated; /* at least so many */
+	bool subdirectories;  /* with directories below it that got no row */
+	struct counts counts;
+};
+
+struct model_advice {
+	struct bytes path, kind, call;
+	struct opt_i64 calls, offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped;
+};
+
+/* A piece of the timeline. hits are known only where the per-read hook was on all the time. */
+struct model_point {
+	int64_t start_ns, duration_ns;
+	struct opt_i64 hits, misses, prefetched_pages;
+};
+
+struct model_job {
+	int64_t id, slot;
+	struct bytes name, selector;
+	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
+	struct slice_scale scale;
+	struct counts counts;
+	struct model_file *files; /* most misses first */
+	size_t nr_files;
+	struct counts rest; /* the job without the files above */
+	struct opt_i64 rest_files;
+	struct model_directory *directories;
+	size_t nr_directories;
+	struct model_advice *advice;
+	size_t nr_advice;
+	struct model_point *points;
+	size_t nr_points;
+};
+
+struct model {
+	struct model_run run;
+	struct model_probe *probes;
+	size_t nr_probes;
+	struct model_unmeasured *unmeasured;
+	size_t nr_unmeasured;
+	struct model_job *jobs; /* the watched ones first, "(others)" last */
+	size_t nr_jobs;
+	struct arena arena;
+};
+
+bool model_is(const struct bytes *b, const char *text);
+bool model_others(const struct model_job *job);
+/* The job a sentence is about: the first watched one, or "(others)" when it is alone. */
+const struct model_job *model_main_job(const struct model *m);
+
+#endif

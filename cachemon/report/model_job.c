@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/model_job.h"
+
+#include <stdlib.h>
+
+#include "report/rows.h"
+
+/* More points than a picture has room for are merged. */
+enum { POINTS_MAX = 120 };
+
+static size_t count_of(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
+{
+	struct rows r = rows_begin(db, a, sql, 1, &id);
+	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+	sqlite3_finalize(r.stmt);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* How lookups seen while the hook was on grow to the whole run: by the bytes that the job read
+ * meanwhile, else by time. */
+static struct slice_scale scale_of(const struct model_run *run, struct opt_i64 rchar,
+				   struct opt_i64 rchar_on)
+{
+	struct slice_scale s = {.sliced = run->sliced.known && run->sliced.value};
+
+	if (rchar.known && rchar_on.known && rchar_on.value > 0) {
+		s.num = rchar.value;
+		s.den = rchar_on.value;
+	} else if (run->duration_ns.known && run->read_on_ns.known && run->read_on_ns.value > 0) {
+		s.num = run->duration_ns.value;
+		s.den = run->read_on_ns.value;
+	}
+	return s;
+}
+
+static void read_job(struct rows *r, const struct model_run *run, struct model_job *job)
+{
+	struct opt_i64 rchar_on = {0};
+
+	job->id = rows_value(r, 0);
+	job->slot = rows_value(r, 0);
+	job->name = rows_bytes(r);
+	job->selector = rows_bytes(r);
+	job->processes = rows_i64(r);
+	job->alive = rows_i64(r);
+	job->wall_ns = rows_i64(r);
+	job->cpu_ns = rows_i64(r);
+	job->rchar_bytes = rows_i64(r);
+	rchar_on = rows_i64(r);
+	job->scale = scale_of(run, job->rchar_bytes, rchar_on);
+	rows_counts(r, true, &job->counts);
+	if (model_others(job)) /* pages of strangers have no fate */
+		for (enum counter c = C_used; c <= C_untracked_map_full; c++)
+			counts_forget(&job->counts, c);
+}
+
+int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
+{
+	size_t room =
+		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
+	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
+			     "rchar_bytes, rchar_read_on_bytes, misses_read_on",
+			     "FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
+	struct rows r = rows_begin(db, &m->arena, sql, 1, &m->run.id);
+	int ret = 0;
+
+	m->jobs = arena_alloc(&m->arena, room * sizeof(*m->jobs));
+	while (m->jobs && m->nr_jobs < room && rows_next(&r))
+		read_job(&r, &m->run, &m->jobs[m->nr_jobs++]);
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+static void read_file(struct rows *r, struct model_file *f)
+{
+	f->path = rows_bytes(r);
+	f->fstype = rows_bytes(r);
+	f->dev_major = rows_i64(r);
+	f->dev_minor = rows_i64(r);
+	f->ino = rows_i64(r);
+	f->gen = rows_i64(r);
+	f->size_bytes = rows_i64(r);
+	f->deleted = rows_value(r, 0) == 1;
+	rows_counts(r, true, &f->counts);
+}
+
+static int load_files(sqlite3 *db, size_t limit, struct arena *a, struct model_job *job, char *err,
+		      size_t errlen)
+{
+	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
+	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
+	/* The order needs two columns; the rest is fetched for those that made it. */
+	char *sql = rows_sql("SELECT path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
+			     "deleted, misses_read_on",
+			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
+			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
+			     "ORDER BY misses DESC, lookups DESC, id");
+	struct rows r = rows_begin(db, a, sql, 2, params);
+	struct slice_carry carry = {0};
+	int ret = 0;
+
+	room = (size_t)params[1];
+	job->rest = job->counts;
+	job->files = arena_alloc(a, room * sizeof(*job->files));
+	while (job->files && job->nr_files < room && rows_next(&r)) {
+		struct model_file *f = &job->files[job->nr_files++];
+
+		read_file(&r, f);
+		counts_subtract(&job->rest, &f->counts);
+		counts_scale(&f->counts, &job->scale, &carry);
+	}
+	counts_scale(&job->rest, &job->scale, &carry);
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+static int load_directories(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
+			    size_t errlen)
+{
+	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
+	char *sql = rows_sql("SELECT path, files, files_estimated, subdirectories, misses_read_on",
+			     "FROM directory WHERE job_id = ?1 "
+			     "ORDER BY misses DESC, lookups DESC, id");
+	struct rows r = rows_begin(db, a, sql, 1, &job->id);
+	struct opt_i64 files = {.known = true};
+	struct slice_carry carry = {0};
+	int ret = 0;
+
+	job->directories = arena_alloc(a, room * sizeof(*job->directories));
+	while (job->directories && job->nr_directories < room && rows_next(&r)) {
+		struct model_directory *d = &job->directories[job->nr_directories++];
+
+		d->path = rows_bytes(&r);
+		d->files = rows_i64(&r);
+		d->files_estimated = rows_value(&r, 0) == 1;
+		d->subdirectories = rows_value(&r, 0) == 1;
+		rows_counts(&r, true, &d->counts);
+		counts_scale(&d->counts, &job->scale, &carry);
+		files = opt_add(files, d->files);
+		files.known = files.known && !d->files_estimated;
+	}
+	job->rest_files = opt_sub(files, (struct opt_i64){(int64_t)job->nr_files, true});
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
+		       size_t errlen)
+{
+	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
+	struct rows r = rows_begin(
+		db, a,
+		"SELECT path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "
+		"pages_brought, pages_dropped FROM advice WHERE job_id = ?1 ORDER BY "
+		"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id",
+		1, &job->id);
+
+	job->advice = arena_alloc(a, room * sizeof(*job->advice));
+	while (job->advice && job->nr_advice < room && rows_next(&r)) {
+		struct model_advice *v = &job->advice[job->nr_advice++];
+
+		v->path = rows_bytes(&r);
+		v->kind = rows_bytes(&r);
+		v->call = rows_bytes(&r);
+		v->calls = rows_i64(&r);
+		v->offset_bytes = rows_i64(&r);
+		v->length_bytes = rows_i64(&r);
+		if (v->offset_bytes.value < 0) /* no range was seen */
+			v->offset_bytes.known = v->length_bytes.known = false;
+		v->pages_asked = rows_i64(&r);
+		v->pages_brought = rows_i64(&r);
+		v->pages_dropped = rows_i64(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+static void read_point(struct rows *r, struct model_point *p)
+{
+	int64_t read_on_ns = 0;
+	struct opt_i64 lookups = {0};
+
+	p->start_ns = rows_value(r, 0);
+	p->duration_ns = rows_value(r, 0);
+	read_on_ns = rows_value(r, 0);
+	lookups = rows_i64(r);
+	p->misses = rows_i64(r);
+	p->prefetched_pages = rows_i64(r);
+	p->hits = opt_sub(lookups, p->misses);
+	if (read_on_ns < p->duration_ns)
+		p->hits.known = false;
+}
+
+static void merge_point(struct model_point *into, const struct model_point *p)
+{
+	into->duration_ns = p->start_ns + p->duration_ns - into->start_ns;
+	into->hits = opt_add(into->hits, p->hits);
+	into->misses = opt_add(into->misses, p->misses);
+	into->prefetched_pages = opt_add(into->prefetched_pages, p->prefetched_pages);
+}
+
+static int load_points(sqlite3 *db, struct model *m, struct model_job *job, char *err,
+		       size_t errlen)
+{
+	size_t intervals = count_of(db, &m->arena,
+				    "SELECT count(*) FROM interval WHERE run_id = ?1", m->run.id);
+	size_t step = (intervals + POINTS_MAX - 1) / POINTS_MAX;
+	int64_t params[] = {m->run.id, job->id};
+	struct rows r = rows_begin(
+		db, &m->arena,
+		"SELECT start_ns, duration_ns, read_on_ns, lookups, misses, prefetched_sync + "
+		"prefetched_async + prefetched_willneed + prefetched_readahead2 + "
+		"prefetched_mmap_around FROM interval i LEFT JOIN job_interval j ON j.interval_id "
+		"= i.id AND j.job_id = ?2 WHERE run_id = ?1 ORDER BY start_ns",
+		2, params);
+
+	job->points = arena_alloc(&m->arena, POINTS_MAX * sizeof(*job->points));
+	for (size_t i = 0; job->points && i < intervals && rows_next(&r); i++) {
+		struct model_point p;
+
+		read_point(&r, &p);
+		if (i % step == 0)
+			job->points[job->nr_points++] = p;
+		else
+			merge_point(&job->points[job->nr_points - 1], &p);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
+			struct model_job *job, char *err, size_t errlen)
+{
+	struct slice_carry carry = {0};
+	int ret = 0;
+
+	if (!query->totals_only && !model_others(job)) {
+		ret = load_files(db, query->files, &m->arena, job, err, errlen);
+		if (!ret)
+			ret = load_directories(db, &m->arena, job, err, errlen);
+		if (!ret)
+			ret = load_advice(db, &m->arena, job, err, errlen);
+		if (!ret)
+			ret = load_points(db, m, job, err, errlen);
+	}
+	/* Last: the rest of the files is made from the job's counts as they were measured. */
+	counts_scale(&job->counts, &job->scale, &carry);
+	return ret;
+}

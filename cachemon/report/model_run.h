@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A run as a whole, as the model has it: where and when, how it was measured, what that cost and
+ * what was lost. Owns types only.
+ */
+#ifndef REPORT_MODEL_RUN_H
+#define REPORT_MODEL_RUN_H
+
+#include "report/arena.h"
+#include "report/counts.h"
+
+struct model_probe {
+	struct bytes role, hook, state, reason;
+};
+
+struct model_unmeasured {
+	struct bytes counter, reason;
+};
+
+struct model_run {
+	int64_t id;
+	struct bytes uuid, cachemon, host, kernel, arch, state, level, advice_mode;
+	struct opt_i64 started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes,
+		memory_bytes, map_bytes, exit_status, cpu_ns, probe_cpu_ns, collector_cpu_ns;
+	struct opt_f64 probe_ns_per_lookup, share_of_job_cpu, advice_calls_ns;
+	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
+		intervals_lost, law_error_pages, untracked_pages;
+};
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A file that appears whole or not at all: written beside its place and renamed into it. Pipes
+ * and devices are written directly. Owns the temporary file.
+ */
+#ifndef REPORT_OUTPUT_H
+#define REPORT_OUTPUT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct output {
+	FILE *out; /* write here */
+	char *path;
+	char *temporary; /* NULL: written directly */
+};
+
+/* 0, or -errno with a line in err. */
+int output_open(const char *path, struct output *ret, char *err, size_t errlen);
+/* Puts the file in its place. On failure nothing is left behind and what was there stays. */
+int output_commit(struct output *o, char *err, size_t errlen);
+/* Drops what was written; nothing to do after a commit. */
+void output_abort(struct output *o);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/prose.h"
+
+#include <inttypes.h>
+
+#include "report/escape.h"
+#include "report/show.h"
+
+struct view {
+	const struct model *m;
+	const struct model_job *job;
+	const struct counts *c;
+	struct derived d;
+	int64_t page_size;
+};
+
+static struct view view_of(const struct model *m, const struct model_job *job)
+{
+	struct view v = {
+		.m = m,
+		.job = job,
+		.c = &job->counts,
+		.page_size = m->run.page_size_bytes.value,
+	};
+
+	counts_derive(v.c, v.page_size, &v.d);
+	return v;
+}
+
+static struct shown pages_size(const struct view *v, struct opt_i64 pages)
+{
+	return show_bytes(opt_mul(pages, v->page_size), false);
+}
+
+static void put_name(FILE *out, const struct model_job *job)
+{
+	if (model_others(job))
+		fputs("everybody else", out);
+	else
+		escape_inert(out, job->name.data, job->name.len);
+}
+
+static void say_reads(FILE *out, const struct view *v)
+{
+	struct opt_i64 lookups = counts_get(v->c, C_lookups);
+	struct opt_i64 misses = counts_get(v->c, C_misses);
+	struct opt_i64 bytes = counts_get(v->c, C_read_bytes);
+	bool est = v->c->sliced;
+
+	if (v->d.hit_ratio.known) {
+		fprintf(out, "%s of the page lookups of ", show_ratio(v->d.hit_ratio, est).s);
+		put_name(out, v->job);
+		fprintf(out, " hit the page cache: it read %s in %s and missed %s pages (%s).",
+			show_bytes(bytes, est).s, show_ns(v->m->run.duration_ns).s,
+			show_count(misses, false).s, pages_size(v, misses).s);
+		return;
+	}
+	if (lookups.known && lookups.value == 0) {
+		fputs("Nothing was read through the page cache by ", out);
+		put_name(out, v->job);
+		fprintf(out, " in %s.", show_ns(v->m->run.duration_ns).s);
+		return;
+	}
+	fputs("How often the page cache was hit by ", out);
+	put_name(out, v->job);
+	fprintf(out, " was not measured; in %s it missed %s pages (%s).",
+		show_ns(v->m->run.duration_ns).s, show_count(misses, false).s,
+		pages_size(v, misses).s);
+}
+
+static void say_prefetch(FILE *out, const struct view *v)
+{
+	struct opt_i64 pages = v->d.prefetched_pages;
+
+	if (!pages.known) {
+		fputs(" Prefetch was not measured.", out);
+		return;
+	}
+	if (pages.value == 0) {
+		fputs(" No page was prefetched.", out);
+		return;
+	}
+	fprintf(out, " %s pages (%s) were prefetched", show_count(pages, false).s,
+		pages_size(v, pages).s);
+	if (v->d.accuracy.known)
+		fprintf(out, "; of those used or evicted since, %s were used",
+			show_ratio(v->d.accuracy, v->c->sliced).s);
+	else if (v->c->known[C_used])
+		fputs("; none of them was seen to be used or evicted yet", out);
+	else
+		fputs("; whether they were used was not measured", out);
+	fputs(".", out);
+}
+
+static void say_stall(FILE *out, const struct view *v)
+{
+	struct opt_i64 stall = counts_get(v->c, C_stall_ns);
+
+	if (!stall.known)
+		fputs(" Waiting for the page cache was not measured.", out);
+	else if (stall.value == 0)
+		fputs(" No task waited for the page cache.", out);
+	else
+		fprintf(out, " Its tasks waited %s for the page cache.", show_ns(stall).s);
+}
+
+static void say_cost(FILE *out, const struct view *v)
+{
+	const struct model_run *run = &v->m->run;
+
+	if (run->share_of_job_cpu.known)
+		fprintf(out, " Measuring cost %s of the job's CPU time.",
+			show_ratio(run->share_of_job_cpu, false).s);
+	else
+		fprintf(out, " Measuring cost %s of CPU time.", show_ns(run->cpu_ns).s);
+}
+
+void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
+{
+	struct view v = view_of(m, job);
+
+	say_reads(out, &v);
+	say_prefetch(out, &v);
+	say_stall(out, &v);
+	say_cost(out, &v);
+}
+
+static void say_loss(FILE *out, struct opt_i64 n, const char *what)
+{
+	if (n.known && n.value > 0)
+		fprintf(out, "%s%s.", show_count(n, false).s, what);
+}
+
+void prose_caveats(FILE *out, const struct model *m)
+{
+	if (model_is(&m->run.state, "open"))
+		fputs("The run is still being written, or cachemon was killed: the figures are "
+		      "those of its last stored interval. ",
+		      out);
+	else if (!model_is(&m->run.state, "complete"))
+		fputs("The run was cut short: the figures are those of its last stored interval. ",
+		      out);
+	say_loss(out, m->run.intervals_lost, " intervals could not be stored and are missing");
+	say_loss(out, m->run.law_error_pages,
+		 " pages of error in the conservation law: the fates of prefetched pages are not "
+		 "exact");
+	say_loss(out, m->run.state_drops,
+		 " tasks got no state in the kernel: what they read is not counted");
+}
+
+static void put_evictions(FILE *out, const struct view *v)
+{
+	const char *lead = " (";
+
+	fprintf(out, "  evictions    %s pages", show_count(v->d.evicted_pages, false).s);
+	for (int i = 0; i < EVICT_NR; i++) {
+		enum counter c = C_evicted_reclaim_kswapd + (enum counter)i;
+
+		if (!v->c->known[c] || v->c->c[c] == 0)
+			continue;
+		fprintf(out, "%s%s %s", lead, counter_name(c) + sizeof("evicted_") - 1,
+			show_count(counts_get(v->c, c), false).s);
+		lead = ", ";
+	}
+	fprintf(out, "%s; refaults %s\n", lead[0] == ',' ? ")" : "",
+		show_count(counts_get(v->c, C_refaults), false).s);
+}
+
+static void put_figures(FILE *out, const struct view *v)
+{
+	struct opt_i64 misses = counts_get(v->c, C_misses);
+	bool est = v->c->sliced;
+
+	fprintf(out, "  reads        %s calls, %s\n",
+		show_count(counts_get(v->c, C_read_calls), est).s,
+		show_bytes(counts_get(v->c, C_read_bytes), est).s);
+	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n",
+		show_ratio(v->d.hit_ratio, est).s, show_count(v->d.hits, est).s,
+		show_count(counts_get(v->c, C_lookups), est).s);
+	fprintf(out, "  misses       %s pages (%s)\n", show_count(misses, false).s,
+		pages_size(v, misses).s);
+	fprintf(out, "  prefetch     %s pages (%s): accuracy %s, in time %s, wasted %s\n",
+		show_count(v->d.prefetched_pages, false).s, pages_size(v, v->d.prefetched_pages).s,
+		show_ratio(v->d.accuracy, est).s, show_ratio(v->d.timeliness, est).s,
+		show_bytes(v->d.waste_bytes, false).s);
+	put_evictions(out, v);
+	fprintf(out, "  stall        %s in %s waits\n", show_ns(counts_get(v->c, C_stall_ns)).s,
+		show_count(counts_get(v->c, C_stalls), false).s);
+}
+
+void prose_summary(FILE *out, const struct model *m, const char *report_command)
+{
+	const struct model_run *run = &m->run;
+	const struct model_job *job = model_main_job(m);
+	struct view v;
+
+	if (!job) {
+		fprintf(out, "cachemon: run %" PRId64 " has no job\n", run->id);
+		return;
+	}
+	v = view_of(m, job);
+	fprintf(out, "cachemon: run %" PRId64 ", job ", run->id);
+	put_name(out, job);
+	fprintf(out, ", %s, %s processes", show_ns(run->duration_ns).s,
+		show_count(job->processes, false).s);
+	if (job->alive.known && job->alive.value > 0)
+		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
+	putc('\n', out);
+	put_figures(out, &v);
+	fprintf(out, "  own cost     %s of the job's CPU time (%s), %s ns a lookup\n",
+		show_ratio(run->share_of_job_cpu, false).s, show_ns(run->cpu_ns).s,
+		show_double(run->probe_ns_per_lookup, 1).s);
+	if (v.c->sliced)
+		fputs("  ~            estimated: the per-read hook was off part of the time\n",
+		      out);
+	if (report_command)
+		fprintf(out, "  report       %s\n", report_command);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/data.h"
+#include "report/db.h"
+#include "report/model_load.h"
+#include "report/output.h"
+#include "report/prose.h"
+#include "report/sections.h"
+#include "util/cleanup.h"
+#include "util/invoker.h"
+#include "util/quote.h"
+
+_Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
+
+static const struct {
+	const char *name;
+	enum report_format format;
+} formats[] = {
+	{"text", REPORT_TEXT},	       {"txt", REPORT_TEXT},  {"md", REPORT_MARKDOWN},
+	{"markdown", REPORT_MARKDOWN}, {"html", REPORT_HTML}, {"htm", REPORT_HTML},
+	{"json", REPORT_JSON},	       {"csv", REPORT_CSV},   {"yaml", REPORT_YAML},
+	{"yml", REPORT_YAML},
+};
+
+int report_format_parse(const char *name, enum report_format *ret_format)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(name, formats[i].name) != 0)
+			continue;
+		*ret_format = formats[i].format;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int report_format_of_path(const char *path, enum report_format *ret_format)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+
+	if (!dot || dot == base) {
+		*ret_format = REPORT_TEXT;
+		return 0;
+	}
+	return report_format_parse(dot + 1, ret_format);
+}
+
+static int write_tree(const struct model *m, bool yaml, FILE *out)
+{
+	struct tree t;
+	int ret = yaml ? tree_yaml_begin(&t, out) : tree_json_begin(&t, out);
+
+	if (ret < 0)
+		return ret;
+	data_report(&t, m);
+	return tree_finish(&t);
+}
+
+static int write_doc(const struct model *m, struct doc d)
+{
+	sections_report(&d, m);
+	return doc_end(&d);
+}
+
+static int write_model(const struct model *m, enum report_format format, FILE *out)
+{
+	switch (format) {
+	case REPORT_TEXT:
+		return write_doc(m, doc_text(out));
+	case REPORT_MARKDOWN:
+		return write_doc(m, doc_markdown(out));
+	case REPORT_HTML:
+		return write_doc(m, doc_html(out));
+	case REPORT_JSON:
+		return write_tree(m, false, out);
+	case REPORT_YAML:
+		return write_tree(m, true, out);
+	case REPORT_CSV:
+		return csv_report(out, m);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int load(const struct report_options *options, bool totals_only, struct model *ret_model,
+		char *err, size_t errlen)
+{
+	struct model_query query = {
+		.run_id = options->run_id,
+		.job = options->job,
+		.files = options->files,
+		.totals_only = totals_only,
+	};
+	sqlite3 *db = NULL;
+	int ret = report_db_open(options->db, &db, err, errlen);
+
+	if (!ret)
+		ret = model_load(db, &query, ret_model, err, errlen);
+	sqlite3_close(db);
+	return ret;
+}
+
+/* What writing to out came to, with a line in err. */
+static int written(int ret, FILE *out, char *err, size_t errlen)
+{
+	/* A stream knows that it failed, not why: what it still holds fails for the same reason. */
+	if ((!ret || ret == -EIO) && fflush(out) != 0)
+		ret = -errno;
+	if (ret < 0)
+		snprintf(err, errlen, "cannot write the report: %s.", strerror(-ret));
+	return ret;
+}
+
+int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen)
+{
+	struct model m = {0};
+	int ret = load(options, false, &m, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = written(write_model(&m, options->format, out), out, err, errlen);
+	model_free(&m);
+	return ret;
+}
+
+static int write_model_file(const struct model *m, enum report_format format, const char *path,
+			    char *err, size_t errlen)
+{
+	struct output o;
+	int ret = output_open(path, &o, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = written(write_model(m, format, o.out), o.out, err, errlen);
+	if (!ret)
+		return output_commit(&o, err, errlen);
+	output_abort(&o);
+	return ret;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa;
+	struct stat sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
+int report_write(const struct report_options *options, const char *out_path,
+		 const struct invoker *as, char *err, size_t errlen)
+{
+	struct invoker_fs saved = {0};
+	struct model m = {0};
+	int ret = 0;
+
+	if (same_file(options->db, out_path)) {
+		snprintf(err, errlen,
+			 "the report would replace its own database; name another "
+			 "file to write.");
+		return -EINVAL;
+	}
+	ret = load(options, false, &m, err, errlen);
+	if (ret < 0)
+		return ret;
+	if (as)
+		ret = invoker_fs_enter(as, &saved);
+	if (ret < 0)
+		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
+			 strerror(-ret));
+	else
+		ret = write_model_file(&m, options->format, out_path, err, errlen);
+	if (as && saved.entered)
+		invoker_fs_leave(&saved);
+	model_free(&m);
+	return ret;
+}
+
+int report_write_file(const char *db, int64_t run_id, const char *out_path, char *err,
+		      size_t errlen)
+{
+	struct report_options options = {
+		.db = db,
+		.run_id = run_id,
+		.files = REPORT_FILES_DEFAULT,
+	};
+	int ret = report_format_of_path(out_path, &options.format);
+
+	if (ret < 0) {
+		snprintf(err, errlen,
+			 "the ending of the report's name is no format: use .txt, .md, .html, "
+			 ".json, .csv or .yaml.");
+		return ret;
+	}
+	return report_write(&options, out_path, NULL, err, errlen);
+}
+
+int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen)
+{
+	struct report_options options = {.db = db, .run_id = run_id};
+	_cleanup_free_ char *command = NULL;
+	_cleanup_free_ char *quoted = NULL;
+	struct model m = {0};
+	int ret = load(&options, true, &m, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	if (quote_word(db, &quoted) == 0 &&
+	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, m.run.id) < 0)
+		command = NULL;
+	prose_summary(out, &m, command);
+	prose_caveats(out, &m);
+	ret = written(ferror(out) ? -EIO : 0, out, err, errlen);
+	model_free(&m);
+	return ret;
+}

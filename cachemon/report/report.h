@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report of a run, in any format, from a database that is only read. Owns the way from a
+ * path to a finished file; the parts are model (what), data and sections (words), tree and doc
+ * (syntax). All functions return 0 or -errno and then leave a line in err.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum report_format {
+	REPORT_TEXT,
+	REPORT_MARKDOWN,
+	REPORT_HTML,
+	REPORT_JSON,
+	REPORT_CSV,
+	REPORT_YAML,
+	REPORT_FORMAT_NR,
+};
+
+enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
+
+struct report_options {
+	const char *db;
+	int64_t run_id;	 /* or REPORT_RUN_LAST */
+	const char *job; /* NULL: all */
+	enum report_format format;
+	size_t files; /* listed of each job */
+};
+
+/* -EINVAL: no such format. "text", "md", "html", "json", "csv", "yaml". */
+int report_format_parse(const char *name, enum report_format *ret_format);
+/* By the ending of a path; text when it has none. -EINVAL: an ending that names no format. */
+int report_format_of_path(const char *path, enum report_format *ret_format);
+
+struct invoker;
+
+int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen);
+/* To a file that appears whole or not at all; made as the invoker when that is not NULL. */
+int report_write(const struct report_options *options, const char *out_path,
+		 const struct invoker *as, char *err, size_t errlen);
+/* A report in the format of the path's ending, with the defaults. */
+int report_write_file(const char *db, int64_t run_id, const char *out_path, char *err,
+		      size_t errlen);
+/* The short text at the end of a run, about ten lines. */
+int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen);
+
+/* The list of runs, as a table or as JSON. */
+int report_runs(const char *db, bool json, FILE *out, char *err, size_t errlen);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report for people, told to a document: verdict, then each job with its figures, then how
+ * it was measured. Owns what is in it and in which order; layout is the document's.
+ */
+#ifndef REPORT_SECTIONS_H
+#define REPORT_SECTIONS_H
+
+#include "report/doc.h"
+#include "report/model.h"
+
+/* Everything, from doc_begin() on; the caller calls doc_end(). */
+void sections_report(struct doc *d, const struct model *m);
+
+/* The parts. */
+void sections_totals(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_windows(struct doc *d, const struct model_job *job);
+void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_timeline(struct doc *d, const struct model_job *job);
+void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_measured(struct doc *d, const struct model *m);
+
+#endif

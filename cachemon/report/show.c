@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "util/human.h"
+
+enum { NS_PER_S = 1000000000 };
+
+static const struct shown absent = {.s = "-"};
+
+struct shown show_count(struct opt_i64 v, bool estimated)
+{
+	struct shown ret = {0};
+
+	if (!v.known)
+		return absent;
+	snprintf(ret.s, sizeof(ret.s), "%s%s", estimated ? "~" : "", human_exact(v.value).text);
+	return ret;
+}
+
+struct shown show_bytes(struct opt_i64 v, bool estimated)
+{
+	struct shown ret = {0};
+
+	if (!v.known || v.value < 0)
+		return absent;
+	snprintf(ret.s, sizeof(ret.s), "%s%s", estimated ? "~" : "",
+		 human_bytes((uint64_t)v.value).text);
+	return ret;
+}
+
+struct shown show_ratio(struct opt_f64 v, bool estimated)
+{
+	struct shown ret = {0};
+	const char *mark = estimated ? "~" : "";
+
+	if (!v.known)
+		return absent;
+	if (v.value > 0 && v.value < 0.0005)
+		snprintf(ret.s, sizeof(ret.s), "%s<0.1 %%", mark);
+	else if (v.value < 1 && v.value >= 0.9995)
+		snprintf(ret.s, sizeof(ret.s), "%s>99.9 %%", mark);
+	else
+		snprintf(ret.s, sizeof(ret.s), "%s%.1f %%", mark, v.value * 100);
+	return ret;
+}
+
+struct shown show_ns(struct opt_i64 v)
+{
+	struct shown ret = {0};
+
+	if (!v.known || v.value < 0)
+		return absent;
+	snprintf(ret.s, sizeof(ret.s), "%s", human_duration((uint64_t)v.value).text);
+	return ret;
+}
+
+struct shown show_rate(double per_s)
+{
+	struct opt_i64 v = {.known = per_s >= 0 && per_s < 9e18};
+
+	v.value = v.known ? (int64_t)(per_s + 0.5) : 0;
+	return show_count(v, false);
+}
+
+struct shown show_double(struct opt_f64 v, int decimals)
+{
+	struct shown ret = {0};
+
+	if (!v.known)
+		return absent;
+	snprintf(ret.s, sizeof(ret.s), "%.*f", decimals, v.value);
+	return ret;
+}
+
+/* Seconds and the rest of a time that may lie before 1970. */
+static time_t split_seconds(int64_t realtime_ns, int64_t *ret_ns)
+{
+	int64_t s = realtime_ns / NS_PER_S;
+	int64_t ns = realtime_ns % NS_PER_S;
+
+	if (ns < 0) {
+		ns += NS_PER_S;
+		s--;
+	}
+	*ret_ns = ns;
+	return (time_t)s;
+}
+
+struct shown show_rfc3339(int64_t realtime_ns)
+{
+	struct shown ret = {0};
+	int64_t ns = 0;
+	time_t s = split_seconds(realtime_ns, &ns);
+	struct tm tm;
+	size_t n = 0;
+
+	gmtime_r(&s, &tm);
+	n = strftime(ret.s, sizeof(ret.s), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret.s + n, sizeof(ret.s) - n, ".%09" PRId64 "Z", ns);
+	return ret;
+}
+
+struct shown show_local(int64_t realtime_ns)
+{
+	struct shown ret = {0};
+	int64_t ns = 0;
+	time_t s = split_seconds(realtime_ns, &ns);
+	struct tm tm;
+
+	localtime_r(&s, &tm);
+	strftime(ret.s, sizeof(ret.s), "%Y-%m-%d %H:%M", &tm);
+	return ret;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Numbers for people: thousands separators, units, '-' for what is absent, '~' for estimates.
+ * Owns formatting only. Results are returned by value, for use inside one printf().
+ */
+#ifndef REPORT_SHOW_H
+#define REPORT_SHOW_H
+
+#include "report/counts.h"
+
+struct shown {
+	char s[48];
+};
+
+struct shown show_count(struct opt_i64 v, bool estimated);
+/* 1.2 GiB */
+struct shown show_bytes(struct opt_i64 v, bool estimated);
+/* 0..1 as a percentage; never rounds to 0 or 100 what is not. */
+struct shown show_ratio(struct opt_f64 v, bool estimated);
+/* 12.3 ms */
+struct shown show_ns(struct opt_i64 v);
+/* A whole number a second; '-' when below 0. */
+struct shown show_rate(double per_s);
+/* 12.5 with the given number of decimals. */
+struct shown show_double(struct opt_f64 v, int decimals);
+
+/* Wall-clock nanoseconds as 2026-03-01T10:20:30.123456789Z, or in local time "2026-03-01 10:20". */
+struct shown show_rfc3339(int64_t realtime_ns);
+struct shown show_local(int64_t realtime_ns);
+
+#endif

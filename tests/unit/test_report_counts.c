@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "report/counts.h"
+
+static struct counts all_known(void)
+{
+	struct counts c = {0};
+
+	for (int i = 0; i < C_NR; i++)
+		c.known[i] = true;
+	c.misses_read_on.known = true;
+	return c;
+}
+
+static void assert_count(struct opt_i64 v, int64_t want)
+{
+	assert_true(v.known);
+	assert_int_equal(v.value, want);
+}
+
+static void derived_figures(void **state)
+{
+	struct counts c = all_known();
+	struct derived d;
+
+	c.c[C_lookups] = 1000;
+	c.c[C_misses] = 250;
+	c.c[C_prefetched_sync] = 1;
+	c.c[C_prefetched_async] = 2;
+	c.c[C_prefetched_willneed] = 4;
+	c.c[C_prefetched_readahead2] = 8;
+	c.c[C_prefetched_mmap_around] = 16;
+	c.c[C_used] = 15;
+	c.c[C_used_late] = 5;
+	c.c[C_evicted_unused] = 5;
+	c.c[C_resident_unused] = 4;
+	c.c[C_untracked] = 2;
+	counts_derive(&c, 4096, &d);
+	assert_count(d.hits, 750);
+	assert_true(d.hit_ratio.known && d.hit_ratio.value == 0.75);
+	assert_count(d.prefetched_pages, 31);
+	assert_count(d.law_error_pages, 0);
+	assert_count(d.waste_bytes, 5 * 4096);
+	assert_true(d.accuracy.value == 0.8);
+	assert_true(fabs(d.coverage.value - 20.0 / 270) < 1e-15);
+	assert_true(d.timeliness.value == 0.75);
+	c.c[C_untracked] = 0;
+	counts_derive(&c, 4096, &d);
+	assert_count(d.law_error_pages, 2);
+	c.c[C_untracked] = 9;
+	counts_derive(&c, 4096, &d);
+	assert_count(d.law_error_pages, 7);
+}
+
+/* Each input alone takes exactly its figures with it. */
+static void absent_propagates(void **state)
+{
+	static const struct {
+		enum counter absent;
+		bool hits, hit_ratio, prefetched, waste, accuracy, coverage, timeliness, law;
+	} table[] = {
+		{C_lookups, 0, 0, 1, 1, 1, 1, 1, 1},
+		{C_misses, 0, 0, 1, 1, 1, 0, 1, 1},
+		{C_prefetched_willneed, 1, 1, 0, 1, 1, 1, 1, 0},
+		{C_used, 1, 1, 1, 1, 0, 0, 0, 0},
+		{C_used_late, 1, 1, 1, 1, 0, 0, 0, 0},
+		{C_evicted_unused, 1, 1, 1, 0, 0, 1, 1, 0},
+		{C_resident_unused, 1, 1, 1, 1, 1, 1, 1, 0},
+		{C_read_calls, 1, 1, 1, 1, 1, 1, 1, 1},
+	};
+	struct derived d;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct counts c = all_known();
+
+		c.c[C_lookups] = 10;
+		c.c[C_misses] = 5;
+		c.c[C_used] = c.c[C_prefetched_async] = 1;
+		c.known[table[i].absent] = false;
+		counts_derive(&c, 4096, &d);
+		assert_int_equal(d.hits.known, table[i].hits);
+		assert_int_equal(d.hit_ratio.known, table[i].hit_ratio);
+		assert_int_equal(d.prefetched_pages.known, table[i].prefetched);
+		assert_int_equal(d.waste_bytes.known, table[i].waste);
+		assert_int_equal(d.accuracy.known, table[i].accuracy);
+		assert_int_equal(d.coverage.known, table[i].coverage);
+		assert_int_equal(d.timeliness.known, table[i].timeliness);
+		assert_int_equal(d.law_error_pages.known, table[i].law);
+	}
+}
+
+static void no_ratio_of_nothing(void **state)
+{
+	struct counts c = all_known();
+	struct derived d;
+
+	counts_derive(&c, 4096, &d);
+	assert_count(d.hits, 0);
+	assert_false(d.hit_ratio.known);
+	assert_false(d.accuracy.known);
+	assert_false(d.coverage.known);
+	assert_false(d.timeliness.known);
+	/* More misses than lookups is no hit count. */
+	c.c[C_misses] = 1;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.hits.known);
+	assert_false(d.hit_ratio.known);
+	/* Without a page size there are no bytes. */
+	counts_derive(&c, 0, &d);
+	assert_false(d.waste_bytes.known);
+}
+
+static void overflow_is_absent(void **state)
+{
+	struct counts c = all_known();
+	struct derived d;
+
+	c.c[C_prefetched_sync] = INT64_MAX;
+	c.c[C_prefetched_async] = 1;
+	c.c[C_evicted_unused] = INT64_MAX / 2;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.prefetched_pages.known);
+	assert_false(d.waste_bytes.known);
+}
+
+/* 900 hits were seen while the job read a third of its bytes: 2,700; and 250 exact misses. */
+static void sliced_by_bytes(void **state)
+{
+	const struct slice_scale s = {.sliced = true, .num = 3000000, .den = 1000000};
+	struct slice_carry carry = {0};
+	struct counts c = all_known();
+	struct derived d;
+
+	c.c[C_lookups] = 1000;
+	c.misses_read_on.value = 100;
+	c.c[C_misses] = 250;
+	c.c[C_read_calls] = 10;
+	c.c[C_read_bytes] = 4096000;
+	c.c[C_delayed_hits] = 7;
+	c.c[C_used] = 300;
+	counts_scale(&c, &s, &carry);
+	counts_derive(&c, 4096, &d);
+	assert_count(d.hits, 2700);
+	assert_count(counts_get(&c, C_lookups), 2950);
+	assert_true(d.hit_ratio.value == 2700.0 / 2950.0);
+	assert_count(counts_get(&c, C_read_calls), 30);
+	assert_count(counts_get(&c, C_read_bytes), 12288000);
+	assert_count(counts_get(&c, C_delayed_hits), 21);
+	assert_count(counts_get(&c, C_misses), 250);
+	assert_count(counts_get(&c, C_used), 300);
+	assert_true(d.coverage.value == 300.0 / 400.0); /* against the misses of the same time */
+	assert_true(counts_estimated(&c, C_lookups));
+	assert_true(counts_estimated(&c, C_delayed_hits));
+	assert_false(counts_estimated(&c, C_misses));
+	assert_false(counts_estimated(&c, C_used));
+}
+
+static void sliced_rounds_half_up(void **state)
+{
+	static const struct {
+		int64_t num, den, raw, want;
+	} table[] = {
+		{7, 3, 10, 23},	 {3, 2, 1, 2},
+		{5, 2, 1, 3},	 {4, 3, 1, 1},
+		{1000, 1, 0, 0}, {INT64_MAX, INT64_MAX, 9007199254740993, 9007199254740993},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct slice_scale s = {true, table[i].num, table[i].den};
+		struct slice_carry carry = {0};
+		struct counts c = all_known();
+
+		c.c[C_read_calls] = table[i].raw;
+		counts_scale(&c, &s, &carry);
+		assert_count(counts_get(&c, C_read_calls), table[i].want);
+	}
+}
+
+/* One hit each of three files, times 1.5: 2 + 1 + 2 = round(4.5), not 2 + 2 + 2. */
+static void sliced_files_add_up(void **state)
+{
+	const struct slice_scale s = {.sliced = true, .num = 3, .den = 2};
+	static const int64_t want[] = {2, 1, 2};
+	struct slice_carry carry = {0};
+	struct slice_carry whole = {0};
+	struct counts job = all_known();
+
+	for (int i = 0; i < 3; i++) {
+		struct counts c = all_known();
+
+		c.c[C_lookups] = 1;
+		counts_scale(&c, &s, &carry);
+		assert_count(counts_get(&c, C_lookups), want[i]);
+	}
+	job.c[C_lookups] = 3;
+	counts_scale(&job, &s, &whole);
+	assert_count(counts_get(&job, C_lookups), 5);
+}
+
+static void sliced_without_scale(void **state)
+{
+	const struct slice_scale s = {.sliced = true};
+	struct slice_carry carry = {0};
+	struct counts c = all_known();
+	struct derived d;
+
+	c.c[C_lookups] = 10;
+	c.c[C_misses] = 5;
+	counts_scale(&c, &s, &carry);
+	counts_derive(&c, 4096, &d);
+	assert_false(counts_get(&c, C_lookups).known);
+	assert_false(counts_get(&c, C_read_calls).known);
+	assert_false(d.hits.known);
+	assert_false(d.hit_ratio.known);
+	assert_count(counts_get(&c, C_misses), 5);
+}
+
+static void sliced_absent(void **state)
+{
+	const struct slice_scale s = {.sliced = true, .num = 2, .den = 1};
+	struct slice_carry carry = {0};
+	struct counts c = all_known();
+
+	c.c[C_lookups] = 10;
+	c.misses_read_on.known = false;
+	counts_scale(&c, &s, &carry);
+	assert_false(counts_get(&c, C_lookups).known);
+	assert_count(counts_get(&c, C_read_calls), 0);
+}
+
+static void whole_run_is_untouched(void **state)
+{
+	const struct slice_scale s = {.sliced = false, .num = 3, .den = 1};
+	struct slice_carry carry = {0};
+	struct counts c = all_known();
+
+	c.c[C_lookups] = 10;
+	counts_scale(&c, &s, &carry);
+	assert_count(counts_get(&c, C_lookups), 10);
+	assert_false(counts_estimated(&c, C_lookups));
+}
+
+static void rest_of_a_job(void **state)
+{
+	struct counts job = all_known();
+	struct counts file = all_known();
+
+	job.c[C_misses] = 10;
+	file.c[C_misses] = 4;
+	job.c[C_resident_unused] = 2;
+	file.c[C_resident_unused] = -3; /* began to count in the middle */
+	file.known[C_stalls] = false;
+	assert_false(counts_get(&file, C_resident_unused).known);
+	counts_subtract(&job, &file);
+	assert_count(counts_get(&job, C_misses), 6);
+	assert_count(counts_get(&job, C_resident_unused), 5);
+	assert_false(counts_get(&job, C_stalls).known);
+	assert_true(counts_any(&job));
+	counts_subtract(&job, &job);
+	assert_false(counts_any(&job));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(derived_figures),     cmocka_unit_test(absent_propagates),
+		cmocka_unit_test(no_ratio_of_nothing), cmocka_unit_test(overflow_is_absent),
+		cmocka_unit_test(sliced_by_bytes),     cmocka_unit_test(sliced_rounds_half_up),
+		cmocka_unit_test(sliced_files_add_up), cmocka_unit_test(sliced_without_scale),
+		cmocka_unit_test(sliced_absent),       cmocka_unit_test(whole_run_is_untouched),
+		cmocka_unit_test(rest_of_a_job),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

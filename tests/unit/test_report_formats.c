@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+/* UPDATE_GOLDEN=1 in the environment writes the expected reports anew: look at the difference. */
+#include "fixtures/report/golden.h"
+
+static const char *const endings[REPORT_FORMAT_NR] = {
+	[REPORT_TEXT] = "txt",	[REPORT_MARKDOWN] = "md", [REPORT_HTML] = "html",
+	[REPORT_JSON] = "json", [REPORT_CSV] = "csv",	  [REPORT_YAML] = "yaml",
+};
+
+/* The version of the program, which the golden files do not know. */
+static char *without_version(const char *text)
+{
+	static const char version[] = "\"" CACHEMON_VERSION "\"";
+	const char *found = strstr(text, version);
+	char *ret = NULL;
+
+	if (!found)
+		return strdup(text);
+	assert_true(asprintf(&ret, "%.*s\"@VERSION@\"%s", (int)(found - text), text,
+			     found + strlen(version)) > 0);
+	return ret;
+}
+
+static void golden(void **state)
+{
+	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
+		char *raw = golden_report(*state, i, 2);
+		char *text = without_version(raw);
+		char path[512];
+		char *want = NULL;
+
+		snprintf(path, sizeof(path), "%s/report/golden.%s", FIXTURES, endings[i]);
+		if (getenv("UPDATE_GOLDEN")) {
+			FILE *out = fopen(path, "w");
+
+			assert_non_null(out);
+			fputs(text, out);
+			fclose(out);
+		}
+		want = fixture_read(path, NULL);
+		assert_non_null(want);
+		assert_string_equal(text, want);
+		free(want);
+		free(text);
+		free(raw);
+	}
+}
+
+static void text_fits_a_terminal(void **state)
+{
+	struct fixture *f = *state;
+	char *text = NULL;
+
+	fixture_sql(f, "UPDATE file SET path = CAST('/data/' || hex(zeroblob(300)) AS BLOB) "
+		       "WHERE id = 1; UPDATE job SET name = hex(zeroblob(100)), misses = "
+		       "9223372036854775807, lookups = 9223372036854775807; UPDATE file SET misses "
+		       "= 4611686018427387904 WHERE id = 2; UPDATE probe SET reason = "
+		       "hex(zeroblob(200))");
+	text = golden_report(f, REPORT_TEXT, 100);
+	for (const char *line = text; *line;) {
+		size_t chars = 0;
+
+		for (; *line && *line != '\n'; line++)
+			chars += (*line & 0xc0) != 0x80;
+		assert_in_range(chars, 0, 80);
+		line += *line == '\n';
+	}
+	assert_non_null(strstr(text, "9,223,372,036,854,775,807"));
+	free(text);
+}
+
+static void idle_files_are_counted(void **state)
+{
+	char *text = golden_report(*state, REPORT_TEXT, 100);
+
+	assert_null(strstr(text, "/data/train/idle"));
+	assert_non_null(strstr(text, "Not listed: 1 file of which no page"));
+	free(text);
+}
+
+static void full_device_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
+		struct report_options o = {.db = f->db, .run_id = 3, .format = i, .files = 100};
+		char err[512] = "";
+		FILE *out = fopen("/dev/full", "w");
+
+		assert_non_null(out);
+		assert_true(report_print(&o, out, err, sizeof(err)) < 0);
+		assert_non_null(strstr(err, "cannot write"));
+		fclose(out);
+	}
+}
+
+static void summary(void **state)
+{
+	struct fixture *f = *state;
+	char err[512] = "";
+	char *text = NULL;
+	size_t size = 0;
+	size_t lines = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	fclose(out);
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	assert_in_range(lines, 8, 12);
+	assert_non_null(strstr(text, "cachemon: run 3, job train, 4.20 s, 5 processes (1 still "
+				     "running)\n"));
+	assert_non_null(strstr(text, "hit ratio    75.0 % (750 of 1,000 page lookups)\n"));
+	assert_non_null(strstr(text, "misses       250 pages (1000 KiB)\n"));
+	assert_non_null(strstr(text, "evictions    382 pages (reclaim_kswapd 312, dontneed 70); "
+				     "refaults 39\n"));
+	assert_non_null(strstr(text, " --run 3\n"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(golden, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(text_fits_a_terminal, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(idle_files_are_counted, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(summary, golden_begin, golden_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

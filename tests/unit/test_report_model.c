@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+#include "fixtures/report/fixture.h"
+
+#include <errno.h>
+
+#include "report/db.h"
+#include "report/model_load.h"
+
+static int begin(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	fixture_begin(f);
+	fixture_run(f);
+	*state = f;
+	return 0;
+}
+
+static int end(void **state)
+{
+	fixture_end(*state);
+	free(*state);
+	return 0;
+}
+
+static int load(struct fixture *f, const struct model_query *q, struct model *ret, char *err)
+{
+	sqlite3 *db = NULL;
+	int status = report_db_open(f->db, &db, err, 512);
+
+	assert_int_equal(status, 0);
+	status = model_load(db, q, ret, err, 512);
+	sqlite3_close(db);
+	return status;
+}
+
+static struct model loaded(struct fixture *f, size_t files)
+{
+	struct model_query q = {.run_id = MODEL_RUN_LAST, .files = files};
+	struct model m = {0};
+	char err[512] = "";
+
+	if (load(f, &q, &m, err) < 0)
+		fail_msg("%s", err);
+	return m;
+}
+
+/* 250 files with other counts each, in the job's totals together with 17 pages of no file. */
+static void many_files(struct fixture *f)
+{
+	fixture_sql(
+		f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250) "
+		   "INSERT INTO file (job_id, dev_major, dev_minor, ino, gen, path, misses, "
+		   "lookups, misses_read_on, read_calls, read_bytes, used) SELECT 1, 8, 1, i, 0, "
+		   "CAST('/d/' || i AS BLOB), i * 7 %% 101, i * 7 %% 101 + i * 13, i * 7 %% 50, "
+		   "i, i * 4096 + 1, i FROM n;"
+		   "UPDATE job SET (misses, lookups, misses_read_on, read_calls, read_bytes, used) "
+		   "= (SELECT sum(misses) + 17, sum(lookups) + 17, sum(misses_read_on), "
+		   "sum(read_calls), sum(read_bytes), sum(used) FROM file) WHERE id = 1");
+	fixture_zero(f, "job");
+	fixture_zero(f, "file");
+}
+
+static void assert_adds_up(const struct model_job *job)
+{
+	for (int c = 0; c < C_NR; c++) {
+		struct opt_i64 sum = counts_get(&job->rest, c);
+		struct opt_i64 want = counts_get(&job->counts, c);
+
+		for (size_t i = 0; i < job->nr_files; i++)
+			sum = opt_add(sum, counts_get(&job->files[i].counts, c));
+		assert_true(sum.known && want.known);
+		if (sum.value != want.value)
+			fail_msg("%s: %lld of files, %lld of the job", counter_name(c),
+				 (long long)sum.value, (long long)want.value);
+	}
+}
+
+static void files_add_up(void **state)
+{
+	static const size_t listed[] = {0, 1, 100, 250, 1000};
+	struct fixture *f = *state;
+
+	many_files(f);
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+		struct model m = loaded(f, listed[i]);
+
+		assert_int_equal(m.jobs[0].nr_files, listed[i] < 250 ? listed[i] : 250);
+		assert_adds_up(&m.jobs[0]);
+		for (size_t j = 1; j < m.jobs[0].nr_files; j++)
+			assert_true(m.jobs[0].files[j - 1].counts.c[C_misses] >=
+				    m.jobs[0].files[j].counts.c[C_misses]);
+		model_free(&m);
+	}
+}
+
+static void files_add_up_in_slices(void **state)
+{
+	struct fixture *f = *state;
+
+	many_files(f);
+	fixture_sql(f, "UPDATE run SET sliced = 1, read_on_ns = 700000000;"
+		       "UPDATE job SET rchar_bytes = 1000003, rchar_read_on_bytes = 333333");
+	for (size_t n = 0; n <= 250; n += 50) {
+		struct model m = loaded(f, n);
+
+		assert_adds_up(&m.jobs[0]);
+		model_free(&m);
+	}
+}
+
+static void slice_scale(void **state)
+{
+	static const struct {
+		const char *set;
+		int64_t num, den;
+	} table[] = {
+		{"rchar_bytes = 300, rchar_read_on_bytes = 100", 300, 100},
+		{"rchar_bytes = 300, rchar_read_on_bytes = 0", 2000000000, 500000000},
+		{"rchar_bytes = NULL, rchar_read_on_bytes = NULL", 2000000000, 500000000},
+	};
+	struct fixture *f = *state;
+
+	fixture_sql(f, "UPDATE run SET sliced = 1, read_on_ns = 500000000");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct model m;
+
+		fixture_sql(f, "UPDATE job SET %s WHERE id = 1", table[i].set);
+		m = loaded(f, 1);
+		assert_int_equal(m.jobs[0].scale.num, table[i].num);
+		assert_int_equal(m.jobs[0].scale.den, table[i].den);
+		model_free(&m);
+	}
+	fixture_sql(f, "UPDATE run SET read_on_ns = 0; UPDATE job SET lookups = 5, misses = 2, "
+		       "misses_read_on = 0, read_calls = 3");
+	struct model m = loaded(f, 1);
+
+	assert_int_equal(m.jobs[0].scale.den, 0);
+	assert_false(counts_get(&m.jobs[0].counts, C_lookups).known);
+	assert_false(counts_get(&m.jobs[0].counts, C_read_calls).known);
+	assert_int_equal(counts_get(&m.jobs[0].counts, C_misses).value, 2);
+	model_free(&m);
+}
+
+static void others_have_no_fates(void **state)
+{
+	struct fixture *f = *state;
+	struct model m;
+
+	fixture_zero(f, "job");
+	m = loaded(f, 1);
+	assert_int_equal(m.nr_jobs, 2);
+	assert_false(model_others(&m.jobs[0]));
+	assert_true(model_others(&m.jobs[1]));
+	for (enum counter c = C_used; c <= C_untracked; c++) {
+		assert_true(counts_get(&m.jobs[0].counts, c).known);
+		assert_false(counts_get(&m.jobs[1].counts, c).known);
+	}
+	assert_true(counts_get(&m.jobs[1].counts, C_misses).known);
+	model_free(&m);
+}
+
+static void absent_stays_absent(void **state)
+{
+	struct fixture *f = *state;
+	struct model m;
+
+	fixture_sql(f, "INSERT INTO file (job_id, dev_major, dev_minor, ino, gen, misses) VALUES "
+		       "(1, 8, 1, 1, 0, 3); UPDATE job SET misses = 3");
+	m = loaded(f, 10);
+	for (int c = 0; c < C_NR; c++) {
+		assert_int_equal(counts_get(&m.jobs[0].counts, c).known, c == C_misses);
+		assert_int_equal(counts_get(&m.jobs[0].files[0].counts, c).known, c == C_misses);
+		assert_int_equal(counts_get(&m.jobs[0].rest, c).known, c == C_misses);
+	}
+	assert_null(m.jobs[0].files[0].path.data);
+	assert_false(m.jobs[0].processes.known);
+	assert_false(m.run.probe_ns_per_lookup.known);
+	assert_false(m.run.exit_status.known);
+	assert_false(m.run.untracked_pages.known);
+	model_free(&m);
+}
+
+static void points_of_the_timeline(void **state)
+{
+	struct fixture *f = *state;
+	struct model m;
+
+	/* 250 intervals become at most 120 points; nothing of the sums is lost. */
+	fixture_sql(
+		f,
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 249) "
+		"INSERT INTO interval (id, run_id, start_ns, duration_ns, read_on_ns) SELECT "
+		"i + 1, 1, i * 10, 10, CASE i WHEN 6 THEN 9 ELSE 10 END FROM n;"
+		"INSERT INTO job_interval (interval_id, job_id, lookups, misses, "
+		"prefetched_sync, prefetched_async, prefetched_willneed, "
+		"prefetched_readahead2, prefetched_mmap_around) SELECT id, 1, 5, 2, 1, 1, 1, 1, 1 "
+		"FROM interval");
+	m = loaded(f, 1);
+	assert_int_equal(m.jobs[0].nr_points, 84);
+	assert_int_equal(m.jobs[0].points[0].start_ns, 0);
+	assert_int_equal(m.jobs[0].points[0].duration_ns, 30);
+	assert_int_equal(m.jobs[0].points[0].hits.value, 9);
+	assert_int_equal(m.jobs[0].points[0].prefetched_pages.value, 15);
+	/* Interval 6 had the hook off for a part. */
+	assert_true(m.jobs[0].points[1].hits.known);
+	assert_false(m.jobs[0].points[2].hits.known);
+	assert_int_equal(m.jobs[0].points[2].misses.value, 6);
+	assert_int_equal(m.jobs[0].points[83].start_ns, 2490);
+	assert_int_equal(m.jobs[0].points[83].duration_ns, 10);
+	model_free(&m);
+}
+
+static void choice_of_run_and_job(void **state)
+{
+	struct fixture *f = *state;
+	struct model_query q = {.run_id = 7};
+	struct model m = {0};
+	char err[512] = "";
+
+	assert_int_equal(load(f, &q, &m, err), -ENOENT);
+	assert_string_equal(err,
+			    "no run 7. The database holds 1 run, 1 to 1: see 'cachemon runs'.");
+	q = (struct model_query){.run_id = 1, .job = "no\x1b[1m"};
+	assert_int_equal(load(f, &q, &m, err), -ENOENT);
+	assert_string_equal(err, "no job 'no\\x1b[1m' in run 1; it has 'train', '(others)'.");
+	q = (struct model_query){.run_id = 1, .job = "train"};
+	assert_int_equal(load(f, &q, &m, err), 0);
+	assert_int_equal(m.nr_jobs, 1);
+	assert_true(model_is(&m.jobs[0].name, "train"));
+	model_free(&m);
+	fixture_sql(f, "DELETE FROM run");
+	q = (struct model_query){.run_id = MODEL_RUN_LAST};
+	assert_int_equal(load(f, &q, &m, err), -ENOENT);
+	assert_non_null(strstr(err, "holds no run yet"));
+}
+
+static void untracked_by_full_map(void **state)
+{
+	struct fixture *f = *state;
+	struct model m;
+
+	fixture_sql(f, "UPDATE job SET untracked = 90, untracked_map_full = 12 + slot");
+	m = loaded(f, 1);
+	assert_int_equal(m.run.untracked_pages.value, 13); /* the watched job's */
+	model_free(&m);
+}
+
+static void directories(void **state)
+{
+	struct fixture *f = *state;
+	struct model m;
+
+	fixture_sql(f, "INSERT INTO directory (job_id, path, files, files_estimated, "
+		       "subdirectories, misses) VALUES (1, x'2f61', 3, 0, 0, 1), "
+		       "(1, x'2f62', NULL, 0, 1, 9), (1, NULL, 4, 1, 0, 5)");
+	m = loaded(f, 1);
+	assert_int_equal(m.jobs[0].nr_directories, 3);
+	assert_true(model_is(&m.jobs[0].directories[0].path, "/b"));
+	assert_true(m.jobs[0].directories[0].subdirectories);
+	assert_false(m.jobs[0].directories[0].files.known);
+	assert_null(m.jobs[0].directories[1].path.data);
+	assert_true(m.jobs[0].directories[1].files_estimated);
+	assert_false(m.jobs[0].rest_files.known);
+	model_free(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(files_add_up, begin, end),
+		cmocka_unit_test_setup_teardown(files_add_up_in_slices, begin, end),
+		cmocka_unit_test_setup_teardown(slice_scale, begin, end),
+		cmocka_unit_test_setup_teardown(others_have_no_fates, begin, end),
+		cmocka_unit_test_setup_teardown(absent_stays_absent, begin, end),
+		cmocka_unit_test_setup_teardown(points_of_the_timeline, begin, end),
+		cmocka_unit_test_setup_teardown(choice_of_run_and_job, begin, end),
+		cmocka_unit_test_setup_teardown(untracked_by_full_map, begin, end),
+		cmocka_unit_test_setup_teardown(directories, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

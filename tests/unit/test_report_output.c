@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+#include "fixtures/report/fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "report/output.h"
+#include "report/report.h"
+
+static int begin(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	fixture_begin(f);
+	fixture_run(f);
+	*state = f;
+	return 0;
+}
+
+static int end(void **state)
+{
+	fixture_end(*state);
+	free(*state);
+	return 0;
+}
+
+static int count_files(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e = readdir(d); e; e = readdir(d))
+		n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+	closedir(d);
+	return n;
+}
+
+static void assert_content(const char *path, const char *want)
+{
+	char *text = fixture_read(path, NULL);
+
+	assert_non_null(text);
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void appears_whole(void **state)
+{
+	struct fixture *f = *state;
+	struct output o;
+	struct stat st;
+	char path[128];
+	char err[256] = "";
+
+	snprintf(path, sizeof(path), "%s/new", f->dir);
+	umask(022);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	fputs("one", o.out);
+	fflush(o.out);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_content(path, "one");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	/* A replaced file keeps its permissions. */
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	fputs("two", o.out);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_content(path, "two");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(count_files(f->dir), 2);
+}
+
+static void abort_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct output o;
+	char path[128];
+	char err[256] = "";
+
+	snprintf(path, sizeof(path), "%s/kept", f->dir);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	fputs("old", o.out);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	fputs("new", o.out);
+	output_abort(&o);
+	assert_content(path, "old");
+	assert_int_equal(count_files(f->dir), 2);
+}
+
+static void links_are_followed(void **state)
+{
+	struct fixture *f = *state;
+	struct output o;
+	struct stat st;
+	char path[128];
+	char link[128];
+	char err[256] = "";
+
+	snprintf(path, sizeof(path), "%s/target", f->dir);
+	snprintf(link, sizeof(link), "%s/link", f->dir);
+	assert_int_equal(symlink("target", link), 0);
+	close(open(path, O_CREAT | O_WRONLY, 0644));
+	assert_int_equal(output_open(link, &o, err, sizeof(err)), 0);
+	fputs("x", o.out);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_content(path, "x");
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void pipes_directly(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+	char path[128];
+	char err[256] = "";
+	char text[16] = "";
+	struct output o;
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/pipe", f->dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	fputs("through", o.out);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(read(fd, text, sizeof(text)), 7);
+	close(fd);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+}
+
+static void failures(void **state)
+{
+	struct fixture *f = *state;
+	struct output o;
+	char path[128];
+	char err[256] = "";
+
+	assert_int_equal(output_open(f->dir, &o, err, sizeof(err)), -EISDIR);
+	assert_non_null(strstr(err, "cannot write"));
+	snprintf(path, sizeof(path), "%s/none/x\x1b", f->dir);
+	assert_int_equal(output_open(path, &o, err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, "x\\x1b"));
+	assert_int_equal(output_open("/dev/full", &o, err, sizeof(err)), 0);
+	fputs("x", o.out);
+	assert_int_equal(output_commit(&o, err, sizeof(err)), -ENOSPC);
+	assert_non_null(strstr(err, "No space left"));
+	assert_int_equal(count_files(f->dir), 1);
+}
+
+static void format_by_ending(void **state)
+{
+	static const struct {
+		const char *path;
+		int want;
+	} table[] = {
+		{"a.json", REPORT_JSON},
+		{"/x.y/a", REPORT_TEXT},
+		{"a.tar.md", REPORT_MARKDOWN},
+		{"a.html", REPORT_HTML},
+		{"a.htm", REPORT_HTML},
+		{"a.csv", REPORT_CSV},
+		{"a.yml", REPORT_YAML},
+		{"a.txt", REPORT_TEXT},
+		{".hidden", REPORT_TEXT},
+		{"/dev/stdout", REPORT_TEXT},
+		{"a.exe", -1},
+		{"a.", -1},
+		{"a.JSON", -1},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		enum report_format format = REPORT_FORMAT_NR;
+		int ret = report_format_of_path(table[i].path, &format);
+
+		assert_int_equal(ret, table[i].want < 0 ? -EINVAL : 0);
+		assert_int_equal(format, table[i].want < 0 ? REPORT_FORMAT_NR : table[i].want);
+	}
+}
+
+static void file_of_a_run(void **state)
+{
+	struct fixture *f = *state;
+	char path[128];
+	char err[512] = "";
+	char *text = NULL;
+
+	snprintf(path, sizeof(path), "%s/report.html", f->dir);
+	assert_int_equal(report_write_file(f->db, 1, path, err, sizeof(err)), 0);
+	text = fixture_read(path, NULL);
+	assert_memory_equal(text, "<!DOCTYPE html>", 15);
+	free(text);
+	assert_int_equal(report_write_file(f->db, 9, path, err, sizeof(err)), -ENOENT);
+	text = fixture_read(path, NULL); /* what was there stays */
+	assert_memory_equal(text, "<!DOCTYPE html>", 15);
+	free(text);
+	snprintf(path, sizeof(path), "%s/report.pdf", f->dir);
+	assert_int_equal(report_write_file(f->db, 1, path, err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, ".yaml"));
+	assert_int_equal(count_files(f->dir), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(appears_whole, begin, end),
+		cmocka_unit_test_setup_teardown(abort_leaves_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(links_are_followed, begin, end),
+		cmocka_unit_test_setup_teardown(pipes_directly, begin, end),
+		cmocka_unit_test_setup_teardown(failures, begin, end),
+		cmocka_unit_test_setup_teardown(format_by_ending, begin, end),
+		cmocka_unit_test_setup_teardown(file_of_a_run, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
