@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/doctor.h"
+
+#include <argp.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "report/escape.h"
+
+enum { OPT_JSON = 256 }; /* no short form */
+
+struct options {
+	const char *path;
+	bool json;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->path)
+			argp_error(state, "only one PATH at a time");
+		if (!*arg)
+			argp_error(state, "PATH is empty");
+		o->path = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0},
+	{0},
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "[PATH]",
+	.doc = "Say what this machine can measure, what is missing and how to get it; with PATH "
+	       "also "
+	       "what can be seen of files there.\v"
+	       "Works without root, and says then what it cannot know. Exit status: 0 if watch "
+	       "could "
+	       "run, 1 if not, 2 for wrong usage.\n\n"
+	       "EXAMPLES\n"
+	       "  cachemon doctor\n"
+	       "  sudo cachemon doctor /data --json\n",
+};
+
+const struct doctor_cap *doctor_caps(void)
+{
+	static const struct doctor_cap caps[] = {
+		{CAP_BPF, "CAP_BPF", true, "no probe can be loaded, nothing measured"},
+		{CAP_PERFMON, "CAP_PERFMON", true,
+		 "no probe may read kernel memory, nothing can be measured"},
+		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
+		 "nothing lost where CAP_BPF and CAP_PERFMON are held; it stands for both"},
+		{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false,
+		 "files and processes of other users may stay without a name"},
+		{CAP_SYSLOG, "CAP_SYSLOG", false,
+		 "kernel addresses are hidden, so that eviction causes which only a stack tells "
+		 "are not measured"},
+		{0, NULL, false, NULL},
+	};
+
+	return caps;
+}
+
+const char *doctor_cap_remedy(void)
+{
+	return "run as root, or once: sudo setcap "
+	       "cap_bpf,cap_perfmon,cap_dac_read_search,cap_syslog+ep \"$(command -v cachemon)\"";
+}
+
+/* The same kernel as root would find it, as far as BTF alone tells. */
+static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
+				struct probe_plan *ret_plan)
+{
+	struct kernel_caps *root = malloc(sizeof(*root));
+
+	if (!root)
+		return -ENOMEM;
+	*root = *caps;
+	root->held = ~0ULL;
+	root->kallsyms = CAPS_YES;
+	for (int k = 0; k < HOOK_NR; k++)
+		root->support[k].trial = TRIAL_WORKS;
+	probe_plan_make(root, request, probe_table_own(), ret_plan);
+	free(root);
+	return 0;
+}
+
+static int gather(struct doctor *d, const char *path)
+{
+	static const struct plan_request everything = {LEVEL_FULL, true, true};
+	const struct kernel_env env = {"", KERNEL_KINDS_ALL, hook_trial_run};
+	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
+	size_t nr;
+	int err = probe_table_hooks(probe_table_own(), hooks, KERNEL_HOOKS_MAX, &nr);
+
+	if (!err)
+		err = kernel_caps_read(&env, hooks, nr, &d->caps);
+	if (err)
+		goto out;
+	d->privileged =
+		kernel_caps_holds(&d->caps, CAP_BPF) && kernel_caps_holds(&d->caps, CAP_PERFMON);
+	probe_plan_make(&d->caps, &everything, probe_table_own(), &d->plan);
+	if (!d->privileged)
+		err = plan_with_privileges(&d->caps, &everything, &d->with_privileges);
+	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.nr_cpus, d->maps, DOCTOR_MAPS_MAX);
+	if (d->nr_maps > DOCTOR_MAPS_MAX)
+		d->nr_maps = DOCTOR_MAPS_MAX;
+	d->path = path;
+out:
+	if (err)
+		fprintf(stderr, "cachemon: cannot examine this machine: %s\n", strerror(-err));
+	return err;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct options o = {0};
+	struct doctor *d;
+	char shown[256];
+	int status = EXIT_FAILED;
+	int err;
+
+	argp_err_exit_status = EXIT_USAGE;
+	argv[0] = (char *)"cachemon doctor"; /* what messages begin with */
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return EXIT_USAGE;
+	libbpf_set_print(NULL); /* refusals are facts here, worded in the plan */
+	d = calloc(1, sizeof(*d));
+	if (!d) {
+		fprintf(stderr, "cachemon: out of memory\n");
+		return EXIT_FAILED;
+	}
+	if (o.path) {
+		err = fs_support_read(o.path, &d->fs);
+		if (err) {
+			escape_inert_to(shown, sizeof(shown), o.path);
+			fprintf(stderr, "cachemon: cannot look at %s: %s\n", shown, strerror(-err));
+			goto out;
+		}
+	}
+	if (gather(d, o.path))
+		goto out;
+	err = 0;
+	if (o.json)
+		err = doctor_print_json(d);
+	else
+		doctor_print_text(d);
+	if (err)
+		fprintf(stderr, "cachemon: cannot make the answer: %s\n", strerror(-err));
+	else
+		status = d->plan.viable ? EXIT_DONE : EXIT_FAILED;
+out:
+	free(d);
+	return status;
+}

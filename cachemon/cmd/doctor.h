@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
+ * capture/map_sizes; cmd/doctor.c gathers them here.
+ */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "capture/map_sizes.h"
+#include "plan/fs_support.h"
+#include "plan/probe_plan.h"
+
+#define DOCTOR_MAPS_MAX 16
+
+struct doctor {
+	struct kernel_caps caps;
+	struct probe_plan plan;		   /* for this process, asked for everything */
+	bool privileged;		   /* enough to try */
+	struct probe_plan with_privileges; /* by BTF alone, where not privileged */
+	struct map_size maps[DOCTOR_MAPS_MAX];
+	size_t nr_maps;
+	const char *path; /* NULL: none given */
+	struct fs_support fs;
+};
+
+struct doctor_cap {
+	int cap;
+	const char *name;
+	bool required;	     /* nothing can be measured without it */
+	const char *without; /* what follows where it is missing */
+};
+
+/* Terminated by a name of NULL. */
+const struct doctor_cap *doctor_caps(void);
+/* How to get the missing ones. */
+const char *doctor_cap_remedy(void);
+
+void doctor_print_text(const struct doctor *d);
+/* 0 or -errno. */
+int doctor_print_json(const struct doctor *d);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "util/human.h"
+
+#define WIDTH  80
+#define INDENT 15
+
+/* One line of facts "label   text", words wrapped below the text's column. */
+static void __attribute__((format(printf, 3, 4)))
+line(int indent, const char *label, const char *fmt, ...)
+{
+	char text[2048]; /* longer than any reason and list */
+	const char *word = text;
+	int column;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	column = printf("%-*s", indent, label);
+	while (*word) {
+		int len = (int)strcspn(word, " ");
+
+		if (column > indent && column + 1 + len > WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", len, word);
+		column += len;
+		word += len;
+		word += strspn(word, " ");
+	}
+	putchar('\n');
+}
+
+static const char *flag(enum caps_flag f, const char *yes, const char *no)
+{
+	return f == CAPS_UNKNOWN ? "unknown" : f == CAPS_YES ? yes : no;
+}
+
+static const char *or_unknown(const char *text)
+{
+	return *text ? text : "unknown";
+}
+
+static void print_kernel(const struct kernel_caps *c)
+{
+	line(INDENT, "kernel", "%s %s, %" PRIu64 "-byte pages, %u CPUs, %s of memory",
+	     or_unknown(c->release), or_unknown(c->arch), c->page_size, c->nr_cpus,
+	     human_bytes(c->ram_bytes).text);
+	if (!c->btf_err)
+		line(INDENT, "BTF", "%s", KERNEL_BTF_PATH);
+	else
+		line(INDENT, "BTF", "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
+		     KERNEL_BTF_PATH, strerror(-c->btf_err));
+	line(INDENT, "lockdown", "%s", or_unknown(c->lockdown));
+}
+
+static void print_privileges(const struct doctor *d)
+{
+	bool missing = false;
+
+	for (const struct doctor_cap *c = doctor_caps(); c->name; c++) {
+		if (kernel_caps_holds(&d->caps, c->cap)) {
+			line(INDENT, c == doctor_caps() ? "privileges" : "", "%s", c->name);
+			continue;
+		}
+		missing = true;
+		line(INDENT, c == doctor_caps() ? "privileges" : "", "%s is missing: %s", c->name,
+		     c->without);
+	}
+	if (missing)
+		line(INDENT, "", "To get them: %s", doctor_cap_remedy());
+}
+
+static void print_cgroups(const struct kernel_caps *c)
+{
+	char v1[256] = "", v2[256] = "";
+
+	if (*c->cgroup_v1_memory)
+		escape_inert_to(v1, sizeof(v1), c->cgroup_v1_memory);
+	if (*c->cgroup_v2)
+		escape_inert_to(v2, sizeof(v2), c->cgroup_v2);
+	line(INDENT, "cgroups", "%s", kernel_caps_cgroup(c));
+	/* Not wrapped: blanks of a path are its own. */
+	if (*v1)
+		printf("%*sv1 memory controller at %s\n", INDENT, "", v1);
+	if (*v2)
+		printf("%*sv2 at %s\n", INDENT, "", v2);
+}
+
+static void print_settings(const struct kernel_caps *c)
+{
+	char text[128];
+
+	line(INDENT, "settings", "BPF JIT %s, kernel addresses %s, delay accounting %s",
+	     flag(c->jit, "on", "off"), flag(c->kallsyms, "readable", "hidden"),
+	     flag(c->task_delayacct, "on", "off"));
+	if (c->unprivileged_bpf_disabled < 0)
+		snprintf(text, sizeof(text), "unknown");
+	else
+		snprintf(text, sizeof(text), "%d", c->unprivileged_bpf_disabled);
+	line(INDENT, "", "unprivileged_bpf_disabled %s, locked memory %s", text,
+	     c->memlock_bytes == UINT64_MAX ? "unlimited" : human_bytes(c->memlock_bytes).text);
+	for (int k = 0; k < HOOK_NR; k++) {
+		hook_support_text(&c->support[k], text, sizeof(text));
+		line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
+	}
+}
+
+/* The plan that says most: without privileges nothing is live, with them BTF tells. */
+static const struct probe_plan *telling_plan(const struct doctor *d)
+{
+	return d->privileged ? &d->plan : &d->with_privileges;
+}
+
+static void print_roles(const struct doctor *d)
+{
+	printf("\n%-22s%-9s%s\n", "ROLE", d->privileged ? "PLAN" : "AS ROOT", "HOOK");
+	for (int r = 0; r < ROLE_NR; r++) {
+		const struct probe_choice *c = &telling_plan(d)->choices[r];
+		char label[40];
+
+		snprintf(label, sizeof(label), "%-22s%-9s", probe_role_name(r),
+			 probe_state_name(c->state));
+		if (c->state == PROBE_LIVE)
+			line(31, label, "%s", c->hook);
+		else
+			line(31, label, "%s. Lost: %s.", c->reason, probe_role_loss(r));
+	}
+}
+
+static void print_maps(const struct doctor *d)
+{
+	uint64_t sum = 0;
+
+	printf("\n%-22s%14s %12s\n", "MAP", "ENTRIES", "MEMORY");
+	for (size_t i = 0; i < d->nr_maps; i++) {
+		const struct map_size *m = &d->maps[i];
+
+		printf("%-22s%14" PRIu64 " %12s\n", m->name, m->entries,
+		       human_bytes(m->bytes).text);
+		sum += m->bytes;
+	}
+	printf("%-22s%14s %12s\n", "together", "", human_bytes(sum).text);
+}
+
+static void print_filesystem(const struct doctor *d)
+{
+	char path[512], device[32], kb[32];
+
+	if (!d->path)
+		return;
+	escape_inert_to(path, sizeof(path), d->path);
+	snprintf(device, sizeof(device), "%u:%u", d->fs.major, d->fs.minor);
+	snprintf(kb, sizeof(kb), "%lld KiB", d->fs.read_ahead_kb);
+	putchar('\n');
+	printf("%-*s%s\n", INDENT, "path", path);
+	line(INDENT, "filesystem", "%s%s on device %s, read-ahead %s", or_unknown(d->fs.type),
+	     d->fs.dax ? " with DAX" : "", device, d->fs.read_ahead_kb < 0 ? "unknown" : kb);
+	line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
+}
+
+/* Groups measured or not, as "a, b, c". A run that is refused measures none. */
+static void list_groups(const struct probe_plan *plan, bool measured, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (int g = 0; g < GROUP_NR; g++) {
+		if ((plan->measured[g] && plan->viable) == measured && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
+						counter_group_name(g));
+	}
+	if (!len)
+		snprintf(buf, size, "nothing");
+}
+
+static void print_verdict(const struct doctor *d)
+{
+	const struct probe_plan *plan = telling_plan(d);
+	char can[512], cannot[512], why[PLAN_REASON_MAX];
+
+	putchar('\n');
+	for (int g = 0; g < GROUP_NR; g++) {
+		if (!plan->measured[g])
+			line(INDENT, counter_group_name(g), "%s", plan->reason[g]);
+	}
+	for (int c = 0; c < C_NR; c++) {
+		if (plan->measured[counter_group(c)] &&
+		    !probe_plan_measures(plan, c, why, sizeof(why)))
+			line(0, "", "%s: %s", counter_name(c), why);
+	}
+	list_groups(plan, true, can, sizeof(can));
+	list_groups(plan, false, cannot, sizeof(cannot));
+	if (!plan->viable)
+		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
+	else if (!d->privileged)
+		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
+	line(0, "", "this machine can measure: %s; cannot: %s", can, cannot);
+}
+
+void doctor_print_text(const struct doctor *d)
+{
+	print_kernel(&d->caps);
+	print_privileges(d);
+	print_cgroups(&d->caps);
+	print_settings(&d->caps);
+	print_roles(d);
+	print_maps(d);
+	print_filesystem(d);
+	print_verdict(d);
+}

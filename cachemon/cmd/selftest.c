@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/selftest.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/probe_set.h"
+#include "capture/sampler.h"
+#include "cmd/cmd.h"
+
+#define TRIES 5
+
+struct selftest {
+	const char *dir;
+	int fd;
+	ino_t ino;
+	struct probe_plan plan;
+	struct kernel_caps caps;
+	struct probe_set *set;
+	struct sampler *sampler;
+};
+
+static int make_file(struct selftest *st, struct errtext *err)
+{
+	static char block[1 << 20];
+	struct statfs fs;
+	struct stat sb;
+
+	if (statfs(st->dir, &fs))
+		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
+	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
+		return errtext_set(err, -EOPNOTSUPP,
+				   "%s is in memory: its data never leaves the cache. "
+				   "Give a directory on a disk with --dir", st->dir);
+	st->fd = open(st->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (st->fd < 0)
+		return errtext_set(err, -errno, "cannot make a file in %s: %s", st->dir,
+				   strerror(errno));
+	for (off_t at = 0; at < SELFTEST_BYTES; at += (off_t)sizeof(block)) {
+		size_t n = SELFTEST_BYTES - at < (off_t)sizeof(block) ?
+				   (size_t)(SELFTEST_BYTES - at) : sizeof(block);
+
+		if (pwrite(st->fd, block, n, at) != (ssize_t)n)
+			return errtext_set(err, -errno, "cannot write 16 MiB in %s: %s", st->dir,
+					   strerror(errno));
+	}
+	if (fsync(st->fd) || fstat(st->fd, &sb))
+		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
+	st->ino = sb.st_ino;
+	if (selftest_resident(st->fd, 0, 1) < 0)
+		return errtext_set(err, -ENOSYS, "this kernel has no cachestat(2) (it came with "
+				   "6.5): there is nothing to compare with");
+	return 0;
+}
+
+static int open_probes(struct selftest *st, struct errtext *err)
+{
+	const struct probe_table *table = probe_table_own();
+	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
+	struct kernel_env env = {.root = "", .kinds = probe_table_kinds(table),
+				 .try_hook = hook_trial_run};
+	struct plan_request request = {.level = LEVEL_FULL};
+	struct probe_set_config config = {};
+	size_t nr;
+	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
+
+	if (!r)
+		r = kernel_caps_read(&env, hooks, nr, &st->caps);
+	if (r)
+		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
+	probe_plan_make(&st->caps, &request, table, &st->plan);
+	if (!st->plan.viable)
+		return errtext_set(err, -ENOTSUP, "%s", st->plan.refusal);
+	config.ram_bytes = st->caps.ram_bytes;
+	config.nr_cpus = st->caps.nr_cpus;
+	r = probe_set_new(&config, &st->plan, &st->set, err);
+	if (!r)
+		r = sampler_new(st->set, &st->sampler, err);
+	if (r)
+		return r;
+	probe_set_start(st->set);
+	r = probe_set_reads(st->set, true);
+	return r ? errtext_set(err, r, "cannot attach the per-read hook: %s", strerror(-r)) : 0;
+}
+
+/* The watched process: waits to be taken into the job, does the case, tells the truth. */
+static void child_main(const struct selftest *st, const struct selftest_case *c, int go, int out)
+{
+	struct selftest_truth t = {.major_faults = -1};
+	char byte;
+	int r;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	r = c->run(st->fd, &t);
+	if (r == -EBUSY) {
+		t.disturbed = true;
+		r = 0;
+	}
+	if (r || write(out, &t, sizeof(t)) != (ssize_t)sizeof(t))
+		_exit(1);
+	_exit(0);
+}
+
+static int run_child(struct selftest *st, const struct selftest_case *c, struct selftest_truth *ret,
+		     struct errtext *err)
+{
+	int go[2] = {-1, -1}, out[2] = {-1, -1}, status = 0, r;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		return errtext_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		return errtext_set(err, -errno, "cannot fork: %s", strerror(errno));
+	if (!pid)
+		child_main(st, c, go[0], out[1]);
+	close(out[1]);
+	r = probe_set_seed(st->set, &pid, 1, err);
+	n = r ? 0 : write(go[1], "", 1);
+	if (n == 1)
+		n = read(out[0], ret, sizeof(*ret));
+	close(go[0]);
+	close(go[1]);
+	close(out[0]);
+	waitpid(pid, &status, 0);
+	if (r)
+		return r;
+	if (n != (ssize_t)sizeof(*ret) || status)
+		return errtext_set(err, -EIO, "the reads of case '%s' failed", c->name);
+	return 0;
+}
+
+/* What cachemon counted for the file since the last look. */
+static int counted(struct selftest *st, struct counters *ret, struct errtext *err)
+{
+	struct sample s;
+	int r = sampler_take(st->sampler, false, &s, err);
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; !r && i < s.nr_files; i++)
+		if (s.files[i].job == JOB_WATCHED && s.files[i].key.ino == st->ino)
+			counters_add(ret, s.files[i].c);
+	return r;
+}
+
+static int64_t difference(const char *name, int64_t truth, int64_t got)
+{
+	if (truth < 0)
+		return 0;
+	if (truth != got)
+		printf("          %-13s expected %lld, counted %lld\n", name, (long long)truth,
+		       (long long)got);
+	return truth > got ? truth - got : got - truth;
+}
+
+/* Error in pages; a wrong number of calls or bytes counts as at least one. */
+static int64_t compare(const struct selftest_truth *t, const struct counters *c)
+{
+	int64_t error = 0, other;
+
+	error += difference("lookups", t->lookups, c->c[C_lookups]);
+	error += difference("misses", t->misses, c->c[C_misses]);
+	error += difference("added pages", t->added, c->c[C_demand_pages] + counters_prefetched(c));
+	error += difference("major faults", t->major_faults, c->c[C_faults_major]);
+	error += difference("law", 0, counters_law_error(c));
+	other = difference("read calls", t->read_calls, c->c[C_read_calls]);
+	other += difference("read bytes", t->read_bytes, c->c[C_read_bytes]);
+	return error + (other ? 1 : 0);
+}
+
+/* 0 right, 1 wrong, < 0 failed; repeats what background reclaim disturbed, before it looks at the
+ * figures. */
+static int run_case(struct selftest *st, const struct selftest_case *c, struct errtext *err)
+{
+	struct selftest_truth t;
+	struct counters got;
+	int64_t error;
+	int r, nr;
+
+	for (int i = 0; i < TRIES; i++) {
+		r = run_child(st, c, &t, err);
+		if (!r)
+			r = counted(st, &got, err);
+		if (r)
+			return r;
+		if (t.disturbed && !strcmp(c->name, "warm") && i + 1 < TRIES) {
+			/* Fill it again. */
+			run_child(st, selftest_cases(&nr), &t, err);
+			counted(st, &got, err);
+			continue;
+		}
+		if (!t.disturbed)
+			break;
+	}
+	if (t.disturbed) {
+		printf("%-8s  ?         background reclaim disturbed it %d times\n", c->name, TRIES);
+		return 1;
+	}
+	error = compare(&t, &got);
+	printf("%-8s  %-8lld  %s\n", c->name, (long long)error, c->what);
+	return error ? 1 : 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct selftest *st = state->input;
+
+	switch (key) {
+	case 'd':
+		if (!*arg)
+			argp_error(state, "--dir: the name is empty");
+		st->dir = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected '%s'", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"dir", 'd', "DIR", 0, "where to make the file (default: here); not in memory", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.doc = "Reads a file of its own and compares what was counted with what the kernel "
+		       "says.\vFor example:\n  sudo cachemon selftest --dir /data\n",
+	};
+	struct selftest st = {.dir = ".", .fd = -1};
+	const struct selftest_case *cases;
+	struct errtext err;
+	char name[] = "cachemon selftest";
+	int nr, r, wrong = 0;
+
+	argp_err_exit_status = EXIT_USAGE;
+	argv[0] = name;
+	argp_parse(&argp, argc, argv, 0, NULL, &st);
+	r = make_file(&st, &err);
+	if (!r)
+		r = open_probes(&st, &err);
+	cases = selftest_cases(&nr);
+	if (!r)
+		printf("%-8s  %-8s  %s\n", "case", "error", "(pages)");
+	for (int i = 0; !r && i < nr; i++) {
+		r = run_case(&st, &cases[i], &err);
+		if (r > 0) {
+			wrong++;
+			r = 0;
+		}
+	}
+	if (r)
+		fprintf(stderr, "cachemon: %s\n", err.text);
+	else if (wrong)
+		printf("%d of %d cases are wrong or could not be judged: do not trust this kernel's "
+		       "figures\n", wrong, nr);
+	else
+		printf("all figures are right to the page\n");
+	sampler_free(st.sampler);
+	probe_set_free(st.set);
+	if (st.fd >= 0)
+		close(st.fd);
+	return r || wrong ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parts of the watch verb: options, a run, its loop, its live line. Owns what they share.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "job/command.h"
+#include "job/selector.h"
+#include "plan/probe_plan.h"
+
+struct watch_options {
+	const char *job;
+	bool has_selector;
+	enum selector_request request;
+	const char *selector;
+	enum watch_level level;
+	double max_overhead; /* share of the job's CPU time, 0..1 */
+	bool advice_calls;
+	uint64_t interval_ns;
+	uint64_t duration_ns; /* 0: until the job ends */
+	const char *db;
+	const char *report;
+	uint64_t chunk_entries, row_entries; /* 0: by memory */
+	char **command; /* NULL: none */
+};
+
+/* Exits with 2 on a bad command line; nothing was done yet. */
+void watch_options_parse(int argc, char **argv, struct watch_options *ret);
+
+struct watch_run;
+
+/* Opens the probes and the database; the job is not let go yet. */
+int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err);
+/* Lets the job go. */
+int watch_run_start(struct watch_run *run, struct errtext *err);
+/* A new sample: into the sums and the database. */
+int watch_run_sample(struct watch_run *run, bool last);
+/* The last sample, the end in the database, the summary. exit_status as store_end(). */
+void watch_run_finish(struct watch_run *run, const int *exit_status);
+void watch_run_free(struct watch_run *run);
+
+struct command *watch_run_command(struct watch_run *run);
+const struct selector *watch_run_selector(const struct watch_run *run);
+int watch_run_names_fd(const struct watch_run *run);
+void watch_run_names(struct watch_run *run);
+/* The probes' maps fill: a sample is due before the interval ends. */
+bool watch_run_pressed(const struct watch_run *run);
+/* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
+uint64_t watch_run_slice_due(const struct watch_run *run);
+void watch_run_slice(struct watch_run *run);
+uint64_t watch_run_processes(const struct watch_run *run);
+
+/* What the live line shows. */
+struct watch_figures {
+	double hit_ratio;	   /* < 0: unknown */
+	double lookups_per_s;	   /* < 0: unknown */
+	double misses_per_s;
+	double prefetch_accuracy;  /* < 0: unknown */
+	double evictions_per_s;
+	double own_share;	   /* of the job's CPU; < 0: unknown */
+	bool estimated;
+	uint64_t elapsed_ns;
+};
+void watch_run_figures(const struct watch_run *run, struct watch_figures *ret);
+void watch_live_show(FILE *out, const struct watch_figures *f);
+void watch_live_clear(FILE *out);
+
+/* Runs until the job ends or a signal says so; the status to exit with. */
+int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
+
+/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
+int watch_signals_open(void);
+
+uint64_t watch_now_ns(void);
+
+#endif

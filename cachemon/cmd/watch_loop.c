@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/watch.h"
+#include "job/signal_policy.h"
+
+#define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
+
+struct loop {
+	const struct watch_options *o;
+	struct watch_run *run;
+	struct signal_state signals;
+	int signal_fd;
+	bool live;	/* stderr is a terminal: show the line */
+	bool measuring; /* the run is not finished yet */
+	bool stop;	/* leave the loop, whatever CMD does */
+	bool ended;	/* CMD has ended */
+	int status;	/* its status */
+	uint64_t start_ns, next_ns;
+};
+
+uint64_t watch_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+int watch_signals_open(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static void finish(struct loop *l)
+{
+	if (!l->measuring)
+		return;
+	l->measuring = false;
+	if (l->live)
+		watch_live_clear(stderr);
+	watch_run_finish(l->run, l->ended ? &l->status : NULL);
+}
+
+static void on_signal(struct loop *l)
+{
+	struct signalfd_siginfo info;
+	struct command *cmd = watch_run_command(l->run);
+
+	while (read(l->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		struct signal_seen seen = {.signo = (int)info.ssi_signo, .code = info.ssi_code,
+					   .sender = (pid_t)info.ssi_pid};
+
+		switch (signal_policy_decide(&seen, &l->signals)) {
+		case SIGNAL_NOTE:
+			break;
+		case SIGNAL_FORWARD:
+			if (cmd)
+				command_signal(cmd, seen.signo);
+			break;
+		case SIGNAL_FINISH:
+		case SIGNAL_ABANDON:
+			l->stop = true;
+			break;
+		}
+	}
+}
+
+static void on_time(struct loop *l)
+{
+	uint64_t now = watch_now_ns(), slice = watch_run_slice_due(l->run);
+	struct watch_figures f;
+
+	if (slice && now >= slice)
+		watch_run_slice(l->run);
+	if (now >= l->next_ns || watch_run_pressed(l->run)) {
+		watch_run_sample(l->run, false);
+		if (now >= l->next_ns) {
+			/* A late tick does not make the next ones hurry. */
+			l->next_ns += l->o->interval_ns;
+			if (l->next_ns <= now)
+				l->next_ns = now + l->o->interval_ns;
+			if (l->live) {
+				watch_run_figures(l->run, &f);
+				watch_live_show(stderr, &f);
+			}
+		}
+	}
+	if (l->o->duration_ns && now - l->start_ns >= l->o->duration_ns) {
+		finish(l);
+		if (!watch_run_command(l->run))
+			l->stop = true;
+	}
+}
+
+static int timeout_ms(const struct loop *l)
+{
+	uint64_t now = watch_now_ns(), due = l->next_ns, slice = watch_run_slice_due(l->run);
+
+	if (!l->measuring)
+		return -1;
+	if (slice && slice < due)
+		due = slice;
+	if (l->o->duration_ns && l->start_ns + l->o->duration_ns < due)
+		due = l->start_ns + l->o->duration_ns;
+	if (due > now + TICK_NS)
+		due = now + TICK_NS;
+	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
+}
+
+/* A watched process or cgroup that is gone ends the run. */
+static bool job_is_over(const struct loop *l)
+{
+	const struct selector *s = watch_run_selector(l->run);
+
+	if (s->kind == SELECTED_PIDS)
+		return !watch_run_processes(l->run);
+	if (s->kind == SELECTED_CGROUP && !cgroup_exists(&s->cgroup)) {
+		fprintf(stderr, "%scachemon: the cgroup %s is gone; the run ends here\n",
+			l->live ? "\r\033[K" : "", s->cgroup.path);
+		return true;
+	}
+	return false;
+}
+
+static void loop_once(struct loop *l)
+{
+	struct command *cmd = watch_run_command(l->run);
+	struct pollfd fds[3] = {
+		{.fd = l->signal_fd, .events = POLLIN},
+		{.fd = cmd ? command_pidfd(cmd) : -1, .events = POLLIN},
+		{.fd = l->measuring ? watch_run_names_fd(l->run) : -1, .events = POLLIN},
+	};
+
+	if (poll(fds, 3, timeout_ms(l)) < 0 && errno != EINTR) {
+		l->stop = true;
+		return;
+	}
+	if (fds[0].revents)
+		on_signal(l);
+	if (fds[2].revents)
+		watch_run_names(l->run);
+	if (cmd && fds[1].revents && !command_reap(cmd, &l->status)) {
+		l->ended = true;
+		l->stop = true;
+	}
+	if (l->measuring && !l->stop) {
+		on_time(l);
+		if (!cmd && job_is_over(l))
+			l->stop = true;
+	}
+}
+
+int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd)
+{
+	struct command *cmd = watch_run_command(run);
+	struct loop l = {.o = o, .run = run, .signal_fd = signal_fd, .measuring = true};
+	struct watch_figures f;
+
+	l.signals.cmd = cmd ? command_pid(cmd) : 0;
+	l.live = isatty(STDERR_FILENO) && strcmp(getenv("TERM") ?: "dumb", "dumb");
+	l.start_ns = watch_now_ns();
+	l.next_ns = l.start_ns + o->interval_ns;
+	if (l.live) {
+		watch_run_figures(run, &f);
+		watch_live_show(stderr, &f);
+	}
+	while (!l.stop)
+		loop_once(&l);
+	finish(&l);
+	if (l.ended)
+		return l.status;
+	/* Ctrl-C twice: CMD goes on, its status is not known. */
+	return cmd ? 128 + SIGINT : EXIT_DONE;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/watch_run.h"
+#include "report/report.h"
+
+void watch_complain(struct watch_run *run, const char *text)
+{
+	if (!run->complained)
+		fprintf(stderr, "%scachemon: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
+	run->complained = true;
+}
+
+/* Fates of other people's pages are not followed, nor their refaults, stalls and direct reads. */
+static bool others_measure(enum counter c)
+{
+	switch (counter_group(c)) {
+	case GROUP_FATE:
+	case GROUP_GHOST:
+	case GROUP_STALL:
+	case GROUP_DELAY:
+		return false;
+	default:
+		return c != C_untracked && c != C_untracked_map_full;
+	}
+}
+
+static const char *level_name(enum watch_level level)
+{
+	static const char *const names[] = {"cold", "full", "auto"};
+
+	return names[level];
+}
+
+int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
+{
+	static char reasons[C_NR][PLAN_REASON_MAX];
+	struct store_unmeasured unmeasured[C_NR];
+	struct store_probe probes[ROLE_NR];
+	struct store_run r = {.cachemon = CACHEMON_VERSION, .kernel = run->caps.release,
+			      .arch = run->caps.arch, .level = level_name(run->o->level),
+			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
+	struct utsname uts;
+	struct timespec t;
+
+	uname(&uts);
+	clock_gettime(CLOCK_REALTIME, &t);
+	r.host = uts.nodename;
+	r.started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	r.interval_ns = run->o->interval_ns;
+	r.page_size_bytes = run->caps.page_size;
+	r.memory_bytes = run->caps.ram_bytes;
+	r.map_bytes = probe_set_map_bytes(run->set);
+	r.jobs[JOB_OTHERS].name = "(others)";
+	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
+	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
+	r.jobs[JOB_WATCHED].selector = run->selector.text;
+	for (int i = 0; i < ROLE_NR; i++) {
+		const struct probe_choice *c = &run->plan.choices[i];
+
+		probes[i] = (struct store_probe){
+			.role = probe_role_name(i),
+			.hook = *c->hook ? c->hook : NULL,
+			.state = probe_state_name(c->state),
+			.reason = *c->reason ? c->reason : NULL,
+		};
+	}
+	r.probes = probes;
+	r.nr_probes = ROLE_NR;
+	for (int c = 0; c < C_NR; c++) {
+		bool known = probe_plan_measures(&run->plan, c, reasons[c], sizeof(reasons[c]));
+
+		r.measured.counter[JOB_WATCHED][c] = known;
+		r.measured.counter[JOB_OTHERS][c] = known && others_measure(c);
+		if (!known)
+			unmeasured[r.nr_unmeasured++] =
+				(struct store_unmeasured){.counter = c, .reason = reasons[c]};
+	}
+	r.unmeasured = unmeasured;
+	r.measured.facts[JOB_WATCHED] = true;
+	return store_begin(run->store, &r, err);
+}
+
+void watch_account(struct watch_run *run, struct sample *s, bool reads_on)
+{
+	struct sample_job *job = &s->jobs[JOB_WATCHED];
+	struct counters sum = {};
+
+	if (reads_on)
+		run->rchar_read_on_bytes += job->rchar_bytes - run->rchar_bytes;
+	run->rchar_bytes = job->rchar_bytes;
+	job->rchar_read_on_bytes = run->rchar_read_on_bytes;
+	run->alive = job->alive;
+	for (size_t i = 0; i < s->nr_files; i++) {
+		struct sample_file *f = (struct sample_file *)&s->files[i];
+
+		f->misses_read_on = reads_on ? f->c[C_misses] : 0;
+		if (f->job == JOB_WATCHED)
+			counters_add(&sum, f->c);
+	}
+	counters_add(&sum, s->rest[JOB_WATCHED]);
+	s->law_error_pages = counters_law_error(&sum);
+	run->samples++;
+}
+
+void watch_write(struct watch_run *run, const struct sample *s)
+{
+	char err[STORE_ERROR_MAX];
+	struct invoker_fs saved;
+
+	if (invoker_fs_enter(&run->invoker, &saved))
+		return;
+	if (store_write(run->store, run->ledger, s, err))
+		watch_complain(run, err);
+	else
+		run->complained = false;
+	invoker_fs_leave(&saved);
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+	return whole > 0 ? (double)part / (double)whole : -1;
+}
+
+void watch_take_figures(struct watch_run *run, const struct sample *s)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+	const int64_t *last = job->last.c, *all = job->total.c;
+	struct watch_figures *f = &run->figures;
+	double seconds = (double)s->duration_ns / 1e9;
+	int64_t evicted = 0;
+
+	if (seconds < 0.01)
+		return;
+	for (int i = 0; i < EVICT_NR; i++)
+		evicted += last[C_evicted_reclaim_kswapd + i];
+	if (s->read_on_ns) {
+		f->hit_ratio = ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
+		f->lookups_per_s = (double)last[C_lookups] / seconds;
+	} else if (!run->sliced) {
+		f->hit_ratio = f->lookups_per_s = -1;
+	}
+	f->misses_per_s = (double)last[C_misses] / seconds;
+	f->evictions_per_s = (double)evicted / seconds;
+	f->prefetch_accuracy = -1;
+	if (run->plan.measured[GROUP_FATE])
+		f->prefetch_accuracy =
+			ratio(all[C_used] + all[C_used_late],
+			      all[C_used] + all[C_used_late] + all[C_evicted_unused]);
+}
+
+void watch_end(struct watch_run *run, const int *exit_status)
+{
+	struct store_end end = {.exit_status = exit_status};
+	int64_t id = store_run_id(run->store);
+	struct invoker_fs saved;
+	char err[STORE_ERROR_MAX];
+
+	if (invoker_fs_enter(&run->invoker, &saved))
+		return;
+	run->complained = false;
+	if (store_end(run->store, run->ledger, &end, err))
+		watch_complain(run, err);
+	store_close(run->store);
+	run->store = NULL;
+	if (report_summary(run->db, id, stderr, err, sizeof(err)))
+		fprintf(stderr, "cachemon: no summary: %s\n", err);
+	if (run->o->report) {
+		if (report_write_file(run->db, id, run->o->report, err, sizeof(err)))
+			fprintf(stderr, "cachemon: no report: %s\n", err);
+		else
+			fprintf(stderr, "report: %s\n", run->o->report);
+	}
+	invoker_fs_leave(&saved);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c (what
+ * goes to the store, the sums and the live line). Nobody else includes this.
+ */
+#ifndef WATCH_RUN_H
+#define WATCH_RUN_H
+
+#include "capture/calibrate.h"
+#include "capture/cost.h"
+#include "capture/probe_set.h"
+#include "capture/sampler.h"
+#include "cmd/watch.h"
+#include "store/store.h"
+#include "util/invoker.h"
+
+struct watch_run {
+	const struct watch_options *o;
+	struct invoker invoker;
+	struct selector selector;
+	struct kernel_caps caps;
+	struct probe_plan plan;
+	struct command *command;
+	struct ledger *ledger;
+	char *db;
+	struct store *store;
+	struct probe_set *set;
+	struct sampler *sampler;
+	struct calibration calibration;
+	uint64_t start_ns, last_ns; /* CLOCK_MONOTONIC */
+	uint64_t elapsed_ns, read_on_ns;
+	uint64_t samples;
+
+	/* own cost since the start */
+	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;
+	double read_ns, own_ns, job_cpu_ns, own_share;
+
+	/* slices of the per-read hook */
+	bool sliced, reads_at_end;
+	double duty;
+	uint64_t slice_ns; /* when it is switched next */
+
+	uint64_t rchar_bytes, rchar_read_on_bytes, alive;
+	struct watch_figures figures;
+	bool complained; /* of the database: said once */
+};
+
+/* Tells the store what is run and what is measured. */
+int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
+/* Completes a sample: what only the run knows. */
+void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
+void watch_write(struct watch_run *run, const struct sample *s);
+void watch_take_figures(struct watch_run *run, const struct sample *s);
+void watch_end(struct watch_run *run, const int *exit_status);
+/* A line on stderr; the same trouble is told once. */
+void watch_complain(struct watch_run *run, const char *text);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "util/suggest.h"
+
+struct verb {
+	const char *name;
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct verb verbs[] = {
+	{"watch", "watch a job: a command, a process tree, a cgroup", cmd_watch},
+	{"report", "show what a run measured", cmd_report},
+	{"runs", "list the runs of a database", cmd_runs},
+	{"doctor", "say what can be measured on this machine", cmd_doctor},
+	{"selftest", "measure known reads and print the error", cmd_selftest},
+};
+
+enum { NR_VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: cachemon VERB [OPTION...]\n"
+	      "\n"
+	      "Shows what the page cache does for a job: hits, misses, readahead, evictions.\n"
+	      "\n",
+	      out);
+	for (int i = 0; i < NR_VERBS; i++)
+		fprintf(out, "  %-10s%s\n", verbs[i].name, verbs[i].help);
+	fputs("\n"
+	      "  cachemon VERB --help    options of a verb\n"
+	      "  cachemon --version      version\n"
+	      "\n"
+	      "for example: sudo cachemon watch -- python3 train.py\n",
+	      out);
+}
+
+static int reject(const char *word)
+{
+	const char *names[NR_VERBS + 2] = {"--help", "--version"};
+	const char *nearest;
+
+	for (int i = 0; i < NR_VERBS; i++)
+		names[i + 2] = verbs[i].name;
+	nearest = suggest_nearest(word, names, NR_VERBS + 2);
+	fprintf(stderr, "cachemon: unknown %s '", word[0] == '-' ? "option" : "verb");
+	/* The terminal must not obey what was typed or pasted. */
+	for (const char *p = word; *p; p++)
+		fputc((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p, stderr);
+	if (nearest)
+		fprintf(stderr, "'; did you mean '%s'?\n", nearest);
+	else
+		fputs("'; see cachemon --help\n", stderr);
+	return EXIT_USAGE;
+}
+
+/* Output that could not be written is a failure, also that of the last flush. */
+static int finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "cachemon: cannot write to standard output\n");
+	return status ? status : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("cachemon " CACHEMON_VERSION);
+		return finish(EXIT_DONE);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return finish(EXIT_DONE);
+	}
+	for (int i = 0; i < NR_VERBS; i++) {
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return finish(verbs[i].run(argc - 1, argv + 1));
+	}
+	return reject(argv[1]);
+}
