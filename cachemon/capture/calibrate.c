@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #define PAIRS	    3
 #define READS	    2500
 #define READ_BYTES  4096
+#define SYSCALLS    20000
 
 static uint64_t cpu_ns(void)
 {
@@ -87,6 +89,31 @@ static double calibrate_read(struct probe_set *set, int fd)
 	return smallest(on, PAIRS) - smallest(off, PAIRS);
 }
 
+/* The cheapest system call there is: what the hook adds to it, it adds to each. */
+static double syscall_block(void)
+{
+	uint64_t start = cpu_ns();
+
+	for (int i = 0; i < SYSCALLS; i++)
+		syscall(SYS_getppid);
+	return (double)(cpu_ns() - start) / SYSCALLS;
+}
+
+static double calibrate_advice_calls(struct probe_set *set)
+{
+	double on[PAIRS], off[PAIRS];
+
+	for (int i = 0; i < PAIRS; i++) {
+		if (probe_set_advice_calls(set, false))
+			return -1;
+		off[i] = syscall_block();
+		if (probe_set_advice_calls(set, true))
+			return -1;
+		on[i] = syscall_block();
+	}
+	return smallest(on, PAIRS) - smallest(off, PAIRS);
+}
+
 /* A bit of everything, so that every program runs. */
 static void exercise(int fd)
 {
@@ -142,6 +169,7 @@ void calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 
 	for (int ev = 0; ev < EV_NR; ev++)
 		ret->ns[ev] = -1;
+	ret->ns[EV_ADVICE_CALL] = calibrate_advice_calls(set);
 	fd = scratch_file(dir);
 	if (fd < 0)
 		return;

@@ -288,6 +288,17 @@ int probe_set_reads(struct probe_set *set, bool on)
 	return r;
 }
 
+int probe_set_advice_calls(struct probe_set *set, bool on)
+{
+	if (!live_choice(set, ROLE_ADVICE_CALLS))
+		return -ENOTSUP;
+	if (on)
+		return attach_role(set, ROLE_ADVICE_CALLS);
+	bpf_link__destroy(set->links[ROLE_ADVICE_CALLS]);
+	set->links[ROLE_ADVICE_CALLS] = NULL;
+	return 0;
+}
+
 bool probe_set_reads_on(const struct probe_set *set)
 {
 	return set->links[ROLE_READ];

@@ -40,6 +40,8 @@ void probe_set_start(struct probe_set *set);
 /* The per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
 int probe_set_reads(struct probe_set *set, bool on);
 bool probe_set_reads_on(const struct probe_set *set);
+/* The hook that sees every advice call, for calibration. -ENOTSUP: not in the plan. */
+int probe_set_advice_calls(struct probe_set *set, bool on);
 
 /* Takes running processes (and later children) into the job. With a cgroup tgids may be NULL. */
 int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err);

@@ -362,7 +362,8 @@ bool watch_run_pressed(const struct watch_run *run)
 
 uint64_t watch_run_processes(const struct watch_run *run)
 {
-	return run->alive;
+	/* Before the first sample nobody has counted: the selector found them running. */
+	return run->samples ? run->alive : run->selector.nr_tgids;
 }
 
 void watch_run_figures(const struct watch_run *run, struct watch_figures *ret)
