@@ -236,9 +236,12 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 	return c;
 }
 
-/* Count pages from..last (cut at EOF) and bytes from..to of a call. */
+/*
+ * Count pages from..last (cut at EOF) and bytes from..to of a call. to_row: a call that misses counts
+ * where its misses do, so that no interval sees more misses than lookups.
+ */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
-				       __u64 pos, __u64 end, __u64 calls)
+				       __u64 pos, __u64 end, __u64 calls, bool to_row)
 {
 	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift;
 	struct cell *cell;
@@ -251,6 +254,14 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		end = size;
 	if (from > last)
 		return;
+	if (to_row) {
+		struct file_row *row = live_row(l, inode, 0, l->s.job);
+
+		row_add(row, C_read_calls, calls);
+		row_add(row, C_lookups, last - from + 1);
+		row_add(row, C_read_bytes, end > pos ? end - pos : 0);
+		return;
+	}
 	cell = cell_of(l, inode);
 	cell->read_calls += calls;
 	cell->lookups += last - from + 1;
@@ -269,7 +280,7 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 }
 
 static __always_inline void call_open(struct live *l, struct inode *inode, __u64 id, __u64 index,
-				      __u64 last, bool count)
+				      __u64 last, bool count, bool to_row)
 {
 	struct task_state *s = &l->s;
 	struct call c;
@@ -291,7 +302,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		s->read_bytes_to = c.end;
 	}
 	if (count && !c.again)
-		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
+		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1, to_row);
 }
 
 /* The next part of a sendfile. */
@@ -302,7 +313,7 @@ static __noinline int call_next_part(struct live *l, struct inode *inode, __u64 
 
 	if (last < s->read_counted)
 		return 0;
-	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
+	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0, false);
 	s->read_counted = last + 1;
 	s->read_bytes_to = end;
 	return 0;

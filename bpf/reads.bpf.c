@@ -72,7 +72,7 @@ int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsign
 	} else {
 		if (!inode_counts(inode))
 			return 0;
-		call_open(l, inode, id, index, last, true);
+		call_open(l, inode, id, index, last, true, false);
 		s->flags |= TASK_DIRTY;
 		if (!(s->flags & TASK_STORED) && s->job == JOB_WATCHED)
 			live_keep(l);
