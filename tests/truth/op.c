@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "op.h"
+
+struct opener opener_open(struct oracle *o, int flags)
+{
+	struct opener s = {.o = o, .null = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+	/* Thousands of small files must not cost thousands of large buffers. */
+	size_t bytes = o->size_bytes < BUFFER_SMALL ? BUFFER_SMALL : BUFFER_BYTES;
+
+	s.buf_bytes = bytes;
+
+	s.fd = open(o->path, flags | O_CLOEXEC);
+	s.buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (s.fd < 0 || s.null < 0 || pipe2(s.pipe, O_CLOEXEC))
+		err(1, "%s", o->path);
+	if (s.buf == MAP_FAILED || mlock(s.buf, bytes))
+		err(1, "buffer");
+	memset(s.buf, 'w', bytes);
+	return s;
+}
+
+void opener_close(struct opener *s)
+{
+	op_async_close(s);
+	munmap(s->buf, s->buf_bytes);
+	close(s->fd);
+	close(s->null);
+	close(s->pipe[0]);
+	close(s->pipe[1]);
+}
+
+/* What a whole read of the range returns: a shorter one would make the expectation a guess. */
+static uint64_t full_length(const struct oracle *o, uint64_t offset, uint64_t length)
+{
+	if (offset >= o->size_bytes)
+		return 0;
+	return length < o->size_bytes - offset ? length : o->size_bytes - offset;
+}
+
+void op_count(struct oracle *o, uint64_t offset, uint64_t length)
+{
+	struct op op = {.offset = offset, .length = length};
+	uint64_t first, last;
+
+	if (!oracle_range(o, &op, &first, &last))
+		return;
+	o->f[F_read_calls]++;
+	o->f[F_read_bytes] += full_length(o, offset, length);
+	o->f[F_lookups] += last - first + 1;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void op_read(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
+{
+	struct op op = {.kind = OP_READ, .offset = offset, .length = length};
+
+	oracle_before(s->o, &op);
+	s->call_ns -= now_ns();
+	op.returned = fn(s, offset, length);
+	s->call_ns += now_ns();
+	oracle_after(s->o, &op);
+	if (op.returned != full_length(s->o, offset, length))
+		errx(1, "%s: short read of %llu at %llu: %llu", s->o->path,
+		     (unsigned long long)length, (unsigned long long)offset,
+		     (unsigned long long)op.returned);
+}
+
+void op_read_all(struct opener *s, op_reader *fn, uint64_t offset, uint64_t end, uint64_t step)
+{
+	for (; offset < end; offset += step)
+		op_read(s, fn, offset, step < end - offset ? step : end - offset);
+}
+
+static uint64_t got(ssize_t n, const char *call)
+{
+	if (n < 0)
+		err(1, "%s", call);
+	return (uint64_t)n;
+}
+
+uint64_t op_pread(struct opener *s, uint64_t offset, uint64_t length)
+{
+	return got(pread(s->fd, s->buf, length, (off_t)offset), "pread");
+}
+
+uint64_t op_seek_read(struct opener *s, uint64_t offset, uint64_t length)
+{
+	if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+		err(1, "lseek");
+	return got(read(s->fd, s->buf, length), "read");
+}
+
+/* Three pieces of odd sizes. */
+static int pieces(struct opener *s, uint64_t length, struct iovec iov[3])
+{
+	uint64_t a = length / 3, b = length / 5;
+
+	iov[0] = (struct iovec){s->buf, a};
+	iov[1] = (struct iovec){(char *)s->buf + a, b};
+	iov[2] = (struct iovec){(char *)s->buf + a + b, length - a - b};
+	return 3;
+}
+
+uint64_t op_readv(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct iovec iov[3];
+
+	if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+		err(1, "lseek");
+	return got(readv(s->fd, iov, pieces(s, length, iov)), "readv");
+}
+
+uint64_t op_preadv(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct iovec iov[3];
+
+	return got(preadv(s->fd, iov, pieces(s, length, iov), (off_t)offset), "preadv");
+}
+
+uint64_t op_preadv2(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct iovec iov[3];
+
+	return got(preadv2(s->fd, iov, pieces(s, length, iov), (off_t)offset, 0), "preadv2");
+}
+
+uint64_t op_sendfile(struct opener *s, uint64_t offset, uint64_t length)
+{
+	off_t at = (off_t)offset;
+
+	return got(sendfile(s->null, s->fd, &at, length), "sendfile");
+}
+
+/* length must fit the pipe, so that the range asked for is the range looked up. */
+uint64_t op_splice(struct opener *s, uint64_t offset, uint64_t length)
+{
+	off64_t at = (off64_t)offset;
+	uint64_t n = got(splice(s->fd, &at, s->pipe[1], NULL, length, 0), "splice");
+
+	for (uint64_t out = 0; out < n;)
+		out += got(splice(s->pipe[0], NULL, s->null, NULL, n - out, 0), "splice out");
+	return n;
+}
+
+void op_read_batch(struct opener *s, op_batch *fn, const uint64_t *offsets, unsigned int nr,
+		   uint64_t length)
+{
+	struct op op = {.kind = OP_OVERLAP};
+	struct oracle *o = s->o;
+
+	oracle_before(o, &op);
+	fn(s, offsets, nr, length);
+	oracle_after(o, &op);
+	for (unsigned int i = 0; i < nr; i++)
+		op_count(o, offsets[i], length);
+}

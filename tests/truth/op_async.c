@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Reads through io_uring and Linux AIO. */
+#include <err.h>
+#include <errno.h>
+#include <libaio.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op.h"
+
+#define DEPTH 8
+
+struct uring {
+	struct io_uring ring;
+};
+
+struct aio {
+	io_context_t ctx;
+};
+
+static struct io_uring *ring(struct opener *s)
+{
+	int ret;
+
+	if (s->uring)
+		return &s->uring->ring;
+	s->uring = calloc(1, sizeof(*s->uring));
+	if (!s->uring)
+		err(1, "io_uring");
+	ret = io_uring_queue_init(DEPTH, &s->uring->ring, 0);
+	if (ret)
+		errx(1, "io_uring_queue_init: %s", strerror(-ret));
+	return &s->uring->ring;
+}
+
+/* Submits what is queued, waits for all of it, returns the sum of the results. */
+static uint64_t ring_run(struct io_uring *r, unsigned int nr)
+{
+	struct io_uring_cqe *cqe;
+	uint64_t sum = 0;
+	int ret = io_uring_submit(r);
+
+	if (ret != (int)nr)
+		errx(1, "io_uring_submit: %d of %u", ret, nr);
+	while (nr--) {
+		ret = io_uring_wait_cqe(r, &cqe);
+		if (ret || cqe->res < 0)
+			errx(1, "io_uring: %s", strerror(ret ? -ret : -cqe->res));
+		sum += (uint64_t)cqe->res;
+		io_uring_cqe_seen(r, cqe);
+	}
+	return sum;
+}
+
+static uint64_t ring_read(struct opener *s, uint64_t offset, uint64_t length, unsigned int flags)
+{
+	struct io_uring *r = ring(s);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(r);
+
+	io_uring_prep_read(sqe, s->fd, s->buf, (unsigned int)length, offset);
+	io_uring_sqe_set_flags(sqe, flags);
+	return ring_run(r, 1);
+}
+
+uint64_t op_uring(struct opener *s, uint64_t offset, uint64_t length)
+{
+	return ring_read(s, offset, length, 0);
+}
+
+/* The read runs in a kernel worker thread of the process. */
+uint64_t op_uring_worker(struct opener *s, uint64_t offset, uint64_t length)
+{
+	return ring_read(s, offset, length, IOSQE_ASYNC);
+}
+
+void op_uring_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length)
+{
+	struct io_uring *r = ring(s);
+
+	for (unsigned int i = 0; i < nr; i++)
+		io_uring_prep_read(io_uring_get_sqe(r), s->fd, (char *)s->buf + i * length,
+				   (unsigned int)length, offsets[i]);
+	ring_run(r, nr);
+}
+
+void op_uring_advise(struct opener *s, uint64_t offset, uint64_t length, int advice)
+{
+	bool brings = advice == POSIX_FADV_WILLNEED;
+	struct op op = {.kind = brings ? OP_BRING : OP_DROP,
+			.figure = brings ? F_willneed : F_evicted_dontneed};
+	struct io_uring *r = ring(s);
+
+	oracle_before(s->o, &op);
+	io_uring_prep_fadvise(io_uring_get_sqe(r), s->fd, offset, (off_t)length, advice);
+	ring_run(r, 1);
+	oracle_after(s->o, &op);
+}
+
+static void aio_run(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length,
+		    uint64_t *ret_sum)
+{
+	struct iocb cbs[DEPTH], *list[DEPTH];
+	struct io_event events[DEPTH];
+	int ret;
+
+	if (!s->aio) {
+		s->aio = calloc(1, sizeof(*s->aio));
+		ret = s->aio ? io_setup(DEPTH, &s->aio->ctx) : -ENOMEM;
+		if (ret)
+			errx(1, "io_setup: %s", strerror(-ret));
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		io_prep_pread(&cbs[i], s->fd, (char *)s->buf + i * length, length,
+			      (long long)offsets[i]);
+		list[i] = &cbs[i];
+	}
+	ret = io_submit(s->aio->ctx, nr, list);
+	if (ret != (int)nr)
+		errx(1, "io_submit: %d of %u", ret, nr);
+	ret = io_getevents(s->aio->ctx, nr, nr, events, NULL);
+	if (ret != (int)nr)
+		errx(1, "io_getevents: %d of %u", ret, nr);
+	*ret_sum = 0;
+	for (unsigned int i = 0; i < nr; i++) {
+		if ((long)events[i].res < 0)
+			errx(1, "aio read: %s", strerror((int)-(long)events[i].res));
+		*ret_sum += events[i].res;
+	}
+}
+
+uint64_t op_aio(struct opener *s, uint64_t offset, uint64_t length)
+{
+	uint64_t sum;
+
+	aio_run(s, &offset, 1, length, &sum);
+	return sum;
+}
+
+void op_aio_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length)
+{
+	uint64_t sum;
+
+	aio_run(s, offsets, nr, length, &sum);
+}
+
+void op_async_close(struct opener *s)
+{
+	if (s->uring)
+		io_uring_queue_exit(&s->uring->ring);
+	if (s->aio)
+		io_destroy(s->aio->ctx);
+	free(s->uring);
+	free(s->aio);
+	s->uring = NULL;
+	s->aio = NULL;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the page cache did to one file, learnt from the kernel alone: presence of every page before
+ * and after each operation (cachestat(2)), and from the difference the figures that an exact
+ * observer must report. Owns the page state; the operations themselves are in op.h.
+ */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define PAGE_BYTES 4096ULL
+
+/* X(name): the name is also the key in the expectation that run.py compares. */
+#define ORACLE_FIGURES(X)                                                                          \
+	X(read_calls)                                                                              \
+	X(read_bytes)                                                                              \
+	X(lookups)                                                                                 \
+	X(hits)                                                                                    \
+	X(misses)                                                                                  \
+	X(demand_pages)                                                                            \
+	X(prefetched_pages)                                                                        \
+	X(sync_async) X(willneed) X(readahead2) X(mmap_around) X(used) X(used_late)                \
+		X(delayed_hits) X(evicted_unused) X(resident_unused) X(untracked) X(refaults)      \
+			X(refault_misses) X(written_pages) X(added) X(evicted) X(evicted_dontneed) \
+				X(evicted_drop_caches) X(evicted_truncate) X(evicted_direct_io)    \
+					X(major) X(direct_read_bytes) X(balance)
+
+enum figure {
+#define X(name) F_##name,
+	ORACLE_FIGURES(X)
+#undef X
+		F_NR,
+};
+
+#define KNOW(name) (1ULL << F_##name)
+/* balance: added - evicted, which must be what is resident when nothing was to begin with. */
+#define KNOW_CALLS (KNOW(read_calls) | KNOW(read_bytes) | KNOW(lookups))
+#define KNOW_MOVES                                                                                 \
+	(KNOW(added) | KNOW(evicted) | KNOW(evicted_dontneed) | KNOW(evicted_drop_caches) |        \
+	 KNOW(evicted_truncate) | KNOW(evicted_direct_io) | KNOW(refaults) | KNOW(written_pages) | \
+	 KNOW(direct_read_bytes))
+/* Requests that overlap: nobody outside can say which of them a page was added for. */
+#define KNOW_OVERLAPPED (KNOW_CALLS | KNOW_MOVES | KNOW(willneed) | KNOW(readahead2))
+/* Use of a mapped page cannot be seen, so no fates. */
+#define KNOW_MAPPED                                                                                \
+	(KNOW_CALLS | KNOW_MOVES | KNOW(hits) | KNOW(misses) | KNOW(demand_pages) |                \
+	 KNOW(prefetched_pages) | KNOW(mmap_around) | KNOW(sync_async) | KNOW(willneed) |          \
+	 KNOW(major))
+/* All but used_late and delayed_hits, which depend on how fast the device was. */
+#define KNOW_SETTLED (KNOW(used_late) | KNOW(delayed_hits))
+#define KNOW_READS   (((1ULL << F_NR) - 1) & ~KNOW_SETTLED & ~KNOW(balance))
+
+enum op_kind {
+	OP_READ,    /* one read-family call */
+	OP_BRING,   /* a call that only prefetches; figure = its origin */
+	OP_DROP,    /* a call that only drops; figure = the cause */
+	OP_WRITE,   /* a buffered write */
+	OP_TOUCH,   /* one access to a mapped page */
+	OP_DIRECT,  /* direct I/O; figure = F_direct_read_bytes for reads */
+	OP_OVERLAP, /* several read calls at once: only sums of pages are known */
+};
+
+struct op {
+	enum op_kind kind;
+	enum figure figure;
+	uint64_t offset;
+	uint64_t length;   /* bytes asked */
+	uint64_t returned; /* bytes got */
+};
+
+struct oracle {
+	char path[512];
+	int fd; /* the oracle's own; only cachestat(2) and fstat(2) use it */
+	dev_t dev;
+	ino_t ino;
+	uint64_t size_bytes; /* as of the last operation */
+	uint64_t nr_pages;   /* that are watched; the largest size the file will have */
+	uint64_t f[F_NR];
+	uint64_t slack[F_NR]; /* the truth is in [f, f + slack]: a call cut by a kill */
+	uint64_t known;
+	double tolerance;
+	bool settle; /* let all I/O end before each operation */
+	bool gone;   /* its inode is no more */
+	bool disturbed;
+	char reason[160];
+	struct op running; /* phase IN_CALL: what a killed child was doing */
+	volatile int phase;
+	uint64_t *present, *now, *outstanding, *ghost;
+};
+
+enum { PHASE_IDLE, PHASE_SCAN, PHASE_IN_CALL };
+
+/* State is shared with children that are forked later. max_bytes 0: the file does not grow. */
+struct oracle *oracle_new(const char *path, uint64_t max_bytes);
+/* Around each operation. before() sees whether anybody else moved pages. */
+void oracle_before(struct oracle *o, const struct op *op);
+void oracle_after(struct oracle *o, const struct op *op);
+/* A child was killed in an operation. Settles what can be known of it. */
+void oracle_after_kill(struct oracle *o);
+/* Looks at every page once more and closes the fd. Call after the last operation. */
+void oracle_finish(struct oracle *o);
+/* The last close of an unlinked file: all its pages leave. */
+void oracle_expect_gone(struct oracle *o);
+/* Pages of [first, last] of a byte range cut at the file's end; false: none. */
+bool oracle_range(const struct oracle *o, const struct op *op, uint64_t *ret_first,
+		  uint64_t *ret_last);
+void oracle_print(struct oracle *o, FILE *out);
+void oracle_disturb(struct oracle *o, const char *why, uint64_t nr);
+
+/* scan.c: present pages of [first, first + nr), exactly (phantom drops are not believed). */
+uint64_t scan_count(int fd, uint64_t first, uint64_t nr);
+/* Brings o->now up to date from o->present. */
+void scan_changes(struct oracle *o);
+/* Asks for every page, trusting nothing known before. */
+void scan_all(struct oracle *o, uint64_t *map);
+
+/* settle.c: waits until the device of o has no read in flight. */
+void settle_device(dev_t dev);
+/* Sectors of 512 bytes read from the device since it exists. */
+uint64_t settle_sectors(dev_t dev);
+
+#endif

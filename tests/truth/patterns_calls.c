@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The same reads through every call that reads the page cache. */
+#include <fcntl.h>
+
+#include "wl.h"
+
+#define IO_URING_TOLERANCE 0.0005
+
+/*
+ * Sequential odd sizes, two-page and random unaligned reads, a drop and a second look: what made
+ * earlier observers miscount is a call whose first pages are not reported (its last folio not yet
+ * read) and calls that continue another.
+ */
+static void mixed(struct wl *w, op_reader *fn, double tolerance)
+{
+	struct opener s = wl_open(w, 0);
+
+	s.o->tolerance = tolerance;
+	op_read_all(&s, fn, 0, 200 * 20000, 20000);
+	for (int i = 0; i < 150; i++)
+		op_read(&s, fn, wl_random(w, s.o->nr_pages - 2) * PAGE_BYTES, 2 * PAGE_BYTES);
+	for (int i = 0; i < 150; i++)
+		op_read(&s, fn, wl_random(w, s.o->size_bytes), 1 + wl_random(w, 60000 - 1));
+	op_read_all(&s, fn, 20 * MIB, 24 * MIB, 64 << 10);
+	op_read(&s, fn, s.o->size_bytes - 5000, 60000);
+	wl_drop(&s);
+	op_read_all(&s, fn, 0, MIB, 20000);
+	opener_close(&s);
+}
+
+static void call_read(struct wl *w)
+{
+	mixed(w, op_seek_read, 0);
+}
+
+static void call_pread(struct wl *w)
+{
+	mixed(w, op_pread, 0);
+}
+
+static void call_readv(struct wl *w)
+{
+	mixed(w, op_readv, 0);
+}
+
+static void call_preadv(struct wl *w)
+{
+	mixed(w, op_preadv, 0);
+}
+
+static void call_preadv2(struct wl *w)
+{
+	mixed(w, op_preadv2, 0);
+}
+
+static void call_sendfile(struct wl *w)
+{
+	mixed(w, op_sendfile, 0);
+}
+
+/* Reads that fit a pipe of 16 buffers wherever they begin. */
+static void call_splice(struct wl *w)
+{
+	mixed(w, op_splice, 0);
+}
+
+static void call_uring(struct wl *w)
+{
+	mixed(w, op_uring, IO_URING_TOLERANCE);
+}
+
+static void call_uring_worker(struct wl *w)
+{
+	mixed(w, op_uring_worker, IO_URING_TOLERANCE);
+}
+
+static void call_aio(struct wl *w)
+{
+	mixed(w, op_aio, 0);
+}
+
+/* The whole file in one call: every page was asked for, so none is prefetched. */
+static void sendfile_whole(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	op_read(&s, op_sendfile, 0, s.o->size_bytes);
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+static void sendfile_100000(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	op_read_all(&s, op_sendfile, 0, s.o->size_bytes, 100000);
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+static void batches(struct wl *w, op_batch *fn, double tolerance)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t offsets[8];
+
+	s.o->tolerance = tolerance;
+	s.o->known = KNOW_OVERLAPPED;
+	for (uint64_t at = 0; at < 8 * MIB; at += sizeof(offsets) / 8 * 65536) {
+		for (unsigned int i = 0; i < 8; i++)
+			offsets[i] = at + i * 65536;
+		op_read_batch(&s, fn, offsets, 8, 65536);
+	}
+	for (int n = 0; n < 100; n++) {
+		for (unsigned int i = 0; i < 8; i++)
+			offsets[i] = wl_random(w, s.o->size_bytes / 16384) * 16384;
+		op_read_batch(&s, fn, offsets, 8, 16384);
+	}
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+static void uring_depth8(struct wl *w)
+{
+	batches(w, op_uring_batch, IO_URING_TOLERANCE);
+}
+
+static void aio_depth8(struct wl *w)
+{
+	batches(w, op_aio_batch, 0);
+}
+
+const struct pattern patterns_calls[] = {
+	{"call_read", SETUP_cold, call_read},
+	{"call_pread", SETUP_cold, call_pread},
+	{"call_readv", SETUP_cold, call_readv},
+	{"call_preadv", SETUP_cold, call_preadv},
+	{"call_preadv2", SETUP_cold, call_preadv2},
+	{"call_sendfile", SETUP_cold, call_sendfile},
+	{"call_splice", SETUP_cold, call_splice},
+	{"call_uring", SETUP_cold, call_uring},
+	{"call_uring_worker", SETUP_cold, call_uring_worker},
+	{"call_aio", SETUP_cold, call_aio},
+	{"sendfile_whole", SETUP_cold, sendfile_whole},
+	{"sendfile_100000", SETUP_cold, sendfile_100000},
+	{"uring_depth8", SETUP_cold, uring_depth8},
+	{"aio_depth8", SETUP_cold, aio_depth8},
+	{0},
+};

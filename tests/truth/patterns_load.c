@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reads under a condition that run.py makes: a memory limit, a slow device, memory pressure,
+ * another job. Looked at only before and after, but for the slow ones.
+ */
+#include <err.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bitmap.h"
+#include "wl.h"
+
+#define KSWAPD_IDLE_LOOKS 100
+#define DELAY_TICK_NS	  10000000ULL
+#define KNOW_LOAD	  (KNOW_CALLS | KNOW(balance))
+
+/* Reads all of the file without a look, counting calls. */
+static void read_blind(struct opener *s, uint64_t step)
+{
+	for (uint64_t at = 0; at < s->o->size_bytes; at += step) {
+		op_pread(s, at, step);
+		op_count(s->o, at, step);
+	}
+}
+
+/* What is resident now was added and not evicted: the file was cold. */
+static void balance(struct oracle *o)
+{
+	scan_all(o, o->present);
+	o->f[F_balance] = bitmap_count(o->present, 0, o->nr_pages);
+	o->known = KNOW_LOAD;
+}
+
+static void need_cold(struct oracle *o)
+{
+	if (bitmap_count(o->present, 0, o->nr_pages))
+		oracle_disturb(o, "the file was not cold",
+			       bitmap_count(o->present, 0, o->nr_pages));
+}
+
+static void memcg_loop(struct wl *w)
+{
+	struct opener a = wl_open(w, 0), b = wl_open(w, 1);
+
+	need_cold(a.o);
+	need_cold(b.o);
+	for (int i = 0; i < 2; i++) {
+		read_blind(&a, 64 << 10);
+		read_blind(&b, 64 << 10);
+	}
+	balance(a.o);
+	balance(b.o);
+	opener_close(&a);
+	opener_close(&b);
+}
+
+static uint64_t vmstat(const char *key)
+{
+	FILE *f = fopen("/proc/vmstat", "re");
+	unsigned long long value, found = 0;
+	char name[64];
+
+	if (!f)
+		err(1, "/proc/vmstat");
+	while (fscanf(f, "%63s %llu", name, &value) == 2)
+		if (!__builtin_strcmp(name, key))
+			found = value;
+	fclose(f);
+	return found;
+}
+
+/* kswapd goes on until its high watermark is met. */
+static void wait_for_kswapd(void)
+{
+	uint64_t now, before = vmstat("pgsteal_kswapd");
+
+	for (int still = 0; still < KSWAPD_IDLE_LOOKS; before = now) {
+		usleep(1000);
+		now = vmstat("pgsteal_kswapd");
+		still = now == before ? still + 1 : 0;
+	}
+}
+
+static void kswapd_fill(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t before = vmstat("pgsteal_kswapd");
+
+	need_cold(s.o);
+	read_blind(&s, MIB);
+	wait_for_kswapd();
+	balance(s.o);
+	wl_value(w, "pgsteal_kswapd", vmstat("pgsteal_kswapd") - before);
+	opener_close(&s);
+}
+
+/* The kernel's own count of the time this thread waited for block I/O, in ticks of 10 ms. */
+static uint64_t block_delay_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/stat", "re");
+	unsigned long long ticks;
+	int field = 2;
+
+	/* The name is "(wl)": no blanks in it. */
+	if (!f || fscanf(f, "%*s %*s") < 0)
+		err(1, "/proc/thread-self/stat");
+	for (; field < 41; field++)
+		if (fscanf(f, "%*s") < 0)
+			err(1, "/proc/thread-self/stat");
+	if (fscanf(f, "%llu", &ticks) != 1)
+		errx(1, "/proc/thread-self/stat: no delays");
+	fclose(f);
+	return ticks * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/*
+ * The scheduler puts the dequeue of a fair task off when others want to run, see below. A real-time
+ * task leaves at once; where that is not allowed, check_delay() decides.
+ */
+static void sleep_promptly(void)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	(void)sched_setscheduler(0, SCHED_FIFO, &param);
+}
+
+/*
+ * Linux 6.18 may start the clock of a sleep on the wrong task (a dequeue that the scheduler puts
+ * off ends under whoever runs then), and so charges the sleeper from its sleep before, or from the
+ * boot. Such a figure is longer than the calls took, and is no judge.
+ */
+static void check_delay(struct opener *s, uint64_t delay_ns)
+{
+	if (delay_ns > s->call_ns + DELAY_TICK_NS)
+		oracle_disturb(s->o, "the kernel's block delay is longer than the calls", 0);
+}
+
+static void throttled_seq(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t delay;
+
+	sleep_promptly();
+	delay = block_delay_ns();
+	op_read_all(&s, op_seek_read, 0, 8 * MIB, 4096);
+	delay = block_delay_ns() - delay;
+	check_delay(&s, delay);
+	wl_value(w, "block_delay_ns", delay);
+	wl_value(w, "call_ns", s.call_ns);
+	opener_close(&s);
+}
+
+/* Brought in time: nothing is late, however slow the device is. */
+static void throttled_warmed(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t before, sectors = settle_sectors(s.o->dev), delay;
+
+	sleep_promptly();
+	for (uint64_t at = 0; at < 2 * MIB; at += 128 << 10)
+		op_willneed(&s, at, 128 << 10);
+	while (settle_sectors(s.o->dev) - sectors < 2 * MIB / 512)
+		sched_yield();
+	settle_device(s.o->dev);
+	delay = block_delay_ns();
+	before = s.o->f[F_added];
+	op_read_all(&s, op_seek_read, 0, MIB, 4096);
+	delay = block_delay_ns() - delay;
+	check_delay(&s, delay);
+	s.o->known |= KNOW_SETTLED;
+	wl_value(w, "added_by_reads", s.o->f[F_added] - before);
+	wl_value(w, "block_delay_ns", delay);
+	opener_close(&s);
+}
+
+static void plain_loops(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	for (int i = 0; i < 8; i++)
+		read_blind(&s, 20000);
+	s.o->known = KNOW_CALLS;
+	scan_all(s.o, s.o->present);
+	opener_close(&s);
+}
+
+const struct pattern patterns_load[] = {
+	{"memcg_loop", SETUP_medium, memcg_loop},
+	{"kswapd_fill", SETUP_big, kswapd_fill},
+	{"throttled_seq", SETUP_cold, throttled_seq},
+	{"throttled_warmed", SETUP_cold, throttled_warmed},
+	{"plain_loops", SETUP_cold, plain_loops},
+	{0},
+};

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Truth tests: cachemon's figures against an oracle that shares nothing with it.
+
+Each cell is a pattern on a filesystem. The oracle (wl) performs the pattern, asks the kernel page
+by page before and after each operation, and says what must be reported; a run in which somebody
+else moved pages is repeated, which is decided before cachemon's figures are read.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from truthlib import conditions, fiocases  # noqa: E402
+from truthlib.cells import Cell  # noqa: E402
+from truthlib.image import Images, MKFS  # noqa: E402
+from truthlib.watch import Tools  # noqa: E402
+
+SKIP = 77
+SKIPPED_SHARE_MAX = 0.05
+SHOWN_ROWS = 12
+
+
+class Environment:
+    def __init__(self, tools, images, seed):
+        self.tools = tools
+        self.images = images
+        self.seed = seed
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cachemon", default=shutil.which("cachemon"))
+    parser.add_argument("--wl", required=True)
+    parser.add_argument("--fs", default="ext4,xfs")
+    parser.add_argument("--only", action="append", metavar="PATTERN",
+                        help="run these only (may be given again; a trailing * is allowed)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="the whole suite N times")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dir", default="/var/tmp", help="where the images are made")
+    parser.add_argument("--oracle", action="store_true",
+                        help="run the oracle alone and print what it expects")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--json", metavar="FILE", help="write every row")
+    args = parser.parse_args()
+    args.fs = args.fs.split(",")
+    unknown = [fs for fs in args.fs if fs not in MKFS]
+    if unknown:
+        parser.error(f"--fs: {unknown[0]} is not one of {', '.join(MKFS)}")
+    if args.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    if not args.oracle and not args.list and not args.cachemon:
+        parser.error("no cachemon in PATH: name it with --cachemon")
+    return args
+
+
+def all_cells(tools):
+    special = conditions.cells()
+    taken = {c.pattern for c in special}
+    cells = [Cell(*line.split()) for line in tools.run_wl("list").splitlines()]
+    cells = [c for c in cells if c.name not in taken] + special
+    return cells + fiocases.cells()
+
+
+def wanted(name, only):
+    return not only or any(name == o or (o.endswith("*") and name.startswith(o[:-1]))
+                           for o in only)
+
+
+def show(cell, fs, outcome, seconds):
+    tries = f", attempt {outcome.attempts}" if outcome.attempts > 1 else ""
+    print(f"{outcome.status.upper():7} {fs:5} {cell.name:20} {len(outcome.rows)} figures, "
+          f"{seconds:.1f} s{tries}", flush=True)
+    if outcome.status == "passed":
+        return
+    for note in outcome.notes[:SHOWN_ROWS]:
+        print(f"        {note}")
+    wrong = outcome.wrong()
+    for name, column, expected, got, diff in wrong[:SHOWN_ROWS]:
+        got = "null" if got is None else got
+        off = "" if diff is None else f" ({diff:+d})"
+        print(f"        {name:12} {column:18} expected {expected}  got {got}{off}")
+    if len(wrong) > SHOWN_ROWS:
+        print(f"        ... {len(wrong) - SHOWN_ROWS} more")
+    sys.stdout.flush()
+
+
+def show_oracle(outcome):
+    """Development view: the expectation of the first files."""
+    files = {}
+    for name, column, expected, _, _ in outcome.rows:
+        files.setdefault(name, []).append(f"{column}={expected}")
+    for name, values in list(files.items())[:4]:
+        print(f"        {name}: {' '.join(v for v in values if not v.endswith('=0'))}")
+    for note in outcome.notes:
+        print(f"        {note}")
+
+
+def show_table(results, filesystems):
+    print("\nerror in pages, summed over files and columns (figures compared); - = not measured")
+    print(f"{'pattern':20}" + "".join(f"{fs:>18}" for fs in filesystems))
+    names = list(dict.fromkeys(name for name, _ in results))
+    for name in names:
+        line = f"{name:20}"
+        for fs in filesystems:
+            outcomes = results.get((name, fs), [])
+            line += f"{' '.join(cell_text(o) for o in outcomes):>18}"
+        print(line)
+
+
+def cell_text(outcome):
+    if outcome.status == "skipped":
+        return "skipped"
+    if not outcome.rows:
+        return outcome.status
+    error = outcome.error()
+    mark = "" if outcome.status == "passed" else "!"
+    return f"{'-' if error is None else error} ({len(outcome.rows)}){mark}"
+
+
+def run_all(args, env):
+    results = {}
+    for round_nr in range(args.repeat):
+        env.seed = args.seed + round_nr
+        for cell in all_cells(env.tools):
+            if not wanted(cell.name, args.only):
+                continue
+            for fs in args.fs:
+                began = time.monotonic()
+                outcome = cell.run(env, fs)
+                results.setdefault((cell.name, fs), []).append(outcome)
+                show(cell, fs, outcome, time.monotonic() - began)
+                if args.oracle:
+                    show_oracle(outcome)
+    return results
+
+
+def write_json(path, results):
+    rows = [{"pattern": name, "fs": fs, "status": o.status, "attempts": o.attempts,
+             "notes": o.notes, "rows": o.rows}
+            for (name, fs), outcomes in results.items() for o in outcomes]
+    with open(path, "w") as f:
+        json.dump(rows, f, indent=1)
+
+
+def summary(results):
+    count = {"passed": 0, "failed": 0, "skipped": 0}
+    for outcomes in results.values():
+        for outcome in outcomes:
+            count[outcome.status] += 1
+    cells = sum(count.values())
+    failed = count["failed"] > 0 or not cells
+    if cells and count["skipped"] > SKIPPED_SHARE_MAX * cells:
+        print(f"too many cells were disturbed: {count['skipped']} of {cells}")
+        failed = True
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if failed else 0
+
+
+def main():
+    args = parse_arguments()
+    if args.list:
+        for cell in all_cells(Tools(None, args.wl, None)):
+            print(cell.name)
+        return 0
+    if os.geteuid():
+        print("truth tests need root: loop devices, BPF, cgroups", file=sys.stderr)
+        return SKIP
+    # A database of a failed cell is kept for whoever looks into it.
+    work = tempfile.mkdtemp(prefix="cachemon-truth-db.", dir=args.dir)
+    # Background jobs of a script start with SIGINT ignored, and would leave their mounts behind.
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sig, lambda nr, _: sys.exit(128 + nr))
+    try:
+        with Images(args.fs, args.dir) as images:
+            cachemon = None if args.oracle else os.path.abspath(args.cachemon)
+            tools = Tools(cachemon, os.path.abspath(args.wl), work)
+            results = run_all(args, Environment(tools, images, args.seed))
+    finally:
+        if args.oracle or not os.listdir(work):
+            shutil.rmtree(work)
+    show_table(results, args.fs)
+    if args.json:
+        write_json(args.json, results)
+    return summary(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

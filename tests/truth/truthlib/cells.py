@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One cell of the table: a pattern on a filesystem, repeated while it is disturbed."""
+
+import json
+import os
+import shutil
+
+from . import compare
+from .watch import Failed, file_totals, remove
+
+REPEATS = 4
+
+
+class Outcome:
+    """rows: (file, column, expected, got, difference) of the judged attempt."""
+
+    def __init__(self, status, notes=(), rows=(), attempts=1):
+        self.status = status  # passed, failed, skipped
+        self.notes = list(notes)
+        self.rows = list(rows)
+        self.attempts = attempts
+
+    def wrong(self):
+        return [r for r in self.rows if r[4] != 0]
+
+    def error(self):
+        """Sum of the differences; None when a column was not measured."""
+        if any(r[4] is None for r in self.rows):
+            return None
+        return sum(abs(r[4]) for r in self.rows)
+
+
+def clear(directory):
+    for name in os.listdir(directory):
+        path = os.path.join(directory, name)
+        if name == "lost+found":
+            continue
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+
+
+def disturbance(tools, expectation):
+    """Why this run must not be judged: from the oracle alone. None: judge it."""
+    for f in expectation["files"]:
+        if f["disturbed"]:
+            return f"{os.path.basename(f['path'])}: {f['reason']}"
+    there = [f for f in expectation["files"] if not f["gone"]]
+    for f, pages in zip(there, tools.scan(*(f["path"] for f in there)) if there else []):
+        if pages != f["resident"]:
+            return f"{os.path.basename(f['path'])}: pages left after the last look"
+    return None
+
+
+def judge(expectation, report, job, pattern):
+    rows, notes = [], []
+    for want in expectation["files"]:
+        totals = file_totals(job, want["dev"], want["ino"])
+        name = os.path.basename(want["path"])
+        if totals is None:
+            notes.append(f"{name}: no entry in the report")
+        rows += [(name, *row) for row in compare.compare_file(want, totals)]
+    wrong = any(r[4] != 0 for r in rows)
+    notes = notes if wrong else []
+    errors = compare.report_errors(report)
+    if pattern == "small_files":
+        errors += directory_errors(expectation, job)
+    return Outcome("failed" if wrong or errors else "passed", notes + errors, rows)
+
+
+def directory_errors(expectation, job):
+    """Every directory's row against the sum of the oracle's files in it."""
+    want, errors = {}, []
+    for f in expectation["files"]:
+        entry = want.setdefault(os.path.dirname(f["path"]), {"files": 0})
+        entry["files"] += 1
+        for key, value in f["expect"].items():
+            entry[key] = entry.get(key, 0) + value
+    got = {d["path"]: d for d in job["directories"] or []}
+    for path, sums in want.items():
+        if path not in got:
+            errors.append(f"{path}: no row among the directories")
+            continue
+        have = compare.columns(got[path]["totals"])
+        have["files"] = got[path]["files"]
+        errors += [f"{path}: {k} expected {v}, got {have[k]}" for k, v in sums.items()
+                   if have[k] != v]
+    return errors
+
+
+class Cell:
+    """A named pattern. Subclasses add a condition around it and checks of their own."""
+
+    def __init__(self, name, setup, pattern=None):
+        self.name = name
+        self.setup = setup
+        self.pattern = pattern or name
+
+    def arguments(self, env, fs):
+        """Further words for wl run."""
+        return []
+
+    def condition(self, env, fs):
+        """A context manager within which the pattern runs."""
+        return Nothing()
+
+    def more_errors(self, expectation, job):
+        return []
+
+    def run(self, env, fs):
+        why = []
+        for attempt in range(1, REPEATS + 2):
+            try:
+                outcome = self.attempt(env, fs, why)
+            except Failed as e:
+                return Outcome("failed", [str(e)], attempts=attempt)
+            finally:
+                clear(env.images.mount(fs))
+            if outcome:
+                outcome.attempts = attempt
+                return outcome
+        return Outcome("skipped", why, attempts=REPEATS + 1)
+
+    def attempt(self, env, fs, why):
+        tools = env.tools
+        path = os.path.join(env.images.mount(fs), "file")
+        out = tools.fresh(".json")
+        tools.run_wl("prepare", self.setup, path)
+        with self.condition(env, fs):
+            db = tools.watch([tools.wl, "run", self.pattern, path, out, str(env.seed),
+                              *self.arguments(env, fs)])
+            with open(out) as f:
+                expectation = json.load(f)
+            disturbed = disturbance(tools, expectation)
+        for want in expectation["files"]:
+            want["warm"] = self.setup == "warm"
+            broken = compare.oracle_law(want)
+            if broken and not disturbed:
+                raise Failed(broken)
+        if disturbed:
+            why.append(disturbed)
+            remove(db, out)
+            return None
+        return self.verdict(tools, db, out, expectation)
+
+    def verdict(self, tools, db, out, expectation):
+        if not tools.cachemon:
+            rows = [(os.path.basename(f["path"]), k, v, v, 0)
+                    for f in expectation["files"] for k, v in f["expect"].items()]
+            return Outcome("passed", [f"values {expectation['values']}"], rows)
+        report, job = tools.report(db)
+        outcome = judge(expectation, report, job, self.pattern)
+        errors = self.more_errors(expectation, job)
+        if errors:
+            outcome.status = "failed"
+            outcome.notes += errors
+        if outcome.status == "passed":
+            remove(db, out)
+        else:
+            outcome.notes.append(f"kept: {db} {out}")
+        return outcome
+
+
+class Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False

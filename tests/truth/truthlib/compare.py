@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cachemon reported against what must be true."""
+
+FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
+ORIGINS = ("sync", "async", "willneed", "readahead2", "mmap_around")
+
+
+def total(*values):
+    """A sum of counts; unknown as soon as one of them is."""
+    return None if any(v is None for v in values) else sum(values)
+
+
+def columns(t):
+    """cachemon's totals object, in the oracle's columns."""
+    prefetch = t["prefetch"]
+    fate, origin, gone = prefetch["fate"], prefetch["origin"], t["evicted_pages"]
+    out = {k: t[k] for k in ("read_calls", "read_bytes", "lookups", "hits", "misses",
+                             "demand_pages", "prefetched_pages", "refaults", "refault_misses",
+                             "written_pages", "direct_read_bytes", "delayed_hits")}
+    out["sync_async"] = total(origin["sync"], origin["async"])
+    for k in ("willneed", "readahead2", "mmap_around"):
+        out[k] = origin[k]
+    out["used"] = total(fate["used"], fate["used_late"])
+    for k in ("used_late", "evicted_unused", "resident_unused", "untracked"):
+        out[k] = fate[k]
+    out["added"] = total(t["demand_pages"], t["prefetched_pages"], t["written_pages"])
+    out["evicted"] = total(*gone.values()) if gone else None
+    for cause in ("dontneed", "drop_caches", "truncate", "direct_io"):
+        out["evicted_" + cause] = gone.get(cause) if gone else None
+    out["balance"] = None
+    if out["added"] is not None and out["evicted"] is not None:
+        out["balance"] = out["added"] - out["evicted"]
+    out["major"] = t["faults"]["major"]
+    return out
+
+
+def difference(expected, got, tolerance):
+    """Distance of got from what is allowed; None when there is nothing to measure."""
+    if got is None:
+        return None
+    low, high = expected if isinstance(expected, list) else (expected, expected)
+    slack = int(tolerance * high)
+    if got < low - slack:
+        return got - low
+    return got - high if got > high + slack else 0
+
+
+def compare_file(want, totals):
+    """Rows (column, expected, got, difference) of one file."""
+    got = columns(totals) if totals else None
+    rows = []
+    for name, expected in want["expect"].items():
+        # A file without an entry had no activity: right only where 0 is.
+        value = got[name] if got else 0
+        rows.append((name, expected, value, difference(expected, value, want["tolerance"])))
+    return rows
+
+
+def oracle_law(want):
+    """The oracle's own books must balance, or it may judge nobody."""
+    e = want["expect"]
+    if not all(k in e for k in ("used", "evicted_unused", "resident_unused")):
+        return None
+    if any(isinstance(e[k], list) for k in e):
+        return None
+    if e["used"] + e["evicted_unused"] + e["resident_unused"] != e["prefetched_pages"]:
+        return f"{want['path']}: the oracle's own fates do not add up"
+    if e["added"] - e["evicted"] != want["resident"] and not want.get("warm"):
+        return f"{want['path']}: the oracle's adds, evictions and residency do not add up"
+    return None
+
+
+def law_error(t):
+    """prefetched pages against the sum of their fates, in pages; 0 where it is not measured."""
+    fates = [t["prefetch"]["fate"][k] for k in FATES]
+    if t["prefetched_pages"] is None or any(v is None for v in fates):
+        return 0
+    return sum(fates) - t["prefetched_pages"]
+
+
+def flat(t, prefix=""):
+    """Every integer of a totals object by its path; ratios, lists and marks left out."""
+    for key, value in t.items():
+        if isinstance(value, dict):
+            yield from flat(value, prefix + key + ".")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield prefix + key, value
+
+
+def report_errors(report):
+    """What must hold in any report: the law, the sums, nothing lost, nothing estimated."""
+    errors = []
+    for loss, n in report["run"]["losses"].items():
+        if n:
+            errors.append(f"losses.{loss} = {n}")
+    for probe in report["run"]["probes"]:
+        if probe["state"] == "failed":
+            errors.append(f"probe {probe['role']} failed: {probe['reason']}")
+    for job in report["jobs"]:
+        errors += job_errors(job)
+    return errors
+
+
+def job_errors(job):
+    errors = []
+    parts = [("job " + job["name"], job["totals"])]
+    parts += [(str(f["path"]), f["totals"]) for f in job.get("files") or []]
+    parts += [(str(d["path"]) + "/", d["totals"]) for d in job.get("directories") or []]
+    for name, t in parts:
+        if law_error(t):
+            errors.append(f"{name}: the fates are {law_error(t):+d} off prefetched_pages")
+        errors += [f"{name}: {k} at level full" for k, v in t.items()
+                   if k.endswith("_estimated") and v]
+    for kind in ("files", "directories"):
+        if job.get(kind) and not job.get("other"):
+            errors += sum_errors(job, kind)
+    return errors
+
+
+def sum_errors(job, kind):
+    """Files, and directories, must add up to the job."""
+    sums = {}
+    for entry in job[kind]:
+        for key, value in flat(entry["totals"]):
+            sums[key] = sums.get(key, 0) + value
+    return [f"job {job['name']}: {key} is {value}, its {kind} add up to {sums.get(key, 0)}"
+            for key, value in flat(job["totals"])
+            if sums.get(key, 0) != value and key.split(".")[-1] not in ("accuracy", "coverage")]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Running things: the workload, cachemon around it, and cachemon's report."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+TIMEOUT_S = 180
+
+
+class Failed(Exception):
+    """A tool did not do its part; the text says which and why."""
+
+
+def execute(argv):
+    """Runs argv to its end; takes whatever it started along when this program must stop."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    try:
+        out, errors = process.communicate(timeout=TIMEOUT_S)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(argv, process.returncode, out, errors)
+
+
+class Tools:
+    def __init__(self, cachemon, wl, work):
+        self.cachemon = cachemon
+        self.wl = wl
+        self.work = work  # directory outside the filesystems under test
+        self.serial = 0
+
+    def fresh(self, suffix):
+        self.serial += 1
+        return os.path.join(self.work, f"{self.serial}{suffix}")
+
+    def run_wl(self, *argv):
+        done = execute([self.wl, *argv])
+        if done.returncode:
+            raise Failed(f"wl {' '.join(argv)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def scan(self, *paths):
+        """Pages of each file that are in the cache."""
+        return [int(n) for n in self.run_wl("scan", *paths).split()]
+
+    def watch_argv(self, db, command, job="truth"):
+        return [self.cachemon, "watch", "--level", "full", "--advice", "effects", "--db", db,
+                "--job", job, "--", *command]
+
+    def watch(self, command):
+        """Runs command under cachemon; returns the database. Without cachemon: just runs it."""
+        db = self.fresh(".db")
+        argv = self.watch_argv(db, command) if self.cachemon else command
+        try:
+            done = execute(argv)
+        except subprocess.TimeoutExpired as e:
+            raise Failed(f"{' '.join(command)}: not done after {TIMEOUT_S} s") from e
+        if done.returncode:
+            raise Failed(f"watch exits {done.returncode}: {tail(done.stderr)}")
+        return db
+
+    def report(self, db, job="truth"):
+        """(whole report, the watched job)."""
+        argv = [self.cachemon, "report", "--db", db, "--run", "last", "--format", "json",
+                "--files", "5000"]
+        done = execute(argv)
+        if done.returncode:
+            raise Failed(f"report exits {done.returncode}: {tail(done.stderr)}")
+        report = json.loads(done.stdout)
+        if report.get("schema") != 1:
+            raise Failed(f"report: schema {report.get('schema')}, not 1")
+        for entry in report["jobs"]:
+            if entry["name"] == job and not entry.get("other"):
+                return report, entry
+        raise Failed(f"report: no job {job!r} among {[j['name'] for j in report['jobs']]}")
+
+
+def tail(text, lines=6):
+    return " | ".join(text.strip().splitlines()[-lines:]) or "(silent)"
+
+
+def file_totals(job, dev, ino):
+    for entry in job["files"]:
+        if entry["path"] is None and entry.get("ino") is None:
+            continue
+        if entry["dev"] == dev and entry["ino"] == ino:
+            return entry["totals"]
+    return None
+
+
+def remove(*paths):
+    for path in paths:
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
