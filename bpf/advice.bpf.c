@@ -29,8 +29,7 @@ static __noinline int advice_call(struct live *l, long nr)
 	if (nr == NR_madvise)
 		bpf_find_vma(bpf_get_current_task_btf(), REGS_ARG1(regs), vma_file, &x, 0);
 	else
-		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task),
-					      (__u32)REGS_ARG1(regs)));
+		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs)));
 	if (!x.file)
 		return 0;
 	inode = CAST(file, x.file)->f_mapping->host;

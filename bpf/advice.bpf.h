@@ -99,8 +99,8 @@ static __always_inline __u32 advice_origin(struct live *l)
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
 
-	return l->regs && REGS_NR(regs) == NR_readahead ? C_prefetched_readahead2 :
-							  C_prefetched_willneed;
+	return l->regs && REGS_NR(regs) == NR_readahead ? C_prefetched_readahead2
+							: C_prefetched_willneed;
 }
 
 static const struct advice_row zero_advice = {.begin_bytes = ~0ull};

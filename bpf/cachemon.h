@@ -86,7 +86,7 @@ enum counter {
 #define X(name, group) C_##name,
 	CACHEMON_COUNTERS(X)
 #undef X
-	C_NR,
+		C_NR,
 };
 
 /* Why a page left the cache: order of the evicted_* counters above. */
@@ -151,7 +151,7 @@ struct chunk {
 	__u64 outstanding;
 	__u64 mark;
 	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
-	__u32 stamp_ms;    /* monotonic; bit 31 of neither is special; 0,0 = never */
+	__u32 stamp_ms;	   /* monotonic; bit 31 of neither is special; 0,0 = never */
 };
 
 /* advice: CONTRACT kinds and calls. Values are on disk. */
@@ -175,20 +175,20 @@ struct advice_key {
 };
 
 struct advice_row {
-	__u64 calls;         /* level "calls": every call; "effects": calls that moved pages */
-	__u64 pages_asked;   /* pages the ranges of those calls touch */
+	__u64 calls;	   /* level "calls": every call; "effects": calls that moved pages */
+	__u64 pages_asked; /* pages the ranges of those calls touch */
 	__u64 pages_brought;
 	__u64 pages_dropped;
-	__u64 begin_bytes;   /* lowest offset asked */
-	__u64 end_bytes;     /* highest end asked; ~0 = to the end of the file */
+	__u64 begin_bytes; /* lowest offset asked */
+	__u64 end_bytes;   /* highest end asked; ~0 = to the end of the file */
 };
 
 /* Facts of a whole job since the start of the run. */
 struct job_row {
-	__u64 cpu_ns;      /* CPU time of its tasks since they joined */
+	__u64 cpu_ns;	   /* CPU time of its tasks since they joined */
 	__u64 rchar_bytes; /* bytes its tasks read from anything (task->ioac.rchar) */
 	__u64 processes;   /* thread groups that belonged to it */
-	__s64 alive;       /* thread groups still alive; a CPU's share may be negative */
+	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
 };
 
 /* Program runs, for the cost account: one slot a program. */
@@ -214,21 +214,21 @@ enum event {
  */
 struct task_state {
 	__u32 job;
-	__u32 flags; /* TASK_* of live.bpf.h */
+	__u32 flags;	  /* TASK_* of live.bpf.h */
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
-	__u64 read_id;     /* ioac.syscr: finished read calls of the task */
-	__u64 read_begin;  /* first page asked */
-	__u64 read_last;   /* last page asked, not cut at EOF */
+	__u64 read_id;	     /* ioac.syscr: finished read calls of the task */
+	__u64 read_begin;    /* first page asked */
+	__u64 read_last;     /* last page asked, not cut at EOF */
 	__u64 read_next;     /* the next event of this call is at or after it */
-	__u64 read_settled; /* fates settled below this page */
-	__u64 read_counted; /* a call in parts (sendfile): lookups counted below this page */
+	__u64 read_settled;  /* fates settled below this page */
+	__u64 read_counted;  /* a call in parts (sendfile): lookups counted below this page */
 	__u64 read_bytes_to; /* and bytes counted up to this offset */
-	__u64 read_end;     /* offset the call asks up to; 0: not in parts */
-	__u64 miss_first;  /* hull of the pages the call missed; first > last: none */
+	__u64 read_end;	     /* offset the call asks up to; 0: not in parts */
+	__u64 miss_first;    /* hull of the pages the call missed; first > last: none */
 	__u64 miss_last;
 
 	/* The readahead window being filled. */
@@ -290,7 +290,7 @@ struct live {
 	__u64 scratch; /* turns a typed pointer into a plain address */
 	struct task_state s;
 	struct cell cells[NR_CELLS];
-	struct cell others; /* everybody else, folded */
+	struct cell others;	   /* everybody else, folded */
 	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job */
 };
 
@@ -299,11 +299,11 @@ struct live {
  * NUL-terminated; data_len bytes of them. Incomplete walks keep what was read.
  */
 enum {
-	NAME_UNLINKED = 1 << 0,   /* the dentry was unhashed when seen */
-	NAME_NO_MOUNT = 1 << 1,   /* walked from the inode's alias: path starts at the fs root */
-	NAME_TRUNCATED = 1 << 2,  /* deeper or longer than the record */
+	NAME_UNLINKED = 1 << 0,	 /* the dentry was unhashed when seen */
+	NAME_NO_MOUNT = 1 << 1,	 /* walked from the inode's alias: path starts at the fs root */
+	NAME_TRUNCATED = 1 << 2, /* deeper or longer than the record */
 	NAME_BLOCK_DEVICE = 1 << 3,
-	NAME_NONE = 1 << 4,       /* no dentry at all */
+	NAME_NONE = 1 << 4, /* no dentry at all */
 };
 
 #define NAME_DATA_MAX 4096
@@ -321,11 +321,11 @@ struct name_record {
 
 /* What was lost, and why. All zero in a good run. */
 struct loss_counts {
-	__u64 map_full;          /* file rows that went to the rest */
-	__u64 chunk_full;        /* chunks that could not be taken */
-	__u64 ring_drops;        /* name records dropped; the file is named at its next interval */
-	__u64 state_drops;       /* tasks that got no state: their events are not counted */
-	__u64 ghosts_dropped;    /* ghost pages forgotten to make room: refaults are a lower bound */
+	__u64 map_full;	      /* file rows that went to the rest */
+	__u64 chunk_full;     /* chunks that could not be taken */
+	__u64 ring_drops;     /* name records dropped; the file is named at its next interval */
+	__u64 state_drops;    /* tasks that got no state: their events are not counted */
+	__u64 ghosts_dropped; /* ghost pages forgotten to make room: refaults are a lower bound */
 	__u64 advice_full;
 };
 

@@ -13,11 +13,11 @@
 #include "live.bpf.h"
 
 struct call {
-	__u64 pos;   /* first byte asked */
-	__u64 end;   /* byte after the last asked */
-	__u64 last;  /* last page asked; differs from the event's only for a call in parts */
-	bool parts;  /* sendfile: the kernel reads it pipe by pipe */
-	bool again;  /* a call that was counted already */
+	__u64 pos;  /* first byte asked */
+	__u64 end;  /* byte after the last asked */
+	__u64 last; /* last page asked; differs from the event's only for a call in parts */
+	bool parts; /* sendfile: the kernel reads it pipe by pipe */
+	bool again; /* a call that was counted already */
 };
 
 /* What the event alone says. */
@@ -146,15 +146,16 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		if (count > MAX_RW_COUNT)
 			count = MAX_RW_COUNT;
 		if (!count) {
-			/* The vector cannot be read: the first byte is known, the end to the page. */
+			/* The vector cannot be read: the first byte is known, the end to the page.
+			 */
 			if (pos >> page_shift <= index)
 				c->pos = pos;
 			return 0;
 		}
 	} else if (nr == NR_sendfile || nr == NR_splice) {
 		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
-		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs) :
-							 (__u32)REGS_ARG1(regs));
+		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs)
+						       : (__u32)REGS_ARG1(regs));
 		if (!file || (__u64)file->f_mapping != mapping)
 			return 0;
 		pos = file->f_pos;
@@ -197,8 +198,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 	if (nr == NR_pread64) {
 		pos = REGS_ARG4(regs);
 	} else if (nr == NR_read && l->regs) {
-		struct file *file = file_of_fd(CAST(task_struct, l->task),
-					       (__u32)REGS_ARG1(regs));
+		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
 
 		pos = file ? file->f_pos : 0;
 	} else {
@@ -237,8 +237,8 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 }
 
 /*
- * Count pages from..last (cut at EOF) and bytes from..to of a call. to_row: a call that misses counts
- * where its misses do, so that no interval sees more misses than lookups.
+ * Count pages from..last (cut at EOF) and bytes from..to of a call. to_row: a call that misses
+ * counts where its misses do, so that no interval sees more misses than lookups.
  */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
 				       __u64 pos, __u64 end, __u64 calls, bool to_row)

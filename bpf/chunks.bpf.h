@@ -53,8 +53,8 @@ static __always_inline struct chunk *chunk_get(struct chunk_key *key)
 }
 
 /*
- * Pages of one chunk entered the cache for the job: added = all of them, prefetched = those ahead of
- * what was asked, missed = those a read call asked for.
+ * Pages of one chunk entered the cache for the job: added = all of them, prefetched = those ahead
+ * of what was asked, missed = those a read call asked for.
  */
 static __always_inline void chunk_added(struct inode *inode, struct file_row *row,
 					struct chunk_key *key, __u64 added, __u64 prefetched,
@@ -165,8 +165,12 @@ static long settle_step(__u32 i, struct settle_ctx *x)
 GLOBAL int settle(struct live *l, __u64 inode, __u64 first, __u64 last, enum counter fate)
 {
 	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
-	struct settle_ctx x = {.l = l, .inode = inode, .first = first, .last = last,
-			       .fate = fate, .late = fate == C_used_late};
+	struct settle_ctx x = {.l = l,
+			       .inode = inode,
+			       .first = first,
+			       .last = last,
+			       .fate = fate,
+			       .late = fate == C_used_late};
 	__u64 nr;
 
 	if (!l || last < first)

@@ -5,9 +5,9 @@
  *
  * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
  * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
- * tasks from tracing, and then the switch away from one is not seen. Programs run with preemption off (the tracepoint's own guard up
- * to 6.18); where a tracepoint may be preempted, the switch hook saves and restores this very state
- * around it, and the program goes on with what it left.
+ * tasks from tracing, and then the switch away from one is not seen. Programs run with preemption
+ * off (the tracepoint's own guard up to 6.18); where a tracepoint may be preempted, the switch hook
+ * saves and restores this very state around it, and the program goes on with what it left.
  */
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H
@@ -16,8 +16,10 @@
 #include "rows.bpf.h"
 #include "names.bpf.h"
 
-enum { TASK_STORED = 1 << 0, /* has a copy in tasks */
-       TASK_DIRTY = 1 << 1 };
+enum {
+	TASK_STORED = 1 << 0, /* has a copy in tasks */
+	TASK_DIRTY = 1 << 1
+};
 
 #define EPOCH_STALE (1u << 31)
 
@@ -39,8 +41,9 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	if (job_by_cgroup == 1) {
 		cgrp = set->dfl_cgrp;
 	} else {
-		__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
-				     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
+		__u64 css =
+			load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+				 bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
 
 		cgrp = CAST(cgroup_subsys_state, css)->cgroup;
 	}

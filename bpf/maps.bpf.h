@@ -113,21 +113,21 @@ struct {
 #define NR_OUTSTANDING 16384
 __u32 outstanding[NR_OUTSTANDING];
 
-volatile __u32 epoch; /* 0: not started. A change makes each CPU flush its cells */
-volatile __u32 read_on;	      /* the per-read hook is attached */
-volatile __u32 rows_used;      /* rows taken in the active generation */
+volatile __u32 epoch;	  /* 0: not started. A change makes each CPU flush its cells */
+volatile __u32 read_on;	  /* the per-read hook is attached */
+volatile __u32 rows_used; /* rows taken in the active generation */
 volatile __u32 chunks_used;
 struct loss_counts losses;
-__u32 evicted_pages;	      /* the job's, modulo 2^32: the clock of refault distances */
+__u32 evicted_pages; /* the job's, modulo 2^32: the clock of refault distances */
 
 /* Set before loading. */
 const volatile __u32 page_shift;
-const volatile __u32 own_tgid;	      /* cachemon itself is never counted */
-const volatile __u32 job_by_cgroup;    /* 0: by fork; 1: cgroup v2; 2: v1 memory */
+const volatile __u32 own_tgid;	    /* cachemon itself is never counted */
+const volatile __u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
 const volatile __u64 job_cgroup_id;
 const volatile __u32 job_cgroup_level;
-const volatile __u32 advice_by_calls;  /* advice_call_tp counts the calls */
-const volatile __u64 sym_fadvise[2];   /* address ranges of kernel functions, for the */
+const volatile __u32 advice_by_calls;	 /* advice_call_tp counts the calls */
+const volatile __u64 sym_fadvise[2];	 /* address ranges of kernel functions, for the */
 const volatile __u64 sym_invalidate2[2]; /* causes only a stack can tell */
 const volatile __u64 sym_drop_caches[2];
 

@@ -101,7 +101,8 @@ static __always_inline __u64 name_signature(struct dentry *d)
 
 	/* hash_len is salted with the parent's address: moving to another directory changes it. */
 	return (d->d_name.hash_len * 3 ^ p->d_name.hash_len * 7 ^ g->d_name.hash_len * 11 ^
-		(d->d_hash.pprev ? 0 : 2)) | 1;
+		(d->d_hash.pprev ? 0 : 2)) |
+	       1;
 }
 
 static __always_inline void fstype_read(struct name_record *rec, struct inode *inode)

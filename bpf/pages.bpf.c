@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pages entering and leaving the cache: the events every exact figure stands on. An add is classed
- * by what its task is doing (window, fault, advice, write); a delete is charged to the page's owner,
- * never to current, and who caused it is a second fact.
+ * by what its task is doing (window, fault, advice, write); a delete is charged to the page's
+ * owner, never to current, and who caused it is a second fact.
  */
 #include "chunks.bpf.h"
 #include "causes.bpf.h"
@@ -29,9 +29,9 @@ static __always_inline struct page_range folio_range(struct folio *f)
 /* How an add is classed: pages lo..hi were asked for, the others came ahead. */
 struct added {
 	__u64 lo, hi;
-	__u32 origin;	/* prefetched_* counter of the others; 0: none are prefetched */
-	__u32 counter;	/* for adds that are neither: written or other */
-	bool by_read;	/* what was asked for was missed by a read call */
+	__u32 origin;  /* prefetched_* counter of the others; 0: none are prefetched */
+	__u32 counter; /* for adds that are neither: written or other */
+	bool by_read;  /* what was asked for was missed by a read call */
 	bool by_fault;
 	bool by_advice;
 };
@@ -124,9 +124,11 @@ static __always_inline void window_grow(struct live *l, struct file_row *row, __
 
 	s->win_pages = after;
 	if (!before) {
-		row_add(row, kind == WIN_SYNC  ? C_windows_sync :
-			     kind == WIN_ASYNC ? C_windows_async :
-						 C_windows_forced, 1);
+		row_add(row,
+			kind == WIN_SYNC    ? C_windows_sync
+			: kind == WIN_ASYNC ? C_windows_async
+					    : C_windows_forced,
+			1);
 		row_add(row, C_window_log2_0 + to, 1);
 	} else if (from != to) {
 		row_add(row, C_window_log2_0 + from, -1);

@@ -117,8 +117,8 @@ static __always_inline int window_step(struct live *l, struct inode *inode)
 			return 0;
 	}
 	if (fault)
-		window_open(l, inode, s->fault_id, WIN_SYNC | WIN_IN_FAULT, C_prefetched_mmap_around,
-			    s->fault_index, s->fault_index);
+		window_open(l, inode, s->fault_id, WIN_SYNC | WIN_IN_FAULT,
+			    C_prefetched_mmap_around, s->fault_index, s->fault_index);
 	else
 		window_open(l, inode, id, WIN_FORCED, advice_origin(l), 1, 0);
 	return 0;

@@ -23,16 +23,11 @@ enum counter_group counter_group(enum counter c)
 const char *counter_group_name(enum counter_group g)
 {
 	static const char *const names[GROUP_NR] = {
-		[GROUP_READ] = "reads",
-		[GROUP_DELAY] = "delayed hits",
-		[GROUP_WINDOW] = "windows",
-		[GROUP_FATE] = "fates",
-		[GROUP_PAGE] = "pages",
-		[GROUP_GHOST] = "refaults",
-		[GROUP_FAULT] = "faults",
-		[GROUP_MAP] = "mapped pages",
-		[GROUP_DIRECT] = "direct reads",
-		[GROUP_STALL] = "stalls",
+		[GROUP_READ] = "reads",		 [GROUP_DELAY] = "delayed hits",
+		[GROUP_WINDOW] = "windows",	 [GROUP_FATE] = "fates",
+		[GROUP_PAGE] = "pages",		 [GROUP_GHOST] = "refaults",
+		[GROUP_FAULT] = "faults",	 [GROUP_MAP] = "mapped pages",
+		[GROUP_DIRECT] = "direct reads", [GROUP_STALL] = "stalls",
 	};
 
 	return names[g];
@@ -52,6 +47,6 @@ int64_t counters_prefetched(const struct counters *c)
 
 int64_t counters_law_error(const struct counters *c)
 {
-	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] +
-	       c->c[C_resident_unused] + c->c[C_untracked] - counters_prefetched(c);
+	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] + c->c[C_resident_unused] +
+	       c->c[C_untracked] - counters_prefetched(c);
 }

@@ -18,13 +18,14 @@
 /* A file active in this interval. path NULL: not named (yet). Bytes as the kernel has them. */
 struct sample_file {
 	struct file_key key;
-	uint32_t job; /* JOB_* slot */
+	uint32_t job;	  /* JOB_* slot */
 	const char *path; /* NUL-terminated raw bytes, absolute */
 	bool deleted;
-	const char *fstype; /* NULL: unknown */
+	const char *fstype;  /* NULL: unknown */
 	uint64_t size_bytes; /* SAMPLE_SIZE_UNKNOWN: not seen in this interval */
 	int64_t c[C_NR];
-	/* Misses counted while the per-read hook was on: with lookups they give a sliced hit ratio. */
+	/* Misses counted while the per-read hook was on: with lookups they give a sliced hit ratio.
+	 */
 	int64_t misses_read_on;
 };
 
@@ -48,12 +49,12 @@ struct sample_job {
 
 /* Absolute values since the start of the run: own cost and losses. */
 struct sample_cost {
-	uint64_t cpu_ns;          /* probes and collector */
-	uint64_t probe_cpu_ns;    /* events x calibrated ns */
+	uint64_t cpu_ns;       /* probes and collector */
+	uint64_t probe_cpu_ns; /* events x calibrated ns */
 	uint64_t collector_cpu_ns;
 	double probe_ns_per_lookup; /* < 0: not measured */
 	double share_of_job_cpu;    /* probes in its tasks; < 0: unknown */
-	double advice_calls_ns;     /* cost of seeing every advice call; < 0: not on */
+	double advice_calls_ns;	    /* cost of seeing every advice call; < 0: not on */
 };
 
 struct sample {

@@ -12,11 +12,11 @@
 #include "cachemon.skel.h"
 #include "util/cleanup.h"
 
-#define FILE_BYTES  (1 << 20)
-#define PAIRS	    3
-#define READS	    2500
-#define READ_BYTES  4096
-#define SYSCALLS    20000
+#define FILE_BYTES (1 << 20)
+#define PAIRS	   3
+#define READS	   2500
+#define READ_BYTES 4096
+#define SYSCALLS   20000
 
 static uint64_t cpu_ns(void)
 {
@@ -49,8 +49,8 @@ static double read_block(int fd)
 
 	for (int i = 0; i < READS; i++) {
 		at = at * 1103515245 + 12345;
-		if (pread(fd, buf, sizeof(buf), (at >> 8) % (FILE_BYTES / READ_BYTES) * READ_BYTES) <
-		    0)
+		if (pread(fd, buf, sizeof(buf),
+			  (at >> 8) % (FILE_BYTES / READ_BYTES) * READ_BYTES) < 0)
 			return -1;
 	}
 	return (double)(cpu_ns() - start) / READS;
@@ -158,9 +158,9 @@ void calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 		enum event ev;
 		enum probe_role role;
 	} events[] = {
-		{EV_ADD, ROLE_PAGE_ADD},      {EV_DELETE, ROLE_PAGE_DELETE},
+		{EV_ADD, ROLE_PAGE_ADD},       {EV_DELETE, ROLE_PAGE_DELETE},
 		{EV_WINDOW, ROLE_WINDOW_SYNC}, {EV_FAULT, ROLE_FAULT},
-		{EV_MAP, ROLE_MAP_PAGES},     {EV_SWITCH, ROLE_SWITCH},
+		{EV_MAP, ROLE_MAP_PAGES},      {EV_SWITCH, ROLE_SWITCH},
 		{EV_FORK_EXIT, ROLE_FORK},
 	};
 	bool on = probe_set_reads_on(set);

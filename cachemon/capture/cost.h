@@ -26,8 +26,8 @@ double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 /* What an interval showed. */
 struct cost_seen {
 	double job_cpu_ns;
-	double own_ns;	     /* collector and probes in the job, the per-read hook left out */
-	double read_ns;	     /* the per-read hook in the job */
+	double own_ns;	      /* collector and probes in the job, the per-read hook left out */
+	double read_ns;	      /* the per-read hook in the job */
 	double read_on_share; /* of the interval; > 0 where read_ns is */
 };
 

@@ -78,8 +78,8 @@ void name_table_free(struct name_table *t)
 	free(t);
 }
 
-int name_table_put(struct name_table *t, const struct file_key *key, char *path,
-		   const char *fstype, bool deleted)
+int name_table_put(struct name_table *t, const struct file_key *key, char *path, const char *fstype,
+		   bool deleted)
 {
 	struct name_entry *e;
 	uint32_t *slot;

@@ -24,8 +24,8 @@ struct name_table;
 int name_table_new(struct name_table **ret);
 void name_table_free(struct name_table *t);
 /* Takes path over, also on failure. */
-int name_table_put(struct name_table *t, const struct file_key *key, char *path,
-		   const char *fstype, bool deleted);
+int name_table_put(struct name_table *t, const struct file_key *key, char *path, const char *fstype,
+		   bool deleted);
 struct name_entry *name_table_get(struct name_table *t, const struct file_key *key);
 size_t name_table_nr(const struct name_table *t);
 struct name_entry *name_table_at(struct name_table *t, size_t i);

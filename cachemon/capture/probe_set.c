@@ -384,7 +384,8 @@ uint64_t probe_set_map_bytes(const struct probe_set *set)
 	struct bpf_map *map;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_map(map, set->skel->obj) {
+	bpf_object__for_each_map(map, set->skel->obj)
+	{
 		char path[64], line[128];
 		unsigned long long bytes;
 		FILE *f;

@@ -19,7 +19,7 @@ struct sampler {
 	struct resolver *resolver;
 	struct name_table *names;
 	bool names_handed_out; /* with the last sample, which is over now */
-	struct live *lives;	/* one a CPU */
+	struct live *lives;    /* one a CPU */
 	struct job_row *job_rows;
 	struct file_row_key *keys;
 	struct file_row *rows;
@@ -282,8 +282,8 @@ static int advice_take(struct sampler *s)
 			s->max_advice = max;
 		}
 		a = &s->advice[s->nr_advice];
-		*a = (struct sample_advice){.file = key.file, .job = key.job, .kind = key.kind,
-					    .call = key.call};
+		*a = (struct sample_advice){
+			.file = key.file, .job = key.job, .kind = key.kind, .call = key.call};
 		if (!bpf_map_lookup_elem(fd, &key, &a->row))
 			s->nr_advice++;
 	}

@@ -39,14 +39,16 @@ static int make_file(struct selftest *st, struct errtext *err)
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
 		return errtext_set(err, -EOPNOTSUPP,
 				   "%s is in memory: its data never leaves the cache. "
-				   "Give a directory on a disk with --dir", st->dir);
+				   "Give a directory on a disk with --dir",
+				   st->dir);
 	st->fd = open(st->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (st->fd < 0)
 		return errtext_set(err, -errno, "cannot make a file in %s: %s", st->dir,
 				   strerror(errno));
 	for (off_t at = 0; at < SELFTEST_BYTES; at += (off_t)sizeof(block)) {
-		size_t n = SELFTEST_BYTES - at < (off_t)sizeof(block) ?
-				   (size_t)(SELFTEST_BYTES - at) : sizeof(block);
+		size_t n = SELFTEST_BYTES - at < (off_t)sizeof(block)
+				   ? (size_t)(SELFTEST_BYTES - at)
+				   : sizeof(block);
 
 		if (pwrite(st->fd, block, n, at) != (ssize_t)n)
 			return errtext_set(err, -errno, "cannot write 16 MiB in %s: %s", st->dir,
@@ -56,7 +58,8 @@ static int make_file(struct selftest *st, struct errtext *err)
 		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
 	st->ino = sb.st_ino;
 	if (selftest_resident(st->fd, 0, 1) < 0)
-		return errtext_set(err, -ENOSYS, "this kernel has no cachestat(2) (it came with "
+		return errtext_set(err, -ENOSYS,
+				   "this kernel has no cachestat(2) (it came with "
 				   "6.5): there is nothing to compare with");
 	return 0;
 }
@@ -65,8 +68,8 @@ static int open_probes(struct selftest *st, struct errtext *err)
 {
 	const struct probe_table *table = probe_table_own();
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	struct kernel_env env = {.root = "", .kinds = probe_table_kinds(table),
-				 .try_hook = hook_trial_run};
+	struct kernel_env env = {
+		.root = "", .kinds = probe_table_kinds(table), .try_hook = hook_trial_run};
 	struct plan_request request = {.level = LEVEL_FULL};
 	struct probe_set_config config = {};
 	size_t nr;
@@ -114,6 +117,7 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 		     struct errtext *err)
 {
 	int go[2] = {-1, -1}, out[2] = {-1, -1}, status = 0, r;
+	struct selftest_truth truth;
 	ssize_t n;
 	pid_t pid;
 
@@ -128,15 +132,16 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	r = probe_set_seed(st->set, &pid, 1, err);
 	n = r ? 0 : write(go[1], "", 1);
 	if (n == 1)
-		n = read(out[0], ret, sizeof(*ret));
+		n = read(out[0], &truth, sizeof(truth));
 	close(go[0]);
 	close(go[1]);
 	close(out[0]);
 	waitpid(pid, &status, 0);
 	if (r)
 		return r;
-	if (n != (ssize_t)sizeof(*ret) || status)
+	if (n != (ssize_t)sizeof(truth) || status)
 		return errtext_set(err, -EIO, "the reads of case '%s' failed", c->name);
+	*ret = truth;
 	return 0;
 }
 
@@ -182,7 +187,7 @@ static int64_t compare(const struct selftest_truth *t, const struct counters *c)
  * figures. */
 static int run_case(struct selftest *st, const struct selftest_case *c, struct errtext *err)
 {
-	struct selftest_truth t;
+	struct selftest_truth t = {.disturbed = true};
 	struct counters got;
 	int64_t error;
 	int r, nr;
@@ -203,7 +208,8 @@ static int run_case(struct selftest *st, const struct selftest_case *c, struct e
 			break;
 	}
 	if (t.disturbed) {
-		printf("%-8s  ?         background reclaim disturbed it %d times\n", c->name, TRIES);
+		printf("%-8s  ?         background reclaim disturbed it %d times\n", c->name,
+		       TRIES);
 		return 1;
 	}
 	error = compare(&t, &got);
@@ -266,8 +272,10 @@ int cmd_selftest(int argc, char **argv)
 	if (r)
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	else if (wrong)
-		printf("%d of %d cases are wrong or could not be judged: do not trust this kernel's "
-		       "figures\n", wrong, nr);
+		printf("%d of %d cases are wrong or could not be judged: do not trust this "
+		       "kernel's "
+		       "figures\n",
+		       wrong, nr);
 	else
 		printf("all figures are right to the page\n");
 	sampler_free(st.sampler);

@@ -13,7 +13,7 @@
 #define SYS_cachestat 451
 #endif
 
-#define CHUNK_BYTES (128 * 1024)
+#define CHUNK_BYTES  (128 * 1024)
 #define RANDOM_READS 1000
 
 /* include/uapi/linux/mman.h, kernel 6.5 */

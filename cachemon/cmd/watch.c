@@ -9,8 +9,20 @@
 #include "report/report.h"
 #include "util/parse.h"
 
-enum { OPT_PID = 256, OPT_CGROUP, OPT_LEVEL, OPT_OVERHEAD, OPT_ADVICE, OPT_INTERVAL, OPT_DURATION,
-       OPT_DB, OPT_REPORT, OPT_JOB, OPT_CHUNKS, OPT_ROWS };
+enum {
+	OPT_PID = 256,
+	OPT_CGROUP,
+	OPT_LEVEL,
+	OPT_OVERHEAD,
+	OPT_ADVICE,
+	OPT_INTERVAL,
+	OPT_DURATION,
+	OPT_DB,
+	OPT_REPORT,
+	OPT_JOB,
+	OPT_CHUNKS,
+	OPT_ROWS
+};
 
 static const struct argp_option argp_options[] = {
 	{.doc = "What to watch (one of these, or -- CMD, or --job alone to find it):"},
@@ -20,12 +32,16 @@ static const struct argp_option argp_options[] = {
 	{.doc = "How:"},
 	{"level", OPT_LEVEL, "cold|full|auto", 0,
 	 "cold: no per-read hook, so no lookups and hits; full: all; auto (default): full within "
-	 "the budget, else in slices", 0},
-	{"max-overhead", OPT_OVERHEAD, "PCT", 0, "budget of auto, share of the job's CPU time "
-	 "(default 1%)", 0},
+	 "the budget, else in slices",
+	 0},
+	{"max-overhead", OPT_OVERHEAD, "PCT", 0,
+	 "budget of auto, share of the job's CPU time "
+	 "(default 1%)",
+	 0},
 	{"advice", OPT_ADVICE, "calls|effects", 0,
 	 "calls: count every advice call (taxes every system call); effects (default): those that "
-	 "move pages", 0},
+	 "move pages",
+	 0},
 	{"interval", OPT_INTERVAL, "DUR", 0, "length of an interval (default 1s)", 0},
 	{"duration", OPT_DURATION, "DUR", 0, "stop watching after this", 0},
 	{.doc = "Where to:"},
@@ -70,7 +86,8 @@ static void check(struct argp_state *state, struct watch_options *o)
 		argp_error(state, "-- CMD and --pid or --cgroup exclude each other");
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
-			argp_error(state, "nothing to watch: give -- CMD, --pid, --cgroup or --job");
+			argp_error(state,
+				   "nothing to watch: give -- CMD, --pid, --cgroup or --job");
 		o->has_selector = true;
 		o->request = SELECTOR_NAME;
 		o->selector = o->job;
@@ -170,12 +187,13 @@ void watch_options_parse(int argc, char **argv, struct watch_options *ret)
 		       "For example:\n"
 		       "  sudo cachemon watch --job train -- python3 train.py\n"
 		       "  sudo cachemon watch --pid 4321 --duration 30s\n"
-		       "  sudo cachemon watch --cgroup /sys/fs/cgroup/memory/batch --report r.html\n",
+		       "  sudo cachemon watch --cgroup /sys/fs/cgroup/memory/batch --report "
+		       "r.html\n",
 	};
 	char *name;
 
-	*ret = (struct watch_options){.level = LEVEL_AUTO, .max_overhead = 0.01,
-				      .interval_ns = 1000000000};
+	*ret = (struct watch_options){
+		.level = LEVEL_AUTO, .max_overhead = 0.01, .interval_ns = 1000000000};
 	argp_err_exit_status = EXIT_USAGE;
 	if (asprintf(&name, "cachemon %s", argv[0]) >= 0)
 		argv[0] = name;

@@ -26,7 +26,7 @@ struct watch_options {
 	const char *db;
 	const char *report;
 	uint64_t chunk_entries, row_entries; /* 0: by memory */
-	char **command; /* NULL: none */
+	char **command;			     /* NULL: none */
 };
 
 /* Exits with 2 on a bad command line; nothing was done yet. */
@@ -57,12 +57,12 @@ uint64_t watch_run_processes(const struct watch_run *run);
 
 /* What the live line shows. */
 struct watch_figures {
-	double hit_ratio;	   /* < 0: unknown */
-	double lookups_per_s;	   /* < 0: unknown */
+	double hit_ratio;     /* < 0: unknown */
+	double lookups_per_s; /* < 0: unknown */
 	double misses_per_s;
-	double prefetch_accuracy;  /* < 0: unknown */
+	double prefetch_accuracy; /* < 0: unknown */
 	double evictions_per_s;
-	double own_share;	   /* of the job's CPU; < 0: unknown */
+	double own_share; /* of the job's CPU; < 0: unknown */
 	bool estimated;
 	uint64_t elapsed_ns;
 };

@@ -67,7 +67,8 @@ static void on_signal(struct loop *l)
 	struct command *cmd = watch_run_command(l->run);
 
 	while (read(l->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		struct signal_seen seen = {.signo = (int)info.ssi_signo, .code = info.ssi_code,
+		struct signal_seen seen = {.signo = (int)info.ssi_signo,
+					   .code = info.ssi_code,
 					   .sender = (pid_t)info.ssi_pid};
 
 		switch (signal_policy_decide(&seen, &l->signals)) {

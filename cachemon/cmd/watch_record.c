@@ -41,8 +41,10 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 	static char reasons[C_NR][PLAN_REASON_MAX];
 	struct store_unmeasured unmeasured[C_NR];
 	struct store_probe probes[ROLE_NR];
-	struct store_run r = {.cachemon = CACHEMON_VERSION, .kernel = run->caps.release,
-			      .arch = run->caps.arch, .level = level_name(run->o->level),
+	struct store_run r = {.cachemon = CACHEMON_VERSION,
+			      .kernel = run->caps.release,
+			      .arch = run->caps.arch,
+			      .level = level_name(run->o->level),
 			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
 	struct utsname uts;
 	struct timespec t;

@@ -39,8 +39,8 @@ static int open_plan(struct watch_run *run, struct errtext *err)
 {
 	const struct probe_table *table = probe_table_own();
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	struct kernel_env env = {.root = "", .kinds = probe_table_kinds(table),
-				 .try_hook = hook_trial_run};
+	struct kernel_env env = {
+		.root = "", .kinds = probe_table_kinds(table), .try_hook = hook_trial_run};
 	struct plan_request request = {
 		.level = run->o->level,
 		.advice_calls = run->o->advice_calls,
@@ -126,10 +126,10 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
 	free(dir);
 	if (run->o->level != LEVEL_COLD && run->plan.choices[ROLE_READ].state == PROBE_LIVE) {
+		/* Without it the run goes on as a cold one, and says so. */
 		r = probe_set_reads(run->set, true);
 		if (r)
 			probe_plan_mark_failed(&run->plan, run->plan.choices[ROLE_READ].program, r);
-		r = 0;
 	}
 	r = sampler_take(run->sampler, false, &discard, err);
 	if (!r)
@@ -157,8 +157,7 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	if (!r && o->command)
 		r = command_prepare(o->command, &run->invoker, &run->command, err);
 	if (!r)
-		r = ledger_new(NULL, &run->ledger) ?
-			    errtext_set(err, -ENOMEM, "out of memory") : 0;
+		r = ledger_new(NULL, &run->ledger) ? errtext_set(err, -ENOMEM, "out of memory") : 0;
 	if (!r)
 		r = open_store(run, err);
 	if (!r)

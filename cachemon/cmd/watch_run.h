@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c (what
- * goes to the store, the sums and the live line). Nobody else includes this.
+ * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
+ * (what goes to the store, the sums and the live line). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H

@@ -24,11 +24,16 @@ static void names_are_unique_and_grouped(void **state)
 static void the_law_is_the_difference(void **state)
 {
 	struct counters c = {};
-	int64_t delta[C_NR] = {[C_prefetched_sync] = 3,	     [C_prefetched_async] = 20,
-			       [C_prefetched_willneed] = 5,  [C_prefetched_readahead2] = 7,
-			       [C_prefetched_mmap_around] = 11, [C_used] = 30,
-			       [C_used_late] = 6,	     [C_evicted_unused] = 4,
-			       [C_resident_unused] = 5,	     [C_untracked] = 1};
+	int64_t delta[C_NR] = {[C_prefetched_sync] = 3,
+			       [C_prefetched_async] = 20,
+			       [C_prefetched_willneed] = 5,
+			       [C_prefetched_readahead2] = 7,
+			       [C_prefetched_mmap_around] = 11,
+			       [C_used] = 30,
+			       [C_used_late] = 6,
+			       [C_evicted_unused] = 4,
+			       [C_resident_unused] = 5,
+			       [C_untracked] = 1};
 
 	counters_add(&c, delta);
 	assert_int_equal(counters_prefetched(&c), 46);

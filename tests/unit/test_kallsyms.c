@@ -52,9 +52,9 @@ static void hidden_addresses_are_not_found(void **state)
 {
 	struct kallsym syms[] = {{.name = "b"}};
 
-	assert_int_equal(find("0000000000000000 T a\n0000000000000000 T b\n0000000000000000 T c\n",
-			      syms, 1),
-			 0);
+	assert_int_equal(
+		find("0000000000000000 T a\n0000000000000000 T b\n0000000000000000 T c\n", syms, 1),
+		0);
 	assert_int_equal(syms[0].start, 0);
 	assert_int_equal(syms[0].end, 0);
 }
