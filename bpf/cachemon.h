@@ -151,7 +151,7 @@ struct chunk {
 	__u64 outstanding;
 	__u64 mark;
 	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
-	__u32 stamp_ms;	   /* monotonic; bit 31 of neither is special; 0,0 = never */
+	__u32 stamp_ms;	   /* monotonic, 31 bits; bit 31: the sweep is taking this entry */
 };
 
 /* advice: CONTRACT kinds and calls. Values are on disk. */

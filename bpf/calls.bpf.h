@@ -226,7 +226,8 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 	if (l->s.job != JOB_WATCHED)
 		return &l->others;
 	c = &l->cells[inode->i_ino & (NR_CELLS - 1)];
-	if (c->inode == (__u64)inode && c->file.ino == inode->i_ino)
+	if (c->inode == (__u64)inode && c->file.ino == inode->i_ino &&
+	    c->file.gen == inode->i_generation)
 		return c;
 	cell_flush_one(l, c, JOB_WATCHED);
 	c->inode = (__u64)inode;

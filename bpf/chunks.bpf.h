@@ -94,9 +94,14 @@ static __always_inline void chunk_added(struct inode *inode, struct file_row *ro
 	if (!n)
 		return;
 	if (read_on) {
-		__sync_fetch_and_or(&c->outstanding, prefetched);
-		outstanding_add(inode, n);
-		row_add(row, C_resident_unused, n);
+		/* A page that was outstanding already left the cache unseen: its fate is unknown.
+		 */
+		int again =
+			popcount64(__sync_fetch_and_or(&c->outstanding, prefetched) & prefetched);
+
+		outstanding_add(inode, n - again);
+		row_add(row, C_resident_unused, n - again);
+		row_add(row, C_untracked, again);
 	} else {
 		row_add(row, C_untracked, n);
 	}

@@ -71,8 +71,14 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
 		st = bpf_task_storage_get(&tasks, prev, NULL, 0);
-		if (st)
+		if (st) {
+			__u32 job = st->job;
+
+			/* The seed iterator may have taken the task in since it was loaded. */
 			*st = l->s;
+			if (!job_by_cgroup)
+				st->job = job;
+		}
 	}
 	if (l->dirty_cells && (!next->pid || moved))
 		cells_flush(l);

@@ -265,7 +265,9 @@ static long delete_step(__u32 i, struct delete_ctx *x)
 	} else {
 		__sync_fetch_and_or(&c->mark, own);
 		c->stamp_pages = __sync_fetch_and_add(&evicted_pages, n) + n;
-		c->stamp_ms = (c->stamp_ms & CHUNK_DYING) | now_ms();
+		/* The sweep may set its mark meanwhile: never a plain store. */
+		__sync_fetch_and_and(&c->stamp_ms, CHUNK_DYING);
+		__sync_fetch_and_or(&c->stamp_ms, now_ms());
 	}
 	x->own += n;
 	return 0;

@@ -51,6 +51,15 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			    s->fault_index);
 		return 0;
 	}
+	/* Metadata of a filesystem, read on behalf of the task: not a read of the device. */
+	if ((inode->i_mode & S_IFMT) == S_IFBLK && l->regs) {
+		long call = REGS_NR(CAST(pt_regs, l->regs));
+
+		if (call != NR_io_uring_enter && call != NR_io_submit && !file_of_call(l, inode)) {
+			s->win_inode = 0;
+			return 0;
+		}
+	}
 	/* page_cache_sync_ra(): with FADV_RANDOM or no readahead it reads just what was asked. */
 	if (kind == WIN_SYNC && (file->f_mode & FMODE_RANDOM || !ra->ra_pages))
 		kind = WIN_FORCED;

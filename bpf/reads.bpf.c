@@ -38,6 +38,8 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 		first = index;
 	if (end > last)
 		end = last;
+	if (!inode->i_size)
+		goto out;
 	n = (inode->i_size - 1) >> page_shift;
 	if (end > n)
 		end = n;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,8 +67,23 @@ static int finish(int status)
 	return status ? status : EXIT_FAILED;
 }
 
+/*
+ * Where the caller has closed stdin, stdout or stderr, no descriptor of cachemon's own may take its
+ * number: messages would be written into it, a socket or a database. What stands in is as useless
+ * as a closed one, and is closed for CMD.
+ */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return;
+	}
+}
+
 int main(int argc, char **argv)
 {
+	hold_standard_descriptors();
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;

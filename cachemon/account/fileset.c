@@ -152,9 +152,9 @@ static double random_unit(struct fileset *s)
 }
 
 /* Rounds up or down by chance, so that many small additions are not all rounded away. */
-void fileset_set_weight(struct fileset *s, uint64_t *entry, int64_t weight)
+void fileset_add_weight(struct fileset *s, uint64_t *entry, int64_t delta)
 {
-	double w = weight < 0 ? 0 : (double)weight;
+	double w = s->weights[*entry & WEIGHT_MASK] + (delta < 0 ? 0 : (double)delta);
 	int low = 0;
 	int high = WEIGHT_MASK;
 

@@ -32,6 +32,6 @@ bool fileset_unnamed(const uint64_t *entry);
 void fileset_set_unnamed(uint64_t *entry, bool unnamed);
 /* A weight is kept to about 20 %, right on average: good enough to compare, not to report. */
 int64_t fileset_weight(const struct fileset *s, const uint64_t *entry);
-void fileset_set_weight(struct fileset *s, uint64_t *entry, int64_t weight);
+void fileset_add_weight(struct fileset *s, uint64_t *entry, int64_t delta);
 
 #endif

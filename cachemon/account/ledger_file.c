@@ -114,9 +114,10 @@ static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sa
 	counters_add(&f->total, sf->c);
 	f->misses_read_on += sf->misses_read_on;
 	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
-		if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
-			f->size_bytes = sf->size_bytes;
-	f->deleted = sf->deleted;
+		f->size_bytes = sf->size_bytes;
+	/* What says neither size nor name was not looked at: a deleted file stays so. */
+	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN || sf->path)
+		f->deleted = sf->deleted;
 	if (sf->fstype) {
 		strncpy(f->fstype, sf->fstype, sizeof(f->fstype) - 1);
 		f->fstype[sizeof(f->fstype) - 1] = '\0';
@@ -130,7 +131,7 @@ static void fold_file(struct ledger *l, struct ledger_file *f)
 	uint64_t *entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
 
 	if (entry)
-		fileset_set_weight(l->seen, entry, file_weight(f).misses);
+		fileset_add_weight(l->seen, entry, weight_of(f->total.c).misses);
 	if (f->mark.db_id)
 		l->dead[l->nr_dead++] = f->mark.db_id;
 	if (f->path)
@@ -222,7 +223,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
 	if (!f) {
 		if (entry)
-			fileset_set_weight(l->seen, entry, w.misses);
+			fileset_add_weight(l->seen, entry, weight_of(sf->c).misses);
 		return;
 	}
 	f->counted = counted;

@@ -221,10 +221,23 @@ out:
 	return r;
 }
 
+/* Waits until every program that runs now has ended: they run with preemption or RCU held. */
+static int grace_period(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return -errno;
+	return 0;
+}
+
 void probe_set_detach(struct probe_set *set)
 {
 	if (!set)
 		return;
+	/* All stop at once: links go one by one, and a call must not be half counted. */
+	if (set->started) {
+		set->skel->bss->epoch = 0;
+		grace_period();
+	}
 	for (int role = 0; role < ROLE_NR; role++) {
 		bpf_link__destroy(set->links[role]);
 		set->links[role] = NULL;
@@ -255,14 +268,6 @@ static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
 	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) ? -errno : 0;
 }
 
-/* Waits until every program that runs now has ended: they run with preemption or RCU held. */
-static int grace_period(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		return -errno;
-	return 0;
-}
-
 int probe_set_reads(struct probe_set *set, bool on)
 {
 	struct cachemon_bpf *skel = set->skel;
@@ -284,6 +289,9 @@ int probe_set_reads(struct probe_set *set, bool on)
 	r = grace_period();
 	if (!r)
 		r = run_program(skel->progs.sweep_fates, NULL, 0);
+	/* Deletes that cleared a bit before the sweep have counted it down by then. */
+	if (!r)
+		r = grace_period();
 	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
 	return r;
 }

@@ -126,8 +126,12 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	pid = fork();
 	if (pid < 0)
 		return errtext_set(err, -errno, "cannot fork: %s", strerror(errno));
-	if (!pid)
+	if (!pid) {
+		/* Else it would never see that the parent gave up. */
+		close(go[1]);
+		close(out[0]);
 		child_main(st, c, go[0], out[1]);
+	}
 	close(out[1]);
 	r = probe_set_seed(st->set, &pid, 1, err);
 	n = r ? 0 : write(go[1], "", 1);

@@ -59,13 +59,20 @@ static void reject(struct argp_state *state, const char *option, const char *arg
 	argp_error(state, "%s: '%s' is not %s", option, arg, want);
 }
 
+/* "--db -- CMD" has lost its value, not gained one. */
+static const char *need_text(struct argp_state *state, const char *option, const char *arg)
+{
+	if (!*arg || !strcmp(arg, "--"))
+		argp_error(state, "%s needs a value", option);
+	return arg;
+}
+
 static void set_selector(struct argp_state *state, struct watch_options *o,
 			 enum selector_request request, const char *arg)
 {
 	if (o->has_selector)
 		argp_error(state, "--pid and --cgroup exclude each other and themselves");
-	if (!*arg)
-		argp_error(state, "--pid and --cgroup need a value");
+	need_text(state, "--cgroup", arg);
 	o->has_selector = true;
 	o->request = request;
 	o->selector = arg;
@@ -116,9 +123,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		set_selector(state, o, SELECTOR_CGROUP, arg);
 		break;
 	case OPT_JOB:
-		if (!*arg)
-			argp_error(state, "--job: the name is empty");
-		o->job = arg;
+		o->job = need_text(state, "--job", arg);
 		break;
 	case OPT_LEVEL:
 		if (parse_enum(arg, levels, 3, &index))
@@ -145,9 +150,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			reject(state, "--duration", arg, "a duration (500ms, 5s, 2m)");
 		break;
 	case OPT_DB:
-		if (!*arg)
-			argp_error(state, "--db: the name is empty");
-		o->db = arg;
+		o->db = need_text(state, "--db", arg);
 		break;
 	case OPT_REPORT:
 		if (report_format_of_path(arg, &format) || !*arg)
@@ -204,7 +207,7 @@ int cmd_watch(int argc, char **argv)
 {
 	struct watch_options o;
 	struct watch_run *run = NULL;
-	struct errtext err;
+	struct errtext err = {"out of memory"};
 	int status, signal_fd;
 
 	watch_options_parse(argc, argv, &o);
@@ -224,6 +227,8 @@ int cmd_watch(int argc, char **argv)
 		else if (!run || !watch_run_command(run) ||
 			 command_reap(watch_run_command(run), &status) || status < 126)
 			status = COMMAND_FAILED;
+		if (run)
+			watch_run_abort(run, status);
 	} else {
 		status = watch_loop(&o, run, signal_fd);
 	}

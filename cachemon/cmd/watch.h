@@ -40,8 +40,11 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 int watch_run_start(struct watch_run *run, struct errtext *err);
 /* A new sample: into the sums and the database. */
 int watch_run_sample(struct watch_run *run, bool last);
-/* The last sample, the end in the database, the summary. exit_status as store_end(). */
-void watch_run_finish(struct watch_run *run, const int *exit_status);
+/* The last sample, the end in the database, the summary, the report. exit_status as store_end().
+ * -errno: part of it failed, and that was said. */
+int watch_run_finish(struct watch_run *run, const int *exit_status);
+/* The job never ran: ends what is in the database of it. */
+void watch_run_abort(struct watch_run *run, int status);
 void watch_run_free(struct watch_run *run);
 
 struct command *watch_run_command(struct watch_run *run);

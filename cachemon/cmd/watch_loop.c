@@ -23,6 +23,8 @@ struct loop {
 	bool measuring; /* the run is not finished yet */
 	bool stop;	/* leave the loop, whatever CMD does */
 	bool ended;	/* CMD has ended */
+	bool broken;	/* the loop itself cannot go on */
+	bool failed;	/* the end could not be written whole */
 	int status;	/* its status */
 	uint64_t start_ns, next_ns;
 };
@@ -58,7 +60,8 @@ static void finish(struct loop *l)
 	l->measuring = false;
 	if (l->live)
 		watch_live_clear(stderr);
-	watch_run_finish(l->run, l->ended ? &l->status : NULL);
+	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
+		l->failed = true;
 }
 
 static void on_signal(struct loop *l)
@@ -153,7 +156,7 @@ static void loop_once(struct loop *l)
 	};
 
 	if (poll(fds, 3, timeout_ms(l)) < 0 && errno != EINTR) {
-		l->stop = true;
+		l->stop = l->broken = true;
 		return;
 	}
 	if (fds[0].revents)
@@ -191,5 +194,10 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 	if (l.ended)
 		return l.status;
 	/* Ctrl-C twice: CMD goes on, its status is not known. */
-	return cmd ? 128 + SIGINT : EXIT_DONE;
+	if (cmd) {
+		fprintf(stderr, "cachemon: the command (process %d) goes on unwatched\n",
+			(int)command_pid(cmd));
+		return l.broken ? COMMAND_FAILED : 128 + SIGINT;
+	}
+	return l.failed || l.broken ? EXIT_FAILED : EXIT_DONE;
 }

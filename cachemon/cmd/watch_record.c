@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -15,7 +16,7 @@ void watch_complain(struct watch_run *run, const char *text)
 	run->complained = true;
 }
 
-/* Fates of other people's pages are not followed, nor their refaults, stalls and direct reads. */
+/* Fates of other people's pages are not followed, nor their refaults and stalls. */
 static bool others_measure(enum counter c)
 {
 	switch (counter_group(c)) {
@@ -112,15 +113,11 @@ void watch_account(struct watch_run *run, struct sample *s, bool reads_on)
 void watch_write(struct watch_run *run, const struct sample *s)
 {
 	char err[STORE_ERROR_MAX];
-	struct invoker_fs saved;
 
-	if (invoker_fs_enter(&run->invoker, &saved))
-		return;
 	if (store_write(run->store, run->ledger, s, err))
 		watch_complain(run, err);
 	else
 		run->complained = false;
-	invoker_fs_leave(&saved);
 }
 
 static double ratio(int64_t part, int64_t whole)
@@ -155,27 +152,38 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 			      all[C_used] + all[C_used_late] + all[C_evicted_unused]);
 }
 
-void watch_end(struct watch_run *run, const int *exit_status)
+static int write_report(struct watch_run *run, int64_t id, char *err, size_t size)
+{
+	struct report_options options = {
+		.db = run->db, .run_id = id, .files = REPORT_FILES_DEFAULT};
+	int r = report_format_of_path(run->o->report, &options.format);
+
+	/* The file is the invoking user's, and only where that user may write. */
+	return r ? r : report_write(&options, run->o->report, &run->invoker, err, size);
+}
+
+int watch_end(struct watch_run *run, const int *exit_status)
 {
 	struct store_end end = {.exit_status = exit_status};
 	int64_t id = store_run_id(run->store);
-	struct invoker_fs saved;
 	char err[STORE_ERROR_MAX];
+	int r;
 
-	if (invoker_fs_enter(&run->invoker, &saved))
-		return;
 	run->complained = false;
-	if (store_end(run->store, run->ledger, &end, err))
+	r = store_end(run->store, run->ledger, &end, err);
+	if (r)
 		watch_complain(run, err);
 	store_close(run->store);
 	run->store = NULL;
-	if (report_summary(run->db, id, stderr, err, sizeof(err)))
+	if (report_summary(run->db, id, stderr, err, sizeof(err))) {
 		fprintf(stderr, "cachemon: no summary: %s\n", err);
-	if (run->o->report) {
-		if (report_write_file(run->db, id, run->o->report, err, sizeof(err)))
-			fprintf(stderr, "cachemon: no report: %s\n", err);
-		else
-			fprintf(stderr, "report: %s\n", run->o->report);
+		r = -EIO;
 	}
-	invoker_fs_leave(&saved);
+	if (run->o->report && write_report(run, id, err, sizeof(err))) {
+		fprintf(stderr, "cachemon: no report: %s\n", err);
+		r = -EIO;
+	} else if (run->o->report) {
+		fprintf(stderr, "report: %s\n", run->o->report);
+	}
+	return r;
 }

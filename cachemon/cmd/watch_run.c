@@ -2,6 +2,7 @@
 #include "cmd/watch_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -80,7 +81,6 @@ static int open_store(struct watch_run *run, struct errtext *err)
 {
 	struct store_config config = {.uid = run->invoker.uid, .gid = run->invoker.gid};
 	char text[STORE_ERROR_MAX];
-	struct invoker_fs saved;
 	int r = 0;
 
 	if (run->o->db) {
@@ -96,11 +96,7 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	if (r)
 		return r;
 	config.path = run->db;
-	r = invoker_fs_enter(&run->invoker, &saved);
-	if (r)
-		return errtext_set(err, r, "cannot act as the invoking user: %s", strerror(-r));
 	r = store_open(&config, &run->store, text);
-	invoker_fs_leave(&saved);
 	return r ? errtext_set(err, r, "%s", text) : 0;
 }
 
@@ -183,6 +179,9 @@ static int seed(struct watch_run *run, struct errtext *err)
 	if (!r && run->selector.kind == SELECTED_PIDS &&
 	    !selector_refresh_pids(&places, &run->selector))
 		r = probe_set_seed(run->set, run->selector.tgids, run->selector.nr_tgids, err);
+	if (!r && run->selector.kind == SELECTED_PIDS && kill(run->selector.tgids[0], 0) &&
+	    errno == ESRCH)
+		r = errtext_set(err, -ESRCH, "process %d has ended", (int)run->selector.tgids[0]);
 	return r;
 }
 
@@ -194,6 +193,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	r = watch_describe(run, text);
 	if (r)
 		return errtext_set(err, r, "%s", text);
+	run->described = true;
 	r = seed(run, err);
 	if (r)
 		return r;
@@ -313,10 +313,20 @@ void watch_run_slice(struct watch_run *run)
 	run->slice_ns = watch_now_ns() + (uint64_t)next;
 }
 
-void watch_run_finish(struct watch_run *run, const int *exit_status)
+int watch_run_finish(struct watch_run *run, const int *exit_status)
 {
-	watch_run_sample(run, true);
-	watch_end(run, exit_status);
+	int r = watch_run_sample(run, true), end = watch_end(run, exit_status);
+
+	return r ? r : end;
+}
+
+void watch_run_abort(struct watch_run *run, int status)
+{
+	struct store_end end = {.exit_status = run->command ? &status : NULL};
+	char err[STORE_ERROR_MAX];
+
+	if (run->described && store_end(run->store, run->ledger, &end, err))
+		watch_complain(run, err);
 }
 
 void watch_run_free(struct watch_run *run)

@@ -42,6 +42,7 @@ struct watch_run {
 
 	uint64_t rchar_bytes, rchar_read_on_bytes, alive;
 	struct watch_figures figures;
+	bool described;	 /* the run is in the database, to be ended there */
 	bool complained; /* of the database: said once */
 };
 
@@ -51,7 +52,8 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
-void watch_end(struct watch_run *run, const int *exit_status);
+/* -errno: something of the end could not be written; it was said. */
+int watch_end(struct watch_run *run, const int *exit_status);
 /* A line on stderr; the same trouble is told once. */
 void watch_complain(struct watch_run *run, const char *text);
 

@@ -24,7 +24,6 @@ struct store {
 	struct store_limits limits;
 	size_t cut_runs;
 	bool in_wal;
-
 	int64_t run_id; /* 0: none begun */
 	int64_t job_ids[JOB_NR];
 	char *job_names[JOB_NR];
@@ -40,7 +39,6 @@ struct store {
 	uint64_t intervals_lost;
 	struct sample_cost cost;
 	struct loss_counts losses;
-
 	struct tier tiers[2];
 	sqlite3_stmt *statements[S_NR];
 };

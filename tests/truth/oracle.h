@@ -23,11 +23,28 @@
 	X(misses)                                                                                  \
 	X(demand_pages)                                                                            \
 	X(prefetched_pages)                                                                        \
-	X(sync_async) X(willneed) X(readahead2) X(mmap_around) X(used) X(used_late)                \
-		X(delayed_hits) X(evicted_unused) X(resident_unused) X(untracked) X(refaults)      \
-			X(refault_misses) X(written_pages) X(added) X(evicted) X(evicted_dontneed) \
-				X(evicted_drop_caches) X(evicted_truncate) X(evicted_direct_io)    \
-					X(major) X(direct_read_bytes) X(balance)
+	X(sync_async)                                                                              \
+	X(willneed)                                                                                \
+	X(readahead2)                                                                              \
+	X(mmap_around)                                                                             \
+	X(used)                                                                                    \
+	X(used_late)                                                                               \
+	X(delayed_hits)                                                                            \
+	X(evicted_unused)                                                                          \
+	X(resident_unused)                                                                         \
+	X(untracked)                                                                               \
+	X(refaults)                                                                                \
+	X(refault_misses)                                                                          \
+	X(written_pages)                                                                           \
+	X(added)                                                                                   \
+	X(evicted)                                                                                 \
+	X(evicted_dontneed)                                                                        \
+	X(evicted_drop_caches)                                                                     \
+	X(evicted_truncate)                                                                        \
+	X(evicted_direct_io)                                                                       \
+	X(major)                                                                                   \
+	X(direct_read_bytes)                                                                       \
+	X(balance)
 
 enum figure {
 #define X(name) F_##name,

@@ -43,7 +43,8 @@ def parse_arguments():
     parser.add_argument("--fs", default="ext4,xfs")
     parser.add_argument("--only", action="append", metavar="PATTERN",
                         help="run these only (may be given again; a trailing * is allowed)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="the whole suite N times")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N",
+                        help="the whole suite N times")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dir", default="/var/tmp", help="where the images are made")
     parser.add_argument("--oracle", action="store_true",

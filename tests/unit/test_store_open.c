@@ -234,6 +234,48 @@ static void test_migration_steps(void **state)
 	sqlite3_close(db);
 }
 
+struct intruder {
+	const char *path;
+	int visits;
+};
+
+/* Another program makes the tables while the first looks what is there. */
+static int intrude(unsigned int event, void *ctx, void *stmt, void *ns)
+{
+	struct intruder *in = ctx;
+	const char *sql = sqlite3_sql(stmt);
+	sqlite3 *db = NULL;
+	char err[STORE_ERROR_MAX];
+
+	if (!sql || !strstr(sql, "application_id"))
+		return 0;
+	in->visits++;
+	if (sqlite3_open(in->path, &db) == SQLITE_OK)
+		migrate_apply(db, in->path, invented, 3, err);
+	sqlite3_close(db);
+	return 0;
+}
+
+static void test_created_while_looking(void **state)
+{
+	struct fixture *f = *state;
+	struct intruder in = {.path = f->scratch.db};
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(f->scratch.db, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, intrude, &in);
+	if (migrate_check(db, f->scratch.db, invented, 3, f->err))
+		fail_msg("%s", f->err);
+	assert_int_equal(in.visits, 1);
+	sqlite3_trace_v2(db, 0, NULL, NULL);
+	assert_int_equal(migrate_apply(db, f->scratch.db, invented, 3, f->err), 0);
+	sqlite3_close(db);
+	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 4);
+	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM t"), 1);
+}
+
 /* Many at once on a database that is not there yet: all get in. */
 static void test_created_by_many(void **state)
 {
@@ -279,10 +321,15 @@ static void test_created_by_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		OPEN_TEST(test_new_and_empty),	 OPEN_TEST(test_no_database),
-		OPEN_TEST(test_damaged),	 OPEN_TEST(test_of_another_program),
-		OPEN_TEST(test_newer_version),	 OPEN_TEST(test_places),
-		OPEN_TEST(test_no_permission),	 OPEN_TEST(test_migration_steps),
+		OPEN_TEST(test_new_and_empty),
+		OPEN_TEST(test_no_database),
+		OPEN_TEST(test_damaged),
+		OPEN_TEST(test_of_another_program),
+		OPEN_TEST(test_newer_version),
+		OPEN_TEST(test_places),
+		OPEN_TEST(test_no_permission),
+		OPEN_TEST(test_migration_steps),
+		OPEN_TEST(test_created_while_looking),
 		OPEN_TEST(test_created_by_many),
 	};
 

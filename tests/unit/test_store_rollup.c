@@ -153,6 +153,26 @@ static void test_short_intervals(void **state)
 	assert_int_equal(ask(db, "SELECT sum(rolled) FROM interval"), 600);
 }
 
+/* The second merge never overtakes the first, even when it is due at once. */
+static void test_tiers_that_meet(void **state)
+{
+	struct store_limits limits = small_limits();
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+
+	limits.keep_ns = SECOND_NS;
+	begin(f, &limits, SECOND_NS);
+	for (uint64_t n = 0; n < 300; n++)
+		write_one(f, n, 20, SECOND_NS);
+	assert_int_equal(ask(db, "SELECT sum(rolled) FROM interval"), 300);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 50"), 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 1"), 30);
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
+				 "job.id = job_id WHERE slot = 1"),
+			 test_misses(300));
+	assert_true(is_sound(db));
+}
+
 /* Intervals longer than a bucket have nothing to be merged with. */
 static void test_long_intervals(void **state)
 {
@@ -170,9 +190,8 @@ static void test_long_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROLLUP_TEST(test_sums_stay),
-		ROLLUP_TEST(test_merged_rows_keep_the_top_files),
-		ROLLUP_TEST(test_short_intervals),
+		ROLLUP_TEST(test_sums_stay),	   ROLLUP_TEST(test_merged_rows_keep_the_top_files),
+		ROLLUP_TEST(test_short_intervals), ROLLUP_TEST(test_tiers_that_meet),
 		ROLLUP_TEST(test_long_intervals),
 	};
 

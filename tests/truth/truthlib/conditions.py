@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells that need a condition made: a memory limit, memory pressure, a slow device, two watchers."""
+"""Cells under a condition: a memory limit, memory pressure, a slow device, two watchers."""
 
 import contextlib
 import json
