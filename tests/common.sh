@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2034 # the lists are for those who source this
+# Sourced by examples/try, tests/run and tests/static: what they install and how they build. Owns the
+# package lists. Works as root, as a user with sudo, and for a user whose packages are all there.
+
+REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+
+PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcjson-dev libelf-dev libsqlite3-dev
+	libyaml-dev make pkgconf zlib1g-dev)
+PACKAGES_TEST=(e2fsprogs fio libaio-dev libasan8 libcmocka-dev libubsan1 liburing-dev mount procps
+	python3 sqlite3 util-linux xfsprogs xz-utils)
+PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
+
+say() {
+	printf '== %s\n' "$*"
+}
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# The owner of the sources also owns what is built from them, even under sudo.
+as_owner() {
+	local uid gid
+
+	uid=$(stat -c %u "$REPO")
+	gid=$(stat -c %g "$REPO")
+	if [[ $EUID -eq 0 && $uid -ne 0 ]] && getent passwd "$uid" >/dev/null; then
+		setpriv --reuid "$uid" --regid "$gid" --init-groups -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# Root's way to run a command: directly, or by sudo if that needs no password (a test may not ask).
+can_be_root() {
+	[[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null
+}
+
+as_root() {
+	if [[ $EUID -eq 0 ]]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+# Runs a command whose output matters only when it fails.
+quietly() {
+	local log status=0
+
+	log=$(mktemp)
+	"$@" >"$log" 2>&1 </dev/null || status=$?
+	[[ $status -eq 0 ]] || tail -n 30 "$log" >&2
+	rm -f "$log"
+	return "$status"
+}
+
+is_installed() {
+	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+install_packages() {
+	local name missing=()
+
+	if ! command -v apt-get >/dev/null; then
+		say "no apt-get here: taking for granted what these Debian packages hold: $*"
+		return
+	fi
+	for name; do
+		is_installed "$name" || missing+=("$name")
+	done
+	[[ ${#missing[@]} -gt 0 ]] || return 0
+	if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
+		die "missing packages, and no sudo to install them; as root: apt-get install ${missing[*]}"
+	fi
+	say "installing ${#missing[@]} packages: ${missing[*]}"
+	quietly as_root apt-get -q update ||
+		die "apt-get update failed (above); repair it or install by hand: ${missing[*]}"
+	quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy -o DPkg::Lock::Timeout=120 \
+		install --no-install-recommends "${missing[@]}" ||
+		die "apt-get install failed (above); install by hand: ${missing[*]}"
+}
+
+# build_tree DIR CMAKE-ARGUMENT... -- TARGET...
+build_tree() {
+	local dir=$1 arguments=()
+
+	shift
+	while [[ $1 != -- ]]; do
+		arguments+=("$1")
+		shift
+	done
+	shift
+	as_owner mkdir -p "$dir" 2>/dev/null ||
+		die "cannot write to $dir; name another place with BUILD=DIR"
+	quietly as_owner cmake -S "$REPO" -B "$dir" "${arguments[@]}" ||
+		die "cmake failed (above); a fresh start: rm -r $dir"
+	quietly as_owner cmake --build "$dir" -j 2 --target "$@" ||
+		die "the build failed (above); to see all of it: cmake --build $dir"
+}
