@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# Sourced by examples/try, tests/run and tests/static: what they install and how they build. Owns the
-# package lists. Works as root, as a user with sudo, and for a user whose packages are all there.
+# Sourced by examples/try, tests/run and tests/static: what they install and how they build. Owns
+# the package lists. Works as root, as a user with sudo, and for a user whose packages are all there.
 
 REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$REPO/build}

@@ -3,7 +3,16 @@
 
 #include <stddef.h>
 
-enum { CARRY_CALLS, CARRY_BYTES, CARRY_HITS, CARRY_DELAYED, CARRY_STALL_NS, CARRY_STALLS };
+enum {
+	CARRY_CALLS,
+	CARRY_BYTES,
+	CARRY_HITS,
+	CARRY_DELAYED,
+	CARRY_STALL_NS,
+	CARRY_STALLS,
+	CARRY_NR
+};
+_Static_assert(CARRY_NR == COUNTS_CARRIED, "a place for each counter that is scaled");
 
 struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b)
 {

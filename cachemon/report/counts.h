@@ -38,9 +38,11 @@ struct slice_scale {
 
 /* What has been rounded so far. Rounding the running sum, not each file, makes the estimates of
  * the files add up to the estimate of their job; no file is off by more than one. */
+enum { COUNTS_CARRIED = 6 }; /* counters that are scaled */
+
 struct slice_carry {
-	int64_t raw[4];
-	int64_t scaled[4];
+	int64_t raw[COUNTS_CARRIED];
+	int64_t scaled[COUNTS_CARRIED];
 };
 
 struct derived {
