@@ -12,7 +12,7 @@ enum {
 	CARRY_STALLS,
 	CARRY_NR
 };
-_Static_assert(CARRY_NR == COUNTS_CARRIED, "a place for each counter that is scaled");
+_Static_assert((int)CARRY_NR == (int)COUNTS_CARRIED, "a place for each counter that is scaled");
 
 struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b)
 {
