@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/watch.h"
+#include "report/escape.h"
 #include "report/report.h"
 #include "util/parse.h"
 
@@ -56,7 +57,12 @@ static const struct argp_option argp_options[] = {
 
 static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
 {
-	argp_error(state, "%s: '%s' is not %s", option, arg, want);
+	char shown[128] = "";
+
+	/* The terminal must not obey what was typed or pasted. */
+	if (*arg)
+		escape_inert_to(shown, sizeof(shown), arg);
+	argp_error(state, "%s: '%s' is not %s", option, shown, want);
 }
 
 /* "--db -- CMD" has lost its value, not gained one. */
@@ -153,7 +159,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->db = need_text(state, "--db", arg);
 		break;
 	case OPT_REPORT:
-		if (report_format_of_path(arg, &format) || !*arg)
+		need_text(state, "--report", arg);
+		if (report_format_of_path(arg, &format))
 			reject(state, "--report", arg,
 			       "a file ending in .txt, .md, .html, .json, .csv or .yaml");
 		o->report = arg;
@@ -167,7 +174,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		/* Not behind "--": a selector without its dashes, or a forgotten "--". */
 		if (strcmp(state->argv[state->next - 2], "--"))
-			argp_error(state, "unexpected '%s'; a command goes after '--'", arg);
+			reject(state, "argument", arg, "an option; a command goes after '--'");
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		break;

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Attach and detach again and again: programs, maps and links before = after, descriptors, heap and
+resident memory constant, no line in the kernel log."""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from faultlib import bpf  # noqa: E402
+from faultlib.part import Failed, Part, Skipped, expect, wait_until  # noqa: E402
+from faultlib.watch import Db, run  # noqa: E402
+
+part = Part("cycles", __doc__, ("attach and detach", 1000, 30))
+
+# Of the count, so many are whole runs of the program; the rest are cycles within one process.
+RUNS_SHARE = 10
+LIBRARIES = ["capture", "plan", "account", "job", "util"]
+# What a kernel says of trouble with programs, references and memory; mounts and the like of others
+# on this machine are not ours.
+TROUBLE = re.compile(r"bpf|BUG|WARNING|Oops|refcount|leak|Call Trace|blocked for more|vmalloc|"
+                     r"page allocation|soft lockup|rcu.*stall|out of memory", re.I)
+
+
+class KernelLog:
+    def __init__(self):
+        try:
+            self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as e:
+            raise Skipped(f"the kernel log cannot be read: {e.strerror}") from e
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def trouble(self):
+        found = []
+        while True:
+            try:
+                text = os.read(self.fd, 8192).decode(errors="replace").split(";", 1)[-1]
+            except BlockingIOError:
+                break
+            except BrokenPipeError:  # overwritten before it was read
+                found.append("(lines were lost)")
+                continue
+            if TROUBLE.search(text):
+                found.append(text.splitlines()[0])
+        os.close(self.fd)
+        return found
+
+
+def build_dir(cachemon):
+    """Of the build that the program is from, and its sources."""
+    build = os.environ.get("CACHEMON_BUILD") or os.path.dirname(os.path.dirname(cachemon))
+    try:
+        with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
+            for line in f:
+                if line.startswith("CMAKE_HOME_DIRECTORY:"):
+                    return build, line.strip().split("=", 1)[1]
+    except FileNotFoundError:
+        pass
+    raise Skipped("the program is not in its build directory: nothing to link with")
+
+
+def wait_no_orphans(before):
+    """Objects made since then that no process holds."""
+    def none():
+        return not bpf.orphans(bpf.everything() - before)
+    wait_until(none, "the end of all objects without a holder", 10, 0.05)
+
+
+@part.case("in one process")
+def in_process(case):
+    build, source = build_dir(case.cachemon)
+    flags = ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{source}/cachemon", f"-I{build}/gen",
+             f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lelf", "-lz"]
+    program = case.helper("attach_cycles", *flags)
+    log, before, pins = KernelLog(), bpf.everything(), bpf.pins()
+    count = max(10, case.options.count - case.options.count // RUNS_SHARE)
+    exact = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
+    done = subprocess.run([program, str(count)], capture_output=True, text=True, check=False,
+                          env={**os.environ, **exact})
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
+    wait_no_orphans(before)
+    expect(bpf.pins() == pins, f"pins: {bpf.pins() - pins}")
+    trouble = log.trouble()
+    expect(not trouble, f"the kernel says {trouble[:3]}")
+    return f"{count} cycles: {done.stdout.strip()}"
+
+
+@part.case("whole runs")
+def whole_runs(case):
+    log, before, pins = KernelLog(), bpf.everything(), bpf.pins()
+    db = Db(case.path("run.db"))
+    count = max(2, case.options.count // RUNS_SHARE)
+    for number in range(1, count + 1):
+        done = run([case.cachemon, "watch", "--db", db.path, "--", "true"])
+        expect(done.status == 0, f"run {number}: {done}")
+        wait_no_orphans(before)
+    expect(bpf.pins() == pins, f"pins: {bpf.pins() - pins}")
+    db.sound()
+    states = db.rows("SELECT state, count(*) AS nr FROM run GROUP BY state")
+    expect(states == [{"state": "complete", "nr": count}], f"{states}")
+    trouble = log.trouble()
+    expect(not trouble, f"the kernel says {trouble[:3]}")
+    return f"{count} runs"
+
+
+@part.case("the look for objects without a holder sees one")
+def sees_orphans(_):
+    # A check that cannot fail proves nothing: BTF of the kernel itself is held by no process.
+    kernel = {("btf", number) for number in bpf.ids("btf")}
+    if not bpf.orphans(kernel):
+        raise Failed("not even the kernel's own BTF is seen")
+
+
+if __name__ == "__main__":
+    part.main()

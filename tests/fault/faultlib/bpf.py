@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which BPF objects there are, and who holds them. Asks the kernel by bpf(2): takes no reference
+that could keep an object alive while it is looked for."""
+
+import ctypes
+import os
+import platform
+import struct
+
+SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
+NEXT_ID = {"prog": 11, "map": 12, "btf": 23, "link": 31}
+# As /proc/PID/fd names them, and the key of the id in fdinfo.
+FILES = {"bpf-prog": ("prog", "prog_id"), "bpf-map": ("map", "map_id"),
+         "bpf_link": ("link", "link_id"), "bpf_iter": None, "btf": ("btf", "btf_id")}
+KINDS = ("link", "prog", "map", "btf")
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def next_id(kind, after):
+    """The id after this one, or None."""
+    attr = ctypes.create_string_buffer(struct.pack("III", after, 0, 0) + bytes(116))
+    if LIBC.syscall(SYSCALL, NEXT_ID[kind], attr, len(attr)):
+        if ctypes.get_errno() == 2:
+            return None
+        raise OSError(ctypes.get_errno(), f"bpf(2), next {kind}")
+    return struct.unpack_from("I", attr, 4)[0]
+
+
+def exists(kind, number):
+    return next_id(kind, number - 1) == number
+
+
+def ids(kind):
+    found, last = set(), 0
+    while (last := next_id(kind, last)) is not None:
+        found.add(last)
+    return found
+
+
+def everything():
+    return {(kind, number) for kind in KINDS for number in ids(kind)}
+
+
+def held_by(pid):
+    """The objects that a process has open; of one that is gone: nothing."""
+    held = set()
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return held
+    for name in names:
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if not target.startswith("anon_inode:"):
+                continue
+            entry = FILES.get(target[len("anon_inode:"):].strip("[]"))
+            if entry:
+                with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as f:
+                    fields = dict(line.split(":", 1) for line in f if ":" in line)
+                held.add((entry[0], int(fields[entry[1]])))
+        except (OSError, KeyError):
+            continue
+    return held
+
+
+def held_by_anyone():
+    held = set()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            held |= held_by(name)
+    return held
+
+
+def orphans(among):
+    """Objects that exist although no process has them open. One that is being made or closed
+    just now may be among them: ask again."""
+    alive = {entry for entry in among if exists(*entry)}
+    return alive and {entry for entry in alive - held_by_anyone() if exists(*entry)}
+
+
+def pins():
+    """Everything in the BPF filesystems mounted here."""
+    found = set()
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        places = [line.split()[1] for line in f if line.split()[2] == "bpf"]
+    for place in places:
+        for directory, names, files in os.walk(place):
+            found |= {os.path.join(directory, name) for name in names + files}
+    return found
+
+
+def describe(entries):
+    return ", ".join(f"{kind} {number}" for kind, number in sorted(entries))

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""kill -9 of cachemon at random moments: start-up, watching, ending. Within a second nothing of it
+is left in the kernel; CMD goes on with its own status, or was never run; the database opens and
+holds every interval that was committed; the next run works and marks the killed one as cut."""
+
+import ctypes
+import os
+import random
+import sqlite3
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+from faultlib import bpf  # noqa: E402
+from faultlib.part import Part, expect, wait_until  # noqa: E402
+from faultlib.watch import BOUND_S, Db, Steady, Watch, check_gapless, run  # noqa: E402
+
+part = Part("kill", __doc__, ("kill -9", 200, 20))
+part.parser.add_argument("--seed", type=int, default=0, help="of the moments; 0: a new one")
+
+GONE_WITHIN_S = 1.0
+PR_SET_CHILD_SUBREAPER = 36
+# Of ten moments: so many while it starts, while it watches, while it ends.
+PHASES = ["starting"] * 4 + ["watching"] * 4 + ["ending"] * 2
+ENDING_S = 0.4
+INTERVAL_S = 0.1
+# A sample that is due waits for a CPU, then for the disk.
+LATE_S = 0.5
+
+
+def children():
+    """Processes whose parent is this one: those of a killed cachemon come here."""
+    found = set()
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/children", encoding="ascii") as f:
+            found |= set(map(int, f.read().split()))
+    return found
+
+
+def end_of(pid):
+    """Its status as a shell has it."""
+    def ended():
+        got, status = os.waitpid(pid, os.WNOHANG)
+        return got and (os.waitstatus_to_exitcode(status),)
+    return wait_until(ended, f"the end of process {pid}", BOUND_S)[0]
+
+
+class Moments:
+    """When to kill, and what was seen of it."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.start_s = 1.0  # how long a start takes here; learned
+        self.lost_s = []    # of the timeline, before a kill
+        self.last_s = 0.0   # the longest that anything stayed after a kill
+        self.never_ran = 0
+        self.went_on = 0
+        self.too_late = 0
+
+    def wait(self, index, watch, steady, began):
+        """Returns at the moment to kill."""
+        phase = PHASES[index % len(PHASES)]
+        if phase == "starting":
+            target = began + self.random.uniform(0, self.start_s)
+        else:
+            steady.wait_started(watch)
+            self.start_s = 0.7 * self.start_s + 0.3 * (time.monotonic() - began)
+            target = time.monotonic() + self.random.uniform(0, 1.0)
+        if phase == "ending":
+            time.sleep(max(0, target - time.monotonic()))
+            steady.stop()
+            target = time.monotonic() + self.random.uniform(0, ENDING_S)
+        time.sleep(max(0, target - time.monotonic()))
+
+
+def wait_nothing_left(mine, before, killed):
+    """mine: what it was seen to hold. What it made later is seen by having no holder."""
+    while True:
+        asked = time.monotonic()
+        left = {entry for entry in mine if bpf.exists(*entry)}
+        left |= bpf.orphans(bpf.everything() - before - mine)
+        if not left:
+            return time.monotonic() - killed
+        # A machine that did not let this test ask in time is no fault of cachemon.
+        expect(asked - killed <= GONE_WITHIN_S,
+               f"{asked - killed:.2f} s after the kill there are still {bpf.describe(left)}")
+        time.sleep(0.005)
+
+
+def check_command(moments, steady, orphans):
+    """CMD goes on and ends with its own status, or it never ran and never will."""
+    expect(len(orphans) <= 1, f"cachemon left {len(orphans)} processes")
+    for pid in orphans:
+        wait_until(lambda p=pid: steady.started() or is_zombie(p), "CMD to run or to end", BOUND_S)
+        steady.stop()
+        status = end_of(pid)
+        if steady.started():
+            expect(steady.started() == pid, "CMD is another process")
+            expect(status == steady.status and steady.done(), f"CMD ended with {status}")
+            moments.went_on += 1
+        else:
+            expect(status == 125, f"CMD did not run, but its process ended with {status}")
+            moments.never_ran += 1
+    if not orphans:
+        # Killed before the fork, or after CMD had ended.
+        expect(not steady.started() or steady.done(), "CMD was ended with cachemon")
+        moments.never_ran += not steady.started()
+    wait_until(lambda: not orphans & children(), "the end of CMD", BOUND_S)
+
+
+def is_zombie(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+def check_database(db, copy, run_id, nr_before, job_before):
+    """What was committed before the kill is there."""
+    if not os.path.exists(db.path):
+        expect(not run_id, "the database is gone")
+        return None
+    left = db.copy(copy)
+    left.sound()
+    if not run_id:
+        return None
+    row = left.run(run_id)
+    expect(row, f"run {run_id} is gone")
+    intervals = left.intervals(run_id)
+    expect(len(intervals) >= nr_before, f"{nr_before} intervals before, {len(intervals)} after")
+    expect(row["loss_intervals"] == 0, f"{row['loss_intervals']} intervals were not written")
+    check_gapless(intervals)
+    if intervals:
+        end = intervals[-1]["start_ns"] + intervals[-1]["duration_ns"]
+        expect(row["state"] == "complete" or row["duration_ns"] == end,
+               f"the run lasts {row['duration_ns']} ns, its intervals {end} ns")
+    job = left.job(run_id)
+    for name in ("read_calls", "lookups", "processes"):
+        expect((job[name] or 0) >= (job_before[name] or 0), f"{name} went back")
+    cut = left.rows("SELECT id FROM run WHERE id < ? AND state = 'open'", run_id)
+    expect(not cut, f"runs {[r['id'] for r in cut]} were killed and are not marked as cut")
+    return left
+
+
+def kill_once(case, moments, index, db, last_run):
+    steady = Steady(case, status=7, name=f"steady{index}")
+    objects = bpf.everything()
+    known = children()
+    began = time.monotonic()
+    watch = Watch(case, ["--db", db.path, "--interval", f"{INTERVAL_S * 1000:.0f}ms",
+                         "--job", f"kill {index}"], steady.command)
+    moments.wait(index, watch, steady, began)
+
+    nr_before, run_id, job_before = 0, 0, None
+    if os.path.exists(db.path):
+        try:
+            row = db.run()
+            if row and row["id"] > last_run:
+                run_id, nr_before, job_before = row["id"], len(db.intervals()), db.job()
+        except sqlite3.OperationalError:
+            run_id = 0  # not a database yet
+    mine = bpf.held_by(watch.pid)
+    killed, killed_ns = time.monotonic(), time.time_ns()
+    watch.process.kill()
+    status = watch.process.wait()
+    left_s = wait_nothing_left(mine, objects, killed)
+    moments.last_s = max(moments.last_s, left_s)
+    if status != -9:
+        moments.too_late += 1
+        expect(status == steady.status, f"cachemon ended before the kill, with {status}")
+    check_command(moments, steady, children() - known - {watch.pid})
+    left = check_database(db, case.path("copy.db"), run_id, nr_before, job_before)
+    if left and left.run(run_id)["state"] == "open" and status == -9 and left.intervals(run_id):
+        row = left.run(run_id)
+        lost_s = (killed_ns - row["started_ns"] - row["duration_ns"]) / 1e9
+        moments.lost_s.append(lost_s)
+        expect(lost_s < INTERVAL_S + LATE_S, f"the last {lost_s:.2f} s before the kill are lost")
+    return max(last_run, run_id)
+
+
+@part.case("kill -9 at random moments")
+def kill_many(case):
+    """One case in name; each kill counts."""
+    options = case.options
+    seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
+    print(f"seed {seed}", flush=True)
+    expect(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "no subreaper")
+    moments = Moments(seed)
+    db, pins, last_run = Db(case.path("run.db")), bpf.pins(), 0
+    for index in range(options.count):
+        last_run = kill_once(case, moments, index, db, last_run)
+        case.part.counts["passed"] += 1
+        if (index + 1) % 10 == 0:
+            print(f"        {index + 1} of {options.count}", flush=True)
+    expect(bpf.pins() == pins, f"pins: {bpf.pins() - pins}")
+
+    done = run([case.cachemon, "watch", "--db", db.path, "--", "sh", "-c", "exit 5"])
+    expect(done.status == 5, f"the run after the kills: {done}")
+    db.sound()
+    expect(db.run()["state"] == "complete", "the run after the kills is not complete")
+    left = db.one("SELECT count(*) FROM run WHERE state = 'open'")
+    expect(left == 0, f"{left} killed runs are still open")
+    cut = db.one("SELECT min(id) FROM run WHERE state = 'cut'")
+    if cut:
+        for verb in (["runs"], ["report", "--run", str(cut)]):
+            done = run([case.cachemon, *verb, "--db", db.path])
+            expect(done.status == 0 and b"cut" in done.out, f"of a cut run: {done}")
+    return (f"CMD went on {moments.went_on} times, had ended or was never run else "
+            f"({moments.never_ran} never run), {moments.too_late} kills came too late; "
+            f"all objects gone within {moments.last_s * 1000:.0f} ms, at most the last "
+            f"{max(moments.lost_s, default=0) * 1000:.0f} ms not in the database "
+            f"(median {sorted(moments.lost_s or [0])[len(moments.lost_s) // 2] * 1000:.0f})")
+
+
+if __name__ == "__main__":
+    part.main()

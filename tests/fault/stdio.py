@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What CMD gets and gives: stdin, stdout and stderr are its own, and so are its descriptors, its
+working directory, environment, signals and limits. cachemon speaks on stderr alone, and is silent
+there until the end unless it is a terminal."""
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from faultlib.part import Part, expect, wait_until  # noqa: E402
+from faultlib.watch import BOUND_S, Db, Steady, Watch, run, wait_intervals  # noqa: E402
+
+part = Part("stdio", __doc__)
+
+
+def watch(case, command, *options, **keywords):
+    return run([case.cachemon, "watch", "--db", case.path("run.db"), *options, "--", *command],
+               **keywords)
+
+
+def shell(case, script, **keywords):
+    """A script in which $WATCH is cachemon watch."""
+    start = f"WATCH='{case.cachemon} watch --db {case.path('run.db')} --'\n"
+    return run(["sh", "-c", start + script], **keywords)
+
+
+@part.case("stdout is CMD's alone, to the byte")
+def stdout(case):
+    done = shell(case, "$WATCH printf x | cat")
+    expect(done.out == b"x" and done.status == 0, str(done))
+    expect(done.err.startswith("cachemon: run 1"), str(done))
+    done = shell(case, "$WATCH true")
+    expect(done.out == b"", str(done))
+    data = os.urandom(8 << 20)
+    with open(case.path("data"), "wb") as f:
+        f.write(data)
+    done = watch(case, ["cat", case.path("data")])
+    expect(done.out == data, f"{len(done.out)} bytes of {len(data)}, or others")
+
+
+@part.case("stderr of CMD comes through; of cachemon only the summary, no live line in a pipe")
+def stderr(case):
+    steady, db = Steady(case), Db(case.path("run.db"))
+    process = Watch(case, ["--db", db.path, "--interval", "100ms"],
+                    ["sh", "-c", 'echo from CMD >&2; exec "$@"', "sh", *steady.command],
+                    env={"TERM": "xterm"})
+    steady.wait_started(process)
+    wait_intervals(process, db, 5)
+    expect(process.err() == "from CMD\n", f"while it runs: {process.err()!r}")
+    steady.stop()
+    done = process.wait()
+    expect(done.status == 7, str(done))
+    expect(done.err.startswith("from CMD\ncachemon: run 1"), str(done))
+    expect("\r" not in done.err and "\x1b" not in done.err, f"live line in a pipe: {done.err!r}")
+
+
+def on_terminal(case, term):
+    """What a terminal on stderr sees; stdout is a pipe."""
+    steady, db = Steady(case, name="steady-" + term), Db(case.path(term + ".db"))
+    master, slave = os.openpty()
+    seen = bytearray()
+
+    def read():
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                seen.extend(os.read(master, 65536))
+        return seen
+
+    os.set_blocking(master, False)
+    argv = [case.cachemon, "watch", "--db", db.path, "--interval", "100ms", "--", "sh", "-c",
+            'printf out; exec "$@"', "sh", *steady.command]
+    process = case.adopt(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=slave, env={**os.environ, "TERM": term}))
+    try:
+        wait_until(lambda: read() is seen and process.poll() is None and steady.started(),
+                   "the start of CMD", BOUND_S)
+        wait_until(lambda: read() is seen and len(db.intervals()) > 5, "intervals", BOUND_S, 0.1)
+        steady.stop()
+        wait_until(lambda: read() is seen and process.poll() is not None, "the end", BOUND_S)
+        with contextlib.suppress(OSError):
+            read()
+    finally:
+        os.close(slave)
+        os.close(master)
+    expect(process.returncode == 7 and process.stdout.read() == b"out", f"{process.returncode}")
+    return seen.decode()
+
+
+@part.case("a live line on a terminal, cleared before the summary; none on a dumb one")
+def terminal(case):
+    text = on_terminal(case, "xterm")
+    expect(text.count("\r\x1b[K") >= 5 and "lookups" in text, f"no live line: {text!r}")
+    summary = text[text.index("cachemon: run 1"):]
+    expect(text[:text.index("cachemon: run 1")].endswith("\r\x1b[K"), f"not cleared: {text!r}")
+    expect("\x1b" not in summary, f"live line after the summary: {summary!r}")
+    text = on_terminal(case, "dumb")
+    expect(text.startswith("cachemon: run 1") and "\x1b" not in text, f"dumb: {text!r}")
+
+
+@part.case("stdin reaches CMD, to the byte")
+def stdin(case):
+    data = os.urandom(4 << 20)
+    done = watch(case, ["cat"], stdin=data)
+    expect(done.out == data and done.status == 0, f"{len(done.out)} bytes of {len(data)}")
+    done = shell(case, "printf 'a b' | $WATCH sh -c 'read first rest; printf %s \"$rest$first\"'")
+    expect(done.out == b"ba", str(done))
+    # What CMD leaves unread is there for the next one.
+    done = shell(case, "(printf 'one\\ntwo\\n') | { $WATCH sh -c 'read l'; cat; }")
+    expect(done.out == b"two\n", str(done))
+
+
+@part.case("a reader of CMD that goes away: SIGPIPE ends CMD, as without cachemon")
+def sigpipe(case):
+    done = shell(case, "{ $WATCH yes; echo $? >&2; } | head -n 1")
+    expect(done.out == b"y\n", str(done))
+    expect(done.lines()[-1] == "141", str(done))
+
+
+def descriptors(listing):
+    """{number: where it leads} from what ls -l said."""
+    with open(listing, encoding="utf-8") as f:
+        return {line.split()[8]: line.split()[-1] for line in f if "->" in line}
+
+
+@part.case("closed descriptors stay closed and are not confused with cachemon's own")
+def closed(case):
+    for numbers in ("0", "1", "2", "01", "12", "012"):
+        close = " ".join(f"{fd}>&-" for fd in numbers)
+        out = case.path("out")
+        done = shell(case, f"$WATCH sh -c 'ls -l /proc/$$/fd >{out}; ls -l /proc/$PPID/fd "
+                     f">{out}.parent; exit 3' {close}")
+        expect(done.status == 3 and not done.out, f"{close}: {done}")
+        listed = descriptors(out)
+        # The redirection of this very list, and what the shell has open to run it, are its own.
+        foreign = {fd: target for fd, target in listed.items() if "bpf" in target or
+                   "run.db" in target or "socket:" in target}
+        expect(not foreign, f"{close}: CMD has {foreign}")
+        # A message of cachemon's must not go into a socket or a database that got number 2.
+        own = descriptors(out + ".parent")
+        for fd in numbers:
+            expect(own[fd] == "/dev/null", f"{close}: cachemon's descriptor {fd} is {own[fd]}")
+        Db(case.path("run.db")).sound()
+    runs = Db(case.path("run.db")).rows("SELECT state, exit_status FROM run")
+    expect(runs == [{"state": "complete", "exit_status": 3}] * 6, f"{runs}")
+
+
+STATE = """
+pwd; umask; ulimit -a; ulimit -Ha; nice
+grep -E '^(Sig(Ign|Blk|Cgt)|Seccomp|NoNewPrivs|Uid|Gid|Groups|Cap...):' /proc/self/status
+cat /proc/self/oom_score_adj; env | sort | grep -v '^_='; ls /proc/self/fd
+awk '{print $5, $6}' /proc/$$/stat
+printf '%s|' "$0" "$@"
+"""
+
+
+@part.case("CMD's world is the caller's: directory, limits, signals, environment, descriptors")
+def world(case):
+    # $5, $6: process group and session; both runs are below one shell.
+    words = ["sh", "", "a b", "--", "--db", "*", "\n", "\u00e9"]
+    quoted = " ".join("'" + word + "'" for word in words)
+    with open(case.path("state"), "w", encoding="ascii") as f:
+        f.write(STATE)
+    script = (f"cd {case.dir}; umask 027; ulimit -n 777; exec 9</dev/null; export CASE=x\n"
+              f"trap '' USR1 HUP\n"
+              f"sh {case.path('state')} {quoted} >plain\n"
+              f"$WATCH sh {case.path('state')} {quoted} >watched\n")
+    done = shell(case, script)
+    expect(done.status == 0, str(done))
+    with open(case.path("plain"), encoding="utf-8") as f:
+        plain = f.read()
+    with open(case.path("watched"), encoding="utf-8") as f:
+        watched = f.read()
+    differ = [(a, b) for a, b in zip(plain.splitlines(), watched.splitlines()) if a != b]
+    expect("CASE=x" in plain and "\n9\n" in plain, f"this test tests nothing: {plain!r}")
+    # Ignored by the caller: only HUP, INT and QUIT are handed on (nohup); see job/command.h.
+    differ = [pair for pair in differ if not pair[0].startswith("SigIgn")]
+    expect(not differ and len(plain.splitlines()) == len(watched.splitlines()),
+           f"(without, with cachemon): {differ[:5]}")
+
+
+@part.case("results on stdout, diagnostics on stderr: report and runs")
+def results(case):
+    expect(watch(case, ["true"]).status == 0, "a run")
+    db = ["--db", case.path("run.db")]
+    for arguments in (["report"], ["runs"], ["runs", "--json"],
+                      *[["report", "--format", name] for name in
+                        ("text", "md", "html", "json", "csv", "yaml")]):
+        done = run([case.cachemon, *arguments, *db])
+        expect(done.status == 0 and done.out and not done.err, str(done))
+        # A reader that has seen enough is no error that anybody needs to hear about twice.
+        short = run(["sh", "-c", '"$@" | head -c 1; exit 0', "sh", case.cachemon, *arguments, *db])
+        expect(len(short.out) == 1 and len(short.lines()) <= 1, str(short))
+
+
+@part.case("the terminal itself is never written to: no terminal, no trouble")
+def no_terminal(case):
+    done = watch(case, ["sh", "-c", "exit 2"], env={"TERM": ""})
+    expect(done.status == 2 and "\x1b" not in done.err, str(done))
+    with contextlib.suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDONLY))
+        return "this test has a terminal; cachemon ran in a session without one"
+    return os.strerror(errno.ENXIO)
+
+
+if __name__ == "__main__":
+    part.main()
