@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -85,8 +84,6 @@ static void hold_standard_descriptors(void)
 int main(int argc, char **argv)
 {
 	hold_standard_descriptors();
-	/* argp's "Try ... --help" fits a line then. */
-	setenv("ARGP_HELP_FMT", "rmargin=90", 0);
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/doctor.h"
 
-#include <argp.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "report/escape.h"
 
 enum { OPT_JSON = 256 }; /* no short form */
@@ -24,14 +24,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->path)
-			argp_error(state, "only one PATH at a time");
+			usage_error(state, "only one PATH at a time");
 		if (!*arg)
-			argp_error(state, "PATH is empty");
+			usage_error(state, "PATH is empty");
 		o->path = arg;
 		return 0;
 	default:
@@ -137,10 +140,7 @@ int cmd_doctor(int argc, char **argv)
 	int status = EXIT_FAILED;
 	int err;
 
-	argp_err_exit_status = EXIT_USAGE;
-	argv[0] = (char *)"cachemon doctor"; /* what messages begin with */
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return EXIT_USAGE;
+	usage_parse(&argp, "cachemon doctor", argc, argv, 0, &o);
 	libbpf_set_print(NULL); /* refusals are facts here, worded in the plan */
 	d = calloc(1, sizeof(*d));
 	if (!d) {

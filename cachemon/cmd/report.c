@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "report/escape.h"
+#include "cmd/usage.h"
 #include "report/report.h"
 #include "util/cleanup.h"
 #include "util/invoker.h"
@@ -33,13 +32,9 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-/* Shows what was typed; the terminal must not obey it. */
 static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
 {
-	char shown[128];
-
-	escape_inert_to(shown, sizeof(shown), arg);
-	argp_error(state, "%s: '%s' is not %s", option, shown, want);
+	usage_error(state, "%s: '%s' is not %s", option, arg, want);
 }
 
 static void parse_run(struct argp_state *state, const char *arg, int64_t *ret_run)
@@ -69,7 +64,7 @@ static void check(struct argp_state *state, struct options *o)
 {
 	if ((o->report.db && !*o->report.db) || (o->out_path && !*o->out_path) ||
 	    (o->report.job && !*o->report.job))
-		argp_error(state, "--db, --job and -o need a name that is not empty");
+		usage_error(state, "--db, --job and -o need a name that is not empty");
 	if (!o->out_path || o->format_given)
 		return;
 	if (report_format_of_path(o->out_path, &o->report.format) < 0)
@@ -83,6 +78,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		return 0;
 	case OPT_DB:
 		o->report.db = arg;
 		return 0;
@@ -136,10 +134,7 @@ int cmd_report(int argc, char **argv)
 	struct invoker inv;
 	int ret = 0;
 
-	argp_err_exit_status = EXIT_USAGE;
-	argv[0] = (char *)"cachemon report"; /* what messages begin with */
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return EXIT_USAGE;
+	usage_parse(&argp, "cachemon report", argc, argv, 0, &o);
 	ret = invoker_current(&inv, &err);
 	if (ret < 0) {
 		fprintf(stderr, "cachemon: %s\n", err.text);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
-#include "report/escape.h"
+#include "cmd/usage.h"
 #include "report/report.h"
 #include "util/cleanup.h"
 #include "util/invoker.h"
@@ -26,20 +25,21 @@ static const struct argp_option argp_options[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	char shown[128];
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		return 0;
 	case OPT_DB:
 		if (!*arg)
-			argp_error(state, "--db needs the name of a file");
+			usage_error(state, "--db needs the name of a file");
 		o->db = arg;
 		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		escape_inert_to(shown, sizeof(shown), arg);
-		argp_error(state, "'%s' is no option; the database is named with --db", shown);
+		usage_error(state, "'%s' is no option; the database is named with --db", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -65,10 +65,7 @@ int cmd_runs(int argc, char **argv)
 	struct invoker inv;
 	int ret = 0;
 
-	argp_err_exit_status = EXIT_USAGE;
-	argv[0] = (char *)"cachemon runs"; /* what messages begin with */
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return EXIT_USAGE;
+	usage_parse(&argp, "cachemon runs", argc, argv, 0, &o);
 	if (!o.db) {
 		ret = invoker_current(&inv, &err);
 		if (!ret) {

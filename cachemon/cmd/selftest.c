@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/selftest.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -15,6 +14,7 @@
 #include "capture/probe_set.h"
 #include "capture/sampler.h"
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 
 #define TRIES 5
 
@@ -226,13 +226,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct selftest *st = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		return 0;
 	case 'd':
 		if (!*arg)
-			argp_error(state, "--dir: the name is empty");
+			usage_error(state, "--dir: the name is empty");
 		st->dir = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected '%s'", arg);
+		usage_error(state, "unexpected '%s'", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -254,12 +257,9 @@ int cmd_selftest(int argc, char **argv)
 	struct selftest st = {.dir = ".", .fd = -1};
 	const struct selftest_case *cases;
 	struct errtext err;
-	char name[] = "cachemon selftest";
 	int nr, r, wrong = 0;
 
-	argp_err_exit_status = EXIT_USAGE;
-	argv[0] = name;
-	argp_parse(&argp, argc, argv, 0, NULL, &st);
+	usage_parse(&argp, "cachemon selftest", argc, argv, 0, &st);
 	r = make_file(&st, &err);
 	if (!r)
 		r = open_probes(&st, &err);

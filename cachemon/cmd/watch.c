@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "cmd/watch.h"
-#include "report/escape.h"
 #include "report/report.h"
 #include "util/parse.h"
 
@@ -57,19 +56,13 @@ static const struct argp_option argp_options[] = {
 
 static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
 {
-	char shown[128] = "";
-
-	/* The terminal must not obey what was typed or pasted. */
-	if (*arg)
-		escape_inert_to(shown, sizeof(shown), arg);
-	argp_error(state, "%s: '%s' is not %s", option, shown, want);
+	usage_error(state, "%s: '%s' is not %s", option, arg, want);
 }
 
-/* "--db -- CMD" has lost its value, not gained one. */
 static const char *need_text(struct argp_state *state, const char *option, const char *arg)
 {
-	if (!*arg || !strcmp(arg, "--"))
-		argp_error(state, "%s needs a value", option);
+	if (!*arg)
+		usage_error(state, "%s needs a value", option);
 	return arg;
 }
 
@@ -77,7 +70,7 @@ static void set_selector(struct argp_state *state, struct watch_options *o,
 			 enum selector_request request, const char *arg)
 {
 	if (o->has_selector)
-		argp_error(state, "--pid and --cgroup exclude each other and themselves");
+		usage_error(state, "--pid and --cgroup exclude each other and themselves");
 	need_text(state, "--cgroup", arg);
 	o->has_selector = true;
 	o->request = request;
@@ -96,17 +89,17 @@ static uint64_t parse_entries(struct argp_state *state, const char *option, cons
 static void check(struct argp_state *state, struct watch_options *o)
 {
 	if (o->command && o->has_selector)
-		argp_error(state, "-- CMD and --pid or --cgroup exclude each other");
+		usage_error(state, "-- CMD and --pid or --cgroup exclude each other");
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
-			argp_error(state,
-				   "nothing to watch: give -- CMD, --pid, --cgroup or --job");
+			usage_error(state,
+				    "nothing to watch: give -- CMD, --pid, --cgroup or --job");
 		o->has_selector = true;
 		o->request = SELECTOR_NAME;
 		o->selector = o->job;
 	}
 	if (o->command && !*o->command[0])
-		argp_error(state, "-- CMD: the command is empty");
+		usage_error(state, "-- CMD: the command is empty");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -120,6 +113,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	pid_t pid;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		break;
 	case OPT_PID:
 		if (parse_pid(arg, &pid))
 			reject(state, "--pid", arg, "a process id");
@@ -174,7 +170,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		/* Not behind "--": a selector without its dashes, or a forgotten "--". */
 		if (strcmp(state->argv[state->next - 2], "--"))
-			reject(state, "argument", arg, "an option; a command goes after '--'");
+			usage_error(state, "unexpected '%s'; a command goes after '--'", arg);
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		break;
@@ -200,14 +196,10 @@ void watch_options_parse(int argc, char **argv, struct watch_options *ret)
 		       "  sudo cachemon watch --cgroup /sys/fs/cgroup/memory/batch --report "
 		       "r.html\n",
 	};
-	char *name;
 
 	*ret = (struct watch_options){
 		.level = LEVEL_AUTO, .max_overhead = 0.01, .interval_ns = 1000000000};
-	argp_err_exit_status = EXIT_USAGE;
-	if (asprintf(&name, "cachemon %s", argv[0]) >= 0)
-		argv[0] = name;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+	usage_parse(&argp, "cachemon watch", argc, argv, ARGP_IN_ORDER, ret);
 }
 
 int cmd_watch(int argc, char **argv)

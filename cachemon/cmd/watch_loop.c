@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/watch.h"
 #include "job/signal_policy.h"
+#include "report/escape.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 
@@ -135,12 +136,14 @@ static int timeout_ms(const struct loop *l)
 static bool job_is_over(const struct loop *l)
 {
 	const struct selector *s = watch_run_selector(l->run);
+	char shown[512];
 
 	if (s->kind == SELECTED_PIDS)
 		return !watch_run_processes(l->run);
 	if (s->kind == SELECTED_CGROUP && !cgroup_exists(&s->cgroup)) {
+		escape_inert_to(shown, sizeof(shown), s->cgroup.path);
 		fprintf(stderr, "%scachemon: the cgroup %s is gone; the run ends here\n",
-			l->live ? "\r\033[K" : "", s->cgroup.path);
+			l->live ? "\r\033[K" : "", shown);
 		return true;
 	}
 	return false;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/watch_run.h"
+#include "report/escape.h"
 #include "report/report.h"
 
 void watch_complain(struct watch_run *run, const char *text)
@@ -166,7 +167,7 @@ int watch_end(struct watch_run *run, const int *exit_status)
 {
 	struct store_end end = {.exit_status = exit_status};
 	int64_t id = store_run_id(run->store);
-	char err[STORE_ERROR_MAX];
+	char err[STORE_ERROR_MAX], shown[512];
 	int r;
 
 	run->complained = false;
@@ -183,7 +184,8 @@ int watch_end(struct watch_run *run, const int *exit_status)
 		fprintf(stderr, "cachemon: no report: %s\n", err);
 		r = -EIO;
 	} else if (run->o->report) {
-		fprintf(stderr, "report: %s\n", run->o->report);
+		escape_inert_to(shown, sizeof(shown), run->o->report);
+		fprintf(stderr, "report: %s\n", shown);
 	}
 	return r;
 }

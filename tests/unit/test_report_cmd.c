@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "cmd/report.c" /* NOLINT(bugprone-suspicious-include): a verb is in no library */
+#include "cmd/usage.c"	/* NOLINT(bugprone-suspicious-include): and what it needs */
 
 static int begin(void **state)
 {
