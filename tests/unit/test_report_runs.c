@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "cmd/runs.c" /* NOLINT(bugprone-suspicious-include): a verb is in no library */
+#include "cmd/runs.c"  /* NOLINT(bugprone-suspicious-include): a verb is in no library */
 #include "cmd/usage.c" /* NOLINT(bugprone-suspicious-include): and what it needs */
 
 static int begin(void **state)
