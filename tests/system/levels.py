@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Levels, slices, times, cost, and whose files they are: what the options of watch promise."""
+
+import contextlib
+import json
+import os
+import random
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine, reader  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.reads import PAGE, Reads, cached_pages, fill  # noqa: E402
+from syslib.tool import Tool, file_of  # noqa: E402
+
+ME = os.path.abspath(__file__)
+HOT_PAGES = 4096
+COLD_PAGES = 2048
+SLICED_READS = 1500000
+# Estimates of a run whose hook was on for a hundredth of the time after its first second: the
+# spread of 30 runs on a loaded machine of two CPUs was -5 % to +4 %.
+SLICED_BAND = 0.10
+# Shares are compared on the quietest quarter of the reads, the median of several pairs: there two
+# blocks without cachemon differ by 1 to 3 % of a read, even on a machine that others load.
+COST_BAND = 0.04
+COST_READS = 400000
+
+part = Part(__doc__)
+part.count_option("repeats", 10, 2, "sliced runs")
+part.count_option("pairs", 20, 6, "pairs of blocks with and without cachemon")
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.args = args
+        self.tool = Tool(args.cachemon, work)
+        self.work = work
+        self.data = os.path.join(work, "data")
+        machine.filesystem(stack, "ext4", f"{work}/data.img", self.data)
+        self.dev = machine.device_of(self.data)
+        self.reader = reader.build(work)
+        self.hot = fill(f"{self.data}/hot", HOT_PAGES)
+        self.serial = 0
+
+    def cold(self, pages=COLD_PAGES):
+        self.serial += 1
+        return fill(f"{self.data}/cold{self.serial}", pages)
+
+    def entry(self, job, path):
+        return file_of(job, self.dev, os.stat(path).st_ino)
+
+    def worker(self, verb, *args):
+        return [sys.executable, ME, "--work", verb, *args]
+
+
+# ---- workers ----
+
+def scattered(path, pages, pause=0):
+    """Single pages in random order, none twice, without readahead: each is a miss of one page."""
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    order = list(range(os.fstat(fd).st_size // PAGE))
+    random.Random(7).shuffle(order)
+    for page in order[:pages]:
+        if not os.pread(fd, PAGE, page * PAGE):
+            sys.exit("the file is too short")
+        if pause:
+            time.sleep(pause)
+    os.close(fd)
+
+
+def work_cold(random_file, sequential_file):
+    scattered(random_file, COLD_PAGES // 2)
+    reads = Reads()
+    fd = os.open(sequential_file, os.O_RDONLY)
+    reads.all(fd)
+    print(json.dumps({"cached": cached_pages(fd)}))
+
+
+def work_sliced(program, hot_file, random_file, sequential_file):
+    """A hot loop, and beside it misses and readahead all through the slices."""
+    hot = subprocess.Popen([program, "hot", hot_file], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, text=True)
+    hot.stdout.readline()
+    hot.stdin.write(f"{SLICED_READS}\n")
+    hot.stdin.close()
+    fd = os.open(sequential_file, os.O_RDONLY)
+    order = iter(range(COLD_PAGES))
+    scattered(random_file, COLD_PAGES, 0.001)
+    for page in order:
+        os.pread(fd, PAGE, page * PAGE)
+        if page % 4 == 0:
+            time.sleep(0.001)
+    cached = cached_pages(fd)
+    told = json.loads(hot.stdout.readline())
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    print(json.dumps({**told, "cached": cached, "left": cached_pages(fd)}))
+    return hot.wait()
+
+
+def work_wait(path, go):
+    """Reads once, and once more when the file go is there."""
+    reads = Reads()
+    reads.path(path)
+    first = reads.total()
+    while not os.path.exists(go):
+        time.sleep(0.01)
+    reads.path(path)
+    print(json.dumps(first), flush=True)
+    return 7
+
+
+WORKERS = {"cold": work_cold, "sliced": work_sliced, "wait": work_wait}
+
+
+# ---- levels ----
+
+@part.case
+def cold_has_no_lookups_and_exact_misses(world, stack):
+    scatter, straight = world.cold(), world.cold()
+    watch = world.tool.watch(stack, ["--level", "cold"], world.worker("cold", scatter, straight))
+    report, job, out = watch.end()
+    cached = json.loads(out)["cached"]
+    for totals in (job["totals"], world.entry(job, scatter)["totals"]):
+        for name in ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio", "delayed_hits"):
+            equal(f"{name} at level cold", totals[name], None)
+        for name in ("used", "used_late", "evicted_unused", "resident_unused"):
+            equal(f"fate {name} at level cold", totals["prefetch"]["fate"][name], None)
+    t = world.entry(job, scatter)["totals"]
+    equal("misses", t["misses"], COLD_PAGES // 2)
+    equal("demand pages", t["demand_pages"], COLD_PAGES // 2)
+    equal("prefetched pages", t["prefetched_pages"], 0)
+    t = world.entry(job, straight)["totals"]
+    equal("pages added", t["demand_pages"] + t["prefetched_pages"], cached)
+    equal("level", report["run"]["level"], "cold")
+    equal("sliced", report["run"]["sliced"], False)
+    check(report["run"]["unmeasured"], "nothing says why lookups are null")
+
+
+@part.case
+def full_is_never_sliced(world, stack):
+    straight = world.cold()
+    watch = world.tool.watch(stack, ["--level", "full"], world.worker("cold", world.cold(), straight))
+    report, job, _ = watch.end()
+    equal("sliced", report["run"]["sliced"], False)
+    equal("share of time with the hook on", report["run"]["read_on_share"], 1.0)
+    t = world.entry(job, straight)["totals"]
+    equal("lookups", t["lookups"], COLD_PAGES)
+    check(not any(k.endswith("_estimated") for k in job["totals"]), "an exact figure is estimated")
+
+
+def check_marks(totals):
+    for name in ("lookups", "hits", "read_calls", "read_bytes", "hit_ratio"):
+        equal(f"{name}_estimated", totals.get(f"{name}_estimated"), True)
+    for name in ("misses", "demand_pages", "prefetched_pages", "written_pages", "refaults"):
+        check(f"{name}_estimated" not in totals, f"{name} is exact, and marked as estimated")
+
+
+def sliced_run(world, stack):
+    scatter, straight = world.cold(), world.cold()
+    watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%",
+                                     "--interval", "200ms"],
+                             world.worker("sliced", world.reader, world.hot, scatter, straight))
+    report, job, out = watch.end()
+    truth = json.loads(out)
+    equal("sliced", report["run"]["sliced"], True)
+    check(report["run"]["read_on_share"] < 0.9, f"on for {report['run']['read_on_share']:.0%}")
+    check_marks(job["totals"])
+    t = world.entry(job, scatter)["totals"]
+    equal("misses of scattered reads, exact", t["misses"], COLD_PAGES)
+    equal("their demand pages", t["demand_pages"], COLD_PAGES)
+    t = world.entry(job, straight)["totals"]
+    fate = t["prefetch"]["fate"]
+    equal("pages that DONTNEED left", truth["left"], 0)
+    equal("pages added by the straight reader", t["demand_pages"] + t["prefetched_pages"],
+          truth["cached"])
+    equal("evicted by DONTNEED", t["evicted_pages"]["dontneed"], truth["cached"])
+    equal("read pages called unused", fate["evicted_unused"] + fate["resident_unused"], 0)
+    check(fate["untracked"] > 0, "no page came or went while the hook was off")
+    return world.entry(job, world.hot)["totals"]["lookups"] / truth["lookups"], report
+
+
+@part.case
+def sliced_estimates_are_near_and_the_rest_is_exact(world, stack):
+    ratios = []
+    for _ in range(world.args.repeats):
+        ratio, report = sliced_run(world, stack)
+        ratios.append(ratio)
+        part.note(f"estimated lookups / truth {ratio:.4f}, hook on for "
+                  f"{report['run']['read_on_share']:.1%}")
+    for ratio in ratios:
+        check(abs(ratio - 1) <= SLICED_BAND, f"estimate off by {ratio - 1:+.1%}, the band is "
+              f"{SLICED_BAND:.0%}: {ratios}")
+
+
+# ---- times ----
+
+@part.case
+def duration_ends_the_counting_not_the_command(world, stack):
+    go = world.tool.fresh(".go")
+    path = world.cold(256)
+    watch = world.tool.watch(stack, ["--level", "full", "--duration", "1500ms", "--interval",
+                                     "200ms"], world.worker("wait", path, go))
+    machine.until(lambda: watch.query("SELECT state FROM run") == "complete", "the run is complete")
+    check(watch.process.poll() is None, "cachemon ended before its command")
+    open(go, "w").close()
+    report, job, out = watch.end(7)
+    told, t = json.loads(out), world.entry(job, path)["totals"]
+    for name, value in told.items():
+        equal(f"{name} before the end of the counting", t[name], value)
+    check(report["run"]["duration_s"] >= 1.5, f"ended after {report['run']['duration_s']} s")
+
+
+@part.case
+def duration_ends_the_watching_of_a_process(world, stack):
+    hot = reader.Hot(world.reader, world.hot, stack)
+    watch = world.tool.watch(stack, ["--level", "full", "--duration", "1s", "--pid",
+                                     str(hot.pid())])
+    report, job, _ = watch.end(0)
+    check(report["run"]["duration_s"] >= 1, f"ended after {report['run']['duration_s']} s")
+    equal("alive at the end", job["alive_at_end"], 1)
+    equal("exit status", report["run"]["exit_status"], None)
+
+
+@part.case
+def intervals_are_as_long_as_asked(world, stack):
+    hot = reader.Hot(world.reader, world.hot, stack)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "300ms", "--pid",
+                                     str(hot.pid())])
+    watch.wait_intervals(8)
+    truth = hot.read(1000)
+    watch.wait_intervals(2)
+    watch.interrupt()
+    report, job, _ = watch.end()
+    equal("interval", report["run"]["interval_s"], 0.3)
+    equal("lookups", world.entry(job, world.hot)["totals"]["lookups"], truth["lookups"])
+    with contextlib.closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
+        rows = db.execute("SELECT start_ns, duration_ns FROM interval ORDER BY start_ns").fetchall()
+    check(len(rows) >= 10, f"only {len(rows)} intervals")
+    end = 0
+    for start, duration in rows:
+        equal("begin of an interval, against the end of the one before", start, end)
+        end += duration
+    # A late tick is not made up for, but the one after it keeps its time.
+    short = [duration for _, duration in rows[:-1] if duration < 100e6]
+    check(not short, f"intervals of 300 ms much shorter than that: {short}")
+
+
+# ---- cost ----
+
+def cost_pair(world, stack, hot):
+    """One block with cachemon, between two without."""
+    before = hot.read(COST_READS)
+    watch = world.tool.watch(stack, ["--level", "full", "--pid", str(hot.pid())])
+    watch.wait_started()
+    inside = hot.read(COST_READS)
+    watch.interrupt()
+    report, job, _ = watch.end()
+    after = hot.read(COST_READS)
+    cost = report["run"]["cost"]
+    check(cost["share_of_job_cpu"] is not None, "no share of the job's CPU time")
+    check(abs(job["cpu_ns"] / inside["cpu_ns"] - 1) < 0.02,
+          f"CPU time of the job {job['cpu_ns']}, by its own count {inside['cpu_ns']}")
+    quiet = (before["quiet_ns"] + after["quiet_ns"]) / 2
+    return {"quiet": quiet, "added": inside["quiet_ns"] - quiet,
+            "idle": after["quiet_ns"] - before["quiet_ns"],
+            "raw": 1 - (before["cpu_ns"] + after["cpu_ns"]) / 2 / inside["cpu_ns"],
+            "reported": cost["share_of_job_cpu"] * job["cpu_ns"] / inside["lookups"],
+            "share": cost["share_of_job_cpu"], "collector": cost["collector_cpu_ns"] / job["cpu_ns"]}
+
+
+@part.case
+def share_of_job_cpu_agrees_with_a_b(world, stack):
+    """User and system time of one loop, with cachemon and without, in turns."""
+    hot = reader.Hot(world.reader, world.hot, stack)
+    hot.read(COST_READS)
+    pairs = [cost_pair(world, stack, hot) for _ in range(world.args.pairs)]
+    mid = {k: statistics.median(p[k] for p in pairs) for k in pairs[0]}
+    loop = mid["quiet"] + mid["added"]
+    part.note(f"{len(pairs)} pairs: a read takes {mid['quiet']:.0f} ns, with cachemon "
+              f"{mid['added']:+.0f} ns, that is {mid['added'] / loop:.1%}; reported "
+              f"{mid['reported']:.0f} ns, that is {mid['reported'] / loop:.1%}")
+    part.note(f"of all CPU time: share_of_job_cpu {mid['share']:.1%}, A/B {mid['raw']:.1%}; the "
+              f"collector beside it {mid['collector']:.1%}; two blocks without cachemon differ by "
+              f"{mid['idle'] / mid['quiet']:+.1%}")
+    off = (mid["reported"] - mid["added"]) / loop
+    check(abs(off) <= COST_BAND, f"the reported share is off by {off:+.1%}, the band is "
+          f"{COST_BAND:.0%}")
+
+
+# ---- whose ----
+
+def as_user(world, stack, name, uid, gid):
+    """argv that runs what follows where the account NAME exists: a mount of its own /etc/passwd."""
+    home = os.path.join(world.work, f"home-{name}")
+    os.mkdir(home)
+    os.chown(home, uid, gid)
+    passwd, group = world.tool.fresh(".passwd"), world.tool.fresh(".group")
+    with open("/etc/passwd") as f, open(passwd, "w") as out:
+        out.write(f.read() + f"{name}:x:{uid}:{gid}::{home}:/bin/sh\n")
+    with open("/etc/group") as f, open(group, "w") as out:
+        out.write(f.read() + f"{name}:x:{gid}:\n{name}-extra:x:{gid + 1}:{name}\n")
+    os.chmod(passwd, 0o644)
+    os.chmod(group, 0o644)
+    script = f"mount --bind {passwd} /etc/passwd && mount --bind {group} /etc/group && exec \"$@\""
+    return home, ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+
+
+def sudo_environment(name, uid, gid, **more):
+    kept = {k: v for k, v in os.environ.items()
+            if k not in ("CACHEMON_DB", "XDG_STATE_HOME", "SUDO_UID", "SUDO_GID", "SUDO_USER")}
+    return {**kept, "SUDO_UID": str(uid), "SUDO_GID": str(gid), "SUDO_USER": name,
+            "SUDO_COMMAND": "cachemon", "HOME": "/root", "USER": "root", "LOGNAME": "root", **more}
+
+
+def run_as(world, prefix, env, *arguments):
+    script = 'cat /proc/self/status; printf "HOME:\t%s\nUSER:\t%s\n" "$HOME" "$USER"'
+    done = subprocess.run([*prefix, world.args.cachemon, "watch", *arguments, "--", "/bin/sh", "-c",
+                           script], capture_output=True, text=True, env=env,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    equal(f"exit status ({done.stderr.strip()[-200:]})", done.returncode, 0)
+    told = dict(line.split(":\t", 1) for line in done.stdout.splitlines() if ":\t" in line)
+    return {"uids": told["Uid"].split(), "gids": told["Gid"].split(),
+            "groups": sorted(told["Groups"].split()), "home": told["HOME"], "user": told["USER"],
+            "capabilities": int(told["CapEff"], 16)}
+
+
+def owned(path, uid, gid):
+    st = os.stat(path)
+    equal(f"owner of {path}", (st.st_uid, st.st_gid), (uid, gid))
+    check(not st.st_mode & 0o022, f"{path} is writable by others: {st.st_mode:o}")
+
+
+@part.case
+def sudo_runs_and_writes_as_the_user(world, stack):
+    uid, gid = 64321, 64321
+    home, prefix = as_user(world, stack, "cmtest", uid, gid)
+    who = run_as(world, prefix, sudo_environment("cmtest", uid, gid))
+    equal("user ids of the command", who["uids"], [str(uid)] * 4)
+    equal("group ids of the command", who["gids"], [str(gid)] * 4)
+    equal("its groups", who["groups"], [str(gid), str(gid + 1)])
+    equal("its HOME", who["home"], home)
+    equal("its USER", who["user"], "cmtest")
+    equal("its capabilities", who["capabilities"], 0)
+    db = f"{home}/.local/state/cachemon/cachemon.db"
+    check(os.path.exists(db), f"no database at {db}")
+    for path in (db, os.path.dirname(db), f"{home}/.local/state", f"{home}/.local"):
+        owned(path, uid, gid)
+    equal("beside the database", os.listdir(os.path.dirname(db)), ["cachemon.db"])
+    equal("state", world.tool.report(db)[0]["run"]["state"], "complete")
+
+
+def runs_in(db):
+    with contextlib.closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT count(*) FROM run").fetchone()[0]
+
+
+@part.case
+def sudo_honours_the_places_of_the_environment(world, stack):
+    uid, gid = 64331, 64331
+    home, prefix = as_user(world, stack, "cmtest2", uid, gid)
+    state, db = f"{home}/state", f"{home}/elsewhere.db"
+    run_as(world, prefix, sudo_environment("cmtest2", uid, gid, XDG_STATE_HOME=state))
+    owned(f"{state}/cachemon/cachemon.db", uid, gid)
+    run_as(world, prefix, sudo_environment("cmtest2", uid, gid, XDG_STATE_HOME=state,
+                                           CACHEMON_DB=db))
+    owned(db, uid, gid)
+    equal("runs in the first database", runs_in(f"{state}/cachemon/cachemon.db"), 1)
+    equal("runs in the second", runs_in(db), 1)
+    given = f"{home}/given.db"
+    run_as(world, prefix, sudo_environment("cmtest2", uid, gid, CACHEMON_DB=db), "--db", given)
+    owned(given, uid, gid)
+    check(not os.path.exists(f"{home}/.local"), "a default database was made beside the named one")
+
+
+@part.case
+def sudo_writes_only_where_the_user_may(world, stack):
+    uid, gid = 64341, 64341
+    _, prefix = as_user(world, stack, "cmtest3", uid, gid)
+    closed = os.path.join(world.work, "closed")
+    os.mkdir(closed, 0o700)
+    mark = world.tool.fresh(".mark")
+    done = subprocess.run([*prefix, world.args.cachemon, "watch", "--db", f"{closed}/x.db", "--",
+                           "touch", mark], capture_output=True, text=True, timeout=120,
+                          env=sudo_environment("cmtest3", uid, gid), stdin=subprocess.DEVNULL)
+    equal("exit status", done.returncode, 125)
+    equal("what root left there", os.listdir(closed), [])
+    check(not os.path.exists(mark), "the command ran all the same")
+    lines = done.stderr.strip().splitlines()
+    check(1 <= len(lines) <= 2 and closed in done.stderr, f"unclear: {done.stderr!r}")
+
+
+@part.case
+def root_without_sudo_is_root(world, stack):
+    state = world.tool.fresh(".state")
+    env = {k: v for k, v in sudo_environment("", 0, 0).items() if not k.startswith("SUDO")}
+    who = run_as(world, [], {**env, "XDG_STATE_HOME": state})
+    equal("user ids of the command", who["uids"], ["0"] * 4)
+    owned(f"{state}/cachemon/cachemon.db", 0, 0)
+
+
+def main():
+    if sys.argv[1:2] == ["--work"]:
+        return WORKERS[sys.argv[2]](*sys.argv[3:])
+    return part.main(World)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A part of the tests: its cases, one line for each, and the closing line."""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+
+SKIP = 77
+
+
+class Failed(Exception):
+    """What was wrong, in words that name the figure."""
+
+
+class Skipped(Exception):
+    """Why this machine cannot run the case."""
+
+
+def check(truth, text):
+    if not truth:
+        raise Failed(text)
+
+
+def equal(what, got, want):
+    if got != want:
+        diff = f" ({got - want:+d})" if isinstance(got, int) and isinstance(want, int) else ""
+        raise Failed(f"{what}: expected {want!r}, got {got!r}{diff}")
+
+
+class Part:
+    """Subclass-free: cases are added with @part.case and run in the order they were written."""
+
+    def __init__(self, description):
+        self.cases = []
+        self.notes = []
+        self.parser = argparse.ArgumentParser(description=description)
+        self.parser.add_argument("--cachemon", metavar="PATH", default=os.environ.get("CACHEMON")
+                                 or shutil.which("cachemon"))
+        self.parser.add_argument("--only", action="append", metavar="CASE")
+        self.parser.add_argument("--list", action="store_true")
+        self.parser.add_argument("--dir", default="/var/tmp", help="where images are made")
+        self.parser.add_argument("--keep", action="store_true", help="leave what the cases wrote")
+        self.full = os.environ.get("CACHEMON_FULL") == "1"
+
+    def case(self, function):
+        self.cases.append(function)
+        return function
+
+    def count_option(self, name, full, reduced, what):
+        """A count that CI reduces; CACHEMON_FULL=1 asks for the full one."""
+        self.parser.add_argument(f"--{name}", type=int, default=full if self.full else reduced,
+                                 metavar="N", help=f"{what} (full: {full}, else {reduced})")
+        self.notes.append((name, what, full))
+
+    def note(self, text):
+        """A figure worth keeping beside the verdict."""
+        print(f"        {text}", flush=True)
+
+    def _arguments(self):
+        args = self.parser.parse_args()
+        known = [c.__name__ for c in self.cases]
+        for name in args.only or []:
+            if name not in known:
+                self.parser.error(f"--only: no case '{name}'; there are: {' '.join(known)}")
+        if not args.list and not args.cachemon:
+            self.parser.error("no cachemon: give --cachemon PATH or set CACHEMON")
+        if args.cachemon:
+            args.cachemon = os.path.abspath(args.cachemon)
+            if not os.access(args.cachemon, os.X_OK):
+                self.parser.error(f"--cachemon: cannot run {args.cachemon}")
+        return args
+
+    def _run_one(self, function, world):
+        try:
+            with contextlib.ExitStack() as stack:
+                function(world, stack)
+            return "passed", ""
+        except Skipped as e:
+            return "skipped", str(e)
+        except Failed as e:
+            return "failed", str(e)
+        except Exception as e:  # a case that breaks is a failure, and the others go on
+            traceback.print_exc()
+            return "failed", f"{type(e).__name__}: {e}"
+
+    def main(self, make_world):
+        args = self._arguments()
+        if args.list:
+            print("\n".join(c.__name__ for c in self.cases))
+            return 0
+        if os.geteuid():
+            print("these tests need root: BPF, mounts, cgroups", file=sys.stderr)
+            return SKIP
+        for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(sig, lambda nr, _: sys.exit(128 + nr))
+        counts = {"passed": 0, "failed": 0, "skipped": 0}
+        for name, what, full in self.notes:
+            value = getattr(args, name.replace("-", "_"))
+            if value < full:
+                print(f"{what}: {value} of {full}")
+        with contextlib.ExitStack() as stack:
+            work = tempfile.mkdtemp(prefix="cachemon-test.", dir=args.dir)
+            if not args.keep:
+                stack.callback(shutil.rmtree, work, ignore_errors=True)
+            os.chmod(work, 0o755)
+            world = make_world(args, work, stack)
+            for function in self.cases:
+                if args.only and function.__name__ not in args.only:
+                    continue
+                verdict, why = self._run_one(function, world)
+                counts[verdict] += 1
+                print(f"{verdict.upper():7} {function.__name__}{': ' + why if why else ''}",
+                      flush=True)
+        print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
+        return 1 if counts["failed"] or not sum(counts.values()) else 0

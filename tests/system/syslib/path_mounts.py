@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where a file is: filesystems, mounts, layers, namespaces, devices."""
+
+import os
+import shutil
+
+from .pathcase import PAGES, case, check_call, fill, libc, mount_private, private_mounts, sh, touch
+from .reads import PAGE, identity
+
+NR_PIVOT_ROOT = 155
+MNT_DETACH = 2
+
+def on_each(at):
+    for d in (at.ext4, at.xfs, at.disk):
+        fill(os.path.join(d, "f"), PAGES, odd=1)
+
+
+@case(on_each)
+def filesystems(w):
+    """The root filesystem and two loop mounts."""
+    for d in (w.at.disk, w.at.ext4, w.at.xfs):
+        fd = w.open(f"{d}/f")
+        w.read(fd, fd)
+        w.expect(fd, f"{d}/f")
+
+
+@case()
+def top_of_mount(w):
+    """A file in the mount's own root."""
+    path = os.path.join(os.path.dirname(w.at.ext4), "top-of-mount")
+    shutil.copy(f"{w.at.ext4}/f", path)
+    fd = w.open(path)
+    w.read(fd)
+    w.expect(fd, path)
+
+
+@case()
+def bind_mount(w):
+    """The path that the job used, through the bind mount."""
+    fd = w.open(f"{w.at.bind}/f")
+    w.read(fd)
+    w.expect(fd, f"{w.at.bind}/f")
+
+
+@case()
+def bind_and_origin(w):
+    """One file by two paths: one entry, either name, the counts of both."""
+    a, b = w.open(f"{w.at.bind}/f"), w.open(f"{w.at.ext4}/f")
+    w.read(a, b, a)
+    w.expect(a, f"{w.at.bind}/f", f"{w.at.ext4}/f")
+
+
+@case()
+def bind_of_a_file(w):
+    place = f"{w.at.disk}/mounted"
+    open(place, "w").close()
+    sh("mount", "--bind", f"{w.at.ext4}/f", place)
+    try:
+        fd = w.open(place)
+        w.read(fd)
+        w.expect(fd, place)
+        os.close(fd)
+    finally:
+        sh("umount", place)
+
+
+@case()
+def detached_mount(w):
+    """First read when its mount is no more: no path leads to it, an absolute one is wrong."""
+    place = f"{w.at.disk}/mounted"
+    os.makedirs(place, exist_ok=True)
+    sh("mount", "--bind", w.at.ext4, place)
+    fd = w.open(f"{place}/f")
+    sh("umount", "-l", place)
+    w.read(fd)
+    w.expect(fd, f"{w.at.ext4}/f", absolute=False)
+
+
+def in_overlay(at, suffix=""):
+    return os.path.join(at.base, "overlay", at.case + suffix)
+
+
+def in_layer(at, layer, suffix=""):
+    return os.path.join(at.base, "ext4", layer, at.case + suffix)
+
+
+def layers(at):
+    fill(in_layer(at, "lower"), PAGES, odd=7)
+    fill(in_overlay(at, ".upper"), PAGES)
+
+
+@case(layers)
+def overlay_lower(w):
+    """The user's name is the overlay's, the pages are the lower file's."""
+    fd = w.open(in_overlay(w.at))
+    w.read(fd, fd)
+    w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at), counts_of=fd)
+
+
+@case(layers)
+def overlay_upper(w):
+    fd = w.open(in_overlay(w.at, ".upper"))
+    w.read(fd)
+    w.expect(identity(in_layer(w.at, "upper", ".upper")), in_overlay(w.at, ".upper"), counts_of=fd)
+
+
+@case(layers)
+def overlay_copied_up(w):
+    """Read below, then written and so copied up, then read above: two files of one name."""
+    path = in_overlay(w.at)
+    before = w.open(path)
+    w.read(before)
+    w.expect(identity(in_layer(w.at, "lower")), path)
+    w.expect_only(None)  # copying up reads the lower file as well
+    with open(path, "r+b") as f:
+        f.write(b"x")
+        os.fsync(f.fileno())
+    w.reads.files.clear()
+    after = w.open(path)
+    w.read(after, after)
+    w.expect(identity(in_layer(w.at, "upper")), path, counts_of=after)
+
+
+@case(layers)
+def overlay_mapped(w):
+    """A fault carries no descriptor: the layer's own name is right as well."""
+    touch(w.open(in_overlay(w.at)))
+    w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at), in_layer(w.at, "lower"))
+
+
+@case()
+def private_mount(w):
+    """A mount that only the job's mount namespace has."""
+    private_mounts()
+    place = f"{w.at.disk}/private"
+    mount_private(w, place)
+    fill(f"{place}/f", PAGES)
+    fd = w.open(f"{place}/f")
+    w.read(fd)
+    w.expect(fd, f"{place}/f")
+
+
+@case()
+def private_mount_mapped(w):
+    """Mapped there and never read: placed by the namespace's own table of mounts."""
+    private_mounts()
+    place = f"{w.at.disk}/private"
+    mount_private(w, place)
+    fill(f"{place}/mapped", PAGES)
+    w.sync()
+    fd = w.open(f"{place}/mapped")
+    touch(fd)
+    w.sync()
+    w.expect(fd, f"{place}/mapped")
+
+
+@case()
+def chrooted(w):
+    """The host's path: who looks at the report is outside."""
+    d = w.at.ext4
+    os.chroot(d)
+    os.chdir("/")
+    fd = w.open("/f")
+    w.read(fd)
+    w.expect(fd, f"{d}/f")
+
+
+@case()
+def pivoted(w):
+    """As in a container: the old root is gone, the new one is where paths begin."""
+    private_mounts()
+    root = w.at.ext4
+    sh("mount", "--bind", root, root)
+    os.mkdir(f"{root}/old")
+    os.chdir(root)
+    check_call(libc.syscall(NR_PIVOT_ROOT, b".", b"old"), "pivot_root")
+    os.chroot(".")
+    check_call(libc.umount2(b"/old", MNT_DETACH), "umount2")
+    fd = w.open("/f")
+    w.read(fd)
+    w.expect(fd, "/f")
+
+
+@case(None)
+def block_device(w):
+    """A device read as a file, by its own node and by another."""
+    with open(os.path.join(w.at.base, "raw-device")) as f:
+        path = f.read().strip()
+    fd = os.open(path, os.O_RDONLY)
+    rdev = os.fstat(fd).st_rdev
+    node = f"{w.at.ext4}/node"
+    os.mknod(node, 0o60000 | 0o600, rdev)
+    again = os.open(node, os.O_RDONLY)
+    for f in (fd, again):
+        for pos in range(0, 64 * PAGE, 16384):
+            os.pread(f, 16384, pos)
+    w.expect_block(path, {"read_calls": 32, "read_bytes": 2 * 64 * PAGE, "lookups": 128})

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reader in C: built when it is needed, spoken to over its pipes."""
+
+import json
+import os
+import subprocess
+
+from .machine import run
+from .part import equal
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scale", "reader.c")
+
+
+def build(work):
+    program = os.path.join(work, "reader")
+    if not os.path.exists(program):
+        run(os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
+            SOURCE)
+    return program
+
+
+class Hot:
+    """One process that reads cached pages whenever it is asked to."""
+
+    def __init__(self, program, path, stack):
+        self.process = subprocess.Popen([program, "hot", path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        stack.callback(self.kill)
+        equal("the reader", self.process.stdout.readline(), "ready\n")
+
+    def pid(self):
+        return self.process.pid
+
+    def order(self, reads):
+        self.process.stdin.write(f"{reads}\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        return json.loads(self.process.stdout.readline())
+
+    def read(self, reads):
+        self.order(reads)
+        return self.answer()
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Jobs of every shape: each of their processes reads, and tells what it asked for.
+
+Runs in processes of its own (jobs.py --work VERB DATA TALLY [FD]). The tally is a file with a
+line for each reader; FD is a pipe whose end of file means "go".
+"""
+
+import os
+import select
+import sys
+import threading
+import time
+
+from .reads import Reads
+
+CHILDREN = 6
+THREADS = 5
+CHAIN = 5
+STORM_MS = 2
+STORM_LEAST = 50
+
+
+class Job:
+    def __init__(self, verb, data, tally, *rest):
+        self.verb = verb
+        self.data = data
+        self.tally = tally
+        self.rest = rest
+        self.names = sorted(os.listdir(data))
+
+    def again(self, *rest):
+        """argv of the same program with other orders."""
+        return [sys.executable, sys.argv[0], "--work", *rest]
+
+    def read(self, share=0, passes=1):
+        """A few of the files; which of them depends on who reads."""
+        reads = Reads()
+        for i in range(passes):
+            for name in self.names[(share + i) % 3::3]:
+                reads.path(os.path.join(self.data, name), 5000 + 4096 * (share % 4))
+        return reads
+
+    def read_and_tell(self, share=0, passes=1, **more):
+        self.read(share, passes).tell(self.tally, **more)
+
+    def child(self, function, *args):
+        pid = os.fork()
+        if pid:
+            return pid
+        try:
+            function(*args)
+        except BaseException as e:
+            print(f"{self.verb}: {e!r}", file=sys.stderr)
+            os._exit(3)
+        os._exit(0)
+
+    def told(self):
+        with open(self.tally) as f:
+            return len(f.readlines())
+
+    def wait_told(self, lines):
+        end = time.monotonic() + 60
+        while not os.path.exists(self.tally) or self.told() < lines:
+            if time.monotonic() > end:
+                sys.exit(f"{self.verb}: not {lines} readers after 60 s")
+            time.sleep(0.005)
+
+    def wait_go(self):
+        os.read(int(self.rest[0]), 1)
+
+
+def wait_all():
+    status = 0
+    while True:
+        try:
+            status |= os.wait()[1]
+        except ChildProcessError:
+            return 1 if status else 0
+
+
+def forks(job):
+    job.read_and_tell()
+    for i in range(CHILDREN):
+        job.child(job.read_and_tell, i)
+    return wait_all()
+
+
+def double_forks(job):
+    """The one in the middle is gone before the last one reads."""
+    def last(share, middle):
+        while os.getppid() == middle:
+            time.sleep(0.002)
+        job.read_and_tell(share)
+
+    def middle(share):
+        me = os.getpid()
+        job.child(last, share, me)
+
+    for i in range(CHILDREN):
+        job.child(middle, i)
+    status = wait_all()
+    job.wait_told(CHILDREN)
+    return status
+
+
+def exec_chain(job):
+    left = int(job.rest[0]) if job.rest else CHAIN
+    job.read_and_tell(left)
+    if left > 1:
+        os.execv(sys.executable, job.again("exec_chain", job.data, job.tally, str(left - 1)))
+    return 0
+
+
+def threads(job):
+    started = [threading.Thread(target=job.read_and_tell, args=(i,)) for i in range(THREADS)]
+    for t in started:
+        t.start()
+    for t in started:
+        t.join()
+    return 0
+
+
+def exec_from_thread(job):
+    """The thread that calls exec takes the place of the first one."""
+    job.read_and_tell()
+    argv = job.again("plain", job.data, job.tally)
+    t = threading.Thread(target=lambda: (job.read_and_tell(1), os.execv(sys.executable, argv)))
+    t.start()
+    t.join()
+    return 1
+
+
+def fork_from_threads(job):
+    def one(share):
+        job.read_and_tell(share)
+        os.waitpid(job.child(job.read_and_tell, share + 1), 0)
+
+    started = [threading.Thread(target=one, args=(i,)) for i in range(THREADS)]
+    for t in started:
+        t.start()
+    for t in started:
+        t.join()
+    return 0
+
+
+def spawned(job):
+    """posix_spawn: vfork and exec."""
+    for _ in range(3):
+        pid = os.posix_spawn(sys.executable, job.again("plain", job.data, job.tally), os.environ)
+        os.waitpid(pid, 0)
+    return 0
+
+
+def plain(job):
+    job.read_and_tell(2)
+    return 0
+
+
+def outlives(job):
+    """A daemon that reads before the command ends and lives on after it."""
+    def daemon():
+        os.setsid()
+        job.read_and_tell(1, pid=os.getpid())
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        while True:
+            time.sleep(60)
+
+    job.child(lambda: job.child(daemon))
+    os.wait()
+    job.wait_told(1)
+    return 0
+
+
+def tree(job):
+    """Stands before cachemon comes: three generations and threads, all waiting to go."""
+    def leaf(share):
+        job.wait_go()
+        job.read_and_tell(share)
+
+    def branch(share):
+        for i in range(2):
+            job.child(leaf, share + i)
+        t = threading.Thread(target=leaf, args=(share,))
+        t.start()
+        job.wait_go()
+        job.child(job.read_and_tell, share + 2)  # one that comes later
+        t.join()
+        wait_all()
+
+    for i in range(4):
+        job.child(branch, i)
+    print("ready", flush=True)
+    job.wait_go()
+    job.read_and_tell(1)
+    return wait_all()
+
+
+TREE_READERS = 1 + 4 * 4
+TREE_PROCESSES = 1 + 4 * 4 - 4 + 4  # a branch's reader is a thread, and the branch a process
+
+
+def storm(job):
+    """Forks all the time, before, while and after cachemon attaches; all wait to go."""
+    def leaf(share):
+        if share % 3 == 0:
+            job.child(job_leaf, share)
+        job_leaf(share)
+        if share % 3 == 0:
+            os.wait()
+
+    def job_leaf(share):
+        job.wait_go()
+        job.read_and_tell(share)
+
+    print("ready", flush=True)
+    nr = 0
+    go = select.poll()
+    go.register(int(job.rest[0]), select.POLLIN | select.POLLHUP)
+    while not go.poll(STORM_MS) or nr < STORM_LEAST:
+        job.child(leaf, nr)
+        nr += 1
+    job.read_and_tell(1, forked=nr)
+    return wait_all()
+
+
+def loop(job):
+    """Obeys: "enter PATH FILE" goes into a cgroup, "read N" reads and tells, "fork" forks one that
+    reads once it is let go, "end" ends. Answers each with a line."""
+    for line in sys.stdin:
+        words = line.split()
+        if words[0] == "enter":
+            with open(os.path.join(words[1], words[2]), "w") as f:
+                f.write("0" if words[2] == "tasks" else str(os.getpid()))
+        elif words[0] == "read":
+            job.read_and_tell(int(words[1]), mark=words[2])
+        elif words[0] == "fork":
+            os.waitpid(job.child(lambda: job.read_and_tell(int(words[1]), mark=words[2])), 0)
+        elif words[0] == "thread":
+            t = threading.Thread(target=thread_inside, args=(job, words[1], words[2]))
+            t.start()
+            t.join()
+        elif words[0] == "end":
+            break
+        print("done", flush=True)
+    return 0
+
+
+def thread_inside(job, group, mark):
+    """One thread of a process that stays outside (v1: cgroups are of threads)."""
+    with open(os.path.join(group, "tasks"), "w") as f:
+        f.write(str(threading.get_native_id()))
+    job.read_and_tell(1, mark=mark)
+
+
+VERBS = {f.__name__: f for f in (forks, double_forks, exec_chain, threads, exec_from_thread,
+                                 fork_from_threads, spawned, plain, outlives, tree, storm, loop)}
+
+
+def work(verb, *args):
+    return VERBS[verb](Job(verb, *args))
