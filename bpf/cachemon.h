@@ -123,6 +123,7 @@ struct file_row_key {
 enum {
 	ROW_DELETED = 1 << 0, /* no name left in the filesystem when last seen */
 	ROW_SIZED = 1 << 1,   /* size_bytes was seen in this interval */
+	ROW_NAMED = 1 << 2,   /* looked at by the path that the job used */
 };
 
 struct file_row {
@@ -276,6 +277,8 @@ struct uring_read {
 struct cell {
 	__u64 inode;
 	struct file_key file;
+	__u32 nlink; /* when it was opened: an unlink shows */
+	__u32 pad;
 	__u64 read_calls;
 	__u64 read_bytes;
 	__u64 lookups;
@@ -299,24 +302,40 @@ struct live {
  * NUL-terminated; data_len bytes of them. Incomplete walks keep what was read.
  */
 enum {
-	NAME_UNLINKED = 1 << 0,	 /* the dentry was unhashed when seen */
-	NAME_NO_MOUNT = 1 << 1,	 /* walked from the inode's alias: path starts at the fs root */
+	NAME_UNLINKED = 1 << 0,	 /* the file has no link left */
+	NAME_NO_MOUNT = 1 << 1,	 /* no mount leads there: the path starts at the fs root */
 	NAME_TRUNCATED = 1 << 2, /* deeper or longer than the record */
 	NAME_BLOCK_DEVICE = 1 << 3,
 	NAME_NONE = 1 << 4, /* no dentry at all */
 };
 
-#define NAME_DATA_MAX 4096
+#define NAME_DATA_MAX 8192 /* more than any path that a call takes */
 struct name_record {
 	struct file_key file;
-	__u32 job;
 	__u32 tgid;
 	__u32 flags;
 	__u32 data_len;
 	__u32 rdev; /* block devices: the device itself */
 	char fstype[16];
-	__u32 pad;
 	char data[NAME_DATA_MAX];
+};
+
+/* Where a file's name was read and what it was, to tell when it is another. The addresses are
+ * identities: the dentry still names the file when its inode is the one it was. */
+struct name_seen {
+	__u64 signature;
+	__u64 dentry;
+	__u64 mount; /* struct mount; 0: none is known */
+	__u64 inode; /* the dentry's; on overlayfs not the file's own */
+	__u64 inode_id;
+	__u32 tgid;
+	__u32 pad;
+};
+
+/* What sweep_names looks at. */
+enum { NAMES_OF_ROWS_A, NAMES_OF_ROWS_B, NAMES_OF_ALL };
+struct sweep_names_args {
+	__u32 which;
 };
 
 /* What was lost, and why. All zero in a good run. */

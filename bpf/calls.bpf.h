@@ -227,12 +227,13 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 		return &l->others;
 	c = &l->cells[inode->i_ino & (NR_CELLS - 1)];
 	if (c->inode == (__u64)inode && c->file.ino == inode->i_ino &&
-	    c->file.gen == inode->i_generation)
+	    c->file.gen == inode->i_generation && c->nlink == inode->i_nlink)
 		return c;
 	cell_flush_one(l, c, JOB_WATCHED);
 	c->inode = (__u64)inode;
+	c->nlink = inode->i_nlink;
 	file_key_of(inode, &c->file);
-	/* Makes the row while the inode is at hand, so that the file's name is sent. */
+	/* While the inode is at hand: its row, its name, and whether it has a link. */
 	live_row(l, inode, 0, JOB_WATCHED);
 	return c;
 }

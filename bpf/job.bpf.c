@@ -80,8 +80,8 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 				st->job = job;
 		}
 	}
-	if (l->dirty_cells && (!next->pid || moved))
-		cells_flush(l);
+	if (moved || (l->dirty_cells && !next->pid))
+		cells_flush(l, moved);
 	live_load(l, next);
 	if (l->s.job != JOB_WATCHED)
 		l->epoch = now | EPOCH_STALE;

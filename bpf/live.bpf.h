@@ -68,12 +68,16 @@ static __always_inline void cell_flush_one(struct live *l, struct cell *c, __u32
 	c->read_calls = c->read_bytes = c->lookups = 0;
 }
 
-GLOBAL int cells_flush(struct live *l)
+/* moved: an interval begins. Its first event on a file makes the row and looks at the name. */
+GLOBAL int cells_flush(struct live *l, int moved)
 {
 	if (!l)
 		return 0;
-	for (int i = 0; i < NR_CELLS; i++)
+	for (int i = 0; i < NR_CELLS; i++) {
 		cell_flush_one(l, &l->cells[i], JOB_WATCHED);
+		if (moved)
+			l->cells[i].inode = 0;
+	}
 	cell_flush_one(l, &l->others, JOB_OTHERS);
 	l->dirty_cells = 0;
 	return 0;
@@ -158,7 +162,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	/* Before the flush: the old generation may be drained already. */
 	l->epoch = now;
 	if (moved)
-		cells_flush(l);
+		cells_flush(l, true);
 	if (l->task != (__u64)t) {
 		live_load(l, t);
 		return 0;
@@ -200,7 +204,8 @@ static __always_inline void live_keep(struct live *l)
 		__sync_fetch_and_add(&losses.state_drops, 1);
 }
 
-/* The row for an event of the running task on this inode; sends the name of a new one. */
+/* The row for an event of the running task on this inode. The interval's first event on a file and
+ * the first of a call with a descriptor for it look at its name. */
 static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
 						 __u32 job)
 {
@@ -212,9 +217,11 @@ static __always_inline struct file_row *live_row(struct live *l, struct inode *i
 	row = row_of_key(&key, job, l->epoch, &made);
 	if (row) {
 		row->size_bytes = inode->i_size;
-		row->flags |= inode->i_nlink ? ROW_SIZED : ROW_SIZED | ROW_DELETED;
-		if (made && job == JOB_WATCHED)
-			name_send(l, addr_of(l, inode), hint, job);
+		row->flags =
+			(row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
+		if (job == JOB_WATCHED && !(row->flags & ROW_NAMED) &&
+		    name_send(l, addr_of(l, inode), hint, !made))
+			row->flags |= ROW_NAMED;
 	}
 	return row;
 }

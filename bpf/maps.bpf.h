@@ -75,7 +75,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct file_key);
-	__type(value, __u64);
+	__type(value, struct name_seen);
 } named SEC(".maps");
 
 struct {
@@ -83,9 +83,10 @@ struct {
 	__uint(max_entries, 4 << 20);
 } names SEC(".maps");
 
+/* [0] for events, [1] for the sweep, which an event may interrupt. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct name_record);
 } name_scratch SEC(".maps");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends the name of a file when it is first seen. Owns the walk from a dentry to the root, mounts
- * included, and which file of the task a cache event is about. User space assembles the path.
+ * Sends the name of a file when it is first seen and when it has become another. Owns the walk from
+ * a dentry to the root, mounts included, and which file of the task a cache event is about. User
+ * space assembles the path.
  */
 #ifndef NAMES_BPF_H
 #define NAMES_BPF_H
@@ -9,6 +10,8 @@
 #include "maps.bpf.h"
 
 #define NAME_DEPTH_MAX 160
+
+enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
 /* The file behind a descriptor of the running task; NULL for a bad number. */
 static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
@@ -53,11 +56,30 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 
 struct name_walk {
 	__u64 dentry;
-	__u64 mount; /* struct mount; 0: stay inside the filesystem */
-	struct name_record *rec;
+	__u64 mount;		 /* struct mount; 0: stay inside the filesystem */
+	__u64 signature;	 /* of all that makes the path */
+	struct name_record *rec; /* NULL: the signature alone */
 	__u32 off;
+	__u32 flags; /* NAME_* */
+	bool crossed;
 	bool done;
 };
+
+/* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
+ * pointer). What was read is then the path from the filesystem's root, or the end of one. */
+static __always_inline bool mount_is_detached(struct mount *m)
+{
+	__u64 ns = (__u64)m->mnt_ns;
+
+	return !ns || ns >= -4095ull;
+}
+
+static __always_inline int name_leave_mount(struct name_walk *w)
+{
+	w->flags |= w->crossed ? NAME_TRUNCATED : NAME_NO_MOUNT;
+	w->mount = 0;
+	return w->crossed;
+}
 
 static long name_step(__u32 i, struct name_walk *w)
 {
@@ -70,19 +92,29 @@ static long name_step(__u32 i, struct name_walk *w)
 		struct mount *m = CAST(mount, w->mount);
 
 		if (w->dentry == (__u64)m->mnt.mnt_root) {
-			if ((__u64)m->mnt_parent == w->mount) {
+			if (mount_is_detached(m)) {
+				if (name_leave_mount(w))
+					return 1;
+			} else if ((__u64)m->mnt_parent == w->mount) {
 				w->done = true;
 				return 1;
+			} else {
+				w->dentry = (__u64)m->mnt_mountpoint;
+				w->mount = (__u64)m->mnt_parent;
+				w->crossed = true;
+				return 0;
 			}
-			w->dentry = (__u64)m->mnt_mountpoint;
-			w->mount = (__u64)m->mnt_parent;
-			return 0;
 		}
 	}
 	if ((__u64)d->d_parent == w->dentry) {
-		w->done = true;
+		/* A place that was moved out of what its mount shows. */
+		w->done = !w->mount || !name_leave_mount(w);
 		return 1;
 	}
+	w->signature = w->signature * 31 + d->d_name.hash_len;
+	w->dentry = (__u64)d->d_parent;
+	if (!rec)
+		return 0;
 	if (off > NAME_DATA_MAX - 256)
 		return 1;
 	off &= NAME_DATA_MAX - 1;
@@ -90,88 +122,187 @@ static long name_step(__u32 i, struct name_walk *w)
 	if (n <= 0)
 		return 1;
 	w->off = off + n;
-	w->dentry = (__u64)d->d_parent;
 	return 0;
 }
 
-/* What changes when the file is renamed, or one of its three nearest directories. */
-static __always_inline __u64 name_signature(struct dentry *d)
+static __always_inline __u64 inode_id(struct inode *inode)
 {
-	struct dentry *p = d->d_parent, *g = p->d_parent;
-
-	/* hash_len is salted with the parent's address: moving to another directory changes it. */
-	return (d->d_name.hash_len * 3 ^ p->d_name.hash_len * 7 ^ g->d_name.hash_len * 11 ^
-		(d->d_hash.pprev ? 0 : 2)) |
-	       1;
+	return inode->i_ino * 0x9e3779b97f4a7c15ull + inode->i_generation;
 }
 
-static __always_inline void fstype_read(struct name_record *rec, struct inode *inode)
+/* Memory of a dentry that was freed may hold another's, or anything. */
+static __always_inline bool name_is_alive(const struct name_seen *seen)
 {
-	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype), inode->i_sb->s_type->name);
+	struct dentry *d = CAST(dentry, seen->dentry);
+
+	return seen->dentry && (__u64)d->d_inode == seen->inode &&
+	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
-/* hint: the opened file when an event carries one, else 0. Sends nothing that was sent before. */
-GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, __u32 job)
+static __always_inline __u32 name_walk(const struct name_seen *seen, struct name_walk *w)
 {
-	struct inode *inode = CAST(inode, inode_addr);
-	struct name_walk w = {};
-	struct name_record *rec;
-	struct file *file;
-	struct file_key key;
-	__u64 sig, *old;
-	__u32 zero = 0, flags = 0, len;
+	struct dentry *d = CAST(dentry, seen->dentry);
 
-	if (!l)
-		return 0;
-	file = file_of_call(l, inode);
-	file_key_of(inode, &key);
-	if (!file && hint)
-		file = CAST(file, hint);
-	if (file && (__u64)file->f_path.dentry) {
-		w.dentry = (__u64)file->f_path.dentry;
-		w.mount = addr_of(l, file->f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
-	} else {
-		__u64 alias = addr_of(l, inode->i_dentry.first);
+	w->dentry = seen->dentry;
+	w->mount = seen->mount;
+	w->signature = (d->d_hash.pprev ? 1 : 3);
+	if (!CAST(inode, seen->inode)->i_nlink) {
+		w->flags |= NAME_UNLINKED;
+		w->signature += 4;
+	}
+	if (!w->mount)
+		w->flags |= NAME_NO_MOUNT;
+	bpf_loop(NAME_DEPTH_MAX, name_step, w, 0);
+	if (!w->done)
+		w->flags |= NAME_TRUNCATED;
+	return w->flags;
+}
 
-		flags |= alias ? NAME_NO_MOUNT : NAME_NONE;
-		w.dentry = alias ? alias - bpf_core_field_offset(struct dentry, d_u) : 0;
-	}
-	if ((inode->i_mode & S_IFMT) == S_IFBLK)
-		flags = NAME_BLOCK_DEVICE;
-	sig = w.dentry ? name_signature(CAST(dentry, w.dentry)) : 1;
-	old = bpf_map_lookup_elem(&named, &key);
-	if (old && *old == sig)
-		return 0;
-	rec = bpf_map_lookup_elem(&name_scratch, &zero);
-	if (!rec)
-		return 0;
-	w.rec = rec;
-	if (w.dentry && !(flags & NAME_BLOCK_DEVICE)) {
-		if (!CAST(dentry, w.dentry)->d_hash.pprev)
-			flags |= NAME_UNLINKED;
-		bpf_loop(NAME_DEPTH_MAX, name_step, &w, 0);
-		if (!w.done)
-			flags |= NAME_TRUNCATED;
-	}
-	rec->file = key;
-	rec->job = job;
-	rec->tgid = CAST(task_struct, l->task)->tgid;
-	rec->flags = flags;
-	rec->rdev = inode->i_rdev;
-	fstype_read(rec, inode);
-	len = w.off;
-	if (len > NAME_DATA_MAX)
-		len = NAME_DATA_MAX;
+/* Sends the record as far as it is filled; 0 or an error that is counted. */
+static __always_inline long name_output(struct name_record *rec, __u32 data_len)
+{
+	__u32 len = data_len > NAME_DATA_MAX ? NAME_DATA_MAX : data_len;
+
 	rec->data_len = len;
 	len += __builtin_offsetof(struct name_record, data);
 	if (len > sizeof(*rec))
 		len = sizeof(*rec);
-	if (bpf_ringbuf_output(&names, rec, len, 0)) {
-		__sync_fetch_and_add(&losses.ring_drops, 1);
+	if (!bpf_ringbuf_output(&names, rec, len, 0))
 		return 0;
+	__sync_fetch_and_add(&losses.ring_drops, 1);
+	return -1;
+}
+
+/* A file that has no path: a block device, which user space names, or one without a dentry. */
+static __always_inline long name_output_bare(const struct file_key *key, struct inode *inode,
+					     __u32 tgid, __u32 flags)
+{
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_record *rec = bpf_map_lookup_elem(&name_scratch, &scratch);
+
+	if (!rec)
+		return -1;
+	rec->file = *key;
+	rec->tgid = tgid;
+	rec->flags = flags;
+	rec->rdev = inode->i_rdev;
+	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype), inode->i_sb->s_type->name);
+	return name_output(rec, 0);
+}
+
+/* Sends the name at seen unless it is the one that was sent. sb: the file's; 0: the file is behind
+ * an overlay, its filesystem was told before. A mount that went away takes no name with it. */
+static __noinline void name_publish(const struct file_key *key, struct name_seen *seen, __u64 sb,
+				    __u32 scratch)
+{
+	struct name_walk look = {}, copy = {};
+	struct name_record *rec;
+
+	name_walk(seen, &look);
+	if (look.signature == seen->signature)
+		return;
+	if (scratch == SCRATCH_SWEEP && seen->mount &&
+	    look.flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
+		return;
+	rec = bpf_map_lookup_elem(&name_scratch, &scratch);
+	if (!rec)
+		return;
+	copy.rec = rec;
+	rec->file = *key;
+	rec->tgid = seen->tgid;
+	rec->flags = name_walk(seen, &copy);
+	rec->rdev = 0;
+	rec->fstype[0] = 0;
+	if (sb)
+		bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
+					  CAST(super_block, sb)->s_type->name);
+	if (!name_output(rec, copy.off))
+		seen->signature = copy.signature;
+}
+
+/* A name that was taken away from a file that has others: one of them. */
+static __always_inline __u64 name_that_leads(__u64 dentry)
+{
+	struct dentry *d = CAST(dentry, dentry);
+	__u64 other;
+
+	if (d->d_hash.pprev || !d->d_inode->i_nlink)
+		return dentry;
+	other = (__u64)d->d_inode->i_dentry.first;
+	if (!other)
+		return dentry;
+	other -= bpf_core_field_offset(struct dentry, d_u);
+	return CAST(dentry, other)->d_hash.pprev ? other : dentry;
+}
+
+/*
+ * The name of an inode at an event of the running task: the path of the call's descriptor, of the
+ * opened file that the event carries (hint; 0: none), the one it had, or any it has in its
+ * filesystem. by_call: only the first will do. Returns 1 if it was the first. What was sent before
+ * is not sent again.
+ */
+GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct name_seen seen = {}, *old;
+	struct file *file, *called;
+	struct file_key key;
+
+	if (!l)
+		return 0;
+	called = file_of_call(l, inode);
+	if (by_call && !called)
+		return 0;
+	file = called ? called : CAST(file, hint);
+	file_key_of(inode, &key);
+	old = bpf_map_lookup_elem(&named, &key);
+	if ((inode->i_mode & S_IFMT) == S_IFBLK) {
+		seen.signature = 1;
+	} else if ((__u64)file && (__u64)file->f_path.dentry) {
+		seen.dentry = name_that_leads((__u64)file->f_path.dentry);
+		seen.mount =
+			addr_of(l, file->f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	} else if (old && name_is_alive(old)) {
+		seen = *old;
+	} else if ((__u64)inode->i_dentry.first) {
+		seen.dentry = addr_of(l, inode->i_dentry.first) -
+			      bpf_core_field_offset(struct dentry, d_u);
+		seen.dentry = name_that_leads(seen.dentry);
+	} else {
+		seen.signature = 1;
 	}
-	bpf_map_update_elem(&named, &key, &sig, BPF_ANY);
-	return 0;
+	seen.tgid = CAST(task_struct, l->task)->tgid;
+	if (!seen.dentry) {
+		if ((old && old->signature == 1) ||
+		    name_output_bare(&key, inode, seen.tgid,
+				     (inode->i_mode & S_IFMT) == S_IFBLK ? NAME_BLOCK_DEVICE
+									 : NAME_NONE))
+			return !!called;
+	} else {
+		seen.inode = (__u64)CAST(dentry, seen.dentry)->d_inode;
+		seen.inode_id = inode_id(CAST(inode, seen.inode));
+		seen.signature = old ? old->signature : 0;
+		name_publish(&key, &seen, (__u64)inode->i_sb, SCRATCH_EVENT);
+		if (old && old->signature == seen.signature && old->dentry == seen.dentry &&
+		    old->mount == seen.mount && old->inode_id == seen.inode_id)
+			return !!called;
+	}
+	bpf_map_update_elem(&named, &key, &seen, BPF_ANY);
+	return !!called;
+}
+
+/* Out of any event: has the name of a file that was seen become another? */
+static __always_inline void name_check(const struct file_key *key, struct name_seen *seen)
+{
+	struct inode *inode = CAST(inode, seen->inode);
+	__u64 sb;
+
+	if (!name_is_alive(seen))
+		return;
+	sb = (__u64)inode->i_sb;
+	if (inode->i_ino != key->ino || CAST(super_block, sb)->s_dev != key->dev)
+		sb = 0;
+	name_publish(key, seen, sb, SCRATCH_SWEEP);
 }
 
 #endif

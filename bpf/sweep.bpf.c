@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Programs that user space runs over the whole page state: forgetting ghosts when the map fills,
- * and giving up fates when the per-read hook goes off. Never on a path of the job.
+ * Programs that user space runs over whole maps: forgetting ghosts when the page state fills,
+ * giving up fates when the per-read hook goes off, looking for names that changed. Never on a path
+ * of the job.
  */
 #include "chunks.bpf.h"
 
@@ -75,5 +76,41 @@ int sweep_count(__u64 *ctx)
 
 	bpf_for_each_map_elem(&chunks, count_step, &sum, 0);
 	*ctx = sum;
+	return 0;
+}
+
+/*
+ * No event tells of a rename. A name is looked at when an interval's first event is about its file,
+ * and here when the interval is over; at the end of the run all that were seen are.
+ */
+static long name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row,
+			  void *x)
+{
+	struct name_seen *seen;
+
+	if (key->job != JOB_WATCHED)
+		return 0;
+	seen = bpf_map_lookup_elem(&named, &key->file);
+	if (seen)
+		name_check(&key->file, seen);
+	return 0;
+}
+
+static long name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *seen,
+			  void *x)
+{
+	name_check(key, seen);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_names(struct sweep_names_args *args)
+{
+	if (args->which == NAMES_OF_ROWS_A)
+		bpf_for_each_map_elem(&rows_a, name_step_row, NULL, 0);
+	else if (args->which == NAMES_OF_ROWS_B)
+		bpf_for_each_map_elem(&rows_b, name_step_row, NULL, 0);
+	else
+		bpf_for_each_map_elem(&named, name_step_all, NULL, 0);
 	return 0;
 }

@@ -98,7 +98,9 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 	e->key = *key;
 	e->path = path;
 	e->deleted = deleted;
-	strncpy(e->fstype, fstype, sizeof(e->fstype) - 1);
+	/* A second look does not always tell it. */
+	if (*fstype)
+		strncpy(e->fstype, fstype, sizeof(e->fstype) - 1);
 	return 0;
 }
 

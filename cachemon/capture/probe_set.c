@@ -114,7 +114,8 @@ static int rest_rows(int fd)
 
 static int load(struct probe_set *set, struct probe_plan *plan, struct errtext *err)
 {
-	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count"};
+	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
+					     "sweep_names"};
 	struct bpf_program *prog;
 	int ret;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "capture/mount_view.h"
@@ -86,6 +87,15 @@ static char *reverse(const char *prefix, const char *data, size_t len)
 	return path;
 }
 
+/* O_TMPFILE: it never had a name. d_tmpfile() calls it by its number (fs/dcache.c). */
+static bool is_tmpfile(const struct name_record *record)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "#%llu", (unsigned long long)record->file.ino);
+	return record->flags & NAME_UNLINKED && !strcmp(record->data, number);
+}
+
 /* The device node of a block device, by the name that the kernel gave it. */
 static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret_path)
 {
@@ -146,7 +156,7 @@ int resolver_name(struct resolver *r, const struct name_record *record, size_t s
 		/* The record names a node that was opened, or nothing: mknod(2) makes any. */
 		name.deleted = false;
 		err = name_block_device(r, record->rdev, &name.path);
-	} else if (record->flags & NAME_NONE || record->data_len == 0) {
+	} else if (record->flags & NAME_NONE || record->data_len == 0 || is_tmpfile(record)) {
 		name.path = NULL;
 	} else if (record->flags & NAME_TRUNCATED) {
 		name.path = reverse(UNKNOWN_BEGINNING, record->data, record->data_len);

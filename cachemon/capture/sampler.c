@@ -143,6 +143,11 @@ static bool all_zero(const struct file_row *row)
 	return true;
 }
 
+static const char *name_fstype(const struct name_entry *name)
+{
+	return *name->fstype ? name->fstype : NULL;
+}
+
 /* A row without memory for it joins the rest: totals stay exact. */
 static void row_take(struct sampler *s, const struct file_row_key *key, const struct file_row *row)
 {
@@ -166,7 +171,7 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	name = name_table_get(s->names, &key->file);
 	if (name) {
 		f->path = name->path;
-		f->fstype = name->fstype;
+		f->fstype = name_fstype(name);
 		f->deleted |= name->deleted;
 		name->taken = true;
 	}
@@ -256,7 +261,7 @@ static void names_take(struct sampler *s)
 		f->job = JOB_WATCHED;
 		f->size_bytes = SAMPLE_SIZE_UNKNOWN;
 		f->path = e->path;
-		f->fstype = e->fstype;
+		f->fstype = name_fstype(e);
 		f->deleted = e->deleted;
 	}
 }
@@ -308,6 +313,19 @@ static int jobs_take(struct sampler *s, struct sample *out)
 	return 0;
 }
 
+/* Names of files of the generation that ended, at the end of the run of all: what was renamed since
+ * they were looked at is sent. A failure leaves the names that are known. */
+static void names_check(struct sampler *s, int fd, bool last)
+{
+	struct sweep_names_args args = {.which = NAMES_OF_ALL};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &args, .ctx_size_in = sizeof(args));
+
+	if (!last)
+		args.which =
+			fd == bpf_map__fd(s->skel->maps.rows_a) ? NAMES_OF_ROWS_A : NAMES_OF_ROWS_B;
+	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.sweep_names), &opts);
+}
+
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
 {
 	int fd, r;
@@ -316,6 +334,8 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
 	r = probe_set_flip(s->set, &fd);
+	if (!r)
+		names_check(s, fd, last);
 	/* Names come before the rows they belong to: a row is made, then its name is sent. */
 	sampler_names(s);
 	if (!r)

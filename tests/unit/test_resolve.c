@@ -102,6 +102,34 @@ static void beginning_unknown(void **state)
 	expect(*state, "/y", NAME_TRUNCATED | NAME_UNLINKED, DEV(8, 2), NOBODY, ".../y");
 }
 
+/* What O_TMPFILE calls a file is no name, unless it is that of a file that has one. */
+static void tmpfile_has_no_name(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		uint64_t ino;
+		bool named;
+	} rows[] = {
+		{NAME_UNLINKED, 77, false},
+		{NAME_UNLINKED | NAME_NO_MOUNT, 77, false},
+		{NAME_UNLINKED, 78, true},
+		{NAME_UNLINKED, 7, true},
+		{0, 77, true},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < NELEMS(rows); i++) {
+		struct resolved name = {0};
+		struct name_record record;
+		size_t size = fill(&record, "/dir/#77", rows[i].flags, DEV(8, 1), NOBODY);
+
+		record.file.ino = rows[i].ino;
+		assert_int_equal(resolver_name(w->r, &record, size, &name), 0);
+		assert_int_equal(name.path != NULL, rows[i].named);
+		free(name.path);
+	}
+}
+
 static void placed(void **state)
 {
 	static const struct {
@@ -296,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(full_walks, setup, teardown),
 		cmocka_unit_test_setup_teardown(beginning_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(tmpfile_has_no_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(placed, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_namespaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(read_again, setup, teardown),

@@ -31,6 +31,19 @@ def renamed_at_once(w):
 
 
 @case()
+def renamed_after_reading(w):
+    """Read, closed, renamed in a later interval, never touched again."""
+    fd = w.open(f"{w.at.ext4}/f")
+    w.read(fd)
+    key = identity(fd)
+    os.close(fd)
+    w.sync()
+    os.rename(f"{w.at.ext4}/f", f"{w.at.ext4}/g")
+    w.sync()
+    w.expect(key, f"{w.at.ext4}/g")
+
+
+@case()
 def renamed_often(w):
     """The last of many names, over several intervals."""
     fd = w.open(f"{w.at.ext4}/f")
