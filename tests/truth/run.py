@@ -8,6 +8,7 @@ else moved pages is repeated, which is decided before cachemon's figures are rea
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import shutil
@@ -127,20 +128,27 @@ def cell_text(outcome):
     return f"{'-' if error is None else error} ({len(outcome.rows)}){mark}"
 
 
+def run_timed(cell, env, fs):
+    began = time.monotonic()
+    return cell.run(env, fs), time.monotonic() - began
+
+
 def run_all(args, env):
+    """A pattern runs on all filesystems at once unless it must be alone."""
     results = {}
-    for round_nr in range(args.repeat):
-        env.seed = args.seed + round_nr
-        for cell in all_cells(env.tools):
-            if not wanted(cell.name, args.only):
-                continue
-            for fs in args.fs:
-                began = time.monotonic()
-                outcome = cell.run(env, fs)
-                results.setdefault((cell.name, fs), []).append(outcome)
-                show(cell, fs, outcome, time.monotonic() - began)
-                if args.oracle:
-                    show_oracle(outcome)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for round_nr in range(args.repeat):
+            env.seed = args.seed + round_nr
+            for cell in all_cells(env.tools):
+                if not wanted(cell.name, args.only):
+                    continue
+                spread = map if cell.alone else pool.map
+                done = spread(lambda fs: run_timed(cell, env, fs), args.fs)
+                for fs, (outcome, seconds) in zip(args.fs, done):
+                    results.setdefault((cell.name, fs), []).append(outcome)
+                    show(cell, fs, outcome, seconds)
+                    if args.oracle:
+                        show_oracle(outcome)
     return results
 
 

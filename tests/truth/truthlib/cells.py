@@ -92,10 +92,14 @@ def directory_errors(expectation, job):
 class Cell:
     """A named pattern. Subclasses add a condition around it and checks of their own."""
 
+    alone = False  # what it does to the machine would disturb the cell of another filesystem
+
     def __init__(self, name, setup, pattern=None):
         self.name = name
         self.setup = setup
         self.pattern = pattern or name
+        if self.pattern == "drop_caches":
+            self.alone = True
 
     def arguments(self, env, fs):
         """Further words for wl run."""

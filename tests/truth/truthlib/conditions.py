@@ -56,6 +56,7 @@ def is_v1(parent):
 class GroupCell(Cell):
     """A cell inside a control group of its own."""
 
+    alone = True
     v1 = None
 
     def parent(self):
@@ -101,6 +102,8 @@ class MemoryLimit(GroupCell):
 
 class Kswapd(Cell):
     """Background reclaim: the watermarks are raised until a file of 30 % of memory is too much."""
+
+    alone = True
 
     @contextlib.contextmanager
     def condition(self, env, fs):

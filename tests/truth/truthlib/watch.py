@@ -2,6 +2,7 @@
 """Running things: the workload, cachemon around it, and cachemon's report."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -33,11 +34,10 @@ class Tools:
         self.cachemon = cachemon
         self.wl = wl
         self.work = work  # directory outside the filesystems under test
-        self.serial = 0
+        self.serial = itertools.count(1)
 
     def fresh(self, suffix):
-        self.serial += 1
-        return os.path.join(self.work, f"{self.serial}{suffix}")
+        return os.path.join(self.work, f"{next(self.serial)}{suffix}")
 
     def run_wl(self, *argv):
         done = execute([self.wl, *argv])
