@@ -98,6 +98,7 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 	e->key = *key;
 	e->path = path;
 	e->deleted = deleted;
+	e->taken = e->waiting = false;
 	/* A second look does not always tell it. */
 	if (*fstype)
 		strncpy(e->fstype, fstype, sizeof(e->fstype) - 1);
@@ -119,6 +120,25 @@ size_t name_table_nr(const struct name_table *t)
 struct name_entry *name_table_at(struct name_table *t, size_t i)
 {
 	return &t->entries[i];
+}
+
+void name_table_expire(struct name_table *t)
+{
+	size_t kept = 0;
+
+	memset(t->slots, 0, t->nr_slots * sizeof(*t->slots));
+	for (size_t i = 0; i < t->nr; i++) {
+		struct name_entry e = t->entries[i];
+
+		if (e.taken || e.waiting) {
+			free(e.path);
+			continue;
+		}
+		e.waiting = true;
+		t->entries[kept] = e;
+		*slot_of(t, &e.key) = (uint32_t)++kept;
+	}
+	t->nr = kept;
 }
 
 void name_table_clear(struct name_table *t)

@@ -16,7 +16,8 @@ struct name_entry {
 	char *path; /* NULL: the file has no name */
 	char fstype[16];
 	bool deleted;
-	bool taken; /* handed out with a file of this sample */
+	bool taken;   /* handed out with a file of this sample */
+	bool waiting; /* came with a sample that had no counts of its file: maybe the next has */
 };
 
 struct name_table;
@@ -29,6 +30,8 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 struct name_entry *name_table_get(struct name_table *t, const struct file_key *key);
 size_t name_table_nr(const struct name_table *t);
 struct name_entry *name_table_at(struct name_table *t, size_t i);
+/* A sample is over: forgets what was taken, and what has waited for one more sample. */
+void name_table_expire(struct name_table *t);
 void name_table_clear(struct name_table *t);
 
 #endif

@@ -100,7 +100,7 @@ int sampler_fd(const struct sampler *s)
 void sampler_names(struct sampler *s)
 {
 	if (s->names_handed_out)
-		name_table_clear(s->names);
+		name_table_expire(s->names);
 	s->names_handed_out = false;
 	ring_buffer__consume(s->ring);
 }
@@ -218,7 +218,7 @@ static void cell_take(struct sampler *s, const struct cell *cell, uint32_t job)
 	struct file_row_key key = {.file = cell->file, .job = job};
 	struct file_row row = {};
 
-	if (!cell->read_calls && !cell->lookups)
+	if (!cell->read_calls && !cell->lookups && !cell->read_bytes)
 		return;
 	row.c[C_read_calls] = cell->read_calls;
 	row.c[C_read_bytes] = cell->read_bytes;

@@ -77,11 +77,37 @@ static void clear_forgets(void **state)
 	name_table_free(NULL);
 }
 
+/* A name may come with a sample before the one that counts its file. */
+static void what_nobody_took_waits_for_one_more_sample(void **state)
+{
+	struct file_key taken = key_of(1), early = key_of(2), renamed = key_of(3);
+	struct name_table *t;
+
+	assert_int_equal(name_table_new(&t), 0);
+	put(t, 1, "/taken");
+	put(t, 2, "/early");
+	put(t, 3, "/old");
+	name_table_get(t, &taken)->taken = true;
+	name_table_expire(t);
+	assert_null(name_table_get(t, &taken));
+	assert_string_equal(name_table_get(t, &early)->path, "/early");
+	assert_int_equal(name_table_nr(t), 2);
+	/* A new look begins to wait anew. */
+	put(t, 3, "/new");
+	name_table_expire(t);
+	assert_null(name_table_get(t, &early));
+	assert_string_equal(name_table_get(t, &renamed)->path, "/new");
+	name_table_expire(t);
+	assert_int_equal(name_table_nr(t), 0);
+	name_table_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_later_name_replaces),
 		cmocka_unit_test(many_names_are_all_found),
+		cmocka_unit_test(what_nobody_took_waits_for_one_more_sample),
 		cmocka_unit_test(clear_forgets),
 	};
 
