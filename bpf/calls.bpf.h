@@ -16,7 +16,7 @@ struct call {
 	__u64 pos;  /* first byte asked */
 	__u64 end;  /* byte after the last asked */
 	__u64 last; /* last page asked; differs from the event's only for a call in parts */
-	bool parts; /* sendfile: the kernel reads it pipe by pipe */
+	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
 	bool again; /* a call that was counted already */
 };
 
@@ -45,15 +45,14 @@ static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
 	return total;
 }
 
-#define SENDFILE_PAGES 16 /* of the pipe inside of sendfile: PIPE_DEF_BUFFERS */
-
 /* splice moves whole pages when the pipe is shorter than what was asked: the end that fits last. */
-static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last, __u64 pipe_pages)
+static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 {
 	__u64 low = pos & ((1ull << page_shift) - 1);
 	__u64 fit = low ? (last << page_shift) + low : (last + 1) << page_shift;
 
-	if ((end - 1) >> page_shift == last && end - pos <= pipe_pages << page_shift)
+	/* A part that stops short within that page is followed by one that does not. */
+	if ((end - 1) >> page_shift == last)
 		return end;
 	return fit < end ? fit : end;
 }
@@ -121,7 +120,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	struct task_struct *t;
 	struct pt_regs *regs;
 	struct file *file = NULL;
-	__u64 pos, count = 0, ptr;
+	__u64 pos, count = 0, ptr, size;
 	long nr;
 
 	if (!l || !c)
@@ -152,7 +151,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 				c->pos = pos;
 			return 0;
 		}
-	} else if (nr == NR_sendfile || nr == NR_splice) {
+	} else if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range) {
 		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
 		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs)
 						       : (__u32)REGS_ARG1(regs));
@@ -164,11 +163,15 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
 		if (count > MAX_RW_COUNT)
 			count = MAX_RW_COUNT;
+		/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
+		size = CAST(address_space, mapping)->host->i_size;
+		if (nr == NR_copy_file_range && pos < size && count > size - pos)
+			count = size - pos;
 		if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
 			return 0;
 		c->pos = pos;
 		if (nr == NR_splice) {
-			c->end = part_end(pos, pos + count, last, 1 << 20);
+			c->end = part_end(pos, pos + count, last);
 			return 0;
 		}
 		c->end = pos + count;
@@ -245,7 +248,7 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
 				       __u64 pos, __u64 end, __u64 calls, bool to_row)
 {
-	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift;
+	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift, pages;
 	struct cell *cell;
 
 	if (!size)
@@ -254,19 +257,20 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		last = eof_last;
 	if (end > size)
 		end = size;
-	if (from > last)
+	if (from > last && end <= pos)
 		return;
+	pages = from > last ? 0 : last - from + 1;
 	if (to_row) {
 		struct file_row *row = live_row(l, inode, 0, l->s.job);
 
 		row_add(row, C_read_calls, calls);
-		row_add(row, C_lookups, last - from + 1);
+		row_add(row, C_lookups, pages);
 		row_add(row, C_read_bytes, end > pos ? end - pos : 0);
 		return;
 	}
 	cell = cell_of(l, inode);
 	cell->read_calls += calls;
-	cell->lookups += last - from + 1;
+	cell->lookups += pages;
 	if (end > pos)
 		cell->read_bytes += end - pos;
 	l->dirty_cells = 1;
@@ -299,7 +303,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	s->read_end = 0;
 	if (c.parts) {
 		s->read_end = c.end;
-		c.end = part_end(c.pos, c.end, last, SENDFILE_PAGES);
+		c.end = part_end(c.pos, c.end, last);
 		s->read_counted = last + 1;
 		s->read_bytes_to = c.end;
 	}
@@ -307,16 +311,18 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1, to_row);
 }
 
-/* The next part of a sendfile. */
+/* The next part of a call in parts. */
 static __noinline int call_next_part(struct live *l, struct inode *inode, __u64 last)
 {
 	struct task_state *s = &l->s;
-	__u64 end = part_end(s->read_bytes_to, s->read_end, last, SENDFILE_PAGES);
+	__u64 end = part_end(s->read_bytes_to, s->read_end, last);
 
-	if (last < s->read_counted)
+	/* The last part may lie in a page that the one before it ended in. */
+	if (last < s->read_counted && end <= s->read_bytes_to)
 		return 0;
 	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0, false);
-	s->read_counted = last + 1;
+	if (s->read_counted <= last)
+		s->read_counted = last + 1;
 	s->read_bytes_to = end;
 	return 0;
 }

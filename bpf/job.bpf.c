@@ -35,7 +35,7 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 
 		if (nr != NR_read && nr != NR_pread64 && nr != NR_readv && nr != NR_preadv &&
 		    nr != NR_preadv2 && nr != NR_sendfile && nr != NR_splice &&
-		    nr != NR_io_submit && !(prev->flags & PF_IO_WORKER))
+		    nr != NR_copy_file_range && nr != NR_io_submit && !(prev->flags & PF_IO_WORKER))
 			return;
 		if (s->stall_kind != STALL_READ || s->stall_id != prev->ioac.syscr) {
 			s->stall_ns = 0;

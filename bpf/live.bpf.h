@@ -59,7 +59,7 @@ static __always_inline void cell_flush_one(struct live *l, struct cell *c, __u32
 	bool made = false;
 	struct file_row *row;
 
-	if (!c->lookups && !c->read_calls)
+	if (!c->lookups && !c->read_calls && !c->read_bytes)
 		return;
 	row = row_of_key(&c->file, job, l->epoch, &made);
 	row_add(row, C_read_calls, c->read_calls);

@@ -39,8 +39,9 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 		return NULL;
 	nr = REGS_NR(regs);
 	if (nr == NR_read || nr == NR_pread64 || nr == NR_readv || nr == NR_preadv ||
-	    nr == NR_preadv2 || nr == NR_splice || nr == NR_readahead || nr == NR_fadvise64 ||
-	    nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_pwritev)
+	    nr == NR_preadv2 || nr == NR_splice || nr == NR_copy_file_range || nr == NR_readahead ||
+	    nr == NR_fadvise64 || nr == NR_write || nr == NR_pwrite64 || nr == NR_writev ||
+	    nr == NR_pwritev)
 		file = file_of_fd(t, (__u32)REGS_ARG1(regs));
 	else if (nr == NR_sendfile)
 		file = file_of_fd(t, (__u32)REGS_ARG2(regs));

@@ -2,8 +2,10 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
@@ -14,7 +16,7 @@
 
 struct opener opener_open(struct oracle *o, int flags)
 {
-	struct opener s = {.o = o, .null = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+	struct opener s = {.o = o, .null = open("/dev/null", O_WRONLY | O_CLOEXEC), .sink = -1};
 	/* Thousands of small files must not cost thousands of large buffers. */
 	size_t bytes = o->size_bytes < BUFFER_SMALL ? BUFFER_SMALL : BUFFER_BYTES;
 
@@ -37,6 +39,8 @@ void opener_close(struct opener *s)
 	munmap(s->buf, s->buf_bytes);
 	close(s->fd);
 	close(s->null);
+	if (s->sink >= 0)
+		close(s->sink);
 	close(s->pipe[0]);
 	close(s->pipe[1]);
 }
@@ -148,6 +152,29 @@ uint64_t op_sendfile(struct opener *s, uint64_t offset, uint64_t length)
 	off_t at = (off_t)offset;
 
 	return got(sendfile(s->null, s->fd, &at, length), "sendfile");
+}
+
+/* On the filesystem that is read from: to another one the call is refused. */
+static int sink_open(const char *path)
+{
+	char copy[512];
+	int fd;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		err(1, "a file beside %s", path);
+	return fd;
+}
+
+/* To an odd offset, so that no filesystem shares the blocks instead of reading them. */
+uint64_t op_copy(struct opener *s, uint64_t offset, uint64_t length)
+{
+	off64_t from = (off64_t)offset, to = 1;
+
+	if (s->sink < 0)
+		s->sink = sink_open(s->o->path);
+	return got(copy_file_range(s->fd, &from, s->sink, &to, length, 0), "copy_file_range");
 }
 
 /* length must fit the pipe, so that the range asked for is the range looked up. */

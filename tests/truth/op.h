@@ -22,6 +22,7 @@ struct opener {
 	uint64_t call_ns; /* wall time spent in the calls of op_read() */
 	int pipe[2];	  /* splice */
 	int null;	  /* sendfile, and where the pipe is emptied */
+	int sink;	  /* copy_file_range: a file beside the one that is read */
 	struct uring *uring;
 	struct aio *aio;
 };
@@ -44,7 +45,7 @@ void op_read_batch(struct opener *s, op_batch *fn, const uint64_t *offsets, unsi
 /* Counts the call without looking: part of an overlap that others perform. */
 void op_count(struct oracle *o, uint64_t offset, uint64_t length);
 
-op_reader op_pread, op_seek_read, op_readv, op_preadv, op_preadv2, op_sendfile, op_splice;
+op_reader op_pread, op_seek_read, op_readv, op_preadv, op_preadv2, op_sendfile, op_splice, op_copy;
 /* op_async.c */
 op_reader op_uring, op_uring_worker, op_aio;
 op_batch op_uring_batch, op_aio_batch;

@@ -58,6 +58,11 @@ static void call_sendfile(struct wl *w)
 	mixed(w, op_sendfile, 0);
 }
 
+static void call_copy(struct wl *w)
+{
+	mixed(w, op_copy, 0);
+}
+
 /* Reads that fit a pipe of 16 buffers wherever they begin. */
 static void call_splice(struct wl *w)
 {
@@ -87,6 +92,39 @@ static void sendfile_whole(struct wl *w)
 	op_read(&s, op_sendfile, 0, s.o->size_bytes);
 	wl_drop(&s);
 	opener_close(&s);
+}
+
+/* As cp(1) does. */
+static void copy_whole(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	op_read(&s, op_copy, 0, s.o->size_bytes);
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+/* Calls that take one to five pipes, from any byte to any byte: a part may end in the page where
+ * the next one does. */
+static void parts(struct wl *w, op_reader *fn)
+{
+	struct opener s = wl_open(w, 0);
+
+	for (int i = 0; i < 200; i++)
+		op_read(&s, fn, wl_random(w, s.o->size_bytes), 60000 + wl_random(w, 10000));
+	for (int i = 0; i < 100; i++)
+		op_read(&s, fn, wl_random(w, s.o->size_bytes), 1 + wl_random(w, 300000));
+	opener_close(&s);
+}
+
+static void sendfile_parts(struct wl *w)
+{
+	parts(w, op_sendfile);
+}
+
+static void copy_parts(struct wl *w)
+{
+	parts(w, op_copy);
 }
 
 static void sendfile_100000(struct wl *w)
@@ -136,11 +174,15 @@ const struct pattern patterns_calls[] = {
 	{"call_preadv", SETUP_cold, call_preadv},
 	{"call_preadv2", SETUP_cold, call_preadv2},
 	{"call_sendfile", SETUP_cold, call_sendfile},
+	{"call_copy", SETUP_cold, call_copy},
 	{"call_splice", SETUP_cold, call_splice},
 	{"call_uring", SETUP_cold, call_uring},
 	{"call_uring_worker", SETUP_cold, call_uring_worker},
 	{"call_aio", SETUP_cold, call_aio},
 	{"sendfile_whole", SETUP_cold, sendfile_whole},
+	{"copy_whole", SETUP_cold, copy_whole},
+	{"sendfile_parts", SETUP_cold, sendfile_parts},
+	{"copy_parts", SETUP_cold, copy_parts},
 	{"sendfile_100000", SETUP_cold, sendfile_100000},
 	{"uring_depth8", SETUP_cold, uring_depth8},
 	{"aio_depth8", SETUP_cold, aio_depth8},
