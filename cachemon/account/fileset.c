@@ -2,27 +2,34 @@
 #include "account/fileset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
- * An entry is 55 bits of the hash, one flag and an 8-bit weight code; 0 is an empty slot. The slot
- * comes from the top bits of the entry alone, so that the table can grow without the keys. Two of
- * 1.5 million files share 55 bits with a probability of 3e-5.
+ * A tag is the upper 56 bits of the hash. Segment and slot come from the tag alone, so that a
+ * segment can grow without the keys; that there are many keeps what growing takes in passing small.
+ * Two of 1.5 million files share 56 bits with a probability of 2e-5.
  */
-enum { WEIGHT_MASK = 0xff, UNNAMED = 0x100, TAG_SHIFT = 9 };
-#define TAG_MASK (~0ULL << TAG_SHIFT)
+enum { TAG_BITS = 56, SEGMENT_BITS = 6, FIRST_ORDER = 4 };
+#define SEGMENTS (1U << SEGMENT_BITS)
 
-enum { FIRST_ORDER = 10 };
+_Static_assert(sizeof(struct fileset_entry) == 10, "fileset_entry: no holes");
 
 /* Code c stands for (1.1^c - 1) / 0.1: 255 is beyond 10^11 misses. */
 static const double WEIGHT_BASE = 1.1;
+enum { WEIGHT_MAX = 255 };
+
+struct segment {
+	struct fileset_entry *slots;
+	unsigned int order; /* log2 of the number of slots */
+	size_t count;
+};
 
 struct fileset {
-	uint64_t *slots;
-	unsigned int order; /* log2 of the number of slots */
+	struct segment segments[SEGMENTS];
 	size_t count;
 	size_t max;
 	uint64_t random;
-	double weights[256];
+	double weights[WEIGHT_MAX + 1];
 };
 
 struct fileset *fileset_new(size_t max)
@@ -32,15 +39,19 @@ struct fileset *fileset_new(size_t max)
 
 	if (!s)
 		return NULL;
-	s->order = FIRST_ORDER;
 	s->max = max;
 	s->random = 88172645463325252ULL;
-	for (int i = 0; i < 256; i++, power *= WEIGHT_BASE)
+	for (int i = 0; i <= WEIGHT_MAX; i++, power *= WEIGHT_BASE)
 		s->weights[i] = (power - 1) / (WEIGHT_BASE - 1);
-	s->slots = calloc(1UL << s->order, sizeof(*s->slots));
-	if (!s->slots) {
-		free(s);
-		return NULL;
+	for (unsigned int i = 0; i < SEGMENTS; i++) {
+		struct segment *g = &s->segments[i];
+
+		g->order = FIRST_ORDER;
+		g->slots = calloc(1UL << g->order, sizeof(*g->slots));
+		if (!g->slots) {
+			fileset_free(s);
+			return NULL;
+		}
 	}
 	return s;
 }
@@ -49,7 +60,8 @@ void fileset_free(struct fileset *s)
 {
 	if (!s)
 		return;
-	free(s->slots);
+	for (unsigned int i = 0; i < SEGMENTS; i++)
+		free(s->segments[i].slots);
 	free(s);
 }
 
@@ -58,89 +70,86 @@ size_t fileset_count(const struct fileset *s)
 	return s->count;
 }
 
-size_t fileset_bytes(const struct fileset *s)
+static uint64_t tag_of(uint64_t hash)
 {
-	return sizeof(*s) + sizeof(*s->slots) * (1UL << s->order);
+	uint64_t tag = hash >> (64 - TAG_BITS);
+
+	return tag ? tag : 1;
 }
 
-static uint64_t *find_slot(uint64_t *slots, unsigned int order, uint64_t tag)
+static uint64_t entry_tag(const struct fileset_entry *e)
 {
-	size_t mask = (1UL << order) - 1;
-	size_t i = tag >> (64 - order);
+	uint64_t tag = 0;
 
-	while (slots[i] && (slots[i] & TAG_MASK) != tag)
+	memcpy(&tag, e->tag, sizeof(e->tag));
+	return tag;
+}
+
+/* Its slot, or the empty one where it belongs. */
+static struct fileset_entry *find_slot(const struct segment *g, uint64_t tag)
+{
+	size_t mask = (1UL << g->order) - 1;
+	size_t i = tag >> (TAG_BITS - SEGMENT_BITS - g->order);
+	uint64_t there;
+
+	for (i &= mask; (there = entry_tag(&g->slots[i])) && there != tag;)
 		i = (i + 1) & mask;
-	return &slots[i];
+	return &g->slots[i];
 }
 
 /* Room for one more at a load of at most 3/4. */
-static bool make_room(struct fileset *s)
+static bool make_room(struct segment *g)
 {
-	size_t nr = 1UL << s->order;
-	uint64_t *slots;
+	size_t nr = 1UL << g->order;
+	struct segment larger = {.order = g->order + 1, .count = g->count};
 
-	if (s->count >= s->max)
-		return false;
-	if ((s->count + 1) * 4 <= nr * 3)
+	if ((g->count + 1) * 4 <= nr * 3)
 		return true;
-	slots = calloc(nr * 2, sizeof(*slots));
-	if (!slots)
+	larger.slots = calloc(nr * 2, sizeof(*larger.slots));
+	if (!larger.slots)
 		return false;
-	for (size_t i = 0; i < nr; i++)
-		if (s->slots[i])
-			*find_slot(slots, s->order + 1, s->slots[i] & TAG_MASK) = s->slots[i];
-	free(s->slots);
-	s->slots = slots;
-	s->order++;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t tag = entry_tag(&g->slots[i]);
+
+		if (tag)
+			*find_slot(&larger, tag) = g->slots[i];
+	}
+	free(g->slots);
+	*g = larger;
 	return true;
 }
 
-static uint64_t tag_of(uint64_t hash)
-{
-	uint64_t tag = hash & TAG_MASK;
-
-	return tag ? tag : 1ULL << TAG_SHIFT;
-}
-
-uint64_t *fileset_find(const struct fileset *s, uint64_t hash)
-{
-	uint64_t *entry = find_slot(s->slots, s->order, tag_of(hash));
-
-	return *entry ? entry : NULL;
-}
-
-uint64_t *fileset_get(struct fileset *s, uint64_t hash, bool *ret_added)
+struct fileset_entry *fileset_find(const struct fileset *s, uint64_t hash)
 {
 	uint64_t tag = tag_of(hash);
-	uint64_t *entry;
+	const struct segment *g = &s->segments[tag >> (TAG_BITS - SEGMENT_BITS)];
+	struct fileset_entry *entry = find_slot(g, tag);
 
-	entry = find_slot(s->slots, s->order, tag);
-	if (*entry) {
-		*ret_added = false;
+	return entry_tag(entry) ? entry : NULL;
+}
+
+struct fileset_entry *fileset_get(struct fileset *s, uint64_t hash, bool *ret_added)
+{
+	uint64_t tag = tag_of(hash);
+	struct segment *g = &s->segments[tag >> (TAG_BITS - SEGMENT_BITS)];
+	struct fileset_entry *entry = fileset_find(s, hash);
+
+	*ret_added = false;
+	if (entry)
 		return entry;
-	}
-	if (!make_room(s))
+	if (s->count >= s->max || !make_room(g))
 		return NULL;
-	entry = find_slot(s->slots, s->order, tag);
-	*entry = tag;
+	entry = find_slot(g, tag);
+	memcpy(entry->tag, &tag, sizeof(entry->tag));
+	g->count++;
 	s->count++;
 	*ret_added = true;
 	return entry;
 }
 
-bool fileset_unnamed(const uint64_t *entry)
+int64_t fileset_weight(const struct fileset *s, const struct fileset_entry *entry)
 {
-	return *entry & UNNAMED;
-}
-
-void fileset_set_unnamed(uint64_t *entry, bool unnamed)
-{
-	*entry = unnamed ? *entry | UNNAMED : *entry & ~(uint64_t)UNNAMED;
-}
-
-int64_t fileset_weight(const struct fileset *s, const uint64_t *entry)
-{
-	return (int64_t)(s->weights[*entry & WEIGHT_MASK] + 0.5);
+	return (int64_t)(s->weights[entry->weight] + 0.5);
 }
 
 static double random_unit(struct fileset *s)
@@ -152,11 +161,11 @@ static double random_unit(struct fileset *s)
 }
 
 /* Rounds up or down by chance, so that many small additions are not all rounded away. */
-void fileset_add_weight(struct fileset *s, uint64_t *entry, int64_t delta)
+void fileset_add_weight(struct fileset *s, struct fileset_entry *entry, int64_t delta)
 {
-	double w = s->weights[*entry & WEIGHT_MASK] + (delta < 0 ? 0 : (double)delta);
+	double w = s->weights[entry->weight] + (delta < 0 ? 0 : (double)delta);
 	int low = 0;
-	int high = WEIGHT_MASK;
+	int high = WEIGHT_MAX;
 
 	while (low < high) {
 		int mid = (low + high + 1) / 2;
@@ -166,11 +175,11 @@ void fileset_add_weight(struct fileset *s, uint64_t *entry, int64_t delta)
 		else
 			high = mid - 1;
 	}
-	if (low < WEIGHT_MASK) {
+	if (low < WEIGHT_MAX) {
 		double step = s->weights[low + 1] - s->weights[low];
 
 		if (random_unit(s) * step < w - s->weights[low])
 			low++;
 	}
-	*entry = (*entry & ~(uint64_t)WEIGHT_MASK) | (uint64_t)low;
+	entry->weight = (uint8_t)low;
 }

@@ -7,9 +7,8 @@
 
 /*
  * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of
- * files seen 16 MiB (24 MiB for the moment in which it grows); names at most 3 x 4 MiB; advice
- * 4096 x 0.14 KiB = 0.6 MiB; indexes 0.3 MiB: 43 MiB. A name is some 100 bytes, so a million
- * files take 32 MiB.
+ * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.14 KiB = 0.6 MiB; indexes 0.3 MiB:
+ * 46 MiB. A name is some 100 bytes, so a million files take 29 MiB.
  */
 struct ledger_limits ledger_limits_default(void)
 {

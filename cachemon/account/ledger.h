@@ -17,7 +17,7 @@
 
 struct ledger;
 
-/* What bounds the memory: at most 43 MiB when all of it is used (ledger.c has the arithmetic). */
+/* What bounds the memory: at most 46 MiB when all of it is used (ledger.c has the arithmetic). */
 struct ledger_limits {
 	size_t files;	    /* files with a row of their own */
 	size_t directories; /* of all jobs, the two nameless ones and the roots included */

@@ -5,6 +5,8 @@
 
 #include "account/ledger_impl.h"
 
+enum { DIRECTORIES_MAX = 1 << 16 }; /* fileset_entry.place */
+
 static struct ledger_directory *create(struct ledger *l, uint32_t job, const char *path, size_t len,
 				       uint64_t hash)
 {
@@ -24,6 +26,7 @@ static struct ledger_directory *create(struct ledger *l, uint32_t job, const cha
 	}
 	d->job = job;
 	d->hash = hash;
+	d->number = (uint32_t)l->nr_directories;
 	l->directories[l->nr_directories++] = d;
 	return d;
 }
@@ -60,6 +63,8 @@ int directories_init(struct ledger *l)
 
 	if (l->limits.directories < least)
 		l->limits.directories = least;
+	if (l->limits.directories > DIRECTORIES_MAX)
+		l->limits.directories = DIRECTORIES_MAX;
 	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
 	if (!l->directories || row_index_init(&l->directory_index, l->limits.directories))
 		return -ENOMEM;

@@ -71,14 +71,14 @@ static void set_path(struct ledger *l, struct ledger_file *f, const char *path)
 }
 
 /* The count of a file, and with it the knowledge of where that is, goes to another directory. */
-static void move_count(struct ledger *l, struct ledger_directory *from, struct ledger_directory *to,
-		       uint64_t *entry)
+static void move_count(struct ledger_directory *from, struct ledger_directory *to,
+		       struct fileset_entry *entry)
 {
 	from->files--;
 	to->files++;
 	from->mark.dirty = true;
 	to->mark.dirty = true;
-	fileset_set_unnamed(entry, to == l->nameless[to->job]);
+	entry->place = (uint16_t)to->number;
 }
 
 /* The file was named or renamed: its totals go with it. */
@@ -87,7 +87,7 @@ static void rename_file(struct ledger *l, struct ledger_file *f, const char *pat
 	struct ledger_directory *from = f->directory;
 	struct ledger_directory *to = directory_of(l, f->job, path);
 	int64_t minus[C_NR];
-	uint64_t *entry;
+	struct fileset_entry *entry;
 
 	set_path(l, f, path);
 	f->mark.dirty = true;
@@ -98,11 +98,9 @@ static void rename_file(struct ledger *l, struct ledger_file *f, const char *pat
 	directory_add(from, minus, -f->misses_read_on);
 	directory_add(to, f->total.c, f->misses_read_on);
 	f->directory = to;
-	if (!f->counted)
-		return;
 	entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
 	if (entry)
-		move_count(l, from, to, entry);
+		move_count(from, to, entry);
 }
 
 static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sample_file *sf)
@@ -128,7 +126,7 @@ static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sa
 /* Out of the rows. Its counts are in its directory already; what stays is its weight. */
 static void fold_file(struct ledger *l, struct ledger_file *f)
 {
-	uint64_t *entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
+	struct fileset_entry *entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
 
 	if (entry)
 		fileset_add_weight(l->seen, entry, weight_of(f->total.c).misses);
@@ -194,30 +192,44 @@ static struct ledger_file *create(struct ledger *l, const struct sample_file *sf
 	return f;
 }
 
-/* A file without a row: counted once in the run, given a row if it is worth one. */
-static void apply_new(struct ledger *l, const struct sample_file *sf)
+/*
+ * Where counts of a file without a row go. Its name comes with its first events and not again, so
+ * that one without a name in this sample belongs where it was; and with another name, from now on
+ * there. Counted once in the run.
+ */
+static struct ledger_directory *place_of(struct ledger *l, const struct sample_file *sf,
+					 struct fileset_entry *entry, bool added)
 {
-	struct ledger_directory *d = directory_of(l, sf->job, sf->path);
-	struct weight w = weight_of(sf->c);
-	struct ledger_directory *nameless = l->nameless[sf->job];
-	bool added = false;
-	uint64_t *entry = fileset_get(l->seen, ledger_hash_file(&sf->key, sf->job), &added);
-	int64_t before = 0;
-	bool counted = added;
-	struct ledger_file *f;
+	struct ledger_directory *d, *was;
 
+	if (entry && !added && !sf->path)
+		return l->directories[entry->place];
+	d = directory_of(l, sf->job, sf->path);
 	if (!entry) {
 		l->seen_full = true;
 		d->files_estimated = true;
 	} else if (added) {
 		d->files++;
-		fileset_set_unnamed(entry, d == nameless);
+		entry->place = (uint16_t)d->number;
 	} else {
-		before = fileset_weight(l->seen, entry);
-		counted = fileset_unnamed(entry);
-		if (counted && d != nameless)
-			move_count(l, nameless, d, entry);
+		was = l->directories[entry->place];
+		if (d != was)
+			move_count(was, d, entry);
 	}
+	return d;
+}
+
+/* A file without a row is given one if it is worth it. */
+static void apply_new(struct ledger *l, const struct sample_file *sf)
+{
+	struct weight w = weight_of(sf->c);
+	bool added = false;
+	struct fileset_entry *entry =
+		fileset_get(l->seen, ledger_hash_file(&sf->key, sf->job), &added);
+	struct ledger_directory *d = place_of(l, sf, entry, added);
+	int64_t before = entry ? fileset_weight(l->seen, entry) : 0;
+	struct ledger_file *f;
+
 	directory_add(d, sf->c, sf->misses_read_on);
 	w.misses += before;
 	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
@@ -226,7 +238,6 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 			fileset_add_weight(l->seen, entry, weight_of(sf->c).misses);
 		return;
 	}
-	f->counted = counted;
 	f->folded_before = !added;
 	f->before = before;
 	add_to_file(l, f, sf);

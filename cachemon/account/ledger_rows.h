@@ -17,7 +17,8 @@ struct ledger_mark {
 struct ledger_directory {
 	struct ledger_mark mark;
 	uint32_t job;
-	char *path; /* NULL: files without a name */
+	uint32_t number; /* among the directories */
+	char *path;	 /* NULL: files without a name */
 	size_t path_len;
 	uint64_t hash;
 	uint64_t files;	      /* distinct files */
@@ -36,7 +37,6 @@ struct ledger_file {
 	char fstype[16];
 	uint64_t size_bytes; /* the last one seen, or SAMPLE_SIZE_UNKNOWN */
 	bool deleted;
-	bool counted;	    /* is one of directory->files */
 	bool folded_before; /* earlier counts, if any, are in a directory only: these are lower
 			       bounds */
 	int64_t before;	    /* about how many misses those were */

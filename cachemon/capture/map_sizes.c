@@ -24,6 +24,15 @@ static uint64_t round_up_pow2(uint64_t n)
 	return p;
 }
 
+/* Beside its bytes: pages for its positions, and an address of each page; those of the bytes are
+ * there twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
+static uint64_t ring_extra(void)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), positions = 3;
+
+	return positions * page + (positions + 2 * RING_BYTES / page) * sizeof(void *);
+}
+
 /* An entry holds 64 pages: enough for a machine whose memory is all page cache, densely filled. */
 size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max)
 {
@@ -36,7 +45,7 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
 		{"rows_b", FILE_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
-		{"names", RING_BYTES, 1, 0},
+		{"names", RING_BYTES, 1, ring_extra()},
 		{"named", NAMES_SENT,
 		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen), 0},
 		{"seeds", SEEDS, HASH_EXTRA + 8 + 8, 0},
@@ -50,7 +59,7 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 	size_t nr = sizeof(maps) / sizeof(maps[0]);
 
 	for (size_t i = 0; i < nr && i < max; i++) {
-		maps[i].bytes = maps[i].entries * maps[i].bytes_each;
+		maps[i].bytes += maps[i].entries * maps[i].bytes_each;
 		out[i] = maps[i];
 	}
 	return nr;

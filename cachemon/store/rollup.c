@@ -4,12 +4,13 @@
 /*
  * What bounds the growth of a run. The sums (job, directory, file, advice) are bounded by the
  * ledger: 8192 files, 4096 directories and 4096 pieces of advice, less than 5 MB with names of
- * 100 bytes. The timeline is bounded by its rows: an interval has at most 256 of file_interval,
- * each of 210 bytes when all counters are in use (measured; 105 when twelve are):
- *   full     the last 15 minutes, at most 900 intervals:  900 x 256 x 210 = 48 MB, constant
- *   minute   from there to 24 hours, 60 an hour:           60 x 256 x 210 = 3.2 MB an hour
- *   quarter  after that, 4 an hour:                         4 x 256 x 210 = 0.22 MB an hour
- * So the first day takes at most 130 MB and each further day 5.2 MB. Pages that merging frees are
+ * 100 bytes. The timeline is bounded by its rows: an interval has at most 256 of file_interval.
+ * With every counter in use such a row takes 170 bytes; when it is merged its numbers are larger
+ * and it takes 310 (measured, tests/scale/database_growth.py):
+ *   full     the last 15 minutes, at most 900 intervals:  900 x 256 x 170 = 39 MB, constant
+ *   minute   from there to 24 hours, 60 an hour:           60 x 256 x 310 = 4.8 MB an hour
+ *   quarter  after that, 4 an hour:                         4 x 256 x 310 = 0.32 MB an hour
+ * So the first day takes at most 160 MB and each further day 7.6 MB. Pages that merging frees are
  * used again. Beside it the -wal grows as long as one reader stays in one transaction.
  *
  * Sums of jobs are exact through every merge. A merged row keeps the files with the most misses,

@@ -100,6 +100,31 @@ static void test_named_after_folding(void **state)
 	ledger_free(l);
 }
 
+/* A name comes once, maybe before the first count: later counts of a folded file go there too. */
+static void test_folded_file_keeps_its_directory(void **state)
+{
+	struct ledger_limits limits = roomy;
+	struct ledger *l;
+
+	limits.files = 1;
+	assert_int_equal(ledger_new(&limits, &l), 0);
+	apply_one(l, 1, "/big", 1000);
+	apply_one(l, 2, "/d/f", 0);
+	apply_one(l, 2, NULL, 3);
+	apply_one(l, 2, NULL, 4);
+	assert_int_equal(directory(l, "/d")->files, 1);
+	assert_int_equal(directory(l, "/d")->total.c[C_misses], 7);
+	assert_int_equal(directory(l, NULL)->total.c[C_misses], 0);
+	/* Another name: what comes from now on is there. */
+	apply_one(l, 2, "/e/f", 5);
+	apply_one(l, 2, NULL, 6);
+	assert_int_equal(directory(l, "/d")->files, 0);
+	assert_int_equal(directory(l, "/d")->total.c[C_misses], 7);
+	assert_int_equal(directory(l, "/e")->files, 1);
+	assert_int_equal(directory(l, "/e")->total.c[C_misses], 11);
+	ledger_free(l);
+}
+
 /* A file that starts late and small overtakes, although each of its intervals is below the rest. */
 static void test_late_heavy_file_is_kept(void **state)
 {
@@ -136,18 +161,19 @@ static void test_weights_add_up(void **state)
 		uint64_t hash = i * 0x9e3779b97f4a7c15ULL;
 
 		for (int n = 0; n < ADDITIONS; n++) {
-			uint64_t *entry = fileset_get(set, hash, &added);
+			struct fileset_entry *entry = fileset_get(set, hash, &added);
 
 			assert_non_null(entry);
 			assert_int_equal(added, n == 0);
 			fileset_add_weight(set, entry, 1);
 		}
-		assert_false(fileset_unnamed(fileset_find(set, hash)));
-		fileset_set_unnamed(fileset_find(set, hash), i % 2);
+		assert_int_equal(fileset_find(set, hash)->place, 0);
+		fileset_find(set, hash)->place = (uint16_t)i;
 		sum += fileset_weight(set, fileset_find(set, hash));
 	}
 	assert_in_range(sum, FILES * ADDITIONS * 9L / 10, FILES * ADDITIONS * 11L / 10);
-	assert_true(fileset_unnamed(fileset_find(set, 0x9e3779b97f4a7c15ULL)));
+	for (uint64_t i = 1; i <= FILES; i++)
+		assert_int_equal(fileset_find(set, i * 0x9e3779b97f4a7c15ULL)->place, i);
 	assert_null(fileset_get(set, 12345, &added));
 	assert_null(fileset_find(set, 12345));
 	fileset_free(set);
@@ -347,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_size_stays_known),
 		cmocka_unit_test(test_late_name_and_rename),
 		cmocka_unit_test(test_named_after_folding),
+		cmocka_unit_test(test_folded_file_keeps_its_directory),
 		cmocka_unit_test(test_late_heavy_file_is_kept),
 		cmocka_unit_test(test_weights_add_up),
 		cmocka_unit_test(test_marks),

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The database of a run that goes on for more than a day: how much it grows by in each hour, with
+more files in use than get a row and every counter moving, and that its sums stay exact."""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fault"))
+
+from faultlib.part import REPO, Part, expect  # noqa: E402
+from faultlib.watch import Db  # noqa: E402
+
+part = Part("database_growth", __doc__, count=("hours of a database", 27, 3))
+INTERVAL_S = 10
+# An hour is 60 rows of a minute, each with 256 files; 400 bytes a file are more than counters of a
+# busy job take. After a day the rows are of a quarter of an hour; in the hour in between both are.
+HOUR_BYTES, LATE_HOUR_BYTES, LOG_BYTES = 6_200_000, 1_000_000, 17_000_000
+DAY_H = 24
+
+
+@part.case("growth in each hour")
+def growth(case):
+    program = os.path.join(os.environ.get("CACHEMON_BUILD") or os.path.join(REPO, "build"),
+                           "tests", "scale", "store_growth")
+    db = Db(case.path("growth.db"))
+    done = subprocess.run([program, db.path, str(part.options.count), str(INTERVAL_S)],
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"store_growth: status {done.returncode}, says {done.stderr!r}")
+    hours = [json.loads(line) for line in done.stdout.splitlines()]
+    expect(len(hours) == part.options.count and len(hours) > 1, f"{len(hours)} hours")
+    steps = [after["bytes"] - before["bytes"] for before, after in zip(hours, hours[1:])]
+    for hour, step in enumerate(steps, 2):
+        bound = HOUR_BYTES if hour <= DAY_H + 1 else LATE_HOUR_BYTES
+        expect(step <= bound, f"{step} bytes more in hour {hour}, {bound} allowed")
+    for entry in hours:
+        expect(entry["lookups_missing"] == 0, f"the timeline does not add up: {entry}")
+        expect(entry["log_bytes"] <= LOG_BYTES, f"the log is {entry['log_bytes']} bytes long")
+    db.sound()
+    late = steps[DAY_H:]
+    return (f"{hours[0]['bytes']} bytes after the first hour, then at most {max(steps)} an hour"
+            f"{f', after the first day at most {max(late)}' if late else ''}; "
+            f"{hours[-1]['bytes']} bytes after {len(hours)} hours")
+
+
+if __name__ == "__main__":
+    part.main()
