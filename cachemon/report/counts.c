@@ -152,6 +152,16 @@ bool counts_estimated(const struct counts *c, enum counter which)
 		counter_group(which) == GROUP_STALL);
 }
 
+bool counts_lower_bound(const struct counts *c, enum counter which)
+{
+	bool refaults = counter_group(which) == GROUP_GHOST;
+	bool pages = refaults || (which >= C_used && which < C_untracked) ||
+		     (which >= C_evicted_reclaim_kswapd && which <= C_evicted_other);
+
+	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
+	       (refaults && c->bounds & BOUND_REFAULTS);
+}
+
 static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enum counter last)
 {
 	struct opt_i64 sum = {.known = true};

@@ -27,7 +27,11 @@ struct counts {
 	bool known[C_NR];
 	struct opt_i64 misses_read_on; /* misses while the per-read hook was on */
 	bool sliced;		       /* counts_scale() made estimates of the read counters */
+	unsigned int bounds;	       /* enum counts_bound: what was lost of them */
 };
+
+/* Losses that make lower bounds of counters: of all, of what became of pages, of refaults. */
+enum counts_bound { BOUND_ROW = 1 << 0, BOUND_PAGES = 1 << 1, BOUND_REFAULTS = 1 << 2 };
 
 /* From "while the per-read hook was on" to the whole run: x num / den. den 0: no scale known. */
 struct slice_scale {
@@ -72,6 +76,8 @@ bool counts_any(const struct counts *c);
 void counts_scale(struct counts *c, const struct slice_scale *s, struct slice_carry *carry);
 /* Whether this counter of a sliced run is an estimate. */
 bool counts_estimated(const struct counts *c, enum counter which);
+/* Whether it may have been more. */
+bool counts_lower_bound(const struct counts *c, enum counter which);
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
 
 #endif

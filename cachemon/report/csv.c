@@ -11,12 +11,14 @@
 /*
  * The columns: scope (job, directory, file, or rest: the job's files that are not listed), job,
  * path, path_escaped (1: not UTF-8, bad bytes as \xHH), deleted, dev, ino, fstype, size_bytes,
- * files, estimated (1: the read counters, hits and ratios are estimates of a sliced run), derived
- * figures, then every counter under its own name.
+ * files, estimated (1: the read counters, hits and ratios are estimates of a sliced run),
+ * lower_bounds (all: of the whole row; else which counters may have been more), derived figures,
+ * then every counter under its own name.
  */
-static const char head[] = "scope,job,path,path_escaped,deleted,dev,ino,fstype,size_bytes,files,"
-			   "estimated,hits,hit_ratio,prefetched_pages,prefetch_accuracy,"
-			   "prefetch_coverage,prefetch_timeliness,waste_bytes";
+static const char head[] =
+	"scope,job,path,path_escaped,deleted,dev,ino,fstype,size_bytes,files,"
+	"estimated,lower_bounds,hits,hit_ratio,prefetched_pages,prefetch_accuracy,"
+	"prefetch_coverage,prefetch_timeliness,waste_bytes";
 
 struct csv_row {
 	const char *scope;
@@ -91,6 +93,15 @@ static void put_identity(FILE *out, const struct model_file *f)
 	put_count(out, f->size_bytes);
 }
 
+static const char *bounds_word(const struct counts *c)
+{
+	if (c->bounds & BOUND_ROW)
+		return "all";
+	if (c->bounds & BOUND_PAGES)
+		return "evictions fates refaults";
+	return c->bounds & BOUND_REFAULTS ? "refaults" : "";
+}
+
 static void put_row(FILE *out, const struct model *m, const struct model_job *job,
 		    const struct csv_row *row)
 {
@@ -105,7 +116,7 @@ static void put_row(FILE *out, const struct model *m, const struct model_job *jo
 	fputs(row->path && row->path->data ? escaped ? ",1" : ",0" : ",", out);
 	put_identity(out, row->file);
 	put_count(out, row->files);
-	fprintf(out, ",%d", row->counts->sliced);
+	fprintf(out, ",%d,%s", row->counts->sliced, bounds_word(row->counts));
 	put_count(out, d.hits);
 	put_ratio(out, d.hit_ratio);
 	put_count(out, d.prefetched_pages);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "report/bounds.h"
 #include "report/show.h"
 
 enum { NS_PER_S = 1000000000 };
@@ -79,6 +80,22 @@ static void put_losses(struct tree *t, const struct model_run *run)
 	tree_end(t);
 }
 
+/* Which figures are lower bounds, and why. */
+static void put_bounds(struct tree *t, const struct model_run *run)
+{
+	struct bound bounds[BOUNDS_MAX];
+	size_t nr = bounds_of(run, bounds);
+
+	tree_array(t, "lower_bounds");
+	for (size_t i = 0; i < nr; i++) {
+		tree_object(t, NULL);
+		tree_string(t, "figures", bounds[i].figures);
+		tree_string(t, "reason", bounds[i].reason);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
 static void put_read_on(struct tree *t, const struct model_run *run)
 {
 	if (run->duration_ns.known && run->duration_ns.value > 0 && run->read_on_ns.known &&
@@ -120,7 +137,15 @@ static void put_run(struct tree *t, const struct model *m)
 	data_count(t, "law_error_pages", run->law_error_pages);
 	put_probes(t, m);
 	put_losses(t, run);
+	put_bounds(t, run);
 	tree_end(t);
+}
+
+/* All counts of a row. */
+static void put_row_bound(struct tree *t, const struct counts *c)
+{
+	if (c->bounds & BOUND_ROW)
+		tree_bool(t, "lower_bound", true);
 }
 
 static void put_file(struct tree *t, const struct model_file *f, int64_t page_size)
@@ -140,6 +165,7 @@ static void put_file(struct tree *t, const struct model_file *f, int64_t page_si
 	data_count(t, "size_bytes", f->size_bytes);
 	if (f->deleted)
 		tree_bool(t, "deleted", true);
+	put_row_bound(t, &f->counts);
 	tree_null(t, "pattern");
 	data_totals(t, "totals", &f->counts, page_size);
 	tree_end(t);
@@ -203,6 +229,7 @@ static void put_rows(struct tree *t, const struct model_job *job, int64_t page_s
 			tree_bool(t, "files_estimated", true);
 		if (d->subdirectories)
 			tree_bool(t, "subdirectories", true);
+		put_row_bound(t, &d->counts);
 		data_totals(t, "totals", &d->counts, page_size);
 		tree_end(t);
 	}

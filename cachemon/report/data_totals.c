@@ -34,6 +34,17 @@ static void mark(struct tree *t, const char *key, bool estimated)
 	tree_bool(t, name, true);
 }
 
+/* "<key>_lower_bound": true, likewise. */
+static void mark_least(struct tree *t, const char *key, bool lower_bound)
+{
+	char name[64];
+
+	if (!lower_bound)
+		return;
+	snprintf(name, sizeof(name), "%s_lower_bound", key);
+	tree_bool(t, name, true);
+}
+
 static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
 {
 	data_count(t, key, v);
@@ -55,6 +66,18 @@ static void put(struct tree *t, const char *key, const struct counts *c, enum co
 	put_count(t, key, counts_get(c, which), counts_estimated(c, which));
 }
 
+/* Of itself: that a whole row is a lower bound is said beside the row. */
+static bool least(const struct counts *c, enum counter which)
+{
+	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);
+}
+
+static void put_bounded(struct tree *t, const char *key, const struct counts *c, enum counter which)
+{
+	put(t, key, c, which);
+	mark_least(t, key, c->known[which] && least(c, which));
+}
+
 static void put_range(struct tree *t, const char *key, const struct counts *c, enum counter first,
 		      const char *const names[], int nr)
 {
@@ -69,6 +92,7 @@ static void put_prefetch(struct tree *t, const struct counts *c, const struct de
 	tree_object(t, "prefetch");
 	put_range(t, "origin", c, C_prefetched_sync, origins, 5);
 	put_range(t, "fate", c, C_used, fates, 5);
+	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
 	put_ratio(t, "accuracy", d->accuracy, c->sliced);
 	put_ratio(t, "coverage", d->coverage, c->sliced);
 	put_ratio(t, "timeliness", d->timeliness, c->sliced);
@@ -139,8 +163,9 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put_prefetch(t, c, &d);
 	put_windows(t, c);
 	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, causes, EVICT_NR);
-	put(t, "refaults", c, C_refaults);
-	put(t, "refault_misses", c, C_refault_misses);
+	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
+	put_bounded(t, "refaults", c, C_refaults);
+	put_bounded(t, "refault_misses", c, C_refault_misses);
 	put(t, "refault_distance_pages", c, C_refault_distance_pages);
 	put(t, "refault_distance_ms", c, C_refault_distance_ms);
 	tree_object(t, "faults");
@@ -151,6 +176,7 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put(t, "direct_read_calls", c, C_direct_read_calls);
 	put(t, "direct_read_bytes", c, C_direct_read_bytes);
 	put_count(t, "waste_bytes", d.waste_bytes, false);
+	mark_least(t, "waste_bytes", d.waste_bytes.known && least(c, C_evicted_unused));
 	put(t, "stall_ns", c, C_stall_ns);
 	put(t, "stalls", c, C_stalls);
 	tree_end(t);

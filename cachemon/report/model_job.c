@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "report/bounds.h"
 #include "report/rows.h"
 
 /* More points than a picture has room for are merged. */
@@ -50,7 +51,9 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 	rchar_on = rows_i64(r);
 	job->scale = scale_of(run, job->rchar_bytes, rchar_on);
 	rows_counts(r, true, &job->counts);
-	if (model_others(job)) /* pages of strangers have no fate */
+	if (!model_others(job))
+		job->counts.bounds = bounds_of_totals(run);
+	else /* pages of strangers have no fate */
 		for (enum counter c = C_used; c <= C_untracked_map_full; c++)
 			counts_forget(&job->counts, c);
 }
@@ -73,8 +76,10 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 	return ret;
 }
 
-static void read_file(struct rows *r, struct model_file *f)
+static void read_file(struct rows *r, const struct model_run *run, struct model_file *f)
 {
+	bool folded; /* earlier counts are in its directory only */
+
 	f->path = rows_bytes(r);
 	f->fstype = rows_bytes(r);
 	f->dev_major = rows_i64(r);
@@ -83,17 +88,20 @@ static void read_file(struct rows *r, struct model_file *f)
 	f->gen = rows_i64(r);
 	f->size_bytes = rows_i64(r);
 	f->deleted = rows_value(r, 0) == 1;
+	folded = rows_value(r, 0) == 1;
 	rows_counts(r, true, &f->counts);
+	f->counts.bounds = bounds_of_row(run) | (folded ? BOUND_ROW : 0);
 }
 
-static int load_files(sqlite3 *db, size_t limit, struct arena *a, struct model_job *job, char *err,
+static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_job *job, char *err,
 		      size_t errlen)
 {
+	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
 	/* The order needs two columns; the rest is fetched for those that made it. */
 	char *sql = rows_sql("SELECT path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
-			     "deleted, misses_read_on",
+			     "deleted, folded_before, misses_read_on",
 			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
 			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
 			     "ORDER BY misses DESC, lookups DESC, id");
@@ -107,7 +115,7 @@ static int load_files(sqlite3 *db, size_t limit, struct arena *a, struct model_j
 	while (job->files && job->nr_files < room && rows_next(&r)) {
 		struct model_file *f = &job->files[job->nr_files++];
 
-		read_file(&r, f);
+		read_file(&r, &m->run, f);
 		counts_subtract(&job->rest, &f->counts);
 		counts_scale(&f->counts, &job->scale, &carry);
 	}
@@ -117,9 +125,10 @@ static int load_files(sqlite3 *db, size_t limit, struct arena *a, struct model_j
 	return ret;
 }
 
-static int load_directories(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
+static int load_directories(sqlite3 *db, struct model *m, struct model_job *job, char *err,
 			    size_t errlen)
 {
+	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
 	char *sql = rows_sql("SELECT path, files, files_estimated, subdirectories, misses_read_on",
 			     "FROM directory WHERE job_id = ?1 "
@@ -138,6 +147,9 @@ static int load_directories(sqlite3 *db, struct arena *a, struct model_job *job,
 		d->files_estimated = rows_value(&r, 0) == 1;
 		d->subdirectories = rows_value(&r, 0) == 1;
 		rows_counts(&r, true, &d->counts);
+		/* What got no row is in that of the files without a name. */
+		d->counts.bounds =
+			d->path.data ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
 		counts_scale(&d->counts, &job->scale, &carry);
 		files = opt_add(files, d->files);
 		files.known = files.known && !d->files_estimated;
@@ -237,9 +249,9 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 	int ret = 0;
 
 	if (!query->totals_only && !model_others(job)) {
-		ret = load_files(db, query->files, &m->arena, job, err, errlen);
+		ret = load_files(db, query->files, m, job, err, errlen);
 		if (!ret)
-			ret = load_directories(db, &m->arena, job, err, errlen);
+			ret = load_directories(db, m, job, err, errlen);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err, errlen);
 		if (!ret)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,4 +140,12 @@ void output_abort(struct output *o)
 	free(o->temporary);
 	free(o->path);
 	*o = (struct output){0};
+}
+
+void output_forget(FILE *out)
+{
+	if (!ferror(out) && fflush(out) == 0)
+		return;
+	__fpurge(out);
+	clearerr(out);
 }

@@ -22,4 +22,7 @@ int output_commit(struct output *o, char *err, size_t errlen);
 /* Drops what was written; nothing to do after a commit. */
 void output_abort(struct output *o);
 
+/* A failure that was said: what the stream still holds would fail, and be said, again at exit. */
+void output_forget(FILE *out);
+
 #endif

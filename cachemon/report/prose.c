@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "report/bounds.h"
 #include "report/escape.h"
 #include "report/show.h"
 
@@ -111,8 +112,10 @@ static void say_cost(FILE *out, const struct view *v)
 	if (run->share_of_job_cpu.known)
 		fprintf(out, " Measuring cost %s of the job's CPU time.",
 			show_ratio(run->share_of_job_cpu, false).s);
-	else
+	else if (run->cpu_ns.known)
 		fprintf(out, " Measuring cost %s of CPU time.", show_ns(run->cpu_ns).s);
+	else
+		fputs(" What measuring cost is not known.", out);
 }
 
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
@@ -125,45 +128,78 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	say_cost(out, &v);
 }
 
-static void say_loss(FILE *out, struct opt_i64 n, const char *what)
+/* Sentences with a space between them, and lead before the first. */
+struct sentences {
+	FILE *out;
+	const char *lead;
+	bool any;
+};
+
+static FILE *next_sentence(struct sentences *s)
 {
-	if (n.known && n.value > 0)
-		fprintf(out, "%s%s.", show_count(n, false).s, what);
+	fputs(s->any ? " " : s->lead, s->out);
+	s->any = true;
+	return s->out;
 }
 
-void prose_caveats(FILE *out, const struct model *m)
+static void say_loss(struct sentences *s, struct opt_i64 n, const char *what)
 {
+	if (n.known && n.value > 0)
+		fprintf(next_sentence(s), "%s%s.", show_count(n, false).s, what);
+}
+
+static void say_bounds(struct sentences *s, const struct model_run *run)
+{
+	struct bound bounds[BOUNDS_MAX];
+	size_t nr = bounds_of(run, bounds);
+
+	for (size_t i = 0; i < nr; i++)
+		fputs(bounds[i].reason, next_sentence(s));
+	if (nr)
+		fputs("Such figures carry >=.", next_sentence(s));
+}
+
+bool prose_caveats(FILE *out, const char *lead, const struct model *m)
+{
+	struct sentences s = {.out = out, .lead = lead};
+
 	if (model_is(&m->run.state, "open"))
 		fputs("The run is still being written, or cachemon was killed: the figures are "
-		      "those of its last stored interval. ",
-		      out);
+		      "those of its last stored interval.",
+		      next_sentence(&s));
 	else if (!model_is(&m->run.state, "complete"))
-		fputs("The run was cut short: the figures are those of its last stored interval. ",
-		      out);
-	say_loss(out, m->run.intervals_lost, " intervals could not be stored and are missing");
-	say_loss(out, m->run.law_error_pages,
+		fputs("The run was cut short: the figures are those of its last stored interval.",
+		      next_sentence(&s));
+	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");
+	say_loss(&s, m->run.law_error_pages,
 		 " pages of error in the conservation law: the fates of prefetched pages are not "
 		 "exact");
-	say_loss(out, m->run.state_drops,
+	say_loss(&s, m->run.state_drops,
 		 " tasks got no state in the kernel: what they read is not counted");
+	say_bounds(&s, &m->run);
+	return s.any;
 }
 
 static void put_evictions(FILE *out, const struct view *v)
 {
 	const char *lead = " (";
+	bool least = counts_lower_bound(v->c, C_evicted_other);
 
-	fprintf(out, "  evictions    %s pages", show_count(v->d.evicted_pages, false).s);
+	fprintf(out, "  evictions    %s pages",
+		show_least(show_count(v->d.evicted_pages, false), least).s);
 	for (int i = 0; i < EVICT_NR; i++) {
 		enum counter c = C_evicted_reclaim_kswapd + (enum counter)i;
 
 		if (!v->c->known[c] || v->c->c[c] == 0)
 			continue;
 		fprintf(out, "%s%s %s", lead, counter_name(c) + sizeof("evicted_") - 1,
-			show_count(counts_get(v->c, c), false).s);
+			show_least(show_count(counts_get(v->c, c), false), least).s);
 		lead = ", ";
 	}
 	fprintf(out, "%s; refaults %s\n", lead[0] == ',' ? ")" : "",
-		show_count(counts_get(v->c, C_refaults), false).s);
+		show_least(show_count(counts_get(v->c, C_refaults), false),
+			   counts_lower_bound(v->c, C_refaults))
+			.s);
 }
 
 static void put_figures(FILE *out, const struct view *v)
@@ -182,7 +218,9 @@ static void put_figures(FILE *out, const struct view *v)
 	fprintf(out, "  prefetch     %s pages (%s): accuracy %s, in time %s, wasted %s\n",
 		show_count(v->d.prefetched_pages, false).s, pages_size(v, v->d.prefetched_pages).s,
 		show_ratio(v->d.accuracy, est).s, show_ratio(v->d.timeliness, est).s,
-		show_bytes(v->d.waste_bytes, false).s);
+		show_least(show_bytes(v->d.waste_bytes, false),
+			   counts_lower_bound(v->c, C_evicted_unused))
+			.s);
 	put_evictions(out, v);
 	fprintf(out, "  stall        %s in %s waits\n", show_ns(counts_get(v->c, C_stall_ns)).s,
 		show_count(counts_get(v->c, C_stalls), false).s);
@@ -207,12 +245,17 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
 	putc('\n', out);
 	put_figures(out, &v);
-	fprintf(out, "  own cost     %s of the job's CPU time (%s), %s ns a lookup\n",
-		show_ratio(run->share_of_job_cpu, false).s, show_ns(run->cpu_ns).s,
-		show_double(run->probe_ns_per_lookup, 1).s);
+	if (run->cpu_ns.known)
+		fprintf(out, "  own cost     %s of the job's CPU time (%s), %s ns a lookup\n",
+			show_ratio(run->share_of_job_cpu, false).s, show_ns(run->cpu_ns).s,
+			show_double(run->probe_ns_per_lookup, 1).s);
+	else
+		fputs("  own cost     not known: the probes could not be timed\n", out);
 	if (v.c->sliced)
 		fputs("  ~            estimated: the per-read hook was off part of the time\n",
 		      out);
+	if (prose_caveats(out, "  caution      ", m))
+		putc('\n', out);
 	if (report_command)
 		fprintf(out, "  report       %s\n", report_command);
 }

@@ -114,8 +114,10 @@ static int written(int ret, FILE *out, char *err, size_t errlen)
 	/* A stream knows that it failed, not why: what it still holds fails for the same reason. */
 	if ((!ret || ret == -EIO) && fflush(out) != 0)
 		ret = -errno;
-	if (ret < 0)
+	if (ret < 0) {
 		snprintf(err, errlen, "cannot write the report: %s.", strerror(-ret));
+		output_forget(out);
+	}
 	return ret;
 }
 
@@ -217,7 +219,6 @@ int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t 
 	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, m.run.id) < 0)
 		command = NULL;
 	prose_summary(out, &m, command);
-	prose_caveats(out, &m);
 	ret = written(ferror(out) ? -EIO : 0, out, err, errlen);
 	model_free(&m);
 	return ret;

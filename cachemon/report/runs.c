@@ -12,6 +12,7 @@
 #include "report/doc.h"
 #include "report/escape.h"
 #include "report/model_load.h"
+#include "report/output.h"
 #include "report/rows.h"
 #include "report/show.h"
 #include "util/human.h"
@@ -218,5 +219,7 @@ int report_runs(const char *path, bool json, FILE *out, char *err, size_t errlen
 		ret = -errno;
 		snprintf(err, errlen, "cannot write the list: %s.", strerror(-ret));
 	}
+	if (ret < 0)
+		output_forget(out);
 	return ret;
 }

@@ -38,7 +38,7 @@ static void put_prose(struct doc *d, const struct model *m, const struct model_j
 	if (job)
 		prose_verdict(out, m, job);
 	else
-		prose_caveats(out, m);
+		prose_caveats(out, "", m);
 	if (fclose(out) != 0)
 		d->failed = true;
 	else if (len)

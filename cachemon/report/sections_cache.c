@@ -76,13 +76,15 @@ static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all
 	struct doc_table t = doc_table(NULL, columns, 4);
 
 	for (int i = 0; i < EVICT_NR; i++) {
-		struct opt_i64 n = counts_get(c, C_evicted_reclaim_kswapd + (enum counter)i);
+		enum counter cause = C_evicted_reclaim_kswapd + (enum counter)i;
+		struct opt_i64 n = counts_get(c, cause);
+		bool least = counts_lower_bound(c, cause);
 
 		if (n.known && n.value == 0)
 			continue;
 		doc_cell(&t, "%s", names[i]);
-		doc_cell(&t, "%s", show_count(n, false).s);
-		doc_cell(&t, "%s", show_bytes(opt_mul(n, page_size), false).s);
+		doc_cell(&t, "%s", show_least(show_count(n, false), least).s);
+		doc_cell(&t, "%s", show_least(show_bytes(opt_mul(n, page_size), false), least).s);
 		doc_cell(&t, "%.4f",
 			 n.known && all.known && all.value > 0 ? (double)n.value / (double)all.value
 							       : 0);
@@ -98,7 +100,8 @@ static void put_distance(struct doc *d, const struct counts *c)
 
 	if (!refaults.known || refaults.value == 0 || !pages.known || !ms.known)
 		return;
-	doc_para(d, "%s pages came back, on average %s evictions and %s after they had left.",
+	doc_para(d, "%s%s pages came back, on average %s evictions and %s after they had left.",
+		 counts_lower_bound(c, C_refaults) ? "At least " : "",
 		 show_count(refaults, false).s,
 		 show_count((struct opt_i64){pages.value / refaults.value, true}, false).s,
 		 show_ns(opt_mul((struct opt_i64){ms.value / refaults.value, true}, 1000000)).s);
@@ -111,7 +114,9 @@ void sections_evictions(struct doc *d, const struct model *m, const struct model
 	counts_derive(&job->counts, m->run.page_size_bytes.value, &derived);
 	doc_heading(d, 3, "Evictions by cause");
 	if (derived.evicted_pages.known && derived.evicted_pages.value == 0) {
-		doc_para(d, "No page of the job left the cache.");
+		doc_para(d, counts_lower_bound(&job->counts, C_evicted_other)
+				    ? "No page of the job was seen to leave the cache."
+				    : "No page of the job left the cache.");
 		return;
 	}
 	put_causes(d, &job->counts, derived.evicted_pages, m->run.page_size_bytes.value);

@@ -12,9 +12,10 @@ struct line {
 	const char *meaning;
 };
 
-#define COUNT(x) counts_get(c, C_##x)
-#define SHOWN(x) show_count(COUNT(x), counts_estimated(c, C_##x))
-#define PAGES(x) show_bytes(opt_mul(COUNT(x), page_size), counts_estimated(c, C_##x))
+#define COUNT(x)    counts_get(c, C_##x)
+#define LEAST(x, v) show_least(v, counts_lower_bound(c, C_##x))
+#define SHOWN(x)    LEAST(x, show_count(COUNT(x), counts_estimated(c, C_##x)))
+#define PAGES(x)    LEAST(x, show_bytes(opt_mul(COUNT(x), page_size), counts_estimated(c, C_##x)))
 
 static void put_lines(struct doc_table *t, const struct line *lines, size_t nr)
 {
@@ -44,7 +45,8 @@ static void read_lines(struct doc_table *t, const struct counts *c, const struct
 		{"prefetched", show_count(d->prefetched_pages, false),
 		 show_bytes(opt_mul(d->prefetched_pages, page_size), false),
 		 "brought in ahead of that"},
-		{"wasted prefetch", SHOWN(evicted_unused), show_bytes(d->waste_bytes, false),
+		{"wasted prefetch", SHOWN(evicted_unused),
+		 LEAST(evicted_unused, show_bytes(d->waste_bytes, false)),
 		 "prefetched and evicted unused"},
 		{"written pages", SHOWN(written_pages), PAGES(written_pages),
 		 "added by buffered writes"},
@@ -59,8 +61,9 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 	const struct line lines[] = {
 		{"other added", SHOWN(other_added_pages), PAGES(other_added_pages),
 		 "added in any other way"},
-		{"evicted", show_count(d->evicted_pages, false),
-		 show_bytes(opt_mul(d->evicted_pages, page_size), false), "left the cache"},
+		{"evicted", LEAST(evicted_other, show_count(d->evicted_pages, false)),
+		 LEAST(evicted_other, show_bytes(opt_mul(d->evicted_pages, page_size), false)),
+		 "left the cache"},
 		{"refaults", SHOWN(refaults), PAGES(refaults), "came back after leaving"},
 		{"refault misses", SHOWN(refault_misses), PAGES(refault_misses),
 		 "of those, missed by a read"},
@@ -102,12 +105,15 @@ static const struct doc_column share_columns[] = {
 	{"SHARE", DOC_BAR},
 };
 
-static void put_share(struct doc_table *t, const char *name, struct opt_i64 n, struct opt_i64 all,
-		      int64_t page_size)
+static void put_share(struct doc_table *t, const char *name, const struct counts *c,
+		      enum counter which, struct opt_i64 all, int64_t page_size)
 {
+	struct opt_i64 n = counts_get(c, which);
+	bool least = counts_lower_bound(c, which);
+
 	doc_cell(t, "%s", name);
-	doc_cell(t, "%s", show_count(n, false).s);
-	doc_cell(t, "%s", show_bytes(opt_mul(n, page_size), false).s);
+	doc_cell(t, "%s", show_least(show_count(n, false), least).s);
+	doc_cell(t, "%s", show_least(show_bytes(opt_mul(n, page_size), false), least).s);
 	doc_cell(t, "%.4f",
 		 n.known && all.known && all.value > 0 && n.value <= all.value
 			 ? (double)n.value / (double)all.value
@@ -143,8 +149,8 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 	struct doc_table t = doc_table("What became of the prefetched pages", share_columns, 4);
 
 	for (int i = 0; i < 5; i++)
-		put_share(&t, names[i], counts_get(c, C_used + (enum counter)i),
-			  derived->prefetched_pages, page_size);
+		put_share(&t, names[i], c, C_used + (enum counter)i, derived->prefetched_pages,
+			  page_size);
 	doc_put_table(d, &t);
 	put_law(d, c, derived);
 	doc_para(d,
@@ -171,8 +177,7 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 		return;
 	}
 	for (int i = 0; i < 5; i++)
-		put_share(&t, names[i],
-			  counts_get(&job->counts, C_prefetched_sync + (enum counter)i),
+		put_share(&t, names[i], &job->counts, C_prefetched_sync + (enum counter)i,
 			  derived.prefetched_pages, page_size);
 	doc_put_table(d, &t);
 	put_fates(d, &job->counts, &derived, page_size);

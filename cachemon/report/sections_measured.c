@@ -83,8 +83,8 @@ static void put_losses(struct doc *d, const struct model_run *run)
 		const char *meaning;
 	} lines[] = {
 		{"untracked pages", run->untracked_pages, "fate unknown: the page map was full"},
-		{"page map full", run->chunk_full, "times no room was left in it"},
-		{"file rows full", run->map_full, "counted in the job, not in a file"},
+		{"page map full", run->chunk_full, "times: evictions, fates are lower bounds"},
+		{"file rows full", run->map_full, "in the job, not in a file: lower bounds"},
 		{"names dropped", run->ring_drops, "named at the file's next interval"},
 		{"tasks without state", run->state_drops, "what they read is not counted"},
 		{"ghosts dropped", run->ghosts_dropped, "refaults are a lower bound"},

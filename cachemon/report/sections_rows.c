@@ -23,15 +23,16 @@ static const struct doc_column directory_columns[] = {
 
 static void put_counts(struct doc_table *t, const struct counts *c, int64_t page_size)
 {
+	bool least = c->bounds & BOUND_ROW;
 	struct derived derived;
 
 	counts_derive(c, page_size, &derived);
-	doc_cell(t, "%s", show_count(counts_get(c, C_misses), false).s);
-	doc_cell(t, "%s", show_count(counts_get(c, C_lookups), c->sliced).s);
+	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
+	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_lookups), c->sliced), least).s);
 	doc_cell(t, "%s", show_ratio(derived.hit_ratio, c->sliced).s);
-	doc_cell(t, "%s", show_count(derived.prefetched_pages, false).s);
+	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
 	doc_cell(t, "%s", show_ratio(derived.accuracy, c->sliced).s);
-	doc_cell(t, "%s", show_ns(counts_get(c, C_stall_ns)).s);
+	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);
 }
 
 /* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "util/human.h"
@@ -18,6 +19,16 @@ struct shown show_count(struct opt_i64 v, bool estimated)
 	if (!v.known)
 		return absent;
 	snprintf(ret.s, sizeof(ret.s), "%s%s", estimated ? "~" : "", human_exact(v.value).text);
+	return ret;
+}
+
+struct shown show_least(struct shown v, bool lower_bound)
+{
+	struct shown ret = {0};
+
+	if (!lower_bound || strcmp(v.s, absent.s) == 0)
+		return v;
+	snprintf(ret.s, sizeof(ret.s), ">=%.*s", (int)sizeof(ret.s) - 3, v.s);
 	return ret;
 }
 

@@ -14,6 +14,8 @@ struct shown {
 
 struct shown show_count(struct opt_i64 v, bool estimated);
 /* 1.2 GiB */
+/* ">=" before what may have been more. */
+struct shown show_least(struct shown v, bool lower_bound);
 struct shown show_bytes(struct opt_i64 v, bool estimated);
 /* 0..1 as a percentage; never rounds to 0 or 100 what is not. */
 struct shown show_ratio(struct opt_f64 v, bool estimated);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/bounds.h"
+
+#include <stdio.h>
+
+#include "report/show.h"
+
+static bool lost(struct opt_i64 n)
+{
+	return n.known && n.value > 0;
+}
+
+static void add(struct bound *b, const char *figures, struct opt_i64 n, const char *before,
+		const char *after)
+{
+	b->figures = figures;
+	snprintf(b->reason, sizeof(b->reason), "%s%s%s", before, show_count(n, false).s, after);
+}
+
+size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
+{
+	size_t nr = 0;
+
+	if (lost(run->map_full))
+		add(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
+		    " times: those counts are in the totals and in no row, so the figures of files "
+		    "and directories are lower bounds.");
+	if (lost(run->chunk_full))
+		add(&ret[nr++], "evictions", run->chunk_full, "The map of page state was full ",
+		    " times: what became of pages without state was not seen, so evictions, fates "
+		    "and refaults are lower bounds; evictions of everybody else may hold some of "
+		    "the job's.");
+	if (lost(run->ghosts_dropped))
+		add(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
+		    " pages that had left the cache were forgotten: refaults are lower bounds.");
+	return nr;
+}
+
+unsigned int bounds_of_totals(const struct model_run *run)
+{
+	return (lost(run->chunk_full) ? BOUND_PAGES : 0) |
+	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0);
+}
+
+unsigned int bounds_of_row(const struct model_run *run)
+{
+	return bounds_of_totals(run) | (lost(run->map_full) ? BOUND_ROW : 0);
+}

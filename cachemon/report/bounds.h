@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the losses of a run make of its figures: which of them are lower bounds, and why. Owns that
+ * judgement and its words, for every format.
+ */
+#ifndef REPORT_BOUNDS_H
+#define REPORT_BOUNDS_H
+
+#include "report/model.h"
+
+enum { BOUNDS_MAX = 3 };
+
+struct bound {
+	const char *figures; /* a word for programs: "files", "evictions", "refaults" */
+	char reason[320];    /* a sentence */
+};
+
+/* Those of a run; how many. */
+size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX]);
+
+/* enum counts_bound of the totals of a watched job, and of a row of one of its files. */
+unsigned int bounds_of_totals(const struct model_run *run);
+unsigned int bounds_of_row(const struct model_run *run);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+/* What was lost makes lower bounds: marked beside each figure it concerns, with the reason. */
+#include "fixtures/report/golden.h"
+
+static bool marked(const cJSON *json, const char *path)
+{
+	return cJSON_IsTrue(at(json, path));
+}
+
+static void expect_only_reason(const cJSON *json, const char *figures, const char *words)
+{
+	assert_int_equal(cJSON_GetArraySize(at(json, "run.lower_bounds")), 1);
+	assert_string_equal(at(json, "run.lower_bounds.0.figures")->valuestring, figures);
+	assert_non_null(strstr(at(json, "run.lower_bounds.0.reason")->valuestring, words));
+}
+
+static void good_run_has_none(void **state)
+{
+	char *text;
+	cJSON *json;
+
+	fixture_sql(*state, "UPDATE run SET loss_map_full = 0");
+	json = golden_json(*state);
+	assert_int_equal(cJSON_GetArraySize(at(json, "run.lower_bounds")), 0);
+	cJSON_Delete(json);
+	text = golden_report(*state, REPORT_JSON, 100);
+	for (const char *p = text; (p = strstr(p, "lower_bound\"")); p++)
+		assert_memory_equal(p - strlen("calls_"), "calls_", strlen("calls_"));
+	free(text);
+}
+
+static void rows_that_found_no_room(void **state)
+{
+	cJSON *json = golden_json(*state);
+
+	expect_only_reason(json, "files", "full 2 times");
+	assert_true(marked(json, "jobs.0.files.0.lower_bound"));
+	assert_true(marked(json, "jobs.0.directories.0.lower_bound"));
+	/* Theirs are in that of the files without a name, so it is not short, nor is the rest. */
+	assert_null(at(json, "jobs.0.directories.2.lower_bound"));
+	assert_true(marked(json, "jobs.0.files.4.rest"));
+	assert_null(at(json, "jobs.0.files.4.lower_bound"));
+	/* The totals are exact. */
+	assert_null(at(json, "jobs.0.totals.evicted_pages_lower_bound"));
+	assert_null(at(json, "jobs.0.totals.refaults_lower_bound"));
+	cJSON_Delete(json);
+}
+
+static void row_that_began_anew(void **state)
+{
+	cJSON *json;
+
+	fixture_sql(*state, "UPDATE run SET loss_map_full = 0; UPDATE file SET folded_before = 1 "
+			    "WHERE id = 2");
+	json = golden_json(*state);
+	assert_null(at(json, "jobs.0.files.0.lower_bound"));
+	assert_true(marked(json, "jobs.0.files.1.lower_bound"));
+	assert_null(at(json, "jobs.0.directories.0.lower_bound"));
+	cJSON_Delete(json);
+}
+
+static void pages_without_state(void **state)
+{
+	static const struct {
+		enum report_format format;
+		const char *evicted, *refaults;
+	} table[] = {
+		{REPORT_TEXT, ">=382", ">=39"},
+		{REPORT_MARKDOWN, "&gt;=382", "&gt;=39"},
+		{REPORT_HTML, "&gt;=382", "&gt;=39"},
+	};
+	cJSON *json;
+
+	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_chunk_full = 5");
+	json = golden_json(*state);
+	expect_only_reason(json, "evictions", "full 5 times");
+	assert_true(marked(json, "jobs.0.totals.evicted_pages_lower_bound"));
+	assert_true(marked(json, "jobs.0.totals.refaults_lower_bound"));
+	assert_true(marked(json, "jobs.0.totals.refault_misses_lower_bound"));
+	assert_true(marked(json, "jobs.0.totals.prefetch.fate_lower_bound"));
+	assert_true(marked(json, "jobs.0.totals.waste_bytes_lower_bound"));
+	assert_null(at(json, "jobs.0.totals.misses_lower_bound"));
+	assert_null(at(json, "jobs.0.files.0.lower_bound"));
+	assert_null(at(json, "jobs.1.totals.evicted_pages_lower_bound"));
+	cJSON_Delete(json);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char *text = golden_report(*state, table[i].format, 100);
+
+		assert_non_null(strstr(text, table[i].evicted));
+		assert_non_null(strstr(text, table[i].refaults));
+		assert_non_null(strstr(text, "The map of page state was full 5"));
+		free(text);
+	}
+}
+
+static void ghosts_forgotten(void **state)
+{
+	cJSON *json;
+
+	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_ghosts_dropped = 7");
+	json = golden_json(*state);
+	expect_only_reason(json, "refaults", "7 pages");
+	assert_true(marked(json, "jobs.0.totals.refaults_lower_bound"));
+	assert_null(at(json, "jobs.0.totals.evicted_pages_lower_bound"));
+	assert_null(at(json, "jobs.0.totals.prefetch.fate_lower_bound"));
+	cJSON_Delete(json);
+}
+
+/* One line on the terminal, that ends. */
+static void summary_says_so(void **state)
+{
+	struct fixture *f = *state;
+	char err[512] = "";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	fixture_sql(f, "UPDATE run SET state = 'cut', loss_chunk_full = 5, loss_intervals = 3, "
+		       "loss_state_drops = 4");
+	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "evictions    >=382 pages"));
+	assert_non_null(strstr(text, "\n  caution      The run was cut short"));
+	assert_non_null(strstr(text, "missing. 4 tasks"));
+	assert_non_null(strstr(text, "Such figures carry >=.\n"));
+	assert_int_equal(text[strlen(text) - 1], '\n');
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(good_run_has_none, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(rows_that_found_no_room, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(row_that_began_anew, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(pages_without_state, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(ghosts_forgotten, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(summary_says_so, golden_begin, golden_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
