@@ -215,7 +215,9 @@ enum event {
  */
 struct task_state {
 	__u32 job;
-	__u32 flags;	  /* TASK_* of live.bpf.h */
+	__u32 flags;   /* TASK_* of live.bpf.h */
+	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
+	__u32 pad;
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;
 
@@ -318,6 +320,20 @@ struct name_record {
 	__u32 rdev; /* block devices: the device itself */
 	char fstype[16];
 	char data[NAME_DATA_MAX];
+};
+
+/* A walk from a dentry to the root, and the record it fills. In a map and not on the stack: there
+ * the verifier would follow each value of off through the loop. */
+struct name_work {
+	__u64 dentry;
+	__u64 mount;	 /* struct mount; 0: stay inside the filesystem */
+	__u64 signature; /* of all that makes the path */
+	__u32 off;
+	__u32 flags; /* NAME_* */
+	__u8 copy;   /* components into the record, not the signature alone */
+	__u8 crossed;
+	__u8 done;
+	struct name_record rec;
 };
 
 /* Where a file's name was read and what it was, to tell when it is another. The addresses are

@@ -186,11 +186,22 @@ GLOBAL int settle(struct live *l, __u64 inode, __u64 first, __u64 last, enum cou
 	return 0;
 }
 
+static __always_inline __u64 folio_pages(struct folio *f)
+{
+	unsigned long flags;
+
+	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
+		flags = CAST(folio___memdesc, f)->flags.f;
+	else
+		flags = f->flags;
+	return flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1 ? f->_nr_pages : 1;
+}
+
 /* First and last page of the cached folio at index, from the page tree; false if there is none. */
 static __noinline int folio_span(struct live *l, struct address_space *mapping, __u64 index,
 				 __u64 *ret_first, __u64 *ret_last)
 {
-	__u64 entry = addr_of(l, mapping->i_pages.xa_head), slots, flags, nr = 1;
+	__u64 entry = addr_of(l, mapping->i_pages.xa_head), slots;
 	struct folio *f;
 
 	slots = bpf_core_field_offset(struct xa_node, slots);
@@ -209,15 +220,9 @@ static __noinline int folio_span(struct live *l, struct address_space *mapping, 
 	if (!entry || (entry & 3))
 		return 0;
 	f = CAST(folio, entry);
-	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
-		flags = CAST(folio___memdesc, entry)->flags.f;
-	else
-		flags = f->flags;
-	if (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
-		nr = f->_nr_pages;
 	*ret_first = f->index;
-	*ret_last = f->index + nr - 1;
-	return index - f->index < nr;
+	*ret_last = f->index + folio_pages(f) - 1;
+	return *ret_first <= index && index <= *ret_last;
 }
 
 #endif

@@ -16,6 +16,24 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	}
 }
 
+/* Of a process, in the state of its leader: once among the job's processes, alive while inside. */
+enum { COUNTED_EVER = 1 << 0, COUNTED_INSIDE = 1 << 1 };
+
+static __always_inline void process_joins(struct task_state *st)
+{
+	if (st->counted & COUNTED_INSIDE)
+		return;
+	processes_add(!(st->counted & COUNTED_EVER), 1);
+	st->counted = COUNTED_EVER | COUNTED_INSIDE;
+}
+
+/* What it used and read before is not the job's. */
+static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
+{
+	st->runtime_ns = t->se.sum_exec_runtime;
+	st->rchar_bytes = t->ioac.rchar;
+}
+
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
 static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
 {
@@ -72,10 +90,11 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
 		st = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (st) {
-			__u32 job = st->job;
+			__u32 job = st->job, counted = st->counted;
 
 			/* The seed iterator may have taken the task in since it was loaded. */
 			*st = l->s;
+			st->counted = counted;
 			if (!job_by_cgroup)
 				st->job = job;
 		}
@@ -103,7 +122,7 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	}
 	st->job = JOB_WATCHED;
 	if (child->pid == child->tgid)
-		processes_add(1, 1);
+		process_joins(st);
 	return 0;
 }
 
@@ -125,17 +144,28 @@ SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_struct *task,
 	     bool threadgroup)
 {
-	bool now_in, leader = task->pid == task->tgid;
+	struct task_state *st;
+	bool now_in;
 
-	if (!job_by_cgroup)
+	if (!job_by_cgroup || calibrating)
 		return 0;
 	__sync_fetch_and_add(&epoch, 2); /* the same generation of rows */
-	if (!leader)
+	if (task->pid != task->tgid)
 		return 0;
-	/* The tracepoint fires after the move: only arrivals can be told from the task alone. */
+	/* The tracepoint fires after the move: where the task came from is known of those that were
+	 * counted. */
 	now_in = cgroup_matches(task);
-	if (now_in)
-		processes_add(1, 1);
+	st = bpf_task_storage_get(&tasks, task, NULL, now_in ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!st) {
+		if (now_in)
+			__sync_fetch_and_add(&losses.state_drops, 1);
+	} else if (!now_in && st->counted & COUNTED_INSIDE) {
+		processes_add(0, -1);
+		st->counted = COUNTED_EVER;
+	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
+		charge_from_now(st, task);
+		process_joins(st);
+	}
 	return 0;
 }
 
@@ -152,19 +182,19 @@ int seed_task(struct bpf_iter__task *ctx)
 	tgid = t->tgid;
 	if (tgid == own_tgid)
 		return 0;
-	if (job_by_cgroup ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &tgid))
+	if (job_by_cgroup && !calibrating ? !cgroup_matches(t)
+					  : !bpf_map_lookup_elem(&seeds, &tgid))
 		return 0;
 	st = bpf_task_storage_get(&tasks, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
-		__sync_fetch_and_add(&losses.state_drops, 1);
+		seeds_missed++;
 		return 0;
 	}
-	if (st->job == JOB_WATCHED)
-		return 0;
+	/* In a cgroup it may have had an event already. */
+	if (st->job != JOB_WATCHED)
+		charge_from_now(st, t);
 	st->job = JOB_WATCHED;
-	st->runtime_ns = t->se.sum_exec_runtime;
-	st->rchar_bytes = t->ioac.rchar;
 	if (t->pid == t->tgid)
-		processes_add(1, 1);
+		process_joins(st);
 	return 0;
 }

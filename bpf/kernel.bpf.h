@@ -30,7 +30,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
-enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
@@ -158,7 +158,6 @@ struct task_io_accounting {
 struct sched_entity {
 	__u64 sum_exec_runtime;
 };
-struct mm_struct;
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
@@ -169,12 +168,9 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct sched_entity se;
-	struct mm_struct *mm;
-	struct task_struct *real_parent;
 };
 
 struct bpf_map;
-struct page;
 struct folio {
 	unsigned long flags;
 	struct address_space *mapping;
@@ -192,7 +188,6 @@ struct folio___memdesc {
 struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;
-	int ki_flags;
 };
 struct iov_iter {
 	bool data_source;
@@ -206,14 +201,10 @@ struct io_rw {
 	__u32 len;
 };
 struct vm_area_struct {
-	unsigned long vm_start, vm_end, vm_pgoff;
+	unsigned long vm_start, vm_pgoff;
 	struct file *vm_file;
 };
-struct bpf_iter_meta {
-	__u64 session_id;
-};
 struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 };
 
@@ -251,6 +242,6 @@ struct iovec {
 /* include/linux/fs.h: what a single read or write may ask */
 #define MAX_RW_COUNT 0x7ffff000ul
 /* include/uapi/linux/io_uring.h */
-enum { IORING_OP_READV = 1, IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
+enum { IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
 
 #endif

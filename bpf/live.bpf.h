@@ -23,7 +23,7 @@ enum {
 
 #define EPOCH_STALE (1u << 31)
 
-enum { WIN_NONE, WIN_SYNC, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
+enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 enum { STALL_READ = 1, STALL_FAULT = 2 };
 
 static __always_inline __u64 fault_clock(struct task_struct *t)
@@ -111,7 +111,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 {
 	struct task_state *leader;
 
-	if (job_by_cgroup)
+	if (job_by_cgroup && !calibrating)
 		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 	if (st)
 		return st->job;
@@ -176,7 +176,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	return 0;
 }
 
-/* The running task's state, or NULL before the start and for cachemon itself. */
+/* The running task's state, or NULL before the start. */
 static __always_inline struct live *live_get(enum event ev)
 {
 	__u32 zero = 0, now = epoch;

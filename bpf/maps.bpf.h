@@ -88,7 +88,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
 	__type(key, __u32);
-	__type(value, struct name_record);
+	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
 #define NR_URING 4096 /* a power of two; a collision makes a range what its event says */
@@ -114,16 +114,18 @@ struct {
 #define NR_OUTSTANDING 16384
 __u32 outstanding[NR_OUTSTANDING];
 
-volatile __u32 epoch;	  /* 0: not started. A change makes each CPU flush its cells */
-volatile __u32 read_on;	  /* the per-read hook is attached */
-volatile __u32 rows_used; /* rows taken in the active generation */
+volatile __u32 epoch;	     /* 0: not started. A change makes each CPU flush its cells */
+volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
+volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
+volatile __u32 read_on;	     /* the per-read hook is attached */
+volatile __u32 rows_used;    /* rows taken in the active generation */
 volatile __u32 chunks_used;
 struct loss_counts losses;
 __u32 evicted_pages; /* the job's, modulo 2^32: the clock of refault distances */
 
 /* Set before loading. */
 const volatile __u32 page_shift;
-const volatile __u32 own_tgid;	    /* cachemon itself is never counted */
+const volatile __u32 own_tgid;	    /* cachemon itself is never of the job */
 const volatile __u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
 const volatile __u64 job_cgroup_id;
 const volatile __u32 job_cgroup_level;

@@ -55,17 +55,6 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 	return NULL;
 }
 
-struct name_walk {
-	__u64 dentry;
-	__u64 mount;		 /* struct mount; 0: stay inside the filesystem */
-	__u64 signature;	 /* of all that makes the path */
-	struct name_record *rec; /* NULL: the signature alone */
-	__u32 off;
-	__u32 flags; /* NAME_* */
-	bool crossed;
-	bool done;
-};
-
 /* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
  * pointer). What was read is then the path from the filesystem's root, or the end of one. */
 static __always_inline bool mount_is_detached(struct mount *m)
@@ -75,17 +64,17 @@ static __always_inline bool mount_is_detached(struct mount *m)
 	return !ns || ns >= -4095ull;
 }
 
-static __always_inline int name_leave_mount(struct name_walk *w)
+static __always_inline int name_leave_mount(struct name_work *w)
 {
 	w->flags |= w->crossed ? NAME_TRUNCATED : NAME_NO_MOUNT;
 	w->mount = 0;
 	return w->crossed;
 }
 
-static long name_step(__u32 i, struct name_walk *w)
+static long name_step(__u32 i, struct name_work **work)
 {
+	struct name_work *w = *work;
 	struct dentry *d = CAST(dentry, w->dentry);
-	struct name_record *rec = w->rec;
 	__u32 off = w->off;
 	long n;
 
@@ -114,12 +103,12 @@ static long name_step(__u32 i, struct name_walk *w)
 	}
 	w->signature = w->signature * 31 + d->d_name.hash_len;
 	w->dentry = (__u64)d->d_parent;
-	if (!rec)
+	if (!w->copy)
 		return 0;
 	if (off > NAME_DATA_MAX - 256)
 		return 1;
 	off &= NAME_DATA_MAX - 1;
-	n = bpf_probe_read_kernel_str(rec->data + off, 256, d->d_name.name);
+	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, d->d_name.name);
 	if (n <= 0)
 		return 1;
 	w->off = off + n;
@@ -140,23 +129,25 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
-static __always_inline __u32 name_walk(const struct name_seen *seen, struct name_walk *w)
+static __noinline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
 {
 	struct dentry *d = CAST(dentry, seen->dentry);
 
 	w->dentry = seen->dentry;
 	w->mount = seen->mount;
-	w->signature = (d->d_hash.pprev ? 1 : 3);
+	w->signature = d->d_hash.pprev ? 1 : 3;
+	w->off = 0;
+	w->flags = w->mount ? 0 : NAME_NO_MOUNT;
+	w->copy = copy;
+	w->crossed = false;
+	w->done = false;
 	if (!CAST(inode, seen->inode)->i_nlink) {
 		w->flags |= NAME_UNLINKED;
 		w->signature += 4;
 	}
-	if (!w->mount)
-		w->flags |= NAME_NO_MOUNT;
-	bpf_loop(NAME_DEPTH_MAX, name_step, w, 0);
+	bpf_loop(NAME_DEPTH_MAX, name_step, &w, 0);
 	if (!w->done)
 		w->flags |= NAME_TRUNCATED;
-	return w->flags;
 }
 
 /* Sends the record as far as it is filled; 0 or an error that is counted. */
@@ -179,10 +170,12 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 					     __u32 tgid, __u32 flags)
 {
 	__u32 scratch = SCRATCH_EVENT;
-	struct name_record *rec = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_record *rec;
 
-	if (!rec)
+	if (!w)
 		return -1;
+	rec = &w->rec;
 	rec->file = *key;
 	rec->tgid = tgid;
 	rec->flags = flags;
@@ -196,29 +189,28 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 static __noinline void name_publish(const struct file_key *key, struct name_seen *seen, __u64 sb,
 				    __u32 scratch)
 {
-	struct name_walk look = {}, copy = {};
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
 	struct name_record *rec;
 
-	name_walk(seen, &look);
-	if (look.signature == seen->signature)
+	if (!w)
 		return;
-	if (scratch == SCRATCH_SWEEP && seen->mount &&
-	    look.flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
+	name_walk(seen, w, false);
+	if (w->signature == seen->signature)
 		return;
-	rec = bpf_map_lookup_elem(&name_scratch, &scratch);
-	if (!rec)
+	if (scratch == SCRATCH_SWEEP && seen->mount && w->flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
 		return;
-	copy.rec = rec;
+	name_walk(seen, w, true);
+	rec = &w->rec;
 	rec->file = *key;
 	rec->tgid = seen->tgid;
-	rec->flags = name_walk(seen, &copy);
+	rec->flags = w->flags;
 	rec->rdev = 0;
 	rec->fstype[0] = 0;
 	if (sb)
 		bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
 					  CAST(super_block, sb)->s_type->name);
-	if (!name_output(rec, copy.off))
-		seen->signature = copy.signature;
+	if (!name_output(rec, w->off))
+		seen->signature = w->signature;
 }
 
 /* A name that was taken away from a file that has others: one of them. */

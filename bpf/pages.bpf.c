@@ -14,16 +14,7 @@ struct page_range {
 
 static __always_inline struct page_range folio_range(struct folio *f)
 {
-	unsigned long flags;
-	__u64 nr = 1;
-
-	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
-		flags = CAST(folio___memdesc, f)->flags.f;
-	else
-		flags = f->flags;
-	if (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
-		nr = f->_nr_pages;
-	return (struct page_range){f->index, f->index + nr - 1};
+	return (struct page_range){f->index, f->index + folio_pages(f) - 1};
 }
 
 /* How an add is classed: pages lo..hi were asked for, the others came ahead. */

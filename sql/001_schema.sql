@@ -34,10 +34,10 @@ CREATE TABLE run (
 	memory_bytes INTEGER NOT NULL,
 	map_bytes INTEGER NOT NULL,             -- memory of the BPF maps
 	exit_status INTEGER,                    -- of the command, as a shell has it; NULL: none or running
-	-- own cost, absolute as of the last interval
-	cost_cpu_ns INTEGER NOT NULL DEFAULT 0,
-	cost_probe_cpu_ns INTEGER NOT NULL DEFAULT 0,
-	cost_collector_cpu_ns INTEGER NOT NULL DEFAULT 0,
+	-- own cost, absolute as of the last interval; NULL: an event ran whose time is not known
+	cost_cpu_ns INTEGER,
+	cost_probe_cpu_ns INTEGER,
+	cost_collector_cpu_ns INTEGER,
 	cost_probe_ns_per_lookup REAL,
 	cost_share_of_job_cpu REAL,
 	cost_advice_calls_ns REAL,

@@ -75,15 +75,18 @@ void ledger_free(struct ledger *l)
 	free(l);
 }
 
-static void apply_rest(struct ledger *l, unsigned int slot, const int64_t *rest)
+static void apply_rest(struct ledger *l, unsigned int slot, const struct sample *s)
 {
 	static const int64_t none[C_NR];
+	const int64_t *rest = s->rest[slot];
+	int64_t misses_read_on = s->rest_misses_read_on[slot];
 
-	if (!memcmp(rest, none, sizeof(none)))
+	if (!memcmp(rest, none, sizeof(none)) && !misses_read_on)
 		return;
 	counters_add(&l->jobs[slot].total, rest);
 	counters_add(&l->jobs[slot].last, rest);
-	directory_add(l->nameless[slot], rest, 0);
+	l->jobs[slot].misses_read_on += misses_read_on;
+	directory_add(l->nameless[slot], rest, misses_read_on);
 }
 
 static void apply_facts(struct ledger_job *j, const struct sample_job *facts)
@@ -101,7 +104,7 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 	l->seq++;
 	for (unsigned int slot = 0; slot < JOB_NR; slot++) {
 		memset(&l->jobs[slot].last, 0, sizeof(l->jobs[slot].last));
-		apply_rest(l, slot, s->rest[slot]);
+		apply_rest(l, slot, s);
 		apply_facts(&l->jobs[slot], &s->jobs[slot]);
 	}
 	/* Advice first: the names of its files come with the files of the sample. */

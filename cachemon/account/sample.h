@@ -47,14 +47,14 @@ struct sample_job {
 	uint64_t alive; /* still running: at the end, those that outlive the command */
 };
 
-/* Absolute values since the start of the run: own cost and losses. */
+/* Absolute values since the start of the run: own cost. < 0: not known. */
 struct sample_cost {
-	uint64_t cpu_ns;       /* probes and collector */
-	uint64_t probe_cpu_ns; /* events x calibrated ns */
+	int64_t cpu_ns;	      /* probes and collector */
+	int64_t probe_cpu_ns; /* events x calibrated ns */
 	uint64_t collector_cpu_ns;
-	double probe_ns_per_lookup; /* < 0: not measured */
-	double share_of_job_cpu;    /* probes in its tasks; < 0: unknown */
-	double advice_calls_ns;	    /* cost of seeing every advice call; < 0: not on */
+	double probe_ns_per_lookup;
+	double share_of_job_cpu; /* probes in its tasks */
+	double advice_calls_ns;	 /* cost of seeing every advice call; unknown while it is off */
 };
 
 struct sample {
@@ -65,12 +65,15 @@ struct sample {
 	size_t nr_files;
 	/* Counts of files that got no row, per job slot (map full): part of the job's totals. */
 	int64_t rest[JOB_NR][C_NR];
+	int64_t rest_misses_read_on[JOB_NR]; /* as of a file */
 	const struct sample_advice *advice;
 	size_t nr_advice;
 	struct sample_job jobs[JOB_NR];
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t law_error_pages; /* 0 when the conservation law held in this interval */
+	/* The last sample: pages of open fate in the page state less those by the counters. */
+	int64_t unsettled_error_pages;
 };
 
 #endif

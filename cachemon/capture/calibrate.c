@@ -2,155 +2,167 @@
 #include "capture/calibrate.h"
 
 #include <bpf/bpf.h>
-#include <fcntl.h>
+#include <linux/membarrier.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cachemon.skel.h"
-#include "util/cleanup.h"
+#include "capture/exercise.h"
 
-#define FILE_BYTES (1 << 20)
-#define PAIRS	   3
-#define READS	   2500
-#define READ_BYTES 4096
-#define SYSCALLS   20000
+#define TURNS	    2 /* on and off, each */
+#define READ_ROUNDS 3
+#define ROUNDS_MIN  3
+#define ROUNDS_MAX  5
+/* A slow disk is no reason to keep the user waiting: with that the least rounds must do. */
+#define ROUNDS_NS 25000000
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
+/* Fewer runs in a look are no mean. */
+#define LOOK_RUNS 20
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+/* The programs whose mean is the cost of one event of that kind. */
+static const struct {
+	enum event ev;
+	enum probe_role role;
+} programs[] = {
+	{EV_READ, ROLE_READ},
+	{EV_ADD, ROLE_PAGE_ADD},
+	{EV_DELETE, ROLE_PAGE_DELETE},
+	{EV_WINDOW, ROLE_WINDOW_SYNC},
+	{EV_WINDOW, ROLE_WINDOW_ASYNC},
+	{EV_WINDOW, ROLE_WINDOW_ORDER},
+	{EV_WINDOW, ROLE_WINDOW_UNBOUNDED},
+	{EV_FAULT, ROLE_FAULT},
+	{EV_MAP, ROLE_MAP_PAGES},
+	{EV_SWITCH, ROLE_SWITCH},
+	{EV_FORK_EXIT, ROLE_FORK},
+	{EV_FORK_EXIT, ROLE_EXIT},
+	{EV_DIRECT, ROLE_DIRECT_READ},
+	{EV_URING, ROLE_URING},
+	{EV_ADVICE_CALL, ROLE_ADVICE_CALLS},
+};
 
-static int scratch_file(const char *dir)
-{
-	static char block[FILE_BYTES];
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return -1;
-	if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block) || fdatasync(fd)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-/* Cached reads of single pages: the hit path and nothing else. */
-static double read_block(int fd)
-{
-	char buf[READ_BYTES];
-	uint64_t start = cpu_ns();
-	unsigned int at = 1;
-
-	for (int i = 0; i < READS; i++) {
-		at = at * 1103515245 + 12345;
-		if (pread(fd, buf, sizeof(buf),
-			  (at >> 8) % (FILE_BYTES / READ_BYTES) * READ_BYTES) < 0)
-			return -1;
-	}
-	return (double)(cpu_ns() - start) / READS;
-}
-
-static double smallest(const double *v, int nr)
-{
-	double min = v[0];
-
-	for (int i = 1; i < nr; i++)
-		if (v[i] < min)
-			min = v[i];
-	return min;
-}
-
-/* The quietest block with the hook against the quietest without, taken in turns. */
-static double calibrate_read(struct probe_set *set, int fd)
-{
-	struct cachemon_bpf *skel = probe_set_skeleton(set);
-	double on[PAIRS], off[PAIRS];
-	uint32_t used = skel->bss->read_on;
-
-	read_block(fd);
-	for (int i = 0; i < PAIRS; i++) {
-		if (probe_set_reads(set, true))
-			return -1;
-		on[i] = read_block(fd);
-		if (probe_set_reads(set, false))
-			return -1;
-		off[i] = read_block(fd);
-		if (on[i] < 0 || off[i] < 0)
-			return -1;
-	}
-	if (used)
-		probe_set_reads(set, true);
-	return smallest(on, PAIRS) - smallest(off, PAIRS);
-}
-
-/* The cheapest system call there is: what the hook adds to it, it adds to each. */
-static double syscall_block(void)
-{
-	uint64_t start = cpu_ns();
-
-	for (int i = 0; i < SYSCALLS; i++)
-		syscall(SYS_getppid);
-	return (double)(cpu_ns() - start) / SYSCALLS;
-}
-
-static double calibrate_advice_calls(struct probe_set *set)
-{
-	double on[PAIRS], off[PAIRS];
-
-	for (int i = 0; i < PAIRS; i++) {
-		if (probe_set_advice_calls(set, false))
-			return -1;
-		off[i] = syscall_block();
-		if (probe_set_advice_calls(set, true))
-			return -1;
-		on[i] = syscall_block();
-	}
-	return smallest(on, PAIRS) - smallest(off, PAIRS);
-}
-
-/* A bit of everything, so that every program runs. */
-static void exercise(int fd)
-{
-	char buf[READ_BYTES];
-	char *map;
-
-	for (int round = 0; round < 2; round++) {
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-		for (off_t at = 0; at < FILE_BYTES; at += READ_BYTES)
-			if (pread(fd, buf, sizeof(buf), at) < 0)
-				return;
-	}
-	map = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-	if (map != MAP_FAILED) {
-		for (off_t at = 0; at < FILE_BYTES; at += READ_BYTES)
-			(void)*(volatile char *)(map + at);
-		munmap(map, FILE_BYTES);
-	}
-	for (int i = 0; i < 4; i++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			_exit(0);
-		if (pid > 0)
-			waitpid(pid, NULL, 0);
-	}
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
-static double run_ns(struct probe_set *set, enum probe_role role)
+static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 {
 	uint64_t ns, runs;
 
-	if (probe_set_run_stats(set, role, &ns, &runs) || !runs)
+	*ret = (struct calibration_stats){};
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (probe_set_run_stats(set, programs[i].role, &ns, &runs))
+			continue;
+		ret->ns[programs[i].ev] += ns;
+		ret->runs[programs[i].ev] += runs;
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What an operation costs more with a hook than without, in turns. < 0: the two cannot be told
+ * apart, because the machine is too noisy just now or something failed. */
+static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise what,
+		       int (*hook)(struct probe_set *, bool))
+{
+	double on = 0, off = 0, on_least = 0, off_most = 0;
+
+	for (int i = 0; i < TURNS; i++) {
+		double with, without;
+
+		if (hook(set, false) || exerciser_do(e, what, &without) || hook(set, true) ||
+		    exerciser_do(e, what, &with))
+			return -1;
+		on += with;
+		off += without;
+		if (!i || with < on_least)
+			on_least = with;
+		if (!i || without > off_most)
+			off_most = without;
+	}
+	return on_least > off_most ? (on - off) / TURNS : -1;
+}
+
+/* The mean of a program's run time, in the quiet quarter of the rounds; < 0: it never ran. */
+struct means {
+	double ns[EV_NR][ROUNDS_MAX];
+	int nr[EV_NR];
+};
+
+static int stats_round(struct probe_set *set, struct exerciser *e, enum exercise what,
+		       struct means *m)
+{
+	struct calibration_stats before, after;
+	double ns;
+
+	stats_read(set, &before);
+	if (exerciser_do(e, what, &ns))
 		return -1;
-	return (double)ns / (double)runs;
+	stats_read(set, &after);
+	for (int ev = 0; ev < EV_NR; ev++) {
+		uint64_t runs = after.runs[ev] - before.runs[ev];
+
+		if (runs)
+			m->ns[ev][m->nr[ev]++] =
+				(double)(after.ns[ev] - before.ns[ev]) / (double)runs;
+	}
+	return 0;
+}
+
+static double quiet_mean(struct means *m, enum event ev)
+{
+	return m->nr[ev] ? quiet_quarter(m->ns[ev], m->nr[ev]) : -1;
+}
+
+/* Two opinions on one figure; a comparison that is further off was disturbed. */
+static bool agree(double outside, double inside)
+{
+	return outside > inside / 1.5 && outside < inside * 1.5;
+}
+
+static double whole_ns(const struct calibration *cal, double ns)
+{
+	return ns + cal->around > 0 ? ns + cal->around : 0;
+}
+
+/*
+ * The statistics time the body of a program and their own clock; the call around it shows only
+ * from outside. Both are the same for every program, so the per-read hook, which is measured both
+ * ways, gives the difference. A busy machine hardly disturbs the statistics, for programs run with
+ * preemption off. So where the comparison from outside is missing (level cold) or not believable,
+ * they are taken as they are: the clock is about as dear as the call.
+ */
+static void from_stats(struct probe_set *set, struct exerciser *e, struct calibration *ret)
+{
+	struct means reads = {}, rest = {};
+	uint64_t start;
+	double ns;
+
+	for (int i = 0; i < READ_ROUNDS; i++)
+		if (stats_round(set, e, EXERCISE_READS, &reads))
+			return;
+	start = now_ns();
+	for (int i = 0; i < ROUNDS_MAX; i++) {
+		if (i >= ROUNDS_MIN && now_ns() - start > ROUNDS_NS)
+			break;
+		if (stats_round(set, e, EXERCISE_PAGES, &rest))
+			return;
+	}
+	ns = quiet_mean(&reads, EV_READ);
+	if (ns >= 0 && agree(ret->ns[EV_READ], ns))
+		ret->around = ret->ns[EV_READ] - ns;
+	else
+		ret->ns[EV_READ] = ns;
+	for (int ev = 0; ev < EV_NR; ev++) {
+		ns = quiet_mean(&rest, (enum event)ev);
+		if (ret->ns[ev] < 0 && ns >= 0)
+			ret->ns[ev] = whole_ns(ret, ns);
+	}
 }
 
 /* Reads seen by the per-read hook so far, of anybody. */
@@ -170,68 +182,124 @@ static uint64_t reads_seen(struct probe_set *set)
 	return sum;
 }
 
-/* A scratch file in dir whose reads go through the page cache's hooks; tmpfs has none. */
-static int watched_file(struct probe_set *set, const char *dir)
+/* In a directory whose reads do not go through the page cache's hooks (tmpfs) nothing is learnt. */
+static bool try_dir(struct probe_set *set, const char *dir, struct calibration *ret)
 {
-	bool on = probe_set_reads_on(set);
-	int fd = scratch_file(dir);
+	struct errtext err;
+	struct exerciser e;
+	bool seen = true;
 	uint64_t before;
+	int stats;
 
-	/* Level cold has no per-read hook to ask. */
-	if (fd < 0 || probe_set_reads(set, true))
-		return fd;
+	if (exerciser_start(&e, dir))
+		return false;
+	probe_set_seed(set, &e.pid, 1, &err);
 	before = reads_seen(set);
-	read_block(fd);
-	if (reads_seen(set) - before < READS) {
-		close(fd);
-		fd = -1;
+	ret->ns[EV_READ] = added_ns(set, &e, EXERCISE_READS, probe_set_reads);
+	if (probe_set_reads_on(set))
+		seen = reads_seen(set) - before >= TURNS * EXERCISE_READS_NR;
+	if (seen)
+		ret->ns[EV_ADVICE_CALL] =
+			added_ns(set, &e, EXERCISE_SYSCALLS, probe_set_advice_calls);
+	else
+		ret->ns[EV_READ] = -1;
+	stats = seen ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
+	if (stats >= 0) {
+		from_stats(set, &e, ret);
+		close(stats);
 	}
-	probe_set_reads(set, on);
-	return fd;
+	exerciser_stop(&e);
+	return seen;
+}
+
+static void map_clear(const struct bpf_map *map)
+{
+	char key[2][sizeof(struct chunk_key)];
+	int fd = bpf_map__fd(map), r, i = 0;
+
+	if (bpf_map__key_size(map) > sizeof(key[0]))
+		return;
+	r = bpf_map_get_next_key(fd, NULL, key[0]);
+	for (; !r; i = !i) {
+		r = bpf_map_get_next_key(fd, key[i], key[!i]);
+		bpf_map_delete_elem(fd, key[i]);
+	}
+}
+
+static void cells_clear(const struct bpf_map *map, unsigned int cpus)
+{
+	size_t size = (bpf_map__value_size(map) + 7) / 8 * 8;
+	void *zero = calloc(cpus, size);
+
+	for (uint32_t i = 0; zero && i < bpf_map__max_entries(map); i++)
+		bpf_map_update_elem(bpf_map__fd(map), &i, zero, BPF_ANY);
+	free(zero);
+}
+
+/* Stops the counting and takes back all that was counted but the rows, which the first sample
+ * takes: the run begins as if nothing had been. */
+static void forget(struct probe_set *set)
+{
+	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	unsigned int cpus = probe_set_cpus(set);
+
+	skel->bss->epoch = 0;
+	/* No program runs on after it, and the exerciser has left its CPU for good. */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	map_clear(skel->maps.seeds);
+	map_clear(skel->maps.chunks);
+	map_clear(skel->maps.advice);
+	cells_clear(skel->maps.jobs, cpus);
+	cells_clear(skel->maps.lives, cpus);
+	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
+	skel->bss->losses = (struct loss_counts){};
+	skel->bss->chunks_used = 0;
+	skel->bss->evicted_pages = 0;
 }
 
 void calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 {
-	static const struct {
-		enum event ev;
-		enum probe_role role;
-	} events[] = {
-		{EV_ADD, ROLE_PAGE_ADD},       {EV_DELETE, ROLE_PAGE_DELETE},
-		{EV_WINDOW, ROLE_WINDOW_SYNC}, {EV_FAULT, ROLE_FAULT},
-		{EV_MAP, ROLE_MAP_PAGES},      {EV_SWITCH, ROLE_SWITCH},
-		{EV_FORK_EXIT, ROLE_FORK},
-	};
-	bool on = probe_set_reads_on(set);
-	double around = 0, ns;
-	int fd, stats;
+	struct cachemon_bpf *skel = probe_set_skeleton(set);
 
 	for (int ev = 0; ev < EV_NR; ev++)
 		ret->ns[ev] = -1;
-	ret->ns[EV_ADVICE_CALL] = calibrate_advice_calls(set);
-	fd = watched_file(set, dir);
-	if (fd < 0)
-		fd = watched_file(set, "/var/tmp");
-	if (fd < 0)
-		return;
-	ret->ns[EV_READ] = calibrate_read(set, fd);
-	probe_set_reads(set, true);
-	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (stats >= 0) {
-		exercise(fd);
-		close(stats);
-		/* The statistics time the body and their own clock; the call around it shows only
-		 * from outside. Both are the same for every program, so the per-read hook, which
-		 * is measured both ways, gives the difference. Without it (level cold) the
-		 * others keep the clock's share: a little too dear. */
-		ns = run_ns(set, ROLE_READ);
-		if (ret->ns[EV_READ] >= 0 && ns >= 0)
-			around = ret->ns[EV_READ] - ns;
-		for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-			ns = run_ns(set, events[i].role);
-			if (ns >= 0)
-				ret->ns[events[i].ev] = ns + around > 0 ? ns + around : 0;
-		}
+	ret->around = 0;
+	skel->bss->calibrating = 1;
+	probe_set_start(set);
+	if (!try_dir(set, dir, ret))
+		try_dir(set, "/var/tmp", ret);
+	forget(set);
+	skel->bss->calibrating = 0;
+	probe_set_start(set);
+}
+
+int calibrate_look(struct probe_set *set, struct calibration_look *look)
+{
+	look->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (look->stats_fd < 0)
+		return look->stats_fd;
+	stats_read(set, &look->before);
+	return 0;
+}
+
+void calibrate_looked(struct probe_set *set, struct calibration_look *look,
+		      const uint64_t job_runs[EV_NR], struct calibration *cal)
+{
+	struct calibration_stats after;
+	double ns;
+
+	stats_read(set, &after);
+	close(look->stats_fd);
+	for (int ev = 0; ev < EV_NR; ev++) {
+		uint64_t runs = after.runs[ev] - look->before.runs[ev];
+
+		if (cal->ns[ev] < 0 || job_runs[ev] < LOOK_RUNS || job_runs[ev] * 2 < runs)
+			continue;
+		ns = whole_ns(cal, (double)(after.ns[ev] - look->before.ns[ev]) / (double)runs);
+		/* A disturbance (an interrupt, a hypervisor that takes the CPU) only adds, and
+		 * seldom to two looks running. */
+		cal->ns[ev] =
+			look->last_ns[ev] > 0 && look->last_ns[ev] < ns ? look->last_ns[ev] : ns;
+		look->last_ns[ev] = ns;
 	}
-	probe_set_reads(set, on);
-	close(fd);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures what one run of each program costs on this machine, now: the per-read hook by CPU time
- * with and without it, the others by the kernel's own run-time statistics, which are on only
- * meanwhile. Owns a file of 1 MiB in dir that has no name.
+ * Measures what one run of each program costs on this machine, now, in a process that belongs to
+ * the job: the per-read hook by CPU time with and without it, the others by the kernel's own
+ * run-time statistics, which are on only meanwhile.
  */
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
@@ -10,8 +10,30 @@
 #include "capture/cost.h"
 #include "capture/probe_set.h"
 
-/* After probe_set_start(). Leaves the per-read hook as it was. A figure that cannot be measured
- * (dir outside the page cache, say) is < 0; never fails. */
+/* Starts the set. The per-read hook may be on afterwards; of what was counted only rows are left.
+ * A figure that cannot be measured (no directory whose files go through the page cache, say) is
+ * < 0; never fails. */
 void calibrate(struct probe_set *set, const char *dir, struct calibration *ret);
+
+/*
+ * What a run of a program costs depends on what the job does: on the size of its folios, on pages
+ * whose fate a read settles. So the statistics are switched on for a moment now and then while it
+ * runs. Between a look and its end the caller lets some time pass.
+ */
+struct calibration_stats {
+	uint64_t ns[EV_NR], runs[EV_NR];
+};
+
+struct calibration_look {
+	int stats_fd;
+	struct calibration_stats before;
+	double last_ns[EV_NR]; /* what the look before this one saw; 0: nothing */
+};
+
+/* < 0: -errno, and nothing is open. */
+int calibrate_look(struct probe_set *set, struct calibration_look *look);
+/* Updates the figures of those programs that ran for the job mostly; job_runs: its runs since. */
+void calibrate_looked(struct probe_set *set, struct calibration_look *look,
+		      const uint64_t job_runs[EV_NR], struct calibration *cal);
 
 #endif

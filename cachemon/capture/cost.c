@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/cost.h"
 
-static double event_ns(const struct calibration *cal, int ev)
-{
-	double worst = -1;
-
-	if (cal->ns[ev] >= 0)
-		return cal->ns[ev];
-	for (int i = 0; i < EV_NR; i++)
-		if (cal->ns[i] > worst)
-			worst = cal->ns[i];
-	return worst;
-}
-
 double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
 {
 	double sum = 0;
 
-	if (event_ns(cal, EV_READ) < 0)
-		return -1;
-	for (int ev = 0; ev < EV_NR; ev++)
-		sum += event_ns(cal, ev) * (double)runs[ev];
+	for (int ev = 0; ev < EV_NR; ev++) {
+		if (!runs[ev])
+			continue;
+		if (cal->ns[ev] < 0)
+			return -1;
+		sum += cal->ns[ev] * (double)runs[ev];
+	}
 	return sum;
 }
 
 double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
 {
-	if (event_ns(cal, EV_READ) < 0)
-		return -1;
-	return event_ns(cal, EV_READ) * (double)runs[EV_READ];
+	if (!runs[EV_READ])
+		return 0;
+	return cal->ns[EV_READ] < 0 ? -1 : cal->ns[EV_READ] * (double)runs[EV_READ];
 }
 
 double cost_duty(const struct cost_seen *seen, double budget)
 {
 	double left, full, duty;
 
-	if (seen->job_cpu_ns <= 0 || seen->read_on_share <= 0 || seen->read_ns <= 0)
+	if (seen->job_cpu_ns <= 0 || seen->read_on_share <= 0 || seen->read_ns <= 0 ||
+	    seen->own_ns < 0)
 		return 1;
 	left = budget * seen->job_cpu_ns - seen->own_ns;
 	full = seen->read_ns / seen->read_on_share; /* had it been on all the time */

@@ -14,16 +14,18 @@
 /* Time one run of a program adds to its task; < 0: not known. */
 struct calibration {
 	double ns[EV_NR];
+	double around; /* part of it that the kernel's run-time statistics do not show; may be < 0
+			*/
 };
 
-/* CPU time of so many program runs; those without a known time are charged as the dearest known
- * one. < 0 when none is known. */
+/* CPU time of so many program runs; < 0: unknown, as soon as one of them has no known time. A
+ * guess for it would be taken for a measurement. */
 double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 
 /* Of that, the per-read hook alone. < 0: unknown. */
 double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 
-/* What an interval showed. */
+/* What an interval showed; < 0: unknown. */
 struct cost_seen {
 	double job_cpu_ns;
 	double own_ns;	      /* collector and probes in the job, the per-read hook left out */
@@ -33,7 +35,8 @@ struct cost_seen {
 
 /*
  * Share of time the per-read hook may be on so that all cost stays within budget (share of the
- * job's CPU time). 1: always. Never below COST_DUTY_MIN: without a look there is no estimate.
+ * job's CPU time). 1: always; so too while the cost is not known, for an estimate must have a
+ * reason. Never below COST_DUTY_MIN: without a look there is no estimate.
  */
 #define COST_DUTY_MIN 0.01
 double cost_duty(const struct cost_seen *seen, double budget);

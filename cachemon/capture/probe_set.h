@@ -46,6 +46,12 @@ int probe_set_advice_calls(struct probe_set *set, bool on);
 /* Takes running processes (and later children) into the job. With a cgroup tgids may be NULL. */
 int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err);
 
+/* Makes the rest row of each job in a map of rows: it must be there before its generation is
+ * written. */
+int probe_set_rest_rows(int fd);
+/* Before a flip: running tasks flush their CPU's cells at their next event, into the generation
+ * that is about to be drained, and charge what they used and read so far. */
+int probe_set_settle(struct probe_set *set);
 /* Moves on to the other generation of rows; *ret_fd: the map to drain, quiet from now on. */
 int probe_set_flip(struct probe_set *set, int *ret_fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/sampler.h"
+#include "capture/sampler_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -7,29 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon.skel.h"
 #include "capture/name_table.h"
 
 #define BATCH 1024
-
-struct sampler {
-	struct probe_set *set;
-	struct cachemon_bpf *skel;
-	struct ring_buffer *ring;
-	struct resolver *resolver;
-	struct name_table *names;
-	bool names_handed_out; /* with the last sample, which is over now */
-	struct live *lives;    /* one a CPU */
-	struct job_row *job_rows;
-	struct file_row_key *keys;
-	struct file_row *rows;
-	uint32_t max_rows, max_chunks;
-	struct sample_file *files;
-	size_t nr_files, max_files;
-	struct sample_advice *advice;
-	size_t nr_advice, max_advice;
-	int64_t rest[JOB_NR][C_NR];
-};
 
 static int on_name(void *ctx, void *data, size_t size)
 {
@@ -57,9 +37,11 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	s->max_chunks = bpf_map__max_entries(s->skel->maps.chunks);
 	s->lives = calloc(cpus, sizeof(*s->lives));
 	s->job_rows = calloc(cpus, sizeof(*s->job_rows));
+	s->job_rows_again = calloc(cpus, sizeof(*s->job_rows_again));
 	s->keys = calloc(BATCH, sizeof(*s->keys));
 	s->rows = calloc(BATCH, sizeof(*s->rows));
-	if (!s->lives || !s->job_rows || !s->keys || !s->rows || name_table_new(&s->names))
+	if (!s->lives || !s->job_rows || !s->job_rows_again || !s->keys || !s->rows ||
+	    name_table_new(&s->names))
 		goto fail;
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
@@ -85,6 +67,7 @@ void sampler_free(struct sampler *s)
 	name_table_free(s->names);
 	free(s->lives);
 	free(s->job_rows);
+	free(s->job_rows_again);
 	free(s->keys);
 	free(s->rows);
 	free(s->files);
@@ -177,40 +160,28 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	}
 }
 
-static int drain(struct sampler *s, int fd, bool remove)
+/* Quiet since the flip: what is read is all there was, so it is taken out in the same step. What an
+ * error leaves in the map is there when this generation is drained again. */
+static int drain(struct sampler *s, int fd)
 {
 	uint64_t token;
 	bool first = true;
-	int r = 0;
+	int r = 0, rest;
 
 	while (!r) {
 		uint32_t n = BATCH;
 
-		if (bpf_map_lookup_batch(fd, first ? NULL : &token, &token, s->keys, s->rows, &n,
-					 NULL))
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, s->keys,
+						    s->rows, &n, NULL))
 			r = -errno;
 		if (r && r != -ENOENT)
-			return r;
+			break;
 		for (uint32_t i = 0; i < n; i++)
 			row_take(s, &s->keys[i], &s->rows[i]);
 		first = false;
 	}
-	if (!remove)
-		return 0;
-	/* Quiet since the flip: what was read is all there was. */
-	for (size_t i = 0; i < s->nr_files; i++) {
-		struct file_row_key key = {.file = s->files[i].key, .job = s->files[i].job};
-
-		bpf_map_delete_elem(fd, &key);
-	}
-	for (uint32_t job = 0; job < JOB_NR; job++) {
-		static const struct file_row zero;
-		struct file_row_key key = {.job = job};
-
-		if (bpf_map_update_elem(fd, &key, &zero, BPF_ANY))
-			return -errno;
-	}
-	return 0;
+	rest = probe_set_rest_rows(fd);
+	return r != -ENOENT ? r : rest;
 }
 
 static void cell_take(struct sampler *s, const struct cell *cell, uint32_t job)
@@ -226,19 +197,10 @@ static void cell_take(struct sampler *s, const struct cell *cell, uint32_t job)
 	row_take(s, &key, &row);
 }
 
-static int lives_read(struct sampler *s)
-{
-	uint32_t zero = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.lives), &zero, s->lives))
-		return -errno;
-	return 0;
-}
-
 /* After the last event: what CPUs counted and had no occasion to flush. */
 static int cells_take(struct sampler *s)
 {
-	int r = lives_read(s);
+	int r = sampler_lives_read(s);
 
 	for (unsigned int cpu = 0; !r && cpu < probe_set_cpus(s->set); cpu++) {
 		for (int i = 0; i < NR_CELLS; i++)
@@ -266,51 +228,23 @@ static void names_take(struct sampler *s)
 	}
 }
 
-static int advice_take(struct sampler *s)
+/* The open fates by the counters of all samples, and at the end by the page state itself: when both
+ * are the same, no fate was counted twice or not at all. */
+static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 {
-	int fd = bpf_map__fd(s->skel->maps.advice);
-	struct advice_key key, *prev = NULL, last;
+	uint64_t pages;
+	int r;
 
-	s->nr_advice = 0;
-	while (!bpf_map_get_next_key(fd, prev, &key)) {
-		struct sample_advice *a;
-
-		last = key;
-		prev = &last;
-		if (s->nr_advice == s->max_advice) {
-			size_t max = s->max_advice ? s->max_advice * 2 : 64;
-
-			a = realloc(s->advice, max * sizeof(*a));
-			if (!a)
-				return -ENOMEM;
-			s->advice = a;
-			s->max_advice = max;
-		}
-		a = &s->advice[s->nr_advice];
-		*a = (struct sample_advice){
-			.file = key.file, .job = key.job, .kind = key.kind, .call = key.call};
-		if (!bpf_map_lookup_elem(fd, &key, &a->row))
-			s->nr_advice++;
-	}
-	return 0;
-}
-
-static int jobs_take(struct sampler *s, struct sample *out)
-{
-	for (uint32_t job = 0; job < JOB_NR; job++) {
-		int64_t alive = 0;
-
-		if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &job, s->job_rows))
-			return -errno;
-		for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
-			out->jobs[job].cpu_ns += s->job_rows[cpu].cpu_ns;
-			out->jobs[job].rchar_bytes += s->job_rows[cpu].rchar_bytes;
-			out->jobs[job].processes += s->job_rows[cpu].processes;
-			alive += s->job_rows[cpu].alive;
-		}
-		out->jobs[job].alive = alive > 0 ? alive : 0;
-	}
-	return 0;
+	s->unsettled += s->rest[JOB_WATCHED][C_resident_unused];
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (s->files[i].job == JOB_WATCHED)
+			s->unsettled += s->files[i].c[C_resident_unused];
+	if (!last)
+		return 0;
+	r = probe_set_count_outstanding(s->set, &pages);
+	if (!r)
+		*ret_error = (int64_t)pages - s->unsettled;
+	return r;
 }
 
 /* Names of files of the generation that ended, at the end of the run of all: what was renamed since
@@ -326,33 +260,41 @@ static void names_check(struct sampler *s, int fd, bool last)
 	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.sweep_names), &opts);
 }
 
+/* Both generations and what CPUs still hold; the first error, whatever can be read is read. */
+static int last_take(struct sampler *s)
+{
+	int fd, r = probe_set_flip(s->set, &fd), cells;
+
+	if (!r)
+		r = drain(s, fd);
+	cells = cells_take(s);
+	return r ? r : cells;
+}
+
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
 {
-	int fd, r;
+	int fd, r, other, jobs;
 
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
-	r = probe_set_flip(s->set, &fd);
+	r = probe_set_settle(s->set);
+	/* As of then: the bytes a task has charged are those of the lookups it has flushed. */
+	jobs = sampler_jobs_take(s);
+	if (!r)
+		r = probe_set_flip(s->set, &fd);
 	if (!r)
 		names_check(s, fd, last);
 	/* Names come before the rows they belong to: a row is made, then its name is sent. */
 	sampler_names(s);
 	if (!r)
-		r = drain(s, fd, !last);
-	if (!r && last) {
-		r = probe_set_flip(s->set, &fd);
-		if (!r)
-			r = drain(s, fd, false);
-		if (!r)
-			r = cells_take(s);
-	}
-	if (!r)
-		r = advice_take(s);
-	if (!r)
-		r = jobs_take(s, out);
-	if (r)
-		return errtext_set(err, r, "cannot read the probes: %s", strerror(-r));
+		r = drain(s, fd);
+	other = last ? last_take(s) : 0;
+	r = r ? r : other;
+	other = unsettled_take(s, last, &out->unsettled_error_pages);
+	r = r ? r : other;
+	sampler_advice_take(s);
+	r = r ? r : jobs;
 	names_take(s);
 	s->names_handed_out = true;
 	resolver_refresh(s->resolver);
@@ -361,19 +303,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memcpy(out->rest, s->rest, sizeof(out->rest));
 	out->advice = s->advice;
 	out->nr_advice = s->nr_advice;
+	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->losses;
-	return 0;
-}
-
-int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
-{
-	int r = lives_read(s);
-
-	if (r)
-		return r;
-	memset(ret_runs, 0, JOB_NR * sizeof(*ret_runs));
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
-		for (int i = 0; i < JOB_NR * EV_NR; i++)
-			ret_runs[i / EV_NR][i % EV_NR] += s->lives[cpu].runs[i / EV_NR][i % EV_NR];
-	return 0;
+	return r ? errtext_set(err, r, "cannot read the probes: %s", strerror(-r)) : 0;
 }

@@ -27,9 +27,13 @@ bool sampler_wants_room(const struct sampler *s);
 
 /*
  * One sample of all since the last: files, rest, advice, jobs, losses. The times, cost and law of
- * *out are the caller's. last: the probes are detached; what CPUs still held is taken in.
+ * *out are the caller's. last: the probes are detached; what CPUs still held is taken in. On an
+ * error *out holds what could be read: it is gone from the maps, so it is to be accounted too.
  */
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err);
+
+/* Whether every process of the job has ended, at this moment. */
+bool sampler_job_ended(struct sampler *s);
 
 /* Program runs so far in the tasks of each job, summed over CPUs. */
 int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR]);

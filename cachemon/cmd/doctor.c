@@ -10,6 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "plan/machine_plan.h"
 #include "report/escape.h"
 
 enum { OPT_JSON = 256 }; /* no short form */
@@ -108,27 +109,24 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 static int gather(struct doctor *d, const char *path)
 {
 	static const struct plan_request everything = {LEVEL_FULL, true, true};
-	const struct kernel_env env = {"", KERNEL_KINDS_ALL, hook_trial_run};
-	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	size_t nr;
-	int err = probe_table_hooks(probe_table_own(), hooks, KERNEL_HOOKS_MAX, &nr);
+	struct errtext text;
+	int err = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, &text);
 
-	if (!err)
-		err = kernel_caps_read(&env, hooks, nr, &d->caps);
 	if (err)
 		goto out;
 	d->privileged =
 		kernel_caps_holds(&d->caps, CAP_BPF) && kernel_caps_holds(&d->caps, CAP_PERFMON);
-	probe_plan_make(&d->caps, &everything, probe_table_own(), &d->plan);
 	if (!d->privileged)
 		err = plan_with_privileges(&d->caps, &everything, &d->with_privileges);
+	if (err)
+		errtext_set(&text, err, "out of memory");
 	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.nr_cpus, d->maps, DOCTOR_MAPS_MAX);
 	if (d->nr_maps > DOCTOR_MAPS_MAX)
 		d->nr_maps = DOCTOR_MAPS_MAX;
 	d->path = path;
 out:
 	if (err)
-		fprintf(stderr, "cachemon: cannot examine this machine: %s\n", strerror(-err));
+		fprintf(stderr, "cachemon: %s\n", text.text);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "capture/sampler.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "plan/machine_plan.h"
 
 #define TRIES 5
 
@@ -66,22 +68,12 @@ static int make_file(struct selftest *st, struct errtext *err)
 
 static int open_probes(struct selftest *st, struct errtext *err)
 {
-	const struct probe_table *table = probe_table_own();
-	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	struct kernel_env env = {
-		.root = "", .kinds = probe_table_kinds(table), .try_hook = hook_trial_run};
 	struct plan_request request = {.level = LEVEL_FULL};
 	struct probe_set_config config = {};
-	size_t nr;
-	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
+	int r = machine_plan_viable(&request, &st->caps, &st->plan, err);
 
-	if (!r)
-		r = kernel_caps_read(&env, hooks, nr, &st->caps);
 	if (r)
-		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
-	probe_plan_make(&st->caps, &request, table, &st->plan);
-	if (!st->plan.viable)
-		return errtext_set(err, -ENOTSUP, "%s", st->plan.refusal);
+		return r;
 	config.ram_bytes = st->caps.ram_bytes;
 	config.nr_cpus = st->caps.nr_cpus;
 	r = probe_set_new(&config, &st->plan, &st->set, err);
@@ -149,17 +141,44 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	return 0;
 }
 
-/* What cachemon counted for the file since the last look. */
-static int counted(struct selftest *st, struct counters *ret, struct errtext *err)
+static int take(struct selftest *st, struct counters *sum, struct errtext *err)
 {
 	struct sample s;
 	int r = sampler_take(st->sampler, false, &s, err);
 
-	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; !r && i < s.nr_files; i++)
 		if (s.files[i].job == JOB_WATCHED && s.files[i].key.ino == st->ino)
-			counters_add(ret, s.files[i].c);
+			counters_add(sum, s.files[i].c);
 	return r;
+}
+
+/* A switch on each CPU the reads may have run on: one that computes on and on has none, and keeps
+ * what it has counted. */
+static void visit_cpus(void)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+/* What cachemon counted for the file since the last look. */
+static int counted(struct selftest *st, struct counters *ret, struct errtext *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = take(st, ret, err);
+	visit_cpus();
+	return r ? r : take(st, ret, err);
 }
 
 static int64_t difference(const char *name, int64_t truth, int64_t got)

@@ -95,6 +95,7 @@ static void on_time(struct loop *l)
 	uint64_t now = watch_now_ns(), slice = watch_run_slice_due(l->run);
 	struct watch_figures f;
 
+	watch_run_look(l->run);
 	if (slice && now >= slice)
 		watch_run_slice(l->run);
 	if (now >= l->next_ns || watch_run_pressed(l->run)) {
@@ -139,7 +140,7 @@ static bool job_is_over(const struct loop *l)
 	char shown[512];
 
 	if (s->kind == SELECTED_PIDS)
-		return !watch_run_processes(l->run);
+		return watch_run_job_ended(l->run);
 	if (s->kind == SELECTED_CGROUP && !cgroup_exists(&s->cgroup)) {
 		escape_inert_to(shown, sizeof(shown), s->cgroup.path);
 		fprintf(stderr, "%scachemon: the cgroup %s is gone; the run ends here\n",
@@ -172,7 +173,7 @@ static void loop_once(struct loop *l)
 	}
 	if (l->measuring && !l->stop) {
 		on_time(l);
-		if (!cmd && job_is_over(l))
+		if (!cmd && l->measuring && job_is_over(l))
 			l->stop = true;
 	}
 }

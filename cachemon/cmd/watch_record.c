@@ -89,6 +89,12 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 	return store_begin(run->store, &r, err);
 }
 
+/* Reads that no whole slice saw: absent, as those of the time without the hook are. */
+static void forget_reads(int64_t c[C_NR])
+{
+	c[C_read_calls] = c[C_read_bytes] = c[C_lookups] = c[C_delayed_hits] = 0;
+}
+
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on)
 {
 	struct sample_job *job = &s->jobs[JOB_WATCHED];
@@ -98,16 +104,23 @@ void watch_account(struct watch_run *run, struct sample *s, bool reads_on)
 		run->rchar_read_on_bytes += job->rchar_bytes - run->rchar_bytes;
 	run->rchar_bytes = job->rchar_bytes;
 	job->rchar_read_on_bytes = run->rchar_read_on_bytes;
-	run->alive = job->alive;
 	for (size_t i = 0; i < s->nr_files; i++) {
 		struct sample_file *f = (struct sample_file *)&s->files[i];
 
 		f->misses_read_on = reads_on ? f->c[C_misses] : 0;
+		if (!reads_on)
+			forget_reads(f->c);
 		if (f->job == JOB_WATCHED)
 			counters_add(&sum, f->c);
 	}
+	for (int slot = 0; slot < JOB_NR; slot++) {
+		s->rest_misses_read_on[slot] = reads_on ? s->rest[slot][C_misses] : 0;
+		if (!reads_on)
+			forget_reads(s->rest[slot]);
+	}
 	counters_add(&sum, s->rest[JOB_WATCHED]);
-	s->law_error_pages = counters_law_error(&sum);
+	/* The law twice: by the counters alone, and at the end against the page state. */
+	s->law_error_pages = llabs(counters_law_error(&sum)) + llabs(s->unsettled_error_pages);
 	run->samples++;
 }
 

@@ -5,17 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "plan/machine_plan.h"
 #include "report/report.h"
 #include "util/human.h"
 #include "util/paths.h"
-
-/* How long one round of slices takes. */
-#define SLICE_PERIOD_NS 1000000000.0
-/* Before that much was seen, the budget is not judged. */
-#define JUDGE_CPU_NS 50000000.0
 
 static int open_selector(struct watch_run *run, struct errtext *err)
 {
@@ -38,26 +33,13 @@ static int open_selector(struct watch_run *run, struct errtext *err)
 
 static int open_plan(struct watch_run *run, struct errtext *err)
 {
-	const struct probe_table *table = probe_table_own();
-	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	struct kernel_env env = {
-		.root = "", .kinds = probe_table_kinds(table), .try_hook = hook_trial_run};
 	struct plan_request request = {
 		.level = run->o->level,
 		.advice_calls = run->o->advice_calls,
 		.cgroup = run->selector.kind == SELECTED_CGROUP,
 	};
-	size_t nr;
-	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
 
-	if (!r)
-		r = kernel_caps_read(&env, hooks, nr, &run->caps);
-	if (r)
-		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
-	probe_plan_make(&run->caps, &request, table, &run->plan);
-	if (!run->plan.viable)
-		return errtext_set(err, -ENOTSUP, "%s", run->plan.refusal);
-	return 0;
+	return machine_plan_viable(&request, &run->caps, &run->plan, err);
 }
 
 static int open_probes(struct watch_run *run, struct errtext *err)
@@ -100,15 +82,6 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	return r ? errtext_set(err, r, "%s", text) : 0;
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
-	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
-}
-
 /* Calibrates in the directory of the database; what that counted is thrown away. */
 static int warm_up(struct watch_run *run, struct errtext *err)
 {
@@ -118,7 +91,6 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 
 	if (slash)
 		*slash = 0;
-	probe_set_start(run->set);
 	calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
 	free(dir);
 	if (run->o->level != LEVEL_COLD && run->plan.choices[ROLE_READ].state == PROBE_LIVE) {
@@ -128,10 +100,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 			probe_plan_mark_failed(&run->plan, run->plan.choices[ROLE_READ].program, r);
 	}
 	r = sampler_take(run->sampler, false, &discard, err);
-	if (!r)
-		r = sampler_events(run->sampler, run->events0);
-	run->cpu0_ns = own_cpu_ns();
-	return r;
+	return r ? r : watch_cost_begin(run, err);
 }
 
 int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
@@ -197,88 +166,49 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	r = seed(run, err);
 	if (r)
 		return r;
-	run->start_ns = run->last_ns = watch_now_ns();
+	run->start_ns = run->last_ns = run->hook_since_ns = watch_now_ns();
+	run->reads_were_on = probe_set_reads_on(run->set);
+	watch_run_look(run);
 	if (run->command)
 		r = command_go(run->command, err);
 	return r;
 }
 
 /*
- * What the run cost so far. cpu_ns is all of it, in whatever task a probe ran; the share of the
- * job's CPU time is what its own tasks paid, so that an A/B of their CPU time shows the same.
+ * Samples count reads only when they lie wholly inside a slice: the hook was on when the one
+ * before was taken and still is. What was counted at the seams has no bytes to be held against.
  */
-static void account_cost(struct watch_run *run, struct sample *s)
+static bool reads_whole(struct watch_run *run, bool on)
 {
-	uint64_t runs[JOB_NR][EV_NR];
-	double job, others, job_cpu = (double)s->jobs[JOB_WATCHED].cpu_ns;
+	bool whole = on && run->reads_were_on;
 
-	s->cost.probe_ns_per_lookup = run->calibration.ns[EV_READ];
-	s->cost.share_of_job_cpu = -1;
-	s->cost.advice_calls_ns = -1;
-	s->cost.collector_cpu_ns = own_cpu_ns() - run->cpu0_ns;
-	if (sampler_events(run->sampler, runs))
-		return;
-	for (int i = 0; i < JOB_NR * EV_NR; i++)
-		runs[i / EV_NR][i % EV_NR] -= run->events0[i / EV_NR][i % EV_NR];
-	job = cost_probe_ns(&run->calibration, runs[JOB_WATCHED]);
-	others = cost_probe_ns(&run->calibration, runs[JOB_OTHERS]);
-	if (job < 0)
-		return;
-	s->cost.probe_cpu_ns = (uint64_t)(job + others);
-	s->cost.cpu_ns = s->cost.probe_cpu_ns + s->cost.collector_cpu_ns;
-	if (job_cpu > 0)
-		s->cost.share_of_job_cpu = job / job_cpu;
-	if (run->o->advice_calls)
-		s->cost.advice_calls_ns = run->calibration.ns[EV_ADVICE_CALL];
-	run->read_ns = cost_read_ns(&run->calibration, runs[JOB_WATCHED]);
-	run->own_ns = job + (double)s->cost.collector_cpu_ns - run->read_ns;
-	run->job_cpu_ns = job_cpu;
-	run->own_share = s->cost.share_of_job_cpu;
-}
-
-static void judge_budget(struct watch_run *run)
-{
-	struct cost_seen seen = {
-		.job_cpu_ns = run->job_cpu_ns,
-		.own_ns = run->own_ns,
-		.read_ns = run->read_ns,
-		.read_on_share = run->elapsed_ns ? (double)run->read_on_ns / run->elapsed_ns : 0,
-	};
-
-	if (run->o->level != LEVEL_AUTO || run->job_cpu_ns < JUDGE_CPU_NS || run->read_ns < 0)
-		return;
-	run->duty = cost_duty(&seen, run->o->max_overhead);
-	if (run->duty < 1 && !run->sliced) {
-		run->sliced = true;
-		run->slice_ns = watch_now_ns();
-	}
+	run->reads_were_on = on;
+	return whole;
 }
 
 int watch_run_sample(struct watch_run *run, bool last)
 {
-	bool on = probe_set_reads_on(run->set);
+	bool on = probe_set_reads_on(run->set), whole = reads_whole(run, on);
 	struct sample s;
 	struct errtext err;
 	uint64_t now;
 	int r;
 
 	if (last) {
-		run->reads_at_end = on;
+		watch_cost_looked(run);
 		probe_set_detach(run->set);
 	}
+	/* What was read counts, also beside an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
-	if (r) {
+	if (r)
 		watch_complain(run, err.text);
-		return r;
-	}
 	now = watch_now_ns();
 	s.start_ns = run->last_ns - run->start_ns;
 	s.duration_ns = now - run->last_ns;
-	s.read_on_ns = on ? s.duration_ns : 0;
+	s.read_on_ns = whole ? s.duration_ns : 0;
 	run->elapsed_ns += s.duration_ns;
-	run->read_on_ns += s.read_on_ns;
-	watch_account(run, &s, on);
-	account_cost(run, &s);
+	watch_account(run, &s, whole);
+	watch_cost_take(run, &s);
 	ledger_apply(run->ledger, &s);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);
@@ -286,37 +216,20 @@ int watch_run_sample(struct watch_run *run, bool last)
 	if (!last && sampler_wants_room(run->sampler))
 		probe_set_make_room(run->set);
 	if (!last)
-		judge_budget(run);
-	return 0;
-}
-
-uint64_t watch_run_slice_due(const struct watch_run *run)
-{
-	return run->sliced ? run->slice_ns : 0;
-}
-
-/* Samples lie wholly inside a slice: what they count is exact or absent, never mixed. */
-void watch_run_slice(struct watch_run *run)
-{
-	bool on = probe_set_reads_on(run->set);
-	double next;
-
-	if (on && run->duty >= 1) {
-		run->slice_ns = watch_now_ns() + (uint64_t)SLICE_PERIOD_NS;
-		return;
-	}
-	watch_run_sample(run, false);
-	if (probe_set_reads(run->set, !on))
-		return;
-	/* On for duty of the period, off for the rest of it. */
-	next = on ? SLICE_PERIOD_NS * (1 - run->duty) : SLICE_PERIOD_NS * run->duty;
-	run->slice_ns = watch_now_ns() + (uint64_t)next;
+		watch_cost_judge(run);
+	return r;
 }
 
 int watch_run_finish(struct watch_run *run, const int *exit_status)
 {
-	int r = watch_run_sample(run, true), end = watch_end(run, exit_status);
+	int r = watch_run_sample(run, true), end;
 
+	/* CMD may go on for long: nothing of the run stays in the kernel. */
+	sampler_free(run->sampler);
+	probe_set_free(run->set);
+	run->sampler = NULL;
+	run->set = NULL;
+	end = watch_end(run, exit_status);
 	return r ? r : end;
 }
 
@@ -369,10 +282,9 @@ bool watch_run_pressed(const struct watch_run *run)
 	return sampler_pressed(run->sampler);
 }
 
-uint64_t watch_run_processes(const struct watch_run *run)
+bool watch_run_job_ended(const struct watch_run *run)
 {
-	/* Before the first sample nobody has counted: the selector found them running. */
-	return run->samples ? run->alive : run->selector.nr_tgids;
+	return sampler_job_ended(run->sampler);
 }
 
 void watch_run_figures(const struct watch_run *run, struct watch_figures *ret)

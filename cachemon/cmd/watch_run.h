@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
- * (what goes to the store, the sums and the live line). Nobody else includes this.
+ * (what goes to the store, the sums and the live line), watch_cost.c (what it costs). Nobody else
+ * includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -26,21 +27,30 @@ struct watch_run {
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;
-	struct calibration calibration;
-	uint64_t start_ns, last_ns; /* CLOCK_MONOTONIC */
-	uint64_t elapsed_ns, read_on_ns;
+	struct calibration calibration; /* before the start */
+	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
+	uint64_t elapsed_ns;
 	uint64_t samples;
 
 	/* own cost since the start */
 	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;
-	double read_ns, own_ns, job_cpu_ns, own_share;
+	uint64_t events[EV_NR]; /* runs in the job that are charged */
+	struct calibration now; /* as of the last look */
+	struct calibration_look look;
+	uint64_t look_runs[EV_NR]; /* runs in the job when it began */
+	uint64_t look_ns;	   /* when it ends, or the next one begins */
+	uint64_t look_pause_ns;
+	bool looking;
+	double probe_ns, read_ns, own_ns, job_cpu_ns, own_share;
 
 	/* slices of the per-read hook */
-	bool sliced, reads_at_end;
+	bool sliced, reads_were_on; /* when the last sample was taken */
 	double duty;
-	uint64_t slice_ns; /* when it is switched next */
+	uint64_t slice_ns;		    /* when it is switched next */
+	uint64_t seam_ns;		    /* of a slice: on, but in no sample that counts reads */
+	uint64_t hook_on_ns, hook_since_ns; /* was on in all; is on since */
 
-	uint64_t rchar_bytes, rchar_read_on_bytes, alive;
+	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
 	bool described;	 /* the run is in the database, to be ended there */
 	bool complained; /* of the database: said once */
@@ -52,6 +62,16 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+/* After the calibration; cost is counted from now on. */
+int watch_cost_begin(struct watch_run *run, struct errtext *err);
+/* Completes a sample: own cost so far. */
+void watch_cost_take(struct watch_run *run, struct sample *s);
+/* Is the per-read hook to be sliced? */
+void watch_cost_judge(struct watch_run *run);
+/* Ends the look that is going on, if any. */
+void watch_cost_looked(struct watch_run *run);
+
 /* -errno: something of the end could not be written; it was said. */
 int watch_end(struct watch_run *run, const int *exit_status);
 /* A line on stderr; the same trouble is told once. */

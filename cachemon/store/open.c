@@ -142,7 +142,7 @@ static int mark_cut_runs(struct store *st, char err[STORE_ERROR_MAX])
 	int rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
 	if (rc == SQLITE_OK)
-		rc = writer_mark_cut(st->db, &st->cut_runs);
+		rc = writer_mark_cut(st->db);
 	return store_finish(st, rc, "write", NULL, err);
 }
 
@@ -248,9 +248,4 @@ void store_close(struct store *st)
 int64_t store_run_id(const struct store *st)
 {
 	return st->run_id;
-}
-
-size_t store_cut_runs(const struct store *st)
-{
-	return st->cut_runs;
 }

@@ -15,8 +15,8 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_known(&b, exit_status, exit_status ? *exit_status : 0);
 	bind_int(&b, st->sliced);
 	bind_int(&b, (int64_t)st->read_on_ns);
-	bind_int(&b, (int64_t)st->cost.cpu_ns);
-	bind_int(&b, (int64_t)st->cost.probe_cpu_ns);
+	bind_known(&b, st->cost.cpu_ns >= 0, st->cost.cpu_ns);
+	bind_known(&b, st->cost.probe_cpu_ns >= 0, st->cost.probe_cpu_ns);
 	bind_int(&b, (int64_t)st->cost.collector_cpu_ns);
 	bind_real(&b, st->cost.probe_ns_per_lookup);
 	bind_real(&b, st->cost.share_of_job_cpu);

@@ -71,7 +71,5 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end,
 void store_close(struct store *st);
 
 int64_t store_run_id(const struct store *st);
-/* Runs of this machine that store_open() found without their writer and marked as cut. */
-size_t store_cut_runs(const struct store *st);
 
 #endif

@@ -22,7 +22,6 @@ struct store {
 	uid_t uid;
 	gid_t gid;
 	struct store_limits limits;
-	size_t cut_runs;
 	bool in_wal;
 	int64_t run_id; /* 0: none begun */
 	int64_t job_ids[JOB_NR];
@@ -61,7 +60,7 @@ int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, 
 int rollup_step(struct store *st);
 
 /* writer.c */
-int writer_mark_cut(sqlite3 *db, size_t *ret_cut);
+int writer_mark_cut(sqlite3 *db);
 struct writer {
 	char boot[64];
 	int64_t pidns;

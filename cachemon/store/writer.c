@@ -105,13 +105,12 @@ static int mark(sqlite3 *db, int64_t id)
 }
 
 /* Only rows that were visited are changed, so the select goes on undisturbed. */
-int writer_mark_cut(sqlite3 *db, size_t *ret_cut)
+int writer_mark_cut(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	struct utsname uts = {0};
 	struct writer self;
 	struct writer w;
-	size_t cut = 0;
 	int rc;
 
 	writer_self(&self);
@@ -132,11 +131,7 @@ int writer_mark_cut(sqlite3 *db, size_t *ret_cut)
 		if (!writer_is_gone(&w, host && !strcmp(host, uts.nodename), &self))
 			continue;
 		rc = mark(db, sqlite3_column_int64(stmt, 0));
-		cut++;
 	}
 	sqlite3_finalize(stmt);
-	if (rc != SQLITE_DONE)
-		return rc;
-	*ret_cut = cut;
-	return SQLITE_OK;
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }

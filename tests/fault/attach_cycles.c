@@ -14,8 +14,7 @@
 
 #include "capture/calibrate.h"
 #include "capture/sampler.h"
-#include "plan/kernel_caps.h"
-#include "plan/probe_plan.h"
+#include "plan/machine_plan.h"
 
 /* Until then what is made once and kept (of the C library, libelf) has been made. */
 enum { WARM_UP = 5, RSS_SLACK_KB = 128 };
@@ -46,25 +45,9 @@ static struct footprint footprint_now(void)
 	return f;
 }
 
-static int make_plan(struct kernel_caps *caps, struct probe_plan *plan)
-{
-	static const struct plan_request all = {.level = LEVEL_FULL, .advice_calls = true};
-	const struct probe_table *table = probe_table_own();
-	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
-	struct kernel_env env = {
-		.root = "", .kinds = probe_table_kinds(table), .try_hook = hook_trial_run};
-	size_t nr;
-	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
-
-	if (!r)
-		r = kernel_caps_read(&env, hooks, nr, caps);
-	if (!r)
-		probe_plan_make(caps, &all, table, plan);
-	return r;
-}
-
 static int cycle(struct errtext *err)
 {
+	static const struct plan_request all = {.level = LEVEL_FULL, .advice_calls = true};
 	static struct kernel_caps caps;
 	static struct probe_plan plan;
 	struct probe_set_config config = {.advice_calls = true};
@@ -72,10 +55,10 @@ static int cycle(struct errtext *err)
 	struct probe_set *set = NULL;
 	struct sample sample;
 	pid_t self = getpid();
-	int r = make_plan(&caps, &plan);
+	int r = machine_plan_viable(&all, &caps, &plan, err);
 
 	if (r)
-		return errtext_set(err, r, "no plan: %s", strerror(-r));
+		return r;
 	config.ram_bytes = caps.ram_bytes;
 	config.nr_cpus = caps.nr_cpus;
 	r = probe_set_new(&config, &plan, &set, err);

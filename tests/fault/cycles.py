@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from faultlib import bpf  # noqa: E402
+from faultlib.link import capture_flags  # noqa: E402
 from faultlib.part import Failed, Part, Skipped, expect, wait_until  # noqa: E402
 from faultlib.watch import Db, run  # noqa: E402
 
@@ -18,7 +19,6 @@ part = Part("cycles", __doc__, ("attach and detach", 1000, 30))
 
 # Of the count, so many are whole runs of the program; the rest are cycles within one process.
 RUNS_SHARE = 10
-LIBRARIES = ["capture", "plan", "account", "job", "util"]
 # What a kernel says of trouble with programs, references and memory; mounts and the like of others
 # on this machine are not ours.
 TROUBLE = re.compile(r"bpf|BUG|WARNING|Oops|refcount|leak|Call Trace|blocked for more|vmalloc|"
@@ -49,19 +49,6 @@ class KernelLog:
         return found
 
 
-def build_dir(cachemon):
-    """Of the build that the program is from, and its sources."""
-    build = os.environ.get("CACHEMON_BUILD") or os.path.dirname(os.path.dirname(cachemon))
-    try:
-        with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
-            for line in f:
-                if line.startswith("CMAKE_HOME_DIRECTORY:"):
-                    return build, line.strip().split("=", 1)[1]
-    except FileNotFoundError:
-        pass
-    raise Skipped("the program is not in its build directory: nothing to link with")
-
-
 def wait_no_orphans(before):
     """Objects made since then that no process holds."""
     def none():
@@ -71,10 +58,7 @@ def wait_no_orphans(before):
 
 @part.case("in one process")
 def in_process(case):
-    build, source = build_dir(case.cachemon)
-    flags = ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{source}/cachemon", f"-I{build}/gen",
-             f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lelf", "-lz"]
-    program = case.helper("attach_cycles", *flags)
+    program = case.helper("attach_cycles", *capture_flags(case.cachemon))
     log, before, pins = KernelLog(), bpf.everything(), bpf.pins()
     count = max(10, case.options.count - case.options.count // RUNS_SHARE)
     exact = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}

@@ -12,6 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 
+from faultlib.cgroup import make_cgroup  # noqa: E402
 from faultlib.part import Part, Skipped, expect, wait_until  # noqa: E402
 from faultlib.watch import (BOUND_S, Db, Steady, Watch, check_gapless, committed,  # noqa: E402
                             run, wait_intervals)
@@ -136,7 +137,8 @@ def clock(case):
         db = Db(case.path(f"run{seconds}.db"))
         steady = Steady(case, name=f"steady{seconds}")
         began, began_ns = time.monotonic_ns(), time.time_ns()
-        watch = Watch(case, ["--db", db.path, "--interval", "100ms"], steady.command, env=env)
+        watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms"],
+                      steady.command, env=env)
         steady.wait_started(watch)
         wait_intervals(watch, db, 3)
         with open(trigger, "wb"):
@@ -213,7 +215,8 @@ def pid_ends(case):
     job = case.adopt(subprocess.Popen(steady.command))
     wait_until(steady.started, "the job", BOUND_S)
     db = Db(case.path("run.db"))
-    watch = Watch(case, ["--db", db.path, "--interval", "100ms", "--pid", job.pid])
+    watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms", "--pid",
+                         job.pid])
     wait_intervals(watch, db, 3)
     steady.stop()
     job.wait()
@@ -231,7 +234,8 @@ def pid_leaves_child(case):
     job = case.adopt(subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *steady.command]))
     wait_until(steady.started, "the job", BOUND_S)
     db = Db(case.path("run.db"))
-    watch = Watch(case, ["--db", db.path, "--interval", "100ms", "--pid", job.pid])
+    watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms", "--pid",
+                         job.pid])
     wait_intervals(watch, db, 3)
     job.kill()
     job.wait()
@@ -257,36 +261,11 @@ def no_such_pid(case):
 # ---- cgroups ----
 
 
-def cgroup_mounts():
-    """{"v1": the memory controller's, "v2": the unified one} of those mounted here."""
-    found = {}
-    with open("/proc/self/mounts", encoding="utf-8") as f:
-        for line in f:
-            _, place, fstype, options = line.split()[:4]
-            if fstype == "cgroup2":
-                found.setdefault("v2", place)
-            elif fstype == "cgroup" and "memory" in options.split(","):
-                found.setdefault("v1", place)
-    return found
-
-
-def make_cgroup(case, version):
-    place = cgroup_mounts().get(version)
-    if not place:
-        raise Skipped(f"no cgroup {version} here")
-    path = os.path.join(place, os.path.basename(case.dir))
-    try:
-        os.mkdir(path)
-    except OSError as e:
-        raise Skipped(f"cannot make {path}: {e.strerror}") from e
-    case.defer(lambda: os.path.isdir(path) and os.rmdir(path))
-    return path
-
-
 def vanish(case, version):
     cgroup = make_cgroup(case, version)
     db, steady = Db(case.path("run.db")), Steady(case)
-    watch = Watch(case, ["--db", db.path, "--interval", "100ms", "--cgroup", cgroup])
+    watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms", "--cgroup",
+                         cgroup])
     wait_intervals(watch, db, 1)
     job = case.adopt(subprocess.Popen(["sh", "-c", f'echo $$ >{cgroup}/cgroup.procs; exec "$@"',
                                        "sh", *steady.command]))

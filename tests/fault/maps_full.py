@@ -89,7 +89,22 @@ def check_losses(db, job, case):
     expect(losses["untracked_pages"] == job["untracked_map_full"],
            f"untracked_pages {losses['untracked_pages']}, of the job {job['untracked_map_full']}")
     check_sums(report["jobs"][0])
+    check_bounds(report, losses)
     return losses
+
+
+def check_bounds(report, losses):
+    """What a loss makes a lower bound is marked so, with the reason, and nothing else is."""
+    reasons = {entry["figures"]: entry["reason"] for entry in report["run"]["lower_bounds"]}
+    lost = {"files": losses["map_full"], "evictions": losses["chunk_full"],
+            "refaults": losses["ghosts_dropped"]}
+    expect(set(reasons) == {name for name, count in lost.items() if count},
+           f"lost {lost}, said {reasons}")
+    job = report["jobs"][0]
+    rows = [entry.get("lower_bound", False) for entry in job["files"] if "rest" not in entry]
+    expect(all(rows) if lost["files"] else not any(rows), f"{lost}: rows marked {rows}")
+    marked = job["totals"].get("evicted_pages_lower_bound", False)
+    expect(marked == (lost["evictions"] > 0), f"{lost}: evictions marked {marked}")
 
 
 def check_sums(job):

@@ -197,6 +197,18 @@ def results(case):
         expect(len(short.out) == 1 and len(short.lines()) <= 1, str(short))
 
 
+@part.case("a full disk behind stdout: one line says so, status 1")
+def full(case):
+    expect(watch(case, ["true"]).status == 0, "a run")
+    db = ["--db", case.path("run.db")]
+    for arguments in (["--version"], ["doctor"], ["runs", *db], ["runs", "--json", *db],
+                      *[["report", "--format", name, *db] for name in
+                        ("text", "md", "html", "json", "csv", "yaml")]):
+        done = run(["sh", "-c", '"$@" >/dev/full', "sh", case.cachemon, *arguments])
+        expect(done.status == 1 and len(done.lines()) == 1 and "cannot write" in done.err,
+               str(done))
+
+
 @part.case("the terminal itself is never written to: no terminal, no trouble")
 def no_terminal(case):
     done = watch(case, ["sh", "-c", "exit 2"], env={"TERM": ""})

@@ -173,8 +173,8 @@ def two_writers(case):
     jobs = []
     for number in range(2):
         steady = Steady(case, status=number + 3, name=f"steady{number}")
-        watch = Watch(case, ["--db", db.path, "--interval", "100ms"], steady.command,
-                      name=f"watch{number}")
+        watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms"],
+                      steady.command, name=f"watch{number}")
         jobs.append((steady, watch))
     for steady, watch in jobs:
         steady.wait_started(watch)

@@ -324,7 +324,27 @@ def vanishes(world, stack, root):
     equal("state of the run", report["run"]["state"], "complete")
 
 
-for each in (moves, existing, nested_only, by_job_name, vanishes):
+def busy(world, stack, root):
+    """A member that reads all the time, also while cachemon attaches: one process, counted once."""
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-busy-{os.getpid()}")
+    p = world.stranger(stack)
+    enter_cgroup(group, p.pid)
+    later = Obedient(world, stack, tally)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    enter_cgroup(group, later.process.pid)
+    watch.wait_intervals(1)
+    end_process(p)
+    watch.wait_intervals(2)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    equal("processes", job["processes"], 2)
+    equal("alive at the end", job["alive_at_end"], 1)
+    check(on_device(job, world.dev)["lookups"] > 0, "what it read is nowhere")
+
+
+for each in (moves, existing, busy, nested_only, by_job_name, vanishes):
     for cgroup_version in (2, 1):
         cgroup_case(cgroup_version, each)
 
@@ -345,6 +365,29 @@ def cgroup_v1_single_thread(world, stack):
     watch.interrupt()
     _, job, _ = watch.end()
     expect(world, job, inside(lines_of(tally)))
+
+
+@part.case
+def two_jobs_at_once(world, stack):
+    """Two of them on the same files, each watched by its own cachemon."""
+    jobs = []
+    for _ in range(2):
+        tally = world.tool.fresh(".tally")
+        p = Obedient(world, stack, tally)
+        jobs.append((p, tally, world.tool.watch(stack, [*OPTIONS, "--pid", str(p.process.pid)])))
+    for _, _, watch in jobs:
+        watch.wait_started()
+    for share in range(3):
+        for p, _, _ in jobs:
+            p.do("read", share, "in")
+            p.do("fork", share + 1, "in")
+    jobs[1][0].do("read", 0, "in")
+    for p, tally, watch in jobs:
+        watch.wait_intervals(2)
+        watch.interrupt()
+        _, job, _ = watch.end()
+        expect(world, job, lines_of(tally))
+        equal("processes", job["processes"], 4)
 
 
 @part.case

@@ -29,23 +29,40 @@ static void probe_ns_sums_runs(void **state)
 	assert_float_equal(cost_read_ns(&c, runs), 50000, 1e-9);
 }
 
-static void unknown_events_cost_the_dearest(void **state)
+static void an_event_without_a_time_makes_the_sum_unknown(void **state)
 {
 	struct calibration c = unknown();
 	uint64_t runs[EV_NR] = {[EV_READ] = 1, [EV_DELETE] = 2};
 
 	c.ns[EV_READ] = 50;
 	c.ns[EV_ADD] = 300;
-	assert_float_equal(cost_probe_ns(&c, runs), 50 + 2 * 300, 1e-9);
+	assert_true(cost_probe_ns(&c, runs) < 0);
+	assert_float_equal(cost_read_ns(&c, runs), 50, 1e-9);
+	/* Not when it never ran. */
+	runs[EV_DELETE] = 0;
+	assert_float_equal(cost_probe_ns(&c, runs), 50, 1e-9);
+}
+
+/* Once a read without a time was charged as a fork. */
+static void reads_without_a_time_are_unknown(void **state)
+{
+	struct calibration c = unknown();
+	uint64_t runs[EV_NR] = {[EV_READ] = 500000, [EV_FORK_EXIT] = 1};
+
+	c.ns[EV_FORK_EXIT] = 12000;
+	assert_true(cost_probe_ns(&c, runs) < 0);
+	assert_true(cost_read_ns(&c, runs) < 0);
 }
 
 static void nothing_known_is_unknown(void **state)
 {
 	struct calibration c = unknown();
-	uint64_t runs[EV_NR] = {[EV_READ] = 5};
+	uint64_t runs[EV_NR] = {[EV_READ] = 5}, none[EV_NR] = {};
 
 	assert_true(cost_probe_ns(&c, runs) < 0);
 	assert_true(cost_read_ns(&c, runs) < 0);
+	assert_float_equal(cost_probe_ns(&c, none), 0, 1e-9);
+	assert_float_equal(cost_read_ns(&c, none), 0, 1e-9);
 }
 
 static void duty_keeps_the_budget(void **state)
@@ -65,6 +82,9 @@ static void duty_keeps_the_budget(void **state)
 		/* Nothing seen, nothing judged. */
 		{{0, 0, 0, 0}, 0.01, 1},
 		{{1e9, 0, 0, 1}, 0.01, 1},
+		/* A cost that is not known is no reason to slice. */
+		{{1e9, 2e6, -1, 1}, 0.01, 1},
+		{{1e9, -1, 100e6, 1}, 0.01, 1},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -75,7 +95,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(probe_ns_sums_runs),
-		cmocka_unit_test(unknown_events_cost_the_dearest),
+		cmocka_unit_test(an_event_without_a_time_makes_the_sum_unknown),
+		cmocka_unit_test(reads_without_a_time_are_unknown),
 		cmocka_unit_test(nothing_known_is_unknown),
 		cmocka_unit_test(duty_keeps_the_budget),
 	};

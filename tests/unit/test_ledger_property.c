@@ -28,6 +28,7 @@ struct ref {
 	uint64_t random;
 	struct ref_file files[JOB_NR][REF_FILES];
 	struct counters rest[JOB_NR];
+	int64_t rest_misses_read_on[JOB_NR];
 	uint64_t distinct;
 };
 
@@ -95,9 +96,12 @@ static void make_sample(struct ref *r, bool renames, struct sample *s, struct sa
 		f->misses_read_on += files[i].misses_read_on;
 	}
 	for (int job = 0; job < JOB_NR; job++) {
-		if (!below(r, 3))
+		if (!below(r, 3)) {
 			random_deltas(r, s->rest[job]);
+			s->rest_misses_read_on[job] = (int64_t)below(r, 10);
+		}
 		counters_add(&r->rest[job], s->rest[job]);
+		r->rest_misses_read_on[job] += s->rest_misses_read_on[job];
 	}
 }
 
@@ -115,7 +119,7 @@ static void check_totals(const struct ledger *l, const struct ref *r)
 		struct counters want = r->rest[job];
 		struct counters sum = {0};
 		int64_t misses_read_on = 0;
-		int64_t want_read_on = 0;
+		int64_t want_read_on = r->rest_misses_read_on[job];
 
 		for (int i = 0; i < REF_FILES; i++) {
 			counters_add(&want, r->files[job][i].total.c);

@@ -144,18 +144,26 @@ static void test_killed_writers(void **state)
 	scratch_remove(&scratch);
 }
 
+/* How many runs are marked as cut once the store was opened. */
+static int64_t cut_by_opening(const char *db)
+{
+	struct store_config c = {.path = db, .uid = (uid_t)-1, .gid = (gid_t)-1};
+	char err[STORE_ERROR_MAX];
+	struct store *st;
+
+	assert_int_equal(store_open(&c, &st, err), 0);
+	store_close(st);
+	return ask(db, "SELECT count(*) FROM run WHERE state = 'cut'");
+}
+
 static void test_cut_runs_are_known(void **state)
 {
-	struct store_config c = {.uid = (uid_t)-1, .gid = (gid_t)-1};
 	struct scratch scratch;
-	char err[STORE_ERROR_MAX];
 	struct ledger *l;
 	struct store *alive;
-	struct store *st;
 	pid_t pid;
 
 	scratch = scratch_make();
-	c.path = scratch.db;
 	alive = open_run(scratch.db, &l);
 	pid = fork();
 	if (!pid) {
@@ -165,39 +173,29 @@ static void test_cut_runs_are_known(void **state)
 		raise(SIGKILL);
 	}
 	waitpid(pid, NULL, 0);
-	assert_int_equal(store_open(&c, &st, err), 0);
-	assert_int_equal(store_cut_runs(st), 1);
-	store_close(st);
+	assert_int_equal(cut_by_opening(scratch.db), 1);
 	/* The run of a writer that lives is left alone; said once is enough. */
 	assert_int_equal(
 		ask(scratch.db, "SELECT count(*) FROM run WHERE state = 'open' AND id = 1"), 1);
-	assert_int_equal(store_open(&c, &st, err), 0);
-	assert_int_equal(store_cut_runs(st), 0);
-	store_close(st);
+	assert_int_equal(cut_by_opening(scratch.db), 1);
 	/* Its pid lives, but it is another process. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET writer_start_ticks = writer_start_ticks - "
 					 "1 WHERE id = 1 RETURNING id"),
 			 1);
-	assert_int_equal(store_open(&c, &st, err), 0);
-	assert_int_equal(store_cut_runs(st), 1);
-	store_close(st);
+	assert_int_equal(cut_by_opening(scratch.db), 2);
 	/* Of another boot of this machine: gone. Of another machine: not for us to say. */
 	assert_int_equal(ask(scratch.db,
 			     "UPDATE run SET state = 'open', writer_boot = 'x' || writer_boot, "
 			     "host = iif(id = 2, 'far', host) RETURNING id"),
 			 1);
-	assert_int_equal(store_open(&c, &st, err), 0);
-	assert_int_equal(store_cut_runs(st), 1);
-	store_close(st);
+	assert_int_equal(cut_by_opening(scratch.db), 1);
 	assert_int_equal(ask(scratch.db, "SELECT id FROM run WHERE state = 'open'"), 2);
 	/* Its pid counts in another namespace. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET state = 'open', writer_pidns = 1, "
 					 "writer_boot = substr(writer_boot, 2) "
 					 "WHERE id = 1 RETURNING id"),
 			 1);
-	assert_int_equal(store_open(&c, &st, err), 0);
-	assert_int_equal(store_cut_runs(st), 0);
-	store_close(st);
+	assert_int_equal(cut_by_opening(scratch.db), 0);
 	store_close(alive);
 	ledger_free(l);
 	scratch_remove(&scratch);

@@ -13,7 +13,8 @@ MIB = 1 << 20
 
 def begin(case, db, **options):
     steady = Steady(case)
-    watch = Watch(case, ["--db", db.path, "--interval", "100ms"], steady.command, **options)
+    watch = Watch(case, ["--level", "full", "--db", db.path, "--interval", "100ms"],
+                  steady.command, **options)
     steady.wait_started(watch)
     return steady, watch
 

@@ -8,7 +8,7 @@ import subprocess
 from .machine import run
 from .part import equal
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scale", "reader.c")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reader.c")
 
 
 def build(work):
@@ -19,11 +19,11 @@ def build(work):
     return program
 
 
-class Hot:
-    """One process that reads cached pages whenever it is asked to."""
+class Reader:
+    """One process that reads pages of a file whenever it is asked to."""
 
     def __init__(self, program, path, stack):
-        self.process = subprocess.Popen([program, "hot", path], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([program, path], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         stack.callback(self.kill)
         equal("the reader", self.process.stdout.readline(), "ready\n")
@@ -31,16 +31,10 @@ class Hot:
     def pid(self):
         return self.process.pid
 
-    def order(self, reads):
-        self.process.stdin.write(f"{reads}\n")
+    def read(self, how, reads):
+        self.process.stdin.write(f"{how} {reads}\n")
         self.process.stdin.flush()
-
-    def answer(self):
         return json.loads(self.process.stdout.readline())
-
-    def read(self, reads):
-        self.order(reads)
-        return self.answer()
 
     def kill(self):
         self.process.kill()

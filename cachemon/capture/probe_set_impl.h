@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of a probe set, shared by the files that make it up: probe_set.c (loading and attaching),
+ * probe_set_run.c (what is done to it while it counts), probe_set_info.c (what the kernel says of
+ * it). Nobody else includes this.
+ */
+#ifndef PROBE_SET_IMPL_H
+#define PROBE_SET_IMPL_H
+
+/* The skeleton holds types of it. */
+#include "bpf/cachemon.h"
+
+#include "cachemon.skel.h"
+#include "capture/probe_set.h"
+
+struct probe_set {
+	struct cachemon_bpf *skel;
+	struct bpf_link *links[ROLE_NR];
+	const struct probe_plan *plan;
+	unsigned int nr_cpus;
+	bool started;
+};
+
+/* The choice of the plan for a role, NULL: nothing to load or attach. */
+const struct probe_choice *probe_set_choice(const struct probe_set *set, enum probe_role role);
+/* -errno; 0 also when there is nothing to attach, or when it is. */
+int probe_set_attach_role(struct probe_set *set, enum probe_role role);
+/* Waits until every program that runs now has ended: they run with preemption or RCU held. */
+int probe_set_grace_period(void);
+
+#endif

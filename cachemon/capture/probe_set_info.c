@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/probe_set_impl.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+
+struct cachemon_bpf *probe_set_skeleton(struct probe_set *set)
+{
+	return set->skel;
+}
+
+unsigned int probe_set_cpus(const struct probe_set *set)
+{
+	return set->nr_cpus;
+}
+
+/* "memlock: N" of the map's fdinfo: what the kernel charges for it. */
+uint64_t probe_set_map_bytes(const struct probe_set *set)
+{
+	struct bpf_map *map;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_map(map, set->skel->obj)
+	{
+		char path[64], line[128];
+		unsigned long long bytes;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		while (fgets(line, sizeof(line), f))
+			if (sscanf(line, "memlock: %llu", &bytes) == 1)
+				sum += bytes;
+		fclose(f);
+	}
+	return sum;
+}
+
+int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *ret_ns,
+			uint64_t *ret_runs)
+{
+	const struct probe_choice *c = probe_set_choice(set, role);
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+	struct bpf_program *prog;
+
+	prog = c ? bpf_object__find_program_by_name(set->skel->obj, c->program) : NULL;
+	if (!prog || bpf_program__fd(prog) < 0)
+		return -ENOENT;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return -errno;
+	*ret_ns = info.run_time_ns;
+	*ret_runs = info.run_cnt;
+	return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/probe_set_impl.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SEED_LOOKS = 200, SEED_PAUSE_NS = 1000000 };
+
+int probe_set_grace_period(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return -errno;
+	return 0;
+}
+
+int probe_set_rest_rows(int fd)
+{
+	static const struct file_row zero;
+
+	for (uint32_t job = 0; job < JOB_NR; job++) {
+		struct file_row_key key = {.job = job};
+
+		if (bpf_map_update_elem(fd, &key, &zero, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+void probe_set_start(struct probe_set *set)
+{
+	/* Even: generation a. 0 means not started. */
+	set->skel->bss->epoch = 2;
+	set->started = true;
+}
+
+/* The kernel hands the context back in the memory it came from. */
+static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) ? -errno : 0;
+}
+
+int probe_set_reads(struct probe_set *set, bool on)
+{
+	struct cachemon_bpf *skel = set->skel;
+	int r;
+
+	if (!probe_set_choice(set, ROLE_READ))
+		return on ? -ENOTSUP : 0;
+	if (on == probe_set_reads_on(set))
+		return 0;
+	if (on) {
+		r = probe_set_attach_role(set, ROLE_READ);
+		if (!r)
+			skel->bss->read_on = 1;
+		return r;
+	}
+	skel->bss->read_on = 0;
+	bpf_link__destroy(set->links[ROLE_READ]);
+	set->links[ROLE_READ] = NULL;
+	r = probe_set_grace_period();
+	if (!r)
+		r = run_program(skel->progs.sweep_fates, NULL, 0);
+	/* Deletes that cleared a bit before the sweep have counted it down by then. */
+	if (!r)
+		r = probe_set_grace_period();
+	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
+	return r;
+}
+
+int probe_set_advice_calls(struct probe_set *set, bool on)
+{
+	if (!probe_set_choice(set, ROLE_ADVICE_CALLS))
+		return -ENOTSUP;
+	if (on)
+		return probe_set_attach_role(set, ROLE_ADVICE_CALLS);
+	bpf_link__destroy(set->links[ROLE_ADVICE_CALLS]);
+	set->links[ROLE_ADVICE_CALLS] = NULL;
+	return 0;
+}
+
+bool probe_set_reads_on(const struct probe_set *set)
+{
+	return set->links[ROLE_READ];
+}
+
+static int iterate(struct probe_set *set)
+{
+	char buf[64];
+	ssize_t n;
+	int fd;
+
+	if (!set->links[ROLE_SEED])
+		return -ENOTSUP;
+	fd = bpf_iter_create(bpf_link__fd(set->links[ROLE_SEED]));
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0 || (n < 0 && errno == EINTR));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return n;
+}
+
+/* A new map has memory for one state a CPU and gets more from an interrupt that the first taking of
+ * it asks for (kernel/bpf/memalloc.c): a task that came too early is looked at again. */
+static int seed_all(struct probe_set *set)
+{
+	const struct timespec pause = {.tv_nsec = SEED_PAUSE_NS};
+	int r = 0;
+
+	for (int i = 0; i < SEED_LOOKS; i++) {
+		set->skel->bss->seeds_missed = 0;
+		r = iterate(set);
+		if (r || !set->skel->bss->seeds_missed)
+			return r;
+		nanosleep(&pause, NULL);
+	}
+	return -ENOMEM;
+}
+
+int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err)
+{
+	int fd = bpf_map__fd(set->skel->maps.seeds), r;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t tgid = tgids[i], one = 1;
+
+		if (bpf_map_update_elem(fd, &tgid, &one, BPF_ANY))
+			return errtext_set(err, -errno, "too many processes to take into the job");
+	}
+	r = seed_all(set);
+	if (r)
+		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
+	/* CPUs learn it of the task they run; the same generation of rows. */
+	if (set->started)
+		__atomic_fetch_add(&set->skel->bss->epoch, 2, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int probe_set_settle(struct probe_set *set)
+{
+	__atomic_fetch_add(&set->skel->bss->epoch, 2, __ATOMIC_SEQ_CST);
+	return probe_set_grace_period();
+}
+
+int probe_set_flip(struct probe_set *set, int *ret_fd)
+{
+	struct cachemon_bpf *skel = set->skel;
+	uint32_t old;
+	int r;
+
+	old = __atomic_fetch_add(&skel->bss->epoch, 1, __ATOMIC_SEQ_CST);
+	skel->bss->rows_used = 0;
+	r = probe_set_grace_period();
+	if (r)
+		return r;
+	*ret_fd = bpf_map__fd(old & 1 ? skel->maps.rows_b : skel->maps.rows_a);
+	return 0;
+}
+
+int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
+{
+	uint64_t sum = 0;
+	int r = run_program(set->skel->progs.sweep_count, &sum, sizeof(sum));
+
+	if (!r)
+		*ret_pages = sum;
+	return r;
+}
+
+int probe_set_make_room(struct probe_set *set)
+{
+	return run_program(set->skel->progs.sweep_ghosts, NULL, 0);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/sampler_impl.h"
+
+int sampler_lives_read(struct sampler *s)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.lives), &zero, s->lives))
+		return -errno;
+	return 0;
+}
+
+int sampler_jobs_take(struct sampler *s)
+{
+	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
+		struct sample_job *job = &s->jobs[slot];
+		int64_t alive = 0;
+
+		if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, s->job_rows))
+			return -errno;
+		*job = (struct sample_job){};
+		for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
+			job->cpu_ns += s->job_rows[cpu].cpu_ns;
+			job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
+			job->processes += s->job_rows[cpu].processes;
+			alive += s->job_rows[cpu].alive;
+		}
+		job->alive = alive > 0 ? alive : 0;
+	}
+	return 0;
+}
+
+/*
+ * A process may be forked on a CPU that was read already and end on one that was not: its end would
+ * count, its beginning not. Two looks that are alike had nobody come or go between them, so what
+ * they say was so at one moment.
+ */
+bool sampler_job_ended(struct sampler *s)
+{
+	int fd = bpf_map__fd(s->skel->maps.jobs);
+	uint32_t slot = JOB_WATCHED;
+	int64_t alive = 0;
+
+	if (bpf_map_lookup_elem(fd, &slot, s->job_rows))
+		return false;
+	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+		alive += s->job_rows[cpu].alive;
+	if (alive > 0 || bpf_map_lookup_elem(fd, &slot, s->job_rows_again))
+		return false;
+	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+		if (s->job_rows[cpu].alive != s->job_rows_again[cpu].alive ||
+		    s->job_rows[cpu].processes != s->job_rows_again[cpu].processes)
+			return false;
+	return true;
+}
+
+/* Absolute values: a row without memory for it is as the sample before had it. */
+void sampler_advice_take(struct sampler *s)
+{
+	int fd = bpf_map__fd(s->skel->maps.advice);
+	struct advice_key key, *prev = NULL, last;
+
+	s->nr_advice = 0;
+	while (!bpf_map_get_next_key(fd, prev, &key)) {
+		struct sample_advice *a;
+
+		last = key;
+		prev = &last;
+		if (s->nr_advice == s->max_advice) {
+			size_t max = s->max_advice ? s->max_advice * 2 : 64;
+
+			a = realloc(s->advice, max * sizeof(*a));
+			if (!a)
+				return;
+			s->advice = a;
+			s->max_advice = max;
+		}
+		a = &s->advice[s->nr_advice];
+		*a = (struct sample_advice){
+			.file = key.file, .job = key.job, .kind = key.kind, .call = key.call};
+		if (!bpf_map_lookup_elem(fd, &key, &a->row))
+			s->nr_advice++;
+	}
+}
+
+int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
+{
+	int r = sampler_lives_read(s);
+
+	if (r)
+		return r;
+	memset(ret_runs, 0, JOB_NR * sizeof(*ret_runs));
+	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+		for (int i = 0; i < JOB_NR * EV_NR; i++)
+			ret_runs[i / EV_NR][i % EV_NR] += s->lives[cpu].runs[i / EV_NR][i % EV_NR];
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of a sampler, shared by the files that make it up: sampler.c (rows, names, the sample),
+ * sampler_facts.c (what is kept since the start of the run: jobs, advice, program runs). Nobody
+ * else includes this.
+ */
+#ifndef SAMPLER_IMPL_H
+#define SAMPLER_IMPL_H
+
+#include "capture/name_table.h"
+#include "capture/probe_set_impl.h"
+#include "capture/sampler.h"
+
+struct sampler {
+	struct probe_set *set;
+	struct cachemon_bpf *skel;
+	struct ring_buffer *ring;
+	struct resolver *resolver;
+	struct name_table *names;
+	bool names_handed_out; /* with the last sample, which is over now */
+	struct live *lives;    /* one a CPU */
+	struct job_row *job_rows, *job_rows_again;
+	struct file_row_key *keys;
+	struct file_row *rows;
+	uint32_t max_rows, max_chunks;
+	struct sample_file *files;
+	size_t nr_files, max_files;
+	struct sample_advice *advice;
+	size_t nr_advice, max_advice;
+	struct sample_job jobs[JOB_NR]; /* as of the latest look */
+	int64_t rest[JOB_NR][C_NR];
+	int64_t unsettled; /* resident_unused of all samples: the pages whose fate is open */
+};
+
+/* Into lives. */
+int sampler_lives_read(struct sampler *s);
+/* Into jobs. */
+int sampler_jobs_take(struct sampler *s);
+/* Into advice. */
+void sampler_advice_take(struct sampler *s);
+
+#endif

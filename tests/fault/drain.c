@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * drain DIR: a process of the job reads files, and samples are taken: while memory is refused, and
+ * again. Every read is in one of the samples, once. At the end the page state agrees with the
+ * counters on how many pages have an open fate, and a page that is only in the page state shows.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/cachemon.h"
+
+#include "cachemon.skel.h"
+#include "capture/sampler.h"
+#include "plan/machine_plan.h"
+
+enum { FILES = 300, PAGES = 64, STRAY_PAGES = 3 };
+
+void *__real_realloc(void *old, size_t size);
+
+static size_t refuse_above = SIZE_MAX;
+
+/* Of all the program allocates, what grows with the files of a sample. */
+void *__wrap_realloc(void *old, size_t size)
+{
+	return size > refuse_above ? NULL : __real_realloc(old, size);
+}
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}
+
+static void make_files(void)
+{
+	static char page[4096];
+	char name[32];
+
+	for (int i = 0; i < FILES; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "drained%d", i);
+		fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+		for (int n = 0; n < PAGES; n++)
+			if (write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
+				fail("cannot write");
+		fsync(fd);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		close(fd);
+	}
+}
+
+/* The first page of each file alone: what comes with it stays unused. */
+static void read_files(int go)
+{
+	char name[32], byte;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < FILES; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "drained%d", i);
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (pread(fd, &byte, 1, 0) != 1)
+			_exit(1);
+		close(fd);
+	}
+	_exit(0);
+}
+
+struct sums {
+	int64_t c[C_NR];
+	size_t files;
+};
+
+static void take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+{
+	struct sample sample;
+	struct errtext err;
+
+	if (sampler_take(s, last, &sample, &err))
+		fail(err.text);
+	for (int c = 0; c < C_NR; c++)
+		sums->c[c] += sample.rest[JOB_WATCHED][c];
+	for (size_t i = 0; i < sample.nr_files; i++)
+		for (int c = 0; c < C_NR && sample.files[i].job == JOB_WATCHED; c++)
+			sums->c[c] += sample.files[i].c[c];
+	sums->files += sample.nr_files;
+	*ret_unsettled_error = sample.unsettled_error_pages;
+}
+
+static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
+{
+	static const struct plan_request request = {.level = LEVEL_FULL};
+	static struct kernel_caps caps;
+	static struct probe_plan plan;
+	struct probe_set_config config = {};
+	struct errtext err;
+
+	if (machine_plan_viable(&request, &caps, &plan, &err))
+		fail(err.text);
+	config.ram_bytes = caps.ram_bytes;
+	config.nr_cpus = caps.nr_cpus;
+	if (probe_set_new(&config, &plan, ret_set, &err) ||
+	    sampler_new(*ret_set, ret_sampler, &err))
+		fail(err.text);
+	probe_set_start(*ret_set);
+	if (probe_set_reads(*ret_set, true))
+		fail("no per-read hook");
+}
+
+static void run_job(struct probe_set *set)
+{
+	int go[2], status;
+	struct errtext err;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC))
+		fail("no pipe");
+	pid = fork();
+	if (!pid)
+		read_files(go[0]);
+	if (probe_set_seed(set, &pid, 1, &err))
+		fail(err.text);
+	if (write(go[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid || status)
+		fail("the job failed");
+	close(go[0]);
+	close(go[1]);
+}
+
+/* Pages of an open fate that no counter knows. */
+static void add_stray(struct probe_set *set)
+{
+	struct chunk_key key = {.file = {.ino = 1}, .chunk = JOB_WATCHED};
+	struct chunk chunk = {.outstanding = (1 << STRAY_PAGES) - 1};
+	int fd = bpf_map__fd(probe_set_skeleton(set)->maps.chunks);
+
+	if (bpf_map_update_elem(fd, &key, &chunk, BPF_NOEXIST))
+		fail("cannot write the page state");
+}
+
+static void expect(const char *what, int64_t got, int64_t want)
+{
+	if (got == want)
+		return;
+	fprintf(stderr, "%s: %lld, not %lld\n", what, (long long)got, (long long)want);
+	exit(1);
+}
+
+static void one_run(bool stray)
+{
+	struct sampler *sampler = NULL;
+	struct probe_set *set = NULL;
+	struct sums sums = {};
+	int64_t error;
+
+	make_files();
+	open_probes(&set, &sampler);
+	run_job(set);
+	refuse_above = 4096;
+	take(sampler, false, &sums, &error);
+	expect("files without memory for them", (int64_t)sums.files, 0);
+	refuse_above = SIZE_MAX;
+	/* Both generations come round again. */
+	for (int i = 0; i < 3; i++)
+		take(sampler, false, &sums, &error);
+	if (stray)
+		add_stray(set);
+	probe_set_detach(set);
+	take(sampler, true, &sums, &error);
+	expect("read calls", sums.c[C_read_calls], FILES);
+	expect("lookups", sums.c[C_lookups], FILES);
+	expect("misses", sums.c[C_misses], FILES);
+	if (sums.c[C_resident_unused] <= 0)
+		fail("no page has an open fate: this test tests nothing");
+	expect("pages of open fate, page state less counters", error, stray ? STRAY_PAGES : 0);
+	printf("%lld pages of open fate%s", (long long)sums.c[C_resident_unused],
+	       stray ? "\n" : ", ");
+	sampler_free(sampler);
+	probe_set_free(set);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || chdir(argv[1])) {
+		fprintf(stderr, "usage: drain DIR\n");
+		return 2;
+	}
+	one_run(false);
+	one_run(true);
+	return 0;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Control groups of a case's own."""
+
+import os
+
+from .part import Skipped
+
+
+def cgroup_mounts():
+    """{"v1": the memory controller's, "v2": the unified one} of those mounted here."""
+    found = {}
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        for line in f:
+            _, place, fstype, options = line.split()[:4]
+            if fstype == "cgroup2":
+                found.setdefault("v2", place)
+            elif fstype == "cgroup" and "memory" in options.split(","):
+                found.setdefault("v1", place)
+    return found
+
+
+def make_cgroup(case, version):
+    place = cgroup_mounts().get(version)
+    if not place:
+        raise Skipped(f"no cgroup {version} here")
+    path = os.path.join(place, os.path.basename(case.dir))
+    try:
+        os.mkdir(path)
+    except OSError as e:
+        raise Skipped(f"cannot make {path}: {e.strerror}") from e
+    case.defer(lambda: os.path.isdir(path) and os.rmdir(path))
+    return path
+
+
+def make_reclaimed(case):
+    """A memory cgroup, and the file that takes a written "64M" for the order to reclaim: v1 does
+    not read how much and takes all it can."""
+    for version, name in (("v1", "memory.force_empty"), ("v2", "memory.reclaim")):
+        if version in cgroup_mounts():
+            path = make_cgroup(case, version)
+            if os.path.exists(os.path.join(path, name)):
+                return path, os.path.join(path, name)
+    raise Skipped("no cgroup here whose memory can be reclaimed on demand")
