@@ -88,7 +88,7 @@ static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise
 	return on_least > off_most ? (on - off) / TURNS : -1;
 }
 
-/* The mean of a program's run time, in the quiet quarter of the rounds; < 0: it never ran. */
+/* Of each kind of event, a mean of a program's run time for each round in which it ran. */
 struct means {
 	double ns[EV_NR][ROUNDS_MAX];
 	int nr[EV_NR];
@@ -114,6 +114,7 @@ static int stats_round(struct probe_set *set, struct exerciser *e, enum exercise
 	return 0;
 }
 
+/* The mean of a program's run time in the quiet quarter of the rounds; < 0: it never ran. */
 static double quiet_mean(struct means *m, enum event ev)
 {
 	return m->nr[ev] ? quiet_quarter(m->ns[ev], m->nr[ev]) : -1;
@@ -214,7 +215,7 @@ static bool try_dir(struct probe_set *set, const char *dir, struct calibration *
 
 static void map_clear(const struct bpf_map *map)
 {
-	char key[2][sizeof(struct chunk_key)];
+	char key[2][sizeof(struct file_row_key)];
 	int fd = bpf_map__fd(map), r, i = 0;
 
 	if (bpf_map__key_size(map) > sizeof(key[0]))
@@ -236,30 +237,44 @@ static void cells_clear(const struct bpf_map *map, unsigned int cpus)
 	free(zero);
 }
 
-/* Stops the counting and takes back all that was counted but the rows, which the first sample
- * takes: the run begins as if nothing had been. */
-static void forget(struct probe_set *set)
+/* Each generation begins with its rest rows. */
+static int rows_clear(const struct bpf_map *map)
+{
+	map_clear(map);
+	return probe_set_rest_rows(bpf_map__fd(map));
+}
+
+/* Stops the counting and takes back all that was counted, also which names were sent: whoever reads
+ * them from the ring forgets them too. The run begins as if nothing had been. */
+static int forget(struct probe_set *set)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
 	unsigned int cpus = probe_set_cpus(set);
+	int r, other;
 
 	skel->bss->epoch = 0;
 	/* No program runs on after it, and the exerciser has left its CPU for good. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	r = rows_clear(skel->maps.rows_a);
+	other = rows_clear(skel->maps.rows_b);
 	map_clear(skel->maps.seeds);
 	map_clear(skel->maps.chunks);
 	map_clear(skel->maps.advice);
+	map_clear(skel->maps.named);
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
 	skel->bss->losses = (struct loss_counts){};
+	skel->bss->rows_used = 0;
 	skel->bss->chunks_used = 0;
 	skel->bss->evicted_pages = 0;
+	return r ? r : other;
 }
 
-void calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
+int calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	int r;
 
 	for (int ev = 0; ev < EV_NR; ev++)
 		ret->ns[ev] = -1;
@@ -268,9 +283,9 @@ void calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 	probe_set_start(set);
 	if (!try_dir(set, dir, ret))
 		try_dir(set, "/var/tmp", ret);
-	forget(set);
+	r = forget(set);
 	skel->bss->calibrating = 0;
-	probe_set_start(set);
+	return r;
 }
 
 int calibrate_look(struct probe_set *set, struct calibration_look *look)

@@ -10,10 +10,13 @@
 #include "capture/cost.h"
 #include "capture/probe_set.h"
 
-/* Starts the set. The per-read hook may be on afterwards; of what was counted only rows are left.
- * A figure that cannot be measured (no directory whose files go through the page cache, say) is
- * < 0; never fails. */
-void calibrate(struct probe_set *set, const char *dir, struct calibration *ret);
+/*
+ * Starts the set and stops it again: of what was counted nothing is left but names in the ring (see
+ * sampler_forget()). The per-read hook may be on or off afterwards, that of advice calls too. A
+ * figure that cannot be measured (no directory whose files go through the page cache, say) is < 0.
+ * -errno: what was counted could not be taken back.
+ */
+int calibrate(struct probe_set *set, const char *dir, struct calibration *ret);
 
 /*
  * What a run of a program costs depends on what the job does: on the size of its folios, on pages

@@ -210,14 +210,21 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 
 static int scratch_file(const char *dir)
 {
-	static const char block[FILE_BYTES];
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), r;
+	static const char block[PAGE];
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), r = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, block, sizeof(block)) == (ssize_t)sizeof(block) && !fdatasync(fd))
+	for (int i = 0; i < PAGES && !r; i++) {
+		ssize_t n = write(fd, block, PAGE);
+
+		if (n != PAGE)
+			r = n < 0 ? -errno : -EIO;
+	}
+	if (!r && fdatasync(fd))
+		r = -errno;
+	if (!r)
 		return fd;
-	r = errno ? -errno : -EIO;
 	close(fd);
 	return r;
 }

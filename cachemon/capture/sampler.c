@@ -88,6 +88,12 @@ void sampler_names(struct sampler *s)
 	ring_buffer__consume(s->ring);
 }
 
+void sampler_forget(struct sampler *s)
+{
+	ring_buffer__consume(s->ring);
+	name_table_clear(s->names);
+}
+
 bool sampler_pressed(const struct sampler *s)
 {
 	return s->skel->bss->rows_used > s->max_rows / 2;

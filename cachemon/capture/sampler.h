@@ -19,6 +19,8 @@ void sampler_free(struct sampler *s);
 /* Readable when names wait; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);
 void sampler_names(struct sampler *s);
+/* Names that arrived so far are of no use: the set was stopped, and will send them again. */
+void sampler_forget(struct sampler *s);
 
 /* Rows taken and their limit: a drain is due well before it is reached. */
 bool sampler_pressed(const struct sampler *s);

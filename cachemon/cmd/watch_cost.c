@@ -177,6 +177,39 @@ static double off_ns(const struct watch_run *run)
 	return period > on ? period - on : 0;
 }
 
+/* The time it was on counts, whatever of switching it off has failed. */
+static int switch_off(struct watch_run *run, uint64_t start)
+{
+	int r = probe_set_reads(run->set, false);
+	uint64_t now = watch_now_ns();
+
+	run->slice_ns = now + (uint64_t)SLICE_PERIOD_NS;
+	if (!probe_set_reads_on(run->set)) {
+		run->seam_ns += now - start;
+		run->hook_on_ns += now - run->hook_since_ns;
+	}
+	if (!r)
+		run->slice_ns = now + (uint64_t)off_ns(run);
+	return r;
+}
+
+static int switch_on(struct watch_run *run, uint64_t start)
+{
+	int r = probe_set_reads(run->set, true);
+	uint64_t now;
+
+	if (r) {
+		run->slice_ns = watch_now_ns() + (uint64_t)SLICE_PERIOD_NS;
+		return r;
+	}
+	run->hook_since_ns = start;
+	watch_run_sample(run, false);
+	now = watch_now_ns();
+	run->seam_ns = now - start;
+	run->slice_ns = now + (uint64_t)look_ns(run);
+	return 0;
+}
+
 /*
  * The hook goes on before the sample that ends the off slice: at their next read the running
  * tasks say what they read meanwhile. Without the hook a task that keeps its CPU would say it in
@@ -185,27 +218,22 @@ static double off_ns(const struct watch_run *run)
 void watch_run_slice(struct watch_run *run)
 {
 	bool on = probe_set_reads_on(run->set);
-	uint64_t start = watch_now_ns(), now;
+	uint64_t start = watch_now_ns();
+	struct errtext text;
+	int r;
 
 	if (on && run->duty >= 1) {
 		run->slice_ns = start + (uint64_t)SLICE_PERIOD_NS;
 		return;
 	}
-	if (on) {
+	if (on)
 		watch_run_sample(run, false);
-		if (probe_set_reads(run->set, false))
-			return;
-		now = watch_now_ns();
-		run->seam_ns += now - start;
-		run->hook_on_ns += now - run->hook_since_ns;
-		run->slice_ns = now + (uint64_t)off_ns(run);
-	} else {
-		if (probe_set_reads(run->set, true))
-			return;
-		run->hook_since_ns = start;
-		watch_run_sample(run, false);
-		now = watch_now_ns();
-		run->seam_ns = now - start;
-		run->slice_ns = now + (uint64_t)look_ns(run);
+	r = on ? switch_off(run, start) : switch_on(run, start);
+	if (r && !run->hook_failed) {
+		errtext_set(&text, r, "the per-read hook cannot be switched %s: %s",
+			    on ? "off" : "on", strerror(-r));
+		run->complained = false;
+		watch_complain(run, text.text);
 	}
+	run->hook_failed = r;
 }

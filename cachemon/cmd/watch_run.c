@@ -82,25 +82,36 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	return r ? errtext_set(err, r, "%s", text) : 0;
 }
 
-/* Calibrates in the directory of the database; what that counted is thrown away. */
+/* A hook the plan has, on: the run goes on without it if it must, and says so. */
+static void hook_on(struct watch_run *run, enum probe_role role,
+		    int (*hook)(struct probe_set *, bool))
+{
+	const struct probe_choice *choice = &run->plan.choices[role];
+	int r = choice->state == PROBE_LIVE ? hook(run->set, true) : 0;
+
+	if (r)
+		probe_plan_mark_failed(&run->plan, choice->program, r);
+}
+
+/* Calibrates in the directory of the database; the counting begins after it. */
 static int warm_up(struct watch_run *run, struct errtext *err)
 {
 	char *dir = strdup(run->db), *slash = dir ? strrchr(dir, '/') : NULL;
-	struct sample discard;
-	int r = 0;
+	int r;
 
 	if (slash)
 		*slash = 0;
-	calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
+	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
 	free(dir);
-	if (run->o->level != LEVEL_COLD && run->plan.choices[ROLE_READ].state == PROBE_LIVE) {
-		/* Without it the run goes on as a cold one, and says so. */
-		r = probe_set_reads(run->set, true);
-		if (r)
-			probe_plan_mark_failed(&run->plan, run->plan.choices[ROLE_READ].program, r);
-	}
-	r = sampler_take(run->sampler, false, &discard, err);
-	return r ? r : watch_cost_begin(run, err);
+	if (r)
+		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));
+	/* The calibration switches them, and may have broken off in between. */
+	if (run->o->level != LEVEL_COLD)
+		hook_on(run, ROLE_READ, probe_set_reads);
+	hook_on(run, ROLE_ADVICE_CALLS, probe_set_advice_calls);
+	sampler_forget(run->sampler);
+	probe_set_start(run->set);
+	return watch_cost_begin(run, err);
 }
 
 int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err)

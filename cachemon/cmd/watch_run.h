@@ -45,6 +45,7 @@ struct watch_run {
 
 	/* slices of the per-read hook */
 	bool sliced, reads_were_on; /* when the last sample was taken */
+	bool hook_failed;	    /* to be switched; said once */
 	double duty;
 	uint64_t slice_ns;		    /* when it is switched next */
 	uint64_t seam_ns;		    /* of a slice: on, but in no sample that counts reads */

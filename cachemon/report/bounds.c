@@ -14,6 +14,7 @@ static void add(struct bound *b, const char *figures, struct opt_i64 n, const ch
 		const char *after)
 {
 	b->figures = figures;
+	b->marked = true;
 	snprintf(b->reason, sizeof(b->reason), "%s%s%s", before, show_count(n, false).s, after);
 }
 
@@ -21,6 +22,10 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
 	size_t nr = 0;
 
+	if (lost(run->state_drops))
+		add(&ret[nr++], "all", run->state_drops, "",
+		    " tasks got no state in the kernel: what they did and what they forked is not "
+		    "counted, so every figure of the job is a lower bound.");
 	if (lost(run->map_full))
 		add(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
 		    " times: those counts are in the totals and in no row, so the figures of files "
@@ -33,12 +38,18 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 	if (lost(run->ghosts_dropped))
 		add(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
 		    " pages that had left the cache were forgotten: refaults are lower bounds.");
+	if (lost(run->advice_full)) {
+		add(&ret[nr], "advice", run->advice_full, "There was no room for ",
+		    " pieces of advice: they have no row, so the list of advice is not complete.");
+		ret[nr++].marked = false;
+	}
 	return nr;
 }
 
 unsigned int bounds_of_totals(const struct model_run *run)
 {
-	return (lost(run->chunk_full) ? BOUND_PAGES : 0) |
+	return (lost(run->state_drops) ? BOUND_ROW : 0) |
+	       (lost(run->chunk_full) ? BOUND_PAGES : 0) |
 	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0);
 }
 

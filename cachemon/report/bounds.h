@@ -8,11 +8,13 @@
 
 #include "report/model.h"
 
-enum { BOUNDS_MAX = 3 };
+enum { BOUNDS_MAX = 5 };
 
 struct bound {
-	const char *figures; /* a word for programs: "files", "evictions", "refaults" */
-	char reason[320];    /* a sentence */
+	/* a word for programs: "all", "files", "evictions", "refaults", "advice" */
+	const char *figures;
+	bool marked;	  /* the figures carry a mark; else it is rows that are missing */
+	char reason[320]; /* a sentence */
 };
 
 /* Those of a run; how many. */

@@ -180,6 +180,7 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
 		tree_null(t, absent[i]);
 	tree_bool(t, "rest", true);
+	put_row_bound(t, &job->rest);
 	data_count(t, "files", job->rest_files);
 	data_totals(t, "totals", &job->rest, page_size);
 	tree_end(t);
@@ -254,6 +255,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	data_count(t, "cpu_ns", job->cpu_ns);
 	data_count(t, "rchar_bytes", job->rchar_bytes);
 	data_count(t, "law_error_pages", d.law_error_pages);
+	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
 	put_rows(t, job, page_size);
 	tree_array(t, "advice");

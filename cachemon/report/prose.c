@@ -152,10 +152,13 @@ static void say_bounds(struct sentences *s, const struct model_run *run)
 {
 	struct bound bounds[BOUNDS_MAX];
 	size_t nr = bounds_of(run, bounds);
+	bool marked = false;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		fputs(bounds[i].reason, next_sentence(s));
-	if (nr)
+		marked |= bounds[i].marked;
+	}
+	if (marked)
 		fputs("Such figures carry >=.", next_sentence(s));
 }
 
@@ -174,8 +177,6 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 	say_loss(&s, m->run.law_error_pages,
 		 " pages of error in the conservation law: the fates of prefetched pages are not "
 		 "exact");
-	say_loss(&s, m->run.state_drops,
-		 " tasks got no state in the kernel: what they read is not counted");
 	say_bounds(&s, &m->run);
 	return s.any;
 }
@@ -205,25 +206,28 @@ static void put_evictions(FILE *out, const struct view *v)
 static void put_figures(FILE *out, const struct view *v)
 {
 	struct opt_i64 misses = counts_get(v->c, C_misses);
-	bool est = v->c->sliced;
+	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW;
 
 	fprintf(out, "  reads        %s calls, %s\n",
-		show_count(counts_get(v->c, C_read_calls), est).s,
-		show_bytes(counts_get(v->c, C_read_bytes), est).s);
+		show_least(show_count(counts_get(v->c, C_read_calls), est), least).s,
+		show_least(show_bytes(counts_get(v->c, C_read_bytes), est), least).s);
 	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n",
-		show_ratio(v->d.hit_ratio, est).s, show_count(v->d.hits, est).s,
-		show_count(counts_get(v->c, C_lookups), est).s);
-	fprintf(out, "  misses       %s pages (%s)\n", show_count(misses, false).s,
-		pages_size(v, misses).s);
+		show_ratio(v->d.hit_ratio, est).s, show_least(show_count(v->d.hits, est), least).s,
+		show_least(show_count(counts_get(v->c, C_lookups), est), least).s);
+	fprintf(out, "  misses       %s pages (%s)\n",
+		show_least(show_count(misses, false), least).s,
+		show_least(pages_size(v, misses), least).s);
 	fprintf(out, "  prefetch     %s pages (%s): accuracy %s, in time %s, wasted %s\n",
-		show_count(v->d.prefetched_pages, false).s, pages_size(v, v->d.prefetched_pages).s,
+		show_least(show_count(v->d.prefetched_pages, false), least).s,
+		show_least(pages_size(v, v->d.prefetched_pages), least).s,
 		show_ratio(v->d.accuracy, est).s, show_ratio(v->d.timeliness, est).s,
 		show_least(show_bytes(v->d.waste_bytes, false),
 			   counts_lower_bound(v->c, C_evicted_unused))
 			.s);
 	put_evictions(out, v);
-	fprintf(out, "  stall        %s in %s waits\n", show_ns(counts_get(v->c, C_stall_ns)).s,
-		show_count(counts_get(v->c, C_stalls), false).s);
+	fprintf(out, "  stall        %s in %s waits\n",
+		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
+		show_least(show_count(counts_get(v->c, C_stalls), false), least).s);
 }
 
 void prose_summary(FILE *out, const struct model *m, const char *report_command)
@@ -246,7 +250,9 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 	putc('\n', out);
 	put_figures(out, &v);
 	if (run->cpu_ns.known)
-		fprintf(out, "  own cost     %s of the job's CPU time (%s), %s ns a lookup\n",
+		fprintf(out,
+			"  own cost     %s of the job's CPU time; %s in all, collector included; "
+			"%s ns a lookup\n",
 			show_ratio(run->share_of_job_cpu, false).s, show_ns(run->cpu_ns).s,
 			show_double(run->probe_ns_per_lookup, 1).s);
 	else

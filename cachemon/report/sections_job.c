@@ -31,19 +31,21 @@ static void read_lines(struct doc_table *t, const struct counts *c, const struct
 		       int64_t page_size)
 {
 	const struct line lines[] = {
-		{"read calls", SHOWN(read_calls), show_bytes(COUNT(read_bytes), c->sliced),
+		{"read calls", SHOWN(read_calls),
+		 LEAST(read_bytes, show_bytes(COUNT(read_bytes), c->sliced)),
 		 "buffered reads, and what they returned"},
 		{"lookups", SHOWN(lookups), PAGES(lookups), "pages those reads asked for"},
-		{"hits", show_count(d->hits, c->sliced),
-		 show_bytes(opt_mul(d->hits, page_size), c->sliced), "found in the cache"},
+		{"hits", LEAST(lookups, show_count(d->hits, c->sliced)),
+		 LEAST(lookups, show_bytes(opt_mul(d->hits, page_size), c->sliced)),
+		 "found in the cache"},
 		{"delayed hits", SHOWN(delayed_hits), PAGES(delayed_hits),
 		 "hits that waited for I/O already under way"},
 		{"misses", SHOWN(misses), PAGES(misses), "not in the cache"},
 		{"hit ratio", show_ratio(d->hit_ratio, c->sliced), {""}, "hits / lookups"},
 		{"demand pages", SHOWN(demand_pages), PAGES(demand_pages),
 		 "brought in because they were asked for"},
-		{"prefetched", show_count(d->prefetched_pages, false),
-		 show_bytes(opt_mul(d->prefetched_pages, page_size), false),
+		{"prefetched", LEAST(prefetched_sync, show_count(d->prefetched_pages, false)),
+		 LEAST(prefetched_sync, show_bytes(opt_mul(d->prefetched_pages, page_size), false)),
 		 "brought in ahead of that"},
 		{"wasted prefetch", SHOWN(evicted_unused),
 		 LEAST(evicted_unused, show_bytes(d->waste_bytes, false)),
@@ -72,8 +74,9 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		{"mapped pages", SHOWN(mapped_pages_upper_bound), PAGES(mapped_pages_upper_bound),
 		 "upper bound: use of a mapping is not seen"},
 		{"direct reads", SHOWN(direct_read_calls),
-		 show_bytes(COUNT(direct_read_bytes), false), "past the cache (O_DIRECT)"},
-		{"stalls", SHOWN(stalls), show_ns(COUNT(stall_ns)),
+		 LEAST(direct_read_bytes, show_bytes(COUNT(direct_read_bytes), false)),
+		 "past the cache (O_DIRECT)"},
+		{"stalls", SHOWN(stalls), LEAST(stall_ns, show_ns(COUNT(stall_ns))),
 		 "sleeps of its tasks for the page cache"},
 	};
 

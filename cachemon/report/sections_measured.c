@@ -86,9 +86,9 @@ static void put_losses(struct doc *d, const struct model_run *run)
 		{"page map full", run->chunk_full, "times: evictions, fates are lower bounds"},
 		{"file rows full", run->map_full, "in the job, not in a file: lower bounds"},
 		{"names dropped", run->ring_drops, "named at the file's next interval"},
-		{"tasks without state", run->state_drops, "what they read is not counted"},
+		{"tasks without state", run->state_drops, "not counted: all is a lower bound"},
 		{"ghosts dropped", run->ghosts_dropped, "refaults are a lower bound"},
-		{"advice rows full", run->advice_full, "advice that has no row"},
+		{"advice rows full", run->advice_full, "the list of advice is not complete"},
 		{"intervals lost", run->intervals_lost, "could not be written"},
 		{"law error, pages", run->law_error_pages, "0: the conservation law held"},
 	};

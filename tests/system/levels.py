@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Levels, slices, times, cost, and whose files they are: what the options of watch promise."""
+"""Levels, slices, times, and whose files they are: what the options of watch promise."""
 
 import contextlib
 import json
 import os
 import random
 import sqlite3
-import statistics
 import subprocess
 import sys
 import time
@@ -17,50 +16,17 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, reader  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
-from syslib.reads import PAGE, Reads, cached_pages, fill  # noqa: E402
-from syslib.tool import Tool, file_of  # noqa: E402
+from syslib.reads import PAGE, Reads, cached_pages  # noqa: E402
+from syslib.world import COLD_PAGES, World  # noqa: E402
 
 ME = os.path.abspath(__file__)
-HOT_PAGES = 4096
-COLD_PAGES = 2048
 SLICED_READS = 6000000
 # Estimates of a run that is watched for its first second and a twentieth of the time after that. A
 # slice's bytes and lookups are taken a moment apart, so it is a few percent off, either way.
 SLICED_BAND = 0.10
-# Shares are compared on the quietest quarter of the reads, the median of several pairs. What two
-# blocks without cachemon differ by, or the pairs among themselves, is added to the band (1 to 10 %
-# of a read, on a machine that others load): the comparison cannot be held to more.
-COST_BAND = 0.04
-COST_READS = 200000
-COST_COLD_PAGES = 16384
-COST_COLD_READS = 150000
 
 part = Part(__doc__)
 part.count_option("repeats", 10, 2, "sliced runs")
-part.count_option("pairs", 20, 4, "pairs of blocks with and without cachemon")
-
-
-class World:
-    def __init__(self, args, work, stack):
-        self.args = args
-        self.tool = Tool(args.cachemon, work)
-        self.work = work
-        self.data = os.path.join(work, "data")
-        machine.filesystem(stack, "ext4", f"{work}/data.img", self.data)
-        self.dev = machine.device_of(self.data)
-        self.reader = reader.build(work)
-        self.hot = fill(f"{self.data}/hot", HOT_PAGES)
-        self.serial = 0
-
-    def cold(self, pages=COLD_PAGES):
-        self.serial += 1
-        return fill(f"{self.data}/cold{self.serial}", pages)
-
-    def entry(self, job, path):
-        return file_of(job, self.dev, os.stat(path).st_ino)
-
-    def worker(self, verb, *args):
-        return [sys.executable, ME, "--work", verb, *args]
 
 
 # ---- workers ----
@@ -120,6 +86,10 @@ def work_wait(path, go):
     return 7
 
 
+def worker(verb, *args):
+    return [sys.executable, ME, "--work", verb, *args]
+
+
 WORKERS = {"cold": work_cold, "sliced": work_sliced, "wait": work_wait}
 
 
@@ -128,7 +98,7 @@ WORKERS = {"cold": work_cold, "sliced": work_sliced, "wait": work_wait}
 @part.case
 def cold_has_no_lookups_and_exact_misses(world, stack):
     scatter, straight = world.cold(), world.cold()
-    watch = world.tool.watch(stack, ["--level", "cold"], world.worker("cold", scatter, straight))
+    watch = world.tool.watch(stack, ["--level", "cold"], worker("cold", scatter, straight))
     report, job, out = watch.end()
     cached = json.loads(out)["cached"]
     for totals in (job["totals"], world.entry(job, scatter)["totals"]):
@@ -150,7 +120,7 @@ def cold_has_no_lookups_and_exact_misses(world, stack):
 @part.case
 def full_is_never_sliced(world, stack):
     straight = world.cold()
-    watch = world.tool.watch(stack, ["--level", "full"], world.worker("cold", world.cold(), straight))
+    watch = world.tool.watch(stack, ["--level", "full"], worker("cold", world.cold(), straight))
     report, job, _ = watch.end()
     equal("sliced", report["run"]["sliced"], False)
     equal("share of time with the hook on", report["run"]["read_on_share"], 1.0)
@@ -169,7 +139,7 @@ def check_marks(totals):
 def sliced_run(world, stack):
     scatter, straight = world.cold(), world.cold()
     watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%"],
-                             world.worker("sliced", world.reader, world.hot, scatter, straight))
+                             worker("sliced", world.reader, world.hot, scatter, straight))
     report, job, out = watch.end()
     truth = json.loads(out)
     equal("sliced", report["run"]["sliced"], True)
@@ -209,7 +179,7 @@ def duration_ends_the_counting_not_the_command(world, stack):
     go = world.tool.fresh(".go")
     path = world.cold(256)
     watch = world.tool.watch(stack, ["--level", "full", "--duration", "1500ms", "--interval",
-                                     "200ms"], world.worker("wait", path, go))
+                                     "200ms"], worker("wait", path, go))
     machine.until(lambda: watch.query("SELECT state FROM run") == "complete", "the run is complete")
     check(watch.process.poll() is None, "cachemon ended before its command")
     open(go, "w").close()
@@ -253,82 +223,6 @@ def intervals_are_as_long_as_asked(world, stack):
     # A late tick is not made up for, but the one after it keeps its time.
     short = [duration for _, duration in rows[:-1] if duration < 100e6]
     check(not short, f"intervals of 300 ms much shorter than that: {short}")
-
-
-# ---- cost ----
-
-def cost_pair(world, stack, reader_of, how, reads):
-    """One block with cachemon, between two without."""
-    before = reader_of.read(how, reads)
-    watch = world.tool.watch(stack, ["--level", "full", "--interval", "100ms",
-                                     "--pid", str(reader_of.pid())])
-    watch.wait_started()
-    inside = reader_of.read(how, reads)
-    watch.interrupt()
-    report, job, _ = watch.end()
-    after = reader_of.read(how, reads)
-    cost = report["run"]["cost"]
-    check(cost["share_of_job_cpu"] is not None, "no share of the job's CPU time")
-    check(abs(job["cpu_ns"] / inside["cpu_ns"] - 1) < 0.02,
-          f"CPU time of the job {job['cpu_ns']}, by its own count {inside['cpu_ns']}")
-    quiet = (before["quiet_ns"] + after["quiet_ns"]) / 2
-    return {"quiet": quiet, "added": inside["quiet_ns"] - quiet,
-            "idle": abs(after["quiet_ns"] - before["quiet_ns"]) / quiet,
-            "raw": 1 - (before["cpu_ns"] + after["cpu_ns"]) / 2 / inside["cpu_ns"],
-            "reported": cost["share_of_job_cpu"] * job["cpu_ns"] / inside["lookups"],
-            "share": cost["share_of_job_cpu"], "collector": cost["collector_cpu_ns"] / job["cpu_ns"]}
-
-
-def cost_case(world, stack, path, how, reads):
-    """User and system time of one loop, with cachemon and without, in turns."""
-    r = reader.Reader(world.reader, path, stack)
-    r.read(how, reads)
-    pairs = [cost_pair(world, stack, r, how, reads) for _ in range(world.args.pairs)]
-    mid = {k: statistics.median(p[k] for p in pairs) for k in pairs[0]}
-    loop = mid["quiet"] + mid["added"]
-    spread = statistics.median(abs(p["added"] - mid["added"]) for p in pairs) / loop
-    band = COST_BAND + max(mid["idle"], spread)
-    off = (mid["reported"] - mid["added"]) / loop
-    part.note(f"{len(pairs)} pairs: a {how} read takes {mid['quiet']:.0f} ns, with cachemon "
-              f"{mid['added']:+.0f} ns, that is {mid['added'] / loop:.1%}; reported "
-              f"{mid['reported']:.0f} ns, that is {mid['reported'] / loop:.1%}")
-    part.note(f"of all CPU time: share_of_job_cpu {mid['share']:.1%}, A/B {mid['raw']:.1%}; the "
-              f"collector beside it {mid['collector']:.1%}; two blocks without cachemon differ by "
-              f"{mid['idle']:.1%}, pairs by {spread:.1%}")
-    check(abs(off) <= band, f"the reported share is off by {off:+.1%}, the band is {band:.1%}")
-
-
-@part.case
-def share_of_job_cpu_agrees_with_a_b_of_hot_reads(world, stack):
-    cost_case(world, stack, world.hot, "hot", COST_READS)
-
-
-@part.case
-def share_of_job_cpu_agrees_with_a_b_of_cold_reads(world, stack):
-    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS)
-
-
-@part.case
-def a_busy_machine_does_not_spoil_the_calibration(world, stack):
-    """More work than CPUs while the probes are timed: the figure stays what it was, never null."""
-    def ns_per_lookup():
-        report, _, _ = world.tool.watch(stack, (), ["true"]).end()
-        return report["run"]["cost"]["probe_ns_per_lookup"]
-
-    quiet = statistics.median(ns_per_lookup() for _ in range(2))
-    reader_argv = [world.reader, world.hot]
-    for _ in range(2 * os.cpu_count()):
-        p = subprocess.Popen(reader_argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                             text=True)
-        stack.callback(p.communicate)
-        stack.callback(p.kill)
-        p.stdin.write("hot 1000000000\n")
-        p.stdin.flush()
-    busy = [ns_per_lookup() for _ in range(3)]
-    part.note(f"ns a lookup: {quiet:.0f} before, {', '.join(f'{ns:.0f}' for ns in busy)} beside "
-              f"{2 * os.cpu_count()} readers on {os.cpu_count()} CPUs")
-    for ns in busy:
-        check(quiet / 2 < ns < quiet * 2, f"{ns:.0f} ns a lookup under load, {quiet:.0f} before")
 
 
 # ---- whose ----

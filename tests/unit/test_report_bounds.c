@@ -107,6 +107,54 @@ static void ghosts_forgotten(void **state)
 	cJSON_Delete(json);
 }
 
+static void tasks_without_state(void **state)
+{
+	static const char *const summary[] = {
+		"reads        >=", "misses       >=", "prefetch     >=", "stall        >=",
+		"Such figures carry >="};
+	struct fixture *f = *state;
+	char err[512] = "";
+	char *text = NULL;
+	size_t size = 0;
+	cJSON *json;
+	FILE *out;
+
+	fixture_sql(f, "UPDATE run SET loss_map_full = 0, loss_state_drops = 4");
+	json = golden_json(f);
+	expect_only_reason(json, "all", "4 tasks got no state");
+	assert_true(marked(json, "jobs.0.lower_bound"));
+	assert_true(marked(json, "jobs.0.files.0.lower_bound"));
+	assert_true(marked(json, "jobs.0.files.4.rest"));
+	assert_true(marked(json, "jobs.0.files.4.lower_bound"));
+	assert_true(marked(json, "jobs.0.directories.2.lower_bound"));
+	assert_null(at(json, "jobs.1.lower_bound"));
+	cJSON_Delete(json);
+	out = open_memstream(&text, &size);
+	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	fclose(out);
+	for (size_t i = 0; i < sizeof(summary) / sizeof(summary[0]); i++)
+		assert_non_null(strstr(text, summary[i]));
+	free(text);
+}
+
+/* Rows that are there are exact: it is the list that is short. */
+static void advice_without_row(void **state)
+{
+	cJSON *json;
+	char *text;
+
+	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_advice_full = 6");
+	json = golden_json(*state);
+	expect_only_reason(json, "advice", "6 pieces of advice");
+	assert_null(at(json, "jobs.0.lower_bound"));
+	assert_null(at(json, "jobs.0.files.0.lower_bound"));
+	cJSON_Delete(json);
+	text = golden_report(*state, REPORT_TEXT, 100);
+	assert_non_null(strstr(text, "no room for 6 pieces of advice"));
+	assert_null(strstr(text, "Such figures carry"));
+	free(text);
+}
+
 /* One line on the terminal, that ends. */
 static void summary_says_so(void **state)
 {
@@ -136,6 +184,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(row_that_began_anew, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(pages_without_state, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(ghosts_forgotten, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(tasks_without_state, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(advice_without_row, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(summary_says_so, golden_begin, golden_end),
 	};
 

@@ -115,6 +115,9 @@ static void summary(void **state)
 	assert_non_null(strstr(text, "misses       250 pages (1000 KiB)\n"));
 	assert_non_null(strstr(text, "evictions    382 pages (reclaim_kswapd 312, dontneed 70); "
 				     "refaults 39\n"));
+	/* The share is of the job's own tasks, the time of all that ran because of the run. */
+	assert_non_null(strstr(text, " % of the job's CPU time; "));
+	assert_non_null(strstr(text, " in all, collector included; "));
 	assert_non_null(strstr(text, " --run 3\n"));
 	free(text);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of every shape: each of their processes reads, and tells what it asked for.
 
-Runs in processes of its own (jobs.py --work VERB DATA TALLY [FD]). The tally is a file with a
+Runs in processes of its own (PART --work VERB DATA TALLY [FD]). The tally is a file with a
 line for each reader; FD is a pipe whose end of file means "go".
 """
 

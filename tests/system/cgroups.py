@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A job that is a cgroup: who is in it, and while they are, is counted, exactly."""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine  # noqa: E402
+from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
+                             main)
+from syslib.machine import enter_cgroup  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.tool import on_device  # noqa: E402
+
+part = Part(__doc__)
+
+
+def cgroup_root(version):
+    root = machine.v2_root() if version == 2 else machine.v1_root()
+    if not root:
+        raise Skipped(f"no cgroup v{version} here")
+    return root
+
+
+def cgroup_case(version, function):
+    def case(world, stack):
+        function(world, stack, cgroup_root(version))
+    case.__name__ = f"cgroup_v{version}_{function.__name__}"
+    part.case(case)
+    return function
+
+
+def inside(lines):
+    return [line for line in lines if line["mark"] == "in"]
+
+
+def finish_cgroup(world, watch, tally, processes, alive):
+    watch.wait_intervals(2)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    expect(world, job, inside(lines_of(tally)))
+    equal("processes", job["processes"], processes)
+    equal("alive at the end", job["alive_at_end"], alive)
+    return job
+
+
+def moves(world, stack, root):
+    """A task that goes in, out, in again and into a nested group; others that stay out."""
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-moves-{os.getpid()}")
+    nested = machine.cgroup(stack, group, "nested")
+    a, b = Obedient(world, stack, tally), Obedient(world, stack, tally)
+    a.do("read", 0, "out")
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    a.do("read", 1, "out")
+    a.do("enter", group, "cgroup.procs")
+    a.do("read", 0, "in")
+    b.do("read", 2, "out")
+    enter_cgroup(root, a.process.pid)
+    a.do("read", 2, "out")
+    enter_cgroup(nested, a.process.pid)
+    a.do("read", 1, "in")
+    enter_cgroup(group, a.process.pid)
+    a.do("read", 2, "in")
+    b.do("enter", nested, "cgroup.procs")
+    b.do("read", 0, "in")
+    b.do("enter", root, "cgroup.procs")
+    b.do("read", 0, "out")
+    finish_cgroup(world, watch, tally, 2, 1)
+
+
+def existing(world, stack, root):
+    """Who is inside already, in the group or below it; a sibling whose name begins the same."""
+    tally = world.tool.fresh(".tally")
+    name = f"cachemon-existing-{os.getpid()}"
+    group = machine.cgroup(stack, root, name)
+    nested = machine.cgroup(stack, machine.cgroup(stack, group, "a"), "b")
+    sibling = machine.cgroup(stack, root, name + "2")
+    inner = [Obedient(world, stack, tally) for _ in range(3)]
+    outer = Obedient(world, stack, tally)
+    enter_cgroup(group, inner[0].process.pid)
+    enter_cgroup(group, inner[1].process.pid)
+    enter_cgroup(nested, inner[2].process.pid)
+    enter_cgroup(sibling, outer.process.pid)
+    world.stranger(stack)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    for i, p in enumerate(inner):
+        p.do("read", i, "in")
+        p.do("fork", i + 1, "in")
+    outer.do("read", 0, "out")
+    outer.do("fork", 0, "out")
+    finish_cgroup(world, watch, tally, 6, 3)
+
+
+def nested_only(world, stack, root):
+    """The selected group is the inner one: its parent's tasks are others."""
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-nested-{os.getpid()}")
+    nested = machine.cgroup(stack, group, "inner")
+    above, within = Obedient(world, stack, tally), Obedient(world, stack, tally)
+    enter_cgroup(group, above.process.pid)
+    enter_cgroup(nested, within.process.pid)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", nested])
+    watch.wait_started()
+    above.do("read", 0, "out")
+    within.do("read", 1, "in")
+    above.do("fork", 2, "out")
+    within.do("fork", 2, "in")
+    finish_cgroup(world, watch, tally, 2, 1)
+
+
+def by_job_name(world, stack, root):
+    """--job alone finds the group by its last component, wherever it is nested."""
+    tally = world.tool.fresh(".tally")
+    name = f"cachemon-by-name-{os.getpid()}-{os.path.basename(root)}"
+    group = machine.cgroup(stack, machine.cgroup(stack, root, f"cachemon-above-{os.getpid()}"), name)
+    p = Obedient(world, stack, tally)
+    enter_cgroup(group, p.process.pid)
+    watch = world.tool.watch(stack, [*OPTIONS, "--job", name])
+    watch.wait_started()
+    p.do("read", 0, "in")
+    job = finish_cgroup(world, watch, tally, 1, 1)
+    equal("name of the job", job["name"], name)
+
+
+def vanishes(world, stack, root):
+    """The last one leaves and the group is removed: the run ends, complete."""
+    tally = world.tool.fresh(".tally")
+    path = os.path.join(root, f"cachemon-gone-{os.getpid()}")
+    os.mkdir(path)
+    stack.callback(lambda: os.path.isdir(path) and os.rmdir(path))
+    p = Obedient(world, stack, tally)
+    enter_cgroup(path, p.process.pid)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", path])
+    watch.wait_started()
+    p.do("read", 1, "in")
+    enter_cgroup(root, p.process.pid)
+    p.do("read", 0, "out")
+    os.rmdir(path)
+    report, job, _ = watch.end()
+    expect(world, job, inside(lines_of(tally)))
+    equal("state of the run", report["run"]["state"], "complete")
+
+
+def busy(world, stack, root):
+    """A member that reads all the time, also while cachemon attaches: one process, counted once."""
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-busy-{os.getpid()}")
+    p = world.stranger(stack)
+    enter_cgroup(group, p.pid)
+    later = Obedient(world, stack, tally)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    enter_cgroup(group, later.process.pid)
+    watch.wait_intervals(1)
+    end_process(p)
+    watch.wait_intervals(2)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    equal("processes", job["processes"], 2)
+    equal("alive at the end", job["alive_at_end"], 1)
+    check(on_device(job, world.dev)["lookups"] > 0, "what it read is nowhere")
+
+
+for each in (moves, existing, busy, nested_only, by_job_name, vanishes):
+    for cgroup_version in (2, 1):
+        cgroup_case(cgroup_version, each)
+
+
+@part.case
+def cgroup_v1_single_thread(world, stack):
+    """v1 groups hold threads: one thread inside, its process outside."""
+    root = cgroup_root(1)
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-thread-{os.getpid()}")
+    p = Obedient(world, stack, tally)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    p.do("read", 0, "out")
+    p.do("thread", group, "in")
+    p.do("read", 2, "out")
+    watch.wait_intervals(2)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    expect(world, job, inside(lines_of(tally)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(part))

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Own cost: the figures are those of an A/B, the calibration leaves no trace, trouble stays cheap."""
+
+import contextlib
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine, reader  # noqa: E402
+from syslib.part import Failed, Part, Skipped, check, equal  # noqa: E402
+from syslib.reads import PAGE, Reads  # noqa: E402
+from syslib.tool import named_files  # noqa: E402
+from syslib.world import World  # noqa: E402
+
+ME = os.path.abspath(__file__)
+# Shares are compared on the quietest quarter of the reads, the median of several pairs. What two
+# blocks without cachemon differ by, or the pairs among themselves, is added to the band. With more
+# of that than NOISE_MAX, on a machine that others load, there is nothing to compare.
+COST_BAND = 0.04
+NOISE_MAX = 0.08
+COST_READS = 200000
+COST_COLD_PAGES = 16384
+COST_COLD_READS = 150000
+# Of the calibration's process: its rounds with and without the per-read hook, and their orders.
+CALIBRATION_READS = 4 * 4800 + 4
+ADVICE_CALLS = 50
+
+part = Part(__doc__)
+part.count_option("pairs", 20, 4, "pairs of blocks with and without cachemon")
+
+
+class HotWorld(World):
+    def __init__(self, args, work, stack):
+        super().__init__(args, work, stack)
+        Reads().path(self.hot)
+
+
+def cost_pair(world, stack, reader_of, how, reads):
+    """One block with cachemon, between two without."""
+    before = reader_of.read(how, reads)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "100ms",
+                                     "--pid", str(reader_of.pid())])
+    watch.wait_started()
+    inside = reader_of.read(how, reads)
+    watch.interrupt()
+    report, job, _ = watch.end()
+    after = reader_of.read(how, reads)
+    cost = report["run"]["cost"]
+    check(cost["share_of_job_cpu"] is not None, "no share of the job's CPU time")
+    check(abs(job["cpu_ns"] / inside["cpu_ns"] - 1) < 0.02,
+          f"CPU time of the job {job['cpu_ns']}, by its own count {inside['cpu_ns']}")
+    quiet = (before["quiet_ns"] + after["quiet_ns"]) / 2
+    return {"quiet": quiet, "added": inside["quiet_ns"] - quiet,
+            "idle": abs(after["quiet_ns"] - before["quiet_ns"]) / quiet,
+            "raw": 1 - (before["cpu_ns"] + after["cpu_ns"]) / 2 / inside["cpu_ns"],
+            "reported": cost["share_of_job_cpu"] * job["cpu_ns"] / inside["lookups"],
+            "share": cost["share_of_job_cpu"], "collector": cost["collector_cpu_ns"] / job["cpu_ns"]}
+
+
+def cost_case(world, stack, path, how, reads):
+    """User and system time of one loop, with cachemon and without, in turns."""
+    r = reader.Reader(world.reader, path, stack)
+    r.read(how, reads)
+    pairs = [cost_pair(world, stack, r, how, reads) for _ in range(world.args.pairs)]
+    mid = {k: statistics.median(p[k] for p in pairs) for k in pairs[0]}
+    loop = mid["quiet"] + mid["added"]
+    spread = statistics.median(abs(p["added"] - mid["added"]) for p in pairs) / loop
+    noise = max(mid["idle"], spread)
+    off = (mid["reported"] - mid["added"]) / loop
+    part.note(f"{len(pairs)} pairs: a {how} read takes {mid['quiet']:.0f} ns, with cachemon "
+              f"{mid['added']:+.0f} ns, that is {mid['added'] / loop:.1%}; reported "
+              f"{mid['reported']:.0f} ns, that is {mid['reported'] / loop:.1%}")
+    part.note(f"of all CPU time: share_of_job_cpu {mid['share']:.1%}, A/B {mid['raw']:.1%}; the "
+              f"collector beside it {mid['collector']:.1%}; two blocks without cachemon differ by "
+              f"{mid['idle']:.1%}, pairs by {spread:.1%}")
+    if noise > NOISE_MAX:
+        raise Skipped(f"the noise of {noise:.1%} is above {NOISE_MAX:.0%}: nothing can be compared")
+    band = COST_BAND + noise
+    check(abs(off) <= band, f"the reported share is off by {off:+.1%}, the band is {band:.1%}")
+
+
+@part.case
+def share_of_job_cpu_agrees_with_a_b_of_hot_reads(world, stack):
+    cost_case(world, stack, world.hot, "hot", COST_READS)
+
+
+@part.case
+def share_of_job_cpu_agrees_with_a_b_of_cold_reads(world, stack):
+    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS)
+
+
+@part.case
+def a_busy_machine_does_not_spoil_the_calibration(world, stack):
+    """More work than CPUs while the probes are timed: the figure stays what it was, never null."""
+    def ns_per_lookup():
+        report, _, _ = world.tool.watch(stack, (), ["true"]).end()
+        return report["run"]["cost"]["probe_ns_per_lookup"]
+
+    quiet = statistics.median(ns_per_lookup() for _ in range(2))
+    reader_argv = [world.reader, world.hot]
+    for _ in range(2 * os.cpu_count()):
+        p = subprocess.Popen(reader_argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             text=True)
+        stack.callback(p.communicate)
+        stack.callback(p.kill)
+        p.stdin.write("hot 1000000000\n")
+        p.stdin.flush()
+    busy = [ns_per_lookup() for _ in range(3)]
+    part.note(f"ns a lookup: {quiet:.0f} before, {', '.join(f'{ns:.0f}' for ns in busy)} beside "
+              f"{2 * os.cpu_count()} readers on {os.cpu_count()} CPUs")
+    for ns in busy:
+        check(quiet / 2 < ns < quiet * 2, f"{ns:.0f} ns a lookup under load, {quiet:.0f} before")
+
+
+# ---- what the calibration leaves behind ----
+
+@part.case
+def files_that_the_calibration_used_too_have_names(world, stack):
+    """It maps the same libraries as the job; their names were sent once already then."""
+    _, job, _ = world.tool.watch(stack, ("--level", "full"), ["/bin/cat", world.hot],
+                                 stdout=subprocess.DEVNULL).end()
+    files = named_files(job)
+    nameless = [f"{e['dev']} inode {e['ino']}" for e in files if e["path"] is None]
+    check(not nameless, f"files without a name: {nameless}")
+    st = os.stat(os.path.realpath("/bin/cat"))
+    check(any(e["ino"] == st.st_ino for e in files), "the program itself is not among the files")
+    with open("/proc/self/maps") as f:
+        libc = next(line.split()[-1] for line in f if "/libc.so" in line)
+    st = os.stat(libc)
+    found = [e for e in files if e["ino"] == st.st_ino]
+    equal("names of libc", [os.path.realpath(e["path"]) for e in found], [os.path.realpath(libc)])
+    for entry in files:
+        check("/cachemon-test." not in entry["path"] or entry["path"] == world.hot,
+              f"a file of the calibration is in the job: {entry['path']}")
+
+
+def reads_done(pid):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/io") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("syscr:"))
+    return 0
+
+
+def kill_exerciser(watch):
+    """Once it has read all it has to read, that is while system calls are timed."""
+    deadline = time.monotonic() + 30
+    children = f"/proc/{watch.pid()}/task/{watch.pid()}/children"
+    while watch.process.poll() is None:
+        with contextlib.suppress(OSError), open(children) as f:
+            for pid in map(int, f.read().split()):
+                if reads_done(pid) >= CALIBRATION_READS:
+                    os.kill(pid, signal.SIGKILL)
+                    return
+        check(time.monotonic() < deadline, "no process of a calibration was seen")
+    raise Failed("watch ended before the process of its calibration could be killed")
+
+
+@part.case
+def a_calibration_that_breaks_leaves_the_advice_hook_on(world, stack):
+    go = world.tool.fresh(".go")
+    watch = world.tool.watch(stack, ["--level", "full", "--advice", "calls"],
+                             [sys.executable, ME, "--work", world.hot, go])
+    kill_exerciser(watch)
+    open(go, "w").close()
+    report, job, _ = watch.end()
+    equal("cost of seeing a call, which was not measured", report["run"]["cost"]["advice_calls_ns"],
+          None)
+    calls = [a["calls"] for a in job["advice"] if a["kind"] == "willneed" and a["path"] == world.hot]
+    equal("advice calls seen", sum(calls), ADVICE_CALLS)
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@part.case
+def a_hook_that_cannot_be_switched_is_said_once_and_tried_seldom(world, stack):
+    """Without a free descriptor the per-read hook cannot be attached for its next slice."""
+    hot = reader.Reader(world.reader, world.hot, stack)
+    watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%", "--interval",
+                                     "500ms", "--pid", str(hot.pid())])
+    hot.process.stdin.write("hot 1000000000\n")
+    hot.process.stdin.flush()
+    machine.until(lambda: watch.query("SELECT sliced FROM run"), "the run is sliced")
+    resource.prlimit(watch.pid(), resource.RLIMIT_NOFILE, (3, 4096))
+    watch.wait_intervals(6)
+    before, start = cpu_s(watch.pid()), time.monotonic()
+    watch.wait_intervals(6)
+    share = (cpu_s(watch.pid()) - before) / (time.monotonic() - start)
+    part.note(f"collector on {share:.1%} of a CPU while the hook cannot be attached")
+    resource.prlimit(watch.pid(), resource.RLIMIT_NOFILE, (1024, 4096))
+    watch.interrupt()
+    watch.end()
+    lines = [line for line in watch.errors.splitlines() if "per-read hook cannot" in line]
+    equal("lines about it", len(lines), 1)
+    check(share < 0.1, f"the collector used {share:.0%} of a CPU")
+
+
+def work_advice(path, go):
+    """Advice that moves no page: the file is cached."""
+    fd = os.open(path, os.O_RDONLY)
+    while not os.path.exists(go):
+        time.sleep(0.01)
+    for _ in range(ADVICE_CALLS):
+        os.posix_fadvise(fd, 0, PAGE, os.POSIX_FADV_WILLNEED)
+
+
+def main():
+    if sys.argv[1:2] == ["--work"]:
+        return work_advice(*sys.argv[2:])
+    return part.main(HotWorld)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
