@@ -47,13 +47,14 @@ struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
 	unsigned long ip, cs;
 } __attribute__((preserve_access_index));
-#define REGS_NR(r)     ((long)(r)->orig_ax)
-#define REGS_ARG1(r)   ((r)->di)
-#define REGS_ARG2(r)   ((r)->si)
-#define REGS_ARG3(r)   ((r)->dx)
-#define REGS_ARG4(r)   ((r)->r10)
-#define REGS_ARG5(r)   ((r)->r8)
-#define REGS_COMPAT(r) ((r)->cs == 0x23) /* __USER32_CS */
+#define REGS_NR(r)	((long)(r)->orig_ax)
+#define REGS_ARG1(r)	((r)->di)
+#define REGS_ARG2(r)	((r)->si)
+#define REGS_ARG3(r)	((r)->dx)
+#define REGS_ARG4(r)	((r)->r10)
+#define REGS_ARG5(r)	((r)->r8)
+#define REGS_COMPAT(r)	((r)->cs == 0x23) /* __USER32_CS */
+#define ARCH_PAGE_SHIFT 12
 enum {
 	NR_read = 0,
 	NR_write = 1,

@@ -273,6 +273,7 @@ struct uring_read {
 	__u32 tgid;
 	__u16 pending; /* submitted, not counted yet */
 	__u16 begun;   /* counted, maybe not finished */
+	__u64 begun_ms;
 };
 
 /* What a CPU has counted for one file and not yet added to its row. */
@@ -367,7 +368,7 @@ struct loss_counts {
 _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
 _Static_assert(sizeof(struct chunk_key) == 24, "chunk_key");
-_Static_assert(sizeof(struct chunk) == 32, "chunk: 48 + 24 + 32 bytes a hash element");
+_Static_assert(sizeof(struct chunk) == 32, "chunk: 48 + 24 + 32 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");
 
 #endif

@@ -59,14 +59,27 @@ static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 
 static __always_inline int call_from_uring(__u32 tgid, __u64 index, __u64 last, struct call *c)
 {
-	struct uring_read *u = uring_read_of(tgid, last);
+	struct uring_read *u, *best = NULL;
 
-	if (!u || u->tgid != tgid || u->pos >> page_shift > index ||
-	    (u->end - 1) >> page_shift != last)
+	/* Of reads that end alike: one that is to begin here before one that goes on. */
+	for (__u32 way = 0; way < URING_WAYS; way++) {
+		u = uring_read_of(tgid, last, way);
+		if (!u)
+			return 0;
+		if (u->tgid != tgid || u->pos >> page_shift > index ||
+		    (u->end - 1) >> page_shift != last)
+			continue;
+		if (!best || (u->pending && !best->pending) ||
+		    (u->pending && u->pos >> page_shift == index))
+			best = u;
+	}
+	u = best;
+	if (!u)
 		return 0;
 	if (u->pending && (u->pos >> page_shift == index || !u->begun)) {
 		u->pending--;
 		u->begun = 1;
+		u->begun_ms = bpf_ktime_get_ns() / 1000000;
 	} else if (u->begun && u->pos >> page_shift != index) {
 		c->again = true;
 	}
@@ -105,7 +118,7 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 		    (cb.offset + cb.nbytes - 1) >> page_shift != last)
 			continue;
 		file = file_of_fd(CAST(task_struct, l->task), cb.fd);
-		if (!file || (__u64)file->f_mapping != mapping)
+		if (!file || !file_leads_to(file, mapping))
 			continue;
 		c->pos = cb.offset;
 		c->end = cb.offset + cb.nbytes;
@@ -155,7 +168,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
 		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs)
 						       : (__u32)REGS_ARG1(regs));
-		if (!file || (__u64)file->f_mapping != mapping)
+		if (!file || !file_leads_to(file, mapping))
 			return 0;
 		pos = file->f_pos;
 		if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
@@ -237,7 +250,7 @@ static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
 	c->nlink = inode->i_nlink;
 	file_key_of(inode, &c->file);
 	/* While the inode is at hand: its row, its name, and whether it has a link. */
-	live_row(l, inode, 0, JOB_WATCHED);
+	live_row(l, inode, HINT_OWN, JOB_WATCHED);
 	return c;
 }
 
@@ -261,7 +274,7 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		return;
 	pages = from > last ? 0 : last - from + 1;
 	if (to_row) {
-		struct file_row *row = live_row(l, inode, 0, l->s.job);
+		struct file_row *row = live_row(l, inode, HINT_OWN, l->s.job);
 
 		row_add(row, C_read_calls, calls);
 		row_add(row, C_lookups, pages);

@@ -27,13 +27,6 @@ static __always_inline void process_joins(struct task_state *st)
 	st->counted = COUNTED_EVER | COUNTED_INSIDE;
 }
 
-/* What it used and read before is not the job's. */
-static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
-{
-	st->runtime_ns = t->se.sum_exec_runtime;
-	st->rchar_bytes = t->ioac.rchar;
-}
-
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
 static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
 {
@@ -113,7 +106,10 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	struct task_state *st;
 	struct live *l = live_get(EV_FORK_EXIT);
 
-	if (!l || l->s.job != JOB_WATCHED)
+	if (!l)
+		return 0;
+	/* clone3() may put a child into another cgroup than its parent's. */
+	if (job_by_cgroup && !calibrating ? !cgroup_matches(child) : l->s.job != JOB_WATCHED)
 		return 0;
 	st = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
@@ -134,6 +130,8 @@ int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 	if (!l || l->s.job != JOB_WATCHED)
 		return 0;
 	fault_finish(l);
+	/* Who is inside was counted when it came. The mark is of no use here: an exec of another
+	 * thread makes that the leader, and the mark went with the old one. */
 	if (group_dead)
 		processes_add(0, -1);
 	return 0;
@@ -145,11 +143,13 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	     bool threadgroup)
 {
 	struct task_state *st;
+	__u32 now = epoch;
 	bool now_in;
 
-	if (!job_by_cgroup || calibrating)
+	if (!job_by_cgroup || calibrating || !now)
 		return 0;
-	__sync_fetch_and_add(&epoch, 2); /* the same generation of rows */
+	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
+	__sync_val_compare_and_swap(&epoch, now, now + 2);
 	if (task->pid != task->tgid)
 		return 0;
 	/* The tracepoint fires after the move: where the task came from is known of those that were
@@ -180,7 +180,8 @@ int seed_task(struct bpf_iter__task *ctx)
 	if (!t)
 		return 0;
 	tgid = t->tgid;
-	if (tgid == own_tgid)
+	/* A process without a live thread has had its exit event. */
+	if (tgid == own_tgid || !t->signal->live.counter)
 		return 0;
 	if (job_by_cgroup && !calibrating ? !cgroup_matches(t)
 					  : !bpf_map_lookup_elem(&seeds, &tgid))

@@ -158,11 +158,18 @@ struct task_io_accounting {
 struct sched_entity {
 	__u64 sum_exec_runtime;
 };
+typedef struct {
+	int counter;
+} atomic_t;
+struct signal_struct {
+	atomic_t live;
+};
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	unsigned in_iowait : 1;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
 	unsigned long min_flt, maj_flt;
 	struct files_struct *files;
 	struct task_io_accounting ioac;

@@ -83,6 +83,13 @@ GLOBAL int cells_flush(struct live *l, int moved)
 	return 0;
 }
 
+/* What it used and read before is not the job's. */
+static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
+{
+	st->runtime_ns = t->se.sum_exec_runtime;
+	st->rchar_bytes = t->ioac.rchar;
+}
+
 /* CPU time and bytes read of a task of the job since they were last charged. */
 static __always_inline void job_charge(struct live *l, struct task_struct *t)
 {
@@ -128,6 +135,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
+	__u32 job;
 
 	l->task = (__u64)t;
 	l->regs = regs_of(t);
@@ -137,10 +145,15 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
 		/* Should it belong to the job, then from now on. */
-		l->s.runtime_ns = t->se.sum_exec_runtime;
-		l->s.rchar_bytes = t->ioac.rchar;
+		charge_from_now(&l->s, t);
 	}
-	l->s.job = job_of(t, st);
+	job = job_of(t, st);
+	if (l->s.job != job) {
+		/* It was moved into the cgroup, or out of it. */
+		charge_from_now(&l->s, t);
+		l->s.job = job;
+		l->s.flags |= TASK_DIRTY;
+	}
 	if (l->s.sleep_start_ns) {
 		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
 		l->s.stalls++;
@@ -155,6 +168,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct task_state *st;
 	bool moved;
+	__u32 job;
 
 	if (!l)
 		return 0;
@@ -170,9 +184,14 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	st = bpf_task_storage_get(&tasks, t, NULL, 0);
 	if (st)
 		l->s.flags |= TASK_STORED;
-	l->s.job = job_of(t, st);
 	if (l->s.job == JOB_WATCHED)
 		job_charge(l, t);
+	job = job_of(t, st);
+	if (l->s.job != job) {
+		charge_from_now(&l->s, t);
+		l->s.job = job;
+		l->s.flags |= TASK_DIRTY;
+	}
 	return 0;
 }
 

@@ -91,7 +91,8 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
-#define NR_URING 4096 /* a power of two; a collision makes a range what its event says */
+#define NR_URING   4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
+#define URING_WAYS 8	/* one more of them, and a range is what its event says */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_URING);
@@ -124,7 +125,13 @@ struct loss_counts losses;
 __u32 evicted_pages; /* the job's, modulo 2^32: the clock of refault distances */
 
 /* Set before loading. */
-const volatile __u32 page_shift;
+const volatile __u32 kernel_page_shift;
+/* A constant where the architecture has but one: it is shifted by several times in a read. */
+#ifdef ARCH_PAGE_SHIFT
+#define page_shift ARCH_PAGE_SHIFT
+#else
+#define page_shift kernel_page_shift
+#endif
 const volatile __u32 own_tgid;	    /* cachemon itself is never of the job */
 const volatile __u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
 const volatile __u64 job_cgroup_id;
@@ -174,9 +181,10 @@ static __always_inline int popcount64(__u64 x)
 	return (x * 0x0101010101010101ull) >> 56;
 }
 
-static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last)
+static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, __u32 way)
 {
-	__u32 slot = (tgid * 31 + last * 7) & (NR_URING - 1);
+	__u64 hash = (last ^ (__u64)tgid << 32) * 0x9e3779b97f4a7c15ull;
+	__u32 slot = (hash >> 40 & (NR_URING - 1) & ~(URING_WAYS - 1)) + way;
 
 	return bpf_map_lookup_elem(&uring_reads, &slot);
 }

@@ -9,7 +9,9 @@
 
 #include "maps.bpf.h"
 
-#define NAME_DEPTH_MAX 160
+#define NAME_DEPTH_MAX 2100 /* components of the longest path that a call takes, and mounts */
+#define NAME_LINKS_MAX 32
+#define HINT_OWN       1
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
@@ -24,11 +26,19 @@ static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 }
 
 /*
- * The path the task used for this inode, from the descriptor of its system call. On overlayfs the
- * descriptor's inode is the overlay's and the cache belongs to the layer below: the user's name is
- * the overlay's.
+ * Does this descriptor lead to that cache? On overlayfs the descriptor's inode is the overlay's and
+ * the cache belongs to a layer below, so the call must be known to be about it: what it reclaims or
+ * faults in on the way is not.
  */
-static __always_inline struct file *file_of_call(struct live *l, struct inode *inode)
+static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
+{
+	return (__u64)file->f_mapping == mapping ||
+	       file->f_inode->i_sb->s_magic == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* The path the task used for this inode, from the descriptor of its system call. own: the event is
+ * the call's own work. */
+static __always_inline struct file *file_of_call(struct live *l, struct inode *inode, bool own)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
@@ -49,8 +59,8 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 		return NULL;
 	if (!file)
 		return NULL;
-	if (file->f_mapping == inode->i_mapping ||
-	    file->f_inode->i_sb->s_magic == OVERLAYFS_SUPER_MAGIC)
+	if (own ? file_leads_to(file, (__u64)inode->i_mapping)
+		: file->f_mapping == inode->i_mapping)
 		return file;
 	return NULL;
 }
@@ -222,17 +232,20 @@ static __always_inline __u64 name_that_leads(__u64 dentry)
 	if (d->d_hash.pprev || !d->d_inode->i_nlink)
 		return dentry;
 	other = (__u64)d->d_inode->i_dentry.first;
-	if (!other)
-		return dentry;
-	other -= bpf_core_field_offset(struct dentry, d_u);
-	return CAST(dentry, other)->d_hash.pprev ? other : dentry;
+	for (int i = 0; i < NAME_LINKS_MAX && other; i++) {
+		other -= bpf_core_field_offset(struct dentry, d_u);
+		if (CAST(dentry, other)->d_hash.pprev)
+			return other;
+		other = (__u64)CAST(dentry, other)->d_u.d_alias.next;
+	}
+	return dentry;
 }
 
 /*
  * The name of an inode at an event of the running task: the path of the call's descriptor, of the
- * opened file that the event carries (hint; 0: none), the one it had, or any it has in its
- * filesystem. by_call: only the first will do. Returns 1 if it was the first. What was sent before
- * is not sent again.
+ * opened file that the event carries (hint; 0: none; HINT_OWN: the event is what the call asked
+ * for), the one it had, or any it has in its filesystem. by_call: only the first will do. Returns 1
+ * if it was the first. What was sent before is not sent again.
  */
 GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 {
@@ -243,10 +256,10 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 
 	if (!l)
 		return 0;
-	called = file_of_call(l, inode);
+	called = file_of_call(l, inode, hint == HINT_OWN);
 	if (by_call && !called)
 		return 0;
-	file = called ? called : CAST(file, hint);
+	file = called ? called : CAST(file, hint == HINT_OWN ? 0 : hint);
 	file_key_of(inode, &key);
 	old = bpf_map_lookup_elem(&named, &key);
 	if ((inode->i_mode & S_IFMT) == S_IFBLK) {
@@ -284,18 +297,26 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	return !!called;
 }
 
-/* Out of any event: has the name of a file that was seen become another? */
+/* Out of any event: has the name of a file that was seen become another? seen: a copy, since the
+ * map may give the element to another file meanwhile. */
 static __always_inline void name_check(const struct file_key *key, struct name_seen *seen)
 {
 	struct inode *inode = CAST(inode, seen->inode);
-	__u64 sb;
+	struct name_seen *now;
+	__u64 sb, before = seen->signature;
 
 	if (!name_is_alive(seen))
+		return;
+	now = bpf_map_lookup_elem(&named, key);
+	if (!now || now->dentry != seen->dentry || now->inode_id != seen->inode_id)
 		return;
 	sb = (__u64)inode->i_sb;
 	if (inode->i_ino != key->ino || CAST(super_block, sb)->s_dev != key->dev)
 		sb = 0;
+	seen->dentry = name_that_leads(seen->dentry);
 	name_publish(key, seen, sb, SCRATCH_SWEEP);
+	if (seen->signature != before)
+		bpf_map_update_elem(&named, key, seen, BPF_ANY);
 }
 
 #endif

@@ -151,15 +151,13 @@ static long add_step(__u32 i, struct add_ctx *x)
 	return 0;
 }
 
-GLOBAL int add_track(struct live *l, __u64 inode, struct page_range *r, struct added *a)
+GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, struct added *a)
 {
-	struct add_ctx x = {.inode = inode};
-	bool made = false;
+	struct add_ctx x = {.inode = inode, .row = row};
 
-	if (!l || !r || !a)
+	if (!row || !r || !a)
 		return 0;
 	file_key_of(CAST(inode, inode), &x.file);
-	x.row = row_of_key(&x.file, JOB_WATCHED, l->epoch, &made);
 	x.r = *r;
 	x.lo = a->lo;
 	x.hi = a->hi;
@@ -188,7 +186,9 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 	nr = r.last - r.first + 1;
 	inode_addr = addr_of(l, inode);
 	add_class(l, inode_addr, &r, &a);
-	row = live_row(l, inode, 0, l->s.job);
+	row = live_row(l, inode,
+		       a.by_read || a.by_advice || a.counter == C_written_pages ? HINT_OWN : 0,
+		       l->s.job);
 	if (a.origin) {
 		__u64 lo = a.lo > r.first ? a.lo : r.first, hi = a.hi < r.last ? a.hi : r.last;
 
@@ -212,7 +212,7 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 	}
 	l->s.flags |= TASK_DIRTY;
 	if (l->s.job == JOB_WATCHED) {
-		add_track(l, inode_addr, &r, &a);
+		add_track(inode_addr, row, &r, &a);
 		/* A fault maps the whole folio: use of its other pages cannot be seen. */
 		if (a.by_fault && r.first != r.last && r.first <= l->s.fault_index &&
 		    l->s.fault_index <= r.last)

@@ -55,7 +55,8 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	if ((inode->i_mode & S_IFMT) == S_IFBLK && l->regs) {
 		long call = REGS_NR(CAST(pt_regs, l->regs));
 
-		if (call != NR_io_uring_enter && call != NR_io_submit && !file_of_call(l, inode)) {
+		if (call != NR_io_uring_enter && call != NR_io_submit &&
+		    !file_of_call(l, inode, false)) {
 			s->win_inode = 0;
 			return 0;
 		}

@@ -25,7 +25,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	s = &l->s;
 	if (s->job != JOB_WATCHED)
 		goto out;
-	row = live_row(l, inode, 0, s->job);
+	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
 	if (index >= s->miss_first && index <= s->miss_last)

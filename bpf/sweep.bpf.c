@@ -86,20 +86,26 @@ int sweep_count(__u64 *ctx)
 static long name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row,
 			  void *x)
 {
-	struct name_seen *seen;
+	struct file_key file = key->file;
+	struct name_seen *seen, copy;
 
 	if (key->job != JOB_WATCHED)
 		return 0;
-	seen = bpf_map_lookup_elem(&named, &key->file);
-	if (seen)
-		name_check(&key->file, seen);
+	seen = bpf_map_lookup_elem(&named, &file);
+	if (seen) {
+		copy = *seen;
+		name_check(&file, &copy);
+	}
 	return 0;
 }
 
 static long name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *seen,
 			  void *x)
 {
-	name_check(key, seen);
+	struct file_key file = *key;
+	struct name_seen copy = *seen;
+
+	name_check(&file, &copy);
 	return 0;
 }
 

@@ -5,6 +5,28 @@
  */
 #include "live.bpf.h"
 
+/* The slot of this range, else of one that ended alike, else the one begun longest ago. */
+static __noinline struct uring_read *uring_slot(__u32 tgid, __u64 pos, __u64 end)
+{
+	struct uring_read *u, *free = NULL;
+
+	for (__u32 way = 0; way < URING_WAYS; way++) {
+		u = uring_read_of(tgid, (end - 1) >> page_shift, way);
+		if (!u)
+			return NULL;
+		if (u->pos == pos && u->end == end && u->tgid == tgid)
+			return u;
+		if (u->pending)
+			continue;
+		if (u->tgid == tgid && u->end &&
+		    (u->end - 1) >> page_shift == (end - 1) >> page_shift)
+			u->begun_ms = 0;
+		if (!free || u->begun_ms < free->begun_ms)
+			free = u;
+	}
+	return free ? free : u;
+}
+
 SEC("?tp_btf/io_uring_submit_req")
 int BPF_PROG(uring_tp, struct io_kiocb *req)
 {
@@ -23,7 +45,7 @@ int BPF_PROG(uring_tp, struct io_kiocb *req)
 	if ((__s64)pos < 0 || end <= pos)
 		return 0;
 	tgid = CAST(task_struct, l->task)->tgid;
-	u = uring_read_of(tgid, (end - 1) >> page_shift);
+	u = uring_slot(tgid, pos, end);
 	if (!u)
 		return 0;
 	if (u->pos != pos || u->end != end || u->tgid != tgid) {

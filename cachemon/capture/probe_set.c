@@ -65,7 +65,7 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 {
 	const struct cgroup_ref *cg = config->cgroup;
 
-	skel->rodata->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	skel->rodata->kernel_page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	skel->rodata->own_tgid = getpid();
 	skel->rodata->advice_by_calls = config->advice_calls;
 	if (cg) {

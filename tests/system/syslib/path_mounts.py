@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where a file is: filesystems, mounts, layers, namespaces, devices."""
 
+import mmap
 import os
 import shutil
 
@@ -119,6 +120,37 @@ def overlay_copied_up(w):
     after = w.open(path)
     w.read(after, after)
     w.expect(identity(in_layer(w.at, "upper")), path, counts_of=after)
+
+
+def layer_and_neighbour(at):
+    layers(at)
+    fill(os.path.join(at.ext4, "neighbour"), PAGES)
+
+
+@case(layer_and_neighbour)
+def overlay_read_into_mapping(w):
+    """What a read from an overlay faults in on the way is not the file that is read."""
+    fd = w.open(in_overlay(w.at))
+    other = os.open(os.path.join(w.at.ext4, "neighbour"), os.O_RDWR)
+    with mmap.mmap(other, 0) as target:
+        os.preadv(fd, [target], 0)
+    w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at))
+    w.expect(other, os.path.join(w.at.ext4, "neighbour"))
+
+
+def large_layer(at):
+    fill(in_layer(at, "lower"), 300, odd=7)
+
+
+@case(large_layer)
+def overlay_sendfile(w):
+    """The parts of a call are one call, through the overlay as well."""
+    fd = w.open(in_overlay(w.at))
+    null = os.open("/dev/null", os.O_WRONLY)
+    sent = os.sendfile(null, fd, 100, 900000)
+    w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at))
+    w.expect_only({"read_calls": 1, "read_bytes": sent,
+                   "lookups": (100 + sent - 1) // PAGE + 1})
 
 
 @case(layers)

@@ -56,9 +56,9 @@ def deep(name, component, levels, absolute):
 
 
 deep("deep_150_levels", "d", 150, True)
+deep("deep_1500_levels", "d", 1500, True)
 deep("deep_path_of_3900_bytes", "x" * 189, 20, True)
 
-deep("deep_1500_levels", "d", 1500, False)
 deep("deep_path_of_8000_bytes", "y" * 199, 40, False)
 
 NAMES = (

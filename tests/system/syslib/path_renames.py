@@ -207,6 +207,20 @@ def hard_link_removed(w):
 
 
 @case()
+def hard_link_newest_removed(w):
+    """Of two names the one it was read by goes: the other is the file's."""
+    os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/second")
+    a = w.open(f"{w.at.ext4}/second")
+    w.read(a)
+    os.unlink(f"{w.at.ext4}/second")
+    # The kernel must know the other name: it is looked up, not read.
+    os.stat(f"{w.at.ext4}/f")
+    w.read(a)
+    w.sync()
+    w.expect(a, f"{w.at.ext4}/f", deleted=False)
+
+
+@case()
 def hard_links_all_removed(w):
     os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/second")
     a = w.open(f"{w.at.ext4}/f")
