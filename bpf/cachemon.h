@@ -273,7 +273,7 @@ struct uring_read {
 	__u32 tgid;
 	__u16 pending; /* submitted, not counted yet */
 	__u16 begun;   /* counted, maybe not finished */
-	__u64 begun_ms;
+	__u64 begun_tick;
 };
 
 /* What a CPU has counted for one file and not yet added to its row. */

@@ -79,7 +79,7 @@ static __always_inline int call_from_uring(__u32 tgid, __u64 index, __u64 last, 
 	if (u->pending && (u->pos >> page_shift == index || !u->begun)) {
 		u->pending--;
 		u->begun = 1;
-		u->begun_ms = bpf_ktime_get_ns() / 1000000;
+		u->begun_tick = bpf_jiffies64();
 	} else if (u->begun && u->pos >> page_shift != index) {
 		c->again = true;
 	}
@@ -176,10 +176,12 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
 		if (count > MAX_RW_COUNT)
 			count = MAX_RW_COUNT;
-		/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
-		size = CAST(address_space, mapping)->host->i_size;
-		if (nr == NR_copy_file_range && pos < size && count > size - pos)
-			count = size - pos;
+		if (nr == NR_copy_file_range) {
+			/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
+			size = CAST(address_space, mapping)->host->i_size;
+			if (pos < size && count > size - pos)
+				count = size - pos;
+		}
 		if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
 			return 0;
 		c->pos = pos;

@@ -131,11 +131,20 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	return JOB_OTHERS;
 }
 
+/* Moved into the cgroup or out of it: what it does counts from now on. */
+static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
+{
+	if (l->s.job == job)
+		return;
+	charge_from_now(&l->s, t);
+	l->s.job = job;
+	l->s.flags |= TASK_DIRTY;
+}
+
 /* Makes l the state of t, which runs or is about to. */
 static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
-	__u32 job;
 
 	l->task = (__u64)t;
 	l->regs = regs_of(t);
@@ -147,13 +156,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		/* Should it belong to the job, then from now on. */
 		charge_from_now(&l->s, t);
 	}
-	job = job_of(t, st);
-	if (l->s.job != job) {
-		/* It was moved into the cgroup, or out of it. */
-		charge_from_now(&l->s, t);
-		l->s.job = job;
-		l->s.flags |= TASK_DIRTY;
-	}
+	live_belongs(l, t, job_of(t, st));
 	if (l->s.sleep_start_ns) {
 		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
 		l->s.stalls++;
@@ -168,7 +171,6 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct task_state *st;
 	bool moved;
-	__u32 job;
 
 	if (!l)
 		return 0;
@@ -186,12 +188,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 		l->s.flags |= TASK_STORED;
 	if (l->s.job == JOB_WATCHED)
 		job_charge(l, t);
-	job = job_of(t, st);
-	if (l->s.job != job) {
-		charge_from_now(&l->s, t);
-		l->s.job = job;
-		l->s.flags |= TASK_DIRTY;
-	}
+	live_belongs(l, t, job_of(t, st));
 	return 0;
 }
 

@@ -20,8 +20,8 @@ static __noinline struct uring_read *uring_slot(__u32 tgid, __u64 pos, __u64 end
 			continue;
 		if (u->tgid == tgid && u->end &&
 		    (u->end - 1) >> page_shift == (end - 1) >> page_shift)
-			u->begun_ms = 0;
-		if (!free || u->begun_ms < free->begun_ms)
+			u->begun_tick = 0;
+		if (!free || u->begun_tick < free->begun_tick)
 			free = u;
 	}
 	return free ? free : u;

@@ -2,10 +2,8 @@
 #include "capture/calibrate.h"
 
 #include <bpf/bpf.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -252,9 +250,8 @@ static int forget(struct probe_set *set)
 	unsigned int cpus = probe_set_cpus(set);
 	int r, other;
 
-	skel->bss->epoch = 0;
-	/* No program runs on after it, and the exerciser has left its CPU for good. */
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	/* The exerciser has left its CPU for good. */
+	probe_set_stop(set);
 	r = rows_clear(skel->maps.rows_a);
 	other = rows_clear(skel->maps.rows_b);
 	map_clear(skel->maps.seeds);

@@ -190,10 +190,8 @@ void probe_set_detach(struct probe_set *set)
 	if (!set)
 		return;
 	/* All stop at once: links go one by one, and a call must not be half counted. */
-	if (set->started) {
-		set->skel->bss->epoch = 0;
-		probe_set_grace_period();
-	}
+	if (set->started)
+		probe_set_stop(set);
 	for (int role = 0; role < ROLE_NR; role++) {
 		bpf_link__destroy(set->links[role]);
 		set->links[role] = NULL;

@@ -36,6 +36,8 @@ void probe_set_free(struct probe_set *set);
 
 /* Counting begins. */
 void probe_set_start(struct probe_set *set);
+/* Nothing is counted after it returns. */
+void probe_set_stop(struct probe_set *set);
 
 /* The per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
 int probe_set_reads(struct probe_set *set, bool on);

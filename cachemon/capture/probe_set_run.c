@@ -39,6 +39,12 @@ void probe_set_start(struct probe_set *set)
 	set->started = true;
 }
 
+void probe_set_stop(struct probe_set *set)
+{
+	set->skel->bss->epoch = 0;
+	probe_set_grace_period();
+}
+
 /* The kernel hands the context back in the memory it came from. */
 static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
 {

@@ -232,8 +232,7 @@ void watch_run_slice(struct watch_run *run)
 	if (r && !run->hook_failed) {
 		errtext_set(&text, r, "the per-read hook cannot be switched %s: %s",
 			    on ? "off" : "on", strerror(-r));
-		run->complained = false;
-		watch_complain(run, text.text);
+		watch_say(text.text);
 	}
 	run->hook_failed = r;
 }

@@ -10,10 +10,15 @@
 #include "report/escape.h"
 #include "report/report.h"
 
+void watch_say(const char *text)
+{
+	fprintf(stderr, "%scachemon: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
+}
+
 void watch_complain(struct watch_run *run, const char *text)
 {
 	if (!run->complained)
-		fprintf(stderr, "%scachemon: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
+		watch_say(text);
 	run->complained = true;
 }
 

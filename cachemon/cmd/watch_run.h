@@ -77,5 +77,7 @@ void watch_cost_looked(struct watch_run *run);
 int watch_end(struct watch_run *run, const int *exit_status);
 /* A line on stderr; the same trouble is told once. */
 void watch_complain(struct watch_run *run, const char *text);
+/* What happens once: it silences no other complaint. */
+void watch_say(const char *text);
 
 #endif
