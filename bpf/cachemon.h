@@ -127,10 +127,10 @@ enum {
 };
 
 struct file_row {
-	__s64 c[C_NR];
 	__u64 size_bytes; /* i_size when last seen */
 	__u32 flags;
-	__u32 pad;
+	__u32 touched; /* of a cell: a bit for each 8 counters, not 0 since it was taken */
+	__s64 c[C_NR];
 };
 
 /* 64 neighbouring pages of one file, added by one job. */
@@ -215,32 +215,29 @@ enum event {
  */
 struct task_state {
 	__u32 job;
-	__u32 flags;   /* TASK_* of live.bpf.h */
-	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
-	__u32 pad;
-	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
-	__u64 rchar_bytes;
+	__u32 flags; /* TASK_* of live.bpf.h */
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
-	__u64 read_id;	     /* ioac.syscr: finished read calls of the task */
-	__u64 read_begin;    /* first page asked */
-	__u64 read_last;     /* last page asked, not cut at EOF */
-	__u64 read_next;     /* the next event of this call is at or after it */
-	__u64 read_settled;  /* fates settled below this page */
-	__u64 read_counted;  /* a call in parts (sendfile): lookups counted below this page */
-	__u64 read_bytes_to; /* and bytes counted up to this offset */
-	__u64 read_end;	     /* offset the call asks up to; 0: not in parts */
-	__u64 miss_first;    /* hull of the pages the call missed; first > last: none */
+	__u64 read_id;	    /* ioac.syscr: finished read calls of the task */
+	__u64 read_begin;   /* first page asked */
+	__u64 read_last;    /* last page asked, not cut at EOF */
+	__u64 read_next;    /* the next event of this call is at or after it */
+	__u64 read_settled; /* fates settled below this page */
+	__u64 miss_first;   /* hull of the pages the call missed; first > last: none */
 	__u64 miss_last;
+	__u64 read_end;	     /* offset a call in parts (sendfile) asks up to; 0: not in parts */
+	__u64 read_counted;  /* of a call in parts: lookups counted below this page */
+	__u64 read_bytes_to; /* and bytes counted up to this offset */
+	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
 
 	/* The readahead window being filled. */
 	__u64 win_inode;
+	__u32 win_kind;
+	__u32 win_origin;
 	__u64 win_id;
 	__u64 win_lo; /* asked for by the call or fault: demand; lo > hi: nothing was */
 	__u64 win_hi;
-	__u32 win_kind;
-	__u32 win_origin;
 	__u64 win_pages;
 
 	/* The last fault of a file mapping. */
@@ -262,6 +259,11 @@ struct task_state {
 	__u32 cause;
 	__u32 reclaim; /* inside a reclaim scope: whose */
 	__u64 advice_id;
+
+	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
+	__u64 rchar_bytes;
+	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
+	__u32 pad;
 };
 
 /*
@@ -276,28 +278,37 @@ struct uring_read {
 	__u64 begun_tick;
 };
 
-/* What a CPU has counted for one file and not yet added to its row. */
+/* What a CPU has counted for one file in this generation and not added to its row yet. */
 struct cell {
-	__u64 inode;
+	__u64 inode; /* 0: free */
 	struct file_key file;
-	__u32 nlink; /* when it was opened: an unlink shows */
-	__u32 pad;
+	struct file_row row;
+};
+
+/* Cells of a CPU in each generation: files of the job by inode number, and everybody else. */
+#define CELLS_FILES 8
+enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
+
+/* Whole reads of the file that the job reads on a CPU, in front of its cell: a read of cached pages
+ * touches no more memory than it must. */
+struct tally {
+	__u64 inode; /* 0: free */
+	struct file_key file;
 	__u64 read_calls;
 	__u64 read_bytes;
 	__u64 lookups;
+	__u64 runs; /* of the per-read hook for such reads, since the start */
 };
 
-#define NR_CELLS 4
 struct live {
 	__u64 task; /* whose state this is */
 	__u64 regs; /* its user registers; 0 for a kernel thread */
 	__u32 epoch;
-	__u32 dirty_cells;
-	__u64 scratch; /* turns a typed pointer into a plain address */
-	struct task_state s;
-	struct cell cells[NR_CELLS];
-	struct cell others;	   /* everybody else, folded */
-	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job */
+	__u32 pad;
+	struct task_state s;	   /* what each read needs comes first */
+	__u64 scratch;		   /* turns a typed pointer into a plain address */
+	struct tally tallies[2];   /* one a generation */
+	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
 };
 
 /*
@@ -355,6 +366,19 @@ struct sweep_names_args {
 	__u32 which;
 };
 
+struct sweep_cells_args {
+	__u32 nr_cpus;
+	__u32 generation;
+};
+
+/* What running tasks of the job used and read since they were last charged: sweep_charges. */
+struct sweep_charges_args {
+	__u32 nr_cpus;
+	__u32 pad;
+	__u64 cpu_ns;
+	__u64 rchar_bytes;
+};
+
 /* What was lost, and why. All zero in a good run. */
 struct loss_counts {
 	__u64 map_full;	      /* file rows that went to the rest */
@@ -367,6 +391,7 @@ struct loss_counts {
 
 _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
+_Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
 _Static_assert(sizeof(struct chunk_key) == 24, "chunk_key");
 _Static_assert(sizeof(struct chunk) == 32, "chunk: 48 + 24 + 32 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");

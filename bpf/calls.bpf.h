@@ -237,34 +237,25 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 	}
 }
 
-static __always_inline struct cell *cell_of(struct live *l, struct inode *inode)
+/* The next plain read of the file counts in the tally. */
+static __always_inline void tally_take(struct live *l, const struct cell *c)
 {
-	struct cell *c;
+	struct tally *t = &l->tallies[l->epoch & 1];
 
-	if (l->s.job != JOB_WATCHED)
-		return &l->others;
-	c = &l->cells[inode->i_ino & (NR_CELLS - 1)];
-	if (c->inode == (__u64)inode && c->file.ino == inode->i_ino &&
-	    c->file.gen == inode->i_generation && c->nlink == inode->i_nlink)
-		return c;
-	cell_flush_one(l, c, JOB_WATCHED);
-	c->inode = (__u64)inode;
-	c->nlink = inode->i_nlink;
-	file_key_of(inode, &c->file);
-	/* While the inode is at hand: its row, its name, and whether it has a link. */
-	live_row(l, inode, HINT_OWN, JOB_WATCHED);
-	return c;
+	if (t->inode == c->inode && t->file.ino == c->file.ino && t->file.gen == c->file.gen)
+		return;
+	tally_flush(t, l->epoch);
+	t->file = c->file;
+	t->inode = c->inode;
 }
 
-/*
- * Count pages from..last (cut at EOF) and bytes from..to of a call. to_row: a call that misses
- * counts where its misses do, so that no interval sees more misses than lookups.
- */
+/* Count pages from..last (cut at EOF) and bytes from..to of a call. */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
-				       __u64 pos, __u64 end, __u64 calls, bool to_row)
+				       __u64 pos, __u64 end, __u64 calls)
 {
-	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift, pages;
-	struct cell *cell;
+	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift, ino;
+	struct file_row *row;
+	struct cell *c;
 
 	if (!size)
 		return;
@@ -274,22 +265,31 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		end = size;
 	if (from > last && end <= pos)
 		return;
-	pages = from > last ? 0 : last - from + 1;
-	if (to_row) {
-		struct file_row *row = live_row(l, inode, HINT_OWN, l->s.job);
-
-		row_add(row, C_read_calls, calls);
-		row_add(row, C_lookups, pages);
-		row_add(row, C_read_bytes, end > pos ? end - pos : 0);
-		return;
+	if (l->s.job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		if (!c)
+			return;
+	} else {
+		ino = inode->i_ino;
+		c = cell_of_ino(l->epoch, ino);
+		if (!c)
+			return;
+		if (!cell_is_of(c, inode, ino))
+			cell_take(l, addr_of(l, inode), HINT_OWN);
+		else if (!(c->row.flags & ROW_NAMED))
+			row_refresh(l, &c->row, inode, HINT_OWN, true);
+		tally_take(l, c);
 	}
-	cell = cell_of(l, inode);
-	cell->read_calls += calls;
-	cell->lookups += pages;
+	row = &c->row;
+	row->c[C_read_calls] += calls;
+	if (from <= last)
+		row->c[C_lookups] += last - from + 1;
 	if (end > pos)
-		cell->read_bytes += end - pos;
-	l->dirty_cells = 1;
+		row->c[C_read_bytes] += end - pos;
+	row->touched |= 1;
 }
+
+_Static_assert(C_read_calls < 8 && C_lookups < 8 && C_read_bytes < 8, "one group of touched");
 
 /* Is this event the same call as the last one? Calls that the kernel does not count in syscr
  * (io_uring, AIO, kernel threads) are told by their range alone. */
@@ -301,7 +301,7 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 }
 
 static __always_inline void call_open(struct live *l, struct inode *inode, __u64 id, __u64 index,
-				      __u64 last, bool count, bool to_row)
+				      __u64 last, bool count)
 {
 	struct task_state *s = &l->s;
 	struct call c;
@@ -323,7 +323,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		s->read_bytes_to = c.end;
 	}
 	if (count && !c.again)
-		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1, to_row);
+		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
 }
 
 /* The next part of a call in parts. */
@@ -335,7 +335,7 @@ static __noinline int call_next_part(struct live *l, struct inode *inode, __u64 
 	/* The last part may lie in a page that the one before it ended in. */
 	if (last < s->read_counted && end <= s->read_bytes_to)
 		return 0;
-	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0, false);
+	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
 	if (s->read_counted <= last)
 		s->read_counted = last + 1;
 	s->read_bytes_to = end;

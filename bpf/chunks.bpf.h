@@ -11,8 +11,6 @@
 
 #define CHUNK_DYING (1u << 31) /* in stamp_ms: being forgotten by the sweep */
 
-static const struct chunk zero_chunk;
-
 static __always_inline void chunk_key_of(struct file_key *file, __u64 page, struct chunk_key *key)
 {
 	key->file = *file;
@@ -35,35 +33,52 @@ static __always_inline __u32 now_ms(void)
 	return (bpf_ktime_get_ns() / 1000000) & ~CHUNK_DYING;
 }
 
-static __always_inline void outstanding_add(struct inode *inode, int n)
+/* n pages of the file whose fate is open from now on. */
+static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
 {
-	if (n)
-		__sync_fetch_and_add(&outstanding[inode_slot(inode)], n);
+	if (!n)
+		return;
+	row_add(row, C_resident_unused, n);
+	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
 }
 
-static __always_inline struct chunk *chunk_get(struct chunk_key *key)
+/* A first page of a chunk: there is nothing to compare with. False if there is an entry already, or
+ * no room for one. */
+static __always_inline bool chunk_make(struct file_row *row, struct chunk_key *key, __u64 added,
+				       __u64 prefetched)
 {
-	struct chunk *c = bpf_map_lookup_elem(&chunks, key);
+	struct chunk fresh = {.resident = added};
+	int n = popcount64(prefetched);
+	bool tracked = read_on;
 
-	if (c)
-		return c;
-	if (!bpf_map_update_elem(&chunks, key, &zero_chunk, BPF_NOEXIST))
-		__sync_fetch_and_add(&chunks_used, 1);
-	return bpf_map_lookup_elem(&chunks, key);
+	if (tracked)
+		fresh.outstanding = prefetched;
+	if (bpf_map_update_elem(&chunks, key, &fresh, BPF_NOEXIST))
+		return false;
+	__sync_fetch_and_add(&chunks_used, 1);
+	if (tracked)
+		outstanding_begin(key->file.ino, row, n);
+	else
+		row_add(row, C_untracked, n);
+	return true;
 }
 
 /*
  * Pages of one chunk entered the cache for the job: added = all of them, prefetched = those ahead
  * of what was asked, missed = those a read call asked for.
  */
-static __always_inline void chunk_added(struct inode *inode, struct file_row *row,
-					struct chunk_key *key, __u64 added, __u64 prefetched,
-					__u64 missed)
+static __always_inline void chunk_added(struct file_row *row, struct chunk_key *key, __u64 added,
+					__u64 prefetched, __u64 missed)
 {
-	struct chunk *c = chunk_get(key);
-	__u64 mark, resident, ghost;
+	struct chunk *c = bpf_map_lookup_elem(&chunks, key);
+	__u64 mark = 0, resident, ghost;
 	int n = popcount64(prefetched);
 
+	if (!c) {
+		if (chunk_make(row, key, added, prefetched))
+			return;
+		c = bpf_map_lookup_elem(&chunks, key);
+	}
 	if (!c) {
 		__sync_fetch_and_add(&losses.chunk_full, 1);
 		row_add(row, C_untracked, n);
@@ -79,7 +94,8 @@ static __always_inline void chunk_added(struct inode *inode, struct file_row *ro
 		row_add(row, C_untracked_map_full, n);
 		return;
 	}
-	mark = __sync_fetch_and_and(&c->mark, ~added);
+	if (c->mark & added)
+		mark = __sync_fetch_and_and(&c->mark, ~added);
 	ghost = mark & added & ~resident;
 	if (ghost) {
 		int pages = popcount64(ghost);
@@ -99,8 +115,7 @@ static __always_inline void chunk_added(struct inode *inode, struct file_row *ro
 		int again =
 			popcount64(__sync_fetch_and_or(&c->outstanding, prefetched) & prefetched);
 
-		outstanding_add(inode, n - again);
-		row_add(row, C_resident_unused, n - again);
+		outstanding_begin(key->file.ino, row, n - again);
 		row_add(row, C_untracked, again);
 	} else {
 		row_add(row, C_untracked, n);
@@ -108,7 +123,7 @@ static __always_inline void chunk_added(struct inode *inode, struct file_row *ro
 }
 
 /* Settle the fate of outstanding pages of one chunk; returns how many. */
-static __always_inline int chunk_settle(struct inode *inode, struct file_row *row, struct chunk *c,
+static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct chunk *c,
 					__u64 mask, enum counter fate)
 {
 	__u64 out;
@@ -122,15 +137,14 @@ static __always_inline int chunk_settle(struct inode *inode, struct file_row *ro
 		return 0;
 	if (fate == C_used)
 		__sync_fetch_and_or(&c->mark, out);
-	outstanding_add(inode, -n);
+	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], -(__u64)n);
 	row_add(row, C_resident_unused, -n);
 	row_add(row, fate, n);
 	return n;
 }
 
 struct settle_ctx {
-	struct live *l;
-	__u64 inode;
+	struct file_row *row;
 	__u64 first, last;
 	enum counter fate;
 	__u32 late;
@@ -140,9 +154,7 @@ struct settle_ctx {
 static long settle_step(__u32 i, struct settle_ctx *x)
 {
 	__u64 base = (x->first & ~63ull) + (__u64)i * 64;
-	struct inode *inode = CAST(inode, x->inode);
 	struct chunk_key key;
-	struct file_row *row;
 	struct chunk *c;
 	__u64 mask, used;
 	int n;
@@ -154,15 +166,14 @@ static long settle_step(__u32 i, struct settle_ctx *x)
 	mask = chunk_mask(base, x->first, x->last);
 	if (!(c->outstanding & mask) && !x->late)
 		return 0;
-	row = live_row(x->l, inode, 0, JOB_WATCHED);
-	chunk_settle(inode, row, c, mask, x->fate);
+	chunk_settle(x->file.ino, x->row, c, mask, x->fate);
 	if (!x->late)
 		return 0;
 	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
 	used = __sync_fetch_and_and(&c->mark, ~(mask & c->resident)) & mask & c->resident;
 	n = popcount64(used);
-	row_add(row, C_used, -n);
-	row_add(row, C_used_late, n);
+	row_add(x->row, C_used, -n);
+	row_add(x->row, C_used_late, n);
 	return 0;
 }
 
@@ -170,19 +181,19 @@ static long settle_step(__u32 i, struct settle_ctx *x)
 GLOBAL int settle(struct live *l, __u64 inode, __u64 first, __u64 last, enum counter fate)
 {
 	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
-	struct settle_ctx x = {.l = l,
-			       .inode = inode,
-			       .first = first,
-			       .last = last,
-			       .fate = fate,
-			       .late = fate == C_used_late};
+	struct settle_ctx x = {
+		.first = first, .last = last, .fate = fate, .late = fate == C_used_late};
 	__u64 nr;
 
 	if (!l || last < first)
 		return 0;
 	nr = (last >> 6) - (first >> 6) + 1;
 	file_key_of(CAST(inode, inode), &x.file);
-	bpf_loop(nr > 1 << 20 ? 1 << 20 : nr, settle_step, &x, 0);
+	x.row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
+	if (nr == 1)
+		settle_step(0, &x);
+	else
+		bpf_loop(nr > 1 << 20 ? 1 << 20 : nr, settle_step, &x, 0);
 	return 0;
 }
 

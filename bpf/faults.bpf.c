@@ -43,7 +43,7 @@ int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
 		return 0;
 	again = !fault_open(l, inode, index) && s->fault_index == index;
 	s->fault_index = index;
-	if (!outstanding[inode_slot(inode)] && !(again && s->stalls))
+	if (!(__u32)outstanding[outstanding_slot(inode->i_ino)] && !(again && s->stalls))
 		return 0;
 	/* The retry of a fault that slept: if the page was prefetched it came late. */
 	waited = again && s->stalls && s->stall_kind == STALL_FAULT && s->stall_id == s->fault_id;
@@ -75,7 +75,7 @@ int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, u
 		return 0;
 	row = live_row(l, inode, 0, l->s.job);
 	row_add(row, C_mapped_pages_upper_bound, last - first + 1);
-	if (outstanding[inode_slot(inode)])
+	if ((__u32)outstanding[outstanding_slot(inode->i_ino)])
 		settle(l, addr_of(l, inode), first, last, C_untracked);
 	return 0;
 }

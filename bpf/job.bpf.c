@@ -65,11 +65,9 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	__u32 zero = 0, now = epoch;
 	struct live *l = bpf_map_lookup_elem(&lives, &zero);
 	struct task_state *st;
-	bool moved;
 
 	if (!l || !now)
 		return 0;
-	moved = (l->epoch & ~EPOCH_STALE) != now;
 	l->epoch = now;
 	if (l->task != (__u64)prev)
 		live_load(l, prev);
@@ -92,8 +90,6 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 				st->job = job;
 		}
 	}
-	if (moved || (l->dirty_cells && !next->pid))
-		cells_flush(l, moved);
 	live_load(l, next);
 	if (l->s.job != JOB_WATCHED)
 		l->epoch = now | EPOCH_STALE;

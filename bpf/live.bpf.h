@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state of the running task. Owns the per-CPU cell: finding it (no helper call while nothing
- * changed), refreshing it, and moving what a CPU has counted into rows.
+ * The state of the running task. Owns the per-CPU state: finding it (no helper call while nothing
+ * changed), refreshing it; and which row an event of the task counts in.
  *
  * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
  * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
@@ -52,35 +52,6 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	at = CAST(cgroup, load_ptr((__u64)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
 				   job_cgroup_level * 8));
 	return at->kn->id == job_cgroup_id;
-}
-
-static __always_inline void cell_flush_one(struct live *l, struct cell *c, __u32 job)
-{
-	bool made = false;
-	struct file_row *row;
-
-	if (!c->lookups && !c->read_calls && !c->read_bytes)
-		return;
-	row = row_of_key(&c->file, job, l->epoch, &made);
-	row_add(row, C_read_calls, c->read_calls);
-	row_add(row, C_read_bytes, c->read_bytes);
-	row_add(row, C_lookups, c->lookups);
-	c->read_calls = c->read_bytes = c->lookups = 0;
-}
-
-/* moved: an interval begins. Its first event on a file makes the row and looks at the name. */
-GLOBAL int cells_flush(struct live *l, int moved)
-{
-	if (!l)
-		return 0;
-	for (int i = 0; i < NR_CELLS; i++) {
-		cell_flush_one(l, &l->cells[i], JOB_WATCHED);
-		if (moved)
-			l->cells[i].inode = 0;
-	}
-	cell_flush_one(l, &l->others, JOB_OTHERS);
-	l->dirty_cells = 0;
-	return 0;
 }
 
 /* What it used and read before is not the job's. */
@@ -170,15 +141,10 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct task_state *st;
-	bool moved;
 
 	if (!l)
 		return 0;
-	moved = (l->epoch & ~EPOCH_STALE) != now;
-	/* Before the flush: the old generation may be drained already. */
 	l->epoch = now;
-	if (moved)
-		cells_flush(l, true);
 	if (l->task != (__u64)t) {
 		live_load(l, t);
 		return 0;
@@ -193,7 +159,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 }
 
 /* The running task's state, or NULL before the start. */
-static __always_inline struct live *live_get(enum event ev)
+static __always_inline struct live *live_now(void)
 {
 	__u32 zero = 0, now = epoch;
 	struct live *l = bpf_map_lookup_elem(&lives, &zero);
@@ -202,7 +168,20 @@ static __always_inline struct live *live_get(enum event ev)
 		return NULL;
 	if (l->epoch != now)
 		live_refresh(l, now);
+	return l;
+}
+
+static __always_inline void live_runs(struct live *l, enum event ev)
+{
 	l->runs[l->s.job & 1][ev]++;
+}
+
+static __always_inline struct live *live_get(enum event ev)
+{
+	struct live *l = live_now();
+
+	if (l)
+		live_runs(l, ev);
 	return l;
 }
 
@@ -220,26 +199,60 @@ static __always_inline void live_keep(struct live *l)
 		__sync_fetch_and_add(&losses.state_drops, 1);
 }
 
-/* The row for an event of the running task on this inode. The interval's first event on a file and
+/* Facts of the file beside its counters, as they are now. The interval's first event on a file and
  * the first of a call with a descriptor for it look at its name. */
+static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
+					__u64 hint, bool by_call)
+{
+	row->size_bytes = inode->i_size;
+	row->flags = (row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
+	if (!(row->flags & ROW_NAMED) && name_send(l, addr_of(l, inode), hint, by_call))
+		row->flags |= ROW_NAMED;
+}
+
+/* Gives a cell to this file; what another had counted there goes to its row. */
+GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+	bool made = false;
+	struct cell *c;
+
+	if (!l)
+		return 0;
+	c = cell_of_ino(l->epoch, inode->i_ino);
+	if (!c)
+		return 0;
+	cell_flush(c, JOB_WATCHED, l->epoch);
+	file_key_of(inode, &c->file);
+	c->inode = inode_addr;
+	row = shared_row(&c->file, JOB_WATCHED, l->epoch, &made);
+	c->row.flags = row ? row->flags : 0;
+	row_refresh(l, &c->row, inode, hint, !made);
+	if (row)
+		row->flags = c->row.flags;
+	return 0;
+}
+
+/* The row for an event of the running task on this inode. */
 static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
 						 __u32 job)
 {
-	struct file_key key;
-	struct file_row *row;
-	bool made = false;
+	__u64 ino = inode->i_ino;
+	struct cell *c;
 
-	file_key_of(inode, &key);
-	row = row_of_key(&key, job, l->epoch, &made);
-	if (row) {
-		row->size_bytes = inode->i_size;
-		row->flags =
-			(row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
-		if (job == JOB_WATCHED && !(row->flags & ROW_NAMED) &&
-		    name_send(l, addr_of(l, inode), hint, !made))
-			row->flags |= ROW_NAMED;
+	if (job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
 	}
-	return row;
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (cell_is_of(c, inode, ino))
+		row_refresh(l, &c->row, inode, hint, true);
+	else
+		cell_take(l, addr_of(l, inode), hint);
+	return &c->row;
 }
 
 static __always_inline bool inode_counts(struct inode *inode)
@@ -252,10 +265,13 @@ static __always_inline bool inode_counts(struct inode *inode)
 /* The last fault is over when the task's fault counters moved on: it was major or minor. */
 GLOBAL int fault_finish(struct live *l)
 {
-	bool made = false, major;
+	enum counter kind;
 	struct task_struct *t;
 	struct task_state *s;
 	struct file_row *row;
+	bool made = false;
+	struct cell *c;
+	__u64 stall_ns = 0, stalls = 0;
 
 	if (!l)
 		return 0;
@@ -263,16 +279,29 @@ GLOBAL int fault_finish(struct live *l)
 	s = &l->s;
 	if (!s->fault_inode || fault_clock(t) == s->fault_id)
 		return 0;
-	major = t->maj_flt != s->fault_maj;
-	row = row_of_key(&s->fault_file, s->job, l->epoch, &made);
-	row_add(row, major ? C_faults_major : C_faults_minor, 1);
+	kind = t->maj_flt != s->fault_maj ? C_faults_major : C_faults_minor;
 	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
-		row_add(row, C_stall_ns, s->stall_ns);
-		row_add(row, C_stalls, s->stalls);
+		stall_ns = s->stall_ns;
+		stalls = s->stalls;
 		s->stall_ns = 0;
 		s->stalls = 0;
 	}
 	s->fault_inode = 0;
+	c = s->job == JOB_WATCHED ? cell_of_ino(l->epoch, s->fault_file.ino)
+				  : cell_slot(l->epoch, CELL_OTHERS);
+	if (!c)
+		return 0;
+	if (s->job != JOB_WATCHED || cell_has_key(c, &s->fault_file)) {
+		row_add(&c->row, kind, 1);
+		row_add(&c->row, C_stall_ns, stall_ns);
+		row_add(&c->row, C_stalls, stalls);
+		return 0;
+	}
+	/* The inode is not at hand, it may be gone. */
+	row = shared_row(&s->fault_file, JOB_WATCHED, l->epoch, &made);
+	shared_row_add(row, kind, 1);
+	shared_row_add(row, C_stall_ns, stall_ns);
+	shared_row_add(row, C_stalls, stalls);
 	return 0;
 }
 

@@ -47,6 +47,15 @@ struct {
 	__type(value, struct file_row);
 } rows_b SEC(".maps");
 
+/* In front of the rows, one a file and CPU: plain additions instead of a lookup and atomic ones.
+ * Each generation has its own, so that they are emptied when nobody writes them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2 * CELLS_NR);
+	__type(key, __u32);
+	__type(value, struct cell);
+} cells SEC(".maps");
+
 /* Page state, 64 pages an entry. Preallocated and never an LRU: a full map refuses, and what it
  * refused is counted. */
 struct {
@@ -110,12 +119,14 @@ struct {
 
 /*
  * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
- * inode's cell is 0. Cells are shared by inodes; a collision costs a lookup, never a count.
+ * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
+ * high half counts the adds: who looked at a range already need not look again until it moves.
  */
-#define NR_OUTSTANDING 16384
-__u32 outstanding[NR_OUTSTANDING];
+#define NR_OUTSTANDING	16384
+#define OUTSTANDING_ADD (1ull << 32)
+__u64 outstanding[NR_OUTSTANDING];
 
-volatile __u32 epoch;	     /* 0: not started. A change makes each CPU flush its cells */
+volatile __u32 epoch;	     /* 0: not started. A change makes each CPU look at its task again */
 volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
 volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
 volatile __u32 read_on;	     /* the per-read hook is attached */
@@ -168,9 +179,9 @@ static __always_inline __u64 addr_of(struct live *l, const void *p)
 	return *(volatile __u64 *)&l->scratch;
 }
 
-static __always_inline __u32 inode_slot(struct inode *inode)
+static __always_inline __u32 outstanding_slot(__u64 ino)
 {
-	return (inode->i_ino ^ inode->i_ino >> 14) & (NR_OUTSTANDING - 1);
+	return (ino ^ ino >> 14) & (NR_OUTSTANDING - 1);
 }
 
 static __always_inline int popcount64(__u64 x)

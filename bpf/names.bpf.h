@@ -139,7 +139,7 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
-static __noinline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
+static __always_inline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
 {
 	struct dentry *d = CAST(dentry, seen->dentry);
 

@@ -128,7 +128,6 @@ static __always_inline void window_grow(struct live *l, struct file_row *row, __
 }
 
 struct add_ctx {
-	__u64 inode;
 	struct file_row *row;
 	struct file_key file;
 	struct page_range r;
@@ -146,14 +145,14 @@ static long add_step(__u32 i, struct add_ctx *x)
 	if (x->lo <= x->hi)
 		asked = all & chunk_mask(base, x->lo, x->hi);
 	chunk_key_of(&x->file, base, &key);
-	chunk_added(CAST(inode, x->inode), x->row, &key, all, x->ahead ? all & ~asked : 0,
-		    x->by_read ? asked : 0);
+	chunk_added(x->row, &key, all, x->ahead ? all & ~asked : 0, x->by_read ? asked : 0);
 	return 0;
 }
 
 GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, struct added *a)
 {
-	struct add_ctx x = {.inode = inode, .row = row};
+	struct add_ctx x = {.row = row};
+	__u64 nr;
 
 	if (!row || !r || !a)
 		return 0;
@@ -163,7 +162,11 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	x.hi = a->hi;
 	x.ahead = a->origin;
 	x.by_read = a->by_read;
-	bpf_loop((r->last >> 6) - (r->first >> 6) + 1, add_step, &x, 0);
+	nr = (r->last >> 6) - (r->first >> 6) + 1;
+	if (nr == 1)
+		add_step(0, &x);
+	else
+		bpf_loop(nr, add_step, &x, 0);
 	return 0;
 }
 
@@ -221,26 +224,28 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 	return 0;
 }
 
-struct delete_ctx {
-	struct live *l;
+struct deleted {
 	__u64 inode;
 	struct file_key file;
 	struct page_range r;
 	enum evict_cause cause;
+	__u32 pad;
 	__u64 own; /* pages of the job among them */
 };
 
-static long delete_step(__u32 i, struct delete_ctx *x)
+/* Those in the chunk at page base. */
+GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 {
-	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64;
-	__u64 mask = chunk_mask(base, x->r.first, x->r.last), own;
-	struct inode *inode = CAST(inode, x->inode);
+	__u64 mask, own;
 	struct chunk_key key;
 	struct file_row *row;
 	struct chunk *c;
 	int n;
 
-	chunk_key_of(&x->file, base, &key);
+	if (!l || !d)
+		return 0;
+	mask = chunk_mask(base, d->r.first, d->r.last);
+	chunk_key_of(&d->file, base, &key);
 	c = bpf_map_lookup_elem(&chunks, &key);
 	if (!c || !(c->resident & mask))
 		return 0;
@@ -248,10 +253,10 @@ static long delete_step(__u32 i, struct delete_ctx *x)
 	n = popcount64(own);
 	if (!n)
 		return 0;
-	row = live_row(x->l, inode, 0, JOB_WATCHED);
-	row_add(row, C_evicted_reclaim_kswapd + x->cause, n);
-	chunk_settle(inode, row, c, own, C_evicted_unused);
-	if (x->cause == EVICT_TRUNCATE) {
+	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
+	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
+	chunk_settle(d->file.ino, row, c, own, C_evicted_unused);
+	if (d->cause == EVICT_TRUNCATE) {
 		__sync_fetch_and_and(&c->mark, ~own);
 	} else {
 		__sync_fetch_and_or(&c->mark, own);
@@ -260,7 +265,18 @@ static long delete_step(__u32 i, struct delete_ctx *x)
 		__sync_fetch_and_and(&c->stamp_ms, CHUNK_DYING);
 		__sync_fetch_and_or(&c->stamp_ms, now_ms());
 	}
-	x->own += n;
+	d->own += n;
+	return 0;
+}
+
+struct delete_ctx {
+	struct live *l;
+	struct deleted *d;
+};
+
+static long delete_step(__u32 i, struct delete_ctx *x)
+{
+	delete_track(x->l, x->d, (x->d->r.first & ~63ull) + (__u64)i * 64);
 	return 0;
 }
 
@@ -268,29 +284,37 @@ SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(page_delete_tp, struct folio *folio)
 {
 	struct live *l = live_get(EV_DELETE);
-	struct delete_ctx x = {.l = l};
+	struct deleted d = {};
+	struct delete_ctx x = {.l = l, .d = &d};
 	struct inode *inode;
 	struct file_row *row;
-	bool made = false;
-	__u64 nr;
+	__u64 pages, steps;
 
 	if (!l)
 		return 0;
 	inode = folio->mapping->host;
 	if (!inode_counts(inode))
 		return 0;
-	x.inode = (__u64)inode;
-	x.r = folio_range(folio);
-	nr = x.r.last - x.r.first + 1;
-	x.cause = cause_of(l, ctx, inode, x.r.first, l->s.reclaim);
-	file_key_of(inode, &x.file);
-	bpf_loop((x.r.last >> 6) - (x.r.first >> 6) + 1, delete_step, &x, 0);
-	if (nr > x.own) {
-		row = row_of_key(&x.file, JOB_OTHERS, l->epoch, &made);
-		row_add(row, C_evicted_reclaim_kswapd + x.cause, nr - x.own);
+	d.inode = (__u64)inode;
+	d.r = folio_range(folio);
+	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
+	file_key_of(inode, &d.file);
+	pages = d.r.last - d.r.first + 1;
+	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
+	if (steps == 1)
+		delete_track(l, &d, d.r.first & ~63ull);
+	else
+		bpf_loop(steps, delete_step, &x, 0);
+	if (pages > d.own) {
+		row = live_row(l, inode, 0, JOB_OTHERS);
+		row_add(row, C_evicted_reclaim_kswapd + d.cause, pages - d.own);
 	}
-	if (x.cause == EVICT_DONTNEED)
-		advice_effect(l, addr_of(l, inode), 0, nr);
+	/* The last of a file that the job only read goes with the inode: no later look at its name
+	 * can tell. */
+	if (!d.own && !inode->i_nlink && bpf_map_lookup_elem(&named, &d.file))
+		live_row(l, inode, 0, JOB_WATCHED);
+	if (d.cause == EVICT_DONTNEED)
+		advice_effect(l, addr_of(l, inode), 0, pages);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			return 0;
 		}
 		call_open(l, inode, id, (kind & WIN_KIND) == WIN_ASYNC ? last : index, last,
-			  read_on, true);
+			  read_on);
 		/* The per-read hook will come to this very page. */
 		s->read_next = s->read_begin;
 	}

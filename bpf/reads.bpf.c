@@ -54,43 +54,116 @@ out:
 	return 0;
 }
 
-SEC("?tp_btf/mm_filemap_get_pages")
-int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsigned long last)
+/* What any read may be. */
+GLOBAL int read_any(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 {
-	struct live *l = live_get(EV_READ);
+	struct address_space *mapping = CAST(address_space, mapping_addr);
+	struct inode *inode = mapping->host;
 	struct task_state *s;
-	struct inode *inode;
-	__u64 id, to;
+	__u64 id, ahead, from;
 
 	if (!l)
 		return 0;
+	live_runs(l, EV_READ);
 	s = &l->s;
-	inode = mapping->host;
 	id = CAST(task_struct, l->task)->ioac.syscr;
 	if (call_same(s, inode, id, index, last)) {
 		if (s->read_end)
 			call_next_part(l, inode, last);
 		s->read_next = index + 1;
 	} else {
-		if (!inode_counts(inode))
+		if (s->read_inode != (__u64)inode && !inode_counts(inode))
 			return 0;
-		call_open(l, inode, id, index, last, true, false);
+		call_open(l, inode, id, index, last, true);
 		s->flags |= TASK_DIRTY;
 		if (!(s->flags & TASK_STORED) && s->job == JOB_WATCHED)
 			live_keep(l);
 	}
 	if (s->win_inode == (__u64)inode && !(s->win_kind & WIN_IN_FAULT))
 		s->win_inode = 0;
-	if (s->stalls && s->stall_kind == STALL_READ && s->stall_id == id)
-		read_woke(l, addr_of(l, mapping), index, last);
-	if (!outstanding[inode_slot(inode)])
+	if (s->stalls && s->stall_kind == STALL_READ) {
+		if (s->stall_id == id)
+			read_woke(l, mapping_addr, index, last);
+		else
+			s->stalls = 0; /* of a call that is over */
+	}
+	ahead = outstanding[outstanding_slot(inode->i_ino)];
+	if (!(__u32)ahead || (s->read_ahead == ahead >> 32 && s->read_settled > last))
 		return 0;
 	/* What the call passed since its last event, and what it will reach: a fate is settled
 	 * when the page is asked for, before anybody can evict it. */
-	to = index;
-	if (s->read_settled < to)
-		to = s->read_settled;
-	settle(l, addr_of(l, inode), to, last, C_used);
+	from = index;
+	if (s->read_settled < from)
+		from = s->read_settled;
+	settle(l, addr_of(l, inode), from, last, C_used);
 	s->read_settled = last + 1;
+	s->read_ahead = ahead >> 32;
 	return 0;
+}
+
+/*
+ * A new call of a task that stays on a file, for pages that are cached and wholly before its end:
+ * counted here with as few loads as can tell that it is one. False: nothing was done.
+ */
+static __always_inline bool read_plain(struct live *l, struct inode *inode, __u64 index, __u64 last)
+{
+	struct tally *t = &l->tallies[l->epoch & 1];
+	struct task_state *s = &l->s;
+	struct pt_regs *regs;
+	__u64 id, pos, end;
+	long nr;
+
+	if (s->read_inode != (__u64)inode || t->inode != (__u64)inode ||
+	    s->win_inode == (__u64)inode || s->read_end || s->job != JOB_WATCHED ||
+	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ))
+		return false;
+	if (t->file.ino != inode->i_ino || t->file.gen != inode->i_generation ||
+	    (__u32)outstanding[outstanding_slot(t->file.ino)])
+		return false;
+	id = CAST(task_struct, l->task)->ioac.syscr;
+	if (id == s->read_id)
+		return false;
+	regs = CAST(pt_regs, l->regs);
+	nr = REGS_NR(regs);
+	if (nr == NR_pread64) {
+		pos = REGS_ARG4(regs);
+	} else if (nr == NR_read && l->regs) {
+		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
+
+		if (!file)
+			return false;
+		pos = file->f_pos;
+	} else {
+		return false;
+	}
+	end = REGS_ARG3(regs);
+	if (end > MAX_RW_COUNT)
+		return false;
+	end += pos;
+	if (pos >> page_shift > index || (end - 1) >> page_shift != last ||
+	    end > (__u64)inode->i_size)
+		return false;
+	t->read_bytes += end - pos;
+	t->runs++;
+	t->read_calls++;
+	t->lookups += last - (pos >> page_shift) + 1;
+	s->flags |= TASK_DIRTY;
+	s->read_id = id;
+	s->read_begin = pos >> page_shift;
+	s->read_last = last;
+	s->read_next = index + 1;
+	s->read_settled = s->read_begin;
+	s->miss_first = ~0ull;
+	s->miss_last = 0;
+	return true;
+}
+
+SEC("?tp_btf/mm_filemap_get_pages")
+int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsigned long last)
+{
+	struct live *l = live_now();
+
+	if (!l || read_plain(l, mapping->host, index, last))
+		return 0;
+	return read_any(l, addr_of(l, mapping), index, last);
 }

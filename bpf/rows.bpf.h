@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rows of counters: find or make the row of a (job, file), add to it. Owns row creation and what
- * happens when the map is full: the counts go to the job's rest row, so totals stay exact.
+ * Rows of counters. Owns the rows of a generation, one a file (made on demand; when the map is full
+ * the counts go to the rest row, so that totals stay exact), and what is in front of them: events
+ * count into a cell of their CPU, which is added to the row when another file takes its place, and
+ * whole reads of cached pages into a tally in front of the cell. When a generation has ended, a
+ * sweep moves what is left there to the rows.
+ *
+ * Programs run with preemption off, so a cell is written by one at a time; rows are shared.
  */
 #ifndef ROWS_BPF_H
 #define ROWS_BPF_H
@@ -17,18 +22,15 @@ static __always_inline void file_key_of(struct inode *inode, struct file_key *ke
 	key->gen = inode->i_generation;
 }
 
-/* *ret_new is set when the row was made now: the caller may send the file's name. NULL only when
- * even the rest row is missing, which user space makes before each flip. */
-static __noinline struct file_row *row_of_key(struct file_key *file, __u32 job, __u32 at_epoch,
-					      bool *ret_new)
+/* *ret_new is set when it was made now: the caller may send the file's name. NULL
+ * only when even the rest row is missing, which user space makes before each flip. */
+static __noinline struct file_row *shared_row(const struct file_key *file, __u32 job,
+					      __u32 at_epoch, bool *ret_new)
 {
 	struct file_row_key key = {.file = *file, .job = job};
 	struct file_row *row;
 	bool b = at_epoch & 1;
 
-	/* Everybody else is one row. */
-	if (job == JOB_OTHERS)
-		key.file = (struct file_key){};
 	row = b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
 	if (row)
 		return row;
@@ -47,12 +49,88 @@ static __noinline struct file_row *row_of_key(struct file_key *file, __u32 job, 
 	return b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
 }
 
-static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
+static __always_inline void shared_row_add(struct file_row *row, enum counter c, __s64 n)
 {
 	__u32 i = c;
 
 	if (row && n && i < C_NR)
 		__sync_fetch_and_add(&row->c[i], n);
+}
+
+/* Of a cell's row. */
+static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
+{
+	__u32 i = c;
+
+	if (!row || i >= C_NR)
+		return;
+	row->c[i] += n;
+	row->touched |= 1u << (i / 8);
+}
+
+static __always_inline struct cell *cell_slot(__u32 at_epoch, __u32 slot)
+{
+	__u32 key = (at_epoch & 1) * CELLS_NR + slot;
+
+	return bpf_map_lookup_elem(&cells, &key);
+}
+
+/* The slot this file may have; whose it is now is for the caller to see. */
+static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino)
+{
+	return cell_slot(at_epoch, ino & (CELLS_FILES - 1));
+}
+
+/* The memory of an inode may have become another's. */
+static __always_inline bool cell_is_of(const struct cell *c, struct inode *inode, __u64 ino)
+{
+	return c->inode == (__u64)inode && c->file.ino == ino && c->file.gen == inode->i_generation;
+}
+
+static __always_inline bool cell_has_key(const struct cell *c, const struct file_key *file)
+{
+	return c->inode && c->file.ino == file->ino && c->file.dev == file->dev &&
+	       c->file.gen == file->gen;
+}
+
+/* Adds what the cell holds to its row. */
+static __noinline void cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
+{
+	struct file_row *row;
+	bool made = false;
+
+	if (!c->row.touched && !c->inode)
+		return;
+	row = shared_row(&c->file, job, at_epoch, &made);
+	if (row) {
+		row->size_bytes = c->row.size_bytes;
+		row->flags = c->row.flags;
+	}
+	for (__u32 group = 0; group < (C_NR + 7) / 8; group++) {
+		if (!(c->row.touched >> group & 1))
+			continue;
+		for (__u32 i = group * 8; i < group * 8 + 8 && i < C_NR; i++) {
+			shared_row_add(row, i, c->row.c[i]);
+			c->row.c[i] = 0;
+		}
+	}
+	c->row.touched = 0;
+}
+
+/* Straight to the row: another file may have the cell, and a sweep runs on another CPU. */
+static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
+{
+	struct file_row *row;
+	bool made = false;
+
+	t->inode = 0;
+	if (!t->read_calls)
+		return;
+	row = shared_row(&t->file, JOB_WATCHED, at_epoch, &made);
+	shared_row_add(row, C_read_calls, t->read_calls);
+	shared_row_add(row, C_read_bytes, t->read_bytes);
+	shared_row_add(row, C_lookups, t->lookups);
+	t->read_calls = t->read_bytes = t->lookups = 0;
 }
 
 #endif

@@ -47,9 +47,9 @@ static long giveup_step(struct bpf_map *map, struct chunk_key *key, struct chunk
 		return 0;
 	out = __sync_fetch_and_and(&c->outstanding, 0);
 	n = popcount64(out);
-	row = row_of_key(&key->file, JOB_WATCHED, *now, &made);
-	row_add(row, C_resident_unused, -n);
-	row_add(row, C_untracked, n);
+	row = shared_row(&key->file, JOB_WATCHED, *now, &made);
+	shared_row_add(row, C_resident_unused, -n);
+	shared_row_add(row, C_untracked, n);
 	return 0;
 }
 
@@ -79,6 +79,67 @@ int sweep_count(__u64 *ctx)
 	return 0;
 }
 
+/* What a CPU has counted in a generation that is quiet now goes to the rows. */
+static long cells_step(__u32 cpu, struct sweep_cells_args **args)
+{
+	struct sweep_cells_args *x = *args;
+	__u32 zero = 0, generation = x->generation & 1;
+	struct live *l = bpf_map_lookup_percpu_elem(&lives, &zero, cpu);
+
+	if (!l)
+		return 0;
+	tally_flush(&l->tallies[generation], generation);
+	for (__u32 slot = 0; slot < CELLS_NR; slot++) {
+		__u32 key = generation * CELLS_NR + slot;
+		struct cell *c = bpf_map_lookup_percpu_elem(&cells, &key, cpu);
+
+		if (!c)
+			continue;
+		cell_flush(c, slot == CELL_OTHERS ? JOB_OTHERS : JOB_WATCHED, generation);
+		c->inode = 0;
+	}
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_cells(struct sweep_cells_args *args)
+{
+	bpf_loop(args->nr_cpus, cells_step, &args, 0);
+	return 0;
+}
+
+/* What a running task used and read since it was charged, as its switch will charge it. */
+static long charge_step(__u32 cpu, struct sweep_charges_args **args)
+{
+	struct sweep_charges_args *x = *args;
+	struct task_struct *t;
+	__u64 runtime, rchar;
+	struct live *l;
+	__u32 zero = 0;
+
+	if (cpu >= x->nr_cpus)
+		return 1;
+	l = bpf_map_lookup_percpu_elem(&lives, &zero, cpu);
+	if (!l || l->s.job != JOB_WATCHED)
+		return 0;
+	t = CAST(task_struct, l->task);
+	runtime = t->se.sum_exec_runtime - l->s.runtime_ns;
+	rchar = t->ioac.rchar - l->s.rchar_bytes;
+	/* Switched meanwhile: it was charged. */
+	if (l->task != (__u64)t || (__s64)runtime < 0 || (__s64)rchar < 0)
+		return 0;
+	x->cpu_ns += runtime;
+	x->rchar_bytes += rchar;
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_charges(struct sweep_charges_args *args)
+{
+	bpf_loop(args->nr_cpus, charge_step, &args, 0);
+	return 0;
+}
+
 /*
  * No event tells of a rename. A name is looked at when an interval's first event is about its file,
  * and here when the interval is over; at the end of the run all that were seen are.
@@ -92,10 +153,14 @@ static long name_step_row(struct bpf_map *map, struct file_row_key *key, struct 
 	if (key->job != JOB_WATCHED)
 		return 0;
 	seen = bpf_map_lookup_elem(&named, &file);
-	if (seen) {
-		copy = *seen;
-		name_check(&file, &copy);
-	}
+	if (!seen)
+		return 0;
+	copy = *seen;
+	name_check(&file, &copy);
+	/* As it is now: a file may have got its first link after it was read. */
+	if (name_is_alive(&copy))
+		row->flags = (row->flags & ~ROW_DELETED) |
+			     (CAST(inode, copy.inode)->i_nlink ? 0 : ROW_DELETED);
 	return 0;
 }
 

@@ -175,8 +175,9 @@ static uint64_t reads_seen(struct probe_set *set)
 
 	if (lives && !bpf_map_lookup_elem(fd, &zero, lives))
 		for (unsigned int cpu = 0; cpu < cpus; cpu++)
-			for (int job = 0; job < JOB_NR; job++)
-				sum += lives[cpu].runs[job][EV_READ];
+			sum += lives[cpu].runs[JOB_OTHERS][EV_READ] +
+			       lives[cpu].runs[JOB_WATCHED][EV_READ] + lives[cpu].tallies[0].runs +
+			       lives[cpu].tallies[1].runs;
 	free(lives);
 	return sum;
 }
@@ -260,6 +261,7 @@ static int forget(struct probe_set *set)
 	map_clear(skel->maps.named);
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
+	cells_clear(skel->maps.cells, cpus);
 	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
 	skel->bss->losses = (struct loss_counts){};
 	skel->bss->rows_used = 0;

@@ -77,8 +77,8 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 
 static int load(struct probe_set *set, struct probe_plan *plan, struct errtext *err)
 {
-	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
-					     "sweep_names"};
+	static const char *const always[] = {"sweep_ghosts",  "sweep_fates", "sweep_count",
+					     "sweep_charges", "sweep_cells", "sweep_names"};
 	struct bpf_program *prog;
 	int ret;
 

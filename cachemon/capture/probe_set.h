@@ -51,11 +51,15 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 /* Makes the rest row of each job in a map of rows: it must be there before its generation is
  * written. */
 int probe_set_rest_rows(int fd);
-/* Before a flip: running tasks flush their CPU's cells at their next event, into the generation
- * that is about to be drained, and charge what they used and read so far. */
-int probe_set_settle(struct probe_set *set);
-/* Moves on to the other generation of rows; *ret_fd: the map to drain, quiet from now on. */
-int probe_set_flip(struct probe_set *set, int *ret_fd);
+/* What tasks of the job that run now used and read and are not charged with yet. */
+int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes);
+/* Moves on to the other generation of rows; *ret_generation: the one to drain, 0 is a, quiet from
+ * now on. */
+int probe_set_flip(struct probe_set *set, uint32_t *ret_generation);
+/* Moves what CPUs hold of that generation to its rows. */
+int probe_set_sweep_cells(struct probe_set *set, uint32_t generation);
+/* Sends the names that changed; which: NAMES_OF_* of bpf/cachemon.h. */
+int probe_set_sweep_names(struct probe_set *set, uint32_t which);
 
 /* Pages whose fate is open, counted from the page state itself; the whole map is walked. */
 int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages);

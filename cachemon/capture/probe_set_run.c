@@ -77,7 +77,9 @@ int probe_set_reads(struct probe_set *set, bool on)
 	/* Deletes that cleared a bit before the sweep have counted it down by then. */
 	if (!r)
 		r = probe_set_grace_period();
-	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
+	/* The adds are counted on: a call that goes on compares with what it saw of them. */
+	for (size_t i = 0; i < sizeof(skel->bss->outstanding) / sizeof(uint64_t); i++)
+		skel->bss->outstanding[i] &= ~(uint64_t)UINT32_MAX;
 	return r;
 }
 
@@ -152,25 +154,38 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 	return 0;
 }
 
-int probe_set_settle(struct probe_set *set)
+int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
 {
-	__atomic_fetch_add(&set->skel->bss->epoch, 2, __ATOMIC_SEQ_CST);
-	return probe_set_grace_period();
+	struct sweep_charges_args args = {.nr_cpus = set->nr_cpus};
+	int r = run_program(set->skel->progs.sweep_charges, &args, sizeof(args));
+
+	*ret_cpu_ns = r ? 0 : args.cpu_ns;
+	*ret_rchar_bytes = r ? 0 : args.rchar_bytes;
+	return r;
 }
 
-int probe_set_flip(struct probe_set *set, int *ret_fd)
+int probe_set_sweep_cells(struct probe_set *set, uint32_t generation)
+{
+	struct sweep_cells_args args = {.nr_cpus = set->nr_cpus, .generation = generation};
+
+	return run_program(set->skel->progs.sweep_cells, &args, sizeof(args));
+}
+
+int probe_set_sweep_names(struct probe_set *set, uint32_t which)
+{
+	struct sweep_names_args args = {.which = which};
+
+	return run_program(set->skel->progs.sweep_names, &args, sizeof(args));
+}
+
+int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 {
 	struct cachemon_bpf *skel = set->skel;
-	uint32_t old;
-	int r;
+	uint32_t old = __atomic_fetch_add(&skel->bss->epoch, 1, __ATOMIC_SEQ_CST);
 
-	old = __atomic_fetch_add(&skel->bss->epoch, 1, __ATOMIC_SEQ_CST);
 	skel->bss->rows_used = 0;
-	r = probe_set_grace_period();
-	if (r)
-		return r;
-	*ret_fd = bpf_map__fd(old & 1 ? skel->maps.rows_b : skel->maps.rows_a);
-	return 0;
+	*ret_generation = old & 1;
+	return probe_set_grace_period();
 }
 
 int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)

@@ -168,7 +168,7 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 
 /* Quiet since the flip: what is read is all there was, so it is taken out in the same step. What an
  * error leaves in the map is there when this generation is drained again. */
-static int drain(struct sampler *s, int fd)
+static int rows_drain(struct sampler *s, int fd)
 {
 	uint64_t token;
 	bool first = true;
@@ -188,32 +188,6 @@ static int drain(struct sampler *s, int fd)
 	}
 	rest = probe_set_rest_rows(fd);
 	return r != -ENOENT ? r : rest;
-}
-
-static void cell_take(struct sampler *s, const struct cell *cell, uint32_t job)
-{
-	struct file_row_key key = {.file = cell->file, .job = job};
-	struct file_row row = {};
-
-	if (!cell->read_calls && !cell->lookups && !cell->read_bytes)
-		return;
-	row.c[C_read_calls] = cell->read_calls;
-	row.c[C_read_bytes] = cell->read_bytes;
-	row.c[C_lookups] = cell->lookups;
-	row_take(s, &key, &row);
-}
-
-/* After the last event: what CPUs counted and had no occasion to flush. */
-static int cells_take(struct sampler *s)
-{
-	int r = sampler_lives_read(s);
-
-	for (unsigned int cpu = 0; !r && cpu < probe_set_cpus(s->set); cpu++) {
-		for (int i = 0; i < NR_CELLS; i++)
-			cell_take(s, &s->lives[cpu].cells[i], JOB_WATCHED);
-		cell_take(s, &s->lives[cpu].others, JOB_OTHERS);
-	}
-	return r;
 }
 
 /* Files that were named or renamed but counted nothing in this sample. */
@@ -253,50 +227,42 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 	return r;
 }
 
-/* Names of files of the generation that ended, at the end of the run of all: what was renamed since
- * they were looked at is sent. A failure leaves the names that are known. */
-static void names_check(struct sampler *s, int fd, bool last)
+/*
+ * What the generation that is quiet now has counted. What was renamed since it was looked at is
+ * sent first, at the end of the run of all files that were seen; a failure leaves the names that
+ * are known. Names come before the rows they belong to: a row is made, then its name is sent.
+ */
+static int generation_drain(struct sampler *s, uint32_t generation, bool last)
 {
-	struct sweep_names_args args = {.which = NAMES_OF_ALL};
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &args, .ctx_size_in = sizeof(args));
+	int r = probe_set_sweep_cells(s->set, generation);
 
-	if (!last)
-		args.which =
-			fd == bpf_map__fd(s->skel->maps.rows_a) ? NAMES_OF_ROWS_A : NAMES_OF_ROWS_B;
-	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.sweep_names), &opts);
-}
-
-/* Both generations and what CPUs still hold; the first error, whatever can be read is read. */
-static int last_take(struct sampler *s)
-{
-	int fd, r = probe_set_flip(s->set, &fd), cells;
-
-	if (!r)
-		r = drain(s, fd);
-	cells = cells_take(s);
-	return r ? r : cells;
+	if (r)
+		return r;
+	probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
+	if (last)
+		probe_set_sweep_names(s->set, NAMES_OF_ALL);
+	sampler_names(s);
+	return rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
 }
 
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
 {
-	int fd, r, other, jobs;
+	uint32_t generation;
+	int r, other, jobs;
 
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
-	r = probe_set_settle(s->set);
-	/* As of then: the bytes a task has charged are those of the lookups it has flushed. */
+	/* At the very end of the generation: its lookups are those of the bytes read until now. */
 	jobs = sampler_jobs_take(s);
+	r = probe_set_flip(s->set, &generation);
 	if (!r)
-		r = probe_set_flip(s->set, &fd);
-	if (!r)
-		names_check(s, fd, last);
-	/* Names come before the rows they belong to: a row is made, then its name is sent. */
-	sampler_names(s);
-	if (!r)
-		r = drain(s, fd);
-	other = last ? last_take(s) : 0;
-	r = r ? r : other;
+		r = generation_drain(s, generation, last);
+	/* What the first flip let in. */
+	if (last && !r)
+		r = probe_set_flip(s->set, &generation);
+	if (last && !r)
+		r = generation_drain(s, generation, last);
 	other = unsettled_take(s, last, &out->unsettled_error_pages);
 	r = r ? r : other;
 	sampler_advice_take(s);

@@ -16,8 +16,13 @@ int sampler_lives_read(struct sampler *s)
 	return 0;
 }
 
+/* Those that are charged first: what is charged in between is missed until the next look, and never
+ * counted twice. */
 int sampler_jobs_take(struct sampler *s)
 {
+	uint64_t cpu_ns, rchar_bytes;
+	int r;
+
 	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
 		struct sample_job *job = &s->jobs[slot];
 		int64_t alive = 0;
@@ -33,7 +38,10 @@ int sampler_jobs_take(struct sampler *s)
 		}
 		job->alive = alive > 0 ? alive : 0;
 	}
-	return 0;
+	r = probe_set_uncharged(s->set, &cpu_ns, &rchar_bytes);
+	s->jobs[JOB_WATCHED].cpu_ns += cpu_ns;
+	s->jobs[JOB_WATCHED].rchar_bytes += rchar_bytes;
+	return r;
 }
 
 /*
@@ -96,8 +104,12 @@ int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
 	if (r)
 		return r;
 	memset(ret_runs, 0, JOB_NR * sizeof(*ret_runs));
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
+		const struct live *l = &s->lives[cpu];
+
 		for (int i = 0; i < JOB_NR * EV_NR; i++)
-			ret_runs[i / EV_NR][i % EV_NR] += s->lives[cpu].runs[i / EV_NR][i % EV_NR];
+			ret_runs[i / EV_NR][i % EV_NR] += l->runs[i / EV_NR][i % EV_NR];
+		ret_runs[JOB_WATCHED][EV_READ] += l->tallies[0].runs + l->tallies[1].runs;
+	}
 	return 0;
 }

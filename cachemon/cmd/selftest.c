@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -152,33 +151,11 @@ static int take(struct selftest *st, struct counters *sum, struct errtext *err)
 	return r;
 }
 
-/* A switch on each CPU the reads may have run on: one that computes on and on has none, and keeps
- * what it has counted. */
-static void visit_cpus(void)
-{
-	cpu_set_t all, one;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &all))
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		sched_setaffinity(0, sizeof(one), &one);
-	}
-	sched_setaffinity(0, sizeof(all), &all);
-}
-
 /* What cachemon counted for the file since the last look. */
 static int counted(struct selftest *st, struct counters *ret, struct errtext *err)
 {
-	int r;
-
 	memset(ret, 0, sizeof(*ret));
-	r = take(st, ret, err);
-	visit_cpus();
-	return r ? r : take(st, ret, err);
+	return take(st, ret, err);
 }
 
 static int64_t difference(const char *name, int64_t truth, int64_t got)
