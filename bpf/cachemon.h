@@ -268,15 +268,18 @@ struct task_state {
 
 /*
  * Reads submitted to io_uring, by process and last page: they are issued by the submitter, by task
- * work or by a worker, and only their range tells that it is the same one.
+ * work or by a worker, and only their range tells which one an event is about.
  */
 struct uring_read {
 	__u64 pos, end; /* bytes asked */
+	__u64 mapping;	/* 0: not known */
+	__u64 tick;	/* when one was last submitted or counted */
 	__u32 tgid;
-	__u16 pending; /* submitted, not counted yet */
-	__u16 begun;   /* counted, maybe not finished */
-	__u64 begun_tick;
+	__u32 state;   /* generation << 16 | submitted, not counted yet; CPUs change it at once */
+	__u32 read_on; /* as it was: what an earlier look left over is of no meaning */
+	__u32 pad;
 };
+#define URING_TAKEN 0xffff /* not a number: somebody fills it */
 
 /* What a CPU has counted for one file in this generation and not added to its row yet. */
 struct cell {

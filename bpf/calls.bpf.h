@@ -18,6 +18,7 @@ struct call {
 	__u64 last; /* last page asked; differs from the event's only for a call in parts */
 	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
 	bool again; /* a call that was counted already */
+	bool uring; /* known from its submission */
 };
 
 /* What the event alone says. */
@@ -28,6 +29,7 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 	c->last = last;
 	c->parts = false;
 	c->again = false;
+	c->uring = false;
 }
 
 static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
@@ -57,34 +59,78 @@ static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 	return fit < end ? fit : end;
 }
 
-static __always_inline int call_from_uring(__u32 tgid, __u64 index, __u64 last, struct call *c)
+/*
+ * An event says nothing of its request but the last page, and requests for the same pages may be
+ * in flight at once. So it counts one that is not counted yet: of those that end there the one that
+ * begins last and not after it. Each request has at least one event at or after its first page, so
+ * that none is left over when all are over: a request that was left to the event of another one
+ * begins no later than that, and may have its turn at any event of the other.
+ */
+static __always_inline bool uring_fits(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
+				       __u64 last)
+{
+	return u->tgid == tgid && u->read_on == read_on && u->pos >> page_shift <= index &&
+	       (u->end - 1) >> page_shift == last && (!u->mapping || u->mapping == mapping);
+}
+
+static __noinline struct uring_read *uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last,
+						bool waiting)
 {
 	struct uring_read *u, *best = NULL;
 
-	/* Of reads that end alike: one that is to begin here before one that goes on. */
 	for (__u32 way = 0; way < URING_WAYS; way++) {
 		u = uring_read_of(tgid, last, way);
 		if (!u)
-			return 0;
-		if (u->tgid != tgid || u->pos >> page_shift > index ||
-		    (u->end - 1) >> page_shift != last)
+			return NULL;
+		if (!uring_fits(u, tgid, mapping, index, last) ||
+		    uring_waiting(u->state) == URING_TAKEN || (waiting && !uring_waiting(u->state)))
 			continue;
-		if (!best || (u->pending && !best->pending) ||
-		    (u->pending && u->pos >> page_shift == index))
+		if (!best || u->pos > best->pos)
 			best = u;
 	}
-	u = best;
-	if (!u)
-		return 0;
-	if (u->pending && (u->pos >> page_shift == index || !u->begun)) {
-		u->pending--;
-		u->begun = 1;
-		u->begun_tick = bpf_jiffies64();
-	} else if (u->begun && u->pos >> page_shift != index) {
-		c->again = true;
-	}
+	return best;
+}
+
+/* One of this range is counted, if there still is one. The range is what it is while the state
+ * stays: another CPU may have given the place away since it was found. */
+static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
+				       __u64 last, struct call *c)
+{
+	__u32 state = *(volatile __u32 *)&u->state;
+
+	barrier();
 	c->pos = u->pos;
 	c->end = u->end;
+	return uring_waiting(state) && uring_waiting(state) != URING_TAKEN &&
+	       uring_fits(u, tgid, mapping, index, last) &&
+	       __sync_val_compare_and_swap(&u->state, state, state - 1) == state;
+}
+
+/* What the event says where no submission explains it. */
+GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct uring_read *u;
+
+	if (!c)
+		return 0;
+	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
+		u = uring_find(tgid, mapping, index, last, true);
+		if (!u)
+			break;
+		if (!uring_take(u, tgid, mapping, index, last, c))
+			continue;
+		u->tick = bpf_jiffies64();
+		c->uring = true;
+		return 0;
+	}
+	call_from_event(index, last, c);
+	u = uring_find(tgid, mapping, index, last, false);
+	if (!u)
+		return 0;
+	c->pos = u->pos;
+	c->end = u->end;
+	c->uring = true;
+	c->again = true;
 	return 0;
 }
 
@@ -143,7 +189,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	call_from_event(index, last, c);
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
 	if (nr == NR_io_uring_enter)
-		return call_from_uring(t->tgid, index, last, c);
+		return call_from_uring(t->tgid, mapping, index, last, c);
 	if (REGS_COMPAT(regs))
 		return 0;
 	if (nr == NR_readv || nr == NR_preadv || nr == NR_preadv2) {
@@ -196,12 +242,13 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	} else if (nr == NR_io_submit) {
 		return call_from_iocbs(l, mapping, index, last, c);
 	} else {
-		return 0;
+		/* Task work of io_uring runs at the end of any call, and of an interrupt. */
+		return call_from_uring(t->tgid, mapping, index, last, c);
 	}
-	if (pos >> page_shift <= index && (pos + count - 1) >> page_shift == last) {
-		c->pos = pos;
-		c->end = pos + count;
-	}
+	if (pos >> page_shift > index || (pos + count - 1) >> page_shift != last)
+		return call_from_uring(t->tgid, mapping, index, last, c);
+	c->pos = pos;
+	c->end = pos + count;
 	return 0;
 }
 
@@ -232,8 +279,10 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		c->last = last;
 		c->parts = false;
 		c->again = false;
+		c->uring = false;
 	} else {
-		call_from_event(index, last, c);
+		call_from_uring(CAST(task_struct, l->task)->tgid, addr_of(l, inode->i_mapping),
+				index, last, c);
 	}
 }
 
@@ -291,8 +340,12 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 
 _Static_assert(C_read_calls < 8 && C_lookups < 8 && C_read_bytes < 8, "one group of touched");
 
+/* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
+ * and none is taken for the last one's call because its range ends alike. */
+#define URING_CALL (1ull << 63)
+
 /* Is this event the same call as the last one? Calls that the kernel does not count in syscr
- * (io_uring, AIO, kernel threads) are told by their range alone. */
+ * (AIO, kernel threads, io_uring where the submission was not seen) are told by their range. */
 static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
 				      __u64 index, __u64 last)
 {
@@ -307,14 +360,20 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	struct call c;
 
 	call_find(l, inode, index, last, &c);
+	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
+	    s->read_last == last && s->read_begin == c.pos >> page_shift)
+		return;
+	/* A window that opened no call (io_uring) has begun to note what this one misses. */
+	if (s->read_inode || !c.uring) {
+		s->miss_first = ~0ull;
+		s->miss_last = 0;
+	}
 	s->read_inode = (__u64)inode;
-	s->read_id = id;
+	s->read_id = c.uring ? URING_CALL : id;
 	s->read_begin = c.pos >> page_shift;
 	s->read_last = c.last;
 	s->read_next = index + 1;
 	s->read_settled = s->read_begin;
-	s->miss_first = ~0ull;
-	s->miss_last = 0;
 	s->read_end = 0;
 	if (c.parts) {
 		s->read_end = c.end;

@@ -200,11 +200,31 @@ struct iov_iter {
 	bool data_source;
 	unsigned long count;
 };
+struct io_rsrc_node {
+	unsigned long file_ptr;
+};
+struct io_rsrc_data {
+	unsigned int nr;
+	struct io_rsrc_node **nodes;
+};
+struct io_file_table {
+	struct io_rsrc_data data;
+};
+struct io_ring_ctx {
+	struct io_file_table file_table;
+};
+struct io_cqe {
+	int fd;
+};
 struct io_kiocb {
 	__u8 opcode;
+	__u64 flags;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
 };
 struct io_rw {
 	struct kiocb kiocb;
+	__u64 addr;
 	__u32 len;
 };
 struct vm_area_struct {
@@ -249,6 +269,8 @@ struct iovec {
 /* include/linux/fs.h: what a single read or write may ask */
 #define MAX_RW_COUNT 0x7ffff000ul
 /* include/uapi/linux/io_uring.h */
-enum { IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
+enum { IORING_OP_READV = 1, IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
+/* include/linux/io_uring_types.h: the same bit as IOSQE_FIXED_FILE of the uapi */
+#define REQ_F_FIXED_FILE 1
 
 #endif

@@ -129,7 +129,7 @@ __u64 outstanding[NR_OUTSTANDING];
 volatile __u32 epoch;	     /* 0: not started. A change makes each CPU look at its task again */
 volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
 volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
-volatile __u32 read_on;	     /* the per-read hook is attached */
+volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
 volatile __u32 rows_used;    /* rows taken in the active generation */
 volatile __u32 chunks_used;
 struct loss_counts losses;
@@ -190,6 +190,12 @@ static __always_inline int popcount64(__u64 x)
 	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
 	return (x * 0x0101010101010101ull) >> 56;
+}
+
+/* How many of this range are submitted and not counted yet. */
+static __always_inline __u32 uring_waiting(__u32 state)
+{
+	return state & URING_TAKEN;
 }
 
 static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, __u32 way)

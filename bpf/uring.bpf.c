@@ -1,60 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * io_uring: the range of each read, when it is submitted. No register tells it, and a request that
- * has to wait comes back from task work or in a worker.
+ * has to wait comes back from task work or in a worker. What will not look into the cache is left
+ * out: nothing would ever take it from the table.
  */
-#include "live.bpf.h"
+#include "calls.bpf.h"
 
-/* The slot of this range, else of one that ended alike, else the one begun longest ago. */
-static __noinline struct uring_read *uring_slot(__u32 tgid, __u64 pos, __u64 end)
+/* Of a fixed file. The table of 6.13; NULL on kernels with another one. */
+static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb *req, __u32 nr)
 {
-	struct uring_read *u, *free = NULL;
+	struct io_rsrc_node *node;
+
+	if (!bpf_core_field_exists(struct io_rsrc_data, nodes) ||
+	    !bpf_core_field_exists(struct io_rsrc_node, file_ptr))
+		return NULL;
+	if (nr >= req->ctx->file_table.data.nr)
+		return NULL;
+	node = CAST(io_rsrc_node,
+		    load_ptr(addr_of(l, req->ctx->file_table.data.nodes) + nr * sizeof(void *)));
+	/* The low bits are flags (FFS_MASK). */
+	return CAST(file, node->file_ptr & ~7ull);
+}
+
+/* The request's file is looked up when it is issued; its number is in the place of the flags. */
+static __always_inline struct file *file_of_req(struct live *l, struct io_kiocb *req)
+{
+	__u32 fd = req->cqe.fd;
+
+	return req->flags & REQ_F_FIXED_FILE ? file_of_slot(l, req, fd)
+					     : file_of_fd(CAST(task_struct, l->task), fd);
+}
+
+/* What is read, or false: no such request, or it will not reach the page cache. */
+static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, struct uring_read *r)
+{
+	struct io_rw *rw = CAST(io_rw, addr_of(l, req));
+	__u8 op = req->opcode;
+	__u64 len = rw->len;
+	struct inode *inode;
+	struct file *file;
+
+	if (op == IORING_OP_READV)
+		len = iov_total(rw->addr, len);
+	else if (op != IORING_OP_READ && op != IORING_OP_READ_FIXED)
+		return false;
+	if (len > MAX_RW_COUNT)
+		len = MAX_RW_COUNT;
+	r->pos = rw->kiocb.ki_pos;
+	file = file_of_req(l, req);
+	if (file) {
+		if (file->f_flags & O_DIRECT)
+			return false;
+		if (r->pos == ~0ull)
+			r->pos = file->f_pos;
+		inode = file->f_mapping->host;
+		if (!inode_counts(inode) || r->pos >= (__u64)inode->i_size)
+			return false;
+		if (inode->i_sb->s_magic != OVERLAYFS_SUPER_MAGIC)
+			r->mapping = (__u64)file->f_mapping;
+	}
+	r->end = r->pos + len;
+	return (__s64)r->pos >= 0 && r->end > r->pos;
+}
+
+/* One more of a range that is known. */
+static __always_inline bool uring_more(struct uring_read *u, struct uring_read *r)
+{
+	__u32 state = *(volatile __u32 *)&u->state;
+
+	barrier();
+	if (u->pos != r->pos || u->end != r->end || u->tgid != r->tgid ||
+	    u->mapping != r->mapping || u->read_on != r->read_on ||
+	    uring_waiting(state) >= URING_TAKEN - 1)
+		return false;
+	u->tick = r->tick;
+	return __sync_val_compare_and_swap(&u->state, state, state + 1) == state;
+}
+
+/* The place of the range counted longest ago; where all wait, of the one submitted longest ago. */
+static __noinline struct uring_read *uring_oldest(__u32 tgid, __u64 last)
+{
+	struct uring_read *u, *free = NULL, *old = NULL;
 
 	for (__u32 way = 0; way < URING_WAYS; way++) {
-		u = uring_read_of(tgid, (end - 1) >> page_shift, way);
+		u = uring_read_of(tgid, last, way);
 		if (!u)
 			return NULL;
-		if (u->pos == pos && u->end == end && u->tgid == tgid)
-			return u;
-		if (u->pending)
+		if (uring_waiting(u->state) == URING_TAKEN)
 			continue;
-		if (u->tgid == tgid && u->end &&
-		    (u->end - 1) >> page_shift == (end - 1) >> page_shift)
-			u->begun_tick = 0;
-		if (!free || u->begun_tick < free->begun_tick)
+		if ((!uring_waiting(u->state) || u->read_on != read_on) &&
+		    (!free || u->tick < free->tick))
 			free = u;
+		if (!old || u->tick < old->tick)
+			old = u;
 	}
-	return free ? free : u;
+	return free ? free : old;
 }
 
 SEC("?tp_btf/io_uring_submit_req")
 int BPF_PROG(uring_tp, struct io_kiocb *req)
 {
 	struct live *l = live_get(EV_URING);
-	struct uring_read *u;
-	__u8 op = req->opcode;
-	struct io_rw *rw;
-	__u64 pos, end;
-	__u32 tgid;
+	struct uring_read r = {}, *u;
+	__u32 state;
+	__u64 last;
 
-	if (!l || (op != IORING_OP_READ && op != IORING_OP_READ_FIXED))
+	r.read_on = read_on;
+	if (!l || !r.read_on || !range_of_req(l, req, &r))
 		return 0;
-	rw = CAST(io_rw, addr_of(l, req));
-	pos = rw->kiocb.ki_pos;
-	end = pos + rw->len;
-	if ((__s64)pos < 0 || end <= pos)
-		return 0;
-	tgid = CAST(task_struct, l->task)->tgid;
-	u = uring_slot(tgid, pos, end);
-	if (!u)
-		return 0;
-	if (u->pos != pos || u->end != end || u->tgid != tgid) {
-		u->pos = pos;
-		u->end = end;
-		u->tgid = tgid;
-		u->pending = 0;
+	r.tgid = CAST(task_struct, l->task)->tgid;
+	r.tick = bpf_jiffies64();
+	last = (r.end - 1) >> page_shift;
+	for (__u32 way = 0; way < URING_WAYS; way++) {
+		u = uring_read_of(r.tgid, last, way);
+		if (u && uring_more(u, &r))
+			return 0;
 	}
-	u->begun = 0;
-	u->pending++;
+	/* Another CPU may want the same place: whoever takes it fills it. */
+	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
+		u = uring_oldest(r.tgid, last);
+		if (!u)
+			return 0;
+		state = u->state;
+		if (uring_waiting(state) == URING_TAKEN ||
+		    __sync_val_compare_and_swap(&u->state, state, state | URING_TAKEN) != state)
+			continue;
+		u->pos = r.pos;
+		u->end = r.end;
+		u->mapping = r.mapping;
+		u->tgid = r.tgid;
+		u->read_on = r.read_on;
+		u->tick = r.tick;
+		/* A new generation: who looked at the place before does not change it now. */
+		__sync_lock_test_and_set(&u->state,
+					 (state & ~(__u32)URING_TAKEN) + URING_TAKEN + 2);
+		return 0;
+	}
 	return 0;
 }

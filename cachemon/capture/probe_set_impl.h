@@ -18,6 +18,7 @@ struct probe_set {
 	struct bpf_link *links[ROLE_NR];
 	const struct probe_plan *plan;
 	unsigned int nr_cpus;
+	unsigned int reads_on_nr; /* how often the per-read hook was attached */
 	bool started;
 };
 

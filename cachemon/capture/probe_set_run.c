@@ -65,7 +65,7 @@ int probe_set_reads(struct probe_set *set, bool on)
 	if (on) {
 		r = probe_set_attach_role(set, ROLE_READ);
 		if (!r)
-			skel->bss->read_on = 1;
+			skel->bss->read_on = ++set->reads_on_nr;
 		return r;
 	}
 	skel->bss->read_on = 0;

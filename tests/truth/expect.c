@@ -39,10 +39,10 @@ void oracle_print(struct oracle *o, FILE *out)
 	print_string(o->path, out);
 	fprintf(out,
 		", \"dev\": \"%u:%u\", \"ino\": %" PRIu64 ", \"resident\": %" PRIu64
-		", \"gone\": %s, \"tolerance\": %g,\n  \"disturbed\": %s, \"reason\": ",
+		", \"gone\": %s,\n  \"disturbed\": %s, \"reason\": ",
 		major(o->dev), minor(o->dev), (uint64_t)o->ino,
 		o->gone ? 0 : bitmap_count(o->present, 0, o->nr_pages), o->gone ? "true" : "false",
-		o->tolerance, o->disturbed ? "true" : "false");
+		o->disturbed ? "true" : "false");
 	print_string(o->reason, out);
 	fprintf(out, ",\n  \"expect\": {");
 	for (int i = 0; i < F_NR; i++) {

@@ -47,7 +47,8 @@ void op_count(struct oracle *o, uint64_t offset, uint64_t length);
 
 op_reader op_pread, op_seek_read, op_readv, op_preadv, op_preadv2, op_sendfile, op_splice, op_copy;
 /* op_async.c */
-op_reader op_uring, op_uring_worker, op_aio;
+op_reader op_uring, op_uring_worker, op_uring_readv, op_uring_here, op_uring_fixed, op_uring_polled,
+	op_aio;
 op_batch op_uring_batch, op_aio_batch;
 void op_async_close(struct opener *s);
 

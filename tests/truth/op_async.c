@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <libaio.h>
 #include <liburing.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "op.h"
 
@@ -13,6 +16,7 @@
 
 struct uring {
 	struct io_uring ring;
+	bool registered; /* the file and the buffer are its number 0 */
 };
 
 struct aio {
@@ -66,6 +70,60 @@ static uint64_t ring_read(struct opener *s, uint64_t offset, uint64_t length, un
 uint64_t op_uring(struct opener *s, uint64_t offset, uint64_t length)
 {
 	return ring_read(s, offset, length, 0);
+}
+
+uint64_t op_uring_readv(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct io_uring *r = ring(s);
+	struct iovec iov[2] = {{s->buf, length / 3},
+			       {(char *)s->buf + length / 3, length - length / 3}};
+
+	io_uring_prep_readv(io_uring_get_sqe(r), s->fd, iov, 2, offset);
+	return ring_run(r, 1);
+}
+
+/* From the descriptor's own position. */
+uint64_t op_uring_here(struct opener *s, uint64_t offset, uint64_t length)
+{
+	if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+		err(1, "lseek");
+	return ring_read(s, ~0ULL, length, 0);
+}
+
+/* Of a registered file into a registered buffer. */
+uint64_t op_uring_fixed(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct iovec iov = {s->buf, s->buf_bytes};
+	struct io_uring *r = ring(s);
+	struct io_uring_sqe *sqe;
+
+	if (!s->uring->registered &&
+	    (io_uring_register_files(r, &s->fd, 1) || io_uring_register_buffers(r, &iov, 1)))
+		errx(1, "io_uring_register");
+	s->uring->registered = true;
+	sqe = io_uring_get_sqe(r);
+	io_uring_prep_read_fixed(sqe, 0, s->buf, (unsigned int)length, offset, 0);
+	io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
+	return ring_run(r, 1);
+}
+
+/* Its end is waited for without a call: what is left to do is done when an interrupt ends. */
+uint64_t op_uring_polled(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct io_uring *r = ring(s);
+	struct io_uring_cqe *cqe;
+	uint64_t ret;
+
+	io_uring_prep_read(io_uring_get_sqe(r), s->fd, s->buf, (unsigned int)length, offset);
+	if (io_uring_submit(r) != 1)
+		errx(1, "io_uring_submit");
+	while (io_uring_peek_cqe(r, &cqe))
+		;
+	if (cqe->res < 0)
+		errx(1, "io_uring: %s", strerror(-cqe->res));
+	ret = (uint64_t)cqe->res;
+	io_uring_cqe_seen(r, cqe);
+	return ret;
 }
 
 /* The read runs in a kernel worker thread of the process. */

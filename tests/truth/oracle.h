@@ -99,7 +99,6 @@ struct oracle {
 	uint64_t f[F_NR];
 	uint64_t slack[F_NR]; /* the truth is in [f, f + slack]: a call cut by a kill */
 	uint64_t known;
-	double tolerance;
 	bool settle; /* let all I/O end before each operation */
 	bool gone;   /* its inode is no more */
 	bool disturbed;

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The same reads through every call that reads the page cache. */
+#include <err.h>
 #include <fcntl.h>
 
 #include "wl.h"
-
-#define IO_URING_TOLERANCE 0.0005
 
 /*
  * Sequential odd sizes, two-page and random unaligned reads, a drop and a second look: what made
  * earlier observers miscount is a call whose first pages are not reported (its last folio not yet
  * read) and calls that continue another.
  */
-static void mixed(struct wl *w, op_reader *fn, double tolerance)
+static void mixed(struct wl *w, op_reader *fn)
 {
 	struct opener s = wl_open(w, 0);
 
-	s.o->tolerance = tolerance;
 	op_read_all(&s, fn, 0, 200 * 20000, 20000);
 	for (int i = 0; i < 150; i++)
 		op_read(&s, fn, wl_random(w, s.o->nr_pages - 2) * PAGE_BYTES, 2 * PAGE_BYTES);
@@ -30,58 +28,78 @@ static void mixed(struct wl *w, op_reader *fn, double tolerance)
 
 static void call_read(struct wl *w)
 {
-	mixed(w, op_seek_read, 0);
+	mixed(w, op_seek_read);
 }
 
 static void call_pread(struct wl *w)
 {
-	mixed(w, op_pread, 0);
+	mixed(w, op_pread);
 }
 
 static void call_readv(struct wl *w)
 {
-	mixed(w, op_readv, 0);
+	mixed(w, op_readv);
 }
 
 static void call_preadv(struct wl *w)
 {
-	mixed(w, op_preadv, 0);
+	mixed(w, op_preadv);
 }
 
 static void call_preadv2(struct wl *w)
 {
-	mixed(w, op_preadv2, 0);
+	mixed(w, op_preadv2);
 }
 
 static void call_sendfile(struct wl *w)
 {
-	mixed(w, op_sendfile, 0);
+	mixed(w, op_sendfile);
 }
 
 static void call_copy(struct wl *w)
 {
-	mixed(w, op_copy, 0);
+	mixed(w, op_copy);
 }
 
 /* Reads that fit a pipe of 16 buffers wherever they begin. */
 static void call_splice(struct wl *w)
 {
-	mixed(w, op_splice, 0);
+	mixed(w, op_splice);
 }
 
 static void call_uring(struct wl *w)
 {
-	mixed(w, op_uring, IO_URING_TOLERANCE);
+	mixed(w, op_uring);
 }
 
 static void call_uring_worker(struct wl *w)
 {
-	mixed(w, op_uring_worker, IO_URING_TOLERANCE);
+	mixed(w, op_uring_worker);
+}
+
+static void call_uring_readv(struct wl *w)
+{
+	mixed(w, op_uring_readv);
+}
+
+static void call_uring_here(struct wl *w)
+{
+	mixed(w, op_uring_here);
+}
+
+static void call_uring_fixed(struct wl *w)
+{
+	mixed(w, op_uring_fixed);
+}
+
+static void call_uring_polled(struct wl *w)
+{
+	mixed(w, op_uring_polled);
 }
 
 static void call_aio(struct wl *w)
 {
-	mixed(w, op_aio, 0);
+	mixed(w, op_aio);
 }
 
 /* The whole file in one call: every page was asked for, so none is prefetched. */
@@ -136,12 +154,11 @@ static void sendfile_100000(struct wl *w)
 	opener_close(&s);
 }
 
-static void batches(struct wl *w, op_batch *fn, double tolerance)
+static void batches(struct wl *w, op_batch *fn)
 {
 	struct opener s = wl_open(w, 0);
 	uint64_t offsets[8];
 
-	s.o->tolerance = tolerance;
 	s.o->known = KNOW_OVERLAPPED;
 	for (uint64_t at = 0; at < 8 * MIB; at += sizeof(offsets) / 8 * 65536) {
 		for (unsigned int i = 0; i < 8; i++)
@@ -159,12 +176,62 @@ static void batches(struct wl *w, op_batch *fn, double tolerance)
 
 static void uring_depth8(struct wl *w)
 {
-	batches(w, op_uring_batch, IO_URING_TOLERANCE);
+	batches(w, op_uring_batch);
+}
+
+/* One after the other, cold and cached, from any page to the end that the one before had. */
+static void same_end(struct wl *w, op_reader *fn)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t at, end;
+
+	for (int i = 0; i < 40; i++) {
+		end = (64 + wl_random(w, s.o->nr_pages - 65)) * PAGE_BYTES - wl_random(w, 100);
+		for (int n = 0; n < 8; n++) {
+			at = end - 1 - wl_random(w, 12 * PAGE_BYTES);
+			op_read(&s, fn, at, end - at);
+		}
+	}
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+static void uring_same_end(struct wl *w)
+{
+	same_end(w, op_uring);
+}
+
+static void worker_same_end(struct wl *w)
+{
+	same_end(w, op_uring_worker);
+}
+
+/*
+ * Eight at once, seven of them for the same ten pages. Half of those are cached and the eighth has
+ * just begun to read the others, so that the seven are told by nothing but their last pages.
+ */
+static void uring_twins(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+	uint64_t offsets[8];
+
+	s.o->known = KNOW_OVERLAPPED;
+	if (posix_fadvise(s.fd, 0, 0, POSIX_FADV_RANDOM))
+		errx(1, "FADV_RANDOM");
+	for (uint64_t at = 0; at < 24 * MIB; at += 64 * PAGE_BYTES) {
+		op_read(&s, op_uring, at, 5 * PAGE_BYTES);
+		for (unsigned int i = 0; i < 8; i++)
+			offsets[i] = at;
+		offsets[0] = at + 5 * PAGE_BYTES;
+		op_read_batch(&s, op_uring_batch, offsets, 8, 10 * PAGE_BYTES);
+	}
+	wl_drop(&s);
+	opener_close(&s);
 }
 
 static void aio_depth8(struct wl *w)
 {
-	batches(w, op_aio_batch, 0);
+	batches(w, op_aio_batch);
 }
 
 const struct pattern patterns_calls[] = {
@@ -178,6 +245,10 @@ const struct pattern patterns_calls[] = {
 	{"call_splice", SETUP_cold, call_splice},
 	{"call_uring", SETUP_cold, call_uring},
 	{"call_uring_worker", SETUP_cold, call_uring_worker},
+	{"call_uring_readv", SETUP_cold, call_uring_readv},
+	{"call_uring_here", SETUP_cold, call_uring_here},
+	{"call_uring_fixed", SETUP_cold, call_uring_fixed},
+	{"call_uring_polled", SETUP_cold, call_uring_polled},
 	{"call_aio", SETUP_cold, call_aio},
 	{"sendfile_whole", SETUP_cold, sendfile_whole},
 	{"copy_whole", SETUP_cold, copy_whole},
@@ -185,6 +256,9 @@ const struct pattern patterns_calls[] = {
 	{"copy_parts", SETUP_cold, copy_parts},
 	{"sendfile_100000", SETUP_cold, sendfile_100000},
 	{"uring_depth8", SETUP_cold, uring_depth8},
+	{"uring_same_end", SETUP_cold, uring_same_end},
+	{"worker_same_end", SETUP_cold, worker_same_end},
+	{"uring_twins", SETUP_cold, uring_twins},
 	{"aio_depth8", SETUP_cold, aio_depth8},
 	{0},
 };

@@ -34,15 +34,14 @@ def columns(t):
     return out
 
 
-def difference(expected, got, tolerance):
+def difference(expected, got):
     """Distance of got from what is allowed; None when there is nothing to measure."""
     if got is None:
         return None
     low, high = expected if isinstance(expected, list) else (expected, expected)
-    slack = int(tolerance * high)
-    if got < low - slack:
+    if got < low:
         return got - low
-    return got - high if got > high + slack else 0
+    return got - high if got > high else 0
 
 
 def compare_file(want, totals):
@@ -52,7 +51,7 @@ def compare_file(want, totals):
     for name, expected in want["expect"].items():
         # A file without an entry had no activity: right only where 0 is.
         value = got[name] if got else 0
-        rows.append((name, expected, value, difference(expected, value, want["tolerance"])))
+        rows.append((name, expected, value, difference(expected, value)))
     return rows
 
 

@@ -10,7 +10,6 @@ from .cells import Cell, Outcome
 from .watch import Failed, file_totals, remove
 
 PAGE = 4096
-IO_URING_TOLERANCE = 0.0005
 CASES = {
     "fio_psync_seq64k": ["--rw=read", "--bs=64k"],
     "fio_psync_seq1m_4j": ["--rw=read", "--bs=1m", "--numjobs=4"],
@@ -51,8 +50,7 @@ class FioCell(Cell):
         if not io_bytes or io_bytes % PAGE:
             raise Failed(f"fio read {io_bytes} bytes, not a number of pages")
         st = os.stat(path)
-        want = {"tolerance": IO_URING_TOLERANCE if "uring" in self.name else 0,
-                "expect": {"lookups": io_bytes // PAGE, "read_bytes": io_bytes,
+        want = {"expect": {"lookups": io_bytes // PAGE, "read_bytes": io_bytes,
                            "balance": resident, "written_pages": 0}}
         if not tools.cachemon:
             return Outcome("passed", [], [("file", k, v, v, 0)
