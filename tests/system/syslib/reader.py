@@ -31,9 +31,12 @@ class Reader:
     def pid(self):
         return self.process.pid
 
-    def read(self, how, reads):
+    def start(self, how, reads):
         self.process.stdin.write(f"{how} {reads}\n")
         self.process.stdin.flush()
+
+    def read(self, how, reads):
+        self.start(how, reads)
         return json.loads(self.process.stdout.readline())
 
     def kill(self):
