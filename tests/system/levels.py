@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, reader  # noqa: E402
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, Reads, cached_pages  # noqa: E402
 from syslib.world import COLD_PAGES, World  # noqa: E402
 
@@ -24,6 +24,7 @@ SLICED_READS = 6000000
 # Estimates of a run that is watched for its first second and a twentieth of the time after that. A
 # slice's bytes and lookups are taken a moment apart, so it is a few percent off, either way.
 SLICED_BAND = 0.10
+DISTURBED_MAX = 4
 
 part = Part(__doc__)
 part.count_option("repeats", 10, 2, "sliced runs")
@@ -69,8 +70,9 @@ def work_sliced(program, hot_file, random_file, sequential_file):
             time.sleep(0.001)
     cached = cached_pages(fd)
     told = json.loads(hot.stdout.readline())
+    kept = cached_pages(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    print(json.dumps({**told, "cached": cached, "left": cached_pages(fd)}))
+    print(json.dumps({**told, "cached": cached, "kept": kept, "left": cached_pages(fd)}))
     return hot.wait()
 
 
@@ -137,11 +139,14 @@ def check_marks(totals):
 
 
 def sliced_run(world, stack):
+    """Estimated lookups / truth, and the report; None: others on this machine dropped pages."""
     scatter, straight = world.cold(), world.cold()
     watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%"],
                              worker("sliced", world.reader, world.hot, scatter, straight))
     report, job, out = watch.end()
     truth = json.loads(out)
+    if truth["kept"] != truth["cached"]:
+        return None
     equal("sliced", report["run"]["sliced"], True)
     check(report["run"]["read_on_share"] < 0.9, f"on for {report['run']['read_on_share']:.0%}")
     check_marks(job["totals"])
@@ -153,7 +158,8 @@ def sliced_run(world, stack):
     equal("pages that DONTNEED left", truth["left"], 0)
     equal("pages added by the straight reader", t["demand_pages"] + t["prefetched_pages"],
           truth["cached"])
-    equal("evicted by DONTNEED", t["evicted_pages"]["dontneed"], truth["cached"])
+    equal(f"evicted by DONTNEED, of {t['evicted_pages']}", t["evicted_pages"]["dontneed"],
+          truth["cached"])
     equal("read pages called unused", fate["evicted_unused"] + fate["resident_unused"], 0)
     check(fate["untracked"] > 0, "no page came or went while the hook was off")
     return world.entry(job, world.hot)["totals"]["lookups"] / truth["lookups"], report
@@ -161,9 +167,15 @@ def sliced_run(world, stack):
 
 @part.case
 def sliced_estimates_are_near_and_the_rest_is_exact(world, stack):
-    ratios = []
-    for _ in range(world.args.repeats):
-        ratio, report = sliced_run(world, stack)
+    ratios, disturbed = [], 0
+    while len(ratios) < world.args.repeats:
+        run = sliced_run(world, stack)
+        if not run:
+            disturbed += 1
+            if disturbed > DISTURBED_MAX:
+                raise Skipped(f"in {disturbed} runs others on this machine dropped the pages")
+            continue
+        ratio, report = run
         ratios.append(ratio)
         part.note(f"estimated lookups / truth {ratio:.4f}, hook on for "
                   f"{report['run']['read_on_share']:.1%}")
