@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SCAN_MAX 128
+#define SCAN_MAX 1024
 
 struct scan_prog {
 	uint32_t id;
