@@ -16,15 +16,55 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	}
 }
 
-/* Of a process, in the state of its leader: once among the job's processes, alive while inside. */
-enum { COUNTED_EVER = 1 << 0, COUNTED_INSIDE = 1 << 1 };
+/* Of a process, in the state of its leader: once among the job's processes, alive while inside;
+ * ended while processes were taken in. */
+enum { COUNTED_EVER = 1 << 0, COUNTED_INSIDE = 1 << 1, COUNTED_ENDED = 1 << 2 };
 
+/* The iterator comes upon a child before the hook of its fork has run. */
 static __always_inline void process_joins(struct task_state *st)
 {
-	if (st->counted & COUNTED_INSIDE)
-		return;
-	processes_add(!(st->counted & COUNTED_EVER), 1);
-	st->counted = COUNTED_EVER | COUNTED_INSIDE;
+	__u32 was = __sync_fetch_and_or(&st->counted, COUNTED_EVER | COUNTED_INSIDE);
+
+	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
+		processes_add(!(was & COUNTED_EVER), 1);
+}
+
+/*
+ * While processes are taken in, what CPUs believe of their running task is old. A child of one that
+ * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
+ * be found to be of the job when neither it nor its parent is there any more.
+ */
+static __always_inline bool seed_forks(struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid, one = 1;
+	bool inside = bpf_map_lookup_elem(&seeds, &from);
+	long err = 0;
+
+	if (from == to)
+		return inside;
+	if (inside)
+		err = bpf_map_update_elem(&seeds, &to, &one, BPF_ANY);
+	else
+		err = bpf_map_update_elem(&parents, &to, &from, BPF_ANY);
+	if (err)
+		__sync_fetch_and_add(&losses.state_drops, 1);
+	return inside;
+}
+
+/* The same of a process that ends: is it one that was counted? */
+static __always_inline bool seed_ends(struct task_struct *t)
+{
+	struct task_struct *leader = t->group_leader;
+	__u32 tgid = t->tgid, parent = leader->real_parent->tgid;
+	struct task_state *st;
+
+	/* Who forked it is better known. Without room for it the scan of /proc has to do. */
+	bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST);
+	st = bpf_task_storage_get(&tasks, leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st)
+		return false;
+	return __sync_fetch_and_or(&st->counted, COUNTED_ENDED) & COUNTED_INSIDE ||
+	       st->job == JOB_WATCHED;
 }
 
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
@@ -101,11 +141,16 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_state *st;
 	struct live *l = live_get(EV_FORK_EXIT);
+	bool inside;
 
 	if (!l)
 		return 0;
 	/* clone3() may put a child into another cgroup than its parent's. */
-	if (job_by_cgroup && !calibrating ? !cgroup_matches(child) : l->s.job != JOB_WATCHED)
+	if (job_by_cgroup && !calibrating)
+		inside = cgroup_matches(child);
+	else
+		inside = seeding ? seed_forks(parent, child) : l->s.job == JOB_WATCHED;
+	if (!inside)
 		return 0;
 	st = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
@@ -122,13 +167,18 @@ SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 {
 	struct live *l = live_get(EV_FORK_EXIT);
+	bool inside;
 
-	if (!l || l->s.job != JOB_WATCHED)
+	if (!l)
 		return 0;
-	fault_finish(l);
-	/* Who is inside was counted when it came. The mark is of no use here: an exec of another
+	inside = l->s.job == JOB_WATCHED;
+	if (inside)
+		fault_finish(l);
+	if (!group_dead)
+		return 0;
+	/* Who is inside was counted when it came. The mark alone is of no use: an exec of another
 	 * thread makes that the leader, and the mark went with the old one. */
-	if (group_dead)
+	if (seeding ? seed_ends(t) : inside)
 		processes_add(0, -1);
 	return 0;
 }
@@ -190,8 +240,9 @@ int seed_task(struct bpf_iter__task *ctx)
 	/* In a cgroup it may have had an event already. */
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);
-	st->job = JOB_WATCHED;
+	/* In this order: an end in between finds it counted. */
 	if (t->pid == t->tgid)
 		process_joins(st);
+	st->job = JOB_WATCHED;
 	return 0;
 }

@@ -168,6 +168,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	unsigned in_iowait : 1;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	unsigned long min_flt, maj_flt;

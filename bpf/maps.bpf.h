@@ -117,6 +117,15 @@ struct {
 	__type(value, __u32);
 } seeds SEC(".maps");
 
+/* While the job's processes are looked for: the parent of each process that was forked by one not
+ * yet taken in, or that ended; process ids. What was looked at in /proc shows neither. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u32);
+} parents SEC(".maps");
+
 /*
  * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
  * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
@@ -128,6 +137,7 @@ __u64 outstanding[NR_OUTSTANDING];
 
 volatile __u32 epoch;	     /* 0: not started. A change makes each CPU look at its task again */
 volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
+volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
 volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
 volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
 volatile __u32 rows_used;    /* rows taken in the active generation */

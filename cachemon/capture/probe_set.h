@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "job/cgroup.h"
+#include "job/proctree.h"
 #include "plan/probe_plan.h"
 #include "util/errtext.h"
 
@@ -47,6 +48,15 @@ int probe_set_advice_calls(struct probe_set *set, bool on);
 
 /* Takes running processes (and later children) into the job. With a cgroup tgids may be NULL. */
 int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err);
+
+/* For a tree of processes that runs: while on, children of named seeds are named too, and of any
+ * other process that is forked or ends the parent is noted. */
+int probe_set_note_parents(struct probe_set *set, bool on);
+/* What was noted so far; the array is the caller's. */
+int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr);
+/* Names processes; probe_set_seed() takes them in. After it the parents of all that they had forked
+ * before are noted. *ret_new: how many were not named before. -E2BIG: too many. */
+int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, size_t *ret_new);
 
 /* Makes the rest row of each job in a map of rows: it must be there before its generation is
  * written. */

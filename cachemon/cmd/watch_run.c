@@ -2,7 +2,6 @@
 #include "cmd/watch_run.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,24 +144,14 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 
 static int seed(struct watch_run *run, struct errtext *err)
 {
-	struct selector_places places = {.proc_root = "/proc"};
 	pid_t pid;
-	int r;
 
-	if (run->command) {
-		pid = command_pid(run->command);
-		return probe_set_seed(run->set, &pid, 1, err);
-	}
-	r = probe_set_seed(run->set, run->selector.tgids, run->selector.nr_tgids, err);
-	/* Forks are followed now; who was forked meanwhile by a task not yet seen is found by a
-	 * second look. */
-	if (!r && run->selector.kind == SELECTED_PIDS &&
-	    !selector_refresh_pids(&places, &run->selector))
-		r = probe_set_seed(run->set, run->selector.tgids, run->selector.nr_tgids, err);
-	if (!r && run->selector.kind == SELECTED_PIDS && kill(run->selector.tgids[0], 0) &&
-	    errno == ESRCH)
-		r = errtext_set(err, -ESRCH, "process %d has ended", (int)run->selector.tgids[0]);
-	return r;
+	if (run->selector.kind == SELECTED_PIDS)
+		return watch_seed_tree(run, err);
+	if (!run->command)
+		return probe_set_seed(run->set, NULL, 0, err);
+	pid = command_pid(run->command);
+	return probe_set_seed(run->set, &pid, 1, err);
 }
 
 int watch_run_start(struct watch_run *run, struct errtext *err)

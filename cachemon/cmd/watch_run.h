@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
- * (what goes to the store, the sums and the live line), watch_cost.c (what it costs). Nobody else
- * includes this.
+ * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
+ * (who is in it). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -56,6 +56,9 @@ struct watch_run {
 	bool described;	 /* the run is in the database, to be ended there */
 	bool complained; /* of the database: said once */
 };
+
+/* Takes the selected process and its descendants into the job. */
+int watch_seed_tree(struct watch_run *run, struct errtext *err);
 
 /* Tells the store what is run and what is measured. */
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);

@@ -16,6 +16,7 @@
 struct process {
 	pid_t tgid;
 	pid_t ppid;
+	pid_t noted; /* its parent by a link, 0: none */
 	bool ended;
 	bool member;
 };
@@ -138,42 +139,78 @@ static int compare_tgid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static struct process *find_process(const struct processes *ps, size_t nr, pid_t tgid)
+{
+	const struct process key = {.tgid = tgid};
+
+	return nr ? bsearch(&key, ps->list, nr, sizeof(key), compare_tgid) : NULL;
+}
+
+static bool is_member(const struct processes *ps, pid_t tgid)
+{
+	const struct process *p = find_process(ps, ps->nr, tgid);
+
+	return p && p->member;
+}
+
+/* Sorts by pid; who is gone stays as a link between those who are there. */
+static int add_links(struct processes *ps, const struct proctree_link *links, size_t nr_links)
+{
+	size_t there = ps->nr;
+	int err = 0;
+
+	if (there)
+		qsort(ps->list, there, sizeof(*ps->list), compare_tgid);
+	for (size_t i = 0; !err && i < nr_links; i++) {
+		struct process gone = {.tgid = links[i].tgid, .ended = true};
+		struct process *p = find_process(ps, there, links[i].tgid);
+
+		gone.noted = links[i].parent;
+		if (p)
+			p->noted = links[i].parent;
+		else
+			err = add_process(ps, &gone);
+	}
+	if (!err && ps->nr > there)
+		qsort(ps->list, ps->nr, sizeof(*ps->list), compare_tgid);
+	return err;
+}
+
+/* Returns how many of them live; 0: tgid does not. */
 static size_t mark_members(struct processes *ps, pid_t tgid)
 {
-	size_t members = 0, before;
+	struct process *root = find_process(ps, ps->nr, tgid);
+	size_t members = 1, living = 1, before;
 
-	if (ps->nr == 0)
+	if (!root || root->ended)
 		return 0;
-	qsort(ps->list, ps->nr, sizeof(*ps->list), compare_tgid);
-	for (size_t i = 0; i < ps->nr; i++) {
-		ps->list[i].member = ps->list[i].tgid == tgid;
-		members += ps->list[i].member;
-	}
+	root->member = true;
 	/* By rising pid parents mostly come before their children: few rounds. */
 	do {
 		before = members;
 		for (size_t i = 0; i < ps->nr; i++) {
 			struct process *p = &ps->list[i];
-			const struct process key = {.tgid = p->ppid};
-			const struct process *parent;
 
-			if (p->member)
+			if (p->member || (!is_member(ps, p->ppid) && !is_member(ps, p->noted)))
 				continue;
-			parent = bsearch(&key, ps->list, ps->nr, sizeof(key), compare_tgid);
-			p->member = parent && parent->member;
-			members += p->member;
+			p->member = true;
+			members++;
+			living += !p->ended;
 		}
 	} while (members != before);
-	return members;
+	return living;
 }
 
-int proctree_descendants(const char *proc_root, pid_t tgid, pid_t **ret_tgids, size_t *ret_nr)
+int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_link *links,
+			 size_t nr_links, pid_t **ret_tgids, size_t *ret_nr)
 {
 	struct processes ps = {0};
 	pid_t *tgids = NULL;
 	size_t members, nr = 0;
 	int err = read_all(proc_root, &ps);
 
+	if (!err)
+		err = add_links(&ps, links, nr_links);
 	if (err)
 		goto out;
 	members = mark_members(&ps, tgid);
@@ -186,7 +223,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, pid_t **ret_tgids, s
 		goto out;
 	tgids[nr++] = tgid;
 	for (size_t i = 0; i < ps.nr; i++) {
-		if (ps.list[i].member && ps.list[i].tgid != tgid)
+		if (ps.list[i].member && !ps.list[i].ended && ps.list[i].tgid != tgid)
 			tgids[nr++] = ps.list[i].tgid;
 	}
 	*ret_tgids = tgids;

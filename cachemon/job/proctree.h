@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A process and its descendants, from a directory laid out as /proc. What it finds is a moment's
- * view: follow forks first (the BPF side), then look here, so that no child is missed in between.
- * Processes whose ancestors have ended (reparented ones) cannot be told from strangers.
+ * view: note forks and ends first (the BPF side), then look here, so that nobody is missed in
+ * between. Processes whose parents ended before that cannot be told from strangers.
  */
 #ifndef PROCTREE_H
 #define PROCTREE_H
@@ -13,8 +13,16 @@
 /* The thread group of a process or thread. -ESRCH: absent, or ended and not yet reaped. */
 int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid);
 
-/* tgid first, then its living descendants; the array is the caller's. */
-int proctree_descendants(const char *proc_root, pid_t tgid, pid_t **ret_tgids, size_t *ret_nr);
+/* A process, there or gone, and whose child it was. */
+struct proctree_link {
+	pid_t tgid;
+	pid_t parent;
+};
+
+/* tgid first, then its living descendants, by /proc or by the links; the array is the caller's.
+ * -ESRCH: tgid is gone. */
+int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_link *links,
+			 size_t nr_links, pid_t **ret_tgids, size_t *ret_nr);
 
 /* The name of a process (comm, at most 15 bytes) into name; "" when it is gone. */
 void proctree_name(const char *proc_root, pid_t pid, char name[16]);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "job/cgroup.h"
+#include "job/proctree.h"
 #include "util/errtext.h"
 #include "util/mountinfo.h"
 
@@ -52,8 +53,9 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 /* A command about to be run: nothing to look up. */
 int selector_command(char *const argv[], struct selector *ret);
 
-/* The descendants anew: after forks are followed, so that none is missed. -ESRCH: all ended. */
-int selector_refresh_pids(const struct selector_places *places, struct selector *s);
+/* The descendants anew; see proctree_descendants(). -ESRCH: the process has ended. */
+int selector_refresh_pids(const struct selector_places *places, struct selector *s,
+			  const struct proctree_link *links, size_t nr_links);
 
 void selector_free(struct selector *s);
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The job is what was selected: all that it reads is counted, exactly, and nothing of others."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  
 from syslib.part import Part, check, equal  # noqa: E402
 
 part = Part(__doc__)
+part.count_option("attachments", 20, 4, "attachments to trees that change")
 
 
 def run_command(world, stack, verb, readers, processes, alive=0):
@@ -109,7 +111,17 @@ def pid_with_descendants(world, stack):
     equal("alive at the end", job["alive_at_end"], 0)
 
 
-@part.case
+def attach_often(function):
+    """The same again and again: what goes wrong there goes wrong in moments."""
+    def case(world, stack):
+        for _ in range(world.args.attachments):
+            with contextlib.ExitStack() as inner:
+                function(world, inner)
+    case.__name__ = function.__name__
+    return part.case(case)
+
+
+@attach_often
 def pid_that_forks_meanwhile(world, stack):
     job, lines = attach(world, stack, "storm", lambda p: ["--pid", str(p.pid)])
     forked = [line["forked"] for line in lines if "forked" in line][0]
@@ -118,6 +130,15 @@ def pid_that_forks_meanwhile(world, stack):
     expect(world, job, lines)
     equal("processes", job["processes"], processes)
     part.note(f"{processes} processes forked around the attachment")
+
+
+@attach_often
+def pid_whose_parents_end_meanwhile(world, stack):
+    """Who forked a process may be gone before anybody could look at it."""
+    job, lines = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)])
+    equal("readers", len(lines), 1 + treework.WALKERS)
+    expect(world, job, lines)
+    equal("alive at the end", job["alive_at_end"], 0)
 
 
 @part.case

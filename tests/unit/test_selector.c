@@ -39,7 +39,7 @@ static void pid_tree(void **state)
 	assert_int_equal(s.tgids[0], 100);
 	/* Children, grandchildren, also with lower numbers, and leaders whose threads go on. */
 	assert_true(has(&s, 200) && has(&s, 300) && has(&s, 50) && has(&s, 600));
-	assert_int_equal(selector_refresh_pids(&fixture, &s), 0);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, NULL, 0), 0);
 	assert_int_equal(s.nr_tgids, 5);
 	selector_free(&s);
 	/* A thread stands for its process. */
@@ -51,6 +51,29 @@ static void pid_tree(void **state)
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "700", &s, &err), 0);
 	assert_int_equal(s.nr_tgids, 1);
 	selector_free(&s);
+	selector_free(&s);
+}
+
+/* 400 is a child of init, and 700 is too: what was noted of those who ended says whose they are. */
+static void pid_tree_by_links(void **state)
+{
+	static const struct proctree_link links[] = {
+		{400, 9000}, {9000, 8000}, {8000, 300}, {700, 7000}, {7000, 1}, {6000, 100},
+	};
+	struct selector s;
+	struct errtext err;
+
+	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "100", &s, &err), 0);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 6), 0);
+	/* Only who lives: not 6000 and the two between 300 and 400. */
+	assert_int_equal(s.nr_tgids, 6);
+	assert_true(has(&s, 400) && has(&s, 300) && !has(&s, 700) && !has(&s, 6000));
+	/* Without the one in the middle nothing leads there. */
+	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 2), 0);
+	assert_int_equal(s.nr_tgids, 5);
+	/* Gone, whatever was noted of it. */
+	s.tgids[0] = 6000;
+	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 6), -ESRCH);
 	selector_free(&s);
 }
 
@@ -121,7 +144,7 @@ static void real_processes(void **state)
 	close(up[1]);
 	/* Ended but not reaped: gone for a watcher. */
 	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-	assert_int_equal(selector_refresh_pids(&places, &s), -ESRCH);
+	assert_int_equal(selector_refresh_pids(&places, &s, NULL, 0), -ESRCH);
 	assert_int_equal(s.nr_tgids, 2);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	selector_free(&s);
@@ -272,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pid_tree),
+		cmocka_unit_test(pid_tree_by_links),
 		cmocka_unit_test(pid_refused),
 		cmocka_unit_test(real_processes),
 		cmocka_unit_test(command),

@@ -20,6 +20,7 @@ OPTIONS = ("--level", "full", "--interval", "200ms")
 
 class World:
     def __init__(self, args, work, stack):
+        self.args = args
         self.tool = Tool(args.cachemon, work)
         self.stranger_calls = 0
         self.data = os.path.join(work, "data")

@@ -55,7 +55,8 @@ class Watch:
         want = self.intervals() + more
         until(lambda: self.intervals() >= want or self.process.poll() is not None,
               f"{more} more intervals in {self.db}")
-        check(self.process.poll() is None, f"watch has ended: {self.process.returncode}")
+        if self.process.poll() is not None:
+            raise Failed(f"watch has ended: {self.process.returncode}: {tail(self.finish()[1])}")
 
     def wait_started(self):
         """The probes are on and the job is known: the first interval was written."""

@@ -5,6 +5,7 @@ Runs in processes of its own (PART --work VERB DATA TALLY [FD]). The tally is a 
 line for each reader; FD is a pipe whose end of file means "go".
 """
 
+import ctypes
 import os
 import select
 import sys
@@ -18,6 +19,8 @@ THREADS = 5
 CHAIN = 5
 STORM_MS = 2
 STORM_LEAST = 50
+WALKERS = 4
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class Job:
@@ -225,6 +228,27 @@ def storm(job):
     return wait_all()
 
 
+def walkers(job):
+    """Lines of processes, each of which forks the next one and ends. The first of all adopts them,
+    so that at every moment each of them is its descendant; who is there at the end reads."""
+    def walk(share):
+        while not go.poll(0):
+            if os.fork():
+                os._exit(0)
+        job.read_and_tell(share)
+
+    go = select.poll()
+    go.register(int(job.rest[0]), select.POLLIN | select.POLLHUP)
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        sys.exit("walkers: cannot adopt")
+    for i in range(WALKERS):
+        job.child(walk, i)
+    print("ready", flush=True)
+    status = wait_all()
+    job.read_and_tell(1)
+    return status
+
+
 def loop(job):
     """Obeys: "enter PATH FILE" goes into a cgroup, "read N" reads and tells, "fork" forks one that
     reads once it is let go, "end" ends. Answers each with a line."""
@@ -255,7 +279,8 @@ def thread_inside(job, group, mark):
 
 
 VERBS = {f.__name__: f for f in (forks, double_forks, exec_chain, threads, exec_from_thread,
-                                 fork_from_threads, spawned, plain, outlives, tree, storm, loop)}
+                                 fork_from_threads, spawned, plain, outlives, tree, storm, walkers,
+                                 loop)}
 
 
 def work(verb, *args):

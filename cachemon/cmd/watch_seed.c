@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/watch_run.h"
+
+/* A round finds who was forked before the one before it had named the parent: two do, mostly. */
+enum { ROUNDS_MAX = 1000 };
+
+static int name_once(struct watch_run *run, size_t *ret_new)
+{
+	struct selector_places places = {.proc_root = "/proc"};
+	struct proctree_link *links = NULL;
+	size_t nr = 0;
+	int r = probe_set_parents(run->set, &links, &nr);
+
+	if (!r)
+		r = selector_refresh_pids(&places, &run->selector, links, nr);
+	if (!r)
+		r = probe_set_name_seeds(run->set, run->selector.tgids, run->selector.nr_tgids,
+					 ret_new);
+	free(links);
+	return r;
+}
+
+/*
+ * The tree is that of the moment of this look, and who is forked from then on by those in it. It
+ * changes under the eyes of whoever reads /proc: from the first look on the probes name each child
+ * of a named parent, and note the parent of any other, which the next look may find to be of the
+ * tree. When a look names nobody, nobody is left.
+ */
+int watch_seed_tree(struct watch_run *run, struct errtext *err)
+{
+	int pid = (int)run->selector.tgids[0];
+	size_t fresh = 1;
+	int r = probe_set_note_parents(run->set, true), end;
+
+	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++)
+		r = name_once(run, &fresh);
+	if (!r)
+		r = fresh ? -EAGAIN : probe_set_seed(run->set, NULL, 0, err);
+	end = probe_set_note_parents(run->set, false);
+	r = r ? r : end;
+	if (r == -ESRCH)
+		return errtext_set(err, r, "process %d has ended", pid);
+	if (r == -E2BIG)
+		return errtext_set(err, r, "too many processes to take into the job");
+	if (r)
+		return errtext_set(err, r, "cannot take process %d and its descendants: %s", pid,
+				   strerror(-r));
+	return 0;
+}
