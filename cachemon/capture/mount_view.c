@@ -250,6 +250,15 @@ static int place_other(struct mount_views *views, const char *who, const struct 
 	return place_in(&view->mounts, dev, inside, &known, ret_path);
 }
 
+bool mount_views_shared(const struct mount_views *views, pid_t pid)
+{
+	struct view_id id = {0};
+	char who[16];
+
+	snprintf(who, sizeof(who), "%d", pid);
+	return identify(views->proc_root, who, &id) || !strcmp(id.ns, views->own.id.ns);
+}
+
 int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const char *inside,
 		      char **ret_path)
 {

@@ -6,6 +6,7 @@
 #ifndef MOUNT_VIEW_H
 #define MOUNT_VIEW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,9 @@ void mount_views_free(struct mount_views *views);
 
 /* Tables of other namespaces are read again when next needed. */
 void mount_views_refresh(struct mount_views *views);
+
+/* Is pid in one's own mount namespace? Also when it is gone and cannot be asked. */
+bool mount_views_shared(const struct mount_views *views, pid_t pid);
 
 /*
  * The path of a file that lies at inside (from the root of the filesystem on dev) in the view of

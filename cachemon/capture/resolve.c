@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "capture/mount_view.h"
+#include "capture/own_root.h"
 #include "util/cleanup.h"
 #include "util/file.h"
 #include "util/paths.h"
 
 struct resolver {
 	char *sys_root;
+	char *own_root;
 	struct mount_views *views;
 };
 
@@ -26,7 +28,8 @@ int resolver_new(const char *proc_root, const char *sys_root, struct resolver **
 	if (!r)
 		return err;
 	r->sys_root = strdup(sys_root);
-	if (r->sys_root)
+	r->own_root = own_root(proc_root);
+	if (r->sys_root && r->own_root)
 		err = mount_views_new(proc_root, &r->views);
 	if (err)
 		resolver_free(r);
@@ -41,6 +44,7 @@ void resolver_free(struct resolver *r)
 		return;
 	mount_views_free(r->views);
 	free(r->sys_root);
+	free(r->own_root);
 	free(r);
 }
 
@@ -143,6 +147,21 @@ static int place(struct resolver *r, const struct name_record *record, char **re
 	return err;
 }
 
+/* A path from the root of the mount namespace. Where cachemon runs below a chroot, so does whoever
+ * reads the report; what lies outside of it keeps its whole path. */
+static int complete(struct resolver *r, const struct name_record *record, char **ret_path)
+{
+	_cleanup_free_ char *path = reverse("", record->data, record->data_len);
+	const char *inside = NULL;
+
+	if (!path)
+		return -ENOMEM;
+	if (*r->own_root && mount_views_shared(r->views, (pid_t)record->tgid))
+		inside = own_root_strip(r->own_root, path);
+	*ret_path = inside ? strdup(inside) : TAKE_PTR(path);
+	return *ret_path ? 0 : -ENOMEM;
+}
+
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
 		  struct resolved *ret)
 {
@@ -164,8 +183,7 @@ int resolver_name(struct resolver *r, const struct name_record *record, size_t s
 	} else if (record->flags & NAME_NO_MOUNT) {
 		err = place(r, record, &name.path);
 	} else {
-		name.path = reverse("", record->data, record->data_len);
-		err = name.path ? 0 : -ENOMEM;
+		err = complete(r, record, &name.path);
 	}
 	if (!err)
 		*ret = name;

@@ -23,8 +23,9 @@ struct resolver;
 int resolver_new(const char *proc_root, const char *sys_root, struct resolver **ret);
 
 /*
- * The path as the job sees it: in the mount namespace and root directory of record->tgid where
- * that process still is, else in cachemon's own. size: bytes of the record that are there.
+ * The path in the mount namespace of record->tgid, from cachemon's own root directory on where that
+ * is the same namespace. A path that mounts have to complete is as record->tgid sees it where that
+ * process still is, else as cachemon does. size: bytes of the record that are there.
  * -EBADMSG: no valid record.
  */
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,

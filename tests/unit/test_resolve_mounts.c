@@ -50,7 +50,7 @@ static pid_t start_contained(const char *dir, int *ret_end)
 }
 
 /* Real mounts, in a mount namespace that ends with the process. */
-static int on_the_kernel_child(const struct scratch *s)
+static int mounts_child(const struct scratch *s)
 {
 	char a[PATH_MAX], b[PATH_MAX], inner[PATH_MAX], path[2 * PATH_MAX];
 	struct world w = {.s = *s};
@@ -92,8 +92,39 @@ static int on_the_kernel_child(const struct scratch *s)
 	return umount2(b, MNT_DETACH) ? 1 : 0;
 }
 
+/* Below a chroot, whose root is a directory on a mount of its own. */
+static int below_a_chroot_child(const struct scratch *s)
+{
+	char jail[PATH_MAX], place[PATH_MAX], path[2 * PATH_MAX];
+	struct world w = {.s = *s};
+
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 77;
+	scratch_mkdir(s, "m/");
+	scratch_path(s, "m", place);
+	assert_int_equal(mount("none", place, "tmpfs", 0, NULL), 0);
+	scratch_mkdir(s, "m/jail/");
+	scratch_mkdir(s, "m/jail/proc/");
+	scratch_path(s, "m/jail", jail);
+	scratch_path(s, "m/jail/proc", place);
+	assert_int_equal(mount("none", place, "proc", 0, NULL), 0);
+	assert_int_equal(chroot(jail), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(resolver_new("/proc", "/sys", &w.r), 0);
+	snprintf(path, sizeof(path), "%s/data/f", jail);
+	expect(&w, path, 0, DEV(8, 1), (uint32_t)getpid(), "/data/f");
+	expect(&w, path, NAME_UNLINKED, DEV(8, 1), NOBODY, "/data/f");
+	/* Outside: a neighbour, one whose name begins the same, and the host's. */
+	snprintf(path, sizeof(path), "%s2/f", jail);
+	expect(&w, path, 0, DEV(8, 1), (uint32_t)getpid(), path);
+	expect(&w, "/data/f", 0, DEV(8, 1), (uint32_t)getpid(), "/data/f");
+	resolver_free(w.r);
+	return 0;
+}
+
 static void on_the_kernel(void **state)
 {
+	int (*run)(const struct scratch *) = *state;
 	struct scratch s;
 	int status;
 	pid_t child;
@@ -102,7 +133,7 @@ static void on_the_kernel(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(unshare(CLONE_NEWNS) ? 77 : on_the_kernel_child(&s));
+		_exit(unshare(CLONE_NEWNS) ? 77 : run(&s));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	scratch_free(&s);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
@@ -115,7 +146,8 @@ static void on_the_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(on_the_kernel),
+		cmocka_unit_test_prestate(on_the_kernel, mounts_child),
+		cmocka_unit_test_prestate(on_the_kernel, below_a_chroot_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ class Watch:
 
     def __init__(self, tool, options, command, **popen):
         self.db = popen.pop("db", None) or tool.fresh(".db")
-        argv = [tool.cachemon, "watch", *([] if popen.pop("no_db", False) else ["--db", self.db]),
+        argv = [*popen.pop("prefix", []), tool.cachemon, "watch", *([] if popen.pop("no_db", False) else ["--db", self.db]),
                 *options, *(["--", *command] if command else [])]
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("stdout", subprocess.PIPE)
