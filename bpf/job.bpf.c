@@ -196,6 +196,9 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
 	__sync_val_compare_and_swap(&epoch, now, now + 2);
+	/* Who moves itself may run on for long before anything else tells of it. */
+	if (task == bpf_get_current_task_btf())
+		live_get(EV_FORK_EXIT);
 	if (task->pid != task->tgid)
 		return 0;
 	/* The tracepoint fires after the move: where the task came from is known of those that were

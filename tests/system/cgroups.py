@@ -3,6 +3,7 @@
 """A job that is a cgroup: who is in it, and while they are, is counted, exactly."""
 
 import os
+import shutil
 import sys
 
 sys.dont_write_bytecode = True
@@ -13,9 +14,12 @@ from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  
                              main)
 from syslib.machine import enter_cgroup  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
-from syslib.tool import on_device  # noqa: E402
+from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.tool import file_of, named_files, on_device, raw_path  # noqa: E402
 
 part = Part(__doc__)
+CPU_TIME_NS = 3_000_000  # between the move and the clock, and from the clock to the end
+SQUEEZED_PAGES = (64 << 20) // PAGE
 
 
 def cgroup_root(version):
@@ -172,22 +176,106 @@ for each in (moves, existing, busy, nested_only, by_job_name, vanishes):
         cgroup_case(cgroup_version, each)
 
 
-@part.case
-def cgroup_v1_single_thread(world, stack):
-    """v1 groups hold threads: one thread inside, its process outside."""
-    root = cgroup_root(1)
+def single_thread(world, stack, group, file):
+    """One thread inside, its process outside: reads and CPU time count from its move on."""
     tally = world.tool.fresh(".tally")
-    group = machine.cgroup(stack, root, f"cachemon-thread-{os.getpid()}")
     p = Obedient(world, stack, tally)
+    if file == "cgroup.threads":
+        enter_cgroup(os.path.dirname(group), p.process.pid)
     watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
     watch.wait_started()
     p.do("read", 0, "out")
-    p.do("thread", group, "in")
+    p.do("thread", group, file, "in")
     p.do("read", 2, "out")
     watch.wait_intervals(2)
     watch.interrupt()
     _, job, _ = watch.end()
-    expect(world, job, inside(lines_of(tally)))
+    lines = inside(lines_of(tally))
+    expect(world, job, lines)
+    equal("threads inside", len(lines), 1)
+    off = job["cpu_ns"] - sum(line["cpu_ns"] for line in lines)
+    part.note(f"CPU time of the job and by the thread's clock differ by {off / 1e6:.2f} ms")
+    check(abs(off) < CPU_TIME_NS, f"{off / 1e6:.1f} ms of CPU time too many or too few")
+
+
+@part.case
+def cgroup_v1_single_thread(world, stack):
+    """v1 groups hold threads."""
+    group = machine.cgroup(stack, cgroup_root(1), f"cachemon-thread-{os.getpid()}")
+    single_thread(world, stack, group, "tasks")
+
+
+@part.case
+def cgroup_v2_single_thread(world, stack):
+    """So do threaded v2 groups."""
+    above = machine.cgroup(stack, cgroup_root(2), f"cachemon-thread-{os.getpid()}")
+    group = machine.cgroup(stack, above, "threaded")
+    with open(f"{group}/cgroup.type", "w") as f:
+        f.write("threaded")
+    single_thread(world, stack, group, "cgroup.threads")
+
+
+@part.case
+def cgroup_v2_born_inside(world, stack):
+    """clone3 puts children of a stranger into the group, and those of a member out of it."""
+    root = cgroup_root(2)
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-born-{os.getpid()}")
+    stranger, member = Obedient(world, stack, tally), Obedient(world, stack, tally)
+    enter_cgroup(group, member.process.pid)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    stranger.do("clone", group, "in")
+    member.do("clone", group, "in")
+    member.do("clone", root, "out")
+    stranger.do("read", 1, "out")
+    finish_cgroup(world, watch, tally, 3, 1)
+
+
+def memory_limit(group, size):
+    for name in ("memory.limit_in_bytes", "memory.max"):
+        path = os.path.join(group, name)
+        if os.path.exists(path):
+            with open(path, "w") as f:
+                f.write(str(size))
+            return
+    raise Skipped("no memory controller in that hierarchy")
+
+
+def reclaimed_below_an_overlay(world, stack, root):
+    """A file of 64 MiB in a group of 24: who loses its pages is the layer's file, by the name of
+    the overlay, and whatever came and is not there any more was evicted."""
+    dirs = {d: f"{world.data}/overlay-{d}" for d in ("lower", "upper", "work")}
+    for d in dirs.values():
+        os.mkdir(d)
+        stack.callback(shutil.rmtree, d)
+    place = world.tool.fresh(".overlay")
+    machine.mount(stack, "-t", "overlay", "-o",
+                  ",".join(f"{d}dir={path}" for d, path in dirs.items()), "overlay", place)
+    lower = fill(f"{dirs['lower']}/large", SQUEEZED_PAGES)
+    group = machine.cgroup(stack, root, f"cachemon-squeezed-{os.getpid()}")
+    memory_limit(group, 24 << 20)
+    tally = world.tool.fresh(".tally")
+    watch = world.tool.watch(stack, OPTIONS, world.argv("squeezed", tally, f"{place}/large", lower,
+                                                        group))
+    _, job, _ = watch.end()
+    line, = lines_of(tally)
+    entry = file_of(job, world.dev, os.stat(lower).st_ino)
+    check(entry, "the layer's file has no entry")
+    equal("name", raw_path(entry), f"{place}/large".encode())
+    totals = entry["totals"]
+    for name in ("read_calls", "read_bytes", "lookups"):
+        equal(name, totals[name], line[name])
+    evicted = totals["evicted_pages"]
+    came = totals["demand_pages"] + totals["prefetched_pages"]
+    equal("evicted", sum(evicted.values()), came - line["cached"])
+    check(came > SQUEEZED_PAGES and evicted["reclaim_memcg"] > 0, f"nothing was squeezed: {evicted}")
+    equal("entries of that size", [e["path"] for e in named_files(job)
+                                   if e["totals"]["lookups"] >= SQUEEZED_PAGES], [f"{place}/large"])
+
+
+for cgroup_version in (2, 1):
+    cgroup_case(cgroup_version, reclaimed_below_an_overlay)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,17 @@ def pid_whose_parents_end_meanwhile(world, stack):
 
 
 @part.case
+def pid_with_zombies(world, stack):
+    """Who has ended is not of the job, and keeps it from nothing; a process whose first thread has
+    ended is."""
+    job, lines = attach(world, stack, "zombies", lambda p: ["--pid", str(p.pid)])
+    equal("readers", len(lines), 2)
+    expect(world, job, lines)
+    equal("processes", job["processes"], 2)
+    equal("alive at the end", job["alive_at_end"], 0)
+
+
+@part.case
 def job_name_is_a_pid(world, stack):
     job, lines = attach(world, stack, "tree", lambda p: ["--job", str(p.pid)])
     expect(world, job, lines)

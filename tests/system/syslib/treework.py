@@ -8,11 +8,12 @@ line for each reader; FD is a pipe whose end of file means "go".
 import ctypes
 import os
 import select
+import signal
 import sys
 import threading
 import time
 
-from .reads import Reads
+from .reads import Reads, cached_pages
 
 CHILDREN = 6
 THREADS = 5
@@ -20,7 +21,12 @@ CHAIN = 5
 STORM_MS = 2
 STORM_LEAST = 50
 WALKERS = 4
+BURN_NS = 300_000_000
 PR_SET_CHILD_SUBREAPER = 36
+NR_exit = 60
+NR_clone3 = 435
+CLONE_INTO_CGROUP = 0x200000000
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Job:
@@ -239,7 +245,7 @@ def walkers(job):
 
     go = select.poll()
     go.register(int(job.rest[0]), select.POLLIN | select.POLLHUP)
-    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         sys.exit("walkers: cannot adopt")
     for i in range(WALKERS):
         job.child(walk, i)
@@ -247,6 +253,68 @@ def walkers(job):
     status = wait_all()
     job.read_and_tell(1)
     return status
+
+
+def zombies(job):
+    """In the tree stand one that has ended and one whose first thread has, both not reaped."""
+    def leaderless():
+        threading.Thread(target=goes_on).start()
+        libc.syscall(NR_exit, 0)
+
+    def goes_on():
+        until_zombie(os.getpid())
+        print("ready", flush=True)
+        job.wait_go()
+        job.read_and_tell(2)
+        os._exit(0)
+
+    until_zombie(job.child(lambda: None))
+    job.child(leaderless)
+    job.wait_go()
+    job.read_and_tell(1)
+    return wait_all()
+
+
+def until_zombie(pid):
+    def state():
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    while state() != "Z":
+        time.sleep(0.002)
+
+
+def squeezed(job):
+    """Reads a file that is larger than its memory cgroup may be; tells what of it is cached."""
+    path, cached, group = job.rest
+    with open(os.path.join(group, "cgroup.procs"), "w") as f:
+        f.write("0")
+    reads = Reads()
+    for _ in range(2):
+        reads.path(path, 1 << 16)
+    with open(cached, "rb") as f:
+        reads.tell(job.tally, cached=cached_pages(f.fileno()))
+    return 0
+
+
+def burn(cpu_ns):
+    """CPU time of this thread, all of it its own; returns how much it was."""
+    start = time.thread_time_ns()
+    while time.thread_time_ns() - start < cpu_ns:
+        pass
+    return time.thread_time_ns() - start
+
+
+def clone_into(group):
+    """fork() whose child is born in a cgroup (v2)."""
+    fd = os.open(group, os.O_RDONLY | os.O_DIRECTORY)
+    args = (ctypes.c_uint64 * 11)()
+    args[0], args[4], args[10] = CLONE_INTO_CGROUP, signal.SIGCHLD, fd
+    pid = libc.syscall(NR_clone3, args, ctypes.sizeof(args))
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), "clone3")
+    if pid:
+        os.close(fd)
+    return pid
 
 
 def loop(job):
@@ -261,8 +329,14 @@ def loop(job):
             job.read_and_tell(int(words[1]), mark=words[2])
         elif words[0] == "fork":
             os.waitpid(job.child(lambda: job.read_and_tell(int(words[1]), mark=words[2])), 0)
+        elif words[0] == "clone":
+            pid = clone_into(words[1])
+            if not pid:
+                job.read_and_tell(2, mark=words[2])
+                os._exit(0)
+            os.waitpid(pid, 0)
         elif words[0] == "thread":
-            t = threading.Thread(target=thread_inside, args=(job, words[1], words[2]))
+            t = threading.Thread(target=thread_inside, args=(job, *words[1:]))
             t.start()
             t.join()
         elif words[0] == "end":
@@ -271,16 +345,20 @@ def loop(job):
     return 0
 
 
-def thread_inside(job, group, mark):
-    """One thread of a process that stays outside (v1: cgroups are of threads)."""
-    with open(os.path.join(group, "tasks"), "w") as f:
+def thread_inside(job, group, file, mark):
+    """One thread of a process that stays outside; it works before and after it goes in."""
+    burn(BURN_NS)
+    with open(os.path.join(group, file), "w") as f:
         f.write(str(threading.get_native_id()))
-    job.read_and_tell(1, mark=mark)
+    start = time.thread_time_ns()
+    burn(BURN_NS)
+    reads = job.read(1)
+    reads.tell(job.tally, mark=mark, cpu_ns=time.thread_time_ns() - start)
 
 
 VERBS = {f.__name__: f for f in (forks, double_forks, exec_chain, threads, exec_from_thread,
                                  fork_from_threads, spawned, plain, outlives, tree, storm, walkers,
-                                 loop)}
+                                 zombies, squeezed, loop)}
 
 
 def work(verb, *args):
