@@ -4,11 +4,11 @@
 #include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cachemon.skel.h"
 #include "capture/exercise.h"
+#include "util/clock.h"
 
 #define TURNS	    2 /* on and off, each */
 #define READ_ROUNDS 3
@@ -53,14 +53,6 @@ static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 		ret->ns[programs[i].ev] += ns;
 		ret->runs[programs[i].ev] += runs;
 	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* What an operation costs more with a hook than without, in turns. < 0: the two cannot be told
@@ -145,9 +137,9 @@ static void from_stats(struct probe_set *set, struct exerciser *e, struct calibr
 	for (int i = 0; i < READ_ROUNDS; i++)
 		if (stats_round(set, e, EXERCISE_READS, &reads))
 			return;
-	start = now_ns();
+	start = clock_now_ns();
 	for (int i = 0; i < ROUNDS_MAX; i++) {
-		if (i >= ROUNDS_MIN && now_ns() - start > ROUNDS_NS)
+		if (i >= ROUNDS_MIN && clock_now_ns() - start > ROUNDS_NS)
 			break;
 		if (stats_round(set, e, EXERCISE_PAGES, &rest))
 			return;
@@ -167,18 +159,12 @@ static void from_stats(struct probe_set *set, struct exerciser *e, struct calibr
 /* Reads seen by the per-read hook so far, of anybody. */
 static uint64_t reads_seen(struct probe_set *set)
 {
-	int fd = bpf_map__fd(probe_set_skeleton(set)->maps.lives);
-	unsigned int cpus = probe_set_cpus(set);
-	struct live *lives = calloc(cpus, sizeof(*lives));
-	uint32_t zero = 0;
-	uint64_t sum = 0;
+	uint64_t runs[JOB_NR][EV_NR], sum = 0;
 
-	if (lives && !bpf_map_lookup_elem(fd, &zero, lives))
-		for (unsigned int cpu = 0; cpu < cpus; cpu++)
-			sum += lives[cpu].runs[JOB_OTHERS][EV_READ] +
-			       lives[cpu].runs[JOB_WATCHED][EV_READ] + lives[cpu].tallies[0].runs +
-			       lives[cpu].tallies[1].runs;
-	free(lives);
+	if (probe_set_events(set, runs))
+		return 0;
+	for (int job = 0; job < JOB_NR; job++)
+		sum += runs[job][EV_READ];
 	return sum;
 }
 

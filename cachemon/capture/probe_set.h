@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/cachemon.h"
 #include "job/cgroup.h"
 #include "job/proctree.h"
 #include "plan/probe_plan.h"
@@ -79,6 +80,9 @@ int probe_set_make_room(struct probe_set *set);
 struct cachemon_bpf *probe_set_skeleton(struct probe_set *set);
 unsigned int probe_set_cpus(const struct probe_set *set);
 uint64_t probe_set_map_bytes(const struct probe_set *set);
+
+/* Runs of the programs so far, in the tasks of each job. */
+int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR]);
 
 /* Average run time of the program of a role over what happens while stats are on; see
  * capture/calibrate. < 0: unknown. */

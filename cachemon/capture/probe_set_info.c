@@ -5,6 +5,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct cachemon_bpf *probe_set_skeleton(struct probe_set *set)
 {
@@ -38,6 +40,28 @@ uint64_t probe_set_map_bytes(const struct probe_set *set)
 		fclose(f);
 	}
 	return sum;
+}
+
+int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR])
+{
+	struct live *lives = calloc(set->nr_cpus, sizeof(*lives));
+	uint32_t zero = 0;
+	int r = -ENOMEM;
+
+	if (lives)
+		r = bpf_map_lookup_elem(bpf_map__fd(set->skel->maps.lives), &zero, lives);
+	if (!r) {
+		memset(ret_runs, 0, JOB_NR * sizeof(*ret_runs));
+		for (unsigned int cpu = 0; cpu < set->nr_cpus; cpu++) {
+			const struct live *l = &lives[cpu];
+
+			for (int i = 0; i < JOB_NR * EV_NR; i++)
+				ret_runs[i / EV_NR][i % EV_NR] += l->runs[i / EV_NR][i % EV_NR];
+			ret_runs[JOB_WATCHED][EV_READ] += l->tallies[0].runs + l->tallies[1].runs;
+		}
+	}
+	free(lives);
+	return r;
 }
 
 int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *ret_ns,

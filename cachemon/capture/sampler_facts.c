@@ -99,17 +99,5 @@ void sampler_advice_take(struct sampler *s)
 
 int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
 {
-	int r = sampler_lives_read(s);
-
-	if (r)
-		return r;
-	memset(ret_runs, 0, JOB_NR * sizeof(*ret_runs));
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
-		const struct live *l = &s->lives[cpu];
-
-		for (int i = 0; i < JOB_NR * EV_NR; i++)
-			ret_runs[i / EV_NR][i % EV_NR] += l->runs[i / EV_NR][i % EV_NR];
-		ret_runs[JOB_WATCHED][EV_READ] += l->tallies[0].runs + l->tallies[1].runs;
-	}
-	return 0;
+	return probe_set_events(s->set, ret_runs);
 }

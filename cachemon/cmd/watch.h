@@ -82,6 +82,4 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 /* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
 int watch_signals_open(void);
 
-uint64_t watch_now_ns(void);
-
 #endif

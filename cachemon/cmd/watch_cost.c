@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "cmd/watch_run.h"
+#include "util/clock.h"
 
 /* How long one round of slices takes at least and at most, and the least look in it. */
 #define SLICE_PERIOD_NS	    1000000000.0
@@ -68,7 +69,7 @@ void watch_cost_looked(struct watch_run *run)
 
 void watch_run_look(struct watch_run *run)
 {
-	uint64_t runs[JOB_NR][EV_NR], now = watch_now_ns();
+	uint64_t runs[JOB_NR][EV_NR], now = clock_now_ns();
 
 	if (now < run->look_ns)
 		return;
@@ -130,7 +131,7 @@ static double hook_on_ns(const struct watch_run *run)
 	uint64_t ns = run->hook_on_ns;
 
 	if (probe_set_reads_on(run->set))
-		ns += watch_now_ns() - run->hook_since_ns;
+		ns += clock_now_ns() - run->hook_since_ns;
 	return (double)ns;
 }
 
@@ -148,7 +149,7 @@ void watch_cost_judge(struct watch_run *run)
 	run->duty = cost_duty(&seen, run->o->max_overhead);
 	if (run->duty < 1 && !run->sliced) {
 		run->sliced = true;
-		run->slice_ns = watch_now_ns();
+		run->slice_ns = clock_now_ns();
 	}
 }
 
@@ -181,7 +182,7 @@ static double off_ns(const struct watch_run *run)
 static int switch_off(struct watch_run *run, uint64_t start)
 {
 	int r = probe_set_reads(run->set, false);
-	uint64_t now = watch_now_ns();
+	uint64_t now = clock_now_ns();
 
 	run->slice_ns = now + (uint64_t)SLICE_PERIOD_NS;
 	if (!probe_set_reads_on(run->set)) {
@@ -199,12 +200,12 @@ static int switch_on(struct watch_run *run, uint64_t start)
 	uint64_t now;
 
 	if (r) {
-		run->slice_ns = watch_now_ns() + (uint64_t)SLICE_PERIOD_NS;
+		run->slice_ns = clock_now_ns() + (uint64_t)SLICE_PERIOD_NS;
 		return r;
 	}
 	run->hook_since_ns = start;
 	watch_run_sample(run, false);
-	now = watch_now_ns();
+	now = clock_now_ns();
 	run->seam_ns = now - start;
 	run->slice_ns = now + (uint64_t)look_ns(run);
 	return 0;
@@ -218,7 +219,7 @@ static int switch_on(struct watch_run *run, uint64_t start)
 void watch_run_slice(struct watch_run *run)
 {
 	bool on = probe_set_reads_on(run->set);
-	uint64_t start = watch_now_ns();
+	uint64_t start = clock_now_ns();
 	struct errtext text;
 	int r;
 

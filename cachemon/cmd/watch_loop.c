@@ -12,6 +12,7 @@
 #include "cmd/watch.h"
 #include "job/signal_policy.h"
 #include "report/escape.h"
+#include "util/clock.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 
@@ -29,14 +30,6 @@ struct loop {
 	int status;	/* its status */
 	uint64_t start_ns, next_ns;
 };
-
-uint64_t watch_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 int watch_signals_open(void)
 {
@@ -92,7 +85,7 @@ static void on_signal(struct loop *l)
 
 static void on_time(struct loop *l)
 {
-	uint64_t now = watch_now_ns(), slice = watch_run_slice_due(l->run);
+	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run);
 	struct watch_figures f;
 
 	watch_run_look(l->run);
@@ -120,7 +113,7 @@ static void on_time(struct loop *l)
 
 static int timeout_ms(const struct loop *l)
 {
-	uint64_t now = watch_now_ns(), due = l->next_ns, slice = watch_run_slice_due(l->run);
+	uint64_t now = clock_now_ns(), due = l->next_ns, slice = watch_run_slice_due(l->run);
 
 	if (!l->measuring)
 		return -1;
@@ -186,7 +179,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 
 	l.signals.cmd = cmd ? command_pid(cmd) : 0;
 	l.live = isatty(STDERR_FILENO) && strcmp(getenv("TERM") ?: "dumb", "dumb");
-	l.start_ns = watch_now_ns();
+	l.start_ns = clock_now_ns();
 	l.next_ns = l.start_ns + o->interval_ns;
 	if (l.live) {
 		watch_run_figures(run, &f);

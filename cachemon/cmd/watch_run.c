@@ -8,6 +8,7 @@
 
 #include "plan/machine_plan.h"
 #include "report/report.h"
+#include "util/clock.h"
 #include "util/human.h"
 #include "util/paths.h"
 
@@ -166,7 +167,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	r = seed(run, err);
 	if (r)
 		return r;
-	run->start_ns = run->last_ns = run->hook_since_ns = watch_now_ns();
+	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
 	watch_run_look(run);
 	if (run->command)
@@ -202,7 +203,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)
 		watch_complain(run, err.text);
-	now = watch_now_ns();
+	now = clock_now_ns();
 	s.start_ns = run->last_ns - run->start_ns;
 	s.duration_ns = now - run->last_ns;
 	s.read_on_ns = whole ? s.duration_ns : 0;
