@@ -15,11 +15,11 @@ void watch_say(const char *text)
 	fprintf(stderr, "%scachemon: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
 }
 
-void watch_complain(struct watch_run *run, const char *text)
+void watch_complain(bool *said, const char *text)
 {
-	if (!run->complained)
+	if (!*said)
 		watch_say(text);
-	run->complained = true;
+	*said = true;
 }
 
 /* Fates of other people's pages are not followed, nor their refaults and stalls. */
@@ -134,9 +134,9 @@ void watch_write(struct watch_run *run, const struct sample *s)
 	char err[STORE_ERROR_MAX];
 
 	if (store_write(run->store, run->ledger, s, err))
-		watch_complain(run, err);
+		watch_complain(&run->store_complained, err);
 	else
-		run->complained = false;
+		run->store_complained = false;
 }
 
 static double ratio(int64_t part, int64_t whole)
@@ -188,10 +188,9 @@ int watch_end(struct watch_run *run, const int *exit_status)
 	char err[STORE_ERROR_MAX], shown[512];
 	int r;
 
-	run->complained = false;
 	r = store_end(run->store, run->ledger, &end, err);
 	if (r)
-		watch_complain(run, err);
+		watch_say(err);
 	store_close(run->store);
 	run->store = NULL;
 	if (report_summary(run->db, id, stderr, err, sizeof(err))) {

@@ -202,7 +202,9 @@ int watch_run_sample(struct watch_run *run, bool last)
 	/* What was read counts, also beside an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)
-		watch_complain(run, err.text);
+		watch_complain(&run->sampler_complained, err.text);
+	else
+		run->sampler_complained = false;
 	now = clock_now_ns();
 	s.start_ns = run->last_ns - run->start_ns;
 	s.duration_ns = now - run->last_ns;
@@ -240,7 +242,7 @@ void watch_run_abort(struct watch_run *run, int status)
 	char err[STORE_ERROR_MAX];
 
 	if (run->described && store_end(run->store, run->ledger, &end, err))
-		watch_complain(run, err);
+		watch_complain(&run->store_complained, err);
 }
 
 void watch_run_free(struct watch_run *run)

@@ -53,8 +53,9 @@ struct watch_run {
 
 	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
-	bool described;	 /* the run is in the database, to be ended there */
-	bool complained; /* of the database: said once */
+	bool described;		 /* the run is in the database, to be ended there */
+	bool sampler_complained; /* said once, until it works again */
+	bool store_complained;
 };
 
 /* Takes the selected process and its descendants into the job. */
@@ -78,9 +79,8 @@ void watch_cost_looked(struct watch_run *run);
 
 /* -errno: something of the end could not be written; it was said. */
 int watch_end(struct watch_run *run, const int *exit_status);
-/* A line on stderr; the same trouble is told once. */
-void watch_complain(struct watch_run *run, const char *text);
-/* What happens once: it silences no other complaint. */
+/* A line on stderr unless it was said before. */
+void watch_complain(bool *said, const char *text);
 void watch_say(const char *text);
 
 #endif
