@@ -146,7 +146,7 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	if (!l)
 		return 0;
 	/* clone3() may put a child into another cgroup than its parent's. */
-	if (job_by_cgroup && !calibrating)
+	if (belongs_by_cgroup())
 		inside = cgroup_matches(child);
 	else
 		inside = seeding ? seed_forks(parent, child) : l->s.job == JOB_WATCHED;
@@ -192,7 +192,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	__u32 now = epoch;
 	bool now_in;
 
-	if (!job_by_cgroup || calibrating || !now)
+	if (!belongs_by_cgroup() || !now)
 		return 0;
 	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
 	__sync_val_compare_and_swap(&epoch, now, now + 2);
@@ -232,8 +232,7 @@ int seed_task(struct bpf_iter__task *ctx)
 	/* A process without a live thread has had its exit event. */
 	if (tgid == own_tgid || !t->signal->live.counter)
 		return 0;
-	if (job_by_cgroup && !calibrating ? !cgroup_matches(t)
-					  : !bpf_map_lookup_elem(&seeds, &tgid))
+	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &tgid))
 		return 0;
 	st = bpf_task_storage_get(&tasks, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {

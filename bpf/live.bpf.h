@@ -31,6 +31,12 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
 	return t->min_flt + t->maj_flt;
 }
 
+/* Else by fork: of processes, or of who calibrates. */
+static __always_inline bool belongs_by_cgroup(void)
+{
+	return job_by_cgroup && !calibrating;
+}
+
 static __always_inline bool cgroup_matches(struct task_struct *t)
 {
 	struct css_set *set = t->cgroups;
@@ -89,7 +95,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 {
 	struct task_state *leader;
 
-	if (job_by_cgroup && !calibrating)
+	if (belongs_by_cgroup())
 		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 	if (st)
 		return st->job;

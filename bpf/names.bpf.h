@@ -15,6 +15,9 @@
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
+/* Of a file without a path: all that is to be known of it was sent. */
+#define SIGNATURE_NAMELESS 1
+
 /* The file behind a descriptor of the running task; NULL for a bad number. */
 static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 {
@@ -263,7 +266,7 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	file_key_of(inode, &key);
 	old = bpf_map_lookup_elem(&named, &key);
 	if ((inode->i_mode & S_IFMT) == S_IFBLK) {
-		seen.signature = 1;
+		seen.signature = SIGNATURE_NAMELESS;
 	} else if ((__u64)file && (__u64)file->f_path.dentry) {
 		seen.dentry = name_that_leads((__u64)file->f_path.dentry);
 		seen.mount =
@@ -275,11 +278,11 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 			      bpf_core_field_offset(struct dentry, d_u);
 		seen.dentry = name_that_leads(seen.dentry);
 	} else {
-		seen.signature = 1;
+		seen.signature = SIGNATURE_NAMELESS;
 	}
 	seen.tgid = CAST(task_struct, l->task)->tgid;
 	if (!seen.dentry) {
-		if ((old && old->signature == 1) ||
+		if ((old && old->signature == SIGNATURE_NAMELESS) ||
 		    name_output_bare(&key, inode, seen.tgid,
 				     (inode->i_mode & S_IFMT) == S_IFBLK ? NAME_BLOCK_DEVICE
 									 : NAME_NONE))
