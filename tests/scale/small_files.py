@@ -12,14 +12,13 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
                 for name in (".", "../fault")]
 
 from faultlib.image import run as tool  # noqa: E402
-from faultlib.part import Failed, Part, Skipped, expect  # noqa: E402
+from faultlib.part import Part, expect  # noqa: E402
 from scalelib import judge  # noqa: E402
-from scalelib.measured import Measured, build_job  # noqa: E402
+from scalelib.big_run import BigRun  # noqa: E402
 
 part = Part("small_files", __doc__, count=("small files", 1000000, 20000))
+big = BigRun(part)
 PER_DIR = 1000
-REPEATS = 3
-RUN = {}
 
 
 class Files:
@@ -54,51 +53,31 @@ class Files:
         self.enter()
 
 
-def the_run():
-    if "measured" not in RUN:
-        raise Failed("there was no run to judge")
-    return RUN["measured"]
-
-
 @part.case("the job runs")
 def the_job(case):
-    case.dir = part.work  # the run is judged after this case
-    job, count = build_job(case), part.options.count
+    count = part.options.count
     expect(count % PER_DIR == 0, f"--count: not a multiple of {PER_DIR}")
-    base = judge.start_up(case, job)
+    job = big.start(case)
     files = Files(case, job, count)
-    for repeat in range(REPEATS):
+
+    def cold(_):
         files.cold()
-        measured = Measured(case, job, f"run{repeat}", ["small", files.mount, count])
-        if not measured.truth["disturbed"]:
-            RUN.update(measured=measured, base=base, mount=files.mount)
-            return (f"{count} files in {measured.seconds:.1f} s, CPU time of job and collector "
-                    f"{measured.end['cpu_s']} s")
-    raise Skipped(f"{REPEATS} times others on this machine dropped pages of the files")
+        return ["small", files.mount, count]
+
+    return f"{count} files {big.until_undisturbed(case, job, cold)}"
 
 
-@part.case("totals are the job's own")
-def totals(_):
-    return judge.totals(the_run(), RUN["base"])
-
-
-@part.case("the law holds, what is lost is counted")
-def losses(_):
-    return judge.losses(the_run())
-
-
-@part.case("files and directories add up to the job")
-def sums(case):
-    return judge.sums(case, the_run())
+big.judge_counts()
+big.case("the law holds, what is lost is counted", lambda _, run: judge.losses(run))
 
 
 @part.case("each directory is exact")
 def directories(_):
     """What had to go to the rest of the files, where the map of rows was full, is missed there."""
-    measured, row = the_run(), the_run().db.run()
+    measured, row = big.get(), big.get().db.run()
     rows = measured.db.rows("SELECT CAST(path AS TEXT) AS path, files, read_calls, read_bytes, "
                             "lookups FROM directory WHERE CAST(path AS TEXT) LIKE ?",
-                            RUN["mount"] + "/d%")
+                            os.path.join(part.work, "small") + "/d%")
     count = part.options.count
     rest = bool(row["loss_map_full"] or row["loss_ring_drops"])
     expect(len(rows) == count // PER_DIR, f"{len(rows)} directories of {count // PER_DIR}")
@@ -117,20 +96,7 @@ def directories(_):
     return f"{len(rows) - short} of {len(rows)} exact, the others lower bounds" if short else ""
 
 
-@part.case("memory of the collector beside the maps")
-def collector_memory(_):
-    return judge.collector_memory(the_run())
-
-
-@part.case("memory of the maps is what doctor says")
-def map_memory(case):
-    return judge.map_memory(case, the_run())
-
-
-@part.case("size of the database")
-def database(_):
-    return judge.database(the_run())
-
+big.judge_sizes()
 
 if __name__ == "__main__":
     part.main()

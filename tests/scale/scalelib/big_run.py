@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The one large run of a part, and the cases that judge it whatever its job was."""
+
+from faultlib.part import Failed, Skipped
+
+from . import judge
+from .measured import Measured, build_job
+
+REPEATS = 3
+
+
+class BigRun:
+    def __init__(self, part):
+        self.part = part
+        self.measured = None
+        self.base = None
+
+    def get(self):
+        if not self.measured:
+            raise Failed("there was no run to judge")
+        return self.measured
+
+    def case(self, title, judgement):
+        self.part.case(title)(lambda case: judgement(case, self.get()))
+
+    def start(self, case):
+        """The job's program, and what each start of it does."""
+        case.dir = self.part.work  # the run is judged after this case
+        job = build_job(case)
+        self.base = judge.start_up(case, job)
+        return job
+
+    def until_undisturbed(self, case, job, prepare):
+        """prepare(repeat): makes the files cold and says what the job is to do."""
+        for repeat in range(REPEATS):
+            measured = Measured(case, job, f"run{repeat}", prepare(repeat))
+            if not measured.truth["disturbed"]:
+                self.measured = measured
+                return (f"in {measured.seconds:.1f} s, CPU time of job and collector "
+                        f"{measured.end['cpu_s']} s")
+        raise Skipped(f"{REPEATS} times others on this machine dropped pages of the files")
+
+    def judge_counts(self):
+        self.case("totals are the job's own", lambda _, run: judge.totals(run, self.base))
+        self.case("files and directories add up to the job", judge.sums)
+
+    def judge_sizes(self):
+        self.case("memory of the collector beside the maps",
+                  lambda _, run: judge.collector_memory(run))
+        self.case("memory of the maps is what doctor says", judge.map_memory)
+        self.case("size of the database", lambda _, run: judge.database(run))
