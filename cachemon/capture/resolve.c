@@ -158,8 +158,10 @@ static int complete(struct resolver *r, const struct name_record *record, char *
 		return -ENOMEM;
 	if (*r->own_root && mount_views_shared(r->views, (pid_t)record->tgid))
 		inside = own_root_strip(r->own_root, path);
-	*ret_path = inside ? strdup(inside) : TAKE_PTR(path);
-	return *ret_path ? 0 : -ENOMEM;
+	if (inside)
+		memmove(path, inside, strlen(inside) + 1);
+	*ret_path = TAKE_PTR(path);
+	return 0;
 }
 
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
