@@ -29,6 +29,22 @@ static __always_inline void process_joins(struct task_state *st)
 		processes_add(!(was & COUNTED_EVER), 1);
 }
 
+#define ANCESTORS_MAX 32
+
+/* Whose child t is, and all above it: of a parent that is ending its end may have been noted by
+ * nobody, and its children are still its own. Known already: so are those above. */
+static __always_inline void note_ancestors(struct task_struct *t)
+{
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		__u32 tgid = t->tgid, parent;
+
+		t = t->real_parent;
+		parent = t->tgid;
+		if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST))
+			return;
+	}
+}
+
 /*
  * While processes are taken in, what CPUs believe of their running task is old. A child of one that
  * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
@@ -46,6 +62,8 @@ static __always_inline bool seed_forks(struct task_struct *parent, struct task_s
 		err = bpf_map_update_elem(&seeds, &to, &one, BPF_ANY);
 	else
 		err = bpf_map_update_elem(&parents, &to, &from, BPF_ANY);
+	if (!inside)
+		note_ancestors(parent->group_leader);
 	if (err)
 		__sync_fetch_and_add(&losses.state_drops, 1);
 	return inside;
@@ -55,11 +73,14 @@ static __always_inline bool seed_forks(struct task_struct *parent, struct task_s
 static __always_inline bool seed_ends(struct task_struct *t)
 {
 	struct task_struct *leader = t->group_leader;
-	__u32 tgid = t->tgid, parent = leader->real_parent->tgid;
+	__u32 tgid = t->tgid;
 	struct task_state *st;
 
-	/* Who forked it is better known. Without room for it the scan of /proc has to do. */
-	bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST);
+	/* Without room for it the scan of /proc has to do. */
+	note_ancestors(leader);
+	/* The iterator finds it without a live thread. */
+	if (!bpf_map_lookup_elem(&seeds, &tgid))
+		return false;
 	st = bpf_task_storage_get(&tasks, leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st)
 		return false;
@@ -154,7 +175,11 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	st = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
-		__sync_fetch_and_add(&losses.state_drops, 1);
+		/* The iterator comes again. */
+		if (seeding)
+			seeds_missed++;
+		else
+			__sync_fetch_and_add(&losses.state_drops, 1);
 		return 0;
 	}
 	st->job = JOB_WATCHED;

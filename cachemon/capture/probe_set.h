@@ -59,6 +59,9 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
  * before are noted. *ret_new: how many were not named before. -E2BIG: too many. */
 int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, size_t *ret_new);
 
+/* Tasks that found no memory since the last seeding began. */
+unsigned int probe_set_seeds_missed(struct probe_set *set);
+
 /* Makes the rest row of each job in a map of rows: it must be there before its generation is
  * written. */
 int probe_set_rest_rows(int fd);

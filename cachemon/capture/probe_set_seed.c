@@ -56,3 +56,9 @@ int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, s
 	*ret_new = fresh;
 	return probe_set_grace_period();
 }
+
+unsigned int probe_set_seeds_missed(struct probe_set *set)
+{
+	probe_set_grace_period();
+	return set->skel->bss->seeds_missed;
+}

@@ -38,8 +38,12 @@ int watch_seed_tree(struct watch_run *run, struct errtext *err)
 
 	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++)
 		r = name_once(run, &fresh);
-	if (!r)
-		r = fresh ? -EAGAIN : probe_set_seed(run->set, NULL, 0, err);
+	if (!r && fresh)
+		r = -EAGAIN;
+	/* A child that got no state is named, and taken in by the next round. */
+	do
+		r = r ? r : probe_set_seed(run->set, NULL, 0, err);
+	while (!r && probe_set_seeds_missed(run->set));
 	end = probe_set_note_parents(run->set, false);
 	r = r ? r : end;
 	if (r == -ESRCH)
