@@ -35,13 +35,11 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	s->skel = probe_set_skeleton(set);
 	s->max_rows = bpf_map__max_entries(s->skel->maps.rows_a);
 	s->max_chunks = bpf_map__max_entries(s->skel->maps.chunks);
-	s->lives = calloc(cpus, sizeof(*s->lives));
 	s->job_rows = calloc(cpus, sizeof(*s->job_rows));
 	s->job_rows_again = calloc(cpus, sizeof(*s->job_rows_again));
 	s->keys = calloc(BATCH, sizeof(*s->keys));
 	s->rows = calloc(BATCH, sizeof(*s->rows));
-	if (!s->lives || !s->job_rows || !s->job_rows_again || !s->keys || !s->rows ||
-	    name_table_new(&s->names))
+	if (!s->job_rows || !s->job_rows_again || !s->keys || !s->rows || name_table_new(&s->names))
 		goto fail;
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
@@ -65,7 +63,6 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	resolver_free(s->resolver);
 	name_table_free(s->names);
-	free(s->lives);
 	free(s->job_rows);
 	free(s->job_rows_again);
 	free(s->keys);

@@ -7,15 +7,6 @@
 
 #include "capture/sampler_impl.h"
 
-int sampler_lives_read(struct sampler *s)
-{
-	uint32_t zero = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.lives), &zero, s->lives))
-		return -errno;
-	return 0;
-}
-
 /* Those that are charged first: what is charged in between is missed until the next look, and never
  * counted twice. */
 int sampler_jobs_take(struct sampler *s)

@@ -18,7 +18,6 @@ struct sampler {
 	struct resolver *resolver;
 	struct name_table *names;
 	bool names_handed_out; /* with the last sample, which is over now */
-	struct live *lives;    /* one a CPU */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;
 	struct file_row *rows;
@@ -32,8 +31,6 @@ struct sampler {
 	int64_t unsettled; /* resident_unused of all samples: the pages whose fate is open */
 };
 
-/* Into lives. */
-int sampler_lives_read(struct sampler *s);
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
 /* Into advice. */
