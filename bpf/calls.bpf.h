@@ -32,19 +32,35 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 	c->uring = false;
 }
 
-static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
+/* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes more of a vector,
+ * and of a list of requests more is not looked at. */
+enum { IOV_MAX = 1024, IOCBS_MAX = 1024 };
+
+struct iov_walk {
+	__u64 iov;
+	__u64 total;
+};
+
+/* Loops by the helper are walked once by the verifier, whatever their length. */
+static long iov_step(__u32 i, struct iov_walk *w)
 {
 	struct iovec v;
-	__u64 total = 0;
 
-	for (__u32 i = 0; i < 1024; i++) {
-		if (i >= nr)
-			break;
-		if (bpf_probe_read_user(&v, sizeof(v), (void *)(iov + i * sizeof(v))))
-			return 0;
-		total += v.iov_len;
+	if (bpf_probe_read_user(&v, sizeof(v), (void *)(w->iov + i * sizeof(v)))) {
+		w->total = 0;
+		return 1;
 	}
-	return total;
+	w->total += v.iov_len;
+	return 0;
+}
+
+/* 0: it is empty or cannot be read. */
+static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
+{
+	struct iov_walk w = {.iov = iov};
+
+	bpf_loop(nr < IOV_MAX ? nr : IOV_MAX, iov_step, &w, 0);
+	return w.total;
 }
 
 /* splice moves whole pages when the pipe is shorter than what was asked: the end that fits last. */
@@ -143,32 +159,49 @@ struct iocb {
 	__u64 buf, nbytes, offset;
 };
 
+struct iocb_walk {
+	__u64 task, list, mapping;
+	__u64 index, last; /* of the event */
+	__u64 pos, end;	   /* of the request that is found; end 0: none */
+};
+
+static long iocb_step(__u32 i, struct iocb_walk *w)
+{
+	struct file *file;
+	struct iocb cb;
+	__u64 ptr;
+
+	if (bpf_probe_read_user(&ptr, sizeof(ptr), (void *)(w->list + i * sizeof(ptr))) ||
+	    bpf_probe_read_user(&cb, sizeof(cb), (void *)ptr))
+		return 1;
+	if (!cb.nbytes || cb.offset >> page_shift > w->index ||
+	    (cb.offset + cb.nbytes - 1) >> page_shift != w->last)
+		return 0;
+	file = file_of_fd(CAST(task_struct, w->task), cb.fd);
+	if (!file || !file_leads_to(file, w->mapping))
+		return 0;
+	w->pos = cb.offset;
+	w->end = cb.offset + cb.nbytes;
+	return 1;
+}
+
 /* io_submit runs its requests one after the other and does not say which: the one that ends where
  * this event does. */
 GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct pt_regs *regs = l ? CAST(pt_regs, l->regs) : NULL;
-	__u64 nr, list, ptr;
-	struct iocb cb;
-	struct file *file;
+	struct iocb_walk w = {.mapping = mapping, .index = index, .last = last};
+	__u64 nr;
 
 	if (!l || !c)
 		return 0;
+	w.task = l->task;
 	nr = REGS_ARG2(regs);
-	list = REGS_ARG3(regs);
-	for (__u32 i = 0; i < 64; i++) {
-		if (i >= nr || bpf_probe_read_user(&ptr, sizeof(ptr), (void *)(list + i * 8)) ||
-		    bpf_probe_read_user(&cb, sizeof(cb), (void *)ptr))
-			return 0;
-		if (!cb.nbytes || cb.offset >> page_shift > index ||
-		    (cb.offset + cb.nbytes - 1) >> page_shift != last)
-			continue;
-		file = file_of_fd(CAST(task_struct, l->task), cb.fd);
-		if (!file || !file_leads_to(file, mapping))
-			continue;
-		c->pos = cb.offset;
-		c->end = cb.offset + cb.nbytes;
-		return 0;
+	w.list = REGS_ARG3(regs);
+	bpf_loop(nr < IOCBS_MAX ? nr : IOCBS_MAX, iocb_step, &w, 0);
+	if (w.end) {
+		c->pos = w.pos;
+		c->end = w.end;
 	}
 	return 0;
 }

@@ -226,22 +226,36 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 		seen->signature = w->signature;
 }
 
+struct links_walk {
+	__u64 next; /* alias of the dentry to look at */
+	__u64 found;
+};
+
+static long link_step(__u32 i, struct links_walk *w)
+{
+	__u64 other = w->next - bpf_core_field_offset(struct dentry, d_u);
+
+	if (!w->next)
+		return 1;
+	if (CAST(dentry, other)->d_hash.pprev) {
+		w->found = other;
+		return 1;
+	}
+	w->next = (__u64)CAST(dentry, other)->d_u.d_alias.next;
+	return 0;
+}
+
 /* A name that was taken away from a file that has others: one of them. */
 static __always_inline __u64 name_that_leads(__u64 dentry)
 {
 	struct dentry *d = CAST(dentry, dentry);
-	__u64 other;
+	struct links_walk w = {.found = dentry};
 
 	if (d->d_hash.pprev || !d->d_inode->i_nlink)
 		return dentry;
-	other = (__u64)d->d_inode->i_dentry.first;
-	for (int i = 0; i < NAME_LINKS_MAX && other; i++) {
-		other -= bpf_core_field_offset(struct dentry, d_u);
-		if (CAST(dentry, other)->d_hash.pprev)
-			return other;
-		other = (__u64)CAST(dentry, other)->d_u.d_alias.next;
-	}
-	return dentry;
+	w.next = (__u64)d->d_inode->i_dentry.first;
+	bpf_loop(NAME_LINKS_MAX, link_step, &w, 0);
+	return w.found;
 }
 
 /*

@@ -94,13 +94,13 @@ static __always_inline bool cell_has_key(const struct cell *c, const struct file
 }
 
 /* Adds what the cell holds to its row. */
-static __noinline void cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
+GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 {
 	struct file_row *row;
 	bool made = false;
 
-	if (!c->row.touched && !c->inode)
-		return;
+	if (!c || (!c->row.touched && !c->inode))
+		return 0;
 	row = shared_row(&c->file, job, at_epoch, &made);
 	if (row) {
 		row->size_bytes = c->row.size_bytes;
@@ -115,6 +115,7 @@ static __noinline void cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 		}
 	}
 	c->row.touched = 0;
+	return 0;
 }
 
 /* Straight to the row: another file may have the cell, and a sweep runs on another CPU. */
