@@ -45,6 +45,18 @@ static __always_inline void note_ancestors(struct task_struct *t)
 	}
 }
 
+/* In place where there is one, of a process of the same number that ended: user space walks the
+ * map, and an element that is replaced moves. */
+static __always_inline long note_parent(__u32 tgid, __u32 from)
+{
+	__u32 *parent = bpf_map_lookup_elem(&parents, &tgid);
+
+	if (!parent)
+		return bpf_map_update_elem(&parents, &tgid, &from, BPF_ANY);
+	*parent = from;
+	return 0;
+}
+
 /*
  * While processes are taken in, what CPUs believe of their running task is old. A child of one that
  * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
@@ -61,7 +73,7 @@ static __always_inline bool seed_forks(struct task_struct *parent, struct task_s
 	if (inside)
 		err = bpf_map_update_elem(&seeds, &to, &one, BPF_ANY);
 	else
-		err = bpf_map_update_elem(&parents, &to, &from, BPF_ANY);
+		err = note_parent(to, from);
 	if (!inside)
 		note_ancestors(parent->group_leader);
 	if (err)

@@ -8,19 +8,20 @@
 /* A round finds who was forked before the one before it had named the parent: two do, mostly. */
 enum { ROUNDS_MAX = 1000 };
 
+static int read_parents(void *set, struct proctree_link **ret, size_t *ret_nr)
+{
+	return probe_set_parents(set, ret, ret_nr);
+}
+
 static int name_once(struct watch_run *run, size_t *ret_new)
 {
-	struct selector_places places = {.proc_root = "/proc"};
-	struct proctree_link *links = NULL;
-	size_t nr = 0;
-	int r = probe_set_parents(run->set, &links, &nr);
+	const struct selector_places places = {.proc_root = "/proc"};
+	const struct proctree_notes notes = {read_parents, run->set};
+	int r = selector_refresh_pids(&places, &run->selector, &notes);
 
-	if (!r)
-		r = selector_refresh_pids(&places, &run->selector, links, nr);
 	if (!r)
 		r = probe_set_name_seeds(run->set, run->selector.tgids, run->selector.nr_tgids,
 					 ret_new);
-	free(links);
 	return r;
 }
 
@@ -28,7 +29,8 @@ static int name_once(struct watch_run *run, size_t *ret_new)
  * The tree is that of the moment of this look, and who is forked from then on by those in it. It
  * changes under the eyes of whoever reads /proc: from the first look on the probes name each child
  * of a named parent, and note the parent of any other, which the next look may find to be of the
- * tree. When a look names nobody, nobody is left.
+ * tree. When a look names nobody, all that lived at its end had a name, and whoever they forked
+ * since got one.
  */
 int watch_seed_tree(struct watch_run *run, struct errtext *err)
 {
@@ -41,9 +43,13 @@ int watch_seed_tree(struct watch_run *run, struct errtext *err)
 	if (!r && fresh)
 		r = -EAGAIN;
 	/* A child that got no state is named, and taken in by the next round. */
-	do
-		r = r ? r : probe_set_seed(run->set, NULL, 0, err);
-	while (!r && probe_set_seeds_missed(run->set));
+	fresh = 1;
+	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++) {
+		r = probe_set_seed(run->set, NULL, 0, err);
+		fresh = probe_set_seeds_missed(run->set);
+	}
+	if (!r && fresh)
+		r = -ENOMEM;
 	end = probe_set_note_parents(run->set, false);
 	r = r ? r : end;
 	if (r == -ESRCH)

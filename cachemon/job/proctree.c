@@ -17,6 +17,7 @@ struct process {
 	pid_t tgid;
 	pid_t ppid;
 	pid_t noted; /* its parent by a link, 0: none */
+	bool unseen; /* known by a link alone */
 	bool ended;
 	bool member;
 };
@@ -162,7 +163,7 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	if (there)
 		qsort(ps->list, there, sizeof(*ps->list), compare_tgid);
 	for (size_t i = 0; !err && i < nr_links; i++) {
-		struct process gone = {.tgid = links[i].tgid, .ended = true};
+		struct process gone = {.tgid = links[i].tgid, .unseen = true, .ended = true};
 		struct process *p = find_process(ps, there, links[i].tgid);
 
 		gone.noted = links[i].parent;
@@ -176,8 +177,16 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	return err;
 }
 
+/* Forked since /proc was read, it may live. */
+static bool is_living(const char *proc_root, const struct process *p)
+{
+	pid_t tgid;
+
+	return p->unseen ? !proctree_tgid(proc_root, p->tgid, &tgid) : !p->ended;
+}
+
 /* Returns how many of them live; 0: tgid does not. */
-static size_t mark_members(struct processes *ps, pid_t tgid)
+static size_t mark_members(const char *proc_root, struct processes *ps, pid_t tgid)
 {
 	struct process *root = find_process(ps, ps->nr, tgid);
 	size_t members = 1, living = 1, before;
@@ -195,25 +204,30 @@ static size_t mark_members(struct processes *ps, pid_t tgid)
 				continue;
 			p->member = true;
 			members++;
+			p->ended = !is_living(proc_root, p);
 			living += !p->ended;
 		}
 	} while (members != before);
 	return living;
 }
 
-int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_link *links,
-			 size_t nr_links, pid_t **ret_tgids, size_t *ret_nr)
+int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
+			 pid_t **ret_tgids, size_t *ret_nr)
 {
+	struct proctree_link *links = NULL;
 	struct processes ps = {0};
+	size_t nr_links = 0;
 	pid_t *tgids = NULL;
 	size_t members, nr = 0;
 	int err = read_all(proc_root, &ps);
 
+	if (!err && notes)
+		err = notes->read(notes->ctx, &links, &nr_links);
 	if (!err)
 		err = add_links(&ps, links, nr_links);
 	if (err)
 		goto out;
-	members = mark_members(&ps, tgid);
+	members = mark_members(proc_root, &ps, tgid);
 	err = -ESRCH;
 	if (members == 0)
 		goto out;
@@ -230,6 +244,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 	*ret_nr = nr;
 	err = 0;
 out:
+	free(links);
 	free(ps.list);
 	return err;
 }

@@ -19,10 +19,19 @@ struct proctree_link {
 	pid_t parent;
 };
 
-/* tgid first, then its living descendants, by /proc or by the links; the array is the caller's.
- * -ESRCH: tgid is gone. */
-int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_link *links,
-			 size_t nr_links, pid_t **ret_tgids, size_t *ret_nr);
+/* Where links are noted; the array is the caller's. */
+struct proctree_notes {
+	int (*read)(void *ctx, struct proctree_link **ret, size_t *ret_nr);
+	void *ctx;
+};
+
+/*
+ * tgid first, then its living descendants, by /proc or by the notes (NULL: none); the array is the
+ * caller's. The notes are read after /proc: whoever lives then either was there all the time, or
+ * its fork is among them. -ESRCH: tgid is gone.
+ */
+int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
+			 pid_t **ret_tgids, size_t *ret_nr);
 
 /* The name of a process (comm, at most 15 bytes) into name; "" when it is gone. */
 void proctree_name(const char *proc_root, pid_t pid, char name[16]);

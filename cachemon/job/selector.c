@@ -48,7 +48,7 @@ static int resolve_tgid(const struct selector_places *places, pid_t pid, const c
 	int e = proctree_tgid(places->proc_root, pid, &tgid);
 
 	if (!e)
-		e = proctree_descendants(places->proc_root, tgid, NULL, 0, &s.tgids, &s.nr_tgids);
+		e = proctree_descendants(places->proc_root, tgid, NULL, &s.tgids, &s.nr_tgids);
 	if (e == -ESRCH)
 		return errtext_set(err, e, "no such process: %s", value);
 	if (e)
@@ -234,12 +234,11 @@ int selector_command(char *const argv[], struct selector *ret)
 }
 
 int selector_refresh_pids(const struct selector_places *places, struct selector *s,
-			  const struct proctree_link *links, size_t nr_links)
+			  const struct proctree_notes *notes)
 {
 	pid_t *tgids = NULL;
 	size_t nr = 0;
-	int err =
-		proctree_descendants(places->proc_root, s->tgids[0], links, nr_links, &tgids, &nr);
+	int err = proctree_descendants(places->proc_root, s->tgids[0], notes, &tgids, &nr);
 
 	if (err)
 		return err;

@@ -55,7 +55,7 @@ int selector_command(char *const argv[], struct selector *ret);
 
 /* The descendants anew; see proctree_descendants(). -ESRCH: the process has ended. */
 int selector_refresh_pids(const struct selector_places *places, struct selector *s,
-			  const struct proctree_link *links, size_t nr_links);
+			  const struct proctree_notes *notes);
 
 void selector_free(struct selector *s);
 

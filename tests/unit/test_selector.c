@@ -39,7 +39,7 @@ static void pid_tree(void **state)
 	assert_int_equal(s.tgids[0], 100);
 	/* Children, grandchildren, also with lower numbers, and leaders whose threads go on. */
 	assert_true(has(&s, 200) && has(&s, 300) && has(&s, 50) && has(&s, 600));
-	assert_int_equal(selector_refresh_pids(&fixture, &s, NULL, 0), 0);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, NULL), 0);
 	assert_int_equal(s.nr_tgids, 5);
 	selector_free(&s);
 	/* A thread stands for its process. */
@@ -54,26 +54,44 @@ static void pid_tree(void **state)
 	selector_free(&s);
 }
 
+struct noted {
+	const struct proctree_link *links;
+	size_t nr;
+};
+
+static int read_noted(void *ctx, struct proctree_link **ret, size_t *ret_nr)
+{
+	const struct noted *n = ctx;
+
+	*ret = calloc(n->nr, sizeof(**ret));
+	assert_non_null(*ret);
+	memcpy(*ret, n->links, n->nr * sizeof(**ret));
+	*ret_nr = n->nr;
+	return 0;
+}
+
 /* 400 is a child of init, and 700 is too: what was noted of those who ended says whose they are. */
 static void pid_tree_by_links(void **state)
 {
 	static const struct proctree_link links[] = {
 		{400, 9000}, {9000, 8000}, {8000, 300}, {700, 7000}, {7000, 1}, {6000, 100},
 	};
+	struct noted all = {links, 6}, few = {links, 2};
+	const struct proctree_notes by_all = {read_noted, &all}, by_few = {read_noted, &few};
 	struct selector s;
 	struct errtext err;
 
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "100", &s, &err), 0);
-	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 6), 0);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_all), 0);
 	/* Only who lives: not 6000 and the two between 300 and 400. */
 	assert_int_equal(s.nr_tgids, 6);
 	assert_true(has(&s, 400) && has(&s, 300) && !has(&s, 700) && !has(&s, 6000));
 	/* Without the one in the middle nothing leads there. */
-	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 2), 0);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_few), 0);
 	assert_int_equal(s.nr_tgids, 5);
 	/* Gone, whatever was noted of it. */
 	s.tgids[0] = 6000;
-	assert_int_equal(selector_refresh_pids(&fixture, &s, links, 6), -ESRCH);
+	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_all), -ESRCH);
 	selector_free(&s);
 }
 
@@ -104,6 +122,40 @@ static void pid_refused(void **state)
 			fail_msg("'%s': %d %s", rows[i].value, e, err.text);
 		assert_int_equal(s.nr_tgids, 7);
 	}
+}
+
+/* After /proc was read: a child is forked, and that is noted. */
+static int fork_and_note(void *ctx, struct proctree_link **ret, size_t *ret_nr)
+{
+	pid_t *child = ctx;
+
+	*child = fork();
+	if (!*child)
+		for (;;)
+			pause();
+	*ret = calloc(1, sizeof(**ret));
+	assert_non_null(*ret);
+	**ret = (struct proctree_link){*child, getpid()};
+	*ret_nr = 1;
+	return 0;
+}
+
+static void forked_while_looked_at(void **state)
+{
+	const struct selector_places places = {"/proc", &no_mounts};
+	pid_t child = 0;
+	const struct proctree_notes notes = {fork_and_note, &child};
+	struct selector s;
+	struct errtext err;
+	char value[16];
+
+	snprintf(value, sizeof(value), "%d", getpid());
+	assert_int_equal(selector_resolve(&places, SELECTOR_PID, value, &s, &err), 0);
+	assert_int_equal(selector_refresh_pids(&places, &s, &notes), 0);
+	assert_true(child > 0 && has(&s, child));
+	selector_free(&s);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 /* Real processes: a child and its child, then the child's end. */
@@ -144,7 +196,7 @@ static void real_processes(void **state)
 	close(up[1]);
 	/* Ended but not reaped: gone for a watcher. */
 	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-	assert_int_equal(selector_refresh_pids(&places, &s, NULL, 0), -ESRCH);
+	assert_int_equal(selector_refresh_pids(&places, &s, NULL), -ESRCH);
 	assert_int_equal(s.nr_tgids, 2);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	selector_free(&s);
@@ -297,6 +349,7 @@ int main(void)
 		cmocka_unit_test(pid_tree),
 		cmocka_unit_test(pid_tree_by_links),
 		cmocka_unit_test(pid_refused),
+		cmocka_unit_test(forked_while_looked_at),
 		cmocka_unit_test(real_processes),
 		cmocka_unit_test(command),
 		cmocka_unit_test_setup_teardown(texts, setup, teardown),
