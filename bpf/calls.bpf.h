@@ -89,22 +89,38 @@ static __always_inline bool uring_fits(struct uring_read *u, __u32 tgid, __u64 m
 	       (u->end - 1) >> page_shift == last && (!u->mapping || u->mapping == mapping);
 }
 
+struct uring_walk {
+	__u64 mapping, index, last;
+	__u32 tgid;
+	bool waiting;
+	__u32 best; /* 1 + its way; 0: none */
+	__u64 best_pos;
+};
+
+static long uring_find_step(__u32 way, struct uring_walk *w)
+{
+	struct uring_read *u = uring_read_of(w->tgid, w->last, way & (URING_WAYS - 1));
+
+	if (!u)
+		return 1;
+	if (!uring_fits(u, w->tgid, w->mapping, w->index, w->last) ||
+	    uring_waiting(u->state) == URING_TAKEN || (w->waiting && !uring_waiting(u->state)))
+		return 0;
+	if (!w->best || u->pos > w->best_pos) {
+		w->best = way + 1;
+		w->best_pos = u->pos;
+	}
+	return 0;
+}
+
 static __noinline struct uring_read *uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last,
 						bool waiting)
 {
-	struct uring_read *u, *best = NULL;
+	struct uring_walk w = {
+		.mapping = mapping, .index = index, .last = last, .tgid = tgid, .waiting = waiting};
 
-	for (__u32 way = 0; way < URING_WAYS; way++) {
-		u = uring_read_of(tgid, last, way);
-		if (!u)
-			return NULL;
-		if (!uring_fits(u, tgid, mapping, index, last) ||
-		    uring_waiting(u->state) == URING_TAKEN || (waiting && !uring_waiting(u->state)))
-			continue;
-		if (!best || u->pos > best->pos)
-			best = u;
-	}
-	return best;
+	bpf_loop(URING_WAYS, uring_find_step, &w, 0);
+	return w.best ? uring_read_of(tgid, last, (w.best - 1) & (URING_WAYS - 1)) : NULL;
 }
 
 /* One of this range is counted, if there still is one. The range is what it is while the state

@@ -106,13 +106,20 @@ static __always_inline __u32 log2_bucket(__u64 n)
 
 /* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
  * histogram is right at any moment and needs no end of a window, which no event tells. */
-static __always_inline void window_grow(struct live *l, struct file_row *row, __u64 pages)
+GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
-	struct task_state *s = &l->s;
-	__u64 before = s->win_pages, after = before + pages;
-	__u32 from = log2_bucket(before), to = log2_bucket(after);
-	__u32 kind = s->win_kind & WIN_KIND;
+	__u32 from, to, kind;
+	__u64 before, after;
+	struct task_state *s;
 
+	if (!l || !row)
+		return 0;
+	s = &l->s;
+	before = s->win_pages;
+	after = before + pages;
+	from = log2_bucket(before);
+	to = log2_bucket(after);
+	kind = s->win_kind & WIN_KIND;
 	s->win_pages = after;
 	if (!before) {
 		row_add(row,
@@ -125,6 +132,7 @@ static __always_inline void window_grow(struct live *l, struct file_row *row, __
 		row_add(row, C_window_log2_0 + from, -1);
 		row_add(row, C_window_log2_0 + to, 1);
 	}
+	return 0;
 }
 
 struct add_ctx {

@@ -93,27 +93,44 @@ static __always_inline bool cell_has_key(const struct cell *c, const struct file
 	       c->file.gen == file->gen;
 }
 
+struct cell_flush {
+	struct cell *c;
+	struct file_row *row; /* NULL: none */
+};
+
+/* Eight counters that may have moved. */
+static long cell_flush_step(__u32 group, struct cell_flush *x)
+{
+	struct cell *c = x->c;
+
+	if (!(c->row.touched >> (group & 31) & 1))
+		return 0;
+	for (__u32 i = 0; i < 8; i++) {
+		__u32 counter = (group & 31) * 8 + i;
+
+		if (counter >= C_NR)
+			break;
+		shared_row_add(x->row, counter, c->row.c[counter]);
+		c->row.c[counter] = 0;
+	}
+	return 0;
+}
+
 /* Adds what the cell holds to its row. */
 GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 {
-	struct file_row *row;
+	struct cell_flush x = {.c = c};
 	bool made = false;
 
 	if (!c || (!c->row.touched && !c->inode))
 		return 0;
-	row = shared_row(&c->file, job, at_epoch, &made);
-	if (row) {
-		row->size_bytes = c->row.size_bytes;
-		row->flags = c->row.flags;
+	x.row = shared_row(&c->file, job, at_epoch, &made);
+	if (x.row) {
+		x.row->size_bytes = c->row.size_bytes;
+		x.row->flags = c->row.flags;
 	}
-	for (__u32 group = 0; group < (C_NR + 7) / 8; group++) {
-		if (!(c->row.touched >> group & 1))
-			continue;
-		for (__u32 i = group * 8; i < group * 8 + 8 && i < C_NR; i++) {
-			shared_row_add(row, i, c->row.c[i]);
-			c->row.c[i] = 0;
-		}
-	}
+	if (c->row.touched)
+		bpf_loop((C_NR + 7) / 8, cell_flush_step, &x, 0);
 	c->row.touched = 0;
 	return 0;
 }

@@ -77,24 +77,43 @@ static __always_inline bool uring_more(struct uring_read *u, struct uring_read *
 	return __sync_val_compare_and_swap(&u->state, state, state + 1) == state;
 }
 
+struct uring_places {
+	__u64 last;
+	__u32 tgid;
+	__u32 free, old; /* 1 + its way; 0: none */
+	__u32 pad;
+	__u64 free_tick, old_tick;
+};
+
+static long uring_oldest_step(__u32 way, struct uring_places *p)
+{
+	struct uring_read *u = uring_read_of(p->tgid, p->last, way & (URING_WAYS - 1));
+
+	if (!u)
+		return 1;
+	if (uring_waiting(u->state) == URING_TAKEN)
+		return 0;
+	if ((!uring_waiting(u->state) || u->read_on != read_on) &&
+	    (!p->free || u->tick < p->free_tick)) {
+		p->free = way + 1;
+		p->free_tick = u->tick;
+	}
+	if (!p->old || u->tick < p->old_tick) {
+		p->old = way + 1;
+		p->old_tick = u->tick;
+	}
+	return 0;
+}
+
 /* The place of the range counted longest ago; where all wait, of the one submitted longest ago. */
 static __noinline struct uring_read *uring_oldest(__u32 tgid, __u64 last)
 {
-	struct uring_read *u, *free = NULL, *old = NULL;
+	struct uring_places p = {.tgid = tgid, .last = last};
+	__u32 found;
 
-	for (__u32 way = 0; way < URING_WAYS; way++) {
-		u = uring_read_of(tgid, last, way);
-		if (!u)
-			return NULL;
-		if (uring_waiting(u->state) == URING_TAKEN)
-			continue;
-		if ((!uring_waiting(u->state) || u->read_on != read_on) &&
-		    (!free || u->tick < free->tick))
-			free = u;
-		if (!old || u->tick < old->tick)
-			old = u;
-	}
-	return free ? free : old;
+	bpf_loop(URING_WAYS, uring_oldest_step, &p, 0);
+	found = p.free ? p.free : p.old;
+	return found ? uring_read_of(tgid, last, (found - 1) & (URING_WAYS - 1)) : NULL;
 }
 
 SEC("?tp_btf/io_uring_submit_req")
