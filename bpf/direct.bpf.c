@@ -13,6 +13,7 @@ int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned
 
 	if (!l || iter->data_source)
 		return 0;
+	iocb = PLAIN(kiocb, iocb);
 	inode = iocb->ki_filp->f_mapping->host;
 	if (!inode_counts(inode))
 		return 0;

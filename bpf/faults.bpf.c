@@ -38,6 +38,7 @@ int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
 	if (!l)
 		return 0;
 	s = &l->s;
+	mapping = PLAIN(address_space, mapping);
 	inode = mapping->host;
 	if (!inode_counts(inode))
 		return 0;
@@ -64,7 +65,7 @@ int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, u
 
 	if (!l)
 		return 0;
-	inode = mapping->host;
+	inode = PLAIN(address_space, mapping)->host;
 	if (!inode_counts(inode) || !inode->i_size)
 		return 0;
 	fault_open(l, inode, first);

@@ -35,6 +35,7 @@ static __always_inline void process_joins(struct task_state *st)
  * nobody, and its children are still its own. Known already: so are those above. */
 static __always_inline void note_ancestors(struct task_struct *t)
 {
+	t = PLAIN(task_struct, t);
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
 		__u32 tgid = t->tgid, parent;
 

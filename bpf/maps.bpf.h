@@ -176,6 +176,11 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 #define CAST(type, addr)                                                                           \
 	((struct type *)bpf_rdonly_cast((void *)(addr), bpf_core_type_id_kernel(struct type)))
 
+/* The same of an argument that the verifier trusts. For each pointer that is read through one it
+ * searches all types of the kernel for a rule, about a millisecond each time; where a program is
+ * not on a hot path, the checks of loads through a plain one are the smaller price. */
+#define PLAIN(type, ptr) CAST(type, ptr)
+
 /* A 64-bit word at a kernel address, as a number: read through a type that begins with one. */
 static __always_inline __u64 load_ptr(__u64 addr)
 {

@@ -94,7 +94,9 @@ int BPF_PROG(sync_ra_tp, struct inode *inode, unsigned long index, struct file_r
 {
 	struct live *l = live_get(EV_WINDOW);
 
-	return l ? window(l, inode, index, ra, req, WIN_SYNC, C_prefetched_sync) : 0;
+	return l ? window(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, WIN_SYNC,
+			  C_prefetched_sync)
+		 : 0;
 }
 
 SEC("?tp_btf/page_cache_async_ra")
@@ -103,7 +105,9 @@ int BPF_PROG(async_ra_tp, struct inode *inode, unsigned long index, struct file_
 {
 	struct live *l = live_get(EV_WINDOW);
 
-	return l ? window(l, inode, index, ra, req, WIN_ASYNC, C_prefetched_async) : 0;
+	return l ? window(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, WIN_ASYNC,
+			  C_prefetched_async)
+		 : 0;
 }
 
 /*

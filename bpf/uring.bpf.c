@@ -125,7 +125,7 @@ int BPF_PROG(uring_tp, struct io_kiocb *req)
 	__u64 last;
 
 	r.read_on = read_on;
-	if (!l || !r.read_on || !range_of_req(l, req, &r))
+	if (!l || !r.read_on || !range_of_req(l, PLAIN(io_kiocb, req), &r))
 		return 0;
 	r.tgid = CAST(task_struct, l->task)->tgid;
 	r.tick = bpf_jiffies64();
