@@ -236,6 +236,9 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	t = CAST(task_struct, l->task);
 	regs = CAST(pt_regs, l->regs);
 	call_from_event(index, last, c);
+	/* A kernel thread that reads for itself, a loop device's, say. */
+	if (!l->regs && !(t->flags & PF_IO_WORKER))
+		return 0;
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
 	if (nr == NR_io_uring_enter)
 		return call_from_uring(t->tgid, mapping, index, last, c);
