@@ -4,7 +4,7 @@
  * has to wait comes back from task work or in a worker. What will not look into the cache is left
  * out: nothing would ever take it from the table.
  */
-#include "calls.bpf.h"
+#include "ranges.bpf.h"
 
 /* Of a fixed file. The table of 6.13; NULL on kernels with another one. */
 static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb *req, __u32 nr)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The range a read call asked for, from the registers of its system call, the request it was
+ * submitted as, or, where those do not explain it, the event alone. Owns each kind of call's way of
+ * telling it; counts nothing.
+ */
+#ifndef RANGES_BPF_H
+#define RANGES_BPF_H
+
+#include "live.bpf.h"
+
+struct call {
+	__u64 pos;  /* first byte asked */
+	__u64 end;  /* byte after the last asked */
+	__u64 last; /* last page asked; differs from the event's only for a call in parts */
+	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
+	bool again; /* a call that was counted already */
+	bool uring; /* known from its submission */
+};
+
+/* What the event alone says. */
+static __always_inline void call_from_event(__u64 index, __u64 last, struct call *c)
+{
+	c->pos = index << page_shift;
+	c->end = (last + 1) << page_shift;
+	c->last = last;
+	c->parts = false;
+	c->again = false;
+	c->uring = false;
+}
+
+/* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes more of a vector,
+ * and of a list of requests more is not looked at. */
+enum { IOV_MAX = 1024, IOCBS_MAX = 1024 };
+
+struct iov_walk {
+	__u64 iov;
+	__u64 total;
+};
+
+/* Loops by the helper are walked once by the verifier, whatever their length. */
+static long iov_step(__u32 i, struct iov_walk *w)
+{
+	struct iovec v;
+
+	if (bpf_probe_read_user(&v, sizeof(v), (void *)(w->iov + i * sizeof(v)))) {
+		w->total = 0;
+		return 1;
+	}
+	w->total += v.iov_len;
+	return 0;
+}
+
+/* 0: it is empty or cannot be read. */
+static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
+{
+	struct iov_walk w = {.iov = iov};
+
+	bpf_loop(nr < IOV_MAX ? nr : IOV_MAX, iov_step, &w, 0);
+	return w.total;
+}
+
+/* splice moves whole pages when the pipe is shorter than what was asked: the end that fits last. */
+static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
+{
+	__u64 low = pos & ((1ull << page_shift) - 1);
+	__u64 fit = low ? (last << page_shift) + low : (last + 1) << page_shift;
+
+	/* A part that stops short within that page is followed by one that does not. */
+	if ((end - 1) >> page_shift == last)
+		return end;
+	return fit < end ? fit : end;
+}
+
+/*
+ * An event says nothing of its request but the last page, and requests for the same pages may be
+ * in flight at once. So it counts one that is not counted yet: of those that end there the one that
+ * begins last and not after it. Each request has at least one event at or after its first page, so
+ * that none is left over when all are over: a request that was left to the event of another one
+ * begins no later than that, and may have its turn at any event of the other.
+ */
+static __always_inline bool uring_fits(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
+				       __u64 last)
+{
+	return u->tgid == tgid && u->read_on == read_on && u->pos >> page_shift <= index &&
+	       (u->end - 1) >> page_shift == last && (!u->mapping || u->mapping == mapping);
+}
+
+struct uring_walk {
+	__u64 mapping, index, last;
+	__u32 tgid;
+	bool waiting;
+	__u32 best; /* 1 + its way; 0: none */
+	__u64 best_pos;
+};
+
+static long uring_find_step(__u32 way, struct uring_walk *w)
+{
+	struct uring_read *u = uring_read_of(w->tgid, w->last, way & (URING_WAYS - 1));
+
+	if (!u)
+		return 1;
+	if (!uring_fits(u, w->tgid, w->mapping, w->index, w->last) ||
+	    uring_waiting(u->state) == URING_TAKEN || (w->waiting && !uring_waiting(u->state)))
+		return 0;
+	if (!w->best || u->pos > w->best_pos) {
+		w->best = way + 1;
+		w->best_pos = u->pos;
+	}
+	return 0;
+}
+
+static __noinline struct uring_read *uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last,
+						bool waiting)
+{
+	struct uring_walk w = {
+		.mapping = mapping, .index = index, .last = last, .tgid = tgid, .waiting = waiting};
+
+	bpf_loop(URING_WAYS, uring_find_step, &w, 0);
+	return w.best ? uring_read_of(tgid, last, (w.best - 1) & (URING_WAYS - 1)) : NULL;
+}
+
+/* One of this range is counted, if there still is one. The range is what it is while the state
+ * stays: another CPU may have given the place away since it was found. */
+static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
+				       __u64 last, struct call *c)
+{
+	__u32 state = *(volatile __u32 *)&u->state;
+
+	barrier();
+	c->pos = u->pos;
+	c->end = u->end;
+	return uring_waiting(state) && uring_waiting(state) != URING_TAKEN &&
+	       uring_fits(u, tgid, mapping, index, last) &&
+	       __sync_val_compare_and_swap(&u->state, state, state - 1) == state;
+}
+
+/* What the event says where no submission explains it. */
+GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct uring_read *u;
+
+	if (!c)
+		return 0;
+	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
+		u = uring_find(tgid, mapping, index, last, true);
+		if (!u)
+			break;
+		if (!uring_take(u, tgid, mapping, index, last, c))
+			continue;
+		u->tick = bpf_jiffies64();
+		c->uring = true;
+		return 0;
+	}
+	call_from_event(index, last, c);
+	u = uring_find(tgid, mapping, index, last, false);
+	if (!u)
+		return 0;
+	c->pos = u->pos;
+	c->end = u->end;
+	c->uring = true;
+	c->again = true;
+	return 0;
+}
+
+/* include/uapi/linux/aio_abi.h */
+struct iocb {
+	__u64 data;
+	__u32 key, rw_flags;
+	__u16 opcode, reqprio;
+	__u32 fd;
+	__u64 buf, nbytes, offset;
+};
+
+struct iocb_walk {
+	__u64 task, list, mapping;
+	__u64 index, last; /* of the event */
+	__u64 pos, end;	   /* of the request that is found; end 0: none */
+};
+
+static long iocb_step(__u32 i, struct iocb_walk *w)
+{
+	struct file *file;
+	struct iocb cb;
+	__u64 ptr;
+
+	if (bpf_probe_read_user(&ptr, sizeof(ptr), (void *)(w->list + i * sizeof(ptr))) ||
+	    bpf_probe_read_user(&cb, sizeof(cb), (void *)ptr))
+		return 1;
+	if (!cb.nbytes || cb.offset >> page_shift > w->index ||
+	    (cb.offset + cb.nbytes - 1) >> page_shift != w->last)
+		return 0;
+	file = file_of_fd(CAST(task_struct, w->task), cb.fd);
+	if (!file || !file_leads_to(file, w->mapping))
+		return 0;
+	w->pos = cb.offset;
+	w->end = cb.offset + cb.nbytes;
+	return 1;
+}
+
+/* io_submit runs its requests one after the other and does not say which: the one that ends where
+ * this event does. */
+GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct pt_regs *regs = l ? CAST(pt_regs, l->regs) : NULL;
+	struct iocb_walk w = {.mapping = mapping, .index = index, .last = last};
+	__u64 nr;
+
+	if (!l || !c)
+		return 0;
+	w.task = l->task;
+	nr = REGS_ARG2(regs);
+	w.list = REGS_ARG3(regs);
+	bpf_loop(nr < IOCBS_MAX ? nr : IOCBS_MAX, iocb_step, &w, 0);
+	if (w.end) {
+		c->pos = w.pos;
+		c->end = w.end;
+	}
+	return 0;
+}
+
+/* The rarer calls. Falls back to the event where the registers do not explain it. */
+GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	struct task_struct *t;
+	struct pt_regs *regs;
+	struct file *file = NULL;
+	__u64 pos, count = 0, ptr, size;
+	long nr;
+
+	if (!l || !c)
+		return 0;
+	t = CAST(task_struct, l->task);
+	regs = CAST(pt_regs, l->regs);
+	call_from_event(index, last, c);
+	/* A kernel thread that reads for itself, a loop device's, say. */
+	if (!l->regs && !(t->flags & PF_IO_WORKER))
+		return 0;
+	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
+	if (nr == NR_io_uring_enter)
+		return call_from_uring(t->tgid, mapping, index, last, c);
+	if (REGS_COMPAT(regs))
+		return 0;
+	if (nr == NR_readv || nr == NR_preadv || nr == NR_preadv2) {
+		pos = REGS_ARG4(regs);
+		if (nr == NR_readv || (nr == NR_preadv2 && pos == ~0ull)) {
+			file = file_of_fd(t, (__u32)REGS_ARG1(regs));
+			if (!file)
+				return 0;
+			pos = file->f_pos;
+		}
+		count = iov_total(REGS_ARG2(regs), REGS_ARG3(regs));
+		if (count > MAX_RW_COUNT)
+			count = MAX_RW_COUNT;
+		if (!count) {
+			/* The vector cannot be read: the first byte is known, the end to the page.
+			 */
+			if (pos >> page_shift <= index)
+				c->pos = pos;
+			return 0;
+		}
+	} else if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range) {
+		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
+		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs)
+						       : (__u32)REGS_ARG1(regs));
+		if (!file || !file_leads_to(file, mapping))
+			return 0;
+		pos = file->f_pos;
+		if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
+			return 0;
+		count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
+		if (count > MAX_RW_COUNT)
+			count = MAX_RW_COUNT;
+		if (nr == NR_copy_file_range) {
+			/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
+			size = CAST(address_space, mapping)->host->i_size;
+			if (pos < size && count > size - pos)
+				count = size - pos;
+		}
+		if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
+			return 0;
+		c->pos = pos;
+		if (nr == NR_splice) {
+			c->end = part_end(pos, pos + count, last);
+			return 0;
+		}
+		c->end = pos + count;
+		c->last = (c->end - 1) >> page_shift;
+		c->parts = true;
+		return 0;
+	} else if (nr == NR_io_submit) {
+		return call_from_iocbs(l, mapping, index, last, c);
+	} else {
+		/* Task work of io_uring runs at the end of any call, and of an interrupt. */
+		return call_from_uring(t->tgid, mapping, index, last, c);
+	}
+	if (pos >> page_shift > index || (pos + count - 1) >> page_shift != last)
+		return call_from_uring(t->tgid, mapping, index, last, c);
+	c->pos = pos;
+	c->end = pos + count;
+	return 0;
+}
+
+/* pread64 and read inline: no helper call on the hit path. */
+static __always_inline void call_find(struct live *l, struct inode *inode, __u64 index, __u64 last,
+				      struct call *c)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 pos, count;
+	long nr = REGS_NR(regs); /* reads 0 for a kernel thread: then the checks below fail */
+
+	if (nr == NR_pread64) {
+		pos = REGS_ARG4(regs);
+	} else if (nr == NR_read && l->regs) {
+		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
+
+		pos = file ? file->f_pos : 0;
+	} else {
+		call_from_regs(l, addr_of(l, inode->i_mapping), index, last, c);
+		return;
+	}
+	count = REGS_ARG3(regs);
+	if (count > MAX_RW_COUNT)
+		count = MAX_RW_COUNT;
+	if (pos >> page_shift <= index && (pos + count - 1) >> page_shift == last) {
+		c->pos = pos;
+		c->end = pos + count;
+		c->last = last;
+		c->parts = false;
+		c->again = false;
+		c->uring = false;
+	} else {
+		call_from_uring(CAST(task_struct, l->task)->tgid, addr_of(l, inode->i_mapping),
+				index, last, c);
+	}
+}
+
+#endif
