@@ -384,10 +384,10 @@ struct sweep_charges_args {
 
 /* What was lost, and why. All zero in a good run. */
 struct loss_counts {
-	__u64 map_full;	      /* file rows that went to the rest */
-	__u64 chunk_full;     /* chunks that could not be taken */
-	__u64 ring_drops;     /* name records dropped; the file is named at its next interval */
-	__u64 state_drops;    /* tasks that got no state: their events are not counted */
+	__u64 map_full;	   /* times a file found no room for a row, and the rest took its counts */
+	__u64 chunk_full;  /* chunks that could not be taken */
+	__u64 ring_drops;  /* name records dropped; the file is named at its next interval */
+	__u64 state_drops; /* tasks that got no state: their events are not counted */
 	__u64 ghosts_dropped; /* ghost pages forgotten to make room: refaults are a lower bound */
 	__u64 advice_full;
 };

@@ -53,7 +53,9 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 			cell_take(l, addr_of(l, inode), HINT_OWN);
 		else if (!(c->row.flags & ROW_NAMED))
 			row_refresh(l, &c->row, inode, HINT_OWN, true);
-		tally_take(l, c);
+		/* Not before its name was looked at by a descriptor: plain reads do not. */
+		if (c->row.flags & ROW_NAMED)
+			tally_take(l, c);
 	}
 	row = &c->row;
 	row->c[C_read_calls] += calls;

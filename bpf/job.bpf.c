@@ -11,8 +11,9 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
-		job->processes += joined;
-		job->alive += alive;
+		/* The iterator may be preempted by a hook. */
+		__sync_fetch_and_add(&job->processes, joined);
+		__sync_fetch_and_add(&job->alive, alive);
 	}
 }
 
@@ -160,7 +161,7 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 			/* The seed iterator may have taken the task in since it was loaded. */
 			*st = l->s;
 			st->counted = counted;
-			if (!job_by_cgroup)
+			if (!belongs_by_cgroup())
 				st->job = job;
 		}
 	}

@@ -123,7 +123,9 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
 
-	l->task = (__u64)t;
+	/* Nobody's meanwhile, for sweep_charges on another CPU. */
+	*(volatile __u64 *)&l->task = 0;
+	barrier();
 	l->regs = regs_of(t);
 	if (st) {
 		l->s = *st;
@@ -140,6 +142,8 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.sleep_start_ns = 0;
 		l->s.flags |= TASK_DIRTY;
 	}
+	barrier();
+	*(volatile __u64 *)&l->task = (__u64)t;
 }
 
 /* The epoch moved, or the switch hook left it open whose state this is. */
@@ -210,9 +214,14 @@ static __always_inline void live_keep(struct live *l)
 static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
 					__u64 hint, bool by_call)
 {
+	bool own = l->s.job == JOB_WATCHED;
+
 	row->size_bytes = inode->i_size;
 	row->flags = (row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
-	if (!(row->flags & ROW_NAMED) && name_send(l, addr_of(l, inode), hint, by_call))
+	if (row->flags & ROW_NAMED || (by_call && !own))
+		return;
+	/* A stranger's path is better than none, and not the one the job used. */
+	if (name_send(l, addr_of(l, inode), hint, by_call) && own)
 		row->flags |= ROW_NAMED;
 }
 

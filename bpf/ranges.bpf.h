@@ -314,7 +314,8 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
 
-		pos = file ? file->f_pos : 0;
+		/* A request of io_uring may run at the end of the read of something else. */
+		pos = file && file_leads_to(file, (__u64)inode->i_mapping) ? file->f_pos : ~0ull;
 	} else {
 		call_from_regs(l, addr_of(l, inode->i_mapping), index, last, c);
 		return;

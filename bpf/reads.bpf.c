@@ -105,8 +105,10 @@ GLOBAL int read_any(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
  * A new call of a task that stays on a file, for pages that are cached and wholly before its end:
  * counted here with as few loads as can tell that it is one. False: nothing was done.
  */
-static __always_inline bool read_plain(struct live *l, struct inode *inode, __u64 index, __u64 last)
+static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
+				       __u64 last)
 {
+	struct inode *inode = mapping->host;
 	struct tally *t = &l->tallies[l->epoch & 1];
 	struct task_state *s = &l->s;
 	struct pt_regs *regs;
@@ -130,7 +132,8 @@ static __always_inline bool read_plain(struct live *l, struct inode *inode, __u6
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
 
-		if (!file)
+		/* Not a request of io_uring that runs at the end of another read. */
+		if (!file || !file_leads_to(file, (__u64)mapping))
 			return false;
 		pos = file->f_pos;
 	} else {
@@ -163,7 +166,7 @@ int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsign
 {
 	struct live *l = live_now();
 
-	if (!l || read_plain(l, mapping->host, index, last))
+	if (!l || read_plain(l, mapping, index, last))
 		return 0;
 	return read_any(l, addr_of(l, mapping), index, last);
 }

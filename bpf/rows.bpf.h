@@ -127,7 +127,8 @@ GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 	x.row = shared_row(&c->file, job, at_epoch, &made);
 	if (x.row) {
 		x.row->size_bytes = c->row.size_bytes;
-		x.row->flags = c->row.flags;
+		/* Another CPU may have seen more; a link that came back the sweep of names sees. */
+		x.row->flags |= c->row.flags;
 	}
 	if (c->row.touched)
 		bpf_loop((C_NR + 7) / 8, cell_flush_step, &x, 0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Programs that user space runs over whole maps: forgetting ghosts when the page state fills,
- * giving up fates when the per-read hook goes off, looking for names that changed. Never on a path
- * of the job.
+ * Programs that user space runs over whole maps: moving what CPUs hold of a generation to its rows,
+ * what running tasks are not charged with yet, forgetting ghosts when the page state fills, giving
+ * up fates when the per-read hook goes off, looking for names that changed. Never on a path of the
+ * job.
  */
 #include "chunks.bpf.h"
 
@@ -34,8 +35,8 @@ int sweep_ghosts(void *ctx)
 	return 0;
 }
 
-/* The per-read hook went off: use of these pages can no longer be seen. User space zeroes
- * outstanding[] after it: no page gets a fate while the hook is off. */
+/* The per-read hook went off: use of these pages can no longer be seen. User space zeroes the
+ * counts in outstanding[] after it: no page gets a fate while the hook is off. */
 static long giveup_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, __u32 *now)
 {
 	struct file_row *row;
@@ -112,21 +113,26 @@ int sweep_cells(struct sweep_cells_args *args)
 static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 {
 	struct sweep_charges_args *x = *args;
+	__u64 task, runtime, rchar;
 	struct task_struct *t;
-	__u64 runtime, rchar;
 	struct live *l;
 	__u32 zero = 0;
 
 	if (cpu >= x->nr_cpus)
 		return 1;
 	l = bpf_map_lookup_percpu_elem(&lives, &zero, cpu);
-	if (!l || l->s.job != JOB_WATCHED)
+	if (!l)
 		return 0;
-	t = CAST(task_struct, l->task);
+	task = *(volatile __u64 *)&l->task;
+	barrier();
+	if (!task || l->s.job != JOB_WATCHED)
+		return 0;
+	t = CAST(task_struct, task);
 	runtime = t->se.sum_exec_runtime - l->s.runtime_ns;
 	rchar = t->ioac.rchar - l->s.rchar_bytes;
+	barrier();
 	/* Switched meanwhile: it was charged. */
-	if (l->task != (__u64)t || (__s64)runtime < 0 || (__s64)rchar < 0)
+	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0)
 		return 0;
 	x->cpu_ns += runtime;
 	x->rchar_bytes += rchar;

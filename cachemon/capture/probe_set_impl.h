@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of a probe set, shared by the files that make it up: probe_set.c (loading and attaching),
- * probe_set_run.c (what is done to it while it counts), probe_set_info.c (what the kernel says of
- * it). Nobody else includes this.
+ * probe_set_run.c (what is done to it while it counts), probe_set_seed.c (who is taken in),
+ * probe_set_info.c (what the kernel says of it). Nobody else includes this.
  */
 #ifndef PROBE_SET_IMPL_H
 #define PROBE_SET_IMPL_H

@@ -37,6 +37,9 @@ void probe_set_start(struct probe_set *set)
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->epoch = 2;
 	set->started = true;
+	/* What was noted of io_uring reads before is of no meaning. */
+	if (probe_set_reads_on(set))
+		set->skel->bss->read_on = ++set->reads_on_nr;
 }
 
 void probe_set_stop(struct probe_set *set)
@@ -77,6 +80,8 @@ int probe_set_reads(struct probe_set *set, bool on)
 	/* Deletes that cleared a bit before the sweep have counted it down by then. */
 	if (!r)
 		r = probe_set_grace_period();
+	if (r)
+		return r;
 	/* The adds are counted on: a call that goes on compares with what it saw of them. */
 	for (size_t i = 0; i < sizeof(skel->bss->outstanding) / sizeof(uint64_t); i++)
 		skel->bss->outstanding[i] &= ~(uint64_t)UINT32_MAX;

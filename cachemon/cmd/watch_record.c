@@ -157,7 +157,10 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 	for (int i = 0; i < EVICT_NR; i++)
 		evicted += last[C_evicted_reclaim_kswapd + i];
 	if (s->read_on_ns) {
-		f->hit_ratio = ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
+		/* A call may ask in one interval and miss in the next: then nothing can be said. */
+		f->hit_ratio = last[C_misses] > last[C_lookups]
+				       ? -1
+				       : ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
 		f->lookups_per_s = (double)last[C_lookups] / seconds;
 	} else if (!run->sliced) {
 		f->hit_ratio = f->lookups_per_s = -1;
