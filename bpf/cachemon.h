@@ -266,6 +266,8 @@ struct task_state {
 	__u32 pad;
 };
 
+#define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
+
 /*
  * Reads submitted to io_uring, by process and last page: they are issued by the submitter, by task
  * work or by a worker, and only their range tells which one an event is about.

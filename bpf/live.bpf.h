@@ -6,8 +6,8 @@
  * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
  * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
  * tasks from tracing, and then the switch away from one is not seen. Programs run with preemption
- * off (the tracepoint's own guard up to 6.18); where a tracepoint may be preempted, the switch hook
- * saves and restores this very state around it, and the program goes on with what it left.
+ * off (the tracepoint's own guard up to 6.18): where a tracepoint may be preempted, neither this
+ * state nor the cells of rows.bpf.h are safe.
  */
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H

@@ -100,8 +100,7 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
-#define NR_URING   4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
-#define URING_WAYS 8	/* one more of them, and a range is what its event says */
+#define URING_WAYS 8 /* one more of them, and a range is what its event says */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_URING);

@@ -55,7 +55,7 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
 		{"lives", 1, sizeof(struct live) * nr_cpus, 0},
 		{"cells", (uint64_t)2 * CELLS_NR, sizeof(struct cell) * nr_cpus, 0},
-		{"uring_reads", 4096, sizeof(struct uring_read), 0},
+		{"uring_reads", NR_URING, sizeof(struct uring_read), 0},
 		{"name_scratch", 2, sizeof(struct name_work) * nr_cpus, 0},
 		{"jobs", JOB_NR, sizeof(struct job_row) * nr_cpus, 0},
 	};
