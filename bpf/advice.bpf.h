@@ -114,9 +114,36 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	row = bpf_map_lookup_elem(&advice, &key);
 	if (row)
 		return row;
-	if (bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST))
+	/* Refused as well when another CPU was first. */
+	bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST);
+	row = bpf_map_lookup_elem(&advice, &key);
+	if (!row)
 		__sync_fetch_and_add(&losses.advice_full, 1);
-	return bpf_map_lookup_elem(&advice, &key);
+	return row;
+}
+
+/* CPUs that widen a range at once: each tries while another was faster, in vain only where more of
+ * them than RANGE_TRIES go on doing so. */
+#define RANGE_TRIES 8
+
+static __always_inline void range_begin(__u64 *begin, __u64 to)
+{
+	for (int i = 0; i < RANGE_TRIES; i++) {
+		__u64 now = *(volatile __u64 *)begin;
+
+		if (to >= now || __sync_val_compare_and_swap(begin, now, to) == now)
+			return;
+	}
+}
+
+static __always_inline void range_end(__u64 *end, __u64 to)
+{
+	for (int i = 0; i < RANGE_TRIES; i++) {
+		__u64 now = *(volatile __u64 *)end;
+
+		if (to <= now || __sync_val_compare_and_swap(end, now, to) == now)
+			return;
+	}
 }
 
 /* One more call, and the range it asked for. */
@@ -128,10 +155,8 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 	__sync_fetch_and_add(&row->calls, 1);
 	if (!a->range)
 		return;
-	if (a->begin < row->begin_bytes)
-		row->begin_bytes = a->begin;
-	if (end > row->end_bytes)
-		row->end_bytes = end;
+	range_begin(&row->begin_bytes, a->begin);
+	range_end(&row->end_bytes, end);
 	if (end > size)
 		end = size;
 	if (end > a->begin)

@@ -30,15 +30,16 @@ static __noinline struct file_row *shared_row(const struct file_key *file, __u32
 	struct file_row_key key = {.file = *file, .job = job};
 	struct file_row *row;
 	bool b = at_epoch & 1;
+	long refused;
 
 	row = b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
 	if (row)
 		return row;
-	if (b)
-		bpf_map_update_elem(&rows_b, &key, &zero_row, BPF_NOEXIST);
-	else
-		bpf_map_update_elem(&rows_a, &key, &zero_row, BPF_NOEXIST);
+	refused = b ? bpf_map_update_elem(&rows_b, &key, &zero_row, BPF_NOEXIST)
+		    : bpf_map_update_elem(&rows_a, &key, &zero_row, BPF_NOEXIST);
 	row = b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
+	if (row && refused) /* another CPU was first */
+		return row;
 	if (row) {
 		__sync_fetch_and_add(&rows_used, 1);
 		*ret_new = true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reader in C: built when it is needed, spoken to over its pipes."""
+"""Workers in C, built when they are needed, and the reader among them, spoken to over its pipes."""
 
 import json
 import os
@@ -8,14 +8,14 @@ import subprocess
 from .machine import run
 from .part import equal
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reader.c")
+SOURCES = os.path.dirname(os.path.abspath(__file__))
 
 
-def build(work):
-    program = os.path.join(work, "reader")
+def build(work, name="reader", *options):
+    program = os.path.join(work, name)
     if not os.path.exists(program):
-        run(os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
-            SOURCE)
+        run(os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror", *options, "-o",
+            program, os.path.join(SOURCES, f"{name}.c"))
     return program
 
 
