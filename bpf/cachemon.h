@@ -133,14 +133,14 @@ struct file_row {
 	__s64 c[C_NR];
 };
 
-/* 64 neighbouring pages of one file, added by one job. */
-struct chunk_key {
+/* BLOCK_PAGES neighbouring pages of one file, added by one job. */
+struct block_key {
 	struct file_key file;
-	__u64 chunk; /* (page index / 64) << 8 | job */
+	__u64 block; /* (page index / BLOCK_PAGES) << 8 | job */
 };
 
 /*
- * State of a page, a bit in each word:
+ * State of a page, a bit in each word of the chunk of 64 pages that it is in:
  *   resident            in the cache, added by this job in this run
  *   outstanding         resident, prefetched, its fate not settled. Whoever clears the bit counts.
  *   mark & resident     prefetched and used: a reader that still has to wait turns it to used_late
@@ -152,7 +152,17 @@ struct chunk {
 	__u64 outstanding;
 	__u64 mark;
 	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
-	__u32 stamp_ms;	   /* monotonic, 31 bits; bit 31: the sweep is taking this entry */
+	__u32 stamp_ms;	   /* monotonic, modulo 2^32 */
+};
+
+/* The entry of the page state map: chunks side by side, so that who goes through a file finds the
+ * next one in the cache. More of them would cost small files more memory than they save. */
+#define BLOCK_CHUNKS 4
+#define BLOCK_PAGES  (64 * BLOCK_CHUNKS)
+struct block {
+	struct chunk chunks[BLOCK_CHUNKS];
+	__u32 dying; /* the sweep is taking this entry */
+	__u32 pad;
 };
 
 /* advice: CONTRACT kinds and calls. Values are on disk. */
@@ -397,8 +407,8 @@ struct loss_counts {
 _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
 _Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
-_Static_assert(sizeof(struct chunk_key) == 24, "chunk_key");
-_Static_assert(sizeof(struct chunk) == 32, "chunk: 48 + 24 + 32 + 16 bytes an entry");
+_Static_assert(sizeof(struct block_key) == 24, "block_key");
+_Static_assert(sizeof(struct block) == 136, "block: 48 + 24 + 136 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");
 
 #endif

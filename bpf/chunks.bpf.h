@@ -1,20 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Page state: what the job's pages are, 64 to an entry. Owns every transition of struct chunk and
- * the counters that follow from it. Each transition is one atomic step on one word, and the step
- * that clears a page's bit is the one that counts it, so CPUs may race and the law still holds.
+ * Page state: what the job's pages are. Owns every transition of struct chunk and the counters that
+ * follow from it. Each transition is one atomic step on one word, and the step that clears a page's
+ * bit is the one that counts it, so CPUs may race and the law still holds.
  */
 #ifndef CHUNKS_BPF_H
 #define CHUNKS_BPF_H
 
 #include "live.bpf.h"
 
-#define CHUNK_DYING (1u << 31) /* in stamp_ms: being forgotten by the sweep */
+static const struct block zero_block;
 
-static __always_inline void chunk_key_of(struct file_key *file, __u64 page, struct chunk_key *key)
+static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
 {
 	key->file = *file;
-	key->chunk = (page >> 6) << 8 | JOB_WATCHED;
+	key->block = page / BLOCK_PAGES << 8 | JOB_WATCHED;
+}
+
+static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
+{
+	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
+}
+
+/* The chunk of this page of a file; NULL if nothing is known of its block. */
+static __always_inline struct chunk *chunk_find(struct file_key *file, __u64 page)
+{
+	struct block_key key;
+	struct block *b;
+
+	block_key_of(file, page, &key);
+	b = bpf_map_lookup_elem(&blocks, &key);
+	return b ? chunk_in(b, page) : NULL;
+}
+
+/* The block of this page, made if there is none; NULL if there is no room for it. */
+static __always_inline struct block *block_take(struct file_key *file, __u64 page)
+{
+	struct block_key key;
+	struct block *b;
+
+	block_key_of(file, page, &key);
+	b = bpf_map_lookup_elem(&blocks, &key);
+	if (b)
+		return b;
+	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
+		__sync_fetch_and_add(&blocks_used, 1);
+	return bpf_map_lookup_elem(&blocks, &key);
 }
 
 /* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
@@ -30,7 +61,7 @@ static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
 
 static __always_inline __u32 now_ms(void)
 {
-	return (bpf_ktime_get_ns() / 1000000) & ~CHUNK_DYING;
+	return bpf_ktime_get_ns() / 1000000;
 }
 
 /* n pages of the file whose fate is open from now on. */
@@ -42,84 +73,70 @@ static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, i
 	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
 }
 
-/* A first page of a chunk: there is nothing to compare with. False if there is an entry already, or
- * no room for one. */
-static __always_inline bool chunk_make(struct file_row *row, struct chunk_key *key, __u64 added,
-				       __u64 prefetched)
+/* Pages that have no place in the map. */
+static __always_inline void chunk_refused(struct file_row *row, int prefetched)
 {
-	struct chunk fresh = {.resident = added};
-	int n = popcount64(prefetched);
-	bool tracked = read_on;
+	__sync_fetch_and_add(&losses.chunk_full, 1);
+	row_add(row, C_untracked, prefetched);
+	row_add(row, C_untracked_map_full, prefetched);
+}
 
-	if (tracked)
-		fresh.outstanding = prefetched;
-	if (bpf_map_update_elem(&chunks, key, &fresh, BPF_NOEXIST))
-		return false;
-	__sync_fetch_and_add(&chunks_used, 1);
-	if (tracked)
-		outstanding_begin(key->file.ino, row, n);
-	else
-		row_add(row, C_untracked, n);
-	return true;
+/* Pages left the cache and came again. */
+static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
+				    __u64 missed)
+{
+	int pages = popcount64(ghost);
+
+	if (!row || !c)
+		return 0;
+	row_add(row, C_refaults, pages);
+	row_add(row, C_refault_misses, popcount64(ghost & missed));
+	row_add(row, C_refault_distance_pages,
+		(__u64)pages * (__u32)(evicted_pages - c->stamp_pages));
+	row_add(row, C_refault_distance_ms, (__u64)pages * (__u32)(now_ms() - c->stamp_ms));
+	return 0;
 }
 
 /*
- * Pages of one chunk entered the cache for the job: added = all of them, prefetched = those ahead
- * of what was asked, missed = those a read call asked for.
+ * Pages of one chunk, which starts at page base, entered the cache for the job: added = all of
+ * them, prefetched = those ahead of what was asked, missed = those a read call asked for.
  */
-static __always_inline void chunk_added(struct file_row *row, struct chunk_key *key, __u64 added,
-					__u64 prefetched, __u64 missed)
+static __always_inline void chunk_added(struct file_row *row, struct file_key *file, __u64 base,
+					__u64 added, __u64 prefetched, __u64 missed)
 {
-	struct chunk *c = bpf_map_lookup_elem(&chunks, key);
-	__u64 mark = 0, resident, ghost;
-	int n = popcount64(prefetched);
+	struct block *b = block_take(file, base);
+	int n = popcount64(prefetched), again = n;
+	__u64 mark, resident;
+	struct chunk *c;
 
-	if (!c) {
-		if (chunk_make(row, key, added, prefetched))
-			return;
-		c = bpf_map_lookup_elem(&chunks, key);
-	}
-	if (!c) {
-		__sync_fetch_and_add(&losses.chunk_full, 1);
-		row_add(row, C_untracked, n);
-		row_add(row, C_untracked_map_full, n);
+	if (!b) {
+		chunk_refused(row, n);
 		return;
 	}
+	c = chunk_in(b, base);
 	resident = __sync_fetch_and_or(&c->resident, added);
-	if (c->stamp_ms & CHUNK_DYING) {
+	if (*(volatile __u32 *)&b->dying) {
 		/* The sweep is taking this entry: leave it as it was found. */
 		__sync_fetch_and_and(&c->resident, ~(added & ~resident));
-		__sync_fetch_and_add(&losses.chunk_full, 1);
-		row_add(row, C_untracked, n);
-		row_add(row, C_untracked_map_full, n);
+		chunk_refused(row, n);
 		return;
 	}
-	if (c->mark & added)
+	if (c->mark & added) {
 		mark = __sync_fetch_and_and(&c->mark, ~added);
-	ghost = mark & added & ~resident;
-	if (ghost) {
-		int pages = popcount64(ghost);
-
-		row_add(row, C_refaults, pages);
-		row_add(row, C_refault_misses, popcount64(ghost & missed));
-		row_add(row, C_refault_distance_pages,
-			(__u64)pages * (__u32)(evicted_pages - c->stamp_pages));
-		row_add(row, C_refault_distance_ms,
-			(__u64)pages * ((now_ms() - c->stamp_ms) & ~CHUNK_DYING));
+		mark &= added & ~resident;
+		if (mark)
+			chunk_refault(row, c, mark, missed);
 	}
 	if (!n)
 		return;
 	if (read_on) {
 		/* A page that was outstanding already left the cache unseen: its fate is unknown.
 		 */
-		int again =
-			popcount64(__sync_fetch_and_or(&c->outstanding, prefetched) & prefetched);
-
-		outstanding_begin(key->file.ino, row, n - again);
-		row_add(row, C_untracked, again);
-	} else {
-		row_add(row, C_untracked, n);
+		again = popcount64(__sync_fetch_and_or(&c->outstanding, prefetched) & prefetched);
+		outstanding_begin(file->ino, row, n - again);
 	}
+	if (again)
+		row_add(row, C_untracked, again);
 }
 
 /* Settle the fate of outstanding pages of one chunk; returns how many. */
@@ -154,13 +171,10 @@ struct settle_ctx {
 static long settle_step(__u32 i, struct settle_ctx *x)
 {
 	__u64 base = (x->first & ~63ull) + (__u64)i * 64;
-	struct chunk_key key;
-	struct chunk *c;
+	struct chunk *c = chunk_find(&x->file, base);
 	__u64 mask, used;
 	int n;
 
-	chunk_key_of(&x->file, base, &key);
-	c = bpf_map_lookup_elem(&chunks, &key);
 	if (!c)
 		return 0;
 	mask = chunk_mask(base, x->first, x->last);

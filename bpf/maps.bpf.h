@@ -56,14 +56,13 @@ struct {
 	__type(value, struct cell);
 } cells SEC(".maps");
 
-/* Page state, 64 pages an entry. Preallocated and never an LRU: a full map refuses, and what it
- * refused is counted. */
+/* Page state. Preallocated and never an LRU: a full map refuses, and what it refused is counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__type(key, struct chunk_key);
-	__type(value, struct chunk);
-} chunks SEC(".maps");
+	__type(key, struct block_key);
+	__type(value, struct block);
+} blocks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -140,7 +139,7 @@ volatile __u32 seeding;	     /* the job's processes are looked for: parents are 
 volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
 volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
 volatile __u32 rows_used;    /* rows taken in the active generation */
-volatile __u32 chunks_used;
+volatile __u32 blocks_used;
 struct loss_counts losses;
 __u32 evicted_pages; /* the job's, modulo 2^32: the clock of refault distances */
 

@@ -147,13 +147,12 @@ struct add_ctx {
 static long add_step(__u32 i, struct add_ctx *x)
 {
 	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, all, asked = 0;
-	struct chunk_key key;
 
 	all = chunk_mask(base, x->r.first, x->r.last);
 	if (x->lo <= x->hi)
 		asked = all & chunk_mask(base, x->lo, x->hi);
-	chunk_key_of(&x->file, base, &key);
-	chunk_added(x->row, &key, all, x->ahead ? all & ~asked : 0, x->by_read ? asked : 0);
+	chunk_added(x->row, &x->file, base, all, x->ahead ? all & ~asked : 0,
+		    x->by_read ? asked : 0);
 	return 0;
 }
 
@@ -205,7 +204,8 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 
 		if (a.lo <= a.hi && lo <= hi)
 			asked = hi - lo + 1;
-		row_add(row, C_demand_pages, asked);
+		if (asked)
+			row_add(row, C_demand_pages, asked);
 		if (a.by_read && asked) {
 			row_add(row, C_misses, asked);
 			if (lo < l->s.miss_first)
@@ -213,7 +213,8 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 			if (hi > l->s.miss_last)
 				l->s.miss_last = hi;
 		}
-		row_add(row, a.origin, nr - asked);
+		if (nr > asked)
+			row_add(row, a.origin, nr - asked);
 		if (l->s.win_inode == (__u64)inode)
 			window_grow(l, row, nr);
 		if (a.by_advice)
@@ -245,7 +246,6 @@ struct deleted {
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 {
 	__u64 mask, own;
-	struct chunk_key key;
 	struct file_row *row;
 	struct chunk *c;
 	int n;
@@ -253,8 +253,7 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	if (!l || !d)
 		return 0;
 	mask = chunk_mask(base, d->r.first, d->r.last);
-	chunk_key_of(&d->file, base, &key);
-	c = bpf_map_lookup_elem(&chunks, &key);
+	c = chunk_find(&d->file, base);
 	if (!c || !(c->resident & mask))
 		return 0;
 	own = __sync_fetch_and_and(&c->resident, ~mask) & mask;
@@ -269,9 +268,7 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	} else {
 		__sync_fetch_and_or(&c->mark, own);
 		c->stamp_pages = __sync_fetch_and_add(&evicted_pages, n) + n;
-		/* The sweep may set its mark meanwhile: never a plain store. */
-		__sync_fetch_and_and(&c->stamp_ms, CHUNK_DYING);
-		__sync_fetch_and_or(&c->stamp_ms, now_ms());
+		c->stamp_ms = now_ms();
 	}
 	d->own += n;
 	return 0;

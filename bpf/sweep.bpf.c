@@ -7,23 +7,34 @@
  */
 #include "chunks.bpf.h"
 
-/* An entry with no page in the cache is only memory of what left it. */
-static long ghost_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, void *x)
+static __always_inline __u64 block_resident(struct block *b)
 {
-	int ghosts;
+	__u64 any = 0;
 
-	if (c->resident || c->outstanding)
-		return 0;
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		any |= __sync_fetch_and_or(&b->chunks[i].resident, 0);
+	return any;
+}
+
+/* An entry with no page in the cache is only memory of what left it. */
+static long ghost_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+{
+	int ghosts = 0;
+
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		if (b->chunks[i].resident || b->chunks[i].outstanding)
+			return 0;
 	/* An add that comes now sees the mark, or its page is seen here: one of the two yields. */
-	__sync_fetch_and_or(&c->stamp_ms, CHUNK_DYING);
-	if (__sync_fetch_and_or(&c->resident, 0)) {
-		__sync_fetch_and_and(&c->stamp_ms, ~CHUNK_DYING);
+	__sync_fetch_and_or(&b->dying, 1);
+	if (block_resident(b)) {
+		__sync_fetch_and_and(&b->dying, 0);
 		return 0;
 	}
-	ghosts = popcount64(c->mark);
-	if (!bpf_map_delete_elem(&chunks, key)) {
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		ghosts += popcount64(b->chunks[i].mark);
+	if (!bpf_map_delete_elem(&blocks, key)) {
 		__sync_fetch_and_add(&losses.ghosts_dropped, ghosts);
-		__sync_fetch_and_sub(&chunks_used, 1);
+		__sync_fetch_and_sub(&blocks_used, 1);
 	}
 	return 0;
 }
@@ -31,23 +42,23 @@ static long ghost_step(struct bpf_map *map, struct chunk_key *key, struct chunk 
 SEC("?syscall")
 int sweep_ghosts(void *ctx)
 {
-	bpf_for_each_map_elem(&chunks, ghost_step, NULL, 0);
+	bpf_for_each_map_elem(&blocks, ghost_step, NULL, 0);
 	return 0;
 }
 
 /* The per-read hook went off: use of these pages can no longer be seen. User space zeroes the
  * counts in outstanding[] after it: no page gets a fate while the hook is off. */
-static long giveup_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, __u32 *now)
+static long giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __u32 *now)
 {
 	struct file_row *row;
 	bool made = false;
-	__u64 out;
-	int n;
+	int n = 0;
 
-	if (!c->outstanding)
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		if (b->chunks[i].outstanding)
+			n += popcount64(__sync_fetch_and_and(&b->chunks[i].outstanding, 0));
+	if (!n)
 		return 0;
-	out = __sync_fetch_and_and(&c->outstanding, 0);
-	n = popcount64(out);
 	row = shared_row(&key->file, JOB_WATCHED, *now, &made);
 	shared_row_add(row, C_resident_unused, -n);
 	shared_row_add(row, C_untracked, n);
@@ -59,14 +70,15 @@ int sweep_fates(void *ctx)
 {
 	__u32 now = epoch;
 
-	bpf_for_each_map_elem(&chunks, giveup_step, &now, 0);
+	bpf_for_each_map_elem(&blocks, giveup_step, &now, 0);
 	return 0;
 }
 
 /* Independent count of unsettled pages, from the bits themselves: the law's other side. */
-static long count_step(struct bpf_map *map, struct chunk_key *key, struct chunk *c, __u64 *sum)
+static long count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
 {
-	*sum += popcount64(c->outstanding);
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		*sum += popcount64(b->chunks[i].outstanding);
 	return 0;
 }
 
@@ -75,7 +87,7 @@ int sweep_count(__u64 *ctx)
 {
 	__u64 sum = 0;
 
-	bpf_for_each_map_elem(&chunks, count_step, &sum, 0);
+	bpf_for_each_map_elem(&blocks, count_step, &sum, 0);
 	*ctx = sum;
 	return 0;
 }

@@ -242,7 +242,7 @@ static int forget(struct probe_set *set)
 	r = rows_clear(skel->maps.rows_a);
 	other = rows_clear(skel->maps.rows_b);
 	map_clear(skel->maps.seeds);
-	map_clear(skel->maps.chunks);
+	map_clear(skel->maps.blocks);
 	map_clear(skel->maps.advice);
 	map_clear(skel->maps.named);
 	cells_clear(skel->maps.jobs, cpus);
@@ -251,7 +251,7 @@ static int forget(struct probe_set *set)
 	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
 	skel->bss->losses = (struct loss_counts){};
 	skel->bss->rows_used = 0;
-	skel->bss->chunks_used = 0;
+	skel->bss->blocks_used = 0;
 	skel->bss->evicted_pages = 0;
 	return r ? r : other;
 }

@@ -5,7 +5,7 @@
 
 #include "bpf/cachemon.h"
 
-#define CHUNKS_MIN 16384
+#define BLOCKS_MIN 16384
 #define FILE_ROWS  8192
 #define NAMES_SENT 8192
 #define RING_BYTES (4 << 20)
@@ -34,13 +34,15 @@ static uint64_t ring_extra(void)
 	return positions * page + (positions + 2 * RING_BYTES / page) * sizeof(void *);
 }
 
-/* An entry holds 64 pages: enough for a machine whose memory is all page cache, densely filled. */
+/* For a machine whose memory is all page cache, a quarter of each block filled: files smaller than a
+ * block are common. */
 size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max)
 {
-	uint64_t chunks = round_up_pow2(ram_bytes / (uint64_t)sysconf(_SC_PAGESIZE) / 64);
+	uint64_t pages = ram_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = round_up_pow2(pages / (BLOCK_PAGES / 4));
 	struct map_size maps[] = {
-		{"chunks", chunks < CHUNKS_MIN ? CHUNKS_MIN : chunks,
-		 HASH_EXTRA + sizeof(struct chunk_key) + sizeof(struct chunk), 0},
+		{"blocks", blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks,
+		 HASH_EXTRA + sizeof(struct block_key) + sizeof(struct block), 0},
 		/* Two: one is drained while the other fills. */
 		{"rows_a", FILE_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},

@@ -36,8 +36,8 @@ static int size_maps(struct cachemon_bpf *skel, const struct probe_set_config *c
 		if (map)
 			err = bpf_map__set_max_entries(map, sizes[i].entries);
 	}
-	if (!err && config->chunk_entries)
-		err = bpf_map__set_max_entries(skel->maps.chunks, config->chunk_entries);
+	if (!err && config->block_entries)
+		err = bpf_map__set_max_entries(skel->maps.blocks, config->block_entries);
 	if (!err && config->row_entries)
 		err = bpf_map__set_max_entries(skel->maps.rows_a, config->row_entries);
 	if (!err && config->row_entries)

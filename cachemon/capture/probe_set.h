@@ -25,7 +25,7 @@ struct probe_set_config {
 	unsigned int nr_cpus;
 	const struct cgroup_ref *cgroup; /* NULL: the job is a tree of processes */
 	bool advice_calls;
-	uint64_t chunk_entries; /* 0: by memory; tests take tiny ones */
+	uint64_t block_entries; /* 0: by memory; tests take tiny ones */
 	uint64_t row_entries;
 };
 

@@ -34,7 +34,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	s->set = set;
 	s->skel = probe_set_skeleton(set);
 	s->max_rows = bpf_map__max_entries(s->skel->maps.rows_a);
-	s->max_chunks = bpf_map__max_entries(s->skel->maps.chunks);
+	s->max_blocks = bpf_map__max_entries(s->skel->maps.blocks);
 	s->job_rows = calloc(cpus, sizeof(*s->job_rows));
 	s->job_rows_again = calloc(cpus, sizeof(*s->job_rows_again));
 	s->keys = calloc(BATCH, sizeof(*s->keys));
@@ -98,7 +98,7 @@ bool sampler_pressed(const struct sampler *s)
 
 bool sampler_wants_room(const struct sampler *s)
 {
-	return s->skel->bss->chunks_used > s->max_chunks / 8 * 7;
+	return s->skel->bss->blocks_used > s->max_blocks / 8 * 7;
 }
 
 static struct sample_file *file_push(struct sampler *s)

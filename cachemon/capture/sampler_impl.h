@@ -21,7 +21,7 @@ struct sampler {
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;
 	struct file_row *rows;
-	uint32_t max_rows, max_chunks;
+	uint32_t max_rows, max_blocks;
 	struct sample_file *files;
 	size_t nr_files, max_files;
 	struct sample_advice *advice;

@@ -20,7 +20,7 @@ enum {
 	OPT_DB,
 	OPT_REPORT,
 	OPT_JOB,
-	OPT_CHUNKS,
+	OPT_BLOCKS,
 	OPT_ROWS
 };
 
@@ -49,7 +49,7 @@ static const struct argp_option argp_options[] = {
 	{"report", OPT_REPORT, "FILE", 0, "write a report at the end; the ending says the format",
 	 0},
 	{.doc = "For tests of full maps:"},
-	{"chunk-entries", OPT_CHUNKS, "N", 0, "page state for N x 64 pages", 0},
+	{"block-entries", OPT_BLOCKS, "N", 0, "page state for N x 256 pages", 0},
 	{"row-entries", OPT_ROWS, "N", 0, "N files an interval", 0},
 	{0},
 };
@@ -161,8 +161,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			       "a file ending in .txt, .md, .html, .json, .csv or .yaml");
 		o->report = arg;
 		break;
-	case OPT_CHUNKS:
-		o->chunk_entries = parse_entries(state, "--chunk-entries", arg);
+	case OPT_BLOCKS:
+		o->block_entries = parse_entries(state, "--block-entries", arg);
 		break;
 	case OPT_ROWS:
 		o->row_entries = parse_entries(state, "--row-entries", arg);

@@ -49,7 +49,7 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 		.nr_cpus = run->caps.nr_cpus,
 		.cgroup = run->selector.kind == SELECTED_CGROUP ? &run->selector.cgroup : NULL,
 		.advice_calls = run->o->advice_calls,
-		.chunk_entries = run->o->chunk_entries,
+		.block_entries = run->o->block_entries,
 		.row_entries = run->o->row_entries,
 	};
 	int r = probe_set_new(&config, &run->plan, &run->set, err);

@@ -164,7 +164,7 @@ static void measure(const struct bench_options *o, struct worker *worker)
 			     .cachemon = o->cachemon,
 			     .args = {"--level", "full"}};
 	double per_entry, per_gib, gib = (double)o->file_bytes / (1 << 30);
-	const struct map_seen *chunks;
+	const struct map_seen *blocks;
 	struct phase_entered e;
 	struct worker_result r;
 	struct phase_env env;
@@ -175,11 +175,11 @@ static void measure(const struct bench_options *o, struct worker *worker)
 	phase_enter(&env, &full, &e);
 	worker_do(worker, 0, 1, &r);
 	maps_of_process(e.watcher.pid, &maps);
-	chunks = find(&maps, "chunks");
-	used = count_entries(chunks);
+	blocks = find(&maps, "blocks");
+	used = count_entries(blocks);
 	compare_doctor(o->cachemon, &maps);
 	phase_leave(&full, &e);
-	per_entry = (double)chunks->bytes / (double)chunks->entries;
+	per_entry = (double)blocks->bytes / (double)blocks->entries;
 	per_gib = per_entry * (double)used / gib;
 	printf("page state: %lu entries for %.2f GiB read densely, %.1f bytes each as charged\n",
 	       (unsigned long)used, gib, per_entry);

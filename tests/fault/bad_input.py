@@ -34,7 +34,7 @@ WATCH = {
     "--duration": DURATIONS,
     "--db": [""],
     "--report": ["", "report.pdf", "report.", "report.HTML "],
-    "--chunk-entries": ENTRIES,
+    "--block-entries": ENTRIES,
     "--row-entries": ENTRIES,
 }
 READER = {

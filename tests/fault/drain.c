@@ -139,11 +139,11 @@ static void run_job(struct probe_set *set)
 /* Pages of an open fate that no counter knows. */
 static void add_stray(struct probe_set *set)
 {
-	struct chunk_key key = {.file = {.ino = 1}, .chunk = JOB_WATCHED};
-	struct chunk chunk = {.outstanding = (1 << STRAY_PAGES) - 1};
-	int fd = bpf_map__fd(probe_set_skeleton(set)->maps.chunks);
+	struct block_key key = {.file = {.ino = 1}, .block = JOB_WATCHED};
+	struct block block = {.chunks[0].outstanding = (1 << STRAY_PAGES) - 1};
+	int fd = bpf_map__fd(probe_set_skeleton(set)->maps.blocks);
 
-	if (bpf_map_update_elem(fd, &key, &chunk, BPF_NOEXIST))
+	if (bpf_map_update_elem(fd, &key, &block, BPF_NOEXIST))
 		fail("cannot write the page state");
 }
 

@@ -15,7 +15,7 @@ from faultlib.watch import (PREFETCHED, Db, check_law, run)  # noqa: E402
 
 part = Part("maps_full", __doc__)
 
-TINY = ["--chunk-entries", "64", "--row-entries", "16"]
+TINY = ["--block-entries", "64", "--row-entries", "16"]
 EVICTED = ["reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches",
            "truncate", "direct_io", "other"]
 CHUNK = 64 * 1024
