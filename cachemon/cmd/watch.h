@@ -73,6 +73,8 @@ struct watch_figures {
 	uint64_t elapsed_ns;
 };
 void watch_run_figures(const struct watch_run *run, struct watch_figures *ret);
+/* A terminal that can rewrite a line. */
+bool watch_live_possible(FILE *out);
 void watch_live_show(FILE *out, const struct watch_figures *f);
 void watch_live_clear(FILE *out);
 

@@ -1,40 +1,98 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cmd/watch.h"
 #include "util/human.h"
 
-static void put_share(char *buf, size_t size, double share, const char *mark)
+/* Columns from which on the elapsed time and spaces have room. */
+enum { WIDE = 104 };
+
+/* What CMD writes to the same terminal does not stick to the line, where there is room. */
+#define APART "  "
+
+struct line {
+	char text[256];
+	size_t length, room;
+	bool wide, full;
+};
+
+bool watch_live_possible(FILE *out)
 {
+	return isatty(fileno(out)) && strcmp(getenv("TERM") ?: "dumb", "dumb");
+}
+
+static size_t columns_of(FILE *out)
+{
+	struct winsize size;
+
+	/* A terminal that does not tell has the usual width. */
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
+
+/* A field that has no room is left out, and all behind it. */
+static void put(struct line *l, const char *name, const char *value, int width)
+{
+	char field[80];
+	int n = snprintf(field, sizeof(field), "%s%s%-*s", name, *name ? " " : "", width, value);
+	size_t gap = !l->length ? 0 : l->wide ? 2 : 1;
+
+	if (l->full || l->length + gap + (size_t)n > l->room) {
+		l->full = true;
+		return;
+	}
+	memset(l->text + l->length, ' ', gap);
+	memcpy(l->text + l->length + gap, field, (size_t)n + 1);
+	l->length += gap + (size_t)n;
+}
+
+static void put_share(struct line *l, const char *name, double share, const char *mark)
+{
+	const char *percent = l->wide ? " %" : "%";
+	char value[24];
+
 	if (share < 0)
-		snprintf(buf, size, "-");
+		snprintf(value, sizeof(value), "-");
 	else
-		snprintf(buf, size, "%s%.1f %%", mark, share * 100);
+		snprintf(value, sizeof(value), "%s%.*f%s", mark, share < 0.9995, share * 100,
+			 percent);
+	put(l, name, value, (l->wide ? 6 : 5) + (int)strlen(mark));
 }
 
-static void put_rate(char *buf, size_t size, double rate, const char *mark)
+static void put_rate(struct line *l, const char *name, double rate, const char *mark)
 {
+	char value[40];
+
 	if (rate < 0)
-		snprintf(buf, size, "-");
+		snprintf(value, sizeof(value), "-");
 	else
-		snprintf(buf, size, "%s%s/s", mark, human_count((uint64_t)rate).text);
+		snprintf(value, sizeof(value), "%s%s/s", mark, human_count((uint64_t)rate).text);
+	put(l, name, value, 7 + (int)strlen(mark));
 }
 
-/* One line, rewritten in place; '~' marks an estimate, '-' what is not known. */
+/* One line, rewritten in place and never wrapped; '~' marks an estimate, '-' what is not known.
+ * Fields keep their places while the figures change. */
 void watch_live_show(FILE *out, const struct watch_figures *f)
 {
 	const char *mark = f->estimated ? "~" : "";
-	char hits[16], lookups[40], misses[40], accuracy[16], evictions[40], own[16];
+	size_t columns = columns_of(out);
+	struct line l = {.wide = columns >= WIDE};
 
-	put_share(hits, sizeof(hits), f->hit_ratio, mark);
-	put_rate(lookups, sizeof(lookups), f->lookups_per_s, mark);
-	put_rate(misses, sizeof(misses), f->misses_per_s, "");
-	put_share(accuracy, sizeof(accuracy), f->prefetch_accuracy, "");
-	put_rate(evictions, sizeof(evictions), f->evictions_per_s, "");
-	put_share(own, sizeof(own), f->own_share, "");
-	fprintf(out, "\r\033[K%s  hit %s  lookups %s  miss %s  prefetch %s  evict %s  own %s",
-		human_duration(f->elapsed_ns / 1000000000 * 1000000000).text, hits, lookups, misses,
-		accuracy, evictions, own);
+	/* The last column stays free: some terminals wrap when it is written. */
+	l.room = columns - 1 < sizeof(l.text) ? columns - 1 : sizeof(l.text) - 1;
+	if (l.wide)
+		put(&l, "", human_duration(f->elapsed_ns / 1000000000 * 1000000000).text, 6);
+	put_share(&l, "hit", f->hit_ratio, mark);
+	put_rate(&l, "lookups", f->lookups_per_s, mark);
+	put_rate(&l, "miss", f->misses_per_s, "");
+	put_share(&l, "prefetch", f->prefetch_accuracy, "");
+	put_rate(&l, "evict", f->evictions_per_s, "");
+	put_share(&l, "own", f->own_share, "");
+	fprintf(out, "\r\033[K%s%.*s", l.text, (int)(l.room - l.length), APART);
 	fflush(out);
 }
 

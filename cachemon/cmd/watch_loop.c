@@ -178,7 +178,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 	struct watch_figures f;
 
 	l.signals.cmd = cmd ? command_pid(cmd) : 0;
-	l.live = isatty(STDERR_FILENO) && strcmp(getenv("TERM") ?: "dumb", "dumb");
+	l.live = watch_live_possible(stderr);
 	l.start_ns = clock_now_ns();
 	l.next_ns = l.start_ns + o->interval_ns;
 	if (l.live) {

@@ -12,7 +12,7 @@
 
 void watch_say(const char *text)
 {
-	fprintf(stderr, "%scachemon: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
+	fprintf(stderr, "%scachemon: %s\n", watch_live_possible(stderr) ? "\r\033[K" : "", text);
 }
 
 void watch_complain(bool *said, const char *text)

@@ -6,9 +6,12 @@ there until the end unless it is a terminal."""
 
 import contextlib
 import errno
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import termios
 
 sys.dont_write_bytecode = True
 
@@ -59,10 +62,12 @@ def stderr(case):
     expect("\r" not in done.err and "\x1b" not in done.err, f"live line in a pipe: {done.err!r}")
 
 
-def on_terminal(case, term):
+def on_terminal(case, term, columns=80):
     """What a terminal on stderr sees; stdout is a pipe."""
-    steady, db = Steady(case, name="steady-" + term), Db(case.path(term + ".db"))
+    name = f"{term}-{columns}"
+    steady, db = Steady(case, name="steady-" + name), Db(case.path(name + ".db"))
     master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     seen = bytearray()
 
     def read():
@@ -100,6 +105,20 @@ def terminal(case):
     expect("\x1b" not in summary, f"live line after the summary: {summary!r}")
     text = on_terminal(case, "dumb")
     expect(text.startswith("cachemon: run 1") and "\x1b" not in text, f"dumb: {text!r}")
+
+
+@part.case("the live line is one line: it never reaches the right edge of the terminal")
+def narrow(case):
+    for columns in (200, 80, 40, 20, 5):
+        text = on_terminal(case, "xterm", columns)
+        lines = text[:text.index("cachemon: run 1")].split("\r\x1b[K")
+        expect(len(lines) >= 6 and not any("\n" in line for line in lines), f"{lines}")
+        widest = max(lines, key=len)
+        expect(len(widest) < columns, f"{len(widest)} of {columns} columns: {widest!r}")
+        # What there is room for is shown.
+        wanted = [word for word, needs in (("hit", 20), ("miss", 40), ("own", 80)) if
+                  columns >= needs]
+        expect(all(word in lines[-2] for word in wanted), f"{columns} columns: {lines[-2]!r}")
 
 
 @part.case("stdin reaches CMD, to the byte")
