@@ -51,9 +51,10 @@ static void say_reads(FILE *out, const struct view *v)
 	if (v->d.hit_ratio.known) {
 		fprintf(out, "%s of the page lookups of ", show_ratio(v->d.hit_ratio, est).s);
 		put_name(out, v->job);
-		fprintf(out, " hit the page cache: it read %s in %s and missed %s pages (%s).",
+		fprintf(out, " hit the page cache: it read %s in %s and missed %s %s (%s).",
 			show_bytes(bytes, est).s, show_ns(v->m->run.duration_ns).s,
-			show_count(misses, false).s, pages_size(v, misses).s);
+			show_count(misses, false).s, show_plural(misses, "page", "pages"),
+			pages_size(v, misses).s);
 		return;
 	}
 	if (lookups.known && lookups.value == 0) {
@@ -64,9 +65,9 @@ static void say_reads(FILE *out, const struct view *v)
 	}
 	fputs("How often the page cache was hit by ", out);
 	put_name(out, v->job);
-	fprintf(out, " was not measured; in %s it missed %s pages (%s).",
+	fprintf(out, " was not measured; in %s it missed %s %s (%s).",
 		show_ns(v->m->run.duration_ns).s, show_count(misses, false).s,
-		pages_size(v, misses).s);
+		show_plural(misses, "page", "pages"), pages_size(v, misses).s);
 }
 
 static void say_prefetch(FILE *out, const struct view *v)
@@ -81,8 +82,9 @@ static void say_prefetch(FILE *out, const struct view *v)
 		fputs(" No page was prefetched.", out);
 		return;
 	}
-	fprintf(out, " %s pages (%s) were prefetched", show_count(pages, false).s,
-		pages_size(v, pages).s);
+	fprintf(out, " %s %s (%s) %s prefetched", show_count(pages, false).s,
+		show_plural(pages, "page", "pages"), pages_size(v, pages).s,
+		show_plural(pages, "was", "were"));
 	if (v->d.accuracy.known)
 		fprintf(out, "; of those used or evicted since, %s were used",
 			show_ratio(v->d.accuracy, v->c->sliced).s);
@@ -186,8 +188,9 @@ static void put_evictions(FILE *out, const struct view *v)
 	const char *lead = " (";
 	bool least = counts_lower_bound(v->c, C_evicted_other);
 
-	fprintf(out, "  evictions    %s pages",
-		show_least(show_count(v->d.evicted_pages, false), least).s);
+	fprintf(out, "  evictions    %s %s",
+		show_least(show_count(v->d.evicted_pages, false), least).s,
+		show_plural(v->d.evicted_pages, "page", "pages"));
 	for (int i = 0; i < EVICT_NR; i++) {
 		enum counter c = C_evicted_reclaim_kswapd + (enum counter)i;
 
@@ -208,26 +211,28 @@ static void put_figures(FILE *out, const struct view *v)
 	struct opt_i64 misses = counts_get(v->c, C_misses);
 	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW;
 
-	fprintf(out, "  reads        %s calls, %s\n",
+	fprintf(out, "  reads        %s %s, %s\n",
 		show_least(show_count(counts_get(v->c, C_read_calls), est), least).s,
+		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
 		show_least(show_bytes(counts_get(v->c, C_read_bytes), est), least).s);
 	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n",
 		show_ratio(v->d.hit_ratio, est).s, show_least(show_count(v->d.hits, est), least).s,
 		show_least(show_count(counts_get(v->c, C_lookups), est), least).s);
-	fprintf(out, "  misses       %s pages (%s)\n",
-		show_least(show_count(misses, false), least).s,
-		show_least(pages_size(v, misses), least).s);
-	fprintf(out, "  prefetch     %s pages (%s): accuracy %s, in time %s, wasted %s\n",
+	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
+		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);
+	fprintf(out, "  prefetch     %s %s (%s): accuracy %s, in time %s, wasted %s\n",
 		show_least(show_count(v->d.prefetched_pages, false), least).s,
+		show_plural(v->d.prefetched_pages, "page", "pages"),
 		show_least(pages_size(v, v->d.prefetched_pages), least).s,
 		show_ratio(v->d.accuracy, est).s, show_ratio(v->d.timeliness, est).s,
 		show_least(show_bytes(v->d.waste_bytes, false),
 			   counts_lower_bound(v->c, C_evicted_unused))
 			.s);
 	put_evictions(out, v);
-	fprintf(out, "  stall        %s in %s waits\n",
+	fprintf(out, "  stall        %s in %s %s\n",
 		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
-		show_least(show_count(counts_get(v->c, C_stalls), false), least).s);
+		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
+		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
 }
 
 void prose_summary(FILE *out, const struct model *m, const char *report_command)
@@ -243,18 +248,19 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 	v = view_of(m, job);
 	fprintf(out, "cachemon: run %" PRId64 ", job ", run->id);
 	put_name(out, job);
-	fprintf(out, ", %s, %s processes", show_ns(run->duration_ns).s,
-		show_count(job->processes, false).s);
+	fprintf(out, ", %s, %s %s", show_ns(run->duration_ns).s,
+		show_count(job->processes, false).s,
+		show_plural(job->processes, "process", "processes"));
 	if (job->alive.known && job->alive.value > 0)
 		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
 	putc('\n', out);
 	put_figures(out, &v);
 	if (run->cpu_ns.known)
 		fprintf(out,
-			"  own cost     %s of the job's CPU time; %s in all, collector included; "
-			"%s ns a lookup\n",
-			show_ratio(run->share_of_job_cpu, false).s, show_ns(run->cpu_ns).s,
-			show_double(run->probe_ns_per_lookup, 1).s);
+			"  own cost     %s of the job's CPU time, %s ns a lookup; "
+			"%s in all\n",
+			show_ratio(run->share_of_job_cpu, false).s,
+			show_double(run->probe_ns_per_lookup, 1).s, show_ns(run->cpu_ns).s);
 	else
 		fputs("  own cost     not known: the probes could not be timed\n", out);
 	if (v.c->sliced)

@@ -77,8 +77,9 @@ static void put_job_facts(struct doc *d, const struct model_job *job)
 		d->failed = true;
 		return;
 	}
-	doc_para(d, "Selected by %s. %s processes in %s, using %s of CPU time%s%s.", selector,
-		 show_count(job->processes, false).s, show_ns(job->wall_ns).s,
+	doc_para(d, "Selected by %s. %s %s in %s, using %s of CPU time%s%s.", selector,
+		 show_count(job->processes, false).s,
+		 show_plural(job->processes, "process", "processes"), show_ns(job->wall_ns).s,
 		 show_ns(job->cpu_ns).s, alive ? "; still running at the end: " : "",
 		 alive ? show_count(job->alive, false).s : "");
 	free(selector);

@@ -32,6 +32,11 @@ struct shown show_least(struct shown v, bool lower_bound)
 	return ret;
 }
 
+const char *show_plural(struct opt_i64 v, const char *one, const char *many)
+{
+	return v.known && v.value == 1 ? one : many;
+}
+
 struct shown show_bytes(struct opt_i64 v, bool estimated)
 {
 	struct shown ret = {0};

@@ -13,9 +13,11 @@ struct shown {
 };
 
 struct shown show_count(struct opt_i64 v, bool estimated);
-/* 1.2 GiB */
 /* ">=" before what may have been more. */
 struct shown show_least(struct shown v, bool lower_bound);
+/* one where v is exactly 1, else many: "page", "pages". */
+const char *show_plural(struct opt_i64 v, const char *one, const char *many);
+/* 1.2 GiB */
 struct shown show_bytes(struct opt_i64 v, bool estimated);
 /* 0..1 as a percentage; never rounds to 0 or 100 what is not. */
 struct shown show_ratio(struct opt_f64 v, bool estimated);

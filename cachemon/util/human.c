@@ -47,6 +47,8 @@ struct human human_duration(uint64_t ns)
 	struct human h;
 	uint64_t s, m;
 
+	if (!ns)
+		return (struct human){"0 s"};
 	/* 59.95 s would round to 60.0 s. */
 	if (ns < 59 * second + 950000000)
 		return scaled(ns, 1000, units);

@@ -201,7 +201,7 @@ static void human_figures(void **state)
 	assert_string_equal(human_count(999499).text, "999k");
 	assert_string_equal(human_count(999500).text, "1.00M");
 	assert_string_equal(human_count(12345).text, "12.3k");
-	assert_string_equal(human_duration(0).text, "0 ns");
+	assert_string_equal(human_duration(0).text, "0 s");
 	assert_string_equal(human_duration(1250).text, "1.25 us");
 	assert_string_equal(human_duration(43000000).text, "43.0 ms");
 	assert_string_equal(human_duration(59949999999).text, "59.9 s");

@@ -116,9 +116,29 @@ static void summary(void **state)
 	assert_non_null(strstr(text, "evictions    382 pages (reclaim_kswapd 312, dontneed 70); "
 				     "refaults 39\n"));
 	/* The share is of the job's own tasks, the time of all that ran because of the run. */
-	assert_non_null(strstr(text, " % of the job's CPU time; "));
-	assert_non_null(strstr(text, " in all, collector included; "));
+	assert_non_null(strstr(text, " % of the job's CPU time, "));
+	assert_non_null(strstr(text, " ns a lookup; "));
+	assert_non_null(strstr(text, " in all\n"));
 	assert_non_null(strstr(text, " --run 3\n"));
+	free(text);
+}
+
+static void one_is_singular(void **state)
+{
+	struct fixture *f = *state;
+	char err[512] = "";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	fixture_sql(f, "UPDATE job SET processes = 1, read_calls = 1, misses = 1, stalls = 1, "
+		       "stall_ns = 0");
+	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	fclose(out);
+	assert_non_null(strstr(text, ", 1 process ("));
+	assert_non_null(strstr(text, "reads        1 call, "));
+	assert_non_null(strstr(text, "misses       1 page ("));
+	assert_non_null(strstr(text, "stall        0 s in 1 wait\n"));
 	free(text);
 }
 
@@ -130,6 +150,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(idle_files_are_counted, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(summary, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
