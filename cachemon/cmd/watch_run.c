@@ -59,6 +59,15 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
+/* A long run should not end with a report that nobody can write. */
+static int check_report(struct watch_run *run, struct errtext *err)
+{
+	char text[512];
+	int r = report_place(run->o->report, &run->invoker, text, sizeof(text));
+
+	return r ? errtext_set(err, r, "--report: %s", text) : 0;
+}
+
 static int open_store(struct watch_run *run, struct errtext *err)
 {
 	struct store_config config = {.uid = run->invoker.uid, .gid = run->invoker.gid};
@@ -125,6 +134,8 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	run->o = o;
 	run->selector.cgroup.fd = -1;
 	r = invoker_current(&run->invoker, err);
+	if (!r && o->report)
+		r = check_report(run, err);
 	if (!r)
 		r = open_selector(run, err);
 	if (!r)

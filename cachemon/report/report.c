@@ -157,6 +157,37 @@ static bool same_file(const char *a, const char *b)
 	       sa.st_ino == sb.st_ino;
 }
 
+/* The files of a report are the invoking user's, and only where that user may write. */
+static int enter_as(const struct invoker *as, struct invoker_fs *saved, char *err, size_t errlen)
+{
+	int ret = as ? invoker_fs_enter(as, saved) : 0;
+
+	if (ret < 0)
+		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
+			 strerror(-ret));
+	return ret;
+}
+
+int report_place(const char *out_path, const struct invoker *as, char *err, size_t errlen)
+{
+	struct invoker_fs saved = {0};
+	struct output o;
+	struct stat st;
+	int ret = enter_as(as, &saved, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	/* A pipe may have no reader yet. */
+	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		ret = output_open(out_path, &o, err, errlen);
+		if (!ret)
+			output_abort(&o);
+	}
+	if (as && saved.entered)
+		invoker_fs_leave(&saved);
+	return ret;
+}
+
 int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen)
 {
@@ -173,36 +204,13 @@ int report_write(const struct report_options *options, const char *out_path,
 	ret = load(options, false, &m, err, errlen);
 	if (ret < 0)
 		return ret;
-	if (as)
-		ret = invoker_fs_enter(as, &saved);
-	if (ret < 0)
-		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
-			 strerror(-ret));
-	else
+	ret = enter_as(as, &saved, err, errlen);
+	if (!ret)
 		ret = write_model_file(&m, options->format, out_path, err, errlen);
 	if (as && saved.entered)
 		invoker_fs_leave(&saved);
 	model_free(&m);
 	return ret;
-}
-
-int report_write_file(const char *db, int64_t run_id, const char *out_path, char *err,
-		      size_t errlen)
-{
-	struct report_options options = {
-		.db = db,
-		.run_id = run_id,
-		.files = REPORT_FILES_DEFAULT,
-	};
-	int ret = report_format_of_path(out_path, &options.format);
-
-	if (ret < 0) {
-		snprintf(err, errlen,
-			 "the ending of the report's name is no format: use .txt, .md, .html, "
-			 ".json, .csv or .yaml.");
-		return ret;
-	}
-	return report_write(&options, out_path, NULL, err, errlen);
 }
 
 int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen)

@@ -198,20 +198,30 @@ def no_report(case):
     image = Image(case, 16 * MIB)
     image.fill()
     db = Db(case.path("run.db"))
-    places = [image.path("run.html"), "/dev/full/run.html", case.path("no", "run.json")]
-    for place in places:
+    for place in [image.path("run.html"), "/dev/full"]:
         done = run([case.cachemon, "watch", "--db", db.path, "--report", place, "--", "sh", "-c",
                     "exit 6"])
         expect(done.status == 6, str(done))
         complaints = [line for line in done.lines() if "report" in line and
                       line.startswith("cachemon: ") and not line.startswith("cachemon: run ")]
         expect(len(complaints) == 1, str(done))
-        expect(not os.path.exists(place), f"half a report at {place}")
+        expect(not os.path.isfile(place), f"half a report at {place}")
     db.sound()
     states = db.rows("SELECT DISTINCT state FROM run")
     expect(states == [{"state": "complete"}], f"{states}")
     done = run(["sh", "-c", f"{case.cachemon} report --db {db.path} >/dev/full"])
     expect(done.status == 1 and 1 <= len(done.lines()) <= 2, str(done))
+
+
+@part.case("a place where no report can be: said before CMD runs, and nothing else happens")
+def no_place_for_report(case):
+    mark, db, folder = case.path("cmd-ran"), case.path("run.db"), case.path("folder")
+    os.mkdir(folder)
+    for place in ["/dev/full/run.html", case.path("no", "run.json"), folder]:
+        done = run([case.cachemon, "watch", "--db", db, "--report", place, "--", "touch", mark])
+        expect(done.status == 125 and len(done.lines()) == 1 and "--report" in done.err and
+               place in done.err, str(done))
+    expect(os.listdir(case.dir) == ["folder"], f"{os.listdir(case.dir)}")
 
 
 if __name__ == "__main__":

@@ -186,26 +186,34 @@ static void format_by_ending(void **state)
 	}
 }
 
-static void file_of_a_run(void **state)
+static void place_of_a_report(void **state)
 {
 	struct fixture *f = *state;
 	char path[128];
 	char err[512] = "";
 	char *text = NULL;
+	FILE *old = NULL;
 
 	snprintf(path, sizeof(path), "%s/report.html", f->dir);
-	assert_int_equal(report_write_file(f->db, 1, path, err, sizeof(err)), 0);
+	assert_int_equal(report_place(path, NULL, err, sizeof(err)), 0);
+	assert_int_equal(count_files(f->dir), 1); /* the database, and no trace of the question */
+	old = fopen(path, "w");
+	assert_non_null(old);
+	fputs("old", old);
+	fclose(old);
+	assert_int_equal(report_place(path, NULL, err, sizeof(err)), 0);
 	text = fixture_read(path, NULL);
-	assert_memory_equal(text, "<!DOCTYPE html>", 15);
+	assert_string_equal(text, "old");
 	free(text);
-	assert_int_equal(report_write_file(f->db, 9, path, err, sizeof(err)), -ENOENT);
-	text = fixture_read(path, NULL); /* what was there stays */
-	assert_memory_equal(text, "<!DOCTYPE html>", 15);
-	free(text);
-	snprintf(path, sizeof(path), "%s/report.pdf", f->dir);
-	assert_int_equal(report_write_file(f->db, 1, path, err, sizeof(err)), -EINVAL);
-	assert_non_null(strstr(err, ".yaml"));
-	assert_int_equal(count_files(f->dir), 2);
+	assert_int_equal(report_place(f->dir, NULL, err, sizeof(err)), -EISDIR);
+	snprintf(path, sizeof(path), "%s/no/report.html", f->dir);
+	assert_int_equal(report_place(path, NULL, err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, path));
+	/* Without a reader the end of a pipe cannot be opened; that is for the end of the run. */
+	snprintf(path, sizeof(path), "%s/pipe.html", f->dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(report_place(path, NULL, err, sizeof(err)), 0);
+	assert_int_equal(count_files(f->dir), 3);
 }
 
 int main(void)
@@ -217,7 +225,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pipes_directly, begin, end),
 		cmocka_unit_test_setup_teardown(failures, begin, end),
 		cmocka_unit_test_setup_teardown(format_by_ending, begin, end),
-		cmocka_unit_test_setup_teardown(file_of_a_run, begin, end),
+		cmocka_unit_test_setup_teardown(place_of_a_report, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
