@@ -102,7 +102,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->out_path = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		reject(state, "report", arg, "an option; the database is named with --db");
+		usage_error(state, "'%s' is no option; the database is named with --db", arg);
 		return 0;
 	case ARGP_KEY_END:
 		check(state, o);

@@ -241,14 +241,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 int cmd_selftest(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"dir", 'd', "DIR", 0, "where to make the file (default: here); not in memory", 0},
+		{"dir", 'd', "DIR", 0, "Where to make the file (default: here); not in memory", 0},
 		{0},
 	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse_option,
-		.doc = "Reads a file of its own and compares what was counted with what the kernel "
-		       "says.\vFor example:\n  sudo cachemon selftest --dir /data\n",
+		.doc = "Read a file of its own and compare what was counted with what the kernel "
+		       "says.\vEXAMPLES\n  sudo cachemon selftest --dir /data\n",
 	};
 	struct selftest st = {.dir = ".", .fd = -1};
 	const struct selftest_case *cases;

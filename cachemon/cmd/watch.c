@@ -26,30 +26,31 @@ enum {
 
 static const struct argp_option argp_options[] = {
 	{.doc = "What to watch (one of these, or -- CMD, or --job alone to find it):"},
-	{"pid", OPT_PID, "N", 0, "a process and its descendants", 0},
-	{"cgroup", OPT_CGROUP, "PATH", 0, "a cgroup (v2, or the v1 memory controller)", 0},
-	{"job", OPT_JOB, "NAME", 0, "name of the job in the database", 0},
+	{"pid", OPT_PID, "N", 0, "A process and its descendants", 0},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
+	{"job", OPT_JOB, "NAME", 0, "Name of the job in the database", 0},
 	{.doc = "How:"},
 	{"level", OPT_LEVEL, "cold|full|auto", 0,
 	 "cold: no per-read hook, so no lookups and hits; full: all; auto (default): full within "
 	 "the budget, else in slices",
 	 0},
 	{"max-overhead", OPT_OVERHEAD, "PCT", 0,
-	 "budget of auto, share of the job's CPU time "
-	 "(default 1%)",
+	 "Budget of auto, share of the job's CPU time "
+	 "(default: 1%)",
 	 0},
 	{"advice", OPT_ADVICE, "calls|effects", 0,
 	 "calls: count every advice call (taxes every system call); effects (default): those that "
 	 "move pages",
 	 0},
-	{"interval", OPT_INTERVAL, "DUR", 0, "length of an interval (default 1s)", 0},
-	{"duration", OPT_DURATION, "DUR", 0, "stop watching after this", 0},
+	{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (500ms, 5s, 2m; default: 1s)",
+	 0},
+	{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this; CMD goes on", 0},
 	{.doc = "Where to:"},
-	{"db", OPT_DB, "FILE", 0, "database (default: $CACHEMON_DB, else in ~/.local/state)", 0},
-	{"report", OPT_REPORT, "FILE", 0, "write a report at the end; the ending says the format",
+	{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
+	{"report", OPT_REPORT, "FILE", 0, "Write a report at the end; the ending says the format",
 	 0},
 	{.doc = "For tests of full maps:"},
-	{"block-entries", OPT_BLOCKS, "N", 0, "page state for N x 256 pages", 0},
+	{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0},
 	{"row-entries", OPT_ROWS, "N", 0, "N files an interval", 0},
 	{0},
 };
@@ -70,7 +71,7 @@ static void set_selector(struct argp_state *state, struct watch_options *o,
 			 enum selector_request request, const char *arg)
 {
 	if (o->has_selector)
-		usage_error(state, "--pid and --cgroup exclude each other and themselves");
+		usage_error(state, "one of --pid and --cgroup, and that once");
 	need_text(state, "--cgroup", arg);
 	o->has_selector = true;
 	o->request = request;
@@ -89,7 +90,7 @@ static uint64_t parse_entries(struct argp_state *state, const char *option, cons
 static void check(struct argp_state *state, struct watch_options *o)
 {
 	if (o->command && o->has_selector)
-		usage_error(state, "-- CMD and --pid or --cgroup exclude each other");
+		usage_error(state, "either -- CMD, or --pid or --cgroup: not both");
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
 			usage_error(state,
@@ -189,8 +190,8 @@ void watch_options_parse(int argc, char **argv, struct watch_options *ret)
 		.options = argp_options,
 		.parser = parse_option,
 		.args_doc = "[-- CMD [ARG...]]",
-		.doc = "Watches a job and keeps what its page cache did.\v"
-		       "For example:\n"
+		.doc = "Watch a job and keep what the page cache did for it.\v"
+		       "EXAMPLES\n"
 		       "  sudo cachemon watch --job train -- python3 train.py\n"
 		       "  sudo cachemon watch --pid 4321 --duration 30s\n"
 		       "  sudo cachemon watch --cgroup /sys/fs/cgroup/memory/batch --report "
