@@ -79,7 +79,10 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 	return a->kind != 0;
 }
 
-/* Tells one call from the next by its arguments: effects of two identical calls count as one. */
+/*
+ * Tells one call from the next by its arguments and by the reads of its task so far: what two
+ * identical calls bring or drop with no read between them counts as one.
+ */
 static __always_inline __u64 advice_id(struct live *l)
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
@@ -87,7 +90,8 @@ static __always_inline __u64 advice_id(struct live *l)
 	if (!l->regs)
 		return 1;
 	return (REGS_ARG1(regs) * 31 + REGS_ARG2(regs)) * 31 + REGS_ARG3(regs) * 7 +
-	       REGS_ARG4(regs) + ((__u64)REGS_NR(regs) << 56) + 2;
+	       REGS_ARG4(regs) + ((__u64)REGS_NR(regs) << 56) + 2 +
+	       (CAST(task_struct, l->task)->ioac.syscr << 20);
 }
 
 static __always_inline bool advice_is_new(struct live *l, struct inode *inode)

@@ -203,6 +203,8 @@ static void put_advice(struct tree *t, const struct model_advice *v, bool lower_
 	if (lower_bound)
 		tree_bool(t, "calls_lower_bound", true);
 	data_count(t, "pages_asked", v->pages_asked);
+	if (lower_bound)
+		tree_bool(t, "pages_asked_lower_bound", true);
 	data_count(t, "pages_brought", v->pages_brought);
 	data_count(t, "pages_dropped", v->pages_dropped);
 	tree_null(t, "verdict");

@@ -168,15 +168,16 @@ static void put_advice(struct doc *d, const struct model *m, const struct model_
 
 	doc_heading(d, 3, "Advice the job gave");
 	if (effects)
-		doc_para(d, "Seen by its effects: calls that moved no page may be missing, so the "
-			    "number of calls is a lower bound.");
+		doc_para(d,
+			 "Seen by its effects: calls that moved no page may be missing, so calls "
+			 "and what they asked for are lower bounds. What was brought in and "
+			 "dropped is exact.");
 	for (size_t i = 0; i < job->nr_advice && i < ROWS_MAX; i++) {
 		const struct model_advice *v = &job->advice[i];
 
 		put_advice_name(&t, v);
-		doc_cell(&t, "%s%s", effects && v->calls.known ? ">=" : "",
-			 show_count(v->calls, false).s);
-		doc_cell(&t, "%s", show_count(v->pages_asked, false).s);
+		doc_cell(&t, "%s", show_least(show_count(v->calls, false), effects).s);
+		doc_cell(&t, "%s", show_least(show_count(v->pages_asked, false), effects).s);
 		doc_cell(&t, "%s", show_count(v->pages_brought, false).s);
 		doc_cell(&t, "%s", show_count(v->pages_dropped, false).s);
 		put_range(&t, v);

@@ -25,8 +25,9 @@ static void good_run_has_none(void **state)
 	assert_int_equal(cJSON_GetArraySize(at(json, "run.lower_bounds")), 0);
 	cJSON_Delete(json);
 	text = golden_report(*state, REPORT_JSON, 100);
+	/* Those of advice seen by its effects are no loss. */
 	for (const char *p = text; (p = strstr(p, "lower_bound\"")); p++)
-		assert_memory_equal(p - strlen("calls_"), "calls_", strlen("calls_"));
+		assert_true(!strncmp(p - 7, "\"calls_", 7) || !strncmp(p - 7, "_asked_", 7));
 	free(text);
 }
 
