@@ -4,7 +4,8 @@
 #include "report/doc_ops.h"
 #include "report/show.h"
 
-enum { LEFT = 8, RIGHT = 792, NAME_HEIGHT = 22, STRIP_HEIGHT = 64, STRIP_GAP = 14, AXIS = 24 };
+/* Units of a strip's drawing, which is stretched to the width of the page: words stay outside. */
+enum { WIDTH = 800, HEIGHT = 64 };
 
 /* What somebody hears who does not see the picture: an attribute. */
 static void put_label(FILE *out, const struct doc_timeline *t)
@@ -18,36 +19,34 @@ static void put_label(FILE *out, const struct doc_timeline *t)
 	fputs("The table below has all points.", out);
 }
 
-static void put_strip(FILE *out, const struct doc_timeline *t, size_t which, int top_y)
+static void put_strip(FILE *out, const struct doc_timeline *t, size_t which)
 {
 	const struct doc_series *s = &t->series[which];
 	double end = t->ends_s[t->nr_points - 1];
-	double per_s = end > 0 ? (RIGHT - LEFT) / end : 0;
+	double per_s = end > 0 ? WIDTH / end : 0;
 	double top = doc_series_top(t, s);
-	int floor_y = top_y + NAME_HEIGHT + STRIP_HEIGHT;
 
-	fprintf(out, "<text class=\"name\" x=\"%d\" y=\"%d\">", LEFT, top_y + 13);
+	fputs("<p><b>", out);
 	html_text(out, s->name);
-	fprintf(out, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">peak %s pages/s</text>\n",
-		RIGHT, top_y + 13, show_rate(top).s);
+	fprintf(out, "</b><span>peak %s pages/s</span></p>\n", show_rate(top).s);
+	fprintf(out, "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\">\n", WIDTH, HEIGHT);
 	for (size_t i = 0; i < t->nr_points; i++) {
-		double x = LEFT + t->starts_s[i] * per_s;
+		double x = t->starts_s[i] * per_s;
 		double w = (t->ends_s[i] - t->starts_s[i]) * per_s;
-		double h = top > 0 ? s->values[i] / top * STRIP_HEIGHT : 0;
+		double h = top > 0 ? s->values[i] / top * HEIGHT : 0;
 
 		if (s->values[i] < 0)
 			fprintf(out,
-				"<rect class=\"gap\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
+				"<rect class=\"gap\" x=\"%.2f\" y=\"0\" width=\"%.2f\" "
 				"height=\"%d\"/>\n",
-				x, floor_y - STRIP_HEIGHT, w, STRIP_HEIGHT);
+				x, w, HEIGHT);
 		else if (h > 0)
 			fprintf(out,
 				"<rect class=\"s%zu\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
 				"height=\"%.2f\"/>\n",
-				which % 3, x, floor_y - h, w > 1.5 ? w - 0.5 : w, h);
+				which % 3, x, HEIGHT - h, w > 1.5 ? w - 0.5 : w, h);
 	}
-	fprintf(out, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", LEFT,
-		RIGHT, floor_y, floor_y);
+	fputs("</svg>\n", out);
 }
 
 static void put_table(struct doc *d, const struct doc_timeline *t)
@@ -75,18 +74,14 @@ static void put_table(struct doc *d, const struct doc_timeline *t)
 
 void svg_timeline(struct doc *d, const struct doc_timeline *t)
 {
-	int strip = NAME_HEIGHT + STRIP_HEIGHT + STRIP_GAP;
-	int height = (int)t->nr_series * strip + AXIS;
-
-	fprintf(d->out, "<figure><svg viewBox=\"0 0 800 %d\" role=\"img\" aria-label=\"", height);
+	fputs("<figure><div class=\"chart\" role=\"img\" aria-label=\"", d->out);
 	put_label(d->out, t);
 	fputs("\">\n", d->out);
 	for (size_t i = 0; i < t->nr_series; i++)
-		put_strip(d->out, t, i, (int)i * strip);
+		put_strip(d->out, t, i);
 	fprintf(d->out,
-		"<text x=\"%d\" y=\"%d\">0 s</text>"
-		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.1f s</text>\n</svg>\n<figcaption>"
+		"<p><span>0 s</span><span>%.1f s</span></p>\n</div>\n<figcaption>"
 		"Pages a second over time; a grey area was not measured.</figcaption></figure>\n",
-		LEFT, height - 8, RIGHT, height - 8, t->ends_s[t->nr_points - 1]);
+		t->ends_s[t->nr_points - 1]);
 	put_table(d, t);
 }
