@@ -7,7 +7,9 @@ there until the end unless it is a terminal."""
 import contextlib
 import errno
 import fcntl
+import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import termios
 
 sys.dont_write_bytecode = True
 
-from faultlib.part import Part, expect, wait_until  # noqa: E402
+from faultlib.part import REPO, Part, expect, wait_until  # noqa: E402
 from faultlib.watch import BOUND_S, Db, Steady, Watch, run, wait_intervals  # noqa: E402
 
 part = Part("stdio", __doc__)
@@ -214,6 +216,28 @@ def results(case):
         # A reader that has seen enough is no error that anybody needs to hear about twice.
         short = run(["sh", "-c", '"$@" | head -c 1; exit 0', "sh", case.cachemon, *arguments, *db])
         expect(len(short.out) == 1 and len(short.lines()) <= 1, str(short))
+
+
+def keys_of(tree):
+    if isinstance(tree, dict):
+        return set(tree) | {key for value in tree.values() for key in keys_of(value)}
+    return {key for value in tree for key in keys_of(value)} if isinstance(tree, list) else set()
+
+
+@part.case("docs/json.md names every key that is printed")
+def documented(case):
+    expect(watch(case, ["true"]).status == 0, "a run")
+    db = ["--db", case.path("run.db")]
+    with open(os.path.join(REPO, "docs", "json.md"), encoding="utf-8") as f:
+        named = set(re.findall(r'"(\w+)"', f.read()))
+    for arguments in (["report", "--format", "json", *db], ["runs", "--json", *db],
+                      ["doctor", "--json", case.dir]):
+        done = run([case.cachemon, *arguments])
+        tree = json.loads(done.out)
+        # doctor has the names of counters for keys here.
+        tree["unmeasured"] = {}
+        keys = {re.sub("_(estimated|lower_bound|escaped)$", "", key) for key in keys_of(tree)}
+        expect(len(keys) > 15 and keys <= named, f"{arguments[0]}: {sorted(keys - named)}")
 
 
 @part.case("a full disk behind stdout: one line says so, status 1")
