@@ -9,7 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib.part import Part, equal  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
 from syslib.reads import PAGE, cached_pages  # noqa: E402
 from syslib.world import COLD_PAGES, World  # noqa: E402
 
@@ -27,22 +27,42 @@ def row_of(job, path, kind):
                                              "pages_dropped")}
 
 
-@part.case
-def dropped_after_each_epoch(world, stack):
+def run_job(world, stack, verb):
+    """The row of that advice, and by how many pages each call changed the cache, says the kernel."""
     path, told = world.cold(), world.tool.fresh(".told")
-    watch = world.tool.watch(stack, ["--level", "full"], [sys.executable, ME, "--work", path, told])
+    watch = world.tool.watch(stack, ["--level", "full"],
+                             [sys.executable, ME, "--work", verb, path, told])
     _, job, _ = watch.end()
     with open(told, encoding="ascii") as f:
-        dropped = [int(line) for line in f]
+        return row_of(job, path, verb), [int(line) for line in f]
+
+
+@part.case
+def dropped_after_each_epoch(world, stack):
+    row, dropped = run_job(world, stack, "dontneed")
     equal("pages dropped, says the kernel", dropped, [COLD_PAGES] * EPOCHS)
-    equal("dontneed", row_of(job, path, "dontneed"),
-          {"calls": EPOCHS, "pages_asked": EPOCHS * COLD_PAGES, "pages_brought": 0,
-           "pages_dropped": sum(dropped)})
+    equal("dontneed", row, {"calls": EPOCHS, "pages_asked": EPOCHS * COLD_PAGES,
+                            "pages_brought": 0, "pages_dropped": sum(dropped)})
 
 
-def work(path, told):
+@part.case
+def brought_ahead(world, stack):
+    row, brought = run_job(world, stack, "willneed")
+    moving = [n for n in brought if n]
+    check(len(moving) > 1, f"the kernel brought {brought}")
+    equal("willneed", row, {"calls": len(moving), "pages_asked": len(moving) * BLOCK // PAGE,
+                            "pages_brought": sum(brought), "pages_dropped": 0})
+
+
+def work(verb, path, told):
     fd = os.open(path, os.O_RDONLY)
     with open(told, "w", encoding="ascii") as f:
+        if verb == "willneed":
+            for at in range(0, COLD_PAGES * PAGE, BLOCK):
+                before = cached_pages(fd)
+                os.posix_fadvise(fd, at, BLOCK, os.POSIX_FADV_WILLNEED)
+                f.write(f"{cached_pages(fd) - before}\n")
+            return
         for _ in range(EPOCHS):
             for at in range(0, COLD_PAGES * PAGE, BLOCK):
                 os.pread(fd, BLOCK, at)
