@@ -92,7 +92,10 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
 	put_rate(&l, "evict", f->evictions_per_s, "");
 	put_share(&l, "own", f->own_share, "");
-	fprintf(out, "\r\033[K%s%.*s", l.text, (int)(l.room - l.length), APART);
+	while (l.length && l.text[l.length - 1] == ' ')
+		l.text[--l.length] = 0;
+	/* The ^C of a terminal that shows it must not wrap the line either. */
+	fprintf(out, "\r\033[K%s%s", l.text, l.length + 4 <= l.room ? APART : "");
 	fflush(out);
 }
 
