@@ -172,6 +172,8 @@ static void print_filesystem(const struct doctor *d)
 }
 
 /* Groups measured or not, as "a, b, c". A run that is refused measures none. */
+static const char nothing[] = "nothing";
+
 static void list_groups(const struct probe_plan *plan, bool measured, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -183,7 +185,7 @@ static void list_groups(const struct probe_plan *plan, bool measured, char *buf,
 						counter_group_name(g));
 	}
 	if (!len)
-		snprintf(buf, size, "nothing");
+		snprintf(buf, size, "%s", nothing);
 }
 
 static void print_verdict(const struct doctor *d)
@@ -207,7 +209,10 @@ static void print_verdict(const struct doctor *d)
 		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
 	else if (!d->privileged)
 		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
-	line(0, "", "this machine can measure: %s; cannot: %s", can, cannot);
+	if (strcmp(cannot, nothing) == 0)
+		line(0, "", "this machine can measure all: %s", can);
+	else
+		line(0, "", "this machine can measure: %s; cannot: %s", can, cannot);
 }
 
 void doctor_print_text(const struct doctor *d)
