@@ -76,7 +76,8 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		{"direct reads", SHOWN(direct_read_calls),
 		 LEAST(direct_read_bytes, show_bytes(COUNT(direct_read_bytes), false)),
 		 "past the cache (O_DIRECT)"},
-		{"stalls", SHOWN(stalls), LEAST(stall_ns, show_ns(COUNT(stall_ns))),
+		{"stalls", SHOWN(stalls),
+		 LEAST(stall_ns, show_about(show_ns(COUNT(stall_ns)), c->sliced)),
 		 "sleeps of its tasks for the page cache"},
 	};
 

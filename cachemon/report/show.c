@@ -32,6 +32,16 @@ struct shown show_least(struct shown v, bool lower_bound)
 	return ret;
 }
 
+struct shown show_about(struct shown v, bool estimated)
+{
+	struct shown ret = {0};
+
+	if (!estimated || strcmp(v.s, absent.s) == 0)
+		return v;
+	snprintf(ret.s, sizeof(ret.s), "~%.*s", (int)sizeof(ret.s) - 2, v.s);
+	return ret;
+}
+
 const char *show_plural(struct opt_i64 v, const char *one, const char *many)
 {
 	return v.known && v.value == 1 ? one : many;

@@ -15,6 +15,8 @@ struct shown {
 struct shown show_count(struct opt_i64 v, bool estimated);
 /* ">=" before what may have been more. */
 struct shown show_least(struct shown v, bool lower_bound);
+/* "~" before an estimate. */
+struct shown show_about(struct shown v, bool estimated);
 /* one where v is exactly 1, else many: "page", "pages". */
 const char *show_plural(struct opt_i64 v, const char *one, const char *many);
 /* 1.2 GiB */

@@ -265,6 +265,10 @@ static void estimates_are_marked(void **state)
 		text = golden_report(f, i, 100);
 		assert_non_null(strstr(text, i == REPORT_MARKDOWN ? "\\~2,050" : "~2,050"));
 		assert_non_null(strstr(text, "marks an estimate"));
+		/* The waits: in the sentence, the totals and the files. */
+		assert_non_null(strstr(text, i == REPORT_MARKDOWN ? "\\~328 ms" : "~328 ms"));
+		assert_null(strstr(text, " 328 ms"));
+		assert_null(strstr(text, ">328 ms"));
 		free(text);
 	}
 }
