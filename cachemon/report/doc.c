@@ -168,7 +168,7 @@ int doc_end(struct doc *d)
 
 double doc_series_top(const struct doc_timeline *t, const struct doc_series *s)
 {
-	double top = 0;
+	double top = -1;
 
 	for (size_t i = 0; i < t->nr_points; i++)
 		if (s->values[i] > top)

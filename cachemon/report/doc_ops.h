@@ -22,6 +22,7 @@ struct doc_ops {
  * highest value. */
 void doc_sparkline(FILE *out, const struct doc_timeline *t, const struct doc_series *s,
 		   size_t room);
+/* < 0: no point of it was measured. */
 double doc_series_top(const struct doc_timeline *t, const struct doc_series *s);
 
 #endif

@@ -273,7 +273,10 @@ static void text_timeline(struct doc *d, const struct doc_timeline *t)
 
 		fprintf(d->out, "%-11s", s->name);
 		doc_sparkline(d->out, t, s, 50);
-		fprintf(d->out, "  peak %s/s\n", show_rate(doc_series_top(t, s)).s);
+		if (doc_series_top(t, s) < 0)
+			fputs("  not measured\n", d->out);
+		else
+			fprintf(d->out, "  peak %s/s\n", show_rate(doc_series_top(t, s)).s);
 	}
 	putc('\n', d->out);
 }

@@ -13,8 +13,11 @@ static void put_label(FILE *out, const struct doc_timeline *t)
 	fprintf(out, "Pages a second over %.1f seconds. ", t->ends_s[t->nr_points - 1]);
 	for (size_t i = 0; i < t->nr_series; i++) {
 		html_text(out, t->series[i].name);
-		fprintf(out, ": up to %s a second. ",
-			show_rate(doc_series_top(t, &t->series[i])).s);
+		if (doc_series_top(t, &t->series[i]) < 0)
+			fputs(": not measured. ", out);
+		else
+			fprintf(out, ": up to %s a second. ",
+				show_rate(doc_series_top(t, &t->series[i])).s);
 	}
 	fputs("The table below has all points.", out);
 }
@@ -28,7 +31,10 @@ static void put_strip(FILE *out, const struct doc_timeline *t, size_t which)
 
 	fputs("<p><b>", out);
 	html_text(out, s->name);
-	fprintf(out, "</b><span>peak %s pages/s</span></p>\n", show_rate(top).s);
+	if (top < 0)
+		fputs("</b><span>not measured</span></p>\n", out);
+	else
+		fprintf(out, "</b><span>peak %s pages/s</span></p>\n", show_rate(top).s);
 	fprintf(out, "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\">\n", WIDTH, HEIGHT);
 	for (size_t i = 0; i < t->nr_points; i++) {
 		double x = t->starts_s[i] * per_s;

@@ -123,6 +123,22 @@ static void summary(void **state)
 	free(text);
 }
 
+static void what_no_interval_measured_has_no_peak(void **state)
+{
+	struct fixture *f = *state;
+	char *text = NULL;
+
+	fixture_sql(f, "UPDATE interval SET read_on_ns = 0");
+	text = golden_report(f, REPORT_TEXT, 2);
+	assert_non_null(strstr(text, "?  not measured\n"));
+	assert_null(strstr(text, "peak 0/s"));
+	free(text);
+	text = golden_report(f, REPORT_HTML, 2);
+	assert_non_null(strstr(text, "<b>hits</b><span>not measured</span>"));
+	assert_non_null(strstr(text, "hits: not measured. "));
+	free(text);
+}
+
 static void one_is_singular(void **state)
 {
 	struct fixture *f = *state;
@@ -150,6 +166,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(idle_files_are_counted, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(summary, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
+						golden_end),
 		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, golden_end),
 	};
 
