@@ -34,11 +34,26 @@ static int text_width(const char *s)
 	return width;
 }
 
-/* Bytes of s that fit in width, broken behind a blank or a slash when there is one. */
+/* Columns up to the next blank. */
+static int word_width(const char *s)
+{
+	char word[128];
+	size_t len = strcspn(s, " ");
+
+	if (len >= sizeof(word))
+		len = sizeof(word) - 1;
+	memcpy(word, s, len);
+	word[len] = '\0';
+	return text_width(word);
+}
+
+/* Bytes of s that fit in width, broken behind a blank when there is one; a word that has no room on
+ * a line of its own, behind a slash. */
 static size_t fit(const char *s, int width)
 {
 	size_t len = strlen(s);
-	size_t best = 0;
+	size_t blank = 0;
+	size_t slash = 0;
 	size_t i = 0;
 	uint32_t cp = 0;
 	int w = 0;
@@ -49,11 +64,16 @@ static size_t fit(const char *s, int width)
 		if (!n)
 			n = 1;
 		w += char_width(cp);
-		if (w > width && !(cp == ' ' && w == width + 1))
-			return best ? best : i ? i : n;
+		if (w > width && !(cp == ' ' && w == width + 1)) {
+			if (slash > blank && (!blank || word_width(s + blank) > width))
+				return slash;
+			return blank ? blank : i ? i : n;
+		}
 		/* "42.1 s" stays on one line. */
-		if (cp == '/' || (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9')))
-			best = i + n;
+		if (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9'))
+			blank = i + n;
+		else if (cp == '/')
+			slash = i + n;
 		i += n;
 	}
 	return len;

@@ -139,6 +139,19 @@ static void what_no_interval_measured_has_no_peak(void **state)
 	free(text);
 }
 
+static void lines_break_between_words(void **state)
+{
+	struct fixture *f = *state;
+	char *text = NULL;
+
+	fixture_sql(f, "UPDATE job SET selector = 'command: sh -c ' || "
+		       "'cat /data/first/of/all /data/second/of/all >/dev/null' WHERE id = 1");
+	text = golden_report(f, REPORT_TEXT, 2);
+	assert_non_null(strstr(text, "Selected by command: sh -c cat /data/first/of/all "
+				     "/data/second/of/all\n>/dev/null. 5 processes"));
+	free(text);
+}
+
 static void one_is_singular(void **state)
 {
 	struct fixture *f = *state;
@@ -167,6 +180,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(summary, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
+						golden_end),
+		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,
 						golden_end),
 		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, golden_end),
 	};
