@@ -309,6 +309,7 @@ enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
 struct tally {
 	__u64 inode; /* 0: free */
 	struct file_key file;
+	__u64 quiet; /* the file's word of outstanding[] as long as the tally may be used */
 	__u64 read_calls;
 	__u64 read_bytes;
 	__u64 lookups;

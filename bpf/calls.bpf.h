@@ -17,7 +17,8 @@ static __always_inline void tally_take(struct live *l, const struct cell *c)
 {
 	struct tally *t = &l->tallies[l->epoch & 1];
 
-	if (t->inode == c->inode && t->file.ino == c->file.ino && t->file.gen == c->file.gen)
+	t->quiet = outstanding[outstanding_slot(c->file.ino)] & ~(OUTSTANDING_ADD - 1);
+	if (t->inode == c->inode && file_key_same(&t->file, &c->file))
 		return;
 	tally_flush(t, l->epoch);
 	t->file = c->file;

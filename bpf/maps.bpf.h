@@ -127,7 +127,8 @@ struct {
 /*
  * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
  * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
- * high half counts the adds: who looked at a range already need not look again until it moves.
+ * high half counts the adds, and whatever leaves the cache: who looked at a range already need not
+ * look again until it moves, and the file is still the one that it was.
  */
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)

@@ -304,6 +304,7 @@ int BPF_PROG(page_delete_tp, struct folio *folio)
 	d.r = folio_range(folio);
 	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
 	file_key_of(inode, &d.file);
+	__sync_fetch_and_add(&outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
 	pages = d.r.last - d.r.first + 1;
 	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
 	if (steps == 1)

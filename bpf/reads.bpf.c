@@ -119,8 +119,9 @@ static __always_inline bool read_plain(struct live *l, struct address_space *map
 	    s->win_inode == (__u64)inode || s->read_end || s->job != JOB_WATCHED ||
 	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ))
 		return false;
-	if (t->file.ino != inode->i_ino || t->file.gen != inode->i_generation ||
-	    (__u32)outstanding[outstanding_slot(t->file.ino)])
+	/* Its memory cannot be another's before all its pages left the cache, and that moves the
+	 * word. */
+	if (t->file.ino != inode->i_ino || outstanding[outstanding_slot(t->file.ino)] != t->quiet)
 		return false;
 	id = CAST(task_struct, l->task)->ioac.syscr;
 	if (id == s->read_id)

@@ -22,6 +22,19 @@ static __always_inline void file_key_of(struct inode *inode, struct file_key *ke
 	key->gen = inode->i_generation;
 }
 
+static __always_inline bool file_key_same(const struct file_key *a, const struct file_key *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
+}
+
+/* Of an inode whose address was this file's: its memory may have become another's, and a copy of a
+ * filesystem has all of the file but the device. */
+static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
+					   __u64 ino)
+{
+	return key->ino == ino && key->gen == inode->i_generation && key->dev == inode->i_sb->s_dev;
+}
+
 /* *ret_new is set when it was made now: the caller may send the file's name. NULL
  * only when even the rest row is missing, which user space makes before each flip. */
 static __noinline struct file_row *shared_row(const struct file_key *file, __u32 job,
@@ -82,16 +95,14 @@ static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino)
 	return cell_slot(at_epoch, ino & (CELLS_FILES - 1));
 }
 
-/* The memory of an inode may have become another's. */
 static __always_inline bool cell_is_of(const struct cell *c, struct inode *inode, __u64 ino)
 {
-	return c->inode == (__u64)inode && c->file.ino == ino && c->file.gen == inode->i_generation;
+	return c->inode == (__u64)inode && file_key_is_of(&c->file, inode, ino);
 }
 
 static __always_inline bool cell_has_key(const struct cell *c, const struct file_key *file)
 {
-	return c->inode && c->file.ino == file->ino && c->file.dev == file->dev &&
-	       c->file.gen == file->gen;
+	return c->inode && file_key_same(&c->file, file);
 }
 
 struct cell_flush {

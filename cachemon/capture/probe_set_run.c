@@ -82,9 +82,10 @@ int probe_set_reads(struct probe_set *set, bool on)
 		r = probe_set_grace_period();
 	if (r)
 		return r;
-	/* The adds are counted on: a call that goes on compares with what it saw of them. */
+	/* The high half is counted on: a call that goes on compares with what it saw of them. */
 	for (size_t i = 0; i < sizeof(skel->bss->outstanding) / sizeof(uint64_t); i++)
-		skel->bss->outstanding[i] &= ~(uint64_t)UINT32_MAX;
+		__atomic_fetch_and(&skel->bss->outstanding[i], ~(uint64_t)UINT32_MAX,
+				   __ATOMIC_RELAXED);
 	return r;
 }
 

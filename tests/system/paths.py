@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every file is named right and counted right, wherever it is and whatever becomes of it."""
 
+import contextlib
 import os
 import sys
 
@@ -10,14 +11,29 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, path_mounts, path_names, path_renames  # noqa: E402, F401
 from syslib.part import Part  # noqa: E402
-from syslib.pathcase import cases  # noqa: E402
+from syslib.pathcase import COPY_NAMES, cases  # noqa: E402
 from syslib.pathwork import PathRun, work  # noqa: E402
+from syslib.reads import fill  # noqa: E402
 from syslib.tool import Tool  # noqa: E402
 
 
 def keep_device(base, name, device):
     with open(os.path.join(base, name), "w") as f:
         f.write(device)
+
+
+def make_copies(base, work_dir, stack):
+    """Two devices with images that differ in nothing."""
+    first, second = (f"{work_dir}/copy{i}.img" for i in range(2))
+    device = machine.loop(stack, first, 300 << 20, machine.MKFS["xfs"])
+    place = os.path.join(work_dir, "copy")
+    with contextlib.ExitStack() as mounted:
+        machine.mount(mounted, "-t", "xfs", device, place)
+        for name in COPY_NAMES:
+            fill(os.path.join(place, name), 1)
+    machine.run("cp", "--sparse=always", first, second)
+    keep_device(base, "copy-device-0", device)
+    keep_device(base, "copy-device-1", machine.loop(stack, second))
 
 
 def make_world(args, work_dir, stack):
@@ -35,6 +51,7 @@ def make_world(args, work_dir, stack):
     keep_device(base, "private-device",
                 machine.loop(stack, f"{work_dir}/private.img", 64 << 20, machine.MKFS["ext4"]))
     keep_device(base, "raw-device", machine.loop(stack, f"{work_dir}/raw.img", 1 << 20))
+    make_copies(base, work_dir, stack)
     return PathRun(Tool(args.cachemon, work_dir), base, os.path.abspath(__file__),
                    args.only or list(cases))
 

@@ -3,13 +3,18 @@
 
 import mmap
 import os
+import random
 import shutil
 
-from .pathcase import PAGES, case, check_call, fill, libc, mount_private, private_mounts, sh, touch
+from .pathcase import (COPY_NAMES, PAGES, case, check_call, fill, libc, mount_copy, mount_private,
+                       private_mounts, sh, touch)
 from .reads import PAGE, identity
 
 NR_PIVOT_ROOT = 155
+NR_MEMBARRIER = 324
+MEMBARRIER_CMD_GLOBAL = 1
 MNT_DETACH = 2
+COPY_TURNS = 60
 
 def on_each(at):
     for d in (at.ext4, at.xfs, at.disk):
@@ -227,3 +232,26 @@ def block_device(w):
         for pos in range(0, 64 * PAGE, 16384):
             os.pread(f, 16384, pos)
     w.expect_block(path, {"read_calls": 32, "read_bytes": 2 * 64 * PAGE, "lookups": 128})
+
+
+@case(None)
+def copies_in_turn(w):
+    """Two copies of one filesystem at one place, one after the other: the same inode numbers and
+    generations, and often the same memory."""
+    place = f"{w.at.disk}/copy"
+    os.mkdir(place)
+    keys = set()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for turn in range(COPY_TURNS):
+        mount_copy(w.at.base, turn % 2, place)
+        for name in random.sample(COPY_NAMES, len(COPY_NAMES)):
+            fd = w.open(f"{place}/{name}")
+            for _ in range(3):
+                w.reads.pread(fd, PAGE, 0)
+            keys.add((identity(fd), name))
+            os.close(fd)
+        check_call(libc.umount2(os.fsencode(place), 0), "umount2")
+        # A grace period, where it may ask for one: memory of what is gone is free again.
+        libc.syscall(NR_MEMBARRIER, MEMBARRIER_CMD_GLOBAL, 0, 0)
+    for key, name in keys:
+        w.expect(key, f"{place}/{name}")

@@ -10,6 +10,7 @@ from .reads import PAGE, fill
 
 CLONE_NEWNS = 0x00020000
 PAGES = 24
+COPY_NAMES = [f"f{i}" for i in range(8)]
 
 cases = {}
 libc = ctypes.CDLL(None, use_errno=True)
@@ -61,6 +62,13 @@ def mount_private(w, place):
     os.makedirs(place, exist_ok=True)
     with open(os.path.join(w.at.base, "private-device")) as f:
         sh("mount", "-t", "ext4", f.read().strip(), place)
+
+
+def mount_copy(base, which, place):
+    """By the system call: what a program would read meanwhile is in the way."""
+    with open(os.path.join(base, f"copy-device-{which}")) as f:
+        device = f.read().strip()
+    check_call(libc.mount(device.encode(), os.fsencode(place), b"xfs", 0, b"nouuid"), "mount")
 
 
 def touch(fd):
