@@ -153,6 +153,7 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 		return errtext_set(err, -ENOMEM, "out of memory");
 	libbpf_set_print(quiet);
 	set->plan = plan;
+	set->grace = GRACE_NONE;
 	set->nr_cpus = libbpf_num_possible_cpus();
 	set->skel = cachemon_bpf__open();
 	if (!set->skel) {
@@ -162,6 +163,11 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	r = size_maps(set->skel, config);
 	if (r) {
 		errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
+		goto out;
+	}
+	r = grace_open(&set->grace);
+	if (r) {
+		errtext_set(err, r, "cannot make the maps to wait by: %s", strerror(-r));
 		goto out;
 	}
 	set_constants(set->skel, config);
@@ -204,5 +210,6 @@ void probe_set_free(struct probe_set *set)
 		return;
 	probe_set_detach(set);
 	cachemon_bpf__destroy(set->skel);
+	grace_close(&set->grace);
 	free(set);
 }

@@ -11,12 +11,14 @@
 #include "bpf/cachemon.h"
 
 #include "cachemon.skel.h"
+#include "capture/grace.h"
 #include "capture/probe_set.h"
 
 struct probe_set {
 	struct cachemon_bpf *skel;
 	struct bpf_link *links[ROLE_NR];
 	const struct probe_plan *plan;
+	struct grace grace;
 	unsigned int nr_cpus;
 	unsigned int reads_on_nr; /* how often the per-read hook was attached */
 	bool started;
@@ -27,6 +29,6 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 /* -errno; 0 also when there is nothing to attach, or when it is. */
 int probe_set_attach_role(struct probe_set *set, enum probe_role role);
 /* Waits until every program that runs now has ended: they run with preemption or RCU held. */
-int probe_set_grace_period(void);
+int probe_set_grace_period(const struct probe_set *set);
 
 #endif

@@ -4,19 +4,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { SEED_LOOKS = 200, SEED_PAUSE_NS = 1000000 };
 
-int probe_set_grace_period(void)
+int probe_set_grace_period(const struct probe_set *set)
 {
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		return -errno;
-	return 0;
+	return grace_wait(&set->grace);
 }
 
 int probe_set_rest_rows(int fd)
@@ -45,7 +41,7 @@ void probe_set_start(struct probe_set *set)
 void probe_set_stop(struct probe_set *set)
 {
 	set->skel->bss->epoch = 0;
-	probe_set_grace_period();
+	probe_set_grace_period(set);
 }
 
 /* The kernel hands the context back in the memory it came from. */
@@ -74,12 +70,12 @@ int probe_set_reads(struct probe_set *set, bool on)
 	skel->bss->read_on = 0;
 	bpf_link__destroy(set->links[ROLE_READ]);
 	set->links[ROLE_READ] = NULL;
-	r = probe_set_grace_period();
+	r = probe_set_grace_period(set);
 	if (!r)
 		r = run_program(skel->progs.sweep_fates, NULL, 0);
 	/* Deletes that cleared a bit before the sweep have counted it down by then. */
 	if (!r)
-		r = probe_set_grace_period();
+		r = probe_set_grace_period(set);
 	if (r)
 		return r;
 	/* The high half is counted on: a call that goes on compares with what it saw of them. */
@@ -191,7 +187,7 @@ int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 
 	skel->bss->rows_used = 0;
 	*ret_generation = old & 1;
-	return probe_set_grace_period();
+	return probe_set_grace_period(set);
 }
 
 int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)

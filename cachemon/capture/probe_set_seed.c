@@ -8,10 +8,10 @@
 
 int probe_set_note_parents(struct probe_set *set, bool on)
 {
-	int r = on ? 0 : probe_set_grace_period();
+	int r = on ? 0 : probe_set_grace_period(set);
 
 	set->skel->bss->seeding = on;
-	return r ? r : probe_set_grace_period();
+	return r ? r : probe_set_grace_period(set);
 }
 
 int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr)
@@ -54,11 +54,11 @@ int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, s
 			return -errno;
 	}
 	*ret_new = fresh;
-	return probe_set_grace_period();
+	return probe_set_grace_period(set);
 }
 
 unsigned int probe_set_seeds_missed(struct probe_set *set)
 {
-	probe_set_grace_period();
+	probe_set_grace_period(set);
 	return set->skel->bss->seeds_missed;
 }

@@ -3,6 +3,7 @@
 """A kernel without BTF, a user without privileges, a clock that jumps, forks as fast as they go, a
 cgroup or a process that goes away, a CMD that cannot be run."""
 
+import errno
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import time
 
 sys.dont_write_bytecode = True
 
+from faultlib import refuse as refuse_program  # noqa: E402
 from faultlib.cgroup import make_cgroup  # noqa: E402
 from faultlib.part import Part, Skipped, expect, wait_until  # noqa: E402
 from faultlib.watch import (BOUND_S, Db, Steady, Watch, check_gapless, committed,  # noqa: E402
@@ -20,6 +22,7 @@ from faultlib.watch import (BOUND_S, Db, Steady, Watch, check_gapless, committed
 part = Part("environment", __doc__, ("forks", 40000, 4000))
 
 HOUR_S = 3600
+NR_MEMBARRIER = 283 if os.uname().machine == "aarch64" else 324
 
 
 def in_mounts(*commands):
@@ -123,6 +126,27 @@ def least_privileges(case):
 def too_little(case):
     for limit in ("--nofile=12", "--nofile=30", "--as=12000000"):
         refused(case, ["prlimit", limit, "--"], [])
+
+
+@part.case("membarrier is refused, as on CPUs without a tick: figures exact all the same")
+def no_membarrier(case):
+    steady = Steady(case)
+    db = Db(case.path("run.db"))
+    refuse = [sys.executable, refuse_program.__file__, str(NR_MEMBARRIER), str(errno.EINVAL)]
+    ask = ("import ctypes; libc = ctypes.CDLL(None, use_errno=True); "
+           f"print(libc.syscall({NR_MEMBARRIER}, 0, 0, 0), ctypes.get_errno())")
+    probe = run([sys.executable, "-c", ask], prefix=refuse)
+    expect(probe.out.split() == [b"-1", b"%d" % errno.EINVAL], f"it is not refused: {probe}")
+    watch = Watch(case, ["--db", db.path, "--level", "full", "--interval", "100ms"],
+                  steady.command, prefix=refuse)
+    wait_intervals(watch, db, 5)
+    steady.stop()
+    done = watch.wait()
+    expect(done.status == steady.status and not watch.complaints(), str(done))
+    check_gapless(db.intervals())
+    read, truth = db.file(steady.data), steady.done()
+    expect((read["read_calls"], read["read_bytes"]) == (truth["calls"], truth["bytes"]),
+           f"{read['read_calls']} calls, {read['read_bytes']} bytes; the job {truth}")
 
 
 # ---- time ----
