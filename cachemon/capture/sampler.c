@@ -250,8 +250,11 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
-	/* At the very end of the generation: its lookups are those of the bytes read until now. */
+	/* At the very end of the generation: its lookups are those of the bytes read until now. Of
+	 * tasks that go on when nothing is counted any more nobody could tell later. */
 	jobs = sampler_jobs_take(s);
+	if (last)
+		probe_set_detach(s->set);
 	r = probe_set_flip(s->set, &generation);
 	if (!r)
 		r = generation_drain(s, generation, last);

@@ -29,7 +29,7 @@ bool sampler_wants_room(const struct sampler *s);
 
 /*
  * One sample of all since the last: files, rest, advice, jobs, losses. The times, cost and law of
- * *out are the caller's. last: the probes are detached; what CPUs still held is taken in. On an
+ * *out are the caller's. last: the probes are detached, and what CPUs still held is taken in. On an
  * error *out holds what could be read: it is gone from the maps, so it is to be accounted too.
  */
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err);

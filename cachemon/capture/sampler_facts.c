@@ -7,29 +7,51 @@
 
 #include "capture/sampler_impl.h"
 
-/* Those that are charged first: what is charged in between is missed until the next look, and never
- * counted twice. */
+enum { LOOKS_MAX = 8 };
+
+static int rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, rows) ? -errno : 0;
+}
+
+static void job_sum(const struct sampler *s, struct sample_job *job)
+{
+	int64_t alive = 0;
+
+	*job = (struct sample_job){};
+	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
+		job->cpu_ns += s->job_rows[cpu].cpu_ns;
+		job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
+		job->processes += s->job_rows[cpu].processes;
+		alive += s->job_rows[cpu].alive;
+	}
+	job->alive = alive > 0 ? alive : 0;
+}
+
+/*
+ * What tasks were charged with and what running ones are yet to be: of one moment, if nobody was
+ * charged between two looks. In the end that has to do which misses what was charged meanwhile, and
+ * counts nothing twice.
+ */
 int sampler_jobs_take(struct sampler *s)
 {
-	uint64_t cpu_ns, rchar_bytes;
-	int r;
+	size_t size = probe_set_cpus(s->set) * sizeof(*s->job_rows);
+	uint64_t cpu_ns = 0, rchar_bytes = 0;
+	int r = rows_read(s, JOB_OTHERS, s->job_rows);
 
-	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
-		struct sample_job *job = &s->jobs[slot];
-		int64_t alive = 0;
-
-		if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, s->job_rows))
-			return -errno;
-		*job = (struct sample_job){};
-		for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
-			job->cpu_ns += s->job_rows[cpu].cpu_ns;
-			job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
-			job->processes += s->job_rows[cpu].processes;
-			alive += s->job_rows[cpu].alive;
-		}
-		job->alive = alive > 0 ? alive : 0;
+	if (r)
+		return r;
+	job_sum(s, &s->jobs[JOB_OTHERS]);
+	for (int look = 0; look < LOOKS_MAX; look++) {
+		r = rows_read(s, JOB_WATCHED, s->job_rows);
+		if (r)
+			return r;
+		r = probe_set_uncharged(s->set, &cpu_ns, &rchar_bytes);
+		if (r || rows_read(s, JOB_WATCHED, s->job_rows_again) ||
+		    !memcmp(s->job_rows, s->job_rows_again, size))
+			break;
 	}
-	r = probe_set_uncharged(s->set, &cpu_ns, &rchar_bytes);
+	job_sum(s, &s->jobs[JOB_WATCHED]);
 	s->jobs[JOB_WATCHED].cpu_ns += cpu_ns;
 	s->jobs[JOB_WATCHED].rchar_bytes += rchar_bytes;
 	return r;

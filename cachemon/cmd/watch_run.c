@@ -206,10 +206,8 @@ int watch_run_sample(struct watch_run *run, bool last)
 	uint64_t now;
 	int r;
 
-	if (last) {
+	if (last)
 		watch_cost_looked(run);
-		probe_set_detach(run->set);
-	}
 	/* What was read counts, also beside an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)

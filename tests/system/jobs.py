@@ -153,6 +153,21 @@ def pid_with_zombies(world, stack):
 
 
 @part.case
+def pid_that_goes_on(world, stack):
+    """It reads on while the watch ends: the bytes that the kernel says it read are those of the
+    calls that were counted, but for what lies between two looks that follow each other."""
+    p = world.stranger(stack)
+    watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.pid)])
+    watch.wait_intervals(4)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    off = job["rchar_bytes"] - job["totals"]["read_bytes"]
+    a_millisecond = job["totals"]["read_bytes"] * 10**6 // job["wall_ns"]
+    part.note(f"{off} bytes off; it reads {a_millisecond} in a millisecond")
+    check(abs(off) < a_millisecond, f"{off} bytes are in one of the two alone")
+
+
+@part.case
 def job_name_is_a_pid(world, stack):
     job, lines = attach(world, stack, "tree", lambda p: ["--job", str(p.pid)])
     expect(world, job, lines)
