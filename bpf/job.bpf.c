@@ -18,7 +18,7 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 }
 
 /* Of a process, in the state of its leader: once among the job's processes, alive while inside;
- * ended while processes were taken in. */
+ * ended, so that the iterator is too late. */
 enum { COUNTED_EVER = 1 << 0, COUNTED_INSIDE = 1 << 1, COUNTED_ENDED = 1 << 2 };
 
 /* The iterator comes upon a child before the hook of its fork has run. */
@@ -28,6 +28,56 @@ static __always_inline void process_joins(struct task_state *st)
 
 	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
 		processes_add(!(was & COUNTED_EVER), 1);
+}
+
+/* The first thread ends, and others go on. */
+static __always_inline void mark_leave(struct task_struct *t)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
+	__u32 tgid = t->tgid, counted;
+
+	if (!st || !st->counted)
+		return;
+	counted = st->counted;
+	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
+		__sync_fetch_and_add(&losses.state_drops, 1);
+}
+
+/* By who leads the process now. */
+static __always_inline void mark_inherit(struct task_state *st, __u32 tgid)
+{
+	__u32 *left = st->counted ? NULL : bpf_map_lookup_elem(&marks_left, &tgid);
+
+	if (left)
+		__sync_fetch_and_or(&st->counted, *left);
+}
+
+/* It moved; should the first thread have ended, its state is not the one that goes on. */
+static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
+{
+	__u32 *left = bpf_map_lookup_elem(&marks_left, &tgid);
+
+	if (left)
+		*left = st->counted;
+}
+
+/* A process inside the cgroup ends: was it counted as alive? Who was inside when the counting began
+ * may end before the iterator comes to it. */
+static __always_inline bool member_ends(struct task_struct *t)
+{
+	struct task_state *st =
+		bpf_task_storage_get(&tasks, t->group_leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u32 was;
+
+	if (!st) {
+		__sync_fetch_and_add(&losses.state_drops, 1);
+		return false;
+	}
+	mark_inherit(st, t->tgid);
+	was = __sync_fetch_and_or(&st->counted, COUNTED_EVER | COUNTED_ENDED);
+	if (!(was & COUNTED_EVER))
+		processes_add(1, 0);
+	return was & COUNTED_INSIDE;
 }
 
 #define ANCESTORS_MAX 32
@@ -206,19 +256,28 @@ SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 {
 	struct live *l = live_get(EV_FORK_EXIT);
-	bool inside;
+	bool inside, by_cgroup = belongs_by_cgroup();
+	__u32 tgid = t->tgid;
 
 	if (!l)
 		return 0;
 	inside = l->s.job == JOB_WATCHED;
 	if (inside)
 		fault_finish(l);
-	if (!group_dead)
+	if (!group_dead) {
+		if (by_cgroup && t->pid == t->tgid)
+			mark_leave(t);
 		return 0;
-	/* Who is inside was counted when it came. The mark alone is of no use: an exec of another
-	 * thread makes that the leader, and the mark went with the old one. */
-	if (seeding ? seed_ends(t) : inside)
+	}
+	/* Of a tree, who is inside was counted when it came. */
+	if (by_cgroup)
+		inside = inside && member_ends(t);
+	else if (seeding)
+		inside = seed_ends(t);
+	if (inside)
 		processes_add(0, -1);
+	if (by_cgroup)
+		bpf_map_delete_elem(&marks_left, &tgid);
 	return 0;
 }
 
@@ -228,8 +287,8 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	     bool threadgroup)
 {
 	struct task_state *st;
-	__u32 now = epoch;
-	bool now_in;
+	__u32 now = epoch, tgid;
+	bool now_in, known;
 
 	if (!belongs_by_cgroup() || !now)
 		return 0;
@@ -243,17 +302,23 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	/* The tracepoint fires after the move: where the task came from is known of those that were
 	 * counted. */
 	now_in = cgroup_matches(task);
-	st = bpf_task_storage_get(&tasks, task, NULL, now_in ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	tgid = task->tgid;
+	known = now_in || bpf_map_lookup_elem(&marks_left, &tgid);
+	st = bpf_task_storage_get(&tasks, task, NULL, known ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!st) {
-		if (now_in)
+		if (known)
 			__sync_fetch_and_add(&losses.state_drops, 1);
-	} else if (!now_in && st->counted & COUNTED_INSIDE) {
+		return 0;
+	}
+	mark_inherit(st, tgid);
+	if (!now_in && st->counted & COUNTED_INSIDE) {
 		processes_add(0, -1);
 		st->counted = COUNTED_EVER;
 	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
 		charge_from_now(st, task);
 		process_joins(st);
 	}
+	mark_moved(st, tgid);
 	return 0;
 }
 
@@ -282,8 +347,11 @@ int seed_task(struct bpf_iter__task *ctx)
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);
 	/* In this order: an end in between finds it counted. */
-	if (t->pid == t->tgid)
+	if (t->pid == t->tgid) {
+		if (belongs_by_cgroup())
+			mark_inherit(st, tgid);
 		process_joins(st);
+	}
 	st->job = JOB_WATCHED;
 	return 0;
 }

@@ -124,6 +124,16 @@ struct {
 	__type(value, __u32);
 } parents SEC(".maps");
 
+/* The marks of processes (COUNTED_* of job.bpf.c) whose first thread has ended, by process id: an
+ * exec of another thread makes that the first one, and they went with the old one's state. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u32);
+} marks_left SEC(".maps");
+
 /*
  * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
  * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The

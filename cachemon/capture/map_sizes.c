@@ -11,6 +11,7 @@
 #define RING_BYTES (4 << 20)
 #define SEEDS	   16384
 #define PARENTS	   8192
+#define MARKS_LEFT 8192
 #define ADVICE	   4096
 
 /* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
@@ -53,6 +54,7 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen), 0},
 		{"seeds", SEEDS, HASH_EXTRA + 8 + 8, 0},
 		{"parents", PARENTS, HASH_EXTRA + 8 + 8, 0},
+		{"marks_left", MARKS_LEFT, HASH_EXTRA + 8 + 8, 0},
 		{"advice", ADVICE,
 		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
 		{"lives", 1, sizeof(struct live) * nr_cpus, 0},

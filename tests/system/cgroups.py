@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A job that is a cgroup: who is in it, and while they are, is counted, exactly."""
 
+import mmap
 import os
 import shutil
 import sys
@@ -9,10 +10,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine  # noqa: E402
+from syslib import groupwork, machine  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
-from syslib.machine import enter_cgroup  # noqa: E402
+from syslib.machine import enter_cgroup, until  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, fill  # noqa: E402
 from syslib.tool import file_of, named_files, on_device, raw_path  # noqa: E402
@@ -230,6 +231,92 @@ def cgroup_v2_born_inside(world, stack):
     member.do("clone", root, "out")
     stranger.do("read", 1, "out")
     finish_cgroup(world, watch, tally, 3, 1)
+
+
+def exec_from_thread(world, stack, root):
+    """The thread that calls exec becomes the first one, and moves: one process all the time."""
+    tally = world.tool.fresh(".tally")
+    group = machine.cgroup(stack, root, f"cachemon-exec-{os.getpid()}")
+    nested = machine.cgroup(stack, group, "nested")
+    stays, leaves, comes = (Obedient(world, stack, tally) for _ in range(3))
+    for p in stays, leaves:
+        enter_cgroup(group, p.process.pid)
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    for p in stays, leaves:
+        p.do("read", 0, "in")
+        p.do("exec")
+        p.do("read", 1, "in")
+        enter_cgroup(nested, p.process.pid)
+        p.do("read", 2, "in")
+    enter_cgroup(root, leaves.process.pid)
+    leaves.do("read", 0, "out")
+    comes.do("exec")
+    enter_cgroup(group, comes.process.pid)
+    comes.do("exec")
+    comes.do("read", 0, "in")
+    enter_cgroup(nested, comes.process.pid)
+    comes.do("read", 1, "in")
+    finish_cgroup(world, watch, tally, 3, 2)
+
+
+def ends_meanwhile(world, stack, root):
+    """Members end one after the other, all the while cachemon begins to count: who stays is alive
+    at the end, and whoever read after the beginning was a process of the job."""
+    group = machine.cgroup(stack, root, f"cachemon-ends-{os.getpid()}")
+    survivor = Obedient(world, stack, world.tool.fresh(".tally"))
+    enter_cgroup(group, survivor.process.pid)
+    tally = world.tool.fresh(".tally")
+    enders = world.start(stack, "enders", tally, os.path.join(group, "cgroup.procs"),
+                         os.path.join(root, "cgroup.procs"))
+    equal("the members", enders.stdout.readline(), "ready\n")
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    until(lambda: os.path.exists(tally), "the last of them has ended")
+    watch.wait_intervals(1)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    readers = on_device(job, world.dev)["read_calls"]
+    part.note(f"{readers} of {groupwork.ENDERS} ended after the beginning")
+    check(0 < readers < groupwork.ENDERS, "none ended before it, or none after it")
+    equal("alive at the end", job["alive_at_end"], 1)
+    # The survivor, and one that may have read before the beginning and ended after it.
+    check(job["processes"] - 1 - readers in (0, 1), f"{job['processes']} processes")
+
+
+def moved_while_it_reads(world, stack, root):
+    """Another process moves it in and out, and it reads all the time: what it read inside counts,
+    and of the rest at most what it read while it was moved."""
+    tally, flag = world.tool.fresh(".tally"), world.tool.fresh(".flag")
+    group = machine.cgroup(stack, root, f"cachemon-moved-{os.getpid()}")
+    with open(flag, "wb") as f:
+        f.write(b"\0")
+    p = world.start(stack, "spin", tally, flag)
+    equal("the reader", p.stdout.readline(), "ready\n")
+    watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
+    watch.wait_started()
+    with open(flag, "r+b") as f, mmap.mmap(f.fileno(), 1) as state:
+        for place in group, root:
+            state[0] += 1
+            enter_cgroup(place, p.pid)
+            state[0] += 1
+            watch.wait_intervals(2)
+        state[0] += 1
+    equal("exit status of the reader", p.wait(), 0)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    counts = lines_of(tally)[0]["counts"]
+    got = on_device(job, world.dev)["read_calls"]
+    part.note(f"{got} counted; before, while it went in, inside, while it went out, after: {counts}")
+    # A read may come late after the look at the state.
+    check(counts[2] - 1 <= got <= sum(counts[1:4]) + 1, f"{got} reads counted")
+    equal("processes", job["processes"], 1)
+    equal("alive at the end", job["alive_at_end"], 0)
+
+
+for each in (exec_from_thread, ends_meanwhile, moved_while_it_reads):
+    for cgroup_version in (2, 1):
+        cgroup_case(cgroup_version, each)
 
 
 def memory_limit(group, size):

@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 
-from .reads import Reads, cached_pages
+from .groupwork import enders, spin, squeezed
+from .reads import Reads
 
 CHILDREN = 6
 THREADS = 5
@@ -283,19 +284,6 @@ def until_zombie(pid):
         time.sleep(0.002)
 
 
-def squeezed(job):
-    """Reads a file that is larger than its memory cgroup may be; tells what of it is cached."""
-    path, cached, group = job.rest
-    with open(os.path.join(group, "cgroup.procs"), "w") as f:
-        f.write("0")
-    reads = Reads()
-    for _ in range(2):
-        reads.path(path, 1 << 16)
-    with open(cached, "rb") as f:
-        reads.tell(job.tally, cached=cached_pages(f.fileno()))
-    return 0
-
-
 def burn(cpu_ns):
     """CPU time of this thread, all of it its own; returns how much it was."""
     start = time.thread_time_ns()
@@ -317,10 +305,20 @@ def clone_into(group):
     return pid
 
 
+def exec_again(job):
+    """By a thread, which takes the place of the first one."""
+    argv = job.again("loop", job.data, job.tally, "done")
+    t = threading.Thread(target=os.execv, args=(sys.executable, argv))
+    t.start()
+    t.join()
+
+
 def loop(job):
     """Obeys: "enter PATH FILE" goes into a cgroup, "read N" reads and tells, "fork" forks one that
-    reads once it is let go, "end" ends. Answers each with a line."""
-    for line in sys.stdin:
+    reads once it is let go, "exec" begins again, "end" ends. Answers each with a line."""
+    if job.rest:
+        print(job.rest[0], flush=True)
+    for line in iter(sys.stdin.readline, ""):
         words = line.split()
         if words[0] == "enter":
             with open(os.path.join(words[1], words[2]), "w") as f:
@@ -335,6 +333,8 @@ def loop(job):
                 job.read_and_tell(2, mark=words[2])
                 os._exit(0)
             os.waitpid(pid, 0)
+        elif words[0] == "exec":
+            exec_again(job)
         elif words[0] == "thread":
             t = threading.Thread(target=thread_inside, args=(job, *words[1:]))
             t.start()
@@ -358,7 +358,7 @@ def thread_inside(job, group, file, mark):
 
 VERBS = {f.__name__: f for f in (forks, double_forks, exec_chain, threads, exec_from_thread,
                                  fork_from_threads, spawned, plain, outlives, tree, storm, walkers,
-                                 zombies, squeezed, loop)}
+                                 zombies, enders, spin, squeezed, loop)}
 
 
 def work(verb, *args):
