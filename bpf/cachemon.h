@@ -161,9 +161,16 @@ struct chunk {
 #define BLOCK_PAGES  (64 * BLOCK_CHUNKS)
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
-	__u32 dying; /* the sweep is taking this entry */
+	__u32 going; /* BLOCK_* */
 	__u32 pad;
 };
+
+/*
+ * Forgetting: what is deleted is another's memory at once, and a program may hold it. So the sweep
+ * marks entries that may go, a grace period passes, and it deletes those that nobody has touched:
+ * whoever looked before the mark is done, and whoever looks after it takes the mark away first.
+ */
+enum { BLOCK_STAYS, BLOCK_MAY_GO, BLOCK_GONE };
 
 /* advice: CONTRACT kinds and calls. Values are on disk. */
 enum advice_kind {
@@ -380,6 +387,11 @@ struct name_seen {
 enum { NAMES_OF_ROWS_A, NAMES_OF_ROWS_B, NAMES_OF_ALL };
 struct sweep_names_args {
 	__u32 which;
+};
+
+/* Marks what may be forgotten, or drops what is marked still. */
+struct sweep_ghosts_args {
+	__u32 drop;
 };
 
 struct sweep_cells_args {

@@ -22,6 +22,23 @@ static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
 	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
 }
 
+/* Once the mark is off it is the key's own still, if the key leads to it. */
+static __noinline struct block *block_spare(struct block_key *key, struct block *b)
+{
+	__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
+	if (*(volatile __u32 *)&b->going != BLOCK_STAYS)
+		return NULL;
+	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
+}
+
+/* An entry that may be written to; NULL: there is none. */
+static __always_inline struct block *block_of(struct block_key *key)
+{
+	struct block *b = bpf_map_lookup_elem(&blocks, key);
+
+	return b && sweeping ? block_spare(key, b) : b;
+}
+
 /* The chunk of this page of a file; NULL if nothing is known of its block. */
 static __always_inline struct chunk *chunk_find(struct file_key *file, __u64 page)
 {
@@ -29,7 +46,7 @@ static __always_inline struct chunk *chunk_find(struct file_key *file, __u64 pag
 	struct block *b;
 
 	block_key_of(file, page, &key);
-	b = bpf_map_lookup_elem(&blocks, &key);
+	b = block_of(&key);
 	return b ? chunk_in(b, page) : NULL;
 }
 
@@ -40,12 +57,12 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 	struct block *b;
 
 	block_key_of(file, page, &key);
-	b = bpf_map_lookup_elem(&blocks, &key);
+	b = block_of(&key);
 	if (b)
 		return b;
 	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
 		__sync_fetch_and_add(&blocks_used, 1);
-	return bpf_map_lookup_elem(&blocks, &key);
+	return block_of(&key);
 }
 
 /* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
@@ -71,14 +88,6 @@ static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, i
 		return;
 	row_add(row, C_resident_unused, n);
 	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
-}
-
-/* Pages that have no place in the map. */
-static __always_inline void chunk_refused(struct file_row *row, int prefetched)
-{
-	__sync_fetch_and_add(&losses.chunk_full, 1);
-	row_add(row, C_untracked, prefetched);
-	row_add(row, C_untracked_map_full, prefetched);
 }
 
 /* Pages left the cache and came again. */
@@ -110,17 +119,13 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 	struct chunk *c;
 
 	if (!b) {
-		chunk_refused(row, n);
+		__sync_fetch_and_add(&losses.chunk_full, 1);
+		row_add(row, C_untracked, n);
+		row_add(row, C_untracked_map_full, n);
 		return;
 	}
 	c = chunk_in(b, base);
 	resident = __sync_fetch_and_or(&c->resident, added);
-	if (*(volatile __u32 *)&b->dying) {
-		/* The sweep is taking this entry: leave it as it was found. */
-		__sync_fetch_and_and(&c->resident, ~(added & ~resident));
-		chunk_refused(row, n);
-		return;
-	}
 	if (c->mark & added) {
 		mark = __sync_fetch_and_and(&c->mark, ~added);
 		mark &= added & ~resident;

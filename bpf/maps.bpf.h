@@ -147,6 +147,7 @@ __u64 outstanding[NR_OUTSTANDING];
 volatile __u32 epoch;	     /* 0: not started. A change makes each CPU look at its task again */
 volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
 volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
+volatile __u32 sweeping;     /* entries of the page state are being forgotten */
 volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
 volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
 volatile __u32 rows_used;    /* rows taken in the active generation */

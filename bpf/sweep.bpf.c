@@ -7,29 +7,34 @@
  */
 #include "chunks.bpf.h"
 
-static __always_inline __u64 block_resident(struct block *b)
+/* With no page in the cache it is only memory of what left it. */
+static __always_inline bool block_is_ghosts(struct block *b)
 {
-	__u64 any = 0;
-
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
-		any |= __sync_fetch_and_or(&b->chunks[i].resident, 0);
-	return any;
+		if (b->chunks[i].resident || b->chunks[i].outstanding)
+			return false;
+	return true;
 }
 
-/* An entry with no page in the cache is only memory of what left it. */
-static long ghost_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+static long ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+{
+	if (block_is_ghosts(b))
+		__sync_val_compare_and_swap(&b->going, BLOCK_STAYS, BLOCK_MAY_GO);
+	return 0;
+}
+
+/* After a grace period. */
+static long ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	int ghosts = 0;
 
-	for (int i = 0; i < BLOCK_CHUNKS; i++)
-		if (b->chunks[i].resident || b->chunks[i].outstanding)
-			return 0;
-	/* An add that comes now sees the mark, or its page is seen here: one of the two yields. */
-	__sync_fetch_and_or(&b->dying, 1);
-	if (block_resident(b)) {
-		__sync_fetch_and_and(&b->dying, 0);
+	/* Who had looked before the mark may have added a page. */
+	if (!block_is_ghosts(b)) {
+		__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
 		return 0;
 	}
+	if (__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
+		return 0;
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		ghosts += popcount64(b->chunks[i].mark);
 	if (!bpf_map_delete_elem(&blocks, key)) {
@@ -40,9 +45,12 @@ static long ghost_step(struct bpf_map *map, struct block_key *key, struct block 
 }
 
 SEC("?syscall")
-int sweep_ghosts(void *ctx)
+int sweep_ghosts(struct sweep_ghosts_args *args)
 {
-	bpf_for_each_map_elem(&blocks, ghost_step, NULL, 0);
+	if (args->drop)
+		bpf_for_each_map_elem(&blocks, ghost_drop_step, NULL, 0);
+	else
+		bpf_for_each_map_elem(&blocks, ghost_mark_step, NULL, 0);
 	return 0;
 }
 

@@ -200,7 +200,24 @@ int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
 	return r;
 }
 
+static int sweep_ghosts(struct probe_set *set, bool drop)
+{
+	struct sweep_ghosts_args args = {.drop = drop};
+	int r = run_program(set->skel->progs.sweep_ghosts, &args, sizeof(args));
+
+	return r ? r : probe_set_grace_period(set);
+}
+
 int probe_set_make_room(struct probe_set *set)
 {
-	return run_program(set->skel->progs.sweep_ghosts, NULL, 0);
+	int r;
+
+	set->skel->bss->sweeping = 1;
+	r = sweep_ghosts(set, false);
+	if (!r)
+		r = sweep_ghosts(set, true);
+	/* Unless somebody may still hold what was dropped. */
+	if (!r)
+		set->skel->bss->sweeping = 0;
+	return r;
 }

@@ -14,11 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/cachemon.h"
-
-#include "cachemon.skel.h"
-#include "capture/sampler.h"
-#include "plan/machine_plan.h"
+#include "sampled.h"
 
 enum { FILES = 300, PAGES = 64, STRAY_PAGES = 3 };
 
@@ -30,12 +26,6 @@ static size_t refuse_above = SIZE_MAX;
 void *__wrap_realloc(void *old, size_t size)
 {
 	return size > refuse_above ? NULL : __real_realloc(old, size);
-}
-
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	fprintf(stderr, "%s\n", what);
-	exit(1);
 }
 
 static void make_files(void)
@@ -76,47 +66,6 @@ static void read_files(int go)
 	_exit(0);
 }
 
-struct sums {
-	int64_t c[C_NR];
-	size_t files;
-};
-
-static void take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
-{
-	struct sample sample;
-	struct errtext err;
-
-	if (sampler_take(s, last, &sample, &err))
-		fail(err.text);
-	for (int c = 0; c < C_NR; c++)
-		sums->c[c] += sample.rest[JOB_WATCHED][c];
-	for (size_t i = 0; i < sample.nr_files; i++)
-		for (int c = 0; c < C_NR && sample.files[i].job == JOB_WATCHED; c++)
-			sums->c[c] += sample.files[i].c[c];
-	sums->files += sample.nr_files;
-	*ret_unsettled_error = sample.unsettled_error_pages;
-}
-
-static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
-{
-	static const struct plan_request request = {.level = LEVEL_FULL};
-	static struct kernel_caps caps;
-	static struct probe_plan plan;
-	struct probe_set_config config = {};
-	struct errtext err;
-
-	if (machine_plan_viable(&request, &caps, &plan, &err))
-		fail(err.text);
-	config.ram_bytes = caps.ram_bytes;
-	config.nr_cpus = caps.nr_cpus;
-	if (probe_set_new(&config, &plan, ret_set, &err) ||
-	    sampler_new(*ret_set, ret_sampler, &err))
-		fail(err.text);
-	probe_set_start(*ret_set);
-	if (probe_set_reads(*ret_set, true))
-		fail("no per-read hook");
-}
-
 static void run_job(struct probe_set *set)
 {
 	int go[2], status;
@@ -145,14 +94,6 @@ static void add_stray(struct probe_set *set)
 
 	if (bpf_map_update_elem(fd, &key, &block, BPF_NOEXIST))
 		fail("cannot write the page state");
-}
-
-static void expect(const char *what, int64_t got, int64_t want)
-{
-	if (got == want)
-		return;
-	fprintf(stderr, "%s: %lld, not %lld\n", what, (long long)got, (long long)want);
-	exit(1);
 }
 
 static void one_run(bool stray)

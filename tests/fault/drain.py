@@ -24,5 +24,14 @@ def refused(case):
     return done.stdout.strip()
 
 
+@part.case("page state is forgotten while pages come and go: none is lost, none counted twice")
+def forgotten(case):
+    program = case.helper("ghosts", *capture_flags(case.cachemon), "-Wl,--wrap=grace_wait")
+    done = subprocess.run([program, case.dir], capture_output=True, text=True, check=False,
+                          timeout=BOUND_S)
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
 if __name__ == "__main__":
     part.main()

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The probes and a sampler without the rest of the program, and sums of what the samples say of the
+ * job. For helpers that are one file each, so all of it is here.
+ */
+#ifndef SAMPLED_H
+#define SAMPLED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/cachemon.h"
+
+#include "cachemon.skel.h"
+#include "capture/sampler.h"
+#include "plan/machine_plan.h"
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}
+
+struct sums {
+	int64_t c[C_NR];
+	size_t files;
+};
+
+static void take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+{
+	struct sample sample;
+	struct errtext err;
+
+	if (sampler_take(s, last, &sample, &err))
+		fail(err.text);
+	for (int c = 0; c < C_NR; c++)
+		sums->c[c] += sample.rest[JOB_WATCHED][c];
+	for (size_t i = 0; i < sample.nr_files; i++)
+		for (int c = 0; c < C_NR && sample.files[i].job == JOB_WATCHED; c++)
+			sums->c[c] += sample.files[i].c[c];
+	sums->files += sample.nr_files;
+	*ret_unsettled_error = sample.unsettled_error_pages;
+}
+
+static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
+{
+	static const struct plan_request request = {.level = LEVEL_FULL};
+	static struct kernel_caps caps;
+	static struct probe_plan plan;
+	struct probe_set_config config = {};
+	struct errtext err;
+
+	if (machine_plan_viable(&request, &caps, &plan, &err))
+		fail(err.text);
+	config.ram_bytes = caps.ram_bytes;
+	config.nr_cpus = caps.nr_cpus;
+	if (probe_set_new(&config, &plan, ret_set, &err) ||
+	    sampler_new(*ret_set, ret_sampler, &err))
+		fail(err.text);
+	probe_set_start(*ret_set);
+	if (probe_set_reads(*ret_set, true))
+		fail("no per-read hook");
+}
+
+static void expect(const char *what, int64_t got, int64_t want)
+{
+	if (got == want)
+		return;
+	fprintf(stderr, "%s: %lld, not %lld\n", what, (long long)got, (long long)want);
+	exit(1);
+}
+
+#endif
