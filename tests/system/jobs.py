@@ -14,6 +14,8 @@ from syslib import treework  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
 from syslib.part import Part, check, equal  # noqa: E402
+from syslib.reads import cached_pages, drop  # noqa: E402
+from syslib.tool import file_of, raw_path  # noqa: E402
 
 part = Part(__doc__)
 part.count_option("attachments", 20, 4, "attachments to trees that change")
@@ -165,6 +167,33 @@ def pid_that_goes_on(world, stack):
     a_millisecond = job["totals"]["read_bytes"] * 10**6 // job["wall_ns"]
     part.note(f"{off} bytes off; it reads {a_millisecond} in a millisecond")
     check(abs(off) < a_millisecond, f"{off} bytes are in one of the two alone")
+
+
+@part.case
+def dropped_by_a_stranger(world, stack):
+    """By another link of the file: the job loses its pages, for that cause, under its own name."""
+    tally = world.tool.fresh(".tally")
+    path, link = f"{world.data}/00", f"{world.data}/link"
+    with open(path, "rb") as f:
+        drop(f.fileno())
+    p = Obedient(world, stack, tally)
+    p.do("fork", 1, "names are known")
+    os.link(path, link)
+    stack.callback(os.unlink, link)
+    watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.process.pid)])
+    watch.wait_started()
+    p.do("read", 0, "in")
+    with open(link, "rb") as f:
+        pages = cached_pages(f.fileno())
+        drop(f.fileno())
+    watch.wait_intervals(2)
+    watch.interrupt()
+    _, job, _ = watch.end()
+    entry = file_of(job, world.dev, os.stat(path).st_ino)
+    check(pages and entry, f"{pages} pages of the file were cached, its entry: {entry}")
+    equal("name", raw_path(entry), path.encode())
+    evicted = entry["totals"]["evicted_pages"]
+    equal("evicted", {k: v for k, v in evicted.items() if v}, {"dontneed": pages})
 
 
 @part.case

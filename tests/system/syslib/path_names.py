@@ -30,6 +30,20 @@ def mapped_and_closed(w):
         w.expect(key, f"{w.at.ext4}/f", deleted=True)
 
 
+@case()
+def mapped_then_read_by_a_link(w):
+    """No call was in its first events, which name it by what was mapped; the name of the calls that
+    follow is the only one that is left."""
+    fd = w.open(f"{w.at.ext4}/f")
+    touch(fd)
+    os.close(fd)
+    os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/g")
+    os.unlink(f"{w.at.ext4}/f")
+    fd = w.open(f"{w.at.ext4}/g")
+    w.read(fd, fd, fd)
+    w.expect(fd, f"{w.at.ext4}/g")
+
+
 def descend(base, name, levels):
     """Steps of openat: the whole path may be longer than any call takes."""
     at = os.open(base, os.O_RDONLY | os.O_DIRECTORY)

@@ -67,6 +67,25 @@ def moved(w):
     w.expect(fd, f"{w.at.ext4}/other/f")
 
 
+def deleted_across_cpus(name, begin, end):
+    """Read on one CPU, unlinked and read again on another, before an interval has passed."""
+    def function(w):
+        cpus = sorted(os.sched_getaffinity(0))
+        fd = w.open(f"{w.at.ext4}/f")
+        os.sched_setaffinity(0, {cpus[begin]})
+        w.read(fd)
+        os.sched_setaffinity(0, {cpus[end]})
+        os.unlink(f"{w.at.ext4}/f")
+        w.read(fd)
+        w.expect(fd, f"{w.at.ext4}/f", deleted=True)
+    function.__name__ = name
+    case()(function)
+
+
+deleted_across_cpus("deleted_on_the_lower_cpu", -1, 0)
+deleted_across_cpus("deleted_on_the_upper_cpu", 0, -1)
+
+
 def two_files(at):
     for name in ("a", "b"):
         fill(f"{at.ext4}/{name}", PAGES)
