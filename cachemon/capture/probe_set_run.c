@@ -4,11 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { SEED_LOOKS = 200, SEED_PAUSE_NS = 1000000 };
 
 int probe_set_grace_period(const struct probe_set *set)
 {
@@ -99,61 +94,6 @@ int probe_set_advice_calls(struct probe_set *set, bool on)
 bool probe_set_reads_on(const struct probe_set *set)
 {
 	return set->links[ROLE_READ];
-}
-
-static int iterate(struct probe_set *set)
-{
-	char buf[64];
-	ssize_t n;
-	int fd;
-
-	if (!set->links[ROLE_SEED])
-		return -ENOTSUP;
-	fd = bpf_iter_create(bpf_link__fd(set->links[ROLE_SEED]));
-	if (fd < 0)
-		return -errno;
-	do
-		n = read(fd, buf, sizeof(buf));
-	while (n > 0 || (n < 0 && errno == EINTR));
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return n;
-}
-
-/* A new map has memory for one state a CPU and gets more from an interrupt that the first taking of
- * it asks for (kernel/bpf/memalloc.c): a task that came too early is looked at again. */
-static int seed_all(struct probe_set *set)
-{
-	const struct timespec pause = {.tv_nsec = SEED_PAUSE_NS};
-	int r = 0;
-
-	for (int i = 0; i < SEED_LOOKS; i++) {
-		set->skel->bss->seeds_missed = 0;
-		r = iterate(set);
-		if (r || !set->skel->bss->seeds_missed)
-			return r;
-		nanosleep(&pause, NULL);
-	}
-	return -ENOMEM;
-}
-
-int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err)
-{
-	int fd = bpf_map__fd(set->skel->maps.seeds), r;
-
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t tgid = tgids[i], one = 1;
-
-		if (bpf_map_update_elem(fd, &tgid, &one, BPF_ANY))
-			return errtext_set(err, -errno, "too many processes to take into the job");
-	}
-	r = seed_all(set);
-	if (r)
-		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
-	/* CPUs learn it of the task they run; the same generation of rows. */
-	if (set->started)
-		__atomic_fetch_add(&set->skel->bss->epoch, 2, __ATOMIC_SEQ_CST);
-	return 0;
 }
 
 int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
