@@ -219,13 +219,48 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 	return 0;
 }
 
+/* sendfile, splice, copy_file_range: c stays as it is where they do not explain the event. */
+static __always_inline void call_from_pipe(struct task_struct *t, struct pt_regs *regs, long nr,
+					   __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	__u64 ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
+	__u64 count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
+	__u32 fd = nr == NR_sendfile ? (__u32)REGS_ARG2(regs) : (__u32)REGS_ARG1(regs);
+	struct file *file = file_of_fd(t, fd);
+	__u64 pos, size;
+
+	if (!file || !file_leads_to(file, mapping))
+		return;
+	pos = file->f_pos;
+	if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
+		return;
+	if (count > MAX_RW_COUNT)
+		count = MAX_RW_COUNT;
+	if (nr == NR_copy_file_range) {
+		/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
+		size = CAST(address_space, mapping)->host->i_size;
+		if (pos < size && count > size - pos)
+			count = size - pos;
+	}
+	if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
+		return;
+	c->pos = pos;
+	if (nr == NR_splice) {
+		c->end = part_end(pos, pos + count, last);
+		return;
+	}
+	c->end = pos + count;
+	c->last = (c->end - 1) >> page_shift;
+	c->parts = true;
+}
+
 /* The rarer calls. Falls back to the event where the registers do not explain it. */
 GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct task_struct *t;
 	struct pt_regs *regs;
 	struct file *file = NULL;
-	__u64 pos, count = 0, ptr, size;
+	__u64 pos, count = 0;
 	long nr;
 
 	if (!l || !c)
@@ -260,33 +295,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 			return 0;
 		}
 	} else if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range) {
-		ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
-		file = file_of_fd(t, nr == NR_sendfile ? (__u32)REGS_ARG2(regs)
-						       : (__u32)REGS_ARG1(regs));
-		if (!file || !file_leads_to(file, mapping))
-			return 0;
-		pos = file->f_pos;
-		if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
-			return 0;
-		count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
-		if (count > MAX_RW_COUNT)
-			count = MAX_RW_COUNT;
-		if (nr == NR_copy_file_range) {
-			/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
-			size = CAST(address_space, mapping)->host->i_size;
-			if (pos < size && count > size - pos)
-				count = size - pos;
-		}
-		if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
-			return 0;
-		c->pos = pos;
-		if (nr == NR_splice) {
-			c->end = part_end(pos, pos + count, last);
-			return 0;
-		}
-		c->end = pos + count;
-		c->last = (c->end - 1) >> page_shift;
-		c->parts = true;
+		call_from_pipe(t, regs, nr, mapping, index, last, c);
 		return 0;
 	} else if (nr == NR_io_submit) {
 		return call_from_iocbs(l, mapping, index, last, c);
