@@ -12,6 +12,15 @@
 #include <linux/types.h>
 #endif
 
+/* Entries of the maps that have as many on every machine. */
+#define NR_ROWS		8192
+#define NR_NAMED	8192
+#define NR_SEEDS	16384
+#define NR_PARENTS	8192
+#define NR_MARKS_LEFT	8192
+#define NR_ADVICE	4096
+#define NAME_RING_BYTES (4 << 20)
+
 /*
  * What is counted for one (job, file) in one interval, in base pages unless the unit is in the
  * name. One place for the whole program: BPF value, sample, SQL column, report field.

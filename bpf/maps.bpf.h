@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every map and every variable shared with user space, declared once. Sizes given here are
- * defaults that capture/map_sizes.c replaces for the machine's memory.
+ * Every map and every variable shared with user space, declared once. capture/map_sizes.c sizes the
+ * page state for the machine's memory.
  */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
@@ -35,14 +35,14 @@ struct {
  * between a read and a delete. An event takes its epoch once, so all it counts is in one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, NR_ROWS);
 	__type(key, struct file_row_key);
 	__type(value, struct file_row);
 } rows_a SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, NR_ROWS);
 	__type(key, struct file_row_key);
 	__type(value, struct file_row);
 } rows_b SEC(".maps");
@@ -66,7 +66,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, NR_ADVICE);
 	__type(key, struct advice_key);
 	__type(value, struct advice_row);
 } advice SEC(".maps");
@@ -81,14 +81,14 @@ struct {
 /* Which names were sent already: a cache, so an LRU may forget; the name is then sent again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, NR_NAMED);
 	__type(key, struct file_key);
 	__type(value, struct name_seen);
 } named SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, NAME_RING_BYTES);
 } names SEC(".maps");
 
 /* [0] for events, [1] for the sweep, which an event may interrupt. */
@@ -110,7 +110,7 @@ struct {
 /* Processes the seed iterator takes into the job. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, NR_SEEDS);
 	__type(key, __u32);
 	__type(value, __u32);
 } seeds SEC(".maps");
@@ -119,7 +119,7 @@ struct {
  * yet taken in, or that ended; process ids. What was looked at in /proc shows neither. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, NR_PARENTS);
 	__type(key, __u32);
 	__type(value, __u32);
 } parents SEC(".maps");
@@ -129,7 +129,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 8192);
+	__uint(max_entries, NR_MARKS_LEFT);
 	__type(key, __u32);
 	__type(value, __u32);
 } marks_left SEC(".maps");

@@ -6,13 +6,6 @@
 #include "bpf/cachemon.h"
 
 #define BLOCKS_MIN 16384
-#define FILE_ROWS  8192
-#define NAMES_SENT 8192
-#define RING_BYTES (4 << 20)
-#define SEEDS	   16384
-#define PARENTS	   8192
-#define MARKS_LEFT 8192
-#define ADVICE	   4096
 
 /* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
 #define HASH_EXTRA (48 + 16)
@@ -32,7 +25,7 @@ static uint64_t ring_extra(void)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), positions = 3;
 
-	return positions * page + (positions + 2 * RING_BYTES / page) * sizeof(void *);
+	return positions * page + (positions + 2 * NAME_RING_BYTES / page) * sizeof(void *);
 }
 
 /* For a machine whose memory is all page cache, a quarter of each block filled: files smaller than a
@@ -45,17 +38,17 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 		{"blocks", blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks,
 		 HASH_EXTRA + sizeof(struct block_key) + sizeof(struct block), 0},
 		/* Two: one is drained while the other fills. */
-		{"rows_a", FILE_ROWS,
+		{"rows_a", NR_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
-		{"rows_b", FILE_ROWS,
+		{"rows_b", NR_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
-		{"names", RING_BYTES, 1, ring_extra()},
-		{"named", NAMES_SENT,
-		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen), 0},
-		{"seeds", SEEDS, HASH_EXTRA + 8 + 8, 0},
-		{"parents", PARENTS, HASH_EXTRA + 8 + 8, 0},
-		{"marks_left", MARKS_LEFT, HASH_EXTRA + 8 + 8, 0},
-		{"advice", ADVICE,
+		{"names", NAME_RING_BYTES, 1, ring_extra()},
+		{"named", NR_NAMED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen),
+		 0},
+		{"seeds", NR_SEEDS, HASH_EXTRA + 8 + 8, 0},
+		{"parents", NR_PARENTS, HASH_EXTRA + 8 + 8, 0},
+		{"marks_left", NR_MARKS_LEFT, HASH_EXTRA + 8 + 8, 0},
+		{"advice", NR_ADVICE,
 		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
 		{"lives", 1, sizeof(struct live) * nr_cpus, 0},
 		{"cells", (uint64_t)2 * CELLS_NR, sizeof(struct cell) * nr_cpus, 0},
