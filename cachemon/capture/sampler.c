@@ -227,17 +227,20 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 /*
  * What the generation that is quiet now has counted. What was renamed since it was looked at is
  * sent first, at the end of the run of all files that were seen; a failure leaves the names that
- * are known. Names come before the rows they belong to: a row is made, then its name is sent.
+ * are known, and is told. Names come before the rows they belong to: a row is made, then its name
+ * is sent.
  */
-static int generation_drain(struct sampler *s, uint32_t generation, bool last)
+static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
 	int r = probe_set_sweep_cells(s->set, generation);
 
 	if (r)
 		return r;
-	probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
-	if (last)
-		probe_set_sweep_names(s->set, NAMES_OF_ALL);
+	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
+	if (last && !r)
+		r = probe_set_sweep_names(s->set, NAMES_OF_ALL);
+	if (r)
+		*names = r;
 	sampler_names(s);
 	return rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
 }
@@ -245,7 +248,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last)
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
 {
 	uint32_t generation;
-	int r, other, jobs;
+	int r, other, jobs, names = 0;
 
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
@@ -257,16 +260,17 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		probe_set_detach(s->set);
 	r = probe_set_flip(s->set, &generation);
 	if (!r)
-		r = generation_drain(s, generation, last);
+		r = generation_drain(s, generation, last, &names);
 	/* What the first flip let in. */
 	if (last && !r)
 		r = probe_set_flip(s->set, &generation);
 	if (last && !r)
-		r = generation_drain(s, generation, last);
+		r = generation_drain(s, generation, last, &names);
 	other = unsettled_take(s, last, &out->unsettled_error_pages);
 	r = r ? r : other;
 	sampler_advice_take(s);
 	r = r ? r : jobs;
+	r = r ? r : names;
 	names_take(s);
 	s->names_handed_out = true;
 	resolver_refresh(s->resolver);

@@ -6,6 +6,7 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,16 @@ static size_t refuse_above = SIZE_MAX;
 void *__wrap_realloc(void *old, size_t size)
 {
 	return size > refuse_above ? NULL : __real_realloc(old, size);
+}
+
+int __real_probe_set_sweep_names(struct probe_set *set, uint32_t which);
+int __wrap_probe_set_sweep_names(struct probe_set *set, uint32_t which);
+
+static bool refuse_names;
+
+int __wrap_probe_set_sweep_names(struct probe_set *set, uint32_t which)
+{
+	return refuse_names ? -EIO : __real_probe_set_sweep_names(set, which);
 }
 
 static void make_files(void)
@@ -107,16 +118,19 @@ static void one_run(bool stray)
 	open_probes(&set, &sampler);
 	run_job(set);
 	refuse_above = 4096;
-	take(sampler, false, &sums, &error);
+	take_all(sampler, false, &sums, &error);
 	expect("files without memory for them", (int64_t)sums.files, 0);
 	refuse_above = SIZE_MAX;
 	/* Both generations come round again. */
 	for (int i = 0; i < 3; i++)
-		take(sampler, false, &sums, &error);
+		take_all(sampler, false, &sums, &error);
+	refuse_names = true;
+	expect("a sample that could not look for names", take(sampler, false, &sums, &error), -EIO);
+	refuse_names = false;
 	if (stray)
 		add_stray(set);
 	probe_set_detach(set);
-	take(sampler, true, &sums, &error);
+	take_all(sampler, true, &sums, &error);
 	expect("read calls", sums.c[C_read_calls], FILES);
 	expect("lookups", sums.c[C_lookups], FILES);
 	expect("misses", sums.c[C_misses], FILES);

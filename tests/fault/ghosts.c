@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	check_losses(set, (FILES - TOUCHED) * PAGES);
 	ask('r');
 	wait_done();
-	take(sampler, false, &sums, &error);
+	take_all(sampler, false, &sums, &error);
 	expect("refaults", sums.c[C_refaults], TOUCHED * PAGES);
 	ask('b');
 	sweeps = sweep_meanwhile(set);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	if (waitpid(pid, &status, 0) != pid || status)
 		fail("the job failed");
 	probe_set_detach(set);
-	take(sampler, true, &sums, &error);
+	take_all(sampler, true, &sums, &error);
 	check_losses(set, -1);
 	expect("pages of open fate, page state less counters", error, 0);
 	expect("open fates", sums.c[C_resident_unused], 0);

@@ -26,13 +26,13 @@ struct sums {
 	size_t files;
 };
 
-static void take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+/* Also beside an error. */
+static int take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
 {
 	struct sample sample;
 	struct errtext err;
+	int r = sampler_take(s, last, &sample, &err);
 
-	if (sampler_take(s, last, &sample, &err))
-		fail(err.text);
 	for (int c = 0; c < C_NR; c++)
 		sums->c[c] += sample.rest[JOB_WATCHED][c];
 	for (size_t i = 0; i < sample.nr_files; i++)
@@ -40,6 +40,13 @@ static void take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_u
 			sums->c[c] += sample.files[i].c[c];
 	sums->files += sample.nr_files;
 	*ret_unsettled_error = sample.unsettled_error_pages;
+	return r;
+}
+
+static void take_all(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+{
+	if (take(s, last, sums, ret_unsettled_error))
+		fail("a sample was not taken");
 }
 
 static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
