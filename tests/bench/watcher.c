@@ -79,8 +79,8 @@ void watcher_start(const struct watcher_config *config, struct watcher *ret)
 	if (!ret->pid)
 		run(config, slave);
 	close(slave);
-	/* The live line: "\r ESC [K TIME  hit ...". */
-	while (!strstr(text, "\033[K") || !strstr(text, "  hit ")) {
+	/* The live line: "\r ESC [K hit ...", and the time before it where there is room. */
+	while (!strstr(text, "\033[K") || !strstr(text, "hit ")) {
 		if (!take(ret, 100, text, sizeof(text)))
 			bench_fail("cachemon ended at its start: %s", text);
 		if (bench_now_ns() > end)
