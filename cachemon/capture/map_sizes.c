@@ -28,8 +28,8 @@ static uint64_t ring_extra(void)
 	return positions * page + (positions + 2 * NAME_RING_BYTES / page) * sizeof(void *);
 }
 
-/* For a machine whose memory is all page cache, a quarter of each block filled: files smaller than a
- * block are common. */
+/* For a machine whose memory is all page cache, a quarter of each block filled: files smaller than
+ * a block are common. */
 size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max)
 {
 	uint64_t pages = ram_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
