@@ -287,6 +287,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	     bool threadgroup)
 {
 	struct task_state *st;
+	struct live *l;
 	__u32 now = epoch, tgid;
 	bool now_in, known;
 
@@ -294,9 +295,14 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
 	__sync_val_compare_and_swap(&epoch, now, now + 2);
-	/* Who moves itself may run on for long before anything else tells of it. */
-	if (task == bpf_get_current_task_btf())
-		live_get(EV_FORK_EXIT);
+	/* Who moves itself may run on for long before anything else tells of it. Should the switch
+	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
+	 * be stored: else nobody knew what it is charged with already. */
+	if (task == bpf_get_current_task_btf()) {
+		l = live_get(EV_FORK_EXIT);
+		if (l && l->s.job == JOB_WATCHED)
+			live_keep(l);
+	}
 	if (task->pid != task->tgid)
 		return 0;
 	/* The tracepoint fires after the move: where the task came from is known of those that were
@@ -316,6 +322,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		st->counted = COUNTED_EVER;
 	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
 		charge_from_now(st, task);
+		st->job = JOB_WATCHED;
 		process_joins(st);
 	}
 	mark_moved(st, tgid);
