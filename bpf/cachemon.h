@@ -17,7 +17,7 @@
 #define NR_NAMED	8192
 #define NR_SEEDS	16384
 #define NR_PARENTS	8192
-#define NR_MARKS_LEFT	8192
+#define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
 #define NAME_RING_BYTES (4 << 20)
 

@@ -128,7 +128,6 @@ struct {
  * exec of another thread makes that the first one, and they went with the old one's state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, NR_MARKS_LEFT);
 	__type(key, __u32);
 	__type(value, __u32);
