@@ -2,6 +2,7 @@
 """Cells under a condition: a memory limit, memory pressure, a slow device, two watchers."""
 
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from . import compare
 from .cells import Cell, Outcome, disturbance
 from .watch import TIMEOUT_S, Failed, file_totals, remove, tail
 
+KNOB_LOCK = "/run/lock/cachemon-test-knob"
 MEMORY_V1 = "/sys/fs/cgroup/memory"
 BLKIO_V1 = "/sys/fs/cgroup/blkio"
 UNIFIED = "/sys/fs/cgroup"
@@ -28,13 +30,21 @@ def put(path, value):
 
 @contextlib.contextmanager
 def knob(path, value):
-    with open(path) as f:
-        before = f.read().strip()
+    """Sets a value of the machine. A child that waits for our end puts the old one back, so that it
+    comes back when we are killed as well; it holds the lock until then, so that nobody takes a value
+    that was set here for the old one."""
+    with open(KNOB_LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with open(path) as f:
+            before = f.read().strip()
+        keeper = subprocess.Popen(["sh", "-c", 'cat; echo "$1" >"$2"', "sh", before, path],
+                                  stdin=subprocess.PIPE, pass_fds=[lock.fileno()],
+                                  start_new_session=True)
     put(path, value)
     try:
         yield
     finally:
-        put(path, before)
+        keeper.communicate()
 
 
 @contextlib.contextmanager
