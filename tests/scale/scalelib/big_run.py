@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The one large run of a part, and the cases that judge it whatever its job was."""
 
-from faultlib.part import Failed, Skipped
+from faultlib.part import Skipped
 
 from . import judge
 from .measured import Measured, build_job
@@ -16,8 +16,9 @@ class BigRun:
         self.base = None
 
     def get(self):
+        """The case of the run itself has said why there is none."""
         if not self.measured:
-            raise Failed("there was no run to judge")
+            raise Skipped("there was no run to judge")
         return self.measured
 
     def case(self, title, judgement):
