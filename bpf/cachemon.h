@@ -137,6 +137,7 @@ enum {
 
 struct file_row {
 	__u64 size_bytes; /* i_size when last seen */
+	__u64 size_since; /* jiffies when it was first seen to be that; 0: never */
 	__u32 flags;
 	__u32 touched; /* of a cell: a bit for each 8 counters, not 0 since it was taken */
 	__s64 c[C_NR];
@@ -181,7 +182,7 @@ struct block {
  */
 enum { BLOCK_STAYS, BLOCK_MAY_GO, BLOCK_GONE };
 
-/* advice: CONTRACT kinds and calls. Values are on disk. */
+/* Kinds and calls of advice. Values are on disk. */
 enum advice_kind {
 	ADVICE_WILLNEED = 1,
 	ADVICE_DONTNEED = 2,
@@ -240,8 +241,13 @@ enum event {
  * here, never followed by user space.
  */
 struct task_state {
+	/* Others than the task's own CPU change these in the stored copy. */
 	__u32 job;
+	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
+
+	/* From here on it is the running task's, and copied as a whole. */
 	__u32 flags; /* TASK_* of live.bpf.h */
+	__u32 pad;
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
@@ -288,8 +294,6 @@ struct task_state {
 
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;
-	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
-	__u32 pad;
 };
 
 #define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
@@ -419,7 +423,7 @@ struct sweep_charges_args {
 /* What was lost, and why. All zero in a good run. */
 struct loss_counts {
 	__u64 map_full;	   /* times a file found no room for a row, and the rest took its counts */
-	__u64 chunk_full;  /* chunks that could not be taken */
+	__u64 chunk_full;  /* adds to a chunk whose block found no room */
 	__u64 ring_drops;  /* name records dropped; the file is named at its next interval */
 	__u64 state_drops; /* tasks that got no state: their events are not counted */
 	__u64 ghosts_dropped; /* ghost pages forgotten to make room: refaults are a lower bound */

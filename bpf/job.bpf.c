@@ -41,6 +41,9 @@ static __always_inline void mark_leave(struct task_struct *t)
 	counted = st->counted;
 	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
 		__sync_fetch_and_add(&losses.state_drops, 1);
+	/* Who was the last may have looked for it already. */
+	if (!*(volatile int *)&t->signal->live.counter)
+		bpf_map_delete_elem(&marks_left, &tgid);
 }
 
 /* By who leads the process now. */
@@ -206,13 +209,11 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
 		st = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (st) {
-			__u32 job = st->job, counted = st->counted;
-
-			/* The seed iterator may have taken the task in since it was loaded. */
-			*st = l->s;
-			st->counted = counted;
-			if (!belongs_by_cgroup())
-				st->job = job;
+			__builtin_memcpy(&st->flags, &l->s.flags,
+					 sizeof(*st) - offsetof(struct task_state, flags));
+			/* Of a tree, the seed iterator may have taken the task in meanwhile. */
+			if (belongs_by_cgroup())
+				st->job = l->s.job;
 		}
 	}
 	live_load(l, next);

@@ -216,7 +216,10 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 {
 	bool own = l->s.job == JOB_WATCHED;
 
-	row->size_bytes = inode->i_size;
+	if (row->size_bytes != (__u64)inode->i_size || !row->size_since) {
+		row->size_bytes = inode->i_size;
+		row->size_since = bpf_jiffies64();
+	}
 	row->flags = (row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
 	if (row->flags & ROW_NAMED || (by_call && !own))
 		return;
@@ -243,9 +246,10 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	c->inode = inode_addr;
 	row = shared_row(&c->file, JOB_WATCHED, l->epoch, &made);
 	c->row.flags = row ? row->flags : 0;
+	c->row.size_since = 0;
 	row_refresh(l, &c->row, inode, hint, !made);
 	if (row)
-		row->flags = c->row.flags;
+		__sync_fetch_and_or(&row->flags, c->row.flags);
 	return 0;
 }
 

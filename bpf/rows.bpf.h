@@ -138,9 +138,12 @@ GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 		return 0;
 	x.row = shared_row(&c->file, job, at_epoch, &made);
 	if (x.row) {
-		x.row->size_bytes = c->row.size_bytes;
 		/* Another CPU may have seen more; a link that came back the sweep of names sees. */
-		x.row->flags |= c->row.flags;
+		__sync_fetch_and_or(&x.row->flags, c->row.flags);
+		if (c->row.size_since >= x.row->size_since) {
+			x.row->size_bytes = c->row.size_bytes;
+			x.row->size_since = c->row.size_since;
+		}
 	}
 	if (c->row.touched)
 		bpf_loop((C_NR + 7) / 8, cell_flush_step, &x, 0);

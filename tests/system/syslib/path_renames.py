@@ -4,7 +4,7 @@
 import os
 
 from .pathcase import PAGES, case, check_call, fill, libc, warm_file
-from .reads import identity
+from .reads import PAGE, identity
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
@@ -84,6 +84,25 @@ def deleted_across_cpus(name, begin, end):
 
 deleted_across_cpus("deleted_on_the_lower_cpu", -1, 0)
 deleted_across_cpus("deleted_on_the_upper_cpu", 0, -1)
+
+
+def grown_across_cpus(name, begin, end):
+    """Read on one CPU, made longer and read again on another, before an interval has passed."""
+    def function(w):
+        cpus = sorted(os.sched_getaffinity(0))
+        fd = os.open(f"{w.at.ext4}/f", os.O_RDWR)
+        os.sched_setaffinity(0, {cpus[begin]})
+        w.read(fd)
+        os.sched_setaffinity(0, {cpus[end]})
+        os.pwrite(fd, b"x", 100 * PAGE)
+        w.read(fd)
+        w.expect(fd, f"{w.at.ext4}/f", size=100 * PAGE + 1)
+    function.__name__ = name
+    case()(function)
+
+
+grown_across_cpus("grown_on_the_lower_cpu", -1, 0)
+grown_across_cpus("grown_on_the_upper_cpu", 0, -1)
 
 
 def two_files(at):

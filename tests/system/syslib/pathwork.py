@@ -51,18 +51,19 @@ class Worker:
         if not sys.stdin.readline():
             sys.exit("nobody watches any more")
 
-    def expect(self, file, *paths, deleted=False, absolute=True, counts_of=None):
+    def expect(self, file, *paths, deleted=False, absolute=True, counts_of=None,
+               size=None):
         """The names that are right for this file; none: it must be listed without one.
 
         file is a descriptor, or what identity() told of it; counts_of the descriptor that was read
         if it is another layer's. absolute=False: a path that says that its beginning is unknown
-        is right as well. deleted=None: either is right.
+        is right as well. deleted=None: either is right. size: in bytes, where the case is about it.
         """
         key = identity(file) if isinstance(file, int) else file
         read = key if counts_of is None else identity(counts_of)
         self.expected.append({
             "id": key, "counts": self.reads.files.get(read), "deleted": deleted,
-            "absolute": absolute, "paths": [os.fsencode(p).hex() for p in paths]})
+            "absolute": absolute, "size": size, "paths": [os.fsencode(p).hex() for p in paths]})
 
     def expect_only(self, counts):
         """Other counts for the file just told."""
@@ -155,6 +156,8 @@ def judge_one(want, entry):
         raise Failed(f"named {short(got or b'')}, not {' or '.join(map(short, paths))}")
     if want["deleted"] is not None:
         equal(f"{label}: deleted", bool(entry.get("deleted")), want["deleted"])
+    if want["size"] is not None:
+        equal(f"{label}: bytes", entry["size_bytes"], want["size"])
     for name, value in (want["counts"] or {}).items():
         equal(f"{label}: {name}", entry["totals"][name], value)
 
