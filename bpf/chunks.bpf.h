@@ -22,11 +22,12 @@ static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
 	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
 }
 
-/* Once the mark is off it is the key's own still, if the key leads to it. */
+/* Once the mark is off it is the key's own still, if the key leads to it: looked up after the state
+ * was read, which an atomic that returns it orders. */
 static __noinline struct block *block_spare(struct block_key *key, struct block *b)
 {
 	__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
-	if (*(volatile __u32 *)&b->going != BLOCK_STAYS)
+	if (__sync_fetch_and_or(&b->going, 0) != BLOCK_STAYS)
 		return NULL;
 	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
 }

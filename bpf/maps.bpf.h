@@ -152,7 +152,8 @@ volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: 
 volatile __u32 rows_used;    /* rows taken in the active generation */
 volatile __u32 blocks_used;
 struct loss_counts losses;
-__u32 evicted_pages; /* the job's, modulo 2^32: the clock of refault distances */
+__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
+__u32 truncated_pages; /* those that were not evicted but went with their file's end, likewise */
 
 /* Set before loading. */
 const volatile __u32 kernel_page_shift;

@@ -265,6 +265,7 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	chunk_settle(d->file.ino, row, c, own, C_evicted_unused);
 	if (d->cause == EVICT_TRUNCATE) {
 		__sync_fetch_and_and(&c->mark, ~own);
+		__sync_fetch_and_add(&truncated_pages, n);
 	} else {
 		__sync_fetch_and_or(&c->mark, own);
 		c->stamp_pages = __sync_fetch_and_add(&evicted_pages, n) + n;

@@ -40,6 +40,8 @@ static long ghost_drop_step(struct bpf_map *map, struct block_key *key, struct b
 	if (!bpf_map_delete_elem(&blocks, key)) {
 		__sync_fetch_and_add(&losses.ghosts_dropped, ghosts);
 		__sync_fetch_and_sub(&blocks_used, 1);
+	} else {
+		__sync_lock_test_and_set(&b->going, BLOCK_STAYS);
 	}
 	return 0;
 }

@@ -253,6 +253,7 @@ static int forget(struct probe_set *set)
 	skel->bss->rows_used = 0;
 	skel->bss->blocks_used = 0;
 	skel->bss->evicted_pages = 0;
+	skel->bss->truncated_pages = 0;
 	return r ? r : other;
 }
 

@@ -150,14 +150,13 @@ static int sweep_ghosts(struct probe_set *set, bool drop)
 
 int probe_set_make_room(struct probe_set *set)
 {
-	int r;
+	int marked, r;
 
 	set->skel->bss->sweeping = 1;
-	r = sweep_ghosts(set, false);
-	if (!r)
-		r = sweep_ghosts(set, true);
+	marked = sweep_ghosts(set, false);
+	r = marked ? marked : sweep_ghosts(set, true);
 	/* Unless somebody may still hold what was dropped. */
-	if (!r)
+	if (marked || !r)
 		set->skel->bss->sweeping = 0;
 	return r;
 }

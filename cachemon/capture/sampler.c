@@ -96,9 +96,14 @@ bool sampler_pressed(const struct sampler *s)
 	return s->skel->bss->rows_used > s->max_rows / 2;
 }
 
-bool sampler_wants_room(const struct sampler *s)
+int sampler_make_room(struct sampler *s)
 {
-	return s->skel->bss->blocks_used > s->max_blocks / 8 * 7;
+	uint32_t left = s->skel->bss->evicted_pages + s->skel->bss->truncated_pages;
+
+	if (s->skel->bss->blocks_used <= s->max_blocks / 8 * 7 || left == s->pages_left)
+		return 0;
+	s->pages_left = left;
+	return probe_set_make_room(s->set);
 }
 
 static struct sample_file *file_push(struct sampler *s)
@@ -261,7 +266,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	r = probe_set_flip(s->set, &generation);
 	if (!r)
 		r = generation_drain(s, generation, last, &names);
-	/* What the first flip let in. */
+	/* Detaching forgot which generation was the active one: both. */
 	if (last && !r)
 		r = probe_set_flip(s->set, &generation);
 	if (last && !r)

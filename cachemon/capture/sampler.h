@@ -24,13 +24,15 @@ void sampler_forget(struct sampler *s);
 
 /* Rows taken and their limit: a drain is due well before it is reached. */
 bool sampler_pressed(const struct sampler *s);
-/* The page state is nearly full. */
-bool sampler_wants_room(const struct sampler *s);
+/* Forgets ghosts when the page state is nearly full and pages left the cache since it last did:
+ * there are no others to find. A negative errno when that failed; what was counted stays. */
+int sampler_make_room(struct sampler *s);
 
 /*
  * One sample of all since the last: files, rest, advice, jobs, losses. The times, cost and law of
- * *out are the caller's. last: the probes are detached, and what CPUs still held is taken in. On an
- * error *out holds what could be read: it is gone from the maps, so it is to be accounted too.
+ * *out are the caller's. last: the probes are detached by this, and what CPUs still held is taken
+ * in. On an error *out holds what could be read: it is gone from the maps, so it is to be accounted
+ * too.
  */
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err);
 

@@ -22,6 +22,7 @@ struct sampler {
 	struct file_row_key *keys;
 	struct file_row *rows;
 	uint32_t max_rows, max_blocks;
+	uint32_t pages_left; /* that had left the cache when room was last made, modulo 2^32 */
 	struct sample_file *files;
 	size_t nr_files, max_files;
 	struct sample_advice *advice;

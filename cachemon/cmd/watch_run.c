@@ -198,6 +198,19 @@ static bool reads_whole(struct watch_run *run, bool on)
 	return whole;
 }
 
+static void make_room(struct watch_run *run)
+{
+	struct errtext err;
+	int r = sampler_make_room(run->sampler);
+
+	if (r) {
+		errtext_set(&err, r, "cannot make room in the page state: %s", strerror(-r));
+		watch_complain(&run->room_complained, err.text);
+	} else {
+		run->room_complained = false;
+	}
+}
+
 int watch_run_sample(struct watch_run *run, bool last)
 {
 	bool on = probe_set_reads_on(run->set), whole = reads_whole(run, on);
@@ -225,10 +238,10 @@ int watch_run_sample(struct watch_run *run, bool last)
 	watch_write(run, &s);
 	watch_take_figures(run, &s);
 	run->last_ns = now;
-	if (!last && sampler_wants_room(run->sampler))
-		probe_set_make_room(run->set);
-	if (!last)
+	if (!last) {
+		make_room(run);
 		watch_cost_judge(run);
+	}
 	return r;
 }
 

@@ -55,6 +55,7 @@ struct watch_run {
 	struct watch_figures figures;
 	bool described;		 /* the run is in the database, to be ended there */
 	bool sampler_complained; /* said once, until it works again */
+	bool room_complained;	 /* likewise */
 	bool store_complained;
 };
 
