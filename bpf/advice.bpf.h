@@ -79,6 +79,8 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 	return a->kind != 0;
 }
 
+#define ID_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: odd, its bits well mixed */
+
 /*
  * Tells one call from the next by its arguments and by the reads of its task so far: what two
  * identical calls bring or drop with no read between them counts as one.
@@ -86,12 +88,17 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 static __always_inline __u64 advice_id(struct live *l)
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 id;
 
 	if (!l->regs)
 		return 1;
-	return (REGS_ARG1(regs) * 31 + REGS_ARG2(regs)) * 31 + REGS_ARG3(regs) * 7 +
-	       REGS_ARG4(regs) + ((__u64)REGS_NR(regs) << 56) + 2 +
-	       (CAST(task_struct, l->task)->ioac.syscr << 20);
+	id = REGS_NR(regs);
+	id = id * ID_FACTOR + REGS_ARG1(regs);
+	id = id * ID_FACTOR + REGS_ARG2(regs);
+	id = id * ID_FACTOR + REGS_ARG3(regs);
+	id = id * ID_FACTOR + REGS_ARG4(regs);
+	id = id * ID_FACTOR + CAST(task_struct, l->task)->ioac.syscr;
+	return id | 2;
 }
 
 static __always_inline bool advice_is_new(struct live *l, struct inode *inode)

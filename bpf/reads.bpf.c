@@ -119,9 +119,10 @@ static __always_inline bool read_plain(struct live *l, struct address_space *map
 	    s->win_inode == (__u64)inode || s->read_end || s->job != JOB_WATCHED ||
 	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ))
 		return false;
-	/* Its memory cannot be another's before all its pages left the cache, and that moves the
-	 * word. */
-	if (t->file.ino != inode->i_ino || outstanding[outstanding_slot(t->file.ino)] != t->quiet)
+	/* The memory of a file with a page in the cache is not another's before that page leaves,
+	 * which moves the word: of the key, only the device is not looked at. */
+	if (t->file.ino != inode->i_ino || t->file.gen != inode->i_generation ||
+	    outstanding[outstanding_slot(t->file.ino)] != t->quiet)
 		return false;
 	id = CAST(task_struct, l->task)->ioac.syscr;
 	if (id == s->read_id)
