@@ -28,7 +28,7 @@ def available_mib():
         return next(int(line.split()[1]) // 1024 for line in f if line.startswith("MemAvailable:"))
 
 
-@part.case("the job runs")
+@big.run("the job runs")
 def the_job(case):
     size = part.options.count << 20
     if available_mib() < part.options.count * 5 // 4 + 1024:

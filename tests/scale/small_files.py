@@ -53,7 +53,7 @@ class Files:
         self.enter()
 
 
-@part.case("the job runs")
+@big.run("the job runs")
 def the_job(case):
     count = part.options.count
     expect(count % PER_DIR == 0, f"--count: not a multiple of {PER_DIR}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The one large run of a part, and the cases that judge it whatever its job was."""
 
-from faultlib.part import Skipped
+from faultlib.part import Failed, Skipped
 
 from . import judge
 from .measured import Measured, build_job
@@ -14,11 +14,24 @@ class BigRun:
         self.part = part
         self.measured = None
         self.base = None
+        self.skipped = False
+
+    def run(self, title):
+        """The case that makes the run."""
+        def add(function):
+            def case(the_case):
+                try:
+                    return function(the_case)
+                except Skipped:
+                    self.skipped = True
+                    raise
+            return self.part.case(title)(case)
+        return add
 
     def get(self):
-        """The case of the run itself has said why there is none."""
+        """Where the run was skipped its case has said why; a run that failed fails them all."""
         if not self.measured:
-            raise Skipped("there was no run to judge")
+            raise (Skipped if self.skipped else Failed)("there was no run to judge")
         return self.measured
 
     def case(self, title, judgement):
