@@ -130,6 +130,11 @@ def check_files(db, most_pages):
     return db.one("SELECT count(*) FROM file WHERE path IS NULL")
 
 
+# untracked_pages: pages that were read ahead and whose state found no room, so that nobody learns
+# whether they were used. A page that was asked for has no such fate and is not among them; a state
+# that found no room is loss chunk_full for either.
+
+
 @part.case("both maps tiny, 400 files read once")
 def once(case):
     base = start_up(case)
@@ -160,7 +165,7 @@ def rows_only(case):
 
 
 @part.case("tiny map of page state only: every file has its row")
-def chunks_only(case):
+def blocks_only(case):
     base = start_up(case)
     db, truth = watch(case, "run", CHUNK, "keep", options=TINY[:2],
                       prepare=lambda: make_files(case, 200, 80))
