@@ -32,19 +32,21 @@ def put(path, value):
 def knob(path, value):
     """Sets a value of the machine. A child that waits for our end puts the old one back, so that it
     comes back when we are killed as well; it holds the lock until then, so that nobody takes a value
-    that was set here for the old one."""
+    that was set here for the old one. There is one lock for all values: knobs do not nest."""
     with open(KNOB_LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with open(path) as f:
             before = f.read().strip()
         keeper = subprocess.Popen(["sh", "-c", 'cat; echo "$1" >"$2"', "sh", before, path],
-                                  stdin=subprocess.PIPE, pass_fds=[lock.fileno()],
-                                  start_new_session=True)
-    put(path, value)
+                                  stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  pass_fds=[lock.fileno()], start_new_session=True)
     try:
+        put(path, value)
         yield
     finally:
-        keeper.communicate()
+        complaint = keeper.communicate()[1].strip()
+        if keeper.returncode:
+            raise Failed(f"{path} could not be set back to {before}: {complaint}")
 
 
 @contextlib.contextmanager
