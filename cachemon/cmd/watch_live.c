@@ -10,8 +10,11 @@
 /* Columns from which on the elapsed time and spaces have room. */
 enum { WIDE = 104 };
 
-/* What CMD writes to the same terminal does not stick to the line, where there is room. */
+/* What CMD writes to the same terminal does not stick to the line, where there is room. Nor must
+ * the ^C of a terminal that shows it wrap the line: without room behind it goes over its beginning,
+ * as the figures of an estimate need all of the usual 80 columns. */
 #define APART "  "
+#define BACK  "\r"
 
 struct line {
 	char text[256];
@@ -74,6 +77,15 @@ static void put_rate(struct line *l, const char *name, double rate, const char *
 	put(l, name, value, 7 + (int)strlen(mark));
 }
 
+static const char *behind(const struct line *l)
+{
+	size_t with_c = l->length + strlen("^C");
+
+	if (with_c + strlen(APART) <= l->room)
+		return APART;
+	return with_c <= l->room ? "" : BACK;
+}
+
 /* One line, rewritten in place and never wrapped; '~' marks an estimate, '-' what is not known.
  * Fields keep their places while the figures change. */
 void watch_live_show(FILE *out, const struct watch_figures *f)
@@ -94,8 +106,7 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	put_share(&l, "own", f->own_share, "");
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
-	/* The ^C of a terminal that shows it must not wrap the line either. */
-	fprintf(out, "\r\033[K%s%s", l.text, l.length + 4 <= l.room ? APART : "");
+	fprintf(out, "\r\033[K%s%s", l.text, behind(&l));
 	fflush(out);
 }
 

@@ -17,7 +17,7 @@ import termios
 
 sys.dont_write_bytecode = True
 
-from faultlib.part import REPO, Part, expect, wait_until  # noqa: E402
+from faultlib.part import REPO, Part, expect, full_counts, wait_until  # noqa: E402
 from faultlib.watch import BOUND_S, Db, Steady, Watch, run, wait_intervals  # noqa: E402
 
 part = Part("stdio", __doc__)
@@ -64,12 +64,15 @@ def stderr(case):
     expect("\r" not in done.err and "\x1b" not in done.err, f"live line in a pipe: {done.err!r}")
 
 
-def on_terminal(case, term, columns=80):
+def resize(terminal, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+
+def on_terminal(case, term, meanwhile=lambda terminal, read: None):
     """What a terminal on stderr sees; stdout is a pipe."""
-    name = f"{term}-{columns}"
-    steady, db = Steady(case, name="steady-" + name), Db(case.path(name + ".db"))
+    steady, db = Steady(case, name="steady-" + term), Db(case.path(term + ".db"))
     master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    resize(slave, 80)
     seen = bytearray()
 
     def read():
@@ -87,6 +90,7 @@ def on_terminal(case, term, columns=80):
         wait_until(lambda: read() is seen and process.poll() is None and steady.started(),
                    "the start of CMD", BOUND_S)
         wait_until(lambda: read() is seen and len(db.intervals()) > 5, "intervals", BOUND_S, 0.1)
+        meanwhile(slave, read)
         steady.stop()
         wait_until(lambda: read() is seen and process.poll() is not None, "the end", BOUND_S)
         with contextlib.suppress(OSError):
@@ -109,18 +113,36 @@ def terminal(case):
     expect(text.startswith("cachemon: run 1") and "\x1b" not in text, f"dumb: {text!r}")
 
 
-@part.case("the live line is one line: it never reaches the right edge of the terminal")
+def line_at(terminal, columns, read):
+    """A live line that was made for this width: what comes first may have been made for the one
+    before it, and what comes last may not be whole."""
+    begins = b"\r\x1b[K"
+    resize(terminal, columns)
+    shown = read().count(begins)
+    wait_until(lambda: read().count(begins) >= shown + 3, "live lines", BOUND_S)
+    return read().split(begins)[-2].decode()
+
+
+@part.case("the live line is one line: with ^C behind it as well it stays off the right edge")
 def narrow(case):
-    for columns in (200, 80, 40, 20, 5):
-        text = on_terminal(case, "xterm", columns)
-        lines = text[:text.index("cachemon: run 1")].split("\r\x1b[K")
-        expect(len(lines) >= 6 and not any("\n" in line for line in lines), f"{lines}")
-        widest = max(lines, key=len)
-        expect(len(widest) < columns, f"{len(widest)} of {columns} columns: {widest!r}")
-        # What there is room for is shown.
-        wanted = [word for word, needs in (("hit", 20), ("miss", 40), ("own", 80)) if
-                  columns >= needs]
-        expect(all(word in lines[-2] for word in wanted), f"{columns} columns: {lines[-2]!r}")
+    fields = (("hit", 11), ("miss", 39), ("own", 78))
+
+    def narrow_down(terminal, read):
+        # The whole line, ^C and blanks behind it begin to have room at one of 81 to 75 columns.
+        some = (*range(81, 74, -1), 40, 20, 5, 3)
+        for columns in (200, 104, *(range(103, 2, -1) if full_counts() else some)):
+            line = line_at(terminal, columns, read)
+            text = line.rstrip("\r")
+            expect("\n" not in line and "\r" not in text, f"{columns} columns: {line!r}")
+            expect(len(text) < columns, f"{len(text)} of {columns} columns: {line!r}")
+            cursor = len(text) if line == text else 0
+            expect(cursor + len("^C") < columns, f"{columns} columns, no room for ^C: {line!r}")
+            # What there is room for is shown; the marks of estimates need some as well.
+            marks = text.count("~")
+            expect(all(word in text for word, needs in fields if columns >= needs + marks),
+                   f"{columns} columns: {line!r}")
+
+    on_terminal(case, "xterm", narrow_down)
 
 
 @part.case("stdin reaches CMD, to the byte")
