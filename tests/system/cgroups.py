@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib import groupwork, machine  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
-from syslib.machine import enter_cgroup, until  # noqa: E402
+from syslib.machine import enter_cgroup  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, fill  # noqa: E402
 from syslib.tool import file_of, named_files, on_device, raw_path  # noqa: E402
@@ -261,27 +261,33 @@ def exec_from_thread(world, stack, root):
 
 
 def ends_meanwhile(world, stack, root):
-    """Members end one after the other, all the while cachemon begins to count: who stays is alive
-    at the end, and whoever read after the beginning was a process of the job."""
+    """Members end one after the other, and others come for them, all the while cachemon begins to
+    count: who stays is alive at the end, and whoever read after the beginning was a process of the
+    job."""
     group = machine.cgroup(stack, root, f"cachemon-ends-{os.getpid()}")
     survivor = Obedient(world, stack, world.tool.fresh(".tally"))
     enter_cgroup(group, survivor.process.pid)
-    tally = world.tool.fresh(".tally")
-    enders = world.start(stack, "enders", tally, os.path.join(group, "cgroup.procs"),
-                         os.path.join(root, "cgroup.procs"))
-    equal("the members", enders.stdout.readline(), "ready\n")
+    tally, stop = world.tool.fresh(".tally"), world.tool.fresh(".stop")
+    enders = world.start(stack, "enders", tally, os.path.join(group, "cgroup.procs"), stop)
+    equal("the first of them has ended", enders.stdout.readline(), "ready\n")
     watch = world.tool.watch(stack, [*OPTIONS, "--cgroup", group])
     watch.wait_started()
-    until(lambda: os.path.exists(tally), "the last of them has ended")
+    watch.wait_intervals(1)
+    with open(stop, "w"):
+        pass
+    equal("exit status of who begins and ends them", enders.wait(), 0)
     watch.wait_intervals(1)
     watch.interrupt()
     _, job, _ = watch.end()
     readers = on_device(job, world.dev)["read_calls"]
-    part.note(f"{readers} of {groupwork.ENDERS} ended after the beginning")
-    check(0 < readers < groupwork.ENDERS, "none ended before it, or none after it")
+    line, = lines_of(tally)
+    ended = line["ended"]
+    part.note(f"{readers} of {ended} ended after the beginning")
+    check(groupwork.ENDERS <= readers < ended, f"{readers} of {ended} reads counted")
     equal("alive at the end", job["alive_at_end"], 1)
-    # The survivor, and one that may have read before the beginning and ended after it.
-    check(job["processes"] - 1 - readers in (0, 1), f"{job['processes']} processes")
+    # The survivor, who began and ended them, and one that may have read before the beginning and
+    # ended after it.
+    check(job["processes"] - 2 - readers in (0, 1), f"{job['processes']} processes")
 
 
 def moved_while_it_reads(world, stack, root):

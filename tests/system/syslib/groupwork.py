@@ -6,28 +6,42 @@ import os
 
 from .reads import Reads, cached_pages
 
-ENDERS = 3000
+ENDERS = 1000
 SPIN_STATES = 5
 
 
 def enders(job):
-    """Stand in a cgroup and end one after the other, each when it has made one read."""
-    with open(job.rest[0], "w") as f:
+    """Children in a cgroup that end one after the other, each when it has made one read, the oldest
+    first. For each that has ended another comes, until there is a file; then all end."""
+    group, stop = job.rest
+    with open(group, "w") as f:
         f.write("0")
     fd = os.open(os.path.join(job.data, job.names[0]), os.O_RDONLY)
     wait, go = os.pipe()
-    for _ in range(ENDERS):
+
+    def begin():
         if not os.fork():
+            os.close(go)  # nobody waits for a parent that was killed
             os.read(wait, 1)
             os.pread(fd, 1, 0)
             os._exit(0)
-    with open(job.rest[1], "w") as f:
-        f.write("0")
-    print("ready", flush=True)
-    for _ in range(ENDERS):
+
+    def end():
         os.write(go, b".")
         os.wait()
-    Reads().tell(job.tally)
+
+    for _ in range(ENDERS):
+        begin()
+    ended = 0
+    while not os.path.exists(stop):
+        begin()
+        end()
+        ended += 1
+        if ended == 1:
+            print("ready", flush=True)
+    for _ in range(ENDERS):
+        end()
+    Reads().tell(job.tally, ended=ended + ENDERS)
     return 0
 
 
