@@ -13,11 +13,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib import treework  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Failed, Part, check, equal  # noqa: E402
 from syslib.reads import cached_pages, drop  # noqa: E402
 from syslib.tool import file_of, raw_path  # noqa: E402
 
 part = Part(__doc__)
+LOOKS = 5
 part.count_option("attachments", 20, 4, "attachments to trees that change")
 
 
@@ -157,16 +158,20 @@ def pid_with_zombies(world, stack):
 @part.case
 def pid_that_goes_on(world, stack):
     """It reads on while the watch ends: the bytes that the kernel says it read are those of the
-    calls that were counted, but for what lies between two looks that follow each other."""
+    calls that were counted, but for what lies between two looks that follow each other. Between
+    these the scheduler may take cachemon's CPU away, though not each time."""
     p = world.stranger(stack)
-    watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.pid)])
-    watch.wait_intervals(4)
-    watch.interrupt()
-    _, job, _ = watch.end()
-    off = job["rchar_bytes"] - job["totals"]["read_bytes"]
-    a_millisecond = job["totals"]["read_bytes"] * 10**6 // job["wall_ns"]
-    part.note(f"{off} bytes off; it reads {a_millisecond} in a millisecond")
-    check(abs(off) < a_millisecond, f"{off} bytes are in one of the two alone")
+    for _ in range(LOOKS):
+        watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.pid)])
+        watch.wait_intervals(4)
+        watch.interrupt()
+        _, job, _ = watch.end()
+        off = job["rchar_bytes"] - job["totals"]["read_bytes"]
+        a_millisecond = job["totals"]["read_bytes"] * 10**6 // job["wall_ns"]
+        part.note(f"{off} bytes off; it reads {a_millisecond} in a millisecond")
+        if abs(off) < a_millisecond:
+            return
+    raise Failed(f"{LOOKS} times more than a millisecond's bytes are in one of the two alone")
 
 
 @part.case
