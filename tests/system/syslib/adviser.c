@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two threads, each on a CPU of its own where there are two, that give the same advice on the same
- * file at the same moment, file after file: adviser DIR N makes N empty files in DIR.
+ * Two threads, each on a CPU of its own, that give the same advice on the same file at the same
+ * moment, file after file: adviser DIR N makes N empty files in DIR.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,8 @@ struct race {
 
 struct runner {
 	struct race *race;
-	int cpu;
+	int nr;
+	size_t cpu;
 };
 
 static void __attribute__((noreturn)) die(const char *what, int error)
@@ -36,12 +37,15 @@ static void *run(void *ctx)
 	struct runner *r = ctx;
 	cpu_set_t set;
 	char path[4096];
+	int error;
 
 	CPU_ZERO(&set);
-	CPU_SET((size_t)r->cpu, &set);
-	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	CPU_SET(r->cpu, &set);
+	error = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (error)
+		die("a CPU", error);
 	for (int i = 0; i < r->race->nr; i++) {
-		int fd, error;
+		int fd;
 
 		snprintf(path, sizeof(path), "%s/raced%d", r->race->dir, i);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -50,7 +54,7 @@ static void *run(void *ctx)
 		atomic_fetch_add(&r->race->arrived, 1);
 		while (atomic_load(&r->race->arrived) < 2 * (i + 1))
 			;
-		error = posix_fadvise(fd, (r->cpu + 1) * 4096, 4096, POSIX_FADV_SEQUENTIAL);
+		error = posix_fadvise(fd, (r->nr + 1) * 4096, 4096, POSIX_FADV_SEQUENTIAL);
 		if (error)
 			die(path, error);
 		close(fd);
@@ -58,17 +62,30 @@ static void *run(void *ctx)
 	return NULL;
 }
 
+/* The first CPU from this one on that we may run on. */
+static size_t cpu_from(const cpu_set_t *set, size_t cpu)
+{
+	while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, set))
+		cpu++;
+	if (cpu >= CPU_SETSIZE)
+		die("two CPUs", ENODEV);
+	return cpu;
+}
+
 int main(int argc, char **argv)
 {
 	struct race race;
 	struct runner a, b;
 	pthread_t thread;
+	cpu_set_t set;
 
 	if (argc != 3)
 		die("usage: adviser DIR N", EINVAL);
 	race = (struct race){.dir = argv[1], .nr = atoi(argv[2])};
-	a = (struct runner){&race, 0};
-	b = (struct runner){&race, 1};
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("the CPUs", errno);
+	a = (struct runner){&race, 0, cpu_from(&set, 0)};
+	b = (struct runner){&race, 1, cpu_from(&set, a.cpu + 1)};
 	if (pthread_create(&thread, NULL, run, &b))
 		die("a thread", EAGAIN);
 	run(&a);
