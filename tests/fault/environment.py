@@ -18,11 +18,11 @@ from faultlib.cgroup import make_cgroup  # noqa: E402
 from faultlib.part import Part, Skipped, expect, wait_until  # noqa: E402
 from faultlib.watch import (BOUND_S, Db, Steady, Watch, check_gapless, committed,  # noqa: E402
                             run, wait_intervals)
+from system_calls import NR_MEMBARRIER  # noqa: E402
 
 part = Part("environment", __doc__, ("forks", 40000, 4000))
 
 HOUR_S = 3600
-NR_MEMBARRIER = 283 if os.uname().machine == "aarch64" else 324
 
 
 def in_mounts(*commands):

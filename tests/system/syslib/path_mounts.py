@@ -6,12 +6,12 @@ import os
 import random
 import shutil
 
+from system_calls import NR_MEMBARRIER, NR_PIVOT_ROOT
+
 from .pathcase import (COPY_NAMES, PAGES, case, check_call, fill, libc, mount_copy, mount_private,
                        private_mounts, sh, touch)
 from .reads import PAGE, identity
 
-NR_PIVOT_ROOT = 155
-NR_MEMBARRIER = 324
 MEMBARRIER_CMD_GLOBAL = 1
 MNT_DETACH = 2
 COPY_TURNS = 60

@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 
+from system_calls import NR_EXIT
+
 from .groupwork import enders, spin, squeezed
 from .reads import Reads
 
@@ -24,7 +26,6 @@ STORM_LEAST = 50
 WALKERS = 4
 BURN_NS = 300_000_000
 PR_SET_CHILD_SUBREAPER = 36
-NR_exit = 60
 NR_clone3 = 435
 CLONE_INTO_CGROUP = 0x200000000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -260,7 +261,7 @@ def zombies(job):
     """In the tree stand one that has ended and one whose first thread has, both not reaped."""
     def leaderless():
         threading.Thread(target=goes_on).start()
-        libc.syscall(NR_exit, 0)
+        libc.syscall(NR_EXIT, 0)
 
     def goes_on():
         until_zombie(os.getpid())
