@@ -3,14 +3,20 @@
  * What each page costs that a cold sequential read brings in: reads of 128 KiB of a file that is
  * not cached. CPU time is too noisy for it, so the kernel's run-time statistics are switched on
  * meanwhile: run time a program x its runs / pages, less what the statistics themselves take, which
- * empty programs on the same hooks show.
+ * empty programs on the same hooks show. Once with CPUs that go to sleep while the reader waits, as
+ * on a machine that does nothing else, and once with CPUs that are kept awake: who wakes one finds
+ * its caches cold and its clock low, and on a virtual machine somebody else's work in them.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "image.h"
@@ -182,6 +188,36 @@ static double print_split(struct table *t, int op, uint64_t pages)
 	return sum;
 }
 
+/* A process for each CPU that runs when nobody else wants to; ret_pids has a place for each. */
+static void keep_awake(pid_t *ret_pids, int nr)
+{
+	const struct sched_param none = {};
+
+	for (int i = 0; i < nr; i++) {
+		ret_pids[i] = fork();
+		if (ret_pids[i] < 0)
+			bench_fail("cannot fork: %s", strerror(errno));
+		if (ret_pids[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (sched_setscheduler(0, SCHED_IDLE, &none))
+			_exit(1);
+		for (;;)
+			__asm__ volatile("" ::: "memory");
+	}
+}
+
+static void let_sleep(const pid_t *pids, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		int status;
+
+		kill(pids[i], SIGKILL);
+		if (waitpid(pids[i], &status, 0) != pids[i] || !WIFSIGNALED(status))
+			bench_fail("a process that keeps its CPU awake has ended");
+	}
+}
+
 static void one_filesystem(const struct bench_options *o, const char *fstype)
 {
 	const char *dir = image_mount(o->dir, fstype, o->file_bytes + o->file_bytes / 2);
@@ -236,7 +272,15 @@ int main(int argc, char **argv)
 				  .patience_s = 600};
 
 	bench_options(argc, argv, &o);
-	one_filesystem(&o, "ext4");
-	one_filesystem(&o, "xfs");
+	for (int awake = 0; awake < 2; awake++) {
+		int nr = awake ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 0;
+		pid_t pids[nr + 1];
+
+		printf("CPUs %s\n", awake ? "kept awake" : "that sleep while the reader waits");
+		keep_awake(pids, nr);
+		one_filesystem(&o, "ext4");
+		one_filesystem(&o, "xfs");
+		let_sleep(pids, nr);
+	}
 	return 0;
 }
