@@ -137,7 +137,7 @@ enum {
 
 struct file_row {
 	__u64 size_bytes; /* i_size when last seen */
-	__u64 size_since; /* jiffies when it was first seen to be that; 0: never */
+	__u64 size_since; /* monotonic ns when it was first seen to be that; 0: never */
 	__u32 flags;
 	__u32 touched; /* of a cell: a bit for each 8 counters, not 0 since it was taken */
 	__s64 c[C_NR];

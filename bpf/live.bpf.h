@@ -218,7 +218,7 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 
 	if (row->size_bytes != (__u64)inode->i_size || !row->size_since) {
 		row->size_bytes = inode->i_size;
-		row->size_since = bpf_jiffies64();
+		row->size_since = bpf_ktime_get_ns();
 	}
 	row->flags = (row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
 	if (row->flags & ROW_NAMED || (by_call && !own))
