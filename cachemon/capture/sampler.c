@@ -99,11 +99,14 @@ bool sampler_pressed(const struct sampler *s)
 int sampler_make_room(struct sampler *s)
 {
 	uint32_t left = s->skel->bss->evicted_pages + s->skel->bss->truncated_pages;
+	int r;
 
 	if (s->skel->bss->blocks_used <= s->max_blocks / 8 * 7 || left == s->pages_left)
 		return 0;
-	s->pages_left = left;
-	return probe_set_make_room(s->set);
+	r = probe_set_make_room(s->set);
+	if (!r)
+		s->pages_left = left;
+	return r;
 }
 
 static struct sample_file *file_push(struct sampler *s)
