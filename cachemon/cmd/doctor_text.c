@@ -171,9 +171,7 @@ static void print_filesystem(const struct doctor *d)
 	line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
 }
 
-/* Groups measured or not, as "a, b, c". A run that is refused measures none. */
-static const char nothing[] = "nothing";
-
+/* Groups measured or not, as "a, b, c"; empty: none. A run that is refused measures none. */
 static void list_groups(const struct probe_plan *plan, bool measured, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -184,8 +182,6 @@ static void list_groups(const struct probe_plan *plan, bool measured, char *buf,
 			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
 						counter_group_name(g));
 	}
-	if (!len)
-		snprintf(buf, size, "%s", nothing);
 }
 
 static void print_verdict(const struct doctor *d)
@@ -209,10 +205,11 @@ static void print_verdict(const struct doctor *d)
 		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
 	else if (!d->privileged)
 		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
-	if (strcmp(cannot, nothing) == 0)
-		line(0, "", "this machine can measure all: %s", can);
+	if (*cannot)
+		line(0, "", "this machine can measure: %s; cannot: %s", *can ? can : "nothing",
+		     cannot);
 	else
-		line(0, "", "this machine can measure: %s; cannot: %s", can, cannot);
+		line(0, "", "this machine can measure all: %s", can);
 }
 
 void doctor_print_text(const struct doctor *d)

@@ -22,24 +22,26 @@ struct shown show_count(struct opt_i64 v, bool estimated)
 	return ret;
 }
 
-struct shown show_least(struct shown v, bool lower_bound)
+/* What is not there has no mark. */
+static struct shown marked(struct shown v, const char *mark, bool is)
 {
 	struct shown ret = {0};
 
-	if (!lower_bound || strcmp(v.s, absent.s) == 0)
+	if (!is || strcmp(v.s, absent.s) == 0)
 		return v;
-	snprintf(ret.s, sizeof(ret.s), ">=%.*s", (int)sizeof(ret.s) - 3, v.s);
+	snprintf(ret.s, sizeof(ret.s), "%s%.*s", mark, (int)(sizeof(ret.s) - strlen(mark) - 1),
+		 v.s);
 	return ret;
+}
+
+struct shown show_least(struct shown v, bool lower_bound)
+{
+	return marked(v, ">=", lower_bound);
 }
 
 struct shown show_about(struct shown v, bool estimated)
 {
-	struct shown ret = {0};
-
-	if (!estimated || strcmp(v.s, absent.s) == 0)
-		return v;
-	snprintf(ret.s, sizeof(ret.s), "~%.*s", (int)sizeof(ret.s) - 2, v.s);
-	return ret;
+	return marked(v, "~", estimated);
 }
 
 const char *show_plural(struct opt_i64 v, const char *one, const char *many)
