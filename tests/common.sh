@@ -10,6 +10,8 @@ PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcjson-dev libelf
 	libyaml-dev make pkgconf zlib1g-dev)
 PACKAGES_TEST=(e2fsprogs fio libaio-dev libasan8 libcmocka-dev libubsan1 liburing-dev mount procps
 	python3 sqlite3 util-linux xfsprogs xz-utils)
+PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod qemu-system-common qemu-system-x86
+	zstd)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {

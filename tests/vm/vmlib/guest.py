@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One guest: QEMU without hardware help, the machine's own root shared with it."""
+
+import contextlib
+import ctypes
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import initramfs
+
+VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd")
+QEMU = {"x86_64": "qemu-system-x86_64"}
+# The emulation of cmpxchg16b loses flags: kernels that use it for their allocator die of that.
+CPU = "max,-cx16"
+# Under icount a "rep movsb" is not one instruction each time.
+CPU_ICOUNT = CPU + ",-erms,-fsrm"
+BOOTS = 3
+START_S = 150
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
+        "btrfs": ["mkfs.btrfs", "-q", "-f"]}
+APPEND = "console=ttyS0 loglevel=4 panic=-1 mitigations=off"
+PR_SET_PDEATHSIG = 1
+CONSOLE_LINES = 8
+
+
+class Died(Exception):
+    """The guest gave no result; the text says what is known of it."""
+
+
+class TimedOut(Died):
+    pass
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Settings:
+    def __init__(self, **given):
+        self.scratch = "ext4"  # None: no disk
+        self.scratch_mb = 4096
+        self.memory_mb = 2048
+        self.cpus = 2
+        self.timeout_s = 300
+        self.append = ""
+        self.icount = False
+        self.__dict__.update(given)
+
+
+def script_of(command):
+    """One word is a script, several are a program and its arguments."""
+    line = command[0] if len(command) == 1 else shlex.join(command)
+    return f"cd {shlex.quote(os.getcwd())} || cd /\n{line}\n"
+
+
+class Guest:
+    """kernel: a directory of tests/vm/kernels. out: a directory, /out in the guest."""
+
+    def __init__(self, kernel, out, settings):
+        self.kernel = kernel
+        self.out = os.path.abspath(out)
+        self.settings = settings
+
+    def run(self, command):
+        """Exit status of the command; its output is in out/log, the console in out/console."""
+        os.makedirs(self.out, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="cachemon-guest.") as work:
+            self.prepare(work, command)
+            for boot in range(1, BOOTS + 1):
+                for name in ("started", "status", "ended", "log"):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(self.path(name))
+                self.boot(work)
+                if os.path.exists(self.path("status")):
+                    return int(self.read("status"))
+                if os.path.exists(self.path("started")):
+                    raise Died(f"it died under the command: {self.console_tail()}")
+                os.replace(self.path("console"), self.path(f"console.{boot}"))
+                print(f"guest: boot {boot} of {BOOTS} came to nothing: {self.console_tail(boot)}",
+                      file=sys.stderr)
+        raise Died(f"none of {BOOTS} boots reached the command: {self.console_tail(BOOTS)}")
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def read(self, name):
+        with open(self.path(name), errors="replace") as f:
+            return f.read().strip()
+
+    def console_tail(self, boot=None):
+        lines = self.read(f"console.{boot}" if boot else "console").splitlines()
+        told = [line for line in lines if "guest: " in line or "Kernel panic" in line]
+        return " | ".join((told or lines)[-CONSOLE_LINES:]) or "(silent)"
+
+    def prepare(self, work, command):
+        initramfs.make(self.kernel, os.path.join(work, "initramfs"))
+        with open(self.path("command"), "w") as f:
+            f.write(script_of(command))
+        with open(self.path("settings"), "w") as f:
+            f.write(f"KERNEL={shlex.quote(self.kernel)}\n"
+                    f"SCRATCH={shlex.quote(self.settings.scratch or '')}\n")
+
+    @contextlib.contextmanager
+    def share(self, work, tag, directory):
+        """A directory of the machine's; gives QEMU's arguments for it."""
+        socket = os.path.join(work, tag)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(socket)
+        program = next(p for p in VIRTIOFSD if os.path.exists(p))
+        with open(socket + ".log", "w") as log:
+            server = subprocess.Popen(
+                [program, f"--socket-path={socket}", "-o", f"source={directory}", "-o",
+                 "cache=auto", "-o", "sandbox=chroot", "-o", "xattr", "--thread-pool-size=4"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
+        try:
+            deadline = time.monotonic() + 30
+            while not os.path.exists(socket):
+                if server.poll() is not None or time.monotonic() > deadline:
+                    with open(socket + ".log") as log:
+                        raise Died(f"virtiofsd does not start: {log.read().strip()}")
+                time.sleep(0.02)
+            yield ["-chardev", f"socket,id={tag},path={socket}",
+                   "-device", f"vhost-user-fs-pci,chardev={tag},tag={tag}"]
+        finally:
+            end(server)
+
+    def disk(self, work):
+        if not self.settings.scratch:
+            return []
+        path = os.path.join(work, "disk")
+        with open(path, "wb") as f:
+            f.truncate(self.settings.scratch_mb << 20)
+        subprocess.run([*MKFS[self.settings.scratch], path], check=True,
+                       stdout=subprocess.DEVNULL)
+        return ["-drive", f"file={path},format=raw,if=virtio,cache=unsafe,discard=unmap"]
+
+    def machine(self, work):
+        s = self.settings
+        if s.icount:
+            cpu = ["-cpu", CPU_ICOUNT, "-accel", "tcg,thread=single", "-smp", "1",
+                   "-icount", "shift=0,sleep=off"]
+        else:
+            cpu = ["-cpu", CPU, "-accel", "tcg,thread=multi", "-smp", str(s.cpus)]
+        return [QEMU[os.uname().machine], "-machine", "q35", *cpu, "-m", str(s.memory_mb),
+                "-nodefaults", "-no-reboot", "-display", "none", "-object",
+                f"memory-backend-memfd,id=memory,size={s.memory_mb}M,share=on",
+                "-numa", "node,memdev=memory", "-serial", f"file:{self.path('console')}",
+                "-kernel", os.path.join(self.kernel, "vmlinuz"),
+                "-initrd", os.path.join(work, "initramfs"),
+                "-append", f"{APPEND} {s.append}".strip()]
+
+    def boot(self, work):
+        """Until the guest ends, by itself or by the clock."""
+        with self.share(work, "root", "/") as root, self.share(work, "out", self.out) as out:
+            argv = [*self.machine(work), *root, *out, *self.disk(work)]
+            with open(self.path("qemu"), "w") as log:
+                qemu = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                        preexec_fn=die_with_parent)
+            try:
+                self.wait(qemu)
+            finally:
+                end(qemu)
+        if qemu.returncode > 0:
+            raise Died(f"qemu exits {qemu.returncode}: {self.read('qemu')}")
+
+    def wait(self, qemu):
+        """A boot that does not get anywhere is another one's turn; a command that does not end
+        is not."""
+        try:
+            qemu.wait(min(START_S, self.settings.timeout_s))
+        except subprocess.TimeoutExpired:
+            if not os.path.exists(self.path("started")):
+                return
+        try:
+            qemu.wait(max(0, self.settings.timeout_s - START_S))
+        except subprocess.TimeoutExpired:
+            raise TimedOut(f"not done after {self.settings.timeout_s} s: "
+                           f"{self.console_tail()}") from None
+
+
+def end(process):
+    process.kill()
+    process.wait()

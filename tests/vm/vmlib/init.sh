@@ -1,0 +1,64 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# The guest's first process. The machine's own files are the lower layer of its root, and never
+# written; what it writes is in memory and ends with it. The share "out" holds the settings and the
+# command, and takes what comes back.
+export PATH=/bin
+/bin/busybox --install -s /bin
+stop() {
+	[ $# -eq 0 ] || echo "guest: $*"
+	sync
+	poweroff -f
+}
+
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+while read -r module; do
+	insmod "/modules/$module" || echo "guest: $module does not load"
+done </modules/order
+mount -t virtiofs -o ro root /lower || stop "the root share does not mount"
+mount -t tmpfs upper /upper && mkdir /upper/data /upper/work
+mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work root /root ||
+	stop "the root's overlay does not mount"
+mkdir -p /root/out /root/scratch
+mount -t virtiofs out /root/out || stop "the share for results does not mount"
+. /root/out/settings
+
+mount -t proc proc /root/proc
+mount -t sysfs sys /root/sys
+mount --bind /dev /root/dev
+mkdir -p /dev/pts /dev/shm
+mount -t devpts pts /dev/pts
+mount -t tmpfs shm /dev/shm
+ln -s /proc/self/fd /dev/fd
+ln -s fd/0 /dev/stdin
+ln -s fd/1 /dev/stdout
+ln -s fd/2 /dev/stderr
+mount -t tmpfs run /root/run && mkdir /root/run/lock
+mount -t tracefs trace /root/sys/kernel/tracing
+mount -t debugfs debug /root/sys/kernel/debug
+mount -t securityfs security /root/sys/kernel/security
+mount -t bpf bpf /root/sys/fs/bpf
+mount -t cgroup2 cgroup /root/sys/fs/cgroup
+for controller in cpu io memory; do
+	echo "+$controller" >/root/sys/fs/cgroup/cgroup.subtree_control
+done
+mkdir -p "/root/lib/modules/$(uname -r)"
+mount --bind "/lower$KERNEL/lib/modules/$(uname -r)" "/root/lib/modules/$(uname -r)"
+ip link set lo up
+hostname guest
+if [ -n "$SCRATCH" ]; then
+	chroot /root /sbin/modprobe -q "$SCRATCH"
+	mount -t "$SCRATCH" /dev/vda /root/scratch || stop "$SCRATCH does not mount"
+fi
+
+cut -d' ' -f1 /proc/uptime >/root/out/started
+chroot /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+	/bin/sh /out/command </dev/null >/root/out/log 2>&1
+echo $? >/root/out/status
+cut -d' ' -f1 /proc/uptime >/root/out/ended
+[ -z "$SCRATCH" ] || umount /root/scratch
+stop
