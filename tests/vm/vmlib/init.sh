@@ -6,6 +6,9 @@
 # command, and takes what comes back.
 export PATH=/bin
 /bin/busybox --install -s /bin
+# What the kernel calls when it wants a module.
+printf '#!/bin/sh\nexec chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe
+chmod 755 /sbin/modprobe
 stop() {
 	[ $# -eq 0 ] || echo "guest: $*"
 	sync
@@ -24,6 +27,7 @@ mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work roo
 	stop "the root's overlay does not mount"
 mkdir -p /root/out /root/scratch
 mount -t virtiofs out /root/out || stop "the share for results does not mount"
+# shellcheck disable=SC1091 # it is there then
 . /root/out/settings
 
 mount -t proc proc /root/proc
@@ -47,10 +51,10 @@ for controller in cpu io memory; do
 done
 mkdir -p "/root/lib/modules/$(uname -r)"
 mount --bind "/lower$KERNEL/lib/modules/$(uname -r)" "/root/lib/modules/$(uname -r)"
+chroot /root /sbin/modprobe -q -a loop fuse # nothing makes their nodes in /dev when they are asked for
 ip link set lo up
 hostname guest
 if [ -n "$SCRATCH" ]; then
-	chroot /root /sbin/modprobe -q "$SCRATCH"
 	mount -t "$SCRATCH" /dev/vda /root/scratch || stop "$SCRATCH does not mount"
 fi
 

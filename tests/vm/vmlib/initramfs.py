@@ -9,7 +9,7 @@ import tempfile
 
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "init.sh")
-DIRECTORIES = ("bin", "dev", "lower", "modules", "proc", "root", "sys", "upper")
+DIRECTORIES = ("bin", "dev", "lower", "modules", "proc", "root", "sbin", "sys", "upper")
 UNPACK = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"], ".gz": ["gzip", "-dc"]}
 
 

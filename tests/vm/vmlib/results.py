@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a guest gave back, judged by the groups of figures that the doctor names."""
+
+import json
+import os
+
+GROUPS = {
+    "reads": ("read_calls", "read_bytes", "lookups", "hits"),
+    "delayed hits": ("delayed_hits",),
+    "windows": ("misses", "demand_pages", "prefetched_pages", "sync_async", "willneed",
+                "readahead2", "mmap_around", "untracked"),
+    "fates": ("used", "used_late", "evicted_unused", "resident_unused"),
+    "pages": ("written_pages", "added", "evicted", "evicted_dontneed", "evicted_drop_caches",
+              "evicted_truncate", "evicted_direct_io", "balance"),
+    "refaults": ("refaults", "refault_misses"),
+    "faults": ("major",),
+    "direct reads": ("direct_read_bytes",),
+}
+# What belongs to no figure: the law, the sums, losses, and tools that did not do their part.
+REST = "the rest"
+GROUP_OF = {column: group for group, columns in GROUPS.items() for column in columns}
+
+
+class Verdict:
+    """One group on one filesystem: exact, off, failed, absent, or unseen (no pattern told it)."""
+
+    def __init__(self, state, text=None):
+        self.state = state
+        self.text = text or state
+
+    def __str__(self):
+        return self.text
+
+
+class Absent(Exception):
+    """Nothing is measured here; the text says why."""
+
+
+def read_json(path):
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def read_text(path):
+    try:
+        with open(path, errors="replace") as f:
+            return f.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+class Guest:
+    """The output directory of one guest."""
+
+    def __init__(self, out):
+        self.out = out
+        self.doctor = read_json(self.path("doctor.json")) or {}
+        self.broken = self.why_broken()
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def why_broken(self):
+        """Why nothing here can be judged: the guest itself, or a watch and a doctor at odds."""
+        if not self.doctor:
+            return f"doctor says nothing: {read_text(self.path('doctor.err')) or 'no output'}"
+        status = read_text(self.path("watch.status"))
+        possible = self.doctor["watch"]["possible"]
+        if status != "0" and possible:
+            last = read_text(self.path("watch.log")).splitlines()[-1:] or ["(silent)"]
+            return f"doctor calls a watch possible, watch exits {status}: {last[0]}"
+        if status == "0" and not possible:
+            return f"watch works, doctor denies it: {self.doctor['watch']['reason']}"
+        return None
+
+    def missing(self, group):
+        """Why the doctor says that a group is not measured; None: it is measured."""
+        if not self.doctor["watch"]["possible"]:
+            return self.doctor["watch"]["reason"]
+        for entry in self.doctor["groups"]:
+            if entry["group"] == group and not entry["measured"]:
+                return entry["reason"]
+        return None
+
+    def judge(self, fs):
+        """Verdict by group. Absent where the filesystem is not there."""
+        if self.broken:
+            return {REST: Verdict("failed", f"failed: {self.broken}")}
+        absent = read_text(self.path(fs + ".absent"))
+        if absent:
+            raise Absent(absent)
+        if not self.doctor["watch"]["possible"]:
+            return {group: Verdict("absent", f"absent: {self.missing(group)}")
+                    for group in GROUPS}
+        cells = read_json(self.path(fs + ".json"))
+        if cells is None:
+            last = read_text(self.path(fs + ".log")).splitlines()[-1:] or ["no output"]
+            return {REST: Verdict("failed", f"failed: truth gave no result: {last[0]}")}
+        verdicts = {group: self.judge_group(group, cells) for group in GROUPS}
+        verdicts[REST] = judge_rest(cells)
+        return verdicts
+
+    def judge_group(self, group, cells):
+        rows = [r for c in cells for r in c["rows"] if GROUP_OF.get(r[-4]) == group]
+        missing = self.missing(group)
+        if missing:
+            given = [r for r in rows if r[-2] is not None and r[-1] != 0]
+            return Verdict("off", f"said to be absent, given and off in {len(given)} figures") \
+                if given else Verdict("absent", f"absent: {missing}")
+        if not rows:
+            return Verdict("unseen", "-")
+        unknown = sum(r[-1] is None for r in rows)
+        if unknown:
+            return Verdict("off", f"{unknown} of {len(rows)} figures not given")
+        error = sum(abs(r[-1]) for r in rows)
+        return Verdict("off", f"off by {error}") if error else Verdict("exact")
+
+
+def judge_rest(cells):
+    bad = sum(bool(notes_of(c)) for c in cells)
+    known = [c for c in cells if c["status"] != "skipped"]
+    if bad:
+        return Verdict("failed", f"failed in {bad} of {len(cells)} patterns")
+    return Verdict("exact", "holds") if known else Verdict("unseen", "-")
+
+
+def notes_of(cell):
+    """What is wrong in a cell beside its figures."""
+    if cell["status"] != "failed":
+        return []
+    notes = [n for n in cell["notes"] if not n.startswith("kept: ")]
+    wrong = any(r[-1] != 0 for r in cell["rows"])
+    return notes or ([] if wrong else ["failed without saying why"])
+
+
+def disturbed(cells):
+    return [c["pattern"] for c in cells or [] if c["status"] == "skipped"]
