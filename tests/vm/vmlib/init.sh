@@ -51,7 +51,8 @@ for controller in cpu io memory; do
 done
 mkdir -p "/root/lib/modules/$(uname -r)"
 mount --bind "/lower$KERNEL/lib/modules/$(uname -r)" "/root/lib/modules/$(uname -r)"
-chroot /root /sbin/modprobe -q -a loop fuse # nothing makes their nodes in /dev when they are asked for
+# Nothing here makes their nodes in /dev when somebody asks for them.
+chroot /root /sbin/modprobe -q -a loop fuse
 ip link set lo up
 hostname guest
 if [ -n "$SCRATCH" ]; then

@@ -24,9 +24,10 @@ GROUP_OF = {column: group for group, columns in GROUPS.items() for column in col
 class Verdict:
     """One group on one filesystem: exact, off, failed, absent, or unseen (no pattern told it)."""
 
-    def __init__(self, state, text=None):
+    def __init__(self, state, text=None, why=None):
         self.state = state
         self.text = text or state
+        self.why = why
 
     def __str__(self):
         return self.text
@@ -88,17 +89,16 @@ class Guest:
     def judge(self, fs):
         """Verdict by group. Absent where the filesystem is not there."""
         if self.broken:
-            return {REST: Verdict("failed", f"failed: {self.broken}")}
+            return {REST: Verdict("failed", why=self.broken)}
         absent = read_text(self.path(fs + ".absent"))
         if absent:
             raise Absent(absent)
         if not self.doctor["watch"]["possible"]:
-            return {group: Verdict("absent", f"absent: {self.missing(group)}")
-                    for group in GROUPS}
+            return {group: Verdict("absent", why=self.missing(group)) for group in GROUPS}
         cells = read_json(self.path(fs + ".json"))
         if cells is None:
             last = read_text(self.path(fs + ".log")).splitlines()[-1:] or ["no output"]
-            return {REST: Verdict("failed", f"failed: truth gave no result: {last[0]}")}
+            return {REST: Verdict("failed", why=f"truth gave no result: {last[0]}")}
         verdicts = {group: self.judge_group(group, cells) for group in GROUPS}
         verdicts[REST] = judge_rest(cells)
         return verdicts
@@ -107,14 +107,15 @@ class Guest:
         rows = [r for c in cells for r in c["rows"] if GROUP_OF.get(r[-4]) == group]
         missing = self.missing(group)
         if missing:
-            given = [r for r in rows if r[-2] is not None and r[-1] != 0]
-            return Verdict("off", f"said to be absent, given and off in {len(given)} figures") \
-                if given else Verdict("absent", f"absent: {missing}")
+            wrong = [r for r in rows if r[-1]]
+            if wrong:
+                return Verdict("off", why=f"{len(wrong)} wrong figures given of what is absent")
+            return Verdict("absent", why=missing)
         if not rows:
             return Verdict("unseen", "-")
         unknown = sum(r[-1] is None for r in rows)
         if unknown:
-            return Verdict("off", f"{unknown} of {len(rows)} figures not given")
+            return Verdict("off", why=f"{unknown} of {len(rows)} figures not given")
         error = sum(abs(r[-1]) for r in rows)
         return Verdict("off", f"off by {error}") if error else Verdict("exact")
 
@@ -123,8 +124,8 @@ def judge_rest(cells):
     bad = sum(bool(notes_of(c)) for c in cells)
     known = [c for c in cells if c["status"] != "skipped"]
     if bad:
-        return Verdict("failed", f"failed in {bad} of {len(cells)} patterns")
-    return Verdict("exact", "holds") if known else Verdict("unseen", "-")
+        return Verdict("failed", why=f"in {bad} of {len(cells)} patterns")
+    return Verdict("exact") if known else Verdict("unseen", "-")
 
 
 def notes_of(cell):
