@@ -40,8 +40,9 @@ class TimedOut(Died):
     pass
 
 
-def die_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(sig=signal.SIGKILL):
+    """For a child that has just been forked: nothing is left behind by a parent that is killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, sig)
 
 
 class Settings:
