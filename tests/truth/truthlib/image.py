@@ -8,7 +8,8 @@ import tempfile
 
 READ_AHEAD_KB = 128
 IMAGE_BYTES = 1 << 30
-MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
+        "btrfs": ["mkfs.btrfs", "-q", "-f"]}
 
 
 def run(*argv):
