@@ -45,6 +45,17 @@ void opener_close(struct opener *s)
 	close(s->pipe[1]);
 }
 
+_Noreturn void op_lacking(const char *what, int error)
+{
+	fprintf(stderr, "lacking: %s: %s\n", what, strerror(error));
+	exit(EXIT_LACKING);
+}
+
+static bool lacking(int error)
+{
+	return error == ENOSYS || error == EOPNOTSUPP;
+}
+
 /* What a whole read of the range returns: a shorter one would make the expectation a guess. */
 static uint64_t full_length(const struct oracle *o, uint64_t offset, uint64_t length)
 {
@@ -65,7 +76,7 @@ void op_count(struct oracle *o, uint64_t offset, uint64_t length)
 	o->f[F_lookups] += last - first + 1;
 }
 
-static uint64_t now_ns(void)
+uint64_t now_ns(void)
 {
 	struct timespec t;
 
@@ -96,6 +107,8 @@ void op_read_all(struct opener *s, op_reader *fn, uint64_t offset, uint64_t end,
 
 static uint64_t got(ssize_t n, const char *call)
 {
+	if (n < 0 && lacking(errno))
+		op_lacking(call, errno);
 	if (n < 0)
 		err(1, "%s", call);
 	return (uint64_t)n;

@@ -10,6 +10,7 @@
 
 #include "oracle.h"
 
+#define EXIT_LACKING 77
 #define BUFFER_BYTES (4 << 20)
 #define BUFFER_SMALL (64 << 10) /* for files that are smaller */
 
@@ -42,6 +43,10 @@ typedef void op_batch(struct opener *s, const uint64_t *offsets, unsigned int nr
 void op_read_batch(struct opener *s, op_batch *fn, const uint64_t *offsets, unsigned int nr,
 		   uint64_t length);
 
+/* Ends the program: the kernel lacks what the pattern needs. */
+_Noreturn void op_lacking(const char *what, int error);
+
+uint64_t now_ns(void);
 /* Counts the call without looking: part of an overlap that others perform. */
 void op_count(struct oracle *o, uint64_t offset, uint64_t length);
 
@@ -53,6 +58,9 @@ op_batch op_uring_batch, op_aio_batch;
 void op_async_close(struct opener *s);
 
 void op_willneed(struct opener *s, uint64_t offset, uint64_t length);
+/* WILLNEED of [0, end) in steps, then end_fn: one operation to the oracle. */
+void op_willneed_then(struct opener *s, uint64_t end, uint64_t step, void (*end_fn)(void *),
+		      void *argument);
 void op_readahead(struct opener *s, uint64_t offset, uint64_t length);
 void op_madvise_willneed(struct opener *s, uint64_t offset, uint64_t length);
 void op_uring_advise(struct opener *s, uint64_t offset, uint64_t length, int advice);

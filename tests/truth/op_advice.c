@@ -21,6 +21,21 @@ void op_willneed(struct opener *s, uint64_t offset, uint64_t length)
 	oracle_after(s->o, &op);
 }
 
+void op_willneed_then(struct opener *s, uint64_t end, uint64_t step, void (*end_fn)(void *),
+		      void *argument)
+{
+	struct op op = {.kind = OP_BRING, .figure = F_willneed};
+
+	oracle_before(s->o, &op);
+	for (uint64_t at = 0; at < end; at += step) {
+		errno = posix_fadvise(s->fd, (off_t)at, (off_t)step, POSIX_FADV_WILLNEED);
+		if (errno)
+			err(1, "fadvise WILLNEED");
+	}
+	end_fn(argument);
+	oracle_after(s->o, &op);
+}
+
 void op_readahead(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct op op = {.kind = OP_BRING, .figure = F_readahead2};

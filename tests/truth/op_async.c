@@ -16,6 +16,7 @@
 
 struct uring {
 	struct io_uring ring;
+	struct io_uring_probe *probe;
 	bool registered; /* the file and the buffer are its number 0 */
 };
 
@@ -33,9 +34,22 @@ static struct io_uring *ring(struct opener *s)
 	if (!s->uring)
 		err(1, "io_uring");
 	ret = io_uring_queue_init(DEPTH, &s->uring->ring, 0);
+	if (ret == -ENOSYS || ret == -EPERM)
+		op_lacking("io_uring_queue_init", -ret);
 	if (ret)
 		errx(1, "io_uring_queue_init: %s", strerror(-ret));
+	s->uring->probe = io_uring_get_probe_ring(&s->uring->ring);
 	return &s->uring->ring;
+}
+
+/* The ring, if its kernel knows the operation. */
+static struct io_uring *ring_for(struct opener *s, int operation)
+{
+	struct io_uring *r = ring(s);
+
+	if (!s->uring->probe || !io_uring_opcode_supported(s->uring->probe, operation))
+		op_lacking("this operation of io_uring", EOPNOTSUPP);
+	return r;
 }
 
 /* Submits what is queued, waits for all of it, returns the sum of the results. */
@@ -59,7 +73,7 @@ static uint64_t ring_run(struct io_uring *r, unsigned int nr)
 
 static uint64_t ring_read(struct opener *s, uint64_t offset, uint64_t length, unsigned int flags)
 {
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_READ);
 	struct io_uring_sqe *sqe = io_uring_get_sqe(r);
 
 	io_uring_prep_read(sqe, s->fd, s->buf, (unsigned int)length, offset);
@@ -74,7 +88,7 @@ uint64_t op_uring(struct opener *s, uint64_t offset, uint64_t length)
 
 uint64_t op_uring_readv(struct opener *s, uint64_t offset, uint64_t length)
 {
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_READV);
 	struct iovec iov[2] = {{s->buf, length / 3},
 			       {(char *)s->buf + length / 3, length - length / 3}};
 
@@ -85,6 +99,8 @@ uint64_t op_uring_readv(struct opener *s, uint64_t offset, uint64_t length)
 /* From the descriptor's own position. */
 uint64_t op_uring_here(struct opener *s, uint64_t offset, uint64_t length)
 {
+	if (!(ring(s)->features & IORING_FEAT_RW_CUR_POS))
+		op_lacking("io_uring from the current position", EOPNOTSUPP);
 	if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
 		err(1, "lseek");
 	return ring_read(s, ~0ULL, length, 0);
@@ -94,7 +110,7 @@ uint64_t op_uring_here(struct opener *s, uint64_t offset, uint64_t length)
 uint64_t op_uring_fixed(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct iovec iov = {s->buf, s->buf_bytes};
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_READ_FIXED);
 	struct io_uring_sqe *sqe;
 
 	if (!s->uring->registered &&
@@ -110,7 +126,7 @@ uint64_t op_uring_fixed(struct opener *s, uint64_t offset, uint64_t length)
 /* Its end is waited for without a call: what is left to do is done when an interrupt ends. */
 uint64_t op_uring_polled(struct opener *s, uint64_t offset, uint64_t length)
 {
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_READ);
 	struct io_uring_cqe *cqe;
 	uint64_t ret;
 
@@ -134,7 +150,7 @@ uint64_t op_uring_worker(struct opener *s, uint64_t offset, uint64_t length)
 
 void op_uring_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length)
 {
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_READ);
 
 	for (unsigned int i = 0; i < nr; i++)
 		io_uring_prep_read(io_uring_get_sqe(r), s->fd, (char *)s->buf + i * length,
@@ -147,7 +163,7 @@ void op_uring_advise(struct opener *s, uint64_t offset, uint64_t length, int adv
 	bool brings = advice == POSIX_FADV_WILLNEED;
 	struct op op = {.kind = brings ? OP_BRING : OP_DROP,
 			.figure = brings ? F_willneed : F_evicted_dontneed};
-	struct io_uring *r = ring(s);
+	struct io_uring *r = ring_for(s, IORING_OP_FADVISE);
 
 	oracle_before(s->o, &op);
 	io_uring_prep_fadvise(io_uring_get_sqe(r), s->fd, offset, (off_t)length, advice);
@@ -165,6 +181,8 @@ static void aio_run(struct opener *s, const uint64_t *offsets, unsigned int nr, 
 	if (!s->aio) {
 		s->aio = calloc(1, sizeof(*s->aio));
 		ret = s->aio ? io_setup(DEPTH, &s->aio->ctx) : -ENOMEM;
+		if (ret == -ENOSYS)
+			op_lacking("io_setup", -ret);
 		if (ret)
 			errx(1, "io_setup: %s", strerror(-ret));
 	}
@@ -204,8 +222,11 @@ void op_aio_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, ui
 
 void op_async_close(struct opener *s)
 {
-	if (s->uring)
+	if (s->uring) {
+		if (s->uring->probe)
+			io_uring_free_probe(s->uring->probe);
 		io_uring_queue_exit(&s->uring->ring);
+	}
 	if (s->aio)
 		io_destroy(s->aio->ctx);
 	free(s->uring);

@@ -21,7 +21,7 @@ struct oracle *oracle_new(const char *path, uint64_t max_bytes)
 	if (max_bytes < (uint64_t)st.st_size)
 		max_bytes = (uint64_t)st.st_size;
 	words = bitmap_words((max_bytes + PAGE_BYTES - 1) / PAGE_BYTES) + 1;
-	bytes = sizeof(*o) + 4 * words * 8;
+	bytes = sizeof(*o) + 5 * words * 8;
 	o = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1,
 		 0);
 	if (o == MAP_FAILED || mlock(o, bytes))
@@ -37,6 +37,8 @@ struct oracle *oracle_new(const char *path, uint64_t max_bytes)
 	o->now = o->present + words;
 	o->outstanding = o->now + words;
 	o->ghost = o->outstanding + words;
+	o->other = o->ghost + words;
+	mincore_open(o);
 	scan_all(o, o->present);
 	return o;
 }
@@ -83,13 +85,29 @@ static void check_untouched(struct oracle *o, const char *when)
 		oracle_disturb(o, when, changed);
 }
 
+/* Pages that the operation can move, readahead around it included. */
+static void look(struct oracle *o, const struct op *op)
+{
+	uint64_t reach, first = 0, end = o->nr_pages;
+
+	if (op->length) {
+		reach = mincore_reach(o, op->length / PAGE_BYTES + 2);
+		first = op->offset / PAGE_BYTES;
+		end = (op->offset + op->length) / PAGE_BYTES + 1 + reach;
+		first = first > reach ? first - reach : 0;
+		end = end < o->nr_pages ? end : o->nr_pages;
+		first = first < end ? first : end;
+	}
+	scan_changes(o, first, end - first);
+}
+
 void oracle_before(struct oracle *o, const struct op *op)
 {
 	o->phase = PHASE_SCAN;
 	if (o->settle)
 		settle_device(o->dev);
 	refresh_size(o);
-	scan_changes(o);
+	look(o, op);
 	check_untouched(o, "pages moved between two operations");
 	memcpy(o->present, o->now, bitmap_words(o->nr_pages) * 8);
 	o->running = *op;
@@ -193,7 +211,7 @@ static void account(struct oracle *o, const struct op *op)
 void oracle_after(struct oracle *o, const struct op *op)
 {
 	o->phase = PHASE_SCAN;
-	scan_changes(o);
+	look(o, op);
 	if (op->kind == OP_WRITE || (op->kind == OP_DROP && op->figure == F_evicted_truncate))
 		refresh_size(o);
 	if (op->kind == OP_DIRECT && op->figure == F_direct_read_bytes)
@@ -211,7 +229,7 @@ void oracle_after_kill(struct oracle *o)
 		oracle_disturb(o, "killed inside a scan", 0);
 	if (o->phase != PHASE_IN_CALL || !oracle_range(o, &op, &first, &last))
 		return;
-	scan_changes(o);
+	look(o, &op);
 	for (uint64_t p = first; p <= last; p++) {
 		settled += bitmap_test(o->present, p) && bitmap_test(o->outstanding, p);
 		added += !bitmap_test(o->present, p) && bitmap_test(o->now, p);
@@ -237,6 +255,7 @@ void oracle_finish(struct oracle *o)
 	for (size_t w = 0; w < bitmap_words(o->nr_pages); w++)
 		o->f[F_resident_unused] +=
 			(uint64_t)__builtin_popcountll(o->outstanding[w] & o->present[w]);
+	mincore_close(o);
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the page cache did to one file, learnt from the kernel alone: presence of every page before
- * and after each operation (cachestat(2)), and from the difference the figures that an exact
- * observer must report. Owns the page state; the operations themselves are in op.h.
+ * and after each operation, and from the difference the figures that an exact observer must report.
+ * Owns the page state; the operations themselves are in op.h.
+ *
+ * Presence is asked with cachestat(2), which sees a page from the moment it is added. A kernel that
+ * has no such call is asked with mincore(2), which sees a page when its I/O has ended: then all I/O
+ * is waited for around each operation, and patterns that live on I/O in flight say less.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -67,6 +71,10 @@ enum figure {
 	(KNOW_CALLS | KNOW_MOVES | KNOW(hits) | KNOW(misses) | KNOW(demand_pages) |                \
 	 KNOW(prefetched_pages) | KNOW(mmap_around) | KNOW(sync_async) | KNOW(willneed) |          \
 	 KNOW(major))
+/* Some pages came and went unseen: what was not among those is known. */
+#define KNOW_STAYED                                                                                \
+	(KNOW_CALLS | KNOW(hits) | KNOW(misses) | KNOW(demand_pages) | KNOW(sync_async) |          \
+	 KNOW(used) | KNOW(resident_unused) | KNOW(untracked) | KNOW(balance))
 /* All but used_late and delayed_hits, which depend on how fast the device was. */
 #define KNOW_SETTLED (KNOW(used_late) | KNOW(delayed_hits))
 #define KNOW_READS   (((1ULL << F_NR) - 1) & ~KNOW_SETTLED & ~KNOW(balance))
@@ -85,13 +93,14 @@ struct op {
 	enum op_kind kind;
 	enum figure figure;
 	uint64_t offset;
-	uint64_t length;   /* bytes asked */
+	uint64_t length;   /* bytes asked; 0: any page may come or go */
 	uint64_t returned; /* bytes got */
 };
 
 struct oracle {
 	char path[512];
-	int fd; /* the oracle's own; only cachestat(2) and fstat(2) use it */
+	int fd;			    /* the oracle's own; only cachestat(2) and fstat(2) use it */
+	unsigned char *map, *bytes; /* mincore(2): a mapping nobody touches, and its answer */
 	dev_t dev;
 	ino_t ino;
 	uint64_t size_bytes; /* as of the last operation */
@@ -105,7 +114,7 @@ struct oracle {
 	char reason[160];
 	struct op running; /* phase IN_CALL: what a killed child was doing */
 	volatile int phase;
-	uint64_t *present, *now, *outstanding, *ghost;
+	uint64_t *present, *now, *outstanding, *ghost, *other;
 };
 
 enum { PHASE_IDLE, PHASE_SCAN, PHASE_IN_CALL };
@@ -127,16 +136,47 @@ bool oracle_range(const struct oracle *o, const struct op *op, uint64_t *ret_fir
 void oracle_print(struct oracle *o, FILE *out);
 void oracle_disturb(struct oracle *o, const char *why, uint64_t nr);
 
-/* scan.c: present pages of [first, first + nr), exactly (phantom drops are not believed). */
-uint64_t scan_count(int fd, uint64_t first, uint64_t nr);
-/* Brings o->now up to date from o->present. */
-void scan_changes(struct oracle *o);
+/* scan.c: present pages of the first nr of a file whose I/O, if there is any, has begun. */
+uint64_t scan_count(int fd, uint64_t nr);
+/* Brings o->now up to date from o->present; an operation on [first, first + nr) came between. */
+void scan_changes(struct oracle *o, uint64_t first, uint64_t nr);
 /* Asks for every page, trusting nothing known before. */
 void scan_all(struct oracle *o, uint64_t *map);
 
-/* settle.c: waits until the device of o has no read in flight. */
+/* cachestat.c */
+bool cachestat_exists(void);
+uint64_t cachestat_count(int fd, uint64_t first, uint64_t nr);
+/* As scan_changes() and scan_all(); phantom drops are not believed. */
+void cachestat_changes(struct oracle *o);
+void cachestat_all(struct oracle *o, uint64_t *map);
+
+/* mincore.c: maps the file of o for the looks below, which may be of any of its pages. */
+void mincore_open(struct oracle *o);
+void mincore_close(struct oracle *o);
+uint64_t mincore_count(int fd, uint64_t nr);
+/* Pages of the range as two looks in a row agree on once the device is idle. */
+void mincore_look(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr);
+/* How far around an operation pages can come or go: several windows of readahead. */
+uint64_t mincore_reach(const struct oracle *o, uint64_t nr);
+
+/* looks.c: how presence is asked: by WL_ORACLE in the environment, else by what the kernel has. */
+enum looks {
+	LOOKS_CACHESTAT,
+	LOOKS_MINCORE,
+	LOOKS_BOTH, /* each answer of the one is checked against the other's */
+};
+enum looks looks(void);
+const char *looks_name(void);
+/* Pages are seen while their I/O is in flight. */
+bool looks_see_flight(void);
+
+/* settle.c: waits until the device has no read in flight. */
 void settle_device(dev_t dev);
 /* Sectors of 512 bytes read from the device since it exists. */
 uint64_t settle_sectors(dev_t dev);
+/* Waits until the device has read since sectors were what this process has asked for since bytes
+ * were: a throttled request waits where no counter of the device shows it. */
+uint64_t settle_asked(void);
+void settle_reads(dev_t dev, uint64_t sectors, uint64_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Advice that brings and drops pages, by every call that can give it. */
+#include <err.h>
 #include <fcntl.h>
 
 #include "wl.h"
@@ -65,16 +66,31 @@ static void uring_dontneed(struct wl *w)
 	opener_close(&s);
 }
 
-/* Right after WILLNEED: pages whose I/O is in flight stay. */
+static void drop_4m(void *argument)
+{
+	struct opener *s = argument;
+
+	if (posix_fadvise(s->fd, 0, 4 * MIB, POSIX_FADV_DONTNEED))
+		errx(1, "fadvise DONTNEED");
+}
+
+/* Right after WILLNEED: pages whose I/O is in flight stay. Where those are seen too late, what was
+ * brought and dropped at once is not known, only what stayed. */
 static void dontneed_in_flight(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
 
-	for (uint64_t at = 0; at < 4 * MIB; at += STEP)
-		op_willneed(&s, at, STEP);
-	op_dontneed(&s, 0, 4 * MIB);
+	if (looks_see_flight()) {
+		for (uint64_t at = 0; at < 4 * MIB; at += STEP)
+			op_willneed(&s, at, STEP);
+		op_dontneed(&s, 0, 4 * MIB);
+	} else {
+		op_willneed_then(&s, 4 * MIB, STEP, drop_4m, &s);
+		s.o->known = KNOW_STAYED;
+	}
 	op_read_all(&s, op_pread, 0, MIB, 20000);
 	wl_drop(&s);
+	s.o->f[F_balance] = s.o->f[F_added] - s.o->f[F_evicted];
 	opener_close(&s);
 }
 

@@ -14,6 +14,7 @@
 
 #define KSWAPD_IDLE_LOOKS 100
 #define DELAY_TICK_NS	  10000000ULL
+#define THROTTLED_BYTES	  (8 * MIB)
 #define KNOW_LOAD	  (KNOW_CALLS | KNOW(balance))
 
 /* Reads all of the file without a look, counting calls. */
@@ -137,33 +138,61 @@ static void check_delay(struct opener *s, uint64_t delay_ns)
 		oracle_disturb(s->o, "the kernel's block delay is longer than the calls", 0);
 }
 
+/* Reads without a look, which would wait for the pages that are to be late. */
+static void read_late(struct opener *s)
+{
+	need_cold(s->o);
+	for (uint64_t at = 0; at < THROTTLED_BYTES; at += 4096) {
+		s->call_ns -= now_ns();
+		op_seek_read(s, at, 4096);
+		s->call_ns += now_ns();
+		op_count(s->o, at, 4096);
+	}
+}
+
 static void throttled_seq(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
-	uint64_t delay;
+	uint64_t sectors = settle_sectors(s.o->dev), asked = settle_asked(), delay;
 
 	sleep_promptly();
 	delay = block_delay_ns();
-	op_read_all(&s, op_seek_read, 0, 8 * MIB, 4096);
+	if (looks_see_flight())
+		op_read_all(&s, op_seek_read, 0, THROTTLED_BYTES, 4096);
+	else
+		read_late(&s);
 	delay = block_delay_ns() - delay;
 	check_delay(&s, delay);
+	if (!looks_see_flight()) {
+		settle_reads(s.o->dev, sectors, asked);
+		balance(s.o);
+	}
 	wl_value(w, "block_delay_ns", delay);
 	wl_value(w, "call_ns", s.call_ns);
 	opener_close(&s);
+}
+
+struct since {
+	dev_t dev;
+	uint64_t sectors, asked;
+};
+
+static void wait_for_asked(void *argument)
+{
+	const struct since *since = argument;
+
+	settle_reads(since->dev, since->sectors, since->asked);
 }
 
 /* Brought in time: nothing is late, however slow the device is. */
 static void throttled_warmed(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
-	uint64_t before, sectors = settle_sectors(s.o->dev), delay;
+	struct since since = {s.o->dev, settle_sectors(s.o->dev), settle_asked()};
+	uint64_t before, delay;
 
 	sleep_promptly();
-	for (uint64_t at = 0; at < 2 * MIB; at += 128 << 10)
-		op_willneed(&s, at, 128 << 10);
-	while (settle_sectors(s.o->dev) - sectors < 2 * MIB / 512)
-		sched_yield();
-	settle_device(s.o->dev);
+	op_willneed_then(&s, 2 * MIB, 128 << 10, wait_for_asked, &since);
 	delay = block_delay_ns();
 	before = s.o->f[F_added];
 	op_read_all(&s, op_seek_read, 0, MIB, 4096);

@@ -27,7 +27,7 @@ static void make_cold(int fd, const char *path, uint64_t size)
 {
 	uint64_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
 
-	for (int i = 0; pages && scan_count(fd, 0, pages); i++) {
+	for (int i = 0; pages && scan_count(fd, pages); i++) {
 		if (i == DROP_TRIES)
 			errx(1, "%s: its pages do not leave the cache", path);
 		if (i && fsync(fd))

@@ -1,96 +1,75 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Page by page presence by bisection with cachestat(2). Pages whose I/O is in flight are present.
- */
+/* Presence of pages by the looks that were chosen; where both are taken, they must agree. */
 #include <err.h>
+#include <inttypes.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bitmap.h"
 #include "oracle.h"
 
-#ifndef __NR_cachestat
-#define __NR_cachestat 451
-#endif
+/* cachestat(2) may overlook a page for one call, see cachestat.c: more than that is a difference.
+ */
+#define ROUNDS 16
 
-/* Linux 6.18 now and then overlooks part of a large folio for one call while reclaim splits or
- * isolates it: a page is gone only when it is gone this many times in a row. */
-#define SEEN_GONE 3
-#define ROUNDS	  64
-
-struct cachestat_range_arg {
-	uint64_t off, len;
-};
-
-struct cachestat_result {
-	uint64_t nr_cache, nr_dirty, nr_writeback, nr_evicted, nr_recently_evicted;
-};
-
-uint64_t scan_count(int fd, uint64_t first, uint64_t nr)
+uint64_t scan_count(int fd, uint64_t nr)
 {
-	struct cachestat_range_arg range = {first * PAGE_BYTES, nr * PAGE_BYTES};
-	struct cachestat_result result;
-
-	if (syscall(__NR_cachestat, fd, &range, &result, 0))
-		err(1, "cachestat");
-	return result.nr_cache;
+	return looks() == LOOKS_MINCORE ? mincore_count(fd, nr) : cachestat_count(fd, 0, nr);
 }
 
-static bool scan_gone(int fd, uint64_t first, uint64_t nr)
+static bool first_difference(const struct oracle *o, const uint64_t *map, uint64_t first,
+			     uint64_t nr, uint64_t *ret_page)
 {
-	for (int i = 0; i < SEEN_GONE; i++)
-		if (scan_count(fd, first, nr))
-			return false;
-	return true;
+	for (uint64_t p = first; p < first + nr; p++)
+		if (bitmap_test(map, p) != bitmap_test(o->other, p)) {
+			*ret_page = p;
+			return true;
+		}
+	return false;
 }
 
-/* Only ranges whose count differs from what is known are looked into: an operation adds or drops,
- * hardly ever both in one small range, and scan_all() finds that at the end. */
-static void changes(struct oracle *o, uint64_t first, uint64_t nr)
+/* map holds what cachestat(2) says of the range. */
+static bool agreed(struct oracle *o, const uint64_t *map, uint64_t first, uint64_t nr, int round)
 {
-	uint64_t count = scan_count(o->fd, first, nr);
+	uint64_t page;
 
-	if (count == bitmap_count(o->now, first, nr))
-		return;
-	if (nr == 1) {
-		if (count || scan_gone(o->fd, first, 1))
-			bitmap_put(o->now, first, count);
+	mincore_look(o, o->other, first, nr);
+	if (!first_difference(o, map, first, nr, &page))
+		return true;
+	if (round == ROUNDS - 1)
+		errx(1,
+		     "%s: page %" PRIu64 " of %" PRIu64 " is %s by cachestat(2), %s by mincore(2)",
+		     o->path, page, o->nr_pages, bitmap_test(map, page) ? "present" : "absent",
+		     bitmap_test(o->other, page) ? "present" : "absent");
+	return false;
+}
+
+void scan_changes(struct oracle *o, uint64_t first, uint64_t nr)
+{
+	if (looks() == LOOKS_MINCORE) {
+		memcpy(o->now, o->present, bitmap_words(o->nr_pages) * 8);
+		mincore_look(o, o->now, first, nr);
 		return;
 	}
-	changes(o, first, nr / 2);
-	changes(o, first + nr / 2, nr - nr / 2);
-}
-
-void scan_changes(struct oracle *o)
-{
-	memcpy(o->now, o->present, bitmap_words(o->nr_pages) * 8);
 	for (int i = 0; i < ROUNDS; i++) {
-		changes(o, 0, o->nr_pages);
-		if (scan_count(o->fd, 0, o->nr_pages) == bitmap_count(o->now, 0, o->nr_pages))
+		if (looks() == LOOKS_BOTH)
+			settle_device(o->dev);
+		cachestat_changes(o);
+		if (looks() != LOOKS_BOTH || agreed(o, o->now, first, nr, i))
 			return;
 	}
-	oracle_disturb(o, "the page cache did not hold still for a scan", 0);
-}
-
-static void all(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
-{
-	uint64_t count = scan_count(o->fd, first, nr);
-
-	if (count == nr || (!count && scan_gone(o->fd, first, nr))) {
-		for (uint64_t p = first; p < first + nr; p++)
-			bitmap_put(map, p, count);
-		return;
-	}
-	if (nr == 1) { /* was overlooked once */
-		bitmap_put(map, first, true);
-		return;
-	}
-	all(o, map, first, nr / 2);
-	all(o, map, first + nr / 2, nr - nr / 2);
 }
 
 void scan_all(struct oracle *o, uint64_t *map)
 {
-	all(o, map, 0, o->nr_pages);
+	if (looks() == LOOKS_MINCORE) {
+		mincore_look(o, map, 0, o->nr_pages);
+		return;
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		if (looks() == LOOKS_BOTH)
+			settle_device(o->dev);
+		cachestat_all(o, map);
+		if (looks() != LOOKS_BOTH || agreed(o, map, 0, o->nr_pages, i))
+			return;
+	}
 }

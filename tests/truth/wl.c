@@ -6,6 +6,9 @@
  *                                  performs the pattern, writes what must be reported to OUT
  * wl scan PATH...                  pages of each file that are in the cache
  * wl plain PATH                    reads the file, looking at nothing
+ * wl looks                         how it asks what is cached; WL_ORACLE can name another way
+ *
+ * Exits with 77, saying why, where the kernel lacks what the pattern needs.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -94,7 +97,7 @@ static void print_result(struct wl *w, const char *pattern, const char *out)
 
 	if (!f)
 		err(1, "%s", out);
-	fprintf(f, "{\"pattern\": \"%s\", \"values\": {", pattern);
+	fprintf(f, "{\"pattern\": \"%s\", \"looks\": \"%s\", \"values\": {", pattern, looks_name());
 	for (size_t i = 0; i < w->nr_values; i++)
 		fprintf(f, "%s\"%s\": %" PRIu64, i ? ", " : "", w->values[i].name,
 			w->values[i].value);
@@ -152,6 +155,7 @@ static int run(int argc, char **argv)
 	if (argc < 5)
 		errx(2, "usage: wl run PATTERN PATH OUT [SEED] [join=CGROUP]... [ready=F go=FIFO]");
 	p = find_pattern(argv[2]);
+	looks();
 	w.path = argv[3];
 	/* Its own faults and evictions must not look like those of the file. */
 	if (mlockall(MCL_CURRENT))
@@ -189,8 +193,10 @@ static void scan(const char *path)
 
 	if (fd < 0 || fstat(fd, &st))
 		err(1, "%s", path);
+	if (!looks_see_flight())
+		settle_device(st.st_dev);
 	printf("%" PRIu64 "\n",
-	       st.st_size ? scan_count(fd, 0, ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES)
+	       st.st_size ? scan_count(fd, ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES)
 			  : 0);
 	close(fd);
 }
@@ -219,6 +225,10 @@ int main(int argc, char **argv)
 			scan(argv[i]);
 		return 0;
 	}
+	if (argc == 2 && !strcmp(argv[1], "looks")) {
+		printf("%s\n", looks_name());
+		return 0;
+	}
 	if (argc == 3 && !strcmp(argv[1], "plain"))
 		return plain(argv[2]);
 	if (argc >= 2 && !strcmp(argv[1], "run"))
@@ -232,5 +242,5 @@ int main(int argc, char **argv)
 		errx(2, "%s: no such setup", argv[2]);
 	}
 	errx(2, "usage: wl list | prepare SETUP PATH | run PATTERN PATH OUT ... | scan PATH... | "
-		"plain PATH");
+		"plain PATH | looks");
 }

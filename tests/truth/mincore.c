@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Page by page presence with mincore(2) on a mapping that nobody touches. It says present of pages
+ * that are up to date, so that a page whose I/O is in flight is absent to it.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "bitmap.h"
+#include "oracle.h"
+
+/* A window is at most this many times what readahead or the call asks for at once: a synchronous
+ * one with an asynchronous one behind it, rounded to the largest folio. */
+#define WINDOWS 4
+#define LOOKS	64
+
+static unsigned char *map_file(int fd, uint64_t nr)
+{
+	void *map = mmap(NULL, nr * PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		err(1, "mmap for mincore");
+	return map;
+}
+
+void mincore_open(struct oracle *o)
+{
+	size_t bytes = o->nr_pages;
+
+	if (looks() == LOOKS_CACHESTAT || !bytes)
+		return;
+	o->map = map_file(o->fd, o->nr_pages);
+	o->bytes = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (o->bytes == MAP_FAILED || mlock(o->bytes, bytes))
+		err(1, "memory for %s", o->path);
+}
+
+void mincore_close(struct oracle *o)
+{
+	if (!o->map)
+		return;
+	munmap(o->map, o->nr_pages * PAGE_BYTES);
+	munmap(o->bytes, o->nr_pages);
+	o->map = o->bytes = NULL;
+}
+
+uint64_t mincore_count(int fd, uint64_t nr)
+{
+	unsigned char *map = map_file(fd, nr), *bytes = malloc(nr);
+	uint64_t sum = 0;
+
+	if (!bytes || mincore(map, nr * PAGE_BYTES, bytes))
+		err(1, "mincore");
+	for (uint64_t p = 0; p < nr; p++)
+		sum += bytes[p] & 1;
+	free(bytes);
+	munmap(map, nr * PAGE_BYTES);
+	return sum;
+}
+
+/* Puts the range into map; returns how many pages were put otherwise before. */
+static uint64_t look_once(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
+{
+	uint64_t changed = 0;
+
+	settle_device(o->dev);
+	if (mincore(o->map + first * PAGE_BYTES, nr * PAGE_BYTES, o->bytes))
+		err(1, "mincore");
+	for (uint64_t i = 0; i < nr; i++) {
+		bool is = o->bytes[i] & 1;
+
+		changed += bitmap_test(map, first + i) != is;
+		bitmap_put(map, first + i, is);
+	}
+	return changed;
+}
+
+void mincore_look(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
+{
+	if (!nr)
+		return;
+	look_once(o, map, first, nr);
+	for (int i = 0; i < LOOKS; i++)
+		if (!look_once(o, map, first, nr))
+			return;
+	oracle_disturb(o, "the page cache did not hold still for a scan", 0);
+}
+
+static uint64_t read_ahead_pages(dev_t dev)
+{
+	static _Thread_local uint64_t pages;
+	static _Thread_local dev_t of;
+	unsigned long long kb = 0;
+	char path[80];
+	FILE *f;
+
+	if (pages && of == dev)
+		return pages;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/read_ahead_kb", major(dev),
+		 minor(dev));
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%llu", &kb) != 1)
+		errx(1, "%s: no read-ahead size", path);
+	fclose(f);
+	of = dev;
+	pages = kb * 1024 / PAGE_BYTES + 1;
+	return pages;
+}
+
+uint64_t mincore_reach(const struct oracle *o, uint64_t nr)
+{
+	uint64_t ahead;
+
+	if (looks() == LOOKS_CACHESTAT)
+		return 0;
+	ahead = read_ahead_pages(o->dev);
+	return WINDOWS * (nr > ahead ? nr : ahead);
+}
