@@ -6,7 +6,7 @@ import os
 import shutil
 
 from . import compare
-from .watch import Failed, file_totals, remove
+from .watch import Failed, Lacking, file_totals, remove
 
 REPEATS = 4
 
@@ -14,20 +14,35 @@ REPEATS = 4
 class Outcome:
     """rows: (file, column, expected, got, difference) of the judged attempt."""
 
-    def __init__(self, status, notes=(), rows=(), attempts=1):
-        self.status = status  # passed, failed, skipped
+    def __init__(self, status, notes=(), rows=(), attempts=1, absent=None, lacking=False):
+        self.status = status  # passed, failed, absent (right but for nulls with a reason), skipped
         self.notes = list(notes)
         self.rows = list(rows)
         self.attempts = attempts
+        self.absent = dict(absent or {})  # {column: cachemon's reason for its null}
+        self.lacking = lacking  # skipped because of the machine, not of a disturbance
 
     def wrong(self):
-        return [r for r in self.rows if r[4] != 0]
+        return [r for r in self.rows
+                if r[4] != 0 and not (r[3] is None and r[1] in self.absent)]
 
     def error(self):
-        """Sum of the differences; None when a column was not measured."""
-        if any(r[4] is None for r in self.rows):
+        """Sum of the differences; None when a column was null without a reason."""
+        if any(r[3] is None for r in self.wrong()):
             return None
-        return sum(abs(r[4]) for r in self.rows)
+        return sum(abs(r[4]) for r in self.rows if r[4] is not None)
+
+
+def decide(rows, errors, unmeasured):
+    """A figure that is null for a reason is absent, never right; any other difference is wrong."""
+    absent = {r[1]: compare.absent_reason(r[1], unmeasured) for r in rows if r[3] is None}
+    absent = {column: reason for column, reason in absent.items() if reason}
+    outcome = Outcome("passed", errors, rows, absent=absent)
+    if errors or outcome.wrong():
+        outcome.status = "failed"
+    elif absent:
+        outcome.status = "absent"
+    return outcome
 
 
 def clear(directory):
@@ -53,23 +68,26 @@ def disturbance(tools, expectation):
     return None
 
 
-def judge(expectation, report, job, pattern):
-    rows, notes = [], []
+def judge(expectation, report, job, pattern, more):
+    """more: (rows, errors) that the cell itself has found."""
+    unmeasured = compare.unmeasured_of(report)
+    rows, notes = list(more[0]), []
     for want in expectation["files"]:
         totals = file_totals(job, want["dev"], want["ino"])
         name = os.path.basename(want["path"])
         if totals is None:
             notes.append(f"{name}: no entry in the report")
-        rows += [(name, *row) for row in compare.compare_file(want, totals)]
-    wrong = any(r[4] != 0 for r in rows)
-    notes = notes if wrong else []
-    errors = compare.report_errors(report)
+        rows += [(name, *r) for r in compare.compare_file(want, totals, unmeasured)]
+    errors = compare.report_errors(report) + more[1]
     if pattern == "small_files":
-        errors += directory_errors(expectation, job)
-    return Outcome("failed" if wrong or errors else "passed", notes + errors, rows)
+        errors += directory_errors(expectation, job, unmeasured)
+    outcome = decide(rows, errors, unmeasured)
+    if outcome.wrong():
+        outcome.notes = notes + outcome.notes
+    return outcome
 
 
-def directory_errors(expectation, job):
+def directory_errors(expectation, job, unmeasured):
     """Every directory's row against the sum of the oracle's files in it."""
     want, errors = {}, []
     for f in expectation["files"]:
@@ -85,7 +103,8 @@ def directory_errors(expectation, job):
         have = compare.columns(got[path]["totals"])
         have["files"] = got[path]["files"]
         errors += [f"{path}: {k} expected {v}, got {have[k]}" for k, v in sums.items()
-                   if have[k] != v]
+                   if have[k] != v and not (have[k] is None
+                                            and compare.absent_reason(k, unmeasured))]
     return errors
 
 
@@ -109,14 +128,23 @@ class Cell:
         """A context manager within which the pattern runs."""
         return Nothing()
 
-    def more_errors(self, expectation, job):
-        return []
+    def unfit(self, expectation):
+        """What the oracle found missing that the cell needs, or None."""
+        return None
+
+    def more(self, expectation, job):
+        """(rows, errors) beside the figures of the files."""
+        return [], []
 
     def run(self, env, fs):
         why = []
+        if fs in env.images.lacking:
+            return Outcome("skipped", [env.images.lacking[fs]], lacking=True)
         for attempt in range(1, REPEATS + 2):
             try:
                 outcome = self.attempt(env, fs, why)
+            except Lacking as e:
+                return Outcome("skipped", [str(e)], attempts=attempt, lacking=True)
             except Failed as e:
                 return Outcome("failed", [str(e)], attempts=attempt)
             finally:
@@ -146,6 +174,9 @@ class Cell:
             why.append(disturbed)
             remove(db, out)
             return None
+        if self.unfit(expectation):
+            remove(db, out)
+            raise Lacking(self.unfit(expectation))
         return self.verdict(tools, db, out, expectation)
 
     def verdict(self, tools, db, out, expectation):
@@ -154,15 +185,11 @@ class Cell:
                     for f in expectation["files"] for k, v in f["expect"].items()]
             return Outcome("passed", [f"values {expectation['values']}"], rows)
         report, job = tools.report(db)
-        outcome = judge(expectation, report, job, self.pattern)
-        errors = self.more_errors(expectation, job)
-        if errors:
-            outcome.status = "failed"
-            outcome.notes += errors
-        if outcome.status == "passed":
-            remove(db, out)
-        else:
+        outcome = judge(expectation, report, job, self.pattern, self.more(expectation, job))
+        if outcome.status == "failed":
             outcome.notes.append(f"kept: {db} {out}")
+        else:
+            remove(db, out)
         return outcome
 
 

@@ -5,6 +5,34 @@ FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
 ORIGINS = ("sync", "async", "willneed", "readahead2", "mmap_around")
 
 
+EVICTED = tuple("evicted_" + c for c in ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg",
+                                         "dontneed", "drop_caches", "truncate", "direct_io", "other"))
+PREFETCHED = tuple("prefetched_" + o for o in ORIGINS)
+# The counters of the database that a column here is made of, where it is not the one of its name.
+MADE_OF = {
+    "hits": ("lookups", "misses"),
+    "prefetched_pages": PREFETCHED,
+    "sync_async": ("prefetched_sync", "prefetched_async"),
+    "willneed": ("prefetched_willneed",),
+    "readahead2": ("prefetched_readahead2",),
+    "mmap_around": ("prefetched_mmap_around",),
+    "used": ("used", "used_late"),
+    "added": ("demand_pages", "written_pages", *PREFETCHED),
+    "evicted": EVICTED,
+    "balance": ("demand_pages", "written_pages", *PREFETCHED, *EVICTED),
+    "major": ("faults_major",),
+    "reclaimed": ("evicted_reclaim_kswapd", "evicted_reclaim_direct"),
+}
+
+
+def absent_reason(column, unmeasured):
+    """Why a column is null, by cachemon's own word; None when it gives no reason for that."""
+    for counter in MADE_OF.get(column, (column,)):
+        if unmeasured.get(counter):
+            return f"{counter}: {unmeasured[counter]}"
+    return None
+
+
 def total(*values):
     """A sum of counts; unknown as soon as one of them is."""
     return None if any(v is None for v in values) else sum(values)
@@ -25,12 +53,14 @@ def columns(t):
         out[k] = fate[k]
     out["added"] = total(t["demand_pages"], t["prefetched_pages"], t["written_pages"])
     out["evicted"] = total(*gone.values()) if gone else None
-    for cause in ("dontneed", "drop_caches", "truncate", "direct_io"):
-        out["evicted_" + cause] = gone.get(cause) if gone else None
+    for name in EVICTED:
+        out[name] = gone.get(name.removeprefix("evicted_")) if gone else None
+    out["reclaimed"] = total(out["evicted_reclaim_kswapd"], out["evicted_reclaim_direct"])
     out["balance"] = None
     if out["added"] is not None and out["evicted"] is not None:
         out["balance"] = out["added"] - out["evicted"]
     out["major"] = t["faults"]["major"]
+    out["stall_ns"] = t["stall_ns"]
     return out
 
 
@@ -44,15 +74,25 @@ def difference(expected, got):
     return got - high if got > high else 0
 
 
-def compare_file(want, totals):
+def compare_file(want, totals, unmeasured):
     """Rows (column, expected, got, difference) of one file."""
     got = columns(totals) if totals else None
     rows = []
     for name, expected in want["expect"].items():
         # A file without an entry had no activity: right only where 0 is.
-        value = got[name] if got else 0
+        value = got[name] if got else None if absent_reason(name, unmeasured) else 0
         rows.append((name, expected, value, difference(expected, value)))
     return rows
+
+
+def row(file, name, expected, got):
+    """A figure that a pattern has beside those of compare_file()."""
+    return (file, name, expected, got, difference(expected, got))
+
+
+def unmeasured_of(report):
+    """{counter: reason} of what cachemon says it could not measure here."""
+    return {u["counter"]: u["reason"] for u in report["run"].get("unmeasured") or []}
 
 
 def oracle_law(want):

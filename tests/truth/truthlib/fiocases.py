@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""fio against cachemon: lookups by fio's own byte counts, residency by cachestat(2)."""
+"""fio against cachemon: lookups by fio's own byte counts, residency by the oracle's look."""
 
 import json
 import os
 import shlex
+import shutil
 
 from . import compare
-from .cells import Cell, Outcome
-from .watch import Failed, file_totals, remove
+from .cells import Cell, Outcome, decide
+from .watch import Failed, Lacking, file_totals, remove
 
 PAGE = 4096
 CASES = {
@@ -27,6 +28,8 @@ class FioCell(Cell):
 
     def attempt(self, env, fs, why):
         tools = env.tools
+        if not shutil.which("fio"):
+            raise Lacking("fio is not installed")
         path = os.path.join(env.images.mount(fs), "file")
         out, scan = tools.fresh(".json"), tools.fresh(".scan")
         tools.run_wl("prepare", self.setup, path)
@@ -58,14 +61,14 @@ class FioCell(Cell):
         report, job = tools.report(db)
         dev = f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
         totals = file_totals(job, dev, st.st_ino)
-        rows = [("file", *r) for r in compare.compare_file(want, totals)]
-        errors = compare.report_errors(report)
-        wrong = errors or any(r[4] != 0 for r in rows)
-        if wrong:
-            errors.append(f"kept: {db} {out}")
+        unmeasured = compare.unmeasured_of(report)
+        rows = [("file", *r) for r in compare.compare_file(want, totals, unmeasured)]
+        outcome = decide(rows, compare.report_errors(report), unmeasured)
+        if outcome.status == "failed":
+            outcome.notes.append(f"kept: {db} {out}")
         else:
             remove(db, out, scan)
-        return Outcome("failed" if wrong else "passed", errors, rows)
+        return outcome
 
 
 def cells():

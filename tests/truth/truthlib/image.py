@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 
 READ_AHEAD_KB = 128
-IMAGE_BYTES = 1 << 30
-MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
+# Blocks of a page: with smaller ones mkfs.ext4 would make of a small image something else.
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
 
 
@@ -19,20 +19,42 @@ def run(*argv):
     return done.stdout.strip()
 
 
-class Images:
-    """Makes the filesystems, and always takes them away again."""
+def load(module):
+    """Where the kernel does not find its modules by itself; built in, or absent, is as good."""
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", module], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def __init__(self, fstypes, base):
+
+def lacks(fs):
+    """Why the filesystem cannot be had here, or None."""
+    load(fs)
+    with open("/proc/filesystems") as f:
+        if fs not in (line.split()[-1] for line in f):
+            return f"this kernel has no {fs}"
+    return None if shutil.which(MKFS[fs][0]) else f"{MKFS[fs][0]} is not installed"
+
+
+class Images:
+    """Makes the filesystems, and always takes them away again. lacking: {fs: why it has none}."""
+
+    def __init__(self, fstypes, base, size_bytes):
         self.fstypes = fstypes
         self.base = base
+        self.size_bytes = size_bytes
         self.loops = {}
+        self.lacking = {}
         self.dir = None
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="cachemon-truth.", dir=self.base)
         try:
+            load("loop")
             for fs in self.fstypes:
-                self._make(fs)
+                why = lacks(fs)
+                if why:
+                    self.lacking[fs] = why
+                else:
+                    self._make(fs)
         except BaseException:
             self.__exit__()
             raise
@@ -41,7 +63,7 @@ class Images:
     def _make(self, fs):
         image = os.path.join(self.dir, fs + ".img")
         with open(image, "wb") as f:
-            f.truncate(IMAGE_BYTES)
+            f.truncate(self.size_bytes)
         run(*MKFS[fs], image)
         os.mkdir(self.mount(fs))
         try:

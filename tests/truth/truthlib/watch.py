@@ -8,11 +8,25 @@ import os
 import signal
 import subprocess
 
-TIMEOUT_S = 180
+EXIT_LACKING = 77
+
+
+class Limits:
+    timeout_s = 180
 
 
 class Failed(Exception):
     """A tool did not do its part; the text says which and why."""
+
+
+class Lacking(Exception):
+    """This machine or its kernel does not have what the cell needs; the text says what."""
+
+
+def check_lacking(done):
+    for line in done.stderr.splitlines() if done.returncode == EXIT_LACKING else ():
+        if line.startswith("lacking: "):
+            raise Lacking(line.removeprefix("lacking: "))
 
 
 def execute(argv):
@@ -20,7 +34,7 @@ def execute(argv):
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     try:
-        out, errors = process.communicate(timeout=TIMEOUT_S)
+        out, errors = process.communicate(timeout=Limits.timeout_s)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -41,6 +55,7 @@ class Tools:
 
     def run_wl(self, *argv):
         done = execute([self.wl, *argv])
+        check_lacking(done)
         if done.returncode:
             raise Failed(f"wl {' '.join(argv)}: {done.stderr.strip()}")
         return done.stdout
@@ -60,7 +75,8 @@ class Tools:
         try:
             done = execute(argv)
         except subprocess.TimeoutExpired as e:
-            raise Failed(f"{' '.join(command)}: not done after {TIMEOUT_S} s") from e
+            raise Failed(f"{' '.join(command)}: not done after {Limits.timeout_s} s") from e
+        check_lacking(done)
         if done.returncode:
             raise Failed(f"watch exits {done.returncode}: {tail(done.stderr)}")
         return db
