@@ -84,7 +84,6 @@ void mincore_look(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
 {
 	if (!nr)
 		return;
-	look_once(o, map, first, nr);
 	for (int i = 0; i < LOOKS; i++)
 		if (!look_once(o, map, first, nr))
 			return;

@@ -154,7 +154,8 @@ void cachestat_all(struct oracle *o, uint64_t *map);
 void mincore_open(struct oracle *o);
 void mincore_close(struct oracle *o);
 uint64_t mincore_count(int fd, uint64_t nr);
-/* Pages of the range as two looks in a row agree on once the device is idle. */
+/* Looks until the range is as it was at the look before, each with the device idle; map holds what
+ * is known from the last one. */
 void mincore_look(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr);
 /* How far around an operation pages can come or go: several windows of readahead. */
 uint64_t mincore_reach(const struct oracle *o, uint64_t nr);

@@ -105,12 +105,9 @@ def show(cell, fs, outcome, seconds):
 
 
 def show_oracle(outcome):
-    """Development view: the expectation of the first files."""
-    files = {}
-    for name, column, expected, _, _ in outcome.rows:
-        files.setdefault(name, []).append(f"{column}={expected}")
-    for name, values in list(files.items())[:4]:
-        print(f"        {name}: {' '.join(v for v in values if not v.endswith('=0'))}")
+    """What the oracle expects of all files together."""
+    sums = result.counters(outcome)
+    print("        " + " ".join(f"{k}={v['expected']}" for k, v in sums.items() if v["expected"]))
     for note in outcome.notes:
         print(f"        {note}")
 

@@ -5,8 +5,9 @@ FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
 ORIGINS = ("sync", "async", "willneed", "readahead2", "mmap_around")
 
 
-EVICTED = tuple("evicted_" + c for c in ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg",
-                                         "dontneed", "drop_caches", "truncate", "direct_io", "other"))
+CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches",
+          "truncate", "direct_io", "other")
+EVICTED = tuple("evicted_" + cause for cause in CAUSES)
 PREFETCHED = tuple("prefetched_" + o for o in ORIGINS)
 # The counters of the database that a column here is made of, where it is not the one of its name.
 MADE_OF = {

@@ -111,6 +111,20 @@ def job_files(expectation, job):
             yield want, totals
 
 
+def left(want, got):
+    """Pages of a file that was cold that left the cache; None where too little was measured."""
+    if got["evicted"] is not None or got["added"] is None:
+        return got["evicted"]
+    return got["added"] - want["expect"]["balance"]
+
+
+def nearly_all(pages, want):
+    """What a cause that took at least 99 % of the pages must be; at least one page in any case."""
+    if pages is None:
+        return [1, want["expect"]["lookups"]]
+    return [max(1, math.ceil(0.99 * pages)), max(1, pages)]
+
+
 class MemoryLimit(GroupCell):
     """Reclaim by the job's own limit."""
 
@@ -124,13 +138,12 @@ class MemoryLimit(GroupCell):
         return {"memory.max": MEMORY_LIMIT}
 
     def more(self, expectation, job):
-        """By the limit goes at least 99 % of what was added and is not resident."""
+        """By the limit goes at least 99 % of what leaves."""
         rows = []
         for want, totals in job_files(expectation, job):
             got = compare.columns(totals)
-            evicted = got["evicted"]
             rows.append(compare.row(os.path.basename(want["path"]), "evicted_reclaim_memcg",
-                                    [max(1, math.ceil(0.99 * (evicted or 0))), evicted or 1],
+                                    nearly_all(left(want, got), want),
                                     got["evicted_reclaim_memcg"]))
         return rows, []
 
@@ -159,11 +172,9 @@ class Kswapd(Cell):
         rows, stolen = [], expectation["values"]["pgsteal_kswapd"]
         for want, totals in job_files(expectation, job):
             name, got = os.path.basename(want["path"]), compare.columns(totals)
-            evicted = got["evicted"]
             rows.append(compare.row(name, "evicted_reclaim_kswapd", [1, stolen],
                                     got["evicted_reclaim_kswapd"]))
-            rows.append(compare.row(name, "reclaimed",
-                                    [math.ceil(0.99 * (evicted or 0)), evicted or 0],
+            rows.append(compare.row(name, "reclaimed", nearly_all(left(want, got), want),
                                     got["reclaimed"]))
         return rows, []
 

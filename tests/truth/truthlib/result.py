@@ -10,8 +10,8 @@
                            "expected": N|[low, high], "got": N|null, "off_by": pages|null}},
        "wrong": [{"file", "counter", "expected", "got"}]}]}
 
-Counters are summed over the files of a cell; wrong has the first of those that are off. absent: null
-by cachemon's own word, with its reason; a null without one is off, by null.
+Counters are summed over the files of a cell; wrong has the first of those that are off. absent:
+null by cachemon's own word, with its reason; a null without one is off, by null.
 """
 
 import json
