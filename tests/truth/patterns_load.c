@@ -41,22 +41,6 @@ static void need_cold(struct oracle *o)
 			       bitmap_count(o->present, 0, o->nr_pages));
 }
 
-static void memcg_loop(struct wl *w)
-{
-	struct opener a = wl_open(w, 0), b = wl_open(w, 1);
-
-	need_cold(a.o);
-	need_cold(b.o);
-	for (int i = 0; i < 2; i++) {
-		read_blind(&a, 64 << 10);
-		read_blind(&b, 64 << 10);
-	}
-	balance(a.o);
-	balance(b.o);
-	opener_close(&a);
-	opener_close(&b);
-}
-
 static uint64_t vmstat(const char *key)
 {
 	FILE *f = fopen("/proc/vmstat", "re");
@@ -70,6 +54,31 @@ static uint64_t vmstat(const char *key)
 			found = value;
 	fclose(f);
 	return found;
+}
+
+/* What nobody looks at in between must be told from the kernel's count of them. */
+static void check_no_drop(struct oracle *o, uint64_t drops)
+{
+	if (vmstat("drop_pagecache") != drops)
+		oracle_disturb(o, "somebody dropped all caches", 0);
+}
+
+static void memcg_loop(struct wl *w)
+{
+	struct opener a = wl_open(w, 0), b = wl_open(w, 1);
+	uint64_t drops = vmstat("drop_pagecache");
+
+	need_cold(a.o);
+	need_cold(b.o);
+	for (int i = 0; i < 2; i++) {
+		read_blind(&a, 64 << 10);
+		read_blind(&b, 64 << 10);
+	}
+	balance(a.o);
+	balance(b.o);
+	check_no_drop(a.o, drops);
+	opener_close(&a);
+	opener_close(&b);
 }
 
 /* kswapd goes on until its high watermark is met. */
@@ -87,12 +96,13 @@ static void wait_for_kswapd(void)
 static void kswapd_fill(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
-	uint64_t before = vmstat("pgsteal_kswapd");
+	uint64_t before = vmstat("pgsteal_kswapd"), drops = vmstat("drop_pagecache");
 
 	need_cold(s.o);
 	read_blind(&s, MIB);
 	wait_for_kswapd();
 	balance(s.o);
+	check_no_drop(s.o, drops);
 	wl_value(w, "pgsteal_kswapd", vmstat("pgsteal_kswapd") - before);
 	opener_close(&s);
 }

@@ -140,8 +140,9 @@ def run_timed(cell, env, fs):
     return cell.run(env, fs), time.monotonic() - began
 
 
-def run_all(args, env):
-    """A pattern runs on all filesystems at once unless it must be alone."""
+def run_all(args, env, looks):
+    """A pattern runs on all filesystems at once unless it must be alone. The verdicts are written
+    after each, so that those of a guest that dies are not lost."""
     results = {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for round_nr in range(args.repeat):
@@ -156,6 +157,8 @@ def run_all(args, env):
                     show(cell, fs, outcome, seconds)
                     if args.oracle:
                         show_oracle(outcome)
+                if args.json:
+                    result.write(args.json, results, looks)
     return results
 
 
@@ -204,13 +207,11 @@ def main():
             tools = Tools(cachemon, os.path.abspath(args.wl), work)
             looks = tools.run_wl("looks").strip()
             print(f"kernel {os.uname().release}, presence of pages by {looks}")
-            results = run_all(args, Environment(tools, images, args.seed))
+            results = run_all(args, Environment(tools, images, args.seed), looks)
     finally:
         if args.oracle or not os.listdir(work):
             shutil.rmtree(work)
     show_table(results, args.fs)
-    if args.json:
-        result.write(args.json, results, looks)
     return summary(results)
 
 
