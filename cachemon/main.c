@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "util/privileges.h"
 #include "util/suggest.h"
 
 struct verb {
 	const char *name;
 	const char *help;
 	int (*run)(int argc, char **argv);
+	bool measures; /* the others do without what a user was given for measuring */
 };
 
 static const struct verb verbs[] = {
-	{"watch", "watch a job: a command, a process tree, a cgroup", cmd_watch},
-	{"report", "show what a run measured", cmd_report},
-	{"runs", "list the runs of a database", cmd_runs},
-	{"doctor", "say what can be measured on this machine", cmd_doctor},
-	{"selftest", "measure known reads and print the error", cmd_selftest},
+	{"watch", "watch a job: a command, a process tree, a cgroup", cmd_watch, true},
+	{"report", "show what a run measured", cmd_report, false},
+	{"runs", "list the runs of a database", cmd_runs, false},
+	{"doctor", "say what can be measured on this machine", cmd_doctor, true},
+	{"selftest", "measure known reads and print the error", cmd_selftest, true},
 };
 
 enum { NR_VERBS = sizeof(verbs) / sizeof(verbs[0]) };
@@ -81,6 +85,16 @@ static void hold_standard_descriptors(void)
 	}
 }
 
+static int run_verb(const struct verb *v, int argc, char **argv)
+{
+	/* A program file may give them to every user. */
+	if (!v->measures && geteuid() && privileges_keep(0)) {
+		fprintf(stderr, "cachemon: cannot give up capabilities\n");
+		return EXIT_FAILED;
+	}
+	return finish(v->run(argc, argv));
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_descriptors();
@@ -98,7 +112,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < NR_VERBS; i++) {
 		if (strcmp(argv[1], verbs[i].name) == 0)
-			return finish(verbs[i].run(argc - 1, argv + 1));
+			return run_verb(&verbs[i], argc - 1, argv + 1);
 	}
 	return reject(argv[1]);
 }

@@ -12,6 +12,7 @@
 #include "job/command_env.h"
 #include "job/exec.h"
 #include "util/cleanup.h"
+#include "util/environment.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -102,7 +103,7 @@ static int make_environment(const struct invoker *inv, char ***ret_env)
 {
 	const struct passwd *root = getpwuid(0);
 
-	return command_env_build(environ, inv, root ? root->pw_dir : NULL,
+	return command_env_build(environment_whole(), inv, root ? root->pw_dir : NULL,
 				 root ? root->pw_shell : NULL, ret_env);
 }
 

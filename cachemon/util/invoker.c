@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/types.h>
 
 #include "util/cleanup.h"
 #include "util/parse.h"
+#include "util/privileges.h"
 
 static int parse_id(const char *s, uint32_t *ret_id)
 {
@@ -176,28 +175,28 @@ void invoker_free(struct invoker *inv)
 	memset(inv, 0, sizeof(*inv));
 }
 
-/* Leaving uid 0 clears them only under the default securebits. */
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
-		return -errno;
-	return syscall(SYS_capset, &header, none) ? -errno : 0;
-}
+/*
+ * What measuring takes: of a user who has these, they were given for cachemon's sake (a unit's
+ * AmbientCapabilities=, setpriv), and no command that it starts gets them. Others are the user's
+ * own.
+ */
+#define GIVEN                                                                                      \
+	(PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_ADMIN) |                  \
+	 PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_SYSLOG) | PRIVILEGE(CAP_SYS_RESOURCE) |         \
+	 PRIVILEGE(CAP_DAC_READ_SEARCH))
 
 int invoker_drop_permanently(const struct invoker *inv)
 {
 	uid_t r, e, s;
 
 	if (!inv->switched)
-		return 0;
+		return inv->uid ? privileges_not_inherited(GIVEN) : 0;
 	if (setgroups(inv->nr_groups, inv->groups) || setresgid(inv->gid, inv->gid, inv->gid) ||
 	    setresuid(inv->uid, inv->uid, inv->uid))
 		return -errno;
 	if (inv->uid != 0) {
-		int err = drop_capabilities();
+		/* Leaving uid 0 clears them only under the default securebits. */
+		int err = privileges_keep(0);
 
 		if (err)
 			return err;

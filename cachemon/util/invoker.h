@@ -38,8 +38,8 @@ int invoker_from_facts(const struct invoker_facts *facts, struct invoker *ret, s
 int invoker_current(struct invoker *ret, struct errtext *err);
 void invoker_free(struct invoker *inv);
 
-/* Become the invoker for good: groups, gids, uids, capabilities. Async-signal-safe, for a forked
- * child. Nothing to do when not switched. */
+/* Become the invoker for good: groups, gids, uids, capabilities. For the forked child of a process
+ * of one thread. When not switched, what a user was given for measuring is not inherited. */
 int invoker_drop_permanently(const struct invoker *inv);
 
 /* The identity that file accesses had before invoker_fs_enter(). */
