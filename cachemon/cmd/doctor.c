@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/map_memory.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "plan/machine_plan.h"
@@ -63,31 +64,6 @@ static const struct argp argp = {
 	       "  sudo cachemon doctor /data --json\n",
 };
 
-const struct doctor_cap *doctor_caps(void)
-{
-	static const struct doctor_cap caps[] = {
-		{CAP_BPF, "CAP_BPF", true, "no probe can be loaded, nothing measured"},
-		{CAP_PERFMON, "CAP_PERFMON", true,
-		 "no probe may read kernel memory, nothing can be measured"},
-		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
-		 "nothing lost where CAP_BPF and CAP_PERFMON are held; it stands for both"},
-		{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false,
-		 "files and processes of other users may stay without a name"},
-		{CAP_SYSLOG, "CAP_SYSLOG", false,
-		 "kernel addresses are hidden, so that eviction causes which only a stack tells "
-		 "are not measured"},
-		{0, NULL, false, NULL},
-	};
-
-	return caps;
-}
-
-const char *doctor_cap_remedy(void)
-{
-	return "run as root, or once: sudo setcap "
-	       "cap_bpf,cap_perfmon,cap_dac_read_search,cap_syslog+ep \"$(command -v cachemon)\"";
-}
-
 /* The same kernel as root would find it, as far as BTF alone tells. */
 static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
 				struct probe_plan *ret_plan)
@@ -123,6 +99,8 @@ static int gather(struct doctor *d, const char *path)
 	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.nr_cpus, d->maps, DOCTOR_MAPS_MAX);
 	if (d->nr_maps > DOCTOR_MAPS_MAX)
 		d->nr_maps = DOCTOR_MAPS_MAX;
+	d->memory_err = map_memory_check(map_memory_bytes(d->caps.ram_bytes, d->caps.nr_cpus, 0, 0),
+					 d->caps.memlock_binds == CAPS_YES, false, &d->memory);
 	d->path = path;
 out:
 	if (err)
@@ -163,7 +141,7 @@ int cmd_doctor(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "cachemon: cannot make the answer: %s\n", strerror(-err));
 	else
-		status = d->plan.viable ? EXIT_DONE : EXIT_FAILED;
+		status = d->plan.viable && !d->memory_err ? EXIT_DONE : EXIT_FAILED;
 out:
 	free(d);
 	return status;

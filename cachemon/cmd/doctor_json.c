@@ -36,6 +36,14 @@ static void add_flag(cJSON *o, const char *name, enum caps_flag f)
 		cJSON_AddBoolToObject(o, name, f == CAPS_YES);
 }
 
+static void add_setting(cJSON *o, const char *name, int value)
+{
+	if (value < 0)
+		cJSON_AddNullToObject(o, name);
+	else
+		add_u64(o, name, (uint64_t)value);
+}
+
 /* Any bytes: see report/escape.h. */
 static void add_path(cJSON *o, const char *name, const char *path)
 {
@@ -91,10 +99,11 @@ static void add_machine(cJSON *root, const struct kernel_caps *c)
 	add_flag(o, "bpf_jit", c->jit);
 	add_flag(o, "kernel_addresses_readable", c->kallsyms);
 	add_flag(o, "task_delayacct", c->task_delayacct);
-	if (c->unprivileged_bpf_disabled < 0)
-		cJSON_AddNullToObject(o, "unprivileged_bpf_disabled");
-	else
-		add_u64(o, "unprivileged_bpf_disabled", (uint64_t)c->unprivileged_bpf_disabled);
+	add_setting(o, "unprivileged_bpf_disabled", c->unprivileged_bpf_disabled);
+	add_setting(o, "perf_event_paranoid", c->perf_event_paranoid);
+	add_setting(o, "kptr_restrict", c->kptr_restrict);
+	add_flag(o, "bpf_stats_enabled", c->bpf_stats);
+	add_flag(o, "memlock_binds", c->memlock_binds);
 	cJSON_AddBoolToObject(o, "memlock_unlimited", c->memlock_bytes == UINT64_MAX);
 	if (c->memlock_bytes == UINT64_MAX)
 		cJSON_AddNullToObject(o, "memlock_bytes");
@@ -115,8 +124,11 @@ static void add_privileges(cJSON *root, const struct kernel_caps *c)
 		cJSON_AddStringToObject(o, "name", cap->name);
 		cJSON_AddBoolToObject(o, "held", held);
 		cJSON_AddBoolToObject(o, "required", cap->required);
+		cJSON_AddStringToObject(o, "for", cap->what);
 		cJSON_AddStringToObject(o, "without", cap->without);
-		add_text(o, "how", held ? NULL : doctor_cap_remedy());
+		add_text(o, "not_needed", held ? NULL : doctor_cap_spared(c, cap->cap));
+		add_text(o, "how",
+			 held || doctor_cap_spared(c, cap->cap) ? NULL : doctor_cap_remedy());
 	}
 	array = cJSON_AddArrayToObject(root, "program_types");
 	for (int k = 0; k < HOOK_NR; k++) {
@@ -183,6 +195,8 @@ static void add_maps(cJSON *root, const struct doctor *d)
 		sum += d->maps[i].bytes;
 	}
 	add_u64(o, "bytes", sum);
+	cJSON_AddBoolToObject(o, "fit", !d->memory_err);
+	add_text(o, "reason", d->memory_err ? d->memory.text : NULL);
 }
 
 static void add_filesystem(cJSON *root, const struct doctor *d)

@@ -63,7 +63,7 @@ static void print_kernel(const struct kernel_caps *c)
 	else
 		line(INDENT, "BTF", "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
 		     KERNEL_BTF_PATH, strerror(-c->btf_err));
-	line(INDENT, "lockdown", "%s", or_unknown(c->lockdown));
+	line(INDENT, "lockdown", "%s", doctor_lockdown_means(c) ?: or_unknown(c->lockdown));
 }
 
 static void print_privileges(const struct doctor *d)
@@ -71,13 +71,17 @@ static void print_privileges(const struct doctor *d)
 	bool missing = false;
 
 	for (const struct doctor_cap *c = doctor_caps(); c->name; c++) {
+		const char *label = c == doctor_caps() ? "privileges" : "", *spared;
+
+		spared = doctor_cap_spared(&d->caps, c->cap);
 		if (kernel_caps_holds(&d->caps, c->cap)) {
-			line(INDENT, c == doctor_caps() ? "privileges" : "", "%s", c->name);
-			continue;
+			line(INDENT, label, "%s: %s", c->name, c->what);
+		} else if (spared) {
+			line(INDENT, label, "%s is not needed here: %s", c->name, spared);
+		} else {
+			missing = true;
+			line(INDENT, label, "%s is missing (%s): %s", c->name, c->what, c->without);
 		}
-		missing = true;
-		line(INDENT, c == doctor_caps() ? "privileges" : "", "%s is missing: %s", c->name,
-		     c->without);
 	}
 	if (missing)
 		line(INDENT, "", "To get them: %s", doctor_cap_remedy());
@@ -99,6 +103,17 @@ static void print_cgroups(const struct kernel_caps *c)
 		printf("%*sv2 at %s\n", INDENT, "", v2);
 }
 
+static struct human setting(int value)
+{
+	struct human h;
+
+	if (value < 0)
+		snprintf(h.text, sizeof(h.text), "unknown");
+	else
+		snprintf(h.text, sizeof(h.text), "%d", value);
+	return h;
+}
+
 static void print_settings(const struct kernel_caps *c)
 {
 	char text[128];
@@ -106,12 +121,17 @@ static void print_settings(const struct kernel_caps *c)
 	line(INDENT, "settings", "BPF JIT %s, kernel addresses %s, delay accounting %s",
 	     flag(c->jit, "on", "off"), flag(c->kallsyms, "readable", "hidden"),
 	     flag(c->task_delayacct, "on", "off"));
-	if (c->unprivileged_bpf_disabled < 0)
-		snprintf(text, sizeof(text), "unknown");
-	else
-		snprintf(text, sizeof(text), "%d", c->unprivileged_bpf_disabled);
-	line(INDENT, "", "unprivileged_bpf_disabled %s, locked memory %s", text,
-	     c->memlock_bytes == UINT64_MAX ? "unlimited" : human_bytes(c->memlock_bytes).text);
+	line(INDENT, "", "unprivileged_bpf_disabled %s%s%s",
+	     setting(c->unprivileged_bpf_disabled).text, doctor_unprivileged_means(c) ? ": " : "",
+	     doctor_unprivileged_means(c) ?: "");
+	line(INDENT, "", "perf_event_paranoid %s, kptr_restrict %s%s%s",
+	     setting(c->perf_event_paranoid).text, setting(c->kptr_restrict).text,
+	     doctor_paranoid_means(c) ? ": " : "", doctor_paranoid_means(c) ?: "");
+	line(INDENT, "", "locked memory %s%s",
+	     c->memlock_bytes == UINT64_MAX ? "unlimited" : human_bytes(c->memlock_bytes).text,
+	     c->memlock_binds == CAPS_YES  ? ", which binds the maps"
+	     : c->memlock_binds == CAPS_NO ? ", which does not bind the maps"
+					   : "");
 	for (int k = 0; k < HOOK_NR; k++) {
 		hook_support_text(&c->support[k], text, sizeof(text));
 		line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
@@ -205,6 +225,8 @@ static void print_verdict(const struct doctor *d)
 		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
 	else if (!d->privileged)
 		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
+	if (d->memory_err)
+		line(0, "", "watch cannot run here: %s", d->memory.text);
 	if (*cannot)
 		line(0, "", "this machine can measure: %s; cannot: %s", *can ? can : "nothing",
 		     cannot);

@@ -15,6 +15,7 @@
 #include "capture/sampler.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "capture/map_memory.h"
 #include "plan/machine_plan.h"
 
 #define TRIES 5
@@ -75,6 +76,10 @@ static int open_probes(struct selftest *st, struct errtext *err)
 		return r;
 	config.ram_bytes = st->caps.ram_bytes;
 	config.nr_cpus = st->caps.nr_cpus;
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+			     st->caps.memlock_binds == CAPS_YES, true, err);
+	if (r)
+		return r;
 	r = probe_set_new(&config, &st->plan, &st->set, err);
 	if (!r)
 		r = sampler_new(st->set, &st->sampler, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/map_memory.h"
 #include "plan/machine_plan.h"
 #include "report/report.h"
 #include "util/clock.h"
@@ -52,8 +53,12 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 		.block_entries = run->o->block_entries,
 		.row_entries = run->o->row_entries,
 	};
-	int r = probe_set_new(&config, &run->plan, &run->set, err);
+	uint64_t bytes = map_memory_bytes(config.ram_bytes, config.nr_cpus, config.block_entries,
+					  config.row_entries);
+	int r = map_memory_check(bytes, run->caps.memlock_binds == CAPS_YES, true, err);
 
+	if (!r)
+		r = probe_set_new(&config, &run->plan, &run->set, err);
 	if (!r)
 		r = sampler_new(run->set, &run->sampler, err);
 	return r;

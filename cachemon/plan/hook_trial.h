@@ -38,6 +38,10 @@ struct hook_support {
 	int err; /* -errno of the refusal, 0: none */
 };
 
+/* Whether programs may read memory of the kernel by the helper for it: 0, or -errno of the refusal,
+ * as under lockdown=confidentiality. Which programs load otherwise does not tell. */
+int hook_trial_reads_kernel(void);
+
 /* "tp_btf", "fentry", ...: as in a hook's name "tp_btf:mm_filemap_fault". */
 const char *hook_kind_name(enum hook_kind kind);
 

@@ -130,9 +130,16 @@ static enum caps_flag read_flag(const char *root, const char *path)
 	return n ? CAPS_YES : CAPS_NO;
 }
 
-static void read_settings(const char *root, struct kernel_caps *caps)
+/* -1: unknown. */
+static int read_setting(const char *root, const char *path)
 {
 	long long n;
+
+	return sysfile_number(root, path, &n) ? -1 : (int)n;
+}
+
+static void read_settings(const char *root, struct kernel_caps *caps)
+{
 	struct rlimit lim;
 	struct utsname uts;
 	int cpus = libbpf_num_possible_cpus();
@@ -146,9 +153,12 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 	caps->nr_cpus = cpus > 0 ? (unsigned int)cpus : (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	caps->held = read_held(root);
 	read_lockdown(root, caps->lockdown);
-	caps->unprivileged_bpf_disabled = -1;
-	if (!sysfile_number(root, "/proc/sys/kernel/unprivileged_bpf_disabled", &n))
-		caps->unprivileged_bpf_disabled = (int)n;
+	caps->unprivileged_bpf_disabled =
+		read_setting(root, "/proc/sys/kernel/unprivileged_bpf_disabled");
+	caps->perf_event_paranoid = read_setting(root, "/proc/sys/kernel/perf_event_paranoid");
+	caps->kptr_restrict = read_setting(root, "/proc/sys/kernel/kptr_restrict");
+	caps->bpf_stats = read_flag(root, "/proc/sys/kernel/bpf_stats_enabled");
+	caps->memlock_binds = CAPS_UNKNOWN;
 	caps->memlock_bytes = UINT64_MAX;
 	if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_cur != RLIM_INFINITY)
 		caps->memlock_bytes = lim.rlim_cur;

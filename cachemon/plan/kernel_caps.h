@@ -37,10 +37,15 @@ struct kernel_caps {
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
 	size_t nr_hooks;
 	struct hook_support support[HOOK_NR];
-	uint64_t held;			 /* effective capabilities, bit = CAP_* */
-	char lockdown[32];		 /* "none" where the kernel has no lockdown */
-	int unprivileged_bpf_disabled;	 /* as the sysctl, -1 unknown */
-	uint64_t memlock_bytes;		 /* UINT64_MAX: unlimited. Binds maps before 5.11 only */
+	uint64_t held;		       /* effective capabilities, bit = CAP_* */
+	char lockdown[32];	       /* "none" where the kernel has no lockdown */
+	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */
+	int reads_kernel;	       /* 0; -errno: programs may not read its memory */
+	int perf_event_paranoid;       /* as the sysctls, -1 unknown */
+	int kptr_restrict;
+	enum caps_flag bpf_stats;	 /* programs are timed all the time */
+	uint64_t memlock_bytes;		 /* UINT64_MAX: unlimited */
+	enum caps_flag memlock_binds;	 /* maps count as locked memory: before 5.11 */
 	char cgroup_v1_memory[PATH_MAX]; /* where mounted, "" not */
 	char cgroup_v2[PATH_MAX];
 	enum caps_flag task_delayacct;

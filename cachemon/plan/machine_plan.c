@@ -3,7 +3,31 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "plan/memlock.h"
+
+static bool may_load(const struct kernel_caps *caps)
+{
+	return kernel_caps_holds(caps, CAP_BPF) && kernel_caps_holds(caps, CAP_PERFMON);
+}
+
+/* Names and a few causes are read by address, in programs that no run can do without. */
+static void refuse_unreadable(const struct kernel_caps *caps, struct probe_plan *plan)
+{
+	if (!caps->reads_kernel || !plan->viable)
+		return;
+	plan->viable = false;
+	if (!strcmp(caps->lockdown, "confidentiality"))
+		snprintf(plan->refusal, sizeof(plan->refusal),
+			 "forbids BPF programs to read its memory: it was booted or locked down "
+			 "with lockdown=confidentiality; lockdown=integrity does not");
+	else
+		snprintf(plan->refusal, sizeof(plan->refusal),
+			 "forbids BPF programs to read its memory: %s",
+			 strerror(-caps->reads_kernel));
+}
 
 int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 		      struct kernel_caps *ret_caps, struct probe_plan *ret_plan,
@@ -12,6 +36,7 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 	const struct kernel_env env = {"", kinds, hook_trial_run};
 	const struct probe_table *table = probe_table_own();
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
+	bool binds = memlock_binds();
 	size_t nr;
 	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
 
@@ -20,6 +45,12 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 	if (r)
 		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
 	probe_plan_make(ret_caps, request, table, ret_plan);
+	ret_caps->reads_kernel = 0;
+	if (may_load(ret_caps)) {
+		ret_caps->memlock_binds = binds ? CAPS_YES : CAPS_NO;
+		ret_caps->reads_kernel = hook_trial_reads_kernel();
+		refuse_unreadable(ret_caps, ret_plan);
+	}
 	return 0;
 }
 
@@ -43,7 +74,8 @@ int machine_plan_viable(const struct plan_request *request, struct kernel_caps *
 
 	if (r || ret_plan->viable)
 		return r;
-	if (!kernel_caps_holds(ret_caps, CAP_BPF) || !kernel_caps_holds(ret_caps, CAP_PERFMON))
+	if (!may_load(ret_caps))
 		return refuse_user(ret_caps, err);
-	return errtext_set(err, -ENOTSUP, "%s ('cachemon doctor' tells more)", ret_plan->refusal);
+	return errtext_set(err, -ENOTSUP, "%s%s ('cachemon doctor' tells more)",
+			   ret_caps->reads_kernel ? "this kernel " : "", ret_plan->refusal);
 }
