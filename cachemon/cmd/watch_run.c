@@ -115,6 +115,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 
 	if (slash)
 		*slash = 0;
+	watch_rights_try(run);
 	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
 	free(dir);
 	if (r)
@@ -138,6 +139,7 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	*ret = run;
 	run->o = o;
 	run->selector.cgroup.fd = -1;
+	watch_rights_begin();
 	r = invoker_current(&run->invoker, err);
 	if (!r && o->report)
 		r = check_report(run, err);
@@ -186,7 +188,8 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
 	watch_run_look(run);
-	if (run->command)
+	r = watch_rights_drop(run, err);
+	if (!r && run->command)
 		r = command_go(run->command, err);
 	return r;
 }

@@ -2,7 +2,7 @@
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
  * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
- * (who is in it). Nobody else includes this.
+ * (who is in it), watch_rights.c (what it may). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -53,7 +53,8 @@ struct watch_run {
 
 	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
-	bool described;		 /* the run is in the database, to be ended there */
+	uint64_t rights; /* capabilities that the run keeps; a mask as util/privileges has */
+	bool described;	 /* the run is in the database, to be ended there */
 	bool sampler_complained; /* said once, until it works again */
 	bool room_complained;	 /* likewise */
 	bool store_complained;
@@ -68,6 +69,12 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+void watch_rights_begin(void);
+/* Finds out, before the counting begins, which capabilities the run goes on needing. */
+void watch_rights_try(struct watch_run *run);
+/* Gives up all others, for good. */
+int watch_rights_drop(struct watch_run *run, struct errtext *err);
 
 /* After the calibration; cost is counted from now on. */
 int watch_cost_begin(struct watch_run *run, struct errtext *err);

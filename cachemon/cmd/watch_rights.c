@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a run gives up of its capabilities once the probes are attached. */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cmd/watch_run.h"
+#include "util/privileges.h"
+
+#define LOADING (PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON))
+
+/* For as long as the run goes on: timing the programs (bpf_enable_stats), and the mounts of other
+ * users' processes. Neither is needed, both are used where they were given. */
+#define GOING_ON (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
+
+/* Files of the database come and go as whom it was started for, and signals go to CMD. */
+static uint64_t for_files(const struct watch_run *run)
+{
+	if (run->invoker.switched)
+		return PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
+	/* Root's own run may write anywhere, as it did when it was started. */
+	if (!geteuid())
+		return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER);
+	return 0;
+}
+
+/* What a run asks of the kernel, before anything is counted. */
+static int try_probes(struct watch_run *run)
+{
+	bool reads = run->plan.choices[ROLE_READ].state == PROBE_LIVE;
+	uint64_t runs[JOB_NR][EV_NR];
+	int r = probe_set_reads(run->set, false);
+
+	if (!r && reads)
+		r = probe_set_reads(run->set, true);
+	if (!r)
+		r = probe_set_sweep_names(run->set, NAMES_OF_ALL);
+	if (!r)
+		r = probe_set_seed(run->set, NULL, 0, NULL);
+	if (!r)
+		r = sampler_events(run->sampler, runs);
+	return r;
+}
+
+void watch_rights_try(struct watch_run *run)
+{
+	static const uint64_t loading[] = {0, PRIVILEGE(CAP_BPF), LOADING};
+	uint64_t beside = privileges_permitted() & (GOING_ON | for_files(run)), all = ~UINT64_C(0);
+	size_t i = 0;
+
+	/* CAP_SYS_ADMIN stands for both, so it stays out of the trial. */
+	for (; i < 2; i++) {
+		if (!privileges_use((beside & ~PRIVILEGE(CAP_SYS_ADMIN)) | loading[i]) &&
+		    !try_probes(run))
+			break;
+	}
+	privileges_use(all);
+	run->rights = beside | loading[i];
+}
+
+/*
+ * Who traces cachemon could use its maps and programs. While it holds more than the user does, the
+ * kernel lets nobody trace it; without capabilities it must not be dumpable for that. Until then it
+ * is, whatever file it was started from: else its own files in /proc are root's.
+ */
+void watch_rights_begin(void)
+{
+	if (geteuid())
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+int watch_rights_drop(struct watch_run *run, struct errtext *err)
+{
+	int r = privileges_keep(run->rights);
+
+	if (!r && geteuid() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		r = -errno;
+	return r ? errtext_set(err, r, "cannot give up capabilities: %s", strerror(-r)) : 0;
+}

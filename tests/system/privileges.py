@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Without root: by capabilities of the file or of the caller; what a run keeps, what CMD gets, and
+limits of memory that the maps must fit into."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.tool import Tool, tail  # noqa: E402
+
+NOBODY = 65534
+USER = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+PLAIN = [*USER, "--inh-caps", "-all"]
+BITS = {"chown": 0, "dac_override": 1, "fowner": 3, "kill": 5, "setgid": 6, "setuid": 7,
+        "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38,
+        "bpf": 39}
+MIB = 1 << 20
+PAGES = 512
+# Reads the file page by page and shows who it is; then what its parent holds.
+JOB = """import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(int(sys.argv[2])):
+    os.pread(f, 4096, i * 4096)
+def sets(pid):
+    return [l.split() for l in open(f"/proc/{pid}/status") if l.startswith(("Cap", "Uid", "NoNew"))]
+print(repr((sets("self"), sorted(os.environ.items()), sets(os.getppid()))))
+"""
+ENV = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": "/nonexistent", "TMPDIR": "/var/tmp",
+       "LD_BIND_NOW": "1", "HOME": "/", "LC_ALL": "C"}
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        os.chmod(work, 0o777)
+        self.work = work
+        self.tool = Tool(args.cachemon, work)
+        self.data = fill(os.path.join(work, "data"), PAGES)
+        os.chmod(self.data, 0o644)
+        self.job = ["/usr/bin/python3", "-I", "-c", JOB, self.data, str(PAGES)]
+
+    def program(self, caps=None):
+        """A copy that any user may run, with capabilities of its own."""
+        path = self.tool.fresh(".cachemon")
+        shutil.copy(self.tool.cachemon, path)
+        os.chmod(path, 0o755)
+        if caps:
+            machine.run("setcap", f"{caps}+ep", path)
+        return path
+
+
+def ambient(*names):
+    caps = ",".join("+" + name for name in names)
+    return [*USER, "--inh-caps", "-all," + caps, "--ambient-caps", "-all," + caps]
+
+
+def run(argv, status=0, **kwargs):
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          timeout=120, **kwargs)
+    if status is not None:
+        check(done.returncode == status, f"{argv}: {done.returncode}: {tail(done.stderr)}")
+    return done
+
+
+def held(status, name="CapPrm:"):
+    """Names of a set of /proc/PID/status."""
+    mask = int(next(line[1] for line in status if line[0] == name), 16)
+    known = {name for name, bit in BITS.items() if mask >> bit & 1}
+    check(mask == sum(1 << BITS[name] for name in known), f"others are held too: {mask:#x}")
+    return known
+
+
+def judge(world, prefix, program, kept, *options):
+    """One run: figures of what CMD read, what CMD is, what cachemon has kept."""
+    db = world.tool.fresh(".db")
+    # What the user's own command would be; of another parent.
+    plain = eval(run([*PLAIN, *world.job], env=ENV).stdout)
+    done = run([*prefix, program, "watch", "--db", db, *options, "--", *world.job], env=ENV)
+    mine, env, parent = eval(done.stdout)
+    equal("sets and ids of CMD", mine, plain[0])
+    equal("environment of CMD", env, plain[1])
+    for name in ("CapPrm:", "CapEff:"):
+        equal(f"{name} of the run", held(parent, name), kept)
+    for name in ("CapInh:", "CapAmb:"):
+        equal(f"{name} of the run", held(parent, name), set())
+    equal("owner of the database", os.stat(db).st_uid, NOBODY)
+    report, job = world.tool.report(db)
+    if "cold" in options:
+        return report, done
+    files = [f for f in job["files"] if f["path"] == world.data]
+    equal("rows of the file", len(files), 1)
+    equal("calls and bytes", (files[0]["totals"]["read_calls"], files[0]["totals"]["read_bytes"]),
+          (PAGES, PAGES * PAGE))
+    equal("lookups", files[0]["totals"]["lookups"], PAGES)
+    return report, done
+
+
+@part.case
+def by_file(world, _):
+    """setcap; every level, which attach differently."""
+    program = world.program("cap_bpf,cap_perfmon")
+    for level in ("full", "auto", "cold"):
+        report, _ = judge(world, PLAIN, program, set(), "--level", level)
+        equal("cost", report["run"]["cost"]["cpu_ns"], None)
+
+
+@part.case
+def by_caller(world, _):
+    """setpriv, as a unit's AmbientCapabilities= does."""
+    judge(world, ambient("bpf", "perfmon"), world.program(), set(), "--level", "full")
+
+
+@part.case
+def file_gives_more(world, _):
+    """What is only used at the start is not kept; what a run goes on using is."""
+    caps = "cap_bpf,cap_perfmon,cap_syslog"
+    report, _ = judge(world, PLAIN, world.program(caps), set(), "--level", "full")
+    check(report["jobs"][0]["totals"]["evicted_pages"]["dontneed"] is not None,
+          "CAP_SYSLOG is held and causes that need it are not measured")
+    report, _ = judge(world, PLAIN, world.program(caps + ",cap_sys_admin,cap_sys_ptrace"),
+                      {"sys_admin", "sys_ptrace"}, "--level", "full")
+    check(report["run"]["cost"]["cpu_ns"], "CAP_SYS_ADMIN is held and the cost is not known")
+
+
+@part.case
+def by_root(world, _):
+    """Root's run, and one by sudo, whose files and signals are another user's."""
+    for env, kept in (({}, {"sys_admin", "sys_ptrace", "dac_override", "chown", "fowner"}),
+                      ({"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)},
+                       {"sys_admin", "sys_ptrace", "setuid", "setgid", "kill"})):
+        done = run([world.tool.cachemon, "watch", "--db", world.tool.fresh(".db"), "--",
+                    *world.job], env={**ENV, **env})
+        equal("the run has kept", held(eval(done.stdout)[2]), kept)
+
+
+@part.case
+def others_job(world, stack):
+    """Another user's process, whose files nobody else may look at: counted, and named."""
+    private = os.path.join(world.work, "private")
+    os.mkdir(private, 0o700)
+    secret = fill(os.path.join(private, "secret"), PAGES)
+    go, end = os.pipe(), os.pipe()
+    job = subprocess.Popen(["sh", "-c", f"read x <&{go[0]}; cat {secret} >/dev/null; "
+                            f"echo >&{end[1]}; read x <&{go[0]}"], pass_fds=(go[0], end[1]))
+    stack.callback(job.wait)
+    stack.callback(job.kill)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "100ms", "--pid",
+                                     str(job.pid)], prefix=ambient("bpf", "perfmon"))
+    watch.wait_started()
+    os.write(go[1], b"\n")
+    os.read(end[0], 1)
+    os.write(go[1], b"\n")
+    _, report, _ = watch.end()
+    files = [f for f in report["files"] if f["path"] == secret]
+    equal("rows of the file", len(files), 1)
+    equal("bytes read", files[0]["totals"]["read_bytes"], PAGES * PAGE)
+
+
+@part.case
+def readers_have_none(world, _):
+    """A verb that measures nothing has no use for what the file gives."""
+    program, db = world.program("cap_dac_read_search,cap_dac_override"), world.tool.fresh(".db")
+    run([world.tool.cachemon, "watch", "--db", db, "--", "true"])
+    os.chmod(db, 0o600)
+    for verb in ("report", "runs"):
+        run([*PLAIN, program, verb, "--db", db], status=1)
+    os.chmod(db, 0o644)
+    for verb in ("report", "runs"):
+        run([*PLAIN, program, verb, "--db", db])
+
+
+@part.case
+def doctor_names(world, _):
+    """Each missing capability by name, with what is lost."""
+    for caps, missing in (("cap_bpf", {"CAP_PERFMON"}), ("cap_perfmon", {"CAP_BPF"}),
+                          ("cap_bpf,cap_perfmon", set())):
+        program = world.program(caps)
+        done = run([*PLAIN, program, "doctor", "--json"], status=1 if missing else 0)
+        found = json.loads(done.stdout)["capabilities"]
+        equal("required and missing", {c["name"] for c in found
+                                       if c["required"] and not c["held"]}, missing)
+        for c in found:
+            check(c["for"] and c["without"], f"{c}: says too little")
+            check(c["held"] or c["how"] or c["not_needed"], f"{c}: no way to get it")
+        text = run([*PLAIN, program, "doctor"], status=None).stdout
+        for name in missing:
+            check(f"{name} is missing" in text, f"{name} is not named in {text!r}")
+
+
+def mib(text):
+    return float(re.sub(r" MiB$", "", text))
+
+
+@part.case
+def memory_limit(world, stack):
+    """A cgroup that is smaller than the maps refuses them, with the figures; CMD is not run."""
+    root = machine.v1_root()
+    if not root or not os.path.exists(os.path.join(root, "memory.limit_in_bytes")):
+        raise Skipped("no v1 memory controller here; tests/vm/systemd has the other")
+    group = machine.cgroup(stack, root, f"cachemon-limit-{os.getpid()}")
+    inner = machine.cgroup(stack, group, "inner")
+    maps = json.loads(run([world.tool.cachemon, "doctor", "--json"]).stdout)["maps"]
+    check(maps["fit"] and maps["reason"] is None, f"{maps}")
+    marker = world.tool.fresh(".ran")
+    watch = [world.tool.cachemon, "watch", "--db", world.tool.fresh(".db"), "--", "touch", marker]
+
+    def inside(argv, limit, status):
+        with open(f"{group}/memory.limit_in_bytes", "w", encoding="ascii") as f:
+            f.write(str(limit))
+        return run(["sh", "-c", f'echo $$ >{inner}/cgroup.procs; exec "$@"', "sh", *argv], status)
+
+    limit = maps["bytes"] // MIB * MIB
+    done = inside(watch, limit, 125)
+    found = re.search(r"take ([\d.]+ MiB) of memory, and of the limit of ([\d.]+ MiB) of the "
+                      r"cgroup cachemon runs in \((.*)\) ([\d.]+ MiB) are left", done.stderr)
+    check(found, f"says {done.stderr!r}")
+    check(mib(found[1]) * MIB >= maps["bytes"] > 0, f"maps {maps['bytes']}: {done.stderr}")
+    equal("the limit", mib(found[2]), round(limit / MIB, 1))
+    equal("the cgroup", found[3], group)
+    check(mib(found[4]) <= mib(found[2]), done.stderr)
+    check(not os.path.exists(marker), "CMD ran")
+    told = json.loads(inside([world.tool.cachemon, "doctor", "--json"], limit, 1).stdout)["maps"]
+    check(not told["fit"] and group in told["reason"], f"doctor: {told}")
+    inside(watch, limit + 64 * MIB, 0)
+    check(os.path.exists(marker), "CMD did not run")
+
+
+@part.case
+def locked_memory(world, _):
+    """64 KiB of locked memory, as containers have: no matter where it does not bind maps, and CMD
+    has the limit it would have had."""
+    limit = 64 << 10
+    for prefix in ([], ambient("bpf", "perfmon")):
+        done = run(["prlimit", f"--memlock={limit}:{limit}", *prefix, world.program(), "watch",
+                    "--db", world.tool.fresh(".db"), "--", "sh", "-c", "ulimit -l"])
+        equal("the limit of CMD", done.stdout.strip(), str(limit >> 10))
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
