@@ -21,11 +21,11 @@ static void refuse_unreadable(const struct kernel_caps *caps, struct probe_plan 
 	plan->viable = false;
 	if (!strcmp(caps->lockdown, "confidentiality"))
 		snprintf(plan->refusal, sizeof(plan->refusal),
-			 "forbids BPF programs to read its memory: it was booted or locked down "
-			 "with lockdown=confidentiality; lockdown=integrity does not");
+			 "needs BPF programs that read kernel memory, which "
+			 "lockdown=confidentiality forbids; lockdown=integrity does not");
 	else
 		snprintf(plan->refusal, sizeof(plan->refusal),
-			 "forbids BPF programs to read its memory: %s",
+			 "needs BPF programs that read kernel memory: %s",
 			 strerror(-caps->reads_kernel));
 }
 
@@ -76,6 +76,5 @@ int machine_plan_viable(const struct plan_request *request, struct kernel_caps *
 		return r;
 	if (!may_load(ret_caps))
 		return refuse_user(ret_caps, err);
-	return errtext_set(err, -ENOTSUP, "%s%s ('cachemon doctor' tells more)",
-			   ret_caps->reads_kernel ? "this kernel " : "", ret_plan->refusal);
+	return errtext_set(err, -ENOTSUP, "%s ('cachemon doctor' tells more)", ret_plan->refusal);
 }
