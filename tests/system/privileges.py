@@ -25,6 +25,10 @@ BITS = {"chown": 0, "dac_override": 1, "fowner": 3, "kill": 5, "setgid": 6, "set
         "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38,
         "bpf": 39}
 MIB = 1 << 20
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+UNIT = os.path.join(REPO, "examples", "systemd", "cachemon@.service")
+DOCS = os.path.join(REPO, "docs", "privileges.md")
+EXPOSURE_MAX = 1.5
 PAGES = 512
 # Reads the file page by page and shows who it is; then what its parent holds.
 JOB = """import os, sys
@@ -234,6 +238,32 @@ def memory_limit(world, stack):
     check(not told["fit"] and group in told["reason"], f"doctor: {told}")
     inside(watch, limit + 64 * MIB, 0)
     check(os.path.exists(marker), "CMD did not run")
+
+
+@part.case
+def unit_file(world, _):
+    """systemd has no complaint about the unit, and finds little that it may do."""
+    if not shutil.which("systemd-analyze"):
+        raise Skipped("no systemd-analyze here")
+    path = os.path.join(world.work, "cachemon@x.service")
+    with open(UNIT, encoding="utf-8") as f, open(path, "w", encoding="utf-8") as out:
+        out.write(f.read().replace("/usr/local/bin/cachemon", world.tool.cachemon))
+    done = run(["systemd-analyze", "verify", path])
+    check(not done.stderr and not done.stdout, f"verify: {done.stdout}{done.stderr}")
+    told = run(["systemd-analyze", "security", "--offline=true", "--no-pager", path]).stdout
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
+    check(found and float(found[1]) <= EXPOSURE_MAX, f"security: {tail(told, 1)}")
+    # What the unit gives is what the program takes, in the line for the file too.
+    with open(UNIT, encoding="utf-8") as f:
+        given = re.search(r"^AmbientCapabilities=(.*)$", f.read(), re.M)[1].lower().split()
+    with open(DOCS, encoding="utf-8") as f:
+        setcap = re.search(r"setcap (\S+)\+ep", f.read())[1].split(",")
+    equal("capabilities of the unit and of the setcap line", given, setcap)
+    program = world.program(",".join(setcap))
+    found = json.loads(run([*PLAIN, program, "doctor", "--json"]).stdout)
+    held_now = [c["name"].lower() for c in found["capabilities"] if c["held"]]
+    equal("held by that line", sorted(held_now), sorted(setcap))
+    check(found["settings"]["kernel_addresses_readable"], "addresses are hidden from it")
 
 
 @part.case
