@@ -54,6 +54,7 @@ class Settings:
         self.timeout_s = 300
         self.append = ""
         self.icount = False
+        self.first = False  # the command is the guest's first process, and ends the guest
         self.__dict__.update(given)
 
 
@@ -108,7 +109,8 @@ class Guest:
             f.write(script_of(command))
         with open(self.path("settings"), "w") as f:
             f.write(f"KERNEL={shlex.quote(self.kernel)}\n"
-                    f"SCRATCH={shlex.quote(self.settings.scratch or '')}\n")
+                    f"SCRATCH={shlex.quote(self.settings.scratch or '')}\n"
+                    f"FIRST={'1' if self.settings.first else ''}\n")
 
     @contextlib.contextmanager
     def share(self, work, tag, directory):

@@ -60,6 +60,12 @@ if [ -n "$SCRATCH" ]; then
 fi
 
 cut -d' ' -f1 /proc/uptime >/root/out/started
+if [ -n "$FIRST" ]; then
+	# The command takes this process's place, for a service manager; it says itself how it ended.
+	exec switch_root /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		/bin/sh /out/command </dev/null >/root/out/log 2>&1
+fi
 chroot /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 	/bin/sh /out/command </dev/null >/root/out/log 2>&1
