@@ -68,10 +68,10 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 {
 	struct memory_room *room = malloc(sizeof(*room));
 	struct mountinfo mounts;
-	int r = room ? 0 : -ENOMEM;
+	int r = 0;
 
-	if (r)
-		return errtext_set(err, r, "out of memory");
+	if (!room)
+		return errtext_set(err, -ENOMEM, "out of memory");
 	if (!mountinfo_read("/proc/self/mountinfo", &mounts)) {
 		look(&mounts, bytes, room);
 		if (room->bytes < bytes)
