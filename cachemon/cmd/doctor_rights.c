@@ -17,8 +17,8 @@ const struct doctor_cap *doctor_caps(void)
 		 "are not measured"},
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
 		 "the mounts of other users' processes, and these under hidepid",
-		 "files that only such a process's own mounts show keep a path whose beginning "
-		 "is unknown"},
+		 "a file that was seen without its mount may keep a path whose beginning is "
+		 "unknown"},
 		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
 		 "timing the probes; it also stands for CAP_BPF and CAP_PERFMON",
 		 "own cost is not known, and level auto slices nothing"},
