@@ -172,19 +172,6 @@ def others_job(world, stack):
 
 
 @part.case
-def readers_have_none(world, _):
-    """A verb that measures nothing has no use for what the file gives."""
-    program, db = world.program("cap_dac_read_search,cap_dac_override"), world.tool.fresh(".db")
-    run([world.tool.cachemon, "watch", "--db", db, "--", "true"])
-    os.chmod(db, 0o600)
-    for verb in ("report", "runs"):
-        run([*PLAIN, program, verb, "--db", db], status=1)
-    os.chmod(db, 0o644)
-    for verb in ("report", "runs"):
-        run([*PLAIN, program, verb, "--db", db])
-
-
-@part.case
 def doctor_names(world, _):
     """Each missing capability by name, with what is lost."""
     for caps, missing in (("cap_bpf", {"CAP_PERFMON"}), ("cap_perfmon", {"CAP_BPF"}),
