@@ -211,6 +211,7 @@ static void add_filesystem(cJSON *root, const struct doctor *d)
 	o = cJSON_AddObjectToObject(root, "filesystem");
 	add_path(o, "path", d->path);
 	add_text(o, "type", d->fs.type);
+	add_path(o, "mount", d->fs.mount);
 	cJSON_AddBoolToObject(o, "dax", d->fs.dax);
 	snprintf(device, sizeof(device), "%u:%u", d->fs.major, d->fs.minor);
 	cJSON_AddStringToObject(o, "dev", device);
@@ -218,6 +219,10 @@ static void add_filesystem(cJSON *root, const struct doctor *d)
 		cJSON_AddNullToObject(o, "read_ahead_kb");
 	else
 		add_u64(o, "read_ahead_kb", (uint64_t)d->fs.read_ahead_kb);
+	if (d->fs.trial == FS_TRIAL_NONE)
+		cJSON_AddNullToObject(o, "trial_cached");
+	else
+		cJSON_AddBoolToObject(o, "trial_cached", d->fs.trial == FS_TRIAL_CACHED);
 	cJSON_AddStringToObject(o, "seen", fs_cover_name(d->fs.cover));
 	cJSON_AddStringToObject(o, "explanation", d->fs.why);
 }

@@ -188,6 +188,12 @@ static void print_filesystem(const struct doctor *d)
 	printf("%-*s%s\n", INDENT, "path", path);
 	line(INDENT, "filesystem", "%s%s on device %s, read-ahead %s", or_unknown(d->fs.type),
 	     d->fs.dax ? " with DAX" : "", device, d->fs.read_ahead_kb < 0 ? "unknown" : kb);
+	if (*d->fs.mount) {
+		escape_inert_to(path, sizeof(path), d->fs.mount);
+		printf("%-*s%s\n", INDENT, "mounted at", path);
+	}
+	if (d->fs.trial == FS_TRIAL_CACHED)
+		line(INDENT, "trial", "a read of this file went through the page cache");
 	line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
 }
 

@@ -10,82 +10,129 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "plan/fs_layers.h"
+#include "plan/fs_trial.h"
 #include "plan/sysfile.h"
 #include "util/cleanup.h"
-#include "util/mountinfo.h"
 
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000
 #endif
 
-#define BLOCK_DEVICE "block device"
+/* Overlays of overlays: deeper than the kernel takes them. */
+enum { LAYERS_DEEP_MAX = 4 };
 
-static const char *const cover_why[] = {
-	[FS_EXACT] = "its cached reads, writes and faults are counted to the page",
-	[FS_LAYER_BELOW] = "counted on the filesystem below it, under that one's inodes",
-	[FS_PARTLY] = "cached reads are counted; what it serves past the page cache is not",
-	[FS_OUTSIDE] = "its data does not pass through the page cache hooks; hit ratios do not "
-		       "apply",
-	[FS_UNKNOWN] = "not known to work: selftest on it tells",
+struct layers {
+	int depth;
+	enum fs_cover cover; /* the least of them */
+	char types[96];
+	char why[sizeof(((struct fs_support *)0)->why)];
 };
 
-const char *fs_cover_name(enum fs_cover cover)
-{
-	static const char *const names[] = {
-		[FS_EXACT] = "exact",	  [FS_LAYER_BELOW] = "layer below", [FS_PARTLY] = "partly",
-		[FS_OUTSIDE] = "outside", [FS_UNKNOWN] = "unknown",
-	};
+static void of_mount(const struct mount *m, int depth, struct fs_support *ret_fs);
 
-	return names[cover];
+static bool is_dax(const char *options)
+{
+	return mountinfo_has_option(options, "dax") || mountinfo_has_option(options, "dax=always");
 }
 
-enum fs_cover fs_support_classify(const char *type, bool dax, const char **ret_why)
+static void decide(struct fs_support *fs, const char *options)
 {
-	static const struct {
-		const char *type;
-		enum fs_cover cover;
-	} known[] = {
-		{"ext2", FS_EXACT},	 {"ext3", FS_EXACT},	    {"ext4", FS_EXACT},
-		{"xfs", FS_EXACT},	 {"btrfs", FS_EXACT},	    {"f2fs", FS_EXACT},
-		{"nfs", FS_PARTLY},	 {BLOCK_DEVICE, FS_EXACT},  {"overlay", FS_LAYER_BELOW},
-		{"nfs4", FS_PARTLY},	 {"cifs", FS_PARTLY},	    {"smb3", FS_PARTLY},
-		{"ceph", FS_PARTLY},	 {"9p", FS_PARTLY},	    {"virtiofs", FS_PARTLY},
-		{"fuse", FS_PARTLY},	 {"fuseblk", FS_PARTLY},    {"tmpfs", FS_OUTSIDE},
-		{"zfs", FS_OUTSIDE},	 {"hugetlbfs", FS_OUTSIDE}, {"devtmpfs", FS_OUTSIDE},
-		{"proc", FS_OUTSIDE},	 {"sysfs", FS_OUTSIDE},	    {"cgroup", FS_OUTSIDE},
-		{"cgroup2", FS_OUTSIDE},
-	};
-	enum fs_cover cover = FS_UNKNOWN;
+	const struct fs_facts facts = {
+		.type = fs->type, .options = options, .dax = fs->dax, .trial = fs->trial};
+	const char *why;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (!strcmp(known[i].type, type))
-			cover = known[i].cover;
+	fs->cover = fs_cover_decide(&facts, &why);
+	snprintf(fs->why, sizeof(fs->why), "%s", why);
+}
+
+static void add_type(struct layers *l, const char *type)
+{
+	size_t len = strlen(l->types);
+
+	if (!strstr(l->types, type) && len + strlen(type) + 3 < sizeof(l->types))
+		sprintf(l->types + len, "%s%s", len ? ", " : "", type);
+}
+
+static int add_layer(const char *path, void *ctx)
+{
+	struct layers *l = ctx;
+	struct mountinfo mi;
+	struct fs_support fs = {.cover = FS_UNKNOWN, .why = "its layers cannot be seen from here"};
+	struct statx st;
+
+	if (path[0] == '/' && !statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) &&
+	    !mountinfo_read("/proc/self/mountinfo", &mi)) {
+		for (size_t i = 0; i < mi.nr; i++)
+			if ((uint64_t)mi.mounts[i].id == st.stx_mnt_id)
+				of_mount(&mi.mounts[i], l->depth, &fs);
+		mountinfo_free(&mi);
 	}
-	if (!strncmp(type, "fuse.", 5))
-		cover = FS_PARTLY;
-	if (dax)
-		cover = FS_OUTSIDE;
-	*ret_why = dax ? "DAX: its reads and mappings go to the device, past the page cache"
-		       : cover_why[cover];
-	return cover;
+	if (*fs.type)
+		add_type(l, fs.type);
+	/* In the order of the names: exact, partly, bypassed, unknown. */
+	if (!*l->why || fs.cover > l->cover) {
+		l->cover = fs.cover;
+		memcpy(l->why, fs.why, sizeof(l->why));
+	}
+	return 0;
 }
 
-static void read_mount(const char *root, uint64_t mount_id, struct fs_support *fs)
+/* An overlay has no pages of its own: it is as well seen as the least of its layers. */
+static void of_overlay(const struct mount *m, int depth, struct fs_support *fs)
 {
-	char path[PATH_MAX];
+	struct layers l = {.depth = depth + 1, .cover = FS_UNKNOWN};
+
+	if (depth < LAYERS_DEEP_MAX)
+		fs_layers_each(m->options, add_layer, &l);
+	fs->cover = l.cover;
+	snprintf(fs->why, sizeof(fs->why), "counted on its layers%s%s%s, under their inodes: %.*s",
+		 *l.types ? " (" : "", l.types, *l.types ? ")" : "", 180,
+		 *l.why ? l.why : "they cannot be seen from here");
+}
+
+static void of_mount(const struct mount *m, int depth, struct fs_support *fs)
+{
+	snprintf(fs->type, sizeof(fs->type), "%s", m->fstype);
+	snprintf(fs->mount, sizeof(fs->mount), "%s", m->point);
+	fs->dax = is_dax(m->options);
+	decide(fs, m->options);
+	if (!strcmp(fs->type, "overlay"))
+		of_overlay(m, depth, fs);
+}
+
+void fs_support_of_mount(const struct mount *m, struct fs_support *ret_fs)
+{
+	of_mount(m, 0, ret_fs);
+}
+
+/* path: for a trial where the type does not say all; NULL: none. */
+static void read_mount(const char *root, uint64_t mount_id, const char *path, bool dax,
+		       struct fs_support *fs)
+{
+	char name[PATH_MAX];
 	struct mountinfo mi;
 
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
-	if (mountinfo_read(path, &mi))
+	decide(fs, NULL);
+	snprintf(name, sizeof(name), "%s/proc/self/mountinfo", root);
+	if (mountinfo_read(name, &mi))
 		return;
 	for (size_t i = 0; i < mi.nr; i++) {
 		const struct mount *m = &mi.mounts[i];
 
 		if ((uint64_t)m->id != mount_id)
 			continue;
-		snprintf(fs->type, sizeof(fs->type), "%s", m->fstype);
-		fs->dax = mountinfo_has_option(m->options, "dax") ||
-			  mountinfo_has_option(m->options, "dax=always");
+		of_mount(m, 0, fs);
+		/* Its subvolumes have devices of their own; counts have that of the whole. */
+		if (!strcmp(fs->type, "btrfs")) {
+			fs->major = m->dev >> 20;
+			fs->minor = m->dev & 0xfffff;
+		}
+		fs->dax |= dax;
+		if (path && !fs->dax && fs_cover_wants_trial(fs->type))
+			fs->trial = fs_trial_read(path);
+		if (fs->dax || fs->trial != FS_TRIAL_NONE)
+			decide(fs, m->options);
 	}
 	mountinfo_free(&mi);
 }
@@ -128,15 +175,27 @@ static long long read_ahead_btrfs(const char *path)
 	return sysfile_number("", name, &kb) ? -1 : kb;
 }
 
+static void describe(const char *root, uint64_t mount_id, unsigned int major, unsigned int minor,
+		     const char *path, bool dax, struct fs_support *fs)
+{
+	memset(fs, 0, sizeof(*fs));
+	fs->major = major;
+	fs->minor = minor;
+	read_mount(root, mount_id, path, dax, fs);
+	fs->read_ahead_kb = read_ahead(root, major, minor);
+}
+
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
 			 unsigned int minor, struct fs_support *ret_fs)
 {
-	struct fs_support fs = {.major = major, .minor = minor};
+	describe(root, mount_id, major, minor, NULL, false, ret_fs);
+}
 
-	read_mount(root, mount_id, &fs);
-	fs.read_ahead_kb = read_ahead(root, major, minor);
-	fs.cover = fs_support_classify(fs.type, fs.dax, &fs.why);
-	*ret_fs = fs;
+static void describe_device(unsigned int major, unsigned int minor, struct fs_support *fs)
+{
+	describe("", 0, major, minor, NULL, false, fs);
+	snprintf(fs->type, sizeof(fs->type), FS_BLOCK_DEVICE);
+	decide(fs, NULL);
 }
 
 int fs_support_read(const char *path, struct fs_support *ret_fs)
@@ -146,14 +205,12 @@ int fs_support_read(const char *path, struct fs_support *ret_fs)
 	if (statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_MNT_ID, &st))
 		return -errno;
 	if (S_ISBLK(st.stx_mode)) {
-		fs_support_describe("", 0, st.stx_rdev_major, st.stx_rdev_minor, ret_fs);
-		snprintf(ret_fs->type, sizeof(ret_fs->type), BLOCK_DEVICE);
-	} else {
-		fs_support_describe("", st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor, ret_fs);
-		ret_fs->dax |= !!(st.stx_attributes & STATX_ATTR_DAX);
-		if (!strcmp(ret_fs->type, "btrfs") && ret_fs->read_ahead_kb < 0)
-			ret_fs->read_ahead_kb = read_ahead_btrfs(path);
+		describe_device(st.stx_rdev_major, st.stx_rdev_minor, ret_fs);
+		return 0;
 	}
-	ret_fs->cover = fs_support_classify(ret_fs->type, ret_fs->dax, &ret_fs->why);
+	describe("", st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor, path,
+		 st.stx_attributes & STATX_ATTR_DAX, ret_fs);
+	if (!strcmp(ret_fs->type, "btrfs") && ret_fs->read_ahead_kb < 0)
+		ret_fs->read_ahead_kb = read_ahead_btrfs(path);
 	return 0;
 }

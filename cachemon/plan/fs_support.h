@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What cachemon can see of files on a filesystem: whether their data passes through the hooks of
- * the page cache, and the read-ahead setting of their device. Owns the list of filesystems.
+ * What cachemon can see of files on a filesystem: gathers the facts that plan/fs_cover.h decides
+ * by, and the read-ahead setting of its device. Owns the reading of procfs and sysfs for that.
  */
 #ifndef FS_SUPPORT_H
 #define FS_SUPPORT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fs_cover {
-	FS_EXACT,	/* every cached read and write passes through the hooks */
-	FS_LAYER_BELOW, /* counted on the filesystem underneath, under its inodes */
-	FS_PARTLY,
-	FS_OUTSIDE, /* the data is not in the page cache, or not by its hooks */
-	FS_UNKNOWN, /* nobody has checked */
-};
+#include "plan/fs_cover.h"
+#include "util/mountinfo.h"
 
 struct fs_support {
-	char type[48]; /* as in mountinfo; "block device" for a device node; "" unknown */
+	char type[48];	      /* as in mountinfo; FS_BLOCK_DEVICE for a device node; "" unknown */
+	char mount[PATH_MAX]; /* where, as seen from here; "" unknown */
 	bool dax;
+	enum fs_trial trial;
 	enum fs_cover cover;
-	const char *why; /* what the cover means here, one sentence */
+	char why[400]; /* what the cover means here, one sentence */
 	unsigned int major, minor;
 	long long read_ahead_kb; /* -1: unknown or none */
 };
-
-/* "exact", "layer below", "partly", "outside", "unknown". */
-const char *fs_cover_name(enum fs_cover cover);
-enum fs_cover fs_support_classify(const char *type, bool dax, const char **ret_why);
 
 /* What path lives on; a device node stands for its device. -errno of looking at path. */
 int fs_support_read(const char *path, struct fs_support *ret_fs);
@@ -39,5 +33,8 @@ int fs_support_read(const char *path, struct fs_support *ret_fs);
  */
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
 			 unsigned int minor, struct fs_support *ret_fs);
+
+/* What its type and options say of a mount. Fills type, mount, dax, cover and why alone. */
+void fs_support_of_mount(const struct mount *m, struct fs_support *ret_fs);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_octal(char c)
 }
 
 /* The kernel writes blanks, newlines, backslashes and '#' as \ooo. */
-static void decode(char *s)
+void mountinfo_decode(char *s)
 {
 	char *out = s;
 
@@ -86,9 +86,9 @@ static int parse_line(char *line, struct mount *ret)
 	fstype = strsep(&line, " ");
 	if (!field || !fstype || !*fstype || !strsep(&line, " ") || !line)
 		return -EBADMSG;
-	decode(root);
-	decode(point);
-	decode(fstype);
+	mountinfo_decode(root);
+	mountinfo_decode(point);
+	mountinfo_decode(fstype);
 	m.id = (int)id;
 	m.parent = (int)parent;
 	m.root = root;

@@ -41,4 +41,8 @@ const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *pa
 /* Whether the comma-separated options hold word, alone. */
 bool mountinfo_has_option(const char *options, const char *word);
 
+/* In place: the octal escapes of a field. options are not decoded, their commas could be a path's.
+ */
+void mountinfo_decode(char *s);
+
 #endif

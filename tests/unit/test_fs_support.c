@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "plan/fs_layers.h"
 #include "plan/fs_support.h"
 
 static int setup(void **state)
@@ -21,32 +22,80 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_classify(void **state)
+static void test_decide(void **state)
 {
 	static const struct {
-		const char *type;
-		bool dax;
+		struct fs_facts facts;
 		enum fs_cover cover;
+		const char *says;
 	} cases[] = {
-		{"ext4", false, FS_EXACT},	   {"xfs", false, FS_EXACT},
-		{"btrfs", false, FS_EXACT},	   {"f2fs", false, FS_EXACT},
-		{"block device", false, FS_EXACT}, {"overlay", false, FS_LAYER_BELOW},
-		{"tmpfs", false, FS_OUTSIDE},	   {"hugetlbfs", false, FS_OUTSIDE},
-		{"xfs", true, FS_OUTSIDE},	   {"fuse", false, FS_PARTLY},
-		{"fuse.sshfs", false, FS_PARTLY},  {"fused", false, FS_UNKNOWN},
-		{"nfs4", false, FS_PARTLY},	   {"bcachefs", false, FS_UNKNOWN},
-		{"", false, FS_UNKNOWN},	   {"bcachefs", true, FS_OUTSIDE},
+		{{"ext4", "rw", false, 0}, FS_EXACT, "to the page"},
+		{{"xfs", "rw", false, 0}, FS_EXACT, "to the page"},
+		{{"btrfs", "rw", false, 0}, FS_EXACT, "to the page"},
+		{{"f2fs", NULL, false, 0}, FS_EXACT, "to the page"},
+		{{"block device", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"bdev", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"tmpfs", "rw", false, 0}, FS_BYPASSED, "memory"},
+		{{"hugetlbfs", "rw", false, 0}, FS_BYPASSED, "hit ratios"},
+		{{"xfs", "rw", true, 0}, FS_BYPASSED, "DAX"},
+		{{"bcachefs", "rw", true, 0}, FS_BYPASSED, "DAX"},
+		{{"xfs", "rw", false, FS_TRIAL_PAST}, FS_EXACT, "to the page"},
+		{{"fuse", "rw", false, 0}, FS_PARTLY, "direct_io"},
+		{{"fuse.sshfs", "rw", false, FS_TRIAL_CACHED}, FS_PARTLY, "direct_io"},
+		{{"fuse.sshfs", "rw", false, FS_TRIAL_PAST}, FS_BYPASSED, "tried"},
+		{{"fused", "rw", false, 0}, FS_UNKNOWN, "selftest"},
+		{{"fused", "rw", false, FS_TRIAL_CACHED}, FS_UNKNOWN, "selftest"},
+		{{"fused", "rw", false, FS_TRIAL_PAST}, FS_BYPASSED, "tried"},
+		{{"nfs4", "rw,vers=4.2,hard", false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"nfs4", "rw,vers=4.2,fsc", false, 0}, FS_PARTLY, "local cache"},
+		{{"nfs4", "rw,vers=4.2,nofsc", false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"cifs", "rw,cache=strict", false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"cifs", "rw,cache=none", false, 0}, FS_BYPASSED, "cache=none"},
+		{{"cifs", "rw,cache=none", false, FS_TRIAL_CACHED}, FS_PARTLY, "O_DIRECT"},
+		{{"9p", "rw,trans=virtio", false, 0}, FS_BYPASSED, "without a cache"},
+		{{"9p", "rw,trans=virtio,cache=loose", false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"9p", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"", NULL, false, 0}, FS_UNKNOWN, "selftest"},
 	};
-	const char *why;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		why = NULL;
-		assert_int_equal(fs_support_classify(cases[i].type, cases[i].dax, &why),
-				 cases[i].cover);
-		assert_true(why && *why);
-		if (cases[i].dax)
-			assert_non_null(strstr(why, "DAX"));
-		assert_true(*fs_cover_name(cases[i].cover));
+		const char *why = NULL;
+		enum fs_cover cover = fs_cover_decide(&cases[i].facts, &why);
+
+		if (cover != cases[i].cover || !strstr(why, cases[i].says))
+			fail_msg("%s %s: %s: %s", cases[i].facts.type,
+				 cases[i].facts.options ? cases[i].facts.options : "-",
+				 fs_cover_name(cover), why);
+	}
+}
+
+static int note_layer(const char *path, void *ctx)
+{
+	char *all = ctx;
+
+	sprintf(all + strlen(all), "[%s]", path);
+	return 0;
+}
+
+static void test_layers(void **state)
+{
+	static const struct {
+		const char *options, *layers;
+	} cases[] = {
+		{"rw,lowerdir=/a:/b,upperdir=/u,workdir=/w", "[/a][/b][/u]"},
+		{"ro,lowerdir=/a::/data", "[/a][/data]"},
+		{"rw,lowerdir+=/a,lowerdir+=/b:c,datadir+=/d", "[/a][/b][c][/d]"},
+		{"rw,lowerdir=/with\\134:colon:/two\\054words\\040here",
+		 "[/with:colon][/two,words here]"},
+		{"rw,uuid=on", ""},
+		{"rw,lowerdir=", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char all[256] = "";
+
+		assert_int_equal(fs_layers_each(cases[i].options, note_layer, all), 0);
+		assert_string_equal(all, cases[i].layers);
 	}
 }
 
@@ -54,7 +103,8 @@ static void test_classify(void **state)
 	"21 1 8:1 / / rw - ext4 /dev/sda1 rw,errors=remount-ro\n"                                  \
 	"22 21 8:17 / /data rw,noatime shared:3 - xfs /dev/sdb1 rw,dax=always,quota\n"             \
 	"23 21 8:33 / /never rw - xfs /dev/sdc1 rw,dax=never\n"                                    \
-	"24 21 0:40 / /net rw - nfs4 server:/x rw\n"
+	"24 21 0:40 / /net rw - nfs4 server:/x rw\n"                                               \
+	"25 21 0:41 / /merged rw - overlay none rw,lowerdir=rel,upperdir=/u\n"
 
 static void describe(void **state, uint64_t id, unsigned int major, unsigned int minor,
 		     struct fs_support *fs)
@@ -65,7 +115,7 @@ static void describe(void **state, uint64_t id, unsigned int major, unsigned int
 	fs_support_describe(root->dir, id, major, minor, fs);
 	assert_int_equal(fs->major, major);
 	assert_int_equal(fs->minor, minor);
-	assert_non_null(fs->why);
+	assert_true(*fs->why);
 }
 
 static void test_describe(void **state)
@@ -94,7 +144,7 @@ static void test_describe(void **state)
 	describe(state, 22, 8, 16, &fs);
 	assert_string_equal(fs.type, "xfs");
 	assert_true(fs.dax);
-	assert_int_equal(fs.cover, FS_OUTSIDE);
+	assert_int_equal(fs.cover, FS_BYPASSED);
 	assert_int_equal(fs.read_ahead_kb, 4096);
 	describe(state, 23, 8, 33, &fs);
 	assert_false(fs.dax);
@@ -102,6 +152,10 @@ static void test_describe(void **state)
 	describe(state, 24, 0, 40, &fs);
 	assert_int_equal(fs.cover, FS_PARTLY);
 	assert_int_equal(fs.read_ahead_kb, 15360);
+	describe(state, 25, 0, 41, &fs);
+	assert_string_equal(fs.mount, "/merged");
+	assert_int_equal(fs.cover, FS_UNKNOWN);
+	assert_non_null(strstr(fs.why, "layers"));
 	describe(state, 2, 8, 0, &fs); /* no such mount */
 	assert_string_equal(fs.type, "");
 	assert_int_equal(fs.cover, FS_UNKNOWN);
@@ -116,7 +170,7 @@ static void test_real_paths(void **state)
 	assert_int_equal(fs.major, 77);
 	assert_int_equal(fs_support_read("/proc/self/status", &fs), 0);
 	assert_string_equal(fs.type, "proc");
-	assert_int_equal(fs.cover, FS_OUTSIDE);
+	assert_int_equal(fs.cover, FS_BYPASSED);
 	assert_int_equal(fs.read_ahead_kb, -1);
 	assert_int_equal(fs_support_read("/", &fs), 0);
 	assert_true(*fs.type);
@@ -126,7 +180,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_classify),
+		T(test_decide),
+		T(test_layers),
 		T(test_describe),
 		T(test_real_paths),
 	};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plan/fs_cover.h"
+
+#include <string.h>
+
+#include "util/mountinfo.h"
+
+static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
+static const char why_device[] =
+	"its cached reads, writes and faults are counted to the page; O_DIRECT reads of it are not "
+	"seen";
+static const char why_network[] =
+	"what goes through the page cache is counted to the page; O_DIRECT reads are not seen";
+static const char why_fuse[] =
+	"what goes through the page cache is counted to the page; files that its server opens with "
+	"direct_io are read past it and not seen";
+static const char why_no_pages[] =
+	"its data does not pass through the page cache hooks; hit ratios do not apply";
+static const char why_kernel[] = "the kernel makes its data up when it is read; nothing is cached";
+
+static const struct known {
+	const char *type;
+	enum fs_cover cover;
+	const char *why;
+} known[] = {
+	{"ext2", FS_EXACT, why_cached},
+	{"ext3", FS_EXACT, why_cached},
+	{"ext4", FS_EXACT, why_cached},
+	{"xfs", FS_EXACT, why_cached},
+	{"btrfs", FS_EXACT, why_cached},
+	{"f2fs", FS_EXACT, why_cached},
+	{FS_BLOCK_DEVICE, FS_PARTLY, why_device},
+	{"bdev", FS_PARTLY, why_device}, /* the name that the kernel has for it */
+	{"nfs", FS_PARTLY, why_network},
+	{"nfs4", FS_PARTLY, why_network},
+	{"cifs", FS_PARTLY, why_network},
+	{"smb3", FS_PARTLY, why_network},
+	{"ceph", FS_PARTLY, why_network},
+	{"9p", FS_PARTLY, why_network},
+	{"virtiofs", FS_PARTLY, why_fuse},
+	{"fuse", FS_PARTLY, why_fuse},
+	{"fuseblk", FS_PARTLY, why_fuse},
+	{"tmpfs", FS_BYPASSED,
+	 "its files are memory themselves, no hook sees their reads and nothing is missed; hit "
+	 "ratios do not apply"},
+	{"devtmpfs", FS_BYPASSED, why_no_pages},
+	{"hugetlbfs", FS_BYPASSED, why_no_pages},
+	{"zfs", FS_BYPASSED,
+	 "it has a cache of its own (ARC), past the page cache hooks; hit ratios do not apply"},
+	{"proc", FS_BYPASSED, why_kernel},
+	{"sysfs", FS_BYPASSED, why_kernel},
+	{"cgroup", FS_BYPASSED, why_kernel},
+	{"cgroup2", FS_BYPASSED, why_kernel},
+	{"debugfs", FS_BYPASSED, why_kernel},
+	{"tracefs", FS_BYPASSED, why_kernel},
+};
+
+const char *fs_cover_name(enum fs_cover cover)
+{
+	static const char *const names[FS_COVER_NR] = {
+		[FS_EXACT] = "exact",
+		[FS_PARTLY] = "partly",
+		[FS_BYPASSED] = "cache-bypassed",
+		[FS_UNKNOWN] = "unknown",
+	};
+
+	return names[cover];
+}
+
+static const struct known *find(const char *type)
+{
+	static const struct known unknown = {
+		"", FS_UNKNOWN, "not known to work: selftest on a directory of it tells"};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].type, type))
+			return &known[i];
+	/* "fuse.sshfs": what mount calls a FUSE filesystem that says what it is. */
+	return !strncmp(type, "fuse.", 5) ? find("fuse") : &unknown;
+}
+
+bool fs_cover_wants_trial(const char *type)
+{
+	enum fs_cover cover = find(type)->cover;
+
+	/* An overlay has the pages of its layers, and they are judged. */
+	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
+}
+
+/* Mounts that are told not to cache: the sentence that says so, else NULL. */
+static const char *option_bypass(const char *type, const char *options)
+{
+	if (!options)
+		return NULL;
+	if ((!strcmp(type, "cifs") || !strcmp(type, "smb3")) &&
+	    mountinfo_has_option(options, "cache=none"))
+		return "mounted with cache=none: reads go to the server; hit ratios do not apply";
+	/* The default, which is not printed; kernels print names or, later, bits. */
+	if (!strcmp(type, "9p") &&
+	    (!strstr(options, "cache=") || mountinfo_has_option(options, "cache=none") ||
+	     mountinfo_has_option(options, "cache=0")))
+		return "mounted without a cache: reads go to the server; hit ratios do not apply";
+	return NULL;
+}
+
+static const char *option_note(const char *type, const char *options)
+{
+	if (options && !strncmp(type, "nfs", 3) && mountinfo_has_option(options, "fsc"))
+		return "what goes through the page cache is counted to the page, a miss may be "
+		       "served by the local cache (fsc); O_DIRECT reads are not seen";
+	return NULL;
+}
+
+enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why)
+{
+	const struct known *k = find(facts->type);
+	const char *why = option_bypass(facts->type, facts->options);
+
+	if (facts->dax) {
+		*ret_why = "DAX: its reads and mappings go to the device, past the page cache; hit "
+			   "ratios do not apply";
+		return FS_BYPASSED;
+	}
+	if (fs_cover_wants_trial(facts->type) && facts->trial == FS_TRIAL_PAST) {
+		*ret_why = "tried: a read of this file left nothing in the page cache; hit ratios "
+			   "do not apply";
+		return FS_BYPASSED;
+	}
+	/* A mount that does not cache may keep what is mapped; a trial knows better than options.
+	 */
+	if (why && facts->trial != FS_TRIAL_CACHED) {
+		*ret_why = why;
+		return FS_BYPASSED;
+	}
+	why = option_note(facts->type, facts->options);
+	*ret_why = why ? why : k->why;
+	return k->cover;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How far the hooks see what is read from a filesystem, decided by its type, the options of its
+ * mount and what a trial said. Owns the list of filesystems. Pure: looks at nothing.
+ */
+#ifndef FS_COVER_H
+#define FS_COVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FS_BLOCK_DEVICE "block device"
+
+enum fs_cover {
+	FS_EXACT,    /* every read passes the hooks, or is counted as a direct one */
+	FS_PARTLY,   /* what goes through the page cache is counted, the rest is not seen */
+	FS_BYPASSED, /* the data is not in the page cache, or not by its hooks */
+	FS_UNKNOWN,  /* nobody has checked */
+	FS_COVER_NR,
+};
+
+enum fs_trial {
+	FS_TRIAL_NONE,
+	FS_TRIAL_CACHED, /* a read left its page in the cache */
+	FS_TRIAL_PAST,	 /* it did not */
+};
+
+struct fs_facts {
+	const char *type;    /* as in mountinfo, or FS_BLOCK_DEVICE; "" unknown */
+	const char *options; /* of the superblock; NULL: unknown */
+	bool dax;
+	enum fs_trial trial;
+};
+
+/* "exact", "partly", "cache-bypassed", "unknown". */
+const char *fs_cover_name(enum fs_cover cover);
+
+/* Whether a trial may say more of a file than its type does. */
+bool fs_cover_wants_trial(const char *type);
+
+/* *ret_why: one sentence, static. */
+enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A FUSE filesystem whose one file holds the bytes of FILE, for reading only:
+ *
+ *   fusefs cached|direct FILE PLACE
+ *
+ * cached: as FUSE does it of itself, through the page cache. direct: each open answers
+ * FOPEN_DIRECT_IO. Stays in the foreground; a line on stdout says when it is mounted.
+ */
+#define FUSE_USE_VERSION 31
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool direct;
+static int backing;
+
+static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
+{
+	(void)conn;
+	config->use_ino = 1;
+	puts("ready");
+	fflush(stdout);
+	return NULL;
+}
+
+static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *file)
+{
+	(void)file;
+	if (fstat(backing, st))
+		return -errno;
+	if (!strcmp(path, "/")) {
+		st->st_mode = S_IFDIR | 0755;
+		st->st_nlink = 2;
+		st->st_ino = 1;
+		return 0;
+	}
+	st->st_ino = 2;
+	return strcmp(path, "/data") ? -ENOENT : 0;
+}
+
+static int on_open(const char *path, struct fuse_file_info *file)
+{
+	if (strcmp(path, "/data") != 0)
+		return -ENOENT;
+	if ((file->flags & O_ACCMODE) != O_RDONLY)
+		return -EROFS;
+	file->direct_io = direct;
+	return 0;
+}
+
+static int on_read(const char *path, char *to, size_t size, off_t offset,
+		   struct fuse_file_info *file)
+{
+	ssize_t got = pread(backing, to, size, offset);
+
+	(void)path;
+	(void)file;
+	return got < 0 ? -errno : (int)got;
+}
+
+static const struct fuse_operations operations = {
+	.init = on_init,
+	.getattr = on_getattr,
+	.open = on_open,
+	.read = on_read,
+};
+
+int main(int argc, char **argv)
+{
+	char *arguments[] = {argv[0], "-f", "-s", argc == 4 ? argv[3] : "", NULL};
+
+	if (argc != 4 || (strcmp(argv[1], "cached") && strcmp(argv[1], "direct"))) {
+		fprintf(stderr, "fusefs cached|direct FILE PLACE\n");
+		return 2;
+	}
+	direct = !strcmp(argv[1], "direct");
+	backing = open(argv[2], O_RDONLY | O_CLOEXEC);
+	if (backing < 0) {
+		perror(argv[2]);
+		return 1;
+	}
+	return fuse_main(4, arguments, &operations, NULL);
+}
