@@ -24,6 +24,7 @@ struct ledger_limits {
 	size_t path_bytes;  /* names of files, and as much again for directories and for advice */
 	size_t distinct;    /* files told apart, so that a directory can count its files */
 	size_t advice;	    /* (file, kind, call) */
+	size_t filesystems; /* devices with files of the job, the nameless rest included */
 	size_t active;	    /* files of one interval that get a row of that interval */
 };
 

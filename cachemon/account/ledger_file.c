@@ -231,6 +231,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	struct ledger_file *f;
 
 	directory_add(d, sf->c, sf->misses_read_on);
+	filesystem_apply(l, sf, !entry ? FILE_NOT_TOLD : added ? FILE_NEW : FILE_SEEN_BEFORE);
 	w.misses += before;
 	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
 	if (!f) {
@@ -259,6 +260,7 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	if (sf->path && (!f->path || strcmp(f->path, sf->path) != 0))
 		rename_file(l, f, sf->path);
 	directory_add(f->directory, sf->c, sf->misses_read_on);
+	filesystem_apply(l, sf, FILE_SEEN_BEFORE);
 	add_to_file(l, f, sf);
 }
 

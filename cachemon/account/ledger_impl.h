@@ -45,6 +45,10 @@ struct ledger {
 	uint64_t advice_lost;
 	struct row_index advice_index;
 
+	struct ledger_filesystem *filesystems; /* of the watched job; the first is the rest */
+	size_t nr_filesystems;
+	size_t last_filesystem; /* the one of the file before */
+
 	uint64_t law_error;
 };
 
@@ -67,5 +71,13 @@ struct ledger_file *file_find(const struct ledger *l, const struct file_key *key
 int advice_init(struct ledger *l);
 void advice_apply(struct ledger *l, const struct sample_advice *a);
 void advice_name(struct ledger *l, const struct sample_file *sf);
+
+/* ledger_filesystem.c: never fails; what finds no room goes to the rest. */
+int filesystems_init(struct ledger *l);
+void filesystems_free(struct ledger *l);
+enum file_seen { FILE_SEEN_BEFORE, FILE_NEW, FILE_NOT_TOLD };
+void filesystem_apply(struct ledger *l, const struct sample_file *sf, enum file_seen seen);
+void filesystem_rest(struct ledger *l, const int64_t *delta, int64_t misses_read_on);
+void filesystems_describe(struct ledger *l, const struct sample_filesystem *list, size_t nr);
 
 #endif

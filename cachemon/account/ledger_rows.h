@@ -46,6 +46,21 @@ struct ledger_file {
 	struct counters last;
 };
 
+struct ledger_filesystem {
+	struct ledger_mark mark;
+	uint32_t job;
+	uint32_t dev;
+	bool rest;  /* of no device: what found no row */
+	char *type; /* this and what follows: NULL: not known (yet) */
+	char *mount;
+	char *cover;
+	char *why;
+	uint64_t files;	      /* distinct files */
+	bool files_estimated; /* there may be more */
+	int64_t misses_read_on;
+	struct counters total;
+};
+
 struct ledger_advice {
 	struct ledger_mark mark;
 	struct file_key key;
@@ -60,6 +75,8 @@ size_t ledger_nr_directories(const struct ledger *l);
 struct ledger_directory *ledger_directory(const struct ledger *l, size_t i);
 size_t ledger_nr_files(const struct ledger *l);
 struct ledger_file *ledger_file(const struct ledger *l, size_t i);
+size_t ledger_nr_filesystems(const struct ledger *l);
+struct ledger_filesystem *ledger_filesystem(const struct ledger *l, size_t i);
 size_t ledger_nr_advice(const struct ledger *l);
 struct ledger_advice *ledger_advice(const struct ledger *l, size_t i);
 /* The most active files of the latest sample: only rows that are kept. */

@@ -29,6 +29,14 @@ struct sample_file {
 	int64_t misses_read_on;
 };
 
+/* A filesystem that files of the run lie on, as far as it is known now. */
+struct sample_filesystem {
+	uint32_t dev;
+	const char *type;  /* NULL: unknown */
+	const char *mount; /* NULL: not mounted where that could be seen */
+	const char *cover, *why;
+};
+
 /* Absolute values since the start of the run, replaced at every interval. */
 struct sample_advice {
 	struct file_key file;
@@ -68,6 +76,8 @@ struct sample {
 	int64_t rest_misses_read_on[JOB_NR]; /* as of a file */
 	const struct sample_advice *advice;
 	size_t nr_advice;
+	const struct sample_filesystem *filesystems; /* all that were seen so far */
+	size_t nr_filesystems;
 	struct sample_job jobs[JOB_NR];
 	struct sample_cost cost;
 	struct loss_counts losses;

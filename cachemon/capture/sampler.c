@@ -20,6 +20,8 @@ static int on_name(void *ctx, void *data, size_t size)
 	/* Without a valid record or memory the file stays unnamed; it is counted all the same. */
 	if (!resolver_name(s->resolver, rec, size, &name))
 		name_table_put(s->names, &rec->file, name.path, rec->fstype, name.deleted);
+	if (size >= sizeof(*rec) - sizeof(rec->data))
+		fs_table_see(s->filesystems, rec->file.dev, rec->fstype, rec->tgid);
 	return 0;
 }
 
@@ -44,6 +46,9 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
 		goto fail;
+	r = fs_table_new("/proc", &s->filesystems);
+	if (r)
+		goto fail;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.names), on_name, s, NULL);
 	if (!s->ring) {
 		r = -errno;
@@ -63,6 +68,7 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	resolver_free(s->resolver);
 	name_table_free(s->names);
+	fs_table_free(s->filesystems);
 	free(s->job_rows);
 	free(s->job_rows_again);
 	free(s->keys);
@@ -159,6 +165,8 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	}
 	f->key = key->file;
 	f->job = key->job;
+	if (key->job != JOB_OTHERS)
+		fs_table_see(s->filesystems, key->file.dev, NULL, 0);
 	f->size_bytes = row->flags & ROW_SIZED ? row->size_bytes : SAMPLE_SIZE_UNKNOWN;
 	f->deleted = row->flags & ROW_DELETED;
 	memcpy(f->c, row->c, sizeof(f->c));
@@ -284,6 +292,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	resolver_refresh(s->resolver);
 	out->files = s->files;
 	out->nr_files = s->nr_files;
+	out->filesystems = fs_table_describe(s->filesystems, &out->nr_filesystems);
 	memcpy(out->rest, s->rest, sizeof(out->rest));
 	out->advice = s->advice;
 	out->nr_advice = s->nr_advice;

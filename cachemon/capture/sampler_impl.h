@@ -7,6 +7,7 @@
 #ifndef SAMPLER_IMPL_H
 #define SAMPLER_IMPL_H
 
+#include "capture/fs_table.h"
 #include "capture/name_table.h"
 #include "capture/probe_set_impl.h"
 #include "capture/sampler.h"
@@ -17,6 +18,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct resolver *resolver;
 	struct name_table *names;
+	struct fs_table *filesystems;
 	bool names_handed_out; /* with the last sample, which is over now */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;

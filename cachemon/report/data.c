@@ -239,6 +239,36 @@ static void put_rows(struct tree *t, const struct model_job *job, int64_t page_s
 	tree_end(t);
 }
 
+static void put_filesystem(struct tree *t, const struct model_filesystem *f, int64_t page_size)
+{
+	char dev[48];
+
+	tree_object(t, NULL);
+	put_bytes(t, "type", &f->type);
+	put_bytes(t, "mount", &f->mount);
+	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
+	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
+	put_bytes(t, "seen", &f->cover);
+	put_bytes(t, "explanation", &f->why);
+	data_count(t, "files", f->files);
+	if (f->files_estimated)
+		tree_bool(t, "files_estimated", true);
+	put_row_bound(t, &f->counts);
+	data_totals(t, "totals", &f->counts, page_size);
+	tree_end(t);
+}
+
+static void put_outside(struct tree *t, const struct model_job *job)
+{
+	data_count(t, "outside_read_bytes", job->outside_read_bytes);
+	if (!job->outside_read_bytes.known)
+		return;
+	if (job->counts.sliced)
+		tree_bool(t, "outside_read_bytes_estimated", true);
+	else
+		tree_bool(t, "outside_read_bytes_lower_bound", true);
+}
+
 static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	static const char *const grades[] = {"overall", "hits", "prefetch", "eviction", "stall"};
@@ -256,10 +286,15 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	data_count(t, "wall_ns", job->wall_ns);
 	data_count(t, "cpu_ns", job->cpu_ns);
 	data_count(t, "rchar_bytes", job->rchar_bytes);
+	put_outside(t, job);
 	data_count(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
 	put_rows(t, job, page_size);
+	tree_array(t, "filesystems");
+	for (size_t i = 0; i < job->nr_filesystems; i++)
+		put_filesystem(t, &job->filesystems[i], page_size);
+	tree_end(t);
 	tree_array(t, "advice");
 	for (size_t i = 0; i < job->nr_advice; i++)
 		put_advice(t, &job->advice[i], model_is(&m->run.advice_mode, "effects"));

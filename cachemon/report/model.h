@@ -27,6 +27,14 @@ struct model_directory {
 	struct counts counts;
 };
 
+struct model_filesystem {
+	struct bytes type, mount, cover, why;
+	struct opt_i64 dev_major, dev_minor; /* absent: what is on no filesystem of the list */
+	struct opt_i64 files;
+	bool files_estimated; /* at least so many */
+	struct counts counts;
+};
+
 struct model_advice {
 	struct bytes path, kind, call;
 	struct opt_i64 calls, offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped;
@@ -42,6 +50,7 @@ struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
+	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
 	struct slice_scale scale;
 	struct counts counts;
 	struct model_file *files; /* most misses first */
@@ -50,6 +59,8 @@ struct model_job {
 	struct opt_i64 rest_files;
 	struct model_directory *directories;
 	size_t nr_directories;
+	struct model_filesystem *filesystems;
+	size_t nr_filesystems;
 	struct model_advice *advice;
 	size_t nr_advice;
 	struct model_point *points;

@@ -160,6 +160,69 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	return ret;
 }
 
+/* Runs of schema 1 have none, and a database of it no table. */
+static bool has_filesystems(sqlite3 *db, struct arena *a)
+{
+	return count_of(db, a,
+			"SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1", 1);
+}
+
+static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job, char *err,
+			    size_t errlen)
+{
+	struct arena *a = &m->arena;
+	struct slice_carry carry = {0};
+	struct rows r;
+	size_t room;
+	char *sql;
+	int ret;
+
+	if (!has_filesystems(db, a))
+		return 0;
+	room = count_of(db, a, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
+	sql = rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
+		       "files_estimated, misses_read_on",
+		       "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
+		       "lookups DESC, misses DESC, id");
+	r = rows_begin(db, a, sql, 1, &job->id);
+	job->filesystems = arena_alloc(a, room * sizeof(*job->filesystems));
+	while (job->filesystems && job->nr_filesystems < room && rows_next(&r)) {
+		struct model_filesystem *f = &job->filesystems[job->nr_filesystems++];
+
+		f->type = rows_bytes(&r);
+		f->mount = rows_bytes(&r);
+		f->cover = rows_bytes(&r);
+		f->why = rows_bytes(&r);
+		f->dev_major = rows_i64(&r);
+		f->dev_minor = rows_i64(&r);
+		f->files = rows_i64(&r);
+		f->files_estimated = rows_value(&r, 0) == 1;
+		rows_counts(&r, true, &f->counts);
+		f->counts.bounds =
+			f->dev_major.known ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
+		counts_scale(&f->counts, &job->scale, &carry);
+	}
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+/*
+ * What the job's tasks read beyond the reads that were counted. Some of those (io_uring's, AIO's,
+ * what exec reads) are not among the bytes of its tasks, so there may have been more.
+ */
+static struct opt_i64 outside_reads(const struct model_job *job)
+{
+	struct opt_i64 bytes = job->rchar_bytes;
+	struct opt_i64 seen = opt_add(counts_get(&job->counts, C_read_bytes),
+				      counts_get(&job->counts, C_direct_read_bytes));
+
+	if (!seen.known || job->counts.bounds & BOUND_ROW)
+		bytes.known = false;
+	bytes.value = bytes.value > seen.value ? bytes.value - seen.value : 0;
+	return bytes;
+}
+
 static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
 		       size_t errlen)
 {
@@ -253,11 +316,14 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 		if (!ret)
 			ret = load_directories(db, m, job, err, errlen);
 		if (!ret)
+			ret = load_filesystems(db, m, job, err, errlen);
+		if (!ret)
 			ret = load_advice(db, &m->arena, job, err, errlen);
 		if (!ret)
 			ret = load_points(db, m, job, err, errlen);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
 	counts_scale(&job->counts, &job->scale, &carry);
+	job->outside_read_bytes = outside_reads(job);
 	return ret;
 }

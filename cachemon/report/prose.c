@@ -7,6 +7,9 @@
 #include "report/escape.h"
 #include "report/show.h"
 
+/* Of the bytes the tasks read: from here on a sentence says so. */
+enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };
+
 struct view {
 	const struct model *m;
 	const struct model_job *job;
@@ -70,6 +73,21 @@ static void say_reads(FILE *out, const struct view *v)
 		show_plural(misses, "page", "pages"), pages_size(v, misses).s);
 }
 
+/* Much was read that no figure here is about: a ratio alone would be read as if it were. */
+static void say_outside(FILE *out, const struct view *v)
+{
+	struct opt_i64 outside = v->job->outside_read_bytes;
+
+	if (!outside.known || outside.value < OUTSIDE_LEAST_BYTES ||
+	    outside.value / OUTSIDE_SHARE_MIN < v->job->rchar_bytes.value / 100)
+		return;
+	fprintf(out,
+		" %s%s more were read outside of the page cache's hooks (pipes, sockets, tmpfs, "
+		"FUSE with direct_io, O_DIRECT on devices or over a network): no figure here is "
+		"about them.",
+		v->c->sliced ? "" : "At least ", show_bytes(outside, v->c->sliced).s);
+}
+
 static void say_prefetch(FILE *out, const struct view *v)
 {
 	struct opt_i64 pages = v->d.prefetched_pages;
@@ -128,6 +146,7 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	struct view v = view_of(m, job);
 
 	say_reads(out, &v);
+	say_outside(out, &v);
 	say_prefetch(out, &v);
 	say_stall(out, &v);
 	say_cost(out, &v);

@@ -105,6 +105,7 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 		sections_windows(d, job);
 		sections_evictions(d, m, job);
 		sections_rows(d, m, job);
+		sections_filesystems(d, job, m->run.page_size_bytes.value);
 	}
 	free(name);
 }

@@ -19,6 +19,7 @@ void sections_windows(struct doc *d, const struct model_job *job);
 void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_timeline(struct doc *d, const struct model_job *job);
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_filesystems(struct doc *d, const struct model_job *job, int64_t page_size);
 void sections_measured(struct doc *d, const struct model *m);
 
 #endif

@@ -58,7 +58,7 @@ static void read_lines(struct doc_table *t, const struct counts *c, const struct
 }
 
 static void other_lines(struct doc_table *t, const struct counts *c, const struct derived *d,
-			int64_t page_size)
+			struct opt_i64 outside, int64_t page_size)
 {
 	const struct line lines[] = {
 		{"other added", SHOWN(other_added_pages), PAGES(other_added_pages),
@@ -76,6 +76,10 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		{"direct reads", SHOWN(direct_read_calls),
 		 LEAST(direct_read_bytes, show_bytes(COUNT(direct_read_bytes), false)),
 		 "past the cache (O_DIRECT)"},
+		{"other reads",
+		 {""},
+		 show_least(show_bytes(outside, c->sliced), outside.known && !c->sliced),
+		 "seen by no hook: pipes, sockets, tmpfs, direct_io of FUSE and the like"},
 		{"stalls", SHOWN(stalls),
 		 LEAST(stall_ns, show_about(show_ns(COUNT(stall_ns)), c->sliced)),
 		 "sleeps of its tasks for the page cache"},
@@ -98,7 +102,7 @@ void sections_totals(struct doc *d, const struct model *m, const struct model_jo
 
 	counts_derive(&job->counts, page_size, &derived);
 	read_lines(&t, &job->counts, &derived, page_size);
-	other_lines(&t, &job->counts, &derived, page_size);
+	other_lines(&t, &job->counts, &derived, job->outside_read_bytes, page_size);
 	doc_put_table(d, &t);
 }
 

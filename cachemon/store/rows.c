@@ -115,6 +115,26 @@ static int write_file(struct store *st, struct ledger_file *f)
 	return run_mark(st, &b, &f->mark);
 }
 
+static int write_filesystem(struct store *st, struct ledger_filesystem *f)
+{
+	const bool *measured = st->measured.counter[f->job];
+	struct binder b = bind_first(st, f->mark.db_id ? S_FILESYSTEM_UPDATE : S_FILESYSTEM_INSERT);
+
+	bind_mark(&b, &f->mark);
+	bind_int(&b, st->job_ids[f->job]);
+	bind_known(&b, !f->rest, f->dev >> 20);
+	bind_known(&b, !f->rest, f->dev & 0xfffff);
+	bind_text(&b, f->type);
+	bind_bytes(&b, f->mount);
+	bind_text(&b, f->cover);
+	bind_text(&b, f->why);
+	bind_int(&b, (int64_t)f->files);
+	bind_int(&b, f->files_estimated);
+	bind_known(&b, measured[C_misses], f->misses_read_on);
+	bind_counters(&b, &f->total, measured);
+	return run_mark(st, &b, &f->mark);
+}
+
 static int write_advice(struct store *st, struct ledger_advice *a)
 {
 	static const char *const kinds[] = {
@@ -181,6 +201,9 @@ int rows_write_sums(struct store *st, struct ledger *l)
 	for (size_t i = 0; i < ledger_nr_files(l) && rc == SQLITE_OK; i++)
 		if (ledger_file(l, i)->mark.dirty)
 			rc = write_file(st, ledger_file(l, i));
+	for (size_t i = 0; i < ledger_nr_filesystems(l) && rc == SQLITE_OK; i++)
+		if (ledger_filesystem(l, i)->mark.dirty)
+			rc = write_filesystem(st, ledger_filesystem(l, i));
 	for (size_t i = 0; i < ledger_nr_advice(l) && rc == SQLITE_OK; i++)
 		if (ledger_advice(l, i)->mark.dirty)
 			rc = write_advice(st, ledger_advice(l, i));

@@ -17,6 +17,9 @@ enum shape {
 #define FILE_COLUMNS                                                                               \
 	"id, job_id, dev_major, dev_minor, ino, gen, folded_before|directory_id, fstype, "         \
 	"size_bytes, path, deleted, misses_read_on"
+#define FILESYSTEM_COLUMNS                                                                         \
+	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated, "       \
+	"misses_read_on"
 
 static const struct {
 	enum shape shape;
@@ -39,6 +42,8 @@ static const struct {
 	[S_FILE_INSERT] = {INSERT, "file", FILE_COLUMNS},
 	[S_FILE_UPDATE] = {UPDATE, "file", FILE_COLUMNS},
 	[S_FILE_DELETE] = {PLAIN, "DELETE FROM file WHERE id = ?", NULL},
+	[S_FILESYSTEM_INSERT] = {INSERT, "filesystem", FILESYSTEM_COLUMNS},
+	[S_FILESYSTEM_UPDATE] = {UPDATE, "filesystem", FILESYSTEM_COLUMNS},
 	[S_ADVICE] = {PLAIN,
 		      "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
 		      "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "

@@ -254,6 +254,57 @@ static void test_active_files(void **state)
 	ledger_free(l);
 }
 
+/* Exact sums by device, whatever rows the files have; a device too many joins the rest. */
+static void test_filesystems(void **state)
+{
+	static const struct sample_filesystem known[] = {
+		{.dev = 1, .type = "ext4", .mount = "/a", .cover = "exact", .why = "counted"},
+		{.dev = 9, .type = "xfs", .mount = "/nothing", .cover = "exact", .why = "counted"},
+	};
+	struct ledger_limits limits = roomy;
+	struct sample_file files[4] = {0};
+	struct sample s = {
+		.files = files, .nr_files = 4, .filesystems = known, .nr_filesystems = 2};
+	int64_t sum = 0;
+	struct ledger *l;
+
+	limits.files = 1;
+	limits.filesystems = 3;
+	assert_int_equal(ledger_new(&limits, &l), 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		files[i] = (struct sample_file){.key = {.ino = 10 + i, .dev = i < 2 ? 1 : i},
+						.job = JOB_WATCHED,
+						.size_bytes = SAMPLE_SIZE_UNKNOWN};
+		files[i].c[C_misses] = 1 + i;
+	}
+	s.rest[JOB_WATCHED][C_misses] = 100;
+	s.rest[JOB_OTHERS][C_misses] = 1000;
+	ledger_apply(l, &s);
+	ledger_apply(l, &s);
+	assert_int_equal(ledger_nr_filesystems(l), 3);
+	assert_true(ledger_filesystem(l, 0)->rest);
+	assert_int_equal(ledger_filesystem(l, 0)->total.c[C_misses], 2 * (100 + 4));
+	assert_true(ledger_filesystem(l, 0)->files_estimated);
+	assert_int_equal(ledger_filesystem(l, 1)->total.c[C_misses], 2 * (1 + 2));
+	assert_int_equal(ledger_filesystem(l, 1)->files, 2);
+	assert_false(ledger_filesystem(l, 1)->files_estimated);
+	assert_string_equal(ledger_filesystem(l, 1)->mount, "/a");
+	assert_int_equal(ledger_filesystem(l, 2)->total.c[C_misses], 2 * 3);
+	assert_null(ledger_filesystem(l, 2)->type);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(ledger_filesystem(l, i)->mark.dirty);
+		sum += ledger_filesystem(l, i)->total.c[C_misses];
+	}
+	assert_int_equal(sum, ledger_job(l, JOB_WATCHED)->total.c[C_misses]);
+	ledger_written(l);
+	s.nr_files = 0;
+	memset(s.rest, 0, sizeof(s.rest));
+	ledger_apply(l, &s);
+	for (size_t i = 0; i < 3; i++)
+		assert_false(ledger_filesystem(l, i)->mark.dirty);
+	ledger_free(l);
+}
+
 static void test_job_facts(void **state)
 {
 	struct sample s = {0};
@@ -378,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_weights_add_up),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_active_files),
+		cmocka_unit_test(test_filesystems),
 		cmocka_unit_test(test_job_facts),
 		cmocka_unit_test(test_advice),
 		cmocka_unit_test(test_million_files),

@@ -136,8 +136,24 @@ static void newer(void **state)
 {
 	struct fixture *f = *state;
 
-	fixture_sql(f, "PRAGMA user_version = 2");
-	assert_refused(f->db, -EPROTO, "newer cachemon (schema 2");
+	fixture_sql(f, "PRAGMA user_version = 3");
+	assert_refused(f->db, -EPROTO, "newer cachemon (schema 3");
+}
+
+/* A database that was recorded before there were filesystems in it, and was not written since. */
+static void older(void **state)
+{
+	struct fixture *f = *state;
+	struct report_options o = {.db = f->db, .run_id = 1, .format = REPORT_JSON, .files = 1};
+	char text[1 << 14], err[512] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	fixture_sql(f, "DROP TABLE filesystem; PRAGMA user_version = 1");
+	assert_non_null(out);
+	if (report_print(&o, out, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	fclose(out);
+	assert_non_null(strstr(text, "\"filesystems\": []"));
 }
 
 static void damaged(void **state)
@@ -298,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(not_a_database, begin, end),
 		cmocka_unit_test_setup_teardown(somebody_elses, begin, end),
 		cmocka_unit_test_setup_teardown(newer, begin, end),
+		cmocka_unit_test_setup_teardown(older, begin, end),
 		cmocka_unit_test_setup_teardown(damaged, begin, end),
 		cmocka_unit_test_setup_teardown(wal_with_active_writer, begin, end),
 		cmocka_unit_test_setup_teardown(directory_not_writable, begin, end),

@@ -136,6 +136,53 @@ static void assert_null_at(const cJSON *json, const char *path)
 		fail_msg("%s is not null", path);
 }
 
+/* What the tasks read less what was counted; absent where either is, at least 0. */
+static void json_outside_reads(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json = golden_json(f);
+
+	assert_number(json, "jobs.0.outside_read_bytes", 4194304 - 4096000);
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.outside_read_bytes_lower_bound")));
+	assert_null_at(json, "jobs.1.outside_read_bytes");
+	assert_null(at(json, "jobs.1.outside_read_bytes_lower_bound"));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job SET direct_read_bytes = 90000 WHERE id = 1");
+	json = golden_json(f);
+	assert_number(json, "jobs.0.outside_read_bytes", 4194304 - 4096000 - 90000);
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job SET direct_read_bytes = 9000000 WHERE id = 1");
+	json = golden_json(f);
+	assert_number(json, "jobs.0.outside_read_bytes", 0);
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job SET read_bytes = NULL WHERE id = 1");
+	json = golden_json(f);
+	assert_null_at(json, "jobs.0.outside_read_bytes");
+	cJSON_Delete(json);
+	/* Tasks that were not counted read too: then it is not known. */
+	fixture_sql(f, "UPDATE job SET read_bytes = 1, direct_read_bytes = 0 WHERE id = 1; "
+		       "UPDATE run SET loss_state_drops = 1");
+	json = golden_json(f);
+	assert_null_at(json, "jobs.0.outside_read_bytes");
+	cJSON_Delete(json);
+}
+
+static void json_filesystems(void **state)
+{
+	cJSON *json = golden_json(*state);
+
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.filesystems")), 3);
+	assert_string_equal(at(json, "jobs.0.filesystems.0.type")->valuestring, "ext4");
+	assert_string_equal(at(json, "jobs.0.filesystems.0.mount")->valuestring, "/data");
+	assert_string_equal(at(json, "jobs.0.filesystems.0.dev")->valuestring, "259:2");
+	assert_string_equal(at(json, "jobs.0.filesystems.0.seen")->valuestring, "exact");
+	assert_number(json, "jobs.0.filesystems.0.totals.misses", 220);
+	assert_null_at(json, "jobs.0.filesystems.1.mount");
+	assert_null_at(json, "jobs.0.filesystems.2.dev");
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.1.filesystems")), 0);
+	cJSON_Delete(json);
+}
+
 static void json_values(void **state)
 {
 	cJSON *json = golden_json(*state);
@@ -328,6 +375,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(json_has_all_keys, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(json_values, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(json_outside_reads, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(json_filesystems, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(json_rows, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(integers_are_exact, golden_begin, golden_end),
 		cmocka_unit_test_setup_teardown(estimates_are_marked, golden_begin, golden_end),

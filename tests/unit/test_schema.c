@@ -14,11 +14,10 @@
 #include "account/counters.h"
 #include "store/migrate.h"
 
-static int open_schema(void **state)
+static int apply(sqlite3 *db, const char *path)
 {
 	static char text[1 << 17];
-	FILE *f = fopen(SOURCE_DIR "/sql/001_schema.sql", "re");
-	sqlite3 *db = NULL;
+	FILE *f = fopen(path, "re");
 	size_t len;
 
 	if (!f)
@@ -26,7 +25,15 @@ static int open_schema(void **state)
 	len = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[len] = '\0';
-	if (sqlite3_open(":memory:", &db) || sqlite3_exec(db, text, NULL, NULL, NULL)) {
+	return sqlite3_exec(db, text, NULL, NULL, NULL);
+}
+
+static int open_schema(void **state)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open(":memory:", &db) || apply(db, SOURCE_DIR "/sql/001_schema.sql") ||
+	    apply(db, SOURCE_DIR "/sql/002_filesystems.sql")) {
 		fprintf(stderr, "%s\n", sqlite3_errmsg(db));
 		sqlite3_close(db);
 		return -1;
@@ -55,8 +62,8 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 /* All counters, in their order, as the last columns of the table: none more, none less. */
 static void test_counters_are_the_columns(void **state)
 {
-	static const char *const tables[] = {"job", "directory", "file", "job_interval",
-					     "file_interval"};
+	static const char *const tables[] = {"job",	     "directory",     "file",
+					     "job_interval", "file_interval", "filesystem"};
 	sqlite3 *db = *state;
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {

@@ -54,6 +54,16 @@ static void test_round_trip(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM probe WHERE hook IS NULL OR "
 				 "(state = 'live' AND reason IS NULL)"),
 			 2);
+	/* Its files are all on one device; what has no row is on none. */
+	assert_int_equal(ask(db, "SELECT misses FROM filesystem WHERE dev_major = 259 AND "
+				 "dev_minor = 3 AND type = 'xfs' AND mount = x'2f64617461' AND "
+				 "cover = 'exact' AND why = 'seen' AND files = 12 AND NOT "
+				 "files_estimated"),
+			 test_misses(10) - 20);
+	assert_int_equal(ask(db, "SELECT misses FROM filesystem WHERE dev_major IS NULL AND "
+				 "dev_minor IS NULL AND type IS NULL"),
+			 20);
+	assert_int_equal(ask(db, "SELECT count(*) FROM filesystem"), 2);
 	/* One file is left, out of WAL. */
 	assert_int_equal(scratch_files(&f->scratch, false), 1);
 	assert_int_equal(ask(db, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
@@ -74,6 +84,7 @@ static void test_not_measured_is_null_everywhere(void **state)
 	assert_int_equal(ask(db, "SELECT (SELECT count(delayed_hits) FROM job) + "
 				 "(SELECT count(delayed_hits) FROM directory) + "
 				 "(SELECT count(delayed_hits) FROM file) + "
+				 "(SELECT count(delayed_hits) FROM filesystem) + "
 				 "(SELECT count(delayed_hits) FROM job_interval) + "
 				 "(SELECT count(delayed_hits) FROM file_interval)"),
 			 0);
@@ -117,6 +128,7 @@ static void test_withdrawn_at_the_end(void **state)
 	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 2});
 	assert_int_equal(ask(db, "SELECT (SELECT count(misses) FROM job WHERE slot = 1) + "
 				 "(SELECT count(misses) FROM file) + "
+				 "(SELECT count(misses) FROM filesystem) + "
 				 "(SELECT count(d.misses) FROM directory AS d JOIN job ON job.id = "
 				 "job_id WHERE slot = 1) + "
 				 "(SELECT count(misses) FROM file_interval) + "

@@ -109,7 +109,15 @@ struct test_sample {
  */
 static inline void test_sample(struct test_sample *t, uint64_t n, uint64_t spread)
 {
+	static const struct sample_filesystem filesystem = {.dev = 259 << 20 | 3,
+							    .type = "xfs",
+							    .mount = "/data",
+							    .cover = "exact",
+							    .why = "seen"};
+
 	memset(t, 0, sizeof(*t));
+	t->s.filesystems = &filesystem;
+	t->s.nr_filesystems = 1;
 	t->s.start_ns = n * SECOND_NS;
 	t->s.duration_ns = SECOND_NS;
 	t->s.read_on_ns = SECOND_NS;

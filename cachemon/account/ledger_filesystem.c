@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+
+enum { REST };
+
+int filesystems_init(struct ledger *l)
+{
+	if (!l->limits.filesystems)
+		l->limits.filesystems = 1;
+	l->filesystems = calloc(l->limits.filesystems, sizeof(*l->filesystems));
+	if (!l->filesystems)
+		return -ENOMEM;
+	l->filesystems[REST].job = JOB_WATCHED;
+	l->filesystems[REST].rest = true;
+	l->nr_filesystems = 1;
+	return 0;
+}
+
+void filesystems_free(struct ledger *l)
+{
+	for (size_t i = 0; i < l->nr_filesystems; i++) {
+		free(l->filesystems[i].type);
+		free(l->filesystems[i].mount);
+		free(l->filesystems[i].cover);
+		free(l->filesystems[i].why);
+	}
+	free(l->filesystems);
+}
+
+static struct ledger_filesystem *find(struct ledger *l, uint32_t dev)
+{
+	struct ledger_filesystem *f = &l->filesystems[l->last_filesystem];
+
+	/* Files come by the thousand from one device, and there are few devices. */
+	if (!f->rest && f->dev == dev)
+		return f;
+	for (size_t i = REST + 1; i < l->nr_filesystems; i++) {
+		if (l->filesystems[i].dev == dev) {
+			l->last_filesystem = i;
+			return &l->filesystems[i];
+		}
+	}
+	return NULL;
+}
+
+static struct ledger_filesystem *of_device(struct ledger *l, uint32_t dev)
+{
+	struct ledger_filesystem *f = find(l, dev);
+
+	if (f)
+		return f;
+	if (l->nr_filesystems == l->limits.filesystems)
+		return &l->filesystems[REST];
+	f = &l->filesystems[l->nr_filesystems++];
+	f->job = JOB_WATCHED;
+	f->dev = dev;
+	return f;
+}
+
+static void add(struct ledger_filesystem *f, const int64_t *delta, int64_t misses_read_on)
+{
+	counters_add(&f->total, delta);
+	f->misses_read_on += misses_read_on;
+	f->mark.dirty = true;
+}
+
+void filesystem_apply(struct ledger *l, const struct sample_file *sf, enum file_seen seen)
+{
+	struct ledger_filesystem *f = of_device(l, sf->key.dev);
+
+	f->files += seen == FILE_NEW;
+	f->files_estimated |= seen == FILE_NOT_TOLD;
+	add(f, sf->c, sf->misses_read_on);
+}
+
+void filesystem_rest(struct ledger *l, const int64_t *delta, int64_t misses_read_on)
+{
+	struct ledger_filesystem *f = &l->filesystems[REST];
+
+	f->files_estimated = true;
+	add(f, delta, misses_read_on);
+}
+
+/* Without memory it stays as it was. */
+static bool set(char **text, const char *now)
+{
+	char *copy;
+
+	if (!now || (*text && !strcmp(*text, now)))
+		return false;
+	copy = strdup(now);
+	if (!copy)
+		return false;
+	free(*text);
+	*text = copy;
+	return true;
+}
+
+void filesystems_describe(struct ledger *l, const struct sample_filesystem *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct ledger_filesystem *f = find(l, list[i].dev);
+
+		if (!f)
+			continue;
+		f->mark.dirty |= set(&f->type, list[i].type);
+		f->mark.dirty |= set(&f->mount, list[i].mount);
+		f->mark.dirty |= set(&f->cover, list[i].cover);
+		f->mark.dirty |= set(&f->why, list[i].why);
+	}
+}
+
+size_t ledger_nr_filesystems(const struct ledger *l)
+{
+	return l->nr_filesystems;
+}
+
+struct ledger_filesystem *ledger_filesystem(const struct ledger *l, size_t i)
+{
+	return &l->filesystems[i];
+}

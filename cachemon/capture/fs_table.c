@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/fs_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/fs_support.h"
+
+enum { FILESYSTEMS_MAX = 128 };
+
+struct entry {
+	char type[48];
+	uint32_t pid;
+	bool mounted; /* its mount was found */
+	char *mount, *why;
+};
+
+struct fs_table {
+	char *proc_root;
+	size_t nr, last;
+	size_t unmounted;
+	struct entry entries[FILESYSTEMS_MAX];
+	struct sample_filesystem list[FILESYSTEMS_MAX];
+};
+
+int fs_table_new(const char *proc_root, struct fs_table **ret)
+{
+	struct fs_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->proc_root = strdup(proc_root);
+	if (!t->proc_root) {
+		free(t);
+		return -ENOMEM;
+	}
+	*ret = t;
+	return 0;
+}
+
+void fs_table_free(struct fs_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nr; i++) {
+		free(t->entries[i].mount);
+		free(t->entries[i].why);
+	}
+	free(t->proc_root);
+	free(t);
+}
+
+static struct entry *find(struct fs_table *t, uint32_t dev)
+{
+	if (t->last < t->nr && t->list[t->last].dev == dev)
+		return &t->entries[t->last];
+	for (size_t i = 0; i < t->nr; i++) {
+		if (t->list[i].dev == dev) {
+			t->last = i;
+			return &t->entries[i];
+		}
+	}
+	if (t->nr == FILESYSTEMS_MAX)
+		return NULL;
+	t->list[t->nr].dev = dev;
+	t->unmounted++;
+	t->last = t->nr;
+	return &t->entries[t->nr++];
+}
+
+void fs_table_see(struct fs_table *t, uint32_t dev, const char *type, uint32_t pid)
+{
+	struct entry *e = find(t, dev);
+
+	if (!e || e->mounted)
+		return;
+	if (type && *type)
+		snprintf(e->type, sizeof(e->type), "%s",
+			 strcmp(type, "bdev") != 0 ? type : FS_BLOCK_DEVICE);
+	if (pid)
+		e->pid = pid;
+}
+
+/* The whole filesystem rather than a directory of it, then the shortest name. */
+static bool is_better(const struct mount *m, const struct mount *than)
+{
+	bool whole = !strcmp(m->root, "/"), was = than && !strcmp(than->root, "/");
+
+	if (!than || whole != was)
+		return !than || whole;
+	return strlen(m->point) < strlen(than->point);
+}
+
+static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
+{
+	struct fs_support *fs = calloc(1, sizeof(*fs));
+	struct entry *e = &t->entries[i];
+
+	if (!fs)
+		return;
+	fs_support_of_mount(m, fs);
+	free(e->mount);
+	free(e->why);
+	e->mount = strdup(fs->mount);
+	e->why = strdup(fs->why);
+	snprintf(e->type, sizeof(e->type), "%s", fs->type);
+	t->list[i].cover = fs_cover_name(fs->cover);
+	e->mounted = true;
+	t->unmounted--;
+	free(fs);
+}
+
+/* What pid has mounted, of those without a mount. */
+static void look(struct fs_table *t, const char *pid)
+{
+	struct mountinfo mi;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/mountinfo", t->proc_root, pid);
+	if (mountinfo_read(path, &mi))
+		return;
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct mount *best = NULL;
+
+		for (size_t k = 0; k < mi.nr && !t->entries[i].mounted; k++)
+			if (mi.mounts[k].dev == t->list[i].dev && is_better(&mi.mounts[k], best))
+				best = &mi.mounts[k];
+		if (best)
+			take_mount(t, i, best);
+	}
+	mountinfo_free(&mi);
+}
+
+/* A filesystem without a mount that can be seen: its type is all there is. */
+static void by_type(struct entry *e, struct sample_filesystem *out)
+{
+	const struct fs_facts facts = {.type = e->type};
+	const char *why;
+
+	out->cover = fs_cover_name(fs_cover_decide(&facts, &why));
+	out->why = why;
+}
+
+const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *ret_nr)
+{
+	char pid[16];
+
+	if (t->unmounted)
+		look(t, "self");
+	for (size_t i = 0; i < t->nr; i++) {
+		struct entry *e = &t->entries[i];
+
+		/* Devices themselves are mounted nowhere. */
+		if (!e->mounted && e->pid && strcmp(e->type, FS_BLOCK_DEVICE) != 0) {
+			snprintf(pid, sizeof(pid), "%u", e->pid);
+			look(t, pid);
+			e->pid = 0; /* the next file of it may be of a process that lives */
+		}
+		if (!e->mounted)
+			by_type(e, &t->list[i]);
+		else
+			t->list[i].why = e->why;
+		t->list[i].type = *e->type ? e->type : NULL;
+		t->list[i].mount = e->mount;
+	}
+	*ret_nr = t->nr;
+	return t->list;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The filesystems that files of the job lie on: which mount each is and how far it is seen. Owns
+ * the strings and when mounts are looked at: once for each device, again while none is found.
+ */
+#ifndef FS_TABLE_H
+#define FS_TABLE_H
+
+#include "account/sample.h"
+
+struct fs_table;
+
+/* proc_root as "/proc". */
+int fs_table_new(const char *proc_root, struct fs_table **ret);
+void fs_table_free(struct fs_table *t);
+
+/* A file of that device was seen. type: the kernel's name of the filesystem, NULL or "" unknown;
+ * pid: a process that sees its mount, 0 unknown. */
+void fs_table_see(struct fs_table *t, uint32_t dev, const char *type, uint32_t pid);
+
+/* All of them, as far as they are known now; borrowed until the next call. */
+const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *ret_nr);
+
+#endif

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- Schema 2. What a job's files lie on, and how far what is read from there was seen. Runs recorded
+-- before have no rows here.
+
+-- Every device with a file of the job: exact totals of the files on it; job = sum of filesystems.
+-- dev_major NULL: what found no room for a row of its own.
+CREATE TABLE filesystem (
+	id INTEGER PRIMARY KEY,
+	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
+	dev_major INTEGER,
+	dev_minor INTEGER,
+	type TEXT,                              -- as in mountinfo, else the kernel's name for it
+	mount BLOB,                             -- where; NULL: not mounted where that could be seen
+	cover TEXT CHECK (cover IN ('exact', 'partly', 'cache-bypassed', 'unknown')),
+	why TEXT,                               -- what the cover means, a sentence
+	files INTEGER,                          -- distinct files seen on it
+	files_estimated INTEGER NOT NULL DEFAULT 0 CHECK (files_estimated IN (0, 1)), -- 1: at least so many
+	misses_read_on INTEGER,
+	read_calls INTEGER CHECK (read_calls >= 0),
+	read_bytes INTEGER CHECK (read_bytes >= 0),
+	lookups INTEGER CHECK (lookups >= 0),
+	delayed_hits INTEGER CHECK (delayed_hits >= 0),
+	misses INTEGER CHECK (misses >= 0),
+	demand_pages INTEGER CHECK (demand_pages >= 0),
+	prefetched_sync INTEGER CHECK (prefetched_sync >= 0),
+	prefetched_async INTEGER CHECK (prefetched_async >= 0),
+	prefetched_willneed INTEGER CHECK (prefetched_willneed >= 0),
+	prefetched_readahead2 INTEGER CHECK (prefetched_readahead2 >= 0),
+	prefetched_mmap_around INTEGER CHECK (prefetched_mmap_around >= 0),
+	used INTEGER CHECK (used >= 0),
+	used_late INTEGER CHECK (used_late >= 0),
+	evicted_unused INTEGER CHECK (evicted_unused >= 0),
+	resident_unused INTEGER,
+	untracked INTEGER CHECK (untracked >= 0),
+	untracked_map_full INTEGER CHECK (untracked_map_full >= 0),
+	windows_sync INTEGER CHECK (windows_sync >= 0),
+	windows_async INTEGER CHECK (windows_async >= 0),
+	windows_forced INTEGER CHECK (windows_forced >= 0),
+	window_log2_0 INTEGER,
+	window_log2_1 INTEGER,
+	window_log2_2 INTEGER,
+	window_log2_3 INTEGER,
+	window_log2_4 INTEGER,
+	window_log2_5 INTEGER,
+	window_log2_6 INTEGER,
+	window_log2_7 INTEGER,
+	window_log2_8 INTEGER,
+	window_log2_9 INTEGER,
+	window_log2_10 INTEGER,
+	window_log2_11 INTEGER,
+	window_log2_12 INTEGER,
+	window_log2_13 INTEGER,
+	window_log2_14 INTEGER,
+	window_log2_15 INTEGER,
+	written_pages INTEGER CHECK (written_pages >= 0),
+	other_added_pages INTEGER CHECK (other_added_pages >= 0),
+	evicted_reclaim_kswapd INTEGER CHECK (evicted_reclaim_kswapd >= 0),
+	evicted_reclaim_direct INTEGER CHECK (evicted_reclaim_direct >= 0),
+	evicted_reclaim_memcg INTEGER CHECK (evicted_reclaim_memcg >= 0),
+	evicted_dontneed INTEGER CHECK (evicted_dontneed >= 0),
+	evicted_drop_caches INTEGER CHECK (evicted_drop_caches >= 0),
+	evicted_truncate INTEGER CHECK (evicted_truncate >= 0),
+	evicted_direct_io INTEGER CHECK (evicted_direct_io >= 0),
+	evicted_other INTEGER CHECK (evicted_other >= 0),
+	refaults INTEGER CHECK (refaults >= 0),
+	refault_misses INTEGER CHECK (refault_misses >= 0),
+	refault_distance_pages INTEGER CHECK (refault_distance_pages >= 0),
+	refault_distance_ms INTEGER CHECK (refault_distance_ms >= 0),
+	faults_major INTEGER CHECK (faults_major >= 0),
+	faults_minor INTEGER CHECK (faults_minor >= 0),
+	mapped_pages_upper_bound INTEGER CHECK (mapped_pages_upper_bound >= 0),
+	direct_read_calls INTEGER CHECK (direct_read_calls >= 0),
+	direct_read_bytes INTEGER CHECK (direct_read_bytes >= 0),
+	stall_ns INTEGER CHECK (stall_ns >= 0),
+	stalls INTEGER CHECK (stalls >= 0),
+		UNIQUE (job_id, dev_major, dev_minor)
+) STRICT;
