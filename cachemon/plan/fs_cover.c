@@ -6,6 +6,9 @@
 #include "util/mountinfo.h"
 
 static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
+static const char why_btrfs[] =
+	"its cached reads, writes and faults are counted to the page; a direct read that is done "
+	"through the cache after all is counted as both";
 static const char why_device[] =
 	"its cached reads, writes and faults are counted to the page; O_DIRECT reads of it are not "
 	"seen";
@@ -27,7 +30,7 @@ static const struct known {
 	{"ext3", FS_EXACT, why_cached},
 	{"ext4", FS_EXACT, why_cached},
 	{"xfs", FS_EXACT, why_cached},
-	{"btrfs", FS_EXACT, why_cached},
+	{"btrfs", FS_EXACT, why_btrfs},
 	{"f2fs", FS_EXACT, why_cached},
 	{FS_BLOCK_DEVICE, FS_PARTLY, why_device},
 	{"bdev", FS_PARTLY, why_device}, /* the name that the kernel has for it */

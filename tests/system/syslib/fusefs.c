@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,10 @@ static int backing;
 
 static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
-	(void)conn;
+	/* With more in flight the kernel begins readahead, thinks better of it and takes the pages
+	 * out of the cache again. */
+	conn->max_background = 4096;
+	conn->congestion_threshold = 4096;
 	config->use_ino = 1;
 	puts("ready");
 	fflush(stdout);

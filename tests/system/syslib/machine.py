@@ -7,7 +7,8 @@ import os
 import subprocess
 import time
 
-MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
+        "btrfs": ["mkfs.btrfs", "-q", "-f"]}
 READ_AHEAD_KB = 128
 V1_MEMORY = "/sys/fs/cgroup/memory"
 V2_PLACES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
