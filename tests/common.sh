@@ -8,7 +8,8 @@ BUILD=${BUILD:-$REPO/build}
 
 PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson-dev libelf-dev
 	libsqlite3-dev libyaml-dev make pkgconf zlib1g-dev)
-PACKAGES_TEST=(e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmocka-dev libubsan1 liburing-dev mount procps
+PACKAGES_TEST=(btrfs-progs e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmocka-dev libfuse3-dev
+	libubsan1 liburing-dev mount procps
 	python3 sqlite3 util-linux xfsprogs xz-utils)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod qemu-system-common qemu-system-x86
 	zstd)

@@ -8,6 +8,7 @@ with O_DIRECT. A second path, behind a tab, is the file whose pages those are. N
 """
 
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -25,12 +26,28 @@ class _Words(ctypes.Structure):
     _fields_ = [(n, ctypes.c_uint64) for n in ("a", "b", "c", "d", "e")]
 
 
+def resident(fd, pos, size):
+    """By mincore(2), which leaves out what is in flight."""
+    size = size or size_of(fd) - pos
+    there = (ctypes.c_ubyte * ((size + PAGE - 1) // PAGE))()
+    _libc.mmap.restype = ctypes.c_void_p
+    at = _libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_PRIVATE, fd,
+                    ctypes.c_size_t(pos))
+    if at == ctypes.c_void_p(-1).value or _libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(size),
+                                                        there):
+        raise OSError(ctypes.get_errno(), "mincore")
+    _libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(size))
+    return sum(page & 1 for page in there)
+
+
 def cached(fd, pos=0, size=0):
-    """Pages in the cache, in flight or not; size 0: to the end of the file."""
+    """Pages in the cache, in flight or not where the kernel tells; size 0: to the end of the file."""
     span, stat = _Words(pos, size), _Words()
-    if _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
+    if not _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
+        return stat.a
+    if ctypes.get_errno() != errno.ENOSYS:
         raise OSError(ctypes.get_errno(), "cachestat")
-    return stat.a
+    return resident(fd, pos, size)
 
 
 def size_of(fd):

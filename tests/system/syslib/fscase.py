@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a filesystem lets cachemon see: readings of a file on it, watched, against what was read."""
+
+import json
+import os
+import subprocess
+import sys
+
+from . import reader
+from .part import check, equal
+from .reads import PAGE
+from .tool import Tool
+
+PAGES = 2048
+BYTES = PAGES * PAGE
+# Lines from this test to the reader: they are read from a pipe, outside of every filesystem.
+TALK_BYTES = 4096
+FIGURES = ("read_calls", "read_bytes", "lookups", "misses")
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.args = args
+        self.work = work
+        self.tool = Tool(args.cachemon, work)
+
+    def place(self, name):
+        return os.path.join(self.work, name)
+
+    def doctor(self, path):
+        return json.loads(self.tool.run("doctor", path, "--json"))["filesystem"]
+
+
+class Reader:
+    """syslib/fsreader.py, watched by its pid: the job is what it reads and nothing else."""
+
+    def __init__(self, world, stack):
+        self.process = subprocess.Popen([sys.executable, os.path.join(reader.SOURCES,
+                                                                      "fsreader.py")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(self.end)
+        equal("the reader", self.process.stdout.readline(), "ready\n")
+
+    def read(self, how, path):
+        self.process.stdin.write(f"{how} {path}\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def fill(path, size=BYTES):
+    with open(path, "wb") as f:
+        f.write(os.urandom(size))
+        f.flush()
+        os.fsync(f.fileno())
+    return path
+
+
+def measured(world, stack, how, path):
+    """(what the reader says of one reading, the job). path: also "path, tab, file with its pages"."""
+    process = Reader(world, stack)
+    # Once before it is watched: what Python reads only when it is needed.
+    process.read(how, path)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--pid",
+                                     str(process.process.pid)])
+    watch.wait_started()
+    told = process.read(how, path)
+    watch.interrupt()
+    return told, watch.end()[1]
+
+
+def mount_entry(job, mount):
+    found = [f for f in job["filesystems"] if f["mount"] == mount]
+    return found[0] if found else None
+
+
+def adds_up(job):
+    for name in FIGURES:
+        equal(f"{name}, sum of filesystems against the job",
+              sum(f["totals"][name] for f in job["filesystems"]), job["totals"][name])
+
+
+def cached_is_exact(world, stack, path, mount, type_, cover):
+    told, job = measured(world, stack, "cached", path)
+    equal("pages in the cache before", told["before"], 0)
+    adds_up(job)
+    entry = mount_entry(job, mount)
+    check(entry, f"no filesystem at {mount} in the report: "
+          f"{[(f['type'], f['mount']) for f in job['filesystems']]}")
+    for name in FIGURES:
+        equal(f"{name} of the filesystem", entry["totals"][name], told[name])
+    t = entry["totals"]
+    equal("hits", t["hits"], told["lookups"] - told["misses"])
+    equal("pages brought in", t["demand_pages"] + t["prefetched_pages"], told["after"])
+    equal("files", entry["files"], 1)
+    equal("type", entry["type"], type_)
+    equal("cover in the report", entry["seen"], cover)
+    check(entry["explanation"], "the cover is not explained")
+    check(0 <= job["outside_read_bytes"] < TALK_BYTES,
+          f"outside of the hooks: {job['outside_read_bytes']} bytes")
+    print(f"        {type_}: {told['lookups']} lookups, {told['misses']} misses, as the cache was before",
+          flush=True)
+    return entry, told
+
+
+def past_the_hooks(world, stack, how, path, size=BYTES):
+    """Nothing of it is in any figure, no ratio is made of nothing, and the sum of it is told."""
+    told, job = measured(world, stack, how, path)
+    t = job["totals"]
+    for name in ("lookups", "misses", "read_bytes", "direct_read_bytes"):
+        equal(f"{name} of what no hook sees", t[name], 0)
+    equal("hit ratio of no lookups", t["hit_ratio"], None)
+    read = told.get("read_bytes") or told["bytes"]
+    check(read >= size, f"the reader read {read} of {size} bytes")
+    check(read <= job["outside_read_bytes"] < read + TALK_BYTES,
+          f"outside of the hooks: {job['outside_read_bytes']} bytes, of {read}")
+    equal("marked as a lower bound", job.get("outside_read_bytes_lower_bound"), True)
+    return told
+
+
+def direct_is_counted(world, stack, path):
+    told, job = measured(world, stack, "direct", path)
+    equal("direct bytes", job["totals"]["direct_read_bytes"], told["bytes"])
+    equal("direct calls", job["totals"]["direct_read_calls"], told["calls"])
+    equal("buffered bytes", job["totals"]["read_bytes"], 0)
+    equal("hit ratio", job["totals"]["hit_ratio"], None)
+
+
+def is_covered(world, path, type_, cover, word=""):
+    fs = world.doctor(path)
+    equal(f"type of {path} by doctor", fs["type"], type_)
+    equal(f"cover of {path} by doctor", fs["seen"], cover)
+    check(word in fs["explanation"], f"{word!r} is not in {fs['explanation']!r}")
+    return fs
