@@ -4,7 +4,8 @@
 
 One line on stdin, one line of JSON on stdout: "cached PATH" reads through the page cache, one part
 straight on, one part in single pages without readahead, then all of it again; "direct PATH" reads
-with O_DIRECT. A second path, behind a tab, is the file whose pages those are. Nothing else is read meanwhile, so that what is seen of this process is that.
+with O_DIRECT. A second path, behind a tab, is the file whose pages those are. Nothing else is read
+meanwhile, so that what is seen of this process is that.
 """
 
 import ctypes
