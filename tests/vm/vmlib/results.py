@@ -95,34 +95,35 @@ class Guest:
             raise Absent(absent)
         if not self.doctor["watch"]["possible"]:
             return {group: Verdict("absent", why=self.missing(group)) for group in GROUPS}
-        cells = read_json(self.path(fs + ".json"))
-        if cells is None:
+        told = read_json(self.path(fs + ".json"))
+        if told is None:
             last = read_text(self.path(fs + ".log")).splitlines()[-1:] or ["no output"]
             return {REST: Verdict("failed", why=f"truth gave no result: {last[0]}")}
+        cells = told["cells"]
         verdicts = {group: self.judge_group(group, cells) for group in GROUPS}
         verdicts[REST] = judge_rest(cells)
         return verdicts
 
     def judge_group(self, group, cells):
-        rows = [r for c in cells for r in c["rows"] if GROUP_OF.get(r[-4]) == group]
-        missing = self.missing(group)
-        if missing:
-            wrong = [r for r in rows if r[-1]]
-            if wrong:
-                return Verdict("off", why=f"{len(wrong)} wrong figures given of what is absent")
-            return Verdict("absent", why=missing)
-        if not rows:
+        found = [(c, name, e) for c in cells if c["state"] != "skipped"
+                 for name, e in c["counters"].items() if GROUP_OF.get(name) == group]
+        if not found:
             return Verdict("unseen", "-")
-        unknown = sum(r[-1] is None for r in rows)
-        if unknown:
-            return Verdict("off", why=f"{unknown} of {len(rows)} figures not given")
-        error = sum(abs(r[-1]) for r in rows)
-        return Verdict("off", f"off by {error}") if error else Verdict("exact")
+        off = [(c, name, e) for c, name, e in found if e["state"] == "off"]
+        if off:
+            silent = [e for _, _, e in off if e["off_by"] is None]
+            text = "off" if silent else f"off by {sum(e['off_by'] for _, _, e in off)}"
+            return Verdict("off", text, "; ".join(f"{c['pattern']}: {name} {e['got']} for "
+                                                  f"{e['expected']}" for c, name, e in off))
+        absent = [e["reason"] for _, _, e in found if e["state"] == "absent"]
+        if absent:
+            return Verdict("absent", why=self.missing(group) or absent[0])
+        return Verdict("exact")
 
 
 def judge_rest(cells):
     bad = sum(bool(notes_of(c)) for c in cells)
-    known = [c for c in cells if c["status"] != "skipped"]
+    known = [c for c in cells if c["state"] != "skipped"]
     if bad:
         return Verdict("failed", why=f"in {bad} of {len(cells)} patterns")
     return Verdict("exact") if known else Verdict("unseen", "-")
@@ -130,12 +131,11 @@ def judge_rest(cells):
 
 def notes_of(cell):
     """What is wrong in a cell beside its figures."""
-    if cell["status"] != "failed":
+    if cell["state"] != "off":
         return []
-    notes = [n for n in cell["notes"] if not n.startswith("kept: ")]
-    wrong = any(r[-1] != 0 for r in cell["rows"])
-    return notes or ([] if wrong else ["failed without saying why"])
+    notes = [n for n in cell["notes"] if not n.startswith(("kept: ", "probe "))]
+    return notes or ([] if cell["wrong"] else ["failed without saying why"])
 
 
-def disturbed(cells):
-    return [c["pattern"] for c in cells or [] if c["status"] == "skipped"]
+def skipped(cells):
+    return [(c["pattern"], c["skipped"]["reason"]) for c in cells if c["state"] == "skipped"]

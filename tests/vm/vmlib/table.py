@@ -71,14 +71,14 @@ def show_hooks(guests):
 
 def show_wrong(kernel, fs, cells):
     for cell in cells:
-        wrong = [r for r in cell["rows"] if r[-1] != 0]
+        wrong = [w for w in cell["wrong"]
+                 if cell["counters"].get(w["counter"], {}).get("state") != "absent"]
         notes = results.notes_of(cell)
         if wrong or notes:
             print(f"\n{kernel} {fs} {cell['pattern']}")
         for note in notes[:SHOWN]:
             print(f"    {note}")
-        for *_, column, expected, got, difference in wrong[:SHOWN]:
-            off = "" if difference is None else f" ({difference:+d})"
-            print(f"    {column}: expected {expected}, got {got}{off}")
+        for w in wrong[:SHOWN]:
+            print(f"    {w['file']} {w['counter']}: expected {w['expected']}, got {w['got']}")
         if len(wrong) > SHOWN:
             print(f"    ... {len(wrong) - SHOWN} more figures")
