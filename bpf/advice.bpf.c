@@ -5,21 +5,10 @@
  */
 #include "advice.bpf.h"
 
-struct vma_file {
-	struct live *l;
-	__u64 file;
-};
-
-static long vma_file(struct task_struct *t, struct vm_area_struct *vma, struct vma_file *x)
-{
-	x->file = addr_of(x->l, vma->vm_file);
-	return 0;
-}
-
 static __noinline int advice_call(struct live *l, long nr)
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
-	struct vma_file x = {.l = l};
+	struct vma_seen x = {.l = l};
 	struct advice_ask a;
 	struct inode *inode;
 	struct advice_row *row;
@@ -27,12 +16,12 @@ static __noinline int advice_call(struct live *l, long nr)
 	if (!l->regs || !advice_find(l, &a) || !a.kind)
 		return 0;
 	if (nr == NR_madvise)
-		bpf_find_vma(bpf_get_current_task_btf(), REGS_ARG1(regs), vma_file, &x, 0);
+		vma_find(REGS_ARG1(regs), &x);
 	else
 		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs)));
 	if (!x.file)
 		return 0;
-	inode = CAST(file, x.file)->f_mapping->host;
+	inode = READ(CAST(file, x.file), f_mapping, host);
 	if (!inode_counts(inode))
 		return 0;
 	row = advice_row_of(inode, a.kind, a.call);

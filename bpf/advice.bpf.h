@@ -29,16 +29,11 @@ static __always_inline __u32 kind_of_madvise(__u64 advice)
 	return advice <= 4 ? kind_of_fadvise(advice) : 0;
 }
 
-static long vma_offset(struct task_struct *t, struct vm_area_struct *vma, __u64 *addr)
-{
-	*addr = *addr - vma->vm_start + (vma->vm_pgoff << page_shift);
-	return 0;
-}
-
 /* The advice call that runs now; false when the task is in none. */
 static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	struct vma_seen vma = {.l = l};
 	__u64 len;
 	long nr;
 
@@ -49,7 +44,7 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 		/* An io_uring worker: WILLNEED and DONTNEED always run there. */
 		a->call = CALL_FADVISE;
 		a->kind = 0;
-		return CAST(task_struct, l->task)->flags & PF_IO_WORKER;
+		return READ(CAST(task_struct, l->task), flags) & PF_IO_WORKER;
 	}
 	nr = REGS_NR(regs);
 	if (nr == NR_madvise) {
@@ -57,8 +52,9 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 		a->call = CALL_MADVISE;
 		a->begin = REGS_ARG1(regs);
 		len = REGS_ARG2(regs);
-		if (bpf_find_vma(bpf_get_current_task_btf(), a->begin, vma_offset, &a->begin, 0))
+		if (vma_find(a->begin, &vma))
 			return a->kind != 0;
+		a->begin += (vma.offset_pages << page_shift) - vma.start;
 	} else if (nr == NR_fadvise64) {
 		a->kind = kind_of_fadvise(REGS_ARG4(regs));
 		a->call = CALL_FADVISE;
@@ -97,13 +93,13 @@ static __always_inline __u64 advice_id(struct live *l)
 	id = id * ID_FACTOR + REGS_ARG2(regs);
 	id = id * ID_FACTOR + REGS_ARG3(regs);
 	id = id * ID_FACTOR + REGS_ARG4(regs);
-	id = id * ID_FACTOR + CAST(task_struct, l->task)->ioac.syscr;
+	id = id * ID_FACTOR + READ(CAST(task_struct, l->task), ioac.syscr);
 	return id | 2;
 }
 
 static __always_inline bool advice_is_new(struct live *l, struct inode *inode)
 {
-	return l->s.advice_id != (advice_id(l) ^ inode->i_ino);
+	return l->s.advice_id != (advice_id(l) ^ READ(inode, i_ino));
 }
 
 static __always_inline __u32 advice_origin(struct live *l)
@@ -129,7 +125,7 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST);
 	row = bpf_map_lookup_elem(&advice, &key);
 	if (!row)
-		__sync_fetch_and_add(&losses.advice_full, 1);
+		__sync_fetch_and_add(&shared.losses.advice_full, 1);
 	return row;
 }
 
@@ -161,7 +157,7 @@ static __always_inline void range_end(__u64 *end, __u64 to)
 static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
 					 struct advice_ask *a)
 {
-	__u64 end = a->end, page = 1ull << page_shift, size = inode->i_size;
+	__u64 end = a->end, page = 1ull << page_shift, size = READ(inode, i_size);
 
 	__sync_fetch_and_add(&row->calls, 1);
 	if (!a->range)
@@ -189,9 +185,9 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	row = advice_row_of(inode, a.kind, a.call);
 	if (!row)
 		return 0;
-	if (!advice_by_calls && advice_is_new(l, inode))
+	if (!config.advice_by_calls && advice_is_new(l, inode))
 		advice_count(row, inode, &a);
-	l->s.advice_id = advice_id(l) ^ inode->i_ino;
+	l->s.advice_id = advice_id(l) ^ READ(inode, i_ino);
 	l->s.flags |= TASK_DIRTY;
 	__sync_fetch_and_add(&row->pages_brought, brought);
 	__sync_fetch_and_add(&row->pages_dropped, dropped);
@@ -202,13 +198,13 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 static __always_inline void advice_standing(struct live *l, struct inode *inode, struct file *file,
 					    struct file_ra_state *ra)
 {
-	unsigned long bdi = inode->i_sb->s_bdi->ra_pages;
+	unsigned long bdi = READ(inode, i_sb, s_bdi, ra_pages);
 
-	if (file->f_mode & FMODE_RANDOM)
+	if (READ(file, f_mode) & FMODE_RANDOM)
 		advice_row_of(inode, ADVICE_RANDOM, CALL_FADVISE);
-	else if (bdi && ra->ra_pages == 2 * bdi)
+	else if (bdi && READ(ra, ra_pages) == 2 * bdi)
 		advice_row_of(inode, ADVICE_SEQUENTIAL, CALL_FADVISE);
-	if (file->f_mode & FMODE_NOREUSE)
+	if (READ(file, f_mode) & FMODE_NOREUSE)
 		advice_row_of(inode, ADVICE_NOREUSE, CALL_FADVISE);
 }
 

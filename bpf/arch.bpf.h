@@ -13,13 +13,17 @@ struct pt_regs {
 	__u64 orig_x0;
 	__s32 syscallno;
 } __attribute__((preserve_access_index));
-#define REGS_NR(r)     ((long)(r)->syscallno)
-#define REGS_ARG1(r)   ((r)->orig_x0)
-#define REGS_ARG2(r)   ((r)->regs[1])
-#define REGS_ARG3(r)   ((r)->regs[2])
-#define REGS_ARG4(r)   ((r)->regs[3])
-#define REGS_ARG5(r)   ((r)->regs[4])
-#define REGS_COMPAT(r) ((r)->pstate & 0x10) /* AArch32 user mode */
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+} __attribute__((preserve_access_index));
+#define REGS_NR(r)     ((long)READ(r, syscallno))
+#define REGS_ARG1(r)   READ(r, orig_x0)
+#define REGS_ARG2(r)   READ(r, regs[1])
+#define REGS_ARG3(r)   READ(r, regs[2])
+#define REGS_ARG4(r)   READ(r, regs[3])
+#define REGS_ARG5(r)   READ(r, regs[4])
+#define REGS_COMPAT(r) (READ(r, pstate) & 0x10) /* AArch32 user mode */
 enum {
 	NR_ftruncate = 46,
 	NR_fallocate = 47,
@@ -47,13 +51,13 @@ struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
 	unsigned long ip, cs;
 } __attribute__((preserve_access_index));
-#define REGS_NR(r)	((long)(r)->orig_ax)
-#define REGS_ARG1(r)	((r)->di)
-#define REGS_ARG2(r)	((r)->si)
-#define REGS_ARG3(r)	((r)->dx)
-#define REGS_ARG4(r)	((r)->r10)
-#define REGS_ARG5(r)	((r)->r8)
-#define REGS_COMPAT(r)	((r)->cs == 0x23) /* __USER32_CS */
+#define REGS_NR(r)	((long)READ(r, orig_ax))
+#define REGS_ARG1(r)	READ(r, di)
+#define REGS_ARG2(r)	READ(r, si)
+#define REGS_ARG3(r)	READ(r, dx)
+#define REGS_ARG4(r)	READ(r, r10)
+#define REGS_ARG5(r)	READ(r, r8)
+#define REGS_COMPAT(r)	(READ(r, cs) == 0x23) /* __USER32_CS */
 #define ARCH_PAGE_SHIFT 12
 enum {
 	NR_read = 0,

@@ -11,6 +11,7 @@
 #include "faults.bpf.c"
 #include "advice.bpf.c"
 #include "direct.bpf.c"
+#include "scopes.bpf.c"
 #include "uring.bpf.c"
 #include "sweep.bpf.c"
 

@@ -16,6 +16,7 @@
 #define NR_ROWS		8192
 #define NR_NAMED	8192
 #define NR_SEEDS	16384
+#define NR_TASKS	8192 /* where the kernel does not keep their state */
 #define NR_PARENTS	8192
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
@@ -172,7 +173,11 @@ struct chunk {
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
 	__u32 going; /* BLOCK_* */
-	__u32 pad;
+#ifdef CACHEMON_BASIC
+	struct bpf_spin_lock lock;
+#else
+	__u32 lock; /* for builds without atomic operations on bits */
+#endif
 };
 
 /*
@@ -232,6 +237,7 @@ enum event {
 	EV_DIRECT,
 	EV_URING,
 	EV_ADVICE_CALL, /* every syscall of the machine while it is attached */
+	EV_SCOPE,	/* the ends of functions that tell why pages leave */
 	EV_NR,
 };
 
@@ -263,6 +269,13 @@ struct task_state {
 	__u64 read_bytes_to; /* and bytes counted up to this offset */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
 
+	/* By function: what a tracepoint does not tell of the call. */
+	__u64 read_iocb; /* of an asynchronous one; 0: it is not */
+	__u64 read_at;	 /* offset at its last event */
+	__u64 read_upto; /* offset it asks up to */
+	__u64 read_wait; /* 1 + page it was last seen to wait for; 0: none */
+	struct file_key read_file;
+
 	/* The readahead window being filled. */
 	__u64 win_inode;
 	__u32 win_kind;
@@ -290,6 +303,8 @@ struct task_state {
 	__u64 cause_id;
 	__u32 cause;
 	__u32 reclaim; /* inside a reclaim scope: whose */
+	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
+	__u32 pad2;
 	__u64 advice_id;
 
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
@@ -336,6 +351,15 @@ struct tally {
 	__u64 runs; /* of the per-read hook for such reads, since the start */
 };
 
+/* A read call as a function shows it: what it has still to read. */
+struct read_now {
+	__u64 iocb; /* of an asynchronous one; 0: it is not */
+	__u64 pos;
+	__u64 end; /* 0: the event does not tell the call's bytes */
+	__u32 retry;
+	__u32 pad;
+};
+
 struct live {
 	__u64 task; /* whose state this is */
 	__u64 regs; /* its user registers; 0 for a kernel thread */
@@ -345,6 +369,7 @@ struct live {
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
 	struct tally tallies[2];   /* one a generation */
 	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
+	struct read_now now;
 };
 
 /*
@@ -370,6 +395,18 @@ struct name_record {
 	char data[NAME_DATA_MAX];
 };
 
+/* Where a file's name was read and what it was, to tell when it is another. The addresses are
+ * identities: the dentry still names the file when its inode is the one it was. */
+struct name_seen {
+	__u64 signature;
+	__u64 dentry;
+	__u64 mount; /* struct mount; 0: none is known */
+	__u64 inode; /* the dentry's; on overlayfs not the file's own */
+	__u64 inode_id;
+	__u32 tgid;
+	__u32 pad;
+};
+
 /* A walk from a dentry to the root, and the record it fills. In a map and not on the stack: there
  * the verifier would follow each value of off through the loop. */
 struct name_work {
@@ -381,19 +418,9 @@ struct name_work {
 	__u8 copy;   /* components into the record, not the signature alone */
 	__u8 crossed;
 	__u8 done;
+	struct file_key key; /* what is looked for */
+	struct name_seen seen;
 	struct name_record rec;
-};
-
-/* Where a file's name was read and what it was, to tell when it is another. The addresses are
- * identities: the dentry still names the file when its inode is the one it was. */
-struct name_seen {
-	__u64 signature;
-	__u64 dentry;
-	__u64 mount; /* struct mount; 0: none is known */
-	__u64 inode; /* the dentry's; on overlayfs not the file's own */
-	__u64 inode_id;
-	__u32 tgid;
-	__u32 pad;
 };
 
 /* What sweep_names looks at. */
@@ -428,6 +455,49 @@ struct loss_counts {
 	__u64 state_drops; /* tasks that got no state: their events are not counted */
 	__u64 ghosts_dropped; /* ghost pages forgotten to make room: refaults are a lower bound */
 	__u64 advice_full;
+};
+
+/*
+ * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
+ * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
+ * high half counts the adds, and whatever leaves the cache: who looked at a range already need not
+ * look again until it moves, and the file is still the one that it was.
+ */
+#define NR_OUTSTANDING	16384
+#define OUTSTANDING_ADD (1ull << 32)
+
+/* Variables that programs and user space share while it runs. */
+struct shared {
+	__u64 outstanding[NR_OUTSTANDING];
+
+	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
+	volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
+	volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
+	volatile __u32 sweeping;     /* entries of the page state are being forgotten */
+	volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
+	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
+	volatile __u32 rows_used;    /* rows taken in the active generation */
+	volatile __u32 blocks_used;
+	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */
+	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
+	__u64 sweep_sum;
+	struct loss_counts losses;
+	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
+	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
+};
+
+/* What programs are told before they are loaded. */
+struct config {
+	__u32 page_shift;
+	__u32 own_tgid;	     /* cachemon itself is never of the job */
+	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
+	__u32 job_cgroup_level;
+	__u64 job_cgroup_id;
+	__u32 advice_by_calls;	  /* advice_call_tp counts the calls */
+	__u32 reads_by_call;	  /* the per-read hook is a function: see struct read_now */
+	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
+	__u64 sym_invalidate2[2]; /* causes only a stack can tell */
+	__u64 sym_drop_caches[2];
 };
 
 _Static_assert(sizeof(struct file_key) == 16, "file_key");

@@ -12,12 +12,13 @@
 
 #include "ranges.bpf.h"
 
+#ifndef CACHEMON_BASIC
 /* The next plain read of the file counts in the tally. */
 static __always_inline void tally_take(struct live *l, const struct cell *c)
 {
 	struct tally *t = &l->tallies[l->epoch & 1];
 
-	t->quiet = outstanding[outstanding_slot(c->file.ino)] & ~(OUTSTANDING_ADD - 1);
+	t->quiet = shared.outstanding[outstanding_slot(c->file.ino)] & ~(OUTSTANDING_ADD - 1);
 	if (t->inode == c->inode && file_key_same(&t->file, &c->file))
 		return;
 	tally_flush(t, l->epoch);
@@ -25,13 +26,42 @@ static __always_inline void tally_take(struct live *l, const struct cell *c)
 	t->inode = c->inode;
 }
 
+/* Where a read counts, and those like it from now on. */
+static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
+{
+	__u64 ino;
+	struct cell *c;
+
+	if (l->s.job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
+	}
+	ino = READ(inode, i_ino);
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (!cell_is_of(c, inode, ino))
+		cell_take(l, addr_of(l, inode), HINT_OWN);
+	else if (!(c->row.flags & ROW_NAMED))
+		row_refresh(l, &c->row, inode, HINT_OWN, true);
+	/* Not before its name was looked at by a descriptor: plain reads do not. */
+	if (c->row.flags & ROW_NAMED)
+		tally_take(l, c);
+	return &c->row;
+}
+#else
+static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
+{
+	return live_row(l, inode, HINT_OWN, l->s.job);
+}
+#endif
+
 /* Count pages from..last (cut at EOF) and bytes from..to of a call. */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
 				       __u64 pos, __u64 end, __u64 calls)
 {
-	__u64 size = inode->i_size, eof_last = (size - 1) >> page_shift, ino;
+	__u64 size = READ(inode, i_size), eof_last = (size - 1) >> page_shift;
 	struct file_row *row;
-	struct cell *c;
 
 	if (!size)
 		return;
@@ -41,33 +71,13 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		end = size;
 	if (from > last && end <= pos)
 		return;
-	if (l->s.job != JOB_WATCHED) {
-		c = cell_slot(l->epoch, CELL_OTHERS);
-		if (!c)
-			return;
-	} else {
-		ino = inode->i_ino;
-		c = cell_of_ino(l->epoch, ino);
-		if (!c)
-			return;
-		if (!cell_is_of(c, inode, ino))
-			cell_take(l, addr_of(l, inode), HINT_OWN);
-		else if (!(c->row.flags & ROW_NAMED))
-			row_refresh(l, &c->row, inode, HINT_OWN, true);
-		/* Not before its name was looked at by a descriptor: plain reads do not. */
-		if (c->row.flags & ROW_NAMED)
-			tally_take(l, c);
-	}
-	row = &c->row;
-	row->c[C_read_calls] += calls;
+	row = call_row(l, inode);
+	row_add(row, C_read_calls, calls);
 	if (from <= last)
-		row->c[C_lookups] += last - from + 1;
+		row_add(row, C_lookups, last - from + 1);
 	if (end > pos)
-		row->c[C_read_bytes] += end - pos;
-	row->touched |= 1;
+		row_add(row, C_read_bytes, end - pos);
 }
-
-_Static_assert(C_read_calls < 8 && C_lookups < 8 && C_read_bytes < 8, "one group of touched");
 
 /* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
  * and none is taken for the last one's call because its range ends alike. */
@@ -80,6 +90,19 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 {
 	return s->read_inode == (__u64)inode && s->read_id == id && index >= s->read_next &&
 	       (last == s->read_last || (s->read_end && last <= s->read_last));
+}
+
+/* The same of an event that tells what the call has still to read. */
+static __always_inline bool call_goes_on(struct live *l, struct inode *inode, __u64 id, __u64 last)
+{
+	struct task_state *s = &l->s;
+
+	if (s->read_inode != (__u64)inode || s->read_iocb != l->now.iocb ||
+	    (!l->now.iocb && s->read_id != id))
+		return false;
+	if (s->read_upto == l->now.end && l->now.pos > s->read_at)
+		return true;
+	return s->read_end && last <= s->read_last;
 }
 
 static __always_inline void call_open(struct live *l, struct inode *inode, __u64 id, __u64 index,
@@ -104,6 +127,11 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	s->read_next = index + 1;
 	s->read_settled = s->read_begin;
 	s->read_end = 0;
+	if (config.reads_by_call) {
+		s->read_iocb = l->now.iocb;
+		s->read_wait = 0;
+		file_key_of(inode, &s->read_file);
+	}
 	if (c.parts) {
 		s->read_end = c.end;
 		c.end = part_end(c.pos, c.end, last);
@@ -115,7 +143,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 }
 
 /* The next part of a call in parts. */
-static __noinline int call_next_part(struct live *l, struct inode *inode, __u64 last)
+static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 last)
 {
 	struct task_state *s = &l->s;
 	__u64 end = part_end(s->read_bytes_to, s->read_end, last);

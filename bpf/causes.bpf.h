@@ -24,11 +24,11 @@ static __noinline int cause_from_stack(void *ctx)
 	for (int i = 0; i < 24; i++) {
 		if (i * 8 >= n)
 			break;
-		if (in_symbol(stack[i], sym_fadvise))
+		if (in_symbol(stack[i], config.sym_fadvise))
 			return EVICT_DONTNEED;
-		if (in_symbol(stack[i], sym_invalidate2))
+		if (in_symbol(stack[i], config.sym_invalidate2))
 			return EVICT_DIRECT_IO;
-		if (in_symbol(stack[i], sym_drop_caches))
+		if (in_symbol(stack[i], config.sym_drop_caches))
 			return EVICT_DROP_CACHES;
 	}
 	return EVICT_OTHER;
@@ -39,8 +39,9 @@ static __always_inline bool is_drop_caches(struct file *file)
 {
 	__u64 name;
 
-	return file && file->f_inode->i_sb->s_magic == PROC_SUPER_MAGIC &&
-	       !bpf_probe_read_kernel(&name, sizeof(name), file->f_path.dentry->d_name.name) &&
+	return file && READ(file, f_inode, i_sb, s_magic) == PROC_SUPER_MAGIC &&
+	       !bpf_probe_read_kernel(&name, sizeof(name),
+				      READ(file, f_path.dentry, d_name.name)) &&
 	       name == 0x6361635f706f7264ull;
 }
 
@@ -52,7 +53,7 @@ static __noinline int cause_from_call(struct live *l, void *ctx)
 	long nr;
 
 	if (!l->regs)
-		return t->flags & PF_IO_WORKER ? cause_from_stack(ctx) : EVICT_OTHER;
+		return READ(t, flags) & PF_IO_WORKER ? cause_from_stack(ctx) : EVICT_OTHER;
 	nr = REGS_NR(regs);
 	if (nr == NR_fadvise64)
 		return EVICT_DONTNEED;
@@ -64,7 +65,7 @@ static __noinline int cause_from_call(struct live *l, void *ctx)
 		file = file_of_fd(t, (__u32)REGS_ARG1(regs));
 		if (is_drop_caches(file))
 			return EVICT_DROP_CACHES;
-		if (file && file->f_flags & O_DIRECT)
+		if (file && READ(file, f_flags) & O_DIRECT)
 			return EVICT_DIRECT_IO;
 	}
 	return cause_from_stack(ctx);
@@ -77,18 +78,20 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
 	__u64 id;
 
-	if (t->flags & PF_KSWAPD)
+	if (READ(t, flags) & PF_KSWAPD)
 		return EVICT_RECLAIM_KSWAPD;
 	if (reclaim == RECLAIM_DIRECT)
 		return EVICT_RECLAIM_DIRECT;
 	if (reclaim == RECLAIM_MEMCG)
 		return EVICT_RECLAIM_MEMCG;
+	if (l->s.scope)
+		return l->s.scope - 1;
 	/* Truncation shrinks i_size before it drops pages; unlink drops them with the inode. */
-	if (!inode->i_nlink || (__u64)inode->i_size <= index << page_shift)
+	if (!READ(inode, i_nlink) || (__u64)READ(inode, i_size) <= index << page_shift)
 		return EVICT_TRUNCATE;
-	if (!l->regs && !(t->flags & PF_IO_WORKER))
+	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return EVICT_OTHER;
-	id = t->ioac.syscr + (t->ioac.syscw << 24) +
+	id = READ(t, ioac.syscr) + (READ(t, ioac.syscw) << 24) +
 	     ((l->regs ? (__u64)REGS_NR(regs) : 511) << 52) + ((__u64)REGS_ARG1(regs) << 44);
 	if (l->s.cause_id != id + 1) {
 		l->s.cause = cause_from_call(l, ctx);

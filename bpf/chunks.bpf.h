@@ -8,8 +8,12 @@
 #define CHUNKS_BPF_H
 
 #include "live.bpf.h"
+#include "folio.bpf.h"
 
 static const struct block zero_block;
+
+/* Of the largest folio without a loop by helper: 2 MiB in 4 KiB pages. */
+#define FOLIO_CHUNKS_MAX 8
 
 static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
 {
@@ -26,8 +30,7 @@ static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
  * was read, which an atomic that returns it orders. */
 static __noinline struct block *block_spare(struct block_key *key, struct block *b)
 {
-	__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
-	if (__sync_fetch_and_or(&b->going, 0) != BLOCK_STAYS)
+	if (word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_STAYS) == BLOCK_GONE)
 		return NULL;
 	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
 }
@@ -37,18 +40,16 @@ static __always_inline struct block *block_of(struct block_key *key)
 {
 	struct block *b = bpf_map_lookup_elem(&blocks, key);
 
-	return b && sweeping ? block_spare(key, b) : b;
+	return b && shared.sweeping ? block_spare(key, b) : b;
 }
 
-/* The chunk of this page of a file; NULL if nothing is known of its block. */
-static __always_inline struct chunk *chunk_find(struct file_key *file, __u64 page)
+/* The block of this page of a file; NULL if nothing is known of it. */
+static __always_inline struct block *block_find(struct file_key *file, __u64 page)
 {
 	struct block_key key;
-	struct block *b;
 
 	block_key_of(file, page, &key);
-	b = block_of(&key);
-	return b ? chunk_in(b, page) : NULL;
+	return block_of(&key);
 }
 
 /* The block of this page, made if there is none; NULL if there is no room for it. */
@@ -62,7 +63,7 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 	if (b)
 		return b;
 	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
-		__sync_fetch_and_add(&blocks_used, 1);
+		__sync_fetch_and_add(&shared.blocks_used, 1);
 	return block_of(&key);
 }
 
@@ -88,7 +89,7 @@ static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, i
 	if (!n)
 		return;
 	row_add(row, C_resident_unused, n);
-	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
 }
 
 /* Pages left the cache and came again. */
@@ -102,7 +103,7 @@ static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64
 	row_add(row, C_refaults, pages);
 	row_add(row, C_refault_misses, popcount64(ghost & missed));
 	row_add(row, C_refault_distance_pages,
-		(__u64)pages * (__u32)(evicted_pages - c->stamp_pages));
+		(__u64)pages * (__u32)(shared.evicted_pages - c->stamp_pages));
 	row_add(row, C_refault_distance_ms, (__u64)pages * (__u32)(now_ms() - c->stamp_ms));
 	return 0;
 }
@@ -120,25 +121,25 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 	struct chunk *c;
 
 	if (!b) {
-		__sync_fetch_and_add(&losses.chunk_full, 1);
+		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
 		row_add(row, C_untracked, n);
 		row_add(row, C_untracked_map_full, n);
 		return;
 	}
 	c = chunk_in(b, base);
-	resident = __sync_fetch_and_or(&c->resident, added);
+	resident = bits_set(&b->lock, &c->resident, added);
 	if (c->mark & added) {
-		mark = __sync_fetch_and_and(&c->mark, ~added);
+		mark = bits_clear(&b->lock, &c->mark, added);
 		mark &= added & ~resident;
 		if (mark)
 			chunk_refault(row, c, mark, missed);
 	}
 	if (!n)
 		return;
-	if (read_on) {
+	if (shared.read_on) {
 		/* A page that was outstanding already left the cache unseen: its fate is unknown.
 		 */
-		again = popcount64(__sync_fetch_and_or(&c->outstanding, prefetched) & prefetched);
+		again = popcount64(bits_set(&b->lock, &c->outstanding, prefetched) & prefetched);
 		outstanding_begin(file->ino, row, n - again);
 	}
 	if (again)
@@ -146,21 +147,21 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 }
 
 /* Settle the fate of outstanding pages of one chunk; returns how many. */
-static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct chunk *c,
-					__u64 mask, enum counter fate)
+static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct block *b,
+					struct chunk *c, __u64 mask, enum counter fate)
 {
 	__u64 out;
 	int n;
 
 	if (!(c->outstanding & mask))
 		return 0;
-	out = __sync_fetch_and_and(&c->outstanding, ~mask) & mask;
+	out = bits_clear(&b->lock, &c->outstanding, mask) & mask;
 	n = popcount64(out);
 	if (!n)
 		return 0;
 	if (fate == C_used)
-		__sync_fetch_and_or(&c->mark, out);
-	__sync_fetch_and_add(&outstanding[outstanding_slot(ino)], -(__u64)n);
+		bits_set(&b->lock, &c->mark, out);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], -(__u64)n);
 	row_add(row, C_resident_unused, -n);
 	row_add(row, fate, n);
 	return n;
@@ -174,86 +175,65 @@ struct settle_ctx {
 	struct file_key file;
 };
 
-static long settle_step(__u32 i, struct settle_ctx *x)
+STEP settle_step(__u32 i, struct settle_ctx *x)
 {
 	__u64 base = (x->first & ~63ull) + (__u64)i * 64;
-	struct chunk *c = chunk_find(&x->file, base);
+	struct block *b = block_find(&x->file, base);
 	__u64 mask, used;
+	struct chunk *c;
 	int n;
 
-	if (!c)
+	if (!b)
 		return 0;
+	c = chunk_in(b, base);
 	mask = chunk_mask(base, x->first, x->last);
 	if (!(c->outstanding & mask) && !x->late)
 		return 0;
-	chunk_settle(x->file.ino, x->row, c, mask, x->fate);
+	chunk_settle(x->file.ino, x->row, b, c, mask, x->fate);
 	if (!x->late)
 		return 0;
 	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
-	used = __sync_fetch_and_and(&c->mark, ~(mask & c->resident)) & mask & c->resident;
+	mask &= c->resident;
+	used = bits_clear(&b->lock, &c->mark, mask) & mask;
 	n = popcount64(used);
 	row_add(x->row, C_used, -n);
 	row_add(x->row, C_used_late, n);
 	return 0;
 }
 
-/* Settle all outstanding pages first..last of the inode, whoever reads them. */
-GLOBAL int settle(struct live *l, __u64 inode, __u64 first, __u64 last, enum counter fate)
+/* Without a loop by helper, what one event can settle: 32 MiB of 4 KiB pages. */
+#define SETTLE_CHUNKS_MAX 128
+
+GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,
+			enum counter fate)
 {
 	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
-	struct settle_ctx x = {
-		.first = first, .last = last, .fate = fate, .late = fate == C_used_late};
+	struct settle_ctx x = {.row = row,
+			       .first = first,
+			       .last = last,
+			       .fate = fate,
+			       .late = fate == C_used_late};
 	__u64 nr;
 
-	if (!l || last < first)
+	if (!row || last < first)
 		return 0;
 	nr = (last >> 6) - (first >> 6) + 1;
 	file_key_of(CAST(inode, inode), &x.file);
-	x.row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
 	if (nr == 1)
 		settle_step(0, &x);
 	else
-		bpf_loop(nr > 1 << 20 ? 1 << 20 : nr, settle_step, &x, 0);
+		LOOP(nr > 1 << 20 ? 1 << 20 : nr, SETTLE_CHUNKS_MAX, settle_step, &x);
 	return 0;
 }
 
-static __always_inline __u64 folio_pages(struct folio *f)
+/* Settle all outstanding pages first..last of the inode, whoever reads them. Its row first: the
+ * stack of both would be more than there is. */
+static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u64 last,
+				   enum counter fate)
 {
-	unsigned long flags;
+	struct file_row *row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
 
-	if (bpf_core_field_exists(((struct folio___memdesc *)0)->flags.f))
-		flags = CAST(folio___memdesc, f)->flags.f;
-	else
-		flags = f->flags;
-	return flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1 ? f->_nr_pages : 1;
-}
-
-/* First and last page of the cached folio at index, from the page tree; false if there is none. */
-static __noinline int folio_span(struct live *l, struct address_space *mapping, __u64 index,
-				 __u64 *ret_first, __u64 *ret_last)
-{
-	__u64 entry = addr_of(l, mapping->i_pages.xa_head), slots;
-	struct folio *f;
-
-	slots = bpf_core_field_offset(struct xa_node, slots);
-	/* lib/xarray.c: internal entries end in binary 10, nodes are above the sibling range. */
-	for (int depth = 0; depth < 11; depth++) {
-		__u64 node, off;
-
-		if ((entry & 3) != 2 || entry < 4096)
-			break;
-		node = entry - 2;
-		off = (index >> (CAST(xa_node, node)->shift & 63)) & 63;
-		entry = load_ptr(node + slots + off * 8);
-		if ((entry & 3) == 2 && entry < 4096) /* a sibling: its slot holds the folio */
-			entry = load_ptr(node + slots + (entry >> 2 & 63) * 8);
-	}
-	if (!entry || (entry & 3))
-		return 0;
-	f = CAST(folio, entry);
-	*ret_first = f->index;
-	*ret_last = f->index + folio_pages(f) - 1;
-	return *ret_first <= index && index <= *ret_last;
+	settle_pages(row, inode, first, last, fate);
 }
 
 #endif

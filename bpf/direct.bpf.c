@@ -2,30 +2,57 @@
 /* Direct reads: bytes that went past the cache, cut at EOF. They never enter a hit ratio. */
 #include "live.bpf.h"
 
-SEC("?tp_btf/iomap_dio_rw_begin")
-int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned int flags,
-	     size_t done)
+static __always_inline bool iter_writes(struct iov_iter *iter)
 {
-	struct live *l = live_get(EV_DIRECT);
+	if (bpf_core_field_exists(iter->data_source))
+		return READ(iter, data_source);
+	return READ((struct iov_iter___type *)iter, type) & 1; /* WRITE */
+}
+
+GLOBAL int direct_read(struct live *l, __u64 iocb_addr, __u64 iter_addr)
+{
+	struct kiocb *iocb = CAST(kiocb, iocb_addr);
+	struct iov_iter *iter = CAST(iov_iter, iter_addr);
+	__u64 pos = READ(iocb, ki_pos), count = READ(iter, count), size;
 	struct inode *inode;
 	struct file_row *row;
-	__u64 pos, count, size;
 
-	if (!l || iter->data_source)
+	if (!l || !count || iter_writes(iter))
 		return 0;
-	iocb = PLAIN(kiocb, iocb);
-	inode = iocb->ki_filp->f_mapping->host;
+	inode = READ(iocb, ki_filp, f_mapping, host);
 	if (!inode_counts(inode))
 		return 0;
-	pos = iocb->ki_pos;
-	count = iter->count;
-	size = inode->i_size;
+	size = READ(inode, i_size);
 	if (pos >= size)
 		return 0;
 	if (count > size - pos)
 		count = size - pos;
-	row = live_row(l, inode, addr_of(l, iocb->ki_filp), l->s.job);
+	row = live_row(l, inode, addr_of(l, READ(iocb, ki_filp)), l->s.job);
 	row_add(row, C_direct_read_calls, 1);
 	row_add(row, C_direct_read_bytes, count);
 	return 0;
+}
+
+SEC("?tp_btf/iomap_dio_rw_begin")
+int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_get(EV_DIRECT);
+
+	return l ? direct_read(l, addr_of(l, iocb), addr_of(l, iter)) : 0;
+}
+
+SEC("?fentry/__iomap_dio_rw")
+int BPF_PROG(direct_read_fn, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_get(EV_DIRECT);
+
+	return l ? direct_read(l, addr_of(l, iocb), addr_of(l, iter)) : 0;
+}
+
+SEC("?kprobe/__iomap_dio_rw")
+int BPF_KPROBE(direct_read_kp, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_get(EV_DIRECT);
+
+	return l ? direct_read(l, (__u64)iocb, (__u64)iter) : 0;
 }

@@ -18,7 +18,7 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 	fault_finish(l);
 	s->fault_inode = (__u64)inode;
 	s->fault_id = clock;
-	s->fault_maj = t->maj_flt;
+	s->fault_maj = READ(t, maj_flt);
 	s->fault_index = index;
 	file_key_of(inode, &s->fault_file);
 	live_row(l, inode, 0, s->job);
@@ -26,25 +26,21 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 	return 1;
 }
 
-SEC("?tp_btf/mm_filemap_fault")
-int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
+GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 {
-	struct live *l = live_get(EV_FAULT);
+	struct address_space *mapping = CAST(address_space, mapping_addr);
+	struct inode *inode = READ(mapping, host);
 	__u64 first = 0, last = 0;
-	struct inode *inode;
 	struct task_state *s;
 	bool again, waited;
 
-	if (!l)
+	if (!l || !inode_counts(inode))
 		return 0;
 	s = &l->s;
-	mapping = PLAIN(address_space, mapping);
-	inode = mapping->host;
-	if (!inode_counts(inode))
-		return 0;
 	again = !fault_open(l, inode, index) && s->fault_index == index;
 	s->fault_index = index;
-	if (!(__u32)outstanding[outstanding_slot(inode->i_ino)] && !(again && s->stalls))
+	if (!(__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))] &&
+	    !(again && s->stalls))
 		return 0;
 	/* The retry of a fault that slept: if the page was prefetched it came late. */
 	waited = again && s->stalls && s->stall_kind == STALL_FAULT && s->stall_id == s->fault_id;
@@ -55,28 +51,82 @@ int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
 	return 0;
 }
 
-SEC("?tp_btf/mm_filemap_map_pages")
-int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, unsigned long last)
+GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 {
-	struct live *l = live_get(EV_MAP);
-	struct inode *inode;
+	struct inode *inode = READ(CAST(address_space, mapping), host);
 	struct file_row *row;
 	__u64 eof;
 
-	if (!l)
-		return 0;
-	inode = PLAIN(address_space, mapping)->host;
-	if (!inode_counts(inode) || !inode->i_size)
+	if (!l || !inode_counts(inode) || !READ(inode, i_size))
 		return 0;
 	fault_open(l, inode, first);
-	eof = (inode->i_size - 1) >> page_shift;
+	eof = (READ(inode, i_size) - 1) >> page_shift;
 	if (last > eof)
 		last = eof;
 	if (last < first)
 		return 0;
 	row = live_row(l, inode, 0, l->s.job);
 	row_add(row, C_mapped_pages_upper_bound, last - first + 1);
-	if ((__u32)outstanding[outstanding_slot(inode->i_ino)])
+	if ((__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))])
 		settle(l, addr_of(l, inode), first, last, C_untracked);
 	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_fault")
+int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
+{
+	struct live *l = live_get(EV_FAULT);
+
+	return l ? fault(l, addr_of(l, mapping), index) : 0;
+}
+
+SEC("?tp_btf/mm_filemap_map_pages")
+int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	struct live *l = live_get(EV_MAP);
+
+	return l ? map_pages(l, addr_of(l, mapping), first, last) : 0;
+}
+
+static __always_inline __u64 fault_mapping(struct live *l, __u64 vmf)
+{
+	return addr_of(l, READ(CAST(vm_fault, vmf), vma, vm_file, f_mapping));
+}
+
+static __always_inline int fault_of(struct live *l, __u64 vmf)
+{
+	return fault(l, fault_mapping(l, vmf), READ(CAST(vm_fault, vmf), pgoff));
+}
+
+SEC("?fentry/filemap_fault")
+int BPF_PROG(fault_fn, struct vm_fault *vmf)
+{
+	struct live *l = live_get(EV_FAULT);
+
+	return l ? fault_of(l, addr_of(l, vmf)) : 0;
+}
+
+SEC("?kprobe/filemap_fault")
+int BPF_KPROBE(fault_kp, struct vm_fault *vmf)
+{
+	struct live *l = live_get(EV_FAULT);
+
+	return l ? fault_of(l, (__u64)vmf) : 0;
+}
+
+/* Also where it then finds nothing to map: what it asks for is an upper bound all the same. */
+SEC("?fentry/filemap_map_pages")
+int BPF_PROG(map_pages_fn, struct vm_fault *vmf, unsigned long first, unsigned long last)
+{
+	struct live *l = live_get(EV_MAP);
+
+	return l ? map_pages(l, fault_mapping(l, addr_of(l, vmf)), first, last) : 0;
+}
+
+SEC("?kprobe/filemap_map_pages")
+int BPF_KPROBE(map_pages_kp, struct vm_fault *vmf, unsigned long first, unsigned long last)
+{
+	struct live *l = live_get(EV_MAP);
+
+	return l ? map_pages(l, fault_mapping(l, (__u64)vmf), first, last) : 0;
 }

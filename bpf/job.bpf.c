@@ -3,7 +3,7 @@
  * Who belongs to the job, and what its tasks wait for: switches, forks, exits, moves between
  * cgroups, and the iterator that takes in processes that run already.
  */
-#include "live.bpf.h"
+#include "waits.bpf.h"
 
 static __always_inline void processes_add(__u64 joined, __s64 alive)
 {
@@ -18,13 +18,31 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 }
 
 /* Of a process, in the state of its leader: once among the job's processes, alive while inside;
- * ended, so that the iterator is too late. */
-enum { COUNTED_EVER = 1 << 0, COUNTED_INSIDE = 1 << 1, COUNTED_ENDED = 1 << 2 };
+ * ended, so that the iterator is too late; its last thread was seen to end. */
+enum {
+	COUNTED_EVER = 1 << 0,
+	COUNTED_INSIDE = 1 << 1,
+	COUNTED_ENDED = 1 << 2,
+	COUNTED_DEAD = 1 << 3,
+};
+
+static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
+{
+#ifdef CACHEMON_BASIC
+	/* Others come only while processes are taken in, or two threads of one end at once. */
+	__u32 was = st->counted;
+
+	st->counted = was | marks;
+	return was;
+#else
+	return __sync_fetch_and_or(&st->counted, marks);
+#endif
+}
 
 /* The iterator comes upon a child before the hook of its fork has run. */
 static __always_inline void process_joins(struct task_state *st)
 {
-	__u32 was = __sync_fetch_and_or(&st->counted, COUNTED_EVER | COUNTED_INSIDE);
+	__u32 was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE);
 
 	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
 		processes_add(!(was & COUNTED_EVER), 1);
@@ -33,16 +51,16 @@ static __always_inline void process_joins(struct task_state *st)
 /* The first thread ends, and others go on. */
 static __always_inline void mark_leave(struct task_struct *t)
 {
-	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
-	__u32 tgid = t->tgid, counted;
+	struct task_state *st = state_of(t);
+	__u32 tgid = TYPED(t, tgid), counted;
 
 	if (!st || !st->counted)
 		return;
 	counted = st->counted;
 	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
-		__sync_fetch_and_add(&losses.state_drops, 1);
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	/* Who was the last may have looked for it already. */
-	if (!*(volatile int *)&t->signal->live.counter)
+	if (!READ_NOW(t, signal, live.counter))
 		bpf_map_delete_elem(&marks_left, &tgid);
 }
 
@@ -52,7 +70,7 @@ static __always_inline void mark_inherit(struct task_state *st, __u32 tgid)
 	__u32 *left = st->counted ? NULL : bpf_map_lookup_elem(&marks_left, &tgid);
 
 	if (left)
-		__sync_fetch_and_or(&st->counted, *left);
+		marks_set(st, *left);
 }
 
 /* It moved; should the first thread have ended, its state is not the one that goes on. */
@@ -68,16 +86,15 @@ static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
  * may end before the iterator comes to it. */
 static __always_inline bool member_ends(struct task_struct *t)
 {
-	struct task_state *st =
-		bpf_task_storage_get(&tasks, t->group_leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *st = state_make(TYPED(t, group_leader));
 	__u32 was;
 
 	if (!st) {
-		__sync_fetch_and_add(&losses.state_drops, 1);
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 		return false;
 	}
-	mark_inherit(st, t->tgid);
-	was = __sync_fetch_and_or(&st->counted, COUNTED_EVER | COUNTED_ENDED);
+	mark_inherit(st, TYPED(t, tgid));
+	was = marks_set(st, COUNTED_EVER | COUNTED_ENDED);
 	if (!(was & COUNTED_EVER))
 		processes_add(1, 0);
 	return was & COUNTED_INSIDE;
@@ -87,17 +104,20 @@ static __always_inline bool member_ends(struct task_struct *t)
 
 /* Whose child t is, and all above it: of a parent that is ending its end may have been noted by
  * nobody, and its children are still its own. Known already: so are those above. */
-static __always_inline void note_ancestors(struct task_struct *t)
+STEP ancestor_step(__u32 i, __u64 *task)
 {
-	t = PLAIN(task_struct, t);
-	for (int i = 0; i < ANCESTORS_MAX; i++) {
-		__u32 tgid = t->tgid, parent;
+	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
+	__u32 tgid = READ(t, tgid), parent = READ(up, tgid);
 
-		t = t->real_parent;
-		parent = t->tgid;
-		if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST))
-			return;
-	}
+	if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST))
+		return 1;
+	*task = (__u64)up;
+	return 0;
+}
+
+static __noinline void note_ancestors(__u64 task)
+{
+	LOOP(ANCESTORS_MAX, ANCESTORS_MAX, ancestor_step, &task);
 }
 
 /* In place where there is one, of a process of the same number that ended: user space walks the
@@ -117,9 +137,10 @@ static __always_inline long note_parent(__u32 tgid, __u32 from)
  * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
  * be found to be of the job when neither it nor its parent is there any more.
  */
-static __always_inline bool seed_forks(struct task_struct *parent, struct task_struct *child)
+static __always_inline bool seed_forks(struct live *l, struct task_struct *parent,
+				       struct task_struct *child)
 {
-	__u32 from = parent->tgid, to = child->tgid, one = 1;
+	__u32 from = TYPED(parent, tgid), to = TYPED(child, tgid), one = 1;
 	bool inside = bpf_map_lookup_elem(&seeds, &from);
 	long err = 0;
 
@@ -130,29 +151,28 @@ static __always_inline bool seed_forks(struct task_struct *parent, struct task_s
 	else
 		err = note_parent(to, from);
 	if (!inside)
-		note_ancestors(parent->group_leader);
+		note_ancestors(addr_of(l, TYPED(parent, group_leader)));
 	if (err)
-		__sync_fetch_and_add(&losses.state_drops, 1);
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	return inside;
 }
 
 /* The same of a process that ends: is it one that was counted? */
-static __always_inline bool seed_ends(struct task_struct *t)
+static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 {
-	struct task_struct *leader = t->group_leader;
-	__u32 tgid = t->tgid;
+	struct task_struct *leader = TYPED(t, group_leader);
+	__u32 tgid = TYPED(t, tgid);
 	struct task_state *st;
 
 	/* Without room for it the scan of /proc has to do. */
-	note_ancestors(leader);
+	note_ancestors(addr_of(l, leader));
 	/* The iterator finds it without a live thread. */
 	if (!bpf_map_lookup_elem(&seeds, &tgid))
 		return false;
-	st = bpf_task_storage_get(&tasks, leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	st = state_make(leader);
 	if (!st)
 		return false;
-	return __sync_fetch_and_or(&st->counted, COUNTED_ENDED) & COUNTED_INSIDE ||
-	       st->job == JOB_WATCHED;
+	return marks_set(st, COUNTED_ENDED) & COUNTED_INSIDE || st->job == JOB_WATCHED;
 }
 
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
@@ -174,23 +194,24 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 
 		if (nr != NR_read && nr != NR_pread64 && nr != NR_readv && nr != NR_preadv &&
 		    nr != NR_preadv2 && nr != NR_sendfile && nr != NR_splice &&
-		    nr != NR_copy_file_range && nr != NR_io_submit && !(prev->flags & PF_IO_WORKER))
+		    nr != NR_copy_file_range && nr != NR_io_submit &&
+		    !(TYPED(prev, flags) & PF_IO_WORKER))
 			return;
-		if (s->stall_kind != STALL_READ || s->stall_id != prev->ioac.syscr) {
+		if (s->stall_kind != STALL_READ || s->stall_id != TYPED(prev, ioac.syscr)) {
 			s->stall_ns = 0;
 			s->stalls = 0;
 		}
 		s->stall_kind = STALL_READ;
-		s->stall_id = prev->ioac.syscr;
+		s->stall_id = TYPED(prev, ioac.syscr);
+		if (config.reads_by_call && s->read_inode && s->read_id == s->stall_id)
+			read_sleeps(l);
 	}
 	s->sleep_start_ns = bpf_ktime_get_ns();
 }
 
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __always_inline int switched(struct task_struct *prev, struct task_struct *next, bool sleeps)
 {
-	__u32 zero = 0, now = epoch;
+	__u32 zero = 0, now = shared.epoch;
 	struct live *l = bpf_map_lookup_elem(&lives, &zero);
 	struct task_state *st;
 
@@ -203,11 +224,12 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	if (l->s.job == JOB_WATCHED) {
 		job_charge(l, prev);
 		fault_finish(l);
-		if (prev_state && !preempt && BPF_CORE_READ_BITFIELD(prev, in_iowait))
+		read_wait_finish(l, TYPED(prev, ioac.syscr));
+		if (sleeps && READ_BITFIELD(prev, in_iowait))
 			stall_begin(l, prev);
 	}
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
-		st = bpf_task_storage_get(&tasks, prev, NULL, 0);
+		st = state_of(prev);
 		if (st) {
 			__builtin_memcpy(&st->flags, &l->s.flags,
 					 sizeof(*st) - offsetof(struct task_state, flags));
@@ -220,6 +242,24 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	if (l->s.job != JOB_WATCHED)
 		l->epoch = now | EPOCH_STALE;
 	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return switched(prev, next, prev_state && !preempt);
+}
+
+/* Before 5.18 the state is the task's alone. */
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(switch3_tp, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 state = bpf_core_field_exists(prev->__state)
+			      ? TYPED(prev, __state)
+			      : TYPED((struct task_struct___state *)prev, state);
+
+	return switched(prev, next, state && !preempt);
 }
 
 SEC("?tp_btf/sched_process_fork")
@@ -235,21 +275,48 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	if (belongs_by_cgroup())
 		inside = cgroup_matches(child);
 	else
-		inside = seeding ? seed_forks(parent, child) : l->s.job == JOB_WATCHED;
+		inside = shared.seeding ? seed_forks(l, parent, child) : l->s.job == JOB_WATCHED;
 	if (!inside)
 		return 0;
-	st = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	st = state_make(child);
 	if (!st) {
 		/* The iterator comes again. */
-		if (seeding)
-			seeds_missed++;
+		if (shared.seeding)
+			shared.seeds_missed++;
 		else
-			__sync_fetch_and_add(&losses.state_drops, 1);
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
 		return 0;
 	}
 	st->job = JOB_WATCHED;
-	if (child->pid == child->tgid)
+	if (TYPED(child, pid) == TYPED(child, tgid))
 		process_joins(st);
+	return 0;
+}
+
+static __always_inline int exited(struct live *l, struct task_struct *t, bool group_dead)
+{
+	bool inside, by_cgroup = belongs_by_cgroup();
+	__u32 tgid = TYPED(t, tgid);
+
+	inside = l->s.job == JOB_WATCHED;
+	if (inside) {
+		fault_finish(l);
+		read_wait_finish(l, TYPED(t, ioac.syscr));
+	}
+	if (!group_dead) {
+		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))
+			mark_leave(t);
+		return 0;
+	}
+	/* Of a tree, who is inside was counted when it came. */
+	if (by_cgroup)
+		inside = inside && member_ends(t);
+	else if (shared.seeding)
+		inside = seed_ends(l, t);
+	if (inside)
+		processes_add(0, -1);
+	if (by_cgroup)
+		bpf_map_delete_elem(&marks_left, &tgid);
 	return 0;
 }
 
@@ -257,29 +324,51 @@ SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 {
 	struct live *l = live_get(EV_FORK_EXIT);
-	bool inside, by_cgroup = belongs_by_cgroup();
-	__u32 tgid = t->tgid;
+
+	return l ? exited(l, t, group_dead) : 0;
+}
+
+/* Before 6.16 it is not told who was the last of a process, and two that end at once both find no
+ * live thread: the first to come is it, for both come after the last one's step. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit1_tp, struct task_struct *t)
+{
+	struct live *l = live_get(EV_FORK_EXIT);
+	struct task_state *st;
+	bool dead;
 
 	if (!l)
 		return 0;
-	inside = l->s.job == JOB_WATCHED;
-	if (inside)
-		fault_finish(l);
-	if (!group_dead) {
-		if (by_cgroup && t->pid == t->tgid)
-			mark_leave(t);
-		return 0;
+	dead = !TYPED(t, signal, live.counter);
+	if (dead && l->s.job == JOB_WATCHED) {
+		st = state_make(TYPED(t, group_leader));
+		if (st)
+			dead = !(marks_set(st, COUNTED_DEAD) & COUNTED_DEAD);
+		else
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	}
-	/* Of a tree, who is inside was counted when it came. */
-	if (by_cgroup)
-		inside = inside && member_ends(t);
-	else if (seeding)
-		inside = seed_ends(t);
-	if (inside)
-		processes_add(0, -1);
-	if (by_cgroup)
-		bpf_map_delete_elem(&marks_left, &tgid);
+	return exited(l, t, dead);
+}
+
+/* Where the kernel does not keep the state with the task. */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(task_free_tp, struct task_struct *t)
+{
+#ifdef CACHEMON_BASIC
+	__u64 key = (__u64)t;
+
+	bpf_map_delete_elem(&tasks, &key);
+#endif
 	return 0;
+}
+
+static __always_inline void epoch_step(__u32 now)
+{
+#ifdef CACHEMON_BASIC
+	__sync_fetch_and_add(&shared.epoch, 2);
+#else
+	__sync_val_compare_and_swap(&shared.epoch, now, now + 2);
+#endif
 }
 
 /* A task moved: what CPUs believe of their running task is stale. */
@@ -289,32 +378,32 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 {
 	struct task_state *st;
 	struct live *l;
-	__u32 now = epoch, tgid;
+	__u32 now = shared.epoch, tgid;
 	bool now_in, known;
 
 	if (!belongs_by_cgroup() || !now)
 		return 0;
 	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
-	__sync_val_compare_and_swap(&epoch, now, now + 2);
+	epoch_step(now);
 	/* Who moves itself may run on for long before anything else tells of it. Should the switch
 	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
 	 * be stored: else nobody knew what it is charged with already. */
-	if (task == bpf_get_current_task_btf()) {
+	if (task == current_task()) {
 		l = live_get(EV_FORK_EXIT);
 		if (l && l->s.job == JOB_WATCHED)
 			live_keep(l);
 	}
-	if (task->pid != task->tgid)
+	if (TYPED(task, pid) != TYPED(task, tgid))
 		return 0;
 	/* The tracepoint fires after the move: where the task came from is known of those that were
 	 * counted. */
 	now_in = cgroup_matches(task);
-	tgid = task->tgid;
+	tgid = TYPED(task, tgid);
 	known = now_in || bpf_map_lookup_elem(&marks_left, &tgid);
-	st = bpf_task_storage_get(&tasks, task, NULL, known ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	st = known ? state_make(task) : state_of(task);
 	if (!st) {
 		if (known)
-			__sync_fetch_and_add(&losses.state_drops, 1);
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
 		return 0;
 	}
 	mark_inherit(st, tgid);
@@ -340,26 +429,36 @@ int seed_task(struct bpf_iter__task *ctx)
 
 	if (!t)
 		return 0;
-	tgid = t->tgid;
+	tgid = TYPED(t, tgid);
 	/* A process without a live thread has had its exit event. */
-	if (tgid == own_tgid || !t->signal->live.counter)
+	if (tgid == config.own_tgid || !TYPED(t, signal, live.counter))
 		return 0;
 	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &tgid))
 		return 0;
-	st = bpf_task_storage_get(&tasks, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	st = state_make(t);
 	if (!st) {
-		seeds_missed++;
+		shared.seeds_missed++;
 		return 0;
 	}
 	/* In a cgroup it may have had an event already. */
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);
 	/* In this order: an end in between finds it counted. */
-	if (t->pid == t->tgid) {
+	if (TYPED(t, pid) == TYPED(t, tgid)) {
 		if (belongs_by_cgroup())
 			mark_inherit(st, tgid);
 		process_joins(st);
 	}
 	st->job = JOB_WATCHED;
+	return 0;
+}
+
+/* Where no helper tells: any task's system call shows where on its stack the registers are. */
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(regs_tp, struct pt_regs *regs)
+{
+#ifdef CACHEMON_BASIC
+	shared.regs_offset = (__u64)regs - (__u64)READ(current_task(), stack);
+#endif
 	return 0;
 }

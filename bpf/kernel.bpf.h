@@ -98,6 +98,10 @@ struct dentry {
 		struct hlist_node d_alias;
 	} d_u;
 };
+/* From 7.1 the union has no name. */
+struct dentry___anon {
+	struct hlist_node d_alias;
+};
 struct vfsmount {
 	struct dentry *mnt_root;
 };
@@ -141,6 +145,10 @@ struct cgroup {
 	struct kernfs_node *kn;
 	struct cgroup *ancestors[0];
 };
+/* Before 6.1. */
+struct cgroup___ids {
+	__u64 ancestor_ids[0];
+};
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 };
@@ -166,16 +174,23 @@ struct signal_struct {
 };
 struct task_struct {
 	unsigned int flags;
+	void *stack;
 	int pid, tgid;
+	unsigned int __state;
 	unsigned in_iowait : 1;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct mm_struct *mm;
 	struct signal_struct *signal;
 	unsigned long min_flt, maj_flt;
 	struct files_struct *files;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct sched_entity se;
+};
+/* Before 5.14. */
+struct task_struct___state {
+	long state;
 };
 
 struct bpf_map;
@@ -193,13 +208,29 @@ struct folio___memdesc {
 	struct memdesc_flags flags;
 };
 
+struct folio___nr {
+	unsigned int _folio_nr_pages;
+};
+struct page {
+	unsigned long flags;
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned char compound_order;
+};
+
 struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;
+	void *ki_complete;
+	int ki_flags;
 };
 struct iov_iter {
 	bool data_source;
 	unsigned long count;
+};
+/* Before 5.14 the direction is a bit of the type. */
+struct iov_iter___type {
+	unsigned int type;
 };
 struct io_rsrc_node {
 	unsigned long file_ptr;
@@ -228,19 +259,49 @@ struct io_rw {
 	__u64 addr;
 	__u32 len;
 };
+struct rb_node {
+	struct rb_node *rb_right, *rb_left;
+};
+struct rb_root {
+	struct rb_node *rb_node;
+};
 struct vm_area_struct {
-	unsigned long vm_start, vm_pgoff;
+	unsigned long vm_start, vm_end, vm_pgoff;
 	struct file *vm_file;
+	struct rb_node vm_rb; /* before 6.1 */
+};
+struct mm_struct {
+	struct rb_root mm_rb; /* before 6.1 */
+};
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long pgoff;
+};
+struct readahead_control {
+	struct file *file;
+	struct address_space *mapping;
+	unsigned long _index;
+	struct file_ra_state *ra;
 };
 struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__bpf_map_elem {
+	void *key;
+	void *value;
+};
+
 enum pageflags {
+	PG_uptodate,
 	PG_head,
 };
 
 #pragma clang attribute pop
+
+struct bpf_spin_lock {
+	__u32 val;
+};
 
 struct iovec {
 	void *iov_base;
@@ -272,6 +333,9 @@ struct iovec {
 /* include/uapi/linux/io_uring.h */
 enum { IORING_OP_READV = 1, IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
 /* include/linux/io_uring_types.h: the same bit as IOSQE_FIXED_FILE of the uapi */
-#define REQ_F_FIXED_FILE 1
+#define REQ_F_FIXED_FILE  1
+#define REQ_F_FORCE_ASYNC (1 << 4) /* as IOSQE_ASYNC */
+/* include/linux/fs.h, since 5.10 */
+#define IOCB_WAITQ (1 << 19)
 
 #endif

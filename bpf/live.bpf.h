@@ -12,7 +12,7 @@
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H
 
-#include "maps.bpf.h"
+#include "tasks.bpf.h"
 #include "rows.bpf.h"
 #include "names.bpf.h"
 
@@ -28,49 +28,53 @@ enum { STALL_READ = 1, STALL_FAULT = 2 };
 
 static __always_inline __u64 fault_clock(struct task_struct *t)
 {
-	return t->min_flt + t->maj_flt;
+	return READ(t, min_flt) + READ(t, maj_flt);
 }
 
 /* Else by fork: of processes, or of who calibrates. */
 static __always_inline bool belongs_by_cgroup(void)
 {
-	return job_by_cgroup && !calibrating;
+	return config.job_by_cgroup && !shared.calibrating;
 }
 
 static __always_inline bool cgroup_matches(struct task_struct *t)
 {
-	struct css_set *set = t->cgroups;
+	struct css_set *set = TYPED(t, cgroups);
 	struct cgroup *cgrp, *at;
 
-	if (t->tgid == (int)own_tgid)
+	if (TYPED(t, tgid) == (int)config.own_tgid)
 		return false;
-	if (job_by_cgroup == 1) {
-		cgrp = set->dfl_cgrp;
+	if (config.job_by_cgroup == 1) {
+		cgrp = READ(set, dfl_cgrp);
 	} else {
 		__u64 css =
 			load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
 				 bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
 
-		cgrp = CAST(cgroup_subsys_state, css)->cgroup;
+		cgrp = READ(CAST(cgroup_subsys_state, css), cgroup);
 	}
-	if (cgrp->level < (int)job_cgroup_level)
+	if (READ(cgrp, level) < (int)config.job_cgroup_level)
 		return false;
+	if (!bpf_core_field_exists(cgrp->ancestors))
+		return load_ptr((__u64)cgrp +
+				bpf_core_field_offset(struct cgroup___ids, ancestor_ids) +
+				config.job_cgroup_level * 8) == config.job_cgroup_id;
 	at = CAST(cgroup, load_ptr((__u64)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
-				   job_cgroup_level * 8));
-	return at->kn->id == job_cgroup_id;
+				   config.job_cgroup_level * 8));
+	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
 /* What it used and read before is not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
-	st->runtime_ns = t->se.sum_exec_runtime;
-	st->rchar_bytes = t->ioac.rchar;
+	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
+	st->rchar_bytes = TYPED(t, ioac.rchar);
 }
 
 /* CPU time and bytes read of a task of the job since they were last charged. */
 static __always_inline void job_charge(struct live *l, struct task_struct *t)
 {
-	__u64 runtime = t->se.sum_exec_runtime, rchar = t->ioac.rchar;
+	__u64 runtime = TYPED(t, se.sum_exec_runtime), rchar = TYPED(t, ioac.rchar);
 	__u32 slot = JOB_WATCHED;
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
@@ -85,9 +89,9 @@ static __always_inline void job_charge(struct live *l, struct task_struct *t)
 
 static __always_inline __u64 regs_of(struct task_struct *t)
 {
-	if (t->flags & (PF_KTHREAD | PF_IO_WORKER))
+	if (TYPED(t, flags) & (PF_KTHREAD | PF_IO_WORKER))
 		return 0;
-	return (__u64)bpf_task_pt_regs(t);
+	return (__u64)regs_at(t);
 }
 
 /* The job of a task that is about to run or runs. st: its stored state or NULL. */
@@ -100,8 +104,8 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	if (st)
 		return st->job;
 	/* io_uring workers are made without the fork tracepoint; they act for their leader. */
-	if (t->flags & PF_IO_WORKER) {
-		leader = bpf_task_storage_get(&tasks, t->group_leader, NULL, 0);
+	if (TYPED(t, flags) & PF_IO_WORKER) {
+		leader = state_of(TYPED(t, group_leader));
 		if (leader)
 			return leader->job;
 	}
@@ -121,7 +125,7 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 /* Makes l the state of t, which runs or is about to. */
 static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
-	struct task_state *st = bpf_task_storage_get(&tasks, t, NULL, 0);
+	struct task_state *st = state_of(t);
 
 	/* Nobody's meanwhile, for sweep_charges on another CPU. */
 	*(volatile __u64 *)&l->task = 0;
@@ -149,7 +153,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 /* The epoch moved, or the switch hook left it open whose state this is. */
 GLOBAL int live_refresh(struct live *l, __u32 now)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct task_state *st;
 
 	if (!l)
@@ -159,7 +163,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 		live_load(l, t);
 		return 0;
 	}
-	st = bpf_task_storage_get(&tasks, t, NULL, 0);
+	st = state_of(t);
 	if (st)
 		l->s.flags |= TASK_STORED;
 	if (l->s.job == JOB_WATCHED)
@@ -171,7 +175,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 /* The running task's state, or NULL before the start. */
 static __always_inline struct live *live_now(void)
 {
-	__u32 zero = 0, now = epoch;
+	__u32 zero = 0, now = shared.epoch;
 	struct live *l = bpf_map_lookup_elem(&lives, &zero);
 
 	if (!l || !now)
@@ -199,14 +203,20 @@ static __always_inline struct live *live_get(enum event ev)
  * storage allocates. */
 static __always_inline void live_keep(struct live *l)
 {
+	struct task_state *st;
+
 	l->s.flags |= TASK_DIRTY;
 	if (l->s.flags & TASK_STORED)
 		return;
-	if (bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), &l->s,
-				 BPF_LOCAL_STORAGE_GET_F_CREATE))
-		l->s.flags |= TASK_STORED;
-	else
-		__sync_fetch_and_add(&losses.state_drops, 1);
+	st = state_make(current_task());
+	if (!st) {
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+		return;
+	}
+	/* The iterator may have been here first, for the job. The rest comes with the switch. */
+	if (st->job == JOB_OTHERS)
+		st->job = l->s.job;
+	l->s.flags |= TASK_STORED;
 }
 
 /* Facts of the file beside its counters, as they are now. The interval's first event on a file and
@@ -216,11 +226,12 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 {
 	bool own = l->s.job == JOB_WATCHED;
 
-	if (row->size_bytes != (__u64)inode->i_size || !row->size_since) {
-		row->size_bytes = inode->i_size;
+	if (row->size_bytes != (__u64)READ(inode, i_size) || !row->size_since) {
+		row->size_bytes = READ(inode, i_size);
 		row->size_since = bpf_ktime_get_ns();
 	}
-	row->flags = (row->flags & ROW_NAMED) | ROW_SIZED | (inode->i_nlink ? 0 : ROW_DELETED);
+	row->flags =
+		(row->flags & ROW_NAMED) | ROW_SIZED | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
 	if (row->flags & ROW_NAMED || (by_call && !own))
 		return;
 	/* A stranger's path is better than none, and not the one the job used. */
@@ -228,6 +239,23 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 		row->flags |= ROW_NAMED;
 }
 
+#ifdef CACHEMON_BASIC
+/* Without cells: see row_add(). */
+static __noinline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
+					    __u32 job)
+{
+	struct file_key key = {};
+	struct file_row *row;
+	bool made = false;
+
+	if (job == JOB_WATCHED)
+		file_key_of(inode, &key);
+	row = shared_row(&key, job, l->epoch, &made);
+	if (row && job == JOB_WATCHED)
+		row_refresh(l, row, inode, hint, !made);
+	return row;
+}
+#else
 /* Gives a cell to this file; what another had counted there goes to its row. */
 GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 {
@@ -238,7 +266,7 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 
 	if (!l)
 		return 0;
-	c = cell_of_ino(l->epoch, inode->i_ino);
+	c = cell_of_ino(l->epoch, READ(inode, i_ino));
 	if (!c)
 		return 0;
 	cell_flush(c, JOB_WATCHED, l->epoch);
@@ -257,7 +285,7 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
 						 __u32 job)
 {
-	__u64 ino = inode->i_ino;
+	__u64 ino = READ(inode, i_ino);
 	struct cell *c;
 
 	if (job != JOB_WATCHED) {
@@ -274,11 +302,39 @@ static __always_inline struct file_row *live_row(struct live *l, struct inode *i
 	return &c->row;
 }
 
+#endif
+
 static __always_inline bool inode_counts(struct inode *inode)
 {
-	__u16 type = inode->i_mode & S_IFMT;
+	__u16 type = READ(inode, i_mode) & S_IFMT;
 
 	return type == S_IFREG || type == S_IFBLK;
+}
+
+/* Waiting for a file, and one more of kind (C_NR: nothing more). */
+static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
+				  __u64 stall_ns, __u64 stalls)
+{
+	bool own = l->s.job == JOB_WATCHED, made = false;
+	struct file_key nobody = {};
+	struct file_row *row;
+#ifndef CACHEMON_BASIC
+	struct cell *c = own ? cell_of_ino(l->epoch, file->ino) : cell_slot(l->epoch, CELL_OTHERS);
+
+	if (!c)
+		return 0;
+	if (!own || cell_has_key(c, file)) {
+		row_add(&c->row, kind, 1);
+		row_add(&c->row, C_stall_ns, stall_ns);
+		row_add(&c->row, C_stalls, stalls);
+		return 0;
+	}
+#endif
+	row = shared_row(own ? file : &nobody, l->s.job, l->epoch, &made);
+	shared_row_add(row, kind, 1);
+	shared_row_add(row, C_stall_ns, stall_ns);
+	shared_row_add(row, C_stalls, stalls);
+	return 0;
 }
 
 /* The last fault is over when the task's fault counters moved on: it was major or minor. */
@@ -287,9 +343,6 @@ GLOBAL int fault_finish(struct live *l)
 	enum counter kind;
 	struct task_struct *t;
 	struct task_state *s;
-	struct file_row *row;
-	bool made = false;
-	struct cell *c;
 	__u64 stall_ns = 0, stalls = 0;
 
 	if (!l)
@@ -298,7 +351,7 @@ GLOBAL int fault_finish(struct live *l)
 	s = &l->s;
 	if (!s->fault_inode || fault_clock(t) == s->fault_id)
 		return 0;
-	kind = t->maj_flt != s->fault_maj ? C_faults_major : C_faults_minor;
+	kind = READ(t, maj_flt) != s->fault_maj ? C_faults_major : C_faults_minor;
 	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
 		stall_ns = s->stall_ns;
 		stalls = s->stalls;
@@ -306,22 +359,24 @@ GLOBAL int fault_finish(struct live *l)
 		s->stalls = 0;
 	}
 	s->fault_inode = 0;
-	c = s->job == JOB_WATCHED ? cell_of_ino(l->epoch, s->fault_file.ino)
-				  : cell_slot(l->epoch, CELL_OTHERS);
-	if (!c)
-		return 0;
-	if (s->job != JOB_WATCHED || cell_has_key(c, &s->fault_file)) {
-		row_add(&c->row, kind, 1);
-		row_add(&c->row, C_stall_ns, stall_ns);
-		row_add(&c->row, C_stalls, stalls);
-		return 0;
-	}
-	/* The inode is not at hand, it may be gone. */
-	row = shared_row(&s->fault_file, JOB_WATCHED, l->epoch, &made);
-	shared_row_add(row, kind, 1);
-	shared_row_add(row, C_stall_ns, stall_ns);
-	shared_row_add(row, C_stalls, stalls);
+	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
 	return 0;
+}
+
+/*
+ * Where a function is the per-read hook, nothing comes after the wait of a call's last pages: it is
+ * charged when the task's next event finds the call over. The inode may be gone.
+ */
+static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
+{
+	struct task_state *s = &l->s;
+
+	if (!config.reads_by_call || !s->stalls || s->stall_kind != STALL_READ ||
+	    s->stall_id == syscr)
+		return;
+	wait_charge(l, &s->read_file, C_NR, s->stall_ns, s->stalls);
+	s->stall_ns = 0;
+	s->stalls = 0;
 }
 
 #endif

@@ -6,10 +6,7 @@
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
 
-#include "kernel.bpf.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
+#include "reach.bpf.h"
 #include "bpf/cachemon.h"
 #include "arch.bpf.h"
 
@@ -22,11 +19,17 @@ struct {
 } lives SEC(".maps");
 
 /* The state of a task that is not running. Made at fork or at its first event, never in the
- * scheduler; freed by the kernel with the task. */
+ * scheduler; freed by the kernel with the task, in a hash by its address by task_free_tp. */
 struct {
+#ifdef CACHEMON_BASIC
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_TASKS);
+	__type(key, __u64);
+#else
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
+#endif
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
@@ -133,69 +136,20 @@ struct {
 	__type(value, __u32);
 } marks_left SEC(".maps");
 
-/*
- * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
- * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
- * high half counts the adds, and whatever leaves the cache: who looked at a range already need not
- * look again until it moves, and the file is still the one that it was.
- */
-#define NR_OUTSTANDING	16384
-#define OUTSTANDING_ADD (1ull << 32)
-__u64 outstanding[NR_OUTSTANDING];
+/* What user space and all programs write: its one variable, so that each build has it alike. */
+struct shared shared;
 
-volatile __u32 epoch;	     /* 0: not started. A change makes each CPU look at its task again */
-volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
-volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
-volatile __u32 sweeping;     /* entries of the page state are being forgotten */
-volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
-volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
-volatile __u32 rows_used;    /* rows taken in the active generation */
-volatile __u32 blocks_used;
-struct loss_counts losses;
-__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
-__u32 truncated_pages; /* those that were not evicted but went with their file's end, likewise */
+/* Set before loading; in a section of its own, beside which there may be other constants. */
+const volatile struct config config SEC(".rodata.config");
 
-/* Set before loading. */
-const volatile __u32 kernel_page_shift;
 /* A constant where the architecture has but one: it is shifted by several times in a read. */
 #ifdef ARCH_PAGE_SHIFT
 #define page_shift ARCH_PAGE_SHIFT
 #else
-#define page_shift kernel_page_shift
+#define page_shift config.page_shift
 #endif
-const volatile __u32 own_tgid;	    /* cachemon itself is never of the job */
-const volatile __u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
-const volatile __u64 job_cgroup_id;
-const volatile __u32 job_cgroup_level;
-const volatile __u32 advice_by_calls;	 /* advice_call_tp counts the calls */
-const volatile __u64 sym_fadvise[2];	 /* address ranges of kernel functions, for the */
-const volatile __u64 sym_invalidate2[2]; /* causes only a stack can tell */
-const volatile __u64 sym_drop_caches[2];
 
-/*
- * Verified once, on its own, whoever calls it: the verifier walks static functions again on every
- * path to them. Arguments are plain numbers (kernel addresses, see addr_of) or pointers to our own
- * memory, which the verifier takes for possibly NULL.
- */
-#define GLOBAL __attribute__((noinline))
-
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
-
-/* A kernel address as a pointer the verifier lets us read through: direct loads cost a tenth of
- * bpf_probe_read_kernel() here. A bad address reads as 0. */
-#define CAST(type, addr)                                                                           \
-	((struct type *)bpf_rdonly_cast((void *)(addr), bpf_core_type_id_kernel(struct type)))
-
-/* The same of an argument that the verifier trusts. For each pointer that is read through one it
- * searches all types of the kernel for a rule, about a millisecond each time; where a program is
- * not on a hot path, the checks of loads through a plain one are the smaller price. */
-#define PLAIN(type, ptr) CAST(type, ptr)
-
-/* A 64-bit word at a kernel address, as a number: read through a type that begins with one. */
-static __always_inline __u64 load_ptr(__u64 addr)
-{
-	return CAST(timespec64, addr)->tv_sec;
-}
+static const struct task_state zero_state;
 
 /* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
 static __always_inline __u64 addr_of(struct live *l, const void *p)

@@ -9,9 +9,18 @@
 
 #include "maps.bpf.h"
 
-#define NAME_DEPTH_MAX 2100 /* components of the longest path that a call takes, and mounts */
-#define NAME_LINKS_MAX 32
-#define HINT_OWN       1
+#define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call takes, and mounts */
+#define NAME_DEPTH_BASIC 128  /* and without a loop by helper: more is cut, and marked so */
+#define NAME_LINKS_MAX	 32
+#define HINT_OWN	 1
+
+/* Without global functions the walk is more than the verifier follows from each event: the sweep
+ * of names alone does it, and who is gone by then has none. */
+#ifdef CACHEMON_BASIC
+#define NAMES_AT_EVENTS false
+#else
+#define NAMES_AT_EVENTS true
+#endif
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
@@ -21,11 +30,11 @@ enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 /* The file behind a descriptor of the running task; NULL for a bad number. */
 static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 {
-	struct fdtable *fdt = t->files->fdt;
+	struct fdtable *fdt = READ(t, files, fdt);
 
-	if (fd >= fdt->max_fds)
+	if (fd >= READ(fdt, max_fds))
 		return NULL;
-	return CAST(file, load_ptr((__u64)fdt->fd + fd * sizeof(void *)));
+	return CAST(file, load_ptr((__u64)READ(fdt, fd) + fd * sizeof(void *)));
 }
 
 /*
@@ -35,8 +44,8 @@ static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
  */
 static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
 {
-	return (__u64)file->f_mapping == mapping ||
-	       file->f_inode->i_sb->s_magic == OVERLAYFS_SUPER_MAGIC;
+	return (__u64)READ(file, f_mapping) == mapping ||
+	       READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC;
 }
 
 /* The path the task used for this inode, from the descriptor of its system call. own: the event is
@@ -62,8 +71,8 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 		return NULL;
 	if (!file)
 		return NULL;
-	if (own ? file_leads_to(file, (__u64)inode->i_mapping)
-		: file->f_mapping == inode->i_mapping)
+	if (own ? file_leads_to(file, (__u64)READ(inode, i_mapping))
+		: READ(file, f_mapping) == READ(inode, i_mapping))
 		return file;
 	return NULL;
 }
@@ -72,7 +81,7 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
  * pointer). What was read is then the path from the filesystem's root, or the end of one. */
 static __always_inline bool mount_is_detached(struct mount *m)
 {
-	__u64 ns = (__u64)m->mnt_ns;
+	__u64 ns = (__u64)READ(m, mnt_ns);
 
 	return !ns || ns >= -4095ull;
 }
@@ -84,7 +93,7 @@ static __always_inline int name_leave_mount(struct name_work *w)
 	return w->crossed;
 }
 
-static long name_step(__u32 i, struct name_work **work)
+STEP name_step(__u32 i, struct name_work **work)
 {
 	struct name_work *w = *work;
 	struct dentry *d = CAST(dentry, w->dentry);
@@ -94,34 +103,34 @@ static long name_step(__u32 i, struct name_work **work)
 	if (w->mount) {
 		struct mount *m = CAST(mount, w->mount);
 
-		if (w->dentry == (__u64)m->mnt.mnt_root) {
+		if (w->dentry == (__u64)READ(m, mnt.mnt_root)) {
 			if (mount_is_detached(m)) {
 				if (name_leave_mount(w))
 					return 1;
-			} else if ((__u64)m->mnt_parent == w->mount) {
+			} else if ((__u64)READ(m, mnt_parent) == w->mount) {
 				w->done = true;
 				return 1;
 			} else {
-				w->dentry = (__u64)m->mnt_mountpoint;
-				w->mount = (__u64)m->mnt_parent;
+				w->dentry = (__u64)READ(m, mnt_mountpoint);
+				w->mount = (__u64)READ(m, mnt_parent);
 				w->crossed = true;
 				return 0;
 			}
 		}
 	}
-	if ((__u64)d->d_parent == w->dentry) {
+	if ((__u64)READ(d, d_parent) == w->dentry) {
 		/* A place that was moved out of what its mount shows. */
 		w->done = !w->mount || !name_leave_mount(w);
 		return 1;
 	}
-	w->signature = w->signature * 31 + d->d_name.hash_len;
-	w->dentry = (__u64)d->d_parent;
+	w->signature = w->signature * 31 + READ(d, d_name.hash_len);
+	w->dentry = (__u64)READ(d, d_parent);
 	if (!w->copy)
 		return 0;
 	if (off > NAME_DATA_MAX - 256)
 		return 1;
 	off &= NAME_DATA_MAX - 1;
-	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, d->d_name.name);
+	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, READ(d, d_name.name));
 	if (n <= 0)
 		return 1;
 	w->off = off + n;
@@ -130,7 +139,7 @@ static long name_step(__u32 i, struct name_work **work)
 
 static __always_inline __u64 inode_id(struct inode *inode)
 {
-	return inode->i_ino * 0x9e3779b97f4a7c15ull + inode->i_generation;
+	return READ(inode, i_ino) * 0x9e3779b97f4a7c15ull + READ(inode, i_generation);
 }
 
 /* Memory of a dentry that was freed may hold another's, or anything. */
@@ -138,7 +147,7 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 {
 	struct dentry *d = CAST(dentry, seen->dentry);
 
-	return seen->dentry && (__u64)d->d_inode == seen->inode &&
+	return seen->dentry && (__u64)READ(d, d_inode) == seen->inode &&
 	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
@@ -148,17 +157,17 @@ static __always_inline void name_walk(const struct name_seen *seen, struct name_
 
 	w->dentry = seen->dentry;
 	w->mount = seen->mount;
-	w->signature = d->d_hash.pprev ? 1 : 3;
+	w->signature = READ(d, d_hash.pprev) ? 1 : 3;
 	w->off = 0;
 	w->flags = w->mount ? 0 : NAME_NO_MOUNT;
 	w->copy = copy;
 	w->crossed = false;
 	w->done = false;
-	if (!CAST(inode, seen->inode)->i_nlink) {
+	if (!READ(CAST(inode, seen->inode), i_nlink)) {
 		w->flags |= NAME_UNLINKED;
 		w->signature += 4;
 	}
-	bpf_loop(NAME_DEPTH_MAX, name_step, &w, 0);
+	LOOP(NAME_DEPTH_MAX, NAME_DEPTH_BASIC, name_step, &w);
 	if (!w->done)
 		w->flags |= NAME_TRUNCATED;
 }
@@ -174,7 +183,7 @@ static __always_inline long name_output(struct name_record *rec, __u32 data_len)
 		len = sizeof(*rec);
 	if (!bpf_ringbuf_output(&names, rec, len, 0))
 		return 0;
-	__sync_fetch_and_add(&losses.ring_drops, 1);
+	__sync_fetch_and_add(&shared.losses.ring_drops, 1);
 	return -1;
 }
 
@@ -192,8 +201,9 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 	rec->file = *key;
 	rec->tgid = tgid;
 	rec->flags = flags;
-	rec->rdev = inode->i_rdev;
-	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype), inode->i_sb->s_type->name);
+	rec->rdev = READ(inode, i_rdev);
+	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
+				  READ(inode, i_sb, s_type, name));
 	return name_output(rec, 0);
 }
 
@@ -221,9 +231,17 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 	rec->fstype[0] = 0;
 	if (sb)
 		bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
-					  CAST(super_block, sb)->s_type->name);
+					  READ(CAST(super_block, sb), s_type, name));
 	if (!name_output(rec, w->off))
 		seen->signature = w->signature;
+}
+
+/* Where in a dentry the list of its inode's names goes on. */
+static __always_inline __u64 alias_offset(void)
+{
+	if (bpf_core_field_exists(struct dentry___anon, d_alias))
+		return bpf_core_field_offset(struct dentry___anon, d_alias);
+	return bpf_core_field_offset(struct dentry, d_u);
 }
 
 struct links_walk {
@@ -231,17 +249,17 @@ struct links_walk {
 	__u64 found;
 };
 
-static long link_step(__u32 i, struct links_walk *w)
+STEP link_step(__u32 i, struct links_walk *w)
 {
-	__u64 other = w->next - bpf_core_field_offset(struct dentry, d_u);
+	__u64 other = w->next - alias_offset();
 
 	if (!w->next)
 		return 1;
-	if (CAST(dentry, other)->d_hash.pprev) {
+	if (READ(CAST(dentry, other), d_hash.pprev)) {
 		w->found = other;
 		return 1;
 	}
-	w->next = (__u64)CAST(dentry, other)->d_u.d_alias.next;
+	w->next = (__u64)READ(CAST(hlist_node, w->next), next);
 	return 0;
 }
 
@@ -251,11 +269,57 @@ static __always_inline __u64 name_that_leads(__u64 dentry)
 	struct dentry *d = CAST(dentry, dentry);
 	struct links_walk w = {.found = dentry};
 
-	if (d->d_hash.pprev || !d->d_inode->i_nlink)
+	if (READ(d, d_hash.pprev) || !READ(d, d_inode, i_nlink))
 		return dentry;
-	w.next = (__u64)d->d_inode->i_dentry.first;
-	bpf_loop(NAME_LINKS_MAX, link_step, &w, 0);
+	w.next = (__u64)READ(d, d_inode, i_dentry.first);
+	LOOP(NAME_LINKS_MAX, NAME_LINKS_MAX, link_step, &w);
 	return w.found;
+}
+
+/* Where the name of an inode is to be read at this event, into scratch; see name_send(). Apart from
+ * the reading, since the stack of both would be more than there is. */
+enum { NAME_NOT_ASKED, NAME_OF_CALL, NAME_OF_OTHER };
+
+GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_seen *seen, *old;
+	struct file *file, *called;
+
+	if (!l || !w)
+		return NAME_NOT_ASKED;
+	called = file_of_call(l, inode, hint == HINT_OWN);
+	if (by_call && !called)
+		return NAME_NOT_ASKED;
+	file = called ? called : CAST(file, hint == HINT_OWN ? 0 : hint);
+	seen = &w->seen;
+	__builtin_memset(seen, 0, sizeof(*seen));
+	file_key_of(inode, &w->key);
+	old = bpf_map_lookup_elem(&named, &w->key);
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
+		seen->signature = SIGNATURE_NAMELESS;
+	} else if ((__u64)file && (__u64)READ(file, f_path.dentry)) {
+		seen->dentry = addr_of(l, READ(file, f_path.dentry));
+		seen->mount = addr_of(l, READ(file, f_path.mnt)) -
+			      bpf_core_field_offset(struct mount, mnt);
+	} else if (old && name_is_alive(old)) {
+		*seen = *old;
+	} else if ((__u64)READ(inode, i_dentry.first)) {
+		seen->dentry = addr_of(l, READ(inode, i_dentry.first)) - alias_offset();
+	} else {
+		seen->signature = SIGNATURE_NAMELESS;
+	}
+	seen->tgid = READ(CAST(task_struct, l->task), tgid);
+	if (seen->dentry) {
+		if (NAMES_AT_EVENTS)
+			seen->dentry = name_that_leads(seen->dentry);
+		seen->inode = addr_of(l, READ(CAST(dentry, seen->dentry), d_inode));
+		seen->inode_id = inode_id(CAST(inode, seen->inode));
+		seen->signature = old ? old->signature : 0;
+	}
+	return called ? NAME_OF_CALL : NAME_OF_OTHER;
 }
 
 /*
@@ -267,51 +331,30 @@ static __always_inline __u64 name_that_leads(__u64 dentry)
 GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 {
 	struct inode *inode = CAST(inode, inode_addr);
-	struct name_seen seen = {}, *old;
-	struct file *file, *called;
-	struct file_key key;
+	int found = name_find(l, inode_addr, hint, by_call);
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_seen *old;
 
-	if (!l)
+	if (!l || found == NAME_NOT_ASKED || !w)
 		return 0;
-	called = file_of_call(l, inode, hint == HINT_OWN);
-	if (by_call && !called)
-		return 0;
-	file = called ? called : CAST(file, hint == HINT_OWN ? 0 : hint);
-	file_key_of(inode, &key);
-	old = bpf_map_lookup_elem(&named, &key);
-	if ((inode->i_mode & S_IFMT) == S_IFBLK) {
-		seen.signature = SIGNATURE_NAMELESS;
-	} else if ((__u64)file && (__u64)file->f_path.dentry) {
-		seen.dentry = name_that_leads((__u64)file->f_path.dentry);
-		seen.mount =
-			addr_of(l, file->f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
-	} else if (old && name_is_alive(old)) {
-		seen = *old;
-	} else if ((__u64)inode->i_dentry.first) {
-		seen.dentry = addr_of(l, inode->i_dentry.first) -
-			      bpf_core_field_offset(struct dentry, d_u);
-		seen.dentry = name_that_leads(seen.dentry);
-	} else {
-		seen.signature = SIGNATURE_NAMELESS;
-	}
-	seen.tgid = CAST(task_struct, l->task)->tgid;
-	if (!seen.dentry) {
+	old = bpf_map_lookup_elem(&named, &w->key);
+	if (!w->seen.dentry) {
 		if ((old && old->signature == SIGNATURE_NAMELESS) ||
-		    name_output_bare(&key, inode, seen.tgid,
-				     (inode->i_mode & S_IFMT) == S_IFBLK ? NAME_BLOCK_DEVICE
-									 : NAME_NONE))
-			return !!called;
+		    name_output_bare(&w->key, inode, w->seen.tgid,
+				     (READ(inode, i_mode) & S_IFMT) == S_IFBLK ? NAME_BLOCK_DEVICE
+									       : NAME_NONE))
+			return found == NAME_OF_CALL;
 	} else {
-		seen.inode = (__u64)CAST(dentry, seen.dentry)->d_inode;
-		seen.inode_id = inode_id(CAST(inode, seen.inode));
-		seen.signature = old ? old->signature : 0;
-		name_publish(&key, &seen, (__u64)inode->i_sb, SCRATCH_EVENT);
-		if (old && old->signature == seen.signature && old->dentry == seen.dentry &&
-		    old->mount == seen.mount && old->inode_id == seen.inode_id)
-			return !!called;
+		if (NAMES_AT_EVENTS)
+			name_publish(&w->key, &w->seen, addr_of(l, READ(inode, i_sb)),
+				     SCRATCH_EVENT);
+		if (old && old->signature == w->seen.signature && old->dentry == w->seen.dentry &&
+		    old->mount == w->seen.mount && old->inode_id == w->seen.inode_id)
+			return found == NAME_OF_CALL;
 	}
-	bpf_map_update_elem(&named, &key, &seen, BPF_ANY);
-	return !!called;
+	bpf_map_update_elem(&named, &w->key, &w->seen, BPF_ANY);
+	return found == NAME_OF_CALL;
 }
 
 /* Out of any event: has the name of a file that was seen become another? seen: a copy, since the
@@ -327,8 +370,8 @@ static __always_inline void name_check(const struct file_key *key, struct name_s
 	now = bpf_map_lookup_elem(&named, key);
 	if (!now || now->dentry != seen->dentry || now->inode_id != seen->inode_id)
 		return;
-	sb = (__u64)inode->i_sb;
-	if (inode->i_ino != key->ino || CAST(super_block, sb)->s_dev != key->dev)
+	sb = (__u64)READ(inode, i_sb);
+	if (READ(inode, i_ino) != key->ino || READ(CAST(super_block, sb), s_dev) != key->dev)
 		sb = 0;
 	seen->dentry = name_that_leads(seen->dentry);
 	name_publish(key, seen, sb, SCRATCH_SWEEP);

@@ -14,7 +14,9 @@ struct page_range {
 
 static __always_inline struct page_range folio_range(struct folio *f)
 {
-	return (struct page_range){f->index, f->index + folio_pages(f) - 1};
+	__u64 first = folio_index(f);
+
+	return (struct page_range){first, first + folio_pages(f) - 1};
 }
 
 /* How an add is classed: pages lo..hi were asked for, the others came ahead. */
@@ -48,6 +50,7 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	struct pt_regs *regs;
 	struct task_state *s;
 	bool fault, win_fault;
+	__u64 syscr;
 	long nr;
 
 	if (!l || !r || !a)
@@ -59,8 +62,10 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	fault = s->fault_inode == inode_addr && s->fault_id == fault_clock(t);
 	win_fault = s->win_kind & WIN_IN_FAULT;
 	*a = (struct added){.lo = 1, .hi = 0, .counter = C_other_added_pages};
+	syscr = READ(t, ioac.syscr);
+	/* Two loads: one of either pointer is what older verifiers refuse. */
 	if (s->win_inode == inode_addr && win_fault == fault &&
-	    s->win_id == (fault ? s->fault_id : t->ioac.syscr)) {
+	    ((fault && s->win_id == s->fault_id) || (!fault && s->win_id == syscr))) {
 		a->by_advice = s->win_lo > s->win_hi;
 		if (!a->by_advice || nr_advises(nr)) {
 			a->lo = s->win_lo;
@@ -79,13 +84,13 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 		a->by_fault = true;
 		return 0;
 	}
-	if (nr_writes(nr) && (inode->i_mode & S_IFMT) == S_IFREG) {
+	if (nr_writes(nr) && (READ(inode, i_mode) & S_IFMT) == S_IFREG) {
 		a->counter = C_written_pages;
 	} else if (nr_writes(nr) && l->regs) {
 		/* A block device: metadata of a filesystem on it is not the user's write. */
 		struct file *file = file_of_fd(t, (__u32)REGS_ARG1(regs));
 
-		if (file && file->f_mapping == inode->i_mapping)
+		if (file && READ(file, f_mapping) == READ(inode, i_mapping))
 			a->counter = C_written_pages;
 	}
 	return 0;
@@ -144,7 +149,7 @@ struct add_ctx {
 	bool by_read;
 };
 
-static long add_step(__u32 i, struct add_ctx *x)
+STEP add_step(__u32 i, struct add_ctx *x)
 {
 	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, all, asked = 0;
 
@@ -173,7 +178,7 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	if (nr == 1)
 		add_step(0, &x);
 	else
-		bpf_loop(nr, add_step, &x, 0);
+		LOOP(nr, FOLIO_CHUNKS_MAX, add_step, &x);
 	return 0;
 }
 
@@ -189,7 +194,7 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 
 	if (!l)
 		return 0;
-	inode = folio->mapping->host;
+	inode = READ(folio_mapping(folio), host);
 	if (!inode_counts(inode))
 		return 0;
 	r = folio_range(folio);
@@ -242,33 +247,49 @@ struct deleted {
 	__u64 own; /* pages of the job among them */
 };
 
+/* The clock of evictions, moved on; without what an atomic addition returns it may be behind by
+ * what others add at this moment. */
+static __always_inline __u32 clock_add(__u32 *clock, __u32 n)
+{
+#ifdef CACHEMON_BASIC
+	__sync_fetch_and_add(clock, n);
+	return *(volatile __u32 *)clock;
+#else
+	return __sync_fetch_and_add(clock, n) + n;
+#endif
+}
+
 /* Those in the chunk at page base. */
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 {
 	__u64 mask, own;
 	struct file_row *row;
+	struct block *b;
 	struct chunk *c;
 	int n;
 
 	if (!l || !d)
 		return 0;
 	mask = chunk_mask(base, d->r.first, d->r.last);
-	c = chunk_find(&d->file, base);
-	if (!c || !(c->resident & mask))
+	b = block_find(&d->file, base);
+	if (!b)
 		return 0;
-	own = __sync_fetch_and_and(&c->resident, ~mask) & mask;
+	c = chunk_in(b, base);
+	if (!(c->resident & mask))
+		return 0;
+	own = bits_clear(&b->lock, &c->resident, mask) & mask;
 	n = popcount64(own);
 	if (!n)
 		return 0;
 	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
-	chunk_settle(d->file.ino, row, c, own, C_evicted_unused);
+	chunk_settle(d->file.ino, row, b, c, own, C_evicted_unused);
 	if (d->cause == EVICT_TRUNCATE) {
-		__sync_fetch_and_and(&c->mark, ~own);
-		__sync_fetch_and_add(&truncated_pages, n);
+		bits_clear(&b->lock, &c->mark, own);
+		__sync_fetch_and_add(&shared.truncated_pages, n);
 	} else {
-		__sync_fetch_and_or(&c->mark, own);
-		c->stamp_pages = __sync_fetch_and_add(&evicted_pages, n) + n;
+		bits_set(&b->lock, &c->mark, own);
+		c->stamp_pages = clock_add(&shared.evicted_pages, n);
 		c->stamp_ms = now_ms();
 	}
 	d->own += n;
@@ -280,7 +301,7 @@ struct delete_ctx {
 	struct deleted *d;
 };
 
-static long delete_step(__u32 i, struct delete_ctx *x)
+STEP delete_step(__u32 i, struct delete_ctx *x)
 {
 	delete_track(x->l, x->d, (x->d->r.first & ~63ull) + (__u64)i * 64);
 	return 0;
@@ -298,27 +319,27 @@ int BPF_PROG(page_delete_tp, struct folio *folio)
 
 	if (!l)
 		return 0;
-	inode = folio->mapping->host;
+	inode = READ(folio_mapping(folio), host);
 	if (!inode_counts(inode))
 		return 0;
 	d.inode = (__u64)inode;
 	d.r = folio_range(folio);
 	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
 	file_key_of(inode, &d.file);
-	__sync_fetch_and_add(&outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
 	pages = d.r.last - d.r.first + 1;
 	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
 	if (steps == 1)
 		delete_track(l, &d, d.r.first & ~63ull);
 	else
-		bpf_loop(steps, delete_step, &x, 0);
+		LOOP(steps, FOLIO_CHUNKS_MAX, delete_step, &x);
 	if (pages > d.own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
 		row_add(row, C_evicted_reclaim_kswapd + d.cause, pages - d.own);
 	}
 	/* The last of a file that the job only read goes with the inode: no later look at its name
 	 * can tell. */
-	if (!d.own && !inode->i_nlink && bpf_map_lookup_elem(&named, &d.file))
+	if (!d.own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d.file))
 		live_row(l, inode, 0, JOB_WATCHED);
 	if (d.cause == EVICT_DONTNEED)
 		advice_effect(l, addr_of(l, inode), 0, pages);

@@ -31,7 +31,7 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 
 /* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes more of a vector,
  * and of a list of requests more is not looked at. */
-enum { IOV_MAX = 1024, IOCBS_MAX = 1024 };
+enum { IOV_MAX = 1024, IOCBS_MAX = 1024, VECTOR_BASIC = 64 };
 
 struct iov_walk {
 	__u64 iov;
@@ -39,7 +39,7 @@ struct iov_walk {
 };
 
 /* Loops by the helper are walked once by the verifier, whatever their length. */
-static long iov_step(__u32 i, struct iov_walk *w)
+STEP iov_step(__u32 i, struct iov_walk *w)
 {
 	struct iovec v;
 
@@ -56,7 +56,9 @@ static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
 {
 	struct iov_walk w = {.iov = iov};
 
-	bpf_loop(nr < IOV_MAX ? nr : IOV_MAX, iov_step, &w, 0);
+	if (LOOP_IS_CUT(nr, VECTOR_BASIC))
+		return 0;
+	LOOP(nr < IOV_MAX ? nr : IOV_MAX, VECTOR_BASIC, iov_step, &w);
 	return w.total;
 }
 
@@ -82,7 +84,7 @@ static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 static __always_inline bool uring_fits(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
 				       __u64 last)
 {
-	return u->tgid == tgid && u->read_on == read_on && u->pos >> page_shift <= index &&
+	return u->tgid == tgid && u->read_on == shared.read_on && u->pos >> page_shift <= index &&
 	       (u->end - 1) >> page_shift == last && (!u->mapping || u->mapping == mapping);
 }
 
@@ -94,7 +96,7 @@ struct uring_walk {
 	__u64 best_pos;
 };
 
-static long uring_find_step(__u32 way, struct uring_walk *w)
+STEP uring_find_step(__u32 way, struct uring_walk *w)
 {
 	struct uring_read *u = uring_read_of(w->tgid, w->last, way & (URING_WAYS - 1));
 
@@ -116,7 +118,7 @@ static __noinline struct uring_read *uring_find(__u32 tgid, __u64 mapping, __u64
 	struct uring_walk w = {
 		.mapping = mapping, .index = index, .last = last, .tgid = tgid, .waiting = waiting};
 
-	bpf_loop(URING_WAYS, uring_find_step, &w, 0);
+	LOOP(URING_WAYS, URING_WAYS, uring_find_step, &w);
 	return w.best ? uring_read_of(tgid, last, (w.best - 1) & (URING_WAYS - 1)) : NULL;
 }
 
@@ -178,7 +180,7 @@ struct iocb_walk {
 	__u64 pos, end;	   /* of the request that is found; end 0: none */
 };
 
-static long iocb_step(__u32 i, struct iocb_walk *w)
+STEP iocb_step(__u32 i, struct iocb_walk *w)
 {
 	struct file *file;
 	struct iocb cb;
@@ -211,7 +213,7 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 	w.task = l->task;
 	nr = REGS_ARG2(regs);
 	w.list = REGS_ARG3(regs);
-	bpf_loop(nr < IOCBS_MAX ? nr : IOCBS_MAX, iocb_step, &w, 0);
+	LOOP(nr < IOCBS_MAX ? nr : IOCBS_MAX, VECTOR_BASIC, iocb_step, &w);
 	if (w.end) {
 		c->pos = w.pos;
 		c->end = w.end;
@@ -231,14 +233,14 @@ static __always_inline void call_from_pipe(struct task_struct *t, struct pt_regs
 
 	if (!file || !file_leads_to(file, mapping))
 		return;
-	pos = file->f_pos;
+	pos = READ(file, f_pos);
 	if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
 		return;
 	if (count > MAX_RW_COUNT)
 		count = MAX_RW_COUNT;
 	if (nr == NR_copy_file_range) {
 		/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
-		size = CAST(address_space, mapping)->host->i_size;
+		size = READ(CAST(address_space, mapping), host, i_size);
 		if (pos < size && count > size - pos)
 			count = size - pos;
 	}
@@ -269,11 +271,11 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	regs = CAST(pt_regs, l->regs);
 	call_from_event(index, last, c);
 	/* A kernel thread that reads for itself, a loop device's, say. */
-	if (!l->regs && !(t->flags & PF_IO_WORKER))
+	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return 0;
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
 	if (nr == NR_io_uring_enter)
-		return call_from_uring(t->tgid, mapping, index, last, c);
+		return call_from_uring(READ(t, tgid), mapping, index, last, c);
 	if (REGS_COMPAT(regs))
 		return 0;
 	if (nr == NR_readv || nr == NR_preadv || nr == NR_preadv2) {
@@ -282,7 +284,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 			file = file_of_fd(t, (__u32)REGS_ARG1(regs));
 			if (!file)
 				return 0;
-			pos = file->f_pos;
+			pos = READ(file, f_pos);
 		}
 		count = iov_total(REGS_ARG2(regs), REGS_ARG3(regs));
 		if (count > MAX_RW_COUNT)
@@ -301,13 +303,31 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		return call_from_iocbs(l, mapping, index, last, c);
 	} else {
 		/* Task work of io_uring runs at the end of any call, and of an interrupt. */
-		return call_from_uring(t->tgid, mapping, index, last, c);
+		return call_from_uring(READ(t, tgid), mapping, index, last, c);
 	}
 	if (pos >> page_shift > index || (pos + count - 1) >> page_shift != last)
-		return call_from_uring(t->tgid, mapping, index, last, c);
+		return call_from_uring(READ(t, tgid), mapping, index, last, c);
 	c->pos = pos;
 	c->end = pos + count;
 	return 0;
+}
+
+/* What a function told of the call. Of sendfile and its like it is one pipe's worth. */
+static __always_inline void call_from_now(struct live *l, struct inode *inode, __u64 index,
+					  __u64 last, struct call *c)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	long nr = l->regs && !l->now.iocb ? REGS_NR(regs) : -1;
+
+	c->pos = l->now.pos;
+	c->end = l->now.end;
+	c->last = last;
+	c->parts = false;
+	c->again = l->now.retry;
+	c->uring = false;
+	if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range)
+		call_from_pipe(CAST(task_struct, l->task), regs, nr,
+			       addr_of(l, READ(inode, i_mapping)), index, last, c);
 }
 
 /* pread64 and read inline: no helper call on the hit path. */
@@ -316,17 +336,28 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 {
 	struct pt_regs *regs = CAST(pt_regs, l->regs);
 	__u64 pos, count;
-	long nr = REGS_NR(regs); /* reads 0 for a kernel thread: then the checks below fail */
+	long nr;
 
+	if (config.reads_by_call && l->now.end) {
+		call_from_now(l, inode, index, last, c);
+		return;
+	}
+#ifdef CACHEMON_BASIC
+	/* No hook but the window's came: of the range it knows all that counts. */
+	call_from_event(index, last, c);
+	return;
+#endif
+	nr = REGS_NR(regs); /* reads 0 for a kernel thread: then the checks below fail */
 	if (nr == NR_pread64) {
 		pos = REGS_ARG4(regs);
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
 
 		/* A request of io_uring may run at the end of the read of something else. */
-		pos = file && file_leads_to(file, (__u64)inode->i_mapping) ? file->f_pos : ~0ull;
+		pos = file && file_leads_to(file, (__u64)READ(inode, i_mapping)) ? READ(file, f_pos)
+										 : ~0ull;
 	} else {
-		call_from_regs(l, addr_of(l, inode->i_mapping), index, last, c);
+		call_from_regs(l, addr_of(l, READ(inode, i_mapping)), index, last, c);
 		return;
 	}
 	count = REGS_ARG3(regs);
@@ -340,8 +371,8 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		c->again = false;
 		c->uring = false;
 	} else {
-		call_from_uring(CAST(task_struct, l->task)->tgid, addr_of(l, inode->i_mapping),
-				index, last, c);
+		call_from_uring(READ(CAST(task_struct, l->task), tgid),
+				addr_of(l, READ(inode, i_mapping)), index, last, c);
 	}
 }
 

@@ -40,7 +40,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct task_state *s = &l->s;
 	struct file *file = CAST(file, file_of_ra(l, ra));
-	__u64 id = t->ioac.syscr, last = index + req - 1;
+	__u64 id = READ(t, ioac.syscr), last = index + req - 1;
 
 	if (!inode_counts(inode))
 		return 0;
@@ -52,7 +52,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 		return 0;
 	}
 	/* Metadata of a filesystem, read on behalf of the task: not a read of the device. */
-	if ((inode->i_mode & S_IFMT) == S_IFBLK && l->regs) {
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK && l->regs) {
 		long call = REGS_NR(CAST(pt_regs, l->regs));
 
 		if (call != NR_io_uring_enter && call != NR_io_submit &&
@@ -62,7 +62,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 		}
 	}
 	/* page_cache_sync_ra(): with FADV_RANDOM or no readahead it reads just what was asked. */
-	if (kind == WIN_SYNC && (file->f_mode & FMODE_RANDOM || !ra->ra_pages))
+	if (kind == WIN_SYNC && (READ(file, f_mode) & FMODE_RANDOM || !READ(ra, ra_pages)))
 		kind = WIN_FORCED;
 	if (s->read_inode != (__u64)inode || s->read_id != id ||
 	    (last != s->read_last && !(s->read_end && last <= s->read_last))) {
@@ -80,12 +80,19 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			return 0;
 		}
 		call_open(l, inode, id, (kind & WIN_KIND) == WIN_ASYNC ? last : index, last,
-			  read_on);
+			  shared.read_on);
 		/* The per-read hook will come to this very page. */
 		s->read_next = s->read_begin;
 	}
 	window_open(l, inode, id, kind, origin, s->read_begin, s->read_last);
 	return 0;
+}
+
+static __always_inline int window_asked(struct live *l, struct inode *inode, __u64 index,
+					struct file_ra_state *ra, __u64 req, bool sync)
+{
+	return window(l, inode, index, ra, req, sync ? WIN_SYNC : WIN_ASYNC,
+		      sync ? C_prefetched_sync : C_prefetched_async);
 }
 
 SEC("?tp_btf/page_cache_sync_ra")
@@ -94,8 +101,7 @@ int BPF_PROG(sync_ra_tp, struct inode *inode, unsigned long index, struct file_r
 {
 	struct live *l = live_get(EV_WINDOW);
 
-	return l ? window(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, WIN_SYNC,
-			  C_prefetched_sync)
+	return l ? window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, true)
 		 : 0;
 }
 
@@ -105,9 +111,89 @@ int BPF_PROG(async_ra_tp, struct inode *inode, unsigned long index, struct file_
 {
 	struct live *l = live_get(EV_WINDOW);
 
-	return l ? window(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, WIN_ASYNC,
-			  C_prefetched_async)
+	return l ? window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, false)
 		 : 0;
+}
+
+/* Of the functions that the tracepoints are in. ra: 0 where the control knows it. */
+GLOBAL int window_of_control(struct live *l, __u64 control, __u64 ra, __u64 req, __u32 sync)
+{
+	struct readahead_control *c = CAST(readahead_control, control);
+
+	if (!l)
+		return 0;
+	if (!ra && bpf_core_field_exists(c->ra))
+		ra = addr_of(l, READ(c, ra));
+	return window_asked(l, CAST(inode, addr_of(l, READ(c, mapping, host))), READ(c, _index),
+			    CAST(file_ra_state, ra), req, sync);
+}
+
+SEC("?fentry/page_cache_sync_ra")
+int BPF_PROG(sync_ra_fn, struct readahead_control *c, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, addr_of(l, c), 0, req, true) : 0;
+}
+
+SEC("?fentry/page_cache_async_ra")
+int BPF_PROG(async_ra_fn, struct readahead_control *c, struct folio *folio, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, addr_of(l, c), 0, req, false) : 0;
+}
+
+SEC("?kprobe/page_cache_sync_ra")
+int BPF_KPROBE(sync_ra_kp, struct readahead_control *c, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, (__u64)c, 0, req, true) : 0;
+}
+
+SEC("?kprobe/page_cache_async_ra")
+int BPF_KPROBE(async_ra_kp, struct readahead_control *c, struct folio *folio, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, (__u64)c, 0, req, false) : 0;
+}
+
+/* Before 5.18 the state is an argument. */
+SEC("?fentry/page_cache_sync_ra")
+int BPF_PROG(sync_ra3_fn, struct readahead_control *c, struct file_ra_state *ra, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, addr_of(l, c), addr_of(l, ra), req, true) : 0;
+}
+
+SEC("?fentry/page_cache_async_ra")
+int BPF_PROG(async_ra4_fn, struct readahead_control *c, struct file_ra_state *ra, struct page *page,
+	     unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, addr_of(l, c), addr_of(l, ra), req, false) : 0;
+}
+
+SEC("?kprobe/page_cache_sync_ra")
+int BPF_KPROBE(sync_ra3_kp, struct readahead_control *c, struct file_ra_state *ra,
+	       unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, (__u64)c, (__u64)ra, req, true) : 0;
+}
+
+SEC("?kprobe/page_cache_async_ra")
+int BPF_KPROBE(async_ra4_kp, struct readahead_control *c, struct file_ra_state *ra,
+	       struct page *page, unsigned long req)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_of_control(l, (__u64)c, (__u64)ra, req, false) : 0;
 }
 
 /*
@@ -118,7 +204,7 @@ static __always_inline int window_step(struct live *l, struct inode *inode)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct task_state *s = &l->s;
-	__u64 id = t->ioac.syscr;
+	__u64 id = READ(t, ioac.syscr);
 	bool fault = in_fault(s, t, inode);
 
 	if (!inode_counts(inode))
@@ -153,4 +239,59 @@ int BPF_PROG(ra_unbound_tp, struct inode *inode, unsigned long index, unsigned l
 	struct live *l = live_get(EV_WINDOW);
 
 	return l ? window_step(l, inode) : 0;
+}
+
+GLOBAL int window_step_of_control(struct live *l, __u64 control)
+{
+	struct readahead_control *c = CAST(readahead_control, control);
+
+	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host)))) : 0;
+}
+
+SEC("?fentry/page_cache_ra_order")
+int BPF_PROG(ra_order_fn, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+}
+
+SEC("?fentry/do_page_cache_ra")
+int BPF_PROG(do_ra_fn, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+}
+
+SEC("?kprobe/do_page_cache_ra")
+int BPF_KPROBE(do_ra_kp, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, (__u64)c) : 0;
+}
+
+SEC("?fentry/page_cache_ra_unbounded")
+int BPF_PROG(ra_unbound_fn, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+}
+
+SEC("?kprobe/page_cache_ra_order")
+int BPF_KPROBE(ra_order_kp, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, (__u64)c) : 0;
+}
+
+SEC("?kprobe/page_cache_ra_unbounded")
+int BPF_KPROBE(ra_unbound_kp, struct readahead_control *c)
+{
+	struct live *l = live_get(EV_WINDOW);
+
+	return l ? window_step_of_control(l, (__u64)c) : 0;
 }

@@ -15,7 +15,7 @@
 GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 {
 	struct address_space *mapping = CAST(address_space, mapping_addr);
-	struct inode *inode = mapping->host;
+	struct inode *inode = READ(mapping, host);
 	struct task_state *s;
 	__u64 first, end, n;
 	struct file_row *row;
@@ -38,9 +38,9 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 		first = index;
 	if (end > last)
 		end = last;
-	if (!inode->i_size)
+	if (!READ(inode, i_size))
 		goto out;
-	n = (inode->i_size - 1) >> page_shift;
+	n = (READ(inode, i_size) - 1) >> page_shift;
 	if (end > n)
 		end = n;
 	if (end < first)
@@ -54,40 +54,60 @@ out:
 	return 0;
 }
 
-/* What any read may be. */
-GLOBAL int read_any(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
+/* A function is seen before its lookup: what others added meanwhile the call has read as well. */
+static __always_inline void read_settle_last(struct live *l, struct inode *inode)
+{
+	struct task_state *s = &l->s;
+	__u64 ahead;
+
+	if (s->read_inode != (__u64)inode || s->read_begin > s->read_last)
+		return;
+	ahead = shared.outstanding[outstanding_slot(READ(inode, i_ino))];
+	if ((__u32)ahead && s->read_ahead != ahead >> 32)
+		settle(l, addr_of(l, inode), s->read_begin, s->read_last, C_used);
+}
+
+/* What any read may be; by_call: the hook is a function, and l->now tells the rest. */
+static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 index, __u64 last,
+				      bool by_call)
 {
 	struct address_space *mapping = CAST(address_space, mapping_addr);
-	struct inode *inode = mapping->host;
+	struct inode *inode = READ(mapping, host);
 	struct task_state *s;
 	__u64 id, ahead, from;
 
-	if (!l)
-		return 0;
 	live_runs(l, EV_READ);
 	s = &l->s;
-	id = CAST(task_struct, l->task)->ioac.syscr;
-	if (call_same(s, inode, id, index, last)) {
+	id = READ(CAST(task_struct, l->task), ioac.syscr);
+	read_wait_finish(l, id);
+	if (by_call ? call_goes_on(l, inode, id, last) : call_same(s, inode, id, index, last)) {
 		if (s->read_end)
 			call_next_part(l, inode, last);
 		s->read_next = index + 1;
 	} else {
 		if (s->read_inode != (__u64)inode && !inode_counts(inode))
 			return 0;
+		if (by_call)
+			read_settle_last(l, inode);
 		call_open(l, inode, id, index, last, true);
 		s->flags |= TASK_DIRTY;
 		if (!(s->flags & TASK_STORED) && s->job == JOB_WATCHED)
 			live_keep(l);
 	}
+	if (by_call) {
+		s->read_at = l->now.pos;
+		s->read_upto = l->now.end;
+		l->now.end = 0;
+	}
 	if (s->win_inode == (__u64)inode && !(s->win_kind & WIN_IN_FAULT))
 		s->win_inode = 0;
-	if (s->stalls && s->stall_kind == STALL_READ) {
+	if (!by_call && s->stalls && s->stall_kind == STALL_READ) {
 		if (s->stall_id == id)
 			read_woke(l, mapping_addr, index, last);
 		else
 			s->stalls = 0; /* of a call that is over */
 	}
-	ahead = outstanding[outstanding_slot(inode->i_ino)];
+	ahead = shared.outstanding[outstanding_slot(READ(inode, i_ino))];
 	if (!(__u32)ahead || (s->read_ahead == ahead >> 32 && s->read_settled > last))
 		return 0;
 	/* What the call passed since its last event, and what it will reach: a fate is settled
@@ -101,19 +121,24 @@ GLOBAL int read_any(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 	return 0;
 }
 
+GLOBAL int read_any(struct live *l, __u64 mapping, __u64 index, __u64 last)
+{
+	return l ? read_event(l, mapping, index, last, false) : 0;
+}
+
+GLOBAL int read_any_call(struct live *l, __u64 mapping, __u64 index, __u64 last)
+{
+	return l ? read_event(l, mapping, index, last, true) : 0;
+}
+
 /*
  * A new call of a task that stays on a file, for pages that are cached and wholly before its end:
- * counted here with as few loads as can tell that it is one. False: nothing was done.
+ * counted here with as few loads as can tell that it is one.
  */
-static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
-				       __u64 last)
+#ifndef CACHEMON_BASIC
+static __always_inline bool plain_reader(struct live *l, struct inode *inode, struct tally *t)
 {
-	struct inode *inode = mapping->host;
-	struct tally *t = &l->tallies[l->epoch & 1];
 	struct task_state *s = &l->s;
-	struct pt_regs *regs;
-	__u64 id, pos, end;
-	long nr;
 
 	if (s->read_inode != (__u64)inode || t->inode != (__u64)inode ||
 	    s->win_inode == (__u64)inode || s->read_end || s->job != JOB_WATCHED ||
@@ -121,33 +146,15 @@ static __always_inline bool read_plain(struct live *l, struct address_space *map
 		return false;
 	/* The memory of a file with a page in the cache is not another's before that page leaves,
 	 * which moves the word: of the key, only the device is not looked at. */
-	if (t->file.ino != inode->i_ino || t->file.gen != inode->i_generation ||
-	    outstanding[outstanding_slot(t->file.ino)] != t->quiet)
-		return false;
-	id = CAST(task_struct, l->task)->ioac.syscr;
-	if (id == s->read_id)
-		return false;
-	regs = CAST(pt_regs, l->regs);
-	nr = REGS_NR(regs);
-	if (nr == NR_pread64) {
-		pos = REGS_ARG4(regs);
-	} else if (nr == NR_read && l->regs) {
-		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
+	return t->file.ino == TYPED(inode, i_ino) && t->file.gen == TYPED(inode, i_generation) &&
+	       shared.outstanding[outstanding_slot(t->file.ino)] == t->quiet;
+}
 
-		/* Not a request of io_uring that runs at the end of another read. */
-		if (!file || !file_leads_to(file, (__u64)mapping))
-			return false;
-		pos = file->f_pos;
-	} else {
-		return false;
-	}
-	end = REGS_ARG3(regs);
-	if (end > MAX_RW_COUNT)
-		return false;
-	end += pos;
-	if (pos >> page_shift > index || (end - 1) >> page_shift != last ||
-	    end > (__u64)inode->i_size)
-		return false;
+static __always_inline void plain_count(struct live *l, struct tally *t, __u64 id, __u64 pos,
+					__u64 end, __u64 index, __u64 last)
+{
+	struct task_state *s = &l->s;
+
 	t->read_bytes += end - pos;
 	t->runs++;
 	t->read_calls++;
@@ -160,8 +167,82 @@ static __always_inline bool read_plain(struct live *l, struct address_space *map
 	s->read_settled = s->read_begin;
 	s->miss_first = ~0ull;
 	s->miss_last = 0;
+}
+
+/* False: nothing was done. */
+static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
+				       __u64 last)
+{
+	struct inode *inode = TYPED(mapping, host);
+	struct tally *t = &l->tallies[l->epoch & 1];
+	struct pt_regs *regs;
+	__u64 id, pos, end;
+	long nr;
+
+	if (!plain_reader(l, inode, t))
+		return false;
+	id = READ(CAST(task_struct, l->task), ioac.syscr);
+	if (id == l->s.read_id)
+		return false;
+	regs = CAST(pt_regs, l->regs);
+	nr = REGS_NR(regs);
+	if (nr == NR_pread64) {
+		pos = REGS_ARG4(regs);
+	} else if (nr == NR_read && l->regs) {
+		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
+
+		/* Not a request of io_uring that runs at the end of another read. */
+		if (!file || !file_leads_to(file, (__u64)mapping))
+			return false;
+		pos = READ(file, f_pos);
+	} else {
+		return false;
+	}
+	end = REGS_ARG3(regs);
+	if (end > MAX_RW_COUNT)
+		return false;
+	end += pos;
+	if (pos >> page_shift > index || (end - 1) >> page_shift != last ||
+	    end > (__u64)TYPED(inode, i_size))
+		return false;
+	plain_count(l, t, id, pos, end, index, last);
 	return true;
 }
+
+/* The same of a call that says itself what it reads. */
+static __always_inline bool read_plain_call(struct live *l, struct kiocb *iocb, __u64 count)
+{
+	struct inode *inode = TYPED(iocb, ki_filp, f_mapping, host);
+	struct tally *t = &l->tallies[l->epoch & 1];
+	struct task_state *s = &l->s;
+	__u64 id, pos, end;
+
+	if (!plain_reader(l, inode, t) || TYPED(iocb, ki_complete))
+		return false;
+	id = TYPED(current_task(), ioac.syscr);
+	pos = TYPED(iocb, ki_pos);
+	end = pos + count;
+	if (id == s->read_id || !count || end > (__u64)TYPED(inode, i_size))
+		return false;
+	plain_count(l, t, id, pos, end, pos >> page_shift, (end - 1) >> page_shift);
+	s->read_iocb = 0;
+	s->read_wait = 0;
+	s->read_at = pos;
+	s->read_upto = end;
+	return true;
+}
+#else
+static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
+				       __u64 last)
+{
+	return false;
+}
+
+static __always_inline bool read_plain_call(struct live *l, struct kiocb *iocb, __u64 count)
+{
+	return false;
+}
+#endif
 
 SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsigned long last)
@@ -171,4 +252,93 @@ int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsign
 	if (!l || read_plain(l, mapping, index, last))
 		return 0;
 	return read_any(l, addr_of(l, mapping), index, last);
+}
+
+/*
+ * Where no tracepoint is: the function below each buffered read, at the beginning of each batch of
+ * folios (of the whole call before 5.12), with what the call has still to read.
+ *
+ * io_uring comes back to a read that had to wait: with IOCB_WAITQ where it was submitted, without
+ * IOCB_NOWAIT in a worker, which sees a read first only when it was forced there.
+ */
+static __always_inline int read_call(struct live *l, __u64 iocb_addr, __u64 count)
+{
+	struct kiocb *iocb = CAST(kiocb, iocb_addr);
+	struct address_space *mapping = READ(iocb, ki_filp, f_mapping);
+	struct task_struct *t;
+	__u64 pos = READ(iocb, ki_pos), end = pos + count;
+	__u32 flags = READ(iocb, ki_flags);
+
+	if (!count || !mapping)
+		return 0;
+	t = CAST(task_struct, l->task);
+	l->now.iocb = READ(iocb, ki_complete) ? iocb_addr : 0;
+	l->now.pos = pos;
+	l->now.end = end;
+	l->now.retry = 0;
+	if (l->now.iocb && flags & IOCB_WAITQ)
+		l->now.retry = 1;
+	else if (l->now.iocb && READ(t, flags) & PF_IO_WORKER)
+		l->now.retry = !(READ(CAST(io_kiocb, iocb_addr), flags) & REQ_F_FORCE_ASYNC);
+	read_any_call(l, addr_of(l, mapping), pos >> page_shift, (end - 1) >> page_shift);
+	l->now.end = 0;
+	return 0;
+}
+
+/* 6.12 on. */
+SEC("?fentry/filemap_get_pages")
+int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
+{
+	struct live *l = live_now();
+
+	if (!l || read_plain_call(l, iocb, count))
+		return 0;
+	return read_call(l, addr_of(l, iocb), count);
+}
+
+/* 5.12 on. */
+SEC("?fentry/filemap_get_pages")
+int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_now();
+	__u64 count;
+
+	if (!l)
+		return 0;
+	count = TYPED(iter, count);
+	if (read_plain_call(l, iocb, count))
+		return 0;
+	return read_call(l, addr_of(l, iocb), count);
+}
+
+SEC("?fentry/generic_file_buffered_read")
+int BPF_PROG(read_whole_fn, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_now();
+
+	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count)) : 0;
+}
+
+SEC("?kprobe/filemap_get_pages")
+int BPF_KPROBE(read_count_kp, struct kiocb *iocb, size_t count)
+{
+	struct live *l = live_now();
+
+	return l ? read_call(l, (__u64)iocb, count) : 0;
+}
+
+SEC("?kprobe/filemap_get_pages")
+int BPF_KPROBE(read_iter_kp, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_now();
+
+	return l ? read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)) : 0;
+}
+
+SEC("?kprobe/generic_file_buffered_read")
+int BPF_KPROBE(read_whole_kp, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct live *l = live_now();
+
+	return l ? read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)) : 0;
 }

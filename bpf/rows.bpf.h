@@ -17,9 +17,9 @@ static const struct file_row zero_row;
 
 static __always_inline void file_key_of(struct inode *inode, struct file_key *key)
 {
-	key->ino = inode->i_ino;
-	key->dev = inode->i_sb->s_dev;
-	key->gen = inode->i_generation;
+	key->ino = READ(inode, i_ino);
+	key->dev = READ(inode, i_sb, s_dev);
+	key->gen = READ(inode, i_generation);
 }
 
 static __always_inline bool file_key_same(const struct file_key *a, const struct file_key *b)
@@ -32,7 +32,8 @@ static __always_inline bool file_key_same(const struct file_key *a, const struct
 static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
 					   __u64 ino)
 {
-	return key->ino == ino && key->gen == inode->i_generation && key->dev == inode->i_sb->s_dev;
+	return key->ino == ino && key->gen == READ(inode, i_generation) &&
+	       key->dev == READ(inode, i_sb, s_dev);
 }
 
 /* *ret_new is set when it was made now: the caller may send the file's name. NULL
@@ -54,11 +55,11 @@ static __noinline struct file_row *shared_row(const struct file_key *file, __u32
 	if (row && refused) /* another CPU was first */
 		return row;
 	if (row) {
-		__sync_fetch_and_add(&rows_used, 1);
+		__sync_fetch_and_add(&shared.rows_used, 1);
 		*ret_new = true;
 		return row;
 	}
-	__sync_fetch_and_add(&losses.map_full, 1);
+	__sync_fetch_and_add(&shared.losses.map_full, 1);
 	key.file = (struct file_key){};
 	return b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
 }
@@ -71,6 +72,13 @@ static __always_inline void shared_row_add(struct file_row *row, enum counter c,
 		__sync_fetch_and_add(&row->c[i], n);
 }
 
+#ifdef CACHEMON_BASIC
+/* Cells are emptied by a program that looks into all CPUs': without it rows are counted in. */
+static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
+{
+	shared_row_add(row, c, n);
+}
+#else
 /* Of a cell's row. */
 static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
 {
@@ -111,7 +119,7 @@ struct cell_flush {
 };
 
 /* Eight counters that may have moved. */
-static long cell_flush_step(__u32 group, struct cell_flush *x)
+STEP cell_flush_step(__u32 group, struct cell_flush *x)
 {
 	struct cell *c = x->c;
 
@@ -146,7 +154,7 @@ GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 		}
 	}
 	if (c->row.touched)
-		bpf_loop((C_NR + 7) / 8, cell_flush_step, &x, 0);
+		LOOP((C_NR + 7) / 8, (C_NR + 7) / 8, cell_flush_step, &x);
 	c->row.touched = 0;
 	return 0;
 }
@@ -166,5 +174,6 @@ static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
 	shared_row_add(row, C_lookups, t->lookups);
 	t->read_calls = t->read_bytes = t->lookups = 0;
 }
+#endif
 
 #endif

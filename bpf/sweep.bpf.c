@@ -16,49 +16,39 @@ static __always_inline bool block_is_ghosts(struct block *b)
 	return true;
 }
 
-static long ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	if (block_is_ghosts(b))
-		__sync_val_compare_and_swap(&b->going, BLOCK_STAYS, BLOCK_MAY_GO);
+		word_swap(&b->lock, &b->going, BLOCK_STAYS, BLOCK_MAY_GO);
 	return 0;
 }
 
 /* After a grace period. */
-static long ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	int ghosts = 0;
 
 	/* Who had looked before the mark may have added a page. */
 	if (!block_is_ghosts(b)) {
-		__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
+		word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_STAYS);
 		return 0;
 	}
-	if (__sync_val_compare_and_swap(&b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
+	if (word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
 		return 0;
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		ghosts += popcount64(b->chunks[i].mark);
 	if (!bpf_map_delete_elem(&blocks, key)) {
-		__sync_fetch_and_add(&losses.ghosts_dropped, ghosts);
-		__sync_fetch_and_sub(&blocks_used, 1);
+		__sync_fetch_and_add(&shared.losses.ghosts_dropped, ghosts);
+		__sync_fetch_and_add(&shared.blocks_used, -1);
 	} else {
-		__sync_lock_test_and_set(&b->going, BLOCK_STAYS);
+		word_swap(&b->lock, &b->going, BLOCK_GONE, BLOCK_STAYS);
 	}
-	return 0;
-}
-
-SEC("?syscall")
-int sweep_ghosts(struct sweep_ghosts_args *args)
-{
-	if (args->drop)
-		bpf_for_each_map_elem(&blocks, ghost_drop_step, NULL, 0);
-	else
-		bpf_for_each_map_elem(&blocks, ghost_mark_step, NULL, 0);
 	return 0;
 }
 
 /* The per-read hook went off: use of these pages can no longer be seen. User space zeroes the
  * counts in outstanding[] after it: no page gets a fate while the hook is off. */
-static long giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __u32 *now)
+STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __u32 *now)
 {
 	struct file_row *row;
 	bool made = false;
@@ -66,7 +56,7 @@ static long giveup_step(struct bpf_map *map, struct block_key *key, struct block
 
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		if (b->chunks[i].outstanding)
-			n += popcount64(__sync_fetch_and_and(&b->chunks[i].outstanding, 0));
+			n += popcount64(bits_clear(&b->lock, &b->chunks[i].outstanding, ~0ull));
 	if (!n)
 		return 0;
 	row = shared_row(&key->file, JOB_WATCHED, *now, &made);
@@ -75,33 +65,47 @@ static long giveup_step(struct bpf_map *map, struct block_key *key, struct block
 	return 0;
 }
 
-SEC("?syscall")
-int sweep_fates(void *ctx)
-{
-	__u32 now = epoch;
-
-	bpf_for_each_map_elem(&blocks, giveup_step, &now, 0);
-	return 0;
-}
-
 /* Independent count of unsettled pages, from the bits themselves: the law's other side. */
-static long count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
+STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
 {
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		*sum += popcount64(b->chunks[i].outstanding);
 	return 0;
 }
 
-SEC("?syscall")
-int sweep_count(__u64 *ctx)
+/*
+ * No event tells of a rename. A name is looked at when an interval's first event is about its file,
+ * and here when the interval is over; at the end of the run all that were seen are.
+ */
+STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row, void *x)
 {
-	__u64 sum = 0;
+	struct file_key file = key->file;
+	struct name_seen *seen, copy;
 
-	bpf_for_each_map_elem(&blocks, count_step, &sum, 0);
-	*ctx = sum;
+	if (key->job != JOB_WATCHED)
+		return 0;
+	seen = bpf_map_lookup_elem(&named, &file);
+	if (!seen)
+		return 0;
+	copy = *seen;
+	name_check(&file, &copy);
+	/* As it is now: a file may have got its first link after it was read. */
+	if (name_is_alive(&copy))
+		row->flags = (row->flags & ~ROW_DELETED) |
+			     (READ(CAST(inode, copy.inode), i_nlink) ? 0 : ROW_DELETED);
 	return 0;
 }
 
+STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *seen, void *x)
+{
+	struct file_key file = *key;
+	struct name_seen copy = *seen;
+
+	name_check(&file, &copy);
+	return 0;
+}
+
+#ifndef CACHEMON_BASIC
 /* What a CPU has counted in a generation that is quiet now goes to the rows. */
 static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 {
@@ -124,13 +128,6 @@ static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 	return 0;
 }
 
-SEC("?syscall")
-int sweep_cells(struct sweep_cells_args *args)
-{
-	bpf_loop(args->nr_cpus, cells_step, &args, 0);
-	return 0;
-}
-
 /* What a running task used and read since it was charged, as its switch will charge it. */
 static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 {
@@ -150,8 +147,8 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	if (!task || l->s.job != JOB_WATCHED)
 		return 0;
 	t = CAST(task_struct, task);
-	runtime = t->se.sum_exec_runtime - l->s.runtime_ns;
-	rchar = t->ioac.rchar - l->s.rchar_bytes;
+	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
+	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
 	barrier();
 	/* Switched meanwhile: it was charged. */
 	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0)
@@ -162,54 +159,168 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 }
 
 SEC("?syscall")
+int sweep_ghosts(struct sweep_ghosts_args *args)
+{
+	if (args->drop)
+		bpf_for_each_map_elem(&blocks, ghost_drop_step, NULL, 0);
+	else
+		bpf_for_each_map_elem(&blocks, ghost_mark_step, NULL, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_fates(void *ctx)
+{
+	__u32 now = shared.epoch;
+
+	bpf_for_each_map_elem(&blocks, giveup_step, &now, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_count(__u64 *ctx)
+{
+	__u64 sum = 0;
+
+	bpf_for_each_map_elem(&blocks, count_step, &sum, 0);
+	*ctx = sum;
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_cells(struct sweep_cells_args *args)
+{
+	bpf_loop(args->nr_cpus, cells_step, &args, 0);
+	return 0;
+}
+
+SEC("?syscall")
 int sweep_charges(struct sweep_charges_args *args)
 {
 	bpf_loop(args->nr_cpus, charge_step, &args, 0);
 	return 0;
 }
 
-/*
- * No event tells of a rename. A name is looked at when an interval's first event is about its file,
- * and here when the interval is over; at the end of the run all that were seen are.
- */
-static long name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row,
-			  void *x)
+/* A function each: older verifiers want one map at a call, and the compiler folds like calls. */
+static __noinline int names_of_rows_a(void)
 {
-	struct file_key file = key->file;
-	struct name_seen *seen, copy;
-
-	if (key->job != JOB_WATCHED)
-		return 0;
-	seen = bpf_map_lookup_elem(&named, &file);
-	if (!seen)
-		return 0;
-	copy = *seen;
-	name_check(&file, &copy);
-	/* As it is now: a file may have got its first link after it was read. */
-	if (name_is_alive(&copy))
-		row->flags = (row->flags & ~ROW_DELETED) |
-			     (CAST(inode, copy.inode)->i_nlink ? 0 : ROW_DELETED);
-	return 0;
+	return bpf_for_each_map_elem(&rows_a, name_step_row, NULL, 0);
 }
 
-static long name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *seen,
-			  void *x)
+static __noinline int names_of_rows_b(void)
 {
-	struct file_key file = *key;
-	struct name_seen copy = *seen;
+	return bpf_for_each_map_elem(&rows_b, name_step_row, NULL, 0);
+}
 
-	name_check(&file, &copy);
-	return 0;
+static __noinline int names_of_all(void)
+{
+	return bpf_for_each_map_elem(&named, name_step_all, NULL, 0);
 }
 
 SEC("?syscall")
 int sweep_names(struct sweep_names_args *args)
 {
 	if (args->which == NAMES_OF_ROWS_A)
-		bpf_for_each_map_elem(&rows_a, name_step_row, NULL, 0);
+		names_of_rows_a();
 	else if (args->which == NAMES_OF_ROWS_B)
-		bpf_for_each_map_elem(&rows_b, name_step_row, NULL, 0);
+		names_of_rows_b();
 	else
-		bpf_for_each_map_elem(&named, name_step_all, NULL, 0);
+		names_of_all();
 	return 0;
 }
+#else
+/*
+ * As iterators over a map's elements; sweep_arg is what the others are called with, sweep_sum what
+ * they return. There are no cells, and what a running task is not charged with waits for its
+ * switch.
+ */
+static __always_inline struct block *block_at(struct bpf_iter__bpf_map_elem *ctx,
+					      struct block_key *key)
+{
+	const struct block_key *at = ctx->key;
+
+	if (!at)
+		return NULL;
+	*key = *at;
+	return bpf_map_lookup_elem(&blocks, key);
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_ghosts(struct bpf_iter__bpf_map_elem *ctx)
+{
+	struct block_key key;
+	struct block *b = block_at(ctx, &key);
+
+	if (!b)
+		return 0;
+	if (shared.sweep_arg)
+		ghost_drop_step(NULL, &key, b, NULL);
+	else
+		ghost_mark_step(NULL, &key, b, NULL);
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_fates(struct bpf_iter__bpf_map_elem *ctx)
+{
+	struct block_key key;
+	struct block *b = block_at(ctx, &key);
+	__u32 now = shared.epoch;
+
+	if (b)
+		giveup_step(NULL, &key, b, &now);
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_count(struct bpf_iter__bpf_map_elem *ctx)
+{
+	struct block_key key;
+	struct block *b = block_at(ctx, &key);
+	__u64 sum = 0;
+
+	if (!b)
+		return 0;
+	count_step(NULL, &key, b, &sum);
+	__sync_fetch_and_add(&shared.sweep_sum, sum);
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_cells(struct bpf_iter__bpf_map_elem *ctx)
+{
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_charges(struct bpf_iter__bpf_map_elem *ctx)
+{
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
+int sweep_names(struct bpf_iter__bpf_map_elem *ctx)
+{
+	struct file_row_key row_key;
+	struct name_seen *seen;
+	struct file_row *row;
+	const void *at = ctx->key;
+	struct file_key key;
+
+	if (!at)
+		return 0;
+	if (shared.sweep_arg == NAMES_OF_ALL) {
+		key = *(const struct file_key *)at;
+		seen = bpf_map_lookup_elem(&named, &key);
+		if (seen)
+			name_step_all(NULL, &key, seen, NULL);
+		return 0;
+	}
+	row_key = *(const struct file_row_key *)at;
+	row = shared.sweep_arg == NAMES_OF_ROWS_A ? bpf_map_lookup_elem(&rows_a, &row_key)
+						  : bpf_map_lookup_elem(&rows_b, &row_key);
+	if (row)
+		name_step_row(NULL, &row_key, row, NULL);
+	return 0;
+}
+#endif

@@ -14,50 +14,50 @@ static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb
 	if (!bpf_core_field_exists(struct io_rsrc_data, nodes) ||
 	    !bpf_core_field_exists(struct io_rsrc_node, file_ptr))
 		return NULL;
-	if (nr >= req->ctx->file_table.data.nr)
+	if (nr >= READ(req, ctx, file_table.data.nr))
 		return NULL;
-	node = CAST(io_rsrc_node,
-		    load_ptr(addr_of(l, req->ctx->file_table.data.nodes) + nr * sizeof(void *)));
+	node = CAST(io_rsrc_node, load_ptr(addr_of(l, READ(req, ctx, file_table.data.nodes)) +
+					   nr * sizeof(void *)));
 	/* The low bits are flags (FFS_MASK). */
-	return CAST(file, node->file_ptr & ~7ull);
+	return CAST(file, READ(node, file_ptr) & ~7ull);
 }
 
 /* The request's file is looked up when it is issued; its number is in the place of the flags. */
 static __always_inline struct file *file_of_req(struct live *l, struct io_kiocb *req)
 {
-	__u32 fd = req->cqe.fd;
+	__u32 fd = READ(req, cqe.fd);
 
-	return req->flags & REQ_F_FIXED_FILE ? file_of_slot(l, req, fd)
-					     : file_of_fd(CAST(task_struct, l->task), fd);
+	return READ(req, flags) & REQ_F_FIXED_FILE ? file_of_slot(l, req, fd)
+						   : file_of_fd(CAST(task_struct, l->task), fd);
 }
 
 /* What is read, or false: no such request, or it will not reach the page cache. */
 static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, struct uring_read *r)
 {
 	struct io_rw *rw = CAST(io_rw, addr_of(l, req));
-	__u8 op = req->opcode;
-	__u64 len = rw->len;
+	__u8 op = READ(req, opcode);
+	__u64 len = READ(rw, len);
 	struct inode *inode;
 	struct file *file;
 
 	if (op == IORING_OP_READV)
-		len = iov_total(rw->addr, len);
+		len = iov_total(READ(rw, addr), len);
 	else if (op != IORING_OP_READ && op != IORING_OP_READ_FIXED)
 		return false;
 	if (len > MAX_RW_COUNT)
 		len = MAX_RW_COUNT;
-	r->pos = rw->kiocb.ki_pos;
+	r->pos = READ(rw, kiocb.ki_pos);
 	file = file_of_req(l, req);
 	if (file) {
-		if (file->f_flags & O_DIRECT)
+		if (READ(file, f_flags) & O_DIRECT)
 			return false;
 		if (r->pos == ~0ull)
-			r->pos = file->f_pos;
-		inode = file->f_mapping->host;
-		if (!inode_counts(inode) || r->pos >= (__u64)inode->i_size)
+			r->pos = READ(file, f_pos);
+		inode = READ(file, f_mapping, host);
+		if (!inode_counts(inode) || r->pos >= (__u64)READ(inode, i_size))
 			return false;
-		if (inode->i_sb->s_magic != OVERLAYFS_SUPER_MAGIC)
-			r->mapping = (__u64)file->f_mapping;
+		if (READ(inode, i_sb, s_magic) != OVERLAYFS_SUPER_MAGIC)
+			r->mapping = (__u64)READ(file, f_mapping);
 	}
 	r->end = r->pos + len;
 	return (__s64)r->pos >= 0 && r->end > r->pos;
@@ -85,7 +85,7 @@ struct uring_places {
 	__u64 free_tick, old_tick;
 };
 
-static long uring_oldest_step(__u32 way, struct uring_places *p)
+STEP uring_oldest_step(__u32 way, struct uring_places *p)
 {
 	struct uring_read *u = uring_read_of(p->tgid, p->last, way & (URING_WAYS - 1));
 
@@ -93,7 +93,7 @@ static long uring_oldest_step(__u32 way, struct uring_places *p)
 		return 1;
 	if (uring_waiting(u->state) == URING_TAKEN)
 		return 0;
-	if ((!uring_waiting(u->state) || u->read_on != read_on) &&
+	if ((!uring_waiting(u->state) || u->read_on != shared.read_on) &&
 	    (!p->free || u->tick < p->free_tick)) {
 		p->free = way + 1;
 		p->free_tick = u->tick;
@@ -111,7 +111,7 @@ static __noinline struct uring_read *uring_oldest(__u32 tgid, __u64 last)
 	struct uring_places p = {.tgid = tgid, .last = last};
 	__u32 found;
 
-	bpf_loop(URING_WAYS, uring_oldest_step, &p, 0);
+	LOOP(URING_WAYS, URING_WAYS, uring_oldest_step, &p);
 	found = p.free ? p.free : p.old;
 	return found ? uring_read_of(tgid, last, (found - 1) & (URING_WAYS - 1)) : NULL;
 }
@@ -124,10 +124,10 @@ int BPF_PROG(uring_tp, struct io_kiocb *req)
 	__u32 state;
 	__u64 last;
 
-	r.read_on = read_on;
+	r.read_on = shared.read_on;
 	if (!l || !r.read_on || !range_of_req(l, PLAIN(io_kiocb, req), &r))
 		return 0;
-	r.tgid = CAST(task_struct, l->task)->tgid;
+	r.tgid = READ(CAST(task_struct, l->task), tgid);
 	r.tick = bpf_jiffies64();
 	last = (r.end - 1) >> page_shift;
 	for (__u32 way = 0; way < URING_WAYS; way++) {

@@ -42,6 +42,14 @@ static const struct {
 	{EV_DIRECT, ROLE_DIRECT_READ},
 	{EV_URING, ROLE_URING},
 	{EV_ADVICE_CALL, ROLE_ADVICE_CALLS},
+	{EV_SCOPE, ROLE_FADVISE_BEGIN},
+	{EV_SCOPE, ROLE_FADVISE_END},
+	{EV_SCOPE, ROLE_INVALIDATE_BEGIN},
+	{EV_SCOPE, ROLE_INVALIDATE_END},
+	{EV_SCOPE, ROLE_DROP_CACHES_BEGIN},
+	{EV_SCOPE, ROLE_DROP_CACHES_END},
+	{EV_SCOPE, ROLE_TRUNCATE_BEGIN},
+	{EV_SCOPE, ROLE_TRUNCATE_END},
 };
 
 static void stats_read(struct probe_set *set, struct calibration_stats *ret)
@@ -270,12 +278,12 @@ static int forget(struct probe_set *set)
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	cells_clear(skel->maps.cells, cpus);
-	memset(skel->bss->outstanding, 0, sizeof(skel->bss->outstanding));
-	skel->bss->losses = (struct loss_counts){};
-	skel->bss->rows_used = 0;
-	skel->bss->blocks_used = 0;
-	skel->bss->evicted_pages = 0;
-	skel->bss->truncated_pages = 0;
+	memset(skel->bss->shared.outstanding, 0, sizeof(skel->bss->shared.outstanding));
+	skel->bss->shared.losses = (struct loss_counts){};
+	skel->bss->shared.rows_used = 0;
+	skel->bss->shared.blocks_used = 0;
+	skel->bss->shared.evicted_pages = 0;
+	skel->bss->shared.truncated_pages = 0;
 	return r ? r : other;
 }
 
@@ -287,12 +295,12 @@ int calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 	for (int ev = 0; ev < EV_NR; ev++)
 		ret->ns[ev] = -1;
 	ret->around = 0;
-	skel->bss->calibrating = 1;
+	skel->bss->shared.calibrating = 1;
 	probe_set_start(set);
 	if (!try_dir(set, dir, ret))
 		try_dir(set, "/var/tmp", ret);
 	r = forget(set);
-	skel->bss->calibrating = 0;
+	skel->bss->shared.calibrating = 0;
 	return r;
 }
 

@@ -5,11 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bpf/cachemon.h"
 #include "capture/kallsyms.h"
 #include "capture/map_sizes.h"
+#include "capture/probe_object.h"
+
+/* The verifier's last words on a program: that there are any is what counts. */
+#define LOG_MAX 4096
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -55,9 +60,12 @@ static bool set_symbols(struct cachemon_bpf *skel)
 	};
 	size_t found = kallsyms_find("/proc/kallsyms", syms, 3);
 
-	memcpy((void *)skel->rodata->sym_fadvise, &syms[0].start, 2 * sizeof(uint64_t));
-	memcpy((void *)skel->rodata->sym_invalidate2, &syms[1].start, 2 * sizeof(uint64_t));
-	memcpy((void *)skel->rodata->sym_drop_caches, &syms[2].start, 2 * sizeof(uint64_t));
+	memcpy((void *)skel->rodata_config->config.sym_fadvise, &syms[0].start,
+	       2 * sizeof(uint64_t));
+	memcpy((void *)skel->rodata_config->config.sym_invalidate2, &syms[1].start,
+	       2 * sizeof(uint64_t));
+	memcpy((void *)skel->rodata_config->config.sym_drop_caches, &syms[2].start,
+	       2 * sizeof(uint64_t));
 	return found == 3;
 }
 
@@ -65,42 +73,74 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 {
 	const struct cgroup_ref *cg = config->cgroup;
 
-	skel->rodata->kernel_page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
-	skel->rodata->own_tgid = getpid();
-	skel->rodata->advice_by_calls = config->advice_calls;
+	skel->rodata_config->config.page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	skel->rodata_config->config.own_tgid = getpid();
+	skel->rodata_config->config.advice_by_calls = config->advice_calls;
 	if (cg) {
-		skel->rodata->job_by_cgroup = cg->kind == CGROUP_V2 ? 1 : 2;
-		skel->rodata->job_cgroup_id = cg->id;
-		skel->rodata->job_cgroup_level = cg->level;
+		skel->rodata_config->config.job_by_cgroup = cg->kind == CGROUP_V2 ? 1 : 2;
+		skel->rodata_config->config.job_cgroup_id = cg->id;
+		skel->rodata_config->config.job_cgroup_level = cg->level;
 	}
 }
 
-static int load(struct probe_set *set, struct probe_plan *plan, struct errtext *err)
+/* What every kernel takes, whatever was chosen; a basic build has no use for some. */
+static void load_always(struct probe_set *set)
 {
-	static const char *const always[] = {"sweep_ghosts",  "sweep_fates", "sweep_count",
-					     "sweep_charges", "sweep_cells", "sweep_names"};
-	struct bpf_program *prog;
-	int ret;
+	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
+					     "sweep_names",  "sweep_cells", "sweep_charges"};
+	bool basic = set->plan->build == BUILD_BASIC;
+	size_t nr = sizeof(always) / sizeof(always[0]) - (basic ? 2 : 0);
 
-	for (int role = 0; role < ROLE_NR; role++) {
-		const struct probe_choice *c = probe_set_choice(set, role);
-
-		prog = c ? bpf_object__find_program_by_name(set->skel->obj, c->program) : NULL;
-		if (prog)
-			bpf_program__set_autoload(prog, true);
-		else if (c)
-			probe_plan_mark_failed(plan, c->program, ENOENT);
-	}
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+	for (size_t i = 0; i < nr; i++)
 		bpf_program__set_autoload(
 			bpf_object__find_program_by_name(set->skel->obj, always[i]), true);
+	bpf_program__set_autoload(set->skel->progs.regs_tp, basic);
+}
+
+/*
+ * Loads the chosen programs. When one is refused, its role goes to the next candidate and -EAGAIN
+ * says to begin again: a program that failed is the one that the kernel has written a log for.
+ */
+static int load(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
+		struct errtext *err)
+{
+	char *logs = calloc(ROLE_NR, LOG_MAX);
+	const char *refused = NULL;
+	int ret;
+
+	if (!logs)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	for (int role = 0; role < ROLE_NR; role++) {
+		const struct probe_choice *c = probe_set_choice(set, role);
+		struct bpf_program *prog =
+			c ? bpf_object__find_program_by_name(set->skel->obj, c->program) : NULL;
+
+		if (prog) {
+			bpf_program__set_autoload(prog, true);
+			bpf_program__set_log_buf(prog, logs + role * LOG_MAX, LOG_MAX);
+		} else if (c) {
+			probe_plan_mark_failed(plan, c->program, ENOENT);
+		}
+	}
+	load_always(set);
 	ret = cachemon_bpf__load(set->skel);
-	if (ret)
-		return errtext_set(err, ret,
-				   "the kernel refused the probes: %s. "
-				   "'cachemon doctor' shows what this machine allows",
-				   strerror(-ret));
-	return 0;
+	for (int role = 0; ret && role < ROLE_NR && !refused; role++) {
+		if (logs[role * LOG_MAX] && probe_set_choice(set, role))
+			refused = probe_set_choice(set, role)->program;
+	}
+	free(logs);
+	if (!ret)
+		return 0;
+	if (refused) {
+		/* The log did not fit, which is not why. */
+		probe_plan_fall_back(caps, probe_table_own(), plan, refused,
+				     ret == -ENOSPC ? EINVAL : ret);
+		return -EAGAIN;
+	}
+	return errtext_set(err, ret,
+			   "the kernel refused the probes: %s. "
+			   "'cachemon doctor' shows what this machine allows",
+			   strerror(-ret));
 }
 
 int probe_set_attach_role(struct probe_set *set, enum probe_role role)
@@ -119,28 +159,98 @@ int probe_set_attach_role(struct probe_set *set, enum probe_role role)
 	return 0;
 }
 
+/* -EAGAIN: it was refused, and the role has another candidate now, which is not loaded yet. */
+static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *caps,
+			       struct probe_plan *plan, enum probe_role role)
+{
+	int ret = probe_set_attach_role(set, role);
+
+	if (ret && probe_plan_fall_back(caps, probe_table_own(), plan, plan->choices[role].program,
+					ret) > 0)
+		return -EAGAIN;
+	return 0;
+}
+
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
  * probe_set_reads(). */
-static int attach(struct probe_set *set, struct probe_plan *plan, struct errtext *err)
+static int attach(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
+		  struct errtext *err)
 {
-	static const enum probe_role first[] = {ROLE_SWITCH, ROLE_FORK, ROLE_EXIT};
-	int ret;
+	static const enum probe_role first[] = {ROLE_TASK_FREE, ROLE_SWITCH, ROLE_FORK, ROLE_EXIT};
+	int ret = 0;
 
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-		ret = probe_set_attach_role(set, first[i]);
-		if (ret)
-			probe_plan_mark_failed(plan, plan->choices[first[i]].program, ret);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) && !ret; i++)
+		ret = attach_or_fall_back(set, caps, plan, first[i]);
+	for (int role = 0; role < ROLE_NR && !ret; role++) {
+		if (role != ROLE_READ)
+			ret = attach_or_fall_back(set, caps, plan, role);
 	}
-	for (int role = 0; role < ROLE_NR; role++) {
-		if (role == ROLE_READ)
-			continue;
-		ret = probe_set_attach_role(set, role);
-		if (ret)
-			probe_plan_mark_failed(plan, plan->choices[role].program, ret);
-	}
-	if (!plan->viable)
+	if (!ret && !plan->viable)
 		return errtext_set(err, -ENOTSUP, "%s", plan->refusal);
-	return 0;
+	return ret;
+}
+
+/* Where no helper tells where a task's registers are, a system call shows it: this one. */
+static int find_regs(struct probe_set *set)
+{
+	struct bpf_link *link;
+
+	if (set->plan->build != BUILD_BASIC)
+		return 0;
+	link = bpf_program__attach(set->skel->progs.regs_tp);
+	if (!link)
+		return -errno;
+	syscall(SYS_getppid);
+	bpf_link__destroy(link);
+	return set->skel->bss->shared.regs_offset ? 0 : -ENODATA;
+}
+
+static int open_build(struct probe_set *set)
+{
+	set->skel = calloc(1, sizeof(*set->skel));
+	if (!set->skel || cachemon_bpf__create_skeleton(set->skel))
+		return -ENOMEM;
+	set->skel->skeleton->data =
+		probe_object_bytes(set->plan->build, &set->skel->skeleton->data_sz);
+	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
+}
+
+/* One try with what the plan has now. */
+static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
+		    struct probe_set *set, struct errtext *err)
+{
+	int r = open_build(set);
+
+	if (r)
+		return errtext_set(err, r, "cannot open the probes: %s", strerror(-r));
+	r = size_maps(set->skel, config);
+	if (r)
+		return errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
+	set_constants(set->skel, config);
+	set->skel->rodata_config->config.reads_by_call = probe_plan_by_function(plan, ROLE_READ);
+	plan->symbols = set_symbols(set->skel);
+	r = load(set, config->caps, plan, err);
+	if (r)
+		return r;
+	r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_a));
+	if (!r)
+		r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_b));
+	if (r)
+		return errtext_set(err, r, "cannot write the maps: %s", strerror(-r));
+	r = find_regs(set);
+	if (r)
+		return errtext_set(err, r, "cannot find the registers of tasks: %s", strerror(-r));
+	return attach(set, config->caps, plan, err);
+}
+
+static void close_build(struct probe_set *set)
+{
+	for (int role = 0; role < ROLE_NR; role++) {
+		bpf_link__destroy(set->links[role]);
+		set->links[role] = NULL;
+	}
+	cachemon_bpf__destroy(set->skel);
+	set->skel = NULL;
 }
 
 int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan,
@@ -155,35 +265,16 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	set->plan = plan;
 	set->grace = GRACE_NONE;
 	set->nr_cpus = libbpf_num_possible_cpus();
-	set->skel = cachemon_bpf__open();
-	if (!set->skel) {
-		r = errtext_set(err, -errno, "cannot open the probes: %s", strerror(errno));
-		goto out;
-	}
-	r = size_maps(set->skel, config);
-	if (r) {
-		errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
-		goto out;
-	}
 	r = grace_open(&set->grace);
-	if (r) {
-		errtext_set(err, r, "cannot make the maps to wait by: %s", strerror(-r));
-		goto out;
-	}
-	set_constants(set->skel, config);
-	plan->symbols = set_symbols(set->skel);
-	r = load(set, plan, err);
 	if (r)
-		goto out;
-	r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_a));
-	if (!r)
-		r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_b));
-	if (r) {
-		errtext_set(err, r, "cannot write the maps: %s", strerror(-r));
-		goto out;
+		errtext_set(err, r, "cannot make the maps to wait by: %s", strerror(-r));
+	while (!r) {
+		r = try_plan(config, plan, set, err);
+		if (r != -EAGAIN)
+			break;
+		close_build(set);
+		r = 0;
 	}
-	r = attach(set, plan, err);
-out:
 	if (r)
 		probe_set_free(set);
 	else

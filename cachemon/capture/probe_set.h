@@ -21,6 +21,7 @@ struct cachemon_bpf;
 struct probe_set;
 
 struct probe_set_config {
+	const struct kernel_caps *caps; /* what the plan was made of */
 	uint64_t ram_bytes;
 	unsigned int nr_cpus;
 	const struct cgroup_ref *cgroup; /* NULL: the job is a tree of processes */

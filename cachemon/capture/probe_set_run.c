@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <unistd.h>
 
 int probe_set_grace_period(const struct probe_set *set)
 {
@@ -26,16 +27,16 @@ int probe_set_rest_rows(int fd)
 void probe_set_start(struct probe_set *set)
 {
 	/* Even: generation a. 0 means not started. */
-	set->skel->bss->epoch = 2;
+	set->skel->bss->shared.epoch = 2;
 	set->started = true;
 	/* What was noted of io_uring reads before is of no meaning. */
 	if (probe_set_reads_on(set))
-		set->skel->bss->read_on = ++set->reads_on_nr;
+		set->skel->bss->shared.read_on = ++set->reads_on_nr;
 }
 
 void probe_set_stop(struct probe_set *set)
 {
-	set->skel->bss->epoch = 0;
+	set->skel->bss->shared.epoch = 0;
 	probe_set_grace_period(set);
 }
 
@@ -45,6 +46,41 @@ static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
 
 	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) ? -errno : 0;
+}
+
+/* As an iterator over all elements of a map, where programs cannot be called. */
+static int iterate(struct bpf_program *prog, struct bpf_map *map)
+{
+	union bpf_iter_link_info info = {.map.map_fd = (uint32_t)bpf_map__fd(map)};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(prog, &opts);
+	char buf[64];
+	ssize_t n;
+	int fd, r = 0;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		r = -errno;
+	while (!r && (n = read(fd, buf, sizeof(buf))))
+		if (n < 0 && errno != EINTR)
+			r = -errno;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return r;
+}
+
+static bool sweeps_iterate(const struct probe_set *set)
+{
+	return set->plan->build == BUILD_BASIC;
+}
+
+static int sweep_blocks(struct probe_set *set, struct bpf_program *prog, void *args, uint32_t size)
+{
+	return sweeps_iterate(set) ? iterate(prog, set->skel->maps.blocks)
+				   : run_program(prog, args, size);
 }
 
 int probe_set_reads(struct probe_set *set, bool on)
@@ -59,23 +95,23 @@ int probe_set_reads(struct probe_set *set, bool on)
 	if (on) {
 		r = probe_set_attach_role(set, ROLE_READ);
 		if (!r)
-			skel->bss->read_on = ++set->reads_on_nr;
+			skel->bss->shared.read_on = ++set->reads_on_nr;
 		return r;
 	}
-	skel->bss->read_on = 0;
+	skel->bss->shared.read_on = 0;
 	bpf_link__destroy(set->links[ROLE_READ]);
 	set->links[ROLE_READ] = NULL;
 	r = probe_set_grace_period(set);
 	if (!r)
-		r = run_program(skel->progs.sweep_fates, NULL, 0);
+		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
 	/* Deletes that cleared a bit before the sweep have counted it down by then. */
 	if (!r)
 		r = probe_set_grace_period(set);
 	if (r)
 		return r;
 	/* The high half is counted on: a call that goes on compares with what it saw of them. */
-	for (size_t i = 0; i < sizeof(skel->bss->outstanding) / sizeof(uint64_t); i++)
-		__atomic_fetch_and(&skel->bss->outstanding[i], ~(uint64_t)UINT32_MAX,
+	for (size_t i = 0; i < sizeof(skel->bss->shared.outstanding) / sizeof(uint64_t); i++)
+		__atomic_fetch_and(&skel->bss->shared.outstanding[i], ~(uint64_t)UINT32_MAX,
 				   __ATOMIC_RELAXED);
 	return r;
 }
@@ -99,7 +135,10 @@ bool probe_set_reads_on(const struct probe_set *set)
 int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
 {
 	struct sweep_charges_args args = {.nr_cpus = set->nr_cpus};
-	int r = run_program(set->skel->progs.sweep_charges, &args, sizeof(args));
+	int r = 0;
+
+	if (!sweeps_iterate(set))
+		r = run_program(set->skel->progs.sweep_charges, &args, sizeof(args));
 
 	*ret_cpu_ns = r ? 0 : args.cpu_ns;
 	*ret_rchar_bytes = r ? 0 : args.rchar_bytes;
@@ -110,22 +149,30 @@ int probe_set_sweep_cells(struct probe_set *set, uint32_t generation)
 {
 	struct sweep_cells_args args = {.nr_cpus = set->nr_cpus, .generation = generation};
 
+	if (sweeps_iterate(set))
+		return 0;
 	return run_program(set->skel->progs.sweep_cells, &args, sizeof(args));
 }
 
 int probe_set_sweep_names(struct probe_set *set, uint32_t which)
 {
 	struct sweep_names_args args = {.which = which};
+	struct cachemon_bpf *skel = set->skel;
 
-	return run_program(set->skel->progs.sweep_names, &args, sizeof(args));
+	if (!sweeps_iterate(set))
+		return run_program(skel->progs.sweep_names, &args, sizeof(args));
+	skel->bss->shared.sweep_arg = which;
+	return iterate(skel->progs.sweep_names, which == NAMES_OF_ALL	   ? skel->maps.named
+						: which == NAMES_OF_ROWS_A ? skel->maps.rows_a
+									   : skel->maps.rows_b);
 }
 
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 {
 	struct cachemon_bpf *skel = set->skel;
-	uint32_t old = __atomic_fetch_add(&skel->bss->epoch, 1, __ATOMIC_SEQ_CST);
+	uint32_t old = __atomic_fetch_add(&skel->bss->shared.epoch, 1, __ATOMIC_SEQ_CST);
 
-	skel->bss->rows_used = 0;
+	skel->bss->shared.rows_used = 0;
 	*ret_generation = old & 1;
 	return probe_set_grace_period(set);
 }
@@ -133,17 +180,22 @@ int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
 {
 	uint64_t sum = 0;
-	int r = run_program(set->skel->progs.sweep_count, &sum, sizeof(sum));
+	int r;
 
+	set->skel->bss->shared.sweep_sum = 0;
+	r = sweep_blocks(set, set->skel->progs.sweep_count, &sum, sizeof(sum));
 	if (!r)
-		*ret_pages = sum;
+		*ret_pages = sum + set->skel->bss->shared.sweep_sum;
 	return r;
 }
 
 static int sweep_ghosts(struct probe_set *set, bool drop)
 {
 	struct sweep_ghosts_args args = {.drop = drop};
-	int r = run_program(set->skel->progs.sweep_ghosts, &args, sizeof(args));
+	int r;
+
+	set->skel->bss->shared.sweep_arg = drop;
+	r = sweep_blocks(set, set->skel->progs.sweep_ghosts, &args, sizeof(args));
 
 	return r ? r : probe_set_grace_period(set);
 }
@@ -152,11 +204,11 @@ int probe_set_make_room(struct probe_set *set)
 {
 	int marked, r;
 
-	set->skel->bss->sweeping = 1;
+	set->skel->bss->shared.sweeping = 1;
 	marked = sweep_ghosts(set, false);
 	r = marked ? marked : sweep_ghosts(set, true);
 	/* Unless somebody may still hold what was dropped. */
 	if (marked || !r)
-		set->skel->bss->sweeping = 0;
+		set->skel->bss->shared.sweeping = 0;
 	return r;
 }

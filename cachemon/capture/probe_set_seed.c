@@ -38,9 +38,9 @@ static int seed_all(struct probe_set *set)
 	int r = 0;
 
 	for (int i = 0; i < SEED_LOOKS; i++) {
-		set->skel->bss->seeds_missed = 0;
+		set->skel->bss->shared.seeds_missed = 0;
 		r = iterate(set);
-		if (r || !set->skel->bss->seeds_missed)
+		if (r || !set->skel->bss->shared.seeds_missed)
 			return r;
 		nanosleep(&pause, NULL);
 	}
@@ -62,7 +62,7 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
 	/* CPUs learn it of the task they run; the same generation of rows. */
 	if (set->started)
-		__atomic_fetch_add(&set->skel->bss->epoch, 2, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&set->skel->bss->shared.epoch, 2, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ int probe_set_note_parents(struct probe_set *set, bool on)
 {
 	int r = on ? 0 : probe_set_grace_period(set);
 
-	set->skel->bss->seeding = on;
+	set->skel->bss->shared.seeding = on;
 	return r ? r : probe_set_grace_period(set);
 }
 
@@ -120,5 +120,5 @@ int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, s
 unsigned int probe_set_seeds_missed(struct probe_set *set)
 {
 	probe_set_grace_period(set);
-	return set->skel->bss->seeds_missed;
+	return set->skel->bss->shared.seeds_missed;
 }

@@ -99,15 +99,15 @@ void sampler_forget(struct sampler *s)
 
 bool sampler_pressed(const struct sampler *s)
 {
-	return s->skel->bss->rows_used > s->max_rows / 2;
+	return s->skel->bss->shared.rows_used > s->max_rows / 2;
 }
 
 int sampler_make_room(struct sampler *s)
 {
-	uint32_t left = s->skel->bss->evicted_pages + s->skel->bss->truncated_pages;
+	uint32_t left = s->skel->bss->shared.evicted_pages + s->skel->bss->shared.truncated_pages;
 	int r;
 
-	if (s->skel->bss->blocks_used <= s->max_blocks / 8 * 7 || left == s->pages_left)
+	if (s->skel->bss->shared.blocks_used <= s->max_blocks / 8 * 7 || left == s->pages_left)
 		return 0;
 	r = probe_set_make_room(s->set);
 	if (!r)
@@ -297,6 +297,6 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	out->advice = s->advice;
 	out->nr_advice = s->nr_advice;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
-	out->losses = s->skel->bss->losses;
+	out->losses = s->skel->bss->shared.losses;
 	return r ? errtext_set(err, r, "cannot read the probes: %s", strerror(-r)) : 0;
 }

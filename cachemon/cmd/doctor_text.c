@@ -156,7 +156,8 @@ static void print_roles(const struct doctor *d)
 		if (c->state == PROBE_LIVE)
 			line(31, label, "%s", c->hook);
 		else
-			line(31, label, "%s. Lost: %s.", c->reason, probe_role_loss(r));
+			line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,
+			     probe_role_loss(r));
 	}
 }
 

@@ -74,6 +74,7 @@ static int open_probes(struct selftest *st, struct errtext *err)
 
 	if (r)
 		return r;
+	config.caps = &st->caps;
 	config.ram_bytes = st->caps.ram_bytes;
 	config.nr_cpus = st->caps.nr_cpus;
 	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),

@@ -46,6 +46,7 @@ static int open_plan(struct watch_run *run, struct errtext *err)
 static int open_probes(struct watch_run *run, struct errtext *err)
 {
 	struct probe_set_config config = {
+		.caps = &run->caps,
 		.ram_bytes = run->caps.ram_bytes,
 		.nr_cpus = run->caps.nr_cpus,
 		.cgroup = run->selector.kind == SELECTED_CGROUP ? &run->selector.cgroup : NULL,

@@ -210,6 +210,7 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	btf = btf__parse_raw(path);
 	if (!btf)
 		caps->btf_err = -errno;
+	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;
 	read_hooks(btf, wanted, nr, caps);
 	try_kinds(env, btf, caps);
 	*ret_caps = *caps;

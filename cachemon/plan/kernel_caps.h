@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include "plan/hook_trial.h"
+#include "plan/probe_build.h"
 
-#define KERNEL_HOOKS_MAX 64
+#define KERNEL_HOOKS_MAX 96
 #define KERNEL_PROTO_MAX 160
 #define KERNEL_BTF_PATH	 "/sys/kernel/btf/vmlinux"
 
@@ -37,6 +38,7 @@ struct kernel_caps {
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
 	size_t nr_hooks;
 	struct hook_support support[HOOK_NR];
+	enum probe_build build;	       /* which of the builds this kernel can run */
 	uint64_t held;		       /* effective capabilities, bit = CAP_* */
 	char lockdown[32];	       /* "none" where the kernel has no lockdown */
 	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */

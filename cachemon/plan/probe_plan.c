@@ -9,22 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define R(role) (1U << ROLE_##role)
+#define R(role) (1ULL << ROLE_##role)
 
 /* Adds are classed by the window they fall in, those of a fault by the fault. */
-#define WINDOWS	    (R(WINDOW_SYNC) | R(WINDOW_ASYNC) | R(WINDOW_ORDER) | R(WINDOW_UNBOUNDED))
-#define NEED_WINDOW (R(PAGE_ADD) | WINDOWS | R(FAULT))
-#define NEED_PAGE   (R(PAGE_ADD) | R(PAGE_DELETE))
-#define NEED_DIRECT (R(RECLAIM_DIRECT_BEGIN) | R(RECLAIM_DIRECT_END))
-#define NEED_MEMCG  (R(RECLAIM_MEMCG_BEGIN) | R(RECLAIM_MEMCG_END))
+#define WINDOWS		 (R(WINDOW_SYNC) | R(WINDOW_ASYNC) | R(WINDOW_ORDER) | R(WINDOW_UNBOUNDED))
+#define NEED_WINDOW	 (R(PAGE_ADD) | WINDOWS | R(FAULT))
+#define NEED_PAGE	 (R(PAGE_ADD) | R(PAGE_DELETE))
+#define NEED_DIRECT	 (R(RECLAIM_DIRECT_BEGIN) | R(RECLAIM_DIRECT_END))
+#define SCOPE_FADVISE	 (R(FADVISE_BEGIN) | R(FADVISE_END))
+#define SCOPE_INVALIDATE (R(INVALIDATE_BEGIN) | R(INVALIDATE_END))
+#define SCOPE_DROP	 (R(DROP_CACHES_BEGIN) | R(DROP_CACHES_END))
+#define NEED_MEMCG	 (R(RECLAIM_MEMCG_BEGIN) | R(RECLAIM_MEMCG_END))
 
 /* Without these every figure would be wrong or missing: the pages, their classes, and whose: the
  * switch hook keeps the state of the task that runs. */
 #define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
 
+/* There for what another role or the build leaves open: not wanted, they are not needed. */
+#define FOR_OTHERS (R(URING) | R(TASK_FREE))
+
 static const struct {
-	uint32_t all;
-	uint32_t any; /* at least one of these, where not 0 */
+	uint64_t all;
+	uint64_t any; /* at least one of these, where not 0 */
 } group_needs[GROUP_NR] = {
 	[GROUP_READ] = {R(READ), 0},
 	[GROUP_DELAY] = {R(READ) | R(SWITCH), 0},
@@ -46,20 +52,20 @@ static const struct {
  */
 static const struct {
 	enum counter c;
-	uint32_t all;
-	bool symbols;
+	uint64_t all;
+	uint64_t scopes; /* these, or the addresses of functions that a stack shows; 0: neither */
 } counter_needs[] = {
-	{C_used, R(SWITCH), false},
-	{C_used_late, R(SWITCH), false},
-	{C_written_pages, WINDOWS, false},
-	{C_other_added_pages, WINDOWS | R(FAULT), false},
-	{C_evicted_reclaim_direct, NEED_DIRECT, false},
-	{C_evicted_reclaim_memcg, NEED_MEMCG, false},
-	{C_evicted_dontneed, 0, true},
-	{C_evicted_drop_caches, 0, true},
-	{C_evicted_direct_io, 0, true},
-	{C_evicted_other, NEED_DIRECT | NEED_MEMCG, true},
-	{C_refault_misses, NEED_WINDOW, false},
+	{C_used, R(SWITCH), 0},
+	{C_used_late, R(SWITCH), 0},
+	{C_written_pages, WINDOWS, 0},
+	{C_other_added_pages, WINDOWS | R(FAULT), 0},
+	{C_evicted_reclaim_direct, NEED_DIRECT, 0},
+	{C_evicted_reclaim_memcg, NEED_MEMCG, 0},
+	{C_evicted_dontneed, 0, SCOPE_FADVISE},
+	{C_evicted_drop_caches, 0, SCOPE_DROP},
+	{C_evicted_direct_io, 0, SCOPE_INVALIDATE},
+	{C_evicted_other, NEED_DIRECT | NEED_MEMCG, SCOPE_FADVISE | SCOPE_DROP | SCOPE_INVALIDATE},
+	{C_refault_misses, NEED_WINDOW, 0},
 };
 
 /* Appends; what does not fit is cut, with dots to show it. */
@@ -77,37 +83,44 @@ append(char *buf, size_t size, const char *fmt, ...)
 		memcpy(buf + size - 4, "...", 4);
 }
 
-static uint32_t live_roles(const struct probe_plan *plan)
+static uint64_t live_roles(const struct probe_plan *plan)
 {
-	uint32_t live = 0;
+	uint64_t live = 0;
 
 	for (int r = 0; r < ROLE_NR; r++) {
 		if (plan->choices[r].state == PROBE_LIVE)
-			live |= 1U << r;
+			live |= 1ULL << r;
 	}
 	return live;
 }
 
 /* "needs NAME: its reason (also: NAME, NAME)" */
-static void say_missing(const struct probe_plan *plan, uint32_t missing, char *buf, size_t size)
+static void say_missing(const struct probe_plan *plan, uint64_t missing, char *buf, size_t size)
 {
-	int first = __builtin_ctz(missing);
+	int first = __builtin_ctzll(missing);
 	const char *sep = "; also absent: ";
 
 	append(buf, size, "needs %s: %s", probe_role_name(first), plan->choices[first].reason);
 	for (int r = first + 1; r < ROLE_NR; r++) {
-		if (!(missing & 1U << r))
+		if (!(missing & 1ULL << r))
 			continue;
 		append(buf, size, "%s%s", sep, probe_role_name(r));
 		sep = ", ";
 	}
 }
 
+bool probe_plan_by_function(const struct probe_plan *plan, enum probe_role role)
+{
+	const struct probe_choice *c = &plan->choices[role];
+
+	return c->state == PROBE_LIVE && c->kind != HOOK_TP_BTF;
+}
+
 static void decide_measured(struct probe_plan *plan)
 {
-	uint32_t live = live_roles(plan);
-	uint32_t need = NEED_RUN;
-	uint32_t missing;
+	uint64_t live = live_roles(plan);
+	uint64_t need = NEED_RUN;
+	uint64_t missing;
 
 	for (int g = 0; g < GROUP_NR; g++) {
 		missing = group_needs[g].all & ~live;
@@ -131,7 +144,7 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 {
 	enum counter_group g = counter_group(c);
 	bool symbols = false;
-	uint32_t missing = 0;
+	uint64_t missing = 0;
 
 	if (!plan->measured[g]) {
 		snprintf(buf, size, "%s", plan->reason[g]);
@@ -140,8 +153,9 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 	for (size_t i = 0; i < sizeof(counter_needs) / sizeof(counter_needs[0]); i++) {
 		if (counter_needs[i].c != c)
 			continue;
-		missing = counter_needs[i].all & ~live_roles(plan);
-		symbols = counter_needs[i].symbols && !plan->symbols;
+		missing = counter_needs[i].all;
+		missing &= ~live_roles(plan);
+		symbols = counter_needs[i].scopes & ~live_roles(plan) && !plan->symbols;
 	}
 	if (!missing && !symbols)
 		return true;
@@ -150,7 +164,9 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 	if (size && missing)
 		say_missing(plan, missing, buf, size);
 	else if (size)
-		append(buf, size, "needs kernel addresses, which /proc/kallsyms hides here");
+		append(buf, size,
+		       "needs fentry and fexit, or kernel addresses, which /proc/kallsyms hides "
+		       "here");
 	return false;
 }
 
@@ -198,9 +214,14 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	return false;
 }
 
-/* Why a role is not asked for; NULL: it is. */
-static const char *not_asked(const struct plan_request *request, enum probe_role role)
+/* Why a role is not asked for; NULL: it is. Roles before it are chosen. */
+static const char *not_asked(const struct probe_plan *plan, enum probe_role role)
 {
+	const struct plan_request *request = &plan->request;
+	if (role == ROLE_URING && probe_plan_by_function(plan, ROLE_READ))
+		return "not needed: the read hook tells the range";
+	if (role == ROLE_TASK_FREE && plan->build != BUILD_BASIC)
+		return "not needed: the kernel keeps what is known of a task with it";
 	if (role == ROLE_READ && request->level == LEVEL_COLD)
 		return "not asked for: level cold";
 	if (role == ROLE_ADVICE_CALLS && !request->advice_calls)
@@ -210,22 +231,28 @@ static const char *not_asked(const struct plan_request *request, enum probe_role
 	return NULL;
 }
 
-static void choose(const struct kernel_caps *caps, const struct probe_table *table,
+/* The first from the row on that fits; what it is instead of is said in reason. */
+static void choose(const struct kernel_caps *caps, const struct probe_table *table, size_t from,
 		   struct probe_choice *choice)
 {
-	for (size_t i = 0; i < table->nr; i++) {
+	for (size_t i = from; i < table->nr; i++) {
 		const struct probe_candidate *c = &table->rows[i];
+		char why[PLAN_REASON_MAX] = "";
 
 		if (c->role != choice->role)
 			continue;
-		if (*choice->reason)
-			append(choice->reason, sizeof(choice->reason), "; ");
-		if (!candidate_fits(caps, c, choice->reason, sizeof(choice->reason)))
+		if (!candidate_fits(caps, c, why, sizeof(why))) {
+			append(choice->reason, sizeof(choice->reason), "%s%s",
+			       *choice->reason ? "; " : "", why);
 			continue;
+		}
 		choice->state = PROBE_LIVE;
+		choice->row = i;
 		choice->program = c->program;
+		choice->kind = c->kind;
 		snprintf(choice->hook, sizeof(choice->hook), "%s:%s", hook_kind_name(c->kind),
 			 c->target);
+		snprintf(choice->instead, sizeof(choice->instead), "%s", choice->reason);
 		choice->reason[0] = '\0';
 		return;
 	}
@@ -233,23 +260,31 @@ static void choose(const struct kernel_caps *caps, const struct probe_table *tab
 		append(choice->reason, sizeof(choice->reason), "no program plays this role");
 }
 
+static void plan_role(const struct kernel_caps *caps, const struct probe_table *table,
+		      struct probe_plan *plan, enum probe_role role)
+{
+	struct probe_choice *choice = &plan->choices[role];
+	const char *why = not_asked(plan, role);
+
+	*choice = (struct probe_choice){.role = role,
+					.wanted = !why,
+					.spare = why && FOR_OTHERS & 1ULL << role,
+					.state = PROBE_ABSENT};
+	if (why)
+		append(choice->reason, sizeof(choice->reason), "%s", why);
+	else
+		choose(caps, table, 0, choice);
+}
+
 void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
 		     const struct probe_table *table, struct probe_plan *ret_plan)
 {
 	memset(ret_plan, 0, sizeof(*ret_plan));
 	ret_plan->symbols = caps->kallsyms == CAPS_YES;
-	for (int r = 0; r < ROLE_NR; r++) {
-		struct probe_choice *choice = &ret_plan->choices[r];
-		const char *why = not_asked(request, r);
-
-		choice->role = r;
-		choice->wanted = !why;
-		choice->state = PROBE_ABSENT;
-		if (why)
-			append(choice->reason, sizeof(choice->reason), "%s", why);
-		else
-			choose(caps, table, choice);
-	}
+	ret_plan->build = caps->build;
+	ret_plan->request = *request;
+	for (int r = 0; r < ROLE_NR; r++)
+		plan_role(caps, table, ret_plan, r);
 	decide_measured(ret_plan);
 }
 
@@ -261,10 +296,33 @@ int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err
 		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
 			continue;
 		choice->state = PROBE_FAILED;
-		append(choice->reason, sizeof(choice->reason), "%s was refused: %s", choice->hook,
+		append(choice->reason, sizeof(choice->reason), "%s%s%s was refused: %s",
+		       choice->instead, *choice->instead ? "; " : "", choice->hook,
 		       strerror(abs(err)));
 		decide_measured(plan);
 		return 0;
+	}
+	return -ENOENT;
+}
+
+int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_table *table,
+			 struct probe_plan *plan, const char *program, int err)
+{
+	for (int r = 0; r < ROLE_NR; r++) {
+		struct probe_choice *choice = &plan->choices[r];
+		size_t row = choice->row;
+
+		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
+			continue;
+		probe_plan_mark_failed(plan, program, err);
+		choose(caps, table, row + 1, choice);
+		/* How reads are seen decides what else is needed. */
+		for (int other = r + 1; r == ROLE_READ && other < ROLE_NR; other++) {
+			if (FOR_OTHERS & 1ULL << other)
+				plan_role(caps, table, plan, other);
+		}
+		decide_measured(plan);
+		return choice->state == PROBE_LIVE;
 	}
 	return -ENOENT;
 }

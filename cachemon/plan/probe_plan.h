@@ -12,7 +12,7 @@
 #include "account/counters.h"
 #include "plan/probe_table.h"
 
-#define PLAN_REASON_MAX 320
+#define PLAN_REASON_MAX 1024
 
 enum watch_level { LEVEL_COLD, LEVEL_FULL, LEVEL_AUTO };
 
@@ -32,14 +32,20 @@ enum probe_state {
 struct probe_choice {
 	enum probe_role role;
 	bool wanted;
+	bool spare; /* not wanted, and nothing is lost: others do its work */
 	enum probe_state state;
-	const char *program;	      /* of the table; NULL: none */
-	char hook[64];		      /* "tp_btf:mm_filemap_get_pages"; "": none */
-	char reason[PLAN_REASON_MAX]; /* "" when live */
+	const char *program; /* of the table; NULL: none */
+	size_t row;	     /* its row there */
+	enum hook_kind kind;
+	char hook[64];		       /* "tp_btf:mm_filemap_get_pages"; "": none */
+	char reason[PLAN_REASON_MAX];  /* "" when live */
+	char instead[PLAN_REASON_MAX]; /* live: why none that is preferred; "": it is the first */
 };
 
 struct probe_plan {
 	struct probe_choice choices[ROLE_NR]; /* in order of role */
+	struct plan_request request;
+	enum probe_build build;
 	bool symbols; /* addresses of kernel functions are known: causes only a stack can tell */
 	bool measured[GROUP_NR];
 	char reason[GROUP_NR][PLAN_REASON_MAX]; /* "" when measured */
@@ -51,11 +57,21 @@ struct probe_plan {
 void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
 		     const struct probe_table *table, struct probe_plan *ret_plan);
 
+/* Is the role played by a function, where others have a tracepoint? */
+bool probe_plan_by_function(const struct probe_plan *plan, enum probe_role role);
+
 /*
  * Records that program could not be loaded or attached (err: -errno or errno) and decides again
  * what is measured and whether the run is viable. -ENOENT: no live choice has this program.
  */
 int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err);
+
+/*
+ * The same, and the role goes to its next candidate that fits: 1. 0: there is none. Roles that
+ * are there for how reads are seen are planned again with ROLE_READ.
+ */
+int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_table *table,
+			 struct probe_plan *plan, const char *program, int err);
 
 /*
  * Whether one counter is known: its group is, and what this very counter needs beside. If not,

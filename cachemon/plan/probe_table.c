@@ -5,39 +5,83 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define TP(role, target, program, ...)                                                             \
+#define ROW(role, kind, target, program, ...)                                                      \
 	{                                                                                          \
-		role, HOOK_TP_BTF, target, program,                                                \
+		role, kind, target, program,                                                       \
 		{                                                                                  \
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
+#define TP(role, target, program, ...)	   ROW(role, HOOK_TP_BTF, target, program, __VA_ARGS__)
+#define FENTRY(role, target, program, ...) ROW(role, HOOK_FENTRY, target, program, __VA_ARGS__)
+#define FEXIT(role, target, program, ...)  ROW(role, HOOK_FEXIT, target, program, __VA_ARGS__)
+#define KPROBE(role, target, program, ...) ROW(role, HOOK_KPROBE, target, program, __VA_ARGS__)
+/* One function, by the better way first. */
+#define FUNCTION(role, target, program, ...)                                                       \
+	FENTRY(role, target, program "_fn", __VA_ARGS__),                                          \
+		KPROBE(role, target, program "_kp", __VA_ARGS__)
+
 #define READAHEAD     "void(inode*,unsigned long,file_ra_state*,unsigned long)"
 #define RECLAIM_BEGIN "void(int,gfp_t)"
 #define RECLAIM_END   "void(unsigned long)"
 /* From 7.2; the programs of these two read no argument, so both forms fit. */
 #define RECLAIM_BEGIN_MEMCG "void(gfp_t,int,mem_cgroup*)"
 #define RECLAIM_END_MEMCG   "void(unsigned long,mem_cgroup*)"
+#define CONTROL_STEP	    "void(readahead_control*,unsigned long,unsigned long)"
+#define DIRECT_5	    "iomap_dio*(kiocb*,iov_iter*,iomap_ops*,iomap_dio_ops*,bool)"
+#define DIRECT_7	    "iomap_dio*(kiocb*,iov_iter*,iomap_ops*,iomap_dio_ops*,unsigned int,void*,size_t)"
 
+#define FADVISE	    "int(file*,loff_t,loff_t,int)"
+#define INVALIDATE  "int(address_space*,unsigned long,unsigned long)"
+#define DROP_CACHES "void(super_block*,void*)"
+#define TRUNCATE    "void(address_space*,loff_t,loff_t)", "void(address_space*,loff_t,uoff_t)"
+
+/* Names of functions say what they take where kernels differ: see bpf/. */
 static const struct probe_candidate own[] = {
-	TP(ROLE_PAGE_ADD, "mm_filemap_add_to_page_cache", "page_add_tp", "void(folio*)"),
-	TP(ROLE_PAGE_DELETE, "mm_filemap_delete_from_page_cache", "page_delete_tp", "void(folio*)"),
+	TP(ROLE_PAGE_ADD, "mm_filemap_add_to_page_cache", "page_add_tp", "void(folio*)",
+	   "void(page*)"),
+	TP(ROLE_PAGE_DELETE, "mm_filemap_delete_from_page_cache", "page_delete_tp", "void(folio*)",
+	   "void(page*)"),
 	TP(ROLE_READ, "mm_filemap_get_pages", "read_tp",
 	   "void(address_space*,unsigned long,unsigned long)"),
+	FUNCTION(ROLE_READ, "filemap_get_pages", "read_count",
+		 "int(kiocb*,size_t,folio_batch*,bool)"),
+	FUNCTION(ROLE_READ, "filemap_get_pages", "read_iter", "int(kiocb*,iov_iter*,folio_batch*)"),
+	FUNCTION(ROLE_READ, "generic_file_buffered_read", "read_whole",
+		 "ssize_t(kiocb*,iov_iter*,ssize_t)"),
 	TP(ROLE_WINDOW_SYNC, "page_cache_sync_ra", "sync_ra_tp", READAHEAD),
+	FUNCTION(ROLE_WINDOW_SYNC, "page_cache_sync_ra", "sync_ra",
+		 "void(readahead_control*,unsigned long)"),
+	FUNCTION(ROLE_WINDOW_SYNC, "page_cache_sync_ra", "sync_ra3",
+		 "void(readahead_control*,file_ra_state*,unsigned long)"),
 	TP(ROLE_WINDOW_ASYNC, "page_cache_async_ra", "async_ra_tp", READAHEAD),
+	FUNCTION(ROLE_WINDOW_ASYNC, "page_cache_async_ra", "async_ra",
+		 "void(readahead_control*,folio*,unsigned long)"),
+	FUNCTION(ROLE_WINDOW_ASYNC, "page_cache_async_ra", "async_ra4",
+		 "void(readahead_control*,file_ra_state*,page*,unsigned long)"),
 	TP(ROLE_WINDOW_ORDER, "page_cache_ra_order", "ra_order_tp",
 	   "void(inode*,unsigned long,file_ra_state*)"),
+	FUNCTION(ROLE_WINDOW_ORDER, "page_cache_ra_order", "ra_order",
+		 "void(readahead_control*,file_ra_state*)",
+		 "void(readahead_control*,file_ra_state*,unsigned int)"),
+	/* Without large folios the step below the mappings' read-around. */
+	FUNCTION(ROLE_WINDOW_ORDER, "do_page_cache_ra", "do_ra", CONTROL_STEP),
 	TP(ROLE_WINDOW_UNBOUNDED, "page_cache_ra_unbounded", "ra_unbound_tp",
 	   "void(inode*,unsigned long,unsigned long,unsigned long)"),
+	FUNCTION(ROLE_WINDOW_UNBOUNDED, "page_cache_ra_unbounded", "ra_unbound", CONTROL_STEP),
 	TP(ROLE_FAULT, "mm_filemap_fault", "fault_tp", "void(address_space*,unsigned long)"),
+	FUNCTION(ROLE_FAULT, "filemap_fault", "fault", "vm_fault_t(vm_fault*)"),
 	TP(ROLE_MAP_PAGES, "mm_filemap_map_pages", "map_pages_tp",
 	   "void(address_space*,unsigned long,unsigned long)"),
+	FUNCTION(ROLE_MAP_PAGES, "filemap_map_pages", "map_pages",
+		 "vm_fault_t(vm_fault*,unsigned long,unsigned long)",
+		 "void(vm_fault*,unsigned long,unsigned long)"),
 	TP(ROLE_SWITCH, "sched_switch", "switch_tp",
 	   "void(bool,task_struct*,task_struct*,unsigned int)"),
+	TP(ROLE_SWITCH, "sched_switch", "switch3_tp", "void(bool,task_struct*,task_struct*)"),
 	TP(ROLE_FORK, "sched_process_fork", "fork_tp", "void(task_struct*,task_struct*)"),
-	/* Before 6.18 the second argument, which the program reads, does not exist. */
 	TP(ROLE_EXIT, "sched_process_exit", "exit_tp", "void(task_struct*,bool)"),
+	TP(ROLE_EXIT, "sched_process_exit", "exit1_tp", "void(task_struct*)"),
 	TP(ROLE_RECLAIM_DIRECT_BEGIN, "mm_vmscan_direct_reclaim_begin", "dreclaim_in_tp",
 	   RECLAIM_BEGIN, RECLAIM_BEGIN_MEMCG),
 	TP(ROLE_RECLAIM_DIRECT_END, "mm_vmscan_direct_reclaim_end", "dreclaim_out_tp", RECLAIM_END,
@@ -48,11 +92,21 @@ static const struct probe_candidate own[] = {
 	   RECLAIM_END_MEMCG),
 	TP(ROLE_DIRECT_READ, "iomap_dio_rw_begin", "direct_read_tp",
 	   "void(kiocb*,iov_iter*,unsigned int,size_t)"),
+	FUNCTION(ROLE_DIRECT_READ, "__iomap_dio_rw", "direct_read", DIRECT_5, DIRECT_7),
 	TP(ROLE_URING, "io_uring_submit_req", "uring_tp", "void(io_kiocb*)"),
 	TP(ROLE_CGROUP_MOVE, "cgroup_attach_task", "cgroup_move_tp",
 	   "void(cgroup*,char*,task_struct*,bool)"),
 	TP(ROLE_ADVICE_CALLS, "sys_enter", "advice_call_tp", "void(pt_regs*,long)"),
-	{ROLE_SEED, HOOK_ITER, "task", "seed_task", {NULL}},
+	ROW(ROLE_SEED, HOOK_ITER, "task", "seed_task", NULL),
+	FENTRY(ROLE_FADVISE_BEGIN, "generic_fadvise", "fadvise_in_fn", FADVISE),
+	FEXIT(ROLE_FADVISE_END, "generic_fadvise", "fadvise_out_fn", FADVISE),
+	FENTRY(ROLE_INVALIDATE_BEGIN, "invalidate_inode_pages2_range", "inval_in_fn", INVALIDATE),
+	FEXIT(ROLE_INVALIDATE_END, "invalidate_inode_pages2_range", "inval_out_fn", INVALIDATE),
+	FENTRY(ROLE_DROP_CACHES_BEGIN, "drop_pagecache_sb", "drop_in_fn", DROP_CACHES),
+	FEXIT(ROLE_DROP_CACHES_END, "drop_pagecache_sb", "drop_out_fn", DROP_CACHES),
+	FENTRY(ROLE_TRUNCATE_BEGIN, "truncate_inode_pages_range", "truncate_in_fn", TRUNCATE),
+	FEXIT(ROLE_TRUNCATE_END, "truncate_inode_pages_range", "truncate_out_fn", TRUNCATE),
+	TP(ROLE_TASK_FREE, "sched_process_free", "task_free_tp", "void(task_struct*)"),
 };
 
 static const struct {
@@ -80,6 +134,15 @@ static const struct {
 	[ROLE_CGROUP_MOVE] = {"cgroup_move", "tasks that join or leave a watched cgroup"},
 	[ROLE_ADVICE_CALLS] = {"advice_calls", "advice calls that move no page"},
 	[ROLE_SEED] = {"seed", "tasks that ran before the watch"},
+	[ROLE_FADVISE_BEGIN] = {"fadvise_begin", "evictions by advice, but from the stack"},
+	[ROLE_FADVISE_END] = {"fadvise_end", "evictions by advice, but from the stack"},
+	[ROLE_INVALIDATE_BEGIN] = {"invalidate_begin", "those by direct I/O, but from the stack"},
+	[ROLE_INVALIDATE_END] = {"invalidate_end", "those by direct I/O, but from the stack"},
+	[ROLE_DROP_CACHES_BEGIN] = {"drop_caches_begin", "drop_caches, but from the stack"},
+	[ROLE_DROP_CACHES_END] = {"drop_caches_end", "drop_caches, but from the stack"},
+	[ROLE_TRUNCATE_BEGIN] = {"truncate_begin", "truncation, but from the file's size"},
+	[ROLE_TRUNCATE_END] = {"truncate_end", "truncation, but from the file's size"},
+	[ROLE_TASK_FREE] = {"task_free", "memory of tasks that ended"},
 };
 
 const struct probe_table *probe_table_own(void)

@@ -50,7 +50,7 @@ static int cycle(struct errtext *err)
 	static const struct plan_request all = {.level = LEVEL_FULL, .advice_calls = true};
 	static struct kernel_caps caps;
 	static struct probe_plan plan;
-	struct probe_set_config config = {.advice_calls = true};
+	struct probe_set_config config = {.caps = &caps, .advice_calls = true};
 	struct sampler *sampler = NULL;
 	struct probe_set *set = NULL;
 	struct sample sample;

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 		fail("no memory to share");
 	make_files();
 	open_probes(&set, &sampler);
-	losses = &probe_set_skeleton(set)->bss->losses;
+	losses = &probe_set_skeleton(set)->bss->shared.losses;
 	pid = start_job(set);
 	ask('r');
 	wait_done();

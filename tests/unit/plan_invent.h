@@ -8,6 +8,8 @@
 
 #include "plan_fixture.h"
 
+#include <errno.h>
+
 #include "plan/probe_plan.h"
 
 #define G(group)   (1U << GROUP_##group)
@@ -16,6 +18,7 @@
 /* A kernel that has every hook of the table with its first known prototype, and takes all. */
 static inline void invent(const struct probe_table *table, struct kernel_caps *caps)
 {
+	unsetenv("CACHEMON_PROBES");
 	memset(caps, 0, sizeof(*caps));
 	caps->held = ~0ULL;
 	caps->kallsyms = CAPS_YES;
@@ -26,7 +29,8 @@ static inline void invent(const struct probe_table *table, struct kernel_caps *c
 		struct kernel_hook *h =
 			(struct kernel_hook *)kernel_caps_hook(caps, c->kind, c->target);
 
-		snprintf(h->proto, sizeof(h->proto), "%s", c->protos[0] ? c->protos[0] : "");
+		if (!*h->proto && c->protos[0])
+			snprintf(h->proto, sizeof(h->proto), "%s", c->protos[0]);
 	}
 	for (int k = 0; k < HOOK_NR; k++)
 		caps->support[k].trial = TRIAL_WORKS;
@@ -39,6 +43,21 @@ static inline struct kernel_hook *hook_of(struct kernel_caps *caps, enum hook_ki
 
 	assert_non_null(h);
 	return h;
+}
+
+/* None of the candidates before the row can be had, and it can. */
+static inline void leave_row(struct kernel_caps *caps, const struct probe_table *table, size_t row)
+{
+	const struct probe_candidate *c = &table->rows[row];
+	struct kernel_hook *h;
+
+	for (size_t i = 0; i < row; i++) {
+		if (table->rows[i].role == c->role)
+			hook_of(caps, table->rows[i].kind, table->rows[i].target)->err = -ENOENT;
+	}
+	h = hook_of(caps, c->kind, c->target);
+	h->err = 0;
+	snprintf(h->proto, sizeof(h->proto), "%s", c->protos[0] ? c->protos[0] : "");
 }
 
 static inline void assert_contains(const char *text, const char *part)
@@ -57,6 +76,8 @@ static inline void check_plan(const struct probe_plan *plan)
 
 		assert_int_equal(c->role, r);
 		assert_int_equal(c->state == PROBE_LIVE, !*c->reason);
+		if (!c->wanted)
+			assert_string_equal(c->instead, "");
 		if (c->state == PROBE_ABSENT)
 			assert_true(!c->program && !*c->hook);
 		else
@@ -82,6 +103,19 @@ static inline void make(const struct kernel_caps *caps, const struct plan_reques
 	memset(plan, 0x5a, sizeof(*plan));
 	probe_plan_make(caps, request, probe_table_own(), plan);
 	check_plan(plan);
+	for (int r = 0; r < ROLE_NR; r++) {
+		const struct probe_choice *choice = &plan->choices[r];
+		const struct probe_candidate *c = &probe_table_own()->rows[choice->row];
+		char hook[sizeof(choice->hook)];
+
+		if (choice->state != PROBE_LIVE)
+			continue;
+		snprintf(hook, sizeof(hook), "%s:%s", hook_kind_name(c->kind), c->target);
+		assert_int_equal(c->role, r);
+		assert_int_equal(c->kind, choice->kind);
+		assert_string_equal(c->program, choice->program);
+		assert_string_equal(hook, choice->hook);
+	}
 }
 
 #endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is kept of each task, its user registers, and its mappings. Owns how a build finds them.
+ */
+#ifndef TASKS_BPF_H
+#define TASKS_BPF_H
+
+#include "maps.bpf.h"
+
+#ifdef CACHEMON_BASIC
+static __always_inline struct task_state *state_of(struct task_struct *t)
+{
+	__u64 key = (__u64)t;
+
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+static __always_inline struct task_state *state_make(struct task_struct *t)
+{
+	__u64 key = (__u64)t;
+	struct task_state *st = bpf_map_lookup_elem(&tasks, &key);
+
+	if (st)
+		return st;
+	bpf_map_update_elem(&tasks, &key, &zero_state, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+/* The top of its kernel stack; user space has measured where. */
+static __always_inline __u64 regs_at(struct task_struct *t)
+{
+	return (__u64)READ(t, stack) + shared.regs_offset;
+}
+#else
+static __always_inline struct task_state *state_of(struct task_struct *t)
+{
+	return bpf_task_storage_get(&tasks, t, NULL, 0);
+}
+
+static __always_inline struct task_state *state_make(struct task_struct *t)
+{
+	return bpf_task_storage_get(&tasks, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline __u64 regs_at(struct task_struct *t)
+{
+	return (__u64)bpf_task_pt_regs(t);
+}
+#endif
+
+/* The mapping of the running task that an address is in. */
+struct vma_seen {
+	struct live *l;
+	__u64 file; /* struct file; 0: of no file */
+	__u64 start, offset_pages;
+};
+
+#ifdef CACHEMON_BASIC
+#define VMA_DEPTH_MAX 40 /* of a red-black tree of all mappings that fit in an address space */
+
+/* Kernels without the helper keep mappings in a red-black tree. 0: found. */
+static __noinline long vma_find(__u64 addr, struct vma_seen *seen)
+{
+	__u64 node = (__u64)READ(current_task(), mm, mm_rb.rb_node);
+
+	for (int i = 0; i < VMA_DEPTH_MAX && node; i++) {
+		struct vm_area_struct *vma = CAST(
+			vm_area_struct, node - bpf_core_field_offset(struct vm_area_struct, vm_rb));
+
+		if (addr < READ(vma, vm_start)) {
+			node = (__u64)READ(vma, vm_rb.rb_left);
+		} else if (addr >= READ(vma, vm_end)) {
+			node = (__u64)READ(vma, vm_rb.rb_right);
+		} else {
+			seen->file = (__u64)READ(vma, vm_file);
+			seen->start = READ(vma, vm_start);
+			seen->offset_pages = READ(vma, vm_pgoff);
+			return 0;
+		}
+	}
+	return -1;
+}
+#else
+static long vma_look(struct task_struct *t, struct vm_area_struct *vma, struct vma_seen *seen)
+{
+	seen->file = addr_of(seen->l, TYPED(vma, vm_file));
+	seen->start = TYPED(vma, vm_start);
+	seen->offset_pages = TYPED(vma, vm_pgoff);
+	return 0;
+}
+
+static __always_inline long vma_find(__u64 addr, struct vma_seen *seen)
+{
+	return bpf_find_vma(current_task(), addr, vma_look, seen, 0);
+}
+#endif
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a read waits for, where the per-read hook is a function: it comes before the wait, and
+ * nothing comes after that would tell. So the task's going to sleep is when it is seen: a lookup
+ * ends with the first folio that is not read yet, and that is the one.
+ */
+#ifndef WAITS_BPF_H
+#define WAITS_BPF_H
+
+#include "chunks.bpf.h"
+
+/* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook);
+ * before 5.12 it goes on to the end of the call: what lies beyond is not looked at. */
+#define WAIT_FOLIOS_MAX 64
+
+struct wait_walk {
+	struct live *l;
+	__u64 mapping;
+	__u64 index, last;
+	__u64 first, end; /* of the folio that is waited for; first > end: none */
+};
+
+STEP wait_step(__u32 i, struct wait_walk *w)
+{
+	__u64 addr = folio_at(w->l, CAST(address_space, w->mapping), w->index);
+	struct folio *f = CAST(folio, addr);
+	__u64 first, end;
+
+	if (!addr || w->index > w->last)
+		return 1;
+	first = folio_index(f);
+	end = first + folio_pages(f) - 1;
+	if (folio_uptodate(f)) {
+		w->index = end + 1;
+		return 0;
+	}
+	w->first = first;
+	w->end = end;
+	return 1;
+}
+
+/*
+ * If the call did not add it itself, it was on its way for somebody else's sake: a delayed hit, a
+ * late prefetch. The inode is there, for the call is.
+ */
+GLOBAL int read_sleeps(struct live *l)
+{
+	struct task_state *s;
+	struct inode *inode;
+	struct wait_walk w = {.l = l, .first = 1};
+	__u64 eof, first, end;
+
+	if (!l)
+		return 0;
+	s = &l->s;
+	inode = CAST(inode, s->read_inode);
+	eof = READ(inode, i_size);
+	if (!eof || !s->read_next)
+		return 0;
+	eof = (eof - 1) >> page_shift;
+	w.mapping = addr_of(l, READ(inode, i_mapping));
+	w.index = s->read_next - 1;
+	w.last = s->read_last < eof ? s->read_last : eof;
+	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
+	if (w.first > w.end || s->read_wait == w.first + 1)
+		return 0;
+	s->read_wait = w.first + 1;
+	first = w.first < s->read_next - 1 ? s->read_next - 1 : w.first;
+	end = w.end < w.last ? w.end : w.last;
+	if (end < first || (first >= s->miss_first && first <= s->miss_last))
+		return 0;
+	row_add(live_row(l, inode, HINT_OWN, s->job), C_delayed_hits, end - first + 1);
+	settle(l, s->read_inode, first, end, C_used_late);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The builds of the probes (bpf/reach.bpf.h), from one source for kernels of different abilities,
+ * and which of them a kernel can run. Owns what each needs.
+ */
+#ifndef PROBE_BUILD_H
+#define PROBE_BUILD_H
+
+struct btf;
+
+enum probe_build {
+	BUILD_DIRECT, /* loads through any kernel address */
+	BUILD_PROBE,  /* reads by helper */
+	BUILD_BASIC,  /* and without what came after Linux 5.10 */
+	BUILD_NR,
+};
+
+/* "direct", "probe", "basic". */
+const char *probe_build_name(enum probe_build build);
+
+/* The first that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment takes a
+ * later one, to tell a fault of a build from one of the kernel. */
+enum probe_build probe_build_choose(const struct btf *btf);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: capture plan account util */
+/*
+ * The embedded objects beside the table and beside each other: the skeleton of one build is used
+ * for all, so programs, maps and the layout of variables must not differ.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/cachemon.h"
+#include "capture/probe_object.h"
+#include "plan/probe_table.h"
+
+static struct bpf_object *objects[BUILD_NR];
+
+static int be_silent(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static int open_all(void **state)
+{
+	libbpf_set_print(be_silent);
+	for (int b = 0; b < BUILD_NR; b++) {
+		size_t size = 0;
+		const void *bytes = probe_object_bytes(b, &size);
+
+		objects[b] = bpf_object__open_mem(bytes, size, NULL);
+		if (!objects[b])
+			return -1;
+	}
+	return 0;
+}
+
+static int close_all(void **state)
+{
+	for (int b = 0; b < BUILD_NR; b++)
+		bpf_object__close(objects[b]);
+	return 0;
+}
+
+/* Three builds, not one three times. */
+static void test_builds_differ(void **state)
+{
+	size_t sizes[BUILD_NR];
+	const void *bytes[BUILD_NR];
+
+	for (int b = 0; b < BUILD_NR; b++) {
+		bytes[b] = probe_object_bytes(b, &sizes[b]);
+		for (int k = 0; k < b; k++)
+			assert_true(sizes[k] != sizes[b] || memcmp(bytes[k], bytes[b], sizes[b]));
+	}
+}
+
+/* Each row of the table is a program of every build, on that very hook, and off until chosen. */
+static void test_rows_are_programs(void **state)
+{
+	const struct probe_table *t = probe_table_own();
+	char section[96];
+
+	for (int b = 0; b < BUILD_NR; b++) {
+		for (size_t i = 0; i < t->nr; i++) {
+			const struct probe_candidate *c = &t->rows[i];
+			struct bpf_program *prog =
+				bpf_object__find_program_by_name(objects[b], c->program);
+
+			if (!prog)
+				fail_msg("build %s has no program %s", probe_build_name(b),
+					 c->program);
+			snprintf(section, sizeof(section), "%s/%s", hook_kind_name(c->kind),
+				 c->target);
+			assert_string_equal(bpf_program__section_name(prog), section);
+			assert_false(bpf_program__autoload(prog));
+		}
+	}
+}
+
+/* No program of a hook of the kernel's is left out of the table but the one that looks where
+ * registers are. */
+static void test_programs_are_rows(void **state)
+{
+	const struct probe_table *t = probe_table_own();
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, objects[BUILD_DIRECT])
+	{
+		const char *section = bpf_program__section_name(prog);
+		const char *name = bpf_program__name(prog);
+		size_t i = 0;
+
+		if (!strcmp(section, "syscall") || !strcmp(section, "iter/bpf_map_elem") ||
+		    !strcmp(name, "regs_tp"))
+			continue;
+		while (i < t->nr && strcmp(t->rows[i].program, name))
+			i++;
+		if (i == t->nr)
+			fail_msg("%s (%s) plays no role", name, section);
+	}
+}
+
+static void test_same_programs(void **state)
+{
+	for (int b = 1; b < BUILD_NR; b++) {
+		struct bpf_program *one = NULL, *other = NULL;
+
+		while ((one = bpf_object__next_program(objects[0], one))) {
+			other = bpf_object__find_program_by_name(objects[b],
+								 bpf_program__name(one));
+			if (!other)
+				fail_msg("build %s has no program %s", probe_build_name(b),
+					 bpf_program__name(one));
+			assert_int_equal(bpf_program__autoload(one), bpf_program__autoload(other));
+			/* Who has no program that can be called at will walks the map. */
+			if (!strcmp(bpf_program__section_name(one), "syscall") &&
+			    b == BUILD_BASIC) {
+				assert_string_equal(bpf_program__section_name(other),
+						    "iter/bpf_map_elem");
+				continue;
+			}
+			assert_string_equal(bpf_program__section_name(one),
+					    bpf_program__section_name(other));
+			assert_int_equal(bpf_program__type(one), bpf_program__type(other));
+		}
+		while ((other = bpf_object__next_program(objects[b], other)))
+			assert_non_null(bpf_object__find_program_by_name(objects[0],
+									 bpf_program__name(other)));
+	}
+}
+
+/* A map of variables is called after its object; the skeleton knows it by the end. */
+static const char *map_ending(const struct bpf_map *map)
+{
+	const char *dot = strchr(bpf_map__name(map), '.');
+
+	return dot ? dot : bpf_map__name(map);
+}
+
+static const struct bpf_map *find_map(const struct bpf_object *obj, const char *ending)
+{
+	const struct bpf_map *map;
+
+	bpf_object__for_each_map(map, obj)
+	{
+		if (!strcmp(map_ending(map), ending))
+			return map;
+	}
+	return NULL;
+}
+
+static void test_same_maps(void **state)
+{
+	const struct bpf_map *map, *other;
+
+	for (int b = 1; b < BUILD_NR; b++) {
+		bpf_object__for_each_map(map, objects[b])
+			assert_non_null(find_map(objects[0], map_ending(map)));
+		bpf_object__for_each_map(map, objects[0])
+		{
+			other = find_map(objects[b], map_ending(map));
+			if (!other)
+				fail_msg("build %s has no map %s", probe_build_name(b),
+					 bpf_map__name(map));
+			/* Tables the compiler made: user space knows of none. */
+			if (!strcmp(map_ending(map), ".rodata"))
+				continue;
+			assert_int_equal(bpf_map__value_size(map), bpf_map__value_size(other));
+			/* What is known of a task lies with it or, in a build that cannot do so,
+			 * in a table by task. */
+			if (!strcmp(bpf_map__name(map), "tasks") && b == BUILD_BASIC) {
+				assert_int_equal(bpf_map__type(map), BPF_MAP_TYPE_TASK_STORAGE);
+				assert_int_equal(bpf_map__type(other), BPF_MAP_TYPE_HASH);
+				continue;
+			}
+			assert_int_equal(bpf_map__type(map), bpf_map__type(other));
+			assert_int_equal(bpf_map__key_size(map), bpf_map__key_size(other));
+			assert_int_equal(bpf_map__map_flags(map), bpf_map__map_flags(other));
+			assert_int_equal(bpf_map__max_entries(map), bpf_map__max_entries(other));
+		}
+	}
+}
+
+static const struct btf_type *find_section(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_DATASEC);
+
+	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+}
+
+static void compare_types(const struct btf *a, uint32_t ida, const struct btf *b, uint32_t idb,
+			  int depth);
+
+static void compare_members(const struct btf *a, const struct btf_type *ta, const struct btf *b,
+			    const struct btf_type *tb, int depth)
+{
+	for (uint32_t i = 0; i < btf_vlen(ta); i++) {
+		const struct btf_member *ma = &btf_members(ta)[i], *mb = &btf_members(tb)[i];
+
+		assert_string_equal(btf__name_by_offset(a, ma->name_off),
+				    btf__name_by_offset(b, mb->name_off));
+		assert_int_equal(ma->offset, mb->offset);
+		compare_types(a, ma->type, b, mb->type, depth + 1);
+	}
+}
+
+/* Of the same size, made of the same members at the same offsets. */
+static void compare_types(const struct btf *a, uint32_t ida, const struct btf *b, uint32_t idb,
+			  int depth)
+{
+	const struct btf_type *ta = btf__type_by_id(a, (uint32_t)btf__resolve_type(a, ida));
+	const struct btf_type *tb = btf__type_by_id(b, (uint32_t)btf__resolve_type(b, idb));
+
+	assert_in_range(depth, 0, 15);
+	assert_true(ta && tb);
+	assert_int_equal(btf_kind(ta), btf_kind(tb));
+	assert_int_equal(btf__resolve_size(a, ida), btf__resolve_size(b, idb));
+	if (btf_is_array(ta)) {
+		assert_int_equal(btf_array(ta)->nelems, btf_array(tb)->nelems);
+		compare_types(a, btf_array(ta)->type, b, btf_array(tb)->type, depth + 1);
+	} else if (btf_is_composite(ta)) {
+		assert_int_equal(btf_vlen(ta), btf_vlen(tb));
+		compare_members(a, ta, b, tb, depth);
+	}
+}
+
+static void test_same_variables(void **state)
+{
+	static const char *const sections[] = {".bss", ".rodata.config"};
+	const struct btf *a = bpf_object__btf(objects[0]);
+
+	for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); s++) {
+		const struct btf_type *sa = find_section(a, sections[s]);
+
+		assert_non_null(sa);
+		assert_true(btf_vlen(sa) > 0);
+		for (int k = 1; k < BUILD_NR; k++) {
+			const struct btf *b = bpf_object__btf(objects[k]);
+			const struct btf_type *sb = find_section(b, sections[s]);
+
+			assert_non_null(sb);
+			assert_int_equal(sa->size, sb->size);
+			assert_int_equal(btf_vlen(sa), btf_vlen(sb));
+			for (uint32_t i = 0; i < btf_vlen(sa); i++) {
+				const struct btf_var_secinfo *va = &btf_var_secinfos(sa)[i];
+				const struct btf_var_secinfo *vb = &btf_var_secinfos(sb)[i];
+				const struct btf_type *na = btf__type_by_id(a, va->type);
+				const struct btf_type *nb = btf__type_by_id(b, vb->type);
+
+				assert_string_equal(btf__name_by_offset(a, na->name_off),
+						    btf__name_by_offset(b, nb->name_off));
+				assert_int_equal(va->offset, vb->offset);
+				assert_int_equal(va->size, vb->size);
+				assert_true(va->size > 0);
+				compare_types(a, na->type, b, nb->type, 0);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_builds_differ),	  cmocka_unit_test(test_rows_are_programs),
+		cmocka_unit_test(test_programs_are_rows), cmocka_unit_test(test_same_programs),
+		cmocka_unit_test(test_same_maps),	  cmocka_unit_test(test_same_variables),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}
