@@ -15,6 +15,8 @@ struct empties {
 
 /* One empty program on each tracepoint of like; exits where the kernel refuses one. */
 void empties_attach(const struct scan *like, struct empties *ret);
+/* One on a hook that is named as doctor does: tp_btf:NAME or fentry:NAME. */
+void empties_attach_hook(const char *hook, struct empties *ret);
 void empties_detach(struct empties *e);
 
 #endif

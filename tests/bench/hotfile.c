@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -20,7 +21,7 @@ void hotfile_make(const char *dir, uint64_t bytes, struct hotfile *ret)
 
 	setrlimit(RLIMIT_MEMLOCK, &all);
 	ret->bytes = bytes;
-	ret->seed = 88172645463325252ull;
+	ret->seed = HOTFILE_SEED;
 	ret->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (ret->fd < 0)
 		bench_fail("cannot make a file in %s: %s. Choose another --dir", dir,
@@ -43,6 +44,23 @@ void hotfile_make(const char *dir, uint64_t bytes, struct hotfile *ret)
 	if (hotfile_missing(ret))
 		bench_fail("%lu pages of a locked file are not in the cache",
 			   (unsigned long)hotfile_missing(ret));
+}
+
+void hotfile_open(const char *path, struct hotfile *ret)
+{
+	struct stat st;
+
+	ret->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (ret->fd < 0 || fstat(ret->fd, &st))
+		bench_fail("cannot open %s: %s", path, strerror(errno));
+	ret->bytes = (uint64_t)st.st_size;
+	ret->seed = HOTFILE_SEED;
+	ret->map = mmap(NULL, ret->bytes, PROT_READ, MAP_SHARED, ret->fd, 0);
+	if (ret->map == MAP_FAILED)
+		bench_fail("cannot map %s: %s", path, strerror(errno));
+	if (hotfile_missing(ret))
+		bench_fail("%lu pages of %s are not in the cache",
+			   (unsigned long)hotfile_missing(ret), path);
 }
 
 uint64_t hotfile_missing(const struct hotfile *f)

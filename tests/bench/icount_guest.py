@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest's part of tests/bench/icount: python3 icount_guest.py BUILD, with results in /out.
+
+Off, empty, cold and full take turns within one boot. Each turn is a fresh process of the loop, so
+nothing is left of the turn before.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+FILE = "/scratch/hot"
+FILE_BYTES = 32 << 20
+OUT = "/out/blocks"
+DB = "/scratch/db"
+BLOCKS = 240
+READS = 250
+ROUNDS = 2
+# What icount_loop reads before and beside its blocks.
+WARM = 2000 + BLOCKS
+
+
+def make_file():
+    with open(FILE, "wb") as f:
+        for _ in range(FILE_BYTES >> 20):
+            f.write(os.urandom(1 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with open(FILE, "rb", buffering=0) as f:
+        while f.read(1 << 17):
+            pass
+
+
+def read_hook(cachemon):
+    done = subprocess.run([cachemon, "doctor", "--json"], stdout=subprocess.PIPE, check=True)
+    return next(r for r in json.loads(done.stdout)["roles"] if r["role"] == "read")
+
+
+def blocks():
+    with open(OUT) as f:
+        return [[int(n) for n in line.split()] for line in f]
+
+
+def counted_calls(cachemon):
+    """Of the file: None where the level does not tell."""
+    done = subprocess.run([cachemon, "report", "--db", DB, "--format", "json"],
+                          stdout=subprocess.PIPE, check=True)
+    files = json.loads(done.stdout)["jobs"][0]["files"]
+    return next((f["totals"]["read_calls"] for f in files if f["path"] == FILE), None)
+
+
+def main():
+    build = sys.argv[1]
+    cachemon = os.path.join(build, "cachemon/cachemon")
+    loop = [os.path.join(build, "tests/bench/icount_loop"), FILE, OUT, str(BLOCKS), str(READS)]
+    make_file()
+    hook = read_hook(cachemon)
+    result = {"release": os.uname().release, "hook": hook["hook"], "program": hook["program"],
+              "reads": READS, "turns": []}
+    for _ in range(ROUNDS):
+        for what in ("off", "empty", "cold", "full"):
+            argv = list(loop)
+            if what == "empty":
+                argv.append(hook["hook"])
+            elif what != "off":
+                argv = [cachemon, "watch", "--job", "hot", "--db", DB, "--level", what, "--", *loop]
+            subprocess.run(argv, check=True)
+            turn = {"what": what, "blocks": blocks()}
+            if what in ("cold", "full"):
+                turn["calls"] = counted_calls(cachemon)
+                turn["calls_made"] = BLOCKS * READS + WARM
+            result["turns"].append(turn)
+    with open("/out/icount.json", "w") as f:
+        json.dump(result, f)
+
+
+if __name__ == "__main__":
+    main()
