@@ -249,6 +249,7 @@ struct io_cqe {
 	int fd;
 };
 struct io_kiocb {
+	void *async_data;
 	__u8 opcode;
 	__u64 flags;
 	struct io_cqe cqe;

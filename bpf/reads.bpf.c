@@ -255,31 +255,40 @@ int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsign
 }
 
 /*
+ * io_uring comes back to a read that had to wait: with IOCB_WAITQ where it was submitted, from task
+ * work with what it had to remember of it, or in a worker, which sees a read first only when it was
+ * forced there.
+ */
+static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct io_kiocb *req = CAST(io_kiocb, addr_of(l, iocb));
+
+	if (l->regs && REGS_NR(CAST(pt_regs, l->regs)) == NR_io_submit)
+		return false;
+	if (READ(iocb, ki_flags) & IOCB_WAITQ)
+		return true;
+	if (READ(req, flags) & REQ_F_FORCE_ASYNC)
+		return false;
+	return READ(t, flags) & PF_IO_WORKER || READ(req, async_data);
+}
+
+/*
  * Where no tracepoint is: the function below each buffered read, at the beginning of each batch of
  * folios (of the whole call before 5.12), with what the call has still to read.
- *
- * io_uring comes back to a read that had to wait: with IOCB_WAITQ where it was submitted, without
- * IOCB_NOWAIT in a worker, which sees a read first only when it was forced there.
  */
 static __always_inline int read_call(struct live *l, __u64 iocb_addr, __u64 count)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
 	struct address_space *mapping = READ(iocb, ki_filp, f_mapping);
-	struct task_struct *t;
 	__u64 pos = READ(iocb, ki_pos), end = pos + count;
-	__u32 flags = READ(iocb, ki_flags);
 
 	if (!count || !mapping)
 		return 0;
-	t = CAST(task_struct, l->task);
 	l->now.iocb = READ(iocb, ki_complete) ? iocb_addr : 0;
 	l->now.pos = pos;
 	l->now.end = end;
-	l->now.retry = 0;
-	if (l->now.iocb && flags & IOCB_WAITQ)
-		l->now.retry = 1;
-	else if (l->now.iocb && READ(t, flags) & PF_IO_WORKER)
-		l->now.retry = !(READ(CAST(io_kiocb, iocb_addr), flags) & REQ_F_FORCE_ASYNC);
+	l->now.retry = l->now.iocb && uring_comes_back(l, iocb);
 	read_any_call(l, addr_of(l, mapping), pos >> page_shift, (end - 1) >> page_shift);
 	l->now.end = 0;
 	return 0;
