@@ -25,4 +25,5 @@ def capture_flags(cachemon):
     """For a compiler: all that loads and reads the probes."""
     build, source = build_dir(cachemon)
     return ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{source}/cachemon", f"-I{build}/gen",
-            f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lelf", "-lz"]
+            f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",
+            "-lelf", "-lz"]
