@@ -25,7 +25,8 @@ static uint64_t for_files(const struct watch_run *run)
 	return 0;
 }
 
-/* What a run asks of the kernel, before anything is counted. */
+/* What a run asks of the kernel once it has begun. Not who is in the job: looking at that marks
+ * them as counted, and is over when capabilities are given up. */
 static int try_probes(struct watch_run *run)
 {
 	bool reads = run->plan.choices[ROLE_READ].state == PROBE_LIVE;
@@ -36,8 +37,6 @@ static int try_probes(struct watch_run *run)
 		r = probe_set_reads(run->set, true);
 	if (!r)
 		r = probe_set_sweep_names(run->set, NAMES_OF_ALL);
-	if (!r)
-		r = probe_set_seed(run->set, NULL, 0, NULL);
 	if (!r)
 		r = sampler_events(run->sampler, runs);
 	return r;
