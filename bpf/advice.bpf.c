@@ -13,7 +13,7 @@ static __noinline int advice_call(struct live *l, long nr)
 	struct inode *inode;
 	struct advice_row *row;
 
-	if (!l->regs || !advice_find(l, &a) || !a.kind)
+	if (l->s.job != JOB_WATCHED || !l->regs || !advice_find(l, &a) || !a.kind)
 		return 0;
 	if (nr == NR_madvise)
 		vma_find(REGS_ARG1(regs), &x);
@@ -35,10 +35,7 @@ static __noinline int advice_call(struct live *l, long nr)
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(advice_call_tp, struct pt_regs *regs, long nr)
 {
-	struct live *l;
-
 	if (nr != NR_fadvise64 && nr != NR_madvise && nr != NR_readahead)
 		return 0;
-	l = live_get(EV_ADVICE_CALL);
-	return l && l->s.job == JOB_WATCHED ? advice_call(l, nr) : 0;
+	return WITH_LIVE(l, EV_ADVICE_CALL, advice_call(l, nr));
 }

@@ -339,17 +339,36 @@ struct cell {
 #define CELLS_FILES 8
 enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
 
-/* Whole reads of the file that the job reads on a CPU, in front of its cell: a read of cached pages
- * touches no more memory than it must. */
+/*
+ * Whole reads of the file that the running task of the job reads, in front of its cell: a read of
+ * cached pages touches no more memory than it must. One a CPU; those beyond NR_TALLY_CPUS have
+ * none, and look at each read.
+ */
+#define NR_TALLY_CPUS 1024
 struct tally {
-	__u64 inode; /* 0: free */
-	struct file_key file;
-	__u64 quiet; /* the file's word of outstanding[] as long as the tally may be used */
+	__u64 mapping; /* whose reads it takes; 0: the next one is to be looked at */
+	__u64 word;    /* where in outstanding[] its file's word is, in bytes */
+	__u64 quiet;   /* that word as long as reads may be taken */
+	__u64 regs;    /* the task's user registers */
+	__u64 whole;   /* pages that the file fills */
 	__u64 read_calls;
 	__u64 read_bytes;
-	__u64 lookups;
-	__u64 runs; /* of the per-read hook for such reads, since the start */
+	__u64 lookups; /* beside one for each call */
+
+	__u64 inode; /* whose these counts are; 0: nobody's */
+	struct file_key file;
+	__u32 generation; /* TALLY_*: of the rows they belong to */
+	__u32 pad;
+	__u64 runs; /* of the per-read hook for reads that were flushed, since the start */
+
+	/* By function: the last call that was taken. call_end 0: the task's state has it. */
+	__u64 call_id;
+	__u64 call_pos;
+	__u64 call_end;
 };
+
+/* Of a generation that ended it is the sweep's, until that gives it back. */
+enum { TALLY_FREE, TALLY_A, TALLY_B };
 
 /* A read call as a function shows it: what it has still to read. */
 struct read_now {
@@ -367,7 +386,6 @@ struct live {
 	__u32 pad;
 	struct task_state s;	   /* what each read needs comes first */
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
-	struct tally tallies[2];   /* one a generation */
 	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
 	struct read_now now;
 };
@@ -468,8 +486,6 @@ struct loss_counts {
 
 /* Variables that programs and user space share while it runs. */
 struct shared {
-	__u64 outstanding[NR_OUTSTANDING];
-
 	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
 	volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
 	volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
@@ -484,6 +500,9 @@ struct shared {
 	struct loss_counts losses;
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
 	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
+
+	/* Last: what is near the front is reached by less code. */
+	__u64 outstanding[NR_OUTSTANDING];
 };
 
 /* What programs are told before they are loaded. */
@@ -493,8 +512,11 @@ struct config {
 	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
 	__u32 job_cgroup_level;
 	__u64 job_cgroup_id;
-	__u32 advice_by_calls;	  /* advice_call_tp counts the calls */
-	__u32 reads_by_call;	  /* the per-read hook is a function: see struct read_now */
+	__u32 advice_by_calls;	/* advice_call_tp counts the calls */
+	__u32 reads_by_call;	/* the per-read hook is a function: see struct read_now */
+	__u32 truncation_moves; /* the file's word moves before its size is used: see truncate */
+	__u32 preemptible;	/* a task may be switched out inside of a program */
+	__u32 nr_cpus;
 	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
 	__u64 sym_invalidate2[2]; /* causes only a stack can tell */
 	__u64 sym_drop_caches[2];
@@ -504,6 +526,7 @@ _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
 _Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
 _Static_assert(sizeof(struct block_key) == 24, "block_key");
+_Static_assert(sizeof(struct tally) == 128, "tally: found by a shift");
 _Static_assert(sizeof(struct block) == 136, "block: 48 + 24 + 136 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");
 

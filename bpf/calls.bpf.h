@@ -13,19 +13,6 @@
 #include "ranges.bpf.h"
 
 #ifndef CACHEMON_BASIC
-/* The next plain read of the file counts in the tally. */
-static __always_inline void tally_take(struct live *l, const struct cell *c)
-{
-	struct tally *t = &l->tallies[l->epoch & 1];
-
-	t->quiet = shared.outstanding[outstanding_slot(c->file.ino)] & ~(OUTSTANDING_ADD - 1);
-	if (t->inode == c->inode && file_key_same(&t->file, &c->file))
-		return;
-	tally_flush(t, l->epoch);
-	t->file = c->file;
-	t->inode = c->inode;
-}
-
 /* Where a read counts, and those like it from now on. */
 static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
 {
@@ -46,7 +33,7 @@ static __always_inline struct file_row *call_row(struct live *l, struct inode *i
 		row_refresh(l, &c->row, inode, HINT_OWN, true);
 	/* Not before its name was looked at by a descriptor: plain reads do not. */
 	if (c->row.flags & ROW_NAMED)
-		tally_take(l, c);
+		tally_take(c, l->epoch);
 	return &c->row;
 }
 #else
@@ -111,6 +98,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	struct task_state *s = &l->s;
 	struct call c;
 
+	tally_close();
 	call_find(l, inode, index, last, &c);
 	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
 	    s->read_last == last && s->read_begin == c.pos >> page_shift)

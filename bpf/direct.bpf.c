@@ -36,23 +36,17 @@ GLOBAL int direct_read(struct live *l, __u64 iocb_addr, __u64 iter_addr)
 SEC("?tp_btf/iomap_dio_rw_begin")
 int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_get(EV_DIRECT);
-
-	return l ? direct_read(l, addr_of(l, iocb), addr_of(l, iter)) : 0;
+	return WITH_LIVE(l, EV_DIRECT, direct_read(l, addr_of(l, iocb), addr_of(l, iter)));
 }
 
 SEC("?fentry/__iomap_dio_rw")
 int BPF_PROG(direct_read_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_get(EV_DIRECT);
-
-	return l ? direct_read(l, addr_of(l, iocb), addr_of(l, iter)) : 0;
+	return WITH_LIVE(l, EV_DIRECT, direct_read(l, addr_of(l, iocb), addr_of(l, iter)));
 }
 
 SEC("?kprobe/__iomap_dio_rw")
 int BPF_KPROBE(direct_read_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_get(EV_DIRECT);
-
-	return l ? direct_read(l, (__u64)iocb, (__u64)iter) : 0;
+	return WITH_LIVE(l, EV_DIRECT, direct_read(l, (__u64)iocb, (__u64)iter));
 }

@@ -75,17 +75,13 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 SEC("?tp_btf/mm_filemap_fault")
 int BPF_PROG(fault_tp, struct address_space *mapping, unsigned long index)
 {
-	struct live *l = live_get(EV_FAULT);
-
-	return l ? fault(l, addr_of(l, mapping), index) : 0;
+	return WITH_LIVE(l, EV_FAULT, fault(l, addr_of(l, mapping), index));
 }
 
 SEC("?tp_btf/mm_filemap_map_pages")
 int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, unsigned long last)
 {
-	struct live *l = live_get(EV_MAP);
-
-	return l ? map_pages(l, addr_of(l, mapping), first, last) : 0;
+	return WITH_LIVE(l, EV_MAP, map_pages(l, addr_of(l, mapping), first, last));
 }
 
 static __always_inline __u64 fault_mapping(struct live *l, __u64 vmf)
@@ -101,32 +97,24 @@ static __always_inline int fault_of(struct live *l, __u64 vmf)
 SEC("?fentry/filemap_fault")
 int BPF_PROG(fault_fn, struct vm_fault *vmf)
 {
-	struct live *l = live_get(EV_FAULT);
-
-	return l ? fault_of(l, addr_of(l, vmf)) : 0;
+	return WITH_LIVE(l, EV_FAULT, fault_of(l, addr_of(l, vmf)));
 }
 
 SEC("?kprobe/filemap_fault")
 int BPF_KPROBE(fault_kp, struct vm_fault *vmf)
 {
-	struct live *l = live_get(EV_FAULT);
-
-	return l ? fault_of(l, (__u64)vmf) : 0;
+	return WITH_LIVE(l, EV_FAULT, fault_of(l, (__u64)vmf));
 }
 
 /* Also where it then finds nothing to map: what it asks for is an upper bound all the same. */
 SEC("?fentry/filemap_map_pages")
 int BPF_PROG(map_pages_fn, struct vm_fault *vmf, unsigned long first, unsigned long last)
 {
-	struct live *l = live_get(EV_MAP);
-
-	return l ? map_pages(l, fault_mapping(l, addr_of(l, vmf)), first, last) : 0;
+	return WITH_LIVE(l, EV_MAP, map_pages(l, fault_mapping(l, addr_of(l, vmf)), first, last));
 }
 
 SEC("?kprobe/filemap_map_pages")
 int BPF_KPROBE(map_pages_kp, struct vm_fault *vmf, unsigned long first, unsigned long last)
 {
-	struct live *l = live_get(EV_MAP);
-
-	return l ? map_pages(l, fault_mapping(l, (__u64)vmf), first, last) : 0;
+	return WITH_LIVE(l, EV_MAP, map_pages(l, fault_mapping(l, (__u64)vmf), first, last));
 }

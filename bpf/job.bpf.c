@@ -218,7 +218,9 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 	if (!l || !now)
 		return 0;
 	l->epoch = now;
-	if (l->task != (__u64)prev)
+	if (l->task == (__u64)prev)
+		tally_settle(&l->s);
+	else
 		live_load(l, prev);
 	l->runs[l->s.job & 1][EV_SWITCH]++;
 	if (l->s.job == JOB_WATCHED) {
@@ -262,15 +264,12 @@ int BPF_PROG(switch3_tp, bool preempt, struct task_struct *prev, struct task_str
 	return switched(prev, next, state && !preempt);
 }
 
-SEC("?tp_btf/sched_process_fork")
-int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
+static __always_inline int forked(struct live *l, struct task_struct *parent,
+				  struct task_struct *child)
 {
 	struct task_state *st;
-	struct live *l = live_get(EV_FORK_EXIT);
 	bool inside;
 
-	if (!l)
-		return 0;
 	/* clone3() may put a child into another cgroup than its parent's. */
 	if (belongs_by_cgroup())
 		inside = cgroup_matches(child);
@@ -291,6 +290,12 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	if (TYPED(child, pid) == TYPED(child, tgid))
 		process_joins(st);
 	return 0;
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
+{
+	return WITH_LIVE(l, EV_FORK_EXIT, forked(l, parent, child));
 }
 
 static __always_inline int exited(struct live *l, struct task_struct *t, bool group_dead)
@@ -323,22 +328,16 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 {
-	struct live *l = live_get(EV_FORK_EXIT);
-
-	return l ? exited(l, t, group_dead) : 0;
+	return WITH_LIVE(l, EV_FORK_EXIT, exited(l, t, group_dead));
 }
 
 /* Before 6.16 it is not told who was the last of a process, and two that end at once both find no
  * live thread: the first to come is it, for both come after the last one's step. */
-SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(exit1_tp, struct task_struct *t)
+static __always_inline int exited_untold(struct live *l, struct task_struct *t)
 {
-	struct live *l = live_get(EV_FORK_EXIT);
 	struct task_state *st;
 	bool dead;
 
-	if (!l)
-		return 0;
 	dead = !TYPED(t, signal, live.counter);
 	if (dead && l->s.job == JOB_WATCHED) {
 		st = state_make(TYPED(t, group_leader));
@@ -348,6 +347,12 @@ int BPF_PROG(exit1_tp, struct task_struct *t)
 			__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	}
 	return exited(l, t, dead);
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit1_tp, struct task_struct *t)
+{
+	return WITH_LIVE(l, EV_FORK_EXIT, exited_untold(l, t));
 }
 
 /* Where the kernel does not keep the state with the task. */
@@ -369,6 +374,13 @@ static __always_inline void epoch_step(__u32 now)
 #else
 	__sync_val_compare_and_swap(&shared.epoch, now, now + 2);
 #endif
+	tallies_close();
+}
+
+static __always_inline void moved_itself(struct live *l)
+{
+	if (l->s.job == JOB_WATCHED)
+		live_keep(l);
 }
 
 /* A task moved: what CPUs believe of their running task is stale. */
@@ -377,7 +389,6 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	     bool threadgroup)
 {
 	struct task_state *st;
-	struct live *l;
 	__u32 now = shared.epoch, tgid;
 	bool now_in, known;
 
@@ -388,11 +399,8 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	/* Who moves itself may run on for long before anything else tells of it. Should the switch
 	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
 	 * be stored: else nobody knew what it is charged with already. */
-	if (task == current_task()) {
-		l = live_get(EV_FORK_EXIT);
-		if (l && l->s.job == JOB_WATCHED)
-			live_keep(l);
-	}
+	if (task == current_task())
+		WITH_LIVE(l, EV_FORK_EXIT, moved_itself(l));
 	if (TYPED(task, pid) != TYPED(task, tgid))
 		return 0;
 	/* The tracepoint fires after the move: where the task came from is known of those that were

@@ -5,21 +5,15 @@
  *
  * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
  * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
- * tasks from tracing, and then the switch away from one is not seen. Programs run with preemption
- * off (the tracepoint's own guard up to 6.18): where a tracepoint may be preempted, neither this
- * state nor the cells of rows.bpf.h are safe.
+ * tasks from tracing, and then the switch away from one is not seen.
  */
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H
 
+#include "alone.bpf.h"
 #include "tasks.bpf.h"
-#include "rows.bpf.h"
+#include "tally.bpf.h"
 #include "names.bpf.h"
-
-enum {
-	TASK_STORED = 1 << 0, /* has a copy in tasks */
-	TASK_DIRTY = 1 << 1
-};
 
 #define EPOCH_STALE (1u << 31)
 
@@ -130,6 +124,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	/* Nobody's meanwhile, for sweep_charges on another CPU. */
 	*(volatile __u64 *)&l->task = 0;
 	barrier();
+	tally_close();
 	l->regs = regs_of(t);
 	if (st) {
 		l->s = *st;
@@ -182,6 +177,7 @@ static __always_inline struct live *live_now(void)
 		return NULL;
 	if (l->epoch != now)
 		live_refresh(l, now);
+	tally_settle(&l->s);
 	return l;
 }
 
@@ -198,6 +194,24 @@ static __always_inline struct live *live_get(enum event ev)
 		live_runs(l, ev);
 	return l;
 }
+
+/*
+ * A program whose event is about the running task: runs call with its state as l, and nobody else
+ * on this CPU meanwhile. Before the start nothing. UNCOUNTED: call counts that it ran.
+ */
+#define WITH_LIVE_OF(l, get, call)                                                                 \
+	({                                                                                         \
+		struct live *l;                                                                    \
+                                                                                                   \
+		alone_begin();                                                                     \
+		l = get;                                                                           \
+		if (l)                                                                             \
+			call;                                                                      \
+		alone_end();                                                                       \
+		0;                                                                                 \
+	})
+#define WITH_LIVE(l, ev, call)	     WITH_LIVE_OF(l, live_get(ev), call)
+#define WITH_LIVE_UNCOUNTED(l, call) WITH_LIVE_OF(l, live_now(), call)
 
 /* Keep this state when the task is switched out. Events call it, the scheduler hook never: making
  * storage allocates. */

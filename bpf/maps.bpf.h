@@ -136,8 +136,9 @@ struct {
 	__type(value, __u32);
 } marks_left SEC(".maps");
 
-/* What user space and all programs write: its one variable, so that each build has it alike. */
+/* What user space and all programs write: alike in each build, in this order. */
 struct shared shared;
+struct tally tallies[NR_TALLY_CPUS];
 
 /* Set before loading; in a section of its own, beside which there may be other constants. */
 const volatile struct config config SEC(".rodata.config");

@@ -182,18 +182,14 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	return 0;
 }
 
-SEC("?tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(page_add_tp, struct folio *folio)
+static __always_inline int added(struct live *l, struct folio *folio)
 {
-	struct live *l = live_get(EV_ADD);
 	struct page_range r;
 	struct file_row *row;
 	struct inode *inode;
 	struct added a;
 	__u64 nr, inode_addr, asked = 0;
 
-	if (!l)
-		return 0;
 	inode = READ(folio_mapping(folio), host);
 	if (!inode_counts(inode))
 		return 0;
@@ -236,6 +232,12 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 			settle(l, addr_of(l, inode), r.first, r.last, C_untracked);
 	}
 	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(page_add_tp, struct folio *folio)
+{
+	return WITH_LIVE(l, EV_ADD, added(l, folio));
 }
 
 struct deleted {
@@ -307,18 +309,14 @@ STEP delete_step(__u32 i, struct delete_ctx *x)
 	return 0;
 }
 
-SEC("?tp_btf/mm_filemap_delete_from_page_cache")
-int BPF_PROG(page_delete_tp, struct folio *folio)
+static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
 {
-	struct live *l = live_get(EV_DELETE);
 	struct deleted d = {};
 	struct delete_ctx x = {.l = l, .d = &d};
 	struct inode *inode;
 	struct file_row *row;
 	__u64 pages, steps;
 
-	if (!l)
-		return 0;
 	inode = READ(folio_mapping(folio), host);
 	if (!inode_counts(inode))
 		return 0;
@@ -346,14 +344,16 @@ int BPF_PROG(page_delete_tp, struct folio *folio)
 	return 0;
 }
 
+SEC("?tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(page_delete_tp, struct folio *folio)
+{
+	return WITH_LIVE(l, EV_DELETE, deleted(l, ctx, folio));
+}
+
 /* Reclaim scopes: what is deleted inside them is charged to them. */
 static __always_inline int reclaim_set(__u32 scope)
 {
-	struct live *l = live_get(EV_DELETE);
-
-	if (l)
-		l->s.reclaim = scope;
-	return 0;
+	return WITH_LIVE(l, EV_DELETE, l->s.reclaim = scope);
 }
 
 SEC("?tp_btf/mm_vmscan_direct_reclaim_begin")

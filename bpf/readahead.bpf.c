@@ -19,6 +19,7 @@ static __always_inline void window_open(struct live *l, struct inode *inode, __u
 {
 	struct task_state *s = &l->s;
 
+	tally_close();
 	s->win_inode = (__u64)inode;
 	s->win_id = id;
 	s->win_kind = kind;
@@ -99,20 +100,18 @@ SEC("?tp_btf/page_cache_sync_ra")
 int BPF_PROG(sync_ra_tp, struct inode *inode, unsigned long index, struct file_ra_state *ra,
 	     unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, true)
-		 : 0;
+	return WITH_LIVE(
+		l, EV_WINDOW,
+		window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, true));
 }
 
 SEC("?tp_btf/page_cache_async_ra")
 int BPF_PROG(async_ra_tp, struct inode *inode, unsigned long index, struct file_ra_state *ra,
 	     unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, false)
-		 : 0;
+	return WITH_LIVE(
+		l, EV_WINDOW,
+		window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, false));
 }
 
 /* Of the functions that the tracepoints are in. ra: 0 where the control knows it. */
@@ -131,69 +130,55 @@ GLOBAL int window_of_control(struct live *l, __u64 control, __u64 ra, __u64 req,
 SEC("?fentry/page_cache_sync_ra")
 int BPF_PROG(sync_ra_fn, struct readahead_control *c, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, addr_of(l, c), 0, req, true) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, addr_of(l, c), 0, req, true));
 }
 
 SEC("?fentry/page_cache_async_ra")
 int BPF_PROG(async_ra_fn, struct readahead_control *c, struct folio *folio, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, addr_of(l, c), 0, req, false) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, addr_of(l, c), 0, req, false));
 }
 
 SEC("?kprobe/page_cache_sync_ra")
 int BPF_KPROBE(sync_ra_kp, struct readahead_control *c, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, (__u64)c, 0, req, true) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, 0, req, true));
 }
 
 SEC("?kprobe/page_cache_async_ra")
 int BPF_KPROBE(async_ra_kp, struct readahead_control *c, struct folio *folio, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, (__u64)c, 0, req, false) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, 0, req, false));
 }
 
 /* Before 5.18 the state is an argument. */
 SEC("?fentry/page_cache_sync_ra")
 int BPF_PROG(sync_ra3_fn, struct readahead_control *c, struct file_ra_state *ra, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, addr_of(l, c), addr_of(l, ra), req, true) : 0;
+	return WITH_LIVE(l, EV_WINDOW,
+			 window_of_control(l, addr_of(l, c), addr_of(l, ra), req, true));
 }
 
 SEC("?fentry/page_cache_async_ra")
 int BPF_PROG(async_ra4_fn, struct readahead_control *c, struct file_ra_state *ra, struct page *page,
 	     unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, addr_of(l, c), addr_of(l, ra), req, false) : 0;
+	return WITH_LIVE(l, EV_WINDOW,
+			 window_of_control(l, addr_of(l, c), addr_of(l, ra), req, false));
 }
 
 SEC("?kprobe/page_cache_sync_ra")
 int BPF_KPROBE(sync_ra3_kp, struct readahead_control *c, struct file_ra_state *ra,
 	       unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, (__u64)c, (__u64)ra, req, true) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, (__u64)ra, req, true));
 }
 
 SEC("?kprobe/page_cache_async_ra")
 int BPF_KPROBE(async_ra4_kp, struct readahead_control *c, struct file_ra_state *ra,
 	       struct page *page, unsigned long req)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_of_control(l, (__u64)c, (__u64)ra, req, false) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, (__u64)ra, req, false));
 }
 
 /*
@@ -227,18 +212,14 @@ static __always_inline int window_step(struct live *l, struct inode *inode)
 SEC("?tp_btf/page_cache_ra_order")
 int BPF_PROG(ra_order_tp, struct inode *inode, unsigned long index, struct file_ra_state *ra)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step(l, inode) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step(l, inode));
 }
 
 SEC("?tp_btf/page_cache_ra_unbounded")
 int BPF_PROG(ra_unbound_tp, struct inode *inode, unsigned long index, unsigned long nr,
 	     unsigned long lookahead)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step(l, inode) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step(l, inode));
 }
 
 GLOBAL int window_step_of_control(struct live *l, __u64 control)
@@ -251,47 +232,35 @@ GLOBAL int window_step_of_control(struct live *l, __u64 control)
 SEC("?fentry/page_cache_ra_order")
 int BPF_PROG(ra_order_fn, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
 }
 
 SEC("?fentry/do_page_cache_ra")
 int BPF_PROG(do_ra_fn, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
 }
 
 SEC("?kprobe/do_page_cache_ra")
 int BPF_KPROBE(do_ra_kp, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, (__u64)c) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
 }
 
 SEC("?fentry/page_cache_ra_unbounded")
 int BPF_PROG(ra_unbound_fn, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, addr_of(l, c)) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
 }
 
 SEC("?kprobe/page_cache_ra_order")
 int BPF_KPROBE(ra_order_kp, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, (__u64)c) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
 }
 
 SEC("?kprobe/page_cache_ra_unbounded")
 int BPF_KPROBE(ra_unbound_kp, struct readahead_control *c)
 {
-	struct live *l = live_get(EV_WINDOW);
-
-	return l ? window_step_of_control(l, (__u64)c) : 0;
+	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
 }

@@ -131,68 +131,78 @@ GLOBAL int read_any_call(struct live *l, __u64 mapping, __u64 index, __u64 last)
 	return l ? read_event(l, mapping, index, last, true) : 0;
 }
 
-/*
- * A new call of a task that stays on a file, for pages that are cached and wholly before its end:
- * counted here with as few loads as can tell that it is one.
- */
 #ifndef CACHEMON_BASIC
-static __always_inline bool plain_reader(struct live *l, struct inode *inode, struct tally *t)
+/* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
+ */
+static __always_inline void read_expect(struct live *l, __u64 mapping)
 {
+	struct inode *inode = READ(CAST(address_space, mapping), host);
 	struct task_state *s = &l->s;
+	struct tally *t = tally_here();
 
-	if (s->read_inode != (__u64)inode || t->inode != (__u64)inode ||
-	    s->win_inode == (__u64)inode || s->read_end || s->job != JOB_WATCHED ||
-	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ))
+	if (!t || t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
+	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
+	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
+	    (s->stalls && s->stall_kind == STALL_READ))
+		return;
+	t->regs = l->regs;
+	t->call_id = s->read_id;
+	t->whole = config.truncation_moves ? (__u64)READ(inode, i_size) >> page_shift : 0;
+	tally_open(t, mapping, l->epoch);
+}
+
+/*
+ * pread64(2) of a part of one page. The event comes when the page is there, and it is the call's
+ * only one: so nothing of it is kept in the task's state. False: nothing was done.
+ */
+static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
+{
+	struct tally *t = tally_for(mapping);
+	struct pt_regs *regs;
+	__u64 pos, count;
+
+	if (!t)
 		return false;
-	/* The memory of a file with a page in the cache is not another's before that page leaves,
-	 * which moves the word: of the key, only the device is not looked at. */
-	return t->file.ino == TYPED(inode, i_ino) && t->file.gen == TYPED(inode, i_generation) &&
-	       shared.outstanding[outstanding_slot(t->file.ino)] == t->quiet;
-}
-
-static __always_inline void plain_count(struct live *l, struct tally *t, __u64 id, __u64 pos,
-					__u64 end, __u64 index, __u64 last)
-{
-	struct task_state *s = &l->s;
-
-	t->read_bytes += end - pos;
-	t->runs++;
+	regs = CAST(pt_regs, t->regs);
+	if (REGS_NR(regs) != NR_pread64)
+		return false;
+	count = REGS_ARG3(regs);
+	pos = REGS_ARG4(regs);
+	if (pos >> page_shift != *last || *last >= t->whole ||
+	    (pos & ((1ull << page_shift) - 1)) + count > 1ull << page_shift)
+		return false;
 	t->read_calls++;
-	t->lookups += last - (pos >> page_shift) + 1;
-	s->flags |= TASK_DIRTY;
-	s->read_id = id;
-	s->read_begin = pos >> page_shift;
-	s->read_last = last;
-	s->read_next = index + 1;
-	s->read_settled = s->read_begin;
-	s->miss_first = ~0ull;
-	s->miss_last = 0;
+	t->read_bytes += count;
+	return true;
 }
 
-/* False: nothing was done. */
-static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
-				       __u64 last)
+/* read(2) too, and of more pages: later events of the call look at the task's state. */
+static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, __u64 index,
+					    __u64 last)
 {
-	struct inode *inode = TYPED(mapping, host);
-	struct tally *t = &l->tallies[l->epoch & 1];
+	struct tally *t = tally_for(&mapping_addr);
+	struct address_space *mapping = CAST(address_space, mapping_addr);
+	struct task_state *s = &l->s;
+	struct task_struct *task;
 	struct pt_regs *regs;
 	__u64 id, pos, end;
 	long nr;
 
-	if (!plain_reader(l, inode, t))
+	if (!t)
 		return false;
-	id = READ(CAST(task_struct, l->task), ioac.syscr);
-	if (id == l->s.read_id)
+	task = CAST(task_struct, l->task);
+	id = READ(task, ioac.syscr);
+	if (id == s->read_id)
 		return false;
 	regs = CAST(pt_regs, l->regs);
 	nr = REGS_NR(regs);
 	if (nr == NR_pread64) {
 		pos = REGS_ARG4(regs);
 	} else if (nr == NR_read && l->regs) {
-		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
+		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(regs));
 
 		/* Not a request of io_uring that runs at the end of another read. */
-		if (!file || !file_leads_to(file, (__u64)mapping))
+		if (!file || !file_leads_to(file, mapping_addr))
 			return false;
 		pos = READ(file, f_pos);
 	} else {
@@ -203,56 +213,111 @@ static __always_inline bool read_plain(struct live *l, struct address_space *map
 		return false;
 	end += pos;
 	if (pos >> page_shift > index || (end - 1) >> page_shift != last ||
-	    end > (__u64)TYPED(inode, i_size))
+	    end > (__u64)READ(mapping, host, i_size))
 		return false;
-	plain_count(l, t, id, pos, end, index, last);
+	t->read_calls++;
+	t->read_bytes += end - pos;
+	t->lookups += last - (pos >> page_shift);
+	s->flags |= TASK_DIRTY;
+	s->read_id = id;
+	s->read_begin = pos >> page_shift;
+	s->read_last = last;
+	s->read_next = index + 1;
+	s->read_settled = s->read_begin;
+	s->miss_first = ~0ull;
+	s->miss_last = 0;
 	return true;
 }
 
-/* The same of a call that says itself what it reads. */
-static __always_inline bool read_plain_call(struct live *l, struct kiocb *iocb, __u64 count)
+static __always_inline int read_looked(struct live *l, __u64 mapping, __u64 index, __u64 last)
 {
-	struct inode *inode = TYPED(iocb, ki_filp, f_mapping, host);
-	struct tally *t = &l->tallies[l->epoch & 1];
-	struct task_state *s = &l->s;
-	__u64 id, pos, end;
+	if (!l || read_plain_long(l, mapping, index, last))
+		return 0;
+	read_any(l, mapping, index, last);
+	read_expect(l, mapping);
+	return 0;
+}
 
-	if (!plain_reader(l, inode, t) || TYPED(iocb, ki_complete))
+static __noinline int read_not_plain(__u64 *ctx)
+{
+	struct live *l = live_now();
+
+	if (l)
+		read_looked(l, addr_of(l, (void *)ctx[0]), ctx[1], ctx[2]);
+	return 0;
+}
+
+static __always_inline void read_event_tp(__u64 *ctx)
+{
+	if (!read_plain(&ctx[0], &ctx[2]))
+		read_not_plain(ctx);
+}
+
+/* A program each for kernels that switch tasks inside of it and for those that do not: to ask for
+ * it would cost each read. Arguments are fetched where they are needed. */
+SEC("?tp_btf/mm_filemap_get_pages")
+int read_tp(__u64 *ctx)
+{
+	read_event_tp(ctx);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_get_pages")
+int read_alone_tp(__u64 *ctx)
+{
+	alone_begin();
+	read_event_tp(ctx);
+	alone_end();
+	return 0;
+}
+
+/* The same of a call that says itself what it reads, before its lookup: t has what the task's state
+ * is to be told of it. */
+static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
+{
+	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
+	struct tally *t = tally_for(&mapping);
+	__u64 id, pos, end, last;
+
+	if (!t || TYPED(iocb, ki_complete))
 		return false;
 	id = TYPED(current_task(), ioac.syscr);
 	pos = TYPED(iocb, ki_pos);
 	end = pos + count;
-	if (id == s->read_id || !count || end > (__u64)TYPED(inode, i_size))
+	last = (end - 1) >> page_shift;
+	if (id == t->call_id || !count || last >= t->whole)
 		return false;
-	plain_count(l, t, id, pos, end, pos >> page_shift, (end - 1) >> page_shift);
-	s->read_iocb = 0;
-	s->read_wait = 0;
-	s->read_at = pos;
-	s->read_upto = end;
+	t->call_id = id;
+	t->call_pos = pos;
+	t->call_end = end;
+	t->read_calls++;
+	t->read_bytes += count;
+	t->lookups += last - (pos >> page_shift);
 	return true;
 }
 #else
-static __always_inline bool read_plain(struct live *l, struct address_space *mapping, __u64 index,
-				       __u64 last)
-{
-	return false;
-}
-
-static __always_inline bool read_plain_call(struct live *l, struct kiocb *iocb, __u64 count)
-{
-	return false;
-}
-#endif
-
 SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsigned long last)
 {
-	struct live *l = live_now();
-
-	if (!l || read_plain(l, mapping, index, last))
-		return 0;
-	return read_any(l, addr_of(l, mapping), index, last);
+	return WITH_LIVE_UNCOUNTED(l, read_any(l, addr_of(l, mapping), index, last));
 }
+
+/* No kernel of this build has use for it. */
+SEC("?tp_btf/mm_filemap_get_pages")
+int read_alone_tp(__u64 *ctx)
+{
+	return 0;
+}
+
+static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
+{
+	return false;
+}
+
+static __always_inline void read_expect(struct live *l, __u64 mapping)
+{
+}
+#endif
 
 /*
  * io_uring comes back to a read that had to wait: with IOCB_WAITQ where it was submitted, from task
@@ -277,20 +342,22 @@ static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
  * Where no tracepoint is: the function below each buffered read, at the beginning of each batch of
  * folios (of the whole call before 5.12), with what the call has still to read.
  */
-static __always_inline int read_call(struct live *l, __u64 iocb_addr, __u64 count)
+GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
 	struct address_space *mapping = READ(iocb, ki_filp, f_mapping);
-	__u64 pos = READ(iocb, ki_pos), end = pos + count;
+	__u64 pos = READ(iocb, ki_pos), end = pos + count, mapping_addr;
 
-	if (!count || !mapping)
+	if (!l || !count || !mapping)
 		return 0;
 	l->now.iocb = READ(iocb, ki_complete) ? iocb_addr : 0;
 	l->now.pos = pos;
 	l->now.end = end;
 	l->now.retry = l->now.iocb && uring_comes_back(l, iocb);
-	read_any_call(l, addr_of(l, mapping), pos >> page_shift, (end - 1) >> page_shift);
+	mapping_addr = addr_of(l, mapping);
+	read_any_call(l, mapping_addr, pos >> page_shift, (end - 1) >> page_shift);
 	l->now.end = 0;
+	read_expect(l, mapping_addr);
 	return 0;
 }
 
@@ -298,56 +365,54 @@ static __always_inline int read_call(struct live *l, __u64 iocb_addr, __u64 coun
 SEC("?fentry/filemap_get_pages")
 int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
 {
-	struct live *l = live_now();
+	struct live *l;
 
-	if (!l || read_plain_call(l, iocb, count))
-		return 0;
-	return read_call(l, addr_of(l, iocb), count);
+	alone_begin();
+	if (!read_plain_call(iocb, count)) {
+		l = live_now();
+		if (l)
+			read_call(l, addr_of(l, iocb), count);
+	}
+	alone_end();
+	return 0;
 }
 
 /* 5.12 on. */
 SEC("?fentry/filemap_get_pages")
 int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_now();
-	__u64 count;
+	struct live *l;
 
-	if (!l)
-		return 0;
-	count = TYPED(iter, count);
-	if (read_plain_call(l, iocb, count))
-		return 0;
-	return read_call(l, addr_of(l, iocb), count);
+	alone_begin();
+	if (!read_plain_call(iocb, TYPED(iter, count))) {
+		l = live_now();
+		if (l)
+			read_call(l, addr_of(l, iocb), TYPED(iter, count));
+	}
+	alone_end();
+	return 0;
 }
 
 SEC("?fentry/generic_file_buffered_read")
 int BPF_PROG(read_whole_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_now();
-
-	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count)) : 0;
+	return WITH_LIVE_UNCOUNTED(l, read_call(l, addr_of(l, iocb), TYPED(iter, count)));
 }
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_count_kp, struct kiocb *iocb, size_t count)
 {
-	struct live *l = live_now();
-
-	return l ? read_call(l, (__u64)iocb, count) : 0;
+	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, count));
 }
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_iter_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_now();
-
-	return l ? read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)) : 0;
+	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
 }
 
 SEC("?kprobe/generic_file_buffered_read")
 int BPF_KPROBE(read_whole_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct live *l = live_now();
-
-	return l ? read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)) : 0;
+	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
 }

@@ -3,10 +3,11 @@
  * Rows of counters. Owns the rows of a generation, one a file (made on demand; when the map is full
  * the counts go to the rest row, so that totals stay exact), and what is in front of them: events
  * count into a cell of their CPU, which is added to the row when another file takes its place, and
- * whole reads of cached pages into a tally in front of the cell. When a generation has ended, a
- * sweep moves what is left there to the rows.
+ * whole reads of cached pages into a tally in front of the cell (tally.bpf.h). When a generation
+ * has ended, a sweep moves what is left there to the rows.
  *
- * Programs run with preemption off, so a cell is written by one at a time; rows are shared.
+ * Programs run with preemption off (alone.bpf.h), so a cell is written by one at a time; rows are
+ * shared.
  */
 #ifndef ROWS_BPF_H
 #define ROWS_BPF_H
@@ -157,22 +158,6 @@ GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 		LOOP((C_NR + 7) / 8, (C_NR + 7) / 8, cell_flush_step, &x);
 	c->row.touched = 0;
 	return 0;
-}
-
-/* Straight to the row: another file may have the cell, and a sweep runs on another CPU. */
-static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
-{
-	struct file_row *row;
-	bool made = false;
-
-	t->inode = 0;
-	if (!t->read_calls)
-		return;
-	row = shared_row(&t->file, JOB_WATCHED, at_epoch, &made);
-	shared_row_add(row, C_read_calls, t->read_calls);
-	shared_row_add(row, C_read_bytes, t->read_bytes);
-	shared_row_add(row, C_lookups, t->lookups);
-	t->read_calls = t->read_bytes = t->lookups = 0;
 }
 #endif
 

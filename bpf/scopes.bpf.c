@@ -6,15 +6,15 @@
  */
 #include "live.bpf.h"
 
-static __always_inline int scope_set(__u32 scope)
+static __always_inline void scope_note(struct live *l, __u32 scope)
 {
-	struct live *l = live_get(EV_SCOPE);
-
-	if (!l)
-		return 0;
 	l->s.scope = scope;
 	live_keep(l);
-	return 0;
+}
+
+static __always_inline int scope_set(__u32 scope)
+{
+	return WITH_LIVE(l, EV_SCOPE, scope_note(l, scope));
 }
 
 SEC("?fentry/generic_fadvise")
@@ -54,8 +54,12 @@ int BPF_PROG(drop_out_fn)
 }
 
 SEC("?fentry/truncate_inode_pages_range")
-int BPF_PROG(truncate_in_fn)
+int BPF_PROG(truncate_in_fn, struct address_space *mapping)
 {
+	/* Its file may have lost a part of its last page and no page: reads of it are to be looked
+	 * at before their end is known again. */
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(READ(mapping, host, i_ino))],
+			     OUTSTANDING_ADD);
 	return scope_set(1 + EVICT_TRUNCATE);
 }
 

@@ -110,12 +110,13 @@ STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *
 static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 {
 	struct sweep_cells_args *x = *args;
-	__u32 zero = 0, generation = x->generation & 1;
-	struct live *l = bpf_map_lookup_percpu_elem(&lives, &zero, cpu);
+	__u32 generation = x->generation & 1;
+	struct tally *t = tally_of(cpu);
 
-	if (!l)
-		return 0;
-	tally_flush(&l->tallies[generation], generation);
+	if (t && t->generation == tally_generation(generation)) {
+		tally_flush(t, generation);
+		__sync_lock_test_and_set(&t->generation, TALLY_FREE);
+	}
 	for (__u32 slot = 0; slot < CELLS_NR; slot++) {
 		__u32 key = generation * CELLS_NR + slot;
 		struct cell *c = bpf_map_lookup_percpu_elem(&cells, &key, cpu);

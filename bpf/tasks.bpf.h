@@ -7,6 +7,11 @@
 
 #include "maps.bpf.h"
 
+enum {
+	TASK_STORED = 1 << 0, /* has a copy in tasks */
+	TASK_DIRTY = 1 << 1
+};
+
 #ifdef CACHEMON_BASIC
 static __always_inline struct task_state *state_of(struct task_struct *t)
 {

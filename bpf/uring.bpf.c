@@ -116,16 +116,14 @@ static __noinline struct uring_read *uring_oldest(__u32 tgid, __u64 last)
 	return found ? uring_read_of(tgid, last, (found - 1) & (URING_WAYS - 1)) : NULL;
 }
 
-SEC("?tp_btf/io_uring_submit_req")
-int BPF_PROG(uring_tp, struct io_kiocb *req)
+static __always_inline int submitted(struct live *l, struct io_kiocb *req)
 {
-	struct live *l = live_get(EV_URING);
 	struct uring_read r = {}, *u;
 	__u32 state;
 	__u64 last;
 
 	r.read_on = shared.read_on;
-	if (!l || !r.read_on || !range_of_req(l, PLAIN(io_kiocb, req), &r))
+	if (!r.read_on || !range_of_req(l, PLAIN(io_kiocb, req), &r))
 		return 0;
 	r.tgid = READ(CAST(task_struct, l->task), tgid);
 	r.tick = bpf_jiffies64();
@@ -156,4 +154,10 @@ int BPF_PROG(uring_tp, struct io_kiocb *req)
 		return 0;
 	}
 	return 0;
+}
+
+SEC("?tp_btf/io_uring_submit_req")
+int BPF_PROG(uring_tp, struct io_kiocb *req)
+{
+	return WITH_LIVE(l, EV_URING, submitted(l, req));
 }

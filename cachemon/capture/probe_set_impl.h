@@ -28,6 +28,9 @@ struct probe_set {
 const struct probe_choice *probe_set_choice(const struct probe_set *set, enum probe_role role);
 /* -errno; 0 also when there is nothing to attach, or when it is. */
 int probe_set_attach_role(struct probe_set *set, enum probe_role role);
+/* Adds to the epoch, and returns what it was: each CPU looks at its task again before it counts
+ * another read. */
+uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by);
 /* Waits until every program that runs now has ended: they run with preemption or RCU held. */
 int probe_set_grace_period(const struct probe_set *set);
 

@@ -45,6 +45,7 @@ uint64_t probe_set_map_bytes(const struct probe_set *set)
 int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR])
 {
 	struct live *lives = calloc(set->nr_cpus, sizeof(*lives));
+	const struct tally *tallies = set->skel->bss->tallies;
 	uint32_t zero = 0;
 	int r = -ENOMEM;
 
@@ -57,8 +58,10 @@ int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR])
 
 			for (int i = 0; i < JOB_NR * EV_NR; i++)
 				ret_runs[i / EV_NR][i % EV_NR] += l->runs[i / EV_NR][i % EV_NR];
-			ret_runs[JOB_WATCHED][EV_READ] += l->tallies[0].runs + l->tallies[1].runs;
 		}
+		for (unsigned int cpu = 0; cpu < NR_TALLY_CPUS && cpu < set->nr_cpus; cpu++)
+			ret_runs[JOB_WATCHED][EV_READ] +=
+				tallies[cpu].runs + tallies[cpu].read_calls;
 	}
 	free(lives);
 	return r;

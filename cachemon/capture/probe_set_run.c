@@ -24,6 +24,23 @@ int probe_set_rest_rows(int fd)
 	return 0;
 }
 
+/* After the epoch was moved: who opens a tally looks at the epoch then, so one of both sees the
+ * other. */
+static void close_tallies(struct probe_set *set)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (unsigned int cpu = 0; cpu < set->nr_cpus && cpu < NR_TALLY_CPUS; cpu++)
+		__atomic_store_n(&set->skel->bss->tallies[cpu].mapping, 0, __ATOMIC_RELAXED);
+}
+
+uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by)
+{
+	uint32_t old = __atomic_fetch_add(&set->skel->bss->shared.epoch, by, __ATOMIC_SEQ_CST);
+
+	close_tallies(set);
+	return old;
+}
+
 void probe_set_start(struct probe_set *set)
 {
 	/* Even: generation a. 0 means not started. */
@@ -37,6 +54,7 @@ void probe_set_start(struct probe_set *set)
 void probe_set_stop(struct probe_set *set)
 {
 	set->skel->bss->shared.epoch = 0;
+	close_tallies(set);
 	probe_set_grace_period(set);
 }
 
@@ -170,7 +188,7 @@ int probe_set_sweep_names(struct probe_set *set, uint32_t which)
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 {
 	struct cachemon_bpf *skel = set->skel;
-	uint32_t old = __atomic_fetch_add(&skel->bss->shared.epoch, 1, __ATOMIC_SEQ_CST);
+	uint32_t old = probe_set_move_epoch(set, 1);
 
 	skel->bss->shared.rows_used = 0;
 	*ret_generation = old & 1;

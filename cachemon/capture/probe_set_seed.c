@@ -62,7 +62,7 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
 	/* CPUs learn it of the task they run; the same generation of rows. */
 	if (set->started)
-		__atomic_fetch_add(&set->skel->bss->shared.epoch, 2, __ATOMIC_SEQ_CST);
+		probe_set_move_epoch(set, 2);
 	return 0;
 }
 

@@ -190,6 +190,8 @@ static void try_kinds(const struct kernel_env *env, const struct btf *btf, struc
 		if (env->kinds & 1U << k)
 			caps->support[k] = env->try_hook(k, btf, env->root);
 	}
+	if (btf && env->try_preempt)
+		caps->preemptible = env->try_preempt(btf, env->root);
 }
 
 int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wanted, size_t nr,

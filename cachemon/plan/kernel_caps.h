@@ -39,6 +39,7 @@ struct kernel_caps {
 	size_t nr_hooks;
 	struct hook_support support[HOOK_NR];
 	enum probe_build build;	       /* which of the builds this kernel can run */
+	int preemptible;	       /* as plan/preempt_trial answers; 0: not tried */
 	uint64_t held;		       /* effective capabilities, bit = CAP_* */
 	char lockdown[32];	       /* "none" where the kernel has no lockdown */
 	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */
@@ -61,6 +62,8 @@ struct kernel_env {
 	/* Tries a kind; hook_trial_run() but in tests. */
 	struct hook_support (*try_hook)(enum hook_kind kind, const struct btf *btf,
 					const char *root);
+	/* preempt_trial_run(); NULL: not tried. */
+	int (*try_preempt)(const struct btf *btf, const char *root);
 };
 
 #define KERNEL_KINDS_ALL ((1U << HOOK_NR) - 1)

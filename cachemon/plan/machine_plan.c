@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/memlock.h"
+#include "plan/preempt_trial.h"
 
 static bool may_load(const struct kernel_caps *caps)
 {
@@ -33,7 +34,7 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 		      struct kernel_caps *ret_caps, struct probe_plan *ret_plan,
 		      struct errtext *err)
 {
-	const struct kernel_env env = {"", kinds, hook_trial_run};
+	const struct kernel_env env = {"", kinds, hook_trial_run, preempt_trial_run};
 	const struct probe_table *table = probe_table_own();
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
 	bool binds = memlock_binds();

@@ -231,6 +231,11 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 	return NULL;
 }
 
+static bool stands(const struct kernel_caps *caps, const struct probe_candidate *c)
+{
+	return c->when == WHEN_ANY || (c->when == WHEN_PREEMPTIBLE) == (caps->preemptible > 0);
+}
+
 /* The first from the row on that fits; what it is instead of is said in reason. */
 static void choose(const struct kernel_caps *caps, const struct probe_table *table, size_t from,
 		   struct probe_choice *choice)
@@ -239,7 +244,7 @@ static void choose(const struct kernel_caps *caps, const struct probe_table *tab
 		const struct probe_candidate *c = &table->rows[i];
 		char why[PLAN_REASON_MAX] = "";
 
-		if (c->role != choice->role)
+		if (c->role != choice->role || !stands(caps, c))
 			continue;
 		if (!candidate_fits(caps, c, why, sizeof(why))) {
 			append(choice->reason, sizeof(choice->reason), "%s%s",

@@ -7,10 +7,7 @@
 
 #define ROW(role, kind, target, program, ...)                                                      \
 	{                                                                                          \
-		role, kind, target, program,                                                       \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
+		role, kind, target, program, {__VA_ARGS__}, WHEN_ANY                               \
 	}
 #define TP(role, target, program, ...)	   ROW(role, HOOK_TP_BTF, target, program, __VA_ARGS__)
 #define FENTRY(role, target, program, ...) ROW(role, HOOK_FENTRY, target, program, __VA_ARGS__)
@@ -42,8 +39,18 @@ static const struct probe_candidate own[] = {
 	   "void(page*)"),
 	TP(ROLE_PAGE_DELETE, "mm_filemap_delete_from_page_cache", "page_delete_tp", "void(folio*)",
 	   "void(page*)"),
-	TP(ROLE_READ, "mm_filemap_get_pages", "read_tp",
-	   "void(address_space*,unsigned long,unsigned long)"),
+	{ROLE_READ,
+	 HOOK_TP_BTF,
+	 "mm_filemap_get_pages",
+	 "read_tp",
+	 {"void(address_space*,unsigned long,unsigned long)"},
+	 WHEN_NOT_PREEMPTIBLE},
+	{ROLE_READ,
+	 HOOK_TP_BTF,
+	 "mm_filemap_get_pages",
+	 "read_alone_tp",
+	 {"void(address_space*,unsigned long,unsigned long)"},
+	 WHEN_PREEMPTIBLE},
 	FUNCTION(ROLE_READ, "filemap_get_pages", "read_count",
 		 "int(kiocb*,size_t,folio_batch*,bool)"),
 	FUNCTION(ROLE_READ, "filemap_get_pages", "read_iter", "int(kiocb*,iov_iter*,folio_batch*)"),

@@ -48,6 +48,10 @@ enum probe_role {
 
 #define PROBE_PROTOS_MAX 4
 
+/* On which kernels a row stands: where a task may be switched out inside of a program
+ * (plan/preempt_trial), where it may not, or both. */
+enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE };
+
 struct probe_candidate {
 	enum probe_role role;
 	enum hook_kind kind;
@@ -56,6 +60,7 @@ struct probe_candidate {
 	/* Prototypes the program fits, as plan/btf_proto writes them. None: it has no arguments of
 	 * the hook's own (iterators). */
 	const char *protos[PROBE_PROTOS_MAX];
+	enum probe_when when;
 };
 
 /* Rows of one role stand in order of preference. */

@@ -34,7 +34,7 @@ static inline struct hook_support all_work(enum hook_kind kind, const struct btf
 /* The facts of the kernel in root, all of whose kinds of hook work. */
 static inline void read_kernel(const struct fake_root *root, struct kernel_caps *caps)
 {
-	struct kernel_env env = {root->dir, KERNEL_KINDS_ALL, all_work};
+	struct kernel_env env = {root->dir, KERNEL_KINDS_ALL, all_work, NULL};
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
 	size_t nr;
 

@@ -47,7 +47,7 @@ static const struct {
 static void test_real_prototypes(void **state)
 {
 	struct fake_root root;
-	struct kernel_env env = {root.dir, 0, hook_trial_run};
+	struct kernel_env env = {root.dir, 0, hook_trial_run, NULL};
 	static const char *const kernels[] = {"5.10", "6.1", "6.12", "6.18", "7.2"};
 	const size_t nr = sizeof(real) / sizeof(real[0]);
 	struct kernel_hook hooks[sizeof(real) / sizeof(real[0])] = {0};

@@ -48,7 +48,7 @@ static int teardown(void **state)
 static void gather(const struct fake_root *root, const struct kernel_hook *hooks, size_t nr,
 		   struct kernel_caps *caps)
 {
-	struct kernel_env env = {root->dir, KERNEL_KINDS_ALL, fake_try};
+	struct kernel_env env = {root->dir, KERNEL_KINDS_ALL, fake_try, NULL};
 
 	memset(caps, 0x5a, sizeof(*caps));
 	assert_int_equal(kernel_caps_read(&env, hooks, nr, caps), 0);
@@ -148,7 +148,7 @@ static void test_capabilities(void **state)
 static void test_only_asked_kinds_are_tried(void **state)
 {
 	struct fake_root *root = *state;
-	struct kernel_env env = {root->dir, 1U << HOOK_TP_BTF | 1U << HOOK_ITER, fake_try};
+	struct kernel_env env = {root->dir, 1U << HOOK_TP_BTF | 1U << HOOK_ITER, fake_try, NULL};
 	struct kernel_caps caps;
 
 	fake_root_write(root, "/proc/self/status", "CapEff:\t000000c000000000\n");
@@ -201,7 +201,7 @@ static void test_damaged_btf(void **state)
 static void test_bounds(void **state)
 {
 	struct fake_root *root = *state;
-	struct kernel_env env = {root->dir, 0, fake_try};
+	struct kernel_env env = {root->dir, 0, fake_try, NULL};
 	static struct kernel_hook many[KERNEL_HOOKS_MAX + 1];
 	char deep[PATH_MAX];
 	struct kernel_caps caps;

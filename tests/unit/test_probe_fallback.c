@@ -85,6 +85,7 @@ static void test_each_hook_missing(void **state)
 
 		invent_for(c->role, &caps);
 		leave_row(&caps, table, row);
+		caps.preemptible = c->when == WHEN_PREEMPTIBLE;
 		make(&caps, &all, &plan);
 		assert_int_equal(choice->state, PROBE_LIVE);
 		assert_int_equal(choice->row, row);
@@ -95,7 +96,7 @@ static void test_each_hook_missing(void **state)
 			const struct probe_candidate *before = &table->rows[i];
 			char why[256];
 
-			if (before->role != c->role)
+			if (before->role != c->role || (before->when && before->when != c->when))
 				continue;
 			if (before->kind == c->kind && !strcmp(before->target, c->target))
 				snprintf(why, sizeof(why), "%s:%s is %s here; known is %s",
@@ -187,6 +188,7 @@ static void test_each_program_failing(void **state)
 
 		invent_for(c->role, &caps);
 		leave_row(&caps, table, i);
+		caps.preemptible = c->when == WHEN_PREEMPTIBLE;
 		make(&caps, &all, &plan);
 		assert_int_equal(
 			probe_plan_mark_failed(&plan, c->program, i % 2 ? -EACCES : EACCES), 0);
@@ -210,6 +212,8 @@ static bool fits(const struct kernel_caps *caps, const struct probe_candidate *c
 {
 	const struct kernel_hook *h = kernel_caps_hook(caps, c->kind, c->target);
 
+	if (c->when && (c->when == WHEN_PREEMPTIBLE) != (caps->preemptible > 0))
+		return false;
 	for (int i = 0; i < PROBE_PROTOS_MAX && c->protos[i]; i++) {
 		if (!strcmp(h->proto, c->protos[i]))
 			return !h->err;

@@ -39,6 +39,9 @@ static void test_table(void **state)
 
 			assert_string_not_equal(before->program, c->program);
 			known |= same_hook(before, c);
+			/* Never both. */
+			if (before->when != c->when && before->when && c->when)
+				continue;
 			/* A hook plays one role, and one prototype leads to one program. */
 			if (same_hook(before, c)) {
 				assert_int_equal(before->role, c->role);
@@ -78,21 +81,51 @@ static void test_table(void **state)
 
 /* The mechanism beyond today's table: several kinds a role, tried in order of the rows. */
 static const struct probe_candidate invented_rows[] = {
-	{ROLE_READ, HOOK_TP_BTF, "mm_filemap_get_pages", "read_tp", {"void(address_space*)"}},
+	{ROLE_READ,
+	 HOOK_TP_BTF,
+	 "mm_filemap_get_pages",
+	 "read_tp",
+	 {"void(address_space*)"},
+	 WHEN_ANY},
 	{ROLE_READ,
 	 HOOK_FEXIT,
 	 "filemap_read",
 	 "read_fx",
 	 {"ssize_t(kiocb*,iov_iter*,ssize_t)", "ssize_t(kiocb*,iov_iter*)", "ssize_t(kiocb*)",
-	  "ssize_t(file*)"}},
+	  "ssize_t(file*)"},
+	 WHEN_ANY},
 	{ROLE_READ,
 	 HOOK_KRETPROBE,
 	 "filemap_read",
 	 "read_kr",
-	 {"ssize_t(kiocb*,iov_iter*,ssize_t)"}},
-	{ROLE_FAULT, HOOK_KPROBE, "filemap_fault", "fault_kp", {"vm_fault_t(vm_fault*)"}},
-	{ROLE_SEED, HOOK_PERF_EVENT, "major-faults", "seed_pe", {NULL}},
+	 {"ssize_t(kiocb*,iov_iter*,ssize_t)"},
+	 WHEN_ANY},
+	{ROLE_FAULT, HOOK_KPROBE, "filemap_fault", "fault_kp", {"vm_fault_t(vm_fault*)"}, WHEN_ANY},
+	{ROLE_SEED, HOOK_PERF_EVENT, "major-faults", "seed_pe", {NULL}, WHEN_ANY},
 };
+
+/* Where a task may be switched out inside of a program, the read hook is the one that keeps it from
+ * being; what the trial could not tell is taken for the older way. */
+static void test_preemptible(void **state)
+{
+	static const struct {
+		int preemptible;
+		const char *program;
+	} cases[] = {{0, "read_tp"}, {1, "read_alone_tp"}, {-ENOENT, "read_tp"}};
+	const struct probe_table *table = probe_table_own();
+	struct kernel_caps caps;
+	struct probe_plan plan;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		invent(table, &caps);
+		caps.preemptible = cases[i].preemptible;
+		probe_plan_make(&caps, &full, table, &plan);
+		check_plan(&plan);
+		assert_string_equal(plan.choices[ROLE_READ].program, cases[i].program);
+		/* The other row is no candidate, and no word is lost on it. */
+		assert_string_equal(plan.choices[ROLE_READ].instead, "");
+	}
+}
 
 static void test_order_of_preference(void **state)
 {
@@ -174,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_preemptible),
 		cmocka_unit_test(test_order_of_preference),
 		cmocka_unit_test(test_long_reasons),
 	};
