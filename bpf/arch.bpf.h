@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * System call numbers and argument registers of the machine the objects are built for. Owns all
- * that differs between architectures; a new one adds a block here and nothing elsewhere.
+ * All that differs between architectures, with the numbers in arch_uapi.h: argument registers,
+ * flags that an architecture has its own values for, the order in which CPUs see each other's
+ * stores. A new one adds a block to both files and its name to bpf/CMakeLists.txt. The size of a
+ * page is no constant of an architecture: user space tells it (config.page_shift).
  */
 #ifndef ARCH_BPF_H
 #define ARCH_BPF_H
+
+#include "reach.bpf.h"
+#include "arch_uapi.h"
 
 #if defined(CACHEMON_ARCH_arm64)
 struct pt_regs {
@@ -13,6 +18,7 @@ struct pt_regs {
 	__u64 orig_x0;
 	__s32 syscallno;
 } __attribute__((preserve_access_index));
+/* What a function's arguments are read as (bpf_tracing.h): the beginning of struct pt_regs. */
 struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
@@ -23,30 +29,8 @@ struct user_pt_regs {
 #define REGS_ARG3(r)   READ(r, regs[2])
 #define REGS_ARG4(r)   READ(r, regs[3])
 #define REGS_ARG5(r)   READ(r, regs[4])
-#define REGS_COMPAT(r) (READ(r, pstate) & 0x10) /* AArch32 user mode */
-enum {
-	NR_ftruncate = 46,
-	NR_fallocate = 47,
-	NR_read = 63,
-	NR_write = 64,
-	NR_readv = 65,
-	NR_writev = 66,
-	NR_pread64 = 67,
-	NR_pwrite64 = 68,
-	NR_preadv = 69,
-	NR_pwritev = 70,
-	NR_sendfile = 71,
-	NR_splice = 76,
-	NR_io_submit = 2,
-	NR_readahead = 213,
-	NR_fadvise64 = 223,
-	NR_madvise = 233,
-	NR_preadv2 = 286,
-	NR_pwritev2 = 287,
-	NR_copy_file_range = 285,
-	NR_io_uring_enter = 426,
-};
-#else /* x86_64 */
+#define REGS_COMPAT(r) (READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
+#elif defined(CACHEMON_ARCH_x86)
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
 	unsigned long ip, cs;
@@ -59,28 +43,24 @@ struct pt_regs {
 #define REGS_ARG5(r)	READ(r, r8)
 #define REGS_COMPAT(r)	(READ(r, cs) == 0x23) /* __USER32_CS */
 #define ARCH_PAGE_SHIFT 12
-enum {
-	NR_read = 0,
-	NR_write = 1,
-	NR_pread64 = 17,
-	NR_pwrite64 = 18,
-	NR_readv = 19,
-	NR_writev = 20,
-	NR_madvise = 28,
-	NR_sendfile = 40,
-	NR_ftruncate = 77,
-	NR_readahead = 187,
-	NR_io_submit = 209,
-	NR_fadvise64 = 221,
-	NR_splice = 275,
-	NR_fallocate = 285,
-	NR_preadv = 295,
-	NR_pwritev = 296,
-	NR_copy_file_range = 326,
-	NR_preadv2 = 327,
-	NR_pwritev2 = 328,
-	NR_io_uring_enter = 426,
-};
+#define ARCH_KEEPS_ORDER
+#endif
+#define O_DIRECT ARCH_O_DIRECT
+
+/*
+ * What comes before is seen by other CPUs before what comes after: of loads (order_reads) or of
+ * stores (order_writes). Programs have no fence of that name, but each atomic operation that
+ * returns what was there is a full one. word: any that nobody else needs; it becomes 0. On x86
+ * loads are not passed by loads nor stores by stores, so that only the compiler must be kept from
+ * it. A basic build has no such operation: there nothing is read that another CPU is in the middle
+ * of writing.
+ */
+#if defined(ARCH_KEEPS_ORDER) || defined(CACHEMON_BASIC)
+#define order_reads(word)  barrier()
+#define order_writes(word) barrier()
+#else
+#define order_reads(word)  __sync_lock_test_and_set(word, 0)
+#define order_writes(word) __sync_lock_test_and_set(word, 0)
 #endif
 
 #endif

@@ -324,7 +324,7 @@ struct uring_read {
 	__u32 tgid;
 	__u32 state;   /* generation << 16 | submitted, not counted yet; CPUs change it at once */
 	__u32 read_on; /* as it was: what an earlier look left over is of no meaning */
-	__u32 pad;
+	__u32 pad;     /* for order_reads() */
 };
 #define URING_TAKEN 0xffff /* not a number: somebody fills it */
 
@@ -383,7 +383,7 @@ struct live {
 	__u64 task; /* whose state this is */
 	__u64 regs; /* its user registers; 0 for a kernel thread */
 	__u32 epoch;
-	__u32 pad;
+	__u32 pad;		   /* for order_reads() and order_writes() */
 	struct task_state s;	   /* what each read needs comes first */
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
 	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */

@@ -34,15 +34,16 @@ static __noinline int cause_from_stack(void *ctx)
 	return EVICT_OTHER;
 }
 
-/* write(2) to /proc/sys/vm/drop_caches: a proc file whose name has 11 letters, "drop_cac". */
+/* write(2) to /proc/sys/vm/drop_caches: a proc file whose name begins so. */
 static __always_inline bool is_drop_caches(struct file *file)
 {
-	__u64 name;
+	__u64 name, wanted;
 
+	__builtin_memcpy(&wanted, "drop_cac", sizeof(wanted));
 	return file && READ(file, f_inode, i_sb, s_magic) == PROC_SUPER_MAGIC &&
 	       !bpf_probe_read_kernel(&name, sizeof(name),
 				      READ(file, f_path.dentry, d_name.name)) &&
-	       name == 0x6361635f706f7264ull;
+	       name == wanted;
 }
 
 static __noinline int cause_from_call(struct live *l, void *ctx)

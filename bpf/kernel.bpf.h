@@ -320,12 +320,6 @@ struct iovec {
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)
-/* include/uapi/asm-generic/fcntl.h; x86 and arm64 agree on x86's value only by arch headers */
-#if defined(CACHEMON_ARCH_arm64)
-#define O_DIRECT 0200000
-#else
-#define O_DIRECT 00040000
-#endif
 /* include/uapi/linux/magic.h */
 #define PROC_SUPER_MAGIC      0x9fa0
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630

@@ -123,7 +123,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 
 	/* Nobody's meanwhile, for sweep_charges on another CPU. */
 	*(volatile __u64 *)&l->task = 0;
-	barrier();
+	order_writes(&l->pad);
 	tally_close();
 	l->regs = regs_of(t);
 	if (st) {
@@ -141,7 +141,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.sleep_start_ns = 0;
 		l->s.flags |= TASK_DIRTY;
 	}
-	barrier();
+	order_writes(&l->pad);
 	*(volatile __u64 *)&l->task = (__u64)t;
 }
 

@@ -129,7 +129,7 @@ static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 m
 {
 	__u32 state = *(volatile __u32 *)&u->state;
 
-	barrier();
+	order_reads(&u->pad);
 	c->pos = u->pos;
 	c->end = u->end;
 	return uring_waiting(state) && uring_waiting(state) != URING_TAKEN &&

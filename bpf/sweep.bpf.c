@@ -144,13 +144,13 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	if (!l)
 		return 0;
 	task = *(volatile __u64 *)&l->task;
-	barrier();
+	order_reads(&l->pad);
 	if (!task || l->s.job != JOB_WATCHED)
 		return 0;
 	t = CAST(task_struct, task);
 	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
 	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
-	barrier();
+	order_reads(&l->pad);
 	/* Switched meanwhile: it was charged. */
 	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0)
 		return 0;

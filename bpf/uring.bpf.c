@@ -68,7 +68,7 @@ static __always_inline bool uring_more(struct uring_read *u, struct uring_read *
 {
 	__u32 state = *(volatile __u32 *)&u->state;
 
-	barrier();
+	order_reads(&u->pad);
 	if (u->pos != r->pos || u->end != r->end || u->tgid != r->tgid ||
 	    u->mapping != r->mapping || u->read_on != r->read_on ||
 	    uring_waiting(state) >= URING_TAKEN - 1)
