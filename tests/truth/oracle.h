@@ -15,8 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <unistd.h>
 
-#define PAGE_BYTES 4096ULL
+#define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
 
 /* X(name): the name is also the key in the expectation that run.py compares. */
 #define ORACLE_FIGURES(X)                                                                          \

@@ -2,6 +2,7 @@
 """fio against cachemon: lookups by fio's own byte counts, residency by the oracle's look."""
 
 import json
+import mmap
 import os
 import shlex
 import shutil
@@ -10,7 +11,7 @@ from . import compare
 from .cells import Cell, Outcome, decide
 from .watch import Failed, Lacking, file_totals, remove
 
-PAGE = 4096
+PAGE = mmap.PAGESIZE
 CASES = {
     "fio_psync_seq64k": ["--rw=read", "--bs=64k"],
     "fio_psync_seq1m_4j": ["--rw=read", "--bs=1m", "--numjobs=4"],
