@@ -14,20 +14,36 @@ import time
 from . import initramfs
 
 VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd")
-QEMU = {"x86_64": "qemu-system-x86_64"}
+BASE = "/var/tmp"
+
+
+class Machine:
+    """What QEMU is to be, by Debian's name of the architecture."""
+
+    def __init__(self, qemu, console, cpu, cpu_icount):
+        self.qemu = qemu
+        self.console = console
+        self.cpu = cpu
+        self.cpu_icount = cpu_icount
+
+
+# Under icount a "rep movsb" is not one instruction each time. Signing pointers as the architecture
+# has it takes most of an emulated CPU's time.
+MACHINES = {
+    "amd64": Machine(["qemu-system-x86_64", "-machine", "q35"], "ttyS0", "max", "max,-erms,-fsrm"),
+    "arm64": Machine(["qemu-system-aarch64", "-machine", "virt,gic-version=3"], "ttyAMA0",
+                     "max,pauth-impdef=on,lpa2=off", "max,pauth-impdef=on,lpa2=off"),
+}
+NATIVE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
 # All CPUs in one thread. With one each, QEMU 7.2's cmpxchg16b loses flags, of which kernels die at
 # boot; and without that instruction newer ones have no memory for what a BPF program allocates.
 ACCEL = "tcg,thread=single"
-CPU = "max"
-# Under icount a "rep movsb" is not one instruction each time.
-CPU_ICOUNT = "max,-erms,-fsrm"
-BASE = "/var/tmp"
 BOOTS = 3
 # The first boot's time, the second's is twice that: some hang at once, a busy machine is only slow.
 START_S = 45
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
-APPEND = "console=ttyS0 loglevel=4 panic=-1 mitigations=off"
+APPEND = "loglevel=4 panic=-1 mitigations=off"
 PR_SET_PDEATHSIG = 1
 CONSOLE_LINES = 8
 
@@ -54,6 +70,8 @@ class Settings:
         self.timeout_s = 300
         self.append = ""
         self.icount = False
+        self.arch = NATIVE
+        self.base = None  # a tree that lies over the machine's root, for another architecture
         self.first = False  # the command is the guest's first process, and ends the guest
         self.__dict__.update(given)
 
@@ -104,11 +122,12 @@ class Guest:
         return " | ".join((told or lines)[-CONSOLE_LINES:]) or "(silent)"
 
     def prepare(self, work, command):
-        initramfs.make(self.kernel, os.path.join(work, "initramfs"))
+        initramfs.make(self.kernel, os.path.join(work, "initramfs"), self.settings.base or "/")
         with open(self.path("command"), "w") as f:
             f.write(script_of(command))
         with open(self.path("settings"), "w") as f:
             f.write(f"KERNEL={shlex.quote(self.kernel)}\n"
+                    f"BASE={'1' if self.settings.base else ''}\n"
                     f"SCRATCH={shlex.quote(self.settings.scratch or '')}\n"
                     f"FIRST={'1' if self.settings.first else ''}\n")
 
@@ -148,22 +167,29 @@ class Guest:
 
     def machine(self, work):
         s = self.settings
-        cpu = ["-accel", ACCEL, "-cpu", CPU_ICOUNT if s.icount else CPU,
+        m = MACHINES[s.arch]
+        cpu = ["-accel", ACCEL, "-cpu", m.cpu_icount if s.icount else m.cpu,
                "-smp", "1" if s.icount else str(s.cpus)]
         if s.icount:
             cpu += ["-icount", "shift=0,sleep=off"]
-        return [QEMU[os.uname().machine], "-machine", "q35", *cpu, "-m", str(s.memory_mb),
+        return [*m.qemu, *cpu, "-m", str(s.memory_mb),
                 "-nodefaults", "-no-reboot", "-display", "none", "-object",
                 f"memory-backend-memfd,id=memory,size={s.memory_mb}M,share=on",
                 "-numa", "node,memdev=memory", "-serial", f"file:{self.path('console')}",
                 "-kernel", os.path.join(self.kernel, "vmlinuz"),
                 "-initrd", os.path.join(work, "initramfs"),
-                "-append", f"{APPEND} {s.append}".strip()]
+                "-append", f"console={m.console} {APPEND} {s.append}".strip()]
 
     def boot(self, work, start_s):
         """Until the guest ends, by itself or by the clock."""
-        with self.share(work, "root", "/") as root, self.share(work, "out", self.out) as out:
-            argv = [*self.machine(work), *root, *out, *self.disk(work)]
+        with contextlib.ExitStack() as shares:
+            shared = {"root": "/", "out": self.out}
+            if self.settings.base:
+                shared["base"] = self.settings.base
+            argv = self.machine(work)
+            for tag, directory in shared.items():
+                argv += shares.enter_context(self.share(work, tag, directory))
+            argv += self.disk(work)
             with open(self.path("qemu"), "w") as log:
                 qemu = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                         preexec_fn=die_with_parent)

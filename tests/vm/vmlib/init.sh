@@ -22,13 +22,20 @@ while read -r module; do
 	insmod "/modules/$module" || echo "guest: $module does not load"
 done </modules/order
 mount -t virtiofs -o ro root /lower || stop "the root share does not mount"
+mount -t virtiofs out /out || stop "the share for results does not mount"
+# shellcheck disable=SC1091 # it is there then
+. /out/settings
+layers=/lower
+if [ -n "$BASE" ]; then
+	# Programs of this architecture, over those of the machine's.
+	mount -t virtiofs -o ro base /base || stop "the share of the root's base does not mount"
+	layers=/base:/lower
+fi
 mount -t tmpfs upper /upper && mkdir /upper/data /upper/work
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work root /root ||
+mount -t overlay -o "lowerdir=$layers,upperdir=/upper/data,workdir=/upper/work" root /root ||
 	stop "the root's overlay does not mount"
 mkdir -p /root/out /root/scratch
-mount -t virtiofs out /root/out || stop "the share for results does not mount"
-# shellcheck disable=SC1091 # it is there then
-. /root/out/settings
+mount --move /out /root/out
 
 mount -t proc proc /root/proc
 mount -t sysfs sys /root/sys

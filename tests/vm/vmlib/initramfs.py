@@ -9,7 +9,7 @@ import tempfile
 
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "init.sh")
-DIRECTORIES = ("bin", "dev", "lower", "modules", "proc", "root", "sbin", "sys", "upper")
+DIRECTORIES = ("base", "bin", "dev", "lower", "modules", "out", "proc", "root", "sbin", "sys", "upper")
 UNPACK = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"], ".gz": ["gzip", "-dc"]}
 
 
@@ -35,11 +35,12 @@ def copy_module(source, directory):
     return name
 
 
-def make(kernel, path):
+def make(kernel, path, root):
+    """root: whose busybox it is."""
     with tempfile.TemporaryDirectory() as tree:
         for name in DIRECTORIES:
             os.mkdir(os.path.join(tree, name))
-        shutil.copy("/bin/busybox", os.path.join(tree, "bin"))
+        shutil.copy(os.path.join(root, "bin/busybox"), os.path.join(tree, "bin"))
         shutil.copy(INIT, os.path.join(tree, "init"))
         os.chmod(os.path.join(tree, "init"), 0o755)
         modules = os.path.join(tree, "modules")
