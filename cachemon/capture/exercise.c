@@ -19,9 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE	   4096
-#define PAGES	   256
-#define FILE_BYTES (PAGES * PAGE)
+#define PAGES 256
 /* A block is so short that most are disturbed by nobody, whatever else the machine does. */
 #define BLOCKS	       (EXERCISE_READS_NR / BLOCK_READS)
 #define BLOCK_READS    64
@@ -36,6 +34,7 @@ struct worker {
 	struct io_uring_params uring;
 	char *sq_ring, *cq_ring;
 	struct io_uring_sqe *sqes;
+	size_t page;
 	unsigned int at; /* of the scattered pages */
 	char *buf;	 /* of a page, aligned */
 };
@@ -61,10 +60,16 @@ double quiet_quarter(double *v, int nr)
 	return v[nr / 4];
 }
 
+/* The page at this offset, into buf. */
+static bool read_page(struct worker *w, int fd, off_t at)
+{
+	return pread(fd, w->buf, w->page, at) == (ssize_t)w->page;
+}
+
 static off_t scattered(struct worker *w)
 {
 	w->at = w->at * 1103515245 + 12345;
-	return (off_t)((w->at >> 8) % PAGES) * PAGE;
+	return (off_t)((w->at >> 8) % PAGES) * (off_t)w->page;
 }
 
 static double cached_reads(struct worker *w)
@@ -75,7 +80,7 @@ static double cached_reads(struct worker *w)
 		uint64_t start = cpu_ns();
 
 		for (int i = 0; i < BLOCK_READS; i++)
-			if (pread(w->fd, w->buf, PAGE, scattered(w)) != PAGE)
+			if (!read_page(w, w->fd, scattered(w)))
 				return -1;
 		v[b] = (double)(cpu_ns() - start) / BLOCK_READS;
 	}
@@ -133,7 +138,7 @@ static void uring_reads(struct worker *w)
 		w->sqes[tail & mask] = (struct io_uring_sqe){.opcode = IORING_OP_READ,
 							     .fd = w->fd,
 							     .addr = (uint64_t)w->buf,
-							     .len = PAGE,
+							     .len = (uint32_t)w->page,
 							     .off = (uint64_t)scattered(w)};
 		((uint32_t *)(w->sq_ring + p->sq_off.array))[tail & mask] = tail & mask;
 	}
@@ -145,14 +150,15 @@ static void uring_reads(struct worker *w)
 
 static void faults(struct worker *w, int advice)
 {
-	char *map = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, w->fd, 0);
+	size_t bytes = PAGES * w->page;
+	char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, w->fd, 0);
 
 	if (map == MAP_FAILED)
 		return;
-	madvise(map, FILE_BYTES, advice);
+	madvise(map, bytes, advice);
 	for (int i = 0; i < SCATTERED; i++)
 		(void)*(volatile char *)(map + scattered(w));
-	munmap(map, FILE_BYTES);
+	munmap(map, bytes);
 }
 
 static double pages(struct worker *w)
@@ -162,15 +168,15 @@ static double pages(struct worker *w)
 	/* Single pages, each with a window, then the rest in long ones. */
 	posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 	for (int i = 0; i < SCATTERED; i++)
-		known &= pread(w->fd, w->buf, PAGE, scattered(w)) == PAGE;
-	for (off_t at = 0; at < FILE_BYTES; at += PAGE)
-		known &= pread(w->fd, w->buf, PAGE, at) == PAGE;
+		known &= read_page(w, w->fd, scattered(w));
+	for (off_t i = 0; i < PAGES; i++)
+		known &= read_page(w, w->fd, i * (off_t)w->page);
 	uring_reads(w);
 	faults(w, MADV_NORMAL);
 	posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 	faults(w, MADV_RANDOM);
 	for (int i = 0; i < DIRECT_READS && w->direct_fd >= 0; i++)
-		known &= pread(w->direct_fd, w->buf, PAGE, scattered(w)) == PAGE;
+		known &= read_page(w, w->direct_fd, scattered(w));
 	for (int i = 0; i < FORKS; i++) {
 		pid_t pid = fork();
 
@@ -193,7 +199,7 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 		_exit(1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", w->fd);
 	w->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	w->buf = aligned_alloc(PAGE, PAGE);
+	w->buf = aligned_alloc(w->page, w->page);
 	if (!w->buf)
 		_exit(1);
 	uring_open(w);
@@ -208,18 +214,20 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 	_exit(0);
 }
 
-static int scratch_file(const char *dir)
+static int scratch_file(const char *dir, size_t page)
 {
-	static const char block[PAGE];
+	static const char block[4096];
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), r = 0;
 
 	if (fd < 0)
 		return -errno;
-	for (int i = 0; i < PAGES && !r; i++) {
-		ssize_t n = write(fd, block, PAGE);
+	for (size_t left = PAGES * page; left && !r;) {
+		ssize_t n = write(fd, block, left < sizeof(block) ? left : sizeof(block));
 
-		if (n != PAGE)
+		if (n <= 0)
 			r = n < 0 ? -errno : -EIO;
+		else
+			left -= (size_t)n;
 	}
 	if (!r && fdatasync(fd))
 		r = -errno;
@@ -231,11 +239,12 @@ static int scratch_file(const char *dir)
 
 int exerciser_start(struct exerciser *e, const char *dir)
 {
-	struct worker w = {.direct_fd = -1, .uring_fd = -1, .at = 1};
+	struct worker w = {
+		.page = (size_t)sysconf(_SC_PAGESIZE), .direct_fd = -1, .uring_fd = -1, .at = 1};
 	pid_t parent = getpid();
 	int pair[2], r = 0;
 
-	w.fd = scratch_file(dir);
+	w.fd = scratch_file(dir, w.page);
 	if (w.fd < 0)
 		return w.fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/map_sizes.h"
 #include "capture/memory_room.h"
@@ -22,7 +23,7 @@ uint64_t map_memory_bytes(uint64_t ram_bytes, unsigned int nr_cpus, uint64_t blo
 			  uint64_t row_entries)
 {
 	struct map_size maps[MAPS_MAX];
-	size_t nr = map_sizes(ram_bytes, nr_cpus, maps, MAPS_MAX);
+	size_t nr = map_sizes(ram_bytes, (uint64_t)sysconf(_SC_PAGESIZE), nr_cpus, maps, MAPS_MAX);
 	uint64_t sum = BESIDE_BYTES;
 
 	for (size_t i = 0; i < nr && i < MAPS_MAX; i++) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/map_sizes.h"
 
-#include <unistd.h>
-
 #include "bpf/cachemon.h"
 
-#define BLOCKS_MIN 16384
+#define BLOCKS_MIN  16384
+#define BLOCK_BYTES (256 << 10) /* of memory, for each block */
 
 /* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
 #define HASH_EXTRA (48 + 16)
@@ -21,19 +20,21 @@ static uint64_t round_up_pow2(uint64_t n)
 
 /* Beside its bytes: pages for its positions, and an address of each page; those of the bytes are
  * there twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
-static uint64_t ring_extra(void)
+static uint64_t ring_extra(uint64_t page_size)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), positions = 3;
+	const uint64_t positions = 3;
 
-	return positions * page + (positions + 2 * NAME_RING_BYTES / page) * sizeof(void *);
+	return positions * page_size +
+	       (positions + 2 * NAME_RING_BYTES / page_size) * sizeof(void *);
 }
 
-/* For a machine whose memory is all page cache, a quarter of each block filled: files smaller than
- * a block are common. */
-size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max)
+/* For a machine whose memory is all page cache, in files of 256 KiB: such files have a block each,
+ * a quarter of it filled with pages of 4 KiB. Where pages are larger files are not, so it is by
+ * bytes. */
+size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, struct map_size *out,
+		 size_t max)
 {
-	uint64_t pages = ram_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = round_up_pow2(pages / (BLOCK_PAGES / 4));
+	uint64_t blocks = round_up_pow2(ram_bytes / BLOCK_BYTES);
 	struct map_size maps[] = {
 		{"blocks", blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks,
 		 HASH_EXTRA + sizeof(struct block_key) + sizeof(struct block), 0},
@@ -42,7 +43,7 @@ size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
 		{"rows_b", NR_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
-		{"names", NAME_RING_BYTES, 1, ring_extra()},
+		{"names", NAME_RING_BYTES, 1, ring_extra(page_size)},
 		{"named", NR_NAMED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen),
 		 0},
 		{"seeds", NR_SEEDS, HASH_EXTRA + 8 + 8, 0},

@@ -17,9 +17,10 @@ struct map_size {
 };
 
 /*
- * Describes the maps for a machine with that much memory and that many possible CPUs, at most
- * max of them. Returns how many there are.
+ * Describes the maps for a machine with that much memory, in pages of that size, and that many
+ * possible CPUs, at most max of them. Returns how many there are.
  */
-size_t map_sizes(uint64_t ram_bytes, unsigned int nr_cpus, struct map_size *out, size_t max);
+size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, struct map_size *out,
+		 size_t max);
 
 #endif

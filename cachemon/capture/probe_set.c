@@ -32,7 +32,8 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 static int size_maps(struct cachemon_bpf *skel, const struct probe_set_config *config)
 {
 	struct map_size sizes[16];
-	size_t nr = map_sizes(config->ram_bytes, config->nr_cpus, sizes, 16);
+	size_t nr =
+		map_sizes(config->ram_bytes, config->caps->page_size, config->nr_cpus, sizes, 16);
 	int err = 0;
 
 	for (size_t i = 0; i < nr && !err; i++) {

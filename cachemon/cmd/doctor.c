@@ -96,7 +96,8 @@ static int gather(struct doctor *d, const char *path)
 		err = plan_with_privileges(&d->caps, &everything, &d->with_privileges);
 	if (err)
 		errtext_set(&text, err, "out of memory");
-	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.nr_cpus, d->maps, DOCTOR_MAPS_MAX);
+	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.page_size, d->caps.nr_cpus, d->maps,
+			       DOCTOR_MAPS_MAX);
 	if (d->nr_maps > DOCTOR_MAPS_MAX)
 		d->nr_maps = DOCTOR_MAPS_MAX;
 	d->memory_err = map_memory_check(map_memory_bytes(d->caps.ram_bytes, d->caps.nr_cpus, 0, 0),

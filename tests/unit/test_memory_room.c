@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "capture/map_memory.h"
 #include "capture/map_sizes.h"
@@ -116,7 +118,7 @@ static void test_outside(void **state)
 static void test_bytes(void **state)
 {
 	struct map_size maps[16];
-	size_t nr = map_sizes(UINT64_C(8) << 30, 4, maps, 16);
+	size_t nr = map_sizes(UINT64_C(8) << 30, (uint64_t)sysconf(_SC_PAGESIZE), 4, maps, 16);
 	uint64_t whole = map_memory_bytes(UINT64_C(8) << 30, 4, 0, 0), sum = 0;
 
 	for (size_t i = 0; i < nr; i++)
@@ -129,6 +131,32 @@ static void test_bytes(void **state)
 		    whole + 2 * maps[1].entries * maps[1].bytes_each);
 }
 
+/* Files are as small where pages are large: as many blocks for the same memory. The ring's own
+ * pages are of that size. */
+static void test_page_sizes(void **state)
+{
+	const uint64_t ram = UINT64_C(512) << 30;
+	static const struct {
+		uint64_t page_size, ring_bytes;
+	} cases[] = {
+		/* 4 MiB; 3 pages of positions; an address of these and of the others, twice. */
+		{4 << 10, (4 << 20) + (12 << 10) + 8 * (3 + 2 * 1024)},
+		{16 << 10, (4 << 20) + (48 << 10) + 8 * (3 + 2 * 256)},
+		{64 << 10, (4 << 20) + (192 << 10) + 8 * (3 + 2 * 64)},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct map_size maps[16];
+		size_t nr = map_sizes(ram, cases[i].page_size, 4, maps, 16);
+
+		assert_true(nr <= 16);
+		assert_int_equal(maps[0].entries, 1 << 21);
+		for (size_t k = 0; k < nr; k++)
+			if (!strcmp(maps[k].name, "names"))
+				assert_int_equal(maps[k].bytes, cases[i].ring_bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_v1, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outside, setup, teardown),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_page_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

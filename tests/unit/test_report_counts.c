@@ -25,6 +25,22 @@ static void assert_count(struct opt_i64 v, int64_t want)
 	assert_int_equal(v.value, want);
 }
 
+/* A page is what the kernel of the run took for one. */
+static void pages_to_bytes(void **state)
+{
+	static const int64_t sizes[] = {4 << 10, 16 << 10, 64 << 10};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct counts c = all_known();
+		struct derived d;
+
+		c.c[C_evicted_unused] = 5;
+		c.c[C_untracked] = 1000;
+		counts_derive(&c, sizes[i], &d);
+		assert_count(d.waste_bytes, 5 * sizes[i]);
+	}
+}
+
 static void derived_figures(void **state)
 {
 	struct counts c = all_known();
@@ -270,12 +286,12 @@ static void rest_of_a_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(derived_figures),     cmocka_unit_test(absent_propagates),
-		cmocka_unit_test(no_ratio_of_nothing), cmocka_unit_test(overflow_is_absent),
-		cmocka_unit_test(sliced_by_bytes),     cmocka_unit_test(sliced_rounds_half_up),
-		cmocka_unit_test(sliced_files_add_up), cmocka_unit_test(sliced_without_scale),
-		cmocka_unit_test(sliced_absent),       cmocka_unit_test(whole_run_is_untouched),
-		cmocka_unit_test(rest_of_a_job),
+		cmocka_unit_test(derived_figures),	  cmocka_unit_test(pages_to_bytes),
+		cmocka_unit_test(absent_propagates),	  cmocka_unit_test(no_ratio_of_nothing),
+		cmocka_unit_test(overflow_is_absent),	  cmocka_unit_test(sliced_by_bytes),
+		cmocka_unit_test(sliced_rounds_half_up),  cmocka_unit_test(sliced_files_add_up),
+		cmocka_unit_test(sliced_without_scale),	  cmocka_unit_test(sliced_absent),
+		cmocka_unit_test(whole_run_is_untouched), cmocka_unit_test(rest_of_a_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
