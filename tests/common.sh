@@ -13,6 +13,7 @@ PACKAGES_TEST=(btrfs-progs e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmoc
 	python3 sqlite3 util-linux xfsprogs xz-utils)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod qemu-system-common qemu-system-x86
 	zstd)
+PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user-static)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {
@@ -103,4 +104,33 @@ build_tree() {
 		die "cmake failed (above); a fresh start: rm -r $dir"
 	quietly as_owner cmake --build "$dir" -j 2 --target "$@" ||
 		die "the build failed (above); to see all of it: cmake --build $dir"
+}
+
+# Each test program holds many tests: its own counts are added up, and one that ends in another way
+# than by its tests (a crash, a sanitizer's report, a time-out) is one failure. Only what failed is
+# shown. unit_tests DIR CTEST-ARGUMENT...
+unit_tests() {
+	local dir=$1 log status=0
+
+	shift
+	log=$(mktemp)
+	as_owner env --default-signal ctest --test-dir "$dir" -L unit -j 2 -V "$@" \
+		--no-tests=error >"$log" 2>&1 || true
+	awk '
+		/^[0-9]+: / { test = $1 + 0; text[test] = text[test] $0 "\n" }
+		/^[0-9]+: \[  PASSED  \] [0-9]+ test/ { passed += $5 }
+		/^[0-9]+: \[  SKIPPED \] [0-9]+ test/ { skipped += $5 }
+		/^[0-9]+: \[  FAILED  \] [0-9]+ test/ { failed += $5; counted[test] = 1 }
+		/^[ \t]+[0-9]+ - .*\(.*\)$/ {
+			if (!counted[$1 + 0])
+				failed++
+			printf "%s%s\n", text[$1 + 0], $0
+		}
+		END {
+			printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+			exit failed > 0 || !passed
+		}
+	' "$log" || status=$?
+	rm -f "$log"
+	return "$status"
 }

@@ -9,7 +9,8 @@ import tempfile
 
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "init.sh")
-DIRECTORIES = ("base", "bin", "dev", "lower", "modules", "out", "proc", "root", "sbin", "sys", "upper")
+DIRECTORIES = ("base", "bin", "dev", "lower", "modules", "out", "proc", "root", "sbin", "sys",
+               "upper")
 UNPACK = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"], ".gz": ["gzip", "-dc"]}
 
 

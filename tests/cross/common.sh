@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2034 # the lists are for those who source this
+# Sourced by tests/cross/run and tests/cross/boot: the build that both are about.
+# shellcheck source=../common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+SKIP=77
+CROSS=${CACHEMON_BUILD:-$BUILD}-aarch64
+# qemu-user answers for /proc/self itself: without mounts, and each process as if it began at 0. So
+# these run on a kernel alone.
+NOT_UNDER_QEMU="fs_support store_crash"
+
+skip() {
+	echo "${0##*/}: skipped: $*"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit "$SKIP"
+}
+
+fail() {
+	echo "${0##*/}: $*"
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+}
+
+# Ends the part where there is nothing to build with, or nothing comes of it.
+cross_build() {
+	local sysroot
+
+	[[ $(uname -m) != aarch64 ]] || skip "this machine is one: the other parts are about it"
+	(install_packages "${PACKAGES_BUILD[@]}" "${PACKAGES_CROSS[@]}") || skip "no cross compiler"
+	sysroot=$(as_owner "$REPO/tests/cross/sysroot" 2>&1) || skip "$sysroot"
+	(
+		# Both may run at once.
+		exec {lock}>"$CROSS.lock"
+		flock "$lock"
+		build_tree "$CROSS" --toolchain "$REPO/cmake/aarch64.cmake" \
+			"-DCMAKE_SYSROOT=$sysroot" -DBUILD_TESTING=ON -- all unit_tests
+	) || fail "the build failed (above)"
+	readelf -h "$CROSS/cachemon/cachemon" | grep -q 'Machine: *AArch64' ||
+		fail "what was built is not for aarch64"
+	say "built in $CROSS"
+}
