@@ -14,7 +14,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR}
 	${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
 set(ENV{PKG_CONFIG_PATH})
-find_program(QEMU_USER NAMES qemu-aarch64-static qemu-aarch64)
+find_program(QEMU_USER NAMES qemu-aarch64 qemu-aarch64-static)
 if(QEMU_USER)
 	# Its /lib alone: whatever else is there would stand before the machine's /proc and /tmp.
 	set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_USER} -L ${CMAKE_SYSROOT}/usr)

@@ -13,7 +13,7 @@ PACKAGES_TEST=(btrfs-progs e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmoc
 	python3 sqlite3 util-linux xfsprogs xz-utils)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod qemu-system-common qemu-system-x86
 	zstd)
-PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user-static)
+PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {

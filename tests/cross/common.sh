@@ -8,8 +8,8 @@ SKIP=77
 CROSS=${CACHEMON_BUILD:-$BUILD}-aarch64
 # qemu-user answers for /proc/self itself, without mounts: on a kernel alone.
 NOT_UNDER_QEMU="fs_support"
-# Writers that wait for each other as long as the store does: emulation is slower than that.
-NOT_EMULATED="store_crash"
+# Programs that wait for each other as long as the store does: emulation is slower than that.
+NOT_EMULATED="store_crash store_open"
 
 skip() {
 	echo "${0##*/}: skipped: $*"
