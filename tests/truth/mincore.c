@@ -68,7 +68,7 @@ static uint64_t look_once(struct oracle *o, uint64_t *map, uint64_t first, uint6
 {
 	uint64_t changed = 0;
 
-	settle_device(o->dev);
+	oracle_settle(o);
 	if (mincore(o->map + first * PAGE_BYTES, nr * PAGE_BYTES, o->bytes))
 		err(1, "mincore");
 	for (uint64_t i = 0; i < nr; i++) {

@@ -51,6 +51,12 @@ void oracle_disturb(struct oracle *o, const char *why, uint64_t nr)
 	o->disturbed = true;
 }
 
+void oracle_settle(struct oracle *o)
+{
+	if (!settle_device(o->dev))
+		oracle_disturb(o, "the device did not read all that was asked for", 0);
+}
+
 static void refresh_size(struct oracle *o)
 {
 	struct stat st;
@@ -105,7 +111,7 @@ void oracle_before(struct oracle *o, const struct op *op)
 {
 	o->phase = PHASE_SCAN;
 	if (o->settle)
-		settle_device(o->dev);
+		oracle_settle(o);
 	refresh_size(o);
 	look(o, op);
 	check_untouched(o, "pages moved between two operations");

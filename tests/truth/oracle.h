@@ -136,6 +136,7 @@ bool oracle_range(const struct oracle *o, const struct op *op, uint64_t *ret_fir
 		  uint64_t *ret_last);
 void oracle_print(struct oracle *o, FILE *out);
 void oracle_disturb(struct oracle *o, const char *why, uint64_t nr);
+void oracle_settle(struct oracle *o);
 
 /* scan.c: present pages of the first nr of a file whose I/O, if there is any, has begun. */
 uint64_t scan_count(int fd, uint64_t nr);
@@ -172,13 +173,9 @@ const char *looks_name(void);
 /* Pages are seen while their I/O is in flight. */
 bool looks_see_flight(void);
 
-/* settle.c: waits until the device has no read in flight. */
-void settle_device(dev_t dev);
-/* Sectors of 512 bytes read from the device since it exists. */
-uint64_t settle_sectors(dev_t dev);
-/* Waits until the device has read since sectors were what this process has asked for since bytes
- * were: a throttled request waits where no counter of the device shows it. */
-uint64_t settle_asked(void);
-void settle_reads(dev_t dev, uint64_t sectors, uint64_t bytes);
+/* settle.c: waits until the device has read what this process, its threads and its ended children
+ * asked for since the last wait, and the pages are up to date. The first wait of a thread says
+ * since when. False: it does not come. */
+bool settle_device(dev_t dev);
 
 #endif

@@ -163,7 +163,7 @@ static void read_late(struct opener *s)
 static void throttled_seq(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
-	uint64_t sectors = settle_sectors(s.o->dev), asked = settle_asked(), delay;
+	uint64_t delay;
 
 	sleep_promptly();
 	delay = block_delay_ns();
@@ -173,36 +173,27 @@ static void throttled_seq(struct wl *w)
 		read_late(&s);
 	delay = block_delay_ns() - delay;
 	check_delay(&s, delay);
-	if (!looks_see_flight()) {
-		settle_reads(s.o->dev, sectors, asked);
+	if (!looks_see_flight())
 		balance(s.o);
-	}
 	wl_value(w, "block_delay_ns", delay);
 	wl_value(w, "call_ns", s.call_ns);
 	opener_close(&s);
 }
 
-struct since {
-	dev_t dev;
-	uint64_t sectors, asked;
-};
-
-static void wait_for_asked(void *argument)
+static void settle_late(void *argument)
 {
-	const struct since *since = argument;
-
-	settle_reads(since->dev, since->sectors, since->asked);
+	oracle_settle(argument);
 }
 
 /* Brought in time: nothing is late, however slow the device is. */
 static void throttled_warmed(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
-	struct since since = {s.o->dev, settle_sectors(s.o->dev), settle_asked()};
 	uint64_t before, delay;
 
 	sleep_promptly();
-	op_willneed_then(&s, 2 * MIB, 128 << 10, wait_for_asked, &since);
+	oracle_settle(s.o);
+	op_willneed_then(&s, 2 * MIB, 128 << 10, settle_late, s.o);
 	delay = block_delay_ns();
 	before = s.o->f[F_added];
 	op_read_all(&s, op_seek_read, 0, MIB, 4096);

@@ -52,7 +52,7 @@ void scan_changes(struct oracle *o, uint64_t first, uint64_t nr)
 	}
 	for (int i = 0; i < ROUNDS; i++) {
 		if (looks() == LOOKS_BOTH)
-			settle_device(o->dev);
+			oracle_settle(o);
 		cachestat_changes(o);
 		if (looks() != LOOKS_BOTH || agreed(o, o->now, first, nr, i))
 			return;
@@ -67,7 +67,7 @@ void scan_all(struct oracle *o, uint64_t *map)
 	}
 	for (int i = 0; i < ROUNDS; i++) {
 		if (looks() == LOOKS_BOTH)
-			settle_device(o->dev);
+			oracle_settle(o);
 		cachestat_all(o, map);
 		if (looks() != LOOKS_BOTH || agreed(o, map, 0, o->nr_pages, i))
 			return;

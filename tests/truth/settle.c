@@ -1,23 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * When all that this process has asked a device for is there. A disk's count of requests in flight
+ * is no proof of it: it has neither a request that waits in a throttle, nor one whose data came and
+ * whose completion waits for its turn as a softirq; the pages of both are not up to date. So the
+ * sectors that came are held against those that were asked for, and as they are counted right
+ * before the pages are up to date, a grace period ends the softirq that counted them.
+ */
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <linux/membarrier.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "op.h"
 
-/* A request is out of the plug and of the scheduler's hands within this many idle looks. */
+/* Of requests of others, which may move pages of the file as well: out of a scheduler's hands
+ * within this many idle looks. */
 #define IDLE_LOOKS 20
+/* Nothing comes any more of what was asked for: it was asked of another device. */
+#define STUCK_NS 20000000000ULL
 
 struct counts {
 	unsigned long long done, sectors, in_flight;
 };
+
+/* Where the last wait ended. */
+static _Thread_local struct {
+	dev_t dev;
+	uint64_t sectors, asked;
+} since;
 
 /* Asked for thousands of times, so the file is kept open. */
 static struct counts device_counts(dev_t dev)
@@ -48,15 +64,52 @@ static struct counts device_counts(dev_t dev)
 	return c;
 }
 
-uint64_t settle_sectors(dev_t dev)
+/* Sectors that this process asked any device for, with its threads and the children that ended. */
+static uint64_t asked(void)
 {
-	return device_counts(dev).sectors;
+	struct rusage self, children;
+
+	if (getrusage(RUSAGE_SELF, &self) || getrusage(RUSAGE_CHILDREN, &children))
+		err(1, "getrusage");
+	return (uint64_t)self.ru_inblock + (uint64_t)children.ru_inblock;
 }
 
-void settle_device(dev_t dev)
+static void mark(dev_t dev)
+{
+	since.dev = dev;
+	since.sectors = device_counts(dev).sectors;
+	since.asked = asked();
+}
+
+/* False: they do not come. A forked process begins with less than its parent's asked. */
+static bool wait_for_sectors(dev_t dev)
+{
+	uint64_t last = since.sectors, moved = now_ns();
+	int64_t lacking;
+
+	while (lacking = (int64_t)(asked() - since.asked), lacking > 0) {
+		uint64_t sectors = device_counts(dev).sectors;
+
+		if ((uint64_t)lacking <= sectors - since.sectors)
+			return true;
+		if (sectors != last)
+			moved = now_ns();
+		else if (now_ns() - moved > STUCK_NS)
+			return false;
+		last = sectors;
+		sched_yield();
+	}
+	return true;
+}
+
+bool settle_device(dev_t dev)
 {
 	uint64_t before = 0;
+	bool came;
 
+	if (since.dev != dev)
+		mark(dev);
+	came = wait_for_sectors(dev);
 	for (int idle = 0; idle < IDLE_LOOKS;) {
 		struct counts c = device_counts(dev);
 
@@ -64,28 +117,9 @@ void settle_device(dev_t dev)
 		before = c.done;
 		sched_yield();
 	}
-}
-
-uint64_t settle_asked(void)
-{
-	FILE *f = fopen("/proc/self/io", "re");
-	char line[128];
-	uint64_t bytes;
-
-	if (!f)
-		op_lacking("/proc/self/io", errno);
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "read_bytes: %" SCNu64, &bytes) != 1)
-			continue;
-		fclose(f);
-		return bytes;
-	}
-	errx(1, "/proc/self/io: no read_bytes");
-}
-
-void settle_reads(dev_t dev, uint64_t sectors, uint64_t bytes)
-{
-	while ((settle_sectors(dev) - sectors) * 512 < settle_asked() - bytes)
-		sched_yield();
-	settle_device(dev);
+	if (device_counts(dev).sectors != since.sectors &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		err(1, "membarrier");
+	mark(dev);
+	return came;
 }

@@ -194,7 +194,7 @@ static void scan(const char *path)
 	if (fd < 0 || fstat(fd, &st))
 		err(1, "%s", path);
 	if (!looks_see_flight())
-		settle_device(st.st_dev);
+		(void)settle_device(st.st_dev);
 	printf("%" PRIu64 "\n",
 	       st.st_size ? scan_count(fd, ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES)
 			  : 0);
