@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The known reads of the self test. Owns what each does and what the kernel itself says of it:
- * page residency by cachestat(2) before and after each call, faults by getrusage(2).
+ * pages by selftest_look.h before and after each call, faults by getrusage(2).
  */
 #ifndef SELFTEST_H
 #define SELFTEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "cmd/selftest_look.h"
 
 #define SELFTEST_BYTES (16 * 1024 * 1024 + 1) /* ends inside a page */
 
@@ -21,12 +23,9 @@ struct selftest_case {
 	const char *name;
 	const char *what;
 	/* Runs in the watched process; -errno when a call failed. */
-	int (*run)(int fd, struct selftest_truth *ret);
+	int (*run)(struct selftest_look *l, struct selftest_truth *ret);
 };
 
 const struct selftest_case *selftest_cases(int *ret_nr);
-
-/* Pages of the file in the cache; -errno: this kernel has no cachestat(2). */
-int64_t selftest_resident(int fd, uint64_t offset, uint64_t length);
 
 #endif

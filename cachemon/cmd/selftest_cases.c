@@ -6,23 +6,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef SYS_cachestat
-#define SYS_cachestat 451
-#endif
 
 #define CHUNK_BYTES  (128 * 1024)
 #define RANDOM_READS 1000
-
-/* include/uapi/linux/mman.h, kernel 6.5 */
-struct cachestat_range {
-	uint64_t off, len;
-};
-struct cachestat {
-	uint64_t nr_cache, nr_dirty, nr_writeback, nr_evicted, nr_recently_evicted;
-};
 
 static int64_t page_size(void)
 {
@@ -34,142 +21,91 @@ static int64_t pages_of(int64_t offset, int64_t length)
 	return (offset + length - 1) / page_size() - offset / page_size() + 1;
 }
 
-static int look(int fd, uint64_t offset, uint64_t length, struct cachestat *ret)
-{
-	struct cachestat_range range = {offset, length};
-
-	return syscall(SYS_cachestat, fd, &range, ret, 0) ? -errno : 0;
-}
-
-int64_t selftest_resident(int fd, uint64_t offset, uint64_t length)
-{
-	struct cachestat cs;
-	int r = look(fd, offset, length, &cs);
-
-	return r ? r : (int64_t)cs.nr_cache;
-}
-
-/* The whole file's pages between our calls: as the last look left them, else they were moved by
- * somebody else. What reclaim takes during a call leaves a trace, and traces only go. */
-static int look_before(int fd, struct cachestat *last, struct selftest_truth *t)
-{
-	struct cachestat now;
-	int r = look(fd, 0, SELFTEST_BYTES, &now);
-
-	if (r)
-		return r;
-	if (now.nr_cache != last->nr_cache || now.nr_evicted > last->nr_evicted)
-		t->disturbed = true;
-	*last = now;
-	return 0;
-}
-
-/* Counts what the call added. */
-static int look_after(int fd, struct cachestat *last, struct selftest_truth *t)
-{
-	struct cachestat now;
-	int r = look(fd, 0, SELFTEST_BYTES, &now);
-
-	if (r)
-		return r;
-	if (now.nr_evicted > last->nr_evicted)
-		t->disturbed = true;
-	t->added += (int64_t)now.nr_cache - (int64_t)last->nr_cache;
-	*last = now;
-	return 0;
-}
-
 /* The file with so many pages in the cache, or -EBUSY: others are the test's disturbance. */
-static int begin(int fd, int64_t pages, struct cachestat *ret)
+static int begin(struct selftest_look *l, int64_t pages)
 {
-	int r = look(fd, 0, SELFTEST_BYTES, ret);
+	int64_t there;
+	int r = look_begin(l, &there);
 
 	if (r)
 		return r;
-	return (int64_t)ret->nr_cache == pages ? 0 : -EBUSY;
+	return there == pages ? 0 : -EBUSY;
 }
 
-static int begin_empty(int fd, struct cachestat *ret)
+static int begin_empty(struct selftest_look *l)
 {
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	return begin(fd, 0, ret);
+	posix_fadvise(l->fd, 0, 0, POSIX_FADV_DONTNEED);
+	return begin(l, 0);
 }
 
-/* One call, and what the kernel says was there before and came with it. last: as of the last look
- * at the whole file. */
-static int known_read(int fd, char *buf, int64_t offset, int64_t length, struct cachestat *last,
+/* One call, and what the kernel says was there before and came with it. */
+static int known_read(struct selftest_look *l, char *buf, int64_t offset, int64_t length,
 		      struct selftest_truth *t)
 {
 	int64_t left = SELFTEST_BYTES - offset, asked = length < left ? length : left;
-	struct cachestat range;
-	int r = look_before(fd, last, t);
-	int64_t n;
+	int r = look_before(l, &t->disturbed);
+	int64_t n, there;
 
 	if (!r)
-		r = look(fd, (uint64_t)offset / page_size() * page_size(),
-			 (uint64_t)pages_of(offset, asked) * page_size(), &range);
+		r = look_range(l, offset / page_size(), pages_of(offset, asked), &there);
 	if (r)
 		return r;
-	n = pread(fd, buf, (size_t)length, offset);
+	n = pread(l->fd, buf, (size_t)length, offset);
 	if (n != asked)
 		return n < 0 ? -errno : -EIO;
 	t->read_calls++;
 	t->read_bytes += n;
 	t->lookups += pages_of(offset, asked);
-	t->misses += pages_of(offset, asked) - (int64_t)range.nr_cache;
-	return look_after(fd, last, t);
+	t->misses += pages_of(offset, asked) - there;
+	return look_after(l, &t->added, &t->disturbed);
 }
 
-static int read_all(int fd, struct cachestat *last, struct selftest_truth *t)
+static int read_all(struct selftest_look *l, struct selftest_truth *t)
 {
 	char *buf = malloc(CHUNK_BYTES);
 	int r = buf ? 0 : -ENOMEM;
 
 	for (int64_t at = 0; !r && at < SELFTEST_BYTES; at += CHUNK_BYTES)
-		r = known_read(fd, buf, at, CHUNK_BYTES, last, t);
+		r = known_read(l, buf, at, CHUNK_BYTES, t);
 	free(buf);
 	return r;
 }
 
-static int run_cold(int fd, struct selftest_truth *t)
+static int run_cold(struct selftest_look *l, struct selftest_truth *t)
 {
-	struct cachestat last;
-	int r = begin_empty(fd, &last);
+	int r = begin_empty(l);
 
-	return r ? r : read_all(fd, &last, t);
+	return r ? r : read_all(l, t);
 }
 
-static int run_warm(int fd, struct selftest_truth *t)
+static int run_warm(struct selftest_look *l, struct selftest_truth *t)
 {
-	struct cachestat last;
-	int r = begin(fd, pages_of(0, SELFTEST_BYTES), &last);
+	int r = begin(l, pages_of(0, SELFTEST_BYTES));
 
-	return r ? r : read_all(fd, &last, t);
+	return r ? r : read_all(l, t);
 }
 
-static int run_random(int fd, struct selftest_truth *t)
+static int run_random(struct selftest_look *l, struct selftest_truth *t)
 {
 	int64_t pages = SELFTEST_BYTES / page_size();
 	char *buf = malloc((size_t)page_size());
-	struct cachestat last;
 	uint32_t at = 1;
-	int r = buf ? begin_empty(fd, &last) : -ENOMEM;
+	int r = buf ? begin_empty(l) : -ENOMEM;
 
 	if (!r)
-		r = -posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+		r = -posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (int i = 0; !r && i < RANDOM_READS; i++) {
 		at = at * 1103515245 + 12345;
-		r = known_read(fd, buf, (at >> 8) % pages * page_size(), page_size(), &last, t);
+		r = known_read(l, buf, (at >> 8) % pages * page_size(), page_size(), t);
 	}
 	free(buf);
 	return r;
 }
 
-static int known_touch(int fd, const volatile char *byte, struct cachestat *last,
-		       struct selftest_truth *t)
+static int known_touch(struct selftest_look *l, const volatile char *byte, struct selftest_truth *t)
 {
 	struct rusage before, after;
-	int r = look_before(fd, last, t);
+	int r = look_before(l, &t->disturbed);
 
 	if (r)
 		return r;
@@ -177,27 +113,26 @@ static int known_touch(int fd, const volatile char *byte, struct cachestat *last
 	(void)*byte;
 	getrusage(RUSAGE_SELF, &after);
 	t->major_faults += after.ru_majflt - before.ru_majflt;
-	return look_after(fd, last, t);
+	return look_after(l, &t->added, &t->disturbed);
 }
 
 /* Every other page, back to front: faults that no read-around window explains away. Judged on
  * major faults and added pages; what is used of a mapping no hook can see. */
-static int run_mmap(int fd, struct selftest_truth *t)
+static int run_mmap(struct selftest_look *l, struct selftest_truth *t)
 {
 	int64_t pages = SELFTEST_BYTES / page_size();
-	struct cachestat last;
 	char *map;
-	int r = begin_empty(fd, &last);
+	int r = begin_empty(l);
 
 	if (r)
 		return r;
-	map = mmap(NULL, SELFTEST_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	map = mmap(NULL, SELFTEST_BYTES, PROT_READ, MAP_SHARED, l->fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	t->read_calls = t->read_bytes = t->lookups = t->misses = -1;
 	t->major_faults = 0;
 	for (int64_t page = pages - 1; !r && page >= 0; page -= 2)
-		r = known_touch(fd, map + page * page_size(), &last, t);
+		r = known_touch(l, map + page * page_size(), t);
 	munmap(map, SELFTEST_BYTES);
 	return r;
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """selftest: right on a machine at rest, and while reclaim takes its pages it says that it cannot
-judge; never a figure that only the disturbance made wrong."""
+judge; never a figure that only the disturbance made wrong. The same where the kernel has no
+cachestat(2)."""
 
+import errno
 import os
 import re
 import subprocess
@@ -11,6 +13,7 @@ import threading
 
 sys.dont_write_bytecode = True
 
+from faultlib import refuse  # noqa: E402
 from faultlib.cgroup import make_reclaimed  # noqa: E402
 from faultlib.part import Part, Skipped, expect  # noqa: E402
 from faultlib.watch import BOUND_S, run  # noqa: E402
@@ -21,23 +24,39 @@ CASES = ["cold", "warm", "random", "mmap"]
 LINE = re.compile(r"^(\w+) +(\?|\d+) ", re.M)
 
 
+# A number above the others' on every architecture.
+CACHESTAT = "451"
+BY_CACHESTAT = ()
+BY_MINCORE = (sys.executable, refuse.__file__, CACHESTAT, str(errno.ENOSYS))
+
+
 def verdicts(out):
     return [found for found in LINE.findall(out) if found[0] in CASES]
 
 
-@part.case("undisturbed: every case is right to the page")
-def quiet(case):
-    done = run([case.cachemon, "selftest", "--dir", case.dir])
+def at_rest(case, prefix):
+    done = run([case.cachemon, "selftest", "--dir", case.dir], prefix=prefix)
     text = done.out.decode()
     if "?" in text:
         raise Skipped(f"others on this machine dropped its pages: {text!r}")
     expect(done.status == 0 and verdicts(text) == [(name, "0") for name in CASES], f"{done} {text}")
+    return text
 
 
-@part.case("its pages are reclaimed all the time: each case is right or not judged")
-def disturbed(case):
+@part.case("undisturbed: every case is right to the page")
+def quiet(case):
+    at_rest(case, BY_CACHESTAT)
+
+
+@part.case("undisturbed, where there is no cachestat(2): right by mincore(2)")
+def quiet_mincore(case):
+    text = at_rest(case, BY_MINCORE)
+    expect("mincore(2)" in text, f"says {text!r}")
+
+
+def reclaimed(case, prefix):
     cgroup, reclaim = make_reclaimed(case)
-    argv = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', cgroup, case.cachemon,
+    argv = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', cgroup, *prefix, case.cachemon,
             "selftest", "--dir", case.dir]
     process = case.adopt(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
     over = threading.Event()
@@ -65,6 +84,16 @@ def disturbed(case):
     expect(judged < len(CASES), "nothing was disturbed: this test tests nothing")
     expect(process.returncode == 1, f"status {process.returncode} with {found}")
     return f"{judged} of {len(CASES)} could be judged"
+
+
+@part.case("its pages are reclaimed all the time: each case is right or not judged")
+def disturbed(case):
+    return reclaimed(case, BY_CACHESTAT)
+
+
+@part.case("the same by mincore(2)")
+def disturbed_mincore(case):
+    return reclaimed(case, BY_MINCORE)
 
 
 if __name__ == "__main__":
