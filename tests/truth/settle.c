@@ -9,10 +9,12 @@
 #include <err.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -35,6 +37,27 @@ static _Thread_local struct {
 	uint64_t sectors, asked;
 } since;
 
+/* The disk below a filesystem that has a device number of its own, as btrfs has. */
+static dev_t disk_of(dev_t dev)
+{
+	struct stat dir, disk;
+	struct mntent *m;
+	FILE *f;
+
+	if (major(dev))
+		return dev;
+	f = setmntent("/proc/self/mounts", "re");
+	if (!f)
+		err(1, "/proc/self/mounts");
+	while ((m = getmntent(f)))
+		if (*m->mnt_fsname == '/' && !stat(m->mnt_dir, &dir) && dir.st_dev == dev &&
+		    !stat(m->mnt_fsname, &disk) && S_ISBLK(disk.st_mode)) {
+			endmntent(f);
+			return disk.st_rdev;
+		}
+	errx(1, "device %u:%u: no disk is mounted as it", major(dev), minor(dev));
+}
+
 /* Asked for thousands of times, so the file is kept open. */
 static struct counts device_counts(dev_t dev)
 {
@@ -45,7 +68,9 @@ static struct counts device_counts(dev_t dev)
 	ssize_t n;
 
 	if (fd < 0 || of != dev) {
-		snprintf(text, sizeof(text), "/sys/dev/block/%u:%u/stat", major(dev), minor(dev));
+		dev_t disk = disk_of(dev);
+
+		snprintf(text, sizeof(text), "/sys/dev/block/%u:%u/stat", major(disk), minor(disk));
 		if (fd >= 0)
 			close(fd);
 		fd = open(text, O_RDONLY | O_CLOEXEC);

@@ -80,8 +80,8 @@ class Images:
         return os.path.join(self.dir, fs)
 
     def device(self, fs):
-        """MAJ:MIN of the filesystem's device."""
-        dev = os.stat(self.mount(fs)).st_dev
+        """MAJ:MIN of the filesystem's disk."""
+        dev = os.stat(self.loops[fs]).st_rdev
         return f"{os.major(dev)}:{os.minor(dev)}"
 
     def __exit__(self, *_):
