@@ -66,10 +66,6 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		row_add(row, C_read_bytes, end - pos);
 }
 
-/* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
- * and none is taken for the last one's call because its range ends alike. */
-#define URING_CALL (1ull << 63)
-
 /* Is this event the same call as the last one? Calls that the kernel does not count in syscr
  * (AIO, kernel threads, io_uring where the submission was not seen) are told by their range. */
 static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
@@ -103,6 +99,8 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
 	    s->read_last == last && s->read_begin == c.pos >> page_shift)
 		return;
+	/* Calls of AIO and in a worker end without moving syscr. */
+	read_wait_finish(l, NO_CALL);
 	/* A window that opened no call (io_uring) has begun to note what this one misses. */
 	if (s->read_inode || !c.uring) {
 		s->miss_first = ~0ull;

@@ -175,6 +175,21 @@ static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 	return marks_set(st, COUNTED_ENDED) & COUNTED_INSIDE || st->job == JOB_WATCHED;
 }
 
+/* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
+ * copies to, and both wait. */
+static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
+{
+	struct task_state *s = &l->s;
+
+	if (s->stall_kind != kind || s->stall_id != id) {
+		read_wait_finish(l, NO_CALL);
+		s->stall_ns = 0;
+		s->stalls = 0;
+	}
+	s->stall_kind = kind;
+	s->stall_id = id;
+}
+
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
 static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
 {
@@ -183,12 +198,7 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 	__u64 clock = fault_clock(prev);
 
 	if (s->fault_inode && s->fault_id == clock) {
-		if (s->stall_kind != STALL_FAULT || s->stall_id != clock) {
-			s->stall_ns = 0;
-			s->stalls = 0;
-		}
-		s->stall_kind = STALL_FAULT;
-		s->stall_id = clock;
+		stall_is_of(l, STALL_FAULT, clock);
 	} else {
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
@@ -197,13 +207,10 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		    nr != NR_copy_file_range && nr != NR_io_submit &&
 		    !(TYPED(prev, flags) & PF_IO_WORKER))
 			return;
-		if (s->stall_kind != STALL_READ || s->stall_id != TYPED(prev, ioac.syscr)) {
-			s->stall_ns = 0;
-			s->stalls = 0;
-		}
-		s->stall_kind = STALL_READ;
-		s->stall_id = TYPED(prev, ioac.syscr);
-		if (config.reads_by_call && s->read_inode && s->read_id == s->stall_id)
+		if (!read_may_sleep(s, TYPED(prev, ioac.syscr)))
+			return;
+		stall_is_of(l, STALL_READ, TYPED(prev, ioac.syscr));
+		if (config.reads_by_call && s->read_id == s->stall_id)
 			read_sleeps(l);
 	}
 	s->sleep_start_ns = bpf_ktime_get_ns();
@@ -306,7 +313,7 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 	inside = l->s.job == JOB_WATCHED;
 	if (inside) {
 		fault_finish(l);
-		read_wait_finish(l, TYPED(t, ioac.syscr));
+		read_wait_finish(l, NO_CALL);
 	}
 	if (!group_dead) {
 		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))

@@ -20,6 +20,10 @@
 enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 enum { STALL_READ = 1, STALL_FAULT = 2 };
 
+/* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
+ * and none is taken for the last one's call because its range ends alike. */
+#define URING_CALL (1ull << 63)
+
 static __always_inline __u64 fault_clock(struct task_struct *t)
 {
 	return READ(t, min_flt) + READ(t, maj_flt);
@@ -376,6 +380,8 @@ GLOBAL int fault_finish(struct live *l)
 	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
 	return 0;
 }
+
+#define NO_CALL (~0ull) /* no call goes on */
 
 /*
  * Where a function is the per-read hook, nothing comes after the wait of a call's last pages: it is

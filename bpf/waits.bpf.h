@@ -13,6 +13,14 @@
  * before 5.12 it goes on to the end of the call: what lies beyond is not looked at. */
 #define WAIT_FOLIOS_MAX 64
 
+/* Where the call is seen before its wait: one that goes past the cache is not seen at all, and what
+ * it waits for is not the file's that was read before. */
+static __always_inline bool read_may_sleep(const struct task_state *s, __u64 syscr)
+{
+	return !config.reads_by_call ||
+	       (s->read_inode && (s->read_id == syscr || s->read_id == URING_CALL));
+}
+
 struct wait_walk {
 	struct live *l;
 	__u64 mapping;

@@ -15,6 +15,7 @@
 #define KSWAPD_IDLE_LOOKS 100
 #define DELAY_TICK_NS	  10000000ULL
 #define THROTTLED_BYTES	  (8 * MIB)
+#define STEP_WAITING	  (64 << 10)
 #define KNOW_LOAD	  (KNOW_CALLS | KNOW(balance))
 
 /* Reads all of the file without a look, counting calls. */
@@ -205,6 +206,71 @@ static void throttled_warmed(struct wl *w)
 	opener_close(&s);
 }
 
+/* Reads of [at, end) without a look, and the kernel's account of their waits. */
+static uint64_t read_waiting(struct opener *s, op_reader *fn, uint64_t at, uint64_t end)
+{
+	uint64_t delay = block_delay_ns();
+
+	for (; at < end; at += STEP_WAITING) {
+		s->call_ns -= now_ns();
+		fn(s, at, STEP_WAITING);
+		s->call_ns += now_ns();
+		op_count(s->o, at, STEP_WAITING);
+	}
+	delay = block_delay_ns() - delay;
+	check_delay(s, delay);
+	return delay;
+}
+
+/* A cold file and a cached one in turns: AIO moves no counter of the task, and the waits for the
+ * one are not to be found at the other. */
+static void throttled_aio(struct wl *w)
+{
+	struct opener cold = wl_open(w, 0), warm = wl_open(w, 1);
+	uint64_t delay;
+
+	sleep_promptly();
+	need_cold(cold.o);
+	need_cold(warm.o);
+	wl_value(w, "block_delay_1_ns", read_waiting(&warm, op_pread, 0, STEP_WAITING));
+	wl_value(w, "call_1_ns", warm.call_ns);
+	delay = block_delay_ns();
+	for (uint64_t at = 0; at < 3 * MIB; at += STEP_WAITING) {
+		cold.call_ns -= now_ns();
+		op_aio(&cold, at, STEP_WAITING);
+		cold.call_ns += now_ns();
+		op_count(cold.o, at, STEP_WAITING);
+		op_aio(&warm, 0, STEP_WAITING);
+		op_count(warm.o, 0, STEP_WAITING);
+	}
+	delay = block_delay_ns() - delay;
+	check_delay(&cold, delay);
+	wl_value(w, "block_delay_0_ns", delay);
+	wl_value(w, "call_0_ns", cold.call_ns);
+	wl_value(w, "block_delay_ns", delay);
+	balance(cold.o);
+	balance(warm.o);
+	opener_close(&cold);
+	opener_close(&warm);
+}
+
+/* Past the cache, after a read through it of another file, which does not wait for that. */
+static void throttled_direct(struct wl *w)
+{
+	struct opener direct = opener_open(wl_oracle(w, 0, 0), O_RDONLY | O_DIRECT);
+	struct opener other = wl_open(w, 1);
+
+	sleep_promptly();
+	need_cold(other.o);
+	wl_value(w, "block_delay_1_ns", read_waiting(&other, op_pread, 0, MIB / 4));
+	wl_value(w, "call_1_ns", other.call_ns);
+	wl_value(w, "block_delay_ns", read_waiting(&direct, op_pread, 0, 3 * MIB));
+	direct.o->known = KNOW(balance);
+	balance(other.o);
+	opener_close(&direct);
+	opener_close(&other);
+}
+
 static void plain_loops(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -221,6 +287,8 @@ const struct pattern patterns_load[] = {
 	{"kswapd_fill", SETUP_big, kswapd_fill},
 	{"throttled_seq", SETUP_cold, throttled_seq},
 	{"throttled_warmed", SETUP_cold, throttled_warmed},
+	{"throttled_aio", SETUP_many, throttled_aio},
+	{"throttled_direct", SETUP_many, throttled_direct},
 	{"plain_loops", SETUP_cold, plain_loops},
 	{0},
 };

@@ -242,6 +242,33 @@ class ThrottledWarm(Throttled):
                 for want, totals in job_files(expectation, job)], []
 
 
+def stalls(expectation, job):
+    """{number of the file: (name, its stall)}"""
+    found = {}
+    for want, totals in job_files(expectation, job):
+        name = os.path.basename(want["path"])
+        found[int(name.partition(".")[2] or 0)] = (name, totals["stall_ns"])
+    return found
+
+
+class ThrottledFiles(ThrottledCold):
+    """Several files, each with waits of its own: at least nine tenths of what the kernel accounts
+    for it, whose clock is not the calls', and no more than its calls took."""
+
+    def unfit(self, expectation):
+        return None if expectation["values"]["block_delay_ns"] else "no block delay is accounted"
+
+    def more(self, expectation, job):
+        values = expectation["values"]
+        if values["block_delay_ns"] < STALL_MIN_NS:
+            return [], [f"the throttle did not hold: {values['block_delay_ns']} ns"]
+        return [compare.row(name, "stall_ns",
+                            [max(0, values[f"block_delay_{i}_ns"] * 9 // 10 - TICK_NS),
+                             values[f"call_{i}_ns"]], got)
+                for i, (name, got) in stalls(expectation, job).items()
+                if f"call_{i}_ns" in values], []
+
+
 class TwoWatchers(Cell):
     """Two cachemons, two jobs, one file, at once: each counts its own reads."""
 
@@ -313,5 +340,6 @@ class TwoWatchers(Cell):
 def cells():
     return [MemoryLimit("memcg_loop", "medium"), Kswapd("kswapd_fill", "big"),
             ThrottledCold("throttled_seq", "cold"), ThrottledWarm("throttled_warmed", "cold"),
+            ThrottledFiles("throttled_aio", "many"), ThrottledFiles("throttled_direct", "many"),
             TwoWatchers("two_watchers_cold", "cold", "plain_loops"),
             TwoWatchers("two_watchers_warm", "warm", "plain_loops")]
