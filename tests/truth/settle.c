@@ -106,6 +106,14 @@ static void mark(dev_t dev)
 	since.asked = asked();
 }
 
+/* Nothing was asked for since the last wait, by anybody: as with most calls, and looks are many. */
+static bool nothing_new(dev_t dev)
+{
+	struct counts c = device_counts(dev);
+
+	return !c.in_flight && c.sectors == since.sectors && asked() == since.asked;
+}
+
 /* False: they do not come. A forked process begins with less than its parent's asked. */
 static bool wait_for_sectors(dev_t dev)
 {
@@ -134,6 +142,8 @@ bool settle_device(dev_t dev)
 
 	if (since.dev != dev)
 		mark(dev);
+	else if (nothing_new(dev))
+		return true;
 	came = wait_for_sectors(dev);
 	for (int idle = 0; idle < IDLE_LOOKS;) {
 		struct counts c = device_counts(dev);
