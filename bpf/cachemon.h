@@ -224,6 +224,15 @@ struct job_row {
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
 };
 
+/* Where a direct read ends, as far as hooks show it: one place for each way to read so. */
+enum direct_end {
+	DIRECT_DONE, /* of the filesystems' common code; and where it goes on by itself: */
+	DIRECT_QUEUED,
+	DIRECT_BLOCK,
+	DIRECT_NFS,
+	DIRECT_FUSE,
+};
+
 /* Program runs, for the cost account: one slot a program. */
 enum event {
 	EV_READ,
@@ -306,6 +315,11 @@ struct task_state {
 	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
 	__u32 pad2;
 	__u64 advice_id;
+
+	/* The direct read that has begun; direct_iocb 0: none. */
+	__u64 direct_iocb;
+	__u64 direct_bytes;  /* asked, cut at EOF */
+	__u64 direct_before; /* read by the same call before this began */
 
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;

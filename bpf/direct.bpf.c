@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Direct reads: bytes that went past the cache, cut at EOF. They never enter a hit ratio. */
+/*
+ * Direct reads: bytes that went past the cache. They never enter a hit ratio.
+ *
+ * A read is noted where it begins and counted where it ends, by what it gave: a filesystem may
+ * refuse it, begin again when the reader's memory was not there, or have the rest read through the
+ * cache. Where this kernel shows no such end, it is counted where it begins, cut at EOF.
+ */
 #include "live.bpf.h"
+
+#define END(e) (1u << (e))
+
+/* The ends that are seen: END() of each. User space sets it before the start. */
+__u32 direct_ends;
 
 static __always_inline bool iter_writes(struct iov_iter *iter)
 {
@@ -9,44 +20,191 @@ static __always_inline bool iter_writes(struct iov_iter *iter)
 	return READ((struct iov_iter___type *)iter, type) & 1; /* WRITE */
 }
 
-GLOBAL int direct_read(struct live *l, __u64 iocb_addr, __u64 iter_addr)
+static __always_inline void direct_count(struct live *l, struct kiocb *iocb, __u64 bytes,
+					 bool first)
+{
+	struct inode *inode = READ(iocb, ki_filp, f_mapping, host);
+	struct file_row *row = live_row(l, inode, addr_of(l, READ(iocb, ki_filp)), l->s.job);
+
+	row_add(row, C_direct_read_calls, first);
+	row_add(row, C_direct_read_bytes, bytes);
+}
+
+/* end: where it must end to be counted there. before: what the same call read already. */
+GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 before, __u32 end)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
 	struct iov_iter *iter = CAST(iov_iter, iter_addr);
 	__u64 pos = READ(iocb, ki_pos), count = READ(iter, count), size;
+	__u32 ends = END(end);
 	struct inode *inode;
-	struct file_row *row;
 
-	if (!l || !count || iter_writes(iter))
+	if (!l)
+		return 0;
+	l->s.direct_iocb = 0;
+	l->s.flags |= TASK_DIRTY;
+	if (!count || iter_writes(iter))
 		return 0;
 	inode = READ(iocb, ki_filp, f_mapping, host);
 	if (!inode_counts(inode))
 		return 0;
 	size = READ(inode, i_size);
-	if (pos >= size)
+	size = pos < size ? size - pos : 0;
+	if (count > size)
+		count = size;
+	/* Others return to their caller when they are queued. */
+	if (end == DIRECT_DONE && READ(iocb, ki_complete))
+		ends |= END(DIRECT_QUEUED);
+	if ((direct_ends & ends) == ends) {
+		l->s.direct_iocb = iocb_addr;
+		l->s.direct_bytes = count;
+		l->s.direct_before = before;
+		live_keep(l);
+	} else if (count) {
+		direct_count(l, iocb, count, !before);
+	}
+	return 0;
+}
+
+/* The noted read gave so many bytes, in all that its call did. iocb: another's end is not its. */
+GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
+{
+	__u64 before;
+
+	if (!l || !l->s.direct_iocb || l->s.direct_iocb != iocb_addr)
 		return 0;
-	if (count > size - pos)
-		count = size - pos;
-	row = live_row(l, inode, addr_of(l, READ(iocb, ki_filp)), l->s.job);
-	row_add(row, C_direct_read_calls, 1);
-	row_add(row, C_direct_read_bytes, count);
+	l->s.direct_iocb = 0;
+	l->s.flags |= TASK_DIRTY;
+	before = l->s.direct_before;
+	if (bytes == -EIOCBQUEUED)
+		bytes = before + l->s.direct_bytes;
+	if (bytes > 0 && (__u64)bytes > before)
+		direct_count(l, CAST(kiocb, iocb_addr), bytes - before, !before);
 	return 0;
 }
 
 SEC("?tp_btf/iomap_dio_rw_begin")
-int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter)
+int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned int flags,
+	     size_t done_before)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_read(l, addr_of(l, iocb), addr_of(l, iter)));
+	return WITH_LIVE(
+		l, EV_DIRECT,
+		direct_begin(l, addr_of(l, iocb), addr_of(l, iter), done_before, DIRECT_DONE));
 }
 
 SEC("?fentry/__iomap_dio_rw")
 int BPF_PROG(direct_read_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_read(l, addr_of(l, iocb), addr_of(l, iter)));
+	return WITH_LIVE(l, EV_DIRECT,
+			 direct_begin(l, addr_of(l, iocb), addr_of(l, iter), 0, DIRECT_DONE));
 }
 
 SEC("?kprobe/__iomap_dio_rw")
 int BPF_KPROBE(direct_read_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_read(l, (__u64)iocb, (__u64)iter));
+	return WITH_LIVE(l, EV_DIRECT, direct_begin(l, (__u64)iocb, (__u64)iter, 0, DIRECT_DONE));
+}
+
+SEC("?tp_btf/iomap_dio_complete")
+int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+}
+
+/* It is about to work out what the tracepoint says, and frees what it works it out from. */
+GLOBAL int direct_done(struct live *l, __u64 dio_addr)
+{
+	struct iomap_dio *dio = CAST(iomap_dio, dio_addr);
+	__u64 iocb = (__u64)READ(dio, iocb), before = 0;
+	__s64 pos, size, bytes;
+
+	if (!l || l->s.direct_iocb != iocb)
+		return 0;
+	pos = READ(CAST(kiocb, iocb), ki_pos);
+	size = READ(dio, i_size);
+	bytes = READ(dio, error) ? 0 : READ(dio, size);
+	if (pos + bytes > size)
+		bytes = size - pos;
+	/* Who sees its beginning so sees no more than that one. */
+	if (bpf_core_field_exists(dio->done_before))
+		before = READ(dio, done_before);
+	l->s.direct_before = before;
+	return direct_end(l, iocb, bytes > 0 ? before + bytes : 0);
+}
+
+SEC("?fentry/iomap_dio_complete")
+int BPF_PROG(direct_done_fn, struct iomap_dio *dio)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_done(l, addr_of(l, dio)));
+}
+
+SEC("?kprobe/iomap_dio_complete")
+int BPF_KPROBE(direct_done_kp, struct iomap_dio *dio)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_done(l, (__u64)dio));
+}
+
+/* It goes on without its caller; its completion is some other task's. */
+SEC("?tp_btf/iomap_dio_rw_queued")
+int BPF_PROG(direct_queue_tp)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, l->s.direct_iocb, -EIOCBQUEUED));
+}
+
+/*
+ * Functions that read past the cache in ways of their own: of block devices, of NFS, of FUSE. The
+ * first two arguments are those of any read.
+ */
+#define DIRECT_BEGIN(function, name, end)                                                          \
+	SEC("?fentry/" #function)                                                                  \
+	int BPF_PROG(name##_fn, struct kiocb *iocb, struct iov_iter *iter)                         \
+	{                                                                                          \
+		return WITH_LIVE(l, EV_DIRECT,                                                     \
+				 direct_begin(l, addr_of(l, iocb), addr_of(l, iter), 0, end));     \
+	}                                                                                          \
+	SEC("?kprobe/" #function)                                                                  \
+	int BPF_KPROBE(name##_kp, struct kiocb *iocb, struct iov_iter *iter)                       \
+	{                                                                                          \
+		return WITH_LIVE(l, EV_DIRECT, direct_begin(l, (__u64)iocb, (__u64)iter, 0, end)); \
+	}
+
+DIRECT_BEGIN(blkdev_direct_IO, dio_block, DIRECT_BLOCK)
+DIRECT_BEGIN(nfs_file_direct_read, dio_nfs, DIRECT_NFS)
+
+SEC("?fexit/blkdev_direct_IO")
+int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+}
+
+SEC("?fexit/nfs_file_direct_read")
+int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+}
+
+/* Its type may be a module's. */
+static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
+{
+	return (__u64)BPF_CORE_READ(io, iocb);
+}
+
+SEC("?fentry/fuse_direct_io")
+int BPF_PROG(dio_fuse_fn, struct fuse_io_priv *io, struct iov_iter *iter)
+{
+	return WITH_LIVE(l, EV_DIRECT,
+			 direct_begin(l, fuse_iocb(io), addr_of(l, iter), 0, DIRECT_FUSE));
+}
+
+SEC("?kprobe/fuse_direct_io")
+int BPF_KPROBE(dio_fuse_kp, struct fuse_io_priv *io, struct iov_iter *iter)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_begin(l, fuse_iocb(io), (__u64)iter, 0, DIRECT_FUSE));
+}
+
+SEC("?fexit/fuse_direct_io")
+int BPF_PROG(dio_fuse_x, struct fuse_io_priv *io, struct iov_iter *iter, long long *pos, int flags,
+	     long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, fuse_iocb(io), ret));
 }

@@ -232,6 +232,15 @@ struct iov_iter {
 struct iov_iter___type {
 	unsigned int type;
 };
+struct iomap_dio {
+	struct kiocb *iocb;
+	long long i_size, size;
+	int error;
+	size_t done_before;
+};
+struct fuse_io_priv {
+	struct kiocb *iocb;
+};
 struct io_rsrc_node {
 	unsigned long file_ptr;
 };
@@ -320,6 +329,8 @@ struct iovec {
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)
+/* include/linux/errno.h */
+#define EIOCBQUEUED 529
 /* include/uapi/linux/magic.h */
 #define PROC_SUPER_MAGIC      0x9fa0
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630

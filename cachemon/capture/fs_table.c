@@ -20,13 +20,14 @@ struct entry {
 
 struct fs_table {
 	char *proc_root;
+	unsigned int direct; /* as plan/fs_direct.h says */
 	size_t nr, last;
 	size_t unmounted;
 	struct entry entries[FILESYSTEMS_MAX];
 	struct sample_filesystem list[FILESYSTEMS_MAX];
 };
 
-int fs_table_new(const char *proc_root, struct fs_table **ret)
+int fs_table_new(const char *proc_root, unsigned int direct, struct fs_table **ret)
 {
 	struct fs_table *t = calloc(1, sizeof(*t));
 
@@ -37,6 +38,7 @@ int fs_table_new(const char *proc_root, struct fs_table **ret)
 		free(t);
 		return -ENOMEM;
 	}
+	t->direct = direct;
 	*ret = t;
 	return 0;
 }
@@ -101,7 +103,7 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 
 	if (!fs)
 		return;
-	fs_support_of_mount(m, fs);
+	fs_support_of_mount(m, t->direct, fs);
 	free(e->mount);
 	free(e->why);
 	e->mount = strdup(fs->mount);
@@ -135,9 +137,9 @@ static void look(struct fs_table *t, const char *pid)
 }
 
 /* A filesystem without a mount that can be seen: its type is all there is. */
-static void by_type(struct entry *e, struct sample_filesystem *out)
+static void by_type(const struct entry *e, unsigned int direct, struct sample_filesystem *out)
 {
-	const struct fs_facts facts = {.type = e->type};
+	const struct fs_facts facts = {.type = e->type, .direct = direct};
 	const char *why;
 
 	out->cover = fs_cover_name(fs_cover_decide(&facts, &why));
@@ -160,7 +162,7 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 			e->pid = 0; /* the next file of it may be of a process that lives */
 		}
 		if (!e->mounted)
-			by_type(e, &t->list[i]);
+			by_type(e, t->direct, &t->list[i]);
 		else
 			t->list[i].why = e->why;
 		t->list[i].type = *e->type ? e->type : NULL;

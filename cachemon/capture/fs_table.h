@@ -10,8 +10,8 @@
 
 struct fs_table;
 
-/* proc_root as "/proc". */
-int fs_table_new(const char *proc_root, struct fs_table **ret);
+/* proc_root as "/proc"; direct: the direct reads that are counted, as plan/fs_direct.h says. */
+int fs_table_new(const char *proc_root, unsigned int direct, struct fs_table **ret);
 void fs_table_free(struct fs_table *t);
 
 /* A file of that device was seen. type: the kernel's name of the filesystem, NULL or "" unknown;

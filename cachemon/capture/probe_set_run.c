@@ -41,8 +41,24 @@ uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by)
 	return old;
 }
 
+/* What is attached is decided by then. */
+static uint32_t direct_ends(const struct probe_plan *plan)
+{
+	static const enum probe_role roles[] = {
+		[DIRECT_DONE] = ROLE_DIRECT_DONE,	[DIRECT_QUEUED] = ROLE_DIRECT_QUEUED,
+		[DIRECT_BLOCK] = ROLE_DIRECT_BLOCK_END, [DIRECT_NFS] = ROLE_DIRECT_NFS_END,
+		[DIRECT_FUSE] = ROLE_DIRECT_FUSE_END,
+	};
+	uint32_t ends = 0;
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		ends |= (uint32_t)probe_plan_has(plan, roles[i]) << i;
+	return ends;
+}
+
 void probe_set_start(struct probe_set *set)
 {
+	set->skel->bss->direct_ends = direct_ends(set->plan);
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->shared.epoch = 2;
 	set->started = true;

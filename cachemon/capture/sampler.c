@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/name_table.h"
+#include "plan/fs_direct.h"
 
 #define BATCH 1024
 
@@ -46,7 +47,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
 		goto fail;
-	r = fs_table_new("/proc", &s->filesystems);
+	r = fs_table_new("/proc", fs_direct_of_plan(probe_set_plan(set)), &s->filesystems);
 	if (r)
 		goto fail;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.names), on_name, s, NULL);

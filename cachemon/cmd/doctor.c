@@ -11,6 +11,7 @@
 #include "capture/map_memory.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "plan/fs_direct.h"
 #include "plan/machine_plan.h"
 #include "report/escape.h"
 
@@ -124,16 +125,18 @@ int cmd_doctor(int argc, char **argv)
 		fprintf(stderr, "cachemon: out of memory\n");
 		return EXIT_FAILED;
 	}
+	if (gather(d, o.path))
+		goto out;
 	if (o.path) {
-		err = fs_support_read(o.path, &d->fs);
+		err = fs_support_read(
+			o.path, fs_direct_of_plan(d->privileged ? &d->plan : &d->with_privileges),
+			&d->fs);
 		if (err) {
 			escape_inert_to(shown, sizeof(shown), o.path);
 			fprintf(stderr, "cachemon: cannot look at %s: %s\n", shown, strerror(-err));
 			goto out;
 		}
 	}
-	if (gather(d, o.path))
-		goto out;
 	err = 0;
 	if (o.json)
 		err = doctor_print_json(d);

@@ -17,6 +17,8 @@ static const char why_network[] =
 static const char why_fuse[] =
 	"what goes through the page cache is counted to the page; files that its server opens with "
 	"direct_io are read past it and not seen";
+static const char why_direct[] =
+	"what goes through the page cache is counted to the page, direct reads as such";
 static const char why_no_pages[] =
 	"its data does not pass through the page cache hooks; hit ratios do not apply";
 static const char why_kernel[] = "the kernel makes its data up when it is read; nothing is cached";
@@ -90,6 +92,30 @@ bool fs_cover_wants_trial(const char *type)
 	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
 }
 
+/* What is true where its direct reads are counted: the sentence, else NULL. */
+static const char *why_counted(const char *type, unsigned int direct)
+{
+	static const struct {
+		const char *type;
+		enum fs_direct needs;
+		const char *why;
+	} ways[] = {
+		{"btrfs", FS_DIRECT_GIVEN, why_cached},
+		{FS_BLOCK_DEVICE, FS_DIRECT_BLOCK, why_direct},
+		{"bdev", FS_DIRECT_BLOCK, why_direct},
+		{"nfs", FS_DIRECT_NFS, why_direct},
+		{"nfs4", FS_DIRECT_NFS, why_direct},
+		{"virtiofs", FS_DIRECT_FUSE, why_direct},
+		{"fuse", FS_DIRECT_FUSE, why_direct},
+		{"fuseblk", FS_DIRECT_FUSE, why_direct},
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(ways[i].type, type) && ways[i].needs & direct)
+			return ways[i].why;
+	return NULL;
+}
+
 /* Mounts that are told not to cache: the sentence that says so, else NULL. */
 static const char *option_bypass(const char *type, const char *options)
 {
@@ -106,18 +132,21 @@ static const char *option_bypass(const char *type, const char *options)
 	return NULL;
 }
 
-static const char *option_note(const char *type, const char *options)
+static const char *option_note(const char *type, const char *options, bool direct)
 {
-	if (options && !strncmp(type, "nfs", 3) && mountinfo_has_option(options, "fsc"))
-		return "what goes through the page cache is counted to the page, a miss may be "
-		       "served by the local cache (fsc); O_DIRECT reads are not seen";
-	return NULL;
+	if (!options || strncmp(type, "nfs", 3) != 0 || !mountinfo_has_option(options, "fsc"))
+		return NULL;
+	return direct ? "what goes through the page cache is counted to the page, a miss may be "
+			"served by the local cache (fsc); direct reads are counted as such"
+		      : "what goes through the page cache is counted to the page, a miss may be "
+			"served by the local cache (fsc); O_DIRECT reads are not seen";
 }
 
 enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why)
 {
 	const struct known *k = find(facts->type);
 	const char *why = option_bypass(facts->type, facts->options);
+	const char *direct = why_counted(k->type, facts->direct);
 
 	if (facts->dax) {
 		*ret_why = "DAX: its reads and mappings go to the device, past the page cache; hit "
@@ -125,8 +154,10 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 		return FS_BYPASSED;
 	}
 	if (fs_cover_wants_trial(facts->type) && facts->trial == FS_TRIAL_PAST) {
-		*ret_why = "tried: a read of this file left nothing in the page cache; hit ratios "
-			   "do not apply";
+		*ret_why = direct ? "tried: a read of this file left nothing in the page cache; "
+				    "its reads are counted as direct, hit ratios do not apply"
+				  : "tried: a read of this file left nothing in the page cache; "
+				    "hit ratios do not apply";
 		return FS_BYPASSED;
 	}
 	/* A mount that does not cache may keep what is mapped; a trial knows better than options.
@@ -135,7 +166,7 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 		*ret_why = why;
 		return FS_BYPASSED;
 	}
-	why = option_note(facts->type, facts->options);
-	*ret_why = why ? why : k->why;
-	return k->cover;
+	why = option_note(facts->type, facts->options, direct);
+	*ret_why = why ? why : direct ? direct : k->why;
+	return direct ? FS_EXACT : k->cover;
 }

@@ -25,11 +25,20 @@ enum fs_trial {
 	FS_TRIAL_PAST,	 /* it did not */
 };
 
+/* Direct reads that are counted, a bit for each way. */
+enum fs_direct {
+	FS_DIRECT_GIVEN = 1 << 0, /* by what they gave: what was read through the cache is not */
+	FS_DIRECT_BLOCK = 1 << 1,
+	FS_DIRECT_NFS = 1 << 2,
+	FS_DIRECT_FUSE = 1 << 3,
+};
+
 struct fs_facts {
 	const char *type;    /* as in mountinfo, or FS_BLOCK_DEVICE; "" unknown */
 	const char *options; /* of the superblock; NULL: unknown */
 	bool dax;
 	enum fs_trial trial;
+	unsigned int direct; /* of enum fs_direct */
 };
 
 /* "exact", "partly", "cache-bypassed", "unknown". */

@@ -24,22 +24,27 @@ enum { LAYERS_DEEP_MAX = 4 };
 
 struct layers {
 	int depth;
+	unsigned int direct;
 	enum fs_cover cover; /* the least of them */
 	char types[96];
 	char why[sizeof(((struct fs_support *)0)->why)];
 };
 
-static void of_mount(const struct mount *m, int depth, struct fs_support *ret_fs);
+static void of_mount(const struct mount *m, int depth, unsigned int direct,
+		     struct fs_support *ret_fs);
 
 static bool is_dax(const char *options)
 {
 	return mountinfo_has_option(options, "dax") || mountinfo_has_option(options, "dax=always");
 }
 
-static void decide(struct fs_support *fs, const char *options)
+static void decide(struct fs_support *fs, const char *options, unsigned int direct)
 {
-	const struct fs_facts facts = {
-		.type = fs->type, .options = options, .dax = fs->dax, .trial = fs->trial};
+	const struct fs_facts facts = {.type = fs->type,
+				       .options = options,
+				       .dax = fs->dax,
+				       .trial = fs->trial,
+				       .direct = direct};
 	const char *why;
 
 	fs->cover = fs_cover_decide(&facts, &why);
@@ -65,7 +70,7 @@ static int add_layer(const char *path, void *ctx)
 	    !mountinfo_read("/proc/self/mountinfo", &mi)) {
 		for (size_t i = 0; i < mi.nr; i++)
 			if ((uint64_t)mi.mounts[i].id == st.stx_mnt_id)
-				of_mount(&mi.mounts[i], l->depth, &fs);
+				of_mount(&mi.mounts[i], l->depth, l->direct, &fs);
 		mountinfo_free(&mi);
 	}
 	if (*fs.type)
@@ -79,9 +84,9 @@ static int add_layer(const char *path, void *ctx)
 }
 
 /* An overlay has no pages of its own: it is as well seen as the least of its layers. */
-static void of_overlay(const struct mount *m, int depth, struct fs_support *fs)
+static void of_overlay(const struct mount *m, int depth, unsigned int direct, struct fs_support *fs)
 {
-	struct layers l = {.depth = depth + 1, .cover = FS_UNKNOWN};
+	struct layers l = {.depth = depth + 1, .direct = direct, .cover = FS_UNKNOWN};
 
 	if (depth < LAYERS_DEEP_MAX)
 		fs_layers_each(m->options, add_layer, &l);
@@ -91,29 +96,29 @@ static void of_overlay(const struct mount *m, int depth, struct fs_support *fs)
 		 *l.why ? l.why : "they cannot be seen from here");
 }
 
-static void of_mount(const struct mount *m, int depth, struct fs_support *fs)
+static void of_mount(const struct mount *m, int depth, unsigned int direct, struct fs_support *fs)
 {
 	snprintf(fs->type, sizeof(fs->type), "%s", m->fstype);
 	snprintf(fs->mount, sizeof(fs->mount), "%s", m->point);
 	fs->dax = is_dax(m->options);
-	decide(fs, m->options);
+	decide(fs, m->options, direct);
 	if (!strcmp(fs->type, "overlay"))
-		of_overlay(m, depth, fs);
+		of_overlay(m, depth, direct, fs);
 }
 
-void fs_support_of_mount(const struct mount *m, struct fs_support *ret_fs)
+void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_support *ret_fs)
 {
-	of_mount(m, 0, ret_fs);
+	of_mount(m, 0, direct, ret_fs);
 }
 
 /* path: for a trial where the type does not say all; NULL: none. */
 static void read_mount(const char *root, uint64_t mount_id, const char *path, bool dax,
-		       struct fs_support *fs)
+		       unsigned int direct, struct fs_support *fs)
 {
 	char name[PATH_MAX];
 	struct mountinfo mi;
 
-	decide(fs, NULL);
+	decide(fs, NULL, direct);
 	snprintf(name, sizeof(name), "%s/proc/self/mountinfo", root);
 	if (mountinfo_read(name, &mi))
 		return;
@@ -122,7 +127,7 @@ static void read_mount(const char *root, uint64_t mount_id, const char *path, bo
 
 		if ((uint64_t)m->id != mount_id)
 			continue;
-		of_mount(m, 0, fs);
+		of_mount(m, 0, direct, fs);
 		/* Its subvolumes have devices of their own; counts have that of the whole. */
 		if (!strcmp(fs->type, "btrfs")) {
 			fs->major = m->dev >> 20;
@@ -132,7 +137,7 @@ static void read_mount(const char *root, uint64_t mount_id, const char *path, bo
 		if (path && !fs->dax && fs_cover_wants_trial(fs->type))
 			fs->trial = fs_trial_read(path);
 		if (fs->dax || fs->trial != FS_TRIAL_NONE)
-			decide(fs, m->options);
+			decide(fs, m->options, direct);
 	}
 	mountinfo_free(&mi);
 }
@@ -176,40 +181,41 @@ static long long read_ahead_btrfs(const char *path)
 }
 
 static void describe(const char *root, uint64_t mount_id, unsigned int major, unsigned int minor,
-		     const char *path, bool dax, struct fs_support *fs)
+		     const char *path, bool dax, unsigned int direct, struct fs_support *fs)
 {
 	memset(fs, 0, sizeof(*fs));
 	fs->major = major;
 	fs->minor = minor;
-	read_mount(root, mount_id, path, dax, fs);
+	read_mount(root, mount_id, path, dax, direct, fs);
 	fs->read_ahead_kb = read_ahead(root, major, minor);
 }
 
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
-			 unsigned int minor, struct fs_support *ret_fs)
+			 unsigned int minor, unsigned int direct, struct fs_support *ret_fs)
 {
-	describe(root, mount_id, major, minor, NULL, false, ret_fs);
+	describe(root, mount_id, major, minor, NULL, false, direct, ret_fs);
 }
 
-static void describe_device(unsigned int major, unsigned int minor, struct fs_support *fs)
+static void describe_device(unsigned int major, unsigned int minor, unsigned int direct,
+			    struct fs_support *fs)
 {
-	describe("", 0, major, minor, NULL, false, fs);
+	describe("", 0, major, minor, NULL, false, direct, fs);
 	snprintf(fs->type, sizeof(fs->type), FS_BLOCK_DEVICE);
-	decide(fs, NULL);
+	decide(fs, NULL, direct);
 }
 
-int fs_support_read(const char *path, struct fs_support *ret_fs)
+int fs_support_read(const char *path, unsigned int direct, struct fs_support *ret_fs)
 {
 	struct statx st;
 
 	if (statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_MNT_ID, &st))
 		return -errno;
 	if (S_ISBLK(st.stx_mode)) {
-		describe_device(st.stx_rdev_major, st.stx_rdev_minor, ret_fs);
+		describe_device(st.stx_rdev_major, st.stx_rdev_minor, direct, ret_fs);
 		return 0;
 	}
 	describe("", st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor, path,
-		 st.stx_attributes & STATX_ATTR_DAX, ret_fs);
+		 st.stx_attributes & STATX_ATTR_DAX, direct, ret_fs);
 	if (!strcmp(ret_fs->type, "btrfs") && ret_fs->read_ahead_kb < 0)
 		ret_fs->read_ahead_kb = read_ahead_btrfs(path);
 	return 0;

@@ -24,17 +24,18 @@ struct fs_support {
 	long long read_ahead_kb; /* -1: unknown or none */
 };
 
-/* What path lives on; a device node stands for its device. -errno of looking at path. */
-int fs_support_read(const char *path, struct fs_support *ret_fs);
+/* direct: the direct reads that are counted, of enum fs_direct.
+ * What path lives on; a device node stands for its device. -errno of looking at path. */
+int fs_support_read(const char *path, unsigned int direct, struct fs_support *ret_fs);
 
 /*
  * The part behind it that reads procfs and sysfs, below root: the mount's type and options and
  * the read-ahead of device major:minor. Fills all of ret_fs, unknown where unreadable.
  */
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
-			 unsigned int minor, struct fs_support *ret_fs);
+			 unsigned int minor, unsigned int direct, struct fs_support *ret_fs);
 
 /* What its type and options say of a mount. Fills type, mount, dax, cover and why alone. */
-void fs_support_of_mount(const struct mount *m, struct fs_support *ret_fs);
+void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_support *ret_fs);
 
 #endif

@@ -168,8 +168,28 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 	caps->kallsyms = read_kallsyms(root);
 }
 
-static void read_hooks(const struct btf *btf, const struct kernel_hook *wanted, size_t nr,
-		       struct kernel_caps *caps)
+/* What BTF of the module says; the kernel's own knows nothing of it. */
+static void read_module_hook(const char *root, struct btf *btf, struct kernel_hook *h)
+{
+	char path[PATH_MAX];
+	struct btf *own;
+
+	snprintf(path, sizeof(path), "%s/sys/module/%s", root, h->module);
+	if (access(path, F_OK)) {
+		h->err = -ENODEV;
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/%s", root, h->module);
+	own = btf__parse_split(path, btf);
+	if (!own)
+		return;
+	h->err = btf_proto_text(own, h->kind, h->target, h->proto, sizeof(h->proto));
+	h->in_module = !h->err;
+	btf__free(own);
+}
+
+static void read_hooks(const char *root, struct btf *btf, const struct kernel_hook *wanted,
+		       size_t nr, struct kernel_caps *caps)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct kernel_hook *h = &caps->hooks[i];
@@ -178,6 +198,10 @@ static void read_hooks(const struct btf *btf, const struct kernel_hook *wanted, 
 		h->target = wanted[i].target;
 		h->err = btf ? btf_proto_text(btf, h->kind, h->target, h->proto, sizeof(h->proto))
 			     : caps->btf_err;
+		h->module = wanted[i].module;
+		h->in_module = false;
+		if (btf && h->module && h->err == -ENOENT)
+			read_module_hook(root, btf, h);
 	}
 	caps->nr_hooks = nr;
 }
@@ -213,7 +237,7 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	if (!btf)
 		caps->btf_err = -errno;
 	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;
-	read_hooks(btf, wanted, nr, caps);
+	read_hooks(env->root, btf, wanted, nr, caps);
 	try_kinds(env, btf, caps);
 	*ret_caps = *caps;
 	btf__free(btf);

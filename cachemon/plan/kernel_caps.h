@@ -14,15 +14,20 @@
 #include "plan/hook_trial.h"
 #include "plan/probe_build.h"
 
-#define KERNEL_HOOKS_MAX 96
+#define KERNEL_HOOKS_MAX 128
 #define KERNEL_PROTO_MAX 160
 #define KERNEL_BTF_PATH	 "/sys/kernel/btf/vmlinux"
 
-/* A hook to ask about (kind, target) and what the kernel's BTF says. target is borrowed. */
+/* A hook to ask about (kind, target) and what the kernel's BTF says. target is borrowed.
+ * Modules are seen while they are loaded. */
 struct kernel_hook {
 	enum hook_kind kind;
 	const char *target;
-	int err; /* 0: it is there; -ENOENT: not in this kernel; else unreadable */
+	const char *module; /* where else to look, NULL: nowhere; borrowed */
+	bool in_module;	    /* it was found there */
+	/* 0: it is there; -ENOENT: not in this kernel; -ENODEV: and its module is not loaded; else
+	 * unreadable */
+	int err;
 	char proto[KERNEL_PROTO_MAX]; /* as plan/btf_proto writes it */
 };
 

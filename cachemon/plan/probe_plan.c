@@ -109,6 +109,11 @@ static void say_missing(const struct probe_plan *plan, uint64_t missing, char *b
 	}
 }
 
+bool probe_plan_has(const struct probe_plan *plan, enum probe_role role)
+{
+	return plan->choices[role].state == PROBE_LIVE;
+}
+
 bool probe_plan_by_function(const struct probe_plan *plan, enum probe_role role)
 {
 	const struct probe_choice *c = &plan->choices[role];
@@ -194,6 +199,9 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 		append(why, size, "this kernel has no BTF (%s)", KERNEL_BTF_PATH);
 	else if (caps->btf_err)
 		append(why, size, "its BTF cannot be used: %s", strerror(-caps->btf_err));
+	else if (hook && hook->err == -ENODEV)
+		append(why, size, "%s:%s is not in this kernel, and the module %s is not loaded",
+		       kind, c->target, c->module);
 	else if (!hook || hook->err == -ENOENT)
 		append(why, size, "%s:%s is not in this kernel", kind, c->target);
 	else if (hook->err)
@@ -205,6 +213,9 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	else if (support->trial == TRIAL_NONE &&
 		 (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON)))
 		append(why, size, "no privilege to load %s programs (CAP_BPF, CAP_PERFMON)", kind);
+	else if (hook->in_module && c->kind != HOOK_KPROBE && !(caps->held & 1ULL << CAP_SYS_ADMIN))
+		append(why, size, "%s:%s is in the module %s, which takes CAP_SYS_ADMIN", kind,
+		       c->target, c->module);
 	else if (support->trial != TRIAL_WORKS) {
 		hook_support_text(support, text, sizeof(text));
 		append(why, size, "%s programs: %s", kind, text);

@@ -60,6 +60,9 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 /* Is the role played by a function, where others have a tracepoint? */
 bool probe_plan_by_function(const struct probe_plan *plan, enum probe_role role);
 
+/* Is the role played at all? */
+bool probe_plan_has(const struct probe_plan *plan, enum probe_role role);
+
 /*
  * Records that program could not be loaded or attached (err: -errno or errno) and decides again
  * what is measured and whether the run is viable. -ENOENT: no live choice has this program.

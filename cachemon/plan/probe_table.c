@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROW(role, kind, target, program, ...)                                                      \
+#define ROW_IN(module, role, kind, target, program, ...)                                           \
 	{                                                                                          \
-		role, kind, target, program, {__VA_ARGS__}, WHEN_ANY                               \
+		role, kind, target, program, {__VA_ARGS__}, module, WHEN_ANY                       \
 	}
+#define ROW(...)			   ROW_IN(NULL, __VA_ARGS__)
 #define TP(role, target, program, ...)	   ROW(role, HOOK_TP_BTF, target, program, __VA_ARGS__)
 #define FENTRY(role, target, program, ...) ROW(role, HOOK_FENTRY, target, program, __VA_ARGS__)
 #define FEXIT(role, target, program, ...)  ROW(role, HOOK_FEXIT, target, program, __VA_ARGS__)
@@ -17,6 +18,12 @@
 #define FUNCTION(role, target, program, ...)                                                       \
 	FENTRY(role, target, program "_fn", __VA_ARGS__),                                          \
 		KPROBE(role, target, program "_kp", __VA_ARGS__)
+/* The same of functions that are a module's, where they are not the kernel's own. */
+#define FUNCTION_IN(module, role, target, program, ...)                                            \
+	ROW_IN(module, role, HOOK_FENTRY, target, program "_fn", __VA_ARGS__),                     \
+		ROW_IN(module, role, HOOK_KPROBE, target, program "_kp", __VA_ARGS__)
+#define FEXIT_IN(module, role, target, program, ...)                                               \
+	ROW_IN(module, role, HOOK_FEXIT, target, program, __VA_ARGS__)
 
 #define READAHEAD     "void(inode*,unsigned long,file_ra_state*,unsigned long)"
 #define RECLAIM_BEGIN "void(int,gfp_t)"
@@ -27,6 +34,9 @@
 #define CONTROL_STEP	    "void(readahead_control*,unsigned long,unsigned long)"
 #define DIRECT_5	    "iomap_dio*(kiocb*,iov_iter*,iomap_ops*,iomap_dio_ops*,bool)"
 #define DIRECT_7	    "iomap_dio*(kiocb*,iov_iter*,iomap_ops*,iomap_dio_ops*,unsigned int,void*,size_t)"
+#define READ_ITER	    "ssize_t(kiocb*,iov_iter*)"
+#define NFS_DIRECT	    "ssize_t(kiocb*,iov_iter*,bool)"
+#define FUSE_DIRECT	    "ssize_t(fuse_io_priv*,iov_iter*,loff_t*,int)"
 
 #define FADVISE	    "int(file*,loff_t,loff_t,int)"
 #define INVALIDATE  "int(address_space*,unsigned long,unsigned long)"
@@ -44,12 +54,14 @@ static const struct probe_candidate own[] = {
 	 "mm_filemap_get_pages",
 	 "read_tp",
 	 {"void(address_space*,unsigned long,unsigned long)"},
+	 NULL,
 	 WHEN_NOT_PREEMPTIBLE},
 	{ROLE_READ,
 	 HOOK_TP_BTF,
 	 "mm_filemap_get_pages",
 	 "read_alone_tp",
 	 {"void(address_space*,unsigned long,unsigned long)"},
+	 NULL,
 	 WHEN_PREEMPTIBLE},
 	FUNCTION(ROLE_READ, "filemap_get_pages", "read_count",
 		 "int(kiocb*,size_t,folio_batch*,bool)"),
@@ -100,6 +112,16 @@ static const struct probe_candidate own[] = {
 	TP(ROLE_DIRECT_READ, "iomap_dio_rw_begin", "direct_read_tp",
 	   "void(kiocb*,iov_iter*,unsigned int,size_t)"),
 	FUNCTION(ROLE_DIRECT_READ, "__iomap_dio_rw", "direct_read", DIRECT_5, DIRECT_7),
+	TP(ROLE_DIRECT_DONE, "iomap_dio_complete", "direct_done_tp", "void(kiocb*,int,ssize_t)"),
+	FUNCTION(ROLE_DIRECT_DONE, "iomap_dio_complete", "direct_done", "ssize_t(iomap_dio*)"),
+	TP(ROLE_DIRECT_QUEUED, "iomap_dio_rw_queued", "direct_queue_tp", "void(inode*,loff_t,u64)"),
+	FUNCTION(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block", READ_ITER),
+	FEXIT(ROLE_DIRECT_BLOCK_END, "blkdev_direct_IO", "dio_block_x", READ_ITER),
+	FUNCTION_IN("nfs", ROLE_DIRECT_NFS, "nfs_file_direct_read", "dio_nfs", NFS_DIRECT,
+		    READ_ITER),
+	FEXIT_IN("nfs", ROLE_DIRECT_NFS_END, "nfs_file_direct_read", "dio_nfs_x", NFS_DIRECT),
+	FUNCTION_IN("fuse", ROLE_DIRECT_FUSE, "fuse_direct_io", "dio_fuse", FUSE_DIRECT),
+	FEXIT_IN("fuse", ROLE_DIRECT_FUSE_END, "fuse_direct_io", "dio_fuse_x", FUSE_DIRECT),
 	TP(ROLE_URING, "io_uring_submit_req", "uring_tp", "void(io_kiocb*)"),
 	TP(ROLE_CGROUP_MOVE, "cgroup_attach_task", "cgroup_move_tp",
 	   "void(cgroup*,char*,task_struct*,bool)"),
@@ -150,6 +172,15 @@ static const struct {
 	[ROLE_TRUNCATE_BEGIN] = {"truncate_begin", "truncation, but from the file's size"},
 	[ROLE_TRUNCATE_END] = {"truncate_end", "truncation, but from the file's size"},
 	[ROLE_TASK_FREE] = {"task_free", "memory of tasks that ended"},
+	[ROLE_DIRECT_DONE] = {"direct_done", "what direct reads gave, but what they asked for"},
+	[ROLE_DIRECT_QUEUED] = {"direct_queued",
+				"which asynchronous direct reads were begun again"},
+	[ROLE_DIRECT_BLOCK] = {"direct_block", "direct reads of block devices, but as bytes"},
+	[ROLE_DIRECT_BLOCK_END] = {"direct_block_end", "what they gave, but what they asked for"},
+	[ROLE_DIRECT_NFS] = {"direct_nfs", "direct reads over NFS, but as bytes"},
+	[ROLE_DIRECT_NFS_END] = {"direct_nfs_end", "what they gave, but what they asked for"},
+	[ROLE_DIRECT_FUSE] = {"direct_fuse", "direct reads of FUSE, but as bytes"},
+	[ROLE_DIRECT_FUSE_END] = {"direct_fuse_end", "what they gave, but what they asked for"},
 };
 
 const struct probe_table *probe_table_own(void)
@@ -185,7 +216,8 @@ int probe_table_hooks(const struct probe_table *table, struct kernel_hook *ret_h
 			continue;
 		if (nr == max)
 			return -E2BIG;
-		ret_hooks[nr++] = (struct kernel_hook){.kind = c->kind, .target = c->target};
+		ret_hooks[nr++] = (struct kernel_hook){
+			.kind = c->kind, .target = c->target, .module = c->module};
 	}
 	*ret_nr = nr;
 	return 0;

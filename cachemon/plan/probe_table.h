@@ -43,6 +43,14 @@ enum probe_role {
 	ROLE_TRUNCATE_BEGIN,
 	ROLE_TRUNCATE_END,
 	ROLE_TASK_FREE,
+	ROLE_DIRECT_DONE,
+	ROLE_DIRECT_QUEUED,
+	ROLE_DIRECT_BLOCK,
+	ROLE_DIRECT_BLOCK_END,
+	ROLE_DIRECT_NFS,
+	ROLE_DIRECT_NFS_END,
+	ROLE_DIRECT_FUSE,
+	ROLE_DIRECT_FUSE_END,
 	ROLE_NR,
 };
 
@@ -60,6 +68,7 @@ struct probe_candidate {
 	/* Prototypes the program fits, as plan/btf_proto writes them. None: it has no arguments of
 	 * the hook's own (iterators). */
 	const char *protos[PROBE_PROTOS_MAX];
+	const char *module; /* where the target is when it is not the kernel's own; NULL: nowhere */
 	enum probe_when when;
 };
 

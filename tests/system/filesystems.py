@@ -3,6 +3,7 @@
 """What is seen of each filesystem, against cachestat(2) and the reader's own count, and whether the
 cover that doctor and the report print is what was measured."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -12,9 +13,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, reader  # noqa: E402
-from syslib.fscase import (FIGURES, World, adds_up, cached_is_exact, direct_is_counted,  # noqa: E402
-                           fill, is_covered, measured, past_the_hooks)
+from syslib.fscase import (BYTES, FIGURES, World, adds_up,  # noqa: E402
+                           asynchronous_is_counted, cached_is_exact, direct_is_counted,
+                           every_direct_read, fill, is_covered, measured, past_the_hooks,
+                           split_as_the_cache_says)
 from syslib.part import Part, Skipped, equal  # noqa: E402
+from syslib.reads import PAGE  # noqa: E402
 
 part = Part(__doc__)
 
@@ -37,7 +41,9 @@ def on_disk(world, stack, kind):
     is_covered(world, mount, kind, "exact")
     entry, _ = cached_is_exact(world, stack, path, mount, kind, "exact")
     equal("device by doctor", world.doctor(path)["dev"], entry["dev"])
-    direct_is_counted(world, stack, path)
+    said = every_direct_read(world, stack, path)
+    equal("crooked direct reads", said, PAGE if kind == "btrfs" else -errno.EINVAL)
+    return mount
 
 
 @part.case
@@ -52,7 +58,22 @@ def xfs_is_exact(world, stack):
 
 @part.case
 def btrfs_is_exact(world, stack):
-    on_disk(world, stack, "btrfs")
+    mount = on_disk(world, stack, "btrfs")
+    # It has no other way to read these.
+    machine.run("mount", "-o", "remount,compress-force=zstd", mount)
+    packed = fill(f"{mount}/packed", byte=b"x")
+    equal("bytes through the cache", split_as_the_cache_says(world, stack, packed), BYTES)
+
+
+@part.case
+def asynchronous_direct_reads_are_exact(world, stack):
+    # btrfs and xfs queue with the same code.
+    mount = disk(world, stack, "ext4")
+    for engine in "libaio", "io_uring":
+        asynchronous_is_counted(world, stack, f"{mount}/{engine}", engine)
+    if world.has("direct_block_end"):
+        device = machine.loop(stack, fill(world.place("queue.img")))
+        asynchronous_is_counted(world, stack, device, "io_uring")
 
 
 @part.case
@@ -84,17 +105,22 @@ def tmpfs_is_outside(world, stack):
 
 
 @part.case
-def device_is_seen_but_for_direct_reads(world, stack):
+def device_is_exact_but_for_direct_reads_without_a_hook(world, stack):
     image = fill(world.place("device.img"))
     device = machine.loop(stack, image)
-    is_covered(world, device, "block device", "partly", "O_DIRECT")
+    hooked = world.has("direct_block")
+    cover = "exact" if hooked else "partly"
+    is_covered(world, device, "block device", cover, "direct reads" if hooked else "O_DIRECT")
     told, job = measured(world, stack, "cached", device)
     adds_up(job)
     entry = [f for f in job["filesystems"] if f["type"] == "block device"][0]
     for name in FIGURES:
         equal(f"{name} of the device", entry["totals"][name], told[name])
-    equal("cover in the report", entry["seen"], "partly")
-    past_the_hooks(world, stack, "direct", device)
+    equal("cover in the report", entry["seen"], cover)
+    if hooked:
+        every_direct_read(world, stack, device)
+    else:
+        past_the_hooks(world, stack, "direct", device)
 
 
 def fuse(world, stack, how):
@@ -118,18 +144,32 @@ def fuse(world, stack, how):
 @part.case
 def fuse_is_exact_where_it_caches(world, stack):
     mount = fuse(world, stack, "cached")
-    is_covered(world, mount, "fuse.fusefs", "partly", "direct_io")
-    equal("trial", is_covered(world, f"{mount}/data", "fuse.fusefs", "partly")["trial_cached"], True)
-    cached_is_exact(world, stack, f"{mount}/data", mount, "fuse.fusefs", "partly")
+    hooked = world.has("direct_fuse")
+    cover = "exact" if hooked else "partly"
+    is_covered(world, mount, "fuse.fusefs", cover, "direct")
+    equal("trial", is_covered(world, f"{mount}/data", "fuse.fusefs", cover)["trial_cached"], True)
+    cached_is_exact(world, stack, f"{mount}/data", mount, "fuse.fusefs", cover)
+    if hooked:
+        every_direct_read(world, stack, f"{mount}/data")
+    else:
+        past_the_hooks(world, stack, "direct", f"{mount}/data")
 
 
 @part.case
-def fuse_with_direct_io_is_outside(world, stack):
+def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
     mount = fuse(world, stack, "direct")
-    is_covered(world, mount, "fuse.fusefs", "partly", "direct_io")
+    hooked = world.has("direct_fuse")
+    is_covered(world, mount, "fuse.fusefs", "exact" if hooked else "partly", "direct")
     fs = is_covered(world, f"{mount}/data", "fuse.fusefs", "cache-bypassed", "tried")
     equal("trial", fs["trial_cached"], False)
-    told = past_the_hooks(world, stack, "cached", f"{mount}/data")
+    if hooked:
+        direct_is_counted(world, stack, f"{mount}/data")
+        # The same call as for cached ones: what a program does that knows nothing of it.
+        told, job = measured(world, stack, "cached", f"{mount}/data")
+        equal("direct bytes", job["totals"]["direct_read_bytes"], told["read_bytes"])
+        equal("lookups", job["totals"]["lookups"], 0)
+    else:
+        told = past_the_hooks(world, stack, "cached", f"{mount}/data")
     equal("pages in the cache", told["after"], 0)
 
 

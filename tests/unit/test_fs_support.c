@@ -29,33 +29,46 @@ static void test_decide(void **state)
 		enum fs_cover cover;
 		const char *says;
 	} cases[] = {
-		{{"ext4", "rw", false, 0}, FS_EXACT, "to the page"},
-		{{"xfs", "rw", false, 0}, FS_EXACT, "to the page"},
-		{{"btrfs", "rw", false, 0}, FS_EXACT, "to the page"},
-		{{"f2fs", NULL, false, 0}, FS_EXACT, "to the page"},
-		{{"block device", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"bdev", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"tmpfs", "rw", false, 0}, FS_BYPASSED, "memory"},
-		{{"hugetlbfs", "rw", false, 0}, FS_BYPASSED, "hit ratios"},
-		{{"xfs", "rw", true, 0}, FS_BYPASSED, "DAX"},
-		{{"bcachefs", "rw", true, 0}, FS_BYPASSED, "DAX"},
-		{{"xfs", "rw", false, FS_TRIAL_PAST}, FS_EXACT, "to the page"},
-		{{"fuse", "rw", false, 0}, FS_PARTLY, "direct_io"},
-		{{"fuse.sshfs", "rw", false, FS_TRIAL_CACHED}, FS_PARTLY, "direct_io"},
-		{{"fuse.sshfs", "rw", false, FS_TRIAL_PAST}, FS_BYPASSED, "tried"},
-		{{"fused", "rw", false, 0}, FS_UNKNOWN, "selftest"},
-		{{"fused", "rw", false, FS_TRIAL_CACHED}, FS_UNKNOWN, "selftest"},
-		{{"fused", "rw", false, FS_TRIAL_PAST}, FS_BYPASSED, "tried"},
-		{{"nfs4", "rw,vers=4.2,hard", false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"nfs4", "rw,vers=4.2,fsc", false, 0}, FS_PARTLY, "local cache"},
-		{{"nfs4", "rw,vers=4.2,nofsc", false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"cifs", "rw,cache=strict", false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"cifs", "rw,cache=none", false, 0}, FS_BYPASSED, "cache=none"},
-		{{"cifs", "rw,cache=none", false, FS_TRIAL_CACHED}, FS_PARTLY, "O_DIRECT"},
-		{{"9p", "rw,trans=virtio", false, 0}, FS_BYPASSED, "without a cache"},
-		{{"9p", "rw,trans=virtio,cache=loose", false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"9p", NULL, false, 0}, FS_PARTLY, "O_DIRECT"},
-		{{"", NULL, false, 0}, FS_UNKNOWN, "selftest"},
+		{{"ext4", "rw", false, 0, 0}, FS_EXACT, "to the page"},
+		{{"xfs", "rw", false, 0, 0}, FS_EXACT, "to the page"},
+		{{"btrfs", "rw", false, 0, 0}, FS_EXACT, "to the page"},
+		{{"f2fs", NULL, false, 0, 0}, FS_EXACT, "to the page"},
+		{{"block device", NULL, false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"bdev", NULL, false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"tmpfs", "rw", false, 0, 0}, FS_BYPASSED, "memory"},
+		{{"hugetlbfs", "rw", false, 0, 0}, FS_BYPASSED, "hit ratios"},
+		{{"xfs", "rw", true, 0, 0}, FS_BYPASSED, "DAX"},
+		{{"bcachefs", "rw", true, 0, 0}, FS_BYPASSED, "DAX"},
+		{{"xfs", "rw", false, FS_TRIAL_PAST, 0}, FS_EXACT, "to the page"},
+		{{"fuse", "rw", false, 0, 0}, FS_PARTLY, "direct_io"},
+		{{"fuse.sshfs", "rw", false, FS_TRIAL_CACHED, 0}, FS_PARTLY, "direct_io"},
+		{{"fuse.sshfs", "rw", false, FS_TRIAL_PAST, 0}, FS_BYPASSED, "tried"},
+		{{"fused", "rw", false, 0, 0}, FS_UNKNOWN, "selftest"},
+		{{"fused", "rw", false, FS_TRIAL_CACHED, 0}, FS_UNKNOWN, "selftest"},
+		{{"fused", "rw", false, FS_TRIAL_PAST, 0}, FS_BYPASSED, "tried"},
+		{{"nfs4", "rw,vers=4.2,hard", false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"nfs4", "rw,vers=4.2,fsc", false, 0, 0}, FS_PARTLY, "local cache"},
+		{{"nfs4", "rw,vers=4.2,nofsc", false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"cifs", "rw,cache=strict", false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"cifs", "rw,cache=none", false, 0, 0}, FS_BYPASSED, "cache=none"},
+		{{"cifs", "rw,cache=none", false, FS_TRIAL_CACHED, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"9p", "rw,trans=virtio", false, 0, 0}, FS_BYPASSED, "without a cache"},
+		{{"9p", "rw,trans=virtio,cache=loose", false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"9p", NULL, false, 0, 0}, FS_PARTLY, "O_DIRECT"},
+		{{"", NULL, false, 0, 0}, FS_UNKNOWN, "selftest"},
+		/* Where direct reads are counted. */
+		{{"block device", NULL, false, 0, FS_DIRECT_BLOCK}, FS_EXACT, "direct reads"},
+		{{"block device", NULL, false, 0, FS_DIRECT_NFS}, FS_PARTLY, "not seen"},
+		{{"nfs4", "rw", false, 0, FS_DIRECT_NFS}, FS_EXACT, "direct reads"},
+		{{"nfs4", "rw,fsc", false, 0, FS_DIRECT_NFS}, FS_EXACT, "local cache"},
+		{{"nfs", "rw", false, 0, FS_DIRECT_FUSE}, FS_PARTLY, "not seen"},
+		{{"fuse.sshfs", "rw", false, 0, FS_DIRECT_FUSE}, FS_EXACT, "direct reads"},
+		{{"fuse", NULL, false, FS_TRIAL_PAST, FS_DIRECT_FUSE}, FS_BYPASSED, "as direct"},
+		{{"fuse", NULL, true, 0, FS_DIRECT_FUSE}, FS_BYPASSED, "DAX"},
+		{{"cifs", "rw", false, 0, ~0u}, FS_PARTLY, "not seen"},
+		{{"tmpfs", "rw", false, 0, ~0u}, FS_BYPASSED, "memory"},
+		{{"btrfs", "rw", false, 0, 0}, FS_EXACT, "counted as both"},
+		{{"btrfs", "rw", false, 0, FS_DIRECT_GIVEN}, FS_EXACT, "to the page"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -112,7 +125,7 @@ static void describe(void **state, uint64_t id, unsigned int major, unsigned int
 	struct fake_root *root = *state;
 
 	memset(fs, 0x5a, sizeof(*fs));
-	fs_support_describe(root->dir, id, major, minor, fs);
+	fs_support_describe(root->dir, id, major, minor, 0, fs);
 	assert_int_equal(fs->major, major);
 	assert_int_equal(fs->minor, minor);
 	assert_true(*fs->why);
@@ -166,13 +179,13 @@ static void test_real_paths(void **state)
 {
 	struct fs_support fs = {.major = 77};
 
-	assert_int_equal(fs_support_read("/no/such/path", &fs), -ENOENT);
+	assert_int_equal(fs_support_read("/no/such/path", 0, &fs), -ENOENT);
 	assert_int_equal(fs.major, 77);
-	assert_int_equal(fs_support_read("/proc/self/status", &fs), 0);
+	assert_int_equal(fs_support_read("/proc/self/status", 0, &fs), 0);
 	assert_string_equal(fs.type, "proc");
 	assert_int_equal(fs.cover, FS_BYPASSED);
 	assert_int_equal(fs.read_ahead_kb, -1);
-	assert_int_equal(fs_support_read("/", &fs), 0);
+	assert_int_equal(fs_support_read("/", 0, &fs), 0);
 	assert_true(*fs.type);
 }
 

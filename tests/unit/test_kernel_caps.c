@@ -305,6 +305,63 @@ static void test_sysfile(void **state)
 	assert_int_equal(n, -1);
 }
 
+/* A function "int late_read(void)" in BTF of a module that is loaded. */
+static void load_module(const struct fake_root *root, const char *name)
+{
+	char path[256];
+	struct btf *base, *own;
+	const void *data;
+	uint32_t size;
+	int fd, proto;
+
+	snprintf(path, sizeof(path), "%s" KERNEL_BTF_PATH, root->dir);
+	base = btf__parse_raw(path);
+	own = btf__new_empty_split(base);
+	assert_true(base && own);
+	proto = btf__add_func_proto(own, btf__find_by_name_kind(base, "int", BTF_KIND_INT));
+	assert_true(proto > 0 && btf__add_func(own, "late_read", BTF_FUNC_STATIC, proto) > 0);
+	data = btf__raw_data(own, &size);
+	snprintf(path, sizeof(path), "/sys/kernel/btf/%s", name);
+	fd = fake_root_open(root, path);
+	assert_int_equal(write(fd, data, size), size);
+	close(fd);
+	btf__free(own);
+	btf__free(base);
+}
+
+/* A function of a module is there while the module is. */
+static void test_modules(void **state)
+{
+	static const struct kernel_hook hooks[] = {
+		{.kind = HOOK_FENTRY, .target = "late_read", .module = "late"},
+		{.kind = HOOK_FENTRY, .target = "late_read"},
+		{.kind = HOOK_FENTRY, .target = "never_read", .module = "late"},
+	};
+	const struct fake_root *root = *state;
+	struct kernel_caps *caps = calloc(1, sizeof(*caps));
+
+	assert_non_null(caps);
+	fake_root_btf(root, "6.12");
+	gather(root, hooks, 3, caps);
+	assert_int_equal(caps->hooks[0].err, -ENODEV);
+	assert_int_equal(caps->hooks[1].err, -ENOENT);
+
+	/* Loaded, but the kernel was built without BTF of modules. */
+	fake_root_write(root, "/sys/module/late/refcnt", "0\n");
+	gather(root, hooks, 3, caps);
+	assert_int_equal(caps->hooks[0].err, -ENOENT);
+
+	load_module(root, "late");
+	gather(root, hooks, 3, caps);
+	assert_int_equal(caps->hooks[0].err, 0);
+	assert_true(caps->hooks[0].in_module);
+	assert_string_equal(caps->hooks[0].proto, "int()");
+	assert_int_equal(caps->hooks[1].err, -ENOENT);
+	assert_false(caps->hooks[1].in_module);
+	assert_int_equal(caps->hooks[2].err, -ENOENT);
+	free(caps);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -314,6 +371,7 @@ int main(void)
 		T(test_cgroup_layout), T(test_damaged_btf),
 		T(test_bounds),	       T(test_trials_leave_nothing),
 		T(test_trial_words),   T(test_sysfile),
+		T(test_modules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,14 @@ static const struct {
 	{ROLE_TRUNCATE_BEGIN, 0, true},
 	{ROLE_TRUNCATE_END, 0, true},
 	{ROLE_TASK_FREE, 0, true},
+	{ROLE_DIRECT_DONE, 0, true},
+	{ROLE_DIRECT_QUEUED, 0, true},
+	{ROLE_DIRECT_BLOCK, 0, true},
+	{ROLE_DIRECT_BLOCK_END, 0, true},
+	{ROLE_DIRECT_NFS, 0, true},
+	{ROLE_DIRECT_NFS_END, 0, true},
+	{ROLE_DIRECT_FUSE, 0, true},
+	{ROLE_DIRECT_FUSE_END, 0, true},
 };
 
 /* A kernel whose plan wants the role. */

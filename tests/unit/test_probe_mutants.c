@@ -101,7 +101,7 @@ static void expect_hooks(const struct mutation *m, struct kernel_caps *caps)
 		if (!is_changed(m, h))
 			continue;
 		if (m->change == CHANGE_GONE) {
-			h->err = -ENOENT;
+			h->err = h->module ? -ENODEV : -ENOENT;
 			h->proto[0] = '\0';
 		} else if (h->kind != HOOK_ITER) {
 			if (m->change == CHANGE_TYPE)

@@ -56,6 +56,30 @@ static void test_roles_that_depend(void **state)
 	assert_string_equal(plan.choices[ROLE_TASK_FREE].hook, "tp_btf:sched_process_free");
 }
 
+/* Programs that the verifier types need more rights where the function is a module's. */
+static void test_functions_of_modules(void **state)
+{
+	struct kernel_caps caps;
+	struct probe_plan plan;
+	const struct probe_choice *nfs = &plan.choices[ROLE_DIRECT_NFS];
+
+	invent(probe_table_own(), &caps);
+	hook_of(&caps, HOOK_FENTRY, "nfs_file_direct_read")->in_module = true;
+	hook_of(&caps, HOOK_KPROBE, "nfs_file_direct_read")->in_module = true;
+	make(&caps, &all, &plan);
+	assert_string_equal(nfs->hook, "fentry:nfs_file_direct_read");
+	caps.held = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
+	make(&caps, &all, &plan);
+	assert_string_equal(nfs->hook, "kprobe:nfs_file_direct_read");
+	assert_contains(nfs->instead, "in the module nfs, which takes CAP_SYS_ADMIN");
+	hook_of(&caps, HOOK_FENTRY, "nfs_file_direct_read")->err = -ENODEV;
+	hook_of(&caps, HOOK_KPROBE, "nfs_file_direct_read")->err = -ENODEV;
+	make(&caps, &all, &plan);
+	assert_int_equal(nfs->state, PROBE_ABSENT);
+	assert_contains(nfs->reason, "the module nfs is not loaded");
+	assert_true(plan.measured[GROUP_DIRECT]);
+}
+
 static void test_not_asked_for(void **state)
 {
 	static const struct plan_request cold = {.level = LEVEL_COLD};
@@ -257,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_kernel),
 		cmocka_unit_test(test_roles_that_depend),
+		cmocka_unit_test(test_functions_of_modules),
 		cmocka_unit_test(test_not_asked_for),
 		cmocka_unit_test(test_counters_beside_their_group),
 		cmocka_unit_test(test_hidden_addresses),

@@ -3,11 +3,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 from . import reader
-from .part import check, equal
+from .part import Skipped, check, equal
 from .reads import PAGE
 from .tool import Tool
 
@@ -30,6 +31,10 @@ class World:
     def doctor(self, path):
         return json.loads(self.tool.run("doctor", path, "--json"))["filesystem"]
 
+    def has(self, role):
+        roles = json.loads(self.tool.run("doctor", "--json"))["roles"]
+        return [r["state"] for r in roles if r["role"] == role] == ["live"]
+
 
 class Reader:
     """syslib/fsreader.py, watched by its pid: the job is what it reads and nothing else."""
@@ -51,9 +56,9 @@ class Reader:
         self.process.communicate()
 
 
-def fill(path, size=BYTES):
+def fill(path, size=BYTES, byte=None):
     with open(path, "wb") as f:
-        f.write(os.urandom(size))
+        f.write(os.urandom(size) if byte is None else byte * size)
         f.flush()
         os.fsync(f.fileno())
     return path
@@ -121,12 +126,64 @@ def past_the_hooks(world, stack, how, path, size=BYTES):
     return told
 
 
-def direct_is_counted(world, stack, path):
-    told, job = measured(world, stack, "direct", path)
+def direct_is_counted(world, stack, path, how="direct"):
+    told, job = measured(world, stack, how, path)
     equal("direct bytes", job["totals"]["direct_read_bytes"], told["bytes"])
     equal("direct calls", job["totals"]["direct_read_calls"], told["calls"])
     equal("buffered bytes", job["totals"]["read_bytes"], 0)
     equal("hit ratio", job["totals"]["hit_ratio"], None)
+    check(0 <= job["outside_read_bytes"] < TALK_BYTES,
+          f"outside of the hooks: {job['outside_read_bytes']} bytes")
+    return told
+
+
+def asynchronous_is_counted(world, stack, path, engine):
+    """Several under way at once, which end when their task does something else; fio knows how many."""
+    if not shutil.which("fio"):
+        raise Skipped("no fio")
+    fill(path)
+    told = world.place(f"{engine}.json")
+    watch = world.tool.watch(stack, ["--level", "full"], [
+        "fio", "--name=direct", f"--filename={path}", "--readonly", "--direct=1", "--rw=randread",
+        "--bsrange=4k-64k", "--iodepth=8", f"--size={BYTES}", f"--ioengine={engine}",
+        "--output-format=json", f"--output={told}"], stdout=subprocess.DEVNULL)
+    job = watch.end()[1]
+    with open(told, encoding="ascii") as f:
+        read = json.load(f)["jobs"][0]["read"]
+    equal("bytes read by fio", read["io_bytes"], BYTES)
+    equal(f"direct bytes by {engine}", job["totals"]["direct_read_bytes"], read["io_bytes"])
+    equal(f"direct calls by {engine}", job["totals"]["direct_read_calls"], read["total_ios"])
+
+
+def crooked_is_what_it_gives(world, stack, path):
+    """What is refused is nothing, though it begins; what is given is counted as the cache says."""
+    told, job = measured(world, stack, "crooked", path)
+    check(len(set(told["said"])) == 1, f"crooked reads: {told['said']}")
+    given = told["calls"] if told["said"][0] > 0 else 0
+    past = not told["after"]
+    for name, want in (("direct_read_calls", given * past), ("read_calls", given * (not past)),
+                       ("direct_read_bytes", told["bytes"] * past),
+                       ("read_bytes", told["bytes"] * (not past))):
+        equal(f"{name} of reads that say {told['said'][0]}", job["totals"][name], want)
+    return told["said"][0]
+
+
+def every_direct_read(world, stack, path):
+    direct_is_counted(world, stack, path)
+    # Some have these read through the cache.
+    split_as_the_cache_says(world, stack, path, "fresh")
+    return crooked_is_what_it_gives(world, stack, path)
+
+
+def split_as_the_cache_says(world, stack, path, how="direct"):
+    """What is asked past the cache, and read through it all the same, is a read of the cache."""
+    told, job = measured(world, stack, how, path)
+    through = told["after"] * PAGE
+    equal("buffered bytes", job["totals"]["read_bytes"], through)
+    equal("direct bytes", job["totals"]["direct_read_bytes"], told["bytes"] - through)
+    check(told["bytes"] == through or job["totals"]["direct_read_calls"] == told["calls"],
+          f"{job['totals']['direct_read_calls']} direct calls of {told['calls']}")
+    return through
 
 
 def is_covered(world, path, type_, cover, word=""):

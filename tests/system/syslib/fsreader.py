@@ -5,7 +5,8 @@
 One line on stdin, one line of JSON on stdout: "cached PATH" reads through the page cache, one part
 straight on, one part in single pages without readahead, then all of it again; "direct PATH" reads
 with O_DIRECT. A second path, behind a tab, is the file whose pages those are. Nothing else is read
-meanwhile, so that what is seen of this process is that.
+meanwhile, so that what is seen of this process is that. "fresh PATH" reads with O_DIRECT into memory
+that is not there yet, "crooked PATH" asks for what O_DIRECT cannot give and says how it was refused.
 """
 
 import ctypes
@@ -98,13 +99,16 @@ def read_cached(path, pages_path):
             "read_bytes": told.read_bytes, "lookups": told.lookups, "misses": told.misses}
 
 
-def read_direct(path, _):
+def read_direct(path, _, fresh=False):
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
     size = size_of(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     buffer = mmap.mmap(-1, DIRECT)
     buffer.write(b"x" * DIRECT)
     calls = got = 0
     while got < size:
+        if fresh:
+            buffer = mmap.mmap(-1, DIRECT)
         n = os.preadv(fd, [buffer], got)
         if n <= 0:
             sys.exit(f"{n} bytes at {got}")
@@ -114,13 +118,37 @@ def read_direct(path, _):
     return {"calls": calls, "bytes": got, "after": after}
 
 
+def read_fresh(path, _):
+    return read_direct(path, _, True)
+
+
+def read_crooked(path, _):
+    """At an odd offset into odd memory, which a device with blocks cannot give."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    buffer = mmap.mmap(-1, DIRECT)
+    buffer.write(b"x" * DIRECT)
+    said = []
+    for _ in range(4):
+        try:
+            said.append(os.preadv(fd, [memoryview(buffer)[1:PAGE + 1]], 1))
+        except OSError as e:
+            said.append(-e.errno)
+    after = cached(fd)
+    os.close(fd)
+    return {"calls": len(said), "said": said, "bytes": sum(n for n in said if n > 0), "after": after}
+
+
+READ = {"cached": read_cached, "direct": read_direct, "fresh": read_fresh,
+        "crooked": read_crooked}
+
+
 def main():
     print("ready", flush=True)
     for line in sys.stdin:
         how, paths = line.rstrip("\n").split(" ", 1)
         path, _, pages_path = paths.partition("\t")
-        read = {"cached": read_cached, "direct": read_direct}[how]
-        print(json.dumps(read(path, pages_path or path)), flush=True)
+        print(json.dumps(READ[how](path, pages_path or path)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plan/fs_direct.h"
+
+#include "plan/fs_cover.h"
+
+unsigned int fs_direct_of_plan(const struct probe_plan *plan)
+{
+	static const struct {
+		enum fs_direct direct;
+		enum probe_role role;
+	} ways[] = {
+		{FS_DIRECT_GIVEN, ROLE_DIRECT_DONE},
+		{FS_DIRECT_BLOCK, ROLE_DIRECT_BLOCK},
+		{FS_DIRECT_NFS, ROLE_DIRECT_NFS},
+		{FS_DIRECT_FUSE, ROLE_DIRECT_FUSE},
+	};
+	unsigned int direct = 0;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (probe_plan_has(plan, ways[i].role))
+			direct |= ways[i].direct;
+	return direct;
+}
