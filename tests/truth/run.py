@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from truthlib import conditions, fiocases, result  # noqa: E402
 from truthlib.cells import Cell  # noqa: E402
-from truthlib.image import Images, MKFS  # noqa: E402
+from truthlib.image import FILESYSTEMS, Images  # noqa: E402
 from truthlib.watch import Limits, Tools  # noqa: E402
 
 SKIP = 77
@@ -61,9 +61,9 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write the verdicts, see truthlib/result.py")
     args = parser.parse_args()
     args.fs = args.fs.split(",")
-    unknown = [fs for fs in args.fs if fs not in MKFS]
+    unknown = [fs for fs in args.fs if fs not in FILESYSTEMS]
     if unknown:
-        parser.error(f"--fs: {unknown[0]} is not one of {', '.join(MKFS)}")
+        parser.error(f"--fs: {unknown[0]} is not one of {', '.join(FILESYSTEMS)}")
     if args.repeat < 1:
         parser.error("--repeat must be at least 1")
     if not args.oracle and not args.list and not args.cachemon:

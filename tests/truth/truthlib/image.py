@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Filesystems to test on: loop images, mounted under a directory of their own."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 
+from . import nfs
+from .watch import DEVICES
+
 READ_AHEAD_KB = 128
 # Blocks of a page: with smaller ones mkfs.ext4 would make of a small image something else.
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
+# Over the network, from this machine to itself: what the server has it on.
+SERVED = {"nfs": "ext4"}
+FILESYSTEMS = (*MKFS, *SERVED)
 
 
 def run(*argv):
@@ -27,6 +34,8 @@ def load(module):
 
 def lacks(fs):
     """Why the filesystem cannot be had here, or None."""
+    if fs in SERVED:
+        return nfs.lacks() or lacks(SERVED[fs])
     load(fs)
     with open("/proc/filesystems") as f:
         if fs not in (line.split()[-1] for line in f):
@@ -42,6 +51,7 @@ class Images:
         self.base = base
         self.size_bytes = size_bytes
         self.loops = {}
+        self.servers = contextlib.ExitStack()
         self.lacking = {}
         self.dir = None
 
@@ -61,20 +71,40 @@ class Images:
         return self
 
     def _make(self, fs):
-        image = os.path.join(self.dir, fs + ".img")
+        image, kind = os.path.join(self.dir, fs + ".img"), SERVED.get(fs, fs)
         with open(image, "wb") as f:
             f.truncate(self.size_bytes)
-        run(*MKFS[fs], image)
-        os.mkdir(self.mount(fs))
+        run(*MKFS[kind], image)
+        os.mkdir(self.disk(fs))
         try:
             loop = run("losetup", "--find", "--show", "--direct-io=on", image)
         except RuntimeError:
             loop = run("losetup", "--find", "--show", image)
         self.loops[fs] = loop
-        run("mount", "-t", fs, loop, self.mount(fs))
+        run("mount", "-t", kind, loop, self.disk(fs))
         knob = f"/sys/block/{os.path.basename(loop)}/queue/read_ahead_kb"
         with open(knob, "w") as f:
             f.write(str(READ_AHEAD_KB))
+        if fs in SERVED:
+            self.servers.enter_context(nfs.loopback(self.disk(fs), self.mount(fs)))
+        self._without_device(fs, os.stat(loop).st_rdev)
+
+    def _without_device(self, fs, disk):
+        """Where files have a device number of no disk, wl is told the disk, and the reports are read
+        by the number that the kernel has for the whole filesystem."""
+        dev = os.stat(self.mount(fs)).st_dev
+        if dev == disk:
+            return
+        os.environ[f"WL_DISK_{os.major(dev)}_{os.minor(dev)}"] = \
+            f"{os.major(disk)}:{os.minor(disk)}{' served' if fs in SERVED else ''}"
+        with open("/proc/self/mountinfo") as f:
+            words = [line.split() for line in f]
+        DEVICES[f"{os.major(dev)}:{os.minor(dev)}"] = [w[2] for w in words
+                                                       if w[4] == self.mount(fs)][-1]
+
+    def disk(self, fs):
+        """Where the image is mounted."""
+        return os.path.join(self.dir, fs + ".disk" if fs in SERVED else fs)
 
     def mount(self, fs):
         return os.path.join(self.dir, fs)
@@ -85,10 +115,11 @@ class Images:
         return f"{os.major(dev)}:{os.minor(dev)}"
 
     def __exit__(self, *_):
+        self.servers.close()
         for fs, loop in self.loops.items():
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            if os.path.ismount(self.mount(fs)):
-                if subprocess.run(["umount", self.mount(fs)], **quiet).returncode:
-                    subprocess.run(["umount", "-l", self.mount(fs)], **quiet)
+            if os.path.ismount(self.disk(fs)):
+                if subprocess.run(["umount", self.disk(fs)], **quiet).returncode:
+                    subprocess.run(["umount", "-l", self.disk(fs)], **quiet)
             subprocess.run(["losetup", "-d", loop], **quiet)
         shutil.rmtree(self.dir, ignore_errors=True)

@@ -101,23 +101,12 @@ def tail(text, lines=6):
     return " | ".join(text.strip().splitlines()[-lines:]) or "(silent)"
 
 
-def superblock_of(dev):
-    """The number that a filesystem has itself, where stat(2) tells another: btrfs gives each
-    subvolume its own."""
-    if not dev.startswith("0:"):
-        return dev
-    with open("/proc/self/mountinfo") as f:
-        mounts = [line.split() for line in f]
-    for own, where in ((m[2], m[4]) for m in mounts):
-        with contextlib.suppress(OSError):
-            told = os.stat(where).st_dev
-            if f"{os.major(told)}:{os.minor(told)}" == dev:
-                return own
-    return dev
+# Of files whose device is not that of their filesystem: subvolumes of btrfs.
+DEVICES = {}
 
 
 def file_totals(job, dev, ino):
-    dev = superblock_of(dev)
+    dev = DEVICES.get(dev, dev)
     for entry in job["files"]:
         if entry["path"] is None and entry.get("ino") is None:
             continue

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 
 GROUPS = {
     "reads": ("read_calls", "read_bytes", "lookups", "hits"),
@@ -18,6 +19,8 @@ GROUPS = {
 }
 # What belongs to no figure: the law, the sums, losses, and tools that did not do their part.
 REST = "the rest"
+# Bytes by what the NFS client says of itself.
+MOUNTSTATS = "mountstats"
 GROUP_OF = {column: group for group, columns in GROUPS.items() for column in columns}
 
 
@@ -102,6 +105,8 @@ class Guest:
         cells = told["cells"]
         verdicts = {group: self.judge_group(group, cells) for group in GROUPS}
         verdicts[REST] = judge_rest(cells)
+        if fs == "nfs":
+            verdicts[MOUNTSTATS] = judge_part(read_text(self.path("nfs.part")))
         return verdicts
 
     def judge_group(self, group, cells):
@@ -127,6 +132,14 @@ def judge_rest(cells):
     if bad:
         return Verdict("failed", why=f"in {bad} of {len(cells)} patterns")
     return Verdict("exact") if known else Verdict("unseen", "-")
+
+
+def judge_part(log):
+    """A part of the tests by its lines."""
+    wrong = [line for line in log.splitlines() if line.startswith("FAILED")]
+    if wrong or not re.search(r"^[1-9]\d* passed, 0 failed", log, re.MULTILINE):
+        return Verdict("failed", why="; ".join(wrong) or log.splitlines()[-1:] or "no output")
+    return Verdict("exact")
 
 
 def notes_of(cell):
