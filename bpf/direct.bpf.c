@@ -105,43 +105,74 @@ int BPF_KPROBE(direct_read_kp, struct kiocb *iocb, struct iov_iter *iter)
 	return WITH_LIVE(l, EV_DIRECT, direct_begin(l, (__u64)iocb, (__u64)iter, 0, DIRECT_DONE));
 }
 
+/*
+ * The state to look for the noted read in. What is asynchronous may end in an interrupt of whatever
+ * runs, programs of ours among it: then nothing is touched. The caller of a synchronous one is
+ * here.
+ */
+static __always_inline struct live *direct_live(bool async)
+{
+	__u32 zero = 0;
+
+	if (!async)
+		return live_now();
+	return shared.epoch ? bpf_map_lookup_elem(&lives, &zero) : NULL;
+}
+
 SEC("?tp_btf/iomap_dio_complete")
 int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+	struct live *l;
+
+	alone_begin();
+	l = direct_live(READ(iocb, ki_complete));
+	if (l && l->s.direct_iocb == (__u64)iocb) {
+		live_runs(l, EV_DIRECT);
+		/* Read again: a plain number, not the argument that it equals. */
+		direct_end(l, *(volatile __u64 *)&l->s.direct_iocb, ret);
+	}
+	alone_end();
+	return 0;
 }
 
 /* It is about to work out what the tracepoint says, and frees what it works it out from. */
-GLOBAL int direct_done(struct live *l, __u64 dio_addr)
+static __always_inline int direct_done(struct iomap_dio *dio)
 {
-	struct iomap_dio *dio = CAST(iomap_dio, dio_addr);
-	__u64 iocb = (__u64)READ(dio, iocb), before = 0;
+	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
 	__s64 pos, size, bytes;
+	struct live *l = direct_live(BPF_CORE_READ(dio, iocb, ki_complete));
 
-	if (!l || l->s.direct_iocb != iocb)
+	if (!l || l->s.direct_iocb != addr)
 		return 0;
-	pos = READ(CAST(kiocb, iocb), ki_pos);
-	size = READ(dio, i_size);
-	bytes = READ(dio, error) ? 0 : READ(dio, size);
+	live_runs(l, EV_DIRECT);
+	pos = BPF_CORE_READ(dio, iocb, ki_pos);
+	size = BPF_CORE_READ(dio, i_size);
+	bytes = BPF_CORE_READ(dio, error) ? 0 : BPF_CORE_READ(dio, size);
 	if (pos + bytes > size)
 		bytes = size - pos;
-	/* Who sees its beginning so sees no more than that one. */
+	/* Who sees its beginning so is not told. */
 	if (bpf_core_field_exists(dio->done_before))
-		before = READ(dio, done_before);
+		before = BPF_CORE_READ(dio, done_before);
 	l->s.direct_before = before;
-	return direct_end(l, iocb, bytes > 0 ? before + bytes : 0);
+	return direct_end(l, addr, bytes > 0 ? before + bytes : 0);
 }
 
 SEC("?fentry/iomap_dio_complete")
 int BPF_PROG(direct_done_fn, struct iomap_dio *dio)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_done(l, addr_of(l, dio)));
+	alone_begin();
+	direct_done(dio);
+	alone_end();
+	return 0;
 }
 
 SEC("?kprobe/iomap_dio_complete")
 int BPF_KPROBE(direct_done_kp, struct iomap_dio *dio)
 {
-	return WITH_LIVE(l, EV_DIRECT, direct_done(l, (__u64)dio));
+	alone_begin();
+	direct_done(dio);
+	alone_end();
+	return 0;
 }
 
 /* It goes on without its caller; its completion is some other task's. */

@@ -54,7 +54,7 @@ class Watch:
         """Until so many further intervals were written: all they counted came before."""
         want = self.intervals() + more
         until(lambda: self.intervals() >= want or self.process.poll() is not None,
-              f"{more} more intervals in {self.db}")
+              f"{more} more intervals in {self.db}", TIMEOUT_S)
         if self.process.poll() is not None:
             raise Failed(f"watch has ended: {self.process.returncode}: {tail(self.finish()[1])}")
 
