@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from . import nfs
-from .watch import DEVICES
+from .watch import DEVICES, Lacking
 
 READ_AHEAD_KB = 128
 # Blocks of a page: with smaller ones mkfs.ext4 would make of a small image something else.
@@ -110,7 +110,9 @@ class Images:
         return os.path.join(self.dir, fs)
 
     def device(self, fs):
-        """MAJ:MIN of the filesystem's disk."""
+        """MAJ:MIN of the filesystem's disk, which the job itself reads."""
+        if fs in SERVED:
+            raise Lacking("its disk is read by the server, not by the job")
         dev = os.stat(self.loops[fs]).st_rdev
         return f"{os.major(dev)}:{os.minor(dev)}"
 
