@@ -9,7 +9,7 @@
 
 #include "maps.bpf.h"
 
-#ifdef CACHEMON_PROBE
+#ifdef CACHEMON_BASIC
 static __always_inline void alone_begin(void)
 {
 }

@@ -509,6 +509,7 @@ struct shared {
 	volatile __u32 rows_used;    /* rows taken in the active generation */
 	volatile __u32 blocks_used;
 	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */
+	volatile __u32 direct_ends; /* 1 << enum direct_end: ends that are seen */
 	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
 	__u64 sweep_sum;
 	struct loss_counts losses;

@@ -10,9 +10,6 @@
 
 #define END(e) (1u << (e))
 
-/* The ends that are seen: END() of each. User space sets it before the start. */
-__u32 direct_ends;
-
 static __always_inline bool iter_writes(struct iov_iter *iter)
 {
 	if (bpf_core_field_exists(iter->data_source))
@@ -55,7 +52,7 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	/* Others return to their caller when they are queued. */
 	if (end == DIRECT_DONE && READ(iocb, ki_complete))
 		ends |= END(DIRECT_QUEUED);
-	if ((direct_ends & ends) == ends) {
+	if ((shared.direct_ends & ends) == ends) {
 		l->s.direct_iocb = iocb_addr;
 		l->s.direct_bytes = count;
 		l->s.direct_before = before;

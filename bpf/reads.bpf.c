@@ -265,9 +265,9 @@ int read_tp(__u64 *ctx)
 SEC("?tp_btf/mm_filemap_get_pages")
 int read_alone_tp(__u64 *ctx)
 {
-	alone_begin();
+	bpf_preempt_disable();
 	read_event_tp(ctx);
-	alone_end();
+	bpf_preempt_enable();
 	return 0;
 }
 

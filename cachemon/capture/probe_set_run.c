@@ -58,7 +58,7 @@ static uint32_t direct_ends(const struct probe_plan *plan)
 
 void probe_set_start(struct probe_set *set)
 {
-	set->skel->bss->direct_ends = direct_ends(set->plan);
+	set->skel->bss->shared.direct_ends = direct_ends(set->plan);
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->shared.epoch = 2;
 	set->started = true;
