@@ -14,6 +14,7 @@ PACKAGES_TEST=(btrfs-progs e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmoc
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
+PACKAGES_CLANG=(clang-14 clang-16 clang-19)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verifier OBJECT: has the running kernel verify each program of an object alone, once for each way
+ * that the constants can be set, and prints a line for each program: its name and the most
+ * instructions that the verifier processed; "-" when there is nothing here to attach it to, or
+ * "refused" with the verifier's last words.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cachemon.h"
+
+enum { ABSENT = -1, REFUSED = -2, PROGRAMS_MAX = 256, ENTRIES = 64 };
+
+struct program {
+	const char *name;
+	long most;
+};
+
+static char verifier_log[16 << 20];
+
+/* Each is a run that there can be: by fork or by cgroup, the per-read hook a tracepoint or not. */
+static const struct config ways[] = {
+	{},
+	{.job_by_cgroup = 1, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.job_by_cgroup = 2, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.reads_by_call = 1},
+	{.reads_by_call = 1, .job_by_cgroup = 1, .job_cgroup_level = 1, .job_cgroup_id = 7},
+};
+#define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
+
+static int be_silent(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level, (void)fmt, (void)ap;
+	return 0;
+}
+
+static struct bpf_object *open_object(const char *path)
+{
+	struct bpf_object *o = bpf_object__open(path);
+
+	if (!o) {
+		fprintf(stderr, "verifier: %s: %s\n", path, strerror(errno));
+		exit(2);
+	}
+	return o;
+}
+
+static void set_constants(struct bpf_object *o, const struct config *way)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(o, ".rodata.config");
+	size_t size = 0;
+	struct config *config = map ? (void *)bpf_map__initial_value(map, &size) : NULL;
+
+	if (!config || size < sizeof(*config)) {
+		fprintf(stderr, "verifier: the object has no constants\n");
+		exit(2);
+	}
+	*config = *way;
+	config->page_shift = 12;
+	config->own_tgid = 1;
+	config->advice_by_calls = 1;
+	/* Nothing is there; what matters is that the look for it is not cut out. */
+	config->sym_fadvise[0] = config->sym_invalidate2[0] = config->sym_drop_caches[0] = 16;
+	config->sym_fadvise[1] = config->sym_invalidate2[1] = config->sym_drop_caches[1] = 32;
+}
+
+static bool wanted(const struct program *programs, size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(programs[i].name, name))
+			return programs[i].most >= 0;
+	return false;
+}
+
+/* Loads those of the programs that can be loaded; most of each that was becomes what it took. */
+static int load(const char *path, const struct config *way, struct program *programs, size_t nr)
+{
+	struct bpf_object *o = open_object(path);
+	struct bpf_program *p;
+	struct bpf_map *map;
+	int err;
+
+	bpf_object__for_each_map(map, o) if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
+		bpf_map__set_max_entries(map, ENTRIES); /* that of a run takes its time */
+	set_constants(o, way);
+	verifier_log[0] = 0;
+	bpf_object__for_each_program(p, o)
+	{
+		bpf_program__set_autoload(p, wanted(programs, nr, bpf_program__name(p)));
+		bpf_program__set_log_level(p, nr == 1);
+		bpf_program__set_log_buf(p, verifier_log, sizeof(verifier_log));
+	}
+	err = bpf_object__load(o);
+	for (size_t i = 0; i < nr && !err; i++) {
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (programs[i].most < 0)
+			continue;
+		p = bpf_object__find_program_by_name(o, programs[i].name);
+		err = bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size);
+		if (!err && info.verified_insns > programs[i].most)
+			programs[i].most = info.verified_insns;
+	}
+	bpf_object__close(o);
+	return err;
+}
+
+/* What the verifier said before it counted what it processed. */
+static const char *last_words(void)
+{
+	const char *last = "", *next = NULL;
+
+	for (char *line = strtok(verifier_log, "\n"); line; line = strtok(NULL, "\n")) {
+		last = strncmp(line, "processed ", 10) ? line : last;
+		next = line;
+	}
+	return *last ? last : next;
+}
+
+/* A hook of that name with fewer arguments is not the one that the program is for. */
+static bool is_refused(void)
+{
+	return verifier_log[0] && !strstr(verifier_log, "-th argument");
+}
+
+static void try_alone(const char *path, struct program *p)
+{
+	p->most = 0;
+	if (!load(path, &ways[0], p, 1))
+		return;
+	p->most = is_refused() ? REFUSED : ABSENT;
+	if (p->most == REFUSED)
+		printf("%s refused %s\n", p->name, last_words());
+	else
+		printf("%s -\n", p->name);
+}
+
+int main(int argc, char **argv)
+{
+	struct program programs[PROGRAMS_MAX];
+	struct bpf_program *p;
+	struct bpf_object *o;
+	size_t nr = 0;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: verifier OBJECT\n");
+		return 2;
+	}
+	libbpf_set_print(be_silent);
+	o = open_object(argv[1]);
+	bpf_object__for_each_program(p, o) if (nr < PROGRAMS_MAX) programs[nr++].name =
+		bpf_program__name(p);
+	for (size_t i = 0; i < nr; i++)
+		try_alone(argv[1], &programs[i]);
+	for (size_t w = 1; w < NR_WAYS; w++) {
+		if (load(argv[1], &ways[w], programs, nr)) {
+			fprintf(stderr, "verifier: way %zu: one that loads alone is refused\n", w);
+			return 1;
+		}
+	}
+	for (size_t i = 0; i < nr; i++)
+		if (programs[i].most >= 0)
+			printf("%s %ld\n", programs[i].name, programs[i].most);
+	bpf_object__close(o);
+	return 0;
+}
