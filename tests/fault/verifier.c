@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verifier OBJECT: has the running kernel verify each program of an object alone, once for each way
- * that the constants can be set, and prints a line for each program: its name and the most
- * instructions that the verifier processed; "-" when there is nothing here to attach it to, or
- * "refused" with the verifier's last words.
+ * verifier OBJECT: has the running kernel verify all programs of an object, once for each way that
+ * the constants can be set, and prints a line for each program: its name and the most instructions
+ * that the verifier processed; "-" when there is nothing here to attach it to, or "refused" with
+ * the verifier's last words.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,6 +23,8 @@ struct program {
 };
 
 static char verifier_log[16 << 20];
+/* The program that libbpf complained about last. */
+static char complained[64];
 
 /* Each is a run that there can be: by fork or by cgroup, the per-read hook a tracepoint or not. */
 static const struct config ways[] = {
@@ -34,9 +36,13 @@ static const struct config ways[] = {
 };
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-static int be_silent(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	(void)level, (void)fmt, (void)ap;
+	char line[256];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	if (level == LIBBPF_WARN)
+		sscanf(line, "libbpf: prog '%63[^']'", complained);
 	return 0;
 }
 
@@ -70,32 +76,45 @@ static void set_constants(struct bpf_object *o, const struct config *way)
 	config->sym_fadvise[1] = config->sym_invalidate2[1] = config->sym_drop_caches[1] = 32;
 }
 
-static bool wanted(const struct program *programs, size_t nr, const char *name)
+static struct program *find(struct program *programs, size_t nr, const char *name)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (!strcmp(programs[i].name, name))
-			return programs[i].most >= 0;
-	return false;
+			return &programs[i];
+	return NULL;
 }
 
-/* Loads those of the programs that can be loaded; most of each that was becomes what it took. */
+/* The constants and the programs of a run, but small maps: those of a run take their time. */
+static void prepare(struct bpf_object *o, const struct config *way, struct program *programs,
+		    size_t nr)
+{
+	const struct program *wanted;
+	struct bpf_program *p;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, o)
+	{
+		if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
+			bpf_map__set_max_entries(map, ENTRIES);
+	}
+	set_constants(o, way);
+	bpf_object__for_each_program(p, o)
+	{
+		wanted = find(programs, nr, bpf_program__name(p));
+		bpf_program__set_autoload(p, wanted && wanted->most >= 0);
+		bpf_program__set_log_buf(p, verifier_log, sizeof(verifier_log));
+	}
+}
+
+/* Loads those of the programs that are not known to be impossible, or none. */
 static int load(const char *path, const struct config *way, struct program *programs, size_t nr)
 {
 	struct bpf_object *o = open_object(path);
 	struct bpf_program *p;
-	struct bpf_map *map;
 	int err;
 
-	bpf_object__for_each_map(map, o) if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
-		bpf_map__set_max_entries(map, ENTRIES); /* that of a run takes its time */
-	set_constants(o, way);
-	verifier_log[0] = 0;
-	bpf_object__for_each_program(p, o)
-	{
-		bpf_program__set_autoload(p, wanted(programs, nr, bpf_program__name(p)));
-		bpf_program__set_log_level(p, nr == 1);
-		bpf_program__set_log_buf(p, verifier_log, sizeof(verifier_log));
-	}
+	prepare(o, way, programs, nr);
+	verifier_log[0] = complained[0] = 0;
 	err = bpf_object__load(o);
 	for (size_t i = 0; i < nr && !err; i++) {
 		struct bpf_prog_info info = {};
@@ -130,21 +149,31 @@ static bool is_refused(void)
 	return verifier_log[0] && !strstr(verifier_log, "-th argument");
 }
 
-static void try_alone(const char *path, struct program *p)
+/* Programs are loaded in their order: what is before one that fails can be loaded. */
+static int sort_out(const char *path, struct program *programs, size_t nr)
 {
-	p->most = 0;
-	if (!load(path, &ways[0], p, 1))
-		return;
-	p->most = is_refused() ? REFUSED : ABSENT;
-	if (p->most == REFUSED)
-		printf("%s refused %s\n", p->name, last_words());
-	else
-		printf("%s -\n", p->name);
+	struct program *bad;
+	size_t from = 0;
+
+	while (from < nr && load(path, &ways[0], programs + from, nr - from)) {
+		bad = find(programs + from, nr - from, complained);
+		if (!bad) {
+			fprintf(stderr, "verifier: nothing loads, and no program is named\n");
+			return -1;
+		}
+		bad->most = is_refused() ? REFUSED : ABSENT;
+		if (bad->most == REFUSED)
+			printf("%s refused %s\n", bad->name, last_words());
+		else
+			printf("%s -\n", bad->name);
+		from = (size_t)(bad - programs) + 1;
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct program programs[PROGRAMS_MAX];
+	struct program programs[PROGRAMS_MAX] = {};
 	struct bpf_program *p;
 	struct bpf_object *o;
 	size_t nr = 0;
@@ -153,16 +182,20 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: verifier OBJECT\n");
 		return 2;
 	}
-	libbpf_set_print(be_silent);
+	libbpf_set_print(listen);
 	o = open_object(argv[1]);
-	bpf_object__for_each_program(p, o) if (nr < PROGRAMS_MAX) programs[nr++].name =
-		bpf_program__name(p);
-	for (size_t i = 0; i < nr; i++)
-		try_alone(argv[1], &programs[i]);
-	for (size_t w = 1; w < NR_WAYS; w++) {
+	bpf_object__for_each_program(p, o)
+	{
+		if (nr < PROGRAMS_MAX)
+			programs[nr++].name = bpf_program__name(p);
+	}
+	if (sort_out(argv[1], programs, nr))
+		return 1;
+	for (size_t w = 0; w < NR_WAYS; w++) {
 		if (load(argv[1], &ways[w], programs, nr)) {
-			fprintf(stderr, "verifier: way %zu: one that loads alone is refused\n", w);
-			return 1;
+			printf("%s refused when constants are set in way %zu: %s\n", complained, w,
+			       last_words());
+			return 0;
 		}
 	}
 	for (size_t i = 0; i < nr; i++)

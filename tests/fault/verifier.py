@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """How many instructions the verifier processes of each program: a kernel gives up at a million, and
-another kernel or compiler may need more. Every program is loaded alone and with all others, for each
-way that constants can be set; those of the builds that a kernel takes must be verified with at most
-100,000. The full counts: three compilers, and other kernels in guests."""
+another kernel or compiler may need more. Every program is loaded, for each way that constants can be
+set; those of the builds that a kernel takes must be verified with at most 100,000. The full counts: three compilers, and other kernels in guests."""
 
 import os
 import subprocess
