@@ -18,8 +18,9 @@
 enum { ABSENT = -1, REFUSED = -2, PROGRAMS_MAX = 256, ENTRIES = 64 };
 
 struct program {
-	const char *name;
+	const char *name, *section;
 	long most;
+	char *words; /* of the verifier that refused it */
 };
 
 static char verifier_log[16 << 20];
@@ -163,12 +164,34 @@ static int sort_out(const char *path, struct program *programs, size_t nr)
 		}
 		bad->most = is_refused() ? REFUSED : ABSENT;
 		if (bad->most == REFUSED)
-			printf("%s refused %s\n", bad->name, last_words());
-		else
-			printf("%s -\n", bad->name);
+			bad->words = strdup(last_words());
 		from = (size_t)(bad - programs) + 1;
 	}
 	return 0;
+}
+
+/* Of the programs for one hook each is for another prototype: one of them fits, the others need
+ * not. */
+static bool has_a_twin(const struct program *programs, size_t nr, const struct program *p)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (programs[i].most >= 0 && !strcmp(programs[i].section, p->section))
+			return true;
+	return false;
+}
+
+static void print(const struct program *programs, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct program *p = &programs[i];
+
+		if (p->most >= 0)
+			printf("%s %ld\n", p->name, p->most);
+		else if (p->most == REFUSED && !has_a_twin(programs, nr, p))
+			printf("%s refused %s\n", p->name, p->words);
+		else
+			printf("%s -\n", p->name);
+	}
 }
 
 int main(int argc, char **argv)
@@ -186,8 +209,10 @@ int main(int argc, char **argv)
 	o = open_object(argv[1]);
 	bpf_object__for_each_program(p, o)
 	{
-		if (nr < PROGRAMS_MAX)
-			programs[nr++].name = bpf_program__name(p);
+		if (nr == PROGRAMS_MAX)
+			break;
+		programs[nr].section = bpf_program__section_name(p);
+		programs[nr++].name = bpf_program__name(p);
 	}
 	if (sort_out(argv[1], programs, nr))
 		return 1;
@@ -198,9 +223,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	for (size_t i = 0; i < nr; i++)
-		if (programs[i].most >= 0)
-			printf("%s %ld\n", programs[i].name, programs[i].most);
+	print(programs, nr);
 	bpf_object__close(o);
 	return 0;
 }
