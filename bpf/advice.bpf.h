@@ -9,6 +9,7 @@
 #define ADVICE_BPF_H
 
 #include "live.bpf.h"
+#include "locks.bpf.h"
 
 struct advice_ask {
 	__u32 kind, call;
@@ -129,6 +130,21 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	return row;
 }
 
+#ifdef CACHEMON_BASIC
+static __noinline int range_widen(struct advice_row *row, __u64 lock, __u64 begin, __u64 end)
+{
+	if (!lock_take(lock)) {
+		__sync_fetch_and_add(&shared.losses.advice_full, 1);
+		return 0;
+	}
+	if (begin < row->begin_bytes)
+		row->begin_bytes = begin;
+	if (end > row->end_bytes)
+		row->end_bytes = end;
+	lock_drop(lock);
+	return 0;
+}
+#else
 /* CPUs that widen a range at once: each tries while another was faster, in vain only where more of
  * them than RANGE_TRIES go on doing so. */
 #define RANGE_TRIES 8
@@ -152,6 +168,7 @@ static __always_inline void range_end(__u64 *end, __u64 to)
 			return;
 	}
 }
+#endif
 
 /* One more call, and the range it asked for. */
 static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
@@ -162,8 +179,12 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 	__sync_fetch_and_add(&row->calls, 1);
 	if (!a->range)
 		return;
+#ifdef CACHEMON_BASIC
+	range_widen(row, READ(inode, i_ino) << 24 ^ a->kind, a->begin, end);
+#else
 	range_begin(&row->begin_bytes, a->begin);
 	range_end(&row->end_bytes, end);
+#endif
 	if (end > size)
 		end = size;
 	if (end > a->begin)

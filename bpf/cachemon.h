@@ -20,6 +20,7 @@
 #define NR_PARENTS	8192
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
+#define NR_LOCKS	4096 /* more than CPUs: each holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
 /*
@@ -173,11 +174,7 @@ struct chunk {
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
 	__u32 going; /* BLOCK_* */
-#ifdef CACHEMON_BASIC
-	struct bpf_spin_lock lock;
-#else
-	__u32 lock; /* for builds without atomic operations on bits */
-#endif
+	__u32 pad;
 };
 
 /*
@@ -261,8 +258,8 @@ struct task_state {
 	__u32 counted; /* COUNTED_* of job.bpf.c; the stored copy alone is right */
 
 	/* From here on it is the running task's, and copied as a whole. */
-	__u32 flags; /* TASK_* of live.bpf.h */
-	__u32 pad;
+	__u32 flags;	 /* TASK_* of live.bpf.h */
+	__u32 read_iter; /* as of struct read_now */
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
@@ -390,7 +387,7 @@ struct read_now {
 	__u64 pos;
 	__u64 end; /* 0: the event does not tell the call's bytes */
 	__u32 retry;
-	__u32 pad;
+	__u32 iter; /* where on the task's stack it says what is left; 0: not known */
 };
 
 struct live {

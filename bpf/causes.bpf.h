@@ -16,12 +16,49 @@ static __always_inline bool in_symbol(__u64 addr, const volatile __u64 sym[2])
 	return addr >= sym[0] && addr < sym[1];
 }
 
+enum { STACK_DEPTH = 24 };
+
+#ifdef CACHEMON_BASIC
+/* ~0: it is inside. */
+static __always_inline __u64 symbol_mask(__u64 addr, const volatile __u64 sym[2])
+{
+	__u64 off = addr - sym[0], in = ~off & (off - (sym[1] - sym[0]));
+
+	barrier_var(in);
+	return -(in >> 63);
+}
+
+/* In memory that was written to, and without a branch: what verifiers of that time want. From the
+ * outermost frame on, so that the innermost decides. */
 static __noinline int cause_from_stack(void *ctx)
 {
-	__u64 stack[24];
+	__u64 *stack = work_of(WORK_STACK), cause = EVICT_OTHER;
+	long n;
+
+	if (!stack)
+		return EVICT_OTHER;
+	n = bpf_get_stack(ctx, stack, STACK_DEPTH * sizeof(*stack), 0);
+	for (int i = STACK_DEPTH - 1; i >= 0; i--) {
+		__u64 filled = (__u64)(i * 8 - n), dontneed, direct_io, drop;
+
+		barrier_var(filled);
+		filled = -(filled >> 63);
+		dontneed = symbol_mask(stack[i], config.sym_fadvise) & filled;
+		direct_io = symbol_mask(stack[i], config.sym_invalidate2) & filled;
+		drop = symbol_mask(stack[i], config.sym_drop_caches) & filled;
+		cause &= ~(dontneed | direct_io | drop);
+		cause |= (dontneed & EVICT_DONTNEED) | (direct_io & EVICT_DIRECT_IO) |
+			 (drop & EVICT_DROP_CACHES);
+	}
+	return cause & 7;
+}
+#else
+static __noinline int cause_from_stack(void *ctx)
+{
+	__u64 stack[STACK_DEPTH];
 	long n = bpf_get_stack(ctx, stack, sizeof(stack), 0);
 
-	for (int i = 0; i < 24; i++) {
+	for (int i = 0; i < STACK_DEPTH; i++) {
 		if (i * 8 >= n)
 			break;
 		if (in_symbol(stack[i], config.sym_fadvise))
@@ -33,6 +70,7 @@ static __noinline int cause_from_stack(void *ctx)
 	}
 	return EVICT_OTHER;
 }
+#endif
 
 /* write(2) to /proc/sys/vm/drop_caches: a proc file whose name begins so. */
 static __always_inline bool is_drop_caches(struct file *file)

@@ -12,8 +12,9 @@
 
 static const struct block zero_block;
 
-/* Of the largest folio without a loop by helper: 2 MiB in 4 KiB pages. */
-#define FOLIO_CHUNKS_MAX 8
+struct page_range {
+	__u64 first, last;
+};
 
 static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
 {
@@ -26,11 +27,55 @@ static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
 	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
 }
 
+/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
+static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
+{
+	__u64 lo = first > base ? first - base : 0;
+	__u64 hi = last < base + 63 ? last - base : 63;
+
+	if (last < base || first > base + 63)
+		return 0;
+	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
+}
+
+static __always_inline __u32 now_ms(void)
+{
+	return bpf_ktime_get_ns() / 1000000;
+}
+
+/* n pages of the file whose fate is open from now on. */
+static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
+{
+	if (!n)
+		return;
+	row_add(row, C_resident_unused, n);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
+}
+
+#ifdef CACHEMON_BASIC
+#include "chunks_locked.bpf.h"
+#else
+/* Pages left the cache and came again. */
+static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
+				    __u64 missed)
+{
+	int pages = popcount64(ghost);
+
+	if (!row || !c)
+		return 0;
+	row_add(row, C_refaults, pages);
+	row_add(row, C_refault_misses, popcount64(ghost & missed));
+	row_add(row, C_refault_distance_pages,
+		(__u64)pages * (__u32)(shared.evicted_pages - c->stamp_pages));
+	row_add(row, C_refault_distance_ms, (__u64)pages * (__u32)(now_ms() - c->stamp_ms));
+	return 0;
+}
+
 /* Once the mark is off it is the key's own still, if the key leads to it: looked up after the state
  * was read, which an atomic that returns it orders. */
 static __noinline struct block *block_spare(struct block_key *key, struct block *b)
 {
-	if (word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_STAYS) == BLOCK_GONE)
+	if (word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS) == BLOCK_GONE)
 		return NULL;
 	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
 }
@@ -67,47 +112,6 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 	return block_of(&key);
 }
 
-/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
-static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
-{
-	__u64 lo = first > base ? first - base : 0;
-	__u64 hi = last < base + 63 ? last - base : 63;
-
-	if (last < base || first > base + 63)
-		return 0;
-	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
-}
-
-static __always_inline __u32 now_ms(void)
-{
-	return bpf_ktime_get_ns() / 1000000;
-}
-
-/* n pages of the file whose fate is open from now on. */
-static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
-{
-	if (!n)
-		return;
-	row_add(row, C_resident_unused, n);
-	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
-}
-
-/* Pages left the cache and came again. */
-static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
-				    __u64 missed)
-{
-	int pages = popcount64(ghost);
-
-	if (!row || !c)
-		return 0;
-	row_add(row, C_refaults, pages);
-	row_add(row, C_refault_misses, popcount64(ghost & missed));
-	row_add(row, C_refault_distance_pages,
-		(__u64)pages * (__u32)(shared.evicted_pages - c->stamp_pages));
-	row_add(row, C_refault_distance_ms, (__u64)pages * (__u32)(now_ms() - c->stamp_ms));
-	return 0;
-}
-
 /*
  * Pages of one chunk, which starts at page base, entered the cache for the job: added = all of
  * them, prefetched = those ahead of what was asked, missed = those a read call asked for.
@@ -127,9 +131,9 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		return;
 	}
 	c = chunk_in(b, base);
-	resident = bits_set(&b->lock, &c->resident, added);
+	resident = bits_set(&c->resident, added);
 	if (c->mark & added) {
-		mark = bits_clear(&b->lock, &c->mark, added);
+		mark = bits_clear(&c->mark, added);
 		mark &= added & ~resident;
 		if (mark)
 			chunk_refault(row, c, mark, missed);
@@ -139,7 +143,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 	if (shared.read_on) {
 		/* A page that was outstanding already left the cache unseen: its fate is unknown.
 		 */
-		again = popcount64(bits_set(&b->lock, &c->outstanding, prefetched) & prefetched);
+		again = popcount64(bits_set(&c->outstanding, prefetched) & prefetched);
 		outstanding_begin(file->ino, row, n - again);
 	}
 	if (again)
@@ -155,12 +159,12 @@ static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct 
 
 	if (!(c->outstanding & mask))
 		return 0;
-	out = bits_clear(&b->lock, &c->outstanding, mask) & mask;
+	out = bits_clear(&c->outstanding, mask) & mask;
 	n = popcount64(out);
 	if (!n)
 		return 0;
 	if (fate == C_used)
-		bits_set(&b->lock, &c->mark, out);
+		bits_set(&c->mark, out);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], -(__u64)n);
 	row_add(row, C_resident_unused, -n);
 	row_add(row, fate, n);
@@ -194,15 +198,12 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 		return 0;
 	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
 	mask &= c->resident;
-	used = bits_clear(&b->lock, &c->mark, mask) & mask;
+	used = bits_clear(&c->mark, mask) & mask;
 	n = popcount64(used);
 	row_add(x->row, C_used, -n);
 	row_add(x->row, C_used_late, n);
 	return 0;
 }
-
-/* Without a loop by helper, what one event can settle: 32 MiB of 4 KiB pages. */
-#define SETTLE_CHUNKS_MAX 128
 
 GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,
 			enum counter fate)
@@ -222,7 +223,7 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 	if (nr == 1)
 		settle_step(0, &x);
 	else
-		LOOP(nr > 1 << 20 ? 1 << 20 : nr, SETTLE_CHUNKS_MAX, settle_step, &x);
+		LOOP(nr > 1 << 20 ? 1 << 20 : nr, 1 << 20, settle_step, &x);
 	return 0;
 }
 
@@ -235,5 +236,11 @@ static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u
 
 	settle_pages(row, inode, first, last, fate);
 }
+
+/* Where settling waits for the end of the program. */
+static __always_inline void settle_asked(struct live *l)
+{
+}
+#endif
 
 #endif

@@ -48,6 +48,7 @@ GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 	/* The folio is mapped as a whole: use of its other pages is invisible from now on. */
 	if (folio_span(l, mapping, index, &first, &last) && first != last)
 		settle(l, addr_of(l, inode), first, last, C_untracked);
+	settle_asked(l);
 	return 0;
 }
 
@@ -69,6 +70,7 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 	row_add(row, C_mapped_pages_upper_bound, last - first + 1);
 	if ((__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))])
 		settle(l, addr_of(l, inode), first, last, C_untracked);
+	settle_asked(l);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * cgroups, and the iterator that takes in processes that run already.
  */
 #include "waits.bpf.h"
+#include "locks.bpf.h"
 
 static __always_inline void processes_add(__u64 joined, __s64 alive)
 {
@@ -11,9 +12,12 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
-		/* The iterator may be preempted by a hook. */
-		__sync_fetch_and_add(&job->processes, joined);
-		__sync_fetch_and_add(&job->alive, alive);
+		/* The iterator may be preempted by a hook. Of a constant 0 compilers make another
+		 * operation, which older kernels lack. */
+		if (joined)
+			__sync_fetch_and_add(&job->processes, joined);
+		if (alive)
+			__sync_fetch_and_add(&job->alive, alive);
 	}
 }
 
@@ -29,10 +33,15 @@ enum {
 static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
 {
 #ifdef CACHEMON_BASIC
-	/* Others come only while processes are taken in, or two threads of one end at once. */
-	__u32 was = st->counted;
+	__u32 zero = 0, was;
+	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+	__u64 lock = l ? addr_of(l, st) : 0;
+	int held = lock_take(lock);
 
+	was = st->counted;
 	st->counted = was | marks;
+	if (held)
+		lock_drop(lock);
 	return was;
 #else
 	return __sync_fetch_and_or(&st->counted, marks);
@@ -236,6 +245,7 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		read_wait_finish(l, TYPED(prev, ioac.syscr));
 		if (sleeps && READ_BITFIELD(prev, in_iowait))
 			stall_begin(l, prev);
+		settle_asked(l);
 	}
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
 		st = state_of(prev);

@@ -309,10 +309,6 @@ enum pageflags {
 
 #pragma clang attribute pop
 
-struct bpf_spin_lock {
-	__u32 val;
-};
-
 struct iovec {
 	void *iov_base;
 	unsigned long iov_len;

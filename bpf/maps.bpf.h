@@ -102,6 +102,27 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
+/* What a program works on, in a build whose verifiers would follow each value of it on the stack:
+ * of memory in a map they know nothing. */
+enum { WORK_SETTLE, WORK_PAGE, WORK_BLOCK, WORK_STACK, WORK_NR };
+struct work {
+	__u64 words[24];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WORK_NR);
+	__type(key, __u32);
+	__type(value, struct work);
+} works SEC(".maps");
+
+/* Held locks, in a build that has none of the kernel's: see locks.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_LOCKS);
+	__type(key, __u64);
+	__type(value, __u32);
+} locks SEC(".maps");
+
 #define URING_WAYS 8 /* one more of them, and a range is what its event says */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -151,6 +172,11 @@ const volatile struct config config SEC(".rodata.config");
 #endif
 
 static const struct task_state zero_state;
+
+static __always_inline void *work_of(__u32 which)
+{
+	return bpf_map_lookup_elem(&works, &which);
+}
 
 /* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
 static __always_inline __u64 addr_of(struct live *l, const void *p)

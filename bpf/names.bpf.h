@@ -129,6 +129,7 @@ STEP name_step(__u32 i, struct name_work **work)
 		return 0;
 	if (off > NAME_DATA_MAX - 256)
 		return 1;
+	barrier_var(off); /* the compiler knows it already, verifiers need to see it */
 	off &= NAME_DATA_MAX - 1;
 	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, READ(d, d_name.name));
 	if (n <= 0)
@@ -217,12 +218,14 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 
 	if (!w)
 		return;
-	name_walk(seen, w, false);
+	/* Where a walk is dear to verify there is one, and what it copied may be for nothing. */
+	name_walk(seen, w, !NAMES_AT_EVENTS);
 	if (w->signature == seen->signature)
 		return;
 	if (scratch == SCRATCH_SWEEP && seen->mount && w->flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
 		return;
-	name_walk(seen, w, true);
+	if (NAMES_AT_EVENTS)
+		name_walk(seen, w, true);
 	rec = &w->rec;
 	rec->file = *key;
 	rec->tgid = seen->tgid;

@@ -8,10 +8,6 @@
 #include "causes.bpf.h"
 #include "advice.bpf.h"
 
-struct page_range {
-	__u64 first, last;
-};
-
 static __always_inline struct page_range folio_range(struct folio *f)
 {
 	__u64 first = folio_index(f);
@@ -96,6 +92,15 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	return 0;
 }
 
+#ifdef CACHEMON_BASIC
+/* The position of its highest bit, 15 at most: without a branch, each of which verifiers follow. */
+static __always_inline __u32 log2_bucket(__u64 n)
+{
+	for (int by = 1; by < 64; by *= 2)
+		n |= n >> by;
+	return popcount64((n & 0xffff) | 1) - 1;
+}
+#else
 static __always_inline __u32 log2_bucket(__u64 n)
 {
 	__u32 b = 0;
@@ -108,6 +113,7 @@ static __always_inline __u32 log2_bucket(__u64 n)
 	}
 	return b;
 }
+#endif
 
 /* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
  * histogram is right at any moment and needs no end of a window, which no event tells. */
@@ -140,6 +146,9 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	return 0;
 }
 
+#ifdef CACHEMON_BASIC
+#include "pages_locked.bpf.h"
+#else
 struct add_ctx {
 	struct file_row *row;
 	struct file_key file;
@@ -178,7 +187,7 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	if (nr == 1)
 		add_step(0, &x);
 	else
-		LOOP(nr, FOLIO_CHUNKS_MAX, add_step, &x);
+		LOOP(nr, nr, add_step, &x);
 	return 0;
 }
 
@@ -234,12 +243,6 @@ static __always_inline int added(struct live *l, struct folio *folio)
 	return 0;
 }
 
-SEC("?tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(page_add_tp, struct folio *folio)
-{
-	return WITH_LIVE(l, EV_ADD, added(l, folio));
-}
-
 struct deleted {
 	__u64 inode;
 	struct file_key file;
@@ -248,18 +251,6 @@ struct deleted {
 	__u32 pad;
 	__u64 own; /* pages of the job among them */
 };
-
-/* The clock of evictions, moved on; without what an atomic addition returns it may be behind by
- * what others add at this moment. */
-static __always_inline __u32 clock_add(__u32 *clock, __u32 n)
-{
-#ifdef CACHEMON_BASIC
-	__sync_fetch_and_add(clock, n);
-	return *(volatile __u32 *)clock;
-#else
-	return __sync_fetch_and_add(clock, n) + n;
-#endif
-}
 
 /* Those in the chunk at page base. */
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
@@ -279,7 +270,7 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	c = chunk_in(b, base);
 	if (!(c->resident & mask))
 		return 0;
-	own = bits_clear(&b->lock, &c->resident, mask) & mask;
+	own = bits_clear(&c->resident, mask) & mask;
 	n = popcount64(own);
 	if (!n)
 		return 0;
@@ -287,11 +278,11 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
 	chunk_settle(d->file.ino, row, b, c, own, C_evicted_unused);
 	if (d->cause == EVICT_TRUNCATE) {
-		bits_clear(&b->lock, &c->mark, own);
+		bits_clear(&c->mark, own);
 		__sync_fetch_and_add(&shared.truncated_pages, n);
 	} else {
-		bits_set(&b->lock, &c->mark, own);
-		c->stamp_pages = clock_add(&shared.evicted_pages, n);
+		bits_set(&c->mark, own);
+		c->stamp_pages = __sync_fetch_and_add(&shared.evicted_pages, n) + n;
 		c->stamp_ms = now_ms();
 	}
 	d->own += n;
@@ -330,7 +321,7 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	if (steps == 1)
 		delete_track(l, &d, d.r.first & ~63ull);
 	else
-		LOOP(steps, FOLIO_CHUNKS_MAX, delete_step, &x);
+		LOOP(steps, steps, delete_step, &x);
 	if (pages > d.own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
 		row_add(row, C_evicted_reclaim_kswapd + d.cause, pages - d.own);
@@ -342,6 +333,13 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	if (d.cause == EVICT_DONTNEED)
 		advice_effect(l, addr_of(l, inode), 0, pages);
 	return 0;
+}
+#endif
+
+SEC("?tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(page_add_tp, struct folio *folio)
+{
+	return WITH_LIVE(l, EV_ADD, added(l, folio));
 }
 
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")

@@ -102,25 +102,22 @@ static __always_inline __u64 load_ptr(__u64 addr)
 #define current_task() bpf_get_current_task_btf()
 #endif
 
-/* Bits of a word that CPUs change at once; what was there before is returned. lock: of the map's
- * value that the word is in. */
+/* Bits of a word that CPUs change at once; what was there before is returned. Without operations
+ * that do so the word is in what the lock is held of: see locks.bpf.h. */
 #ifdef CACHEMON_BASIC
-#define BITS_OP(lock, word, expr)                                                                  \
+#define BITS_OP(word, expr)                                                                        \
 	({                                                                                         \
-		typeof(*(word)) was_;                                                              \
-		bpf_spin_lock(lock);                                                               \
-		was_ = *(word);                                                                    \
+		typeof(*(word)) was_ = *(word);                                                    \
 		*(word) = (expr);                                                                  \
-		bpf_spin_unlock(lock);                                                             \
 		was_;                                                                              \
 	})
-#define bits_set(lock, word, mask)	BITS_OP(lock, word, was_ | (mask))
-#define bits_clear(lock, word, mask)	BITS_OP(lock, word, was_ & ~(mask))
-#define word_swap(lock, word, from, to) BITS_OP(lock, word, was_ == (from) ? (to) : was_)
+#define bits_set(word, mask)	  BITS_OP(word, was_ | (mask))
+#define bits_clear(word, mask)	  BITS_OP(word, was_ & ~(mask))
+#define word_swap(word, from, to) BITS_OP(word, was_ == (from) ? (to) : was_)
 #else
-#define bits_set(lock, word, mask)	__sync_fetch_and_or(word, mask)
-#define bits_clear(lock, word, mask)	__sync_fetch_and_and(word, ~(mask))
-#define word_swap(lock, word, from, to) __sync_val_compare_and_swap(word, from, to)
+#define bits_set(word, mask)	  __sync_fetch_and_or(word, mask)
+#define bits_clear(word, mask)	  __sync_fetch_and_and(word, ~(mask))
+#define word_swap(word, from, to) __sync_val_compare_and_swap(word, from, to)
 #endif
 
 #endif

@@ -67,6 +67,29 @@ static __always_inline void read_settle_last(struct live *l, struct inode *inode
 		settle(l, addr_of(l, inode), s->read_begin, s->read_last, C_used);
 }
 
+/* Where the hook is above all batches of a call: how far it has come. */
+#ifdef CACHEMON_BASIC
+static __always_inline void read_iter_show(struct live *l, __u64 iter)
+{
+	__u64 off = iter - (__u64)READ(CAST(task_struct, l->task), stack);
+
+	l->now.iter = off < 1 << 20 ? off : 0;
+}
+
+static __always_inline void read_iter_keep(struct live *l)
+{
+	l->s.read_iter = l->now.iter;
+}
+#else
+static __always_inline void read_iter_show(struct live *l, __u64 iter)
+{
+}
+
+static __always_inline void read_iter_keep(struct live *l)
+{
+}
+#endif
+
 /* What any read may be; by_call: the hook is a function, and l->now tells the rest. */
 static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 index, __u64 last,
 				      bool by_call)
@@ -97,6 +120,7 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	if (by_call) {
 		s->read_at = l->now.pos;
 		s->read_upto = l->now.end;
+		read_iter_keep(l);
 		l->now.end = 0;
 	}
 	if (s->win_inode == (__u64)inode && !(s->win_kind & WIN_IN_FAULT))
@@ -358,7 +382,18 @@ GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count)
 	read_any_call(l, mapping_addr, pos >> page_shift, (end - 1) >> page_shift);
 	l->now.end = 0;
 	read_expect(l, mapping_addr);
+	settle_asked(l);
 	return 0;
+}
+
+/* A hook that cannot be taken off and attached again is told whether it is on. */
+static __always_inline struct live *live_reads(void)
+{
+#ifdef CACHEMON_BASIC
+	if (!shared.read_on)
+		return NULL;
+#endif
+	return live_now();
 }
 
 /* 6.12 on. */
@@ -369,7 +404,7 @@ int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
 
 	alone_begin();
 	if (!read_plain_call(iocb, count)) {
-		l = live_now();
+		l = live_reads();
 		if (l)
 			read_call(l, addr_of(l, iocb), count);
 	}
@@ -385,7 +420,7 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 
 	alone_begin();
 	if (!read_plain_call(iocb, TYPED(iter, count))) {
-		l = live_now();
+		l = live_reads();
 		if (l)
 			read_call(l, addr_of(l, iocb), TYPED(iter, count));
 	}
@@ -393,26 +428,33 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 	return 0;
 }
 
+static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)
+{
+	read_iter_show(l, iter);
+	return read_call(l, iocb, READ(CAST(iov_iter, iter), count));
+}
+
 SEC("?fentry/generic_file_buffered_read")
 int BPF_PROG(read_whole_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE_UNCOUNTED(l, read_call(l, addr_of(l, iocb), TYPED(iter, count)));
+	return WITH_LIVE_OF(l, live_reads(), read_whole(l, addr_of(l, iocb), addr_of(l, iter)));
 }
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_count_kp, struct kiocb *iocb, size_t count)
 {
-	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, count));
+	return WITH_LIVE_OF(l, live_reads(), read_call(l, (__u64)iocb, count));
 }
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_iter_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
+	return WITH_LIVE_OF(l, live_reads(),
+			    read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
 }
 
 SEC("?kprobe/generic_file_buffered_read")
 int BPF_KPROBE(read_whole_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE_UNCOUNTED(l, read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
+	return WITH_LIVE_OF(l, live_reads(), read_whole(l, (__u64)iocb, (__u64)iter));
 }

@@ -16,10 +16,11 @@ static __always_inline bool block_is_ghosts(struct block *b)
 	return true;
 }
 
+#ifndef CACHEMON_BASIC
 STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	if (block_is_ghosts(b))
-		word_swap(&b->lock, &b->going, BLOCK_STAYS, BLOCK_MAY_GO);
+		word_swap(&b->going, BLOCK_STAYS, BLOCK_MAY_GO);
 	return 0;
 }
 
@@ -30,10 +31,10 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 
 	/* Who had looked before the mark may have added a page. */
 	if (!block_is_ghosts(b)) {
-		word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_STAYS);
+		word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
 		return 0;
 	}
-	if (word_swap(&b->lock, &b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
+	if (word_swap(&b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
 		return 0;
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		ghosts += popcount64(b->chunks[i].mark);
@@ -41,7 +42,7 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 		__sync_fetch_and_add(&shared.losses.ghosts_dropped, ghosts);
 		__sync_fetch_and_add(&shared.blocks_used, -1);
 	} else {
-		word_swap(&b->lock, &b->going, BLOCK_GONE, BLOCK_STAYS);
+		word_swap(&b->going, BLOCK_GONE, BLOCK_STAYS);
 	}
 	return 0;
 }
@@ -56,7 +57,7 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		if (b->chunks[i].outstanding)
-			n += popcount64(bits_clear(&b->lock, &b->chunks[i].outstanding, ~0ull));
+			n += popcount64(bits_clear(&b->chunks[i].outstanding, ~0ull));
 	if (!n)
 		return 0;
 	row = shared_row(&key->file, JOB_WATCHED, *now, &made);
@@ -64,6 +65,7 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 	shared_row_add(row, C_untracked, n);
 	return 0;
 }
+#endif
 
 /* Independent count of unsettled pages, from the bits themselves: the law's other side. */
 STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
@@ -77,6 +79,7 @@ STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u
  * No event tells of a rename. A name is looked at when an interval's first event is about its file,
  * and here when the interval is over; at the end of the run all that were seen are.
  */
+#ifndef CACHEMON_BASIC
 STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row, void *x)
 {
 	struct file_key file = key->file;
@@ -105,7 +108,6 @@ STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *
 	return 0;
 }
 
-#ifndef CACHEMON_BASIC
 /* What a CPU has counted in a generation that is quiet now goes to the rows. */
 static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 {
@@ -230,98 +232,5 @@ int sweep_names(struct sweep_names_args *args)
 	return 0;
 }
 #else
-/*
- * As iterators over a map's elements; sweep_arg is what the others are called with, sweep_sum what
- * they return. There are no cells, and what a running task is not charged with waits for its
- * switch.
- */
-static __always_inline struct block *block_at(struct bpf_iter__bpf_map_elem *ctx,
-					      struct block_key *key)
-{
-	const struct block_key *at = ctx->key;
-
-	if (!at)
-		return NULL;
-	*key = *at;
-	return bpf_map_lookup_elem(&blocks, key);
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_ghosts(struct bpf_iter__bpf_map_elem *ctx)
-{
-	struct block_key key;
-	struct block *b = block_at(ctx, &key);
-
-	if (!b)
-		return 0;
-	if (shared.sweep_arg)
-		ghost_drop_step(NULL, &key, b, NULL);
-	else
-		ghost_mark_step(NULL, &key, b, NULL);
-	return 0;
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_fates(struct bpf_iter__bpf_map_elem *ctx)
-{
-	struct block_key key;
-	struct block *b = block_at(ctx, &key);
-	__u32 now = shared.epoch;
-
-	if (b)
-		giveup_step(NULL, &key, b, &now);
-	return 0;
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_count(struct bpf_iter__bpf_map_elem *ctx)
-{
-	struct block_key key;
-	struct block *b = block_at(ctx, &key);
-	__u64 sum = 0;
-
-	if (!b)
-		return 0;
-	count_step(NULL, &key, b, &sum);
-	__sync_fetch_and_add(&shared.sweep_sum, sum);
-	return 0;
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_cells(struct bpf_iter__bpf_map_elem *ctx)
-{
-	return 0;
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_charges(struct bpf_iter__bpf_map_elem *ctx)
-{
-	return 0;
-}
-
-SEC("?iter/bpf_map_elem")
-int sweep_names(struct bpf_iter__bpf_map_elem *ctx)
-{
-	struct file_row_key row_key;
-	struct name_seen *seen;
-	struct file_row *row;
-	const void *at = ctx->key;
-	struct file_key key;
-
-	if (!at)
-		return 0;
-	if (shared.sweep_arg == NAMES_OF_ALL) {
-		key = *(const struct file_key *)at;
-		seen = bpf_map_lookup_elem(&named, &key);
-		if (seen)
-			name_step_all(NULL, &key, seen, NULL);
-		return 0;
-	}
-	row_key = *(const struct file_row_key *)at;
-	row = shared.sweep_arg == NAMES_OF_ROWS_A ? bpf_map_lookup_elem(&rows_a, &row_key)
-						  : bpf_map_lookup_elem(&rows_b, &row_key);
-	if (row)
-		name_step_row(NULL, &row_key, row, NULL);
-	return 0;
-}
+#include "sweep_iter.bpf.h"
 #endif

@@ -9,8 +9,7 @@
 
 #include "chunks.bpf.h"
 
-/* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook);
- * before 5.12 it goes on to the end of the call: what lies beyond is not looked at. */
+/* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook). */
 #define WAIT_FOLIOS_MAX 64
 
 /* Where the call is seen before its wait: one that goes past the cache is not seen at all, and what
@@ -47,6 +46,16 @@ STEP wait_step(__u32 i, struct wait_walk *w)
 	return 1;
 }
 
+#ifdef CACHEMON_BASIC
+/* Bytes that the call has not copied yet. */
+static __always_inline __u64 wait_left(struct task_state *s)
+{
+	__u64 stack = (__u64)READ(current_task(), stack);
+
+	return READ(CAST(iov_iter, stack + s->read_iter), count);
+}
+#endif
+
 /*
  * If the call did not add it itself, it was on its way for somebody else's sake: a delayed hit, a
  * late prefetch. The inode is there, for the call is.
@@ -69,7 +78,14 @@ GLOBAL int read_sleeps(struct live *l)
 	w.mapping = addr_of(l, READ(inode, i_mapping));
 	w.index = s->read_next - 1;
 	w.last = s->read_last < eof ? s->read_last : eof;
+#ifdef CACHEMON_BASIC
+	/* The hook is above all batches of the call, and the call is at this very page. */
+	if (s->read_iter)
+		w.index = (s->read_upto - wait_left(s)) >> page_shift;
+	wait_step(0, &w);
+#else
 	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
+#endif
 	if (w.first > w.end || s->read_wait == w.first + 1)
 		return 0;
 	s->read_wait = w.first + 1;

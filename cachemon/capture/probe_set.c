@@ -29,8 +29,9 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 	return c->state == PROBE_LIVE && c->program ? c : NULL;
 }
 
-static int size_maps(struct cachemon_bpf *skel, const struct probe_set_config *config)
+static int size_maps(struct probe_set *set, const struct probe_set_config *config)
 {
+	struct cachemon_bpf *skel = set->skel;
 	struct map_size sizes[16];
 	size_t nr =
 		map_sizes(config->ram_bytes, config->caps->page_size, config->nr_cpus, sizes, 16);
@@ -42,6 +43,11 @@ static int size_maps(struct cachemon_bpf *skel, const struct probe_set_config *c
 		if (map)
 			err = bpf_map__set_max_entries(map, sizes[i].entries);
 	}
+	/* What no other build uses. */
+	if (!err && set->plan->build != BUILD_BASIC)
+		err = bpf_map__set_autocreate(skel->maps.locks, false);
+	if (!err && set->plan->build != BUILD_BASIC)
+		err = bpf_map__set_autocreate(skel->maps.works, false);
 	if (!err && config->block_entries)
 		err = bpf_map__set_max_entries(skel->maps.blocks, config->block_entries);
 	if (!err && config->row_entries)
@@ -230,7 +236,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 
 	if (r)
 		return errtext_set(err, r, "cannot open the probes: %s", strerror(-r));
-	r = size_maps(set->skel, config);
+	r = size_maps(set, config);
 	if (r)
 		return errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
 	set_constants(set->skel, config);
@@ -302,6 +308,7 @@ void probe_set_detach(struct probe_set *set)
 		bpf_link__destroy(set->links[role]);
 		set->links[role] = NULL;
 	}
+	set->reads_on = false;
 }
 
 void probe_set_free(struct probe_set *set)

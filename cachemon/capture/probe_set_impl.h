@@ -20,7 +20,8 @@ struct probe_set {
 	const struct probe_plan *plan;
 	struct grace grace;
 	unsigned int nr_cpus;
-	unsigned int reads_on_nr; /* how often the per-read hook was attached */
+	unsigned int reads_on_nr; /* how often the per-read hook was switched on */
+	bool reads_on;
 	bool started;
 };
 

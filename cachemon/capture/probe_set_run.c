@@ -98,7 +98,8 @@ static int iterate(struct bpf_program *prog, struct bpf_map *map)
 	if (fd < 0)
 		r = -errno;
 	while (!r && (n = read(fd, buf, sizeof(buf))))
-		if (n < 0 && errno != EINTR)
+		/* It stops after a million elements, with nothing read, and goes on. */
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			r = -errno;
 	if (fd >= 0)
 		close(fd);
@@ -117,6 +118,14 @@ static int sweep_blocks(struct probe_set *set, struct bpf_program *prog, void *a
 				   : run_program(prog, args, size);
 }
 
+/* Before Linux 5.13 fentry programs can be attached once: there it stays, and looks at read_on. */
+static bool reads_stay(const struct probe_set *set)
+{
+	const struct probe_choice *c = probe_set_choice(set, ROLE_READ);
+
+	return set->plan->build == BUILD_BASIC && c && c->kind == HOOK_FENTRY;
+}
+
 int probe_set_reads(struct probe_set *set, bool on)
 {
 	struct cachemon_bpf *skel = set->skel;
@@ -130,11 +139,15 @@ int probe_set_reads(struct probe_set *set, bool on)
 		r = probe_set_attach_role(set, ROLE_READ);
 		if (!r)
 			skel->bss->shared.read_on = ++set->reads_on_nr;
+		set->reads_on = !r;
 		return r;
 	}
 	skel->bss->shared.read_on = 0;
-	bpf_link__destroy(set->links[ROLE_READ]);
-	set->links[ROLE_READ] = NULL;
+	set->reads_on = false;
+	if (!reads_stay(set)) {
+		bpf_link__destroy(set->links[ROLE_READ]);
+		set->links[ROLE_READ] = NULL;
+	}
 	r = probe_set_grace_period(set);
 	if (!r)
 		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
@@ -163,7 +176,7 @@ int probe_set_advice_calls(struct probe_set *set, bool on)
 
 bool probe_set_reads_on(const struct probe_set *set)
 {
-	return set->links[ROLE_READ];
+	return set->reads_on;
 }
 
 int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)

@@ -12,6 +12,8 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <elf.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -264,12 +266,46 @@ static void test_same_variables(void **state)
 	}
 }
 
+/* What programs may do on 5.10: of atomic operations an addition that returns nothing, of helpers
+ * those that were there (the next to come was BPF_FUNC_task_storage_get). */
+static void check_insn(const char *section, const struct bpf_insn *insn)
+{
+	if (BPF_CLASS(insn->code) == BPF_STX && BPF_MODE(insn->code) == BPF_ATOMIC && insn->imm)
+		fail_msg("%s has atomic operation 0x%x", section, (unsigned int)insn->imm);
+	if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+	    insn->imm > BPF_FUNC_redirect_peer)
+		fail_msg("%s calls helper %d", section, insn->imm);
+}
+
+static void test_basic_operations(void **state)
+{
+	/* Of a tracepoint that came with newer kernels. */
+	static const char later[] = "?tp_btf/io_uring_submit_req";
+	size_t size = 0, checked = 0;
+	const char *elf = probe_object_bytes(BUILD_BASIC, &size);
+	const Elf64_Ehdr *head = (const void *)elf;
+	const Elf64_Shdr *sections = (const void *)(elf + head->e_shoff);
+	const char *names = elf + sections[head->e_shstrndx].sh_offset;
+
+	for (int i = 0; i < head->e_shnum; i++) {
+		const struct bpf_insn *insns = (const void *)(elf + sections[i].sh_offset);
+		const char *name = names + sections[i].sh_name;
+
+		if (!(sections[i].sh_flags & SHF_EXECINSTR) || !strcmp(name, later))
+			continue;
+		for (size_t k = 0; k < sections[i].sh_size / sizeof(*insns); k++, checked++)
+			check_insn(name, &insns[k]);
+	}
+	assert_true(checked > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builds_differ),	  cmocka_unit_test(test_rows_are_programs),
 		cmocka_unit_test(test_programs_are_rows), cmocka_unit_test(test_same_programs),
 		cmocka_unit_test(test_same_maps),	  cmocka_unit_test(test_same_variables),
+		cmocka_unit_test(test_basic_operations),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);
