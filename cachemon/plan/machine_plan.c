@@ -46,13 +46,6 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 	if (r)
 		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
 	probe_plan_make(ret_caps, request, table, ret_plan);
-	/* Its programs are more than a verifier follows so far. */
-	if (ret_caps->build == BUILD_BASIC) {
-		ret_plan->viable = false;
-		snprintf(ret_plan->refusal, sizeof(ret_plan->refusal),
-			 "this kernel lacks the BPF helpers that the probes call "
-			 "(bpf_map_lookup_percpu_elem and those before it)");
-	}
 	ret_caps->reads_kernel = 0;
 	if (may_load(ret_caps)) {
 		ret_caps->memlock_binds = binds ? CAPS_YES : CAPS_NO;
