@@ -402,14 +402,10 @@ int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
 {
 	struct live *l;
 
-	alone_begin();
-	if (!read_plain_call(iocb, count)) {
-		l = live_reads();
-		if (l)
-			read_call(l, addr_of(l, iocb), count);
-	}
-	alone_end();
-	return 0;
+	if (read_plain_call(iocb, count))
+		return 0;
+	l = live_reads();
+	return l ? read_call(l, addr_of(l, iocb), count) : 0;
 }
 
 /* 5.12 on. */
@@ -418,14 +414,10 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct live *l;
 
-	alone_begin();
-	if (!read_plain_call(iocb, TYPED(iter, count))) {
-		l = live_reads();
-		if (l)
-			read_call(l, addr_of(l, iocb), TYPED(iter, count));
-	}
-	alone_end();
-	return 0;
+	if (read_plain_call(iocb, TYPED(iter, count)))
+		return 0;
+	l = live_reads();
+	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count)) : 0;
 }
 
 static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)

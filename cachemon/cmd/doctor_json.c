@@ -143,6 +143,11 @@ static void add_privileges(cJSON *root, const struct kernel_caps *c)
 		hook_support_text(&c->support[k], text, sizeof(text));
 		add_text(o, "reason", trial == TRIAL_WORKS ? NULL : text);
 	}
+	/* A task may be switched out inside of a tracepoint's program. */
+	add_flag(root, "preemptible_programs",
+		 c->support[HOOK_TP_BTF].trial != TRIAL_WORKS || c->preemptible < 0 ? CAPS_UNKNOWN
+		 : c->preemptible						    ? CAPS_YES
+										    : CAPS_NO);
 }
 
 static void add_plan(cJSON *parent, const struct probe_plan *plan)
@@ -160,6 +165,7 @@ static void add_plan(cJSON *parent, const struct probe_plan *plan)
 		add_text(o, "hook", c->hook);
 		add_text(o, "program", c->program);
 		add_text(o, "reason", c->reason);
+		add_text(o, "preferred_refused", c->state == PROBE_LIVE ? c->instead : NULL);
 		cJSON_AddStringToObject(o, "lost_without", probe_role_loss(r));
 	}
 	array = cJSON_AddArrayToObject(parent, "groups");

@@ -136,6 +136,13 @@ static void print_settings(const struct kernel_caps *c)
 		hook_support_text(&c->support[k], text, sizeof(text));
 		line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
 	}
+	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
+		line(INDENT, "", "preemption is held off by %s",
+		     c->preemptible > 0 ? "the programs: tracepoints do not"
+		     : c->preemptible == 0
+			     ? "tracepoints"
+			     : "tracepoints, for all that is known: BTF does not tell "
+			       "where it is counted");
 }
 
 /* The plan that says most: without privileges nothing is live, with them BTF tells. */
@@ -153,7 +160,9 @@ static void print_roles(const struct doctor *d)
 
 		snprintf(label, sizeof(label), "%-22s%-9s", probe_role_name(r),
 			 probe_state_name(c->state));
-		if (c->state == PROBE_LIVE)
+		if (c->state == PROBE_LIVE && *c->instead)
+			line(31, label, "%s. Better, but: %s.", c->hook, c->instead);
+		else if (c->state == PROBE_LIVE)
 			line(31, label, "%s", c->hook);
 		else
 			line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,

@@ -78,11 +78,11 @@ static int find_place(const struct btf *btf, struct place *ret)
 	return second < 0 ? second : 0;
 }
 
-/* A program that writes 1 + the count to the map's element. */
+/* A program that writes 1 + the count to the map's element. BPF_IMM, BPF_ADD and BPF_K are 0. */
 static int load(int32_t target, const struct place *place, int map_fd)
 {
 	const struct bpf_insn var[] = {
-		{.code = BPF_LD | BPF_DW | BPF_IMM,
+		{.code = BPF_LD | BPF_DW,
 		 .dst_reg = BPF_REG_1,
 		 .src_reg = BPF_PSEUDO_BTF_ID,
 		 .imm = place->var},
@@ -98,8 +98,8 @@ static int load(int32_t target, const struct place *place, int map_fd)
 		 .src_reg = BPF_REG_0,
 		 .off = (int16_t)place->offset},
 		{.code = BPF_ALU64 | BPF_AND | BPF_K, .dst_reg = BPF_REG_2, .imm = PREEMPT_MASK},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = 1},
-		{.code = BPF_LD | BPF_DW | BPF_IMM,
+		{.code = BPF_ALU64, .dst_reg = BPF_REG_2, .imm = 1},
+		{.code = BPF_LD | BPF_DW,
 		 .dst_reg = BPF_REG_1,
 		 .src_reg = BPF_PSEUDO_MAP_VALUE,
 		 .imm = map_fd},

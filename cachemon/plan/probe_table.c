@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROW_IN(module, role, kind, target, program, ...)                                           \
+#define ROW_OF(when, module, role, kind, target, program, ...)                                     \
 	{                                                                                          \
-		role, kind, target, program, {__VA_ARGS__}, module, WHEN_ANY                       \
+		role, kind, target, program, {__VA_ARGS__}, module, when                           \
 	}
+#define ROW_IN(...)			   ROW_OF(WHEN_ANY, __VA_ARGS__)
 #define ROW(...)			   ROW_IN(NULL, __VA_ARGS__)
 #define TP(role, target, program, ...)	   ROW(role, HOOK_TP_BTF, target, program, __VA_ARGS__)
 #define FENTRY(role, target, program, ...) ROW(role, HOOK_FENTRY, target, program, __VA_ARGS__)
@@ -25,6 +26,14 @@
 #define FEXIT_IN(module, role, target, program, ...)                                               \
 	ROW_IN(module, role, HOOK_FEXIT, target, program, __VA_ARGS__)
 
+/* The per-read hook, without a guard; kprobes are never switched out inside. */
+#define READ(kind, target, program, ...)                                                           \
+	ROW_OF(WHEN_NOT_PREEMPTIBLE, NULL, ROLE_READ, kind, target, program, __VA_ARGS__)
+
+#define READ_PAGES    "void(address_space*,unsigned long,unsigned long)"
+#define READ_COUNT    "int(kiocb*,size_t,folio_batch*,bool)"
+#define READ_BATCH    "int(kiocb*,iov_iter*,folio_batch*)"
+#define READ_WHOLE    "ssize_t(kiocb*,iov_iter*,ssize_t)"
 #define READAHEAD     "void(inode*,unsigned long,file_ra_state*,unsigned long)"
 #define RECLAIM_BEGIN "void(int,gfp_t)"
 #define RECLAIM_END   "void(unsigned long)"
@@ -49,25 +58,15 @@ static const struct probe_candidate own[] = {
 	   "void(page*)"),
 	TP(ROLE_PAGE_DELETE, "mm_filemap_delete_from_page_cache", "page_delete_tp", "void(folio*)",
 	   "void(page*)"),
-	{ROLE_READ,
-	 HOOK_TP_BTF,
-	 "mm_filemap_get_pages",
-	 "read_tp",
-	 {"void(address_space*,unsigned long,unsigned long)"},
-	 NULL,
-	 WHEN_NOT_PREEMPTIBLE},
-	{ROLE_READ,
-	 HOOK_TP_BTF,
-	 "mm_filemap_get_pages",
-	 "read_alone_tp",
-	 {"void(address_space*,unsigned long,unsigned long)"},
-	 NULL,
-	 WHEN_PREEMPTIBLE},
-	FUNCTION(ROLE_READ, "filemap_get_pages", "read_count",
-		 "int(kiocb*,size_t,folio_batch*,bool)"),
-	FUNCTION(ROLE_READ, "filemap_get_pages", "read_iter", "int(kiocb*,iov_iter*,folio_batch*)"),
-	FUNCTION(ROLE_READ, "generic_file_buffered_read", "read_whole",
-		 "ssize_t(kiocb*,iov_iter*,ssize_t)"),
+	READ(HOOK_TP_BTF, "mm_filemap_get_pages", "read_tp", READ_PAGES),
+	ROW_OF(WHEN_PREEMPTIBLE, NULL, ROLE_READ, HOOK_TP_BTF, "mm_filemap_get_pages",
+	       "read_alone_tp", READ_PAGES),
+	READ(HOOK_FENTRY, "filemap_get_pages", "read_count_fn", READ_COUNT),
+	KPROBE(ROLE_READ, "filemap_get_pages", "read_count_kp", READ_COUNT),
+	READ(HOOK_FENTRY, "filemap_get_pages", "read_iter_fn", READ_BATCH),
+	KPROBE(ROLE_READ, "filemap_get_pages", "read_iter_kp", READ_BATCH),
+	READ(HOOK_FENTRY, "generic_file_buffered_read", "read_whole_fn", READ_WHOLE),
+	KPROBE(ROLE_READ, "generic_file_buffered_read", "read_whole_kp", READ_WHOLE),
 	TP(ROLE_WINDOW_SYNC, "page_cache_sync_ra", "sync_ra_tp", READAHEAD),
 	FUNCTION(ROLE_WINDOW_SYNC, "page_cache_sync_ra", "sync_ra",
 		 "void(readahead_control*,unsigned long)"),

@@ -14,8 +14,9 @@ FILE = "/scratch/hot"
 FILE_BYTES = 32 << 20
 OUT = "/out/blocks"
 DB = "/scratch/db"
-BLOCKS = 240
-READS = 250
+# A block ends before the next tick of the timer where there are a thousand a second, mostly.
+BLOCKS = 600
+READS = 100
 ROUNDS = 2
 # What icount_loop reads before and beside its blocks.
 WARM = 2000 + BLOCKS
