@@ -128,6 +128,33 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
 }
 
+#ifndef CACHEMON_BASIC
+/* The first piece of a call in parts was taken for a whole one by the tally, which does not look at
+ * what the call is: this one goes on where that ended, or where the pipe was full before. */
+static __always_inline void call_was_part(struct live *l, struct inode *inode, __u64 id,
+					  __u64 index, __u64 last)
+{
+	struct task_state *s = &l->s;
+	struct call c;
+
+	if (s->read_end || s->read_iocb || l->now.iocb || s->read_inode != (__u64)inode ||
+	    s->read_id != id || l->now.pos <= s->read_at || l->now.pos > s->read_upto)
+		return;
+	call_from_now(l, inode, index, last, &c);
+	if (!c.parts)
+		return;
+	s->read_end = c.end;
+	s->read_counted = s->read_last + 1;
+	s->read_bytes_to = s->read_upto;
+	s->read_last = c.last;
+}
+#else
+static __always_inline void call_was_part(struct live *l, struct inode *inode, __u64 id,
+					  __u64 index, __u64 last)
+{
+}
+#endif
+
 /* The next part of a call in parts. */
 static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 last)
 {

@@ -103,6 +103,8 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	s = &l->s;
 	id = READ(CAST(task_struct, l->task), ioac.syscr);
 	read_wait_finish(l, id);
+	if (by_call)
+		call_was_part(l, inode, id, index, last);
 	if (by_call ? call_goes_on(l, inode, id, last) : call_same(s, inode, id, index, last)) {
 		if (s->read_end)
 			call_next_part(l, inode, last);
@@ -164,7 +166,10 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	struct task_state *s = &l->s;
 	struct tally *t = tally_here();
 
-	if (!t || t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
+	if (!t)
+		return;
+	t->mapping = 0;
+	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
 	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
 	    (s->stalls && s->stall_kind == STALL_READ))

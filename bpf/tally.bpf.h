@@ -80,6 +80,8 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 
 	if (!t || (t->generation != TALLY_FREE && t->generation != generation))
 		return;
+	/* Who gave it back has emptied it before. */
+	order_reads(&t->pad);
 	t->generation = generation;
 	t->word = word * sizeof(__u64);
 	t->quiet = shared.outstanding[word] & ~(OUTSTANDING_ADD - 1);

@@ -82,7 +82,6 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 
 	skel->rodata_config->config.page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	skel->rodata_config->config.own_tgid = getpid();
-	skel->rodata_config->config.preemptible = config->caps->preemptible > 0;
 	skel->rodata_config->config.nr_cpus = config->nr_cpus;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
 	if (cg) {
@@ -241,6 +240,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 		return errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
 	set_constants(set->skel, config);
 	set->skel->rodata_config->config.reads_by_call = probe_plan_by_function(plan, ROLE_READ);
+	set->skel->rodata_config->config.preemptible = plan->preemptible;
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
 	plan->symbols = set_symbols(set->skel);

@@ -298,6 +298,7 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 	memset(ret_plan, 0, sizeof(*ret_plan));
 	ret_plan->symbols = caps->kallsyms == CAPS_YES;
 	ret_plan->build = caps->build;
+	ret_plan->preemptible = caps->preemptible > 0;
 	ret_plan->request = *request;
 	for (int r = 0; r < ROLE_NR; r++)
 		plan_role(caps, table, ret_plan, r);

@@ -59,6 +59,7 @@ static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler
 
 	if (machine_plan_viable(&request, &caps, &plan, &err))
 		fail(err.text);
+	config.caps = &caps;
 	config.ram_bytes = caps.ram_bytes;
 	config.nr_cpus = caps.nr_cpus;
 	if (probe_set_new(&config, &plan, ret_set, &err) ||

@@ -102,6 +102,32 @@ static void call_aio(struct wl *w)
 	mixed(w, op_aio);
 }
 
+/* Of cached pages, without a look, which would have the next call begin anew. */
+static void unseen(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
+{
+	op_count(s->o, offset, length);
+	if (fn(s, offset, length) != length)
+		errx(1, "%s: short read at %llu", s->o->path, (unsigned long long)offset);
+}
+
+/* A call in pieces right after reads of the same pages: its first piece looks like them. The file
+ * is read whole, so that no page of it is still to be used. */
+static void calls_in_turn(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	op_read_all(&s, op_pread, 0, s.o->size_bytes, 128 << 10);
+	for (uint64_t i = 0; i < 20; i++) {
+		for (int k = 0; k < 3; k++)
+			unseen(&s, op_pread, i * 4096, 4096);
+		unseen(&s, op_sendfile, i * 5000, MIB);
+		for (int k = 0; k < 3; k++)
+			unseen(&s, op_pread, i * 4096, 4096);
+		unseen(&s, op_copy, MIB + i * 4096, 300000);
+	}
+	opener_close(&s);
+}
+
 /* The whole file in one call: every page was asked for, so none is prefetched. */
 static void sendfile_whole(struct wl *w)
 {
@@ -250,6 +276,7 @@ const struct pattern patterns_calls[] = {
 	{"call_uring_fixed", SETUP_cold, call_uring_fixed},
 	{"call_uring_polled", SETUP_cold, call_uring_polled},
 	{"call_aio", SETUP_cold, call_aio},
+	{"calls_in_turn", SETUP_cold, calls_in_turn},
 	{"sendfile_whole", SETUP_cold, sendfile_whole},
 	{"copy_whole", SETUP_cold, copy_whole},
 	{"sendfile_parts", SETUP_cold, sendfile_parts},

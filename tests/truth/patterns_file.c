@@ -79,6 +79,26 @@ static void truncated(struct wl *w)
 	opener_close(&s);
 }
 
+/* The file's end moves within its last page, which stays, between hits of that page. */
+static void cut_within_page(struct wl *w)
+{
+	struct opener s = open_rw(w, 0, 0);
+	uint64_t last = MIB - 4096;
+
+	op_truncate(&s, MIB);
+	op_read_all(&s, op_pread, 0, MIB, 4096);
+	for (int i = 1; i <= 20; i++) {
+		for (int k = 0; k < 10; k++)
+			op_read(&s, op_pread, last, 4096);
+		op_truncate(&s, MIB - (uint64_t)i * 100);
+		op_read(&s, op_pread, last, 4096);
+		op_read(&s, op_pread, last - 4096, 8192);
+		op_truncate(&s, MIB);
+		op_read(&s, op_pread, last, 4096);
+	}
+	opener_close(&s);
+}
+
 /* Its pages leave when the last descriptor is closed. */
 static void unlinked(struct wl *w)
 {
@@ -175,6 +195,7 @@ const struct pattern patterns_file[] = {
 	{"write_read_back", SETUP_cold, write_read_back},
 	{"read_while_writing", SETUP_many, read_while_writing},
 	{"truncated", SETUP_cold, truncated},
+	{"cut_within_page", SETUP_cold, cut_within_page},
 	{"unlinked", SETUP_cold, unlinked},
 	{"past_end", SETUP_cold, past_end},
 	{"holes", SETUP_sparse, holes},
