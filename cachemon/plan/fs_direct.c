@@ -7,17 +7,17 @@ unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 {
 	static const struct {
 		enum fs_direct direct;
-		enum probe_role role;
+		enum probe_role begin, end;
 	} ways[] = {
-		{FS_DIRECT_GIVEN, ROLE_DIRECT_DONE},
-		{FS_DIRECT_BLOCK, ROLE_DIRECT_BLOCK},
-		{FS_DIRECT_NFS, ROLE_DIRECT_NFS},
-		{FS_DIRECT_FUSE, ROLE_DIRECT_FUSE},
+		{FS_DIRECT_GIVEN, ROLE_DIRECT_READ, ROLE_DIRECT_DONE},
+		{FS_DIRECT_BLOCK, ROLE_DIRECT_BLOCK, ROLE_DIRECT_BLOCK_END},
+		{FS_DIRECT_NFS, ROLE_DIRECT_NFS, ROLE_DIRECT_NFS_END},
+		{FS_DIRECT_FUSE, ROLE_DIRECT_FUSE, ROLE_DIRECT_FUSE_END},
 	};
 	unsigned int direct = 0;
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (probe_plan_has(plan, ways[i].role))
+		if (probe_plan_has(plan, ways[i].begin) && probe_plan_has(plan, ways[i].end))
 			direct |= ways[i].direct;
 	return direct;
 }

@@ -7,7 +7,8 @@
 
 #include "plan/probe_plan.h"
 
-/* Bits of enum fs_direct. */
+/* Bits of enum fs_direct. Of reads whose end is not seen a plan counts no more than what was asked,
+ * also of those that are refused: that is not counted. */
 unsigned int fs_direct_of_plan(const struct probe_plan *plan);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: plan account util */
+#include "plan/fs_direct.h"
+
+#include "plan/fs_cover.h"
+#include "plan_invent.h"
+
+static unsigned int with(const enum probe_role *roles, size_t nr)
+{
+	struct probe_plan plan = {};
+
+	for (int r = 0; r < ROLE_NR; r++)
+		plan.choices[r].state = PROBE_ABSENT;
+	for (size_t i = 0; i < nr; i++)
+		plan.choices[roles[i]].state = PROBE_LIVE;
+	return fs_direct_of_plan(&plan);
+}
+
+/* A read that is seen to begin and not to end may have been refused, or have given less. */
+static void test_both_ends(void **state)
+{
+	static const struct {
+		enum probe_role roles[2];
+		enum fs_direct direct;
+	} ways[] = {
+		{{ROLE_DIRECT_BLOCK, ROLE_DIRECT_BLOCK_END}, FS_DIRECT_BLOCK},
+		{{ROLE_DIRECT_NFS, ROLE_DIRECT_NFS_END}, FS_DIRECT_NFS},
+		{{ROLE_DIRECT_FUSE, ROLE_DIRECT_FUSE_END}, FS_DIRECT_FUSE},
+		{{ROLE_DIRECT_READ, ROLE_DIRECT_DONE}, FS_DIRECT_GIVEN},
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		assert_int_equal(with(ways[i].roles, 2), ways[i].direct);
+		assert_int_equal(with(&ways[i].roles[0], 1), 0);
+		assert_int_equal(with(&ways[i].roles[1], 1), 0);
+	}
+	assert_int_equal(with(NULL, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ends)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
