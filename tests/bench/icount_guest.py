@@ -17,7 +17,7 @@ DB = "/scratch/db"
 # A block ends before the next tick of the timer where there are a thousand a second, mostly.
 BLOCKS = 600
 READS = 100
-ROUNDS = 2
+ROUNDS = 3
 # What icount_loop reads before and beside its blocks.
 WARM = 2000 + BLOCKS
 
