@@ -81,7 +81,8 @@ struct sample {
 	struct sample_job jobs[JOB_NR];
 	struct sample_cost cost;
 	struct loss_counts losses;
-	int64_t law_error_pages; /* 0 when the conservation law held in this interval */
+	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */
+	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */
 	/* The last sample: pages of open fate in the page state less those by the counters. */
 	int64_t unsettled_error_pages;
 };

@@ -280,6 +280,7 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	set->plan = plan;
 	set->grace = GRACE_NONE;
 	set->nr_cpus = libbpf_num_possible_cpus();
+	set->kprobe_misses = config->caps->kprobe_misses == CAPS_YES;
 	r = grace_open(&set->grace);
 	if (r)
 		errtext_set(err, r, "cannot make the maps to wait by: %s", strerror(-r));
@@ -304,10 +305,8 @@ void probe_set_detach(struct probe_set *set)
 	/* All stop at once: links go one by one, and a call must not be half counted. */
 	if (set->started)
 		probe_set_stop(set);
-	for (int role = 0; role < ROLE_NR; role++) {
-		bpf_link__destroy(set->links[role]);
-		set->links[role] = NULL;
-	}
+	for (int role = 0; role < ROLE_NR; role++)
+		probe_set_close_link(set, role);
 	set->reads_on = false;
 }
 

@@ -90,6 +90,11 @@ uint64_t probe_set_map_bytes(const struct probe_set *set);
 /* Runs of the programs so far, in the tasks of each job. */
 int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR]);
 
+/* Runs of the programs that the kernel left out since the start, on the whole machine: a program on
+ * a CPU that the kernel holds to be inside of it already does not run. -ENOTSUP: this kernel does
+ * not count them. */
+int probe_set_recursion_misses(const struct probe_set *set, uint64_t *ret_runs);
+
 /* Average run time of the program of a role over what happens while stats are on; see
  * capture/calibrate. < 0: unknown. */
 int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *ret_ns,

@@ -2,7 +2,8 @@
 /*
  * Inside of a probe set, shared by the files that make it up: probe_set.c (loading and attaching),
  * probe_set_run.c (what is done to it while it counts), probe_set_seed.c (who is taken in),
- * probe_set_info.c (what the kernel says of it). Nobody else includes this.
+ * probe_set_info.c (what the kernel says of it), probe_set_misses.c (what the kernel left out).
+ * Nobody else includes this.
  */
 #ifndef PROBE_SET_IMPL_H
 #define PROBE_SET_IMPL_H
@@ -20,6 +21,9 @@ struct probe_set {
 	const struct probe_plan *plan;
 	struct grace grace;
 	unsigned int nr_cpus;
+	bool kprobe_misses;	  /* hits that kprobes missed can be told */
+	uint64_t links_missed;	  /* by links that are closed */
+	uint64_t missed_before;	  /* the start */
 	unsigned int reads_on_nr; /* how often the per-read hook was switched on */
 	bool reads_on;
 	bool started;
@@ -29,6 +33,10 @@ struct probe_set {
 const struct probe_choice *probe_set_choice(const struct probe_set *set, enum probe_role role);
 /* -errno; 0 also when there is nothing to attach, or when it is. */
 int probe_set_attach_role(struct probe_set *set, enum probe_role role);
+/* Detaches it; what it missed is kept. */
+void probe_set_close_link(struct probe_set *set, enum probe_role role);
+/* What was missed until now does not count. */
+void probe_set_misses_begin(struct probe_set *set);
 /* Adds to the epoch, and returns what it was: each CPU looks at its task again before it counts
  * another read. */
 uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by);

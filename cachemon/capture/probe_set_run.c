@@ -59,6 +59,7 @@ static uint32_t direct_ends(const struct probe_plan *plan)
 void probe_set_start(struct probe_set *set)
 {
 	set->skel->bss->shared.direct_ends = direct_ends(set->plan);
+	probe_set_misses_begin(set);
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->shared.epoch = 2;
 	set->started = true;
@@ -144,10 +145,8 @@ int probe_set_reads(struct probe_set *set, bool on)
 	}
 	skel->bss->shared.read_on = 0;
 	set->reads_on = false;
-	if (!reads_stay(set)) {
-		bpf_link__destroy(set->links[ROLE_READ]);
-		set->links[ROLE_READ] = NULL;
-	}
+	if (!reads_stay(set))
+		probe_set_close_link(set, ROLE_READ);
 	r = probe_set_grace_period(set);
 	if (!r)
 		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
@@ -169,8 +168,7 @@ int probe_set_advice_calls(struct probe_set *set, bool on)
 		return -ENOTSUP;
 	if (on)
 		return probe_set_attach_role(set, ROLE_ADVICE_CALLS);
-	bpf_link__destroy(set->links[ROLE_ADVICE_CALLS]);
-	set->links[ROLE_ADVICE_CALLS] = NULL;
+	probe_set_close_link(set, ROLE_ADVICE_CALLS);
 	return 0;
 }
 

@@ -265,6 +265,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
 {
 	uint32_t generation;
+	uint64_t missed;
 	int r, other, jobs, names = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -299,5 +300,6 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	out->nr_advice = s->nr_advice;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
+	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;
 	return r ? errtext_set(err, r, "cannot read the probes: %s", strerror(-r)) : 0;
 }

@@ -206,6 +206,33 @@ static void read_hooks(const char *root, struct btf *btf, const struct kernel_ho
 	caps->nr_hooks = nr;
 }
 
+/* A member of a struct or of what it is made of. */
+static bool has_member(const struct btf *btf, int32_t id, const char *name)
+{
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_member *m = type && btf_is_composite(type) ? btf_members(type) : NULL;
+
+	for (uint16_t i = 0; m && i < btf_vlen(type); i++, m++) {
+		const char *found = btf__name_by_offset(btf, m->name_off);
+
+		if ((found && !strcmp(found, name)) ||
+		    has_member(btf, btf__resolve_type(btf, m->type), name))
+			return true;
+	}
+	return false;
+}
+
+/* The kernel counts what kprobe programs miss since it tells of it in bpf_link_info. */
+static enum caps_flag read_kprobe_misses(const struct btf *btf)
+{
+	if (!btf)
+		return CAPS_UNKNOWN;
+	return has_member(btf, btf__find_by_name_kind(btf, "bpf_link_info", BTF_KIND_STRUCT),
+			  "missed")
+		       ? CAPS_YES
+		       : CAPS_NO;
+}
+
 static void try_kinds(const struct kernel_env *env, const struct btf *btf, struct kernel_caps *caps)
 {
 	if (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON))
@@ -236,6 +263,7 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	btf = btf__parse_raw(path);
 	if (!btf)
 		caps->btf_err = -errno;
+	caps->kprobe_misses = read_kprobe_misses(btf);
 	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;
 	read_hooks(env->root, btf, wanted, nr, caps);
 	try_kinds(env, btf, caps);

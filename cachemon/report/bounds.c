@@ -26,6 +26,12 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 		add(&ret[nr++], "all", run->state_drops, "",
 		    " tasks got no state in the kernel: what they did and what they forked is not "
 		    "counted, so every figure of the job is a lower bound.");
+	if (lost(run->recursion_misses))
+		add(&ret[nr++], "all", run->recursion_misses, "The kernel left out ",
+		    " runs of cachemon's programs on this machine, whoever they were for, since it "
+		    "held them to run already: what the job did then is not counted, so every "
+		    "figure "
+		    "of it is a lower bound.");
 	if (lost(run->map_full))
 		add(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
 		    " times: those counts are in the totals and in no row, so the figures of files "
@@ -48,7 +54,7 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 
 unsigned int bounds_of_totals(const struct model_run *run)
 {
-	return (lost(run->state_drops) ? BOUND_ROW : 0) |
+	return (lost(run->state_drops) || lost(run->recursion_misses) ? BOUND_ROW : 0) |
 	       (lost(run->chunk_full) ? BOUND_PAGES : 0) |
 	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0);
 }

@@ -8,7 +8,7 @@
 
 #include "report/model.h"
 
-enum { BOUNDS_MAX = 5 };
+enum { BOUNDS_MAX = 6 };
 
 struct bound {
 	/* a word for programs: "all", "files", "evictions", "refaults", "advice" */

@@ -68,6 +68,7 @@ static void put_losses(struct tree *t, const struct model_run *run)
 	data_count(t, "state_drops", run->state_drops);
 	data_count(t, "ghosts_dropped", run->ghosts_dropped);
 	data_count(t, "advice_full", run->advice_full);
+	data_count(t, "recursion_misses", run->recursion_misses);
 	tree_end(t);
 	tree_object(t, "cost");
 	put_double(t, "probe_ns_per_lookup", run->probe_ns_per_lookup);

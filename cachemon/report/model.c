@@ -63,8 +63,22 @@ static void run_cost(struct rows *r, struct model_run *run)
 	run->state_drops = rows_i64(r);
 	run->ghosts_dropped = rows_i64(r);
 	run->advice_full = rows_i64(r);
+	run->recursion_misses = rows_i64(r);
 	run->intervals_lost = rows_i64(r);
 	run->law_error_pages = rows_i64(r);
+}
+
+/* Of schema 3: a database that nothing was written to since has no such column. */
+static bool has_recursion_misses(sqlite3 *db, struct arena *a)
+{
+	struct rows r = rows_begin(db, a,
+				   "SELECT 1 FROM pragma_table_info('run') "
+				   "WHERE name = 'loss_recursion_misses'",
+				   0, NULL);
+	bool has = rows_next(&r);
+
+	sqlite3_finalize(r.stmt);
+	return has;
 }
 
 /* What exists, for the message about what does not. */
@@ -99,14 +113,14 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 		"memory_bytes, map_bytes, exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
 		"cost_collector_cpu_ns, cost_probe_ns_per_lookup, cost_share_of_job_cpu, "
 		"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
-		"loss_state_drops, loss_ghosts_dropped, loss_advice_full, loss_intervals, "
-		"law_error_pages FROM run ";
-	char sql[sizeof(fields) + 64];
+		"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
+	char sql[sizeof(fields) + 128];
 	bool found = false;
 	struct rows r;
 	int ret = 0;
 
-	snprintf(sql, sizeof(sql), "%s%s", fields,
+	snprintf(sql, sizeof(sql), "%s%s, loss_intervals, law_error_pages FROM run %s", fields,
+		 has_recursion_misses(db, &m->arena) ? "loss_recursion_misses" : "NULL",
 		 id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1");
 	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
 	if (rows_next(&r)) {

@@ -24,7 +24,7 @@ struct model_run {
 		memory_bytes, map_bytes, exit_status, cpu_ns, probe_cpu_ns, collector_cpu_ns;
 	struct opt_f64 probe_ns_per_lookup, share_of_job_cpu, advice_calls_ns;
 	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
-		intervals_lost, law_error_pages, untracked_pages;
+		recursion_misses, intervals_lost, law_error_pages, untracked_pages;
 };
 
 #endif

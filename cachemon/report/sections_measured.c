@@ -87,6 +87,8 @@ static void put_losses(struct doc *d, const struct model_run *run)
 		{"file rows full", run->map_full, "in the job, not in a file: lower bounds"},
 		{"names dropped", run->ring_drops, "named at the file's next interval"},
 		{"tasks without state", run->state_drops, "not counted: all is a lower bound"},
+		{"program runs left out", run->recursion_misses,
+		 "by the kernel: all is a lower bound"},
 		{"ghosts dropped", run->ghosts_dropped, "refaults are a lower bound"},
 		{"advice rows full", run->advice_full, "the list of advice is not complete"},
 		{"intervals lost", run->intervals_lost, "could not be written"},

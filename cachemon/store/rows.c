@@ -27,6 +27,7 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_int(&b, (int64_t)st->losses.state_drops);
 	bind_int(&b, (int64_t)st->losses.ghosts_dropped);
 	bind_int(&b, (int64_t)(st->losses.advice_full + ledger_advice_lost(l)));
+	bind_known(&b, st->recursion_misses >= 0, st->recursion_misses);
 	bind_int(&b, (int64_t)st->intervals_lost);
 	bind_int(&b, (int64_t)ledger_law_error(l));
 	bind_int(&b, st->run_id);

@@ -27,15 +27,16 @@ static const struct {
 	const char *columns;
 } sources[S_NR] = {
 	[S_BEGIN] = {PLAIN, "BEGIN IMMEDIATE", NULL},
-	[S_RUN] = {PLAIN,
-		   "UPDATE run SET duration_ns = ?, state = ?, exit_status = ?, sliced = ?, "
-		   "read_on_ns = ?, cost_cpu_ns = ?, cost_probe_cpu_ns = ?, "
-		   "cost_collector_cpu_ns = ?, cost_probe_ns_per_lookup = ?, "
-		   "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, loss_map_full = ?, "
-		   "loss_chunk_full = ?, loss_ring_drops = ?, loss_state_drops = ?, "
-		   "loss_ghosts_dropped = ?, loss_advice_full = ?, loss_intervals = ?, "
-		   "law_error_pages = ? WHERE id = ?",
-		   NULL},
+	[S_RUN] =
+		{PLAIN,
+		 "UPDATE run SET duration_ns = ?, state = ?, exit_status = ?, sliced = ?, "
+		 "read_on_ns = ?, cost_cpu_ns = ?, cost_probe_cpu_ns = ?, "
+		 "cost_collector_cpu_ns = ?, cost_probe_ns_per_lookup = ?, "
+		 "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, loss_map_full = ?, "
+		 "loss_chunk_full = ?, loss_ring_drops = ?, loss_state_drops = ?, "
+		 "loss_ghosts_dropped = ?, loss_advice_full = ?, "
+		 "loss_recursion_misses = ?, loss_intervals = ?, law_error_pages = ? WHERE id = ?",
+		 NULL},
 	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
 	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},
 	[S_DIRECTORY_UPDATE] = {UPDATE, "directory", DIRECTORY_COLUMNS},

@@ -38,6 +38,7 @@ struct store {
 	uint64_t intervals_lost;
 	struct sample_cost cost;
 	struct loss_counts losses;
+	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
 	sqlite3_stmt *statements[S_NR];
 };

@@ -14,6 +14,7 @@ static void note_sample(struct store *st, const struct sample *s)
 		st->sliced = true;
 	st->cost = s->cost;
 	st->losses = s->losses;
+	st->recursion_misses = s->recursion_misses;
 }
 
 /* A file that was moved away would be written on happily, and seen by nobody. */

@@ -75,6 +75,7 @@ static void test_real_kernels(void **state)
 		read_kernel(&root, &caps);
 		got = tmpfile();
 		assert_non_null(got);
+		fprintf(got, "misses of kprobes: %s\n", caps.kprobe_misses ? "told" : "not told");
 		for (size_t m = 0; m < NR_MACHINES; m++) {
 			set_machine(&caps, m);
 			make(&caps, &all, &plan);

@@ -136,11 +136,12 @@ static void newer(void **state)
 {
 	struct fixture *f = *state;
 
-	fixture_sql(f, "PRAGMA user_version = 3");
-	assert_refused(f->db, -EPROTO, "newer cachemon (schema 3");
+	fixture_sql(f, "PRAGMA user_version = 4");
+	assert_refused(f->db, -EPROTO, "newer cachemon (schema 4");
 }
 
-/* A database that was recorded before there were filesystems in it, and was not written since. */
+/* A database that was recorded before there were filesystems in it, or a count of runs that the
+ * kernel left out, and was not written since. */
 static void older(void **state)
 {
 	struct fixture *f = *state;
@@ -148,12 +149,14 @@ static void older(void **state)
 	char text[1 << 14], err[512] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	fixture_sql(f, "DROP TABLE filesystem; PRAGMA user_version = 1");
+	fixture_sql(f, "DROP TABLE filesystem; ALTER TABLE run DROP COLUMN "
+		       "loss_recursion_misses; PRAGMA user_version = 1");
 	assert_non_null(out);
 	if (report_print(&o, out, err, sizeof(err)) < 0)
 		fail_msg("%s", err);
 	fclose(out);
 	assert_non_null(strstr(text, "\"filesystems\": []"));
+	assert_non_null(strstr(text, "\"recursion_misses\": null"));
 }
 
 static void damaged(void **state)
@@ -186,7 +189,7 @@ static void wal_with_active_writer(void **state)
 	fixture_sql(f,
 		    "INSERT INTO run SELECT 2, 'u-2', cachemon, host, kernel, arch, started_ns, "
 		    "0, 'open', writer_boot, 0, 1, 0, level, 0, 0, advice_mode, interval_ns, "
-		    "4096, 1, 1, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 FROM run");
+		    "4096, 1, 1, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM run");
 	assert_runs(f->db, 2);
 	/* The writer is in the middle of a transaction. */
 	fixture_sql(f, "BEGIN IMMEDIATE; DELETE FROM run WHERE id = 2");

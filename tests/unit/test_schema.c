@@ -33,7 +33,8 @@ static int open_schema(void **state)
 	sqlite3 *db = NULL;
 
 	if (sqlite3_open(":memory:", &db) || apply(db, SOURCE_DIR "/sql/001_schema.sql") ||
-	    apply(db, SOURCE_DIR "/sql/002_filesystems.sql")) {
+	    apply(db, SOURCE_DIR "/sql/002_filesystems.sql") ||
+	    apply(db, SOURCE_DIR "/sql/003_recursion_misses.sql")) {
 		fprintf(stderr, "%s\n", sqlite3_errmsg(db));
 		sqlite3_close(db);
 		return -1;

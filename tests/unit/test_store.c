@@ -17,8 +17,12 @@ static void test_round_trip(void **state)
 	const int status = 130;
 
 	begin(f, &run, NULL);
-	for (uint64_t n = 0; n < 10; n++)
+	for (uint64_t n = 0; n < 10; n++) {
 		write_ok(f, n, 12);
+		/* The kernel did not tell it at the fourth. */
+		assert_int_equal(ask(db, "SELECT ifnull(loss_recursion_misses, -1) FROM run"),
+				 n == 4 ? -1 : (int64_t)n);
+	}
 	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE state = 'open' AND "
 				 "exit_status IS NULL"),
 			 1);
@@ -49,7 +53,8 @@ static void test_round_trip(void **state)
 				 "read_on_ns = 10000000000 AND sliced = 0 AND loss_ring_drops = 9 "
 				 "AND cost_cpu_ns = 9 AND cost_probe_ns_per_lookup = 20.5 AND "
 				 "cost_share_of_job_cpu IS NULL AND law_error_pages = 0 AND "
-				 "loss_intervals = 0 AND length(uuid) = 36"),
+				 "loss_intervals = 0 AND loss_recursion_misses = 9 AND "
+				 "length(uuid) = 36"),
 			 1);
 	assert_int_equal(ask(db, "SELECT count(*) FROM probe WHERE hook IS NULL OR "
 				 "(state = 'live' AND reason IS NULL)"),

@@ -153,6 +153,7 @@ static inline void test_sample(struct test_sample *t, uint64_t n, uint64_t sprea
 					 .share_of_job_cpu = -1,
 					 .advice_calls_ns = -1};
 	t->s.losses.ring_drops = n;
+	t->s.recursion_misses = n == 4 ? -1 : (int64_t)n;
 }
 
 /* Misses of the watched job after that many intervals. */
