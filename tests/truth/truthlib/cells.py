@@ -22,6 +22,11 @@ class Outcome:
         self.absent = dict(absent or {})  # {column: cachemon's reason for its null}
         self.lacking = lacking  # skipped because of the machine, not of a disturbance
 
+    def left_out(self):
+        """The kernel left out runs of programs, and cachemon said so: fault/preempted.py looks at
+        what its figures lack then."""
+        return any(note.startswith("losses.recursion_misses") for note in self.notes)
+
     def wrong(self):
         return [r for r in self.rows
                 if r[4] != 0 and not (r[3] is None and r[1] in self.absent)]
@@ -149,6 +154,9 @@ class Cell:
                 return Outcome("failed", [str(e)], attempts=attempt)
             finally:
                 clear(env.images.mount(fs))
+            if outcome and outcome.left_out() and attempt <= REPEATS:
+                why.append("the kernel left out runs of programs")
+                outcome = None
             if outcome:
                 outcome.attempts = attempt
                 return outcome
