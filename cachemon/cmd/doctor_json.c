@@ -148,6 +148,7 @@ static void add_privileges(cJSON *root, const struct kernel_caps *c)
 		 c->support[HOOK_TP_BTF].trial != TRIAL_WORKS || c->preemptible < 0 ? CAPS_UNKNOWN
 		 : c->preemptible						    ? CAPS_YES
 										    : CAPS_NO);
+	add_flag(root, "preemptible_kernel", c->preempts);
 }
 
 static void add_plan(cJSON *parent, const struct probe_plan *plan)

@@ -143,6 +143,9 @@ static void print_settings(const struct kernel_caps *c)
 			     ? "tracepoints"
 			     : "tracepoints, for all that is known: BTF does not tell "
 			       "where it is counted");
+	line(INDENT, "", "tasks are switched out inside of the kernel: %s",
+	     c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
+					 : flag(c->preempts, "yes", "no"));
 }
 
 /* The plan that says most: without privileges nothing is live, with them BTF tells. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "plan/btf_proto.h"
+#include "plan/preempt_mode.h"
 #include "plan/sysfile.h"
 #include "util/mountinfo.h"
 
@@ -146,6 +147,7 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 
 	if (sysfile_line(root, "/proc/sys/kernel/osrelease", caps->release, sizeof(caps->release)))
 		caps->release[0] = '\0';
+	caps->preempts = preempt_mode_read(root, caps->release);
 	if (!uname(&uts))
 		snprintf(caps->arch, sizeof(caps->arch), "%.15s", uts.machine);
 	caps->page_size = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -45,6 +45,7 @@ struct kernel_caps {
 	struct hook_support support[HOOK_NR];
 	enum probe_build build;	       /* which of the builds this kernel can run */
 	int preemptible;	       /* as plan/preempt_trial answers; 0: not tried */
+	enum caps_flag preempts;       /* as plan/preempt_mode tells */
 	uint64_t held;		       /* effective capabilities, bit = CAP_* */
 	char lockdown[32];	       /* "none" where the kernel has no lockdown */
 	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */

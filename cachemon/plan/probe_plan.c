@@ -186,6 +186,13 @@ static bool proto_known(const struct probe_candidate *c, const char *proto)
 	return false;
 }
 
+/* Nothing holds others off its CPU while a program of that kind runs. */
+static bool unguarded(const struct kernel_caps *caps, enum hook_kind kind)
+{
+	return (kind == HOOK_FENTRY || kind == HOOK_FEXIT) && caps->preemptible <= 0 &&
+	       caps->preempts != CAPS_NO;
+}
+
 /* True: usable. False: why is appended to. */
 static bool candidate_fits(const struct kernel_caps *caps, const struct probe_candidate *c,
 			   char *why, size_t size)
@@ -219,6 +226,9 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	else if (support->trial != TRIAL_WORKS) {
 		hook_support_text(support, text, sizeof(text));
 		append(why, size, "%s programs: %s", kind, text);
+	} else if (unguarded(caps, c->kind)) {
+		append(why, size, "tasks %s be switched out inside of %s programs here",
+		       caps->preempts == CAPS_YES ? "can" : "might", kind);
 	} else {
 		return true;
 	}

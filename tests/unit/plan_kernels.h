@@ -40,6 +40,7 @@ static inline void read_kernel(const struct fake_root *root, struct kernel_caps 
 
 	unsetenv("CACHEMON_PROBES");
 	fake_root_write(root, "/proc/self/status", "CapEff:\t000001ffffffffff\n");
+	fake_root_write(root, "/proc/sys/kernel/version", "#1 SMP Debian (2026-01-01)\n");
 	assert_int_equal(probe_table_hooks(probe_table_own(), hooks, KERNEL_HOOKS_MAX, &nr), 0);
 	assert_int_equal(kernel_caps_read(&env, hooks, nr, caps), 0);
 	assert_int_equal(caps->btf_err, 0);
