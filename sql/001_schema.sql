@@ -32,7 +32,7 @@ CREATE TABLE run (
 	interval_ns INTEGER NOT NULL,
 	page_size_bytes INTEGER NOT NULL CHECK (page_size_bytes > 0),
 	memory_bytes INTEGER NOT NULL,
-	map_bytes INTEGER NOT NULL,             -- memory of the BPF maps
+	map_bytes INTEGER NOT NULL,             -- memory of the BPF maps; 0: not known
 	exit_status INTEGER,                    -- of the command, as a shell has it; NULL: none or running
 	-- own cost, absolute as of the last interval; NULL: an event ran whose time is not known
 	cost_cpu_ns INTEGER,

@@ -23,26 +23,41 @@ unsigned int probe_set_cpus(const struct probe_set *set)
 	return set->nr_cpus;
 }
 
-/* "memlock: N" of the map's fdinfo: what the kernel charges for it. */
+/* "memlock: N" of a map's fdinfo: what the kernel charges for it. 0: it does not tell. */
+static unsigned long long map_bytes(const struct bpf_map *map)
+{
+	unsigned long long bytes = 0;
+	char path[64], line[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	fclose(f);
+	return bytes;
+}
+
 uint64_t probe_set_map_bytes(const struct probe_set *set)
 {
-	struct bpf_map *map;
+	const struct bpf_map *map;
 	uint64_t sum = 0;
 
 	bpf_object__for_each_map(map, set->skel->obj)
 	{
-		char path[64], line[128];
 		unsigned long long bytes;
-		FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
-		f = fopen(path, "re");
-		if (!f)
+		/* Of another build, and not made. */
+		if (bpf_map__fd(map) < 0)
 			continue;
-		while (fgets(line, sizeof(line), f))
-			if (sscanf(line, "memlock: %llu", &bytes) == 1)
-				sum += bytes;
-		fclose(f);
+		bytes = map_bytes(map);
+		/* The sum of the others would be too low, and look like a figure. */
+		if (!bytes)
+			return 0;
+		sum += bytes;
 	}
 	return sum;
 }

@@ -110,7 +110,7 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 	static const char fields[] =
 		"SELECT id, uuid, cachemon, host, kernel, arch, state, level, advice_mode, "
 		"started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes, "
-		"memory_bytes, map_bytes, exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
+		"memory_bytes, nullif(map_bytes, 0), exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
 		"cost_collector_cpu_ns, cost_probe_ns_per_lookup, cost_share_of_job_cpu, "
 		"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
 		"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";

@@ -149,6 +149,23 @@ def no_membarrier(case):
            f"{read['read_calls']} calls, {read['read_bytes']} bytes; the job {truth}")
 
 
+@part.case("no fdinfo: the memory of the maps is not known, and not 0")
+def no_fdinfo(case):
+    db = case.path("run.db")
+    prefix = in_mounts("mount -t tmpfs none /proc/$$/fdinfo")
+    for told, within in ((True, []), (False, prefix)):
+        done = run([case.cachemon, "watch", "--db", db, "--", "true"], prefix=within)
+        expect(done.status == 0, str(done))
+        report = [case.cachemon, "report", "--db", db, "--format"]
+        shown = run([*report, "text"]).out.decode()
+        line = next(line for line in shown.splitlines() if line.startswith("memory of the maps"))
+        bytes_of_maps = json.loads(run([*report, "json"]).out)["run"]["cost"]["map_bytes"]
+        if told:
+            expect(bytes_of_maps > 1 << 20 and "MiB" in line, f"{bytes_of_maps}: {line}")
+        else:
+            expect(bytes_of_maps is None and line.split()[-1] == "-", f"{bytes_of_maps}: {line}")
+
+
 # ---- time ----
 
 
