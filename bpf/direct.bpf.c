@@ -53,9 +53,9 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	if (end == DIRECT_DONE && READ(iocb, ki_complete))
 		ends |= END(DIRECT_QUEUED);
 	if ((shared.direct_ends & ends) == ends) {
-		l->s.direct_iocb = iocb_addr;
 		l->s.direct_bytes = count;
 		l->s.direct_before = before;
+		l->s.direct_iocb = iocb_addr;
 		live_keep(l);
 	} else if (count) {
 		direct_count(l, iocb, count, !before);
@@ -63,14 +63,17 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	return 0;
 }
 
-/* The noted read gave so many bytes, in all that its call did. iocb: another's end is not its. */
+/*
+ * The noted read gave so many bytes, in all that its call did. iocb: another's end is not its. Its
+ * end in an interrupt may come into the midst of that where it is queued: one of both takes it.
+ * (The build without an atomic exchange is for kernels that do not show where a read is queued.)
+ */
 GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
 {
 	__u64 before;
 
-	if (!l || !l->s.direct_iocb || l->s.direct_iocb != iocb_addr)
+	if (!l || !iocb_addr || word_swap(&l->s.direct_iocb, iocb_addr, 0) != iocb_addr)
 		return 0;
-	l->s.direct_iocb = 0;
 	l->s.flags |= TASK_DIRTY;
 	before = l->s.direct_before;
 	if (bytes == -EIOCBQUEUED)
