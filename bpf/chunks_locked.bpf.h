@@ -13,9 +13,9 @@
 
 #include "locks.bpf.h"
 
-static __always_inline __u64 block_lock_of(struct file_key *file, __u64 page)
+static __always_inline __u64 block_lock_of(const struct block_key *key)
 {
-	return (file->ino << 24) ^ ((__u64)file->gen << 8) ^ (page / BLOCK_PAGES);
+	return (key->file.ino << 24) ^ ((__u64)key->file.gen << 8) ^ (key->block >> 8);
 }
 
 /* chunk_mask() without a branch; 0 where none of the pages is in the chunk. */
@@ -34,26 +34,20 @@ static __always_inline __u64 chunk_mask_flat(__u64 base, __u64 first, __u64 last
 }
 
 /* An element's address is not kept over the lock: here, to be looked up inside. */
-static __always_inline struct block *block_look(struct file_key *file, __u64 page)
+static __always_inline struct block *block_look(struct block_key *key)
 {
-	struct block_key key;
-
-	block_key_of(file, page, &key);
-	return bpf_map_lookup_elem(&blocks, &key);
+	return bpf_map_lookup_elem(&blocks, key);
 }
 
-static __always_inline struct block *block_look_or_make(struct file_key *file, __u64 page)
+static __always_inline struct block *block_look_or_make(struct block_key *key)
 {
-	struct block_key key;
-	struct block *b;
+	struct block *b = block_look(key);
 
-	block_key_of(file, page, &key);
-	b = bpf_map_lookup_elem(&blocks, &key);
 	if (b)
 		return b;
-	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&blocks, key, &zero_block, BPF_NOEXIST))
 		__sync_fetch_and_add(&shared.blocks_used, 1);
-	return bpf_map_lookup_elem(&blocks, &key);
+	return block_look(key);
 }
 
 /* Pages that entered the cache for the job: all of them, and what was asked for among them. */
@@ -95,13 +89,16 @@ static __always_inline void chunk_enter(struct chunk *c, __u64 base, struct bloc
 /* False: there is no room. */
 static __noinline int block_enter(struct file_key *file, __u64 base, struct block_add *a)
 {
-	__u64 lock = block_lock_of(file, base);
+	struct block_key key;
 	__u32 now = now_ms();
 	struct block *b;
+	__u64 lock;
 
+	block_key_of(file, base, &key);
+	lock = block_lock_of(&key);
 	if (!lock_take(lock))
 		return 0;
-	b = block_look_or_make(file, base);
+	b = block_look_or_make(&key);
 	for (int i = 0; i < BLOCK_CHUNKS && b; i++)
 		chunk_enter(&b->chunks[i], base + i * 64, a, now);
 	lock_drop(lock);
@@ -162,17 +159,20 @@ struct block_left {
 static __noinline int block_leave(struct file_key *file, __u64 base, struct page_range *r,
 				  __u64 ghosts, struct block_left *left)
 {
-	__u64 lock = block_lock_of(file, base);
-	struct block *b = block_look(file, base);
+	struct block_key key;
 	__u32 ms = now_ms();
+	struct block *b;
+	__u64 lock;
 
-	if (!b)
+	block_key_of(file, base, &key);
+	if (!block_look(&key))
 		return 0;
+	lock = block_lock_of(&key);
 	if (!lock_take(lock)) {
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
 		return 0;
 	}
-	b = block_look(file, base);
+	b = block_look(&key);
 	for (int i = 0; i < BLOCK_CHUNKS && b; i++) {
 		struct chunk *c = &b->chunks[i];
 		__u64 bits = chunk_mask_flat(base + i * 64, r->first, r->last) & c->resident;
@@ -225,20 +225,24 @@ static __noinline int settle_block(struct settle_work *w, struct settle_ask *a,
 				   struct file_key *file, __u64 base)
 {
 	__u64 late = a->fate == C_used_late ? ~0ull : 0, used = a->fate == C_used ? ~0ull : 0;
-	__u64 lock = block_lock_of(file, base), open = late;
-	struct block *b = block_look(file, base);
+	__u64 lock, open = late;
+	struct block_key key;
+	struct block *b;
 
+	block_key_of(file, base, &key);
+	b = block_look(&key);
 	if (!b)
 		return 0;
 	for (int i = 0; i < BLOCK_CHUNKS; i++)
 		open |= b->chunks[i].outstanding;
 	if (!open)
 		return 0;
+	lock = block_lock_of(&key);
 	if (!lock_take(lock)) {
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
 		return 0;
 	}
-	b = block_look(file, base);
+	b = block_look(&key);
 	for (int i = 0; i < BLOCK_CHUNKS && b; i++) {
 		struct chunk *c = &b->chunks[i];
 		__u64 mask = chunk_mask_flat(base + i * 64, a->first, a->last);

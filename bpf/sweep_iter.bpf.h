@@ -17,11 +17,6 @@ static __always_inline bool block_key_at(struct bpf_iter__bpf_map_elem *ctx, str
 	return true;
 }
 
-static __always_inline __u64 block_lock_by(struct block_key *key)
-{
-	return block_lock_of(&key->file, (key->block >> 8) * BLOCK_PAGES);
-}
-
 /* Marks one; of a second sweep drops it, unless a page came meanwhile. */
 static __noinline int ghosts_sweep(struct block_key *key)
 {
@@ -57,7 +52,7 @@ int sweep_ghosts(struct bpf_iter__bpf_map_elem *ctx)
 
 	if (!block_key_at(ctx, &key))
 		return 0;
-	lock = block_lock_by(&key);
+	lock = block_lock_of(&key);
 	/* Else another time. */
 	if (lock_take(lock)) {
 		ghosts_sweep(&key);
@@ -90,7 +85,7 @@ int sweep_fates(struct bpf_iter__bpf_map_elem *ctx)
 
 	if (!block_key_at(ctx, &key))
 		return 0;
-	lock = block_lock_by(&key);
+	lock = block_lock_of(&key);
 	if (!lock_take(lock)) {
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
 		return 0;
