@@ -399,6 +399,8 @@ struct live {
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
 	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
 	struct read_now now;
+	__u32 moves; /* shared.moves when it was last refreshed for these */
+	__u32 pad2;
 };
 
 /*
@@ -508,6 +510,7 @@ struct shared {
 	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */
 	volatile __u32 direct_ends; /* 1 << enum direct_end: ends that are seen */
 	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
+	volatile __u32 moves; /* of tasks between cgroups, where these do not move the epoch */
 	__u64 sweep_sum;
 	struct loss_counts losses;
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */

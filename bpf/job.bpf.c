@@ -384,10 +384,12 @@ int BPF_PROG(task_free_tp, struct task_struct *t)
 	return 0;
 }
 
-static __always_inline void epoch_step(__u32 now)
+/* Makes each CPU look at its task again, in the same generation of rows. Who was faster than the
+ * exchange told it too, or has stopped the counting, which a mere addition would begin again. */
+static __always_inline void all_look_again(__u32 now)
 {
 #ifdef CACHEMON_BASIC
-	__sync_fetch_and_add(&shared.epoch, 2);
+	__sync_fetch_and_add(&shared.moves, 1);
 #else
 	__sync_val_compare_and_swap(&shared.epoch, now, now + 2);
 #endif
@@ -411,8 +413,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 
 	if (!belongs_by_cgroup() || !now)
 		return 0;
-	/* The same generation of rows. Who was faster told it too, or has stopped the counting. */
-	epoch_step(now);
+	all_look_again(now);
 	/* Who moves itself may run on for long before anything else tells of it. Should the switch
 	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
 	 * be stored: else nobody knew what it is charged with already. */
