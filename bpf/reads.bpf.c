@@ -247,32 +247,24 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	t->read_calls++;
 	t->read_bytes += end - pos;
 	t->lookups += last - (pos >> page_shift);
-	s->flags |= TASK_DIRTY;
-	s->read_id = id;
-	s->read_begin = pos >> page_shift;
-	s->read_last = last;
-	s->read_next = index + 1;
-	s->read_settled = s->read_begin;
-	s->miss_first = ~0ull;
-	s->miss_last = 0;
+	call_was_plain(s, id, pos >> page_shift, index + 1, last);
 	return true;
-}
-
-static __always_inline int read_looked(struct live *l, __u64 mapping, __u64 index, __u64 last)
-{
-	if (!l || read_plain_long(l, mapping, index, last))
-		return 0;
-	read_any(l, mapping, index, last);
-	read_expect(l, mapping);
-	return 0;
 }
 
 static __noinline int read_not_plain(__u64 *ctx)
 {
 	struct live *l = live_now();
+	__u64 mapping, index, last;
 
-	if (l)
-		read_looked(l, addr_of(l, (void *)ctx[0]), ctx[1], ctx[2]);
+	if (!l)
+		return 0;
+	mapping = addr_of(l, (void *)ctx[0]);
+	index = ctx[1];
+	last = ctx[2];
+	if (read_plain_long(l, mapping, index, last))
+		return 0;
+	read_any(l, mapping, index, last);
+	read_expect(l, mapping);
 	return 0;
 }
 

@@ -101,26 +101,35 @@ static __always_inline void tally_open(struct tally *t, __u64 mapping, __u32 at_
 		t->mapping = 0;
 }
 
+/* The state of a task whose last call the tally took. */
+static __always_inline void call_was_plain(struct task_state *s, __u64 id, __u64 begin, __u64 next,
+					   __u64 last)
+{
+	s->flags |= TASK_DIRTY;
+	s->read_id = id;
+	s->read_begin = begin;
+	s->read_last = last;
+	s->read_next = next;
+	s->read_settled = begin;
+	s->miss_first = ~0ull;
+	s->miss_last = 0;
+}
+
 /* By function, a plain read leaves the task's state alone: it is written before anything else looks
  * at it. */
 static __always_inline void tally_settle(struct task_state *s)
 {
 	struct tally *t = config.reads_by_call ? tally_here() : NULL;
+	__u64 begin;
 
 	if (!t || !t->call_end)
 		return;
-	s->read_id = t->call_id;
-	s->read_begin = t->call_pos >> page_shift;
-	s->read_last = (t->call_end - 1) >> page_shift;
-	s->read_next = s->read_begin + 1;
-	s->read_settled = s->read_begin;
+	begin = t->call_pos >> page_shift;
+	call_was_plain(s, t->call_id, begin, begin + 1, (t->call_end - 1) >> page_shift);
 	s->read_at = t->call_pos;
 	s->read_upto = t->call_end;
 	s->read_iocb = 0;
 	s->read_wait = 0;
-	s->miss_first = ~0ull;
-	s->miss_last = 0;
-	s->flags |= TASK_DIRTY;
 	t->call_end = 0;
 }
 
