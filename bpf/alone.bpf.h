@@ -3,6 +3,9 @@
  * Nobody else on this CPU while a program counts. The state of the running task, the cells and the
  * scratch memory are each CPU's own; a kernel that may switch tasks inside of a program
  * (tracepoints from 7.0 on) would let another program in between. Owns how that is kept out.
+ *
+ * Programs by fentry and fexit are held by nobody on older kernels either: where those switch tasks
+ * inside of the kernel, the plan takes kprobes, which hold preemption off themselves.
  */
 #ifndef ALONE_BPF_H
 #define ALONE_BPF_H

@@ -6,8 +6,8 @@
  * whole reads of cached pages into a tally in front of the cell (tally.bpf.h). When a generation
  * has ended, a sweep moves what is left there to the rows.
  *
- * Programs run with preemption off (alone.bpf.h), so a cell is written by one at a time; rows are
- * shared.
+ * A cell is written without atomic steps, by a program that is alone on its CPU: alone.bpf.h says
+ * what makes it so. Rows are shared.
  */
 #ifndef ROWS_BPF_H
 #define ROWS_BPF_H
