@@ -6,7 +6,7 @@
  * refuse it, begin again when the reader's memory was not there, or have the rest read through the
  * cache. Where this kernel shows no such end, it is counted where it begins, cut at EOF.
  */
-#include "live.bpf.h"
+#include "hooks.bpf.h"
 
 #define END(e) (1u << (e))
 
@@ -92,18 +92,12 @@ int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned
 		direct_begin(l, addr_of(l, iocb), addr_of(l, iter), done_before, DIRECT_DONE));
 }
 
-SEC("?fentry/__iomap_dio_rw")
-int BPF_PROG(direct_read_fn, struct kiocb *iocb, struct iov_iter *iter)
-{
-	return WITH_LIVE(l, EV_DIRECT,
-			 direct_begin(l, addr_of(l, iocb), addr_of(l, iter), 0, DIRECT_DONE));
-}
+/* Of functions whose first two arguments are those of any read. */
+#define DIRECT_BEGIN(function, name, end)                                                          \
+	ON_ENTRY(function, name, EV_DIRECT, direct_begin(l, ADDR(l, iocb), ADDR(l, iter), 0, end), \
+		 struct kiocb *iocb, struct iov_iter *iter)
 
-SEC("?kprobe/__iomap_dio_rw")
-int BPF_KPROBE(direct_read_kp, struct kiocb *iocb, struct iov_iter *iter)
-{
-	return WITH_LIVE(l, EV_DIRECT, direct_begin(l, (__u64)iocb, (__u64)iter, 0, DIRECT_DONE));
-}
+DIRECT_BEGIN(__iomap_dio_rw, direct_read, DIRECT_DONE)
 
 /*
  * The state to look for the noted read in. What is asynchronous may end in an interrupt of whatever
@@ -136,13 +130,12 @@ int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 }
 
 /* It is about to work out what the tracepoint says, and frees what it works it out from. */
-static __always_inline int direct_done(struct iomap_dio *dio)
+static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 {
 	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
 	__s64 pos, size, bytes;
-	struct live *l = direct_live(BPF_CORE_READ(dio, iocb, ki_complete));
 
-	if (!l || l->s.direct_iocb != addr)
+	if (l->s.direct_iocb != addr)
 		return 0;
 	live_runs(l, EV_DIRECT);
 	pos = BPF_CORE_READ(dio, iocb, ki_pos);
@@ -157,23 +150,8 @@ static __always_inline int direct_done(struct iomap_dio *dio)
 	return direct_end(l, addr, bytes > 0 ? before + bytes : 0);
 }
 
-SEC("?fentry/iomap_dio_complete")
-int BPF_PROG(direct_done_fn, struct iomap_dio *dio)
-{
-	alone_begin();
-	direct_done(dio);
-	alone_end();
-	return 0;
-}
-
-SEC("?kprobe/iomap_dio_complete")
-int BPF_KPROBE(direct_done_kp, struct iomap_dio *dio)
-{
-	alone_begin();
-	direct_done(dio);
-	alone_end();
-	return 0;
-}
+ON_ENTRY_OF(iomap_dio_complete, direct_done, direct_live(BPF_CORE_READ(dio, iocb, ki_complete)),
+	    direct_done(l, dio), struct iomap_dio *dio)
 
 /* It goes on without its caller; its completion is some other task's. */
 SEC("?tp_btf/iomap_dio_rw_queued")
@@ -182,23 +160,7 @@ int BPF_PROG(direct_queue_tp)
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, l->s.direct_iocb, -EIOCBQUEUED));
 }
 
-/*
- * Functions that read past the cache in ways of their own: of block devices, of NFS, of FUSE. The
- * first two arguments are those of any read.
- */
-#define DIRECT_BEGIN(function, name, end)                                                          \
-	SEC("?fentry/" #function)                                                                  \
-	int BPF_PROG(name##_fn, struct kiocb *iocb, struct iov_iter *iter)                         \
-	{                                                                                          \
-		return WITH_LIVE(l, EV_DIRECT,                                                     \
-				 direct_begin(l, addr_of(l, iocb), addr_of(l, iter), 0, end));     \
-	}                                                                                          \
-	SEC("?kprobe/" #function)                                                                  \
-	int BPF_KPROBE(name##_kp, struct kiocb *iocb, struct iov_iter *iter)                       \
-	{                                                                                          \
-		return WITH_LIVE(l, EV_DIRECT, direct_begin(l, (__u64)iocb, (__u64)iter, 0, end)); \
-	}
-
+/* Functions that read past the cache in ways of their own: of block devices, of NFS, of FUSE. */
 DIRECT_BEGIN(blkdev_direct_IO, dio_block, DIRECT_BLOCK)
 DIRECT_BEGIN(nfs_file_direct_read, dio_nfs, DIRECT_NFS)
 
@@ -220,18 +182,9 @@ static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
 	return (__u64)BPF_CORE_READ(io, iocb);
 }
 
-SEC("?fentry/fuse_direct_io")
-int BPF_PROG(dio_fuse_fn, struct fuse_io_priv *io, struct iov_iter *iter)
-{
-	return WITH_LIVE(l, EV_DIRECT,
-			 direct_begin(l, fuse_iocb(io), addr_of(l, iter), 0, DIRECT_FUSE));
-}
-
-SEC("?kprobe/fuse_direct_io")
-int BPF_KPROBE(dio_fuse_kp, struct fuse_io_priv *io, struct iov_iter *iter)
-{
-	return WITH_LIVE(l, EV_DIRECT, direct_begin(l, fuse_iocb(io), (__u64)iter, 0, DIRECT_FUSE));
-}
+ON_ENTRY(fuse_direct_io, dio_fuse, EV_DIRECT,
+	 direct_begin(l, fuse_iocb(io), ADDR(l, iter), 0, DIRECT_FUSE), struct fuse_io_priv *io,
+	 struct iov_iter *iter)
 
 SEC("?fexit/fuse_direct_io")
 int BPF_PROG(dio_fuse_x, struct fuse_io_priv *io, struct iov_iter *iter, long long *pos, int flags,

@@ -4,6 +4,7 @@
  * it is one fault while the task's fault counters stand still, and what it was (major, minor) is
  * read from them when they move. Pages mapped around a fault are an upper bound of what is used.
  */
+#include "hooks.bpf.h"
 #include "chunks.bpf.h"
 
 /* True for a fault not seen before. */
@@ -96,27 +97,9 @@ static __always_inline int fault_of(struct live *l, __u64 vmf)
 	return fault(l, fault_mapping(l, vmf), READ(CAST(vm_fault, vmf), pgoff));
 }
 
-SEC("?fentry/filemap_fault")
-int BPF_PROG(fault_fn, struct vm_fault *vmf)
-{
-	return WITH_LIVE(l, EV_FAULT, fault_of(l, addr_of(l, vmf)));
-}
-
-SEC("?kprobe/filemap_fault")
-int BPF_KPROBE(fault_kp, struct vm_fault *vmf)
-{
-	return WITH_LIVE(l, EV_FAULT, fault_of(l, (__u64)vmf));
-}
+ON_ENTRY(filemap_fault, fault, EV_FAULT, fault_of(l, ADDR(l, vmf)), struct vm_fault *vmf)
 
 /* Also where it then finds nothing to map: what it asks for is an upper bound all the same. */
-SEC("?fentry/filemap_map_pages")
-int BPF_PROG(map_pages_fn, struct vm_fault *vmf, unsigned long first, unsigned long last)
-{
-	return WITH_LIVE(l, EV_MAP, map_pages(l, fault_mapping(l, addr_of(l, vmf)), first, last));
-}
-
-SEC("?kprobe/filemap_map_pages")
-int BPF_KPROBE(map_pages_kp, struct vm_fault *vmf, unsigned long first, unsigned long last)
-{
-	return WITH_LIVE(l, EV_MAP, map_pages(l, fault_mapping(l, (__u64)vmf), first, last));
-}
+ON_ENTRY(filemap_map_pages, map_pages, EV_MAP,
+	 map_pages(l, fault_mapping(l, ADDR(l, vmf)), first, last), struct vm_fault *vmf,
+	 unsigned long first, unsigned long last)

@@ -4,6 +4,7 @@
  * next adds of this task are classed by; its size is what it really added (pages.bpf.c), since the
  * arguments here are from before the kernel's clamps.
  */
+#include "hooks.bpf.h"
 #include "chunks.bpf.h"
 #include "calls.bpf.h"
 #include "advice.bpf.h"
@@ -127,59 +128,18 @@ GLOBAL int window_of_control(struct live *l, __u64 control, __u64 ra, __u64 req,
 			    CAST(file_ra_state, ra), req, sync);
 }
 
-SEC("?fentry/page_cache_sync_ra")
-int BPF_PROG(sync_ra_fn, struct readahead_control *c, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, addr_of(l, c), 0, req, true));
-}
-
-SEC("?fentry/page_cache_async_ra")
-int BPF_PROG(async_ra_fn, struct readahead_control *c, struct folio *folio, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, addr_of(l, c), 0, req, false));
-}
-
-SEC("?kprobe/page_cache_sync_ra")
-int BPF_KPROBE(sync_ra_kp, struct readahead_control *c, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, 0, req, true));
-}
-
-SEC("?kprobe/page_cache_async_ra")
-int BPF_KPROBE(async_ra_kp, struct readahead_control *c, struct folio *folio, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, 0, req, false));
-}
+ON_ENTRY(page_cache_sync_ra, sync_ra, EV_WINDOW, window_of_control(l, ADDR(l, c), 0, req, true),
+	 struct readahead_control *c, unsigned long req)
+ON_ENTRY(page_cache_async_ra, async_ra, EV_WINDOW, window_of_control(l, ADDR(l, c), 0, req, false),
+	 struct readahead_control *c, struct folio *folio, unsigned long req)
 
 /* Before 5.18 the state is an argument. */
-SEC("?fentry/page_cache_sync_ra")
-int BPF_PROG(sync_ra3_fn, struct readahead_control *c, struct file_ra_state *ra, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW,
-			 window_of_control(l, addr_of(l, c), addr_of(l, ra), req, true));
-}
-
-SEC("?fentry/page_cache_async_ra")
-int BPF_PROG(async_ra4_fn, struct readahead_control *c, struct file_ra_state *ra, struct page *page,
-	     unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW,
-			 window_of_control(l, addr_of(l, c), addr_of(l, ra), req, false));
-}
-
-SEC("?kprobe/page_cache_sync_ra")
-int BPF_KPROBE(sync_ra3_kp, struct readahead_control *c, struct file_ra_state *ra,
-	       unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, (__u64)ra, req, true));
-}
-
-SEC("?kprobe/page_cache_async_ra")
-int BPF_KPROBE(async_ra4_kp, struct readahead_control *c, struct file_ra_state *ra,
-	       struct page *page, unsigned long req)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_of_control(l, (__u64)c, (__u64)ra, req, false));
-}
+ON_ENTRY(page_cache_sync_ra, sync_ra3, EV_WINDOW,
+	 window_of_control(l, ADDR(l, c), ADDR(l, ra), req, true), struct readahead_control *c,
+	 struct file_ra_state *ra, unsigned long req)
+ON_ENTRY(page_cache_async_ra, async_ra4, EV_WINDOW,
+	 window_of_control(l, ADDR(l, c), ADDR(l, ra), req, false), struct readahead_control *c,
+	 struct file_ra_state *ra, struct page *page, unsigned long req)
 
 /*
  * The step below: it opens a window only where neither sync nor async did. In a fault that is
@@ -229,38 +189,10 @@ GLOBAL int window_step_of_control(struct live *l, __u64 control)
 	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host)))) : 0;
 }
 
-SEC("?fentry/page_cache_ra_order")
-int BPF_PROG(ra_order_fn, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
-}
+#define WINDOW_STEP(function, name)                                                                \
+	ON_ENTRY(function, name, EV_WINDOW, window_step_of_control(l, ADDR(l, c)),                 \
+		 struct readahead_control *c)
 
-SEC("?fentry/do_page_cache_ra")
-int BPF_PROG(do_ra_fn, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
-}
-
-SEC("?kprobe/do_page_cache_ra")
-int BPF_KPROBE(do_ra_kp, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
-}
-
-SEC("?fentry/page_cache_ra_unbounded")
-int BPF_PROG(ra_unbound_fn, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, addr_of(l, c)));
-}
-
-SEC("?kprobe/page_cache_ra_order")
-int BPF_KPROBE(ra_order_kp, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
-}
-
-SEC("?kprobe/page_cache_ra_unbounded")
-int BPF_KPROBE(ra_unbound_kp, struct readahead_control *c)
-{
-	return WITH_LIVE(l, EV_WINDOW, window_step_of_control(l, (__u64)c));
-}
+WINDOW_STEP(page_cache_ra_order, ra_order)
+WINDOW_STEP(do_page_cache_ra, do_ra)
+WINDOW_STEP(page_cache_ra_unbounded, ra_unbound)

@@ -4,6 +4,7 @@
  * only program on the hit path: no helper call while the reader stays on one file that has no
  * page of unknown fate.
  */
+#include "hooks.bpf.h"
 #include "chunks.bpf.h"
 #include "calls.bpf.h"
 
@@ -423,11 +424,8 @@ static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)
 	return read_call(l, iocb, READ(CAST(iov_iter, iter), count));
 }
 
-SEC("?fentry/generic_file_buffered_read")
-int BPF_PROG(read_whole_fn, struct kiocb *iocb, struct iov_iter *iter)
-{
-	return WITH_LIVE_OF(l, live_reads(), read_whole(l, addr_of(l, iocb), addr_of(l, iter)));
-}
+ON_ENTRY_OF(generic_file_buffered_read, read_whole, live_reads(),
+	    read_whole(l, ADDR(l, iocb), ADDR(l, iter)), struct kiocb *iocb, struct iov_iter *iter)
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_count_kp, struct kiocb *iocb, size_t count)
@@ -440,10 +438,4 @@ int BPF_KPROBE(read_iter_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
 	return WITH_LIVE_OF(l, live_reads(),
 			    read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
-}
-
-SEC("?kprobe/generic_file_buffered_read")
-int BPF_KPROBE(read_whole_kp, struct kiocb *iocb, struct iov_iter *iter)
-{
-	return WITH_LIVE_OF(l, live_reads(), read_whole(l, (__u64)iocb, (__u64)iter));
 }

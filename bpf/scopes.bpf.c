@@ -17,41 +17,25 @@ static __always_inline int scope_set(__u32 scope)
 	return WITH_LIVE(l, EV_SCOPE, scope_note(l, scope));
 }
 
-SEC("?fentry/generic_fadvise")
-int BPF_PROG(fadvise_in_fn)
-{
-	return scope_set(1 + EVICT_DONTNEED);
-}
+#define SCOPE_BEGIN(function, name, cause)                                                         \
+	SEC("?fentry/" #function)                                                                  \
+	int BPF_PROG(name##_in_fn)                                                                 \
+	{                                                                                          \
+		return scope_set(1 + (cause));                                                     \
+	}
+#define SCOPE_END(function, name)                                                                  \
+	SEC("?fexit/" #function)                                                                   \
+	int BPF_PROG(name##_out_fn)                                                                \
+	{                                                                                          \
+		return scope_set(0);                                                               \
+	}
 
-SEC("?fexit/generic_fadvise")
-int BPF_PROG(fadvise_out_fn)
-{
-	return scope_set(0);
-}
-
-SEC("?fentry/invalidate_inode_pages2_range")
-int BPF_PROG(inval_in_fn)
-{
-	return scope_set(1 + EVICT_DIRECT_IO);
-}
-
-SEC("?fexit/invalidate_inode_pages2_range")
-int BPF_PROG(inval_out_fn)
-{
-	return scope_set(0);
-}
-
-SEC("?fentry/drop_pagecache_sb")
-int BPF_PROG(drop_in_fn)
-{
-	return scope_set(1 + EVICT_DROP_CACHES);
-}
-
-SEC("?fexit/drop_pagecache_sb")
-int BPF_PROG(drop_out_fn)
-{
-	return scope_set(0);
-}
+SCOPE_BEGIN(generic_fadvise, fadvise, EVICT_DONTNEED)
+SCOPE_END(generic_fadvise, fadvise)
+SCOPE_BEGIN(invalidate_inode_pages2_range, inval, EVICT_DIRECT_IO)
+SCOPE_END(invalidate_inode_pages2_range, inval)
+SCOPE_BEGIN(drop_pagecache_sb, drop, EVICT_DROP_CACHES)
+SCOPE_END(drop_pagecache_sb, drop)
 
 SEC("?fentry/truncate_inode_pages_range")
 int BPF_PROG(truncate_in_fn, struct address_space *mapping)
@@ -63,8 +47,4 @@ int BPF_PROG(truncate_in_fn, struct address_space *mapping)
 	return scope_set(1 + EVICT_TRUNCATE);
 }
 
-SEC("?fexit/truncate_inode_pages_range")
-int BPF_PROG(truncate_out_fn)
-{
-	return scope_set(0);
-}
+SCOPE_END(truncate_inode_pages_range, truncate)
