@@ -6,6 +6,7 @@
  * the verifier's last words.
  */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,11 +17,13 @@
 #include "bpf/cachemon.h"
 
 enum { ABSENT = -1, REFUSED = -2, PROGRAMS_MAX = 256, ENTRIES = 64 };
+enum { LOG_STATS = 4, STATS_BYTES = 4096 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */
 
 struct program {
 	const char *name, *section;
 	long most;
 	char *words; /* of the verifier that refused it */
+	char stats[STATS_BYTES];
 };
 
 static char verifier_log[16 << 20];
@@ -87,9 +90,9 @@ static struct program *find(struct program *programs, size_t nr, const char *nam
 
 /* The constants and the programs of a run, but small maps: those of a run take their time. */
 static void prepare(struct bpf_object *o, const struct config *way, struct program *programs,
-		    size_t nr)
+		    size_t nr, bool counts)
 {
-	const struct program *wanted;
+	struct program *wanted;
 	struct bpf_program *p;
 	struct bpf_map *map;
 
@@ -103,51 +106,81 @@ static void prepare(struct bpf_object *o, const struct config *way, struct progr
 	{
 		wanted = find(programs, nr, bpf_program__name(p));
 		bpf_program__set_autoload(p, wanted && wanted->most >= 0);
-		bpf_program__set_log_buf(p, verifier_log, sizeof(verifier_log));
+		if (wanted && counts) {
+			bpf_program__set_log_level(p, LOG_STATS);
+			bpf_program__set_log_buf(p, wanted->stats, sizeof(wanted->stats));
+		} else {
+			bpf_program__set_log_buf(p, verifier_log, sizeof(verifier_log));
+		}
 	}
 }
 
 /* Loads those of the programs that are not known to be impossible, or none. */
-static int load(const char *path, const struct config *way, struct program *programs, size_t nr)
+static int load(const char *path, const struct config *way, struct program *programs, size_t nr,
+		bool counts)
 {
 	struct bpf_object *o = open_object(path);
-	struct bpf_program *p;
 	int err;
 
-	prepare(o, way, programs, nr);
+	prepare(o, way, programs, nr, counts);
 	verifier_log[0] = complained[0] = 0;
 	err = bpf_object__load(o);
-	for (size_t i = 0; i < nr && !err; i++) {
-		struct bpf_prog_info info = {};
-		__u32 size = sizeof(info);
-
-		if (programs[i].most < 0)
-			continue;
-		p = bpf_object__find_program_by_name(o, programs[i].name);
-		err = bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size);
-		if (!err && info.verified_insns > programs[i].most)
-			programs[i].most = info.verified_insns;
-	}
 	bpf_object__close(o);
 	return err;
 }
 
+/* From the verifier's words: kernels before 5.16 tell it in no other way. */
+static int count(struct program *programs, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const char *at = strstr(programs[i].stats, "processed ");
+		long processed;
+
+		if (programs[i].most < 0)
+			continue;
+		if (!at || sscanf(at, "processed %ld insns", &processed) != 1 || processed <= 0) {
+			fprintf(stderr, "verifier: %s: no figure\n", programs[i].name);
+			return -1;
+		}
+		if (processed > programs[i].most)
+			programs[i].most = processed;
+	}
+	return 0;
+}
+
 /* What the verifier said before it counted what it processed. */
-static const char *last_words(void)
+static const char *last_words(char *log)
 {
 	const char *last = "", *next = NULL;
 
-	for (char *line = strtok(verifier_log, "\n"); line; line = strtok(NULL, "\n")) {
+	for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
 		last = strncmp(line, "processed ", 10) ? line : last;
 		next = line;
 	}
 	return *last ? last : next;
 }
 
+/* A type that a program reads is a module's, and of those kernels before 5.11 have no BTF. */
+static bool is_without_type(void)
+{
+	static const char unresolved[] = "failed to resolve CO-RE relocation";
+	const char *at = strstr(verifier_log, unresolved);
+	char name[64];
+	struct btf *btf;
+	bool without;
+
+	if (!at || sscanf(at + strlen(unresolved), " <%*[^>]> [%*u] struct %63[^.: ]", name) != 1)
+		return false;
+	btf = btf__load_vmlinux_btf();
+	without = btf && btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) < 0;
+	btf__free(btf);
+	return without;
+}
+
 /* A hook of that name with fewer arguments is not the one that the program is for. */
 static bool is_refused(void)
 {
-	return verifier_log[0] && !strstr(verifier_log, "-th argument");
+	return verifier_log[0] && !strstr(verifier_log, "-th argument") && !is_without_type();
 }
 
 /* Programs are loaded in their order: what is before one that fails can be loaded. */
@@ -156,7 +189,7 @@ static int sort_out(const char *path, struct program *programs, size_t nr)
 	struct program *bad;
 	size_t from = 0;
 
-	while (from < nr && load(path, &ways[0], programs + from, nr - from)) {
+	while (from < nr && load(path, &ways[0], programs + from, nr - from, false)) {
 		bad = find(programs + from, nr - from, complained);
 		if (!bad) {
 			fprintf(stderr, "verifier: nothing loads, and no program is named\n");
@@ -164,7 +197,7 @@ static int sort_out(const char *path, struct program *programs, size_t nr)
 		}
 		bad->most = is_refused() ? REFUSED : ABSENT;
 		if (bad->most == REFUSED)
-			bad->words = strdup(last_words());
+			bad->words = strdup(last_words(verifier_log));
 		from = (size_t)(bad - programs) + 1;
 	}
 	return 0;
@@ -196,7 +229,7 @@ static void print(const struct program *programs, size_t nr)
 
 int main(int argc, char **argv)
 {
-	struct program programs[PROGRAMS_MAX] = {};
+	static struct program programs[PROGRAMS_MAX];
 	struct bpf_program *p;
 	struct bpf_object *o;
 	size_t nr = 0;
@@ -217,11 +250,15 @@ int main(int argc, char **argv)
 	if (sort_out(argv[1], programs, nr))
 		return 1;
 	for (size_t w = 0; w < NR_WAYS; w++) {
-		if (load(argv[1], &ways[w], programs, nr)) {
+		if (load(argv[1], &ways[w], programs, nr, true)) {
+			struct program *bad = find(programs, nr, complained);
+
 			printf("%s refused when constants are set in way %zu: %s\n", complained, w,
-			       last_words());
+			       bad ? last_words(bad->stats) : "(nothing)");
 			return 0;
 		}
+		if (count(programs, nr))
+			return 1;
 	}
 	print(programs, nr);
 	bpf_object__close(o);

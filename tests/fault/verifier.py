@@ -20,7 +20,8 @@ LIMIT = 100000
 OBJECTS = {"direct": "cachemon", "probe": "cachemon_probe", "basic": "cachemon_basic"}
 CLANGS = ("clang-14", "clang-16", "clang-19")
 # What each kernel takes, or may be told to.
-KERNELS = {"6.1": ("probe",), "6.12": ("direct", "probe"), "sid": ("direct", "probe")}
+KERNELS = {"5.10": ("basic",), "6.1": ("probe",), "6.12": ("direct", "probe"),
+           "sid": ("direct", "probe")}
 HERE = ("direct", "probe")
 # Each of them has programs for tracepoints that all of these kernels have.
 AT_LEAST = 20
