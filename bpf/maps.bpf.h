@@ -7,7 +7,8 @@
 #define MAPS_BPF_H
 
 #include "reach.bpf.h"
-#include "bpf/cachemon.h"
+#include "bpf/names.h"
+#include "bpf/shared.h"
 #include "arch.bpf.h"
 
 /* The state of the running task, one cell a CPU: a lookup the JIT inlines. */
@@ -148,8 +149,9 @@ struct {
 	__type(value, __u32);
 } parents SEC(".maps");
 
-/* The marks of processes (COUNTED_* of job.bpf.c) whose first thread has ended, by process id: an
- * exec of another thread makes that the first one, and they went with the old one's state. */
+/* The marks of processes (COUNTED_* of processes.bpf.h) whose first thread has ended, by process
+ * id: an exec of another thread makes that the first one, and they went with the old one's state.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_MARKS_LEFT);

@@ -7,6 +7,7 @@
 #include "hooks.bpf.h"
 #include "chunks.bpf.h"
 #include "calls.bpf.h"
+#include "plain.bpf.h"
 
 /*
  * The call slept for I/O before this event. The folio at index is the one it waited for: a wait
@@ -159,99 +160,6 @@ GLOBAL int read_any_call(struct live *l, __u64 mapping, __u64 index, __u64 last)
 }
 
 #ifndef CACHEMON_BASIC
-/* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
- */
-static __always_inline void read_expect(struct live *l, __u64 mapping)
-{
-	struct inode *inode = READ(CAST(address_space, mapping), host);
-	struct task_state *s = &l->s;
-	struct tally *t = tally_here();
-
-	if (!t)
-		return;
-	t->mapping = 0;
-	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
-	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
-	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
-	    (s->stalls && s->stall_kind == STALL_READ))
-		return;
-	t->regs = l->regs;
-	t->call_id = s->read_id;
-	t->whole = config.truncation_moves ? (__u64)READ(inode, i_size) >> page_shift : 0;
-	tally_open(t, mapping, l->epoch);
-}
-
-/*
- * pread64(2) of a part of one page. The event comes when the page is there, and it is the call's
- * only one: so nothing of it is kept in the task's state. False: nothing was done.
- */
-static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
-{
-	struct tally *t = tally_for(mapping);
-	struct pt_regs *regs;
-	__u64 pos, count;
-
-	if (!t)
-		return false;
-	regs = CAST(pt_regs, t->regs);
-	if (REGS_NR(regs) != NR_pread64)
-		return false;
-	count = REGS_ARG3(regs);
-	pos = REGS_ARG4(regs);
-	if (pos >> page_shift != *last || *last >= t->whole ||
-	    (pos & ((1ull << page_shift) - 1)) + count > 1ull << page_shift)
-		return false;
-	t->read_calls++;
-	t->read_bytes += count;
-	return true;
-}
-
-/* read(2) too, and of more pages: later events of the call look at the task's state. */
-static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, __u64 index,
-					    __u64 last)
-{
-	struct tally *t = tally_for(&mapping_addr);
-	struct address_space *mapping = CAST(address_space, mapping_addr);
-	struct task_state *s = &l->s;
-	struct task_struct *task;
-	struct pt_regs *regs;
-	__u64 id, pos, end;
-	long nr;
-
-	if (!t)
-		return false;
-	task = CAST(task_struct, l->task);
-	id = READ(task, ioac.syscr);
-	if (id == s->read_id)
-		return false;
-	regs = CAST(pt_regs, l->regs);
-	nr = REGS_NR(regs);
-	if (nr == NR_pread64) {
-		pos = REGS_ARG4(regs);
-	} else if (nr == NR_read && l->regs) {
-		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(regs));
-
-		/* Not a request of io_uring that runs at the end of another read. */
-		if (!file || !file_leads_to(file, mapping_addr))
-			return false;
-		pos = READ(file, f_pos);
-	} else {
-		return false;
-	}
-	end = REGS_ARG3(regs);
-	if (end > MAX_RW_COUNT)
-		return false;
-	end += pos;
-	if (pos >> page_shift > index || (end - 1) >> page_shift != last ||
-	    end > (__u64)READ(mapping, host, i_size))
-		return false;
-	t->read_calls++;
-	t->read_bytes += end - pos;
-	t->lookups += last - (pos >> page_shift);
-	call_was_plain(s, id, pos >> page_shift, index + 1, last);
-	return true;
-}
-
 static __noinline int read_not_plain(__u64 *ctx)
 {
 	struct live *l = live_now();
@@ -293,30 +201,6 @@ int read_alone_tp(__u64 *ctx)
 	return 0;
 }
 
-/* The same of a call that says itself what it reads, before its lookup: t has what the task's state
- * is to be told of it. */
-static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
-{
-	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
-	struct tally *t = tally_for(&mapping);
-	__u64 id, pos, end, last;
-
-	if (!t || TYPED(iocb, ki_complete))
-		return false;
-	id = TYPED(current_task(), ioac.syscr);
-	pos = TYPED(iocb, ki_pos);
-	end = pos + count;
-	last = (end - 1) >> page_shift;
-	if (id == t->call_id || !count || last >= t->whole)
-		return false;
-	t->call_id = id;
-	t->call_pos = pos;
-	t->call_end = end;
-	t->read_calls++;
-	t->read_bytes += count;
-	t->lookups += last - (pos >> page_shift);
-	return true;
-}
 #else
 SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsigned long last)
@@ -329,15 +213,6 @@ SEC("?tp_btf/mm_filemap_get_pages")
 int read_alone_tp(__u64 *ctx)
 {
 	return 0;
-}
-
-static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
-{
-	return false;
-}
-
-static __always_inline void read_expect(struct live *l, __u64 mapping)
-{
 }
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The tallies: whole reads of cached pages, counted with as few instructions as can tell that a
- * read is one. Owns what a tally holds and when it may be used; reads.bpf.c owns what is such a
+ * read is one. Owns what a tally holds and when it may be used; plain.bpf.h owns what is such a
  * read.
  *
  * Its mapping is set by the per-read hook alone, when the next read of the running task may be

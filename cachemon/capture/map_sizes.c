@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/map_sizes.h"
 
-#include "bpf/cachemon.h"
+#include "bpf/names.h"
+#include "bpf/shared.h"
 
 #define BLOCKS_MIN  16384
 #define BLOCK_BYTES (256 << 10) /* of memory, for each block */

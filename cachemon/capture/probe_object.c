@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/probe_object.h"
 
-#include "bpf/cachemon.h"
+#include "bpf/shared.h"
 
 #include "cachemon.skel.h"
 #include "cachemon_basic.skel.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/cachemon.h"
+#include "bpf/shared.h"
 #include "job/cgroup.h"
 #include "job/proctree.h"
 #include "plan/probe_plan.h"
@@ -73,7 +73,7 @@ int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *r
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation);
 /* Moves what CPUs hold of that generation to its rows. */
 int probe_set_sweep_cells(struct probe_set *set, uint32_t generation);
-/* Sends the names that changed; which: NAMES_OF_* of bpf/cachemon.h. */
+/* Sends the names that changed; which: NAMES_OF_* of bpf/shared.h. */
 int probe_set_sweep_names(struct probe_set *set, uint32_t which);
 
 /* Pages whose fate is open, counted from the page state itself; the whole map is walked. */

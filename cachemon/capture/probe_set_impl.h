@@ -9,7 +9,7 @@
 #define PROBE_SET_IMPL_H
 
 /* The skeleton holds types of it. */
-#include "bpf/cachemon.h"
+#include "bpf/shared.h"
 
 #include "cachemon.skel.h"
 #include "capture/grace.h"

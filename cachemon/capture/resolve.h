@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Paths from name records (bpf/cachemon.h). A path is absolute and complete, or begins with ".../"
+ * Paths from name records (bpf/names.h). A path is absolute and complete, or begins with ".../"
  * when its beginning is not known (too deep for a record, or no mount shows that filesystem), or
  * there is none: never a path that looks whole and is not. Owns the mount tables this needs.
  */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bpf/cachemon.h"
+#include "bpf/names.h"
 
 struct resolved {
 	char *path;   /* raw bytes, the caller's; NULL: not named */

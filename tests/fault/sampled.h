@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bpf/cachemon.h"
+#include "bpf/shared.h"
 
 #include "cachemon.skel.h"
 #include "capture/sampler.h"

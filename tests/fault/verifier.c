@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/cachemon.h"
+#include "bpf/shared.h"
 
 enum { ABSENT = -1, REFUSED = -2, PROGRAMS_MAX = 256, ENTRIES = 64 };
 enum { LOG_STATS = 4, STATS_BYTES = 4096 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */

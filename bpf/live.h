@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a CPU keeps while tasks run on it: the state of the running task, the rows in front of the
+ * maps' rows, and the reads that io_uring has in flight. Owns layouts only.
+ */
+#ifndef CACHEMON_LIVE_H
+#define CACHEMON_LIVE_H
+
+#include "bpf/cachemon.h"
+
+/*
+ * The state of the task that runs on a CPU, kept in a per-CPU cell so that the per-read hook needs
+ * no helper call; the switch hook swaps it with the task's own copy. Kernel pointers are identities
+ * here, never followed by user space.
+ */
+struct task_state {
+	/* Others than the task's own CPU change these in the stored copy. */
+	__u32 job;
+	__u32 counted; /* COUNTED_* of processes.bpf.h; the stored copy alone is right */
+
+	/* From here on it is the running task's, and copied as a whole. */
+	__u32 flags;	 /* TASK_* of live.bpf.h */
+	__u32 read_iter; /* as of struct read_now */
+
+	/* The read call in progress or the last one. */
+	__u64 read_inode;
+	__u64 read_id;	    /* ioac.syscr: finished read calls of the task */
+	__u64 read_begin;   /* first page asked */
+	__u64 read_last;    /* last page asked, not cut at EOF */
+	__u64 read_next;    /* the next event of this call is at or after it */
+	__u64 read_settled; /* fates settled below this page */
+	__u64 miss_first;   /* hull of the pages the call missed; first > last: none */
+	__u64 miss_last;
+	__u64 read_end;	     /* offset a call in parts (sendfile) asks up to; 0: not in parts */
+	__u64 read_counted;  /* of a call in parts: lookups counted below this page */
+	__u64 read_bytes_to; /* and bytes counted up to this offset */
+	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
+
+	/* By function: what a tracepoint does not tell of the call. */
+	__u64 read_iocb; /* of an asynchronous one; 0: it is not */
+	__u64 read_at;	 /* offset at its last event */
+	__u64 read_upto; /* offset it asks up to */
+	__u64 read_wait; /* 1 + page it was last seen to wait for; 0: none */
+	struct file_key read_file;
+
+	/* The readahead window being filled. */
+	__u64 win_inode;
+	__u32 win_kind;
+	__u32 win_origin;
+	__u64 win_id;
+	__u64 win_lo; /* asked for by the call or fault: demand; lo > hi: nothing was */
+	__u64 win_hi;
+	__u64 win_pages;
+
+	/* The last fault of a file mapping. */
+	__u64 fault_inode;
+	__u64 fault_id; /* min_flt + maj_flt when it began */
+	__u64 fault_maj;
+	__u64 fault_index;
+	struct file_key fault_file;
+
+	/* Waiting for I/O. */
+	__u64 sleep_start_ns;
+	__u64 stall_ns; /* slept in the call or fault stall_id, not charged yet */
+	__u64 stall_id;
+	__u32 stalls;
+	__u32 stall_kind;
+
+	/* The last cause found by a costly look, and what it was found for. */
+	__u64 cause_id;
+	__u32 cause;
+	__u32 reclaim; /* inside a reclaim scope: whose */
+	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
+	__u32 pad2;
+	__u64 advice_id;
+
+	/* The direct read that has begun; direct_iocb 0: none. */
+	__u64 direct_iocb;
+	__u64 direct_bytes;  /* asked, cut at EOF */
+	__u64 direct_before; /* read by the same call before this began */
+
+	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
+	__u64 rchar_bytes;
+};
+
+#define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
+
+/*
+ * Reads submitted to io_uring, by process and last page: they are issued by the submitter, by task
+ * work or by a worker, and only their range tells which one an event is about.
+ */
+struct uring_read {
+	__u64 pos, end; /* bytes asked */
+	__u64 mapping;	/* 0: not known */
+	__u64 tick;	/* when one was last submitted or counted */
+	__u32 tgid;
+	__u32 state;   /* generation << 16 | submitted, not counted yet; CPUs change it at once */
+	__u32 read_on; /* as it was: what an earlier look left over is of no meaning */
+	__u32 pad;     /* for order_reads() */
+};
+#define URING_TAKEN 0xffff /* not a number: somebody fills it */
+
+/* What a CPU has counted for one file in this generation and not added to its row yet. */
+struct cell {
+	__u64 inode; /* 0: free */
+	struct file_key file;
+	struct file_row row;
+};
+
+/* Cells of a CPU in each generation: files of the job by inode number, and everybody else. */
+#define CELLS_FILES 8
+enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
+
+/*
+ * Whole reads of the file that the running task of the job reads, in front of its cell: a read of
+ * cached pages touches no more memory than it must. One a CPU; those beyond NR_TALLY_CPUS have
+ * none, and look at each read.
+ */
+#define NR_TALLY_CPUS 1024
+struct tally {
+	__u64 mapping; /* whose reads it takes; 0: the next one is to be looked at */
+	__u64 word;    /* where in outstanding[] its file's word is, in bytes */
+	__u64 quiet;   /* that word as long as reads may be taken */
+	__u64 regs;    /* the task's user registers */
+	__u64 whole;   /* pages that the file fills */
+	__u64 read_calls;
+	__u64 read_bytes;
+	__u64 lookups; /* beside one for each call */
+
+	__u64 inode; /* whose these counts are; 0: nobody's */
+	struct file_key file;
+	__u32 generation; /* TALLY_*: of the rows they belong to */
+	__u32 pad;
+	__u64 runs; /* of the per-read hook for reads that were flushed, since the start */
+
+	/* By function: the last call that was taken. call_end 0: the task's state has it. */
+	__u64 call_id;
+	__u64 call_pos;
+	__u64 call_end;
+};
+
+/* Of a generation that ended it is the sweep's, until that gives it back. */
+enum { TALLY_FREE, TALLY_A, TALLY_B };
+
+/* A read call as a function shows it: what it has still to read. */
+struct read_now {
+	__u64 iocb; /* of an asynchronous one; 0: it is not */
+	__u64 pos;
+	__u64 end; /* 0: the event does not tell the call's bytes */
+	__u32 retry;
+	__u32 iter; /* where on the task's stack it says what is left; 0: not known */
+};
+
+struct live {
+	__u64 task; /* whose state this is */
+	__u64 regs; /* its user registers; 0 for a kernel thread */
+	__u32 epoch;
+	__u32 pad;		   /* for order_reads() and order_writes() */
+	struct task_state s;	   /* what each read needs comes first */
+	__u64 scratch;		   /* turns a typed pointer into a plain address */
+	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
+	struct read_now now;
+	__u32 moves; /* shared.moves when it was last refreshed for these */
+	__u32 pad2;
+};
+
+_Static_assert(sizeof(struct tally) == 128, "tally: found by a shift");
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Names of files as programs send them, and what is remembered of a name. Owns layouts only.
+ */
+#ifndef CACHEMON_NAMES_H
+#define CACHEMON_NAMES_H
+
+#include "bpf/cachemon.h"
+
+/*
+ * A name record in the ring buffer: the components of a path from the leaf to the root, each
+ * NUL-terminated; data_len bytes of them. Incomplete walks keep what was read.
+ */
+enum {
+	NAME_UNLINKED = 1 << 0,	 /* the file has no link left */
+	NAME_NO_MOUNT = 1 << 1,	 /* no mount leads there: the path starts at the fs root */
+	NAME_TRUNCATED = 1 << 2, /* deeper or longer than the record */
+	NAME_BLOCK_DEVICE = 1 << 3,
+	NAME_NONE = 1 << 4, /* no dentry at all */
+};
+
+#define NAME_DATA_MAX 8192 /* more than any path that a call takes */
+struct name_record {
+	struct file_key file;
+	__u32 tgid;
+	__u32 flags;
+	__u32 data_len;
+	__u32 rdev; /* block devices: the device itself */
+	char fstype[16];
+	char data[NAME_DATA_MAX];
+};
+
+/* Where a file's name was read and what it was, to tell when it is another. The addresses are
+ * identities: the dentry still names the file when its inode is the one it was. */
+struct name_seen {
+	__u64 signature;
+	__u64 dentry;
+	__u64 mount; /* struct mount; 0: none is known */
+	__u64 inode; /* the dentry's; on overlayfs not the file's own */
+	__u64 inode_id;
+	__u32 tgid;
+	__u32 pad;
+};
+
+/* A walk from a dentry to the root, and the record it fills. In a map and not on the stack: there
+ * the verifier would follow each value of off through the loop. */
+struct name_work {
+	__u64 dentry;
+	__u64 mount;	 /* struct mount; 0: stay inside the filesystem */
+	__u64 signature; /* of all that makes the path */
+	__u32 off;
+	__u32 flags; /* NAME_* */
+	__u8 copy;   /* components into the record, not the signature alone */
+	__u8 crossed;
+	__u8 done;
+	struct file_key key; /* what is looked for */
+	struct name_seen seen;
+	struct name_record rec;
+};
+
+#endif

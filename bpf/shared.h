@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What programs and user space tell each other: constants before the programs are loaded, variables
+ * while they run, arguments of those that user space runs. Owns layouts only.
+ */
+#ifndef CACHEMON_SHARED_H
+#define CACHEMON_SHARED_H
+
+#include "bpf/live.h"
+
+/*
+ * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
+ * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
+ * high half counts the adds, and whatever leaves the cache: who looked at a range already need not
+ * look again until it moves, and the file is still the one that it was.
+ */
+#define NR_OUTSTANDING	16384
+#define OUTSTANDING_ADD (1ull << 32)
+
+/* Variables that programs and user space share while it runs. */
+struct shared {
+	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
+	volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
+	volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
+	volatile __u32 sweeping;     /* entries of the page state are being forgotten */
+	volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
+	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
+	volatile __u32 rows_used;    /* rows taken in the active generation */
+	volatile __u32 blocks_used;
+	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */
+	volatile __u32 direct_ends; /* 1 << enum direct_end: ends that are seen */
+	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
+	volatile __u32 moves; /* of tasks between cgroups, where these do not move the epoch */
+	__u64 sweep_sum;
+	struct loss_counts losses;
+	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
+	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
+
+	/* Last: what is near the front is reached by less code. */
+	__u64 outstanding[NR_OUTSTANDING];
+};
+
+/* What programs are told before they are loaded. */
+struct config {
+	__u32 page_shift;
+	__u32 own_tgid;	     /* cachemon itself is never of the job */
+	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
+	__u32 job_cgroup_level;
+	__u64 job_cgroup_id;
+	__u32 advice_by_calls;	/* advice_call_tp counts the calls */
+	__u32 reads_by_call;	/* the per-read hook is a function: see struct read_now */
+	__u32 truncation_moves; /* the file's word moves before its size is used: see truncate */
+	__u32 preemptible;	/* a task may be switched out inside of a program */
+	__u32 nr_cpus;
+	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
+	__u64 sym_invalidate2[2]; /* causes only a stack can tell */
+	__u64 sym_drop_caches[2];
+};
+
+/* What sweep_names looks at. */
+enum { NAMES_OF_ROWS_A, NAMES_OF_ROWS_B, NAMES_OF_ALL };
+struct sweep_names_args {
+	__u32 which;
+};
+
+/* Marks what may be forgotten, or drops what is marked still. */
+struct sweep_ghosts_args {
+	__u32 drop;
+};
+
+struct sweep_cells_args {
+	__u32 nr_cpus;
+	__u32 generation;
+};
+
+/* What running tasks of the job used and read since they were last charged: sweep_charges. */
+struct sweep_charges_args {
+	__u32 nr_cpus;
+	__u32 pad;
+	__u64 cpu_ns;
+	__u64 rchar_bytes;
+};
+
+#endif
