@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,6 +161,10 @@ static int run(int argc, char **argv)
 	/* Its own faults and evictions must not look like those of the file. */
 	if (mlockall(MCL_CURRENT))
 		err(1, "mlockall");
+	/* Newer kernels (seen on 7.2) make huge pages of the files that a process has mapped, and
+	 * khugepaged reads what is missing in them: pages that come beside the pattern. */
+	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
+		err(1, "PR_SET_THP_DISABLE");
 	for (int i = 5; i < argc; i++) {
 		if (!strncmp(argv[i], "join=", 5))
 			join_cgroup(argv[i] + 5);
