@@ -93,7 +93,7 @@ static __always_inline int name_leave_mount(struct name_work *w)
 	return w->crossed;
 }
 
-STEP name_step(__u32 i, struct name_work **work)
+STEP_CALLED name_step(__u32 i, struct name_work **work)
 {
 	struct name_work *w = *work;
 	struct dentry *d = CAST(dentry, w->dentry);

@@ -83,6 +83,8 @@ static __always_inline __u64 load_ptr(__u64 addr)
  * verifier, whatever its length; without it, all above max is left out: who cares checks. */
 #ifdef CACHEMON_BASIC
 #define STEP static __always_inline long
+/* Called: what a compiler keeps in registers of one step makes no state of its own for the next. */
+#define STEP_CALLED static __noinline long
 #define LOOP(nr, max, step, x)                                                                     \
 	do {                                                                                       \
 		for (__u32 _i = 0; _i < (max); _i++)                                               \
@@ -92,6 +94,7 @@ static __always_inline __u64 load_ptr(__u64 addr)
 #define LOOP_IS_CUT(nr, max) ((nr) > (max))
 #else
 #define STEP		       static long
+#define STEP_CALLED	       static long
 #define LOOP(nr, max, step, x) bpf_loop(nr, step, x, 0)
 #define LOOP_IS_CUT(nr, max)   false
 #endif
