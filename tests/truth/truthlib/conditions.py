@@ -279,6 +279,8 @@ class TwoWatchers(Cell):
             self.release(runs, go)
             for run in runs:
                 run["stderr"] = run["process"].communicate(timeout=Limits.timeout_s)[1]
+        except subprocess.TimeoutExpired as e:
+            raise Failed(f"{run['job']}: not done after {Limits.timeout_s} s") from e
         finally:
             for run in runs:
                 if run["process"].poll() is None:

@@ -20,7 +20,7 @@ for list in /out/*.patterns; do
 	[ "$(cat /out/watch.status)" = 0 ] || continue
 	# shellcheck disable=SC2046 # words
 	python3 "$here/../../truth/run.py" --cachemon "$cachemon" --wl "$build/tests/truth/wl" \
-		--dir /scratch --fs "$fs" --json "/out/$fs.json" $(sed 's/^/--only /' "$list") \
+		--dir /scratch --fs "$fs" --timeout 600 --json "/out/$fs.json" $(sed 's/^/--only /' "$list") \
 		>"/out/$fs.log" 2>&1
 	if [ "$fs" = nfs ]; then
 		CACHEMON=$cachemon python3 "$here/../nfs_guest.py" --dir /scratch >/out/nfs.part 2>&1

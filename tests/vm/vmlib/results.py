@@ -104,10 +104,20 @@ class Guest:
             return {REST: Verdict("failed", why=f"truth gave no result: {last[0]}")}
         cells = told["cells"]
         verdicts = {group: self.judge_group(group, cells) for group in GROUPS}
-        verdicts[REST] = judge_rest(cells)
+        verdicts[REST] = self.judge_whole(fs, cells)
         if fs == "nfs":
             verdicts[MOUNTSTATS] = judge_part(read_text(self.path("nfs.part")))
         return verdicts
+
+    def judge_whole(self, fs, cells):
+        """What belongs to no figure; and each pattern that was asked for has to be there."""
+        ran = {c["pattern"] for c in cells}
+        lacking = [p for p in read_text(self.path(fs + ".patterns")).split() if p not in ran]
+        if not lacking:
+            return judge_rest(cells)
+        last = read_text(self.path(fs + ".log")).splitlines()[-1:] or ["no output"]
+        return Verdict("failed", why=f"{len(lacking)} patterns gave no result, from "
+                                     f"{lacking[0]} on: {last[0][-200:]}")
 
     def judge_group(self, group, cells):
         found = [(c, name, e) for c in cells if c["state"] != "skipped"
