@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * attach_cycles COUNT: loads and attaches all that a watch does, takes a sample, and lets it all
- * go again, COUNT times in one process. Fails if descriptors, heap or resident memory grow after
- * the first cycles. GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 makes the heap
- * exact to the byte: else chunks that malloc keeps aside count as used.
+ * attach_cycles COUNT [SECONDS]: loads and attaches all that a watch does, takes a sample, and lets
+ * it all go again, COUNT times in one process; spread over SECONDS, attached for half of each turn.
+ * Fails if descriptors, heap or resident memory grow after the first cycles.
+ * GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 makes the heap exact to the
+ * byte: else chunks that malloc keeps aside count as used.
  */
 #include <dirent.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/calibrate.h"
@@ -18,6 +20,9 @@
 
 /* Until then what is made once and kept (of the C library, libelf) has been made. */
 enum { WARM_UP = 5, RSS_SLACK_KB = 128 };
+
+static struct timespec begin;
+static double turn_s; /* 0: as fast as it goes */
 
 struct footprint {
 	size_t descriptors;
@@ -45,7 +50,23 @@ static struct footprint footprint_now(void)
 	return f;
 }
 
-static int cycle(struct errtext *err)
+/* Waits for that many turns since the beginning; who is late already goes on. */
+static void wait_turns(double turns)
+{
+	double seconds = turns * turn_s;
+	struct timespec at = begin;
+
+	at.tv_sec += (time_t)seconds;
+	at.tv_nsec += (long)((seconds - (time_t)seconds) * 1e9);
+	if (at.tv_nsec >= 1000000000) {
+		at.tv_sec++;
+		at.tv_nsec -= 1000000000;
+	}
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL))
+		;
+}
+
+static int cycle(int nr, struct errtext *err)
 {
 	static const struct plan_request all = {.level = LEVEL_FULL, .advice_calls = true};
 	static struct kernel_caps caps;
@@ -76,6 +97,7 @@ static int cycle(struct errtext *err)
 		if (r)
 			errtext_set(err, r, "the per-read hook: %s", strerror(-r));
 	}
+	wait_turns(nr - 0.5);
 	if (!r)
 		r = sampler_take(sampler, true, &sample, err);
 	sampler_free(sampler);
@@ -99,16 +121,18 @@ static int compare(int at, const struct footprint *first, const struct footprint
 
 int main(int argc, char **argv)
 {
-	int count = argc == 2 ? atoi(argv[1]) : 0;
+	int count = argc == 2 || argc == 3 ? atoi(argv[1]) : 0;
 	struct footprint first = {}, now = {};
 	struct errtext err;
 
 	if (count <= WARM_UP) {
-		fprintf(stderr, "usage: attach_cycles COUNT, above %d\n", WARM_UP);
+		fprintf(stderr, "usage: attach_cycles COUNT [SECONDS], COUNT above %d\n", WARM_UP);
 		return 2;
 	}
+	turn_s = argc == 3 ? atof(argv[2]) / count : 0;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 1; i <= count; i++) {
-		if (cycle(&err)) {
+		if (cycle(i, &err)) {
 			fprintf(stderr, "cycle %d: %s\n", i, err.text);
 			return 1;
 		}
@@ -117,6 +141,7 @@ int main(int argc, char **argv)
 			first = now;
 		if (i > WARM_UP && compare(i, &first, &now))
 			return 1;
+		wait_turns(i);
 	}
 	printf("%zu descriptors, %zu bytes of heap, %ld kB resident after cycle %d; "
 	       "%zu, %zu, %ld after cycle %d\n",

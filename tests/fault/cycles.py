@@ -11,8 +11,9 @@ import sys
 sys.dont_write_bytecode = True
 
 from faultlib import bpf  # noqa: E402
+from faultlib.kernel_log import KernelLog  # noqa: E402
 from faultlib.link import capture_flags  # noqa: E402
-from faultlib.part import Failed, Part, Skipped, expect, wait_until  # noqa: E402
+from faultlib.part import Failed, Part, expect  # noqa: E402
 from faultlib.watch import Db, run  # noqa: E402
 
 part = Part("cycles", __doc__, ("attach and detach", 1000, 30))
@@ -25,47 +26,16 @@ TROUBLE = re.compile(r"bpf|BUG|WARNING|Oops|refcount|leak|Call Trace|blocked for
                      r"page allocation|soft lockup|rcu.*stall|out of memory", re.I)
 
 
-class KernelLog:
-    def __init__(self):
-        try:
-            self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-        except OSError as e:
-            raise Skipped(f"the kernel log cannot be read: {e.strerror}") from e
-        os.lseek(self.fd, 0, os.SEEK_END)
-
-    def trouble(self):
-        found = []
-        while True:
-            try:
-                text = os.read(self.fd, 8192).decode(errors="replace").split(";", 1)[-1]
-            except BlockingIOError:
-                break
-            except BrokenPipeError:  # overwritten before it was read
-                found.append("(lines were lost)")
-                continue
-            if TROUBLE.search(text):
-                found.append(text.splitlines()[0])
-        os.close(self.fd)
-        return found
-
-
-def wait_no_orphans(before):
-    """Objects made since then that no process holds."""
-    def none():
-        return not bpf.orphans(bpf.everything() - before)
-    wait_until(none, "the end of all objects without a holder", 10, 0.05)
-
-
 @part.case("in one process")
 def in_process(case):
     program = case.helper("attach_cycles", *capture_flags(case.cachemon))
-    log, before, pins = KernelLog(), bpf.everything(), bpf.pins()
+    log, before, pins = KernelLog(TROUBLE), bpf.everything(), bpf.pins()
     count = max(10, case.options.count - case.options.count // RUNS_SHARE)
     exact = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
     done = subprocess.run([program, str(count)], capture_output=True, text=True, check=False,
                           env={**os.environ, **exact})
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
-    wait_no_orphans(before)
+    bpf.wait_no_orphans(before)
     expect(bpf.pins() == pins, f"pins: {bpf.pins() - pins}")
     trouble = log.trouble()
     expect(not trouble, f"the kernel says {trouble[:3]}")
@@ -74,13 +44,13 @@ def in_process(case):
 
 @part.case("whole runs")
 def whole_runs(case):
-    log, before, pins = KernelLog(), bpf.everything(), bpf.pins()
+    log, before, pins = KernelLog(TROUBLE), bpf.everything(), bpf.pins()
     db = Db(case.path("run.db"))
     count = max(2, case.options.count // RUNS_SHARE)
     for number in range(1, count + 1):
         done = run([case.cachemon, "watch", "--db", db.path, "--", "true"])
         expect(done.status == 0, f"run {number}: {done}")
-        wait_no_orphans(before)
+        bpf.wait_no_orphans(before)
     expect(bpf.pins() == pins, f"pins: {bpf.pins() - pins}")
     db.sound()
     states = db.rows("SELECT state, count(*) AS nr FROM run GROUP BY state")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hooks are attached and detached again and again while a watch goes on and the machine has trouble:
-CPUs that go and come, modules, cgroups, memory. In a guest, where all of that can be done to a
-kernel; endurance_guest.py is what happens there. The full count takes hours."""
+"""Hooks are attached and detached again and again while a watch goes on and the machine has
+trouble: on this machine for an hour, with all the trouble that it allows and others on it bear; and
+in a guest, where CPUs come and go too, modules, and all memory. endurance_core.py is what
+happens."""
 
 import json
 import os
@@ -13,15 +14,57 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "vm"))
 
+from endurance_churn import Cgroups, Churn, Filesystem, Hog, MKFS, Reclaim  # noqa: E402
+from endurance_core import Place, endure  # noqa: E402
+from endurance_damon import Damon  # noqa: E402
+from endurance_load import Load, make_files  # noqa: E402
+from faultlib.cgroup import cgroup_mounts, make_reclaimed  # noqa: E402
 from faultlib.link import capture_flags  # noqa: E402
-from faultlib.part import Failed, Part, Skipped, expect  # noqa: E402
+from faultlib.part import Failed, Part, Skipped, expect, full_counts  # noqa: E402
 from vmlib.guest import Died, Guest, Settings  # noqa: E402
 
-part = Part("endurance", __doc__, ("attach and detach in a guest", 1000, 10))
+GUEST_FULL, LEAST = 100, 6  # it takes five to warm up
+part = Part("endurance", __doc__, ("attach and detach beside a load", 1000, 20))
+part.parser.add_argument("--seconds", type=int, default=3600 if full_counts() else 40,
+                         help="that they are spread over on this machine (%(default)s)")
+part.parser.add_argument("--guest-count", type=int, metavar="N",
+                         default=GUEST_FULL if full_counts() else LEAST,
+                         help="how often in a guest (%(default)s)")
 part.parser.add_argument("--kernel", default="6.12", help="of tests/vm/kernels (%(default)s)")
 part.parser.add_argument("--out", help="a directory for what comes back from the guest")
 # Emulated, on a machine that does other things beside.
 START_S, CYCLE_S = 1800, 20
+# Between troubles, and of the load between pieces of its work: others work here.
+TURN_S, PAUSE_S = 2, 0.1
+
+
+def attach_cycles(case):
+    return case.helper("attach_cycles", *capture_flags(case.cachemon))
+
+
+@part.case("this machine")
+def machine(case):
+    attacher = attach_cycles(case)
+    cgroup, _ = make_reclaimed(case)
+    make_files(case.dir)
+    load = Load(case.dir, cgroup, PAUSE_S)
+    troubles = {"DAMON": Damon(load, os.path.dirname(cgroup))}
+    troubles |= {kind: Filesystem(load, kind) for kind in MKFS}
+    troubles |= {"cgroups": Cgroups(load), "reclaim": Reclaim(load), "a hog": Hog(load)}
+    mounts = cgroup_mounts()
+    if not cgroup.startswith(mounts.get("v2", cgroup)):
+        troubles["cgroups of another tree"] = Cgroups(load, mounts["v2"])
+    shared = "others work here; in a guest"
+    churn = Churn(troubles, dict.fromkeys(("CPUs", "modules", "memory of the whole machine"),
+                                          shared))
+
+    def take(name, function, *args):
+        part.run_case(name, lambda _: function(*args))
+
+    count, seconds = max(LEAST, case.options.count), case.options.seconds
+    endure(Place(case.cachemon, attacher, count, seconds, TURN_S, load, churn, take, False),
+           case.path("long.db"))
+    return f"{count} cycles, meant to take {seconds} s"
 
 
 @part.case("a guest")
@@ -31,20 +74,22 @@ def guest(case):
                            capture_output=True, text=True, check=False)
     if found.returncode:
         raise Skipped(found.stderr.strip())
-    count = max(6, case.options.count)  # it takes five to warm up
+    count = max(LEAST, case.options.guest_count)
     out = os.path.abspath(case.options.out or case.path("out"))
-    machine = Guest(found.stdout.strip(), out,
-                    Settings(memory_mb=1536, timeout_s=START_S + count * CYCLE_S))
+    emulated = Guest(found.stdout.strip(), out,
+                     Settings(memory_mb=1536, timeout_s=START_S + count * CYCLE_S))
     try:
-        status = machine.run([
+        status = emulated.run([
             "python3", "-B", os.path.join(HERE, "endurance_guest.py"), case.cachemon,
-            case.helper("attach_cycles", *capture_flags(case.cachemon)), str(count)])
+            attach_cycles(case), str(count)])
     except Died as e:
         raise Failed(str(e)) from e
-    results = [json.loads(line) for line in machine.read("results").splitlines()]
+    results = [json.loads(line) for line in emulated.read("results").splitlines()]
     for name, wrong, told in results:
         part.say("failed" if wrong else "passed", name, wrong or told or "")
-    expect(status == 0, f"status {status}: {machine.read('log')[-500:]}")
+    if count < GUEST_FULL:
+        print(f"attach and detach in a guest: {count} of {GUEST_FULL}")
+    expect(status == 0, f"status {status}: {emulated.read('log')[-500:]}")
     expect(results, "nothing was looked at")
     return f"{kernel}, {len(results)} results"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The load of endurance_guest.py: processes in a cgroup that read, map, write and advise, and know how
-often they read. endurance_load.py DIR is the job that goes from CPU to CPU."""
+"""The load of endurance_core.py: processes in a cgroup that read, map, write and advise, and know
+how often they read. endurance_load.py DIR is the job that goes from CPU to CPU."""
 
 import ctypes
 import json
 import mmap
 import os
-import subprocess
+import signal
 import sys
 import time
 
@@ -14,9 +14,8 @@ PAGE, BLOCK = 4096, 16384
 # Pages of each: more than the cgroup may have.
 FILES = {"data": 32768, "mapped": 8192, "advised": 8192, "child": 256, "cpu": 2048}
 MEMORY_MAX = 128 << 20
-IMAGE_BYTES = 320 << 20
 ON_EACH_CPU = 1000
-PAUSE_S = 0.02
+PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
 
@@ -30,15 +29,6 @@ def fill(path, pages):
 def make_files(directory):
     for name, pages in FILES.items():
         fill(os.path.join(directory, name), pages)
-    image, place = os.path.join(directory, "image"), os.path.join(directory, "mount")
-    os.mkdir(place)
-    with open(image, "wb") as f:
-        f.truncate(IMAGE_BYTES)
-    for argv in (["mkfs.xfs", "-q", image], ["mount", "-o", "loop", image, place]):
-        subprocess.run(argv, check=True)
-    fill(os.path.join(place, "data"), 256)
-    for argv in (["umount", place], ["modprobe", "-r", "xfs"]):
-        subprocess.run(argv, check=True)
 
 
 class Counted:
@@ -61,7 +51,7 @@ class Counted:
             self.pread(BLOCK, at)
 
 
-def reading(directory, stop):
+def reading(directory, stop, pause_s):
     file, at = Counted(os.path.join(directory, "data")), 0
     while not stop():
         for _ in range(64):
@@ -69,31 +59,31 @@ def reading(directory, stop):
             at = (at + BLOCK) % file.size
         for nr in range(16):
             file.pread(PAGE, (at * 7 + nr * 1234567) % file.size // PAGE * PAGE)
-        time.sleep(PAUSE_S)
+        time.sleep(pause_s)
     return {"data": (file.calls, file.bytes)}
 
 
-def mapping(directory, stop):
+def mapping(directory, stop, pause_s):
     with open(os.path.join(directory, "mapped"), "rb") as f:
         while not stop():
             with mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
                 for page in range(0, FILES["mapped"], 5):
                     if m[page * PAGE] != 1:
                         raise OSError("not what was written")
-            time.sleep(PAUSE_S)
+            time.sleep(pause_s)
     return {}
 
 
-def writing(directory, stop):
+def writing(directory, stop, pause_s):
     path = os.path.join(directory, "written")
     while not stop():
         fill(path, 512)
         os.truncate(path, 100 * PAGE)
-        time.sleep(PAUSE_S)
+        time.sleep(pause_s)
     return {}
 
 
-def advising(directory, stop):
+def advising(directory, stop, pause_s):
     file, at = Counted(os.path.join(directory, "advised")), 0
     while not stop():
         at = (at + 64 * BLOCK) % file.size
@@ -101,40 +91,59 @@ def advising(directory, stop):
         for nr in range(32):
             file.pread(BLOCK, at + nr * BLOCK)
         os.posix_fadvise(file.fd, at, 64 * BLOCK, os.POSIX_FADV_DONTNEED)
-        time.sleep(PAUSE_S)
+        time.sleep(pause_s)
     return {"advised": (file.calls, file.bytes)}
 
 
 class Load:
-    """Owns the cgroup."""
+    """Works in a cgroup of its own whose memory can be limited."""
 
-    def __init__(self, directory, cgroup):
-        self.dir, self.cgroup = directory, cgroup
+    def __init__(self, directory, cgroup, pause_s):
+        """pause_s: how long each of its processes rests now and then."""
+        self.dir, self.cgroup, self.pause_s = directory, cgroup, pause_s
         self.pids = []
         self.reads = {}  # what once() read
-        os.mkdir(cgroup)
-        with open(os.path.join(cgroup, "memory.max"), "w", encoding="ascii") as f:
-            f.write(str(MEMORY_MAX))
+        self.limit(MEMORY_MAX)
 
-    def fork(self, cgroup, work):
-        """A process that works in the cgroup from its first read on."""
-        pid = os.fork()
+    def limit(self, size):
+        names = ("memory.max", "memory.limit_in_bytes")
+        paths = [os.path.join(self.cgroup, name) for name in names]
+        with open(next(filter(os.path.exists, paths)), "w", encoding="ascii") as f:
+            f.write(str(size))
+
+    def cached_pages(self):
+        """As the kernel has charged them to the cgroup and what was below it."""
+        with open(os.path.join(self.cgroup, "memory.stat"), encoding="ascii") as f:
+            stat = dict(line.split() for line in f)
+        return int(stat["total_cache"] if "total_cache" in stat else stat["file"]) // PAGE
+
+    def fork(self, cgroups, work):
+        """A process that works in the cgroups from its first read on."""
+        parent, pid = os.getpid(), os.fork()
         if pid:
             return pid
         status = 1
         try:
-            with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as f:
-                f.write("0")
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:
+                raise OSError("nobody is left to work for")
+            for cgroup in cgroups:
+                with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as f:
+                    f.write("0")
             work()
             status = 0
         finally:
             os._exit(status)
 
-    def once(self, name, path, cgroup=None):
-        """Reads a file to its end, once more."""
-        pid = self.fork(cgroup or self.cgroup, lambda: Counted(path).whole())
+    def do(self, work, *cgroups):
+        pid = self.fork(cgroups or [self.cgroup], work)
         if os.waitpid(pid, 0)[1]:
-            raise OSError(f"reading {path} failed")
+            raise OSError("a process of the load failed")
+
+    def once(self, path, *cgroups):
+        """Reads a file to its end, once more."""
+        self.do(lambda: Counted(path).whole(), *cgroups)
         calls, size = self.reads.get(path, (0, 0))
         self.reads[path] = (calls + os.path.getsize(path) // BLOCK,
                             size + os.path.getsize(path))
@@ -142,22 +151,35 @@ class Load:
     def place(self, name):
         return os.path.join(self.dir, "load." + name)
 
+    def empty(self):
+        """Takes out of the cache what it may have there."""
+        for name in FILES:
+            fd = os.open(os.path.join(self.dir, name), os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+
     def start(self):
         self.reads = {}
         for work in (reading, mapping, writing, advising):
-            self.pids.append(self.fork(self.cgroup, lambda work=work: self.run(work)))
+            self.pids.append(self.fork([self.cgroup], lambda work=work: self.run(work)))
 
     def run(self, work):
-        read = work(self.dir, lambda: os.path.exists(self.place("stop")))
+        read = work(self.dir, lambda: os.path.exists(self.place("stop")), self.pause_s)
         with open(self.place(work.__name__), "w", encoding="ascii") as f:
             json.dump(read, f)
 
     def stop(self):
         with open(self.place("stop"), "w", encoding="ascii"):
             pass
-        for pid in self.pids:
-            if os.waitpid(pid, 0)[1]:
+        while self.pids:
+            if os.waitpid(self.pids.pop(), 0)[1]:
                 raise OSError("a process of the load failed")
+
+    def kill(self):
+        """Of what was not stopped nobody knows what it read."""
+        while self.pids:
+            os.kill(self.pids[-1], signal.SIGKILL)
+            os.waitpid(self.pids.pop(), 0)
 
     def total(self):
         total = dict(self.reads)

@@ -7,6 +7,8 @@ import os
 import platform
 import struct
 
+from .part import wait_until
+
 SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
 NEXT_ID = {"prog": 11, "map": 12, "btf": 23, "link": 31}
 # As /proc/PID/fd names them, and the key of the id in fdinfo.
@@ -42,13 +44,13 @@ def everything():
     return {(kind, number) for kind in KINDS for number in ids(kind)}
 
 
-def held_by(pid):
-    """The objects that a process has open; of one that is gone: nothing."""
-    held = set()
+def descriptors(pid):
+    """((kind, id), what fdinfo tells) of the objects that a process has open; of one that is gone:
+    nothing."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
-        return held
+        return
     for name in names:
         try:
             target = os.readlink(f"/proc/{pid}/fd/{name}")
@@ -58,18 +60,31 @@ def held_by(pid):
             if entry:
                 with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as f:
                     fields = dict(line.split(":", 1) for line in f if ":" in line)
-                held.add((entry[0], int(fields[entry[1]])))
+                yield (entry[0], int(fields[entry[1]])), fields
         except (OSError, KeyError):
             continue
-    return held
+
+
+def held_by(pid):
+    return {entry for entry, _ in descriptors(pid)}
+
+
+def processes():
+    return [name for name in os.listdir("/proc") if name.isdigit()]
 
 
 def held_by_anyone():
     held = set()
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            held |= held_by(name)
+    for pid in processes():
+        held |= held_by(pid)
     return held
+
+
+def held_maps_bytes():
+    """The memory of all maps that processes have open."""
+    maps = {entry: int(fields["memlock"]) for pid in processes()
+            for entry, fields in descriptors(pid) if entry[0] == "map"}
+    return sum(maps.values())
 
 
 def orphans(among):
@@ -77,6 +92,13 @@ def orphans(among):
     just now may be among them: ask again."""
     alive = {entry for entry in among if exists(*entry)}
     return alive and {entry for entry in alive - held_by_anyone() if exists(*entry)}
+
+
+def wait_no_orphans(before, bound_s=10):
+    """Objects made since then that no process holds."""
+    def none():
+        return not orphans(everything() - before)
+    wait_until(none, "the end of all objects without a holder", bound_s, 0.05)
 
 
 def pins():

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What endurance.py does, on this machine as in a guest.
+
+A watch of a cgroup runs all the time, over a load of which the harness knows every read. Meanwhile
+another process attaches and detaches all hooks many times, and the machine goes through its
+troubles by turns.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from endurance_churn import Churn, memory_kb, remove_cgroup, write
+from endurance_law import Timeline, every_read
+from endurance_load import MEMORY_MAX, PAGE, Load
+from faultlib import bpf
+from faultlib.kernel_log import KernelLog
+from faultlib.part import Skipped, expect, wait_until
+from faultlib.watch import Db, committed
+
+BOUND_S, LOOK_S = 300, 0.2
+# Of its own anonymous memory after a quarter of the run.
+RSS_SLACK_KB = 1024
+# Of kernel memory on the account of who attached: what of a process stays until it is looked for,
+# like names of files.
+CHARGED_SLACK = 256 << 10
+# attach_cycles counts its heap to the byte.
+EXACT_HEAP = {**os.environ,
+              "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
+TROUBLE = re.compile(r"\bBUG\b|WARNING:|Oops|refcount|percpu.*leak|bpf.*leak|Call Trace")
+
+
+@dataclass
+class Place:
+    """Where it happens."""
+    cachemon: str
+    attacher: str  # tests/fault/attach_cycles.c
+    count: int
+    seconds: int  # that the cycles are spread over; 0: one after the other
+    turn_s: float  # between troubles
+    load: Load
+    churn: Churn
+    take: Callable  # of a name, and a function with its arguments: a result
+    alone: bool  # nobody else uses the machine
+
+
+class Attacher:
+    """In a cgroup of its own, that tells the kernel memory which it is charged for."""
+
+    def __init__(self, place):
+        self.cgroup = place.load.cgroup + ".attacher"
+        self.objects, self.charged_most = set(), 0
+        os.mkdir(self.cgroup)
+        self.process = subprocess.Popen(
+            [place.attacher, str(place.count), str(place.seconds)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=EXACT_HEAP,
+            preexec_fn=lambda: write(os.path.join(self.cgroup, "cgroup.procs"), "0"))
+
+    def charged(self):
+        v1 = os.path.join(self.cgroup, "memory.kmem.usage_in_bytes")
+        path = v1 if os.path.exists(v1) else os.path.join(self.cgroup, "memory.stat")
+        with open(path, encoding="ascii") as f:
+            fields = dict(line.split() if path != v1 else ("kernel", line) for line in f)
+        return int(fields.get("kernel", 0))
+
+    def ended(self, wait_s):
+        """Looks at it for so long, or until it ends."""
+        end = time.monotonic() + wait_s
+        while self.process.poll() is None:
+            self.objects |= bpf.held_by(self.process.pid)
+            self.charged_most = max(self.charged_most, self.charged())
+            if time.monotonic() >= end:
+                return False
+            time.sleep(LOOK_S)
+        return True
+
+    def said(self):
+        out, err = self.process.communicate()
+        status = self.process.returncode
+        expect(status == 0, f"status {status}: {err.strip()}")
+        return out.strip()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        remove_cgroup(self.cgroup)
+
+
+def kernel_kb(alone):
+    """What is neither page cache nor anybody's own, once all that can go has gone; nor a map that
+    somebody uses just now."""
+    names = "SUnreclaim", "Percpu", "VmallocUsed"
+    if alone:
+        os.sync()
+        write("/proc/sys/vm/drop_caches", "3")
+        return sum(memory_kb(*names).values())
+
+    def settled():
+        held = bpf.held_maps_bytes()
+        found = sum(memory_kb(*names).values()) - (held >> 10)
+        return bpf.held_maps_bytes() == held and found
+    return wait_until(settled, "a moment in which nobody makes or closes maps", BOUND_S, 0.1)
+
+
+def anonymous_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        fields = dict(line.split(":", 1) for line in f)
+    return int(fields["RssAnon"].split()[0])
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def cycles(place, attacher, watch, timeline):
+    """Attaches and detaches while the machine goes through its troubles; and what the watch is
+    like meanwhile."""
+    sizes = []
+    while not attacher.ended(place.turn_s):
+        place.churn.turn()
+        timeline.look()
+        expect(watch.poll() is None, f"the watch ended with {watch.returncode}")
+        sizes.append((anonymous_kb(watch.pid), min(descriptors(watch.pid) for _ in range(5))))
+    return sizes
+
+
+def steady(sizes):
+    rest = sizes[len(sizes) // 4:]
+    (first_kb, first_fds), (last_kb, last_fds) = rest[0], rest[-1]
+    expect(last_fds == first_fds, f"descriptors: {first_fds}, then {last_fds}")
+    expect(last_kb <= first_kb + RSS_SLACK_KB, f"anonymous memory: {first_kb} kB, then {last_kb}")
+    return (f"in {len(rest)} looks {first_fds} descriptors, then {last_fds}; {first_kb} kB, "
+            f"then {last_kb}")
+
+
+def nothing_left(before, seen, alone):
+    """seen: those that were found open in processes that have ended."""
+    wait_until(lambda: not any(bpf.exists(*entry) for entry in seen), "the end of their objects",
+               60)
+    told = f"{len(seen)} were seen, none is there"
+    if not alone:
+        # What others made, they hold.
+        bpf.wait_no_orphans(before, 60)
+        return f"{told}, and none without a holder"
+    wait_until(lambda: not bpf.everything() - before, "the end of all programs, maps and links", 60)
+    return f"{told}; {len(before)} of all before and after"
+
+
+def charge_returned(attacher, map_bytes):
+    """Nobody else is on this account, and it has each map and program, but for their names."""
+    most = attacher.charged_most
+    if not most:
+        raise Skipped("kernel memory is not charged to cgroups here")
+    expect(most > map_bytes // 2, f"never more than {most} bytes, the maps are {map_bytes}")
+    wait_until(lambda: attacher.charged() <= CHARGED_SLACK,
+               f"the return of all but {CHARGED_SLACK} of {most} bytes, at {attacher.charged()}")
+    return f"{most >> 10} kB at most, {attacher.charged() >> 10} kB at the end"
+
+
+def memory_kept(before, alone, map_bytes, count):
+    """Of the whole machine: a leak of less than a cycle's part of one run's maps is not seen in it,
+    nor one that others make up for."""
+    def grown():
+        return kernel_kb(alone) - before
+
+    wait_until(lambda: grown() << 10 < map_bytes,
+               f"the machine's kernel memory, {grown()} kB more than {before}; the maps of one run "
+               f"are {map_bytes >> 10} kB", 60, 1)
+    return (f"{before} kB, then {before + grown()}; seen were {map_bytes >> 10} more, "
+            f"{map_bytes // count >> 10} a cycle")
+
+
+def kernel_log(log):
+    if isinstance(log, Skipped):
+        raise log
+    trouble = log.trouble()
+    expect(not trouble, f"the kernel says {trouble[:3]}")
+
+
+def ends_well(db, status):
+    with open(db.path + ".err", encoding="utf-8", errors="replace") as f:
+        expect(status in (0, 130), f"status {status}: {f.read()[-500:]}")
+
+
+def watched(place, db, timeline):
+    """One long run; gives the attacher and how all went."""
+    load = place.load
+    with open(db.path + ".err", "wb") as err:
+        watch = subprocess.Popen([place.cachemon, "watch", "--level", "full", "--db", db.path,
+                                  "--cgroup", load.cgroup], stderr=err)
+    attacher = None
+    try:
+        wait_until(lambda: committed(db), "the watch's first interval", BOUND_S, 0.2)
+        load.start()
+        attacher = Attacher(place)
+        sizes = cycles(place, attacher, watch, timeline)
+        objects = attacher.objects | bpf.held_by(watch.pid)
+        load.stop()
+        pages = load.cached_pages()
+    except BaseException:
+        if attacher:
+            attacher.kill()
+        raise
+    finally:
+        load.kill()
+        watch.send_signal(signal.SIGINT)
+        status = watch.wait(BOUND_S)
+    return attacher, objects, sizes, status, pages
+
+
+def endure(place, db_path):
+    take, load, db = place.take, place.load, Db(db_path)
+    try:
+        log = KernelLog(TROUBLE)
+    except Skipped as e:
+        log = e
+    objects = bpf.everything()
+    # Whatever the kernel makes once and keeps, it has made then.
+    subprocess.run([place.attacher, "6"], stdout=subprocess.DEVNULL, check=True, env=EXACT_HEAP)
+    load.empty()
+    place.churn.attempt()
+    load.empty()
+    kernel, started = kernel_kb(place.alone), time.monotonic()
+    timeline = Timeline(db, MEMORY_MAX // PAGE)
+    attacher, seen, sizes, status, pages = watched(place, db, timeline)
+    try:
+        took, map_bytes = time.monotonic() - started, db.run()["map_bytes"]
+        take(f"{place.count} cycles",
+             lambda: f"in {took:.0f} s, {place.churn.turns} turns beside: {attacher.said()}")
+        take("troubles", place.churn.told)
+        take("the watch ends well", ends_well, db, status)
+        take("the watch stays as large as it is", steady, sizes)
+        take("the law at every interval", timeline.holds)
+        take("what is in the cache", timeline.as_the_kernel_says, pages, load.cached_pages)
+        take("every read is counted", every_read, db, load.total())
+        take("no object is left", nothing_left, objects, seen, place.alone)
+        take("memory of who attached", charge_returned, attacher, map_bytes)
+        load.empty()
+        take("the machine's kernel memory", memory_kept, kernel, place.alone, map_bytes,
+             place.count)
+        take("kernel log", kernel_log, log)
+    finally:
+        attacher.kill()
