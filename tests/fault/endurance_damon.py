@@ -22,11 +22,15 @@ def memory():
 class Damon:
     def __init__(self, load, mount):
         self.load, self.path = load, "/" + os.path.relpath(load.cgroup, mount)
+        self.turns = 0
 
     def __call__(self):
         self.load.once(os.path.join(self.load.dir, "child"))  # something is there
-        users = int(read(f"{ADMIN}/nr_kdamonds"))
-        expect(not users, f"{users} users already")
+        if int(read(f"{ADMIN}/nr_kdamonds")):
+            # Somebody else's turn; at the first, their machine.
+            expect(self.turns, "somebody uses it")
+            return
+        self.turns += 1
         write(f"{ADMIN}/nr_kdamonds", "1")
         try:
             self.take(f"{ADMIN}/0")

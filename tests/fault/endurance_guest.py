@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest's part of endurance.py: endurance_guest.py CACHEMON ATTACH_CYCLES COUNT. A line of JSON
-for each thing that was looked at, [name, what was wrong or null, what to tell], in /out/results. A
-guest has all troubles: CPUs go and come, a filesystem's module is loaded, used and unloaded, cgroups
-are made and removed, and memory is made scarce."""
+for each thing that was looked at, [passed, failed or skipped, name, what to tell], in /out/results.
+A guest has all troubles: CPUs go and come, a filesystem's module is loaded, used and unloaded,
+cgroups are made and removed, and memory is made scarce."""
 
 import json
 import os
@@ -26,12 +26,13 @@ class Results:
         self.file = open("/out/results", "w", encoding="utf-8")
 
     def take(self, name, function, *args):
-        wrong = told = None
         try:
-            told = function(*args)
-        except (Failed, Skipped) as e:
-            wrong = str(e)
-        self.file.write(json.dumps([name, wrong, told]) + "\n")
+            result, told = "passed", function(*args)
+        except Failed as e:
+            result, told = "failed", str(e)
+        except Skipped as e:
+            result, told = "skipped", str(e)
+        self.file.write(json.dumps([result, name, told]) + "\n")
         self.file.flush()
 
 

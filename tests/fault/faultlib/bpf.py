@@ -94,11 +94,11 @@ def orphans(among):
     return alive and {entry for entry in alive - held_by_anyone() if exists(*entry)}
 
 
-def wait_no_orphans(before, bound_s=10):
+def wait_no_orphans(before):
     """Objects made since then that no process holds."""
     def none():
         return not orphans(everything() - before)
-    wait_until(none, "the end of all objects without a holder", bound_s, 0.05)
+    wait_until(none, "the end of all objects without a holder", 10, 0.05)
 
 
 def pins():
