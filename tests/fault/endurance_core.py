@@ -120,13 +120,14 @@ def descriptors(pid):
     return min(look() for _ in range(20))
 
 
-def cycles(place, attacher, watch, timeline):
+def cycles(place, attacher, watch, looks):
     """Attaches and detaches while the machine goes through its troubles; and what the watch is
     like meanwhile."""
     sizes = []
     while not attacher.ended(place.turn_s):
         place.churn.turn()
-        timeline.look()
+        for look in looks:
+            look()
         expect(watch.poll() is None, f"the watch ended with {watch.returncode}")
         sizes.append((anonymous_kb(watch.pid), descriptors(watch.pid)))
     return sizes
@@ -192,8 +193,8 @@ def ends_well(db, status):
         expect(status in (0, 130), f"status {status}: {f.read()[-500:]}")
 
 
-def watched(place, db, timeline):
-    """One long run; gives the attacher and how all went."""
+def watched(place, db, looks):
+    """One long run, looks beside it; gives the attacher and how all went."""
     load = place.load
     with open(db.path + ".err", "wb") as err:
         watch = subprocess.Popen([place.cachemon, "watch", "--level", "full", "--db", db.path,
@@ -203,7 +204,7 @@ def watched(place, db, timeline):
         wait_until(lambda: committed(db), "the watch's first interval", BOUND_S, 0.2)
         load.start()
         attacher = Attacher(place)
-        sizes = cycles(place, attacher, watch, timeline)
+        sizes = cycles(place, attacher, watch, looks)
         objects = attacher.objects | bpf.held_by(watch.pid)
         load.stop()
         pages = load.cached_pages()
@@ -232,7 +233,9 @@ def endure(place, db_path):
     objects = bpf.everything()
     kernel, started = kernel_kb(place.alone), time.monotonic()
     timeline = Timeline(db, MEMORY_MAX // PAGE)
-    attacher, seen, sizes, status, pages = watched(place, db, timeline)
+    # Of a long time the kernel has not kept each line at the end.
+    looks = [timeline.look] + ([] if isinstance(log, Skipped) else [log.look])
+    attacher, seen, sizes, status, pages = watched(place, db, looks)
     try:
         took, map_bytes = time.monotonic() - started, db.run()["map_bytes"]
         take(f"{place.count} cycles",
