@@ -212,15 +212,16 @@ class Throttled(GroupCell):
 
 class ThrottledCold(Throttled):
     def unfit(self, expectation):
-        """A kernel that accounts no delay has nothing to compare with; and a machine as slow as the
-        throttled device waits for none."""
-        delay = expectation["values"]["block_delay_ns"]
-        if delay >= STALL_MIN_NS:
-            return None
-        return f"the throttle did not hold: {delay} ns of block delay by the kernel's account"
+        values = expectation["values"]
+        if not values["block_delay_ns"] and values["call_ns"] >= STALL_MIN_NS:
+            return "the kernel accounts no block delay"
+        return None
 
     def more(self, expectation, job):
         delay, rows = expectation["values"]["block_delay_ns"], []
+        if delay < STALL_MIN_NS:
+            return [], [f"the throttle did not hold: {delay} ns of block delay by the kernel's "
+                        "account"]
         slack = int(STALL_TOLERANCE * delay)
         for want, totals in job_files(expectation, job):
             name, got = os.path.basename(want["path"]), compare.columns(totals)
@@ -254,8 +255,13 @@ class ThrottledFiles(ThrottledCold):
     """Several files, each with waits of its own: at least nine tenths of what the kernel accounts
     for it, whose clock is not the calls', and no more than its calls took."""
 
+    def unfit(self, expectation):
+        return None if expectation["values"]["block_delay_ns"] else "no block delay is accounted"
+
     def more(self, expectation, job):
         values = expectation["values"]
+        if values["block_delay_ns"] < STALL_MIN_NS:
+            return [], [f"the throttle did not hold: {values['block_delay_ns']} ns"]
         return [compare.row(name, "stall_ns",
                             [max(0, values[f"block_delay_{i}_ns"] * 9 // 10 - TICK_NS),
                              values[f"call_{i}_ns"]], got)
