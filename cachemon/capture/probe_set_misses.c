@@ -35,21 +35,25 @@ static bool on_kprobe(const struct probe_set *set, enum probe_role role)
 	return c && (c->kind == HOOK_KPROBE || c->kind == HOOK_KRETPROBE);
 }
 
-static uint64_t link_missed(const struct bpf_link *link)
+static int link_missed(const struct bpf_link *link, uint64_t *hits)
 {
 	struct kprobe_link_info info = {};
 	uint32_t len = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &len) || len < sizeof(info) ||
-	    (info.event != EVENT_KPROBE && info.event != EVENT_KRETPROBE))
-		return 0;
-	return info.missed;
+	if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &len))
+		return -errno;
+	if (len < sizeof(info) || (info.event != EVENT_KPROBE && info.event != EVENT_KRETPROBE))
+		return -ENOTSUP;
+	*hits += info.missed;
+	return 0;
 }
 
 void probe_set_close_link(struct probe_set *set, enum probe_role role)
 {
-	if (set->links[role] && on_kprobe(set, role) && set->kprobe_misses)
-		set->links_missed += link_missed(set->links[role]);
+	/* What it would not say is never known again. */
+	if (set->links[role] && on_kprobe(set, role) && set->kprobe_misses &&
+	    link_missed(set->links[role], &set->links_missed))
+		set->kprobe_misses = false;
 	bpf_link__destroy(set->links[role]);
 	set->links[role] = NULL;
 }
@@ -79,12 +83,16 @@ static int all_missed(const struct probe_set *set, uint64_t *ret_runs)
 			return r;
 	}
 	for (int role = 0; role < ROLE_NR; role++) {
+		int r = 0;
+
 		if (!on_kprobe(set, role))
 			continue;
 		if (!set->kprobe_misses)
 			return -ENOTSUP;
 		if (set->links[role])
-			*ret_runs += link_missed(set->links[role]);
+			r = link_missed(set->links[role], ret_runs);
+		if (r)
+			return r;
 	}
 	return 0;
 }

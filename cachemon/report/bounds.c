@@ -30,8 +30,7 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 		add(&ret[nr++], "all", run->recursion_misses, "The kernel left out ",
 		    " runs of cachemon's programs on this machine, whoever they were for, since it "
 		    "held them to run already: what the job did then is not counted, so every "
-		    "figure "
-		    "of it is a lower bound.");
+		    "figure of it is a lower bound.");
 	if (lost(run->map_full))
 		add(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
 		    " times: those counts are in the totals and in no row, so the figures of files "
