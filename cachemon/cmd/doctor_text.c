@@ -138,11 +138,12 @@ static void print_settings(const struct kernel_caps *c)
 	}
 	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
 		line(INDENT, "", "preemption is held off by %s",
-		     c->preemptible > 0 ? "the programs: tracepoints do not"
-		     : c->preemptible == 0
-			     ? "tracepoints"
-			     : "tracepoints, for all that is known: BTF does not tell "
-			       "where it is counted");
+		     c->preemptible > 0	   ? "the programs: tracepoints do not"
+		     : c->preemptible == 0 ? "tracepoints"
+		     : kernel_caps_must_hold(c)
+			     ? "the programs: nothing tells whether tracepoints do"
+			     : "tracepoints, for all that is known: BTF does not "
+			       "tell where it is counted");
 	line(INDENT, "", "tasks are switched out inside of the kernel: %s",
 	     c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
 					 : flag(c->preempts, "yes", "no"));

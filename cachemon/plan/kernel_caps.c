@@ -26,6 +26,14 @@ bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
 	return caps->held & mask;
 }
 
+bool kernel_caps_must_hold(const struct kernel_caps *caps)
+{
+	if (caps->preemptible >= 0)
+		return caps->preemptible;
+	/* Who could not hold it off is a kernel whose tracepoints still did. */
+	return caps->can_hold && caps->preempts != CAPS_NO;
+}
+
 const char *kernel_caps_cgroup(const struct kernel_caps *caps)
 {
 	if (*caps->cgroup_v1_memory)
@@ -266,6 +274,8 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	if (!btf)
 		caps->btf_err = -errno;
 	caps->kprobe_misses = read_kprobe_misses(btf);
+	caps->can_hold =
+		btf && btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0;
 	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;
 	read_hooks(env->root, btf, wanted, nr, caps);
 	try_kinds(env, btf, caps);

@@ -46,6 +46,7 @@ struct kernel_caps {
 	enum probe_build build;	       /* which of the builds this kernel can run */
 	int preemptible;	       /* as plan/preempt_trial answers; 0: not tried */
 	enum caps_flag preempts;       /* as plan/preempt_mode tells */
+	bool can_hold;		       /* programs can hold preemption off: bpf_preempt_disable() */
 	uint64_t held;		       /* effective capabilities, bit = CAP_* */
 	char lockdown[32];	       /* "none" where the kernel has no lockdown */
 	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */
@@ -85,6 +86,10 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 
 /* Effective capability cap (CAP_BPF ...); CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. */
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap);
+
+/* Programs have to hold preemption off themselves: the hooks do not, or nothing tells whether they
+ * do, and it does matter here. */
+bool kernel_caps_must_hold(const struct kernel_caps *caps);
 
 /* "v2", "v1", "hybrid" (v1 memory controller beside a v2 tree), "none". */
 const char *kernel_caps_cgroup(const struct kernel_caps *caps);

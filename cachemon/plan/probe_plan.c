@@ -189,7 +189,7 @@ static bool proto_known(const struct probe_candidate *c, const char *proto)
 /* Nothing holds others off its CPU while a program of that kind runs. */
 static bool unguarded(const struct kernel_caps *caps, enum hook_kind kind)
 {
-	return (kind == HOOK_FENTRY || kind == HOOK_FEXIT) && caps->preemptible <= 0 &&
+	return (kind == HOOK_FENTRY || kind == HOOK_FEXIT) && !kernel_caps_must_hold(caps) &&
 	       caps->preempts != CAPS_NO;
 }
 
@@ -254,7 +254,7 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 
 static bool stands(const struct kernel_caps *caps, const struct probe_candidate *c)
 {
-	return c->when == WHEN_ANY || (c->when == WHEN_PREEMPTIBLE) == (caps->preemptible > 0);
+	return c->when == WHEN_ANY || (c->when == WHEN_PREEMPTIBLE) == kernel_caps_must_hold(caps);
 }
 
 /* The first from the row on that fits; what it is instead of is said in reason. */
@@ -308,7 +308,7 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 	memset(ret_plan, 0, sizeof(*ret_plan));
 	ret_plan->symbols = caps->kallsyms == CAPS_YES;
 	ret_plan->build = caps->build;
-	ret_plan->preemptible = caps->preemptible > 0;
+	ret_plan->preemptible = kernel_caps_must_hold(caps);
 	ret_plan->request = *request;
 	for (int r = 0; r < ROLE_NR; r++)
 		plan_role(caps, table, ret_plan, r);

@@ -76,6 +76,8 @@ static void test_real_kernels(void **state)
 		got = tmpfile();
 		assert_non_null(got);
 		fprintf(got, "misses of kprobes: %s\n", caps.kprobe_misses ? "told" : "not told");
+		fprintf(got, "programs hold preemption off: %s\n",
+			caps.can_hold ? "can" : "cannot");
 		for (size_t m = 0; m < NR_MACHINES; m++) {
 			set_machine(&caps, m);
 			make(&caps, &all, &plan);

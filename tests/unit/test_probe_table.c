@@ -114,13 +114,23 @@ static const struct probe_candidate invented_rows[] = {
 };
 
 /* Where a task may be switched out inside of a program, the read hook is the one that keeps it from
- * being; what the trial could not tell is taken for the older way. */
+ * being. Where the trial could not tell, those are taken that are right either way, if there are
+ * any and if it matters. */
 static void test_preemptible(void **state)
 {
 	static const struct {
 		int preemptible;
+		bool can_hold;
+		enum caps_flag preempts;
 		const char *program;
-	} cases[] = {{0, "read_tp"}, {1, "read_alone_tp"}, {-ENOENT, "read_tp"}};
+	} cases[] = {
+		{0, true, CAPS_YES, "read_tp"},
+		{1, true, CAPS_YES, "read_alone_tp"},
+		{-ENOENT, true, CAPS_YES, "read_alone_tp"},
+		{-ENOENT, true, CAPS_UNKNOWN, "read_alone_tp"},
+		{-ENOENT, true, CAPS_NO, "read_tp"},
+		{-ENOENT, false, CAPS_YES, "read_tp"},
+	};
 	const struct probe_table *table = probe_table_own();
 	struct kernel_caps caps;
 	struct probe_plan plan;
@@ -128,6 +138,8 @@ static void test_preemptible(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		invent(table, &caps);
 		caps.preemptible = cases[i].preemptible;
+		caps.can_hold = cases[i].can_hold;
+		caps.preempts = cases[i].preempts;
 		probe_plan_make(&caps, &full, table, &plan);
 		check_plan(&plan);
 		assert_string_equal(plan.choices[ROLE_READ].program, cases[i].program);
