@@ -226,7 +226,9 @@ struct kiocb {
 };
 struct iov_iter {
 	bool data_source;
-	unsigned long count;
+	unsigned long iov_offset, count;
+	const struct iovec *iov; /* and of other kinds: their elements are as long. Up to 6.3 */
+	unsigned long nr_segs;
 };
 /* Before 5.14 the direction is a bit of the type. */
 struct iov_iter___type {

@@ -8,6 +8,14 @@
 
 #include "bpf/cachemon.h"
 
+/* How far a call has filled its buffers: it goes on in the same vector, in the same buffer of it
+ * from the same beginning or in a later one. All 0: the hook does not show it. */
+struct iter_place {
+	__u64 vector_end; /* address after its last element */
+	__u64 segment;	  /* address of the element, or of the only buffer */
+	__u64 base;	  /* offset in the file of what its first byte takes */
+};
+
 /*
  * The state of the task that runs on a CPU, kept in a per-CPU cell so that the per-read hook needs
  * no helper call; the switch hook swaps it with the task's own copy. Kernel pointers are identities
@@ -37,10 +45,11 @@ struct task_state {
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
 
 	/* By function: what a tracepoint does not tell of the call. */
-	__u64 read_iocb; /* of an asynchronous one; 0: it is not */
-	__u64 read_at;	 /* offset at its last event */
-	__u64 read_upto; /* offset it asks up to */
-	__u64 read_wait; /* 1 + page it was last seen to wait for; 0: none */
+	__u64 read_iocb;	      /* of an asynchronous one; 0: it is not */
+	__u64 read_at;		      /* offset at its last event */
+	__u64 read_upto;	      /* offset it asks up to */
+	__u64 read_wait;	      /* 1 + page it was last seen to wait for; 0: none */
+	struct iter_place read_place; /* of an asynchronous one at its last event */
 	struct file_key read_file;
 
 	/* The readahead window being filled. */
@@ -146,7 +155,8 @@ enum { TALLY_FREE, TALLY_A, TALLY_B };
 struct read_now {
 	__u64 iocb; /* of an asynchronous one; 0: it is not */
 	__u64 pos;
-	__u64 end; /* 0: the event does not tell the call's bytes */
+	__u64 end;		 /* 0: the event does not tell the call's bytes */
+	struct iter_place place; /* of an asynchronous one */
 	__u32 retry;
 	__u32 iter; /* where on the task's stack it says what is left; 0: not known */
 };

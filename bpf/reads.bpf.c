@@ -69,7 +69,8 @@ static __always_inline void read_settle_last(struct live *l, struct inode *inode
 		settle(l, addr_of(l, inode), s->read_begin, s->read_last, C_used);
 }
 
-/* Where the hook is above all batches of a call: how far it has come. */
+/* How far a call has come: where the hook is above all its batches, and of one that nothing else
+ * tells from the next one in the same request's memory. */
 #ifdef CACHEMON_BASIC
 static __always_inline void read_iter_show(struct live *l, __u64 iter)
 {
@@ -85,10 +86,19 @@ static __always_inline void read_iter_keep(struct live *l)
 #else
 static __always_inline void read_iter_show(struct live *l, __u64 iter)
 {
+	struct iov_iter *i = CAST(iov_iter, iter);
+	struct iter_place *p = &l->now.place;
+
+	if (!l->now.iocb || !bpf_core_field_exists(struct iov_iter, iov))
+		return;
+	p->segment = (__u64)READ(i, iov);
+	p->vector_end = p->segment + READ(i, nr_segs) * sizeof(struct iovec);
+	p->base = l->now.pos - READ(i, iov_offset);
 }
 
 static __always_inline void read_iter_keep(struct live *l)
 {
+	l->s.read_place = l->now.place;
 }
 #endif
 
@@ -237,9 +247,9 @@ static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
 
 /*
  * Where no tracepoint is: the function below each buffered read, at the beginning of each batch of
- * folios (of the whole call before 5.12), with what the call has still to read.
+ * folios (of the whole call before 5.12), with what the call has still to read. iter 0: not shown.
  */
-GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count)
+GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count, __u64 iter)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
 	struct address_space *mapping = READ(iocb, ki_filp, f_mapping);
@@ -251,6 +261,8 @@ GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count)
 	l->now.pos = pos;
 	l->now.end = end;
 	l->now.retry = l->now.iocb && uring_comes_back(l, iocb);
+	if (iter)
+		read_iter_show(l, iter);
 	mapping_addr = addr_of(l, mapping);
 	read_any_call(l, mapping_addr, pos >> page_shift, (end - 1) >> page_shift);
 	l->now.end = 0;
@@ -278,7 +290,7 @@ int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
 	if (read_plain_call(iocb, count))
 		return 0;
 	l = live_reads();
-	return l ? read_call(l, addr_of(l, iocb), count) : 0;
+	return l ? read_call(l, addr_of(l, iocb), count, 0) : 0;
 }
 
 /* 5.12 on. */
@@ -290,13 +302,12 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 	if (read_plain_call(iocb, TYPED(iter, count)))
 		return 0;
 	l = live_reads();
-	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count)) : 0;
+	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count), addr_of(l, iter)) : 0;
 }
 
 static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)
 {
-	read_iter_show(l, iter);
-	return read_call(l, iocb, READ(CAST(iov_iter, iter), count));
+	return read_call(l, iocb, READ(CAST(iov_iter, iter), count), iter);
 }
 
 ON_ENTRY_OF(generic_file_buffered_read, read_whole, live_reads(),
@@ -305,12 +316,13 @@ ON_ENTRY_OF(generic_file_buffered_read, read_whole, live_reads(),
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_count_kp, struct kiocb *iocb, size_t count)
 {
-	return WITH_LIVE_OF(l, live_reads(), read_call(l, (__u64)iocb, count));
+	return WITH_LIVE_OF(l, live_reads(), read_call(l, (__u64)iocb, count, 0));
 }
 
 SEC("?kprobe/filemap_get_pages")
 int BPF_KPROBE(read_iter_kp, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return WITH_LIVE_OF(l, live_reads(),
-			    read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count)));
+	return WITH_LIVE_OF(
+		l, live_reads(),
+		read_call(l, (__u64)iocb, READ(CAST(iov_iter, iter), count), (__u64)iter));
 }
