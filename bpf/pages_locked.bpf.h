@@ -72,6 +72,13 @@ static __noinline int page_count(struct live *l, struct inode *inode, struct pag
 	return 0;
 }
 
+/* Before 5.12 a read that begins behind the end of the file puts a page there before it looks at
+ * the size. It holds nothing of the file, and is none of its pages. */
+static __noinline int page_is_stray(struct inode *inode, struct page_work *p)
+{
+	return p->a.by_read && p->r.first << page_shift >= (__u64)READ(inode, i_size);
+}
+
 static __noinline int page_added(struct live *l, struct inode *inode, struct page_work *p)
 {
 	struct block_add *b = work_of(WORK_BLOCK);
@@ -79,6 +86,8 @@ static __noinline int page_added(struct live *l, struct inode *inode, struct pag
 	if (!b)
 		return 0;
 	add_class(l, (__u64)inode, &p->r, &p->a);
+	if (page_is_stray(inode, p))
+		return 0;
 	page_asked(l, p);
 	l->s.flags |= TASK_DIRTY;
 	if (l->s.job == JOB_WATCHED)
