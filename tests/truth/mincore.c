@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "bitmap.h"
@@ -63,16 +64,27 @@ uint64_t mincore_count(int fd, uint64_t nr)
 	return sum;
 }
 
+/* What a read of 5.10 leaves behind the end of a file is none of its pages. */
+static uint64_t pages_of_file(const struct oracle *o)
+{
+	struct stat st;
+
+	if (fstat(o->fd, &st))
+		err(1, "%s", o->path);
+	return ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
 /* Puts the range into map; returns how many pages were put otherwise before. */
 static uint64_t look_once(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
 {
-	uint64_t changed = 0;
+	uint64_t changed = 0, end;
 
 	oracle_settle(o);
+	end = pages_of_file(o);
 	if (mincore(o->map + first * PAGE_BYTES, nr * PAGE_BYTES, o->bytes))
 		err(1, "mincore");
 	for (uint64_t i = 0; i < nr; i++) {
-		bool is = o->bytes[i] & 1;
+		bool is = (o->bytes[i] & 1) && first + i < end;
 
 		changed += bitmap_test(map, first + i) != is;
 		bitmap_put(map, first + i, is);
