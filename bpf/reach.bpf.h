@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a build of the programs reaches the kernel. There are three, from one source, with the same
- * programs, maps and variables; capture/probe_build.c takes the first that the kernel can run:
+ * programs, maps and variables; plan/probe_build.c takes the first that the kernel can run:
  *
  *   direct  loads through any kernel address, where the kernel has bpf_rdonly_cast()
  *   probe   reads by bpf_probe_read_kernel(), loads only through arguments (CACHEMON_PROBE)

@@ -67,7 +67,16 @@ static __noinline struct file_row *shared_row(const struct file_key *file, __u32
 
 static __always_inline void shared_row_add(struct file_row *row, enum counter c, __s64 n)
 {
+#ifdef CACHEMON_BASIC
+	/* clang 19 would compare the lower half of it and mask the whole: the verifier of 5.10 then
+	 * does not know that it is small. */
+	__u64 i = c;
+
+	if (!__builtin_constant_p(c))
+		barrier_var(i);
+#else
 	__u32 i = c;
+#endif
 
 	if (row && n && i < C_NR)
 		__sync_fetch_and_add(&row->c[i], n);

@@ -24,11 +24,13 @@ static __always_inline __u32 tally_generation(__u32 at_epoch)
 }
 
 /* The compiler is kept from computing the address before the check, and from doing it again later,
- * which the verifier does not follow and reads would pay for. */
+ * which the verifier does not follow and reads would pay for; and from checking another copy of the
+ * number than it uses (clang 19, where the number is in memory). */
 static __always_inline struct tally *tally_of(__u64 cpu)
 {
 	struct tally *t;
 
+	barrier_var(cpu);
 	if (cpu >= NR_TALLY_CPUS)
 		return NULL;
 	barrier_var(cpu);

@@ -204,9 +204,11 @@ static int sort_out(const char *path, struct program *programs, size_t nr)
 }
 
 /* Of the programs for one hook each is for another prototype: one of them fits, the others need
- * not. */
+ * not. Those without a hook, which user space calls, have nothing in common. */
 static bool has_a_twin(const struct program *programs, size_t nr, const struct program *p)
 {
+	if (!strchr(p->section, '/'))
+		return false;
 	for (size_t i = 0; i < nr; i++)
 		if (programs[i].most >= 0 && !strcmp(programs[i].section, p->section))
 			return true;
