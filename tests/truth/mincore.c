@@ -5,6 +5,7 @@
  */
 #include <err.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -64,7 +65,6 @@ uint64_t mincore_count(int fd, uint64_t nr)
 	return sum;
 }
 
-/* What a read of 5.10 leaves behind the end of a file is none of its pages. */
 static uint64_t pages_of_file(const struct oracle *o)
 {
 	struct stat st;
@@ -72,6 +72,15 @@ static uint64_t pages_of_file(const struct oracle *o)
 	if (fstat(o->fd, &st))
 		err(1, "%s", o->path);
 	return ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+/* What a read of 5.10 leaves behind the end of a file is none of its pages, nor does it become one
+ * when the file grows over it: nobody adds it to the file. */
+static bool is_of_file(struct oracle *o, uint64_t page, bool cached, uint64_t end)
+{
+	if (!cached || page >= end)
+		bitmap_put(o->stray, page, cached);
+	return cached && !bitmap_test(o->stray, page);
 }
 
 /* Puts the range into map; returns how many pages were put otherwise before. */
@@ -84,7 +93,7 @@ static uint64_t look_once(struct oracle *o, uint64_t *map, uint64_t first, uint6
 	if (mincore(o->map + first * PAGE_BYTES, nr * PAGE_BYTES, o->bytes))
 		err(1, "mincore");
 	for (uint64_t i = 0; i < nr; i++) {
-		bool is = (o->bytes[i] & 1) && first + i < end;
+		bool is = is_of_file(o, first + i, o->bytes[i] & 1, end);
 
 		changed += bitmap_test(map, first + i) != is;
 		bitmap_put(map, first + i, is);

@@ -21,7 +21,7 @@ struct oracle *oracle_new(const char *path, uint64_t max_bytes)
 	if (max_bytes < (uint64_t)st.st_size)
 		max_bytes = (uint64_t)st.st_size;
 	words = bitmap_words((max_bytes + PAGE_BYTES - 1) / PAGE_BYTES) + 1;
-	bytes = sizeof(*o) + 5 * words * 8;
+	bytes = sizeof(*o) + 6 * words * 8;
 	o = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1,
 		 0);
 	if (o == MAP_FAILED || mlock(o, bytes))
@@ -38,6 +38,7 @@ struct oracle *oracle_new(const char *path, uint64_t max_bytes)
 	o->outstanding = o->now + words;
 	o->ghost = o->outstanding + words;
 	o->other = o->ghost + words;
+	o->stray = o->other + words;
 	mincore_open(o);
 	scan_all(o, o->present);
 	return o;

@@ -116,6 +116,7 @@ struct oracle {
 	struct op running; /* phase IN_CALL: what a killed child was doing */
 	volatile int phase;
 	uint64_t *present, *now, *outstanding, *ghost, *other;
+	uint64_t *stray; /* mincore(2): came behind the end of the file */
 };
 
 enum { PHASE_IDLE, PHASE_SCAN, PHASE_IN_CALL };
