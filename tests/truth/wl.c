@@ -133,16 +133,20 @@ static void join_cgroup(const char *dir)
 	close(fd);
 }
 
-/* Says that it is ready, and waits until the other end of the FIFO is opened. */
+/* Says that it is ready, and waits until nobody holds the other end of the FIFO any more. It has
+ * its own end before it says so: whoever opens a FIFO too late waits for a second release. */
 static void wait_for_go(const char *ready, const char *go)
 {
-	int fd = open(ready, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(go, O_RDONLY | O_CLOEXEC), said;
+	char byte;
 
 	if (fd < 0)
+		err(1, "%s", go);
+	said = open(ready, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (said < 0)
 		err(1, "%s", ready);
-	close(fd);
-	fd = open(go, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	close(said);
+	if (read(fd, &byte, 1) != 0)
 		err(1, "%s", go);
 	close(fd);
 }

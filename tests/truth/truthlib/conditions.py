@@ -7,6 +7,7 @@ import json
 import math
 import os
 import subprocess
+import time
 
 from . import compare
 from .cells import Cell, Outcome, decide, disturbance
@@ -280,9 +281,11 @@ class TwoWatchers(Cell):
         tools.run_wl("prepare", self.setup, path)
         go = tools.fresh(".fifo")
         os.mkfifo(go)
+        held = os.fdopen(os.open(go, os.O_RDWR))
         runs = [self.start(env, path, go, f"job{i}") for i in (1, 2)]
         try:
-            self.release(runs, go)
+            with held:
+                self.wait_ready(runs)
             for run in runs:
                 run["stderr"] = run["process"].communicate(timeout=Limits.timeout_s)[1]
         except subprocess.TimeoutExpired as e:
@@ -305,14 +308,14 @@ class TwoWatchers(Cell):
                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         return run
 
-    def release(self, runs, go):
-        """Opens the FIFO when both workloads wait at it."""
+    def wait_ready(self, runs):
+        """Until both workloads wait for the end of the FIFO to be closed."""
         while not all(os.path.exists(r["ready"]) for r in runs):
             for run in runs:
                 if run["process"].poll() is not None:
                     raise Failed(f"{run['job']}: ended early: "
                                  f"{tail(run['process'].stderr.read())}")
-        os.close(os.open(go, os.O_WRONLY))
+            time.sleep(0.01)
 
     def judge_both(self, tools, runs, why):
         rows, errors, unmeasured = [], [], {}
