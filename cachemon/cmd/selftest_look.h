@@ -23,10 +23,13 @@ struct selftest_look {
 	int fd;
 	int64_t bytes, nr_pages;
 	struct cachestat last; /* of the whole file; by mincore(2) nr_cache alone */
-	/* mincore(2): a mapping that nobody touches, each page's presence as it was and is, what
-	 * was there at the begin and the sectors that the process had asked any disk for */
+	/* Sectors that the process had asked any disk for: before the last call, and by mincore(2)
+	 * at the begin. */
+	int64_t asked_first;
+	/* mincore(2): a mapping that nobody touches, each page's presence as it was and is, and what
+	 * was there at the begin */
 	unsigned char *map, *was, *is;
-	int64_t there_first, asked_first;
+	int64_t there_first;
 };
 
 bool selftest_by_mincore(void);
