@@ -12,7 +12,7 @@
 #include "report/escape.h"
 #include "store/migrate.h"
 
-enum { SCHEMA_VERSION = 3, BUSY_TIMEOUT_MS = 5000 };
+enum { SCHEMA_VERSION = SCHEMA_NEWEST, BUSY_TIMEOUT_MS = 5000 };
 
 static int sqlite_errno(int rc)
 {

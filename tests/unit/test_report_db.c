@@ -136,8 +136,8 @@ static void newer(void **state)
 {
 	struct fixture *f = *state;
 
-	fixture_sql(f, "PRAGMA user_version = 4");
-	assert_refused(f->db, -EPROTO, "newer cachemon (schema 4");
+	fixture_sql(f, "PRAGMA user_version = 400");
+	assert_refused(f->db, -EPROTO, "newer cachemon (schema 400");
 }
 
 /* A database that was recorded before there were filesystems in it, or a count of runs that the

@@ -108,7 +108,7 @@ static void failures(void **state)
 
 	assert_rejected(f, 1, "no database", ARGS("--db", "/nonexistent/x.db"));
 	assert_rejected(f, 1, "is a directory", ARGS("--db", f->dir));
-	fixture_sql(f, "PRAGMA user_version = 9");
+	fixture_sql(f, "PRAGMA user_version = 900");
 	assert_rejected(f, 1, "newer cachemon", ARGS("--db", "@db", "--json"));
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +29,18 @@ static int apply(sqlite3 *db, const char *path)
 	return sqlite3_exec(db, text, NULL, NULL, NULL);
 }
 
+/* Each migration, in the order of its number. */
 static int open_schema(void **state)
 {
 	sqlite3 *db = NULL;
+	glob_t files;
+	int r = glob(SOURCE_DIR "/sql/[0-9]*.sql", 0, NULL, &files) ||
+		sqlite3_open(":memory:", &db);
 
-	if (sqlite3_open(":memory:", &db) || apply(db, SOURCE_DIR "/sql/001_schema.sql") ||
-	    apply(db, SOURCE_DIR "/sql/002_filesystems.sql") ||
-	    apply(db, SOURCE_DIR "/sql/003_recursion_misses.sql")) {
+	for (size_t i = 0; !r && i < files.gl_pathc; i++)
+		r = apply(db, files.gl_pathv[i]);
+	globfree(&files);
+	if (r) {
 		fprintf(stderr, "%s\n", sqlite3_errmsg(db));
 		sqlite3_close(db);
 		return -1;

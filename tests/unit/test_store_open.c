@@ -84,7 +84,7 @@ static void test_new_and_empty(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(open_at(f, f->scratch.db), 0);
-	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 3);
+	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), SCHEMA_NEWEST);
 	assert_int_equal(open_at(f, f->scratch.db), 0);
 	/* A file of no bytes is what a full disk leaves of a new database. */
 	put_file(f->scratch.db, "", 0);
@@ -144,12 +144,14 @@ static void test_of_another_program(void **state)
 static void test_newer_version(void **state)
 {
 	struct fixture *f = *state;
+	char knows[64];
 
 	assert_int_equal(open_at(f, f->scratch.db), 0);
-	run_sql(f->scratch.db, "PRAGMA user_version = 7");
-	expect_failure(f, f->scratch.db, -EPROTONOSUPPORT, "its schema has version 7");
-	assert_non_null(strstr(f->err, "knows version 3"));
-	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 7);
+	run_sql(f->scratch.db, "PRAGMA user_version = 700");
+	expect_failure(f, f->scratch.db, -EPROTONOSUPPORT, "its schema has version 700");
+	snprintf(knows, sizeof(knows), "knows version %d", SCHEMA_NEWEST);
+	assert_non_null(strstr(f->err, knows));
+	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 700);
 }
 
 static void test_places(void **state)
@@ -311,7 +313,7 @@ static void test_created_by_many(void **state)
 			assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
 			assert_int_equal(status, 0);
 		}
-		assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 3);
+		assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), SCHEMA_NEWEST);
 		assert_true(is_sound(f->scratch.db));
 	}
 }
