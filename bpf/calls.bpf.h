@@ -11,6 +11,7 @@
 #define CALLS_BPF_H
 
 #include "ranges.bpf.h"
+#include "references.bpf.h"
 
 #ifndef CACHEMON_BASIC
 /* Where a read counts, and those like it from now on. */
@@ -60,8 +61,11 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		return;
 	row = call_row(l, inode);
 	row_add(row, C_read_calls, calls);
-	if (from <= last)
+	if (from <= last) {
 		row_add(row, C_lookups, last - from + 1);
+		if (l->s.job == JOB_WATCHED)
+			references_looked_up(inode, from, last);
+	}
 	if (end > pos)
 		row_add(row, C_read_bytes, end - pos);
 }

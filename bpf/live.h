@@ -134,10 +134,12 @@ struct tally {
 	__u64 whole;   /* pages that the file fills */
 	__u64 read_calls;
 	__u64 read_bytes;
-	__u64 lookups; /* beside one for each call */
+	__u64 seed; /* of the file: the hash of its pages is made of it */
 
+	__u64 bound; /* hashes up to it are in the sample of references */
 	__u64 inode; /* whose these counts are; 0: nobody's */
 	struct file_key file;
+	__u64 lookups;	  /* beside one for each call */
 	__u32 generation; /* TALLY_*: of the rows they belong to */
 	__u32 pad;
 	__u64 runs; /* of the per-read hook for reads that were flushed, since the start */
@@ -146,6 +148,7 @@ struct tally {
 	__u64 call_id;
 	__u64 call_pos;
 	__u64 call_end;
+	__u64 unused[14];
 };
 
 /* Of a generation that ended it is the sweep's, until that gives it back. */
@@ -174,6 +177,6 @@ struct live {
 	__u32 pad2;
 };
 
-_Static_assert(sizeof(struct tally) == 128, "tally: found by a shift");
+_Static_assert(sizeof(struct tally) == 256, "tally: found by a shift");
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "reach.bpf.h"
 #include "bpf/names.h"
+#include "bpf/references.h"
 #include "bpf/shared.h"
 #include "arch.bpf.h"
 
@@ -94,6 +95,20 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, NAME_RING_BYTES);
 } names SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REFERENCE_RING_BYTES);
+} references SEC(".maps");
+
+/* Pages of the sample, by their hash: so that of what leaves the cache only they are told. User
+ * space deletes what the bound has put out of it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_REFERENCE_PAGES);
+	__type(key, __u64);
+	__type(value, __u32);
+} reference_pages SEC(".maps");
 
 /* [0] for events, [1] for the sweep, which an event may interrupt. */
 struct {

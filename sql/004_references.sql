@@ -15,8 +15,8 @@ CREATE TABLE reference_sample (
 	distinct_error REAL CHECK (distinct_error >= 0)     -- relative standard error of that; 0: exact
 ) STRICT;
 
--- Rows of pages that a falling threshold has put out of the sample may be left: whoever reads skips
--- pages whose hash is at or above it, and entries that name no page.
+-- Pages that a falling threshold has put out of the sample may be left, and their entries: whoever
+-- reads skips those whose hash is at or above it. Numbers may have gaps; each entry names a row.
 CREATE TABLE reference_page (
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
 	number INTEGER NOT NULL CHECK (number >= 0),

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "account/counters.h"
+#include "account/references.h"
 
 #define SAMPLE_SIZE_UNKNOWN UINT64_MAX
 
@@ -79,6 +80,9 @@ struct sample {
 	const struct sample_filesystem *filesystems; /* all that were seen so far */
 	size_t nr_filesystems;
 	struct sample_job jobs[JOB_NR];
+	/* Of the watched job since the start of the run; NULL: not recorded. The store says what it
+	 * has of it. */
+	struct reference_sample *references;
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */

@@ -2,6 +2,7 @@
 #include "capture/map_sizes.h"
 
 #include "bpf/names.h"
+#include "bpf/references.h"
 #include "bpf/shared.h"
 
 #define BLOCKS_MIN  16384
@@ -21,12 +22,11 @@ static uint64_t round_up_pow2(uint64_t n)
 
 /* Beside its bytes: pages for its positions, and an address of each page; those of the bytes are
  * there twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
-static uint64_t ring_extra(uint64_t page_size)
+static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
 {
 	const uint64_t positions = 3;
 
-	return positions * page_size +
-	       (positions + 2 * NAME_RING_BYTES / page_size) * sizeof(void *);
+	return positions * page_size + (positions + 2 * ring_bytes / page_size) * sizeof(void *);
 }
 
 /* For a machine whose memory is all page cache, in files of 256 KiB: such files have a block each,
@@ -44,7 +44,10 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
 		{"rows_b", NR_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
-		{"names", NAME_RING_BYTES, 1, ring_extra(page_size)},
+		{"names", NAME_RING_BYTES, 1, ring_extra(NAME_RING_BYTES, page_size)},
+		{"references", REFERENCE_RING_BYTES, 1,
+		 ring_extra(REFERENCE_RING_BYTES, page_size)},
+		{"reference_pages", NR_REFERENCE_PAGES, HASH_EXTRA + 8 + 8, 0},
 		{"named", NR_NAMED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen),
 		 0},
 		{"seeds", NR_SEEDS, HASH_EXTRA + 8 + 8, 0},

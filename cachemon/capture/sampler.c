@@ -9,6 +9,7 @@
 
 #include "capture/name_table.h"
 #include "plan/fs_direct.h"
+#include "util/clock.h"
 
 #define BATCH 1024
 
@@ -55,6 +56,10 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 		r = -errno;
 		goto fail;
 	}
+	if (probe_set_plan(set)->build != BUILD_BASIC)
+		r = reference_ring_new(set, s->ring, &s->references);
+	if (r)
+		goto fail;
 	*ret = s;
 	return 0;
 fail:
@@ -67,6 +72,7 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	ring_buffer__free(s->ring);
+	reference_ring_free(s->references);
 	resolver_free(s->resolver);
 	name_table_free(s->names);
 	fs_table_free(s->filesystems);
@@ -90,12 +96,39 @@ void sampler_names(struct sampler *s)
 		name_table_expire(s->names);
 	s->names_handed_out = false;
 	ring_buffer__consume(s->ring);
+	if (s->references)
+		reference_ring_settle(s->references, clock_now_ns());
 }
 
 void sampler_forget(struct sampler *s)
 {
 	ring_buffer__consume(s->ring);
 	name_table_clear(s->names);
+}
+
+void sampler_references_start(struct sampler *s)
+{
+	if (s->references)
+		reference_ring_start(s->references);
+}
+
+void sampler_references_end(struct sampler *s, const char *reason)
+{
+	if (s->references)
+		reference_ring_end(s->references, reason);
+}
+
+void sampler_references(struct sampler *s, struct sample *out)
+{
+	int64_t lookups = s->rest[JOB_WATCHED][C_lookups];
+
+	out->references = s->references ? reference_ring_sample(s->references) : NULL;
+	if (!out->references)
+		return;
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (s->files[i].job == JOB_WATCHED)
+			lookups += s->files[i].c[C_lookups];
+	reference_sample_close(out->references, out->start_ns, lookups);
 }
 
 bool sampler_pressed(const struct sampler *s)

@@ -16,11 +16,18 @@ struct sampler;
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
 void sampler_free(struct sampler *s);
 
-/* Readable when names wait; sampler_names() takes them. */
+/* Readable when names or references wait; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);
 void sampler_names(struct sampler *s);
 /* Names that arrived so far are of no use: the set was stopped, and will send them again. */
 void sampler_forget(struct sampler *s);
+
+/* From the start of the counting on references are sampled; before it. */
+void sampler_references_start(struct sampler *s);
+/* The sample of references ends with what was taken until now. */
+void sampler_references_end(struct sampler *s, const char *reason);
+/* Completes a sample, its times known: what was looked up in it. */
+void sampler_references(struct sampler *s, struct sample *out);
 
 /* Rows taken and their limit: a drain is due well before it is reached. */
 bool sampler_pressed(const struct sampler *s);

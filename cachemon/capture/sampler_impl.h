@@ -10,12 +10,14 @@
 #include "capture/fs_table.h"
 #include "capture/name_table.h"
 #include "capture/probe_set_impl.h"
+#include "capture/reference_ring.h"
 #include "capture/sampler.h"
 
 struct sampler {
 	struct probe_set *set;
 	struct cachemon_bpf *skel;
 	struct ring_buffer *ring;
+	struct reference_ring *references; /* NULL: the programs have none */
 	struct resolver *resolver;
 	struct name_table *names;
 	struct fs_table *filesystems;

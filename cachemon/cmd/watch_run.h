@@ -54,9 +54,10 @@ struct watch_run {
 	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as util/privileges has */
-	bool described;	 /* the run is in the database, to be ended there */
-	bool sampler_complained; /* said once, until it works again */
-	bool room_complained;	 /* likewise */
+	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
+	bool described;				 /* the run is in the database, to be ended there */
+	bool sampler_complained;		 /* said once, until it works again */
+	bool room_complained;			 /* likewise */
 	bool store_complained;
 };
 

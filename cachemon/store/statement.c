@@ -83,6 +83,26 @@ static const struct {
 		 "WHERE t.interval_id = ?1 "
 		 "ORDER BY t.misses DESC, t.lookups DESC, t.read_bytes DESC LIMIT ?2)",
 		 NULL},
+	[S_REFERENCE_SAMPLE] =
+		{PLAIN,
+		 "INSERT INTO reference_sample (job_id, state, reason, threshold, pages, refs, "
+		 "lookups, distinct_pages, distinct_error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		 "ON CONFLICT (job_id) DO UPDATE SET state = excluded.state, "
+		 "reason = excluded.reason, threshold = excluded.threshold, "
+		 "pages = excluded.pages, refs = excluded.refs, lookups = excluded.lookups, "
+		 "distinct_pages = excluded.distinct_pages, "
+		 "distinct_error = excluded.distinct_error",
+		 NULL},
+	[S_REFERENCE_PAGE] = {PLAIN,
+			      "INSERT INTO reference_page (job_id, number, dev_major, dev_minor, "
+			      "ino, gen, page_index, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			      NULL},
+	[S_REFERENCE_CHUNK] = {PLAIN,
+			       "INSERT INTO reference_chunk (job_id, seq, start_ns, lookups, refs, "
+			       "data) VALUES (?, ?, ?, ?, ?, ?)",
+			       NULL},
+	[S_REFERENCE_DROP_PAGES] = {PLAIN, "DELETE FROM reference_page WHERE job_id = ?", NULL},
+	[S_REFERENCE_DROP_CHUNKS] = {PLAIN, "DELETE FROM reference_chunk WHERE job_id = ?", NULL},
 };
 
 struct columns {

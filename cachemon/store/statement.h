@@ -35,6 +35,11 @@ enum statement {
 	S_MERGE_FILE,
 	S_MERGE_DELETE,
 	S_MERGE_TRIM,
+	S_REFERENCE_SAMPLE,
+	S_REFERENCE_PAGE,
+	S_REFERENCE_CHUNK,
+	S_REFERENCE_DROP_PAGES,
+	S_REFERENCE_DROP_CHUNKS,
 	S_NR,
 };
 
@@ -54,6 +59,7 @@ void bind_known(struct binder *b, bool known, int64_t v);
 void bind_real(struct binder *b, double v);	    /* < 0: not known */
 void bind_text(struct binder *b, const char *text); /* NULL: NULL */
 void bind_bytes(struct binder *b, const char *bytes);
+void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
 /* Steps a statement that gives no rows. */
 int bind_run(struct binder *b);

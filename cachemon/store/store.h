@@ -49,6 +49,7 @@ struct store_run {
 	const struct store_unmeasured *unmeasured;
 	size_t nr_unmeasured;
 	struct store_measured measured;
+	const char *references_absent[JOB_NR]; /* why; NULL: samples have them */
 };
 
 struct store_end {

@@ -54,6 +54,9 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 int rows_write_sums(struct store *st, struct ledger *l);
 int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
 
+/* rows_references.c: SQLite codes */
+int rows_write_references(struct store *st, const struct reference_sample *s);
+
 /* run.c */
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
 

@@ -47,6 +47,8 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 		rc = rows_write_sums(st, l);
 	if (rc == SQLITE_OK)
 		rc = rows_write_interval(st, l, s);
+	if (rc == SQLITE_OK && s->references)
+		rc = rows_write_references(st, s->references);
 	if (rc == SQLITE_OK)
 		rc = rows_write_run(st, l, "open", NULL);
 	if (rc == SQLITE_OK)
@@ -74,6 +76,8 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s,
 		return ret;
 	}
 	ledger_written(l);
+	if (s->references)
+		reference_sample_stored(s->references);
 	return 0;
 }
 
