@@ -64,7 +64,7 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 	if (from <= last) {
 		row_add(row, C_lookups, last - from + 1);
 		if (l->s.job == JOB_WATCHED)
-			references_looked_up(inode, from, last);
+			references_looked_up(inode, from, last, l->epoch);
 	}
 	if (end > pos)
 		row_add(row, C_read_bytes, end - pos);

@@ -317,7 +317,7 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
 	file_key_of(inode, &d.file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
-	references_left(&d.file, d.r.first, d.r.last, d.cause);
+	references_left(&d.file, d.r.first, d.r.last, d.cause, l->epoch);
 	pages = d.r.last - d.r.first + 1;
 	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
 	if (steps == 1)

@@ -5,8 +5,9 @@
  *
  * A page is in the sample when the hash of (device, inode, generation, page index) is not above a
  * bound that only falls. All of the file goes into a seed, once; the hash of a page is the square,
- * modulo 2^64, of seed + index * step. Squaring makes neighbours and equal strides come out as
- * unrelated as chance would have them, for three instructions; the upper half is what is recorded.
+ * modulo 2^64, of seed ^ index * step. Of neighbours and equal strides as many come out as chance
+ * would have them, for four instructions (a sum in place of the exclusive or would make files of
+ * which too many or too few do eight times as frequent). The upper half is what is recorded.
  */
 #ifndef CACHEMON_REFERENCES_H
 #define CACHEMON_REFERENCES_H
@@ -35,9 +36,13 @@
 /* Records until user space is woken; it looks 20 times a second anyway. */
 #define REFERENCES_WAKE 4096
 
+/* The generation is that of the row that the lookup counts in: so that what was recorded in an
+ * interval is what was counted in it. */
+enum { REFERENCE_REMOVED = 1, REFERENCE_B = 2, REFERENCE_FLAG_BITS = 2 };
+
 struct reference_record {
 	struct file_key file;
-	__u64 page; /* index << 1 | removed: it left the cache, but not by reclaim */
+	__u64 page; /* index << REFERENCE_FLAG_BITS | REFERENCE_* */
 };
 
 static inline __attribute__((always_inline)) __u64 reference_mix(__u64 x)
@@ -54,7 +59,7 @@ static inline __attribute__((always_inline)) __u64 reference_seed(const struct f
 
 static inline __attribute__((always_inline)) __u64 reference_hash(__u64 seed, __u64 page)
 {
-	__u64 root = seed + page * (__u64)REFERENCE_STEP;
+	__u64 root = seed ^ page * (__u64)REFERENCE_STEP;
 
 	return root * root;
 }

@@ -2,6 +2,7 @@
 #include "account/references.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,19 @@ void reference_sample_break(struct reference_sample *s, const char *reason)
 	s->broken = true;
 	snprintf(s->reason, sizeof(s->reason), "%s", reason);
 	reference_open_forget(s);
+}
+
+int64_t reference_distinct(uint64_t threshold, size_t sampled, double *ret_error)
+{
+	double rate = (double)threshold / (double)REFERENCE_THRESHOLD_ALL;
+
+	*ret_error = 0;
+	if (threshold >= REFERENCE_THRESHOLD_ALL)
+		return (int64_t)sampled;
+	if (!sampled)
+		return -1;
+	*ret_error = sqrt((1 - rate) / (double)sampled);
+	return llround((double)sampled / rate);
 }
 
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error)

@@ -76,6 +76,9 @@ struct reference_view {
 	size_t stored_pages, stored_chunks;
 	bool rewrite;
 };
+/* Distinct pages of which so many are below the threshold, and the relative standard error of that:
+ * each is sampled by chance, independently. -1: not known. */
+int64_t reference_distinct(uint64_t threshold, size_t sampled, double *ret_error);
 /* How many pages the job looked up so far, and how well that is known. */
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error);
 void reference_sample_view(const struct reference_sample *s, struct reference_view *ret);

@@ -18,7 +18,11 @@ struct reference_ring {
 	struct reference_sample *sample;
 	struct file_key file; /* of the last record, and its seed */
 	uint64_t seed;
-	uint64_t second_ns; /* when the programs last began to count anew */
+	uint64_t second_ns;	       /* when the programs last began to count anew */
+	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
+	struct reference_record *next; /* of the next one, which has begun already */
+	size_t nr_next, max_next;
+	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
 	bool started;
 };
 
@@ -33,6 +37,47 @@ static uint64_t bound_of(uint64_t threshold)
 	return (threshold << 32) - 1; /* of 2^32: all */
 }
 
+static void take(struct reference_ring *r, const struct reference_record *rec)
+{
+	uint64_t index = rec->page >> REFERENCE_FLAG_BITS;
+
+	if (memcmp(&rec->file, &r->file, sizeof(r->file)) != 0) {
+		r->file = rec->file;
+		r->seed = reference_seed(&rec->file);
+	}
+	reference_sample_add(r->sample, &rec->file, index,
+			     (uint32_t)(reference_hash(r->seed, index) >> 32),
+			     rec->page & REFERENCE_REMOVED);
+}
+
+/* Counted in the generation that follows: put aside until this interval is closed. */
+static void put_aside(struct reference_ring *r, const struct reference_record *rec)
+{
+	if (r->nr_next == r->max_next) {
+		size_t max = r->max_next ? r->max_next * 2 : 1024;
+		struct reference_record *next = realloc(r->next, max * sizeof(*next));
+
+		if (!next) {
+			reference_ring_end(r, "out of memory");
+			return;
+		}
+		r->next = next;
+		r->max_next = max;
+	}
+	r->next[r->nr_next++] = *rec;
+}
+
+/* What was put aside, once its interval has begun. */
+static void take_next(struct reference_ring *r)
+{
+	if (!r->next_begun)
+		return;
+	r->next_begun = false;
+	for (size_t i = 0; i < r->nr_next; i++)
+		take(r, &r->next[i]);
+	r->nr_next = 0;
+}
+
 static int on_reference(void *ctx, void *data, size_t size)
 {
 	struct reference_ring *r = ctx;
@@ -40,13 +85,11 @@ static int on_reference(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*rec) || !r->started)
 		return 0;
-	if (memcmp(&rec->file, &r->file, sizeof(r->file)) != 0) {
-		r->file = rec->file;
-		r->seed = reference_seed(&rec->file);
-	}
-	reference_sample_add(r->sample, &rec->file, rec->page >> 1,
-			     (uint32_t)(reference_hash(r->seed, rec->page >> 1) >> 32),
-			     rec->page & 1);
+	take_next(r);
+	if ((rec->page & REFERENCE_B) == r->generation)
+		take(r, rec);
+	else
+		put_aside(r, rec);
 	return 0;
 }
 
@@ -77,6 +120,7 @@ void reference_ring_free(struct reference_ring *r)
 	if (!r)
 		return;
 	reference_sample_free(r->sample);
+	free(r->next);
 	free(r);
 }
 
@@ -149,6 +193,24 @@ void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
 	lower_bound(r, v.broken ? REFERENCES_NONE : bound_of(v.threshold));
 	if (shared->pages > NR_REFERENCE_PAGES / 2 && v.live < NR_REFERENCE_PAGES / 4)
 		pages_delete(r, v.threshold);
+}
+
+void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups)
+{
+	struct reference_view v;
+	int64_t distinct;
+	double error;
+
+	if (!r->started)
+		return;
+	r->next_begun |= last;
+	take_next(r);
+	reference_sample_close(r->sample, start_ns, lookups);
+	r->generation = r->skel->bss->shared.epoch & 1 ? REFERENCE_B : 0;
+	reference_sample_view(r->sample, &v);
+	distinct = reference_distinct(v.threshold, v.live, &error);
+	reference_sample_distinct(r->sample, distinct, error);
+	r->next_begun = true;
 }
 
 void reference_ring_end(struct reference_ring *r, const char *reason)

@@ -23,6 +23,9 @@ void reference_ring_free(struct reference_ring *r);
 void reference_ring_start(struct reference_ring *r);
 /* After the rings were consumed. */
 void reference_ring_settle(struct reference_ring *r, uint64_t now_ns);
+/* What came in the generation of rows that was drained is a chunk, and what came since is of the
+ * next; last: all that came. lookups: those that were counted in it. */
+void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups);
 /* No more after what was consumed until now. */
 void reference_ring_end(struct reference_ring *r, const char *reason);
 /* NULL: it was not started. */

@@ -118,7 +118,7 @@ void sampler_references_end(struct sampler *s, const char *reason)
 		reference_ring_end(s->references, reason);
 }
 
-void sampler_references(struct sampler *s, struct sample *out)
+void sampler_references(struct sampler *s, bool last, struct sample *out)
 {
 	int64_t lookups = s->rest[JOB_WATCHED][C_lookups];
 
@@ -128,7 +128,7 @@ void sampler_references(struct sampler *s, struct sample *out)
 	for (size_t i = 0; i < s->nr_files; i++)
 		if (s->files[i].job == JOB_WATCHED)
 			lookups += s->files[i].c[C_lookups];
-	reference_sample_close(out->references, out->start_ns, lookups);
+	reference_ring_close(s->references, last, out->start_ns, lookups);
 }
 
 bool sampler_pressed(const struct sampler *s)

@@ -27,7 +27,7 @@ void sampler_references_start(struct sampler *s);
 /* The sample of references ends with what was taken until now. */
 void sampler_references_end(struct sampler *s, const char *reason);
 /* Completes a sample, its times known: what was looked up in it. */
-void sampler_references(struct sampler *s, struct sample *out);
+void sampler_references(struct sampler *s, bool last, struct sample *out);
 
 /* Rows taken and their limit: a drain is due well before it is reached. */
 bool sampler_pressed(const struct sampler *s);

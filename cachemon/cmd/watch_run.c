@@ -260,7 +260,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.duration_ns = now - run->last_ns;
 	s.read_on_ns = whole ? s.duration_ns : 0;
 	run->elapsed_ns += s.duration_ns;
-	sampler_references(run->sampler, &s);
+	sampler_references(run->sampler, last, &s);
 	watch_account(run, &s, whole);
 	watch_cost_take(run, &s);
 	ledger_apply(run->ledger, &s);
