@@ -28,6 +28,8 @@ static __noinline int advice_call(struct live *l, long nr)
 	if (row)
 		advice_count(row, inode, &a);
 	live_row(l, inode, x.file, JOB_WATCHED);
+	if (trace_may(inode))
+		trace_advice(l, inode, &a);
 	l->s.advice_id = 0;
 	return 0;
 }

@@ -192,6 +192,29 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
 }
 
+/* A call that traces were not told of yet. */
+static __always_inline void trace_advice(struct live *l, struct inode *inode, struct advice_ask *a)
+{
+	__u64 id = advice_id(l) ^ READ(inode, i_ino);
+
+	if (!a->kind || !a->range)
+		return;
+	l->s.trace_advice = id;
+	l->s.flags |= TASK_DIRTY;
+	l->note.file = addr_of(l, file_of_call(l, inode, true));
+	trace_note(l, addr_of(l, inode),
+		   NOTE(NOTE_ADVICE, a->kind, 0, 0) | NOTE_CALL((__u64)a->call), a->begin,
+		   a->end == ~0ull ? 0 : a->end - a->begin);
+}
+
+static __always_inline void trace_advice_now(struct live *l, struct inode *inode)
+{
+	struct advice_ask a;
+
+	if (l->s.trace_advice != (advice_id(l) ^ READ(inode, i_ino)) && advice_find(l, &a))
+		trace_advice(l, inode, &a);
+}
+
 /* Pages that the running advice call brought in or dropped. */
 GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped)
 {
@@ -210,6 +233,8 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 		advice_count(row, inode, &a);
 	l->s.advice_id = advice_id(l) ^ READ(inode, i_ino);
 	l->s.flags |= TASK_DIRTY;
+	if (dropped && l->s.trace_advice != l->s.advice_id && trace_may(inode))
+		trace_advice(l, inode, &a);
 	__sync_fetch_and_add(&row->pages_brought, brought);
 	__sync_fetch_and_add(&row->pages_dropped, dropped);
 	return 0;

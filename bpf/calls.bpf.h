@@ -150,6 +150,9 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	}
 	if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
+	/* The file may be chosen only now. */
+	if (!c.again && trace_may(inode))
+		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
 }
 
 #ifndef CACHEMON_BASIC
@@ -189,6 +192,8 @@ static __always_inline int call_next_part(struct live *l, struct inode *inode, _
 	if (last < s->read_counted && end <= s->read_bytes_to)
 		return 0;
 	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
+	if (trace_may(inode))
+		trace_read(l, addr_of(l, inode), s->read_bytes_to, end, NOTE_PART);
 	if (s->read_counted <= last)
 		s->read_counted = last + 1;
 	s->read_bytes_to = end;

@@ -13,11 +13,10 @@
 #include "alone.bpf.h"
 #include "tasks.bpf.h"
 #include "tally.bpf.h"
-#include "names.bpf.h"
+#include "trace.bpf.h"
 
 #define EPOCH_STALE (1u << 31)
 
-enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 enum { STALL_READ = 1, STALL_FAULT = 2 };
 
 /* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
@@ -311,6 +310,8 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	row_refresh(l, &c->row, inode, hint, !made);
 	if (row)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
+	if (shared.tracing.on)
+		trace_choose(l, inode_addr);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define CACHEMON_LIVE_H
 
 #include "bpf/cachemon.h"
+#include "bpf/trace.h"
 
 /* How far a call has filled its buffers: it goes on in the same vector, in the same buffer of it
  * from the same beginning or in a later one. All 0: the hook does not show it. */
@@ -90,6 +91,9 @@ struct task_state {
 
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;
+
+	__u64 fault_address; /* the last one of the task that was not mapped */
+	__u64 trace_advice;  /* the advice call that traces were last told of */
 };
 
 #define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
@@ -175,6 +179,7 @@ struct live {
 	struct read_now now;
 	__u32 moves; /* shared.moves when it was last refreshed for these */
 	__u32 pad2;
+	struct trace_note note;
 };
 
 _Static_assert(sizeof(struct tally) == 256, "tally: found by a shift");

@@ -147,6 +147,19 @@ struct {
 	__type(value, struct uring_read);
 } uring_reads SEC(".maps");
 
+/* Files that are or were traced; what happens to them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_TRACED);
+	__type(key, struct file_key);
+	__type(value, struct traced);
+} traced SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, TRACE_RING_BYTES);
+} traces SEC(".maps");
+
 /* Processes the seed iterator takes into the job. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

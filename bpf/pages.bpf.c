@@ -234,6 +234,11 @@ static __always_inline int added(struct live *l, struct folio *folio)
 		row_add(row, a.counter, nr);
 	}
 	l->s.flags |= TASK_DIRTY;
+	if (trace_may(inode))
+		trace_folio(l, inode_addr,
+			    NOTE(NOTE_ADD, 0, 0,
+				 !a.origin && a.counter == C_written_pages ? NOTE_BY_WRITE : 0),
+			    r.first, nr);
 	if (l->s.job == JOB_WATCHED) {
 		add_track(inode_addr, row, &r, &a);
 		/* A fault maps the whole folio: use of its other pages cannot be seen. */
@@ -319,6 +324,9 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
 	references_left(&d.file, d.r.first, d.r.last, d.cause, l->epoch);
 	pages = d.r.last - d.r.first + 1;
+	if (trace_may(inode))
+		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d.cause, 0, 0), d.r.first,
+			    pages);
 	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
 	if (steps == 1)
 		delete_track(l, &d, d.r.first & ~63ull);

@@ -24,7 +24,7 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
 	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
-	    (s->stalls && s->stall_kind == STALL_READ))
+	    (s->stalls && s->stall_kind == STALL_READ) || trace_may(inode))
 		return;
 	t->regs = l->regs;
 	t->call_id = s->read_id;

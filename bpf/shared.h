@@ -46,8 +46,9 @@ struct shared {
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
 	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
 
-	/* Last: what is near the front is reached by less code. */
+	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];
+	struct trace_shared tracing;
 };
 
 /* What programs are told before they are loaded. */

@@ -4,6 +4,7 @@
 #include "bpf/names.h"
 #include "bpf/references.h"
 #include "bpf/shared.h"
+#include "bpf/trace.h"
 
 #define BLOCKS_MIN  16384
 #define BLOCK_BYTES (256 << 10) /* of memory, for each block */
@@ -48,6 +49,9 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 		{"references", REFERENCE_RING_BYTES, 1,
 		 ring_extra(REFERENCE_RING_BYTES, page_size)},
 		{"reference_pages", NR_REFERENCE_PAGES, HASH_EXTRA + 8 + 8, 0},
+		{"traces", TRACE_RING_BYTES, 1, ring_extra(TRACE_RING_BYTES, page_size)},
+		{"traced", NR_TRACED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct traced),
+		 0},
 		{"named", NR_NAMED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen),
 		 0},
 		{"seeds", NR_SEEDS, HASH_EXTRA + 8 + 8, 0},

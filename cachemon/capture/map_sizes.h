@@ -16,7 +16,7 @@ struct map_size {
 	uint64_t bytes;
 };
 
-enum { MAP_SIZES_MAX = 24 }; /* more than there are */
+enum { MAP_SIZES_MAX = 32 }; /* more than there are */
 
 /*
  * Describes the maps for a machine with that much memory, in pages of that size, and that many

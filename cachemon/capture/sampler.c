@@ -75,6 +75,7 @@ void sampler_free(struct sampler *s)
 	reference_ring_free(s->references);
 	resolver_free(s->resolver);
 	name_table_free(s->names);
+	trace_ring_free(s->traces);
 	fs_table_free(s->filesystems);
 	free(s->job_rows);
 	free(s->job_rows_again);
@@ -98,6 +99,29 @@ void sampler_names(struct sampler *s)
 	ring_buffer__consume(s->ring);
 	if (s->references)
 		reference_ring_settle(s->references, clock_now_ns());
+	if (s->traces)
+		trace_ring_tick(s->traces);
+}
+
+int sampler_trace(struct sampler *s, struct traces *traces)
+{
+	int r = trace_ring_new(s->set, traces, s->ring, &s->traces);
+
+	if (!r)
+		trace_ring_start(s->traces);
+	return r;
+}
+
+void sampler_trace_stop(struct sampler *s, const char *reason)
+{
+	if (s->traces)
+		trace_ring_stop(s->traces, reason);
+}
+
+void sampler_trace_look(struct sampler *s, const struct sample *out, bool last)
+{
+	if (s->traces)
+		trace_ring_look(s->traces, out, last);
 }
 
 void sampler_forget(struct sampler *s)

@@ -12,9 +12,17 @@
 #include "util/errtext.h"
 
 struct sampler;
+struct traces;
 
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
 void sampler_free(struct sampler *s);
+
+/* Files are traced from now on. */
+int sampler_trace(struct sampler *s, struct traces *traces);
+/* Traces end here, broken. */
+void sampler_trace_stop(struct sampler *s, const char *reason);
+/* After the sample was taken: what it tells of traces. */
+void sampler_trace_look(struct sampler *s, const struct sample *out, bool last);
 
 /* Readable when names or references wait; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);

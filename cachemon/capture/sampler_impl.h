@@ -12,6 +12,7 @@
 #include "capture/probe_set_impl.h"
 #include "capture/reference_ring.h"
 #include "capture/sampler.h"
+#include "capture/trace_ring.h"
 
 struct sampler {
 	struct probe_set *set;
@@ -21,7 +22,8 @@ struct sampler {
 	struct resolver *resolver;
 	struct name_table *names;
 	struct fs_table *filesystems;
-	bool names_handed_out; /* with the last sample, which is over now */
+	struct trace_ring *traces; /* NULL: there are none */
+	bool names_handed_out;	   /* with the last sample, which is over now */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;
 	struct file_row *rows;

@@ -207,6 +207,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 		return r;
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
+	watch_traces_begin(run);
 	watch_run_look(run);
 	r = watch_rights_drop(run, err);
 	if (!r && run->command)
@@ -264,6 +265,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	watch_account(run, &s, whole);
 	watch_cost_take(run, &s);
 	ledger_apply(run->ledger, &s);
+	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);
 	run->last_ns = now;
@@ -304,6 +306,7 @@ void watch_run_free(struct watch_run *run)
 	probe_set_free(run->set);
 	store_close(run->store);
 	ledger_free(run->ledger);
+	traces_free(run->traces);
 	command_free(run->command);
 	selector_free(&run->selector);
 	invoker_free(&run->invoker);

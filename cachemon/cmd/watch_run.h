@@ -7,6 +7,7 @@
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
+#include "account/traces.h"
 #include "capture/calibrate.h"
 #include "capture/cost.h"
 #include "capture/probe_set.h"
@@ -23,6 +24,7 @@ struct watch_run {
 	struct probe_plan plan;
 	struct command *command;
 	struct ledger *ledger;
+	struct traces *traces; /* NULL: there are none */
 	char *db;
 	struct store *store;
 	struct probe_set *set;
@@ -44,6 +46,7 @@ struct watch_run {
 	double probe_ns, read_ns, own_ns, job_cpu_ns, own_share;
 
 	/* slices of the per-read hook */
+	bool traces_stopped;	    /* no more files are chosen */
 	bool sliced, reads_were_on; /* when the last sample was taken */
 	bool hook_failed;	    /* to be switched; said once */
 	double duty;
@@ -70,6 +73,11 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+/* Traces of files, from now on; without them the run goes on, and the database says why. */
+void watch_traces_begin(struct watch_run *run);
+/* After a sample was taken. */
+void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 
 void watch_rights_begin(void);
 /* Finds out, before the counting begins, which capabilities the run goes on needing. */

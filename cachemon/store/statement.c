@@ -21,6 +21,10 @@ enum shape {
 	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated, "       \
 	"misses_read_on"
 
+#define TRACED_COLUMNS                                                                             \
+	"id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, ra_pages, "         \
+	"io_pages, max_order, stratum, stands_for, state, reason, began"
+
 static const struct {
 	enum shape shape;
 	const char *table;
@@ -103,6 +107,22 @@ static const struct {
 			       NULL},
 	[S_REFERENCE_DROP_PAGES] = {PLAIN, "DELETE FROM reference_page WHERE job_id = ?", NULL},
 	[S_REFERENCE_DROP_CHUNKS] = {PLAIN, "DELETE FROM reference_chunk WHERE job_id = ?", NULL},
+	[S_TRACED_INSERT] = {PLAIN,
+			     "INSERT INTO traced_file (" TRACED_COLUMNS ") VALUES (?1, ?2, ?3, ?4, "
+			     "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+			     NULL},
+	[S_TRACED_UPDATE] = {PLAIN,
+			     "UPDATE traced_file SET path = ?7, fstype = ?8, size_bytes = ?9, "
+			     "io_pages = ?11, stands_for = ?14, state = ?15, reason = ?16, "
+			     "began = ?17 WHERE id = ?1",
+			     NULL},
+	[S_TRACE_CHUNK] = {PLAIN,
+			   "INSERT INTO trace_chunk (traced_file_id, seq, events, data) "
+			   "VALUES (?, ?, ?, ?)",
+			   NULL},
+	[S_TRACE_ABSENT] = {PLAIN,
+			    "INSERT OR REPLACE INTO trace_absent (job_id, reason) VALUES (?, ?)",
+			    NULL},
 };
 
 struct columns {

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "account/ledger_rows.h"
+#include "account/traces.h"
 #include "store/statement.h"
 #include "store/store.h"
 
@@ -40,6 +41,8 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
+	struct traces *traces; /* NULL: there are none */
+	const char *no_traces; /* why, until it is written */
 	sqlite3_stmt *statements[S_NR];
 };
 
@@ -56,6 +59,10 @@ int rows_write_interval(struct store *st, struct ledger *l, const struct sample 
 
 /* rows_references.c: SQLite codes */
 int rows_write_references(struct store *st, const struct reference_sample *s);
+/* traces.c: what came since they were last written */
+int traces_write(struct store *st);
+/* The transaction was committed, or undone. */
+void traces_settle(struct store *st, bool written);
 
 /* run.c */
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);

@@ -150,7 +150,7 @@ static void test_page_sizes(void **state)
 		struct map_size maps[MAP_SIZES_MAX];
 		size_t nr = map_sizes(ram, cases[i].page_size, 4, maps, MAP_SIZES_MAX);
 
-		assert_true(nr <= 16);
+		assert_true(nr <= MAP_SIZES_MAX);
 		assert_int_equal(maps[0].entries, 1 << 21);
 		for (size_t k = 0; k < nr; k++)
 			if (!strcmp(maps[k].name, "names"))
