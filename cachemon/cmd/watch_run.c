@@ -208,6 +208,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
 	watch_traces_begin(run);
+	watch_machine_begin(run);
 	watch_run_look(run);
 	r = watch_rights_drop(run, err);
 	if (!r && run->command)
@@ -262,6 +263,8 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.read_on_ns = whole ? s.duration_ns : 0;
 	run->elapsed_ns += s.duration_ns;
 	sampler_references(run->sampler, last, &s);
+	if (run->machine)
+		s.machine = machine_facts_take(run->machine, s.filesystems, s.nr_filesystems);
 	watch_account(run, &s, whole);
 	watch_cost_take(run, &s);
 	ledger_apply(run->ledger, &s);
@@ -304,6 +307,7 @@ void watch_run_free(struct watch_run *run)
 		return;
 	sampler_free(run->sampler);
 	probe_set_free(run->set);
+	machine_facts_free(run->machine);
 	store_close(run->store);
 	ledger_free(run->ledger);
 	traces_free(run->traces);

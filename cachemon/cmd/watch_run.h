@@ -2,7 +2,8 @@
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
  * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
- * (who is in it), watch_rights.c (what it may). Nobody else includes this.
+ * (who is in it), watch_machine.c (what
+ * it is on), watch_rights.c (what it may). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -10,6 +11,7 @@
 #include "account/traces.h"
 #include "capture/calibrate.h"
 #include "capture/cost.h"
+#include "capture/machine_facts.h"
 #include "capture/probe_set.h"
 #include "capture/sampler.h"
 #include "cmd/watch.h"
@@ -29,6 +31,7 @@ struct watch_run {
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;
+	struct machine_facts *machine;	/* NULL: there was no memory for it */
 	struct calibration calibration; /* before the start */
 	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
 	uint64_t elapsed_ns;
@@ -66,6 +69,9 @@ struct watch_run {
 
 /* Takes the selected process and its descendants into the job. */
 int watch_seed_tree(struct watch_run *run, struct errtext *err);
+
+/* The machine and the limit of the job are read from now on. */
+void watch_machine_begin(struct watch_run *run);
 
 /* Tells the store what is run and what is measured. */
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);

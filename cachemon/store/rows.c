@@ -250,5 +250,5 @@ int rows_write_interval(struct store *st, struct ledger *l, const struct sample 
 		bind_counters(&b, &f->last, st->measured.counter[f->job]);
 		rc = bind_run(&b);
 	}
-	return rc;
+	return rc == SQLITE_OK && s->machine ? machine_rows_write(st, s, interval) : rc;
 }

@@ -24,6 +24,9 @@ enum shape {
 #define TRACED_COLUMNS                                                                             \
 	"id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, ra_pages, "         \
 	"io_pages, max_order, stratum, stands_for, state, reason, began"
+#define MACHINE_GAUGES                                                                             \
+	"free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes, "           \
+	"job_limit_bytes, job_usage_bytes, job_file_bytes"
 
 static const struct {
 	enum shape shape;
@@ -123,6 +126,39 @@ static const struct {
 	[S_TRACE_ABSENT] = {PLAIN,
 			    "INSERT OR REPLACE INTO trace_absent (job_id, reason) VALUES (?, ?)",
 			    NULL},
+	[S_MACHINE] = {PLAIN,
+		       "INSERT OR IGNORE INTO machine (run_id, memory_total_bytes, swap_bytes, "
+		       "mglru, nr_cpus, numa_nodes, thp) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		       NULL},
+	[S_MACHINE_INTERVAL] = {PLAIN,
+				"INSERT INTO machine_interval (interval_id, " MACHINE_GAUGES
+				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				NULL},
+	/* Not sums: as of the later one. */
+	[S_MERGE_MACHINE] = {PLAIN,
+			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
+			     ") SELECT ?1, " MACHINE_GAUGES
+			     " FROM machine_interval WHERE interval_id = ?2",
+			     NULL},
+	[S_DEVICE] = {PLAIN,
+		      "INSERT OR IGNORE INTO device (run_id, dev_major, dev_minor, name, "
+		      "rotational, read_ahead_kb, max_sectors_kb, io_pages, network) "
+		      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		      NULL},
+	/* Where it is not what it was at last. */
+	[S_DEVICE_CHANGE] =
+		{PLAIN,
+		 "INSERT INTO device_change (run_id, dev_major, dev_minor, seen_ns, "
+		 "read_ahead_kb) SELECT ?1, ?2, ?3, ?4, ?5 WHERE ?5 IS NOT NULL AND ?5 IS NOT "
+		 "coalesce((SELECT read_ahead_kb FROM device_change WHERE run_id = ?1 AND "
+		 "dev_major = ?2 AND dev_minor = ?3 ORDER BY seen_ns DESC LIMIT 1), "
+		 "(SELECT read_ahead_kb FROM device WHERE run_id = ?1 AND dev_major = ?2 AND "
+		 "dev_minor = ?3))",
+		 NULL},
+	[S_JOB_LIMIT] = {PLAIN,
+			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at) "
+			 "VALUES (?, ?, ?)",
+			 NULL},
 };
 
 struct columns {

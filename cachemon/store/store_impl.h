@@ -63,6 +63,9 @@ int rows_write_references(struct store *st, const struct reference_sample *s);
 int traces_write(struct store *st);
 /* The transaction was committed, or undone. */
 void traces_settle(struct store *st, bool written);
+/* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
+ */
+int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
 
 /* run.c */
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);

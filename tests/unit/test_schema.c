@@ -150,7 +150,7 @@ static void test_foreign_keys_have_indexes(void **state)
 		nr++;
 	}
 	sqlite3_finalize(stmt);
-	assert_int_equal(nr, 3);
+	assert_int_equal(nr, 4);
 }
 
 int main(void)
