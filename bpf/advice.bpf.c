@@ -4,6 +4,26 @@
  * attached, so it is asked for (--advice calls), and its cost is printed apart.
  */
 #include "advice.bpf.h"
+#include "cached.bpf.h"
+
+/* How much of what it asks for is cached already. */
+static __noinline int advice_look(struct advice_row *row, struct inode *inode, struct advice_ask *a)
+{
+	__u64 end = a->end, size = READ(inode, i_size), pages = 0;
+
+	if (!row || (a->kind != ADVICE_WILLNEED && a->kind != ADVICE_READAHEAD &&
+		     a->kind != ADVICE_DONTNEED))
+		return 0;
+	if (end > size)
+		end = size;
+	if (end > a->begin && !cached_count((__u64)READ(inode, i_mapping), a->begin >> page_shift,
+					    (end - 1) >> page_shift, &pages))
+		return 0;
+	__sync_fetch_and_add(&row->looked, 1);
+	if (pages)
+		__sync_fetch_and_add(&row->pages_cached, pages);
+	return 0;
+}
 
 static __noinline int advice_call(struct live *l, long nr)
 {
@@ -25,8 +45,10 @@ static __noinline int advice_call(struct live *l, long nr)
 	if (!inode_counts(inode))
 		return 0;
 	row = advice_row_of(inode, a.kind, a.call);
-	if (row)
+	if (row) {
 		advice_count(row, inode, &a);
+		advice_look(row, inode, &a);
+	}
 	live_row(l, inode, x.file, JOB_WATCHED);
 	if (trace_may(inode))
 		trace_advice(l, inode, &a);

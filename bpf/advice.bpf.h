@@ -215,8 +215,9 @@ static __always_inline void trace_advice_now(struct live *l, struct inode *inode
 		trace_advice(l, inode, &a);
 }
 
-/* Pages that the running advice call brought in or dropped. */
-GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped)
+/* Pages that the running advice call brought in or dropped, own of these of the job. Which adviser
+ * it is, 0: none that brings pages for the job. */
+GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
 {
 	struct inode *inode = CAST(inode, inode_addr);
 	struct advice_ask a;
@@ -237,7 +238,13 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 		trace_advice(l, inode, &a);
 	__sync_fetch_and_add(&row->pages_brought, brought);
 	__sync_fetch_and_add(&row->pages_dropped, dropped);
-	return 0;
+	if (own)
+		__sync_fetch_and_add(&row->dropped_own, own);
+	if (a.kind == ADVICE_READAHEAD)
+		return ADVISER_READAHEAD;
+	if (a.kind != ADVICE_WILLNEED)
+		return 0;
+	return a.call == CALL_MADVISE ? ADVISER_MADVISE : ADVISER_FADVISE;
 }
 
 /* Advice that stands, seen when the kernel plans a window. */

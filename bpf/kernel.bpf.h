@@ -54,7 +54,7 @@ struct xarray {
 	void *xa_head;
 };
 struct xa_node {
-	unsigned char shift;
+	unsigned char shift, count, nr_values;
 	void *slots[64];
 };
 

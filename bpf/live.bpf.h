@@ -34,6 +34,15 @@ static __always_inline bool belongs_by_cgroup(void)
 	return config.job_by_cgroup && !shared.calibrating;
 }
 
+/* The one that limits its memory. */
+static __always_inline struct cgroup *memory_cgroup(struct css_set *set)
+{
+	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+			     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
+
+	return READ(CAST(cgroup_subsys_state, css), cgroup);
+}
+
 static __always_inline bool cgroup_matches(struct task_struct *t)
 {
 	struct css_set *set = TYPED(t, cgroups);
@@ -41,15 +50,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 
 	if (TYPED(t, tgid) == (int)config.own_tgid)
 		return false;
-	if (config.job_by_cgroup == 1) {
-		cgrp = READ(set, dfl_cgrp);
-	} else {
-		__u64 css =
-			load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
-				 bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
-
-		cgrp = READ(CAST(cgroup_subsys_state, css), cgroup);
-	}
+	cgrp = config.job_by_cgroup == 1 ? READ(set, dfl_cgrp) : memory_cgroup(set);
 	if (READ(cgrp, level) < (int)config.job_cgroup_level)
 		return false;
 	if (!bpf_core_field_exists(cgrp->ancestors))

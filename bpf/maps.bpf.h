@@ -76,6 +76,29 @@ struct {
 	__type(value, struct advice_row);
 } advice SEC(".maps");
 
+/* Who evicted pages of the job, in generations as rows are; the values are pages. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_b SEC(".maps");
+
+/* Which of the others added pages: few, so that both generations are in one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ADDERS);
+	__type(key, struct adder_key);
+	__type(value, __u64);
+} adders SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, JOB_NR);

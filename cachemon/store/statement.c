@@ -52,16 +52,29 @@ static const struct {
 	[S_FILE_DELETE] = {PLAIN, "DELETE FROM file WHERE id = ?", NULL},
 	[S_FILESYSTEM_INSERT] = {INSERT, "filesystem", FILESYSTEM_COLUMNS},
 	[S_FILESYSTEM_UPDATE] = {UPDATE, "filesystem", FILESYSTEM_COLUMNS},
-	[S_ADVICE] = {PLAIN,
-		      "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
-		      "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
-		      "pages_dropped) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-		      "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
-		      "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
-		      "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
-		      "pages_brought = excluded.pages_brought, "
-		      "pages_dropped = excluded.pages_dropped",
-		      NULL},
+	[S_ADVICE] =
+		{PLAIN,
+		 "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
+		 "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
+		 "pages_dropped, used, used_late, evicted_unused, resident_unused, untracked, "
+		 "cached_pages, redundant_pages, dropped_refaults) "
+		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		 "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
+		 "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
+		 "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
+		 "pages_brought = excluded.pages_brought, "
+		 "pages_dropped = excluded.pages_dropped, used = excluded.used, "
+		 "used_late = excluded.used_late, "
+		 "evicted_unused = excluded.evicted_unused, "
+		 "resident_unused = excluded.resident_unused, "
+		 "untracked = excluded.untracked, cached_pages = excluded.cached_pages, "
+		 "redundant_pages = excluded.redundant_pages, "
+		 "dropped_refaults = excluded.dropped_refaults",
+		 NULL},
+	[S_ADVICE_FORGET] = {PLAIN,
+			     "UPDATE advice SET dropped_refaults = NULL WHERE job_id = ? AND "
+			     "dropped_refaults IS NOT NULL",
+			     NULL},
 	[S_INTERVAL] = {PLAIN,
 			"INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) "
 			"VALUES (?, ?, ?, ?)",

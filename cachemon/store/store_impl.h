@@ -63,6 +63,14 @@ int rows_write_references(struct store *st, const struct reference_sample *s);
 int traces_write(struct store *st);
 /* The transaction was committed, or undone. */
 void traces_settle(struct store *st, bool written);
+void bind_mark(struct binder *b, const struct ledger_mark *m);
+void bind_key(struct binder *b, const struct file_key *key);
+int run_mark(struct store *st, struct binder *b, struct ledger_mark *m);
+
+/* advice_rows.c: SQLite codes */
+int advice_rows_write(struct store *st, struct ledger_advice *a);
+int advice_rows_forget(struct store *st);
+
 /* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
  */
 int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
