@@ -7,17 +7,18 @@
 #include "cached.bpf.h"
 
 /* How much of what it asks for is cached already. */
-static __noinline int advice_look(struct advice_row *row, struct inode *inode, struct advice_ask *a)
+GLOBAL int advice_look(struct advice_row *row, __u64 inode_addr, __u64 kind, __u64 begin, __u64 end)
 {
-	__u64 end = a->end, size = READ(inode, i_size), pages = 0;
+	struct inode *inode = CAST(inode, inode_addr);
+	__u64 size = READ(inode, i_size), pages = 0;
 
-	if (!row || (a->kind != ADVICE_WILLNEED && a->kind != ADVICE_READAHEAD &&
-		     a->kind != ADVICE_DONTNEED))
+	if (!row ||
+	    (kind != ADVICE_WILLNEED && kind != ADVICE_READAHEAD && kind != ADVICE_DONTNEED))
 		return 0;
 	if (end > size)
 		end = size;
-	if (end > a->begin && !cached_count((__u64)READ(inode, i_mapping), a->begin >> page_shift,
-					    (end - 1) >> page_shift, &pages))
+	if (end > begin && !cached_count((__u64)READ(inode, i_mapping), begin >> page_shift,
+					 (end - 1) >> page_shift, &pages))
 		return 0;
 	__sync_fetch_and_add(&row->looked, 1);
 	if (pages)
@@ -47,7 +48,7 @@ static __noinline int advice_call(struct live *l, long nr)
 	row = advice_row_of(inode, a.kind, a.call);
 	if (row) {
 		advice_count(row, inode, &a);
-		advice_look(row, inode, &a);
+		advice_look(row, addr_of(l, inode), a.kind, a.begin, a.end);
 	}
 	live_row(l, inode, x.file, JOB_WATCHED);
 	if (trace_may(inode))

@@ -168,6 +168,16 @@ static __always_inline void range_end(__u64 *end, __u64 to)
 			return;
 	}
 }
+
+/* Verified by itself: its ways multiply with those of who calls it. */
+GLOBAL int range_widen(struct advice_row *row, __u64 begin, __u64 end)
+{
+	if (!row)
+		return 0;
+	range_begin(&row->begin_bytes, begin);
+	range_end(&row->end_bytes, end);
+	return 0;
+}
 #endif
 
 /* One more call, and the range it asked for. */
@@ -182,14 +192,25 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 #ifdef CACHEMON_BASIC
 	range_widen(row, READ(inode, i_ino) << 24 ^ a->kind, a->begin, end);
 #else
-	range_begin(&row->begin_bytes, a->begin);
-	range_end(&row->end_bytes, end);
+	range_widen(row, a->begin, end);
 #endif
 	if (end > size)
 		end = size;
 	if (end > a->begin)
 		__sync_fetch_and_add(&row->pages_asked,
 				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
+}
+
+/* Verified by itself, as above. */
+GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 begin, __u64 bytes)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+
+	if (!l)
+		return 0;
+	l->note.file = addr_of(l, file_of_call(l, inode, true));
+	trace_note(l, inode_addr, what, begin, bytes);
+	return 0;
 }
 
 /* A call that traces were not told of yet. */
@@ -201,10 +222,9 @@ static __always_inline void trace_advice(struct live *l, struct inode *inode, st
 		return;
 	l->s.trace_advice = id;
 	l->s.flags |= TASK_DIRTY;
-	l->note.file = addr_of(l, file_of_call(l, inode, true));
-	trace_note(l, addr_of(l, inode),
-		   NOTE(NOTE_ADVICE, a->kind, 0, 0) | NOTE_CALL((__u64)a->call), a->begin,
-		   a->end == ~0ull ? 0 : a->end - a->begin);
+	trace_advised(l, addr_of(l, inode),
+		      NOTE(NOTE_ADVICE, a->kind, 0, 0) | NOTE_CALL((__u64)a->call), a->begin,
+		      a->end == ~0ull ? 0 : a->end - a->begin);
 }
 
 static __always_inline void trace_advice_now(struct live *l, struct inode *inode)

@@ -175,6 +175,9 @@ int rows_write_sums(struct store *st, struct ledger *l)
 	for (size_t i = 0; i < ledger_nr_advice(l) && rc == SQLITE_OK; i++)
 		if (ledger_advice(l, i)->mark.dirty)
 			rc = advice_rows_write(st, ledger_advice(l, i));
+	for (size_t i = 0; i < ledger_nr_interference(l) && rc == SQLITE_OK; i++)
+		if (ledger_interference(l, i)->mark.dirty)
+			rc = interference_rows_write(st, l, ledger_interference(l, i));
 	return rc == SQLITE_OK ? advice_rows_forget(st) : rc;
 }
 

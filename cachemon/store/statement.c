@@ -168,6 +168,13 @@ static const struct {
 		 "(SELECT read_ahead_kb FROM device WHERE run_id = ?1 AND dev_major = ?2 AND "
 		 "dev_minor = ?3))",
 		 NULL},
+	[S_INTERFERENCE] =
+		{PLAIN,
+		 "INSERT INTO interference (id, job_id, cause, evictor_kind, evictor, "
+		 "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, exact) "
+		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+		 "evictor_cgroup = excluded.evictor_cgroup, pages = excluded.pages",
+		 NULL},
 	[S_JOB_LIMIT] = {PLAIN,
 			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at) "
 			 "VALUES (?, ?, ?)",

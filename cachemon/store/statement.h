@@ -51,6 +51,7 @@ enum statement {
 	S_DEVICE,
 	S_DEVICE_CHANGE,
 	S_JOB_LIMIT,
+	S_INTERFERENCE,
 	S_NR,
 };
 

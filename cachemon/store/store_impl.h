@@ -71,6 +71,10 @@ int run_mark(struct store *st, struct binder *b, struct ledger_mark *m);
 int advice_rows_write(struct store *st, struct ledger_advice *a);
 int advice_rows_forget(struct store *st);
 
+/* interference_rows.c: an SQLite code */
+int interference_rows_write(struct store *st, const struct ledger *l,
+			    struct ledger_interference *r);
+
 /* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
  */
 int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);

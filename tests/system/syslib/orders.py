@@ -76,15 +76,16 @@ def obey(fds, order, path, first, pages, *more):
             os.pwrite(fd, b"x" * PAGE, page * PAGE)
     elif order == "sync":
         os.fsync(fd)
+    elif order == "touch":
+        with mmap.mmap(fd, length, prot=mmap.PROT_READ, offset=begin) as area:
+            for page in range(pages):
+                area[page * PAGE]  # pylint: disable=pointless-statement
     elif order == "wait":
         until_read(fd, first, pages)
     elif order == "readahead":
         readahead(fd, begin, length)
     elif order == "madvise":
         madvise(fd, begin, length, mmap.MADV_WILLNEED)
-    elif order == "drop_caches":
-        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
-            f.write("1")
     elif order == "truncate":
         os.ftruncate(fd, begin)
     else:
