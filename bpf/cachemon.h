@@ -162,6 +162,8 @@ struct block_key {
  *   mark & ~resident    ghost: left the cache, a re-add is a refault
  *   advised & resident  prefetched by advice, by the kinds of call that advisers tells
  *   advised & ~resident ghost: dropped by the job's own advice
+ *   looked              a read call of the job asked for it, and its coming or its first use then
+ *                       was seen; stays when it leaves. While references are sampled
  * stamp_*: the last eviction in this chunk, for refault distances (chunk precision).
  */
 struct chunk {
@@ -169,6 +171,7 @@ struct chunk {
 	__u64 outstanding;
 	__u64 mark;
 	__u64 advised;
+	__u64 looked;
 	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
 	__u32 stamp_ms;	   /* monotonic, modulo 2^32 */
 };
@@ -308,7 +311,7 @@ _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
 _Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
 _Static_assert(sizeof(struct block_key) == 24, "block_key");
-_Static_assert(sizeof(struct block) == 168, "block: 48 + 24 + 168 + 16 bytes an entry");
+_Static_assert(sizeof(struct block) == 200, "block: 48 + 24 + 200 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");
 _Static_assert(sizeof(struct evictor_key) == 64, "evictor_key");
 _Static_assert(sizeof(struct adder_key) == 32, "adder_key");

@@ -129,6 +129,15 @@ GLOBAL int advice_regret(struct file_key *file, __u32 n)
 	return 0;
 }
 
+/* Pages that a read call of the job asks for. */
+static __always_inline void chunk_looked(struct chunk *c, __u64 mask)
+{
+	if (!(mask & ~c->looked) || !shared.references.bound)
+		return;
+	mask &= ~bits_set(&c->looked, mask);
+	__sync_fetch_and_add(&shared.references.looked, popcount64(mask));
+}
+
 /* Pages left the cache and came again. */
 static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
 				    __u64 missed)
@@ -208,6 +217,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		return;
 	}
 	c = chunk_in(b, base);
+	chunk_looked(c, missed);
 	resident = bits_set(&c->resident, added);
 	if (c->advised & added)
 		dropped = bits_clear(&c->advised, added);
@@ -268,6 +278,7 @@ struct settle_ctx {
 	__u64 first, last;
 	enum counter fate;
 	__u32 late;
+	__u32 looked; /* a call of the job asks for them */
 	struct file_key file;
 };
 
@@ -285,6 +296,8 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	mask = chunk_mask(base, x->first, x->last);
 	if (!(c->outstanding & mask) && !x->late)
 		return 0;
+	if (x->looked)
+		chunk_looked(c, c->outstanding & mask);
 	chunk_settle(&x->file, x->row, b, base, mask, x->fate);
 	if (!x->late)
 		return 0;
@@ -300,9 +313,13 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	return 0;
 }
 
+/* Beside a fate: who reads them is of the job. */
+enum { SETTLE_OWN = 1 << 16 };
+
 GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,
-			enum counter fate)
+			__u32 fate_and_own)
 {
+	enum counter fate = fate_and_own & ~SETTLE_OWN;
 	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
 	struct settle_ctx x = {.row = row,
 			       .first = first,
@@ -311,6 +328,7 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 			       .late = fate == C_used_late};
 	__u64 nr;
 
+	x.looked = fate_and_own & SETTLE_OWN && (fate == C_used || fate == C_used_late);
 	if (!row || last < first)
 		return 0;
 	nr = (last >> 6) - (first >> 6) + 1;
@@ -329,7 +347,7 @@ static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u
 {
 	struct file_row *row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
 
-	settle_pages(row, inode, first, last, fate);
+	settle_pages(row, inode, first, last, fate | (l->s.job == JOB_WATCHED ? SETTLE_OWN : 0));
 }
 
 /* Where settling waits for the end of the program. */

@@ -164,17 +164,32 @@ void reference_sample_break(struct reference_sample *s, const char *reason)
 	reference_open_forget(s);
 }
 
-int64_t reference_distinct(uint64_t threshold, size_t sampled, double *ret_error)
+size_t reference_sample_uncounted(struct reference_sample *s, sampled_page_ask counted, void *ctx)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < s->nr_pages; i++) {
+		struct sampled_page *p = &s->pages[i];
+
+		if (!p->entries)
+			continue;
+		p->counted = p->counted || counted(ctx, p);
+		nr += !p->counted;
+	}
+	return nr;
+}
+
+int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled, double *ret_error)
 {
 	double rate = (double)threshold / (double)REFERENCE_THRESHOLD_ALL;
+	double pages = (double)counted + (double)sampled / rate;
 
 	*ret_error = 0;
-	if (threshold >= REFERENCE_THRESHOLD_ALL)
-		return (int64_t)sampled;
-	if (!sampled)
-		return -1;
-	*ret_error = sqrt((1 - rate) / (double)sampled);
-	return llround((double)sampled / rate);
+	if (!threshold || pages < 1)
+		return threshold ? 0 : -1;
+	/* Of none in the sample there may be some all the same. */
+	*ret_error = sqrt((double)(sampled ? sampled : 1) * (1 - rate)) / rate / pages;
+	return llround(pages);
 }
 
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error)

@@ -76,9 +76,15 @@ struct reference_view {
 	size_t stored_pages, stored_chunks;
 	bool rewrite;
 };
-/* Distinct pages of which so many are below the threshold, and the relative standard error of that:
- * each is sampled by chance, independently. -1: not known. */
-int64_t reference_distinct(uint64_t threshold, size_t sampled, double *ret_error);
+/* Asks of each page in the sample that is not counted yet whether it is, and returns how many are
+ * not: those whose first lookup nothing but the sample tells. */
+typedef bool (*sampled_page_ask)(void *ctx, const struct sampled_page *page);
+size_t reference_sample_uncounted(struct reference_sample *s, sampled_page_ask counted, void *ctx);
+
+/* Distinct pages: those that were counted, and others of which so many are below the threshold.
+ * Each of these is sampled by chance, independently; with the relative standard error that follows.
+ * -1: not known. */
+int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled, double *ret_error);
 /* How many pages the job looked up so far, and how well that is known. */
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error);
 void reference_sample_view(const struct reference_sample *s, struct reference_view *ret);

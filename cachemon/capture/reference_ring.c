@@ -9,6 +9,7 @@
 
 #include "bpf/references.h"
 #include "capture/probe_set_impl.h"
+#include "capture/reference_known.h"
 
 enum { BATCH = 1024 };
 #define SECOND_NS 1000000000ULL
@@ -22,6 +23,7 @@ struct reference_ring {
 	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
 	struct reference_record *next; /* of the next one, which has begun already */
 	size_t nr_next, max_next;
+	struct reference_known known;
 	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
 	bool started;
 };
@@ -197,19 +199,13 @@ void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
 
 void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups)
 {
-	struct reference_view v;
-	int64_t distinct;
-	double error;
-
 	if (!r->started)
 		return;
 	r->next_begun |= last;
 	take_next(r);
 	reference_sample_close(r->sample, start_ns, lookups);
 	r->generation = r->skel->bss->shared.epoch & 1 ? REFERENCE_B : 0;
-	reference_sample_view(r->sample, &v);
-	distinct = reference_distinct(v.threshold, v.live, &error);
-	reference_sample_distinct(r->sample, distinct, error);
+	reference_known_take(&r->known, r->skel, r->sample, last);
 	r->next_begun = true;
 }
 

@@ -28,6 +28,10 @@ PAGES_MAX = 8192
 # More than the ring holds at the rates that a falling threshold leaves; see bpf/references.h.
 FLOOD_READS = 40000
 HOT_READS = 3000000
+# Of an estimate with its standard error, and of what the interpreter reads from run to run.
+SIGMAS, REST_SPREAD = 4, 20
+# Where only the pages of the interpreter are estimated, at a threshold of a tenth.
+ERROR_COUNTED = 0.006
 
 part = Part(__doc__)
 
@@ -303,9 +307,35 @@ def a_large_one_is_thinned_to_what_its_threshold_takes(world, stack):
     check(0 < threshold < ALL, f"the threshold is {threshold}")
     same("the file", lookups(stored.entries(world.dev)), sampled(logged(log), threshold))
     part.note(f"threshold 2^32 x {threshold / ALL:.4f}, {stored.sample['pages']} pages")
-    distinct, error = stored.sample["distinct_pages"], stored.sample["distinct_error"]
-    check(distinct is not None, "how many pages were looked up is not known")
-    part.note(f"{distinct} pages looked up, standard error {error:.4f}")
+
+
+def without_file(world, stack):
+    """Pages that a worker looks up beside its file: those of the interpreter."""
+    path, log = world.cold(SMALL_PAGES), world.tool.fresh(".log")
+    stored = record(world, stack, worker("small", path, log))
+    equal("threshold", stored.sample["threshold"], ALL)
+    return stored.sample["distinct_pages"] - SMALL_PAGES
+
+
+@part.case
+def pages_looked_up_are_counted_or_estimated(world, stack):
+    """Those that came during the run are counted, of the others the sample tells."""
+    rest, errors = without_file(world, stack), []
+    for cached in (False, True):
+        path, log = world.cold(LARGE_PAGES), world.tool.fresh(".log")
+        if cached:
+            with open(path, "rb") as f:
+                while f.read(1 << 20):
+                    pass
+        sample = record(world, stack, worker("large", path, log)).sample
+        check(sample["threshold"] < ALL, "all pages are in the sample")
+        distinct, error = sample["distinct_pages"], sample["distinct_error"]
+        part.note(f"{distinct} pages looked up of {LARGE_PAGES + rest}, standard error {error:.4f}, "
+                  f"{'cached' if cached else 'not cached'} before")
+        off = distinct - LARGE_PAGES - rest
+        check(abs(off) <= SIGMAS * error * distinct + REST_SPREAD, f"off by {off}")
+        errors.append(error)
+    check(errors[0] < ERROR_COUNTED, f"what was counted is no better known: {errors}")
 
 
 def removals(world, stack, drop):

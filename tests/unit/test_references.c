@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +319,62 @@ static void test_lookups_without_references(void **state)
 	reference_sample_free(s);
 }
 
+static bool is_even(void *ctx, const struct sampled_page *p)
+{
+	++*(int *)ctx;
+	return p->index % 2 == 0;
+}
+
+/* A page that is counted stays so, and is not asked for again; nor is one that has left. */
+static void test_pages_that_are_counted(void **state)
+{
+	struct file_key file = {.ino = 1};
+	struct reference_sample *s = NULL;
+	int asked = 0;
+
+	assert_int_equal(reference_sample_new(NULL, &s), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		reference_sample_add(s, &file, i, i * 100, false);
+	assert_int_equal(reference_sample_uncounted(s, is_even, &asked), 5);
+	assert_int_equal(asked, 10);
+	assert_int_equal(reference_sample_uncounted(s, is_even, &asked), 5);
+	assert_int_equal(asked, 15);
+	reference_sample_lower(s, 400);
+	assert_int_equal(reference_sample_uncounted(s, is_even, &asked), 2);
+	assert_int_equal(asked, 17);
+	reference_sample_free(s);
+}
+
+/* Against the spread of what chance samples. */
+static void test_distinct_pages_have_their_error(void **state)
+{
+	enum { TRIALS = 4000, PAGES = 3000, KNOWN = 1000 };
+	const uint64_t threshold = REFERENCE_THRESHOLD_ALL / 5;
+	double mean = 0, square = 0, stated = 0, error;
+	uint64_t rng = 99;
+
+	for (int t = 0; t < TRIALS; t++) {
+		size_t sampled = 0;
+		double pages;
+
+		for (int i = 0; i < PAGES; i++)
+			sampled += (next(&rng) >> 32) < threshold;
+		pages = (double)reference_distinct(threshold, KNOWN, sampled, &error);
+		mean += pages / TRIALS;
+		square += pages * pages / TRIALS;
+		stated += error / TRIALS;
+	}
+	assert_true(mean > (PAGES + KNOWN) * 0.998 && mean < (PAGES + KNOWN) * 1.002);
+	error = sqrt(square - mean * mean) / mean;
+	assert_true(stated > error * 0.95 && stated < error * 1.05);
+	assert_int_equal(reference_distinct(REFERENCE_THRESHOLD_ALL, 0, 77, &error), 77);
+	assert_true(error == 0);
+	assert_int_equal(reference_distinct(threshold, 500, 0, &error), 500);
+	assert_true(error > 0.008 && error < 0.01);
+	assert_int_equal(reference_distinct(0, 0, 0, &error), -1);
+	assert_int_equal(reference_distinct(threshold, 0, 0, &error), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +386,8 @@ int main(void)
 		cmocka_unit_test(test_equal_hashes_leave_together),
 		cmocka_unit_test(test_a_broken_one_ends_with_its_last_chunk),
 		cmocka_unit_test(test_lookups_without_references),
+		cmocka_unit_test(test_pages_that_are_counted),
+		cmocka_unit_test(test_distinct_pages_have_their_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
