@@ -2,6 +2,7 @@
 #include "account/traces.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,28 +161,42 @@ int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *ke
 	return r;
 }
 
+static void name(struct traced_file *f, const char *path, const char *fstype)
+{
+	char *copy;
+
+	if (fstype && *fstype && strncmp(f->fstype, fstype, sizeof(f->fstype) - 1) != 0) {
+		snprintf(f->fstype, sizeof(f->fstype), "%s", fstype);
+		f->dirty = true;
+	}
+	if (!path || (f->path && !strcmp(f->path, path)))
+		return;
+	copy = strdup(path);
+	if (!copy)
+		return;
+	free(f->path);
+	f->path = copy;
+	f->dirty = true;
+}
+
 void traces_see_sample(struct traces *t, const struct sample *s)
 {
 	for (size_t i = 0; i < s->nr_files && t->nr_files; i++) {
 		const struct sample_file *from = &s->files[i];
 		struct traced_file *f = traces_find(t, &from->key);
 
-		if (!f || from->job != JOB_WATCHED)
-			continue;
-		if (from->path && (!f->path || strcmp(f->path, from->path) != 0)) {
-			char *path = strdup(from->path);
-
-			if (!path)
-				continue;
-			free(f->path);
-			f->path = path;
-			f->dirty = true;
-		}
-		if (from->fstype && strncmp(f->fstype, from->fstype, sizeof(f->fstype) - 1) != 0) {
-			strncpy(f->fstype, from->fstype, sizeof(f->fstype) - 1);
-			f->dirty = true;
-		}
+		if (f && from->job == JOB_WATCHED)
+			name(f, from->path, from->fstype);
 	}
+}
+
+void traces_see_name(struct traces *t, const struct file_key *key, const char *path,
+		     const char *fstype)
+{
+	struct traced_file *f = traces_find(t, key);
+
+	if (f && !f->path)
+		name(f, path, fstype);
 }
 
 bool traced_file_by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
@@ -276,9 +291,9 @@ void traced_file_set_released(struct traced_file *f)
 	f->released = true;
 }
 
-bool traced_file_warm(const struct traced_file *f)
+bool traced_file_added(const struct traced_file *f)
 {
-	return f->warm;
+	return !f->by_hash;
 }
 
 uint64_t traced_file_events(const struct traced_file *f)

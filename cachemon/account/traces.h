@@ -32,8 +32,11 @@ void traces_free(struct traces *t);
 int traces_take(struct traces *t, const struct trace_record *rec, size_t size);
 /* A file that is traced from now on and was read before. */
 int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *key);
-/* Names and sizes of files that are traced. */
+/* Names of files that are traced. */
 void traces_see_sample(struct traces *t, const struct sample *s);
+/* One that came before the file was traced. */
+void traces_see_name(struct traces *t, const struct file_key *key, const char *path,
+		     const char *fstype);
 /* As they are now: they tell what each file stands for. */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]);
 
@@ -54,7 +57,8 @@ bool traced_file_released(const struct traced_file *f);
 void traced_file_set_released(struct traced_file *f);
 /* Below the threshold: others like it are known. */
 bool traced_file_by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA]);
-bool traced_file_warm(const struct traced_file *f);
+/* By traces_add_warm(). */
+bool traced_file_added(const struct traced_file *f);
 uint64_t traced_file_events(const struct traced_file *f);
 
 /* As the store writes it; < 0 and NULL: not known. */

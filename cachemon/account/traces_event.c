@@ -215,8 +215,9 @@ static void see_size(struct traces *t, struct traced_file *f, const struct trace
 				.actor = like->actor,
 				.pos = rec->size_bytes};
 
-	if (f->events && f->size_bytes == (int64_t)rec->size_bytes)
+	if (f->events && f->traced_size_bytes == rec->size_bytes)
 		return;
+	f->traced_size_bytes = rec->size_bytes;
 	f->size_bytes = (int64_t)rec->size_bytes;
 	f->dirty = true;
 	emit(t, f, &e);

@@ -11,7 +11,7 @@
 #include "util/clock.h"
 
 #define WARM_MAX     8	  /* traced at a time because they are read most */
-#define WARM_LOOKUPS 1000 /* in an interval, and a tenth of all */
+#define WARM_LOOKUPS 1000 /* in an interval, and a fiftieth of all */
 
 struct trace_ring {
 	struct probe_set *set;
@@ -173,7 +173,7 @@ static void see_most_read(struct trace_ring *r, const struct sample *s)
 	for (size_t i = 0; i < traces_nr(r->traces); i++) {
 		struct traced_file *f = traces_at(r->traces, i);
 
-		warm += traced_file_live(f) && traced_file_warm(f);
+		warm += traced_file_live(f) && traced_file_added(f);
 	}
 	for (size_t i = 0; i < s->nr_files; i++) {
 		const struct sample_file *f = &s->files[i];
@@ -186,7 +186,7 @@ static void see_most_read(struct trace_ring *r, const struct sample *s)
 			most = f;
 	}
 	if (warm < WARM_MAX && most && most->c[C_lookups] >= WARM_LOOKUPS &&
-	    most->c[C_lookups] >= all / 10)
+	    most->c[C_lookups] >= all / 50)
 		add_warm(r, &most->key);
 }
 

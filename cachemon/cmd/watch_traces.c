@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "account/ledger_rows.h"
 #include "cmd/watch_run.h"
 
 /* NULL: nothing is in the way. */
@@ -53,4 +54,10 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 					    "files were chosen");
 	}
 	sampler_trace_look(run->sampler, s, last);
+	for (size_t i = 0; i < ledger_nr_active(run->ledger); i++) {
+		const struct ledger_file *f = ledger_active(run->ledger, i);
+
+		if (f->job == JOB_WATCHED)
+			traces_see_name(run->traces, &f->key, f->path, f->fstype);
+	}
 }
