@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The miss-ratio curve of a job: of LRU caches and of the best possible ones, by size, from the
+ * references of a sample of its pages. Owns the way from a sample to its figures. A miss here is a
+ * lookup of a page that must be brought from the device, by the call itself or ahead of it: no
+ * cache of the sizes in question holds it.
+ */
+#ifndef CURVE_H
+#define CURVE_H
+
+#include "curve/estimate.h"
+#include "curve/shape.h"
+
+/* Beside the band: what the kernel's cache was seen to differ from LRU by. */
+#define CURVE_MODEL_ERROR 0.02
+
+enum { CURVE_POINTS_MAX = 64 };
+
+struct curve {
+	struct estimate estimate;
+	struct curve_shape shape;
+	struct curve_ratios lru, opt;
+	double first_touch;   /* ratio: no cache makes it less */
+	double removed_again; /* ratio: looked up after advice, truncation or drop_caches took it */
+	uint32_t sizes[CURVE_POINTS_MAX]; /* worth showing, in sampled pages, growing */
+	size_t nr_sizes;
+};
+
+struct curve_point {
+	double cache_pages;
+	double miss, low, high; /* of LRU */
+	double opt, opt_low, opt_high;
+};
+
+/* 0, -EINVAL: the totals cannot be those of this sample, -ENOMEM. */
+int curve_make(const struct curve_sample *s, struct curve *ret);
+void curve_free(struct curve *c);
+
+/* At any size >= 0. */
+void curve_at(const struct curve *c, double cache_pages, struct curve_point *ret);
+/* The i-th of nr_sizes. */
+void curve_shown(const struct curve *c, size_t i, struct curve_point *ret);
+
+/* The least sizes that give a hit ratio: most likely, and by the ends of the band. */
+struct curve_need {
+	double pages, pages_low, pages_high; /* < 0: no size does */
+};
+void curve_need(const struct curve *c, double hit_ratio, struct curve_need *ret);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the sample to the whole job: miss ratio by cache size, with a band. Owns the estimators and
+ * the band's formulas:
+ *
+ *   R       share of the job's pages that is in the sample. Where the number of distinct pages M is
+ *           known: sampled / M ("both known totals"); else the threshold's ("SHARDS-adj")
+ *   miss(c) lookups at a stack distance > c R, by N R; N all lookups. By both known totals the
+ *           lookups that a sample of average pages would have more or less than this one, N R -
+ * N_s, miss as those of the pages that make the difference do: at the slope of misses over lookups,
+ * page by page e(c)    = t sqrt(1 - R) sqrt(G / (G - 1) sum over groups (m_g - q u_g)^2) / (N R):
+ * which pages are in the sample. G groups of pages by hash, m_g their misses, u_g their pages, q =
+ * sum m / sum u; by the threshold's R the mean m instead of q u_g d(c)    = t sqrt((1 - R) / (R c)
+ * max(0, 1 - c / M)): how far distances are off, relatively band    = [miss(c (1 + d)) - e, miss(c
+ * (1 - d)) + e], within 0 and 1, made monotone
+ *
+ * An error s of M makes e sqrt(e^2 + (t s miss)^2), and d likewise.
+ */
+#ifndef CURVE_ESTIMATE_H
+#define CURVE_ESTIMATE_H
+
+#include "curve/sample.h"
+
+enum { CURVE_GROUPS = 16 };
+
+#define CURVE_T 1.75
+
+/* What misses in a cache of some size. */
+struct curve_misses {
+	uint32_t of_group[CURVE_GROUPS];
+	double by_lookups; /* sum of the lookups of the page that each is of */
+};
+
+/* By cache size in sampled pages, 0 to size_max; beyond, nothing changes any more. */
+struct curve_ratios {
+	double *miss, *low, *high;
+	uint32_t size_max;
+};
+
+struct estimate {
+	double rate; /* R */
+	double lookups;
+	double distinct_pages; /* M, or what the sample says of it */
+	double distinct_error;
+	bool by_threshold; /* M was not known */
+	uint32_t pages_in_group[CURVE_GROUPS];
+	uint32_t nr_pages;
+	/* Of the sampled pages: lookups, and the sum of their squares. */
+	double sampled_lookups, squares;
+};
+
+/* lookups: by page. -EINVAL: the totals cannot be those of this sample. */
+int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struct estimate *ret);
+
+static inline unsigned int curve_group(uint32_t hash)
+{
+	return hash % CURVE_GROUPS;
+}
+
+/* A whole number of sampled pages that a cache of so many pages holds. */
+uint32_t estimate_size(const struct estimate *e, double cache_pages, uint32_t size_max);
+
+/* misses: by size. 0 or -ENOMEM. */
+int estimate_ratios(const struct estimate *e, const struct curve_misses misses[], uint32_t size_max,
+		    struct curve_ratios *ret);
+void curve_ratios_free(struct curve_ratios *r);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether a curve describes the cache that the job had: the miss ratio that was measured, at the
+ * size the cache had, and the refault distances that were counted, held against the curve. Owns the
+ * comparison and its words.
+ */
+#ifndef CURVE_JUDGE_H
+#define CURVE_JUDGE_H
+
+#include "curve/curve.h"
+#include "curve/refault.h"
+
+/* The two opinions differ by more than this: uncertain. */
+#define CURVE_DISAGREEMENT 0.2
+
+/* What was counted. < 0: not known. */
+struct curve_counted {
+	double present_pages; /* the most that the job had in the cache */
+	/* Pages that lookups brought from the device, by themselves or ahead of them, by lookups.
+	 */
+	double miss_low, miss_high;
+	double refaults;
+	double refault_distance; /* mean, in pages of the job that left in between */
+	double run_pages;	 /* that come in together, on average */
+};
+
+enum curve_opinion {
+	OPINION_NONE, /* nothing to be compared */
+	OPINION_WEAK, /* a lower bound that does not contradict */
+	OPINION_SAME,
+	OPINION_OTHER,
+};
+
+struct curve_verdict {
+	bool compared;
+	struct curve_point present;
+	double expected_low, expected_high; /* with what the kernel may differ from LRU by */
+	bool outside;
+	enum curve_opinion refaults;
+	double refault_distance; /* that the curve lets expect, in pages of the job; < 0: none */
+	bool uncertain;		 /* then no figure beyond the present is to be given */
+	char reason[320];	 /* a sentence; "": certain */
+};
+
+/* 0 or -ENOMEM. */
+int curve_judge(const struct curve *c, const struct curve_sample *s,
+		const struct curve_counted *counted, struct curve_verdict *ret);
+
+#endif
