@@ -10,7 +10,7 @@ PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson
 	libsqlite3-dev libyaml-dev make pkgconf zlib1g-dev)
 PACKAGES_TEST=(btrfs-progs e2fsprogs fio libaio-dev libasan8 libcap2-bin libcmocka-dev libfuse3-dev
 	libubsan1 liburing-dev mount procps
-	python3 sqlite3 util-linux xfsprogs xz-utils)
+	python3 python3-jsonschema sqlite3 util-linux xfsprogs xz-utils)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)

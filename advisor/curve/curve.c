@@ -50,7 +50,7 @@ static void misses_add(struct curve_misses *sum, const struct curve_misses *m)
 	sum->by_lookups += m->by_lookups;
 }
 
-/* misses[k]: lookups at a distance above k. */
+/* misses[k]: lookups at a distance above k. Counts what misses in any cache, too. */
 static void count_misses(const struct curve_sample *s, const uint32_t distances[],
 			 const uint32_t lookups[], struct curve_misses misses[], struct curve *c)
 {
@@ -72,8 +72,8 @@ static void count_misses(const struct curve_sample *s, const uint32_t distances[
 	}
 	for (uint32_t k = s->nr_pages; k-- > 0;)
 		misses_add(&misses[k], &misses[k + 1]);
-	c->first_touch = first / (c->estimate.lookups * c->estimate.rate);
-	c->removed_again = again / (c->estimate.lookups * c->estimate.rate);
+	c->first_touch = first;
+	c->removed_again = again;
 }
 
 /* The sizes between two that were simulated. */
@@ -121,6 +121,10 @@ static int make_ratios(const struct curve_sample *s, const uint32_t distances[],
 		ret = estimate_ratios(&c->estimate, misses, max, &c->lru);
 	}
 	if (!ret) {
+		double floor = c->lru.miss[max] / (c->first_touch + c->removed_again);
+
+		c->first_touch *= floor;
+		c->removed_again *= floor;
 		opt[0] = misses[0];
 		ret = simulate_opt(s, c, lookups, opt);
 	}

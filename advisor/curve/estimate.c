@@ -15,7 +15,10 @@ int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struc
 	if (!s->nr_pages || !s->threshold || s->threshold > CURVE_HASHES)
 		return -EINVAL;
 	e.rate = (double)s->threshold / (double)CURVE_HASHES;
-	e.by_threshold = s->distinct_pages < 0;
+	/* Pages of the sample by its rate are no second knowledge. */
+	e.by_threshold =
+		s->distinct_pages < 0 ||
+		(s->distinct_error > 0 && fabs(s->distinct_pages - s->nr_pages / e.rate) <= 1);
 	e.distinct_pages = e.by_threshold ? s->nr_pages / e.rate : s->distinct_pages;
 	if (!e.by_threshold) {
 		e.rate = s->nr_pages / s->distinct_pages;
@@ -67,12 +70,16 @@ static double sum_of(const uint32_t misses[CURVE_GROUPS])
 	return sum;
 }
 
-/* Misses for each lookup that a page has more than another, 0 to 1. */
+/* Misses for each lookup that a page has more than another, 0 to 1. Where the number of pages is
+ * not known either, what is missing may be whole pages: a line through the origin. */
 static double slope_of(const struct estimate *e, const struct curve_misses *m, double all)
 {
 	double mean = e->sampled_lookups / e->nr_pages;
 	double variance = e->squares - mean * e->sampled_lookups;
 	double slope = variance > 0 ? (m->by_lookups - all * mean) / variance : 0;
+
+	if (e->by_threshold)
+		slope = m->by_lookups / e->squares;
 
 	return slope < 0 ? 0 : slope > 1 ? 1 : slope;
 }
@@ -87,9 +94,7 @@ static double miss_of(const struct estimate *e, const struct curve_misses *m)
 	 */
 	if (missing > 0)
 		missing *= HOTTER_SHARE;
-	if (!e->by_threshold)
-		all += slope_of(e, m, all) * missing;
-	return all / expected;
+	return (all + slope_of(e, m, all) * missing) / expected;
 }
 
 /* e(c) for all sizes, in place of the band's upper end. */

@@ -124,8 +124,7 @@ void whatif_cache_plot(FILE *out, const struct job_curve *c, bool unicode)
 	}
 	put_axis(out, &p, c, unicode);
 	fprintf(out,
-		"  %s hit ratio   %s its band   %s of the best possible cache   %s all but first "
-		"reads\n",
+		"  %s hit ratio   %s its band   %s the best possible   %s all but first reads\n",
 		glyphs[G_CURVE], glyphs[G_BAND], glyphs[G_OPT], glyphs[G_CEILING]);
 	if (c->verdict.compared)
 		fputs("  M measured at the size that was present\n", out);

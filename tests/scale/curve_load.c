@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MOVE_EVERY = 40 };
+enum { PAGE = 4096, MOVE_EVERY = 5 };
 
 static uint64_t state = UINT64_C(88172645463325252);
 

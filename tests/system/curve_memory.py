@@ -44,6 +44,7 @@ class World:
         self.dev = machine.device_of(self.data)
         self.file = f"{self.data}/file"
         fill(self.file, PAGES)
+        self.groups = 0
         self.root = machine.v1_root() or machine.v2_root()
 
     def drop(self):
@@ -61,7 +62,8 @@ class World:
         return watch.db, job
 
     def limited(self, stack, kind, share):
-        group = machine.cgroup(stack, self.root, f"cachemon-curve-{os.getpid()}-{kind}-{share}")
+        group = machine.cgroup(stack, self.root, f"cachemon-curve-{os.getpid()}-{self.groups}")
+        self.groups += 1
         limit = int(PAGES * PAGE * share) + BESIDE_BYTES
         for name in ("memory.limit_in_bytes", "memory.max"):
             if os.path.exists(f"{group}/{name}"):

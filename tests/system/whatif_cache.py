@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""whatif cache over databases that are made here: figures, plot, JSON, and why there is no curve."""
+
+import contextlib
+import glob
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.tool import Tool  # noqa: E402
+
+part = Part(__doc__)
+
+SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCHEMA = f"{SOURCES}/docs/schema/whatif-cache.json"
+# Debian's validator belongs to Debian's own Python.
+VALIDATOR = ["/usr/bin/python3", "-m", "jsonschema"]
+PAGES = 4096
+EPOCHS = 10
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.tool = Tool(args.cachemon, work)
+
+    def whatif(self, db, *options, status=0):
+        return self.tool.run("whatif", "cache", "--db", db, *options, status=status)
+
+    def curve(self, db, *options):
+        return json.loads(self.whatif(db, "--format", "json", *options))
+
+
+def varint(number):
+    out = bytearray()
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def insert(db, table, row):
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+               list(row.values()))
+
+
+def totals(lookups, misses, present):
+    """Counters of a job that reads single pages and of whose pages so many stay."""
+    zero = ("used", "used_late", "evicted_unused", "resident_unused", "untracked", "written_pages",
+            "other_added_pages", "prefetched_sync", "prefetched_async", "prefetched_willneed",
+            "prefetched_readahead2", "prefetched_mmap_around", "evicted_reclaim_kswapd",
+            "evicted_reclaim_direct", "evicted_dontneed", "evicted_drop_caches",
+            "evicted_truncate", "evicted_direct_io", "evicted_other", "windows_sync",
+            "windows_async", "windows_forced", "delayed_hits")
+    return {**dict.fromkeys(zero, 0), "lookups": lookups, "misses": misses, "demand_pages": misses,
+            "evicted_reclaim_memcg": misses - present, "read_calls": lookups, "refaults": 0,
+            "refault_distance_pages": 0}
+
+
+def make(world, level="full", sliced=0, job="train"):
+    """A run of one job without references."""
+    path = world.tool.fresh(".db")
+    db = sqlite3.connect(path)
+    versions = sorted(glob.glob(f"{SOURCES}/sql/[0-9]*.sql"))
+    for name in versions:
+        with open(name, encoding="utf-8") as f:
+            db.executescript(f.read())
+    db.execute(f"PRAGMA user_version = {max(int(os.path.basename(n)[:3]) for n in versions)}")
+    insert(db, "run", dict(id=1, uuid="u", cachemon="0", host="h", kernel="k", arch="x86_64",
+                           started_ns=0, duration_ns=10**9, state="complete", writer_boot="b",
+                           writer_pidns=0, writer_pid=1, writer_start_ticks=0, level=level,
+                           sliced=sliced, advice_mode="effects", interval_ns=10**9,
+                           page_size_bytes=4096, memory_bytes=8 << 30, map_bytes=0))
+    insert(db, "interval", dict(id=1, run_id=1, start_ns=0, duration_ns=10**9, read_on_ns=10**9))
+    insert(db, "job", dict(id=1, run_id=1, slot=1, name=job, selector=f"command: {job}"))
+    db.commit()
+    return path, db
+
+
+def count(db, **figures):
+    rows = totals(**figures)
+    db.execute(f"UPDATE job SET {', '.join(f'{k} = ?' for k in rows)} WHERE id = 1",
+               list(rows.values()))
+    rows = {k: v for k, v in rows.items()}
+    insert(db, "job_interval", dict(interval_id=1, job_id=1, **rows))
+
+
+def refer(db, entries, lookups, state="whole", reason=None, pages=PAGES):
+    insert(db, "reference_sample", dict(job_id=1, state=state, reason=reason, threshold=1 << 32,
+                                        pages=pages, refs=len(entries), lookups=lookups,
+                                        distinct_pages=pages, distinct_error=0))
+    for p in range(pages):
+        insert(db, "reference_page", dict(job_id=1, number=p, dev_major=8, dev_minor=1, ino=7,
+                                          gen=0, page_index=p, hash=p * 2654435761 % (1 << 32)))
+    insert(db, "reference_chunk", dict(job_id=1, seq=0, start_ns=0, lookups=lookups,
+                                       refs=len(entries),
+                                       data=b"".join(varint(e) for e in entries)))
+    db.commit()
+
+
+def cyclic():
+    return [p << 1 for _ in range(EPOCHS) for p in range(PAGES)]
+
+
+def shuffled():
+    rng = random.Random(1)
+    return [p << 1 for _ in range(EPOCHS) for p in rng.sample(range(PAGES), PAGES)]
+
+
+def full(world, entries, misses, present, **more):
+    path, db = make(world)
+    with contextlib.closing(db):
+        count(db, lookups=len(entries), misses=misses, present=present)
+        refer(db, entries, len(entries), **more)
+    return path
+
+
+def valid(text):
+    done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", SCHEMA], input=text,
+                          capture_output=True, text=True)
+    check(done.returncode == 0, f"the schema refuses it: {done.stderr[:300]}")
+
+
+@part.case
+def cliff(world, stack):
+    """Cyclic passes: nothing hits until all fits."""
+    db = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
+    text = world.whatif(db, "--format", "json")
+    valid(text)
+    job, = json.loads(text)["jobs"]
+    curve = job["curve"]
+    equal("order", curve["model"]["order"], "same")
+    need = {n["hit_ratio"]: n["cache_pages"] for n in curve["needs"]}
+    equal("pages for 90 %", need[0.9], PAGES)
+    equal("pages for 95 %", need[0.95], None)
+    equal("present", curve["marks"]["present"]["cache_pages"], PAGES // 2)
+    equal("memory", curve["marks"]["memory"]["cache_bytes"], 8 << 30)
+    equal("uncertain", curve["check"]["uncertain"], False)
+    for point in curve["points"][:-1]:
+        equal(f"hit ratio of {point['cache_pages']} pages", point["hit_ratio"], 0)
+    check("About 16.0 MiB" in world.whatif(db), "the answer names the size of all pages")
+
+
+@part.case
+def measured_elsewhere(world, stack):
+    """A measured ratio off the curve: said, and nothing is foretold."""
+    db = full(world, cyclic(), misses=PAGES * EPOCHS // 2, present=PAGES // 2)
+    text = world.whatif(db, "--format", "json")
+    valid(text)
+    curve = json.loads(text)["jobs"][0]["curve"]
+    equal("outside", curve["check"]["outside"], True)
+    equal("needs", {n["cache_pages"] for n in curve["needs"]}, {None})
+    check("Uncertain" in world.whatif(db), "the text says so")
+
+
+@part.case
+def no_size_can(world, stack):
+    entries = [p << 1 for p in range(PAGES)]
+    db = full(world, entries, misses=PAGES, present=PAGES)
+    check("No size can" in world.whatif(db), "first reads alone")
+    valid(world.whatif(db, "--format", "json"))
+
+
+@part.case
+def broken_sample(world, stack):
+    db = full(world, shuffled(), misses=PAGES * EPOCHS, present=100, state="broken",
+              reason="the ring was full")
+    text = world.whatif(db, "--format", "json")
+    valid(text)
+    sample = json.loads(text)["jobs"][0]["curve"]["sample"]
+    equal("whole", sample["whole"], False)
+    equal("reason", sample["broken_reason"], "the ring was full")
+    check("the ring was full" in world.whatif(db), "the text says why")
+    check("in another order" in world.whatif(db), "shuffled epochs are told")
+
+
+@part.case
+def plot(world, stack):
+    db = full(world, shuffled(), misses=int(PAGES * EPOCHS * 0.85), present=PAGES // 2)
+    for locale, plain in (("C", True), ("C.UTF-8", False)):
+        out = subprocess.run([world.tool.cachemon, "whatif", "cache", "--db", db], check=True,
+                             capture_output=True, env={**os.environ, "LC_ALL": locale}).stdout
+        text = out.decode()
+        equal(f"ASCII in locale {locale}", text.isascii(), plain)
+        wide = [line for line in text.splitlines() if len(line) > 80]
+        equal("lines of more than 80 columns", wide, [])
+
+
+@part.case
+def why_there_is_none(world, stack):
+    for options, word in ((dict(level="cold"), "level cold"), (dict(sliced=1), "off part of")):
+        path, db = make(world, **options)
+        db.close()
+        told = world.whatif(path, "--format", "json")
+        valid(told)
+        job, = json.loads(told)["jobs"]
+        equal("curve", job["curve"], None)
+        check(word in job["absent"], f"{word!r} in {job['absent']!r}")
+        check(" ".join(job["absent"].split()) in " ".join(world.whatif(path).split()),
+              "the text says the same")
+    path, db = make(world)
+    with contextlib.closing(db):
+        insert(db, "reference_absent", dict(job_id=1, reason="this kernel has no ring"))
+        db.commit()
+    check("this kernel has no ring" in world.whatif(path), "the recorded reason")
+
+
+@part.case
+def hostile_names(world, stack):
+    path, db = make(world, level="cold", job="a\x1b[31m\u202eb" + "x" * 300)
+    db.close()
+    text = world.whatif(path)
+    check("\x1b" not in text and "\u202e" not in text, "a job's name acts on the terminal")
+    valid(world.whatif(path, "--format", "json"))
+
+
+@part.case
+def command_line(world, stack):
+    path = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
+    tool = world.tool
+    tool.run("whatif", status=2)
+    tool.run("whatif", "weather", status=2)
+    tool.run("whatif", "cache", "--format", "html", status=2)
+    tool.run("whatif", "cache", "--run", "x", status=2)
+    world.whatif(path, "--job", "nobody", status=1)
+    world.whatif(path, "--run", "9", status=1)
+    world.whatif(path, "-o", path, status=1)
+    with open(path, "rb") as f:
+        check(f.read(15) == b"SQLite format 3", "the database is what it was")
+    out = tool.fresh(".json")
+    world.whatif(path, "--job", "train", "-o", out)
+    with open(out, encoding="utf-8") as f:
+        equal("whatif", json.load(f)["whatif"], "cache")
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
