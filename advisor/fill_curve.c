@@ -211,7 +211,7 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 
 int fill_curve(sqlite3 *db, int64_t job_id, struct errtext *err)
 {
-	struct job_curve c;
+	struct job_curve c = {0};
 	int ret = fill_curve_begin(db, err);
 
 	if (!ret)

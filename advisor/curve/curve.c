@@ -8,6 +8,9 @@
 #include "curve/opt.h"
 #include "curve/stack.h"
 
+/* Of all simulations of OPT together: a second or so. */
+enum { OPT_ENTRIES_MAX = 20000000 };
+
 enum { LINEAR_POINTS = 24, LOG_STEPS = 2 /* a doubling */, LOG_POINTS = 30 };
 
 static void sizes_add(struct curve *c, double size)
@@ -95,11 +98,13 @@ static void fill_between(struct curve_misses misses[], uint32_t from, uint32_t t
 static int simulate_opt(const struct curve_sample *s, const struct curve *c,
 			const uint32_t lookups[], struct curve_misses misses[])
 {
+	/* All sizes of a usual sample, some of a long one; the last always. */
+	size_t step = 1 + c->nr_sizes * s->nr_entries / OPT_ENTRIES_MAX;
 	struct opt *opt = NULL;
 	uint32_t before = 0;
 	int ret = opt_new(s, &opt);
 
-	for (size_t i = 0; !ret && i < c->nr_sizes; i++) {
+	for (size_t i = (c->nr_sizes - 1) % step; !ret && i < c->nr_sizes; i += step) {
 		opt_misses(opt, c->sizes[i], lookups, &misses[c->sizes[i]]);
 		fill_between(misses, before, c->sizes[i]);
 		before = c->sizes[i];

@@ -19,9 +19,11 @@ int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struc
 	e.by_threshold =
 		s->distinct_pages < 0 ||
 		(s->distinct_error > 0 && fabs(s->distinct_pages - s->nr_pages / e.rate) <= 1);
-	e.distinct_pages = e.by_threshold ? s->nr_pages / e.rate : s->distinct_pages;
+	e.distinct_pages = s->nr_pages / e.rate;
+	e.distinct_error = sqrt((1 - e.rate) / s->nr_pages);
 	if (!e.by_threshold) {
 		e.rate = s->nr_pages / s->distinct_pages;
+		e.distinct_pages = s->distinct_pages;
 		e.distinct_error = s->distinct_error;
 	}
 	/* An estimated number of pages may be a little less than what is in the sample. */

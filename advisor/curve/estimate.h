@@ -14,7 +14,8 @@
  * max(0, 1 - c / M)): how far distances are off, relatively band    = [miss(c (1 + d)) - e, miss(c
  * (1 - d)) + e], within 0 and 1, made monotone
  *
- * An error s of M makes e sqrt(e^2 + (t s miss)^2), and d likewise.
+ * An error s of M makes e sqrt(e^2 + (t s miss)^2), and d likewise; without M it is that of the
+ * sample's own number of pages, sqrt((1 - R) / U).
  */
 #ifndef CURVE_ESTIMATE_H
 #define CURVE_ESTIMATE_H

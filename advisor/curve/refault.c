@@ -83,7 +83,8 @@ static void summarize(uint32_t distances[], uint32_t nr, struct refault_model *r
 		sum += distances[i];
 	qsort(distances, nr, sizeof(*distances), by_size);
 	ret->mean_distance = sum / nr;
-	ret->median = distances[nr / 2];
+	nr /= 2;
+	ret->median = distances[nr];
 }
 
 int refault_simulate(const struct curve_sample *s, uint32_t cache_pages, struct refault_model *ret)

@@ -126,8 +126,7 @@ static void put_sample(struct tree *t, const struct job_curve *c)
 	tree_double(t, "share", e->rate);
 	tree_int(t, "lookups", llround(c->sampled_lookups));
 	tree_int(t, "distinct_pages", llround(e->distinct_pages));
-	tree_double(t, "distinct_pages_error",
-		    e->by_threshold ? sqrt((1 - e->rate) / e->nr_pages) : e->distinct_error);
+	tree_double(t, "distinct_pages_error", e->distinct_error);
 	tree_bool(t, "whole", !c->broken);
 	tree_string(t, "broken_reason", c->broken ? c->why_broken : NULL);
 	tree_end(t);
