@@ -72,16 +72,12 @@ static double sum_of(const uint32_t misses[CURVE_GROUPS])
 	return sum;
 }
 
-/* Misses for each lookup that a page has more than another, 0 to 1. Where the number of pages is
- * not known either, what is missing may be whole pages: a line through the origin. */
+/* Misses for each lookup that a page has more than another, 0 to 1. */
 static double slope_of(const struct estimate *e, const struct curve_misses *m, double all)
 {
 	double mean = e->sampled_lookups / e->nr_pages;
 	double variance = e->squares - mean * e->sampled_lookups;
 	double slope = variance > 0 ? (m->by_lookups - all * mean) / variance : 0;
-
-	if (e->by_threshold)
-		slope = m->by_lookups / e->squares;
 
 	return slope < 0 ? 0 : slope > 1 ? 1 : slope;
 }
@@ -91,12 +87,17 @@ static double miss_of(const struct estimate *e, const struct curve_misses *m)
 	double all = sum_of(m->of_group);
 	double expected = e->lookups * e->rate;
 	double missing = expected - e->sampled_lookups;
+	double slope = slope_of(e, m, all);
+	double pages = 0;
 
-	/* What the sample lacks are pages that are hotter than any in it, which miss less for it.
-	 */
+	/* The share of a sample's variance in lookups that is due to its number of pages. */
+	if (e->by_threshold)
+		pages = e->sampled_lookups * e->sampled_lookups / e->nr_pages / e->squares;
+	/* What else it lacks are pages that are hotter than any in it, which miss less for it. */
 	if (missing > 0)
-		missing *= HOTTER_SHARE;
-	return (all + slope_of(e, m, all) * missing) / expected;
+		slope *= HOTTER_SHARE;
+	all += missing * (pages * all / e->sampled_lookups + (1 - pages) * slope);
+	return all / expected;
 }
 
 /* e(c) for all sizes, in place of the band's upper end. */
