@@ -8,6 +8,15 @@
 /* Of the slope of sampled pages, for hotter ones; chosen by curve_accuracy. */
 #define HOTTER_SHARE 0.5
 
+/* Pages of the sample by its rate are no second knowledge. */
+static bool is_from_sample(const struct curve_sample *s, double rate)
+{
+	double own_error = sqrt((1 - rate) / s->nr_pages);
+
+	return s->distinct_error > 0 && s->distinct_error > 0.95 * own_error &&
+	       fabs(s->distinct_pages * rate / s->nr_pages - 1) < 0.002;
+}
+
 int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struct estimate *ret)
 {
 	struct estimate e = {.lookups = s->lookups, .nr_pages = s->nr_pages};
@@ -15,10 +24,7 @@ int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struc
 	if (!s->nr_pages || !s->threshold || s->threshold > CURVE_HASHES)
 		return -EINVAL;
 	e.rate = (double)s->threshold / (double)CURVE_HASHES;
-	/* Pages of the sample by its rate are no second knowledge. */
-	e.by_threshold =
-		s->distinct_pages < 0 ||
-		(s->distinct_error > 0 && fabs(s->distinct_pages - s->nr_pages / e.rate) <= 1);
+	e.by_threshold = s->distinct_pages < 0 || is_from_sample(s, e.rate);
 	e.distinct_pages = s->nr_pages / e.rate;
 	e.distinct_error = sqrt((1 - e.rate) / s->nr_pages);
 	if (!e.by_threshold) {
