@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "readahead/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Each was held against that kernel, page by page: tests/vm/readahead, and the recordings in
+ * tests/unit/fixtures/readahead that a unit test replays. What lies between two of them was not.
+ */
+static const struct ra_kernel kernels[] = {
+	{
+		.name = "5.10",
+		.prev_pos = RA_PREV_LAST_READ,
+		.order = RA_ORDER_NONE,
+		.one_body = true,
+		.next_full_is_last = true,
+		.prev_full_is_last = true,
+		.eof_marker = true,
+	},
+	{
+		.name = "6.1",
+		.prev_pos = RA_PREV_NEXT_EACH,
+		.order = RA_ORDER_MARKER,
+		.one_body = true,
+		.next_full_is_last = true,
+		.prev_full_is_last = true,
+		.search_lags = true,
+		.small_is_single = true,
+		.no_order_1 = true,
+		.overshoots = true,
+		.eof_marker = true,
+	},
+	{
+		.name = "6.12",
+		.prev_pos = RA_PREV_NEXT_END,
+		.order = RA_ORDER_MARKER,
+		.prev_full_is_last = true,
+		.search_lags = true,
+		.small_is_single = true,
+		.overshoots = true,
+		.eof_marker = true,
+	},
+	{
+		.name = "6.18",
+		.prev_pos = RA_PREV_NEXT_END,
+		.order = RA_ORDER_RAMP,
+		.prev_full_is_last = true,
+		.search_lags = true,
+		.round_end = true,
+		.eof_marker = true,
+		.exec_window = true,
+	},
+	{
+		.name = "7.2",
+		.prev_pos = RA_PREV_NEXT_END,
+		.order = RA_ORDER_RAMP,
+		.mmap_miss = RA_MISS_FAULTING,
+		.search_lags = true,
+		.round_end = true,
+		.exec_window = true,
+	},
+};
+
+enum { NR_KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
+
+const struct ra_kernel *ra_kernel_named(const char *name)
+{
+	for (size_t i = 0; i < NR_KERNELS; i++)
+		if (strcmp(kernels[i].name, name) == 0)
+			return &kernels[i];
+	return NULL;
+}
+
+const struct ra_kernel *ra_kernel_of(const char *release, const char **ret_why)
+{
+	unsigned int major, minor;
+	char name[24];
+	const struct ra_kernel *found;
+
+	if (sscanf(release, "%u.%u", &major, &minor) != 2) {
+		*ret_why = "the run does not say which kernel it ran on";
+		return NULL;
+	}
+	snprintf(name, sizeof(name), "%u.%u", major, minor);
+	found = ra_kernel_named(name);
+	if (!found)
+		*ret_why =
+			"how this kernel reads ahead is not known; known are 5.10, 6.1, 6.12, 6.18 "
+			"and 7.2";
+	return found;
+}
+
+int ra_kernel_max_order(const struct ra_kernel *kernel, const char *fstype)
+{
+	/* Without huge pages in the kernel's configuration it is less; the recorded figure counts.
+	 */
+	static const int huge = 9;
+
+	if (kernel->order == RA_ORDER_NONE)
+		return 0;
+	if (strcmp(fstype, "xfs") == 0)
+		return huge;
+	if (kernel->order == RA_ORDER_MARKER)
+		return strcmp(fstype, "ext4") == 0 || strcmp(fstype, "btrfs") == 0 ? 0 : -1;
+	return strcmp(fstype, "ext4") == 0 ? huge : -1;
+}

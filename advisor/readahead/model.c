@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "readahead/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "readahead/window.h"
+
+enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, SPLICE_PAGES = 16 };
+
+void ra_file_init(struct ra_file *f, const struct ra_kernel *kernel, uint64_t size_bytes,
+		  unsigned int max_order, uint32_t io_pages, uint32_t device_pages)
+{
+	memset(f, 0, sizeof(*f));
+	f->kernel = kernel;
+	f->size_bytes = size_bytes;
+	f->max_order = max_order < RA_MAX_ORDER ? max_order : RA_MAX_ORDER;
+	f->io_pages = io_pages;
+	f->device_pages = device_pages;
+}
+
+void ra_file_free(struct ra_file *f)
+{
+	ra_pages_free(&f->pages);
+	free(f->adds);
+	f->adds = NULL;
+	f->nr_adds = f->room_adds = 0;
+}
+
+uint64_t ra_file_nr_pages(const struct ra_file *f)
+{
+	return f->size_bytes / PAGE_BYTES + !!(f->size_bytes % PAGE_BYTES);
+}
+
+uint64_t ra_file_wasted(const struct ra_file *f)
+{
+	return f->totals.wasted_pages + ra_pages_count_unused(&f->pages);
+}
+
+void ra_stream_init(struct ra_stream *s, const struct ra_file *f)
+{
+	memset(s, 0, sizeof(*s));
+	s->ra_pages = f->device_pages;
+	s->prev_pos = -1;
+}
+
+void ra_access_begin(struct ra_file *f, uint64_t first, uint64_t end)
+{
+	f->asked_first = first;
+	f->asked_end = end;
+	f->request_end = UINT64_MAX;
+	for (uint64_t page = first; page < end; page++) {
+		f->totals.lookups++;
+		if (!ra_pages_cached(&f->pages, page))
+			f->totals.misses++;
+		else
+			ra_pages_use(&f->pages, page);
+	}
+}
+
+void ra_access_end(struct ra_file *f)
+{
+	f->totals.windows += f->nr_adds > 0;
+	f->asked_first = f->asked_end = 0;
+}
+
+/* Where the call stands once everything before `page` has been copied. */
+static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
+{
+	uint64_t at = page << PAGE_SHIFT;
+
+	if (at > end_pos)
+		at = end_pos;
+	return at < f->size_bytes ? at : f->size_bytes;
+}
+
+static void remember(const struct ra_file *f, struct ra_stream *s, uint64_t end_pos)
+{
+	uint64_t at = end_pos < f->size_bytes ? end_pos : f->size_bytes;
+
+	if (f->kernel->prev_pos == RA_PREV_LAST_READ)
+		at = (at - 1) >> PAGE_SHIFT << PAGE_SHIFT | at % PAGE_BYTES;
+	s->prev_pos = (int64_t)at;
+}
+
+/* One call or one step of it; what it brings comes behind what was brought before. */
+static void read_step(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	uint64_t first = pos >> PAGE_SHIFT, page = first, end = ra_file_nr_pages(f), asked_end;
+
+	if (count > INT64_MAX - pos - PAGE_BYTES)
+		count = INT64_MAX - pos - PAGE_BYTES;
+	asked_end = (pos + count + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	if (!count || pos >= f->size_bytes)
+		return;
+	if (end > asked_end)
+		end = asked_end;
+	ra_access_begin(f, first, end);
+	while (page < end) {
+		uint64_t head;
+
+		if (!ra_pages_cached(&f->pages, page)) {
+			f->totals.stalls++;
+			ra_sync(f, s, page, asked_end - page);
+		}
+		if (!ra_pages_cached(&f->pages, page)) {
+			f->request_end = UINT64_MAX;
+			ra_add(f, page, 0, false);
+		}
+		if (f->pages.failed)
+			break;
+		head = ra_pages_head(&f->pages, page);
+		if (ra_pages_marked(&f->pages, page))
+			ra_async(f, s, head, asked_end - head);
+		page = head + (1ULL << ra_pages_order(&f->pages, page));
+		if (f->kernel->prev_pos == RA_PREV_NEXT_EACH)
+			s->prev_pos = (int64_t)copied_to(f, pos + count, page);
+	}
+	remember(f, s, pos + count);
+}
+
+void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	f->nr_adds = 0;
+	read_step(f, s, pos, count);
+	ra_access_end(f);
+}
+
+void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	f->nr_adds = 0;
+	while (count && pos < f->size_bytes) {
+		uint64_t step = SPLICE_PAGES * PAGE_BYTES;
+
+		if (step > count)
+			step = count;
+		read_step(f, s, pos, step);
+		pos += step;
+		count -= step;
+	}
+	ra_access_end(f);
+}
+
+void ra_write(struct ra_file *f, uint64_t pos, uint64_t count)
+{
+	uint64_t end = (pos + count + PAGE_BYTES - 1) >> PAGE_SHIFT;
+
+	f->nr_adds = 0;
+	if (!count)
+		return;
+	if (pos + count > f->size_bytes)
+		f->size_bytes = pos + count;
+	for (uint64_t page = pos >> PAGE_SHIFT; page < end; page++)
+		if (!ra_pages_cached(&f->pages, page))
+			ra_pages_add(&f->pages, page, 0, false);
+}
+
+void ra_resize(struct ra_file *f, uint64_t size_bytes)
+{
+	f->nr_adds = 0;
+	if (size_bytes < f->size_bytes)
+		f->totals.wasted_pages += ra_pages_remove_from(
+			&f->pages, (size_bytes + PAGE_BYTES - 1) >> PAGE_SHIFT);
+	f->size_bytes = size_bytes;
+}
+
+void ra_remove(struct ra_file *f, uint64_t first, uint64_t nr)
+{
+	f->nr_adds = 0;
+	for (uint64_t page = first; page < first + nr; page++) {
+		f->totals.wasted_pages += ra_pages_unused(&f->pages, page);
+		ra_pages_remove(&f->pages, page);
+	}
+}
+
+/* Folios that lie in the range as a whole. */
+static void drop(struct ra_file *f, uint64_t first, uint64_t end)
+{
+	while (first < end) {
+		uint64_t head = ra_pages_head(&f->pages, first);
+		uint64_t next = head + (1ULL << ra_pages_order(&f->pages, first));
+
+		if (head == first && next <= end)
+			ra_remove(f, first, next - first);
+		first = next;
+	}
+}
+
+void ra_advise(struct ra_file *f, struct ra_stream *s, enum ra_advice advice, uint64_t offset,
+	       uint64_t length)
+{
+	uint64_t nr_pages = ra_file_nr_pages(f), end = UINT64_MAX, last;
+
+	if (length && length <= UINT64_MAX - offset)
+		end = offset + length;
+	f->nr_adds = 0;
+	switch (advice) {
+	case RA_ADVICE_NORMAL:
+	case RA_ADVICE_SEQUENTIAL:
+		s->ra_pages = f->device_pages * (advice == RA_ADVICE_SEQUENTIAL ? 2 : 1);
+		s->random = false;
+		break;
+	case RA_ADVICE_RANDOM:
+		s->random = true;
+		break;
+	case RA_ADVICE_WILLNEED:
+		last = (end - 1) >> PAGE_SHIFT;
+		ra_access_begin(f, 0, 0);
+		ra_force(f, s, offset >> PAGE_SHIFT, last - (offset >> PAGE_SHIFT) + 1);
+		ra_access_end(f);
+		break;
+	case RA_ADVICE_DONTNEED:
+		last = end >= f->size_bytes ? nr_pages : end >> PAGE_SHIFT;
+		drop(f, (offset + PAGE_BYTES - 1) >> PAGE_SHIFT, last);
+		break;
+	}
+}

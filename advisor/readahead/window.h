@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel's own entries to readahead: a miss, a marker hit, a window to submit, a forced read.
+ * Internal to the model.
+ */
+#ifndef READAHEAD_WINDOW_H
+#define READAHEAD_WINDOW_H
+
+#include "readahead/model.h"
+
+/* Around each access: which pages it asks for, and the totals that are made of that. */
+void ra_access_begin(struct ra_file *f, uint64_t first, uint64_t end);
+void ra_access_end(struct ra_file *f);
+/* page_cache_sync_ra: a page is not there, `asked` pages from it on are wanted. */
+void ra_sync(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked);
+/* page_cache_async_ra: a page is in a marked folio. */
+void ra_async(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked);
+/* force_page_cache_ra: what advice asks for. */
+void ra_force(struct ra_file *f, const struct ra_stream *s, uint64_t page, uint64_t asked);
+/* page_cache_ra_order: the window of the stream. order: of the marked folio, for kernels that use
+ * it */
+void ra_submit(struct ra_file *f, struct ra_stream *s, unsigned int order);
+/* do_page_cache_ra: single pages, those that are not there; marked where `ahead` pages remain. */
+void ra_submit_singly(struct ra_file *f, uint64_t page, uint64_t nr, uint64_t ahead);
+/* One folio, for its own sake or of a window. */
+void ra_add(struct ra_file *f, uint64_t first, unsigned int order, bool marked);
+
+#endif

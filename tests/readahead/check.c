@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "patterns.h"
+#include "readahead/model.h"
+
+enum { LINE_BYTES = 1 << 17 };
+
+struct world {
+	struct ra_file file;
+	struct ra_stream streams[PATTERN_STREAMS];
+	struct ra_mapping mapping;
+	bool mapped[PATTERN_PAGES + 1];
+};
+
+struct setting {
+	const struct ra_kernel *kernel;
+	unsigned int max_order, io_pages;
+};
+
+static void world_open(struct world *w, const struct setting *s, unsigned int kb, bool exec)
+{
+	memset(w, 0, sizeof(*w));
+	ra_file_init(&w->file, s->kernel, PATTERN_BYTES, s->max_order, s->io_pages, kb / 4);
+	for (int i = 0; i < PATTERN_STREAMS; i++)
+		ra_stream_init(&w->streams[i], &w->file);
+	w->mapping.nr_pages = PATTERN_PAGES;
+	w->mapping.exec = exec;
+}
+
+static void touch(struct world *w, struct ra_stream *s, uint64_t page)
+{
+	uint64_t first, end;
+
+	w->file.nr_adds = 0;
+	if (w->mapped[page])
+		return;
+	ra_touch(&w->file, s, &w->mapping, page);
+	ra_fault_around(&w->file, &w->mapping, page, &first, &end);
+	for (uint64_t i = first; i < end; i++)
+		w->mapped[i] |= ra_mappable(&w->file, i);
+	w->mapped[page] = true;
+}
+
+static void do_call(struct world *w, const struct call *c)
+{
+	static const enum ra_advice advice[] = {RA_ADVICE_NORMAL, RA_ADVICE_SEQUENTIAL,
+						RA_ADVICE_RANDOM, RA_ADVICE_WILLNEED};
+	struct ra_stream *s = &w->streams[c->stream];
+
+	switch (c->kind) {
+	case CALL_READ:
+		ra_read(&w->file, s, c->pos, c->count);
+		break;
+	case CALL_SEND:
+		ra_splice(&w->file, s, c->pos, c->count);
+		break;
+	case CALL_TOUCH:
+		touch(w, s, c->pos / PATTERN_PAGE);
+		break;
+	case CALL_ADVISE:
+		ra_advise(&w->file, s, advice[c->advice], c->pos, c->count);
+		break;
+	case CALL_MADVISE:
+		w->file.nr_adds = 0;
+		if (c->advice == ADVISE_WILLNEED)
+			ra_advise(&w->file, s, RA_ADVICE_WILLNEED, c->pos, c->count);
+		w->mapping.random = c->advice == ADVISE_RANDOM;
+		w->mapping.sequential = c->advice == ADVISE_SEQUENTIAL;
+		break;
+	}
+}
+
+/* As readahead_record prints it, without the number. */
+static void print_adds(const struct ra_file *f, char *text, size_t size)
+{
+	uint64_t first = 0, nr = 0;
+	unsigned int order = 0;
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i <= f->nr_adds; i++) {
+		const struct ra_add *a = &f->adds[i];
+
+		if (i < f->nr_adds && nr && a->first == first + nr && a->order == order) {
+			nr += 1ULL << a->order;
+			continue;
+		}
+		if (nr && len < size)
+			len += (size_t)snprintf(text + len, size - len,
+						" %" PRIu64 "+%" PRIu64 "@%u", first, nr, order);
+		if (i == f->nr_adds)
+			break;
+		first = a->first;
+		nr = 1ULL << a->order;
+		order = a->order;
+	}
+}
+
+/* What a line of a recording says of a call; its number, or -1 for none. */
+static long line_of_call(char *line, char **ret_adds)
+{
+	char *end;
+	long number = strtol(line, &end, 10);
+
+	if (end == line || (*end != ' ' && *end != '\n'))
+		return -1;
+	line[strcspn(line, "\n")] = '\0';
+	*ret_adds = end;
+	return number;
+}
+
+static unsigned long pages_of(const char *adds)
+{
+	unsigned long pages = 0;
+
+	while ((adds = strchr(adds, '+')))
+		pages += strtoul(++adds, NULL, 10);
+	return pages;
+}
+
+static void describe(const struct call *c, char *text, size_t size)
+{
+	static const char *const kinds[] = {"read", "send", "touch", "advise", "madvise"};
+
+	snprintf(text, size,
+		 "%s of description %u at page %" PRIu64 ".%" PRIu64 ", %" PRIu64 " bytes",
+		 kinds[c->kind], c->stream, c->pos / PATTERN_PAGE, c->pos % PATTERN_PAGE, c->count);
+}
+
+/*
+ * One pattern with one setting. Lines are taken until one is none of a call, which is left in
+ * `line` (empty at the end of the recording).
+ */
+static bool check_run(FILE *recording, char *line, const struct setting *s, FILE *out,
+		      struct check_result *ret)
+{
+	static char want[LINE_BYTES];
+	char name[64], what[160], *adds = NULL;
+	unsigned int kb;
+	struct calls calls;
+	struct world w;
+	bool exact = true;
+	long next = -1;
+
+	if (sscanf(line, "pattern %63s %u", name, &kb) != 2 || !pattern_named(name)) {
+		fprintf(out, "no pattern: %s", line);
+		return false;
+	}
+	calls_make(pattern_named(name), &calls);
+	world_open(&w, s, kb, pattern_named(name)->exec);
+	line[0] = '\0';
+	if (fgets(line, LINE_BYTES, recording))
+		next = line_of_call(line, &adds);
+	for (size_t i = 0; i < calls.nr; i++) {
+		bool said = next == (long)i;
+
+		do_call(&w, &calls.call[i]);
+		print_adds(&w.file, want, sizeof(want));
+		if (exact && strcmp(want, said ? adds : "") != 0) {
+			describe(&calls.call[i], what, sizeof(what));
+			fprintf(out,
+				"%s at %u KiB, call %zu (%s):\n  kernel %.300s\n  model  %.300s\n",
+				name, kb, i, what, said ? adds : " nothing",
+				want[0] ? want : " nothing");
+			exact = false;
+		}
+		if (!said)
+			continue;
+		ret->pages += pages_of(adds);
+		line[0] = '\0';
+		next = fgets(line, LINE_BYTES, recording) ? line_of_call(line, &adds) : -1;
+	}
+	ret->runs++;
+	ret->exact += exact;
+	ra_file_free(&w.file);
+	calls_free(&calls);
+	return next < 0;
+}
+
+static bool read_setting(FILE *recording, struct setting *s, FILE *out, struct check_result *ret)
+{
+	const char *why;
+	int order;
+
+	if (fscanf(recording, "kernel %127s fstype %31s io_pages %u ", ret->kernel, ret->fstype,
+		   &s->io_pages) != 3) {
+		fprintf(out, "this is no recording\n");
+		return false;
+	}
+	s->kernel = ra_kernel_of(ret->kernel, &why);
+	if (!s->kernel) {
+		fprintf(out, "%s: %s\n", ret->kernel, why);
+		return false;
+	}
+	order = ra_kernel_max_order(s->kernel, ret->fstype);
+	if (order < 0) {
+		fprintf(out, "%s: whether it has large folios is not known\n", ret->fstype);
+		return false;
+	}
+	s->max_order = (unsigned int)order;
+	return true;
+}
+
+int recording_check(FILE *recording, FILE *out, struct check_result *ret)
+{
+	static char line[LINE_BYTES];
+	struct setting setting = {0};
+
+	memset(ret, 0, sizeof(*ret));
+	if (!read_setting(recording, &setting, out, ret))
+		return -1;
+	if (!fgets(line, sizeof(line), recording))
+		return -1;
+	while (line[0]) {
+		if (!check_run(recording, line, &setting, out, ret))
+			return -1;
+	}
+	return 0;
+}
