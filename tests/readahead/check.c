@@ -101,17 +101,50 @@ static void print_adds(const struct ra_file *f, char *text, size_t size)
 	}
 }
 
-/* What a line of a recording says of a call; its number, or -1 for none. */
-static long line_of_call(char *line, char **ret_adds)
-{
-	char *end;
-	long number = strtol(line, &end, 10);
+/* What the recording says of the next call it has something of. */
+struct line {
+	long number; /* -1: it has no more */
+	char *adds;
+	/* of a line for several calls */
+	long every, repeat;
+	uint64_t first, nr;
+	int64_t step;
+	unsigned int order;
+	char text[80];
+};
 
-	if (end == line || (*end != ' ' && *end != '\n'))
-		return -1;
+static void read_line(FILE *recording, char *line, struct line *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	line[0] = '\0';
+	ret->number = -1;
+	if (!fgets(line, LINE_BYTES, recording) || line[0] < '0' || line[0] > '9')
+		return;
 	line[strcspn(line, "\n")] = '\0';
-	*ret_adds = end;
-	return number;
+	if (sscanf(line, "%ld/%ld*%ld %" SCNu64 "+%" SCNu64 "@%u %" SCNd64, &ret->number,
+		   &ret->every, &ret->repeat, &ret->first, &ret->nr, &ret->order,
+		   &ret->step) == 7) {
+		snprintf(ret->text, sizeof(ret->text), " %" PRIu64 "+%" PRIu64 "@%u", ret->first,
+			 ret->nr, ret->order);
+		ret->adds = ret->text;
+		return;
+	}
+	ret->repeat = 1;
+	ret->adds = strchr(line, ' ');
+	if (!ret->adds || sscanf(line, "%ld ", &ret->number) != 1)
+		ret->number = -1;
+}
+
+static void next_line(FILE *recording, char *line, struct line *l)
+{
+	if (--l->repeat < 1) {
+		read_line(recording, line, l);
+		return;
+	}
+	l->number += l->every;
+	l->first += (uint64_t)l->step;
+	snprintf(l->text, sizeof(l->text), " %" PRIu64 "+%" PRIu64 "@%u", l->first, l->nr,
+		 l->order);
 }
 
 static unsigned long pages_of(const char *adds)
@@ -132,6 +165,37 @@ static void describe(const struct call *c, char *text, size_t size)
 		 kinds[c->kind], c->stream, c->pos / PATTERN_PAGE, c->pos % PATTERN_PAGE, c->count);
 }
 
+/* The calls of a pattern against the lines of a recording. False: a line is of none of them. */
+static bool check_calls(FILE *recording, char *line, struct world *w, const struct calls *calls,
+			const char *name, FILE *out, struct check_result *ret)
+{
+	static char got[LINE_BYTES];
+	char what[160];
+	struct line next;
+	bool exact = true;
+
+	read_line(recording, line, &next);
+	for (size_t i = 0; i < calls->nr; i++) {
+		bool said = next.number == (long)i;
+
+		do_call(w, &calls->call[i]);
+		print_adds(&w->file, got, sizeof(got));
+		if (exact && strcmp(got, said ? next.adds : "") != 0) {
+			describe(&calls->call[i], what, sizeof(what));
+			fprintf(out, "%s, call %zu (%s):\n  kernel %.300s\n  model  %.300s\n", name,
+				i, what, said ? next.adds : " nothing", got[0] ? got : " nothing");
+			exact = false;
+		}
+		if (!said)
+			continue;
+		ret->pages += pages_of(next.adds);
+		next_line(recording, line, &next);
+	}
+	ret->runs++;
+	ret->exact += exact;
+	return next.number < 0;
+}
+
 /*
  * One pattern with one setting. Lines are taken until one is none of a call, which is left in
  * `line` (empty at the end of the recording).
@@ -139,47 +203,23 @@ static void describe(const struct call *c, char *text, size_t size)
 static bool check_run(FILE *recording, char *line, const struct setting *s, FILE *out,
 		      struct check_result *ret)
 {
-	static char want[LINE_BYTES];
-	char name[64], what[160], *adds = NULL;
+	char name[64], run[96];
 	unsigned int kb;
 	struct calls calls;
 	struct world w;
-	bool exact = true;
-	long next = -1;
+	bool good;
 
 	if (sscanf(line, "pattern %63s %u", name, &kb) != 2 || !pattern_named(name)) {
 		fprintf(out, "no pattern: %s", line);
 		return false;
 	}
+	snprintf(run, sizeof(run), "%s at %u KiB", name, kb);
 	calls_make(pattern_named(name), &calls);
 	world_open(&w, s, kb, pattern_named(name)->exec);
-	line[0] = '\0';
-	if (fgets(line, LINE_BYTES, recording))
-		next = line_of_call(line, &adds);
-	for (size_t i = 0; i < calls.nr; i++) {
-		bool said = next == (long)i;
-
-		do_call(&w, &calls.call[i]);
-		print_adds(&w.file, want, sizeof(want));
-		if (exact && strcmp(want, said ? adds : "") != 0) {
-			describe(&calls.call[i], what, sizeof(what));
-			fprintf(out,
-				"%s at %u KiB, call %zu (%s):\n  kernel %.300s\n  model  %.300s\n",
-				name, kb, i, what, said ? adds : " nothing",
-				want[0] ? want : " nothing");
-			exact = false;
-		}
-		if (!said)
-			continue;
-		ret->pages += pages_of(adds);
-		line[0] = '\0';
-		next = fgets(line, LINE_BYTES, recording) ? line_of_call(line, &adds) : -1;
-	}
-	ret->runs++;
-	ret->exact += exact;
+	good = check_calls(recording, line, &w, &calls, run, out, ret);
 	ra_file_free(&w.file);
 	calls_free(&calls);
-	return next < 0;
+	return good;
 }
 
 static bool read_setting(FILE *recording, struct setting *s, FILE *out, struct check_result *ret)

@@ -26,6 +26,14 @@
 
 enum { AROUND_BYTES = 2 << 20, SETTLE_S = 20, SETTLE_US = 1000, MOST_TRIES = 5 };
 
+/* "NUMBER FIRST+PAGES@ORDER", of which those that go on in equal steps are told together. */
+struct line {
+	size_t number, every, repeat;
+	uint64_t first, nr;
+	int64_t step;
+	unsigned int order;
+};
+
 struct recorder {
 	const char *file, *bdi, *tracing;
 	int pipe; /* trace_pipe */
@@ -35,6 +43,7 @@ struct recorder {
 	char *buffer;
 	size_t buffer_bytes;
 	unsigned char seen[PATTERN_PAGES];
+	struct line last;
 	bool disturbed; /* pages left: somebody else empties caches */
 	FILE *out;
 };
@@ -126,43 +135,82 @@ static char *drain(struct recorder *r)
 	return r->buffer;
 }
 
-/* " FIRST+PAGES@ORDER" for folios of one order that follow each other. */
-static void print_run(FILE *out, uint64_t first, uint64_t nr, unsigned int order)
+/* "NUMBER/EVERY*REPEAT FIRST+PAGES@ORDER STEP": one of EVERY calls brought a run, STEP pages on. */
+static void flush_line(struct recorder *r)
 {
-	if (nr)
-		fprintf(out, " %" PRIu64 "+%" PRIu64 "@%u", first, nr, order);
+	const struct line *l = &r->last;
+
+	if (!l->repeat)
+		return;
+	if (l->repeat == 1)
+		fprintf(r->out, "%zu %" PRIu64 "+%" PRIu64 "@%u\n", l->number, l->first, l->nr,
+			l->order);
+	else
+		fprintf(r->out, "%zu/%zu*%zu %" PRIu64 "+%" PRIu64 "@%u %" PRId64 "\n", l->number,
+			l->every, l->repeat, l->first, l->nr, l->order, l->step);
+	r->last.repeat = 0;
+}
+
+static void tell_line(struct recorder *r, const struct line *new)
+{
+	struct line *l = &r->last;
+	size_t every = new->number - l->number - (l->repeat - 1) * l->every;
+	int64_t step = (int64_t)(new->first - l->first - (l->repeat - 1) * (uint64_t)l->step);
+
+	if (l->repeat && new->nr == l->nr &&new->order == l->order &&
+	    (l->repeat == 1 || (step == l->step && every == l->every))) {
+		l->step = step;
+		l->every = every;
+		l->repeat++;
+		return;
+	}
+	flush_line(r);
+	*l = *new;
+}
+
+/* The next folios of one order that follow each other, or false. */
+static bool next_run(struct recorder *r, char **at, struct line *ret)
+{
+	ret->nr = 0;
+	for (char *p = strstr(*at, " ofs="); p; p = strstr(p, " ofs=")) {
+		uint64_t page = strtoull(p + 5, &p, 10) / PATTERN_PAGE;
+		unsigned int o =
+			strncmp(p, " order=", 7) ? 0 : (unsigned int)strtoul(p + 7, &p, 10);
+
+		if (ret->nr && (page != ret->first + ret->nr || o != ret->order))
+			return true;
+		if (!ret->nr)
+			ret->first = page;
+		ret->order = o;
+		ret->nr += 1ULL << o;
+		for (uint64_t i = page; i < page + (1ULL << o) && i < PATTERN_PAGES; i++)
+			r->seen[i] = 1;
+		*at = p;
+	}
+	return ret->nr;
 }
 
 static void tell_adds(struct recorder *r, size_t number)
 {
 	char *at = drain(r);
-	uint64_t first = 0, nr = 0;
-	unsigned int order = 0;
+	struct line one = {.number = number, .repeat = 1}, another;
 
 	if (strstr(at, "LOST"))
 		errx(1, "the trace lost events");
 	if (strstr(at, "mm_filemap_delete"))
 		r->disturbed = true;
-	if (!strstr(at, " ofs=") || r->disturbed)
+	if (r->disturbed || !next_run(r, &at, &one))
 		return;
-	fprintf(r->out, "%zu", number);
-	while ((at = strstr(at, " ofs="))) {
-		uint64_t page = strtoull(at + 5, &at, 10) / PATTERN_PAGE;
-		unsigned int o =
-			strncmp(at, " order=", 7) ? 0 : (unsigned int)strtoul(at + 7, &at, 10);
-
-		for (uint64_t i = page; i < page + (1ULL << o) && i < PATTERN_PAGES; i++)
-			r->seen[i] = 1;
-		if (nr && page == first + nr && o == order) {
-			nr += 1ULL << o;
-			continue;
-		}
-		print_run(r->out, first, nr, order);
-		first = page;
-		nr = 1ULL << o;
-		order = o;
+	if (!next_run(r, &at, &another)) {
+		tell_line(r, &one);
+		return;
 	}
-	print_run(r->out, first, nr, order);
+	flush_line(r);
+	fprintf(r->out, "%zu %" PRIu64 "+%" PRIu64 "@%u", number, one.first, one.nr, one.order);
+	do
+		fprintf(r->out, " %" PRIu64 "+%" PRIu64 "@%u", another.first, another.nr,
+			another.order);
+	while (next_run(r, &at, &another));
 	fputc('\n', r->out);
 }
 
@@ -340,6 +388,7 @@ static bool try_record(struct recorder *r, const struct pattern *p, unsigned int
 		do_call(r, &calls.call[i]);
 		tell_adds(r, i);
 	}
+	flush_line(r);
 	calls_free(&calls);
 	good = !r->disturbed && mincore_agrees(r, p->name);
 	drain(r);
