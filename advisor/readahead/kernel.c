@@ -16,6 +16,7 @@ static const struct ra_kernel kernels[] = {
 		.one_body = true,
 		.next_full_is_last = true,
 		.prev_full_is_last = true,
+		.asks_past_end = true,
 		.eof_marker = true,
 	},
 	{

@@ -36,6 +36,8 @@ struct ra_kernel {
 	bool one_body;
 	/* A search that meets no hole in its range answers with the last page it looked at. */
 	bool next_full_is_last, prev_full_is_last;
+	/* A read that gets to the end of the file, or begins behind it, asks for the page there. */
+	bool asks_past_end;
 	bool search_lags; /* a search that begins inside a large folio looks at slots behind it */
 	bool small_is_single; /* windows below four pages have single pages */
 	bool no_order_1;      /* there are no folios of two pages */

@@ -35,6 +35,7 @@ static void every_run_is_exact(const char *name)
 		every_run_is_exact(name);                                                          \
 	}
 
+RECORDING(ext4_of_5_10, "5.10-ext4")
 RECORDING(ext4_of_6_18, "6.18-ext4")
 RECORDING(btrfs_of_6_18, "6.18-btrfs")
 
@@ -57,6 +58,7 @@ static void a_difference_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ext4_of_5_10),
 		cmocka_unit_test(ext4_of_6_18),
 		cmocka_unit_test(btrfs_of_6_18),
 		cmocka_unit_test(a_difference_is_seen),

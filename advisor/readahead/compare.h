@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each task's access brought by the model beside what the trace says, and the correction of
+ * the model where they differ, so that one difference is not counted again and again. Internal to
+ * the replay.
+ */
+#ifndef READAHEAD_COMPARE_H
+#define READAHEAD_COMPARE_H
+
+#include "readahead/replay.h"
+
+struct ra_adds {
+	struct ra_add *v;
+	size_t nr, room;
+};
+
+/* A task, and the access it is at. */
+struct ra_actor {
+	struct ra_adds model, trace;
+	uint64_t asked_first, asked_end;
+	struct ra_stream *stream; /* NULL: none known */
+	struct trace_ra window;	  /* the last one chosen, if there was one */
+	bool has_window;
+};
+
+/* 0 or -ENOMEM. */
+int ra_adds_push(struct ra_adds *a, struct ra_add add);
+/* What the model did for the access is kept until it is judged. */
+int ra_actor_take(struct ra_actor *a, const struct ra_file *f);
+/* The access is over: judged, the model corrected. */
+void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_result *result);
+void ra_actor_free(struct ra_actor *a);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "readahead/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cachemon.h"
+#include "readahead/compare.h"
+
+enum { MOST_NUMBERS = 1 << 20, PAGE_BYTES = 4096 };
+
+struct description {
+	struct ra_stream stream;
+	bool open;
+};
+
+struct replay {
+	const struct ra_replay_input *in;
+	struct ra_setting setting;
+	struct ra_file file;
+	struct description **descriptions; /* the last one for what is of none that is known */
+	size_t nr_descriptions;
+	struct description unknown;
+	struct ra_actor **actors;
+	size_t nr_actors;
+	uint64_t faulted; /* 1 + the page of the last fault, whose second try follows */
+	struct ra_replay_result result;
+};
+
+static bool actual(const struct replay *r)
+{
+	return r->setting.kind == RA_SETTING_ACTUAL;
+}
+
+/* Room for numbers up to nr in an array of pointers. */
+static int grow(void ***array, size_t *nr_array, size_t nr)
+{
+	void **more;
+
+	if (nr < *nr_array)
+		return 0;
+	if (nr >= MOST_NUMBERS)
+		return -E2BIG;
+	more = realloc(*array, (nr + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + *nr_array, 0, (nr + 1 - *nr_array) * sizeof(*more));
+	*array = more;
+	*nr_array = nr + 1;
+	return 0;
+}
+
+static int actor_of(struct replay *r, uint32_t number, struct ra_actor **ret)
+{
+	int e = grow((void ***)&r->actors, &r->nr_actors, number);
+
+	if (e)
+		return e;
+	if (!r->actors[number])
+		r->actors[number] = calloc(1, sizeof(**r->actors));
+	*ret = r->actors[number];
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* What the description has of the setting: its pages, and whether it is advised as random. */
+static void apply_setting(const struct replay *r, struct ra_stream *s, const struct trace_event *e)
+{
+	uint32_t device = r->in->device_pages;
+
+	s->random = e->flags & TRACE_RANDOM;
+	switch (r->setting.kind) {
+	case RA_SETTING_ACTUAL:
+		s->ra_pages = e->ra_pages;
+		break;
+	case RA_SETTING_PAGES:
+		/* Advice to read sequentially doubles whatever the device has. */
+		s->ra_pages = r->setting.pages * (device && e->ra_pages == 2 * device ? 2 : 1);
+		break;
+	case RA_SETTING_RANDOM:
+		s->ra_pages = device;
+		s->random = true;
+		break;
+	case RA_SETTING_SEQUENTIAL:
+		s->ra_pages = 2 * device;
+		s->random = false;
+		break;
+	}
+}
+
+static void open_description(struct replay *r, struct description *d, const struct trace_event *e)
+{
+	ra_stream_init(&d->stream, &r->file);
+	d->open = true;
+	if (e->kind != TRACE_OPEN)
+		return;
+	apply_setting(r, &d->stream, e);
+	/* Another setting would have made another window of what was read before. */
+	d->stream.start = e->ra.start;
+	d->stream.size = e->ra.size;
+	d->stream.async_size = e->ra.async_size;
+	d->stream.mmap_miss = e->ra.mmap_miss;
+	d->stream.prev_pos = e->ra.prev_pos;
+	d->stream.order = e->order;
+}
+
+static int description_of(struct replay *r, const struct trace_event *e, struct ra_stream **ret)
+{
+	struct description *d = &r->unknown;
+	int error;
+
+	if (e->description != TRACE_NO_DESCRIPTION) {
+		error = grow((void ***)&r->descriptions, &r->nr_descriptions, e->description);
+		if (error)
+			return error;
+		if (!r->descriptions[e->description])
+			r->descriptions[e->description] = calloc(1, sizeof(*d));
+		d = r->descriptions[e->description];
+		if (!d)
+			return -ENOMEM;
+	}
+	if (!d->open || e->kind == TRACE_OPEN)
+		open_description(r, d, e);
+	*ret = &d->stream;
+	return 0;
+}
+
+/* Beginning an access: what the task did before is over. */
+static int begin(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
+		 struct ra_stream **ret_stream)
+{
+	int error = actor_of(r, e->actor, ret_actor);
+
+	if (!error)
+		error = description_of(r, e, ret_stream);
+	if (error)
+		return error;
+	if (actual(r) && !(e->flags & TRACE_AFTER))
+		ra_actor_judge(*ret_actor, &r->file, &r->result);
+	(*ret_actor)->stream = *ret_stream;
+	return 0;
+}
+
+static int end(struct replay *r, const struct trace_event *e, struct ra_actor *a, uint64_t first,
+	       uint64_t end_page)
+{
+	int error;
+
+	if (r->file.pages.failed)
+		return -ENOMEM;
+	if (!actual(r))
+		return 0;
+	a->asked_first = first;
+	a->asked_end = end_page;
+	error = ra_actor_take(a, &r->file);
+	if (!error && e->flags & TRACE_AFTER)
+		ra_actor_judge(a, &r->file, &r->result);
+	return error;
+}
+
+static int on_read(struct replay *r, const struct trace_event *e)
+{
+	struct ra_stream *s;
+	struct ra_actor *a;
+	int error = begin(r, e, &a, &s);
+
+	if (error)
+		return error;
+	r->result.inexact_reads |= !!(e->flags & TRACE_RANGE);
+	ra_read(&r->file, s, e->pos, e->len);
+	return end(r, e, a, e->pos / PAGE_BYTES, (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
+}
+
+static struct ra_mapping mapping_of(const struct trace_event *e)
+{
+	struct ra_mapping m = {
+		.address_page = e->map.first_page + e->map.align,
+		.first_page = e->map.first_page,
+		.nr_pages = e->map.nr_pages,
+		.random = e->flags & TRACE_VM_RANDOM,
+		.sequential = e->flags & TRACE_VM_SEQUENTIAL,
+		.exec = e->flags & TRACE_VM_EXEC,
+	};
+
+	return m;
+}
+
+static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page)
+{
+	struct ra_mapping m = mapping_of(e);
+	struct ra_stream *s;
+	struct ra_actor *a;
+	int error = begin(r, e, &a, &s);
+
+	if (error)
+		return error;
+	if (!m.nr_pages) { /* not known: as if it were the whole file */
+		m.address_page = m.first_page = 0;
+		m.nr_pages = ra_file_nr_pages(&r->file);
+	}
+	r->result.mapped++;
+	ra_touch(&r->file, s, &m, page);
+	return end(r, e, a, page, page + 1);
+}
+
+static int on_fault(struct replay *r, const struct trace_event *e)
+{
+	if (e->flags & TRACE_RETRY)
+		return 0;
+	r->faulted = e->pos + 1;
+	return on_touch(r, e, e->pos);
+}
+
+/* Fault-around: the second try of a fault, which the model has made already, or a touch it served.
+ */
+static int on_map(struct replay *r, const struct trace_event *e)
+{
+	bool again = e->flags & TRACE_RETRY || e->map.touched == r->faulted;
+
+	r->faulted = 0;
+	return again || !e->map.touched ? 0 : on_touch(r, e, e->map.touched - 1);
+}
+
+static int on_advice(struct replay *r, const struct trace_event *e)
+{
+	enum ra_advice advice;
+	struct ra_stream *s;
+	struct ra_actor *a;
+	int error;
+
+	switch (e->detail) {
+	case ADVICE_WILLNEED:
+	case ADVICE_READAHEAD:
+		advice = RA_ADVICE_WILLNEED;
+		break;
+	case ADVICE_DONTNEED:
+		/* With the setting in force the removals themselves are in the trace. */
+		if (actual(r) || e->call != CALL_FADVISE)
+			return 0;
+		advice = RA_ADVICE_DONTNEED;
+		break;
+	default:
+		/* What they change is told by the setting that follows. */
+		return 0;
+	}
+	error = begin(r, e, &a, &s);
+	if (error)
+		return error;
+	ra_advise(&r->file, s, advice, e->pos, e->len);
+	return end(r, e, a, 0, 0);
+}
+
+static int on_window(struct replay *r, const struct trace_event *e)
+{
+	struct ra_actor *a;
+	int error;
+
+	if (!actual(r) || e->detail != TRACE_ORDER)
+		return 0;
+	error = actor_of(r, e->actor, &a);
+	if (error)
+		return error;
+	a->window = e->ra;
+	a->has_window = true;
+	return 0;
+}
+
+static int on_add(struct replay *r, const struct trace_event *e)
+{
+	struct ra_add add = {e->pos, e->order, false};
+	struct ra_actor *a;
+	int error = 0;
+
+	if (e->flags & TRACE_BY_WRITE) {
+		for (uint64_t page = e->pos; page < e->pos + e->len; page++)
+			ra_pages_remove(&r->file.pages, page);
+		for (; add.first < e->pos + e->len; add.first += 1ULL << add.order)
+			ra_pages_add(&r->file.pages, add.first, add.order, false);
+		return r->file.pages.failed ? -ENOMEM : 0;
+	}
+	r->result.traced_pages += e->len;
+	if (!actual(r))
+		return 0;
+	error = actor_of(r, e->actor, &a);
+	for (; !error && add.first < e->pos + e->len; add.first += 1ULL << add.order)
+		error = ra_adds_push(&a->trace, add);
+	return error;
+}
+
+static void on_remove(struct replay *r, const struct trace_event *e)
+{
+	bool pressure = e->detail <= EVICT_RECLAIM_MEMCG;
+
+	r->result.evicted += pressure ? e->len : 0;
+	/* The advice itself is replayed where other pages may be there. */
+	if (e->detail == EVICT_DONTNEED && !actual(r))
+		return;
+	ra_remove(&r->file, e->pos, e->len);
+}
+
+static int on_event(struct replay *r, const struct trace_event *e)
+{
+	struct ra_stream *s;
+	int error;
+
+	switch (e->kind) {
+	case TRACE_OPEN:
+		if (e->io_pages)
+			r->file.io_pages = e->io_pages;
+		ra_resize(&r->file, e->pos);
+		return description_of(r, e, &s);
+	case TRACE_SETTING:
+		error = description_of(r, e, &s);
+		if (!error)
+			apply_setting(r, s, e);
+		return error;
+	case TRACE_READ:
+		return on_read(r, e);
+	case TRACE_FAULT:
+		return on_fault(r, e);
+	case TRACE_MAP:
+		return on_map(r, e);
+	case TRACE_ADVICE:
+		return on_advice(r, e);
+	case TRACE_WINDOW:
+		return on_window(r, e);
+	case TRACE_ADD:
+		return on_add(r, e);
+	case TRACE_REMOVE:
+		on_remove(r, e);
+		return 0;
+	case TRACE_SIZE:
+		ra_resize(&r->file, e->pos);
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static void replay_free(struct replay *r)
+{
+	for (size_t i = 0; i < r->nr_actors; i++) {
+		if (r->actors[i])
+			ra_actor_free(r->actors[i]);
+		free(r->actors[i]);
+	}
+	for (size_t i = 0; i < r->nr_descriptions; i++)
+		free(r->descriptions[i]);
+	free(r->actors);
+	free(r->descriptions);
+	ra_file_free(&r->file);
+}
+
+int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
+	      struct ra_replay_result *ret)
+{
+	struct replay r = {.in = in, .setting = setting};
+	struct ra_cursor cursor = ra_cursor_begin(in->trace);
+	uint32_t pages = setting.kind == RA_SETTING_PAGES ? setting.pages : in->device_pages;
+	struct trace_event e;
+	int more, error = 0;
+
+	ra_file_init(&r.file, in->kernel, 0, in->max_order, in->io_pages, pages);
+	while (!error && (more = ra_cursor_next(&cursor, &e)) != 0)
+		error = more < 0 ? more : on_event(&r, &e);
+	for (size_t i = 0; !error && actual(&r) && i < r.nr_actors; i++)
+		if (r.actors[i])
+			ra_actor_judge(r.actors[i], &r.file, &r.result);
+	if (!error) {
+		r.result.totals = r.file.totals;
+		r.result.wasted_pages = ra_file_wasted(&r.file);
+		*ret = r.result;
+	}
+	replay_free(&r);
+	return error;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What other settings of readahead would have brought for a job's traced files. Owns the
+ * candidates, the decision whether the model may speak of a file, and the sums over files with
+ * their bands. A file of which the model does not have 0.95 of the windows exactly gets no answer.
+ */
+#ifndef WHATIF_READAHEAD_H
+#define WHATIF_READAHEAD_H
+
+#include <sqlite3.h>
+
+#include "advisor/readahead/replay.h"
+#include "util/errtext.h"
+
+/* The first is what was in force. */
+enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13, WHATIF_LEAST_WINDOWS = 8 };
+
+#define WHATIF_LEAST_FIDELITY 0.95
+
+enum whatif_figure {
+	WHATIF_MISSES,	   /* pages asked for that were not there */
+	WHATIF_PREFETCHED, /* pages brought that were not asked for yet */
+	WHATIF_WASTED,	   /* of them those nobody asked for later */
+	WHATIF_REQUESTS,   /* to the device */
+	WHATIF_STALLS,	   /* waits for the device */
+	WHATIF_FIGURES,
+};
+
+struct whatif_result {
+	bool known;
+	uint64_t figure[WHATIF_FIGURES];
+	uint64_t windows;
+};
+
+struct whatif_file {
+	int64_t id;
+	char *path; /* NULL: none was seen */
+	size_t path_len;
+	int64_t stratum;   /* -1: chosen for itself */
+	double stands_for; /* files; 0: others do */
+	uint32_t device_pages;
+	double fidelity; /* -1: not known */
+	bool judged;
+	bool mapped, evicted;
+	char note[200]; /* why it is not judged, or what to keep in mind */
+	struct whatif_result results[WHATIF_CANDIDATES];
+};
+
+struct whatif_readahead {
+	struct whatif_file *files;
+	size_t nr_files;
+	size_t nr_judged;
+	char absent[256]; /* why there are none, or "" */
+};
+
+/* A sum over the judged files, each as often as it stands for others. */
+struct whatif_sum {
+	bool known; /* every judged file has an answer */
+	double figure[WHATIF_FIGURES];
+	double error[WHATIF_FIGURES]; /* half the width of the 95 % band; < 0: not known */
+};
+
+/* Setting number i as users write it: "ra_kb=128", "random". For the first: what the device had. */
+void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t size);
+
+/* 0 or -errno; a job without traces has no files, and absent says why. */
+int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *ret,
+			  struct errtext *err);
+void whatif_readahead_free(struct whatif_readahead *w);
+
+void whatif_readahead_sum(const struct whatif_readahead *w, size_t candidate,
+			  struct whatif_sum *ret);
+/*
+ * The best one: of those that waste at most a tenth of what they read, or no more than was wasted,
+ * the one with the fewest waits; of those within 1 % of it, the one that reads the fewest pages,
+ * then the one with the fewest requests, then the first. -1: nothing is known.
+ */
+int whatif_readahead_best(const struct whatif_readahead *w);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "advisor/whatif_readahead.h"
+
+/* Of a normal distribution, both sides. */
+#define BAND_95 1.96
+
+static bool counts(const struct whatif_file *f)
+{
+	return f->judged && f->stands_for > 0;
+}
+
+/*
+ * What the files of one stratum add to the variance: of n files out of n * w, without replacement.
+ * One file tells nothing of the spread.
+ */
+static double variance_of(const struct whatif_readahead *w, size_t candidate, int figure,
+			  int64_t stratum)
+{
+	double n = 0, sum = 0, squares = 0, weight = 0, mean;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+
+		if (!counts(f) || f->stratum != stratum)
+			continue;
+		n++;
+		sum += (double)f->results[candidate].figure[figure];
+		weight += f->stands_for;
+	}
+	if (weight <= n)
+		return 0;
+	if (n < 2)
+		return NAN;
+	mean = sum / n;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+
+		if (counts(f) && f->stratum == stratum)
+			squares += pow((double)f->results[candidate].figure[figure] - mean, 2);
+	}
+	return weight * weight * (1 - n / weight) * squares / (n - 1) / n;
+}
+
+/* It is the first file of its stratum. */
+static bool leads(const struct whatif_readahead *w, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (counts(&w->files[i]) && w->files[i].stratum == w->files[at].stratum)
+			return false;
+	return true;
+}
+
+static double error_of(const struct whatif_readahead *w, size_t candidate, int figure)
+{
+	double variance = 0;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (!counts(&w->files[i]) || w->files[i].stratum < 0 || !leads(w, i))
+			continue;
+		variance += variance_of(w, candidate, figure, w->files[i].stratum);
+	}
+	return isnan(variance) ? -1 : BAND_95 * sqrt(variance);
+}
+
+void whatif_readahead_sum(const struct whatif_readahead *w, size_t candidate,
+			  struct whatif_sum *ret)
+{
+	size_t nr = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->known = true;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+
+		if (!counts(f))
+			continue;
+		nr++;
+		ret->known &= f->results[candidate].known;
+		for (int j = 0; j < WHATIF_FIGURES; j++)
+			ret->figure[j] += f->stands_for * (double)f->results[candidate].figure[j];
+	}
+	ret->known &= nr > 0;
+	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++)
+		ret->error[j] = error_of(w, candidate, j);
+}
+
+static double pages_read(const struct whatif_sum *s)
+{
+	return s->figure[WHATIF_MISSES] + s->figure[WHATIF_PREFETCHED];
+}
+
+static bool wastes_little(const struct whatif_sum *s, const struct whatif_sum *actual)
+{
+	return s->figure[WHATIF_WASTED] <= 0.1 * pages_read(s) ||
+	       s->figure[WHATIF_WASTED] <= actual->figure[WHATIF_WASTED];
+}
+
+static bool better(const struct whatif_sum *a, const struct whatif_sum *b, double fewest)
+{
+	if ((a->figure[WHATIF_STALLS] > 1.01 * fewest) !=
+	    (b->figure[WHATIF_STALLS] > 1.01 * fewest))
+		return a->figure[WHATIF_STALLS] < b->figure[WHATIF_STALLS];
+	if (pages_read(a) != pages_read(b))
+		return pages_read(a) < pages_read(b);
+	return a->figure[WHATIF_REQUESTS] < b->figure[WHATIF_REQUESTS];
+}
+
+int whatif_readahead_best(const struct whatif_readahead *w)
+{
+	struct whatif_sum sums[WHATIF_CANDIDATES];
+	bool in[WHATIF_CANDIDATES];
+	double fewest = INFINITY;
+	int best = -1;
+
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
+		whatif_readahead_sum(w, i, &sums[i]);
+		in[i] = sums[i].known && wastes_little(&sums[i], &sums[WHATIF_ACTUAL]);
+		if (in[i] && sums[i].figure[WHATIF_STALLS] < fewest)
+			fewest = sums[i].figure[WHATIF_STALLS];
+	}
+	for (int i = 0; i < WHATIF_CANDIDATES; i++)
+		if (in[i] && (best < 0 || better(&sums[i], &sums[best], fewest)))
+			best = i;
+	return best;
+}
