@@ -14,5 +14,6 @@ int cmd_runs(int argc, char **argv);
 int cmd_whatif(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_selftest(int argc, char **argv);
+int cmd_whatif(int argc, char **argv);
 
 #endif

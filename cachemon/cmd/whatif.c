@@ -24,6 +24,7 @@ static const struct kind {
 		     size_t errlen);
 } kinds[] = {
 	{"cache", whatif_cache},
+	{"readahead", whatif_readahead},
 };
 
 enum { NR_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -56,7 +57,7 @@ static void parse_kind(struct argp_state *state, const char *arg, struct options
 		if (strcmp(arg, kinds[i].name) == 0)
 			o->kind = &kinds[i];
 	if (!o->kind)
-		usage_error(state, "'%s' is nothing to ask for; there is: cache", arg);
+		usage_error(state, "'%s' is nothing to ask for; there are: cache, readahead", arg);
 }
 
 static void parse_run(struct argp_state *state, const char *arg, int64_t *ret_run)
@@ -85,7 +86,7 @@ static void check(struct argp_state *state, struct options *o)
 	const char *dot = o->out_path ? strrchr(o->out_path, '.') : NULL;
 
 	if (!o->kind)
-		usage_error(state, "what if what? say: cachemon whatif cache");
+		usage_error(state, "what if what? say: cachemon whatif cache, or readahead");
 	if ((o->db && !*o->db) || (o->out_path && !*o->out_path) || (o->job && !*o->job))
 		usage_error(state, "--db, --job and -o need a name that is not empty");
 	if (!o->format_given)
@@ -129,14 +130,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "cache",
-	.doc = "Say what a run would have been like with another cache.\v"
+	.args_doc = "cache|readahead",
+	.doc = "Say what a run would have been like with another cache, or with other settings.\v"
 	       "Needs no privileges, only the database. 'cache' plots the hit ratio against the "
-	       "size "
-	       "of the cache, from the references that 'watch --level full' records.\n\n"
+	       "size of the cache, from the references that 'watch --level full' records; "
+	       "'readahead' replays the accesses of the files that it traces with other "
+	       "read_ahead_kb and advice.\n\n"
 	       "EXAMPLES\n"
 	       "  cachemon whatif cache\n"
-	       "  cachemon whatif cache --run 3 --format json\n",
+	       "  cachemon whatif cache --run 3 --format json\n"
+	       "  cachemon whatif readahead\n",
 };
 
 static int print(const struct options *o, FILE *out, char *err, size_t errlen)

@@ -15,5 +15,7 @@
 /* The model has totals only, of the chosen job or of all. 0, or -errno with a line in err. */
 int whatif_cache(sqlite3 *db, const struct model *m, bool json, FILE *out, char *err,
 		 size_t errlen);
+int whatif_readahead(sqlite3 *db, const struct model *m, bool json, FILE *out, char *err,
+		     size_t errlen);
 
 #endif

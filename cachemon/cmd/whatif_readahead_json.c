@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/whatif_readahead.h"
+
+#include <math.h>
+
+static const struct {
+	const char *key, *error_key;
+} figures[WHATIF_FIGURES] = {
+	[WHATIF_MISSES] = {"misses", "misses_error"},
+	[WHATIF_PREFETCHED] = {"prefetched_pages", "prefetched_pages_error"},
+	[WHATIF_WASTED] = {"wasted_pages", "wasted_pages_error"},
+	[WHATIF_REQUESTS] = {"requests", "requests_error"},
+	[WHATIF_STALLS] = {"waits", "waits_error"},
+};
+
+static void put_name(struct tree *t, size_t candidate, uint32_t device_pages)
+{
+	char name[32];
+
+	whatif_setting_name(candidate, device_pages, name, sizeof(name));
+	if (candidate == WHATIF_ACTUAL && !device_pages)
+		tree_string(t, "setting", "actual");
+	else
+		tree_string(t, "setting", name);
+	tree_bool(t, "actual", candidate == WHATIF_ACTUAL);
+}
+
+static void put_sum(struct tree *t, const struct whatif_readahead *w, size_t candidate, int best,
+		    int64_t page_size_bytes)
+{
+	struct whatif_sum s;
+	double pages;
+
+	whatif_readahead_sum(w, candidate, &s);
+	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
+	tree_object(t, NULL);
+	put_name(t, candidate, 0);
+	tree_bool(t, "best", (int)candidate == best);
+	for (int i = 0; i < WHATIF_FIGURES; i++) {
+		if (!s.known)
+			tree_null(t, figures[i].key);
+		else
+			tree_int(t, figures[i].key, llround(s.figure[i]));
+		tree_double(t, figures[i].error_key, s.known && s.error[i] >= 0 ? s.error[i] : NAN);
+	}
+	if (s.known) {
+		tree_int(t, "read_pages", llround(pages));
+		tree_int(t, "read_bytes", llround(pages) * page_size_bytes);
+	} else {
+		tree_null(t, "read_pages");
+		tree_null(t, "read_bytes");
+	}
+	tree_end(t);
+}
+
+static void put_result(struct tree *t, const struct whatif_file *f, size_t candidate)
+{
+	const struct whatif_result *r = &f->results[candidate];
+
+	tree_object(t, NULL);
+	put_name(t, candidate, f->device_pages);
+	for (int i = 0; i < WHATIF_FIGURES; i++)
+		tree_uint(t, figures[i].key, r->figure[i]);
+	tree_uint(t, "windows", r->windows);
+	tree_end(t);
+}
+
+static void put_file(struct tree *t, const struct whatif_file *f)
+{
+	tree_object(t, NULL);
+	tree_bytes(t, "path", f->path, f->path_len);
+	tree_int(t, "read_ahead_kb", 4 * (int64_t)f->device_pages);
+	tree_double(t, "fidelity", f->fidelity < 0 ? NAN : f->fidelity);
+	tree_double(t, "stands_for", f->stands_for);
+	tree_bool(t, "answered", f->judged);
+	tree_string(t, "note", f->note);
+	tree_array(t, "settings");
+	for (size_t i = 0; f->judged && i < WHATIF_CANDIDATES; i++)
+		if (f->results[i].known)
+			put_result(t, f, i);
+	tree_end(t);
+	tree_end(t);
+}
+
+void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
+			   int64_t page_size_bytes)
+{
+	int best = whatif_readahead_best(w);
+
+	tree_string(t, "reason", w->nr_files ? NULL : w->absent);
+	tree_int(t, "traced_files", (int64_t)w->nr_files);
+	tree_int(t, "answered_files", (int64_t)w->nr_judged);
+	tree_array(t, "settings");
+	for (size_t i = 0; w->nr_judged && i < WHATIF_CANDIDATES; i++)
+		put_sum(t, w, i, best, page_size_bytes);
+	tree_end(t);
+	tree_array(t, "files");
+	for (size_t i = 0; i < w->nr_files; i++)
+		put_file(t, &w->files[i]);
+	tree_end(t);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/whatif_readahead.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "util/human.h"
+
+static const char criterion[] =
+	"Best: of the settings that waste at most a tenth of what they read, or no more than was "
+	"wasted, the one with the fewest waits; of those within 1 % of it the one that reads the "
+	"fewest pages.";
+
+static void setting_cell(struct doc_table *t, const struct whatif_readahead *w, size_t candidate,
+			 int best)
+{
+	char name[32] = "as it was";
+
+	if (candidate != WHATIF_ACTUAL)
+		whatif_setting_name(candidate, 0, name, sizeof(name));
+	doc_cell(t, "%s%s", name, (int)candidate == best ? " (best)" : "");
+}
+
+static void figure_cell(struct doc_table *t, double v, double error)
+{
+	struct human n = human_exact(llround(v));
+
+	if (error > 0.5)
+		doc_cell(t, "%s ± %s", n.text, human_count((uint64_t)llround(error)).text);
+	else
+		doc_cell(t, "%s%s", n.text, error < 0 ? " ± ?" : "");
+}
+
+static void sum_row(struct doc_table *t, const struct whatif_readahead *w, size_t candidate,
+		    int best, int64_t page_size_bytes)
+{
+	struct whatif_sum s;
+	double pages;
+
+	whatif_readahead_sum(w, candidate, &s);
+	setting_cell(t, w, candidate, best);
+	if (!s.known) {
+		for (int i = 0; i < 6; i++)
+			doc_cell(t, "-");
+		return;
+	}
+	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
+	figure_cell(t, s.figure[WHATIF_STALLS], s.error[WHATIF_STALLS]);
+	figure_cell(t, s.figure[WHATIF_MISSES], s.error[WHATIF_MISSES]);
+	figure_cell(t, s.figure[WHATIF_PREFETCHED], s.error[WHATIF_PREFETCHED]);
+	figure_cell(t, s.figure[WHATIF_WASTED], s.error[WHATIF_WASTED]);
+	figure_cell(t, s.figure[WHATIF_REQUESTS], s.error[WHATIF_REQUESTS]);
+	doc_cell(t, "%s", human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes).text);
+}
+
+static void put_sums(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
+{
+	static const struct doc_column columns[] = {
+		{"setting", DOC_LEFT},	   {"waits", DOC_RIGHT},  {"misses", DOC_RIGHT},
+		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
+		{"read", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table("Pages and requests", columns, 7);
+	int best = whatif_readahead_best(w);
+
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
+		sum_row(&t, w, i, best, page_size_bytes);
+	doc_put_table(d, &t);
+	doc_para(d, "%s", criterion);
+}
+
+static void put_files(struct doc *d, const struct whatif_readahead *w)
+{
+	static const struct doc_column columns[] = {
+		{"file", DOC_OWN_LINE},	 {"read_ahead_kb", DOC_RIGHT},
+		{"fidelity", DOC_RIGHT}, {"stands for", DOC_RIGHT},
+		{"", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Traced files", columns, 5);
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+		struct bytes name = {f->path, f->path_len};
+
+		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell(&t, "%u", 4 * f->device_pages);
+		if (f->fidelity < 0)
+			doc_cell(&t, "-");
+		else
+			doc_cell(&t, "%.3f", f->fidelity);
+		doc_cell(&t, "%.3g", f->stands_for);
+		doc_cell(&t, "%s%s", f->judged ? "" : "no answer: ", f->note);
+	}
+	doc_put_table(d, &t);
+}
+
+void whatif_readahead_text(struct doc *d, const struct model_job *job,
+			   const struct whatif_readahead *w, int64_t page_size_bytes)
+{
+	doc_heading(d, 2, "%.*s", (int)job->name.len, job->name.data ? job->name.data : "");
+	if (!w->nr_files) {
+		doc_para(d, "Nothing can be said: %s.", w->absent);
+		return;
+	}
+	doc_para(d,
+		 "%zu of %zu traced files are answered for. Fidelity is the share of windows that "
+		 "the model has exactly with the setting that was in force.",
+		 w->nr_judged, w->nr_files);
+	if (w->nr_judged)
+		put_sums(d, w, page_size_bytes);
+	put_files(d, w);
+}
