@@ -53,19 +53,19 @@ static void do_call(struct world *w, const struct call *c)
 	struct ra_stream *s = &w->streams[c->stream];
 
 	switch (c->kind) {
-	case CALL_READ:
+	case DO_READ:
 		ra_read(&w->file, s, c->pos, c->count);
 		break;
-	case CALL_SEND:
+	case DO_SEND:
 		ra_splice(&w->file, s, c->pos, c->count);
 		break;
-	case CALL_TOUCH:
+	case DO_TOUCH:
 		touch(w, s, c->pos / PATTERN_PAGE);
 		break;
-	case CALL_ADVISE:
+	case DO_ADVISE:
 		ra_advise(&w->file, s, advice[c->advice], c->pos, c->count);
 		break;
-	case CALL_MADVISE:
+	case DO_MADVISE:
 		w->file.nr_adds = 0;
 		if (c->advice == ADVISE_WILLNEED)
 			ra_advise(&w->file, s, RA_ADVICE_WILLNEED, c->pos, c->count);
@@ -261,4 +261,47 @@ int recording_check(FILE *recording, FILE *out, struct check_result *ret)
 			return -1;
 	}
 	return 0;
+}
+
+/* The folios of one line, behind those of the lines before. */
+static struct recorded *take_adds(struct recorded *all, size_t *nr, size_t call, const char *adds)
+{
+	unsigned long first, pages;
+	unsigned int order;
+	int used;
+
+	while (sscanf(adds, " %lu+%lu@%u%n", &first, &pages, &order, &used) == 3) {
+		for (unsigned long at = first; at < first + pages; at += 1UL << order) {
+			if (*nr % 64 == 0)
+				all = realloc(all, (*nr + 64) * sizeof(*all));
+			if (!all)
+				abort();
+			all[(*nr)++] = (struct recorded){call, at, order};
+		}
+		adds += used;
+	}
+	return all;
+}
+
+struct recorded *recording_find(FILE *recording, const char *pattern, unsigned int kb,
+				size_t *ret_nr)
+{
+	static char line[LINE_BYTES];
+	struct recorded *all = NULL;
+	struct line l;
+	char want[96];
+
+	snprintf(want, sizeof(want), "pattern %s %u\n", pattern, kb);
+	rewind(recording);
+	*ret_nr = 0;
+	do {
+		if (!fgets(line, sizeof(line), recording))
+			return NULL;
+	} while (strcmp(line, want) != 0);
+	read_line(recording, line, &l);
+	while (l.number >= 0) {
+		all = take_adds(all, ret_nr, (size_t)l.number, l.adds);
+		next_line(recording, line, &l);
+	}
+	return all;
 }

@@ -32,7 +32,7 @@ static void access_by(struct calls *c, enum call_kind kind, unsigned int stream,
 
 static void reads(struct calls *c, uint64_t pos, uint64_t count)
 {
-	access_by(c, CALL_READ, 0, pos, count);
+	access_by(c, DO_READ, 0, pos, count);
 }
 
 static void page_read(struct calls *c, uint64_t page)
@@ -42,7 +42,7 @@ static void page_read(struct calls *c, uint64_t page)
 
 static void touch(struct calls *c, uint64_t page)
 {
-	access_by(c, CALL_TOUCH, 0, page * PATTERN_PAGE, 1);
+	access_by(c, DO_TOUCH, 0, page * PATTERN_PAGE, 1);
 }
 
 static void advise(struct calls *c, enum call_kind kind, enum call_advice advice, uint64_t pos,
@@ -118,8 +118,8 @@ static void streams_3(struct calls *c)
 static void two_descriptions(struct calls *c)
 {
 	for (uint64_t pos = 0; pos < 8 * MB; pos += 16 * KB) {
-		access_by(c, CALL_READ, 0, pos, 16 * KB);
-		access_by(c, CALL_READ, 1, pos + 4 * MB + 16 * KB, 16 * KB);
+		access_by(c, DO_READ, 0, pos, 16 * KB);
+		access_by(c, DO_READ, 1, pos + 4 * MB + 16 * KB, 16 * KB);
 	}
 }
 
@@ -191,27 +191,27 @@ static void advised_random(struct calls *c)
 {
 	for (uint64_t page = 0; page < 100; page++)
 		page_read(c, page);
-	advise(c, CALL_ADVISE, ADVISE_RANDOM, 0, 0);
+	advise(c, DO_ADVISE, ADVISE_RANDOM, 0, 0);
 	for (uint64_t pos = 100 * PATTERN_PAGE; pos < 10 * MB; pos += 16 * KB)
 		reads(c, pos, 16 * KB);
 	for (uint64_t pos = 10 * MB; pos < 16 * MB; pos += 2 * MB)
 		reads(c, pos, 2 * MB);
-	advise(c, CALL_ADVISE, ADVISE_NORMAL, 0, 0);
+	advise(c, DO_ADVISE, ADVISE_NORMAL, 0, 0);
 	for (uint64_t page = 2900; page < 3200; page++)
 		page_read(c, page);
 }
 
 static void advised_sequential(struct calls *c)
 {
-	advise(c, CALL_ADVISE, ADVISE_SEQUENTIAL, 0, 0);
+	advise(c, DO_ADVISE, ADVISE_SEQUENTIAL, 0, 0);
 	stride(c, 16 * KB, 16 * KB);
 }
 
 static void willneed(struct calls *c)
 {
 	page_read(c, 700);
-	advise(c, CALL_ADVISE, ADVISE_WILLNEED, MB + 100, 8 * MB);
-	advise(c, CALL_ADVISE, ADVISE_WILLNEED, 12 * MB, 300 * KB);
+	advise(c, DO_ADVISE, ADVISE_WILLNEED, MB + 100, 8 * MB);
+	advise(c, DO_ADVISE, ADVISE_WILLNEED, 12 * MB, 300 * KB);
 	stride(c, 64 * KB, 64 * KB);
 }
 
@@ -243,7 +243,7 @@ static void mmap_stride(struct calls *c)
 
 static void mmap_advised_random(struct calls *c)
 {
-	advise(c, CALL_MADVISE, ADVISE_RANDOM, 0, 0);
+	advise(c, DO_MADVISE, ADVISE_RANDOM, 0, 0);
 	for (uint64_t page = 0; page < 300; page++)
 		touch(c, page);
 	mmap_random(c);
@@ -251,7 +251,7 @@ static void mmap_advised_random(struct calls *c)
 
 static void mmap_advised_sequential(struct calls *c)
 {
-	advise(c, CALL_MADVISE, ADVISE_SEQUENTIAL, 0, 0);
+	advise(c, DO_MADVISE, ADVISE_SEQUENTIAL, 0, 0);
 	for (uint64_t page = 500; page < 2500; page++)
 		touch(c, page);
 	for (uint64_t page = 0; page < 300; page++)
@@ -260,7 +260,7 @@ static void mmap_advised_sequential(struct calls *c)
 
 static void mmap_willneed(struct calls *c)
 {
-	advise(c, CALL_MADVISE, ADVISE_WILLNEED, 2 * MB, 6 * MB);
+	advise(c, DO_MADVISE, ADVISE_WILLNEED, 2 * MB, 6 * MB);
 	mmap_seq(c);
 }
 
@@ -277,7 +277,7 @@ static void end_of_file(struct calls *c)
 static void sendfile_1m(struct calls *c)
 {
 	for (uint64_t pos = 0; pos < 16 * MB; pos += MB)
-		access_by(c, CALL_SEND, 0, pos, MB);
+		access_by(c, DO_SEND, 0, pos, MB);
 }
 
 static void mmap_exec(struct calls *c)

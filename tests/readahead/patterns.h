@@ -15,11 +15,11 @@ enum { PATTERN_PAGE = 4096, PATTERN_PAGES = 4097, PATTERN_STREAMS = 2 };
 #define PATTERN_BYTES ((uint64_t)(PATTERN_PAGES - 1) * PATTERN_PAGE + 100)
 
 enum call_kind {
-	CALL_READ,   /* pread of count bytes at pos */
-	CALL_SEND,   /* sendfile, likewise */
-	CALL_TOUCH,  /* a byte of the mapping */
-	CALL_ADVISE, /* posix_fadvise(pos, count, advice) */
-	CALL_MADVISE /* of the whole mapping, or of [pos, pos + count) for willneed */
+	DO_READ,   /* pread of count bytes at pos */
+	DO_SEND,   /* sendfile, likewise */
+	DO_TOUCH,  /* a byte of the mapping */
+	DO_ADVISE, /* posix_fadvise(pos, count, advice) */
+	DO_MADVISE /* of the whole mapping, or of [pos, pos + count) for willneed */
 };
 
 enum call_advice { ADVISE_NORMAL, ADVISE_SEQUENTIAL, ADVISE_RANDOM, ADVISE_WILLNEED };

@@ -257,22 +257,22 @@ static void do_call(struct recorder *r, const struct call *c)
 				     POSIX_FADV_WILLNEED};
 
 	switch (c->kind) {
-	case CALL_READ:
+	case DO_READ:
 		do_read(r, c);
 		break;
-	case CALL_SEND:
+	case DO_SEND:
 		do_send(r, c);
 		break;
-	case CALL_TOUCH:
+	case DO_TOUCH:
 		(void)*(volatile unsigned char *)(r->mapping + c->pos);
 		break;
-	case CALL_ADVISE:
+	case DO_ADVISE:
 		errno = posix_fadvise(r->fd[c->stream], (off_t)c->pos, (off_t)c->count,
 				      advice[c->advice]);
 		if (errno)
 			err(1, "posix_fadvise");
 		break;
-	case CALL_MADVISE:
+	case DO_MADVISE:
 		do_madvise(r, c);
 		break;
 	}

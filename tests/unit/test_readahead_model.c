@@ -45,7 +45,8 @@ static uint64_t stride_pages(const char *kernel)
 	return added(&o);
 }
 
-/* 200 reads of 16 KiB, each 64 KiB further: a miss at the end of the window was taken for a sequential one once. */
+/* 200 reads of 16 KiB, each 64 KiB further: a miss at the end of the window was taken for a
+ * sequential one once. */
 static void strides_look_sequential_before_6_12(void **state)
 {
 	assert_int_equal(stride_pages("5.10"), 3632);

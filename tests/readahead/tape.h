@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recorded run as the trace of a file: what a recorder would have seen of its calls, and the
+ * pages that the kernel brought at each.
+ */
+#ifndef READAHEAD_TAPE_H
+#define READAHEAD_TAPE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "readahead/cursor.h"
+
+enum { TAPE_IO_PAGES = 320 };
+
+struct tape {
+	uint8_t *data;
+	size_t size, room;
+	uint32_t events;
+	struct trace_coder coder;
+	struct ra_trace_chunk chunk;
+	struct ra_trace trace;
+};
+
+/* false: the recording has no such run. */
+bool tape_record(struct tape *ret, FILE *recording, const char *pattern, unsigned int kb);
+/* One event more. */
+void tape_put(struct tape *t, const struct trace_event *e);
+void tape_free(struct tape *t);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: readaheadcheck advisor */
+/* Traced files in a database: which are answered for, the sums and their bands, the rows for rules.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "advisor/fill_readahead.h"
+#include "advisor/whatif_readahead.h"
+#include "tape.h"
+
+static void run(sqlite3 *db, const char *sql)
+{
+	char *error = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &error))
+		fail_msg("%s: %s", sql, error);
+}
+
+static sqlite3 *new_db(const char *kernel)
+{
+	char sql[160];
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	run(db,
+	    "CREATE TABLE run(id INTEGER PRIMARY KEY, kernel, page_size_bytes);"
+	    "CREATE TABLE job(id INTEGER PRIMARY KEY, run_id);"
+	    "CREATE TABLE traced_file(id INTEGER PRIMARY KEY, job_id, path BLOB, fstype, ra_pages, "
+	    "io_pages, max_order, stratum, stands_for, state, reason);"
+	    "CREATE TABLE trace_chunk(traced_file_id, seq, events, data);"
+	    "CREATE TABLE trace_absent(job_id, reason);"
+	    "INSERT INTO job VALUES(1, 1);");
+	snprintf(sql, sizeof(sql), "INSERT INTO run VALUES(1, '%s', 4096)", kernel);
+	run(db, sql);
+	return db;
+}
+
+/* A run of the recording of 6.18 as file number id. */
+static void add_file(sqlite3 *db, int id, const char *pattern, unsigned int kb, const char *stratum,
+		     const char *stands_for)
+{
+	FILE *f = fopen(FIXTURES "/readahead/6.18-ext4.txt", "re");
+	char sql[256];
+	sqlite3_stmt *q;
+	struct tape t;
+
+	assert_non_null(f);
+	assert_true(tape_record(&t, f, pattern, kb));
+	fclose(f);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO traced_file VALUES(%d, 1, x'2f66', 'ext4', %u, %d, 9, %s, %s, "
+		 "'whole', "
+		 "NULL)",
+		 id, kb / 4, TAPE_IO_PAGES, stratum, stands_for);
+	run(db, sql);
+	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO trace_chunk VALUES(?1, 0, ?2, ?3)", -1,
+					    &q, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_int(q, 1, id);
+	sqlite3_bind_int(q, 2, (int)t.events);
+	sqlite3_bind_blob(q, 3, t.data, (int)t.size, SQLITE_TRANSIENT);
+	assert_int_equal(sqlite3_step(q), SQLITE_DONE);
+	sqlite3_finalize(q);
+	tape_free(&t);
+}
+
+static struct whatif_readahead load(sqlite3 *db)
+{
+	struct whatif_readahead w;
+	struct errtext err = {0};
+
+	if (whatif_readahead_load(db, 1, &w, &err))
+		fail_msg("%s", err.text);
+	return w;
+}
+
+static int candidate(const char *name)
+{
+	char text[32];
+
+	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
+		whatif_setting_name(i, 0, text, sizeof(text));
+		if (strcmp(text, name) == 0)
+			return (int)i;
+	}
+	fail_msg("no setting %s", name);
+	return -1;
+}
+
+static void settings_have_their_names(void **state)
+{
+	assert_int_equal(candidate("ra_kb=0"), 1);
+	assert_int_equal(candidate("ra_kb=32"), 2);
+	assert_int_equal(candidate("ra_kb=8192"), 10);
+	assert_int_equal(candidate("random"), 11);
+	assert_int_equal(candidate("sequential"), 12);
+}
+
+/* 4 KiB of every 1 MiB: windows that nobody reads; RANDOM wastes nothing and waits as often. */
+static void random_is_best_for_random_reads(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+	struct whatif_sum actual, random;
+
+	add_file(db, 1, "random_64k", 1024, "NULL", "1.0");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 1);
+	assert_true(w.files[0].fidelity == 1);
+	whatif_readahead_sum(&w, WHATIF_ACTUAL, &actual);
+	whatif_readahead_sum(&w, (size_t)candidate("random"), &random);
+	assert_true(actual.known && random.known);
+	assert_true(random.figure[WHATIF_WASTED] == 0);
+	assert_true(actual.figure[WHATIF_WASTED] >= 0);
+	assert_true(random.error[WHATIF_MISSES] == 0);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void larger_windows_are_best_for_a_scan(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+	struct whatif_sum none, actual;
+	int best;
+
+	add_file(db, 1, "seq_4k", 128, "NULL", "1.0");
+	w = load(db);
+	whatif_readahead_sum(&w, (size_t)candidate("ra_kb=0"), &none);
+	whatif_readahead_sum(&w, WHATIF_ACTUAL, &actual);
+	assert_true(none.figure[WHATIF_STALLS] == 4097);
+	assert_true(actual.figure[WHATIF_STALLS] == 1);
+	assert_true(actual.figure[WHATIF_MISSES] + actual.figure[WHATIF_PREFETCHED] == 4097);
+	/* It waits once with all windows: the one with the fewest requests is left. */
+	best = whatif_readahead_best(&w);
+	assert_true(best > candidate("ra_kb=512"));
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
+		const struct whatif_result *r = w.files[0].results;
+
+		assert_true(r[best].figure[WHATIF_REQUESTS] <= r[i].figure[WHATIF_REQUESTS] ||
+			    r[i].figure[WHATIF_STALLS] > 1);
+	}
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+/* Three files of a stratum of 30: equal ones leave no doubt, another one does; one alone tells
+ * nothing. */
+static void bands_come_from_the_spread(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+	struct whatif_sum s;
+
+	add_file(db, 1, "seq_64k", 128, "3", "10.0");
+	w = load(db);
+	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	assert_true(s.error[WHATIF_PREFETCHED] < 0);
+	whatif_readahead_free(&w);
+
+	add_file(db, 2, "seq_64k", 128, "3", "10.0");
+	w = load(db);
+	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	assert_true(s.error[WHATIF_PREFETCHED] == 0);
+	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 20.0 * 4097);
+	whatif_readahead_free(&w);
+
+	add_file(db, 3, "midfile", 128, "3", "10.0");
+	w = load(db);
+	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	assert_true(s.error[WHATIF_PREFETCHED] > 0);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void mappings_have_larger_settings_alone(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+
+	add_file(db, 1, "mmap_seq", 128, "NULL", "1.0");
+	w = load(db);
+	assert_true(w.files[0].judged);
+	assert_true(w.files[0].mapped);
+	assert_false(w.files[0].results[candidate("ra_kb=64")].known);
+	assert_true(w.files[0].results[candidate("ra_kb=128")].known);
+	assert_true(w.files[0].results[candidate("ra_kb=256")].known);
+	assert_false(w.files[0].results[candidate("random")].known);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void no_answer_has_a_reason(void **state)
+{
+	sqlite3 *db = new_db("6.12.3"); /* the pages are those of 6.18 */
+	struct whatif_readahead w;
+	struct errtext err = {0};
+	sqlite3_stmt *q;
+
+	w = load(db);
+	assert_int_equal(w.nr_files, 0);
+	assert_true(w.absent[0]);
+	add_file(db, 1, "seq_4k", 128, "NULL", "1.0");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 0);
+	assert_true(w.files[0].fidelity >= 0 && w.files[0].fidelity < WHATIF_LEAST_FIDELITY);
+	assert_non_null(strstr(w.files[0].note, "95 %"));
+	assert_int_equal(whatif_readahead_best(&w), -1);
+	whatif_readahead_free(&w);
+	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
+	assert_int_equal(
+		sqlite3_prepare_v2(db,
+				   "SELECT count(*), sum(actual), count(misses), count(note) "
+				   "FROM temp.analysis_whatif_readahead",
+				   -1, &q, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(q, 0), 1);
+	assert_int_equal(sqlite3_column_int(q, 1), 1);
+	assert_int_equal(sqlite3_column_int(q, 2), 0);
+	assert_int_equal(sqlite3_column_int(q, 3), 1);
+	sqlite3_finalize(q);
+
+	run(db, "UPDATE run SET kernel = '6.7.1'");
+	w = load(db);
+	assert_non_null(strstr(w.files[0].note, "not known"));
+	whatif_readahead_free(&w);
+	run(db,
+	    "UPDATE run SET kernel = '6.18.1'; UPDATE traced_file SET state = 'broken', reason = "
+	    "'the ring was full'");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 0);
+	assert_non_null(strstr(w.files[0].note, "the ring was full"));
+	whatif_readahead_free(&w);
+	run(db, "UPDATE trace_chunk SET data = x'ffffffff'");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 0);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void rows_are_filled(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct errtext err = {0};
+	sqlite3_stmt *q;
+
+	add_file(db, 1, "seq_64k", 128, "NULL", "1.0");
+	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
+	assert_int_equal(
+		sqlite3_prepare_v2(db,
+				   "SELECT count(*), sum(actual), min(misses + prefetched), "
+				   "max(fidelity) FROM temp.analysis_whatif_readahead",
+				   -1, &q, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	/* "ra_kb=128" is what was in force, and is there once. */
+	assert_int_equal(sqlite3_column_int(q, 0), WHATIF_CANDIDATES - 1);
+	assert_int_equal(sqlite3_column_int(q, 1), 1);
+	assert_int_equal(sqlite3_column_int(q, 2), 4097);
+	assert_true(sqlite3_column_double(q, 3) == 1);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(settings_have_their_names),
+		cmocka_unit_test(random_is_best_for_random_reads),
+		cmocka_unit_test(larger_windows_are_best_for_a_scan),
+		cmocka_unit_test(bands_come_from_the_spread),
+		cmocka_unit_test(mappings_have_larger_settings_alone),
+		cmocka_unit_test(no_answer_has_a_reason),
+		cmocka_unit_test(rows_are_filled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
