@@ -109,205 +109,129 @@ static int answer(struct whatif_file *f, const struct ra_replay_input *in)
 	return 0;
 }
 
-static int sql_error(sqlite3 *db, struct errtext *err)
-{
-	return errtext_set(err, sqlite3_errcode(db) == SQLITE_NOMEM ? -ENOMEM : -EIO,
-			   "cannot read the traces: %s", sqlite3_errmsg(db));
-}
-
-static int load_chunks(sqlite3 *db, int64_t file, struct ra_trace_chunk **ret, size_t *ret_nr,
+static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_input *in,
 		       struct errtext *err)
 {
-	sqlite3_stmt *q;
-	int r = 0, rc;
+	struct trace_events events;
+	int r = load_trace_events(db, f->id, &events, err);
 
-	if (sqlite3_prepare_v2(
-		    db, "SELECT data FROM trace_chunk WHERE traced_file_id = ?1 ORDER BY seq", -1,
-		    &q, NULL))
-		return sql_error(db, err);
-	sqlite3_bind_int64(q, 1, file);
-	while (!r && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-		size_t size = (size_t)sqlite3_column_bytes(q, 0);
-		struct ra_trace_chunk *more = realloc(*ret, (*ret_nr + 1) * sizeof(*more));
-		uint8_t *data = malloc(size + 1);
-
-		if (more)
-			*ret = more;
-		if (!more || !data) {
-			free(data);
-			r = errtext_set(err, -ENOMEM, "out of memory");
-			break;
-		}
-		if (size)
-			memcpy(data, sqlite3_column_blob(q, 0), size);
-		(*ret)[(*ret_nr)++] = (struct ra_trace_chunk){data, size};
+	if (!r) {
+		in->events = events.events;
+		in->nr_events = events.nr;
+		r = answer(f, in);
+		trace_events_free(&events);
+		if (r == -ENOMEM)
+			errtext_set(err, r, "out of memory");
 	}
-	if (!r && rc != SQLITE_DONE)
-		r = sql_error(db, err);
+	if (r == -EBADMSG || r == -E2BIG) {
+		f->judged = false;
+		snprintf(f->note, sizeof(f->note), "what the database holds of it is no trace");
+		r = 0;
+	}
+	return r;
+}
+
+/* What all files have in common. */
+struct run_facts {
+	const struct ra_kernel *kernel;
+	const char *why; /* nothing can be said of any file */
+};
+
+static int load_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct errtext *err)
+{
+	sqlite3_stmt *q = NULL;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT r.kernel, r.page_size_bytes FROM job j JOIN run r ON "
+			       "r.id = j.run_id WHERE j.id = ?1",
+			       -1, &q, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(q, 1, job_id);
+		if (sqlite3_step(q) == SQLITE_ROW) {
+			ret->kernel =
+				ra_kernel_of((const char *)sqlite3_column_text(q, 0), &ret->why);
+			if (sqlite3_column_int64(q, 1) != PAGE_BYTES)
+				ret->why = "the model knows pages of 4 KiB alone";
+		}
+	}
+	if (sqlite3_errcode(db) != SQLITE_ROW)
+		r = errtext_set(err, -EIO, "cannot read the run of job %lld: %s", (long long)job_id,
+				sqlite3_errmsg(db));
 	sqlite3_finalize(q);
 	return r;
 }
 
-static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_input *in,
-		       struct errtext *err)
-{
-	struct ra_trace_chunk *chunks = NULL;
-	struct ra_trace trace = {0};
-	int r = load_chunks(db, f->id, &chunks, &trace.nr_chunks, err);
-
-	trace.chunks = chunks;
-	in->trace = &trace;
-	if (!r) {
-		r = answer(f, in);
-		if (r == -EBADMSG || r == -E2BIG) {
-			snprintf(f->note, sizeof(f->note), "what the database holds is no trace");
-			r = 0;
-		} else if (r) {
-			errtext_set(err, r, "out of memory");
-		}
-	}
-	for (size_t i = 0; i < trace.nr_chunks; i++)
-		free((void *)chunks[i].data);
-	free(chunks);
-	return r;
-}
-
-enum column {
-	COLUMN_ID,
-	COLUMN_PATH,
-	COLUMN_FSTYPE,
-	COLUMN_RA_PAGES,
-	COLUMN_IO_PAGES,
-	COLUMN_MAX_ORDER,
-	COLUMN_STRATUM,
-	COLUMN_STANDS_FOR,
-	COLUMN_STATE,
-	COLUMN_REASON,
-	COLUMN_KERNEL,
-	COLUMN_PAGE_SIZE,
-};
-
-#define FILES                                                                                      \
-	"SELECT t.id, t.path, t.fstype, t.ra_pages, t.io_pages, t.max_order, t.stratum, "          \
-	"t.stands_for, t.state, t.reason, r.kernel, r.page_size_bytes FROM traced_file t "         \
-	"JOIN job j ON j.id = t.job_id JOIN run r ON r.id = j.run_id WHERE t.job_id = ?1 "         \
-	"ORDER BY t.id"
-
 /* What the replay needs of the file. False: something is not known, and the note says what. */
-static bool prepare(sqlite3_stmt *q, struct whatif_file *f, struct ra_replay_input *in)
+static bool prepare(const struct run_facts *run, const struct trace_file *t, struct whatif_file *f,
+		    struct ra_replay_input *in)
 {
-	const char *kernel = (const char *)sqlite3_column_text(q, COLUMN_KERNEL);
-	const char *fstype = (const char *)sqlite3_column_text(q, COLUMN_FSTYPE);
-	const char *why = NULL;
-	int order = -1;
+	const char *why = run->why;
+	int64_t order = t->max_order;
 
-	in->kernel = ra_kernel_of(kernel ? kernel : "", &why);
-	if (sqlite3_column_int64(q, COLUMN_PAGE_SIZE) != PAGE_BYTES)
-		why = "the model knows pages of 4 KiB alone";
-	else if (sqlite3_column_type(q, COLUMN_RA_PAGES) == SQLITE_NULL)
+	if (!why && order < 0 && t->fstype)
+		order = ra_kernel_max_order(run->kernel, t->fstype);
+	if (!why && t->ra_pages < 0)
 		why = "the setting in force is not known";
-	else if (sqlite3_column_type(q, COLUMN_MAX_ORDER) != SQLITE_NULL)
-		order = sqlite3_column_int(q, COLUMN_MAX_ORDER);
-	else if (in->kernel && fstype)
-		order = ra_kernel_max_order(in->kernel, fstype);
-	if (!why && order < 0)
+	else if (!why && order < 0)
 		why = "how large folios are on its filesystem is not known";
-	f->device_pages = (uint32_t)sqlite3_column_int64(q, COLUMN_RA_PAGES);
+	in->kernel = run->kernel;
 	in->device_pages = f->device_pages;
-	in->io_pages = (uint32_t)sqlite3_column_int64(q, COLUMN_IO_PAGES);
+	in->io_pages = t->io_pages < 0 ? 0 : (uint32_t)t->io_pages;
 	in->max_order = order < 0 ? 0 : (unsigned int)order;
 	if (why)
 		snprintf(f->note, sizeof(f->note), "%s", why);
 	return !why;
 }
 
-static int load_file(sqlite3 *db, sqlite3_stmt *q, struct whatif_file *f, struct errtext *err)
+static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file *t,
+		     struct whatif_file *f, struct errtext *err)
 {
-	const char *state = (const char *)sqlite3_column_text(q, COLUMN_STATE);
-	const char *reason = (const char *)sqlite3_column_text(q, COLUMN_REASON);
-	const void *path = sqlite3_column_blob(q, COLUMN_PATH);
 	struct ra_replay_input in = {0};
-	bool whole = state && strcmp(state, "whole") == 0;
 	int r = 0;
 
-	memset(f, 0, sizeof(*f));
-	f->id = sqlite3_column_int64(q, COLUMN_ID);
+	f->id = t->id;
+	f->path = t->path;
+	t->path = NULL;
 	f->fidelity = -1;
-	f->stratum = sqlite3_column_type(q, COLUMN_STRATUM) == SQLITE_NULL
-			     ? -1
-			     : sqlite3_column_int64(q, COLUMN_STRATUM);
-	f->stands_for = sqlite3_column_double(q, COLUMN_STANDS_FOR);
-	if (path) {
-		f->path_len = (size_t)sqlite3_column_bytes(q, COLUMN_PATH);
-		f->path = calloc(1, f->path_len + 1);
-		if (!f->path)
-			return errtext_set(err, -ENOMEM, "out of memory");
-		memcpy(f->path, path, f->path_len);
-	}
-	if (prepare(q, f, &in))
+	f->stratum = t->stratum;
+	f->stands_for = t->stands_for < 0 ? 0 : t->stands_for;
+	f->device_pages = t->ra_pages < 0 ? 0 : (uint32_t)t->ra_pages;
+	if (prepare(run, t, f, &in))
 		r = answer_from(db, f, &in, err);
-	if (!r && f->judged && !whole) {
+	if (!r && f->judged && t->broken) {
 		/* What it says of the part there is holds, but not for the file. */
 		f->judged = false;
 		snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
-			 reason ? reason : "no reason is given");
+			 t->reason ? t->reason : "no reason is given");
 	}
 	return r;
-}
-
-static bool has_traces(sqlite3 *db)
-{
-	return sqlite3_table_column_metadata(db, NULL, "traced_file", "id", NULL, NULL, NULL, NULL,
-					     NULL) == SQLITE_OK;
-}
-
-static void load_absent(sqlite3 *db, int64_t job_id, struct whatif_readahead *w)
-{
-	const char *none = "no file of the job was traced";
-	sqlite3_stmt *q = NULL;
-
-	snprintf(w->absent, sizeof(w->absent), "%s", none);
-	if (sqlite3_prepare_v2(db, "SELECT reason FROM trace_absent WHERE job_id = ?1", -1, &q,
-			       NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(q, 1, job_id);
-		if (sqlite3_step(q) == SQLITE_ROW)
-			snprintf(w->absent, sizeof(w->absent), "%s", sqlite3_column_text(q, 0));
-	}
-	sqlite3_finalize(q);
 }
 
 int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *ret,
 			  struct errtext *err)
 {
 	struct whatif_readahead w = {0};
-	sqlite3_stmt *q;
-	int r = 0, rc = SQLITE_DONE;
+	struct run_facts run = {0};
+	struct trace_files traced = {0};
+	int r = load_trace_files(db, job_id, &traced, err);
 
-	if (!has_traces(db)) {
-		snprintf(w.absent, sizeof(w.absent),
-			 "the run was recorded by a version that traced no files");
+	if (r == -ENOENT) {
+		snprintf(w.absent, sizeof(w.absent), "%s", err->text);
 		*ret = w;
 		return 0;
 	}
-	if (sqlite3_prepare_v2(db, FILES, -1, &q, NULL))
-		return sql_error(db, err);
-	sqlite3_bind_int64(q, 1, job_id);
-	while (!r && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-		struct whatif_file *more = realloc(w.files, (w.nr_files + 1) * sizeof(*more));
-
-		if (!more) {
+	if (!r)
+		r = load_facts(db, job_id, &run, err);
+	if (!r && traced.nr) {
+		w.files = calloc(traced.nr, sizeof(*w.files));
+		if (!w.files)
 			r = errtext_set(err, -ENOMEM, "out of memory");
-			break;
-		}
-		w.files = more;
-		r = load_file(db, q, &w.files[w.nr_files++], err);
-		w.nr_judged += w.files[w.nr_files - 1].judged;
 	}
-	if (!r && rc != SQLITE_DONE)
-		r = sql_error(db, err);
-	sqlite3_finalize(q);
-	if (!r && !w.nr_files)
-		load_absent(db, job_id, &w);
+	for (size_t i = 0; !r && i < traced.nr; i++) {
+		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
+		w.nr_judged += w.files[i].judged;
+	}
+	trace_files_free(&traced);
 	if (r)
 		whatif_readahead_free(&w);
 	else

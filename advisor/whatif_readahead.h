@@ -9,7 +9,8 @@
 
 #include <sqlite3.h>
 
-#include "advisor/readahead/replay.h"
+#include "load_traces.h"
+#include "readahead/replay.h"
 #include "util/errtext.h"
 
 /* The first is what was in force. */
@@ -34,9 +35,8 @@ struct whatif_result {
 
 struct whatif_file {
 	int64_t id;
-	char *path; /* NULL: none was seen */
-	size_t path_len;
-	int64_t stratum;   /* -1: chosen for itself */
+	char *path;	   /* NULL: none was seen */
+	int64_t stratum;   /* < 0: chosen for being read much */
 	double stands_for; /* files; 0: others do */
 	uint32_t device_pages;
 	double fidelity; /* -1: not known */
@@ -50,7 +50,7 @@ struct whatif_readahead {
 	struct whatif_file *files;
 	size_t nr_files;
 	size_t nr_judged;
-	char absent[256]; /* why there are none, or "" */
+	char absent[512]; /* why there are none, or "" */
 };
 
 /* A sum over the judged files, each as often as it stands for others. */

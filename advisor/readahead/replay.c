@@ -355,14 +355,12 @@ int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 	      struct ra_replay_result *ret)
 {
 	struct replay r = {.in = in, .setting = setting};
-	struct ra_cursor cursor = ra_cursor_begin(in->trace);
 	uint32_t pages = setting.kind == RA_SETTING_PAGES ? setting.pages : in->device_pages;
-	struct trace_event e;
-	int more, error = 0;
+	int error = 0;
 
 	ra_file_init(&r.file, in->kernel, 0, in->max_order, in->io_pages, pages);
-	while (!error && (more = ra_cursor_next(&cursor, &e)) != 0)
-		error = more < 0 ? more : on_event(&r, &e);
+	for (size_t i = 0; !error && i < in->nr_events; i++)
+		error = on_event(&r, &in->events[i]);
 	for (size_t i = 0; !error && actual(&r) && i < r.nr_actors; i++)
 		if (r.actors[i])
 			ra_actor_judge(r.actors[i], &r.file, &r.result);

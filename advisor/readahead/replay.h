@@ -7,8 +7,8 @@
 #ifndef READAHEAD_REPLAY_H
 #define READAHEAD_REPLAY_H
 
-#include "readahead/cursor.h"
 #include "readahead/model.h"
+#include "trace_code.h"
 
 enum ra_setting_kind {
 	RA_SETTING_ACTUAL, /* as it was: read_ahead_kb, advice */
@@ -24,7 +24,8 @@ struct ra_setting {
 
 struct ra_replay_input {
 	const struct ra_kernel *kernel;
-	const struct ra_trace *trace;
+	const struct trace_event *events;
+	size_t nr_events;
 	unsigned int max_order;
 	uint32_t device_pages; /* read_ahead_kb in pages as the file was chosen */
 	uint32_t io_pages;
@@ -41,7 +42,7 @@ struct ra_replay_result {
 	bool inexact_reads;    /* what calls asked is known only in whole pages */
 };
 
-/* 0, -EBADMSG (the trace is none), -E2BIG or -ENOMEM. Nothing is changed on failure. */
+/* 0, -EBADMSG (an event of no kind), -E2BIG or -ENOMEM. Nothing is changed on failure. */
 int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 	      struct ra_replay_result *ret);
 

@@ -2,6 +2,7 @@
 #include "cmd/whatif_readahead.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct {
 	const char *key, *error_key;
@@ -68,7 +69,7 @@ static void put_result(struct tree *t, const struct whatif_file *f, size_t candi
 static void put_file(struct tree *t, const struct whatif_file *f)
 {
 	tree_object(t, NULL);
-	tree_bytes(t, "path", f->path, f->path_len);
+	tree_bytes(t, "path", f->path, f->path ? strlen(f->path) : 0);
 	tree_int(t, "read_ahead_kb", 4 * (int64_t)f->device_pages);
 	tree_double(t, "fidelity", f->fidelity < 0 ? NAN : f->fidelity);
 	tree_double(t, "stands_for", f->stands_for);

@@ -81,7 +81,7 @@ static void put_files(struct doc *d, const struct whatif_readahead *w)
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
-		struct bytes name = {f->path, f->path_len};
+		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
 
 		doc_cell_name(&t, &name, "(no name seen)");
 		doc_cell(&t, "%u", 4 * f->device_pages);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -437,6 +438,9 @@ int main(int argc, char **argv)
 	CPU_SET(sched_getcpu(), &one);
 	if (sched_setaffinity(0, sizeof(one), &one) || uname(&name))
 		err(1, "sched_setaffinity, uname");
+	/* What khugepaged reads and replaces is nobody's access. */
+	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
+		err(1, "PR_SET_THP_DISABLE");
 	make_file(r.file);
 	start_tracing(&r, argv[5]);
 	printf("kernel %s\nfstype %s\nio_pages %s\n", name.release, argv[5], argv[4]);

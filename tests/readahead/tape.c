@@ -22,9 +22,11 @@ void tape_put(struct tape *t, const struct trace_event *e)
 	if (n <= 0)
 		abort();
 	t->size += (size_t)n;
-	t->events++;
-	t->chunk = (struct ra_trace_chunk){t->data, t->size};
-	t->trace = (struct ra_trace){&t->chunk, 1};
+	if (t->events % 256 == 0)
+		t->event = realloc(t->event, (t->events + 256) * sizeof(*t->event));
+	if (!t->event)
+		abort();
+	t->event[t->events++] = *e;
 }
 
 static void put_open(struct tape *t, unsigned int kb)
@@ -94,4 +96,5 @@ bool tape_record(struct tape *t, FILE *recording, const char *pattern, unsigned 
 void tape_free(struct tape *t)
 {
 	free(t->data);
+	free(t->event);
 }

@@ -9,17 +9,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "readahead/cursor.h"
+#include "trace_code.h"
 
 enum { TAPE_IO_PAGES = 320 };
 
 struct tape {
 	uint8_t *data;
 	size_t size, room;
-	uint32_t events;
+	size_t events;
 	struct trace_coder coder;
-	struct ra_trace_chunk chunk;
-	struct ra_trace trace;
+	struct trace_event *event; /* the same, as they are */
 };
 
 /* false: the recording has no such run. */

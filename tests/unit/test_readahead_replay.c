@@ -55,7 +55,8 @@ static struct ra_replay_result replay(const struct tape *t, unsigned int kb,
 				      struct ra_setting setting)
 {
 	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"),
-				     .trace = &t->trace,
+				     .events = t->event,
+				     .nr_events = t->events,
 				     .max_order = 9,
 				     .device_pages = kb / 4,
 				     .io_pages = TAPE_IO_PAGES};
@@ -143,10 +144,9 @@ static void what_does_not_fit_is_told(void **state)
 
 static void a_broken_trace_is_none(void **state)
 {
-	static const uint8_t rubbish[] = {0xff, 0xff, 0xff, 0xff};
-	struct ra_trace_chunk chunk = {rubbish, sizeof(rubbish)};
-	struct ra_trace trace = {&chunk, 1};
-	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"), .trace = &trace};
+	struct trace_event strange = {.kind = TRACE_KIND_NR};
+	struct ra_replay_input in = {
+		.kernel = ra_kernel_named("6.18"), .events = &strange, .nr_events = 1};
 	struct ra_setting s = {RA_SETTING_ACTUAL, 0};
 	struct ra_replay_result r;
 

@@ -31,8 +31,10 @@ static sqlite3 *new_db(const char *kernel)
 	run(db,
 	    "CREATE TABLE run(id INTEGER PRIMARY KEY, kernel, page_size_bytes);"
 	    "CREATE TABLE job(id INTEGER PRIMARY KEY, run_id);"
-	    "CREATE TABLE traced_file(id INTEGER PRIMARY KEY, job_id, path BLOB, fstype, ra_pages, "
-	    "io_pages, max_order, stratum, stands_for, state, reason);"
+	    "CREATE TABLE traced_file(id INTEGER PRIMARY KEY, job_id, dev_major, dev_minor, ino, "
+	    "gen, "
+	    "path BLOB, fstype, size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
+	    "state, reason, began);"
 	    "CREATE TABLE trace_chunk(traced_file_id, seq, events, data);"
 	    "CREATE TABLE trace_absent(job_id, reason);"
 	    "INSERT INTO job VALUES(1, 1);");
@@ -54,10 +56,10 @@ static void add_file(sqlite3 *db, int id, const char *pattern, unsigned int kb, 
 	assert_true(tape_record(&t, f, pattern, kb));
 	fclose(f);
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO traced_file VALUES(%d, 1, x'2f66', 'ext4', %u, %d, 9, %s, %s, "
-		 "'whole', "
-		 "NULL)",
-		 id, kb / 4, TAPE_IO_PAGES, stratum, stands_for);
+		 "INSERT INTO traced_file VALUES(%d, 1, 8, 1, %d, 0, x'2f66', 'ext4', 16777316, "
+		 "%u, %d, 9, %s, "
+		 "%s, 'whole', NULL, 'cold')",
+		 id, id, kb / 4, TAPE_IO_PAGES, stratum, stands_for);
 	run(db, sql);
 	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO trace_chunk VALUES(?1, 0, ?2, ?3)", -1,
 					    &q, NULL),
