@@ -30,6 +30,20 @@ static struct ra_setting setting_of(size_t candidate)
 	return s;
 }
 
+const char *whatif_reason_text(enum whatif_reason reason)
+{
+	static const char *const texts[] = {
+		[WHATIF_ANSWERED] = "",
+		[WHATIF_UNKNOWN] = "not known how it is read ahead",
+		[WHATIF_FEW] = "too few windows to judge by",
+		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
+		[WHATIF_BROKEN] = "its trace is broken",
+		[WHATIF_UNREADABLE] = "its trace is none",
+	};
+
+	return texts[reason];
+}
+
 void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t size)
 {
 	if (i == RANDOM_AT || i == SEQUENTIAL_AT)
@@ -66,11 +80,16 @@ static bool judge(struct whatif_file *f, const struct ra_replay_result *actual)
 	f->evicted = actual->evicted > 0;
 	if (actual->windows)
 		f->fidelity = (double)actual->exact_windows / (double)actual->windows;
+	f->reason = WHATIF_ANSWERED;
 	if (actual->windows < WHATIF_LEAST_WINDOWS)
+		f->reason = WHATIF_FEW;
+	else if (f->fidelity < WHATIF_LEAST_FIDELITY)
+		f->reason = WHATIF_UNFAITHFUL;
+	if (f->reason == WHATIF_FEW)
 		snprintf(f->note, sizeof(f->note),
 			 "%llu accesses brought pages, too few to hold the model against",
 			 (unsigned long long)actual->windows);
-	else if (f->fidelity < WHATIF_LEAST_FIDELITY)
+	else if (f->reason == WHATIF_UNFAITHFUL)
 		snprintf(f->note, sizeof(f->note),
 			 "the model has %llu of the %llu windows exactly, and it takes 95 %%",
 			 (unsigned long long)actual->exact_windows,
@@ -80,7 +99,7 @@ static bool judge(struct whatif_file *f, const struct ra_replay_result *actual)
 			 f->evicted ? "with the evictions that happened"
 				    : "without memory pressure",
 			 f->mapped ? "; mapped: smaller windows cannot be told" : "");
-	return actual->windows >= WHATIF_LEAST_WINDOWS && f->fidelity >= WHATIF_LEAST_FIDELITY;
+	return f->reason == WHATIF_ANSWERED;
 }
 
 static int answer(struct whatif_file *f, const struct ra_replay_input *in)
@@ -125,6 +144,7 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 	}
 	if (r == -EBADMSG || r == -E2BIG) {
 		f->judged = false;
+		f->reason = WHATIF_UNREADABLE;
 		snprintf(f->note, sizeof(f->note), "what the database holds of it is no trace");
 		r = 0;
 	}
@@ -178,8 +198,11 @@ static bool prepare(const struct run_facts *run, const struct trace_file *t, str
 	in->device_pages = f->device_pages;
 	in->io_pages = t->io_pages < 0 ? 0 : (uint32_t)t->io_pages;
 	in->max_order = order < 0 ? 0 : (unsigned int)order;
-	if (why)
+	in->warm = t->warm;
+	if (why) {
+		f->reason = WHATIF_UNKNOWN;
 		snprintf(f->note, sizeof(f->note), "%s", why);
+	}
 	return !why;
 }
 
@@ -201,6 +224,7 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 	if (!r && f->judged && t->broken) {
 		/* What it says of the part there is holds, but not for the file. */
 		f->judged = false;
+		f->reason = WHATIF_BROKEN;
 		snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
 			 t->reason ? t->reason : "no reason is given");
 	}

@@ -27,6 +27,16 @@ enum whatif_figure {
 	WHATIF_FIGURES,
 };
 
+/* Why there is no answer for a file. */
+enum whatif_reason {
+	WHATIF_ANSWERED,
+	WHATIF_UNKNOWN, /* the kernel, the setting or the filesystem's folios */
+	WHATIF_FEW,	/* windows to hold the model against */
+	WHATIF_UNFAITHFUL,
+	WHATIF_BROKEN, /* the trace ends before the run does */
+	WHATIF_UNREADABLE,
+};
+
 struct whatif_result {
 	bool known;
 	uint64_t figure[WHATIF_FIGURES];
@@ -41,6 +51,7 @@ struct whatif_file {
 	uint32_t device_pages;
 	double fidelity; /* -1: not known */
 	bool judged;
+	enum whatif_reason reason; /* of a file that is not; its note says more */
 	bool mapped, evicted;
 	char note[200]; /* why it is not judged, or what to keep in mind */
 	struct whatif_result results[WHATIF_CANDIDATES];
@@ -60,6 +71,8 @@ struct whatif_sum {
 	double error[WHATIF_FIGURES]; /* half the width of the 95 % band; < 0: not known */
 };
 
+/* In a few words. */
+const char *whatif_reason_text(enum whatif_reason reason);
 /* Setting number i as users write it: "ra_kb=128", "random". For the first: what the device had. */
 void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t size);
 

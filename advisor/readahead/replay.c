@@ -7,6 +7,7 @@
 
 #include "bpf/cachemon.h"
 #include "readahead/compare.h"
+#include "readahead/resident.h"
 
 enum { MOST_NUMBERS = 1 << 20, PAGE_BYTES = 4096 };
 
@@ -359,6 +360,8 @@ int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 	int error = 0;
 
 	ra_file_init(&r.file, in->kernel, 0, in->max_order, in->io_pages, pages);
+	if (in->warm)
+		error = ra_resident(in->events, in->nr_events, &r.file.pages);
 	for (size_t i = 0; !error && i < in->nr_events; i++)
 		error = on_event(&r, &in->events[i]);
 	for (size_t i = 0; !error && actual(&r) && i < r.nr_actors; i++)

@@ -29,6 +29,7 @@ struct ra_replay_input {
 	unsigned int max_order;
 	uint32_t device_pages; /* read_ahead_kb in pages as the file was chosen */
 	uint32_t io_pages;
+	bool warm; /* pages of it may have been cached when the trace began */
 };
 
 struct ra_replay_result {

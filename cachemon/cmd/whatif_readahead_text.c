@@ -7,6 +7,8 @@
 
 #include "util/human.h"
 
+enum { MOST_FILES = 20 };
+
 static const char criterion[] =
 	"Best: of the settings that waste at most a tenth of what they read, or no more than was "
 	"wasted, the one with the fewest waits; of those within 1 % of it the one that reads the "
@@ -70,27 +72,68 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, int64_t pa
 	doc_para(d, "%s", criterion);
 }
 
-static void put_files(struct doc *d, const struct whatif_readahead *w)
+static void put_answered(struct doc *d, const struct whatif_readahead *w)
 {
 	static const struct doc_column columns[] = {
 		{"file", DOC_OWN_LINE},	 {"read_ahead_kb", DOC_RIGHT},
 		{"fidelity", DOC_RIGHT}, {"stands for", DOC_RIGHT},
 		{"", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Traced files", columns, 5);
+	struct doc_table t = doc_table("Files with an answer", columns, 5);
+	size_t listed = 0;
+
+	for (size_t i = 0; i < w->nr_files && listed < MOST_FILES; i++) {
+		const struct whatif_file *f = &w->files[i];
+		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
+
+		if (!f->judged)
+			continue;
+		listed++;
+		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell(&t, "%u", 4 * f->device_pages);
+		doc_cell(&t, "%.3f", f->fidelity);
+		doc_cell(&t, "%.3g", f->stands_for);
+		doc_cell(&t, "%s", f->note);
+	}
+	doc_put_table(d, &t);
+	if (w->nr_judged > listed)
+		doc_para(d, "%zu more are in the JSON.", w->nr_judged - listed);
+}
+
+/* How many have this reason, if it is the first that has it; else 0. */
+static size_t count_reason(const struct whatif_readahead *w, size_t at)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (w->files[i].judged || w->files[i].reason != w->files[at].reason)
+			continue;
+		if (i < at)
+			return 0;
+		nr++;
+	}
+	return nr;
+}
+
+static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
+{
+	static const struct doc_column columns[] = {
+		{"files", DOC_RIGHT},
+		{"why", DOC_LEFT},
+		{"for example", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Without an answer", columns, 3);
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
+		size_t nr = f->judged ? 0 : count_reason(w, i);
 
+		if (!nr)
+			continue;
+		doc_cell(&t, "%zu", nr);
+		doc_cell(&t, "%s", whatif_reason_text(f->reason));
 		doc_cell_name(&t, &name, "(no name seen)");
-		doc_cell(&t, "%u", 4 * f->device_pages);
-		if (f->fidelity < 0)
-			doc_cell(&t, "-");
-		else
-			doc_cell(&t, "%.3f", f->fidelity);
-		doc_cell(&t, "%.3g", f->stands_for);
-		doc_cell(&t, "%s%s", f->judged ? "" : "no answer: ", f->note);
 	}
 	doc_put_table(d, &t);
 }
@@ -109,5 +152,6 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 		 w->nr_judged, w->nr_files);
 	if (w->nr_judged)
 		put_sums(d, w, page_size_bytes);
-	put_files(d, w);
+	put_answered(d, w);
+	put_unanswered(d, w);
 }
