@@ -73,33 +73,60 @@ static bool answers(const struct whatif_file *f, size_t candidate)
 	return candidate < RANDOM_AT && pages_of(candidate) >= f->device_pages;
 }
 
+/* What is to be kept in mind of a file that has an answer. */
+static void remark(struct whatif_file *f)
+{
+	f->judged = true;
+	f->reason = WHATIF_ANSWERED;
+	snprintf(f->note, sizeof(f->note), "%s%s",
+		 f->evicted ? "with the evictions that happened" : "without memory pressure",
+		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
+}
+
 /* Whether the model may speak of the file, by how it agrees with what happened. */
-static bool judge(struct whatif_file *f, const struct ra_replay_result *actual)
+static void judge(struct whatif_file *f, const struct ra_replay_result *actual)
 {
 	f->mapped = actual->mapped > 0;
 	f->evicted = actual->evicted > 0;
-	if (actual->windows)
-		f->fidelity = (double)actual->exact_windows / (double)actual->windows;
-	f->reason = WHATIF_ANSWERED;
-	if (actual->windows < WHATIF_LEAST_WINDOWS)
+	f->windows = actual->windows;
+	f->exact_windows = actual->exact_windows;
+	if (f->windows)
+		f->fidelity = (double)f->exact_windows / (double)f->windows;
+	if (f->windows < WHATIF_LEAST_WINDOWS) {
 		f->reason = WHATIF_FEW;
-	else if (f->fidelity < WHATIF_LEAST_FIDELITY)
-		f->reason = WHATIF_UNFAITHFUL;
-	if (f->reason == WHATIF_FEW)
 		snprintf(f->note, sizeof(f->note),
 			 "%llu accesses brought pages, too few to hold the model against",
-			 (unsigned long long)actual->windows);
-	else if (f->reason == WHATIF_UNFAITHFUL)
+			 (unsigned long long)f->windows);
+	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
+		f->reason = WHATIF_UNFAITHFUL;
 		snprintf(f->note, sizeof(f->note),
 			 "the model has %llu of the %llu windows exactly, and it takes 95 %%",
-			 (unsigned long long)actual->exact_windows,
-			 (unsigned long long)actual->windows);
-	else
-		snprintf(f->note, sizeof(f->note), "%s%s",
-			 f->evicted ? "with the evictions that happened"
-				    : "without memory pressure",
-			 f->mapped ? "; mapped: smaller windows cannot be told" : "");
-	return f->reason == WHATIF_ANSWERED;
+			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows);
+	} else {
+		remark(f);
+	}
+}
+
+/* Of files with few windows all of them, since one alone tells nothing. */
+static void judge_together(struct whatif_readahead *w)
+{
+	uint64_t windows = 0, exact = 0;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (w->files[i].reason != WHATIF_FEW)
+			continue;
+		windows += w->files[i].windows;
+		exact += w->files[i].exact_windows;
+	}
+	if (windows < WHATIF_LEAST_WINDOWS ||
+	    (double)exact < WHATIF_LEAST_FIDELITY * (double)windows)
+		return;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		struct whatif_file *f = &w->files[i];
+
+		if (f->reason == WHATIF_FEW && f->windows == f->exact_windows)
+			remark(f);
+	}
 }
 
 static int answer(struct whatif_file *f, const struct ra_replay_input *in)
@@ -109,9 +136,9 @@ static int answer(struct whatif_file *f, const struct ra_replay_input *in)
 
 	if (error)
 		return error;
-	f->judged = judge(f, &r);
+	judge(f, &r);
 	f->results[WHATIF_ACTUAL] = result_of(&r);
-	if (!f->judged)
+	if (f->reason == WHATIF_UNFAITHFUL)
 		return 0;
 	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
 		if (!answers(f, i))
@@ -221,7 +248,7 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 	f->device_pages = t->ra_pages < 0 ? 0 : (uint32_t)t->ra_pages;
 	if (prepare(run, t, f, &in))
 		r = answer_from(db, f, &in, err);
-	if (!r && f->judged && t->broken) {
+	if (!r && t->broken && (f->judged || f->reason == WHATIF_FEW)) {
 		/* What it says of the part there is holds, but not for the file. */
 		f->judged = false;
 		f->reason = WHATIF_BROKEN;
@@ -251,11 +278,12 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 		if (!w.files)
 			r = errtext_set(err, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; !r && i < traced.nr; i++) {
+	for (size_t i = 0; !r && i < traced.nr; i++)
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
-		w.nr_judged += w.files[i].judged;
-	}
 	trace_files_free(&traced);
+	judge_together(&w);
+	for (size_t i = 0; i < w.nr_files; i++)
+		w.nr_judged += w.files[i].judged;
 	if (r)
 		whatif_readahead_free(&w);
 	else

@@ -50,6 +50,7 @@ struct whatif_file {
 	double stands_for; /* files; 0: others do */
 	uint32_t device_pages;
 	double fidelity; /* -1: not known */
+	uint64_t windows, exact_windows;
 	bool judged;
 	enum whatif_reason reason; /* of a file that is not; its note says more */
 	bool mapped, evicted;
@@ -66,7 +67,7 @@ struct whatif_readahead {
 
 /* A sum over the judged files, each as often as it stands for others. */
 struct whatif_sum {
-	bool known; /* every judged file has an answer */
+	bool known;
 	double figure[WHATIF_FIGURES];
 	double error[WHATIF_FIGURES]; /* half the width of the 95 % band; < 0: not known */
 };
@@ -81,13 +82,17 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 			  struct errtext *err);
 void whatif_readahead_free(struct whatif_readahead *w);
 
-void whatif_readahead_sum(const struct whatif_readahead *w, size_t candidate,
+/*
+ * Files that were mapped are summed apart from those that were read: of them fewer settings are
+ * known. Not known: no file of that kind has an answer, or not for this candidate.
+ */
+void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t candidate,
 			  struct whatif_sum *ret);
 /*
  * The best one: of those that waste at most a tenth of what they read, or no more than was wasted,
  * the one with the fewest waits; of those within 1 % of it, the one that reads the fewest pages,
  * then the one with the fewest requests, then the first. -1: nothing is known.
  */
-int whatif_readahead_best(const struct whatif_readahead *w);
+int whatif_readahead_best(const struct whatif_readahead *w, bool mapped);
 
 #endif

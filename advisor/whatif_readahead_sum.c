@@ -7,27 +7,37 @@
 /* Of a normal distribution, both sides. */
 #define BAND_95 1.96
 
-static bool counts(const struct whatif_file *f)
+/* Files of which one sum is made. */
+struct which {
+	const struct whatif_readahead *w;
+	bool mapped;
+	size_t candidate;
+};
+
+/* A mapping of which nothing had to be read has nothing to read with any setting. */
+static bool counts(const struct which *of, const struct whatif_file *f)
 {
-	return f->judged && f->stands_for > 0;
+	if (!f->judged || f->stands_for <= 0)
+		return false;
+	return of->mapped ? f->mapped && f->windows : !f->mapped;
 }
 
 /*
  * What the files of one stratum add to the variance: of n files out of n * w, without replacement.
  * One file tells nothing of the spread.
  */
-static double variance_of(const struct whatif_readahead *w, size_t candidate, int figure,
-			  int64_t stratum)
+static double variance_of(const struct which *of, int figure, int64_t stratum)
 {
+	const struct whatif_readahead *w = of->w;
 	double n = 0, sum = 0, squares = 0, weight = 0, mean;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (!counts(f) || f->stratum != stratum)
+		if (!counts(of, f) || f->stratum != stratum)
 			continue;
 		n++;
-		sum += (double)f->results[candidate].figure[figure];
+		sum += (double)f->results[of->candidate].figure[figure];
 		weight += f->stands_for;
 	}
 	if (weight <= n)
@@ -38,36 +48,40 @@ static double variance_of(const struct whatif_readahead *w, size_t candidate, in
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (counts(f) && f->stratum == stratum)
-			squares += pow((double)f->results[candidate].figure[figure] - mean, 2);
+		if (counts(of, f) && f->stratum == stratum)
+			squares += pow((double)f->results[of->candidate].figure[figure] - mean, 2);
 	}
 	return weight * weight * (1 - n / weight) * squares / (n - 1) / n;
 }
 
 /* It is the first file of its stratum. */
-static bool leads(const struct whatif_readahead *w, size_t at)
+static bool leads(const struct which *of, size_t at)
 {
+	const struct whatif_readahead *w = of->w;
+
 	for (size_t i = 0; i < at; i++)
-		if (counts(&w->files[i]) && w->files[i].stratum == w->files[at].stratum)
+		if (counts(of, &w->files[i]) && w->files[i].stratum == w->files[at].stratum)
 			return false;
 	return true;
 }
 
-static double error_of(const struct whatif_readahead *w, size_t candidate, int figure)
+static double error_of(const struct which *of, int figure)
 {
+	const struct whatif_readahead *w = of->w;
 	double variance = 0;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
-		if (!counts(&w->files[i]) || w->files[i].stratum < 0 || !leads(w, i))
+		if (!counts(of, &w->files[i]) || w->files[i].stratum < 0 || !leads(of, i))
 			continue;
-		variance += variance_of(w, candidate, figure, w->files[i].stratum);
+		variance += variance_of(of, figure, w->files[i].stratum);
 	}
 	return isnan(variance) ? -1 : BAND_95 * sqrt(variance);
 }
 
-void whatif_readahead_sum(const struct whatif_readahead *w, size_t candidate,
+void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t candidate,
 			  struct whatif_sum *ret)
 {
+	struct which which = {w, mapped, candidate}, *of = &which;
 	size_t nr = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -75,16 +89,17 @@ void whatif_readahead_sum(const struct whatif_readahead *w, size_t candidate,
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (!counts(f))
+		if (!counts(of, f))
 			continue;
 		nr++;
-		ret->known &= f->results[candidate].known;
+		ret->known &= f->results[of->candidate].known;
 		for (int j = 0; j < WHATIF_FIGURES; j++)
-			ret->figure[j] += f->stands_for * (double)f->results[candidate].figure[j];
+			ret->figure[j] +=
+				f->stands_for * (double)f->results[of->candidate].figure[j];
 	}
 	ret->known &= nr > 0;
 	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++)
-		ret->error[j] = error_of(w, candidate, j);
+		ret->error[j] = error_of(of, j);
 }
 
 static double pages_read(const struct whatif_sum *s)
@@ -108,7 +123,7 @@ static bool better(const struct whatif_sum *a, const struct whatif_sum *b, doubl
 	return a->figure[WHATIF_REQUESTS] < b->figure[WHATIF_REQUESTS];
 }
 
-int whatif_readahead_best(const struct whatif_readahead *w)
+int whatif_readahead_best(const struct whatif_readahead *w, bool mapped)
 {
 	struct whatif_sum sums[WHATIF_CANDIDATES];
 	bool in[WHATIF_CANDIDATES];
@@ -116,7 +131,7 @@ int whatif_readahead_best(const struct whatif_readahead *w)
 	int best = -1;
 
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
-		whatif_readahead_sum(w, i, &sums[i]);
+		whatif_readahead_sum(w, mapped, i, &sums[i]);
 		in[i] = sums[i].known && wastes_little(&sums[i], &sums[WHATIF_ACTUAL]);
 		if (in[i] && sums[i].figure[WHATIF_STALLS] < fewest)
 			fewest = sums[i].figure[WHATIF_STALLS];

@@ -26,17 +26,19 @@ static void put_name(struct tree *t, size_t candidate, uint32_t device_pages)
 	tree_bool(t, "actual", candidate == WHATIF_ACTUAL);
 }
 
-static void put_sum(struct tree *t, const struct whatif_readahead *w, size_t candidate, int best,
+static void put_sum(struct tree *t, const struct whatif_readahead *w, bool mapped, size_t candidate,
 		    int64_t page_size_bytes)
 {
 	struct whatif_sum s;
 	double pages;
 
-	whatif_readahead_sum(w, candidate, &s);
+	whatif_readahead_sum(w, mapped, candidate, &s);
+	if (!s.known)
+		return;
 	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
 	tree_object(t, NULL);
 	put_name(t, candidate, 0);
-	tree_bool(t, "best", (int)candidate == best);
+	tree_bool(t, "best", (int)candidate == whatif_readahead_best(w, mapped));
 	for (int i = 0; i < WHATIF_FIGURES; i++) {
 		if (!s.known)
 			tree_null(t, figures[i].key);
@@ -44,13 +46,8 @@ static void put_sum(struct tree *t, const struct whatif_readahead *w, size_t can
 			tree_int(t, figures[i].key, llround(s.figure[i]));
 		tree_double(t, figures[i].error_key, s.known && s.error[i] >= 0 ? s.error[i] : NAN);
 	}
-	if (s.known) {
-		tree_int(t, "read_pages", llround(pages));
-		tree_int(t, "read_bytes", llround(pages) * page_size_bytes);
-	} else {
-		tree_null(t, "read_pages");
-		tree_null(t, "read_bytes");
-	}
+	tree_int(t, "read_pages", llround(pages));
+	tree_int(t, "read_bytes", llround(pages) * page_size_bytes);
 	tree_end(t);
 }
 
@@ -73,6 +70,7 @@ static void put_file(struct tree *t, const struct whatif_file *f)
 	tree_int(t, "read_ahead_kb", 4 * (int64_t)f->device_pages);
 	tree_double(t, "fidelity", f->fidelity < 0 ? NAN : f->fidelity);
 	tree_double(t, "stands_for", f->stands_for);
+	tree_bool(t, "mapped", f->mapped);
 	tree_bool(t, "answered", f->judged);
 	tree_string(t, "note", f->note);
 	tree_array(t, "settings");
@@ -86,15 +84,15 @@ static void put_file(struct tree *t, const struct whatif_file *f)
 void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
 			   int64_t page_size_bytes)
 {
-	int best = whatif_readahead_best(w);
-
 	tree_string(t, "reason", w->nr_files ? NULL : w->absent);
 	tree_int(t, "traced_files", (int64_t)w->nr_files);
 	tree_int(t, "answered_files", (int64_t)w->nr_judged);
-	tree_array(t, "settings");
-	for (size_t i = 0; w->nr_judged && i < WHATIF_CANDIDATES; i++)
-		put_sum(t, w, i, best, page_size_bytes);
-	tree_end(t);
+	for (int mapped = 0; mapped < 2; mapped++) {
+		tree_array(t, mapped ? "mapped_settings" : "settings");
+		for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
+			put_sum(t, w, mapped, i, page_size_bytes);
+		tree_end(t);
+	}
 	tree_array(t, "files");
 	for (size_t i = 0; i < w->nr_files; i++)
 		put_file(t, &w->files[i]);

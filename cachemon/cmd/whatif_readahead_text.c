@@ -14,8 +14,7 @@ static const char criterion[] =
 	"wasted, the one with the fewest waits; of those within 1 % of it the one that reads the "
 	"fewest pages.";
 
-static void setting_cell(struct doc_table *t, const struct whatif_readahead *w, size_t candidate,
-			 int best)
+static void setting_cell(struct doc_table *t, size_t candidate, int best)
 {
 	char name[32] = "as it was";
 
@@ -34,19 +33,16 @@ static void figure_cell(struct doc_table *t, double v, double error)
 		doc_cell(t, "%s%s", n.text, error < 0 ? " ± ?" : "");
 }
 
-static void sum_row(struct doc_table *t, const struct whatif_readahead *w, size_t candidate,
-		    int best, int64_t page_size_bytes)
+static void sum_row(struct doc_table *t, const struct whatif_readahead *w, bool mapped,
+		    size_t candidate, int64_t page_size_bytes)
 {
 	struct whatif_sum s;
 	double pages;
 
-	whatif_readahead_sum(w, candidate, &s);
-	setting_cell(t, w, candidate, best);
-	if (!s.known) {
-		for (int i = 0; i < 6; i++)
-			doc_cell(t, "-");
+	whatif_readahead_sum(w, mapped, candidate, &s);
+	if (!s.known)
 		return;
-	}
+	setting_cell(t, candidate, whatif_readahead_best(w, mapped));
 	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
 	figure_cell(t, s.figure[WHATIF_STALLS], s.error[WHATIF_STALLS]);
 	figure_cell(t, s.figure[WHATIF_MISSES], s.error[WHATIF_MISSES]);
@@ -56,20 +52,21 @@ static void sum_row(struct doc_table *t, const struct whatif_readahead *w, size_
 	doc_cell(t, "%s", human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes).text);
 }
 
-static void put_sums(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
+static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mapped,
+		     int64_t page_size_bytes)
 {
 	static const struct doc_column columns[] = {
 		{"setting", DOC_LEFT},	   {"waits", DOC_RIGHT},  {"misses", DOC_RIGHT},
 		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
 		{"read", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table("Pages and requests", columns, 7);
-	int best = whatif_readahead_best(w);
+	struct doc_table t = doc_table(mapped ? "Files that are mapped: pages and requests"
+					      : "Files that are read: pages and requests",
+				       columns, 7);
 
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
-		sum_row(&t, w, i, best, page_size_bytes);
+		sum_row(&t, w, mapped, i, page_size_bytes);
 	doc_put_table(d, &t);
-	doc_para(d, "%s", criterion);
 }
 
 static void put_answered(struct doc *d, const struct whatif_readahead *w)
@@ -150,8 +147,10 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 		 "%zu of %zu traced files are answered for. Fidelity is the share of windows that "
 		 "the model has exactly with the setting that was in force.",
 		 w->nr_judged, w->nr_files);
+	put_sums(d, w, false, page_size_bytes);
+	put_sums(d, w, true, page_size_bytes);
 	if (w->nr_judged)
-		put_sums(d, w, page_size_bytes);
+		doc_para(d, "%s", criterion);
 	put_answered(d, w);
 	put_unanswered(d, w);
 }

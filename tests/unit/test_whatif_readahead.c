@@ -115,8 +115,8 @@ static void random_is_best_for_random_reads(void **state)
 	w = load(db);
 	assert_int_equal(w.nr_judged, 1);
 	assert_true(w.files[0].fidelity == 1);
-	whatif_readahead_sum(&w, WHATIF_ACTUAL, &actual);
-	whatif_readahead_sum(&w, (size_t)candidate("random"), &random);
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &actual);
+	whatif_readahead_sum(&w, false, (size_t)candidate("random"), &random);
 	assert_true(actual.known && random.known);
 	assert_true(random.figure[WHATIF_WASTED] == 0);
 	assert_true(actual.figure[WHATIF_WASTED] >= 0);
@@ -134,13 +134,13 @@ static void larger_windows_are_best_for_a_scan(void **state)
 
 	add_file(db, 1, "seq_4k", 128, "NULL", "1.0");
 	w = load(db);
-	whatif_readahead_sum(&w, (size_t)candidate("ra_kb=0"), &none);
-	whatif_readahead_sum(&w, WHATIF_ACTUAL, &actual);
+	whatif_readahead_sum(&w, false, (size_t)candidate("ra_kb=0"), &none);
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &actual);
 	assert_true(none.figure[WHATIF_STALLS] == 4097);
 	assert_true(actual.figure[WHATIF_STALLS] == 1);
 	assert_true(actual.figure[WHATIF_MISSES] + actual.figure[WHATIF_PREFETCHED] == 4097);
 	/* It waits once with all windows: the one with the fewest requests is left. */
-	best = whatif_readahead_best(&w);
+	best = whatif_readahead_best(&w, false);
 	assert_true(best > candidate("ra_kb=512"));
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
 		const struct whatif_result *r = w.files[0].results;
@@ -162,20 +162,20 @@ static void bands_come_from_the_spread(void **state)
 
 	add_file(db, 1, "seq_64k", 128, "3", "10.0");
 	w = load(db);
-	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
 	assert_true(s.error[WHATIF_PREFETCHED] < 0);
 	whatif_readahead_free(&w);
 
 	add_file(db, 2, "seq_64k", 128, "3", "10.0");
 	w = load(db);
-	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
 	assert_true(s.error[WHATIF_PREFETCHED] == 0);
 	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 20.0 * 4097);
 	whatif_readahead_free(&w);
 
 	add_file(db, 3, "midfile", 128, "3", "10.0");
 	w = load(db);
-	whatif_readahead_sum(&w, WHATIF_ACTUAL, &s);
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
 	assert_true(s.error[WHATIF_PREFETCHED] > 0);
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
@@ -198,6 +198,25 @@ static void mappings_have_larger_settings_alone(void **state)
 	sqlite3_close(db);
 }
 
+/* Each of these has fewer windows than it takes; together they have enough. */
+static void few_windows_are_judged_together(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_4m", 1024, "5", "2.0");
+	w = load(db);
+	assert_true(w.files[0].windows < WHATIF_LEAST_WINDOWS);
+	assert_int_equal(w.nr_judged, 0);
+	assert_int_equal(w.files[0].reason, WHATIF_FEW);
+	whatif_readahead_free(&w);
+	add_file(db, 2, "seq_4m", 1024, "5", "2.0");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 2);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
 static void no_answer_has_a_reason(void **state)
 {
 	sqlite3 *db = new_db("6.12.3"); /* the pages are those of 6.18 */
@@ -213,7 +232,7 @@ static void no_answer_has_a_reason(void **state)
 	assert_int_equal(w.nr_judged, 0);
 	assert_true(w.files[0].fidelity >= 0 && w.files[0].fidelity < WHATIF_LEAST_FIDELITY);
 	assert_non_null(strstr(w.files[0].note, "95 %"));
-	assert_int_equal(whatif_readahead_best(&w), -1);
+	assert_int_equal(whatif_readahead_best(&w, false), -1);
 	whatif_readahead_free(&w);
 	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
 	assert_int_equal(
@@ -279,6 +298,7 @@ int main(void)
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
 		cmocka_unit_test(bands_come_from_the_spread),
 		cmocka_unit_test(mappings_have_larger_settings_alone),
+		cmocka_unit_test(few_windows_are_judged_together),
 		cmocka_unit_test(no_answer_has_a_reason),
 		cmocka_unit_test(rows_are_filled),
 	};
