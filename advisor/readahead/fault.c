@@ -79,6 +79,10 @@ static void fault_missing(struct ra_file *f, struct ra_stream *s, const struct r
 		ra_sync(f, s, page, s->ra_pages);
 		return;
 	}
+	if (m->exec && f->kernel->exec_uncounted) {
+		window_around(f, s, m, page);
+		return;
+	}
 	if (s->mmap_miss < MISS_MOST)
 		s->mmap_miss++;
 	if (s->mmap_miss <= MISS_LOTS)

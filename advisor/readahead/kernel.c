@@ -60,6 +60,7 @@ static const struct ra_kernel kernels[] = {
 		.search_lags = true,
 		.round_end = true,
 		.exec_window = true,
+		.exec_uncounted = true,
 	},
 };
 

@@ -45,6 +45,7 @@ struct ra_kernel {
 	bool round_end;	      /* a window's end is cut to a multiple of its folios */
 	bool eof_marker;      /* a window that reaches the end of the file is marked too */
 	bool exec_window;     /* executable mappings have windows of their own */
+	bool exec_uncounted;  /* which are no misses, however many there are */
 };
 
 /*
