@@ -275,8 +275,10 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 		r = load_facts(db, job_id, &run, err);
 	if (!r && traced.nr) {
 		w.files = calloc(traced.nr, sizeof(*w.files));
-		if (!w.files)
-			r = errtext_set(err, -ENOMEM, "out of memory");
+		if (!w.files) {
+			errtext_set(err, -ENOMEM, "out of memory");
+			r = -ENOMEM;
+		}
 	}
 	for (size_t i = 0; !r && i < traced.nr; i++)
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
