@@ -38,7 +38,8 @@ struct ra_kernel {
 	bool next_full_is_last, prev_full_is_last;
 	/* A read that gets to the end of the file, or begins behind it, asks for the page there. */
 	bool asks_past_end;
-	bool search_lags; /* a search that begins inside a large folio looks at slots behind it */
+	bool never_shrinks; /* a window that goes on is not smaller than the one before */
+	bool search_lags;   /* a search that begins inside a large folio looks at slots behind it */
 	bool small_is_single; /* windows below four pages have single pages */
 	bool no_order_1;      /* there are no folios of two pages */
 	bool overshoots;      /* behind a page in the way the whole size is read again */

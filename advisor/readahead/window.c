@@ -98,10 +98,14 @@ static void window_initial(struct ra_file *f, struct ra_stream *s, uint64_t page
 		s->async_size = f->kernel->one_body ? s->size : s->size / 2;
 }
 
-static void window_next(struct ra_stream *s, uint64_t limit)
+/* The window before may be larger than the limit: that of a request of more than a window. */
+static void window_next(const struct ra_file *f, struct ra_stream *s, uint64_t limit)
 {
+	uint64_t size = next_size(s->size, limit);
+
 	s->start += s->size;
-	s->size = next_size(s->size, limit);
+	if (size > s->size || !f->kernel->never_shrinks)
+		s->size = size;
 	s->async_size = s->size;
 }
 
@@ -146,7 +150,7 @@ static void on_demand(struct ra_file *f, struct ra_stream *s, uint64_t page, uin
 	if (page == 0) {
 		window_initial(f, s, page, asked, limit);
 	} else if (page == expected || page == s->start + s->size) {
-		window_next(s, limit);
+		window_next(f, s, limit);
 	} else if (marked) {
 		if (!window_by_hole(f, s, page, asked, limit))
 			return;
@@ -198,7 +202,7 @@ static void round_end(struct ra_stream *s, uint64_t limit)
 void ra_async(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked)
 {
 	unsigned int order = ra_pages_order(&f->pages, page);
-	uint64_t limit, size = s->size;
+	uint64_t limit;
 
 	if (!s->ra_pages)
 		return;
@@ -209,9 +213,7 @@ void ra_async(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t as
 	}
 	limit = limit_of(f, s, asked);
 	if (page == (s->start + s->size - s->async_size) >> order << order) {
-		window_next(s, limit);
-		if (s->size < size) /* only a huge page's window is larger than the limit */
-			s->size = s->async_size = size;
+		window_next(f, s, limit);
 	} else if (!window_by_hole(f, s, page, asked, limit)) {
 		return;
 	}
