@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- What of the stored tables many rules need, gathered once.
+INSERT INTO analysis_scale
+SELECT j.id, CASE
+	WHEN NOT r.sliced THEN 1.0
+	WHEN j.rchar_read_on_bytes > 0 THEN j.rchar_bytes * 1.0 / j.rchar_read_on_bytes
+	ELSE r.duration_ns * 1.0 / nullif(r.read_on_ns, 0) END
+FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id;
+
+INSERT INTO analysis_interval
+SELECT x.job_id, i.id, i.start_ns, i.duration_ns, i.read_on_ns, i.rolled, x.cpu_ns, x.rchar_bytes,
+	x.read_calls, x.read_bytes, x.lookups, x.delayed_hits, x.misses, x.demand_pages,
+	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed + x.prefetched_readahead2
+		+ x.prefetched_mmap_around,
+	x.used, x.used_late, x.evicted_unused, x.written_pages,
+	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg,
+	x.evicted_reclaim_memcg,
+	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg
+		+ x.evicted_dontneed + x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io
+		+ x.evicted_other,
+	x.refaults, x.refault_misses, x.faults_major, x.direct_read_bytes, x.stall_ns, x.stalls
+FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
+	CROSS JOIN interval i ON i.run_id = a.run_id
+	CROSS JOIN job_interval x ON x.interval_id = i.id AND x.job_id = j.id;
+
+INSERT INTO analysis_memory
+SELECT a.run_id, count(*), min(m.free_bytes), min(m.available_bytes), avg(m.available_bytes),
+	max(m.file_cached_bytes), avg(m.file_cached_bytes), max(m.dirty_bytes), min(m.job_limit_bytes),
+	max(m.job_usage_bytes), max(m.job_file_bytes), avg(m.job_file_bytes)
+FROM analysis_scope a CROSS JOIN interval i ON i.run_id = a.run_id
+	CROSS JOIN machine_interval m ON m.interval_id = i.id
+GROUP BY a.run_id;

@@ -1,0 +1,21 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- v_whatif_readahead: what other settings would have read, of traced files. Sources: analysis_whatif_readahead,
+-- traced_file, file. actual = 1 is the setting that was in force; compare the others with it.
+CREATE TEMP VIEW v_whatif_readahead AS SELECT
+	w.job_id,
+	w.traced_file_id,
+	t.path,  -- bytes
+	f.id AS file_id,  -- file.id; NULL: no row of its own
+	w.setting,  -- 'ra_kb=1024', 'random', 'sequential'
+	w.actual,  -- 0/1
+	w.misses, w.prefetched, w.wasted,  -- pages
+	w.requests, w.windows,  -- numbers
+	w.fidelity,  -- 0..1, share of the actual windows that the model has exactly; below 0.95 there is no what-if
+	w.note,
+	t.stands_for,  -- files this one stands for
+	t.ra_pages, t.io_pages,  -- pages, as the file was opened
+	r.page_size_bytes  -- bytes
+FROM analysis_whatif_readahead w JOIN traced_file t ON t.id = w.traced_file_id
+	JOIN job j ON j.id = w.job_id JOIN run r ON r.id = j.run_id
+	LEFT JOIN file f ON f.job_id = t.job_id AND f.dev_major = t.dev_major AND f.dev_minor = t.dev_minor
+		AND f.ino = t.ino AND f.gen = t.gen;

@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- v_pattern: how a file or a directory is read. Source: analysis_pattern.
+CREATE TEMP VIEW v_pattern AS SELECT
+	job_id,
+	kind,  -- file, directory
+	subject_id,  -- file.id or directory.id
+	name,  -- sequential strided random backward scan_once reread small_files shuffled_epoch ...
+	confidence,  -- 0..1
+	features  -- JSON object: what the pattern came from
+FROM analysis_pattern;
+
+-- v_grade: grades of a job. Source: analysis_grade.
+CREATE TEMP VIEW v_grade AS SELECT
+	job_id,
+	name,  -- overall, hits, prefetch, eviction, stall
+	grade,  -- A to F; NULL: not known
+	score,  -- 0..1
+	formula  -- with the numbers put in; or why there is no grade
+FROM analysis_grade;
+
+-- v_finding, v_unjudged: for rules with "order: last". Sources: analysis_finding, analysis_unjudged.
+CREATE TEMP VIEW v_finding AS SELECT
+	job_id, id,
+	severity,  -- info, low, medium, high
+	confidence,  -- 0..1
+	subject_kind, subject
+FROM analysis_finding;
+CREATE TEMP VIEW v_unjudged AS SELECT job_id, id, reason FROM analysis_unjudged;
