@@ -19,9 +19,10 @@ struct verb {
 static const struct verb verbs[] = {
 	{"watch", "watch a job: a command, a process tree, a cgroup", cmd_watch, true},
 	{"report", "show what a run measured", cmd_report, false},
-	{"whatif", "say what other settings would have done", cmd_whatif, false},
+	{"advise", "say what to change, and how much it gains", cmd_advise, false},
+	{"explain", "what a finding means and what to do about it", cmd_explain, false},
+	{"whatif", "say what another cache or readahead would have given", cmd_whatif, false},
 	{"runs", "list the runs of a database", cmd_runs, false},
-	{"whatif", "say what another cache would have given", cmd_whatif, false},
 	{"doctor", "say what can be measured on this machine", cmd_doctor, true},
 	{"selftest", "measure known reads and print the error", cmd_selftest, true},
 };

@@ -10,6 +10,8 @@ enum exit_status { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int cmd_watch(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_advise(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_runs(int argc, char **argv);
 int cmd_whatif(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -28,8 +28,7 @@ struct csv_row {
 	const struct counts *counts;
 };
 
-/* A text cell: always quoted. Returns whether the bytes had to be escaped. */
-static bool put_text(FILE *out, const struct bytes *b)
+bool csv_text(FILE *out, const struct bytes *b)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -89,7 +88,7 @@ static void put_identity(FILE *out, const struct model_file *f)
 	if (f->ino.known)
 		fprintf(out, "%" PRIu64, (uint64_t)f->ino.value);
 	putc(',', out);
-	put_text(out, &f->fstype);
+	csv_text(out, &f->fstype);
 	put_count(out, f->size_bytes);
 }
 
@@ -110,9 +109,9 @@ static void put_row(FILE *out, const struct model *m, const struct model_job *jo
 
 	counts_derive(row->counts, m->run.page_size_bytes.value, &d);
 	fprintf(out, "%s,", row->scope);
-	put_text(out, &job->name);
+	csv_text(out, &job->name);
 	putc(',', out);
-	escaped = put_text(out, row->path);
+	escaped = csv_text(out, row->path);
 	fputs(row->path && row->path->data ? escaped ? ",1" : ",0" : ",", out);
 	put_identity(out, row->file);
 	put_count(out, row->files);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "report/advice.h"
 #include "report/bounds.h"
 #include "report/show.h"
 
@@ -187,7 +188,8 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	tree_end(t);
 }
 
-static void put_advice(struct tree *t, const struct model_advice *v, bool lower_bound)
+static void put_advice(struct tree *t, const struct model *m, const struct model_advice *v,
+		       bool lower_bound)
 {
 	bool to_eof = v->offset_bytes.known && !v->length_bytes.known;
 
@@ -208,7 +210,7 @@ static void put_advice(struct tree *t, const struct model_advice *v, bool lower_
 		tree_bool(t, "pages_asked_lower_bound", true);
 	data_count(t, "pages_brought", v->pages_brought);
 	data_count(t, "pages_dropped", v->pages_dropped);
-	tree_null(t, "verdict");
+	data_verdict(t, m, v->id);
 	tree_end(t);
 }
 
@@ -272,7 +274,6 @@ static void put_outside(struct tree *t, const struct model_job *job)
 
 static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
 {
-	static const char *const grades[] = {"overall", "hits", "prefetch", "eviction", "stall"};
 	int64_t page_size = m->run.page_size_bytes.value;
 	struct derived d;
 
@@ -298,14 +299,9 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_end(t);
 	tree_array(t, "advice");
 	for (size_t i = 0; i < job->nr_advice; i++)
-		put_advice(t, &job->advice[i], model_is(&m->run.advice_mode, "effects"));
+		put_advice(t, m, &job->advice[i], model_is(&m->run.advice_mode, "effects"));
 	tree_end(t);
-	tree_object(t, "grades");
-	for (size_t i = 0; i < sizeof(grades) / sizeof(grades[0]); i++)
-		tree_null(t, grades[i]);
-	tree_end(t);
-	tree_array(t, "findings");
-	tree_end(t);
+	data_advice(t, m, job);
 	tree_end(t);
 }
 

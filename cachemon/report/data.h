@@ -26,5 +26,7 @@ void data_count(struct tree *t, const char *key, struct opt_i64 v);
  * begin with an apostrophe.
  */
 int csv_report(FILE *out, const struct model *m);
+/* A text cell: always quoted. Returns whether the bytes had to be escaped. */
+bool csv_text(FILE *out, const struct bytes *b);
 
 #endif

@@ -78,6 +78,36 @@ void doc_para(struct doc *d, const char *fmt, ...)
 	free(text);
 }
 
+/* Line by line: what ends a line is not to be made visible, nor is a tab. */
+static void inert_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		for (; *text == '\t'; text++, len--)
+			fputs("        ", out);
+		escape_inert(out, text, len);
+		putc('\n', out);
+		text += len;
+		text += *text == '\n';
+	}
+}
+
+void doc_code(struct doc *d, const char *language, const char *text)
+{
+	char *inert = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&inert, &len);
+
+	if (out)
+		inert_lines(out, text);
+	if (!out || fclose(out) != 0)
+		d->failed = true;
+	else
+		d->ops->code(d, language, inert);
+	free(inert);
+}
+
 void doc_put_timeline(struct doc *d, const struct doc_timeline *t)
 {
 	if (t->nr_points)

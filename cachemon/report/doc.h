@@ -65,6 +65,8 @@ void doc_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf
 void doc_heading(struct doc *d, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void doc_para(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Lines of a program or a shell, as they are. */
+void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

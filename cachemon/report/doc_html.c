@@ -53,6 +53,8 @@ static const char style[] =
 	"svg .s0{fill:var(--hit)}svg .s1{fill:var(--miss)}svg .s2{fill:var(--ahead)}\n"
 	"svg .gap{fill:var(--band)}\n"
 	"details{margin:.5rem 0 1.25rem}summary{cursor:pointer;color:var(--soft)}\n"
+	"pre{margin:.5rem 0 1rem;padding:.6rem .8rem;background:var(--band);overflow-x:auto;"
+	"font-size:.85rem;line-height:1.45}\n"
 	"@media (max-width:40rem){body{padding:1rem .75rem 3rem}th,td{padding-right:.6rem}"
 	".w{min-width:6.5rem}tbody th.w{min-width:10rem}td.bar{width:5rem;min-width:4rem}}\n"
 	"@media print{body{max-width:none;padding:0}details{display:none}"
@@ -110,6 +112,13 @@ static void html_heading(struct doc *d, int level, const char *text)
 static void html_para(struct doc *d, const char *text)
 {
 	html_element(d, "p", text);
+}
+
+static void html_code(struct doc *d, const char *language, const char *text)
+{
+	fputs("<pre><code>", d->out);
+	html_text(d->out, text);
+	fputs("</code></pre>\n", d->out);
 }
 
 static const char *cell_class(enum doc_align align)
@@ -172,6 +181,7 @@ struct doc doc_html(FILE *out)
 		.begin = html_begin,
 		.heading = html_heading,
 		.para = html_para,
+		.code = html_code,
 		.table = html_table,
 		.timeline = svg_timeline,
 		.end = html_end,

@@ -49,6 +49,14 @@ static void md_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
+/* A fence that the text has not. */
+static void md_code(struct doc *d, const char *language, const char *text)
+{
+	const char *fence = strstr(text, "```") ? "~~~~~~" : "```";
+
+	fprintf(d->out, "%s%s\n%s%s\n\n", fence, language ? language : "", text, fence);
+}
+
 static void put_bar(FILE *out, const char *share)
 {
 	int n = (int)(strtod(share, NULL) * 20 + 0.5);
@@ -112,6 +120,7 @@ struct doc doc_markdown(FILE *out)
 		.begin = md_begin,
 		.heading = md_heading,
 		.para = md_para,
+		.code = md_code,
 		.table = md_table,
 		.timeline = md_timeline,
 		.end = md_end,

@@ -13,6 +13,8 @@ struct doc_ops {
 	void (*begin)(struct doc *d, const char *title);
 	void (*heading)(struct doc *d, int level, const char *text);
 	void (*para)(struct doc *d, const char *text);
+	/* Lines, each ended; language may be NULL. */
+	void (*code)(struct doc *d, const char *language, const char *text);
 	void (*table)(struct doc *d, const struct doc_table *t);
 	void (*timeline)(struct doc *d, const struct doc_timeline *t);
 	void (*end)(struct doc *d);

@@ -109,6 +109,19 @@ static void text_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
+static void text_code(struct doc *d, const char *language, const char *text)
+{
+	bool begin = true;
+
+	for (; *text; text++) {
+		if (begin && *text != '\n')
+			pad(d->out, 4);
+		begin = *text == '\n';
+		putc(*text, d->out);
+	}
+	putc('\n', d->out);
+}
+
 static void text_heading(struct doc *d, int level, const char *text)
 {
 	int width = text_width(text);
@@ -307,6 +320,7 @@ struct doc doc_text(FILE *out)
 		.begin = text_begin,
 		.heading = text_heading,
 		.para = text_para,
+		.code = text_code,
 		.table = text_table,
 		.timeline = text_timeline,
 		.end = text_end,

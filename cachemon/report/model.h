@@ -36,6 +36,7 @@ struct model_filesystem {
 };
 
 struct model_advice {
+	int64_t id;
 	struct bytes path, kind, call;
 	struct opt_i64 calls, offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped;
 };
@@ -67,8 +68,11 @@ struct model_job {
 	size_t nr_points;
 };
 
+struct analysis;
+
 struct model {
 	struct model_run run;
+	const struct analysis *analysis; /* of the advisor; NULL: none was made */
 	struct model_probe *probes;
 	size_t nr_probes;
 	struct model_unmeasured *unmeasured;

@@ -229,7 +229,7 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
 	struct rows r = rows_begin(
 		db, a,
-		"SELECT path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "
+		"SELECT id, path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "
 		"pages_brought, pages_dropped FROM advice WHERE job_id = ?1 ORDER BY "
 		"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id",
 		1, &job->id);
@@ -238,6 +238,7 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 	while (job->advice && job->nr_advice < room && rows_next(&r)) {
 		struct model_advice *v = &job->advice[job->nr_advice++];
 
+		v->id = rows_value(&r, 0);
 		v->path = rows_bytes(&r);
 		v->kind = rows_bytes(&r);
 		v->call = rows_bytes(&r);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "advisor/analysis.h"
+#include "report/advice.h"
 #include "report/data.h"
 #include "report/db.h"
 #include "report/model_load.h"
@@ -53,44 +55,79 @@ int report_format_of_path(const char *path, enum report_format *ret_format)
 	return report_format_parse(dot + 1, ret_format);
 }
 
-static int write_tree(const struct model *m, bool yaml, FILE *out)
+/* A model and the analysis that it points to. */
+struct loaded {
+	struct model model;
+	struct analysis analysis;
+};
+
+static void loaded_free(struct loaded *l)
+{
+	model_free(&l->model);
+	analysis_free(&l->analysis);
+}
+
+static int write_tree(const struct report_options *o, const struct model *m, FILE *out)
 {
 	struct tree t;
-	int ret = yaml ? tree_yaml_begin(&t, out) : tree_json_begin(&t, out);
+	int ret = o->format == REPORT_YAML ? tree_yaml_begin(&t, out) : tree_json_begin(&t, out);
 
 	if (ret < 0)
 		return ret;
-	data_report(&t, m);
+	if (o->advise)
+		data_advise(&t, m);
+	else
+		data_report(&t, m);
 	return tree_finish(&t);
 }
 
-static int write_doc(const struct model *m, struct doc d)
+static int write_doc(const struct report_options *o, const struct model *m, struct doc d)
 {
-	sections_report(&d, m);
+	if (o->advise)
+		sections_advise(&d, m);
+	else
+		sections_report(&d, m);
 	return doc_end(&d);
 }
 
-static int write_model(const struct model *m, enum report_format format, FILE *out)
+static int write_model(const struct report_options *o, const struct model *m, FILE *out)
 {
-	switch (format) {
+	switch (o->format) {
 	case REPORT_TEXT:
-		return write_doc(m, doc_text(out));
+		return write_doc(o, m, doc_text(out));
 	case REPORT_MARKDOWN:
-		return write_doc(m, doc_markdown(out));
+		return write_doc(o, m, doc_markdown(out));
 	case REPORT_HTML:
-		return write_doc(m, doc_html(out));
+		return write_doc(o, m, doc_html(out));
 	case REPORT_JSON:
-		return write_tree(m, false, out);
 	case REPORT_YAML:
-		return write_tree(m, true, out);
+		return write_tree(o, m, out);
 	case REPORT_CSV:
-		return csv_report(out, m);
+		return o->advise ? csv_advise(out, m) : csv_report(out, m);
 	default:
 		return -EINVAL;
 	}
 }
 
-static int load(const struct report_options *options, bool totals_only, struct model *ret_model,
+static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l, char *err,
+		   size_t errlen)
+{
+	const struct analysis_options how = {.dirs = options->rules};
+	struct errtext text = {0};
+	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, &text);
+
+	if (ret < 0) {
+		snprintf(err, errlen, "%s.", text.text);
+		return ret;
+	}
+	l->model.analysis = &l->analysis;
+	for (size_t i = 0; options->on_problem && i < l->analysis.rules.nr_problems; i++)
+		options->on_problem(options->on_problem_arg, l->analysis.rules.problems[i]);
+	return 0;
+}
+
+/* ret stays where it is: its model points into it. */
+static int load(const struct report_options *options, bool totals_only, struct loaded *ret_loaded,
 		char *err, size_t errlen)
 {
 	struct model_query query = {
@@ -103,8 +140,12 @@ static int load(const struct report_options *options, bool totals_only, struct m
 	int ret = report_db_open(options->db, &db, err, errlen);
 
 	if (!ret)
-		ret = model_load(db, &query, ret_model, err, errlen);
+		ret = model_load(db, &query, &ret_loaded->model, err, errlen);
+	if (!ret && !totals_only)
+		ret = analyse(options, db, ret_loaded, err, errlen);
 	sqlite3_close(db);
+	if (ret < 0)
+		loaded_free(ret_loaded);
 	return ret;
 }
 
@@ -123,25 +164,25 @@ static int written(int ret, FILE *out, char *err, size_t errlen)
 
 int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen)
 {
-	struct model m = {0};
-	int ret = load(options, false, &m, err, errlen);
+	struct loaded l = {0};
+	int ret = load(options, false, &l, err, errlen);
 
 	if (ret < 0)
 		return ret;
-	ret = written(write_model(&m, options->format, out), out, err, errlen);
-	model_free(&m);
+	ret = written(write_model(options, &l.model, out), out, err, errlen);
+	loaded_free(&l);
 	return ret;
 }
 
-static int write_model_file(const struct model *m, enum report_format format, const char *path,
-			    char *err, size_t errlen)
+static int write_model_file(const struct report_options *options, const struct model *m,
+			    const char *path, char *err, size_t errlen)
 {
 	struct output o;
 	int ret = output_open(path, &o, err, errlen);
 
 	if (ret < 0)
 		return ret;
-	ret = written(write_model(m, format, o.out), o.out, err, errlen);
+	ret = written(write_model(options, m, o.out), o.out, err, errlen);
 	if (!ret)
 		return output_commit(&o, err, errlen);
 	output_abort(&o);
@@ -192,7 +233,7 @@ int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen)
 {
 	struct invoker_fs saved = {0};
-	struct model m = {0};
+	struct loaded l = {0};
 	int ret = 0;
 
 	if (same_file(options->db, out_path)) {
@@ -201,15 +242,15 @@ int report_write(const struct report_options *options, const char *out_path,
 			 "file to write.");
 		return -EINVAL;
 	}
-	ret = load(options, false, &m, err, errlen);
+	ret = load(options, false, &l, err, errlen);
 	if (ret < 0)
 		return ret;
 	ret = enter_as(as, &saved, err, errlen);
 	if (!ret)
-		ret = write_model_file(&m, options->format, out_path, err, errlen);
+		ret = write_model_file(options, &l.model, out_path, err, errlen);
 	if (as && saved.entered)
 		invoker_fs_leave(&saved);
-	model_free(&m);
+	loaded_free(&l);
 	return ret;
 }
 
@@ -218,16 +259,17 @@ int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t 
 	struct report_options options = {.db = db, .run_id = run_id};
 	_cleanup_free_ char *command = NULL;
 	_cleanup_free_ char *quoted = NULL;
-	struct model m = {0};
-	int ret = load(&options, true, &m, err, errlen);
+	struct loaded l = {0};
+	int ret = load(&options, true, &l, err, errlen);
 
 	if (ret < 0)
 		return ret;
 	if (quote_word(db, &quoted) == 0 &&
-	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, m.run.id) < 0)
+	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, l.model.run.id) <
+		    0)
 		command = NULL;
-	prose_summary(out, &m, command);
+	prose_summary(out, &l.model, command);
 	ret = written(ferror(out) ? -EIO : 0, out, err, errlen);
-	model_free(&m);
+	loaded_free(&l);
 	return ret;
 }

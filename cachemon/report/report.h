@@ -22,6 +22,8 @@ enum report_format {
 	REPORT_FORMAT_NR,
 };
 
+struct rule_dirs;
+
 enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
 struct report_options {
@@ -29,7 +31,12 @@ struct report_options {
 	int64_t run_id;	 /* or REPORT_RUN_LAST */
 	const char *job; /* NULL: all */
 	enum report_format format;
-	size_t files; /* listed of each job */
+	size_t files;		       /* listed of each job */
+	const struct rule_dirs *rules; /* of a site; NULL: the program's own alone */
+	bool advise;		       /* only what to change, in full */
+	/* What is wrong with a site's rules, a line each; NULL: it is in the report alone. */
+	void (*on_problem)(void *arg, const char *problem);
+	void *on_problem_arg;
 };
 
 /* -EINVAL: no such format. "text", "md", "html", "json", "csv", "yaml". */

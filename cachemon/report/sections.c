@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/advice.h"
 #include "report/escape.h"
 #include "report/prose.h"
 #include "report/show.h"
@@ -99,6 +100,7 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 	} else {
 		doc_heading(d, 2, "Job %s", name);
 		put_job_facts(d, job);
+		sections_grades(d, m, job);
 		sections_totals(d, m, job);
 		sections_timeline(d, job);
 		sections_prefetch(d, m, job);
@@ -106,6 +108,8 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 		sections_evictions(d, m, job);
 		sections_rows(d, m, job);
 		sections_filesystems(d, job, m->run.page_size_bytes.value);
+		sections_verdicts(d, m, job);
+		sections_not_judged(d, m, job);
 	}
 	free(name);
 }
@@ -123,6 +127,8 @@ void sections_report(struct doc *d, const struct model *m)
 	if (main_job)
 		put_prose(d, m, main_job);
 	put_prose(d, m, NULL);
+	if (main_job)
+		sections_to_change(d, m, main_job);
 	put_legend(d, m);
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(d, m, &m->jobs[i]);

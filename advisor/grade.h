@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Grades A to F of a job: from plain figures to a score, a letter and the formula with the figures
+ * put in. Owns the formulas and the limits of the letters; docs/advisor.md publishes them. Pure.
+ */
+#ifndef GRADE_H
+#define GRADE_H
+
+#include "report/counts.h"
+
+enum grade_kind {
+	GRADE_OVERALL,
+	GRADE_HITS,
+	GRADE_PREFETCH,
+	GRADE_EVICTION,
+	GRADE_STALL,
+	GRADE_NR
+};
+
+extern const char *const grade_names[GRADE_NR];
+
+/* Absent is what was not measured. Pages, ratios 0..1, nanoseconds. */
+struct grade_input {
+	struct opt_f64 lookups, misses, all_used, refaults, added_pages;
+	struct opt_f64 floor;	 /* of the curve: miss ratio that no memory removes */
+	struct opt_f64 opt_miss; /* of the curve: best possible at the present size */
+	struct opt_f64 accuracy, coverage, timeliness;
+	struct opt_f64 stall_ns, wall_ns, cpu_ns;
+};
+
+struct grade {
+	char letter; /* 'A' to 'F'; 0: no grade */
+	struct opt_f64 score;
+	char formula[384]; /* with the figures; without a grade the reason why there is none */
+};
+
+void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);
+
+/* The share of its time that a job slept for the page cache: of one reader stall / wall. */
+struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 wall_ns,
+				 struct opt_f64 cpu_ns);
+char grade_letter(double score);
+
+#endif

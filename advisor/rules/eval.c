@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/rules/eval.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/rules/eval_row.h"
+#include "advisor/rules/guard.h"
+
+/* A rule that gives more than this is not one that anybody reads. */
+enum { ROWS_MAX = 100000 };
+
+/* The line of a byte of the query. */
+static int line_at(const struct rule *rule, int offset)
+{
+	int line = rule->sql_line;
+
+	for (int i = 0; i < offset && rule->sql[i]; i++)
+		line += rule->sql[i] == '\n';
+	return line;
+}
+
+static int fail(const struct rule *rule, const struct guard *g, int rc, struct errtext *err)
+{
+	int line = line_at(rule, sqlite3_error_offset(g->db));
+
+	if (g->refused[0])
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: a rule may only read: %s is not allowed; leave it out",
+				   rule->file, line, g->refused);
+	if (rc == SQLITE_INTERRUPT)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: took too long and was stopped; it must not look at each "
+				   "row of a large table again and again",
+				   rule->file, rule->sql_line);
+	if (rc == SQLITE_NOMEM)
+		return -ENOMEM;
+	if (rc == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_IOERR)
+		return errtext_set(err, -EIO, "the database cannot be read: %s",
+				   sqlite3_errmsg(g->db));
+	return errtext_set(err, -EINVAL, "%s:%d: %s; docs/advisor.md shows what a rule looks like",
+			   rule->file, line, sqlite3_errmsg(g->db));
+}
+
+/* Behind the query: nothing but blanks, comments and a semicolon. */
+static bool is_end(const char *tail)
+{
+	while (*tail) {
+		if (tail[0] == '-' && tail[1] == '-')
+			tail += strcspn(tail, "\n");
+		else if (isspace((unsigned char)*tail) || *tail == ';')
+			tail++;
+		else
+			return false;
+	}
+	return true;
+}
+
+static int prepare(const struct rule *rule, struct guard *g, sqlite3_stmt **ret_stmt,
+		   struct errtext *err)
+{
+	const char *tail = NULL;
+	int rc = sqlite3_prepare_v2(g->db, rule->sql, -1, ret_stmt, &tail);
+
+	if (rc != SQLITE_OK)
+		return fail(rule, g, rc, err);
+	if (!*ret_stmt || !sqlite3_column_count(*ret_stmt) || !sqlite3_stmt_readonly(*ret_stmt) ||
+	    sqlite3_stmt_isexplain(*ret_stmt))
+		return errtext_set(err, -EINVAL, "%s:%d: not a query; a rule is one SELECT",
+				   rule->file, rule->sql_line);
+	if (!is_end(tail))
+		return errtext_set(err, -EINVAL, "%s:%d: a second statement; a rule is one SELECT",
+				   rule->file, line_at(rule, (int)(tail - rule->sql)));
+	return 0;
+}
+
+static int bind(const struct rule *rule, sqlite3_stmt *stmt, struct errtext *err)
+{
+	for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
+		const char *name = sqlite3_bind_parameter_name(stmt, i);
+		const struct rule_param *p =
+			name && name[0] == ':' ? rule_param_find(rule, name + 1) : NULL;
+
+		if (!p)
+			return errtext_set(
+				err, -EINVAL,
+				"%s:%d: '%s' is no parameter of the rule; declare it with "
+				"'-- param NAME = VALUE UNIT -- why'",
+				rule->file, rule->sql_line, name ? name : "?");
+		if (p->is_integer)
+			sqlite3_bind_int64(stmt, i, p->integer);
+		else
+			sqlite3_bind_double(stmt, i, p->real);
+	}
+	return 0;
+}
+
+static double worth(const struct finding *f)
+{
+	return f->gain.known ? f->gain.value : -1;
+}
+
+/* Room for those of a job is bounded: the one that gains least makes way. */
+static void keep(struct finding *list, size_t *nr, const struct finding *f)
+{
+	size_t least = 0;
+	size_t of_job = 0;
+
+	for (size_t i = 0; i < *nr; i++) {
+		if (list[i].job_id != f->job_id)
+			continue;
+		if (!of_job++ || worth(&list[i]) < worth(&list[least]))
+			least = i;
+	}
+	if (of_job < EVAL_ROWS_MAX)
+		list[(*nr)++] = *f;
+	else if (worth(f) > worth(&list[least]))
+		list[least] = *f;
+}
+
+struct found {
+	struct finding *list;
+	size_t nr, room;
+};
+
+static int take_row(const struct eval *e, struct row_reader *r, struct found *found,
+		    struct errtext *err)
+{
+	struct finding f = {.rule = r->rule};
+	struct finding *more;
+	int ret = row_read(r, &f, err);
+
+	if (ret || (e->wants && !e->wants(e->arg, f.job_id)))
+		return ret;
+	if (found->nr == found->room) {
+		found->room = found->room ? 2 * found->room : EVAL_ROWS_MAX;
+		more = reallocarray(found->list, found->room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		found->list = more;
+	}
+	keep(found->list, &found->nr, &f);
+	return 0;
+}
+
+static int run(const struct eval *e, const struct rule *rule, struct guard *g, struct found *found,
+	       struct errtext *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct row_reader reader = {.rule = rule, .db = e->db, .arena = e->arena};
+	int rc = SQLITE_DONE;
+	int ret = prepare(rule, g, &stmt, err);
+
+	if (!ret)
+		ret = bind(rule, stmt, err);
+	if (!ret)
+		ret = row_begin(&reader, stmt, err);
+	for (int i = 0; !ret && (rc = sqlite3_step(stmt)) == SQLITE_ROW; i++) {
+		if (i == ROWS_MAX)
+			ret = errtext_set(err, -EINVAL,
+					  "%s:%d: more than %d rows; raise its thresholds",
+					  rule->file, rule->sql_line, ROWS_MAX);
+		else
+			ret = take_row(e, &reader, found, err);
+	}
+	if (!ret && rc != SQLITE_DONE)
+		ret = fail(rule, g, rc, err);
+	row_end(&reader);
+	sqlite3_finalize(stmt);
+	return ret;
+}
+
+int eval_rule(const struct eval *e, const struct rule *rule, const struct note *note,
+	      struct finding **ret_list, size_t *ret_nr, struct errtext *err)
+{
+	struct found found = {0};
+	struct guard g = {0};
+	struct finding *list = NULL;
+	int ret = guard_enter(&g, e->db, e->steps ? e->steps : GUARD_STEPS_DEFAULT);
+
+	if (!ret)
+		ret = run(e, rule, &g, &found, err);
+	guard_leave(&g);
+	if (!ret && found.nr) {
+		list = arena_alloc(e->arena, found.nr * sizeof(*list));
+		if (list)
+			memcpy(list, found.list, found.nr * sizeof(*list));
+		else
+			ret = -ENOMEM;
+	}
+	free(found.list);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < found.nr; i++)
+		list[i].note = note;
+	*ret_list = list;
+	*ret_nr = found.nr;
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Running one rule: prepared behind the guard, its parameters bound by name, its rows read into
+ * findings. Owns what a row of a rule must look like and the words for when it does not.
+ */
+#ifndef RULES_EVAL_H
+#define RULES_EVAL_H
+
+#include <sqlite3.h>
+
+#include "advisor/finding.h"
+
+/* Of one rule and job no more are kept: those that gain most. */
+enum { EVAL_ROWS_MAX = 10 };
+
+struct eval {
+	sqlite3 *db;
+	struct arena *arena;
+	uint64_t steps; /* 0: the default bound */
+	/* Rows of which jobs count: */
+	bool (*wants)(void *arg, int64_t job_id);
+	void *arg;
+};
+
+/*
+ * 0 and up to *ret_nr findings of each job; -EINVAL with "FILE:LINE: ..." in err when the rule is
+ * not right or takes too long, -EIO when the database cannot be read, -ENOMEM.
+ */
+int eval_rule(const struct eval *e, const struct rule *rule, const struct note *note,
+	      struct finding **ret_list, size_t *ret_nr, struct errtext *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A row of a rule as a finding. Owns the names of the columns and what is allowed in them. Text
+ * goes to the arena.
+ */
+#ifndef EVAL_ROW_H
+#define EVAL_ROW_H
+
+#include <sqlite3.h>
+
+#include "advisor/finding.h"
+
+enum row_column {
+	ROW_JOB_ID,
+	ROW_SUBJECT_KIND,
+	ROW_SUBJECT,
+	ROW_SEVERITY,
+	ROW_CONFIDENCE,
+	ROW_EVIDENCE,
+	ROW_SUMMARY,
+	ROW_GAIN_VALUE,
+	ROW_GAIN_UNIT,
+	ROW_GAIN_METHOD,
+	ROW_GAIN_CAUSE,
+	ROW_NR,
+};
+
+struct row_reader {
+	const struct rule *rule;
+	sqlite3 *db;
+	struct arena *arena;
+	sqlite3_stmt *stmt;	/* the rule's; the caller finalizes it */
+	sqlite3_stmt *evidence; /* takes its JSON apart */
+	int column[ROW_NR];	/* -1: the rule has none */
+};
+
+int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err);
+/* -EINVAL with the rule's file, and what is not right, in err. */
+int row_read(struct row_reader *r, struct finding *ret, struct errtext *err);
+void row_end(struct row_reader *r);
+
+#endif

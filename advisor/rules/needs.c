@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/rules/needs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/suggest.h"
+
+/* Rows of a table that were recorded for the job (:job) or its run (:run). */
+static const struct need_table {
+	const char *name;
+	const char *rows;   /* NULL: may be empty, since nothing may have happened */
+	const char *reason; /* a query for why there are none; NULL: it is not kept */
+	const char *of;	    /* the table that the database may lack; NULL: name */
+} tables[] = {
+	{"advice", NULL, NULL, NULL},
+	{"interference", NULL, NULL, NULL},
+	{"filesystem", "SELECT 1 FROM filesystem WHERE job_id = :job", NULL, NULL},
+	{"interval", "SELECT 1 FROM analysis_interval WHERE job_id = :job", NULL, NULL},
+	{"machine", "SELECT 1 FROM machine WHERE run_id = :run", NULL, NULL},
+	{"machine_interval", "SELECT 1 FROM analysis_memory WHERE run_id = :run AND intervals > 0",
+	 NULL, NULL},
+	{"device", "SELECT 1 FROM device WHERE run_id = :run", NULL, NULL},
+	{"job_limit", "SELECT 1 FROM job_limit WHERE job_id = :job", NULL, NULL},
+	{"traced_file", "SELECT 1 FROM traced_file WHERE job_id = :job AND state = 'whole'",
+	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", NULL},
+	{"reference_sample",
+	 "SELECT 1 FROM reference_sample WHERE job_id = :job AND state = 'whole'",
+	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
+	 "SELECT reason FROM reference_sample WHERE job_id = :job AND reason IS NOT NULL",
+	 NULL},
+	{"analysis_curve", "SELECT 1 FROM analysis_curve WHERE job_id = :job",
+	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
+	 "SELECT reason FROM analysis_curve_fact WHERE job_id = :job AND reason IS NOT NULL",
+	 "reference_sample"},
+	{"analysis_whatif_readahead", "SELECT 1 FROM analysis_whatif_readahead WHERE job_id = :job",
+	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL",
+	 "traced_file"},
+	{"analysis_pattern", "SELECT 1 FROM analysis_pattern WHERE job_id = :job", NULL, "file"},
+	{"analysis_grade", "SELECT 1 FROM analysis_grade WHERE job_id = :job", NULL, "job"},
+};
+
+enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+/*
+ * The first row of a query over :job, :run and :name. *ret_found: there was one; *ret_text: its
+ * first column, NULL where that is NULL.
+ */
+static int ask(const struct needs_subject *s, const char *sql, const char *name, bool *ret_found,
+	       const char **ret_text)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+
+	*ret_found = false;
+	*ret_text = NULL;
+	if (rc != SQLITE_OK)
+		return -EIO;
+	sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":job"), s->job_id);
+	sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":run"), s->run_id);
+	sqlite3_bind_text(stmt, sqlite3_bind_parameter_index(stmt, ":name"), name, -1,
+			  SQLITE_STATIC);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		*ret_found = true;
+		if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+			*ret_text = arena_bytes(s->arena, sqlite3_column_text(stmt, 0),
+						(size_t)sqlite3_column_bytes(stmt, 0))
+					    .data;
+	}
+	sqlite3_finalize(stmt);
+	if (s->arena->failed)
+		return -ENOMEM;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -EIO;
+}
+
+static const char *sentence(struct arena *a, const char *before, const char *name,
+			    const char *after)
+{
+	char text[640];
+
+	snprintf(text, sizeof(text), "%s%s%s", before, name, after);
+	return arena_bytes(a, text, strlen(text)).data;
+}
+
+/* Why name, a counter or a table, was not measured: as the run has it, else that it was not. */
+static int why_unmeasured(const struct needs_subject *s, const char *name, const char *fallback,
+			  const char **ret_reason)
+{
+	const char *reason = NULL;
+	bool found;
+	int e = ask(s, "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
+		    name, &found, &reason);
+
+	if (e)
+		return e;
+	if (reason)
+		*ret_reason = sentence(s->arena, name, " was not measured: ", reason);
+	else
+		*ret_reason = sentence(s->arena, name, fallback, "");
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
+static int check_counter(const struct needs_subject *s, const struct rule *rule, const char *name,
+			 const char **ret_reason, struct errtext *err)
+{
+	const char *value = NULL;
+	char sql[256];
+	bool found;
+	int e;
+
+	snprintf(sql, sizeof(sql), "SELECT v.%.100s FROM v_job v WHERE v.job_id = :job", name);
+	e = ask(s, sql, NULL, &found, &value);
+	if (e == -EIO)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: v_job has no column '%s'; sql/views/20_job.sql lists "
+				   "those it has",
+				   rule->file, rule->counters.line, name);
+	if (e || value)
+		return e;
+	return why_unmeasured(s, name, " was not measured in this run", ret_reason);
+}
+
+static int check_table(const struct needs_subject *s, const struct rule *rule, const char *name,
+		       const char **ret_reason, struct errtext *err)
+{
+	const char *names[NR_TABLES];
+	const struct need_table *t = NULL;
+	const char *text = NULL;
+	const char *near;
+	bool found = false;
+	int e;
+
+	for (size_t i = 0; i < NR_TABLES; i++) {
+		names[i] = tables[i].name;
+		if (strcmp(names[i], name) == 0)
+			t = &tables[i];
+	}
+	near = t ? NULL : suggest_nearest(name, names, NR_TABLES);
+	if (!t)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: no table '%s' that a rule could need; %s%s%s",
+				   rule->file, rule->tables.line, name,
+				   near ? "did you mean '"
+					: "see "
+					  "docs/advisor.md",
+				   near ? near : "", near ? "'?" : "");
+	e = ask(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name", t->of ? t->of : name,
+		&found, &text);
+	if (e)
+		return e;
+	if (!found) {
+		*ret_reason = sentence(s->arena, "the database has no table ", t->of ? t->of : name,
+				       ": an older cachemon recorded it");
+		return *ret_reason ? 0 : -ENOMEM;
+	}
+	e = t->rows ? ask(s, t->rows, NULL, &found, &text)
+		    : ask(s,
+			  "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM unmeasured WHERE "
+			  "run_id = :run AND counter = :name)",
+			  name, &found, &text);
+	if (e || found)
+		return e;
+	if (t->reason) {
+		e = ask(s, t->reason, NULL, &found, ret_reason);
+		if (e || *ret_reason)
+			return e;
+	}
+	return why_unmeasured(s, name, " has nothing of this run", ret_reason);
+}
+
+static int check_fact(const struct needs_subject *s, const struct rule *rule, const char *fact,
+		      const char **ret_reason, struct errtext *err)
+{
+	const char *dot = strchr(fact, '.');
+	const char *value = NULL;
+	char sql[512];
+	bool found;
+	int e;
+
+	/* Rows of a view are of a job, else of the run. */
+	snprintf(sql, sizeof(sql), "SELECT max(v.%.100s IS NOT NULL) FROM %.*s v WHERE v.%s = :%s",
+		 dot + 1, (int)(dot - fact < 100 ? dot - fact : 100), fact, "job_id", "job");
+	e = ask(s, sql, NULL, &found, &value);
+	if (e == -EIO) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT max(v.%.100s IS NOT NULL) FROM %.*s v WHERE v.%s = :%s", dot + 1,
+			 (int)(dot - fact < 100 ? dot - fact : 100), fact, "run_id", "run");
+		e = ask(s, sql, NULL, &found, &value);
+	}
+	if (e == -EIO)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: there is no view and column '%s'; sql/views lists them",
+				   rule->file, rule->facts.line, fact);
+	/* No row: nothing that the fact could be of. */
+	if (e || !value || strcmp(value, "0") != 0)
+		return e;
+	e = why_unmeasured(s, dot + 1, " was not measured in this run", ret_reason);
+	return e;
+}
+
+int needs_check(const struct needs_subject *s, const struct rule *rule, const char **ret_reason,
+		struct errtext *err)
+{
+	const char *reason = NULL;
+	int e = 0;
+
+	for (size_t i = 0; i < rule->tables.nr && !e && !reason; i++)
+		e = check_table(s, rule, rule->tables.word[i], &reason, err);
+	for (size_t i = 0; i < rule->counters.nr && !e && !reason; i++)
+		e = check_counter(s, rule, rule->counters.word[i], &reason, err);
+	for (size_t i = 0; i < rule->facts.nr && !e && !reason; i++)
+		e = check_fact(s, rule, rule->facts.word[i], &reason, err);
+	if (!e)
+		*ret_reason = reason;
+	return e;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/rules/rule_set_impl.h"
+#include "advisor/rules/text.h"
+#include "util/cleanup.h"
+#include "util/file.h"
+#include "util/suggest.h"
+
+enum { FILE_MAX = 256 * 1024, IDS_MAX = 256 };
+
+int rule_dirs_make(const char *home, const char *config_home, const char *env, const char *named,
+		   struct rule_dirs *ret)
+{
+	struct rule_dirs d = {0};
+	int n = 0;
+
+	d.dir[d.nr++].path = "/etc/cachemon/rules";
+	if (config_home && config_home[0] == '/')
+		n = asprintf(&d.owned, "%s/cachemon/rules", config_home);
+	else if (home && home[0] == '/')
+		n = asprintf(&d.owned, "%s/.config/cachemon/rules", home);
+	if (n < 0)
+		return -ENOMEM;
+	if (d.owned)
+		d.dir[d.nr++].path = d.owned;
+	if (env && *env)
+		d.dir[d.nr++] = (struct rule_dir){env, true};
+	if (named && *named)
+		d.dir[d.nr++] = (struct rule_dir){named, true};
+	*ret = d;
+	return 0;
+}
+
+void rule_dirs_free(struct rule_dirs *d)
+{
+	free(d->owned);
+	*d = (struct rule_dirs){0};
+}
+
+/* Whose text, in the arena; NULL with a complaint in err. */
+static const char *read_text(struct arena *a, const char *path, struct errtext *err, int *ret_e)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+
+	*ret_e = file_read(AT_FDCWD, path, FILE_MAX, &text, &len);
+	if (*ret_e == -EFBIG)
+		errtext_set(err, *ret_e, "%s: longer than %d KiB; a rule is one query", path,
+			    FILE_MAX / 1024);
+	else if (*ret_e)
+		errtext_set(err, *ret_e, "%s: cannot be read: %s", path, strerror(-*ret_e));
+	else if (strlen(text) != len)
+		*ret_e = errtext_set(err, -EINVAL, "%s: holds a NUL byte; it is to be text", path);
+	return *ret_e ? NULL : arena_bytes(a, text, len).data;
+}
+
+/* "ID.sql" -> ID; NULL: another ending. */
+static const char *id_of(struct arena *a, const char *name, const char *ending)
+{
+	size_t len = strlen(name);
+	size_t end = strlen(ending);
+
+	if (len <= end || strcmp(name + len - end, ending) != 0)
+		return NULL;
+	return arena_bytes(a, name, len - end).data;
+}
+
+static int no_such_rule(struct rule_set *s, const char *file, int line, const char *id,
+			struct errtext *err)
+{
+	const char *ids[IDS_MAX];
+	const char *near;
+	size_t nr = 0;
+
+	for (; nr < s->nr_rules && nr < IDS_MAX; nr++)
+		ids[nr] = s->rules[nr].id;
+	near = suggest_nearest(id, ids, nr);
+	return errtext_set(err, -EINVAL, "%s:%d: there is no rule '%s'; %s%s%s", file, line, id,
+			   near ? "did you mean '" : "'cachemon explain' lists them",
+			   near ? near : "", near ? "'?" : "");
+}
+
+/* Of a file that holds thresholds only. */
+static int override_all(struct rule_set *s, const struct rule *values, struct errtext *err)
+{
+	struct rule *rule = rule_set_find(s, values->id);
+	int e = 0;
+
+	if (!rule)
+		return no_such_rule(s, values->file, 1, values->id, err);
+	for (size_t i = 0; !e && i < values->nr_params; i++)
+		e = rule_param_override(&s->arena, rule, values->file, &values->params[i], err);
+	return e;
+}
+
+/* A directory while it is read. */
+struct dir_load {
+	struct rule_set *set;
+	const char *path;
+	struct rule *values[IDS_MAX]; /* files of thresholds only: for when all rules are there */
+	size_t nr_values;
+};
+
+static int load_rule(struct dir_load *d, const char *file, const char *id, struct errtext *err)
+{
+	struct arena *a = &d->set->arena;
+	struct rule *rule = arena_alloc(a, sizeof(*rule));
+	int e = 0;
+	const char *text = read_text(a, file, err, &e);
+
+	if (!rule || (!e && !text))
+		return -ENOMEM;
+	if (!e)
+		e = rule_parse(a, file, id, text, rule, err);
+	if (e || rule->sql)
+		return e ? e : rule_set_put_rule(d->set, rule);
+	if (d->nr_values == IDS_MAX)
+		return errtext_set(err, -EINVAL,
+				   "%s: too many files; put them into one 'thresholds'", file);
+	d->values[d->nr_values++] = rule;
+	return 0;
+}
+
+static int load_note(struct dir_load *d, const char *file, const char *id, struct errtext *err)
+{
+	struct arena *a = &d->set->arena;
+	struct note note;
+	int e = 0;
+	const char *text = read_text(a, file, err, &e);
+
+	if (!e && !text)
+		return -ENOMEM;
+	if (!e)
+		e = note_parse(a, file, id, text, &note, err);
+	return e ? e : rule_set_put_note(d->set, &note);
+}
+
+/* "RULE.NAME = VALUE UNIT -- why" */
+static int load_threshold(struct rule_set *s, const char *file, int line, struct span text,
+			  struct errtext *err)
+{
+	struct rule_param value;
+	struct rule *rule;
+	const char *copy = span_copy(&s->arena, text);
+	char *dot;
+	int e = copy ? rule_param_parse(&s->arena, file, line, copy, &value, err) : -ENOMEM;
+
+	if (e)
+		return e;
+	dot = strchr(value.name, '.');
+	if (!dot)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: '%s' names no rule; write RULE-ID.%s = VALUE", file,
+				   line, value.name, value.name);
+	*dot = '\0';
+	rule = rule_set_find(s, value.name);
+	if (!rule)
+		return no_such_rule(s, file, line, value.name, err);
+	value.name = dot + 1;
+	return rule_param_override(&s->arena, rule, file, &value, err);
+}
+
+static int load_thresholds(struct rule_set *s, const char *file)
+{
+	struct errtext err = {0};
+	int e = 0;
+	const char *text = read_text(&s->arena, file, &err, &e);
+	struct lines lines = {.next = text};
+	struct span line;
+
+	if (!text)
+		return e ? rule_set_problem(s, e, &err) : -ENOMEM;
+	while (!e && lines_next(&lines, &line)) {
+		line = span_trim(line);
+		if (!line.len || line.at[0] == '#' || span_begins(line, "--"))
+			continue;
+		e = load_threshold(s, file, lines.number, line, &err);
+		if (e)
+			e = rule_set_problem(s, e, &err);
+	}
+	return e;
+}
+
+static int load_entry(struct dir_load *d, const char *name)
+{
+	struct arena *a = &d->set->arena;
+	struct errtext err = {0};
+	const char *rule = id_of(a, name, ".sql");
+	const char *note = id_of(a, name, ".md");
+	char path[4096];
+	const char *file;
+	int e = 0;
+
+	if (name[0] == '.' || (!rule && !note) || strcmp(name, "README.md") == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", d->path, name);
+	file = arena_bytes(a, path, strlen(path)).data;
+	if (!file)
+		return -ENOMEM;
+	e = rule ? load_rule(d, file, rule, &err) : load_note(d, file, note, &err);
+	return e ? rule_set_problem(d->set, e, &err) : 0;
+}
+
+static int load_names(struct dir_load *d, struct dirent **names, int nr)
+{
+	struct errtext err = {0};
+	char path[4096];
+	const char *file;
+	int e = 0;
+
+	for (int i = 0; i < nr && !e; i++)
+		e = load_entry(d, names[i]->d_name);
+	for (size_t i = 0; i < d->nr_values && !e; i++) {
+		e = override_all(d->set, d->values[i], &err);
+		if (e)
+			e = rule_set_problem(d->set, e, &err);
+	}
+	snprintf(path, sizeof(path), "%s/thresholds", d->path);
+	if (e || access(path, F_OK) != 0)
+		return e;
+	file = arena_bytes(&d->set->arena, path, strlen(path)).data;
+	return file ? load_thresholds(d->set, file) : -ENOMEM;
+}
+
+int rule_dir_load(struct rule_set *s, const struct rule_dir *dir)
+{
+	struct dir_load d = {.set = s, .path = dir->path};
+	struct errtext err = {0};
+	struct dirent **names = NULL;
+	int nr = scandir(dir->path, &names, NULL, alphasort);
+	int e = 0;
+
+	if (nr < 0 && !dir->must_exist && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (nr < 0) {
+		errtext_set(&err, -errno, "%s: cannot be read: %s; name a directory of rules",
+			    dir->path, strerror(errno));
+		return rule_set_problem(s, -EIO, &err);
+	}
+	e = load_names(&d, names, nr);
+	for (int i = 0; i < nr; i++)
+		free(names[i]);
+	free(names);
+	return e;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * All rules and notes: those of the program, and of a site's directories on top. What is wrong in
+ * a site's file costs that file, not the others: each complaint is kept, with file and line.
+ */
+#ifndef RULE_SET_H
+#define RULE_SET_H
+
+#include "advisor/rules/rule.h"
+
+/* Where a site's rules may lie. Later ones win. */
+struct rule_dir {
+	const char *path;
+	bool must_exist; /* the user named it */
+};
+
+enum { RULE_DIRS_MAX = 4 };
+
+struct rule_dirs {
+	struct rule_dir dir[RULE_DIRS_MAX];
+	size_t nr;
+	char *owned; /* a path that was made */
+};
+
+struct rule_set {
+	struct arena arena;
+	struct rule *rules; /* by id */
+	size_t nr_rules;
+	struct note *notes; /* by id */
+	size_t nr_notes;
+	const char **problems; /* "FILE:LINE: what is wrong; what to do" */
+	size_t nr_problems;
+};
+
+/*
+ * /etc/cachemon/rules; cachemon/rules in config_home (XDG_CONFIG_HOME, when absolute), else in
+ * .config of home; env ($CACHEMON_RULES); named (--rules). All but the first may be NULL or empty.
+ */
+int rule_dirs_make(const char *home, const char *config_home, const char *env, const char *named,
+		   struct rule_dirs *ret);
+void rule_dirs_free(struct rule_dirs *d);
+
+/* dirs NULL: the program's own only. 0 or -ENOMEM; what else is wrong is in problems. */
+int rule_set_load(const struct rule_dirs *dirs, struct rule_set *ret);
+void rule_set_free(struct rule_set *s);
+
+const struct rule *rule_set_rule(const struct rule_set *s, const char *id);
+const struct note *rule_set_note(const struct rule_set *s, const char *id);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The views of sql/views on a connection, over a database of any schema: what it lacks is stood in
+ * for by empty tables and NULL columns in TEMP. Owns the list of what the views need.
+ */
+#ifndef ADVISOR_VIEWS_H
+#define ADVISOR_VIEWS_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct needed_table {
+	const char *name;
+	const char *columns; /* "a, b, c": those that the views read */
+};
+
+/* NULL: there is no such number. */
+const struct needed_table *views_needed(size_t i);
+
+/*
+ * Makes stand-ins, tables and views and fills those that gather stored rows of the run. SQLite
+ * code; ret_what says at which text it failed.
+ */
+int views_create(sqlite3 *db, int64_t run_id, const char **ret_what);
+
+/* Files of a job that are analysed. */
+enum { VIEWS_FILES_MAX = 8192 };
+
+#endif

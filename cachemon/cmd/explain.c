@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/rules.h"
+#include "cmd/usage.h"
+#include "report/escape.h"
+#include "util/invoker.h"
+#include "util/suggest.h"
+
+enum { OPT_RULES = 256, IDS_MAX = 512 };
+
+struct options {
+	const char *id; /* NULL: list all */
+	const char *rules;
+};
+
+static const struct argp_option argp_options[] = {
+	{"rules", OPT_RULES, "DIR", 0,
+	 "Rules, notes and thresholds of a site, on top of the program's", 0},
+	{0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		return 0;
+	case OPT_RULES:
+		if (!*arg)
+			usage_error(state, "--rules needs a name that is not empty");
+		o->rules = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->id)
+			usage_error(state, "'%s': one finding at a time", arg);
+		o->id = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "[FINDING-ID]",
+	.doc = "Say what a finding means, how it is decided, what to do and how to undo it.\v"
+	       "Without a FINDING-ID it lists all of them.\n\n"
+	       "EXAMPLES\n"
+	       "  cachemon explain\n"
+	       "  cachemon explain prefetch-waste\n",
+};
+
+/* Lines of a file that anybody may have written. */
+static void print_lines(const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		for (; *text == '\t'; text++, len--)
+			fputs("        ", stdout);
+		escape_inert(stdout, text, len);
+		putchar('\n');
+		text += len;
+		text += *text == '\n';
+	}
+}
+
+static void print_line(const char *before, const char *text)
+{
+	if (!text || !*text)
+		return;
+	fputs(before, stdout);
+	print_lines(text);
+}
+
+static void print_words(const char *before, const struct rule_words *w)
+{
+	for (size_t i = 0; i < w->nr; i++)
+		printf("%s%s", i ? " " : before, w->word[i]);
+	if (w->nr)
+		putchar('\n');
+}
+
+static void print_rule(const struct rule *r)
+{
+	puts("How it is decided");
+	puts("-----------------");
+	print_line("rule      ", r->file);
+	print_line("version   ", r->version);
+	print_line("severity  ", r->severity);
+	print_words("counters  ", &r->counters);
+	print_words("tables    ", &r->tables);
+	print_words("facts     ", &r->facts);
+	for (size_t i = 0; i < r->nr_params; i++) {
+		const struct rule_param *p = &r->params[i];
+
+		printf("\n%s = %s%s%s\n", p->name, p->text, p->unit[0] ? " " : "", p->unit);
+		print_line("    ", p->why);
+		print_line("    set by ", p->set_by);
+	}
+	putchar('\n');
+}
+
+static void print_note(const struct note *n)
+{
+	print_lines(n->body);
+	putchar('\n');
+	print_line("Risk: ", n->risk);
+	print_line("Undo: ", n->undo);
+	print_line("Verify: ", n->verify);
+	print_line("Applies to: ", n->applies_to);
+	print_line("Figures: ", n->facts);
+}
+
+static void list_all(const struct rule_set *s)
+{
+	for (size_t i = 0; i < s->nr_rules; i++) {
+		printf("%-30s ", s->rules[i].id);
+		print_lines(s->rules[i].title);
+	}
+	/* A site may explain what no rule finds. */
+	for (size_t i = 0; i < s->nr_notes; i++) {
+		if (rule_set_rule(s, s->notes[i].id))
+			continue;
+		printf("%-30s ", s->notes[i].id);
+		print_lines(s->notes[i].title);
+	}
+}
+
+static int unknown(const struct rule_set *s, const char *id)
+{
+	const char *ids[IDS_MAX];
+	const char *near;
+	char shown[256];
+	size_t nr = 0;
+
+	for (; nr < s->nr_rules && nr < IDS_MAX; nr++)
+		ids[nr] = s->rules[nr].id;
+	near = suggest_nearest(id, ids, nr);
+	escape_inert_to(shown, sizeof(shown), id);
+	if (near)
+		fprintf(stderr, "cachemon: no finding '%s'; did you mean '%s'?\n", shown, near);
+	else
+		fprintf(stderr, "cachemon: no finding '%s'; 'cachemon explain' lists all of them\n",
+			shown);
+	return EXIT_USAGE;
+}
+
+static int explain(const struct rule_set *s, const char *id)
+{
+	const struct rule *rule = rule_set_rule(s, id);
+	const struct note *note = rule_set_note(s, id);
+
+	if (!rule && !note)
+		return unknown(s, id);
+	printf("%s: ", id);
+	print_lines(note ? note->title : rule->title);
+	putchar('\n');
+	if (note)
+		print_note(note);
+	else
+		puts("There is no note on it.");
+	putchar('\n');
+	if (rule)
+		print_rule(rule);
+	return EXIT_DONE;
+}
+
+static int load(const struct options *o, struct rule_set *ret_set, struct errtext *err)
+{
+	struct rule_dirs dirs = {0};
+	struct invoker inv;
+	int ret = invoker_current(&inv, err);
+
+	if (ret)
+		return ret;
+	ret = rules_of_environment(&inv, o->rules, &dirs, err);
+	if (!ret && rule_set_load(&dirs, ret_set))
+		ret = errtext_set(err, -ENOMEM, "not enough memory to read the rules");
+	rule_dirs_free(&dirs);
+	invoker_free(&inv);
+	return ret;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct options o = {0};
+	struct rule_set set = {0};
+	struct errtext err = {0};
+	size_t problems = 0;
+	int status = EXIT_DONE;
+
+	usage_parse(&argp, "cachemon explain", argc, argv, 0, &o);
+	if (load(&o, &set, &err)) {
+		fprintf(stderr, "cachemon: %s\n", err.text);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < set.nr_problems; i++)
+		rules_print_problem(&problems, set.problems[i]);
+	if (o.id)
+		status = explain(&set, o.id);
+	else
+		list_all(&set);
+	rule_set_free(&set);
+	return status == EXIT_DONE && problems ? EXIT_FAILED : status;
+}

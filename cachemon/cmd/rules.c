@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/escape.h"
+
+int rules_of_environment(const struct invoker *inv, const char *named, struct rule_dirs *ret,
+			 struct errtext *err)
+{
+	/* Through sudo the environment may be root's: only the account of the invoker counts. */
+	const char *config = inv->switched ? NULL : getenv("XDG_CONFIG_HOME");
+
+	if (rule_dirs_make(inv->home, config, getenv("CACHEMON_RULES"), named, ret))
+		return errtext_set(err, -ENOMEM, "not enough memory to look for rules");
+	return 0;
+}
+
+void rules_print_problem(void *arg, const char *problem)
+{
+	char shown[1024];
+	size_t *nr = arg;
+
+	escape_inert_to(shown, sizeof(shown), problem);
+	fprintf(stderr, "cachemon: %s\n", shown);
+	++*nr;
+}

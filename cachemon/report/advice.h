@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
+ * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
+ */
+#ifndef REPORT_ADVICE_H
+#define REPORT_ADVICE_H
+
+#include "advisor/analysis.h"
+#include "report/doc.h"
+#include "report/model.h"
+#include "report/tree.h"
+
+/* NULL: the job was not analysed. */
+const struct analysis_job *advice_of(const struct model *m, const struct model_job *job);
+
+/* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged. */
+void data_advice(struct tree *t, const struct model *m, const struct model_job *job);
+/* "verdict" and "verdict_why" of a piece of advice. */
+void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
+/* The whole of `advise`. */
+void data_advise(struct tree *t, const struct model *m);
+int csv_advise(FILE *out, const struct model *m);
+
+/* The three that gain most, and where the others are. */
+void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
+/* What is wrong with a site's rules. */
+void sections_problems(struct doc *d, const struct model *m);
+/* Advice calls of the job with their verdicts. */
+void sections_verdicts(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_advise(struct doc *d, const struct model *m);
+
+/* "about 12 s (measured)", "at most 1.2 GiB (bound)", "not known". */
+struct gain_text {
+	char s[96];
+};
+struct gain_text advice_gain(const struct gain *g);
+
+#endif
