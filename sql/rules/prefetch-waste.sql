@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: high when at least half of the prefetched pages with a fate were wasted, else medium; low
 --           below min_bytes_medium
--- needs counters: evicted_unused used used_late untracked
+-- needs counters: evicted_unused used used_late
 -- param min_share = 0.3 ratio -- of the pages with a fate; below it readahead earns what it costs
 -- param min_pages = 4096 pages -- 16 MiB of 4 KiB pages: less is not worth a change
 -- param min_bytes_medium = 268435456 bytes -- 256 MiB: about a second of a SATA SSD
