@@ -126,8 +126,10 @@ static int run_rule(struct run *r, const struct rule *rule)
 	struct finding *list = NULL;
 	size_t nr = 0;
 	bool any = false;
-	int e = check_needs(r, rule, &any, &wrong);
+	int e = eval_check(&eval, rule, &wrong);
 
+	if (!e)
+		e = check_needs(r, rule, &any, &wrong);
 	if (!e && any)
 		e = eval_rule(&eval, rule, rule_set_note(&r->a->rules, rule->id), &list, &nr,
 			      &wrong);

@@ -174,6 +174,25 @@ static int run(const struct eval *e, const struct rule *rule, struct guard *g, s
 	return ret;
 }
 
+int eval_check(const struct eval *e, const struct rule *rule, struct errtext *err)
+{
+	struct row_reader reader = {.rule = rule, .db = e->db, .arena = e->arena};
+	sqlite3_stmt *stmt = NULL;
+	struct guard g = {0};
+	int ret = guard_enter(&g, e->db, e->steps ? e->steps : GUARD_STEPS_DEFAULT);
+
+	if (!ret)
+		ret = prepare(rule, &g, &stmt, err);
+	if (!ret)
+		ret = bind(rule, stmt, err);
+	if (!ret)
+		ret = row_begin(&reader, stmt, err);
+	row_end(&reader);
+	sqlite3_finalize(stmt);
+	guard_leave(&g);
+	return ret;
+}
+
 int eval_rule(const struct eval *e, const struct rule *rule, const struct note *note,
 	      struct finding **ret_list, size_t *ret_nr, struct errtext *err)
 {

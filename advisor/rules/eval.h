@@ -29,4 +29,8 @@ struct eval {
 int eval_rule(const struct eval *e, const struct rule *rule, const struct note *note,
 	      struct finding **ret_list, size_t *ret_nr, struct errtext *err);
 
+/* What can be said of a rule without running it: so that a mistake shows also where its needs were
+ * not measured. */
+int eval_check(const struct eval *e, const struct rule *rule, struct errtext *err);
+
 #endif

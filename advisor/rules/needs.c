@@ -13,32 +13,37 @@ static const struct need_table {
 	const char *rows;   /* NULL: may be empty, since nothing may have happened */
 	const char *reason; /* a query for why there are none; NULL: it is not kept */
 	const char *of;	    /* the table that the database may lack; NULL: name */
+	const char *what;   /* that there is none of; NULL: name */
 } tables[] = {
-	{"advice", NULL, NULL, NULL},
-	{"interference", NULL, NULL, NULL},
-	{"filesystem", "SELECT 1 FROM filesystem WHERE job_id = :job", NULL, NULL},
-	{"interval", "SELECT 1 FROM analysis_interval WHERE job_id = :job", NULL, NULL},
-	{"machine", "SELECT 1 FROM machine WHERE run_id = :run", NULL, NULL},
+	{"advice", NULL, NULL, NULL, NULL},
+	{"interference", NULL, NULL, NULL, NULL},
+	{"filesystem", "SELECT 1 FROM filesystem WHERE job_id = :job", NULL, NULL, "filesystem"},
+	{"interval", "SELECT 1 FROM analysis_interval WHERE job_id = :job", NULL, NULL, "timeline"},
+	{"machine", "SELECT 1 FROM machine WHERE run_id = :run", NULL, NULL, "fact of the machine"},
 	{"machine_interval", "SELECT 1 FROM analysis_memory WHERE run_id = :run AND intervals > 0",
-	 NULL, NULL},
-	{"device", "SELECT 1 FROM device WHERE run_id = :run", NULL, NULL},
-	{"job_limit", "SELECT 1 FROM job_limit WHERE job_id = :job", NULL, NULL},
+	 NULL, NULL, "figure of the machine's memory"},
+	{"device", "SELECT 1 FROM device WHERE run_id = :run", NULL, NULL, "fact of a device"},
+	{"job_limit", "SELECT 1 FROM job_limit WHERE job_id = :job", NULL, NULL,
+	 "fact of the job's memory limit"},
 	{"traced_file", "SELECT 1 FROM traced_file WHERE job_id = :job AND state = 'whole'",
-	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", NULL},
+	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", NULL,
+	 "recorded access to a file"},
 	{"reference_sample",
 	 "SELECT 1 FROM reference_sample WHERE job_id = :job AND state = 'whole'",
 	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
 	 "SELECT reason FROM reference_sample WHERE job_id = :job AND reason IS NOT NULL",
-	 NULL},
+	 NULL, "sample of references"},
 	{"analysis_curve", "SELECT 1 FROM analysis_curve WHERE job_id = :job",
 	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
 	 "SELECT reason FROM analysis_curve_fact WHERE job_id = :job AND reason IS NOT NULL",
-	 "reference_sample"},
+	 "reference_sample", "miss-ratio curve"},
 	{"analysis_whatif_readahead", "SELECT 1 FROM analysis_whatif_readahead WHERE job_id = :job",
-	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL",
-	 "traced_file"},
-	{"analysis_pattern", "SELECT 1 FROM analysis_pattern WHERE job_id = :job", NULL, "file"},
-	{"analysis_grade", "SELECT 1 FROM analysis_grade WHERE job_id = :job", NULL, "job"},
+	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", "traced_file",
+	 "replay of readahead"},
+	{"analysis_pattern", "SELECT 1 FROM analysis_pattern WHERE job_id = :job", NULL, "file",
+	 "pattern"},
+	{"analysis_grade", "SELECT 1 FROM analysis_grade WHERE job_id = :job", NULL, "job",
+	 "grade"},
 };
 
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
@@ -84,7 +89,7 @@ static const char *sentence(struct arena *a, const char *before, const char *nam
 	return arena_bytes(a, text, strlen(text)).data;
 }
 
-/* Why name, a counter or a table, was not measured: as the run has it, else that it was not. */
+/* Why name, a counter or a table, was not measured: as the run has it, else fallback, if any. */
 static int why_unmeasured(const struct needs_subject *s, const char *name, const char *fallback,
 			  const char **ret_reason)
 {
@@ -97,9 +102,9 @@ static int why_unmeasured(const struct needs_subject *s, const char *name, const
 		return e;
 	if (reason)
 		*ret_reason = sentence(s->arena, name, " was not measured: ", reason);
-	else
+	else if (fallback)
 		*ret_reason = sentence(s->arena, name, fallback, "");
-	return *ret_reason ? 0 : -ENOMEM;
+	return s->arena->failed ? -ENOMEM : 0;
 }
 
 static int check_counter(const struct needs_subject *s, const struct rule *rule, const char *name,
@@ -167,7 +172,11 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 		if (e || *ret_reason)
 			return e;
 	}
-	return why_unmeasured(s, name, " has nothing of this run", ret_reason);
+	e = why_unmeasured(s, name, NULL, ret_reason);
+	if (e || *ret_reason)
+		return e;
+	*ret_reason = sentence(s->arena, "the run has no ", t->what ? t->what : name, "");
+	return *ret_reason ? 0 : -ENOMEM;
 }
 
 static int check_fact(const struct needs_subject *s, const struct rule *rule, const char *fact,
@@ -196,8 +205,7 @@ static int check_fact(const struct needs_subject *s, const struct rule *rule, co
 	/* No row: nothing that the fact could be of. */
 	if (e || !value || strcmp(value, "0") != 0)
 		return e;
-	e = why_unmeasured(s, dot + 1, " was not measured in this run", ret_reason);
-	return e;
+	return why_unmeasured(s, dot + 1, " was not measured in this run", ret_reason);
 }
 
 int needs_check(const struct needs_subject *s, const struct rule *rule, const char **ret_reason,

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor report account util */
+/* Directories of a site: rules and notes on top of the program's, thresholds, and what is wrong. */
+#include "fixtures/advisor/world.h"
+
+#define NOTE(id)                                                                                   \
+	"---\nid: " id "\ntitle: t\nrisk: r\nundo: u\nverify: v\n---\n## What to do\nDo it.\n"
+
+static struct rule_set load(struct fixture *f)
+{
+	char path[256];
+	struct rule_dirs dirs = world_dirs(f, path);
+	struct rule_set set = {0};
+
+	assert_int_equal(rule_set_load(&dirs, &set), 0);
+	return set;
+}
+
+/* The one problem, behind the directory and the name of the file. */
+static void assert_problem(struct fixture *f, const char *file, const char *begins)
+{
+	struct rule_set set = load(f);
+	char want[512];
+
+	snprintf(want, sizeof(want), "%s/rules/%s%s", f->dir, file, begins);
+	assert_int_equal(set.nr_problems, 1);
+	if (strncmp(set.problems[0], want, strlen(want)) != 0)
+		fail_msg("'%s' instead of '%s'", set.problems[0], want);
+	rule_set_free(&set);
+}
+
+static void test_builtin(void **state)
+{
+	struct rule_set set = {0};
+
+	assert_int_equal(rule_set_load(NULL, &set), 0);
+	for (size_t i = 0; i < set.nr_problems; i++)
+		fail_msg("%s", set.problems[i]);
+	assert_true(set.nr_rules >= 2);
+	/* Each finding of the program says what to do. */
+	for (size_t i = 0; i < set.nr_rules; i++) {
+		if (!rule_set_note(&set, set.rules[i].id))
+			fail_msg("no note on %s", set.rules[i].id);
+		for (size_t p = 0; p < set.rules[i].nr_params; p++)
+			if (!set.rules[i].params[p].why[0])
+				fail_msg("%s: no reason for %s", set.rules[i].id,
+					 set.rules[i].params[p].name);
+	}
+	rule_set_free(&set);
+}
+
+static void test_site_rule_and_note(void **state)
+{
+	struct fixture *f = *state;
+	struct rule_set set;
+	struct rule_set builtin = {0};
+
+	assert_int_equal(rule_set_load(NULL, &builtin), 0);
+	world_write(f, "site-own.sql", RULE_HEAD("site-own") RULE_ROW " FROM v_job");
+	world_write(f, "site-own.md", NOTE("site-own"));
+	world_write(f, "prefetch-waste.sql", RULE_HEAD("prefetch-waste") RULE_ROW " FROM v_job");
+	world_write(f, "README.md", "not a note");
+	world_write(f, ".hidden.sql", "not a rule");
+	world_write(f, "notes.txt", "whatever");
+	set = load(f);
+	assert_int_equal(set.nr_problems, 0);
+	assert_int_equal(set.nr_rules, builtin.nr_rules + 1);
+	assert_non_null(rule_set_rule(&set, "site-own"));
+	assert_string_equal(rule_set_note(&set, "site-own")->action, "Do it.");
+	assert_string_equal(rule_set_rule(&set, "prefetch-waste")->title, "a test");
+	assert_null(rule_set_rule(&set, "no-such"));
+	rule_set_free(&set);
+	rule_set_free(&builtin);
+}
+
+static void test_thresholds(void **state)
+{
+	struct fixture *f = *state;
+	struct rule_set set;
+	const struct rule_param *p;
+	char want[256];
+
+	world_write(f, "prefetch-waste.sql",
+		    "-- id: prefetch-waste\n-- param min_share = 0.75 -- ours is fast\n");
+	world_write(f, "thresholds",
+		    "# a comment\n\n-- another\nprefetch-waste.min_pages = 7 pages -- small\n");
+	set = load(f);
+	for (size_t i = 0; i < set.nr_problems; i++)
+		fail_msg("%s", set.problems[i]);
+	p = rule_param_find(rule_set_rule(&set, "prefetch-waste"), "min_share");
+	assert_true(p->real == 0.75);
+	assert_string_equal(p->text, "0.75");
+	snprintf(want, sizeof(want), "%s/rules/prefetch-waste.sql:2", f->dir);
+	assert_string_equal(p->set_by, want);
+	p = rule_param_find(rule_set_rule(&set, "prefetch-waste"), "min_pages");
+	assert_int_equal(p->integer, 7);
+	snprintf(want, sizeof(want), "%s/rules/thresholds:4", f->dir);
+	assert_string_equal(p->set_by, want);
+	/* The query is still the program's. */
+	assert_non_null(rule_set_rule(&set, "prefetch-waste")->sql);
+	rule_set_free(&set);
+}
+
+static void test_threshold_mistakes(void **state)
+{
+	static const struct {
+		const char *text, *begins;
+	} table[] = {
+		{"x\n", ":1: no value"},
+		{"\nmin_pages = 7\n", ":2: 'min_pages' names no rule; write RULE-ID.min_pages"},
+		{"prefetch-wast.min_pages = 7\n",
+		 ":1: there is no rule 'prefetch-wast'; did you mean 'prefetch-waste'?"},
+		{"prefetch-waste.nothing = 7\n",
+		 ":1: rule prefetch-waste has no parameter 'nothing'; 'cachemon explain "
+		 "prefetch-waste' lists"},
+		{"prefetch-waste.min_pages = 7 bytes\n", ":1: min_pages is in pages, not in bytes"},
+		{"prefetch-waste.min_pages = seven\n", ":1: 'seven' is not a number"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		world_write(f, "thresholds", table[i].text);
+		assert_problem(f, "thresholds", table[i].begins);
+	}
+}
+
+static void test_file_mistakes(void **state)
+{
+	struct fixture *f = *state;
+	char path[256];
+	struct rule_dirs dirs = {.dir = {{"/nonexistent/rules", true}}, .nr = 1};
+	struct rule_set set = {0};
+	struct rule_set builtin = {0};
+
+	world_write(f, "bad.sql", "-- id: bad\n-- titel: x\n");
+	assert_problem(f, "bad.sql", ":2: unknown key 'titel'");
+	/* The others are there all the same. */
+	set = load(f);
+	assert_int_equal(rule_set_load(NULL, &builtin), 0);
+	assert_int_equal(set.nr_rules, builtin.nr_rules);
+	rule_set_free(&set);
+	rule_set_free(&builtin);
+	snprintf(path, sizeof(path), "%s/rules/bad.sql", f->dir);
+	assert_int_equal(unlink(path), 0);
+	world_write(f, "no-rule.sql", "-- id: no-rule\n-- param x = 1\n");
+	assert_problem(f, "no-rule.sql", ":1: there is no rule 'no-rule'");
+
+	assert_int_equal(rule_set_load(&dirs, &set), 0);
+	assert_int_equal(set.nr_problems, 1);
+	assert_string_equal(set.problems[0],
+			    "/nonexistent/rules: cannot be read: No such file or directory; name a "
+			    "directory of rules");
+	rule_set_free(&set);
+	/* One that nobody named may be absent. */
+	dirs.dir[0].must_exist = false;
+	assert_int_equal(rule_set_load(&dirs, &set), 0);
+	assert_int_equal(set.nr_problems, 0);
+	rule_set_free(&set);
+}
+
+static void test_where_directories_are(void **state)
+{
+	struct rule_dirs d;
+
+	assert_int_equal(rule_dirs_make("/home/u", NULL, NULL, NULL, &d), 0);
+	assert_int_equal(d.nr, 2);
+	assert_string_equal(d.dir[0].path, "/etc/cachemon/rules");
+	assert_string_equal(d.dir[1].path, "/home/u/.config/cachemon/rules");
+	assert_false(d.dir[1].must_exist);
+	rule_dirs_free(&d);
+	assert_int_equal(rule_dirs_make("/home/u", "/conf", "/env", "named", &d), 0);
+	assert_int_equal(d.nr, 4);
+	assert_string_equal(d.dir[1].path, "/conf/cachemon/rules");
+	assert_string_equal(d.dir[2].path, "/env");
+	assert_string_equal(d.dir[3].path, "named");
+	assert_true(d.dir[3].must_exist);
+	rule_dirs_free(&d);
+	assert_int_equal(rule_dirs_make(NULL, "relative", "", "", &d), 0);
+	assert_int_equal(d.nr, 1);
+	rule_dirs_free(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_builtin),
+		cmocka_unit_test_setup_teardown(test_site_rule_and_note, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_thresholds, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_threshold_mistakes, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_file_mistakes, world_begin, world_end),
+		cmocka_unit_test(test_where_directories_are),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
