@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor report account util */
+/* The analysis of a run: needs, NULL that is never 0, rules that run last, and what the views say.
+ */
+#include "fixtures/advisor/world.h"
+
+#include <math.h>
+
+static int64_t ask(struct fixture *f, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t v = -1;
+
+	if (sqlite3_prepare_v2(f->sql, sql, -1, &stmt, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sqlite3_errmsg(f->sql), sql);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		v = sqlite3_column_type(stmt, 0) == SQLITE_NULL ? -2
+								: sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return v;
+}
+
+static double ask_real(struct fixture *f, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	double v = NAN;
+
+	if (sqlite3_prepare_v2(f->sql, sql, -1, &stmt, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sqlite3_errmsg(f->sql), sql);
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		v = sqlite3_column_double(stmt, 0);
+	sqlite3_finalize(stmt);
+	return v;
+}
+
+/* The views stay for the test to look at. */
+static void views(struct fixture *f)
+{
+	const char *what = "";
+
+	if (views_create(f->sql, 1, &what) != SQLITE_OK)
+		fail_msg("%s: %s", what, sqlite3_errmsg(f->sql));
+}
+
+/* Waste enough for prefetch-waste, in a directory. */
+static void put_waste(struct fixture *f)
+{
+	fixture_zero(f, "job");
+	fixture_sql(f,
+		    "INSERT INTO directory (id, job_id, path, files) VALUES (1, 1, x'2f64ff', 3)");
+	fixture_zero(f, "directory");
+	fixture_sql(f, "UPDATE directory SET evicted_unused = 60000, used = 40000, "
+		       "prefetched_async = 100000");
+	fixture_sql(f,
+		    "UPDATE job SET evicted_unused = 60000, used = 40000, "
+		    "prefetched_async = 100000, wall_ns = 1000000000, cpu_ns = 1000 WHERE id = 1");
+}
+
+static void test_a_finding(void **state)
+{
+	struct fixture *f = *state;
+	const struct finding *found;
+	struct analysis a;
+
+	put_waste(f);
+	a = world_analyse(f);
+	for (size_t i = 0; i < a.rules.nr_problems; i++)
+		fail_msg("%s", a.rules.problems[i]);
+	assert_int_equal(a.nr_jobs, 1);
+	found = world_finding(&a, "prefetch-waste");
+	assert_non_null(found);
+	assert_memory_equal(found->subject.data, "/d\xff", 4);
+	assert_true(found->gain.value == 60000.0 * 4096);
+	assert_int_equal(found->gain.unit, GAIN_BYTES);
+	assert_non_null(found->note);
+	/* The connection is as it was: no view, no table, no change, no guard. */
+	assert_int_equal(ask(f, "SELECT count(*) FROM temp.sqlite_schema"), 0);
+	assert_int_equal(ask(f, "PRAGMA query_only"), 0);
+	fixture_sql(f, "UPDATE job SET name = 'x' WHERE id = 1");
+	analysis_free(&a);
+	/* And once more on the same. */
+	a = world_analyse(f);
+	assert_non_null(world_finding(&a, "prefetch-waste"));
+	analysis_free(&a);
+}
+
+static void test_needs(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	put_waste(f);
+	fixture_sql(f, "UPDATE job SET evicted_unused = NULL");
+	fixture_sql(f, "UPDATE directory SET evicted_unused = NULL");
+	a = world_analyse(f);
+	assert_null(world_finding(&a, "prefetch-waste"));
+	assert_string_equal(world_unjudged(&a, "prefetch-waste"),
+			    "evicted_unused was not measured in this run");
+	analysis_free(&a);
+	fixture_sql(f, "INSERT INTO unmeasured VALUES (1, 'evicted_unused', 'level cold')");
+	a = world_analyse(f);
+	assert_string_equal(world_unjudged(&a, "prefetch-waste"),
+			    "evicted_unused was not measured: level cold");
+	analysis_free(&a);
+}
+
+#define NEEDS(id, line) RULE_HEAD(id) "-- needs " line "\n" RULE_ROW " FROM v_job"
+
+static void test_needs_of_tables(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	world_write(f, "events.sql", NEEDS("events", "tables: advice interference"));
+	world_write(f, "devices.sql", NEEDS("devices", "tables: device"));
+	world_write(f, "curves.sql", NEEDS("curves", "tables: analysis_curve"));
+	world_write(f, "fact.sql", NEEDS("fact", "facts: v_advice.used"));
+	a = world_analyse(f);
+	/* Nothing happened: that was measured. */
+	assert_non_null(world_finding(&a, "events"));
+	assert_string_equal(world_unjudged(&a, "devices"), "the run has no fact of a device");
+	assert_string_equal(world_unjudged(&a, "curves"), "the run has no miss-ratio curve");
+	assert_non_null(world_finding(&a, "fact"));
+	analysis_free(&a);
+
+	fixture_sql(f,
+		    "INSERT INTO unmeasured VALUES (1, 'interference', 'this kernel is too old')");
+	fixture_sql(f, "INSERT INTO reference_absent VALUES (1, 'the run was sliced')");
+	fixture_sql(f, "INSERT INTO device (run_id, dev_major, dev_minor, name, network) "
+		       "VALUES (1, 8, 0, 'sda', 0)");
+	fixture_sql(f, "INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call) "
+		       "VALUES (1, 8, 0, 1, 1, 'willneed', 'fadvise')");
+	a = world_analyse(f);
+	assert_string_equal(world_unjudged(&a, "events"),
+			    "interference was not measured: this kernel is too old");
+	assert_non_null(world_finding(&a, "devices"));
+	assert_string_equal(world_unjudged(&a, "curves"), "the run was sliced");
+	assert_string_equal(world_unjudged(&a, "fact"), "used was not measured in this run");
+	analysis_free(&a);
+}
+
+static void test_order_last(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	world_write(
+		f, "a-last.sql",
+		RULE_HEAD("a-last") "-- order: last\n" RULE_ROW
+				    " FROM v_job v WHERE EXISTS (SELECT 1 FROM v_finding x WHERE "
+				    "x.id = 'z-first' AND x.job_id = v.job_id) AND EXISTS "
+				    "(SELECT 1 FROM v_unjudged u WHERE u.id = 'y-none')");
+	world_write(f, "z-first.sql", RULE_HEAD("z-first") RULE_ROW " FROM v_job");
+	world_write(f, "y-none.sql", NEEDS("y-none", "counters: lookups"));
+	a = world_analyse(f);
+	assert_non_null(world_finding(&a, "a-last"));
+	analysis_free(&a);
+}
+
+/*
+ * A row of every table with all that may be NULL being NULL: whatever a rule makes of that was made
+ * of nothing. The needs are left aside, so that each query really runs.
+ */
+static void put_nulls(struct fixture *f)
+{
+	fixture_sql(
+		f,
+		"INSERT INTO directory (id, job_id, path) VALUES (1, 1, x'2f61');"
+		"INSERT INTO file (id, job_id, directory_id, dev_major, dev_minor, ino, gen) "
+		"VALUES (1, 1, 1, 8, 0, 5, 1);"
+		"INSERT INTO filesystem (id, job_id, dev_major, dev_minor) VALUES (1, 1, 8, 0);"
+		"INSERT INTO interval (id, run_id, start_ns, duration_ns, read_on_ns) "
+		"VALUES (1, 1, 0, 1000000000, 0), (2, 1, 1000000000, 1000000000, 0);"
+		"INSERT INTO job_interval (interval_id, job_id) VALUES (1, 1), (2, 1);"
+		"INSERT INTO machine (run_id) VALUES (1);"
+		"INSERT INTO machine_interval (interval_id) VALUES (1), (2);"
+		"INSERT INTO device (run_id, dev_major, dev_minor, network) VALUES (1, 8, 0, 0);");
+	for (const char *const *kind =
+		     (const char *const[]){"willneed", "dontneed", "sequential", "random", "normal",
+					   "noreuse", "readahead", NULL};
+	     *kind; kind++)
+		fixture_sql(
+			f,
+			"INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call) "
+			"VALUES (1, 8, 0, 5, 1, '%s', 'fadvise')",
+			*kind);
+}
+
+/* Of the models too: a name, and nothing measured. */
+static void put_null_models(struct fixture *f)
+{
+	static const char *const patterns[] = {
+		"sequential",	 "strided",	"random",	   "backward",	  "scan_once",
+		"reread",	 "small_files", "shuffled_epoch",  "interleaved", "direct",
+		"append_follow", "mmap_random", "mmap_sequential", "mixed",	  "unknown"};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		fixture_sql(
+			f,
+			"INSERT OR REPLACE INTO temp.analysis_pattern VALUES "
+			"(1, 'file', %d, '%s', NULL, NULL), (1, 'directory', %d, '%s', NULL, NULL)",
+			(int)i + 1, patterns[i], (int)i + 1, patterns[i]);
+	fixture_sql(f, "INSERT INTO temp.analysis_curve VALUES (1, 1000, NULL, NULL, NULL, NULL);"
+		       "INSERT INTO temp.analysis_curve_fact (job_id) VALUES (1);"
+		       "INSERT INTO temp.analysis_verdict VALUES (1, NULL, NULL)");
+}
+
+static void run_on_nulls(struct fixture *f, const struct rule *rule)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (sqlite3_prepare_v2(f->sql, rule->sql, -1, &stmt, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", rule->id, sqlite3_errmsg(f->sql));
+	for (size_t i = 0; i < rule->nr_params; i++) {
+		char name[80];
+
+		snprintf(name, sizeof(name), ":%s", rule->params[i].name);
+		sqlite3_bind_double(stmt, sqlite3_bind_parameter_index(stmt, name),
+				    rule->params[i].real);
+	}
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		fail_msg("%s found something in what was not measured", rule->id);
+	sqlite3_finalize(stmt);
+}
+
+static void test_null_is_not_0(void **state)
+{
+	struct fixture *f = *state;
+	struct rule_set set = {0};
+
+	put_nulls(f);
+	assert_int_equal(rule_set_load(NULL, &set), 0);
+	views(f);
+	put_null_models(f);
+	/* The queries meet rows, not empty tables. */
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_job"), 1);
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_file WHERE pattern IS NOT NULL"), 1);
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_directory"), 1);
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_interval"), 2);
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_advice"), 7);
+	assert_true(set.nr_rules >= 2);
+	for (size_t i = 0; i < set.nr_rules; i++)
+		run_on_nulls(f, &set.rules[i]);
+	rule_set_free(&set);
+}
+
+/* The same through the whole of it: nothing found, and each rule either silent or not judged. */
+static void test_nothing_measured(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	put_nulls(f);
+	a = world_analyse(f);
+	assert_int_equal(a.rules.nr_problems, 0);
+	assert_int_equal(a.jobs[0].nr_findings, 0);
+	for (int k = 0; k < GRADE_NR; k++) {
+		assert_null(a.jobs[0].grades[k].letter);
+		assert_true(strlen(a.jobs[0].grades[k].formula) > 0);
+	}
+	assert_int_equal(a.nr_verdicts, 7);
+	for (size_t i = 0; i < a.nr_verdicts; i++) {
+		assert_null(a.verdicts[i].verdict);
+		assert_true(strlen(a.verdicts[i].why) > 0);
+	}
+	assert_false(a.jobs[0].ceiling.overall.known);
+	analysis_free(&a);
+}
+
+/* Databases of schema 1 lack tables and columns: NULL, and no error. */
+static void test_old_database(void **state)
+{
+	struct fixture f = {.dir = "/tmp/test_report_XXXXXX"};
+	struct analysis a;
+
+	assert_non_null(mkdtemp(f.dir));
+	snprintf(f.db, sizeof(f.db), "%s/run.db", f.dir);
+	assert_int_equal(sqlite3_open(f.db, &f.sql), SQLITE_OK);
+	fixture_file(&f, SOURCE_DIR "/sql/001_schema.sql");
+	fixture_run(&f);
+	put_waste(&f);
+	fixture_sql(&f, "INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call, "
+			"pages_asked, pages_brought) VALUES (1, 8, 0, 1, 1, 'willneed', 'fadvise', "
+			"100, 50)");
+	world_write(&f, "limits.sql", NEEDS("limits", "tables: job_limit"));
+	a = world_analyse(&f);
+	assert_int_equal(a.rules.nr_problems, 0);
+	assert_non_null(world_finding(&a, "prefetch-waste"));
+	assert_string_equal(world_unjudged(&a, "limits"),
+			    "the database has no table job_limit: an older cachemon recorded it");
+	assert_int_equal(a.nr_verdicts, 1);
+	assert_null(a.verdicts[0].verdict);
+	analysis_free(&a);
+	fixture_end(&f);
+}
+
+/* What the views derive, against arithmetic by hand. */
+static void test_views_by_hand(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_zero(f, "job");
+	fixture_sql(f,
+		    "UPDATE job SET lookups = 1000, misses = 250, used = 60, used_late = 20, "
+		    "evicted_unused = 20, demand_pages = 250, prefetched_sync = 30, "
+		    "prefetched_async = 70, windows_sync = 10, windows_async = 4, "
+		    "window_log2_5 = 14, refaults = 40, refault_distance_pages = 4000, "
+		    "refault_distance_ms = 80000, stall_ns = 500000000, stalls = 5, "
+		    "wall_ns = 2000000000, cpu_ns = 100000000, evicted_dontneed = 3, "
+		    "evicted_reclaim_kswapd = 4, read_calls = 10, read_bytes = 40960 WHERE id = 1");
+	views(f);
+	assert_true(ask_real(f, "SELECT hit_ratio FROM v_job") == 0.75);
+	assert_int_equal(ask(f, "SELECT prefetched_pages FROM v_job"), 100);
+	assert_true(ask_real(f, "SELECT accuracy FROM v_job") == 0.8);
+	assert_true(fabs(ask_real(f, "SELECT coverage FROM v_job") - 80.0 / 330) < 1e-12);
+	assert_true(ask_real(f, "SELECT timeliness FROM v_job") == 0.75);
+	assert_int_equal(ask(f, "SELECT waste_bytes FROM v_job"), 20 * 4096);
+	assert_true(ask_real(f, "SELECT window_pages_mean FROM v_job") == 25);
+	assert_int_equal(ask(f, "SELECT window_pages_max FROM v_job"), 63);
+	assert_int_equal(ask(f, "SELECT evicted_pages FROM v_job"), 7);
+	assert_true(ask_real(f, "SELECT refault_distance_pages FROM v_job") == 100);
+	assert_true(ask_real(f, "SELECT refault_distance_s FROM v_job") == 2);
+	assert_true(ask_real(f, "SELECT stall_share FROM v_stall") == 0.25);
+	assert_true(ask_real(f, "SELECT bytes_per_call FROM v_job") == 4096);
+	assert_int_equal(ask(f, "SELECT count(*) FROM v_others"), 1);
+	assert_int_equal(ask(f, "SELECT memory_pages FROM v_run"), 262144);
+}
+
+/* Of a sliced run hits are scaled by the bytes, misses are exact: as a report has it. */
+static void test_sliced(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_zero(f, "job");
+	fixture_sql(f,
+		    "UPDATE run SET sliced = 1, read_on_ns = 500000000;"
+		    "UPDATE job SET lookups = 1000, misses = 400, misses_read_on = 100, "
+		    "read_calls = 10, rchar_bytes = 3000, rchar_read_on_bytes = 1000 WHERE id = 1");
+	views(f);
+	assert_int_equal(ask(f, "SELECT hits FROM v_job"), 2700);
+	assert_int_equal(ask(f, "SELECT lookups FROM v_job"), 3100);
+	assert_int_equal(ask(f, "SELECT read_calls FROM v_job"), 30);
+	assert_int_equal(ask(f, "SELECT misses FROM v_job"), 400);
+	assert_true(fabs(ask_real(f, "SELECT hit_ratio FROM v_job") - 2700.0 / 3100) < 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_finding, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_needs, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_needs_of_tables, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_order_last, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin, world_end),
+		cmocka_unit_test(test_old_database),
+		cmocka_unit_test_setup_teardown(test_views_by_hand, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_sliced, world_begin, world_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor report account util */
+/* Verdicts on advice: each word, the limits between them, and what is not known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "advisor/verdict.h"
+
+enum { X = -1 }; /* not measured */
+
+struct row {
+	const char *kind;
+	int64_t asked, brought, dropped, redundant, used, used_late, evicted_unused, refaults;
+	enum verdict want;
+	const char *why;
+};
+
+static struct opt_i64 opt(int64_t v)
+{
+	return (struct opt_i64){v == X ? 0 : v, v != X};
+}
+
+static const struct row rows[] = {
+	/* kind, asked, brought, dropped, redundant, used, late, evicted unused, read again */
+	{"willneed", 100, 100, 0, 0, 100, 0, 0, 0, VERDICT_HELPED, "100 of the 100 pages"},
+	{"willneed", 100, 100, 0, 0, 40, 10, 0, 0, VERDICT_HELPED, "50 of the 100 pages"},
+	{"willneed", 100, 100, 0, 0, 49, 0, 0, 0, VERDICT_NO_EFFECT, "only 49 of the 100"},
+	{"willneed", 100, 100, 0, 0, 0, 0, 50, 0, VERDICT_HARMFUL, "50 of the 100 pages"},
+	{"willneed", 100, 100, 0, 0, 51, 0, 49, 0, VERDICT_HELPED, "51 of the 100"},
+	{"willneed", 100, 0, 0, 90, 0, 0, 0, 0, VERDICT_REDUNDANT, "90 of the 100 pages"},
+	{"willneed", 100, 11, 0, 89, 11, 0, 0, 0, VERDICT_HELPED, "11 of the 11"},
+	{"willneed", 1000, 320, 0, 0, 320, 0, 0, 0, VERDICT_CUT_SHORT, "320 of the 1000"},
+	{"willneed", 1000, 500, 0, 0, 500, 0, 0, 0, VERDICT_HELPED, "500"},
+	/* What was cached already is no reason to say that it was cut short. */
+	{"willneed", 1000, 320, 0, 500, 320, 0, 0, 0, VERDICT_HELPED, "320"},
+	{"readahead", 100, 100, 0, 0, 50, 50, 0, 0, VERDICT_TOO_LATE, "50 of the 100 pages"},
+	{"readahead", 100, 100, 0, 0, 51, 49, 0, 0, VERDICT_HELPED, "100"},
+	{"willneed", 100, 0, 0, 0, 0, 0, 0, 0, VERDICT_NO_EFFECT, "it brought no page"},
+	{"dontneed", 100, 0, 100, 0, 0, 0, 0, 0, VERDICT_HELPED, "freed 100 pages, of which 0"},
+	{"dontneed", 100, 0, 100, X, X, X, X, 30, VERDICT_HARMFUL, "30 of the 100"},
+	{"dontneed", 100, 0, 100, X, X, X, X, 29, VERDICT_HELPED, "29"},
+	{"dontneed", 100, 0, 9, X, X, X, X, 0, VERDICT_NO_EFFECT, "9 of the 100"},
+	{"dontneed", 100, 0, 0, X, X, X, X, X, VERDICT_NO_EFFECT, "dropped no page"},
+	{"dontneed", X, 0, 9, X, X, X, X, 0, VERDICT_HELPED, "9"},
+	/* Not known */
+	{"dontneed", 100, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "dropped were not measured"},
+	{"dontneed", 100, 0, 100, 0, 0, 0, 0, X, VERDICT_NONE, "read again was not measured"},
+	{"willneed", 100, X, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "brought were not measured"},
+	{"willneed", 100, 50, 0, 0, X, 0, 0, 0, VERDICT_NONE, "became of the pages"},
+	{"willneed", 100, 50, 0, 0, 50, X, 0, 0, VERDICT_NONE, "became of the pages"},
+	{"willneed", 100, 50, 0, 0, 50, 0, X, 0, VERDICT_NONE, "became of the pages"},
+	{"willneed", 100, 0, 0, X, 0, 0, 0, 0, VERDICT_NONE, "cached already was not measured"},
+	{"sequential", 100, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "stands for later reads"},
+	{"random", X, X, X, X, X, X, X, X, VERDICT_NONE, "stands for later reads"},
+	{"noreuse", X, X, X, X, X, X, X, X, VERDICT_NONE, "stands for later reads"},
+};
+
+static void test_table(void **state)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *r = &rows[i];
+		struct verdict_input in = {
+			.kind = verdict_kind_of(r->kind),
+			.asked = opt(r->asked),
+			.brought = opt(r->brought),
+			.dropped = opt(r->dropped),
+			.redundant = opt(r->redundant),
+			.used = opt(r->used),
+			.used_late = opt(r->used_late),
+			.evicted_unused = opt(r->evicted_unused),
+			.dropped_refaults = opt(r->refaults),
+		};
+		char why[VERDICT_WHY_MAX] = "";
+		enum verdict got = verdict_of(&in, why);
+
+		if (got != r->want || !strstr(why, r->why))
+			fail_msg("row %zu: %d instead of %d: '%s', not '%s'", i, got, r->want, why,
+				 r->why);
+	}
+}
+
+/* The words of the outer contract. */
+static void test_names(void **state)
+{
+	assert_null(verdict_name(VERDICT_NONE));
+	assert_string_equal(verdict_name(VERDICT_HELPED), "helped");
+	assert_string_equal(verdict_name(VERDICT_NO_EFFECT), "no effect");
+	assert_string_equal(verdict_name(VERDICT_HARMFUL), "harmful");
+	assert_string_equal(verdict_name(VERDICT_CUT_SHORT), "cut short");
+	assert_string_equal(verdict_name(VERDICT_REDUNDANT), "redundant");
+	assert_string_equal(verdict_name(VERDICT_TOO_LATE), "too late");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
