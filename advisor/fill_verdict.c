@@ -34,6 +34,7 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 		.used_late = column(stmt, 7),
 		.evicted_unused = column(stmt, 8),
 		.dropped_refaults = column(stmt, 9),
+		.cached = column(stmt, 10),
 	};
 }
 
@@ -44,7 +45,8 @@ int fill_verdict(sqlite3 *db, struct errtext *err)
 	int rc = sqlite3_prepare_v2(
 		db,
 		"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-		"x.redundant_pages, x.used, x.used_late, x.evicted_unused, x.dropped_refaults "
+		"x.redundant_pages, x.used, x.used_late, x.evicted_unused, x.dropped_refaults, "
+		"x.cached_pages "
 		"FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 "
 		"JOIN advice x ON x.job_id = j.id",
 		-1, &from, NULL);

@@ -13,7 +13,7 @@ static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
 static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought */
 static const double LATE_FROM = 0.5;	  /* of the pages used: too late */
 static const double HELPED_FROM = 0.5;	  /* of the pages brought: used */
-static const double DROPPED_BELOW = 0.1;  /* of the pages named: dropped */
+static const double DROPPED_BELOW = 0.3;  /* of the cached pages named: dropped */
 
 const char *verdict_name(enum verdict v)
 {
@@ -62,11 +62,11 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 		return say(why, VERDICT_HARMFUL,
 			   "%" PRId64 " of the %" PRId64 " pages it dropped were read again",
 			   in->dropped_refaults.value, in->dropped.value);
-	if (in->asked.known && in->asked.value > 0 &&
-	    share(in->dropped.value, in->asked.value) < DROPPED_BELOW)
+	if (in->cached.known && in->cached.value > 0 &&
+	    share(in->dropped.value, in->cached.value) < DROPPED_BELOW)
 		return say(why, VERDICT_NO_EFFECT,
-			   "it dropped %" PRId64 " of the %" PRId64 " pages it named",
-			   in->dropped.value, in->asked.value);
+			   "it dropped %" PRId64 " of the %" PRId64 " cached pages it named",
+			   in->dropped.value, in->cached.value);
 	return say(why, VERDICT_HELPED,
 		   "it freed %" PRId64 " pages, of which %" PRId64 " were read again",
 		   in->dropped.value, in->dropped_refaults.value);

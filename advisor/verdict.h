@@ -29,7 +29,9 @@ enum verdict_kind verdict_kind_of(const char *advice_kind);
 /* Pages; absent is what was not measured. */
 struct verdict_input {
 	enum verdict_kind kind;
-	struct opt_i64 asked, brought, dropped, redundant; /* redundant: cached already */
+	struct opt_i64 asked, brought, dropped;
+	struct opt_i64 redundant; /* asked for by a fetch and cached already */
+	struct opt_i64 cached;	  /* named by a drop and cached */
 	struct opt_i64 used, used_late, evicted_unused;
 	struct opt_i64 dropped_refaults; /* dropped by it and read again */
 };

@@ -11,14 +11,15 @@
 static const struct needed_table needed[] = {
 	{"filesystem", "id, job_id, dev_major, dev_minor, type, mount, cover, why, files"},
 	{"advice", "used, used_late, evicted_unused, resident_unused, redundant_pages, "
-		   "dropped_refaults"},
+		   "dropped_refaults, cached_pages, untracked"},
 	{"reference_sample", "job_id, state, reason, threshold, pages, refs, lookups, "
 			     "distinct_pages, distinct_error"},
 	{"reference_absent", "job_id, reason"},
 	{"traced_file", "id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, "
 			"ra_pages, io_pages, max_order, stratum, stands_for, state, reason, began"},
-	{"interference", "job_id, cause, evictor_kind, evictor, evictor_path, evictor_writes, "
-			 "owner_path, pages, refaulted_pages, exact"},
+	{"interference",
+	 "job_id, cause, evictor_kind, evictor, evictor_cgroup, evictor_path, evictor_writes, "
+	 "owner_path, pages, refaulted_pages, exact"},
 	{"machine", "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes"},
 	{"machine_interval", "interval_id, free_bytes, available_bytes, file_cached_bytes, "
 			     "dirty_bytes, job_limit_bytes, job_usage_bytes, job_file_bytes"},

@@ -15,12 +15,14 @@ CREATE TEMP VIEW v_advice AS SELECT
 	x.pages_asked,  -- pages the ranges touch
 	x.pages_brought,  -- pages; exact
 	x.pages_dropped,  -- pages; exact
-	x.redundant_pages,  -- pages asked for that were cached already
+	x.cached_pages,  -- pages asked for that were in the cache at the call, whatever the kind
+	x.redundant_pages,  -- the same of calls that bring pages: asked for in vain
 	x.pages_asked - x.redundant_pages AS pages_missing,  -- pages asked for that were not cached
 	x.used,  -- pages brought and used in time
 	x.used_late,  -- pages brought whose reader had to wait
 	x.evicted_unused,  -- pages brought that left unused
 	x.resident_unused,  -- pages brought, still cached, not used yet
+	x.untracked,  -- pages brought whose fate cannot be known
 	x.dropped_refaults,  -- pages dropped by it that were read again
 	x.pages_asked * 1.0 / nullif(x.calls, 0) AS pages_asked_per_call,  -- pages
 	r.page_size_bytes,  -- bytes

@@ -3,8 +3,9 @@
 CREATE TEMP VIEW v_interference AS SELECT
 	x.job_id,  -- job.id of the owner of the pages
 	x.cause,  -- as the evicted_* counters: reclaim_kswapd, reclaim_direct, reclaim_memcg, ...
-	x.evictor_kind,  -- own: the job itself; job: another watched job; others; kernel
-	x.evictor,  -- command or cgroup
+	x.evictor_kind,  -- own: the job itself; job: another watched job; others; kernel; NULL: not known
+	x.evictor,  -- command of the task, or of the kernel's thread
+	x.evictor_cgroup,  -- bytes; of others: path of its cgroup; NULL: not known
 	x.evictor_path,  -- bytes; directory whose reading or writing made room necessary; NULL: not known
 	x.evictor_writes,  -- 0/1; it wrote; NULL: not known
 	x.owner_path,  -- bytes; directory of the evicted pages

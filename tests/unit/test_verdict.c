@@ -43,8 +43,10 @@ static const struct row rows[] = {
 	{"dontneed", 100, 0, 100, 0, 0, 0, 0, 0, VERDICT_HELPED, "freed 100 pages, of which 0"},
 	{"dontneed", 100, 0, 100, X, X, X, X, 30, VERDICT_HARMFUL, "30 of the 100"},
 	{"dontneed", 100, 0, 100, X, X, X, X, 29, VERDICT_HELPED, "29"},
-	{"dontneed", 100, 0, 9, X, X, X, X, 0, VERDICT_NO_EFFECT, "9 of the 100"},
+	{"dontneed", 100, 0, 29, X, X, X, X, 0, VERDICT_NO_EFFECT, "29 of the 100 cached"},
+	{"dontneed", 100, 0, 30, X, X, X, X, 0, VERDICT_HELPED, "30"},
 	{"dontneed", 100, 0, 0, X, X, X, X, X, VERDICT_NO_EFFECT, "dropped no page"},
+	/* Whether the rest was cached is not known. */
 	{"dontneed", X, 0, 9, X, X, X, X, 0, VERDICT_HELPED, "9"},
 	/* Not known */
 	{"dontneed", 100, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "dropped were not measured"},
@@ -66,6 +68,7 @@ static void test_table(void **state)
 		struct verdict_input in = {
 			.kind = verdict_kind_of(r->kind),
 			.asked = opt(r->asked),
+			.cached = opt(r->asked), /* of a drop */
 			.brought = opt(r->brought),
 			.dropped = opt(r->dropped),
 			.redundant = opt(r->redundant),
