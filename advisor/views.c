@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/views.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/counters.h"
 #include "advisor/rules/embedded.h"
 
 /* Since schema 1 a database may have been written by any version. */
 static const struct needed_table needed[] = {
-	{"filesystem", "id, job_id, dev_major, dev_minor, type, mount, cover, why, files"},
+	{"filesystem",
+	 "id, job_id, dev_major, dev_minor, type, mount, cover, why, files, misses_read_on"},
 	{"advice", "used, used_late, evicted_unused, resident_unused, redundant_pages, "
 		   "dropped_refaults, cached_pages, untracked"},
 	{"reference_sample", "job_id, state, reason, threshold, pages, refs, lookups, "
@@ -81,6 +84,21 @@ static int absent_columns(sqlite3 *db, const struct needed_table *t, char **ret_
 	return SQLITE_OK;
 }
 
+static int table_sql(const struct needed_table *t, char **ret_sql)
+{
+	bool counters = strcmp(t->name, "filesystem") == 0; /* it alone has them */
+	size_t size = 0;
+	FILE *out = open_memstream(ret_sql, &size);
+
+	if (!out)
+		return -1;
+	fprintf(out, "CREATE TEMP TABLE %s (%s", t->name, t->columns);
+	for (enum counter c = 0; counters && c < C_NR; c++)
+		fprintf(out, ", %s", counter_name(c));
+	fputs(")", out);
+	return fclose(out);
+}
+
 static int stand_in(sqlite3 *db, const struct needed_table *t)
 {
 	char *absent = NULL;
@@ -100,7 +118,7 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 		n = asprintf(&sql, "CREATE TEMP VIEW %s AS SELECT *%s FROM main.%s", t->name,
 			     absent, t->name);
 	else
-		n = asprintf(&sql, "CREATE TEMP TABLE %s (%s)", t->name, t->columns);
+		n = table_sql(t, &sql);
 	rc = n < 0 ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 	if (n >= 0)
 		free(sql);

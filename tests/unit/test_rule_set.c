@@ -73,6 +73,28 @@ static void test_site_rule_and_note(void **state)
 	rule_set_free(&builtin);
 }
 
+/* A second directory, named behind that of world_write(). */
+static struct rule_set load_two(struct fixture *f, const char *thresholds)
+{
+	char first[256];
+	char second[256];
+	char path[512];
+	struct rule_dirs dirs = world_dirs(f, first);
+	struct rule_set set = {0};
+	FILE *out = NULL;
+
+	snprintf(second, sizeof(second), "%s/second", f->dir);
+	mkdir(second, 0700);
+	snprintf(path, sizeof(path), "%s/some.sql", second);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(thresholds, out);
+	fclose(out);
+	dirs.dir[dirs.nr++] = (struct rule_dir){second, true};
+	assert_int_equal(rule_set_load(&dirs, &set), 0);
+	return set;
+}
+
 static void test_thresholds(void **state)
 {
 	struct fixture *f = *state;
@@ -80,24 +102,25 @@ static void test_thresholds(void **state)
 	const struct rule_param *p;
 	char want[256];
 
-	world_write(f, "prefetch-waste.sql",
-		    "-- id: prefetch-waste\n-- param min_share = 0.75 -- ours is fast\n");
-	world_write(f, "thresholds",
-		    "# a comment\n\n-- another\nprefetch-waste.min_pages = 7 pages -- small\n");
-	set = load(f);
+	world_write(f, "some.sql",
+		    RULE_HEAD("some") "-- param share = 0.5 ratio -- half\n"
+				      "-- param pages = 4 pages -- few\n" RULE_ROW " FROM v_job");
+	world_write(f, "thresholds", "# a comment\n\n-- another\nsome.pages = 7 pages -- small\n");
+	set = load_two(f, "-- id: some\n-- param share = 0.75 -- ours is fast\n");
 	for (size_t i = 0; i < set.nr_problems; i++)
 		fail_msg("%s", set.problems[i]);
-	p = rule_param_find(rule_set_rule(&set, "prefetch-waste"), "min_share");
+	p = rule_param_find(rule_set_rule(&set, "some"), "share");
 	assert_true(p->real == 0.75);
 	assert_string_equal(p->text, "0.75");
-	snprintf(want, sizeof(want), "%s/rules/prefetch-waste.sql:2", f->dir);
+	assert_string_equal(p->why, "half");
+	snprintf(want, sizeof(want), "%s/second/some.sql:2", f->dir);
 	assert_string_equal(p->set_by, want);
-	p = rule_param_find(rule_set_rule(&set, "prefetch-waste"), "min_pages");
+	p = rule_param_find(rule_set_rule(&set, "some"), "pages");
 	assert_int_equal(p->integer, 7);
 	snprintf(want, sizeof(want), "%s/rules/thresholds:4", f->dir);
 	assert_string_equal(p->set_by, want);
-	/* The query is still the program's. */
-	assert_non_null(rule_set_rule(&set, "prefetch-waste")->sql);
+	/* The query is still the first one's. */
+	assert_non_null(rule_set_rule(&set, "some")->sql);
 	rule_set_free(&set);
 }
 
@@ -107,17 +130,19 @@ static void test_threshold_mistakes(void **state)
 		const char *text, *begins;
 	} table[] = {
 		{"x\n", ":1: no value"},
-		{"\nmin_pages = 7\n", ":2: 'min_pages' names no rule; write RULE-ID.min_pages"},
-		{"prefetch-wast.min_pages = 7\n",
+		{"\npages = 7\n", ":2: 'pages' names no rule; write RULE-ID.pages"},
+		{"prefetch-wast.pages = 7\n",
 		 ":1: there is no rule 'prefetch-wast'; did you mean 'prefetch-waste'?"},
 		{"prefetch-waste.nothing = 7\n",
 		 ":1: rule prefetch-waste has no parameter 'nothing'; 'cachemon explain "
 		 "prefetch-waste' lists"},
-		{"prefetch-waste.min_pages = 7 bytes\n", ":1: min_pages is in pages, not in bytes"},
-		{"prefetch-waste.min_pages = seven\n", ":1: 'seven' is not a number"},
+		{"some.pages = 7 bytes\n", ":1: pages is in pages, not in bytes"},
+		{"some.pages = seven\n", ":1: 'seven' is not a number"},
 	};
 	struct fixture *f = *state;
 
+	world_write(f, "some.sql",
+		    RULE_HEAD("some") "-- param pages = 4 pages -- few\n" RULE_ROW " FROM v_job");
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		world_write(f, "thresholds", table[i].text);
 		assert_problem(f, "thresholds", table[i].begins);
