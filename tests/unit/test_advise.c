@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+/* What `advise` prints, against golden files; UPDATE_GOLDEN=1 writes them anew: look at the
+ * difference. */
+#include "fixtures/report/golden.h"
+
+#include "advisor/rules/rule_set.h"
+
+static const char *const endings[REPORT_FORMAT_NR] = {
+	[REPORT_TEXT] = "txt",	[REPORT_MARKDOWN] = "md", [REPORT_HTML] = "html",
+	[REPORT_JSON] = "json", [REPORT_CSV] = "csv",	  [REPORT_YAML] = "yaml",
+};
+
+/* A rule of a site with all that a finding can have, and a lesser one of the same cause. */
+static const char rule[] =
+	"-- id: %s\n-- title: a rule of a site\n-- version: 1\n-- severity: always medium\n"
+	"SELECT job_id, 'directory' AS subject_kind, x'2f643b1b5b333196' AS subject, "
+	"'medium' AS severity, 0.75 AS confidence, 'so it is <b> with 100 %%' AS summary, "
+	"json_array(json_object('metric', 'misses', 'value', misses, 'unit', 'pages', 'scope', "
+	"'job'), json_object('metric', 'what', 'value', NULL, 'unit', 'text', 'scope', 'job')) "
+	"AS evidence, %s AS gain_value, '%s' AS gain_unit, 'bound' AS gain_method, 'one' AS "
+	"gain_cause FROM v_job\n";
+static const char note[] =
+	"---\nid: site-great\ntitle: t\nrisk: some risk\nundo: take it back\nverify: look\n---\n"
+	"## What to do\nChange this.\n\n```c\nf(a < b);\n\tg();\n```\n\n```shell\nls | wc\n```\n";
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+	FILE *out = NULL;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void write_rules(const char *dir)
+{
+	char text[2048];
+
+	mkdir(dir, 0700);
+	snprintf(text, sizeof(text), rule, "site-great", "12.5", "s");
+	write_file(dir, "site-great.sql", text);
+	snprintf(text, sizeof(text), rule, "site-lesser", "4096", "bytes");
+	write_file(dir, "site-lesser.sql", text);
+	write_file(dir, "site-great.md", note);
+}
+
+static char *advise(struct fixture *f, enum report_format format)
+{
+	char dir[128];
+	char path[128];
+	char err[512] = "";
+	struct rule_dirs dirs = {.dir = {{dir, true}}, .nr = 1};
+	struct report_options o = {.db = f->db,
+				   .run_id = REPORT_RUN_LAST,
+				   .format = format,
+				   .rules = &dirs,
+				   .advise = true};
+	FILE *out = NULL;
+
+	snprintf(dir, sizeof(dir), "%s/rules", f->dir);
+	snprintf(path, sizeof(path), "%s/advice", f->dir);
+	write_rules(dir);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	if (report_print(&o, out, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	fclose(out);
+	return fixture_read(path, NULL);
+}
+
+static void golden(void **state)
+{
+	for (enum report_format i = 0; i < REPORT_FORMAT_NR; i++) {
+		char *text = advise(*state, i);
+		char *version = strstr(text, "\"" CACHEMON_VERSION "\"");
+		char path[512];
+		char *want = NULL;
+
+		if (version)
+			memset(version + 1, '@', strlen(CACHEMON_VERSION));
+		snprintf(path, sizeof(path), "%s/advisor/golden.%s", FIXTURES, endings[i]);
+		if (getenv("UPDATE_GOLDEN")) {
+			FILE *out = fopen(path, "w");
+
+			assert_non_null(out);
+			fputs(text, out);
+			fclose(out);
+		}
+		want = fixture_read(path, NULL);
+		assert_non_null(want);
+		assert_string_equal(text, want);
+		free(text);
+		free(want);
+	}
+}
+
+/* The keys of the outer contract, and one finding merged into the other. */
+static void json(void **state)
+{
+	char *text = advise(*state, REPORT_JSON);
+	cJSON *root = cJSON_Parse(text);
+	static const char *const keys[] = {"id",
+					   "severity",
+					   "confidence",
+					   "subject.kind",
+					   "subject.name",
+					   "summary",
+					   "evidence.0.id",
+					   "evidence.0.metric",
+					   "evidence.0.value",
+					   "evidence.0.unit",
+					   "evidence.0.scope",
+					   "gain.value",
+					   "gain.unit",
+					   "gain.method",
+					   "action.text",
+					   "action.snippets.0.language",
+					   "action.snippets.0.code",
+					   "action.risk",
+					   "action.undo",
+					   "action.verify"};
+	char path[128];
+
+	assert_non_null(root);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(path, sizeof(path), "jobs.0.findings.0.%s", keys[i]);
+		if (!at(root, path))
+			fail_msg("no %s", path);
+	}
+	assert_string_equal(at(root, "jobs.0.findings.0.id")->valuestring, "site-great");
+	assert_string_equal(at(root, "jobs.0.findings.0.merged.0.id")->valuestring, "site-lesser");
+	assert_string_equal(at(root, "jobs.0.findings.0.evidence.0.id")->valuestring, "E1");
+	assert_string_equal(at(root, "jobs.0.findings.0.merged.0.evidence.0.id")->valuestring,
+			    "E3");
+	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.evidence.1.value")));
+	assert_true(cJSON_IsTrue(at(root, "jobs.0.findings.0.subject.name_escaped")));
+	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged.0.action")));
+	cJSON_Delete(root);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(golden, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(json, golden_begin, golden_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
