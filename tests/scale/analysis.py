@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The analysis of a large run: CPU time, memory, and that no hot query goes through a whole table.
+
+The database is made here: a million files in directories, a day of intervals of a second. Once as the
+store keeps it (8192 files with a row, old intervals rolled up, 256 files an interval), and once with a
+row for each file and each second, which no writer leaves but a reader must bear."""
+
+import glob
+import json
+import os
+import random
+import re
+import sqlite3
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fault"))
+
+from faultlib.part import REPO, Part, expect  # noqa: E402
+
+part = Part("analysis", __doc__, count=("files of a run", 1000000, 50000))
+CPU_S_MAX = 2.0
+MEMORY_MAX = 200 << 20
+DAY_S, FULL_S, PER_DIR, FILES_MAX, INTERVAL_FILES = 86400, 900, 1000, 8192, 256
+BIG_TABLES = ("file", "file_interval", "job_interval", "interval", "machine_interval")
+COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "demand_pages",
+          "prefetched_sync", "prefetched_async", "prefetched_willneed", "prefetched_readahead2",
+          "prefetched_mmap_around", "used", "used_late", "evicted_unused", "resident_unused",
+          "untracked", "windows_sync", "windows_async", "windows_forced", "written_pages",
+          "other_added_pages", "evicted_reclaim_kswapd", "evicted_reclaim_direct",
+          "evicted_reclaim_memcg", "evicted_dontneed", "evicted_drop_caches", "evicted_truncate",
+          "evicted_direct_io", "evicted_other", "refaults", "refault_misses",
+          "refault_distance_pages", "refault_distance_ms", "faults_major", "faults_minor",
+          "direct_read_calls", "direct_read_bytes", "stall_ns", "stalls")
+
+
+def numbers(rng, scale=1):
+    """Counters of a file that was read in order, some of it in vain."""
+    lookups = rng.randrange(200, 400) * scale
+    misses, wasted = lookups // 10, lookups + rng.randrange(lookups)
+    row = dict.fromkeys(COUNTS, 0)
+    row.update(read_calls=lookups // 4, read_bytes=lookups * 4096, lookups=lookups, misses=misses,
+               demand_pages=misses, prefetched_async=lookups - misses + wasted,
+               used=lookups - misses, evicted_unused=wasted, windows_async=lookups // 32,
+               evicted_reclaim_kswapd=misses, refaults=misses // 2, refault_misses=misses // 2,
+               refault_distance_pages=misses * 1000, refault_distance_ms=misses * 100,
+               stall_ns=misses * 100000, stalls=misses)
+    return [row[name] for name in COUNTS]
+
+
+def insert(db, table, columns, rows):
+    columns = list(columns) + list(COUNTS)
+    db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+                   f"({', '.join('?' * len(columns))})", rows)
+
+
+def intervals(rolled):
+    """Start and length of each, in seconds."""
+    if not rolled:
+        return [(s, 1) for s in range(DAY_S)]
+    return ([(s, 60) for s in range(0, DAY_S - FULL_S, 60)] +
+            [(s, 1) for s in range(DAY_S - FULL_S, DAY_S)])
+
+
+def make(path, count, rolled):
+    """A run of a day over count files."""
+    rng = random.Random(1)
+    db = sqlite3.connect(path)
+    for name in sorted(glob.glob(os.path.join(REPO, "sql", "[0-9]*.sql"))):
+        with open(name, encoding="utf-8") as f:
+            db.executescript(f.read())
+        version = int(os.path.basename(name).split("_")[0])
+    db.execute(f"PRAGMA user_version = {version}")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, duration_ns, "
+               "state, writer_boot, writer_pidns, writer_pid, writer_start_ticks, level, "
+               "read_on_ns, advice_mode, interval_ns, page_size_bytes, memory_bytes, map_bytes) "
+               "VALUES (1, 'u', '0', 'h', '6.18', 'x86_64', 0, ?1, 'complete', 'b', 0, 1, 0, "
+               "'full', ?1, 'calls', 1000000000, 4096, 17179869184, 0)", (DAY_S * 10**9,))
+    db.executemany("INSERT INTO job (id, run_id, slot, name, selector, processes, wall_ns, cpu_ns, "
+                   f"rchar_bytes, {', '.join(COUNTS)}) VALUES ({', '.join('?' * (9 + len(COUNTS)))})",
+                   [[1, 1, 1, "train", "pid", 8, DAY_S * 10**9, 10**13, 10**12] +
+                    numbers(rng, count), [2, 1, 0, "(others)", "all", 9, None, None, None] +
+                    numbers(rng, count)])
+    insert(db, "directory", ("id", "job_id", "path", "files"),
+           ([d + 1, 1, b"/data/%d" % d, PER_DIR] + numbers(rng, PER_DIR)
+            for d in range(count // PER_DIR)))
+    insert(db, "file", ("id", "job_id", "directory_id", "dev_major", "dev_minor", "ino", "gen",
+                        "fstype", "size_bytes", "path"),
+           ([i + 1, 1, i % (count // PER_DIR) + 1, 8, 1, i + 10, 1, "ext4", 1 << 20,
+             b"/data/%d/%d" % (i % (count // PER_DIR), i)] + numbers(rng)
+            for i in range(min(count, FILES_MAX) if rolled else count)))
+    spans = intervals(rolled)
+    db.executemany("INSERT INTO interval VALUES (?, 1, ?, ?, ?, ?)",
+                   ((i + 1, s * 10**9, n * 10**9, n * 10**9, n) for i, (s, n) in enumerate(spans)))
+    insert(db, "job_interval", ("interval_id", "job_id"),
+           ([i + 1, job] + numbers(rng) for i in range(len(spans)) for job in (1, 2)))
+    insert(db, "file_interval", ("interval_id", "file_id"),
+           ([i + 1, (i * 7 + f) % FILES_MAX + 1] + numbers(rng)
+            for i in range(min(len(spans), 2400)) for f in range(INTERVAL_FILES)))
+    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema")}
+    if "machine_interval" in tables:
+        db.executemany("INSERT INTO machine_interval (interval_id, free_bytes, available_bytes, "
+                       "file_cached_bytes) VALUES (?, 1, 2, 3)", ((i + 1,) for i in range(len(spans))))
+    db.commit()
+    db.close()
+    return path
+
+
+def run(cachemon, path):
+    """The analysis as a process: its JSON, CPU seconds and the most memory it had."""
+    with tempfile.TemporaryFile() as out:
+        pid = os.fork()
+        if not pid:
+            os.dup2(out.fileno(), 1)
+            os.execv(cachemon, [cachemon, "advise", "--db", path, "--format", "json"])
+        _, status, usage = os.wait4(pid, 0)
+        expect(os.waitstatus_to_exitcode(status) == 0, f"advise: status {status}")
+        out.seek(0)
+        return json.load(out), usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
+
+
+def judge(case, rolled):
+    path = make(case.path("run.db"), part.options.count, rolled)
+    done, cpu_s, memory = run(case.cachemon, path)
+    size = os.path.getsize(path)
+    expect(not done["problems"], str(done["problems"]))
+    expect(done["jobs"][0]["findings"], "nothing was found")
+    expect(memory <= MEMORY_MAX, f"{memory} bytes of memory, {MEMORY_MAX} allowed")
+    expect(cpu_s <= CPU_S_MAX, f"{cpu_s:.2f} s of CPU time, {CPU_S_MAX} allowed")
+    return f"{cpu_s:.2f} s of CPU time, {memory >> 20} MiB of memory, database {size >> 20} MiB"
+
+
+@part.case("as the store keeps it")
+def as_stored(case):
+    return judge(case, True)
+
+
+@part.case("with a row for each file and each second")
+def all_rows(case):
+    return judge(case, False)
+
+
+def texts(pattern):
+    for name in sorted(glob.glob(os.path.join(REPO, pattern))):
+        with open(name, encoding="utf-8") as f:
+            yield os.path.basename(name), f.read()
+
+
+def stand_ins(db):
+    """As advisor/views.c makes them: what the schema does not have."""
+    with open(os.path.join(REPO, "advisor", "views.c"), encoding="utf-8") as f:
+        source = f.read()
+    source = re.sub(r'"\s*\n\s*"', "", source[:source.index("enum { NR_NEEDED")])
+    for table, columns in re.findall(r'\{"(\w+)",\s*"([^"]+)"', source):
+        have = {row[1] for row in db.execute(f"PRAGMA main.table_info({table})")}
+        absent = [name for name in columns.split(", ") if name not in have]
+        if not have:
+            db.execute(f"CREATE TEMP TABLE {table} ({columns})")
+        elif absent:
+            db.execute(f"CREATE TEMP VIEW {table} AS SELECT *, " +
+                       ", ".join(f"NULL AS {name}" for name in absent) + f" FROM main.{table}")
+
+
+def scans(db, sql, values):
+    """The tables of the database that a query goes through as a whole, by what its program opens and
+    rewinds: names in a query plan are aliases."""
+    roots = {row[0]: row[1] for row in db.execute("SELECT rootpage, tbl_name FROM "
+                                                  "main.sqlite_schema WHERE rootpage > 0")}
+    cursors, found = {}, []
+    for _, opcode, p1, p2, p3, *_ in db.execute("EXPLAIN " + sql, values):
+        if opcode == "OpenRead":
+            cursors[p1] = roots.get(p2) if p3 == 0 else None
+        elif opcode in ("Rewind", "Last") and cursors.get(p1) in BIG_TABLES:
+            found.append(cursors[p1])
+    return found
+
+
+@part.case("no hot query goes through a whole table")
+def plans(case):
+    db = sqlite3.connect(make(case.path("run.db"), 20000, True))
+    db.execute("CREATE TEMP TABLE analysis_scope (run_id INTEGER PRIMARY KEY)")
+    db.execute("INSERT INTO analysis_scope VALUES (1)")
+    stand_ins(db)
+    expect(scans(db, "SELECT * FROM file", {}) == ["file"], "a scan is not seen as one")
+    expect(scans(db, "SELECT count(*) FROM interval", {}) == ["interval"], "nor one of an index")
+    queries = 0
+    for name, text in texts("sql/views/*.sql"):
+        for fill in re.findall(r"^INSERT INTO.*?;", text, re.S | re.M):
+            expect(not scans(db, fill, {}), f"{name}: {scans(db, fill, {})} in {fill}")
+            queries += 1
+        db.executescript(text)
+    for name, text in texts("sql/rules/*.sql"):
+        sql = text[re.search(r"^(SELECT|WITH)", text, re.M).start():]
+        values = {key: 1 for key in re.findall(r"^-- param (\w+)", text, re.M)}
+        expect(not scans(db, sql, values), f"{name}: {scans(db, sql, values)}")
+        queries += 1
+    return f"{queries} queries"
+
+
+if __name__ == "__main__":
+    part.main()
