@@ -157,11 +157,13 @@ static int explain(const struct rule_set *s, const char *id)
 {
 	const struct rule *rule = rule_set_rule(s, id);
 	const struct note *note = rule_set_note(s, id);
+	const char *title = note ? note->title : "";
 
 	if (!rule && !note)
 		return unknown(s, id);
+	title = rule ? rule->title : title;
 	printf("%s: ", id);
-	print_lines(note ? note->title : rule->title);
+	print_lines(title);
 	putchar('\n');
 	if (note)
 		print_note(note);

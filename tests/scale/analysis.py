@@ -7,6 +7,7 @@ store keeps it (8192 files with a row, old intervals rolled up, 256 files an int
 row for each file and each second, which no writer leaves but a reader must bear."""
 
 import glob
+import itertools
 import json
 import os
 import random
@@ -50,6 +51,11 @@ def numbers(rng, scale=1):
     return [row[name] for name in COUNTS]
 
 
+def pool(rng, scale=1):
+    """A few hundred of them, in turns: a database needs millions."""
+    return itertools.cycle([numbers(rng, scale) for _ in range(509)])
+
+
 def insert(db, table, columns, rows):
     columns = list(columns) + list(COUNTS)
     db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
@@ -67,6 +73,7 @@ def intervals(rolled):
 def make(path, count, rolled):
     """A run of a day over count files."""
     rng = random.Random(1)
+    some, many = pool(rng), pool(rng, PER_DIR)
     db = sqlite3.connect(path)
     for name in sorted(glob.glob(os.path.join(REPO, "sql", "[0-9]*.sql"))):
         with open(name, encoding="utf-8") as f:
@@ -74,6 +81,7 @@ def make(path, count, rolled):
         version = int(os.path.basename(name).split("_")[0])
     db.execute(f"PRAGMA user_version = {version}")
     db.execute("PRAGMA synchronous = OFF")
+    db.execute("PRAGMA journal_mode = OFF")
     db.execute("INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, duration_ns, "
                "state, writer_boot, writer_pidns, writer_pid, writer_start_ticks, level, "
                "read_on_ns, advice_mode, interval_ns, page_size_bytes, memory_bytes, map_bytes) "
@@ -85,20 +93,20 @@ def make(path, count, rolled):
                     numbers(rng, count), [2, 1, 0, "(others)", "all", 9, None, None, None] +
                     numbers(rng, count)])
     insert(db, "directory", ("id", "job_id", "path", "files"),
-           ([d + 1, 1, b"/data/%d" % d, PER_DIR] + numbers(rng, PER_DIR)
+           ([d + 1, 1, b"/data/%d" % d, PER_DIR] + next(many)
             for d in range(count // PER_DIR)))
     insert(db, "file", ("id", "job_id", "directory_id", "dev_major", "dev_minor", "ino", "gen",
                         "fstype", "size_bytes", "path"),
            ([i + 1, 1, i % (count // PER_DIR) + 1, 8, 1, i + 10, 1, "ext4", 1 << 20,
-             b"/data/%d/%d" % (i % (count // PER_DIR), i)] + numbers(rng)
+             b"/data/%d/%d" % (i % (count // PER_DIR), i)] + next(some)
             for i in range(min(count, FILES_MAX) if rolled else count)))
     spans = intervals(rolled)
     db.executemany("INSERT INTO interval VALUES (?, 1, ?, ?, ?, ?)",
                    ((i + 1, s * 10**9, n * 10**9, n * 10**9, n) for i, (s, n) in enumerate(spans)))
     insert(db, "job_interval", ("interval_id", "job_id"),
-           ([i + 1, job] + numbers(rng) for i in range(len(spans)) for job in (1, 2)))
+           ([i + 1, job] + next(some) for i in range(len(spans)) for job in (1, 2)))
     insert(db, "file_interval", ("interval_id", "file_id"),
-           ([i + 1, (i * 7 + f) % FILES_MAX + 1] + numbers(rng)
+           ([i + 1, (i * 7 + f) % FILES_MAX + 1] + next(some)
             for i in range(min(len(spans), 2400)) for f in range(INTERVAL_FILES)))
     tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema")}
     if "machine_interval" in tables:
