@@ -151,6 +151,8 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	while (a->jobs && a->nr_jobs < room && rows_next(&r))
 		a->jobs[a->nr_jobs++].id = rows_value(&r, 0);
 	e = rows_fail(db, &r, "jobs", err);
+	if (!a->jobs)
+		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
 		e = load_job(db, arena, &a->jobs[i], err);
 	return e ? e : load_verdicts(db, a, err);

@@ -135,6 +135,7 @@ static int load(const struct report_options *options, bool totals_only, struct l
 		.job = options->job,
 		.files = options->files,
 		.totals_only = totals_only,
+		.advice_only = options->advise,
 	};
 	sqlite3 *db = NULL;
 	int ret = report_db_open(options->db, &db, err, errlen);

@@ -181,7 +181,7 @@ def scans(db, sql, values):
     for _, opcode, p1, p2, p3, *_ in db.execute("EXPLAIN " + sql, values):
         if opcode == "OpenRead":
             cursors[p1] = roots.get(p2) if p3 == 0 else None
-        elif opcode in ("Rewind", "Last") and cursors.get(p1) in BIG_TABLES:
+        elif opcode in ("Rewind", "Last", "Count") and cursors.get(p1) in BIG_TABLES:
             found.append(cursors[p1])
     return found
 
@@ -193,7 +193,7 @@ def plans(case):
     db.execute("INSERT INTO analysis_scope VALUES (1)")
     stand_ins(db)
     expect(scans(db, "SELECT * FROM file", {}) == ["file"], "a scan is not seen as one")
-    expect(scans(db, "SELECT count(*) FROM interval", {}) == ["interval"], "nor one of an index")
+    expect(scans(db, "SELECT start_ns FROM interval", {}) == ["interval"], "nor one of an index")
     queries = 0
     for name, text in texts("sql/views/*.sql"):
         for fill in re.findall(r"^INSERT INTO.*?;", text, re.S | re.M):
