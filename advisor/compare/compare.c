@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "compare/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "account/counters.h"
+#include "compare/cells.h"
+#include "compare/holm.h"
+
+/* Numerators, denominators and work of both runs. */
+struct columns {
+	double *num[2], *den[2], *work[2];
+};
+
+/* While the per-read hook is off, nobody sees reads, nor what they wait for and use. */
+static bool needs_reads(int counter)
+{
+	enum counter_group g;
+
+	if (counter >= C_NR)
+		return false;
+	g = counter_group((enum counter)counter);
+	return g == GROUP_READ || g == GROUP_DELAY || g == GROUP_FATE || g == GROUP_STALL;
+}
+
+static bool is_partial(const struct compare_interval *i)
+{
+	return i->read_on_ns < i->duration_ns;
+}
+
+static bool interval_sum(const struct compare_interval *in, const struct compare_sum *sum,
+			 double *ret)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < sum->nr; i++) {
+		int counter = sum->term[i] < 0 ? -1 - sum->term[i] : sum->term[i];
+		double v = (double)in->value[counter];
+
+		if (!in->known[counter] || (needs_reads(counter) && is_partial(in)))
+			return false;
+		total += sum->term[i] < 0 ? -v : v;
+	}
+	*ret = total;
+	return true;
+}
+
+bool compare_sum(const struct compare_run *run, const struct compare_sum *sum, double *ret)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < run->nr; i++) {
+		double v = 0;
+
+		if (!interval_sum(&run->intervals[i], sum, &v))
+			return false;
+		total += v;
+	}
+	*ret = total;
+	return run->nr > 0;
+}
+
+static double work_of(const struct compare_interval *in, enum compare_work work)
+{
+	if (work == WORK_TIME)
+		return (double)in->duration_ns;
+	if (work == WORK_RCHAR)
+		return (double)in->rchar_bytes;
+	return (double)in->value[C_read_bytes] +
+	       (in->known[C_direct_read_bytes] ? (double)in->value[C_direct_read_bytes] : 0);
+}
+
+static bool work_known(const struct compare_interval *in, enum compare_work work)
+{
+	if (work == WORK_RCHAR)
+		return in->rchar_known && in->rchar_bytes >= 0;
+	return work == WORK_TIME || (in->known[C_read_bytes] && !is_partial(in));
+}
+
+/*
+ * Bytes measure a run's work when it reads most of the time, and when it does not get most of its
+ * data by other ways: pages that faults bring in are in no byte count.
+ */
+static bool work_fits(const struct compare_run *run, enum compare_work work)
+{
+	static const struct compare_sum mapped = {1, {C_prefetched_mmap_around}};
+	double around = 0;
+	double bytes = 0;
+	size_t busy = 0;
+
+	for (size_t i = 0; i < run->nr; i++) {
+		if (!work_known(&run->intervals[i], work))
+			return false;
+		bytes += work_of(&run->intervals[i], work);
+		busy += work_of(&run->intervals[i], work) > 0;
+	}
+	if (work == WORK_TIME)
+		return true;
+	if (compare_sum(run, &mapped, &around) && around * 4096 > bytes)
+		return false;
+	return busy > 0 && busy * 2 >= run->nr;
+}
+
+static enum compare_work choose_work(const struct compare_run *a, const struct compare_run *b)
+{
+	enum compare_work work = WORK_READ;
+
+	while (work < WORK_TIME && !(work_fits(a, work) && work_fits(b, work)))
+		work++;
+	return work;
+}
+
+static bool fill(const struct compare_run *run, const struct compare_sum *sum,
+		 enum compare_work work, double *ret, bool *partial)
+{
+	bool of_work = sum->nr == 1 && sum->term[0] == X_WORK;
+
+	for (size_t i = 0; i < run->nr; i++) {
+		const struct compare_interval *in = &run->intervals[i];
+
+		if (of_work)
+			ret[i] = work_of(in, work);
+		else if (!interval_sum(in, sum, &ret[i])) {
+			*partial = *partial || is_partial(in);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void scale_test(struct paired *t, double scale)
+{
+	t->difference *= scale;
+	t->spread_a *= scale;
+	t->spread_b *= scale;
+	t->error *= scale;
+	t->detectable *= scale;
+}
+
+static void compare_one(const struct compare_run *const run[2], const struct columns *c,
+			const struct compare_result *result, struct compare_row *row)
+{
+	const struct compare_metric *m = row->metric;
+	bool by_time = result->work == WORK_TIME;
+	double scale = by_time ? m->time_scale : m->scale;
+	double cells[2][CELLS_MAX];
+	double ratio[2] = {0};
+
+	for (int i = 0; i < 2; i++) {
+		struct compare_series s = {c->num[i], c->den[i], c->work[i], run[i]->nr};
+
+		if ((by_time && !m->time_unit) ||
+		    !fill(run[i], &m->num, result->work, c->num[i], &row->partial) ||
+		    !fill(run[i], &m->den, result->work, c->den[i], &row->partial) ||
+		    cells_values(&s, result->cells, cells[i], &ratio[i]) < 0)
+			return;
+	}
+	row->outcome = OUTCOME_UNTESTED;
+	row->a = ratio[0] * scale;
+	row->b = ratio[1] * scale;
+	row->test = paired_test(cells[0], cells[1], result->cells);
+	row->test.difference = ratio[1] - ratio[0];
+	scale_test(&row->test, scale);
+	row->relevant = fmax(m->relevant_share * fabs(row->a), m->relevant_least);
+	if (m->better != BETTER_NEITHER && row->test.why == PAIRED_TESTED)
+		row->p_adjusted = row->test.p;
+}
+
+static void judge_row(struct compare_row *row)
+{
+	bool lower = row->test.difference < 0;
+
+	if (isnan(row->p_adjusted))
+		return;
+	if (row->p_adjusted > COMPARE_LEVEL)
+		row->outcome = OUTCOME_NOISE;
+	else if (fabs(row->test.difference) < row->relevant)
+		row->outcome = OUTCOME_SMALL;
+	else
+		row->outcome = lower == (row->metric->better == BETTER_LOWER) ? OUTCOME_BETTER
+									      : OUTCOME_WORSE;
+}
+
+/* Stalls that are a hundredth of the time are no matter, whatever became of them. */
+static void relate_to_time(struct compare_result *r)
+{
+	double time = 0;
+
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (r->rows[i].metric->num.term[0] == X_DURATION_NS)
+			time = r->work == WORK_TIME ? 1 : r->rows[i].a;
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (r->rows[i].metric->num.term[0] == C_stall_ns)
+			r->rows[i].relevant = fmax(r->rows[i].relevant, 0.01 * time);
+}
+
+static void judge_all(struct compare_result *r)
+{
+	double p[r->nr_rows];
+
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		p[i] = r->rows[i].p_adjusted;
+		r->nr_tested += !isnan(p[i]);
+	}
+	holm_adjust(p, r->nr_rows);
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		r->rows[i].p_adjusted = p[i];
+		judge_row(&r->rows[i]);
+	}
+}
+
+/* What the time says decides; where it says nothing, what it comes from. */
+static void give_verdict(struct compare_result *r)
+{
+	r->verdict = r->nr_tested ? VERDICT_SAME : VERDICT_UNTESTED;
+	for (int rank = 0; rank <= 1; rank++) {
+		bool better = false;
+		bool worse = false;
+
+		for (size_t i = 0; i < r->nr_rows; i++) {
+			if (r->rows[i].metric->rank != rank)
+				continue;
+			better |= r->rows[i].outcome == OUTCOME_BETTER;
+			worse |= r->rows[i].outcome == OUTCOME_WORSE;
+		}
+		if (!better && !worse)
+			continue;
+		r->rank = rank;
+		r->verdict = better && worse ? VERDICT_MIXED
+			     : better	     ? VERDICT_IMPROVED
+					     : VERDICT_WORSE;
+		return;
+	}
+}
+
+static double total_work(const struct compare_run *run, enum compare_work work)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < run->nr; i++)
+		sum += work_of(&run->intervals[i], work);
+	return sum;
+}
+
+static size_t nr_metrics(void)
+{
+	size_t nr = 0;
+
+	while (compare_metric(nr))
+		nr++;
+	return nr;
+}
+
+int compare_runs(const struct compare_run *a, const struct compare_run *b,
+		 struct compare_result *ret)
+{
+	const struct compare_run *const run[2] = {a, b};
+	struct columns c = {0};
+	double *room = calloc(3 * (a->nr + b->nr) + 1, sizeof(*room));
+
+	*ret = (struct compare_result){.nr_rows = nr_metrics(),
+				       .intervals_a = a->nr,
+				       .intervals_b = b->nr,
+				       .cells = cells_number(a->nr, b->nr)};
+	ret->rows = calloc(ret->nr_rows, sizeof(*ret->rows));
+	if (!room || !ret->rows) {
+		free(room);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < 2; i++) {
+		c.num[i] = room + (i ? 3 * a->nr : 0);
+		c.den[i] = c.num[i] + run[i]->nr;
+		c.work[i] = c.den[i] + run[i]->nr;
+	}
+	ret->work = choose_work(a, b);
+	ret->work_a = total_work(a, ret->work);
+	ret->work_b = total_work(b, ret->work);
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < run[i]->nr; k++)
+			c.work[i][k] = work_of(&run[i]->intervals[k], ret->work);
+	for (size_t i = 0; i < ret->nr_rows; i++) {
+		ret->rows[i] = (struct compare_row){.metric = compare_metric(i), .p_adjusted = NAN};
+		compare_one(run, &c, ret, &ret->rows[i]);
+	}
+	free(room);
+	relate_to_time(ret);
+	judge_all(ret);
+	give_verdict(ret);
+	return 0;
+}
+
+void compare_free(struct compare_result *result)
+{
+	free(result->rows);
+	*result = (struct compare_result){0};
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two runs of the same job, before and after a change: what differs, by how much, and whether that
+ * is more than chance. Pure: intervals in, judgements out. Owns the choice of the work by which
+ * figures are divided, and the verdict.
+ */
+#ifndef COMPARE_H
+#define COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compare/metric.h"
+#include "compare/paired.h"
+
+/* Below it a difference is no chance. Of adjusted p. */
+#define COMPARE_LEVEL 0.05
+
+/* What a job did in one interval; X_WORK is filled in by compare_runs(). */
+struct compare_interval {
+	int64_t duration_ns;
+	int64_t read_on_ns; /* less than duration_ns: figures of the per-read hook are partial */
+	int64_t rchar_bytes;
+	bool rchar_known;
+	int64_t value[X_NR];
+	bool known[X_NR];
+};
+
+struct compare_run {
+	const struct compare_interval *intervals;
+	size_t nr;
+};
+
+enum compare_outcome {
+	OUTCOME_UNKNOWN,  /* not measured in one of the runs */
+	OUTCOME_UNTESTED, /* paired.why, or a metric without a better side */
+	OUTCOME_NOISE,	  /* what chance explains */
+	OUTCOME_SMALL,	  /* real, and too small to matter */
+	OUTCOME_BETTER,
+	OUTCOME_WORSE,
+	OUTCOME_NR,
+};
+
+struct compare_row {
+	const struct compare_metric *metric;
+	enum compare_outcome outcome;
+	double a, b;	    /* in the metric's unit */
+	struct paired test; /* in the metric's unit */
+	double p_adjusted;  /* NAN: not tested */
+	double relevant;    /* the least difference that matters */
+	bool partial;	    /* unknown because the per-read hook was off part of the time */
+};
+
+enum compare_verdict {
+	VERDICT_UNTESTED, /* nothing could be tested */
+	VERDICT_SAME,
+	VERDICT_IMPROVED,
+	VERDICT_WORSE,
+	VERDICT_MIXED,
+	VERDICT_NR,
+};
+
+struct compare_result {
+	enum compare_work work;
+	double work_a, work_b; /* bytes; ns for WORK_TIME */
+	size_t intervals_a, intervals_b, cells;
+	size_t nr_tested;
+	enum compare_verdict verdict;
+	int rank; /* of the metrics that made the verdict */
+	size_t nr_rows;
+	struct compare_row *rows; /* in the order of compare_metric() */
+};
+
+/* 0 or -ENOMEM. compare_free() in any case. */
+int compare_runs(const struct compare_run *a, const struct compare_run *b,
+		 struct compare_result *ret);
+void compare_free(struct compare_result *result);
+
+/* A sum over all intervals; false: not known in one of them. */
+bool compare_sum(const struct compare_run *run, const struct compare_sum *sum, double *ret);
+/* Words for programs. */
+const char *compare_outcome_name(enum compare_outcome o);
+const char *compare_verdict_name(enum compare_verdict v);
+const char *compare_work_name(enum compare_work w);
+const char *compare_unit(const struct compare_result *r, const struct compare_metric *m);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "compare/metric.h"
+
+#define GIB 1073741824.0
+#define NS  1e-9
+
+#define NOT(c) (-1 - (c))
+#define SUM(...)                                                                                   \
+	{                                                                                          \
+		.nr = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .term = { __VA_ARGS__ }          \
+	}
+
+#define PREFETCHED                                                                                 \
+	C_prefetched_sync, C_prefetched_async, C_prefetched_willneed, C_prefetched_readahead2,     \
+		C_prefetched_mmap_around
+#define RECLAIMED C_evicted_reclaim_kswapd, C_evicted_reclaim_direct, C_evicted_reclaim_memcg
+
+/* 0.1 % of the pages of a GiB; a hundredth of all; a twentieth of what it was. */
+#define FEW_PAGES 262
+#define FEW_SHARE 0.01
+#define TWENTIETH 0.05
+#define PER_WORK  SUM(X_WORK)
+#define PAGES_UNIT                                                                                 \
+	.unit = "pages per GiB read", .time_unit = "pages per second", .scale = GIB,               \
+	.time_scale = 1 / NS, .den = PER_WORK, .relevant_share = TWENTIETH,                        \
+	.relevant_least = FEW_PAGES
+#define RATIO_UNIT                                                                                 \
+	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1,                        \
+	.relevant_least = FEW_SHARE
+#define TIME_UNIT                                                                                  \
+	.unit = "s per GiB read", .scale = GIB * NS, .den = PER_WORK, .relevant_share = TWENTIETH
+
+static const struct compare_metric metrics[] = {
+	{"time_per_work", "time", TIME_UNIT, .num = SUM(X_DURATION_NS), .better = BETTER_LOWER},
+	{"stall_per_work", "stall", TIME_UNIT, .time_unit = "s per second", .time_scale = 1,
+	 .num = SUM(C_stall_ns), .better = BETTER_LOWER},
+	{"hit_ratio", "hit ratio", RATIO_UNIT, .num = SUM(C_lookups, NOT(C_misses)),
+	 .den = SUM(C_lookups), .better = BETTER_HIGHER, .rank = 1},
+	{"misses_per_work", "misses", PAGES_UNIT, .num = SUM(C_misses), .better = BETTER_LOWER,
+	 .rank = 1},
+	{"brought_per_work", "pages brought in", PAGES_UNIT, .num = SUM(C_demand_pages, PREFETCHED),
+	 .better = BETTER_LOWER, .rank = 1},
+	{"major_faults_per_work", "major faults", PAGES_UNIT, .num = SUM(C_faults_major),
+	 .better = BETTER_LOWER, .rank = 1},
+	{"prefetch_accuracy", "prefetch accuracy", RATIO_UNIT, .num = SUM(C_used, C_used_late),
+	 .den = SUM(C_used, C_used_late, C_evicted_unused), .better = BETTER_HIGHER, .rank = 1},
+	{"prefetch_coverage", "prefetch coverage", RATIO_UNIT, .num = SUM(C_used, C_used_late),
+	 .den = SUM(C_used, C_used_late, C_misses), .better = BETTER_HIGHER, .rank = 1},
+	{"prefetch_timeliness", "prefetch timeliness", RATIO_UNIT, .num = SUM(C_used),
+	 .den = SUM(C_used, C_used_late), .better = BETTER_HIGHER, .rank = 1},
+	{"waste_per_work", "prefetched and evicted unused", PAGES_UNIT,
+	 .num = SUM(C_evicted_unused), .better = BETTER_LOWER, .rank = 1},
+	{"refaults_per_work", "refaults", PAGES_UNIT, .num = SUM(C_refaults),
+	 .better = BETTER_LOWER, .rank = 1},
+	{"reclaimed_per_work", "pages reclaimed", PAGES_UNIT, .num = SUM(RECLAIMED),
+	 .better = BETTER_LOWER, .rank = 1},
+	{"cpu_per_work", "CPU time", TIME_UNIT, .time_unit = "s per second", .time_scale = 1,
+	 .num = SUM(X_CPU_NS), .better = BETTER_LOWER, .rank = 1},
+	{"prefetched_per_work", "pages prefetched", PAGES_UNIT, .num = SUM(PREFETCHED)},
+	{"windows_per_work", "readahead windows", PAGES_UNIT,
+	 .num = SUM(C_windows_sync, C_windows_async, C_windows_forced)},
+	{"written_per_work", "pages added by writes", PAGES_UNIT, .num = SUM(C_written_pages)},
+	{"minor_faults_per_work", "minor faults", PAGES_UNIT, .num = SUM(C_faults_minor)},
+};
+
+const struct compare_metric *compare_metric(size_t index)
+{
+	return index < sizeof(metrics) / sizeof(metrics[0]) ? &metrics[index] : NULL;
+}
+
+static const struct compare_total totals[] = {
+	{"duration_ns", "duration", "ns", SUM(X_DURATION_NS)},
+	{"stall_ns", "stall", "ns", SUM(C_stall_ns)},
+	{"cpu_ns", "CPU time", "ns", SUM(X_CPU_NS)},
+	{"read_bytes", "read through the cache", "bytes", SUM(C_read_bytes)},
+	{"direct_read_bytes", "read around the cache", "bytes", SUM(C_direct_read_bytes)},
+	{"lookups", "page lookups", "pages", SUM(C_lookups)},
+	{"misses", "misses", "pages", SUM(C_misses)},
+	{"demand_pages", "brought in on demand", "pages", SUM(C_demand_pages)},
+	{"prefetched_pages", "prefetched", "pages", SUM(PREFETCHED)},
+	{"evicted_unused", "prefetched and evicted unused", "pages", SUM(C_evicted_unused)},
+	{"reclaimed_pages", "reclaimed", "pages", SUM(RECLAIMED)},
+	{"refaults", "refaults", "pages", SUM(C_refaults)},
+	{"major_faults", "major faults", "", SUM(C_faults_major)},
+};
+
+const struct compare_total *compare_total(size_t index)
+{
+	return index < sizeof(totals) / sizeof(totals[0]) ? &totals[index] : NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What two runs are compared by: each metric a quotient of two sums over the intervals of a run.
+ * Owns the list: names, units, which direction is better and from when on a difference matters.
+ */
+#ifndef COMPARE_METRIC_H
+#define COMPARE_METRIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/cachemon.h"
+
+/* What an interval has beside its counters. */
+enum compare_extra {
+	X_DURATION_NS = C_NR,
+	X_CPU_NS,
+	X_WORK, /* bytes, or ns where bytes do not measure the work */
+	X_NR,
+};
+
+/* The work that a run's figures are divided by. */
+enum compare_work {
+	WORK_READ,  /* bytes returned by reads of files */
+	WORK_RCHAR, /* bytes its tasks read from anything */
+	WORK_TIME,
+	WORK_NR,
+};
+
+enum compare_better { BETTER_NEITHER, BETTER_LOWER, BETTER_HIGHER };
+
+enum { METRIC_TERMS_MAX = 7 };
+
+/* A sum of counters; a term below 0 is -(counter + 1), to be taken off. */
+struct compare_sum {
+	size_t nr;
+	int term[METRIC_TERMS_MAX];
+};
+
+struct compare_metric {
+	const char *key;       /* for programs */
+	const char *label;     /* for people */
+	const char *unit;      /* by work in bytes: "... per GiB read" */
+	const char *time_unit; /* by work in time; NULL: no such metric */
+	struct compare_sum num;
+	struct compare_sum den;
+	double scale; /* from num / den to the unit, by bytes */
+	double time_scale;
+	enum compare_better better;
+	int rank;	       /* 0: what it is all for; 1: what it comes from */
+	double relevant_share; /* of run A's value: differences below do not matter */
+	double relevant_least; /* in the unit */
+};
+
+/* NULL behind the last one. */
+const struct compare_metric *compare_metric(size_t index);
+
+/* Sums that are shown as they are, of the whole run. */
+struct compare_total {
+	const char *key;
+	const char *label;
+	const char *unit; /* "ns", "bytes", "pages", "" */
+	struct compare_sum sum;
+};
+
+const struct compare_total *compare_total(size_t index);
+
+#endif

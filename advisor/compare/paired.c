@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "compare/paired.h"
+
+#include <math.h>
+
+#include "compare/cells.h"
+#include "compare/student.h"
+
+/* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
+#define PHASE_SHARE 0.75
+/* Autocorrelation is known with an error: it is taken for higher than it looks. */
+#define TIME_MARGIN 1.3
+#define LAG_MARGIN  1.0
+#define LAG_MAX	    0.995
+#define SAME_CELLS  1e-12 /* of the size of the values: rounding alone */
+#define LEVEL	    0.05
+#define POWER	    0.8
+
+struct phases {
+	size_t nr; /* 1 or 2 */
+	size_t start[3];
+};
+
+static double mean_of(const double *x, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += x[i];
+	return sum / (double)(to - from);
+}
+
+static double deviation(const double *x, size_t nr)
+{
+	double mean = mean_of(x, 0, nr);
+	double sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += (x[i] - mean) * (x[i] - mean);
+	return nr > 1 ? sqrt(sum / (double)(nr - 1)) : 0;
+}
+
+/*
+ * Where the job goes over from its beginning to the rest, as the sum of both runs shows it. The
+ * sum knows nothing of the difference that is tested when the runs are alike, so looking at it
+ * first makes no false alarms.
+ */
+static struct phases phases_of(const double *a, const double *b, size_t nr)
+{
+	struct phases ret = {.nr = 1, .start = {0, nr, nr}};
+	double mean = mean_of(a, 0, nr) + mean_of(b, 0, nr);
+	double total = 0;
+	double sum = 0;
+	double best = 0;
+	size_t at = 0;
+
+	if (nr < 2 * (size_t)PAIRED_CELLS_MIN)
+		return ret;
+	for (size_t i = 0; i < nr; i++)
+		total += (a[i] + b[i] - mean) * (a[i] + b[i] - mean);
+	for (size_t i = 0; i < nr / 2; i++) {
+		double n = (double)(i + 1);
+		double explained;
+
+		sum += a[i] + b[i] - mean;
+		explained = sum * sum * (double)nr / (n * ((double)nr - n));
+		if (i >= 3 && i >= nr / 20 && explained > best) {
+			best = explained;
+			at = i + 1;
+		}
+	}
+	if (at && best > PHASE_SHARE * total)
+		ret = (struct phases){.nr = 2, .start = {0, at, nr}};
+	return ret;
+}
+
+static double lagged(const double *r, size_t nr, size_t lag)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i + lag < nr; i++)
+		sum += r[i] * r[i + lag];
+	return sum / (double)(nr - lag);
+}
+
+/*
+ * How many cells one independent value is spread over: 1 + 2 x the sum of the autocorrelations, as
+ * long as pairs of them stay positive and fall (Geyer's initial monotone sequence). fitted: means
+ * that were taken out, each of which lowers every autocorrelation by 1 / nr.
+ */
+static double correlation_time(const double *r, size_t nr, size_t fitted)
+{
+	double variance = lagged(r, nr, 0);
+	double lift = (double)fitted / (double)nr;
+	double time = 1;
+	double last = INFINITY;
+	double left;
+
+	for (size_t lag = 1; lag + 1 < nr / 2; lag += 2) {
+		double first = lagged(r, nr, lag) / variance + lift;
+		double second = lagged(r, nr, lag + 1) / variance + lift;
+		double pair = lag == 1 && second < 0 ? first : first + second;
+
+		if (pair <= 0)
+			break;
+		last = fmin(last, pair);
+		time += 2 * last;
+	}
+	left = fmax(1 - (double)fitted * time / (double)nr, 0.2);
+	return TIME_MARGIN * fmax(time, 1) / left;
+}
+
+/* The lag-1 autocorrelation of a first-order process at least as alike as these residuals. */
+static double alikeness(const double *r, size_t nr, size_t fitted)
+{
+	double rho = lagged(r, nr, 1) * (double)(nr - 1) / (lagged(r, nr, 0) * (double)nr);
+	double phi = rho + (double)fitted * (1 + 3 * rho) / (double)nr +
+		     LAG_MARGIN * sqrt((1 - rho * rho) / (double)nr);
+	double time = correlation_time(r, nr, fitted);
+
+	phi = fmin(fmax(phi, 0), LAG_MAX);
+	return fmax(phi, (time - 1) / (time + 1));
+}
+
+/* Variance of the mean of n values of a first-order process of variance 1. */
+static double variance_of_mean(double phi, double n)
+{
+	return (1 + phi) / (1 - phi) / n -
+	       2 * phi * (1 - pow(phi, n)) / ((1 - phi) * (1 - phi)) / (n * n);
+}
+
+static size_t batches_of(const struct phases *p, size_t phase, size_t batches)
+{
+	size_t nr = p->start[p->nr];
+	size_t first;
+
+	if (p->nr == 1)
+		return batches;
+	first = (batches * p->start[1] + nr / 2) / nr;
+	if (first < 2)
+		first = 2;
+	if (first > batches - 2)
+		first = batches - 2;
+	return phase ? batches - first : first;
+}
+
+/*
+ * The standard error of the mean, from the means of batches. Batches of alike cells are still a
+ * little alike, and look more alike than they are to one another: by how much follows from phi.
+ */
+static double error_of(const double *r, const struct phases *p, size_t batches, double phi)
+{
+	double nr = (double)p->start[p->nr];
+	double degrees = (double)(batches - p->nr);
+	double seen = 0;
+	double expected = 0;
+
+	for (size_t k = 0; k < p->nr; k++) {
+		size_t length = p->start[k + 1] - p->start[k];
+		size_t in_phase = batches_of(p, k, batches);
+
+		for (size_t i = 0; i < in_phase; i++) {
+			size_t from = p->start[k] + i * length / in_phase;
+			size_t to = p->start[k] + (i + 1) * length / in_phase;
+			double n = (double)(to - from);
+			double mean = mean_of(r, from, to);
+
+			seen += n * mean * mean;
+			expected += n * (variance_of_mean(phi, n) -
+					 variance_of_mean(phi, (double)length));
+		}
+	}
+	return sqrt(seen / degrees / nr *
+		    fmax(variance_of_mean(phi, nr) * nr * degrees / expected, 1));
+}
+
+/* Every cell differs by the same: nothing is left to chance. */
+static void judge_constant(struct paired *ret, size_t nr)
+{
+	ret->effective_cells = (double)nr;
+	ret->batches = nr < PAIRED_BATCHES_MAX ? nr : PAIRED_BATCHES_MAX;
+	ret->degrees = (double)ret->batches - 1;
+	ret->t = ret->difference == 0 ? 0 : copysign(INFINITY, ret->difference);
+	ret->p = ret->difference == 0 ? 1 : 0;
+}
+
+static void judge(struct paired *ret, const double *r, const struct phases *p)
+{
+	size_t nr = p->start[p->nr];
+	double phi = alikeness(r, nr, p->nr);
+
+	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);
+	if (ret->effective_cells < PAIRED_EFFECTIVE_MIN * (double)(1 + p->nr) / 2) {
+		ret->why = PAIRED_TOO_ALIKE;
+		return;
+	}
+	ret->first_phase_cells = p->nr > 1 ? p->start[1] : 0;
+	ret->batches = nr / 2 < PAIRED_BATCHES_MAX ? nr / 2 : PAIRED_BATCHES_MAX;
+	ret->degrees = (double)(ret->batches - p->nr);
+	ret->error = error_of(r, p, ret->batches, phi);
+	if (ret->error == 0) {
+		judge_constant(ret, nr);
+		return;
+	}
+	ret->t = ret->difference / ret->error;
+	ret->p = student_two_sided(ret->t, ret->degrees);
+	ret->detectable = ret->error * (student_quantile(1 - LEVEL / 2, ret->degrees) +
+					student_quantile(POWER, ret->degrees));
+}
+
+struct paired paired_test(const double *a, const double *b, size_t nr)
+{
+	struct paired ret = {.why = PAIRED_TOO_FEW};
+	struct phases p;
+	double r[CELLS_MAX];
+	double size = 0;
+	double left = 0;
+
+	if (!nr || nr > CELLS_MAX)
+		return ret;
+	ret.difference = mean_of(b, 0, nr) - mean_of(a, 0, nr);
+	ret.spread_a = deviation(a, nr);
+	ret.spread_b = deviation(b, nr);
+	if (nr < PAIRED_CELLS_MIN)
+		return ret;
+	ret.why = PAIRED_TESTED;
+	p = phases_of(a, b, nr);
+	for (size_t k = 0; k < p.nr; k++) {
+		size_t from = p.start[k];
+		size_t to = p.start[k + 1];
+		double mean = mean_of(b, from, to) - mean_of(a, from, to);
+
+		for (size_t i = from; i < to; i++) {
+			r[i] = b[i] - a[i] - mean;
+			left = fmax(left, fabs(r[i]));
+			size = fmax(size, fmax(fabs(a[i]), fabs(b[i])));
+		}
+	}
+	if (left <= SAME_CELLS * size)
+		judge_constant(&ret, nr);
+	else
+		judge(&ret, r, &p);
+	return ret;
+}

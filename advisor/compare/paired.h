@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Is the mean of the differences between two runs, cell by cell, more than chance? Student's t on
+ * the means of long batches of cells. Owns the test: what makes neighbouring cells alike (they are
+ * no independent values) widens it, and what both runs have in common (a cold beginning) does not.
+ */
+#ifndef COMPARE_PAIRED_H
+#define COMPARE_PAIRED_H
+
+#include <stddef.h>
+
+enum {
+	PAIRED_CELLS_MIN = 10,	 /* fewer tell nothing of how alike neighbours are */
+	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
+};
+
+/* Independent cells that all are worth; below it there is no test. Half as many again of a run
+ * in two phases. */
+#define PAIRED_EFFECTIVE_MIN 6.0
+
+enum paired_why {
+	PAIRED_TESTED,
+	PAIRED_TOO_FEW,	  /* cells */
+	PAIRED_TOO_ALIKE, /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
+};
+
+struct paired {
+	enum paired_why why;
+	double difference; /* mean of b - a; the one figure that is there without a test too */
+	double spread_a;   /* standard deviation of the cells of a */
+	double spread_b;
+	double effective_cells;
+	size_t first_phase_cells; /* a beginning that both runs have apart; 0: none */
+	size_t batches;
+	double error; /* standard error of the difference */
+	double degrees;
+	double t;
+	double p;	   /* two-sided */
+	double detectable; /* a difference that 4 of 5 such pairs would show at p <= 0.05 */
+};
+
+/* a and b: nr values each, in order. */
+struct paired paired_test(const double *a, const double *b, size_t nr);
+
+#endif

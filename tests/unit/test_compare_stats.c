@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "compare/cells.h"
+#include "compare/holm.h"
+#include "compare/paired.h"
+#include "compare/student.h"
+
+static void close_to(double got, double want, double tolerance)
+{
+	if (!(fabs(got - want) <= tolerance))
+		fail_msg("expected %.12g, got %.12g", want, got);
+}
+
+/* Tables of the t distribution, as printed in any textbook; df 1 and 2 also in closed form. */
+static void student_as_in_tables(void **state)
+{
+	static const struct {
+		double df, p, t;
+	} table[] = {
+		{1, 0.975, 12.7062047362}, {2, 0.975, 4.3026527297}, {5, 0.975, 2.5705818356},
+		{9, 0.975, 2.2621571628},  {10, 0.95, 1.8124611228}, {30, 0.995, 2.7499956536},
+		{120, 0.9, 1.2886462317},  {7, 0.8, 0.8960296443},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		close_to(student_quantile(table[i].p, table[i].df), table[i].t, 1e-8);
+		close_to(student_quantile(1 - table[i].p, table[i].df), -table[i].t, 1e-8);
+		close_to(student_two_sided(table[i].t, table[i].df), 2 * (1 - table[i].p), 1e-8);
+	}
+	for (double t = 0.1; t < 60; t *= 1.7) {
+		close_to(student_two_sided(t, 1), 1 - 2 / M_PI * atan(t), 1e-13);
+		close_to(student_two_sided(t, 2), 1 - t / sqrt(2 + t * t), 1e-13);
+	}
+	close_to(student_two_sided(0, 4), 1, 0);
+	close_to(student_two_sided(INFINITY, 4), 0, 0);
+}
+
+/* The example of Holm (1979) as R's p.adjust() has it. */
+static void holm_as_in_r(void **state)
+{
+	double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
+	double want[] = {0.03, 0.06, NAN, 0.06, 0.02};
+	double none[] = {NAN, NAN};
+	double high[] = {0.6, 0.7};
+
+	(void)state;
+	holm_adjust(p, 5);
+	for (int i = 0; i < 5; i++)
+		if (isnan(want[i]))
+			assert_true(isnan(p[i]));
+		else
+			close_to(p[i], want[i], 1e-15);
+	holm_adjust(none, 2);
+	assert_true(isnan(none[0]));
+	holm_adjust(high, 2);
+	close_to(high[0], 1, 0);
+	close_to(high[1], 1, 0);
+	holm_adjust(NULL, 0);
+}
+
+/* 4 intervals of unlike work; by hand. */
+static void cells_share_work_out(void **state)
+{
+	double num[] = {4, 2, 0, 6};
+	double work[] = {10, 30, 0, 40};
+	struct compare_series s = {num, work, work, 4};
+	double values[2];
+	double quarters[4];
+	double ratio = 0;
+
+	(void)state;
+	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
+	close_to(ratio, 12.0 / 80, 1e-15);
+	/* Half of the work is done behind the second interval: 6 / 40 and 6 / 40. */
+	close_to(values[0], 6.0 / 40, 1e-15);
+	close_to(values[1], 6.0 / 40, 1e-15);
+	num[2] = 3; /* without work: in the cell where it happened */
+	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
+	close_to(values[0] + values[1], 2 * 15.0 / 80, 1e-15);
+	close_to(values[1] - values[0], 3.0 / 40, 1e-15);
+	/* An interval over several cells: 40 of 80 in one of 4, shared alike. */
+	num[2] = 0;
+	assert_int_equal(cells_values(&s, 4, quarters, &ratio), 0);
+	close_to(quarters[2], 3.0 / 20, 1e-15);
+	close_to(quarters[3], 3.0 / 20, 1e-15);
+	/* 10 of the first with 4, then 10 of the second's 30 with 2. */
+	close_to(quarters[0], (4 + 2.0 / 3) / 20, 1e-15);
+}
+
+static void cells_of_nothing(void **state)
+{
+	double zero[] = {0, 0};
+	struct compare_series s = {zero, zero, zero, 2};
+	double values[2];
+	double ratio = 0;
+
+	(void)state;
+	assert_true(cells_values(&s, 2, values, &ratio) < 0);
+	assert_int_equal(cells_number(0, 5), 0);
+	assert_int_equal(cells_number(7, 5), 5);
+	assert_int_equal(cells_number(100000, 100000), CELLS_MAX);
+}
+
+static uint64_t next(uint64_t *seed)
+{
+	uint64_t z = *seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *seed)
+{
+	return ((double)(next(seed) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *seed)
+{
+	return sqrt(-2 * log(uniform(seed))) * cos(2 * M_PI * uniform(seed));
+}
+
+enum shape { NORMAL, SKEWED, BURSTS };
+
+/* A first-order process, its values through a shape; a cold beginning on top of it. */
+static void process(uint64_t *seed, enum shape shape, double phi, double cold, double *x, size_t nr)
+{
+	double v = normal(seed);
+
+	for (size_t i = 0; i < nr; i++) {
+		double y = shape == SKEWED ? exp(1.2 * v) : v;
+
+		if (shape == BURSTS)
+			y = v > 1 ? 10 + v : 0.1 * normal(seed);
+		x[i] = y + (i < nr / 4 ? cold : 0);
+		v = phi * v + sqrt(1 - phi * phi) * normal(seed);
+	}
+}
+
+struct rates {
+	double tested;
+	double alarms;
+	double power; /* of a gain behind the cold beginning, where tested, at p <= 0.01 */
+};
+
+static struct rates simulate(enum shape shape, double phi, double cold, double gain, size_t nr,
+			     int pairs)
+{
+	uint64_t seed = 20260101;
+	struct rates ret = {0};
+	int shown = 0;
+	int possible = 0;
+
+	for (int k = 0; k < pairs; k++) {
+		double a[CELLS_MAX];
+		double b[CELLS_MAX];
+		struct paired t;
+
+		process(&seed, shape, phi, cold, a, nr);
+		process(&seed, shape, phi, cold, b, nr);
+		t = paired_test(a, b, nr);
+		ret.tested += t.why == PAIRED_TESTED;
+		ret.alarms += t.why == PAIRED_TESTED && t.p <= 0.05;
+		for (size_t i = nr / 4; i < nr; i++)
+			b[i] -= gain;
+		t = paired_test(a, b, nr);
+		possible += t.why == PAIRED_TESTED;
+		shown += t.why == PAIRED_TESTED && t.p <= 0.01 && t.difference < 0;
+	}
+	ret.tested /= pairs;
+	ret.alarms /= pairs;
+	ret.power = possible ? (double)shown / possible : 0;
+	return ret;
+}
+
+/*
+ * Pairs of runs of the same process: an alarm in at most 5 % of them. The bound leaves room for
+ * the chance of the simulation itself, three standard errors, and no more.
+ */
+static void false_alarms(void **state)
+{
+	static const double phis[] = {0, 0.3, 0.6, 0.8, 0.9, 0.95};
+	static const size_t lengths[] = {10, 20, 40, 100, 300};
+	int pairs = getenv("CACHEMON_FULL") ? 4000 : 400;
+	double bound = 0.05 + 3 * sqrt(0.05 * 0.95 / pairs);
+	double sum = 0;
+	int cases = 0;
+
+	(void)state;
+	for (int shape = NORMAL; shape <= BURSTS; shape++)
+		for (size_t i = 0; i < sizeof(phis) / sizeof(phis[0]); i++)
+			for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++)
+				for (int cold = 0; cold <= 20; cold += 20) {
+					struct rates r = simulate((enum shape)shape, phis[i], cold,
+								  4, lengths[k], pairs);
+
+					if (getenv("CACHEMON_FULL"))
+						printf("shape %d phi %.2f cells %3zu cold %2d: "
+						       "tested %5.1f %% alarms %4.1f %% power "
+						       "%5.1f "
+						       "%%\n",
+						       shape, phis[i], lengths[k], cold,
+						       100 * r.tested, 100 * r.alarms,
+						       100 * r.power);
+					if (r.alarms > bound)
+						printf("shape %d phi %.2f cells %zu cold %d: %.1f "
+						       "%% false alarms\n",
+						       shape, phis[i], lengths[k], cold,
+						       100 * r.alarms);
+					sum += r.alarms;
+					cases++;
+					/* Rare long bursts look like phases: some more. */
+					assert_true(r.alarms <= (shape == BURSTS ? 0.12 : bound));
+				}
+	printf("false alarms over all: %.2f %% of %d pairs\n", 100 * sum / cases, cases * pairs);
+	assert_true(sum / cases <= 0.05);
+}
+
+/* What is large against the noise is seen, also behind a cold beginning that both runs have. */
+static void power(void **state)
+{
+	(void)state;
+	assert_true(simulate(NORMAL, 0.3, 20, 3, 40, 300).power > 0.8);
+	assert_true(simulate(NORMAL, 0.6, 20, 2, 100, 300).power > 0.9);
+	assert_true(simulate(NORMAL, 0, 20, 3, 20, 300).power > 0.8);
+	assert_true(simulate(SKEWED, 0.3, 20, 4, 100, 300).power > 0.8);
+}
+
+/* A difference of the size it says it can detect is found in 4 of 5 pairs, at 5 %. */
+static void detectable_is_detected(void **state)
+{
+	uint64_t seed = 7;
+	int found = 0;
+	double sum = 0;
+	int pairs = 1000;
+
+	(void)state;
+	for (int k = 0; k < 2 * pairs; k++) {
+		double a[60];
+		double b[60];
+		struct paired t;
+
+		process(&seed, NORMAL, 0.3, 0, a, 60);
+		process(&seed, NORMAL, 0.3, 0, b, 60);
+		if (k >= pairs)
+			for (int i = 0; i < 60; i++)
+				b[i] += sum / pairs;
+		t = paired_test(a, b, 60);
+		if (k < pairs)
+			sum += t.detectable;
+		else
+			found += t.why == PAIRED_TESTED && t.p <= 0.05;
+	}
+	assert_in_range(found, pairs * 75 / 100, pairs * 87 / 100);
+}
+
+/* White noise in 2 batches a cell: the plain paired t of the ten batch means, up to the margins. */
+static void known_answer(void **state)
+{
+	double a[20];
+	double b[20];
+	struct paired t;
+	double mean = 0;
+	double squares = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		a[i] = 0;
+		/* alternating: no neighbour is like the other, so that nothing is widened */
+		b[i] = 1 + (i % 2 ? 1 : -1) * (0.5 + 0.01 * i);
+	}
+	t = paired_test(a, b, 20);
+	assert_int_equal(t.why, PAIRED_TESTED);
+	assert_int_equal(t.batches, 10);
+	for (int i = 0; i < 10; i++)
+		mean += (b[2 * i] + b[2 * i + 1]) / 20;
+	for (int i = 0; i < 10; i++) {
+		double m = (b[2 * i] + b[2 * i + 1]) / 2 - mean;
+
+		squares += m * m;
+	}
+	close_to(t.difference, mean, 1e-12);
+	if (squares > 1e-12)
+		close_to(t.error, sqrt(squares / 9 / 10), 1e-9);
+}
+
+static void swapped_is_mirrored(void **state)
+{
+	uint64_t seed = 3;
+	double a[50];
+	double b[50];
+	struct paired ab;
+	struct paired ba;
+
+	(void)state;
+	process(&seed, SKEWED, 0.5, 3, a, 50);
+	process(&seed, SKEWED, 0.5, 3, b, 50);
+	ab = paired_test(a, b, 50);
+	ba = paired_test(b, a, 50);
+	assert_int_equal(ab.why, ba.why);
+	close_to(ab.difference, -ba.difference, 1e-12);
+	close_to(ab.p, ba.p, 1e-12);
+	close_to(ab.spread_a, ba.spread_b, 0);
+}
+
+static void too_few_and_constant(void **state)
+{
+	double a[PAIRED_CELLS_MIN] = {0};
+	double b[PAIRED_CELLS_MIN];
+	double slope[40];
+	double flat[40] = {0};
+	struct paired t;
+
+	(void)state;
+	for (int i = 0; i < PAIRED_CELLS_MIN; i++)
+		b[i] = 2;
+	t = paired_test(a, b, PAIRED_CELLS_MIN - 1);
+	assert_int_equal(t.why, PAIRED_TOO_FEW);
+	close_to(t.difference, 2, 1e-15);
+	t = paired_test(a, b, 0);
+	assert_int_equal(t.why, PAIRED_TOO_FEW);
+	t = paired_test(a, b, PAIRED_CELLS_MIN);
+	assert_int_equal(t.why, PAIRED_TESTED);
+	close_to(t.p, 0, 0);
+	t = paired_test(a, a, PAIRED_CELLS_MIN);
+	close_to(t.p, 1, 0);
+	/* A difference that drifts all the time is one value, not forty. */
+	for (int i = 0; i < 40; i++)
+		slope[i] = i;
+	t = paired_test(flat, slope, 40);
+	assert_int_equal(t.why, PAIRED_TOO_ALIKE);
+	close_to(t.difference, 19.5, 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(student_as_in_tables),
+		cmocka_unit_test(holm_as_in_r),
+		cmocka_unit_test(cells_share_work_out),
+		cmocka_unit_test(cells_of_nothing),
+		cmocka_unit_test(known_answer),
+		cmocka_unit_test(swapped_is_mirrored),
+		cmocka_unit_test(too_few_and_constant),
+		cmocka_unit_test(false_alarms),
+		cmocka_unit_test(power),
+		cmocka_unit_test(detectable_is_detected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
