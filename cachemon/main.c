@@ -22,6 +22,7 @@ static const struct verb verbs[] = {
 	{"advise", "say what to change, and how much it gains", cmd_advise, false},
 	{"explain", "what a finding means and what to do about it", cmd_explain, false},
 	{"whatif", "say what another cache or readahead would have given", cmd_whatif, false},
+	{"compare", "say what changed between two runs", cmd_compare, false},
 	{"runs", "list the runs of a database", cmd_runs, false},
 	{"doctor", "say what can be measured on this machine", cmd_doctor, true},
 	{"selftest", "measure known reads and print the error", cmd_selftest, true},

@@ -2,33 +2,34 @@
 #include "compare/holm.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-/* Nothing here is larger than a handful of metrics: the quadratic way needs no memory. */
-static size_t rank_of(const double *p, size_t nr, size_t of)
+/* The least that is left, or nr. There is never more than a handful: no need to sort. */
+static size_t least(const double *p, const bool *done, size_t nr)
 {
-	size_t rank = 0;
+	size_t at = nr;
 
 	for (size_t i = 0; i < nr; i++)
-		if (!isnan(p[i]) && (p[i] < p[of] || (p[i] == p[of] && i < of)))
-			rank++;
-	return rank;
+		if (!done[i] && !isnan(p[i]) && (at == nr || p[i] < p[at]))
+			at = i;
+	return at;
 }
 
 void holm_adjust(double *p, size_t nr)
 {
+	bool done[nr + 1];
 	size_t tests = 0;
-	size_t order[nr ? nr : 1];
 	double floor = 0;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
+		done[i] = false;
 		tests += !isnan(p[i]);
-	for (size_t i = 0; i < nr; i++)
-		if (!isnan(p[i]))
-			order[rank_of(p, nr, i)] = i;
-	for (size_t rank = 0; rank < tests; rank++) {
-		double raised = p[order[rank]] * (double)(tests - rank);
+	}
+	for (; tests > 0; tests--) {
+		size_t at = least(p, done, nr);
 
-		floor = fmin(fmax(floor, raised), 1);
-		p[order[rank]] = floor;
+		floor = fmin(fmax(floor, p[at] * (double)tests), 1);
+		p[at] = floor;
+		done[at] = true;
 	}
 }

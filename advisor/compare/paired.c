@@ -2,6 +2,7 @@
 #include "compare/paired.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "compare/cells.h"
 #include "compare/student.h"
@@ -15,6 +16,9 @@
 #define SAME_CELLS  1e-12 /* of the size of the values: rounding alone */
 #define LEVEL	    0.05
 #define POWER	    0.8
+#define FEW_MARGIN  1.25
+
+enum { FEW_CELLS_MIN = 3 * PAIRED_CELLS_MIN }; /* from fewer nobody knows how alike they are */
 
 struct phases {
 	size_t nr; /* 1 or 2 */
@@ -184,17 +188,41 @@ static void judge_constant(struct paired *ret, size_t nr)
 	ret->p = ret->difference == 0 ? 1 : 0;
 }
 
+static void conclude(struct paired *ret)
+{
+	ret->t = ret->difference / ret->error;
+	ret->p = student_two_sided(ret->t, ret->degrees);
+	ret->detectable = ret->error * (student_quantile(1 - LEVEL / 2, ret->degrees) +
+					student_quantile(POWER, ret->degrees));
+}
+
+/* Too alike for batches: as many values as they are worth, with so few degrees of freedom. */
+static void judge_few(struct paired *ret, const double *r, const struct phases *p)
+{
+	size_t nr = p->start[p->nr];
+
+	ret->degrees = ret->effective_cells - (double)p->nr;
+	ret->error = FEW_MARGIN * sqrt(lagged(r, nr, 0) / ret->degrees);
+	conclude(ret);
+}
+
 static void judge(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
 	double phi = alikeness(r, nr, p->nr);
+	bool few;
 
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);
-	if (ret->effective_cells < PAIRED_EFFECTIVE_MIN * (double)(1 + p->nr) / 2) {
+	ret->first_phase_cells = p->nr > 1 ? p->start[1] : 0;
+	few = ret->effective_cells < PAIRED_BATCHES_OF * (double)(1 + p->nr) / 2;
+	if (ret->effective_cells < PAIRED_EFFECTIVE_MIN || (few && nr < FEW_CELLS_MIN)) {
 		ret->why = PAIRED_TOO_ALIKE;
 		return;
 	}
-	ret->first_phase_cells = p->nr > 1 ? p->start[1] : 0;
+	if (few) {
+		judge_few(ret, r, p);
+		return;
+	}
 	ret->batches = nr / 2 < PAIRED_BATCHES_MAX ? nr / 2 : PAIRED_BATCHES_MAX;
 	ret->degrees = (double)(ret->batches - p->nr);
 	ret->error = error_of(r, p, ret->batches, phi);
@@ -202,10 +230,7 @@ static void judge(struct paired *ret, const double *r, const struct phases *p)
 		judge_constant(ret, nr);
 		return;
 	}
-	ret->t = ret->difference / ret->error;
-	ret->p = student_two_sided(ret->t, ret->degrees);
-	ret->detectable = ret->error * (student_quantile(1 - LEVEL / 2, ret->degrees) +
-					student_quantile(POWER, ret->degrees));
+	conclude(ret);
 }
 
 struct paired paired_test(const double *a, const double *b, size_t nr)

@@ -14,9 +14,10 @@ enum {
 	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
 };
 
-/* Independent cells that all are worth; below it there is no test. Half as many again of a run
- * in two phases. */
-#define PAIRED_EFFECTIVE_MIN 6.0
+/* Independent cells that all are worth: below the first there is no test, from the second on it is
+ * made of batches (half as many again of a run in two phases). */
+#define PAIRED_EFFECTIVE_MIN 3.0
+#define PAIRED_BATCHES_OF    6.0
 
 enum paired_why {
 	PAIRED_TESTED,

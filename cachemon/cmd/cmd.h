@@ -12,6 +12,7 @@ int cmd_watch(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_runs(int argc, char **argv);
 int cmd_whatif(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -232,7 +232,7 @@ static void power(void **state)
 {
 	(void)state;
 	assert_true(simulate(NORMAL, 0.3, 20, 3, 40, 300).power > 0.8);
-	assert_true(simulate(NORMAL, 0.6, 20, 2, 100, 300).power > 0.9);
+	assert_true(simulate(NORMAL, 0.5, 20, 3, 100, 300).power > 0.9);
 	assert_true(simulate(NORMAL, 0, 20, 3, 20, 300).power > 0.8);
 	assert_true(simulate(SKEWED, 0.3, 20, 4, 100, 300).power > 0.8);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/compare_show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_ratio(const char *unit)
+{
+	return strcmp(unit, "ratio") == 0;
+}
+
+static struct shown number(double v)
+{
+	struct shown ret = {0};
+	struct opt_i64 whole = {.value = llround(v), .known = fabs(v) < 9e15};
+
+	if (fabs(v) >= 100 && whole.known)
+		return show_count(whole, false);
+	snprintf(ret.s, sizeof(ret.s), "%.3g", v);
+	return ret;
+}
+
+struct shown compare_value(const char *unit, double v)
+{
+	if (is_ratio(unit))
+		return show_ratio((struct opt_f64){v, true}, false);
+	return number(v);
+}
+
+struct shown compare_span(const char *unit, double v)
+{
+	struct shown ret = {0};
+
+	if (!is_ratio(unit))
+		return number(v);
+	snprintf(ret.s, sizeof(ret.s), "%.1f points", 100 * v);
+	return ret;
+}
+
+struct shown compare_change(const struct compare_row *row)
+{
+	struct shown ret = {0};
+	double difference = row->test.difference;
+	double share = row->a > 0 ? difference / row->a : 0;
+
+	if (difference == 0)
+		snprintf(ret.s, sizeof(ret.s), "unchanged");
+	else if (is_ratio(row->metric->unit))
+		snprintf(ret.s, sizeof(ret.s), "%+.1f points", 100 * difference);
+	else if (row->a <= 0)
+		snprintf(ret.s, sizeof(ret.s), "up from none");
+	else if (share >= 1)
+		snprintf(ret.s, sizeof(ret.s), "%.2g times as much", 1 + share);
+	else if (share > -1 && share < -0.995)
+		snprintf(ret.s, sizeof(ret.s), "over 99 %% less");
+	else
+		snprintf(ret.s, sizeof(ret.s), "%.2g %% %s", 100 * fabs(share),
+			 share < 0 ? "less" : "more");
+	return ret;
+}
+
+struct shown compare_p(double p)
+{
+	struct shown ret = {0};
+
+	if (p < 0.0001)
+		snprintf(ret.s, sizeof(ret.s), "p < 0.0001");
+	else
+		snprintf(ret.s, sizeof(ret.s), "p %.2g", p);
+	return ret;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Figures of a comparison for people: a metric's value, its change, a probability. Owns formatting
+ * only; used by the sentences and the tables, so that both say the same.
+ */
+#ifndef REPORT_COMPARE_SHOW_H
+#define REPORT_COMPARE_SHOW_H
+
+#include "advisor/compare/compare.h"
+#include "report/show.h"
+
+/* In the metric's unit, which the caller prints: "0.312", "41,250", "97.1 %". */
+struct shown compare_value(const char *unit, double v);
+/* A difference or a spread of such values: a ratio's is in points. */
+struct shown compare_span(const char *unit, double v);
+/* "41 % less", "2.1 times as much", "+3.2 points", "unchanged". */
+struct shown compare_change(const struct compare_row *row);
+/* "p 0.003", "p < 0.0001". */
+struct shown compare_p(double p);
+
+#endif
