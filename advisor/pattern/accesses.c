@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pattern/accesses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096, ENDS = 16, DESCRIPTIONS_MAX = 65536 };
+
+/* Where the last reads of a description ended, the latest first. */
+struct track {
+	uint64_t ends[ENDS];
+	uint64_t pos; /* of the last one */
+	uint64_t run; /* where the run began that it belongs to */
+	size_t nr;
+};
+
+/* A step from one access of a description to its next. */
+struct steps {
+	size_t nr, sequential, backward, ascending, on_stream;
+	size_t jumps, jumps_up; /* those that are not sequential */
+	size_t depth[ENDS];	/* how many other streams came between, of those on a stream */
+	int64_t usual; /* from run to run, if most make one step (Boyer and Moore's vote) */
+	size_t votes, usual_nr;
+	bool voted; /* usual is known: it is counted */
+};
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(uint64_t *values, size_t nr)
+{
+	qsort(values, nr, sizeof(*values), compare_u64);
+	return values[nr / 2];
+}
+
+static bool goes_on(uint64_t end, uint64_t pos)
+{
+	/* What is left out within a page, and a page that is read on both sides of a seam. */
+	return pos < end + PAGE && pos + PAGE > end;
+}
+
+static void remember(struct track *t, size_t at, uint64_t pos, uint64_t end)
+{
+	memmove(&t->ends[1], &t->ends[0], at * sizeof(t->ends[0]));
+	t->ends[0] = end;
+	t->pos = pos;
+}
+
+/* A new run begins. */
+static void jump(struct track *t, uint64_t pos, struct steps *s)
+{
+	int64_t by = (int64_t)(pos - t->run);
+
+	s->jumps++;
+	s->jumps_up += pos > t->pos;
+	t->run = pos;
+	if (s->voted) {
+		s->usual_nr += by == s->usual;
+		return;
+	}
+	if (s->votes == 0)
+		s->usual = by;
+	s->votes += by == s->usual ? 1 : -1;
+}
+
+/* Counts the step that leads to this access, and makes it the latest of its description. */
+static void step(struct track *t, const struct access *a, struct steps *s)
+{
+	uint64_t end = a->pos + a->len;
+	size_t at = 0;
+	bool sequential;
+
+	if (!t->nr) {
+		t->nr = 1;
+		t->run = a->pos;
+		remember(t, 0, a->pos, end);
+		return;
+	}
+	while (at < t->nr && !goes_on(t->ends[at], a->pos))
+		at++;
+	sequential = at == 0 && a->pos > t->pos;
+	s->nr++;
+	s->sequential += sequential;
+	s->ascending += a->pos > t->pos;
+	s->backward += a->pos < t->pos && goes_on(end, t->pos);
+	if (!sequential)
+		jump(t, a->pos, s);
+	if (at < t->nr) {
+		s->on_stream++;
+		s->depth[at]++;
+	} else {
+		t->nr += t->nr < ENDS;
+		at = t->nr - 1;
+	}
+	remember(t, at, a->pos, end);
+}
+
+static size_t tracks_of(const struct access *a, size_t nr, size_t *ret_used)
+{
+	bool *seen = calloc(DESCRIPTIONS_MAX, sizeof(*seen));
+	size_t most = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; seen && i < nr; i++) {
+		size_t d = a[i].description % DESCRIPTIONS_MAX;
+
+		used += !seen[d];
+		seen[d] = true;
+		if (d + 1 > most)
+			most = d + 1;
+	}
+	free(seen);
+	*ret_used = used;
+	return most;
+}
+
+/* apart: each description by itself; else the file as one, when each is used once and closed. */
+static int walk_once(const struct access *a, size_t nr, bool apart, size_t nr_tracks,
+		     struct steps *s)
+{
+	struct track *t = calloc(nr_tracks + 1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		step(&t[apart ? a[i].description % DESCRIPTIONS_MAX : 0], &a[i], s);
+	free(t);
+	return 0;
+}
+
+/* Twice: a vote finds the step that most make, if there is one, and not how many do. */
+static int walk(const struct access *a, size_t nr, bool apart, size_t nr_tracks, struct steps *s)
+{
+	struct steps voted = {.voted = true};
+	int ret = walk_once(a, nr, apart, nr_tracks, s);
+
+	voted.usual = s->usual;
+	if (!ret)
+		ret = walk_once(a, nr, apart, nr_tracks, &voted);
+	s->usual_nr = voted.usual_nr;
+	return ret;
+}
+
+/* 1 + the median number of streams that a stream waited for. */
+static size_t streams_of(const struct steps *s)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < ENDS; i++) {
+		sum += s->depth[i];
+		if (s->on_stream && sum * 2 >= s->on_stream)
+			return i + 1;
+	}
+	return 1;
+}
+
+static int put_median(const struct access *a, size_t nr, struct features *f)
+{
+	uint64_t *sizes = malloc(nr * sizeof(*sizes));
+
+	if (!sizes)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		sizes[i] = a[i].len;
+	features_set(f, F_read_bytes_median, (double)median(sizes, nr));
+	free(sizes);
+	return 0;
+}
+
+int accesses_features(const struct access *a, size_t nr, struct features *f)
+{
+	struct steps s = {0};
+	size_t used = 0;
+	size_t nr_tracks = tracks_of(a, nr, &used);
+	bool apart = used * 2 <= nr;
+	double bytes = 0;
+
+	if (!nr)
+		return 0;
+	if (put_median(a, nr, f) || walk(a, nr, apart, nr_tracks, &s))
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		bytes += (double)a[i].len;
+	features_set(f, F_reads, (double)nr);
+	features_set(f, F_descriptions, (double)used);
+	features_set_ratio(f, F_sequential_share, (double)s.sequential, (double)s.nr);
+	features_set_ratio(f, F_backward_share, (double)s.backward, (double)s.nr);
+	features_set_ratio(f, F_stream_share, (double)s.on_stream, (double)s.nr);
+	features_set_ratio(f, F_ascending_share, (double)s.ascending, (double)s.nr);
+	features_set_ratio(f, F_stride_share, (double)s.usual_nr, (double)s.jumps);
+	features_set_ratio(f, F_jump_ascending_share, (double)s.jumps_up, (double)s.jumps);
+	features_set(f, F_runs, (double)(s.jumps + (apart ? used : 1)));
+	features_set(f, F_run_bytes, bytes / f->value[F_runs]);
+	if (s.jumps)
+		features_set(f, F_stride_bytes, (double)s.usual);
+	if (s.nr)
+		features_set(f, F_streams, (double)streams_of(&s));
+	return 0;
+}
+
+int faults_features(const struct access *a, size_t nr, struct features *f)
+{
+	size_t used = 0;
+	size_t nr_tracks = tracks_of(a, nr, &used);
+	struct steps s = {0};
+	uint64_t *gaps = malloc((nr + 1) * sizeof(*gaps));
+	uint64_t *last = calloc(nr_tracks + 1, sizeof(*last));
+	bool *seen = calloc(nr_tracks + 1, sizeof(*seen));
+	size_t up = 0;
+	size_t down = 0;
+	int ret = gaps && last && seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !ret; i++) {
+		size_t d = a[i].description % DESCRIPTIONS_MAX;
+
+		if (seen[d] && a[i].pos > last[d])
+			gaps[up++] = (a[i].pos - last[d]) / PAGE;
+		down += seen[d] && a[i].pos < last[d];
+		seen[d] = true;
+		last[d] = a[i].pos;
+	}
+	if (!ret && nr)
+		ret = walk(a, nr, true, nr_tracks, &s);
+	if (!ret && nr) {
+		features_set(f, F_faults, (double)nr);
+		features_set_ratio(f, F_fault_ascending_share, (double)up, (double)(up + down));
+		features_set_ratio(f, F_fault_gap_share, (double)s.usual_nr, (double)s.jumps);
+		if (up)
+			features_set(f, F_fault_gap_pages, (double)median(gaps, up));
+	}
+	free(gaps);
+	free(last);
+	free(seen);
+	return ret;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Features of the order in which a file was accessed: all of its reads, or all touches of its
+ * mappings, as plain arrays. Pure.
+ */
+#ifndef PATTERN_ACCESSES_H
+#define PATTERN_ACCESSES_H
+
+#include "pattern/features.h"
+
+struct access {
+	uint64_t pos, len;    /* bytes; of a fault its page */
+	uint32_t description; /* which open file description, or which mapping */
+};
+
+/* 0 or -ENOMEM. */
+int accesses_features(const struct access *a, size_t nr, struct features *f);
+int faults_features(const struct access *a, size_t nr, struct features *f);
+
+#endif
