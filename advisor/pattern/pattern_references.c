@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pattern/pattern_file.h"
+
+#if __has_include("load_references.h")
+#include <errno.h>
+#include <stdlib.h>
+
+#include "load_references.h"
+#include "pattern/reuse.h"
+
+enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */
+#define NO_GROUP UINT32_MAX
+
+/* References by group (a file or a directory), in order; when each of them was. */
+struct grouped {
+	const struct references *r;
+	const uint32_t *group; /* of a page */
+	size_t *start;	       /* of a group in order, one more at the end */
+	uint32_t *order;       /* numbers of entries */
+	uint32_t *number;      /* of a page in its group */
+	uint32_t *pages;       /* the same for the references of one group */
+	int64_t *lookup;
+	double *time_s;
+	uint64_t *index;
+	int64_t *all_lookups; /* of an entry */
+	double *all_times;
+};
+
+static bool is_reference(const struct references *r, size_t i)
+{
+	return !(r->entries[i] & 1);
+}
+
+/* Between two chunks the references are taken for evenly spread. */
+static void place_entries(struct grouped *g)
+{
+	const struct references *r = g->r;
+	int64_t before = 0;
+
+	for (size_t c = 0; c < r->nr_chunks; c++) {
+		const struct reference_chunk *chunk = &r->chunks[c];
+		double begin = (double)chunk->start_ns / 1e9;
+		double end = c + 1 < r->nr_chunks ? (double)chunk[1].start_ns / 1e9 : begin;
+
+		for (size_t i = 0; i < chunk->nr; i++) {
+			double share = ((double)i + 0.5) / (double)chunk->nr;
+
+			g->all_lookups[chunk->first + i] =
+				before + (int64_t)(share * (double)(chunk->lookups - before));
+			g->all_times[chunk->first + i] = begin + share * (end - begin);
+		}
+		before = chunk->lookups;
+	}
+}
+
+static void sort_entries(struct grouped *g, size_t nr_groups)
+{
+	const struct references *r = g->r;
+
+	for (size_t i = 0; i < r->nr_entries; i++) {
+		uint32_t group = g->group[r->entries[i] >> 1];
+
+		if (is_reference(r, i) && group != NO_GROUP)
+			g->start[group + 1]++;
+	}
+	for (size_t k = 0; k < nr_groups; k++)
+		g->start[k + 1] += g->start[k];
+	for (size_t i = 0; i < r->nr_entries; i++) {
+		uint32_t group = g->group[r->entries[i] >> 1];
+
+		if (is_reference(r, i) && group != NO_GROUP)
+			g->order[g->start[group]++] = (uint32_t)i;
+	}
+	for (size_t k = nr_groups; k > 0; k--)
+		g->start[k] = g->start[k - 1];
+	g->start[0] = 0;
+}
+
+static int of_group(struct grouped *g, size_t k, bool one_file, double size_pages,
+		    struct features *f)
+{
+	const struct references *r = g->r;
+	struct reuse_input in = {
+		.page = g->pages,
+		.lookup = g->lookup,
+		.time_s = g->time_s,
+		.index = one_file ? g->index : NULL,
+		.rate = (double)r->threshold / (double)REFERENCE_THRESHOLD_ALL,
+		.size_pages = r->broken ? 0 : size_pages,
+	};
+	struct features own = {0};
+	int ret;
+
+	for (size_t i = g->start[k]; i < g->start[k + 1]; i++) {
+		uint32_t entry = g->order[i];
+		uint32_t page = r->entries[entry] >> 1;
+
+		if (g->number[page] == UINT32_MAX) {
+			g->index[in.nr_pages] = (uint64_t)r->pages[page].page_index;
+			g->number[page] = (uint32_t)in.nr_pages++;
+		}
+		g->pages[in.nr] = g->number[page];
+		g->lookup[in.nr] = g->all_lookups[entry];
+		g->time_s[in.nr++] = g->all_times[entry];
+	}
+	if (in.nr_pages < PAGES_MIN)
+		return 0;
+	ret = reuse_features(&in, &own);
+	features_merge(f, &own);
+	return ret;
+}
+
+static int room(struct grouped *g, const struct references *r, size_t nr_groups)
+{
+	size_t nr = r->nr_entries + 1;
+
+	g->r = r;
+	g->start = calloc(nr_groups + 2, sizeof(*g->start));
+	g->order = malloc(nr * sizeof(*g->order));
+	g->number = malloc((r->nr_pages + 1) * sizeof(*g->number));
+	g->index = malloc((r->nr_pages + 1) * sizeof(*g->index));
+	g->pages = malloc(nr * sizeof(*g->pages));
+	g->lookup = malloc(nr * sizeof(*g->lookup));
+	g->time_s = malloc(nr * sizeof(*g->time_s));
+	g->all_lookups = calloc(nr, sizeof(*g->all_lookups));
+	g->all_times = calloc(nr, sizeof(*g->all_times));
+	return g->start && g->order && g->number && g->index && g->pages && g->lookup &&
+			       g->time_s && g->all_lookups && g->all_times
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void release(struct grouped *g)
+{
+	free(g->start);
+	free(g->order);
+	free(g->number);
+	free(g->index);
+	free(g->pages);
+	free(g->lookup);
+	free(g->time_s);
+	free(g->all_lookups);
+	free(g->all_times);
+}
+
+static double pages_of(const struct pattern_job *job, const struct pattern_file *file)
+{
+	return file->size_bytes > 0 ? (double)file->size_bytes / job->page_bytes : 0;
+}
+
+/* Files first, then directories with all their files. */
+static int group_all(const struct references *r, uint32_t *group, bool files,
+		     struct pattern_job *job)
+{
+	size_t nr_groups = files ? job->nr_files : job->nr_directories;
+	struct grouped g = {.group = group};
+	int ret = room(&g, r, nr_groups);
+
+	if (!ret) {
+		for (size_t i = 0; i < r->nr_pages; i++)
+			g.number[i] = UINT32_MAX;
+		place_entries(&g);
+		sort_entries(&g, nr_groups);
+	}
+	for (size_t k = 0; k < nr_groups && !ret; k++) {
+		if (files)
+			ret = of_group(&g, k, true, pages_of(job, &job->files[k]),
+				       &job->files[k].f);
+		else
+			ret = of_group(&g, k, false, 0, &job->directories[k].f);
+	}
+	release(&g);
+	return ret;
+}
+
+static int group_pages(const struct references *r, struct pattern_job *job)
+{
+	uint32_t *group = malloc((r->nr_pages + 1) * sizeof(*group));
+	int ret = group ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < r->nr_pages && !ret; i++) {
+		const struct reference_page *p = &r->pages[i];
+		const struct pattern_file *file =
+			pattern_file_find(job, p->dev_major, p->dev_minor, (int64_t)p->ino, p->gen);
+
+		group[i] = file ? (uint32_t)(file - job->files) : NO_GROUP;
+	}
+	if (!ret)
+		ret = group_all(r, group, true, job);
+	for (size_t i = 0; i < r->nr_pages && !ret; i++) {
+		size_t d = group[i] == NO_GROUP
+				   ? SIZE_MAX
+				   : pattern_directory_find(job, job->files[group[i]].directory_id);
+
+		group[i] = d == SIZE_MAX ? NO_GROUP : (uint32_t)d;
+	}
+	if (!ret)
+		ret = group_all(r, group, false, job);
+	free(group);
+	return ret;
+}
+
+int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err)
+{
+	struct references r;
+	struct errtext why = {0};
+	int ret;
+
+	if (sqlite3_table_column_metadata(db, "main", "reference_sample", "job_id", NULL, NULL,
+					  NULL, NULL, NULL) != SQLITE_OK)
+		return 0;
+	ret = load_references(db, job->id, &r, &why);
+	if (ret == -ENOMEM)
+		return errtext_set(err, ret, "%s", why.text);
+	if (ret) /* none, or damaged: patterns do without */
+		return 0;
+	ret = group_pages(&r, job);
+	references_free(&r);
+	return ret;
+}
+#else
+int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err)
+{
+	(void)db;
+	(void)job;
+	(void)err;
+	return 0;
+}
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#if __has_include("trace_code.h")
+#include "pattern/trace_features.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pattern/accesses.h"
+#include "pattern/reuse.h"
+
+/* Pages whose references are looked at, and references. */
+enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20 };
+
+struct gathered {
+	struct access *reads, *touches;
+	size_t nr_reads, nr_touches;
+	uint64_t first_size, last_size; /* as the events tell it */
+	bool sized;
+};
+
+static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
+		      uint64_t page_bytes)
+{
+	g->touches[g->nr_touches++] = (struct access){
+		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
+}
+
+static void see_size(struct gathered *g, uint64_t size)
+{
+	if (!g->sized)
+		g->first_size = size;
+	g->sized = true;
+	g->last_size = size;
+}
+
+static void gather(const struct trace_event *e, uint64_t page_bytes, struct gathered *g)
+{
+	switch (e->kind) {
+	case TRACE_READ:
+		if (e->len)
+			g->reads[g->nr_reads++] = (struct access){e->pos, e->len, e->description};
+		break;
+	case TRACE_FAULT:
+		if (!(e->flags & TRACE_RETRY))
+			add_touch(g, e, e->pos, page_bytes);
+		break;
+	case TRACE_MAP:
+		if (e->map.touched)
+			add_touch(g, e, e->map.touched - 1, page_bytes);
+		break;
+	case TRACE_OPEN:
+	case TRACE_SIZE:
+		see_size(g, e->pos);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint32_t page_hash(uint64_t page)
+{
+	page = (page ^ (page >> 33)) * 0xff51afd7ed558ccd;
+	page = (page ^ (page >> 33)) * 0xc4ceb9fe1a85ec53;
+	return (uint32_t)(page >> 32);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct sample {
+	uint64_t limit; /* of 2^32 */
+	uint64_t *seen; /* page by page, as they were read */
+	size_t nr;
+	uint64_t *pages; /* distinct ones, ascending */
+	size_t nr_pages;
+};
+
+/* The pages of all reads whose hash is below the limit, cut at the end of the file. */
+static void take_pages(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
+		       struct sample *s)
+{
+	for (size_t i = 0; i < g->nr_reads; i++) {
+		uint64_t page = g->reads[i].pos / page_bytes;
+		uint64_t last = (g->reads[i].pos + g->reads[i].len - 1) / page_bytes;
+
+		if (size_pages && last >= size_pages)
+			last = size_pages - 1;
+		for (; page <= last && s->nr < REFERENCES_MAX; page++)
+			if (page_hash(page) < s->limit)
+				s->seen[s->nr++] = page;
+	}
+}
+
+static void number_pages(struct sample *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		s->pages[i] = s->seen[i];
+	qsort(s->pages, s->nr, sizeof(*s->pages), compare_u64);
+	for (size_t i = 0; i < s->nr; i++)
+		if (!i || s->pages[i] != s->pages[s->nr_pages - 1])
+			s->pages[s->nr_pages++] = s->pages[i];
+}
+
+static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
+		     struct features *f)
+{
+	struct sample s = {.limit = UINT64_C(1) << 32};
+	uint32_t *numbers = malloc(REFERENCES_MAX * sizeof(*numbers));
+	struct reuse_input in = {.page = numbers};
+	int ret = -ENOMEM;
+
+	s.seen = malloc(REFERENCES_MAX * sizeof(*s.seen));
+	s.pages = malloc(REFERENCES_MAX * sizeof(*s.pages));
+	if (size_pages > PAGES_MAX)
+		s.limit = s.limit / size_pages * PAGES_MAX;
+	if (numbers && s.seen && s.pages) {
+		take_pages(g, size_pages, page_bytes, &s);
+		number_pages(&s);
+		for (size_t i = 0; i < s.nr; i++) {
+			const uint64_t *at = bsearch(&s.seen[i], s.pages, s.nr_pages,
+						     sizeof(*s.pages), compare_u64);
+
+			numbers[i] = (uint32_t)(at - s.pages);
+		}
+		in.nr = s.nr;
+		in.index = s.pages;
+		in.nr_pages = s.nr_pages;
+		in.rate = (double)s.limit / 4294967296.0;
+		in.size_pages = (double)size_pages;
+		ret = reuse_features(&in, f);
+	}
+	free(s.seen);
+	free(s.pages);
+	free(numbers);
+	return ret;
+}
+
+int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,
+		   uint64_t page_bytes, struct features *f)
+{
+	struct gathered g = {.reads = malloc((nr + 1) * sizeof(*g.reads)),
+			     .touches = malloc((nr + 1) * sizeof(*g.touches))};
+	int ret = g.reads && g.touches ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !ret; i++)
+		gather(&events[i], page_bytes, &g);
+	if (!ret)
+		ret = accesses_features(g.reads, g.nr_reads, f);
+	if (!ret)
+		ret = faults_features(g.touches, g.nr_touches, f);
+	if (!ret && g.nr_reads) {
+		uint64_t size = size_bytes ? size_bytes : g.last_size;
+
+		ret = put_reuse(&g, (size + page_bytes - 1) / page_bytes, page_bytes, f);
+	}
+	if (!ret && g.sized && g.last_size > g.first_size)
+		features_set(f, F_growth_share,
+			     (double)(g.last_size - g.first_size) / (double)g.last_size);
+	free(g.reads);
+	free(g.touches);
+	return ret;
+}
+#endif
