@@ -34,11 +34,13 @@
 	X(growth_share)	   /* of its size that it grew by while it was read */                     \
 	/* of sampled pages or of all */                                                           \
 	X(page_ascending_share) /* steps up from page to page, in the first pass */                \
-	X(page_stream_share)	/* pages just behind one of the last 8 */                          \
-	X(coverage)		/* of the file's pages that were read */                           \
-	X(density)		/* the same between the first and the last page read */            \
-	X(reuse)		/* reads of a page that was read, mean */                          \
-	X(evenness)		/* pages read equally often, give or take one */                   \
+	X(page_jumps)		/* steps to a page that is not just behind the last one */         \
+	X(page_jump_ascending_share)                                                               \
+	X(page_stream_share) /* jumps to a page just behind another of the last 8 */               \
+	X(coverage)	     /* of the file's pages that were read */                              \
+	X(density)	     /* the same between the first and the last page read */               \
+	X(reuse)	     /* reads of a page that was read, mean */                             \
+	X(evenness)	     /* pages read equally often, give or take one */                      \
 	X(epochs)                                                                                  \
 	X(epoch_separation) /* reads that lie in the epoch that their number says */               \
 	X(order_similarity) /* of an epoch and the next: 1 the same order, 0 any, -1 reversed */   \

@@ -88,6 +88,13 @@ static struct pattern of_mapping(const struct features *f)
 	return named(PATTERN_mixed, 0.5, F_fault_ascending_share, F_fault_gap_pages, F_NR);
 }
 
+/* Jumps enough to show a direction, and they show none. */
+static bool jumps_about(const struct features *f, enum feature jumps, enum feature up)
+{
+	return features_least(f, jumps, RUNS_MIN) && features_least(f, up, NO_WAY_LOW) &&
+	       features_most(f, up, NO_WAY_HIGH);
+}
+
 /* The order of one pass, from all reads. */
 static struct pattern order_of_trace(const struct features *f)
 {
@@ -103,7 +110,7 @@ static struct pattern order_of_trace(const struct features *f)
 		return named(f->value[F_stride_bytes] < 0 ? PATTERN_backward : PATTERN_strided,
 			     sure(BY_TRACE, f->value[F_stride_share], f, F_runs), F_stride_bytes,
 			     F_stride_share, F_run_bytes, F_NR);
-	if (seq >= NEARLY_ALL)
+	if (seq >= NEARLY_ALL && !jumps_about(f, F_runs, F_jump_ascending_share))
 		return named(PATTERN_sequential, sure(BY_TRACE, seq, f, F_reads),
 			     F_sequential_share, F_NR);
 	if (features_least(f, F_stream_share, 0.8) && features_least(f, F_streams, 2))
@@ -117,8 +124,8 @@ static struct pattern order_of_trace(const struct features *f)
 		return named(PATTERN_random, sure(BY_TRACE, 1 - fabs(jump - 0.5), f, F_reads),
 			     F_sequential_share, F_jump_ascending_share, F_NR);
 	/* Records of several reads each, at any place. */
-	if (seq < NEARLY_ALL && jump >= NO_WAY_LOW && jump <= NO_WAY_HIGH)
-		return named(PATTERN_random, sure(BY_SAMPLE, 1 - fabs(jump - 0.5), f, F_reads),
+	if (jumps_about(f, F_runs, F_jump_ascending_share))
+		return named(PATTERN_random, sure(BY_SAMPLE, 1 - fabs(jump - 0.5), f, F_runs),
 			     F_run_bytes, F_jump_ascending_share, F_NR);
 	return named(PATTERN_mixed, 0.5, F_sequential_share, F_stride_share, F_stream_share, F_NR);
 }
@@ -127,7 +134,15 @@ static struct pattern order_of_trace(const struct features *f)
 static struct pattern order_of_sample(const struct features *f)
 {
 	double up = f->value[F_page_ascending_share];
+	double jump = f->value[F_page_jump_ascending_share];
 
+	if (features_least(f, F_page_jumps, RUNS_MIN) &&
+	    features_least(f, F_page_stream_share, 0.8))
+		return named(PATTERN_interleaved, BY_SAMPLE * f->value[F_page_stream_share],
+			     F_page_jumps, F_page_stream_share, F_NR);
+	if (jumps_about(f, F_page_jumps, F_page_jump_ascending_share))
+		return named(PATTERN_random, BY_SAMPLE * (1 - fabs(jump - 0.5)), F_page_jumps,
+			     F_page_jump_ascending_share, F_NR);
 	if (up >= NEARLY_ALL && features_most(f, F_density, 0.6))
 		return named(PATTERN_strided, BY_COUNTERS, F_page_ascending_share, F_density, F_NR);
 	if (up >= NEARLY_ALL)
@@ -135,13 +150,7 @@ static struct pattern order_of_sample(const struct features *f)
 			     F_NR);
 	if (up <= 1 - NEARLY_ALL)
 		return named(PATTERN_backward, BY_SAMPLE * (1 - up), F_page_ascending_share, F_NR);
-	if (features_least(f, F_page_stream_share, 0.8))
-		return named(PATTERN_interleaved, BY_SAMPLE * f->value[F_page_stream_share],
-			     F_page_ascending_share, F_page_stream_share, F_NR);
-	if (up >= NO_WAY_LOW && up <= NO_WAY_HIGH)
-		return named(PATTERN_random, BY_SAMPLE * (1 - fabs(up - 0.5)),
-			     F_page_ascending_share, F_NR);
-	return named(PATTERN_mixed, 0.4, F_page_ascending_share, F_NR);
+	return named(PATTERN_mixed, 0.4, F_page_ascending_share, F_page_jumps, F_NR);
 }
 
 /* Readahead that got going tells of order; nothing tells of its absence in a warm cache. */

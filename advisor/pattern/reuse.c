@@ -136,7 +136,7 @@ static double period(const struct reuse_input *in, struct work *w, const int64_t
 	return nr ? median_of(w->gap, nr) : -1;
 }
 
-/* Steps of the first pass: up, and up by little from one of the last few pages. */
+/* Steps of the first pass: up, up by little, and up by little from one of the last few pages. */
 static void put_order(const struct reuse_input *in, const struct work *w, struct features *f)
 {
 	uint64_t last[NEAR] = {0};
@@ -145,18 +145,25 @@ static void put_order(const struct reuse_input *in, const struct work *w, struct
 	uint64_t highest = 0;
 	size_t nr = 0;
 	size_t up = 0;
+	size_t jumps = 0;
+	size_t jumps_up = 0;
 	size_t on_stream = 0;
 
 	for (size_t i = 0; i < in->nr; i++) {
 		uint64_t index = in->index[in->page[i]];
+		uint64_t before = last[(nr + NEAR - 1) % NEAR];
 		bool close = false;
 
 		if (w->nth[i] != 0)
 			continue;
 		for (size_t k = 0; k < nr && k < NEAR; k++)
 			close |= index > last[k] && index - last[k] <= near;
-		up += nr && index > last[(nr - 1) % NEAR];
-		on_stream += close;
+		up += nr && index > before;
+		if (nr && !(index > before && index - before <= near)) {
+			jumps++;
+			jumps_up += index > before;
+			on_stream += close;
+		}
 		last[nr++ % NEAR] = index;
 		lowest = index < lowest ? index : lowest;
 		highest = index > highest ? index : highest;
@@ -164,7 +171,9 @@ static void put_order(const struct reuse_input *in, const struct work *w, struct
 	if (nr < 2)
 		return;
 	features_set(f, F_page_ascending_share, (double)up / (double)(nr - 1));
-	features_set(f, F_page_stream_share, (double)on_stream / (double)(nr - 1));
+	features_set(f, F_page_jumps, (double)jumps);
+	features_set_ratio(f, F_page_jump_ascending_share, (double)jumps_up, (double)jumps);
+	features_set_ratio(f, F_page_stream_share, (double)on_stream, (double)jumps);
 	features_set(f, F_density, fmin((double)nr / in->rate / (double)(highest - lowest + 1), 1));
 }
 

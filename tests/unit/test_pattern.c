@@ -130,6 +130,19 @@ static void make_shuffled(struct made *m)
 	}
 }
 
+/* A MiB at a time, by 16 KiB: hardly a step is a jump. */
+static void make_large_records(struct made *m)
+{
+	uint32_t order[64];
+
+	for (int epoch = 0; epoch < 2; epoch++) {
+		permute(m, order, 64);
+		for (int i = 0; i < 64; i++)
+			for (uint64_t at = 0; at < 16; at++)
+				add(m, ((uint64_t)order[i] * 16 + at) * PAGE, PAGE, 0);
+	}
+}
+
 static void make_one_shuffled(struct made *m)
 {
 	uint32_t order[FILE_PAGES];
@@ -241,6 +254,8 @@ static const struct {
 	{"records of four reads", make_records, PATTERN_random, PATTERN_backward},
 	{"128 of 1024 KiB, 16 at a time", make_strided_runs, PATTERN_strided, PATTERN_backward},
 	{"shuffled epochs", make_shuffled, PATTERN_shuffled_epoch, PATTERN_shuffled_epoch},
+	{"shuffled epochs of large records", make_large_records, PATTERN_shuffled_epoch,
+	 PATTERN_backward},
 	{"one shuffled epoch", make_one_shuffled, PATTERN_shuffled_epoch, PATTERN_shuffled_epoch},
 	{"one order, three times", make_fixed_order, PATTERN_reread, PATTERN_reread},
 	{"three streams, one descriptor", make_interleaved, PATTERN_interleaved, PATTERN_mixed},
@@ -315,9 +330,11 @@ static void names_of_samples(void **state)
 		int read;
 		enum pattern_name name;
 	} seen[] = {
-		{0, PATTERN_sequential},      {1, PATTERN_scan_once}, {3, PATTERN_reread},
-		{5, PATTERN_backward},	      {6, PATTERN_random},    {10, PATTERN_shuffled_epoch},
-		{11, PATTERN_shuffled_epoch}, {12, PATTERN_reread},   {13, PATTERN_interleaved},
+		{0, PATTERN_sequential},      {1, PATTERN_scan_once},
+		{3, PATTERN_reread},	      {5, PATTERN_backward},
+		{6, PATTERN_random},	      {10, PATTERN_shuffled_epoch},
+		{11, PATTERN_shuffled_epoch}, {12, PATTERN_shuffled_epoch},
+		{13, PATTERN_reread},	      {14, PATTERN_interleaved},
 	};
 
 	(void)state;
