@@ -235,25 +235,32 @@ struct pattern pattern_of_file(const struct features *f)
 	return of_reading(f);
 }
 
-/* The name with the most weight; how much of all of it, and how sure it is. */
+/*
+ * The name with the most weight among the known ones; how much of these, and how sure it is.
+ * Unknown when less than half of the weight has a name.
+ */
 static enum pattern_name heaviest(const struct pattern_part *parts, size_t nr, double *ret_share,
 				  double *ret_sure)
 {
 	double weight[PATTERN_NR] = {0};
 	double confidence[PATTERN_NR] = {0};
 	double all = 0;
-	int best = PATTERN_unknown;
+	double known;
+	int best = PATTERN_unknown + 1;
 
 	for (size_t i = 0; i < nr; i++) {
 		weight[parts[i].name] += parts[i].weight;
 		confidence[parts[i].name] += parts[i].weight * parts[i].confidence;
 		all += parts[i].weight;
 	}
-	for (int i = 0; i < PATTERN_NR; i++)
+	known = all - weight[PATTERN_unknown];
+	for (int i = best; i < PATTERN_NR; i++)
 		if (weight[i] > weight[best])
 			best = i;
-	*ret_share = all > 0 ? weight[best] / all : 0;
-	*ret_sure = weight[best] > 0 ? confidence[best] / weight[best] : 0;
+	if (!(weight[best] > 0) || known * 2 < all)
+		return PATTERN_unknown;
+	*ret_share = weight[best] / known;
+	*ret_sure = confidence[best] / weight[best] * known / all;
 	return (enum pattern_name)best;
 }
 

@@ -473,6 +473,8 @@ static void directories(void **state)
 {
 	static const struct pattern_part same[] = {{PATTERN_scan_once, 0.9, 10},
 						   {PATTERN_scan_once, 0.7, 10}};
+	static const struct pattern_part little[] = {
+		{PATTERN_unknown, 0, 10}, {PATTERN_unknown, 0, 5}, {PATTERN_strided, 0.9, 10}};
 	static const struct pattern_part unlike[] = {{PATTERN_scan_once, 0.9, 10},
 						     {PATTERN_strided, 0.9, 10}};
 	static const struct {
@@ -485,6 +487,8 @@ static void directories(void **state)
 		{"alike", {{F_files, 2}, {F_NR, 0}}, same, 2, PATTERN_scan_once},
 		{"unlike", {{F_files, 2}, {F_NR, 0}}, unlike, 2, PATTERN_mixed},
 		{"nothing known", {{F_NR, 0}}, NULL, 0, PATTERN_unknown},
+		{"little known", {{F_files, 3}, {F_NR, 0}}, little, 3, PATTERN_unknown},
+		{"most known", {{F_files, 2}, {F_NR, 0}}, &little[1], 2, PATTERN_strided},
 		{"small files",
 		 {{F_files, 500}, {F_pages_per_file, 2}, {F_NR, 0}},
 		 same,
