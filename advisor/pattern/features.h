@@ -31,7 +31,7 @@
 	X(fault_ascending_share)                                                                   \
 	X(fault_gap_pages) /* median step up */                                                    \
 	X(fault_gap_share) /* touches that make the most frequent step */                          \
-	X(growth_share)	   /* of its size that it grew by while it was read */                     \
+	X(growth_share)	   /* of what was read, behind the end that the file had at first */       \
 	/* of sampled pages or of all */                                                           \
 	X(page_ascending_share) /* steps up from page to page, in the first pass */                \
 	X(page_jumps)		/* steps to a page that is not just behind the last one */         \

@@ -192,7 +192,7 @@ static struct pattern of_reading(const struct features *f)
 	bool seq = order.name == PATTERN_sequential;
 	bool any = order.name == PATTERN_random || order.name == PATTERN_mixed;
 
-	if (seq && features_least(f, F_growth_share, 0.3))
+	if (seq && features_least(f, F_growth_share, 0.5))
 		return named(PATTERN_append_follow, order.confidence, F_growth_share,
 			     order.decided[0], F_NR);
 	if (seq && features_least(f, F_reuse, TWICE))

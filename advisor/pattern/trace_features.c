@@ -14,8 +14,9 @@ enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20 };
 struct gathered {
 	struct access *reads, *touches;
 	size_t nr_reads, nr_touches;
-	uint64_t first_size, last_size; /* as the events tell it */
+	uint64_t first_size, last_size; /* of the file, as the events tell it */
 	bool sized;
+	double bytes, bytes_behind; /* read; behind the end that it had at first */
 };
 
 static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
@@ -23,6 +24,25 @@ static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t 
 {
 	g->touches[g->nr_touches++] = (struct access){
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
+}
+
+/* A read asks for more than there is at the end of a file, and for nothing behind it. */
+static void add_read(struct gathered *g, const struct trace_event *e)
+{
+	uint64_t len = e->len;
+	uint64_t end;
+
+	if (g->sized && e->pos >= g->last_size)
+		return;
+	if (g->sized && len > g->last_size - e->pos)
+		len = g->last_size - e->pos;
+	if (!len)
+		return;
+	end = e->pos + len;
+	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description};
+	g->bytes += (double)len;
+	if (g->sized && end > g->first_size)
+		g->bytes_behind += (double)(e->pos > g->first_size ? len : end - g->first_size);
 }
 
 static void see_size(struct gathered *g, uint64_t size)
@@ -37,8 +57,7 @@ static void gather(const struct trace_event *e, uint64_t page_bytes, struct gath
 {
 	switch (e->kind) {
 	case TRACE_READ:
-		if (e->len)
-			g->reads[g->nr_reads++] = (struct access){e->pos, e->len, e->description};
+		add_read(g, e);
 		break;
 	case TRACE_FAULT:
 		if (!(e->flags & TRACE_RETRY))
@@ -158,9 +177,8 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 
 		ret = put_reuse(&g, (size + page_bytes - 1) / page_bytes, page_bytes, f);
 	}
-	if (!ret && g.sized && g.last_size > g.first_size)
-		features_set(f, F_growth_share,
-			     (double)(g.last_size - g.first_size) / (double)g.last_size);
+	if (!ret && g.sized)
+		features_set_ratio(f, F_growth_share, g.bytes_behind, g.bytes);
 	free(g.reads);
 	free(g.touches);
 	return ret;

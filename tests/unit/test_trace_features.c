@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "pattern/pattern.h"
+
+#if __has_include("trace_code.h")
+#include "pattern/trace_features.h"
+
+enum { PAGE = 4096, MAX = 4096 };
+
+struct trace {
+	struct trace_event e[MAX];
+	size_t nr;
+};
+
+static struct trace_event *add(struct trace *t, int kind, uint64_t pos, uint64_t len)
+{
+	assert_true(t->nr < MAX);
+	t->e[t->nr] = (struct trace_event){.kind = (uint8_t)kind, .pos = pos, .len = len};
+	return &t->e[t->nr++];
+}
+
+static enum pattern_name name_of(const struct trace *t, uint64_t size_bytes, struct features *f)
+{
+	assert_int_equal(trace_features(t->e, t->nr, size_bytes, PAGE, f), 0);
+	return pattern_of_file(f).name;
+}
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct trace));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+/* Asked is 64 KiB each time; there is what was appended since. */
+static void a_log_that_grows(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+	uint64_t size = 100 * PAGE;
+
+	add(t, TRACE_OPEN, size, 0);
+	for (int i = 0; i < 200; i++) {
+		add(t, TRACE_SIZE, size + 8400, 0);
+		add(t, TRACE_READ, size, 65536);
+		size += 8400;
+		add(t, TRACE_READ, size, 65536); /* nothing is there yet */
+	}
+	assert_int_equal(name_of(t, size, &f), PATTERN_append_follow);
+	assert_true(f.value[F_reads] == 200);
+	assert_true(f.value[F_growth_share] == 1);
+	assert_true(f.value[F_sequential_share] == 1);
+	assert_true(f.value[F_read_bytes_median] == 8400);
+}
+
+static void a_file_of_many_pages(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+	uint64_t size = (uint64_t)100000 * PAGE;
+
+	add(t, TRACE_OPEN, size, 0);
+	for (uint64_t pos = 0; pos < size; pos += 1 << 20)
+		add(t, TRACE_READ, pos, 1 << 20);
+	assert_int_equal(name_of(t, size, &f), PATTERN_scan_once);
+	/* 8192 of 100000 pages are looked at. */
+	assert_true(fabs(f.value[F_coverage] - 1) < 0.05);
+	assert_true(f.value[F_growth_share] == 0);
+}
+
+/* Touches that mapped pages count as the faults do; the retry of a fault does not. */
+static void touches_of_a_mapping(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+
+	features_set(&f, F_fault_share, 1);
+	for (uint64_t page = 0; page < 1024; page += 32) {
+		add(t, TRACE_FAULT, page, 0)->flags = TRACE_MISSING;
+		add(t, TRACE_FAULT, page, 0)->flags = TRACE_RETRY;
+		add(t, TRACE_MAP, page + 16, 16)->map.touched = page + 16 + 1;
+		add(t, TRACE_MAP, page + 16, 16); /* by whose touch is not known */
+	}
+	assert_int_equal(name_of(t, 1024 * PAGE, &f), PATTERN_mmap_sequential);
+	assert_true(f.value[F_faults] == 64);
+	assert_true(f.value[F_fault_gap_pages] == 16);
+	assert_false(f.known[F_reads]);
+}
+
+static void nothing(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+
+	assert_int_equal(name_of(t, 0, &f), PATTERN_unknown);
+	for (int i = 0; i < F_NR; i++)
+		assert_false(f.known[i]);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {TEST(a_log_that_grows), TEST(a_file_of_many_pages),
+					   TEST(touches_of_a_mapping), TEST(nothing)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	return 0;
+}
+#endif
