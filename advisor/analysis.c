@@ -4,10 +4,12 @@
 #include <errno.h>
 
 #include "advisor/fill.h"
+#include "advisor/pattern/fill_pattern.h"
 #include "advisor/views.h"
 
 /* In this order: what a model needs of another is above it. */
 static const fill_fn fillers[] = {
+	fill_pattern,
 	fill_verdict,
 	fill_grade,
 };

@@ -38,6 +38,15 @@ struct analysis_verdict {
 	const char *why;
 };
 
+/* How a file or a directory is read. */
+struct analysis_pattern {
+	bool directory;
+	int64_t subject_id; /* file.id or directory.id */
+	const char *name;
+	struct opt_f64 confidence;
+	const char *features; /* JSON object */
+};
+
 /* A watched job. */
 struct analysis_job {
 	int64_t id;
@@ -57,6 +66,8 @@ struct analysis {
 	size_t nr_unjudged;
 	struct analysis_verdict *verdicts; /* by advice_id */
 	size_t nr_verdicts;
+	struct analysis_pattern *patterns; /* files before directories, by subject_id */
+	size_t nr_patterns;
 };
 
 /* 0, or -errno with a line in err; rules that are wrong are no failure, see rules.problems. */
@@ -67,5 +78,7 @@ void analysis_free(struct analysis *a);
 /* NULL: it is not a watched job. */
 const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job_id);
 const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id);
+const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
+						   int64_t subject_id);
 
 #endif

@@ -155,5 +155,7 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
 		e = load_job(db, arena, &a->jobs[i], err);
-	return e ? e : load_verdicts(db, a, err);
+	if (!e)
+		e = load_verdicts(db, a, err);
+	return e ? e : analysis_load_patterns(db, a, err);
 }

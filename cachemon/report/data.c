@@ -5,6 +5,7 @@
 
 #include "report/advice.h"
 #include "report/bounds.h"
+#include "report/pattern.h"
 #include "report/show.h"
 
 enum { NS_PER_S = 1000000000 };
@@ -150,7 +151,8 @@ static void put_row_bound(struct tree *t, const struct counts *c)
 		tree_bool(t, "lower_bound", true);
 }
 
-static void put_file(struct tree *t, const struct model_file *f, int64_t page_size)
+static void put_file(struct tree *t, const struct model *m, const struct model_file *f,
+		     int64_t page_size)
 {
 	char dev[48];
 
@@ -168,7 +170,7 @@ static void put_file(struct tree *t, const struct model_file *f, int64_t page_si
 	if (f->deleted)
 		tree_bool(t, "deleted", true);
 	put_row_bound(t, &f->counts);
-	tree_null(t, "pattern");
+	data_pattern(t, m, false, f->id);
 	data_totals(t, "totals", &f->counts, page_size);
 	tree_end(t);
 }
@@ -214,13 +216,14 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	tree_end(t);
 }
 
-static void put_rows(struct tree *t, const struct model_job *job, int64_t page_size)
+static void put_rows(struct tree *t, const struct model *m, const struct model_job *job,
+		     int64_t page_size)
 {
 	bool others = model_others(job);
 
 	tree_array(t, "files");
 	for (size_t i = 0; i < job->nr_files; i++)
-		put_file(t, &job->files[i], page_size);
+		put_file(t, m, &job->files[i], page_size);
 	if (!others)
 		put_rest(t, job, page_size);
 	tree_end(t);
@@ -236,6 +239,7 @@ static void put_rows(struct tree *t, const struct model_job *job, int64_t page_s
 		if (d->subdirectories)
 			tree_bool(t, "subdirectories", true);
 		put_row_bound(t, &d->counts);
+		data_pattern(t, m, true, d->id);
 		data_totals(t, "totals", &d->counts, page_size);
 		tree_end(t);
 	}
@@ -292,7 +296,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	data_count(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
-	put_rows(t, job, page_size);
+	put_rows(t, m, job, page_size);
 	tree_array(t, "filesystems");
 	for (size_t i = 0; i < job->nr_filesystems; i++)
 		put_filesystem(t, &job->filesystems[i], page_size);

@@ -13,6 +13,7 @@
 #include "report/model_run.h"
 
 struct model_file {
+	int64_t id;
 	struct bytes path, fstype;
 	struct opt_i64 dev_major, dev_minor, ino, gen, size_bytes; /* ino: two's complement */
 	bool deleted;
@@ -20,6 +21,7 @@ struct model_file {
 };
 
 struct model_directory {
+	int64_t id;
 	struct bytes path;
 	struct opt_i64 files;
 	bool files_estimated; /* at least so many */

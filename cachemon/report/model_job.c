@@ -80,6 +80,7 @@ static void read_file(struct rows *r, const struct model_run *run, struct model_
 {
 	bool folded; /* earlier counts are in its directory only */
 
+	f->id = rows_value(r, 0);
 	f->path = rows_bytes(r);
 	f->fstype = rows_bytes(r);
 	f->dev_major = rows_i64(r);
@@ -100,7 +101,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
 	/* The order needs two columns; the rest is fetched for those that made it. */
-	char *sql = rows_sql("SELECT path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
+	char *sql = rows_sql("SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
 			     "deleted, folded_before, misses_read_on",
 			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
 			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
@@ -130,9 +131,10 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 {
 	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
-	char *sql = rows_sql("SELECT path, files, files_estimated, subdirectories, misses_read_on",
-			     "FROM directory WHERE job_id = ?1 "
-			     "ORDER BY misses DESC, lookups DESC, id");
+	char *sql =
+		rows_sql("SELECT id, path, files, files_estimated, subdirectories, misses_read_on",
+			 "FROM directory WHERE job_id = ?1 "
+			 "ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 1, &job->id);
 	struct opt_i64 files = {.known = true};
 	struct slice_carry carry = {0};
@@ -142,6 +144,7 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	while (job->directories && job->nr_directories < room && rows_next(&r)) {
 		struct model_directory *d = &job->directories[job->nr_directories++];
 
+		d->id = rows_value(&r, 0);
 		d->path = rows_bytes(&r);
 		d->files = rows_i64(&r);
 		d->files_estimated = rows_value(&r, 0) == 1;

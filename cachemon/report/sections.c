@@ -6,6 +6,7 @@
 
 #include "report/advice.h"
 #include "report/escape.h"
+#include "report/pattern.h"
 #include "report/prose.h"
 #include "report/show.h"
 
@@ -107,6 +108,7 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 		sections_windows(d, job);
 		sections_evictions(d, m, job);
 		sections_rows(d, m, job);
+		sections_patterns(d, m, job);
 		sections_filesystems(d, job, m->run.page_size_bytes.value);
 		sections_verdicts(d, m, job);
 		sections_not_judged(d, m, job);
