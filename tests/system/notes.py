@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The knowledge notes: every finding has one, its front matter and sections are whole, and what it
+tells people to paste is right: the C compiles, the Python is Python, the shell passes shellcheck."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NOTES = os.path.join(ROOT, "prompts", "notes")
+RULES = os.path.join(ROOT, "sql", "rules")
+KEYS = ("id", "title", "applies_to", "facts", "gain", "risk", "undo", "verify")
+SECTIONS = ["What it means", "How it is decided", "Why it happens", "What to do",
+            "When it is not worth it", "Sources"]
+LANGUAGES = ("c", "python", "shell")
+# Where there is nothing to change, there is nothing to write either.
+NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
+CC = os.environ.get("CC", "cc")
+
+
+class Note:
+    def __init__(self, name):
+        self.name = name
+        with open(os.path.join(NOTES, name + ".md")) as f:
+            self.text = f.read()
+        parts = self.text.split("---\n", 2)
+        self.head, self.body = (parts[1], parts[2]) if len(parts) == 3 and not parts[0] else ("", "")
+        self.keys = dict(re.findall(r"^([a-z_]+): *(.*)$", self.head, re.M))
+        self.snippets = re.findall(r"^```(\w*)\n(.*?)^```$", self.body, re.M | re.S)
+
+    def section(self, title):
+        found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", self.body, re.M | re.S)
+        return found.group(1) if found else ""
+
+
+def form(note):
+    """Complaints about front matter and sections."""
+    wrong = [f"no {k}" for k in KEYS if not note.keys.get(k)]
+    if note.keys.get("id") != note.name:
+        wrong.append(f"id is {note.keys.get('id')}")
+    found = re.findall(r"^## (.*)$", re.sub(r"^```.*?^```$", "", note.body, flags=re.M | re.S), re.M)
+    if found != SECTIONS:
+        wrong.append(f"sections are {found}")
+    for language, _ in note.snippets:
+        if language not in LANGUAGES:
+            wrong.append(f"a snippet in '{language}'")
+    have = {language for language, _ in note.snippets}
+    for language in NO_CODE.get(note.name, LANGUAGES):
+        if language not in have:
+            wrong.append(f"no snippet in {language}")
+    return wrong
+
+
+def parameters(note):
+    """Thresholds that the note names must be the rule's, and the rule's must be in the note."""
+    path = os.path.join(RULES, note.name + ".sql")
+    if not os.path.exists(path):
+        return ["no rule"]
+    with open(path) as f:
+        used = set(re.findall(r":((?:min|max|low|medium|high)_\w+)", f.read()))
+    said = set(re.findall(r"`((?:min|max|low|medium|high)_\w+)`", note.section("How it is decided")))
+    return [f"names {n}, which the rule has not" for n in sorted(said - used)] + \
+        [f"does not name {n} of the rule" for n in sorted(used - said)
+         if n.startswith(("min_", "max_"))]
+
+
+def run(argv, text=None):
+    done = subprocess.run(argv, input=text, capture_output=True, text=True)
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def compiles_c(code, work):
+    path = os.path.join(work, "snippet.c")
+    with open(path, "w") as f:
+        f.write(code)
+    return run([CC, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c", "-o", os.devnull, path])
+
+
+def compiles_python(code, _):
+    try:
+        compile(code, "snippet.py", "exec")
+    except SyntaxError as e:
+        return 1, str(e)
+    return 0, ""
+
+
+def checks_shell(code, _):
+    return run(["shellcheck", "-s", "bash", "-"], code)
+
+
+def snippets(note, work):
+    check = {"c": compiles_c, "python": compiles_python, "shell": checks_shell}
+    wrong = []
+    for number, (language, code) in enumerate(note.snippets, 1):
+        if language not in check:
+            continue
+        status, said = check[language](code, work)
+        if status:
+            wrong.append(f"snippet {number} ({language}): {said}")
+    return wrong
+
+
+def findings():
+    """Every finding of the catalogue has a note; a rule without one is caught here."""
+    rules = {f[:-4] for f in os.listdir(RULES) if f.endswith(".sql")} if os.path.isdir(RULES) else set()
+    notes = {f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")}
+    return [f"{r} has no note" for r in sorted(rules - notes)]
+
+
+def main():
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+    def tell(verdict, name, why=()):
+        counts[verdict] += 1
+        print(f"{verdict.upper():7} {name}{': ' if why else ''}{'; '.join(why)}", flush=True)
+
+    missing = [t for t in ("shellcheck", CC) if not shutil.which(t)]
+    wrong = findings()
+    tell("failed" if wrong else "passed", "every rule has a note", wrong)
+    with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
+        for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
+            note = Note(name)
+            wrong = form(note) + parameters(note)
+            tell("failed" if wrong else "passed", f"{name}: form", wrong)
+            if missing:
+                tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])
+                continue
+            wrong = snippets(note, work)
+            tell("failed" if wrong else "passed", f"{name}: snippets", wrong)
+    print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
