@@ -13,7 +13,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTES = os.path.join(ROOT, "prompts", "notes")
 RULES = os.path.join(ROOT, "sql", "rules")
-KEYS = ("id", "title", "applies_to", "facts", "gain", "risk", "undo", "verify")
+KEYS = ("id", "title", "applies_to", "facts", "risk", "undo", "verify")
 SECTIONS = ["What it means", "How it is decided", "Why it happens", "What to do",
             "When it is not worth it", "Sources"]
 LANGUAGES = ("c", "python", "shell")

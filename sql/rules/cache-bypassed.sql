@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- id: cache-bypassed
+-- title: data that does not go through the page cache
+-- version: 1
+-- severity: low for a filesystem whose reads cannot be seen, info for direct reads, which are somebody's choice
+-- needs tables: filesystem
+-- needs facts: v_filesystem.cover
+-- param min_direct_share = 0.5 ratio -- of all bytes the job read from files that are seen
+-- param min_direct_bytes = 16777216 bytes -- read directly
+WITH past AS (
+	SELECT
+		x.job_id, 'device' AS subject_kind, coalesce(x.mount, x.type) AS subject, 'low' AS severity,
+		printf('%s: %s', x.type, coalesce(x.why, 'its data is not in the page cache')) AS summary,
+		x.direct_read_bytes, x.read_bytes, x.files
+	FROM v_filesystem x
+	WHERE x.cover = 'cache-bypassed'
+	UNION ALL
+	SELECT
+		j.job_id, 'job', j.name, 'info',
+		printf('%d of %d MiB were read past the cache with O_DIRECT', j.direct_read_bytes / 1048576,
+			(j.direct_read_bytes + j.read_bytes) / 1048576),
+		j.direct_read_bytes, j.read_bytes, NULL
+	FROM v_job j
+	WHERE j.direct_read_bytes >= :min_direct_bytes
+		AND j.direct_read_bytes >= :min_direct_share * (j.direct_read_bytes + j.read_bytes)
+)
+SELECT
+	p.job_id,
+	p.subject_kind,
+	p.subject,
+	p.severity,
+	0.95 AS confidence,
+	p.summary,
+	json_array(
+		json_object('metric', 'direct_read_bytes', 'value', p.direct_read_bytes, 'unit', 'bytes',
+			'scope', p.subject_kind),
+		json_object('metric', 'read_bytes', 'value', p.read_bytes, 'unit', 'bytes',
+			'scope', p.subject_kind),
+		json_object('metric', 'files', 'value', p.files, 'unit', 'files', 'scope', p.subject_kind)
+	) AS evidence,
+	NULL AS gain_value,
+	NULL AS gain_unit,
+	NULL AS gain_method,
+	NULL AS gain_cause
+FROM past p

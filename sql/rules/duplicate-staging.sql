@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- id: duplicate-staging
+-- title: several readers bring the same pages into the cache, each after they were evicted
+-- version: 1
+-- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+--           least medium_share, else low
+-- needs counters: refaults evicted_reclaim_memcg processes
+-- needs tables: analysis_pattern
+-- param min_readers = 2 readers -- processes, or jobs, that read the file
+-- param min_cover_share = 0.8 ratio -- of the file, by each reader on average
+-- param min_refault_share = 0.3 ratio -- of the pages brought in
+-- param min_pages = 2048 pages -- brought in again
+-- param medium_share = 0.05 ratio -- of the wall time
+-- param high_share = 0.2 ratio -- of the wall time
+WITH read AS (
+	SELECT
+		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
+		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
+		-- Beyond what other causes and prefetch that was never used can explain.
+		max(0, f.refaults - f.evicted_unused - (f.evicted_pages - f.evicted_reclaim - f.evicted_truncate))
+			AS returned_pages
+	FROM v_file f
+), one AS ( -- processes of one job
+	SELECT r.*, w.wall_s,
+		r.stall_ns * w.s_per_stall_ns * r.returned_pages
+			/ nullif(r.demand_pages + r.prefetched_pages, 0) AS saved_s
+	FROM read r LEFT JOIN v_wall w ON w.job_id = r.job_id
+	WHERE r.readers >= :min_readers AND r.covered >= :min_cover_share * r.readers
+), jobs AS ( -- jobs of one run
+	SELECT r.*, w.wall_s,
+		r.stall_ns * w.s_per_stall_ns * r.returned_pages
+			/ nullif(r.demand_pages + r.prefetched_pages, 0) AS saved_s,
+		(SELECT count(DISTINCT o.job_id) FROM v_file o WHERE o.dev_major = r.dev_major
+			AND o.dev_minor = r.dev_minor AND o.ino = r.ino AND o.gen = r.gen) AS nr_jobs
+	FROM read r LEFT JOIN v_wall w ON w.job_id = r.job_id
+	WHERE r.covered >= :min_cover_share AND (SELECT count(*) FROM v_job) > 1
+), found AS (
+	SELECT job_id, file_id, path, readers, returned_pages, covered, size_pages, refaults, stall_ns,
+		page_size_bytes, demand_pages + prefetched_pages AS fetched_pages, saved_s, wall_s
+	FROM one
+	UNION ALL
+	SELECT job_id, file_id, path, nr_jobs, returned_pages, covered, size_pages, refaults, stall_ns,
+		page_size_bytes, demand_pages + prefetched_pages, saved_s, wall_s
+	FROM jobs WHERE nr_jobs >= :min_readers AND coalesce(readers, 1) < :min_readers
+)
+SELECT
+	f.job_id,
+	'file' AS subject_kind,
+	f.path AS subject,
+	CASE
+		WHEN f.saved_s >= :high_share * f.wall_s THEN 'high'
+		WHEN f.saved_s >= :medium_share * f.wall_s THEN 'medium'
+		ELSE 'low'
+	END AS severity,
+	0.8 AS confidence,
+	printf('%d readers went through it, and %d of its pages were brought in again', f.readers,
+		f.returned_pages) AS summary,
+	json_array(
+		json_object('metric', 'readers', 'value', f.readers, 'unit', 'readers', 'scope', 'file'),
+		json_object('metric', 'returned_pages', 'value', f.returned_pages, 'unit', 'pages',
+			'scope', 'file'),
+		json_object('metric', 'size_pages', 'value', f.size_pages, 'unit', 'pages', 'scope', 'file'),
+		json_object('metric', 'passes', 'value', f.covered, 'unit', 'ratio', 'scope', 'file'),
+		json_object('metric', 'stall_ns', 'value', f.stall_ns, 'unit', 'ns', 'scope', 'file')
+	) AS evidence,
+	coalesce(f.saved_s, f.returned_pages * f.page_size_bytes) AS gain_value,
+	iif(f.saved_s IS NULL, 'bytes', 's') AS gain_unit,
+	'measured' AS gain_method,
+	'capacity' AS gain_cause
+FROM found f
+WHERE f.returned_pages >= :min_pages
+	AND f.returned_pages >= :min_refault_share * f.fetched_pages

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- id: interleaved-streams
+-- title: several streams through one descriptor destroy each other's readahead
+-- version: 1
+-- severity: high when the stall in this file's misses is at least high_share of the wall time, medium when at
+--           least medium_share, else low
+-- needs counters: misses lookups evicted_unused
+-- needs tables: analysis_pattern
+-- param min_confidence = 0.6 ratio -- of the pattern
+-- param min_bad_share = 0.2 ratio -- misses of the lookups, or unused of the prefetched pages
+-- param min_bad_pages = 512 pages -- 2 MiB of 4 KiB pages
+-- param medium_share = 0.05 ratio -- of the wall time
+-- param high_share = 0.2 ratio -- of the wall time
+WITH bad AS (
+	SELECT f.*, w.wall_s,
+		f.evicted_unused + iif(f.sliced, 0, coalesce(f.resident_unused, 0)) AS unused_pages,
+		f.stall_ns * w.s_per_stall_ns * f.misses / nullif(f.misses + f.used_late, 0) AS saved_s
+	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
+	WHERE f.pattern = 'interleaved' AND f.pattern_confidence >= :min_confidence
+)
+SELECT
+	b.job_id,
+	'file' AS subject_kind,
+	b.path AS subject,
+	CASE
+		WHEN b.saved_s >= :high_share * b.wall_s THEN 'high'
+		WHEN b.saved_s >= :medium_share * b.wall_s THEN 'medium'
+		ELSE 'low'
+	END AS severity,
+	min(0.95, b.pattern_confidence) AS confidence,
+	printf('several streams share its descriptor: %d of %d pages missed, %d fetched ahead and not used',
+		b.misses, b.lookups, b.unused_pages) AS summary,
+	json_array(
+		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),
+		json_object('metric', 'lookups', 'value', b.lookups, 'unit', 'pages', 'scope', 'file'),
+		json_object('metric', 'unused_pages', 'value', b.unused_pages, 'unit', 'pages',
+			'scope', 'file'),
+		json_object('metric', 'window_pages_mean', 'value', b.window_pages_mean, 'unit', 'pages',
+			'scope', 'file')
+	) AS evidence,
+	coalesce(b.saved_s, (b.misses + b.unused_pages) * b.page_size_bytes) AS gain_value,
+	iif(b.saved_s IS NULL, 'bytes', 's') AS gain_unit,
+	'bound' AS gain_method,
+	'interleaved:' || b.file_id AS gain_cause
+FROM bad b
+WHERE (b.misses >= :min_bad_pages AND b.misses >= :min_bad_share * b.lookups)
+	OR (b.unused_pages >= :min_bad_pages
+		AND b.unused_pages >= :min_bad_share * (b.unused_pages + b.all_used))

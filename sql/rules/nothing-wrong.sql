@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- id: nothing-wrong
+-- title: the page cache serves this job well
+-- version: 1
+-- severity: info
+-- order: last
+-- needs counters: lookups misses
+-- param min_lookups = 2048 pages -- 8 MiB of 4 KiB pages, faults and direct reads included
+-- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
+SELECT
+	j.job_id,
+	'job' AS subject_kind,
+	j.name AS subject,
+	'info' AS severity,
+	-- What could not be judged might have been wrong.
+	1.0 - min(0.5, 0.02 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
+	printf('of %d pages asked for, %d were not cached; no rule found anything to change',
+		j.lookups, j.misses) AS summary,
+	json_array(
+		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
+		json_object('metric', 'hit_ratio', 'value', j.hit_ratio, 'unit', 'ratio', 'scope', 'job'),
+		json_object('metric', 'stall_ns', 'value', j.stall_ns, 'unit', 'ns', 'scope', 'job')
+	) AS evidence,
+	NULL AS gain_value,
+	NULL AS gain_unit,
+	NULL AS gain_method,
+	NULL AS gain_cause
+FROM v_job j
+WHERE j.wall_ns >= :min_wall_ns
+	AND j.lookups + coalesce(j.faults_major, 0)
+		+ coalesce(j.direct_read_bytes, 0) / j.page_size_bytes >= :min_lookups
+	AND NOT EXISTS (SELECT 1 FROM v_finding f
+		WHERE f.job_id = j.job_id AND (f.severity <> 'info' OR f.id = 'too-little-data'))

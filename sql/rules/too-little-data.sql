@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- id: too-little-data
+-- title: too little was read, or for too short a time, to judge
+-- version: 1
+-- severity: info
+-- needs counters: lookups faults_major
+-- param min_pages = 2048 pages -- 8 MiB of 4 KiB pages: a pattern in less is chance
+-- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
+SELECT
+	j.job_id,
+	'job' AS subject_kind,
+	j.name AS subject,
+	'info' AS severity,
+	1.0 AS confidence,
+	printf('the job asked for %d pages in %.1f s: too little to judge anything',
+		j.lookups + j.faults_major, j.wall_ns / 1e9) AS summary,
+	json_array(
+		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
+		json_object('metric', 'faults.major', 'value', j.faults_major, 'unit', 'faults', 'scope', 'job'),
+		json_object('metric', 'direct_read_bytes', 'value', j.direct_read_bytes, 'unit', 'bytes',
+			'scope', 'job'),
+		json_object('metric', 'wall_ns', 'value', j.wall_ns, 'unit', 'ns', 'scope', 'job')
+	) AS evidence,
+	NULL AS gain_value,
+	NULL AS gain_unit,
+	NULL AS gain_method,
+	NULL AS gain_cause
+FROM v_job j
+WHERE j.wall_ns < :min_wall_ns
+	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little.
+	OR j.lookups + j.faults_major + j.direct_read_bytes / j.page_size_bytes < :min_pages

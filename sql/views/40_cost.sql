@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- What rules share: what a stall costs on the clock, and what came back after reclaim. NULL: not measured.
+
+-- v_wall: how sleeps of a job's tasks turn into time on the clock. Source: v_stall.
+-- Tasks that sleep beside each other do not add up: where sleep and CPU time exceed the wall clock, a
+-- second of sleep counts for as much of a second as keeps the sum inside of it.
+CREATE TEMP VIEW v_wall AS SELECT
+	job_id,
+	wall_ns / 1e9 AS wall_s,  -- s the job existed
+	stall_share,  -- 0..1
+	stall_ns / 1e9 * wall_ns / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS stall_wall_s,
+		-- s of the wall clock spent in stall
+	1e-9 * wall_ns / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS s_per_stall_ns
+		-- s of the wall clock for a ns of stall
+FROM v_stall;
+
+-- v_dropped: pages of a directory that advice dropped and that came back, where that was recorded for
+-- all of them; no row where it was not. Sources: v_advice, v_file.
+CREATE TEMP VIEW v_dropped AS SELECT
+	f.job_id,
+	f.directory_id,
+	sum(a.pages_dropped) AS pages_dropped,  -- pages
+	sum(a.dropped_refaults) AS dropped_refaults  -- pages
+FROM v_advice a JOIN v_file f ON f.file_id = a.file_id
+WHERE a.kind = 'dontneed'
+GROUP BY f.job_id, f.directory_id
+HAVING count(*) = count(a.dropped_refaults);
+
+-- v_return: pages of a directory that were evicted by reclaim and came back, at least. A refault may be
+-- one of a page that left for another cause, or that was fetched ahead and never used: neither says
+-- anything of the memory that is wanted, and as many as there can be are taken off.
+-- Sources: v_directory, v_dropped.
+CREATE TEMP VIEW v_return AS SELECT
+	d.job_id,
+	d.directory_id,
+	d.path,
+	d.lookups,  -- pages; ~
+	d.added_pages,  -- pages
+	d.refaults,  -- pages
+	d.stall_ns,  -- ns; ~
+	d.added_pages - d.refaults AS first_pages,  -- pages that this run saw for the first time
+	d.lookups - (d.added_pages - d.refaults) AS repeat_lookups,
+		-- pages looked up beyond the first time, at least; ~
+	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
+		- d.evicted_other
+		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
+			ELSE d.evicted_dontneed END),
+		d.evicted_reclaim) AS returned_pages  -- pages that came back after reclaim, at least
+FROM v_directory d
+	LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id;
+
+-- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job.
+-- Source: analysis_whatif_readahead.
+CREATE TEMP VIEW v_replay AS SELECT
+	j.job_id,
+	(SELECT max(w.fidelity) FROM v_whatif_readahead w WHERE w.job_id = j.job_id AND w.fidelity >= 0.95)
+		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
+FROM v_job j;
