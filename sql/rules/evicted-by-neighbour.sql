@@ -15,7 +15,7 @@ WITH pushed AS (
 		job_id, evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
 		count(*) - count(refaulted_pages) AS unknown, min(exact) AS exact
 	FROM v_interference
-	WHERE evictor_kind IN ('job', 'others')
+	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind IN ('job', 'others')
 	GROUP BY job_id, evictor
 ), cost AS (
 	SELECT p.*, j.name, j.added_pages, j.page_size_bytes, w.wall_s,

@@ -45,3 +45,4 @@ SELECT
 FROM waste d
 WHERE d.waste_bytes >= :min_waste_bytes
 	AND d.wasted_share >= :min_waste_share
+	AND d.untracked IS NOT NULL

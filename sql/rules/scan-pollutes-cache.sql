@@ -17,7 +17,7 @@ WITH pushed AS (
 		job_id, evictor_path, owner_path, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
 		count(*) - count(refaulted_pages) AS unknown, min(exact) AS exact
 	FROM v_interference
-	WHERE evictor_kind = 'own' AND evictor_writes = 0 AND evictor_path IS NOT NULL
+	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind = 'own' AND evictor_writes = 0 AND evictor_path IS NOT NULL
 		AND owner_path IS NOT NULL AND evictor_path <> owner_path
 	GROUP BY job_id, evictor_path, owner_path
 ), cost AS (

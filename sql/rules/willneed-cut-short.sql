@@ -15,7 +15,7 @@ WITH asked AS (
 	SELECT
 		a.*, f.stall_ns, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around AS later_pages,
-		w.s_per_stall_ns, w.wall_s,
+		f.added_pages - f.refaults AS first_pages, w.s_per_stall_ns, w.wall_s,
 		-- A page that is asked for again by each call counts in pages_asked each time: no more than
 		-- the file has can be missing.
 		min(coalesce(a.pages_missing, a.pages_asked), (f.size_bytes + a.page_size_bytes - 1)
@@ -60,3 +60,7 @@ FROM short s
 WHERE s.short_pages >= :min_short_pages
 	AND s.pages_brought < :max_brought_share * s.wanted_pages
 	AND s.later_pages >= :min_fetched_later_share * s.short_pages
+	-- Without a count of what was cached already: all of the file came in this run, and only calls that
+	-- brought something are in the sums.
+	AND (s.pages_missing IS NOT NULL
+		OR (s.advice_mode = 'effects' AND s.first_pages >= 0.9 * s.wanted_pages))

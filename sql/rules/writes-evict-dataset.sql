@@ -16,7 +16,7 @@ WITH pushed AS (
 		sum(refaulted_pages) AS refaulted_pages, count(*) - count(refaulted_pages) AS unknown,
 		min(exact) AS exact
 	FROM v_interference
-	WHERE evictor_kind = 'own' AND evictor_writes = 1 AND owner_path IS NOT NULL
+	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind = 'own' AND evictor_writes = 1 AND owner_path IS NOT NULL
 	GROUP BY job_id, owner_path
 ), cost AS (
 	SELECT p.*, d.added_pages, d.page_size_bytes, w.wall_s,

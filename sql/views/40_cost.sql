@@ -56,3 +56,10 @@ CREATE TEMP VIEW v_replay AS SELECT
 	(SELECT max(w.fidelity) FROM v_whatif_readahead w WHERE w.job_id = j.job_id AND w.fidelity >= 0.95)
 		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
 FROM v_job j;
+
+-- v_named: pages that advice named and that were in the cache at the call. Source: advice.
+CREATE TEMP VIEW v_named AS SELECT
+	x.job_id,
+	x.id AS advice_id,
+	x.cached_pages  -- pages; NULL: not recorded (advice_mode effects)
+FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id;

@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules, run by hand: sqlite3, the migrations, the views, nothing of cachemon. Every rule runs on
+a run that measured nothing and finds nothing; finds what it is for in a run made for it; and finds
+nothing more when any figure of that run was not measured. Nothing is a null read as 0."""
+
+import json
+import os
+import re
+import sqlite3
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SQL = os.path.join(ROOT, "sql")
+# Migrations that another tree has: directories between colons.
+MORE = [d for d in os.environ.get("CACHEMON_MIGRATIONS", "").split(":") if d]
+COLUMNS = ("job_id", "subject_kind", "subject", "severity", "confidence", "summary", "evidence",
+           "gain_value", "gain_unit", "gain_method", "gain_cause")
+PAGE = 4096
+SECOND = 10**9
+# What may be found when something is not known that would have spoken against it.
+MAY_APPEAR = {"nothing-wrong"}
+
+
+def read(*path):
+    with open(os.path.join(*path)) as f:
+        return f.read()
+
+
+def in_order(directory):
+    return [os.path.join(directory, f) for f in sorted(os.listdir(directory)) if f.endswith(".sql")]
+
+
+def rules():
+    found = {}
+    for path in in_order(os.path.join(SQL, "rules")):
+        text = read(path)
+        params = {n: float(v) if "." in v else int(v)
+                  for n, v in re.findall(r"^-- param (\w+) = (\S+)", text, re.M)}
+        found[os.path.basename(path)[:-4]] = (text, params)
+    return found
+
+
+def empty():
+    db = sqlite3.connect(":memory:")
+    paths = {os.path.basename(p): p for d in [*MORE, SQL] for p in in_order(d)}
+    for name in sorted(paths):
+        db.executescript(read(paths[name]))
+    return db
+
+
+class Run:
+    """A database with one run, written as it would be: a job, its directories, files, advice."""
+
+    def __init__(self):
+        self.db = empty()
+        self.put("run", id=1, uuid="u", cachemon="0", host="h", kernel="6.18", arch="x86_64",
+                 started_ns=0, duration_ns=100 * SECOND, state="complete", writer_boot="b",
+                 writer_pidns=0, writer_pid=1, writer_start_ticks=0, level="full",
+                 read_on_ns=100 * SECOND, advice_mode="calls", interval_ns=SECOND,
+                 page_size_bytes=PAGE, memory_bytes=16 << 30, map_bytes=0)
+        self.models = []
+
+    def columns(self, table):
+        return [r[1] for r in self.db.execute(f"PRAGMA table_info({table})")]
+
+    def put(self, table, **values):
+        names = ", ".join(values)
+        self.db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})",
+                        list(values.values()))
+
+    def counted(self, table, values, **keys):
+        """A row whose counters are 0 unless they are given."""
+        first = self.columns(table).index("read_calls")
+        zero = dict.fromkeys(self.columns(table)[first:], 0)
+        self.put(table, **keys, **{**zero, **values})
+
+    def job(self, directories=None, wall_s=100, cpu_s=10):
+        """directories: {path: counters}; the job is their sum, and each has one file with the same."""
+        total = {}
+        for values in (directories or {}).values():
+            for name, value in values.items():
+                if name not in ("files", "size_bytes"):
+                    total[name] = total.get(name, 0) + value
+        self.counted("job", total, id=1, run_id=1, slot=1, name="job",
+                     selector="command: x", processes=1, alive=0, wall_ns=wall_s * SECOND,
+                     cpu_ns=cpu_s * SECOND, rchar_bytes=0, rchar_read_on_bytes=0, misses_read_on=0)
+        for number, (path, values) in enumerate((directories or {}).items(), 1):
+            values = dict(values)
+            files, size = values.pop("files", 1), values.pop("size_bytes", 64 << 20)
+            self.counted("directory", values, id=number, job_id=1, path=path.encode(), files=files,
+                         misses_read_on=0)
+            self.counted("file", values, id=number, job_id=1, directory_id=number, dev_major=7,
+                         dev_minor=0, ino=number, gen=1, fstype="ext4", size_bytes=size,
+                         path=f"{path}/file".encode(), misses_read_on=0)
+        self.counted("filesystem", total, id=1, job_id=1, dev_major=7, dev_minor=0, type="ext4",
+                     cover="exact", files=len(directories or {}), misses_read_on=0)
+        self.put("interval", id=1, run_id=1, start_ns=0, duration_ns=100 * SECOND,
+                 read_on_ns=100 * SECOND)
+        return self
+
+    def machine(self, read_ahead_kb=128, **interval):
+        self.put("machine", run_id=1, memory_total_bytes=16 << 30, swap_bytes=0, mglru=0, nr_cpus=2,
+                 numa_nodes=1)
+        self.put("machine_interval", **{"interval_id": 1, "free_bytes": 8 << 30,
+                                        "available_bytes": 10 << 30, **interval})
+        self.put("device", run_id=1, dev_major=7, dev_minor=0, name="loop0", rotational=0,
+                 read_ahead_kb=read_ahead_kb, max_sectors_kb=1280, io_pages=320, network=0)
+        self.put("job_limit", job_id=1, limit_bytes=None, at=b"/")
+        return self
+
+    def advice(self, kind, number=1, call="fadvise", **values):
+        self.put("advice", job_id=1, dev_major=7, dev_minor=0, ino=number, gen=1, kind=kind, call=call,
+                 path=b"file", **values)
+        return self
+
+    def pushed(self, **values):
+        self.put("interference", **{"job_id": 1, "cause": "reclaim_memcg", "evictor": "x", "exact": 1,
+                                    **values})
+        return self
+
+    def model(self, table, **values):
+        self.models.append((table, values))
+        return self
+
+    def pattern(self, name, number=1, confidence=0.9, **features):
+        return self.model("analysis_pattern", job_id=1, kind="file", subject_id=number, name=name,
+                          confidence=confidence, features=json.dumps(features))
+
+    def traced(self, now, **settings):
+        """now: of the setting in force, 128 KiB; misses, prefetched, wasted, requests, windows."""
+        self.put("traced_file", id=1, job_id=1, dev_major=7, dev_minor=0, ino=1, gen=1, path=b"file",
+                 size_bytes=64 << 20, ra_pages=32, io_pages=320, stands_for=1, state="whole",
+                 **{k: 9 if k == "max_order" else 0 for k in ("max_order", "stratum")}, began="cold",
+                 fstype="ext4")
+        for setting, values in {"ra_kb=128": now, **settings}.items():
+            self.model("analysis_whatif_readahead", job_id=1, traced_file_id=1, setting=setting,
+                       **dict(zip(("misses", "prefetched", "wasted", "requests", "windows"), values)),
+                       fidelity=1.0, actual=int(values is now))
+        return self
+
+    def views(self):
+        self.db.execute("CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run")
+        for path in in_order(os.path.join(SQL, "views")):
+            self.db.executescript(read(path))
+        self.db.execute("INSERT INTO analysis_file SELECT id FROM file")
+        for table, values in self.models:
+            self.put("temp." + table, **values)
+        return self
+
+    def find(self, wanted=None):
+        """{id: rows}; a rule that is not one SELECT of the columns that count raises."""
+        found = {}
+        ordered = sorted(rules().items(), key=lambda r: "-- order: last" in r[1][0])
+        for name, (text, params) in ordered:
+            if wanted and name not in wanted:
+                continue
+            cursor = self.db.execute(text, params)
+            names = tuple(c[0] for c in cursor.description)
+            assert names == COLUMNS, f"{name}: columns {names}"
+            rows = [dict(zip(names, r)) for r in cursor]
+            for row in rows:
+                check_row(name, row)
+                self.put("temp.analysis_finding", job_id=row["job_id"], id=name,
+                         severity=row["severity"], confidence=row["confidence"])
+            if rows:
+                found[name] = rows
+        return found
+
+
+def check_row(name, row):
+    for column in ("job_id", "subject_kind", "severity", "confidence", "summary", "evidence"):
+        assert row[column] is not None, f"{name}: {column} is NULL"
+    assert 0 <= row["confidence"] <= 1, f"{name}: confidence {row['confidence']}"
+    assert row["severity"] in ("info", "low", "medium", "high"), f"{name}: {row['severity']}"
+    assert (row["gain_value"] is None) or row["gain_value"] >= 0, f"{name}: gain {row['gain_value']}"
+    assert row["gain_unit"] in (None, "s", "bytes"), f"{name}: unit {row['gain_unit']}"
+    assert row["gain_method"] in (None, "measured", "model", "bound"), name
+    for entry in json.loads(row["evidence"]):
+        assert set(entry) == {"metric", "value", "unit", "scope"}, f"{name}: evidence {entry}"
+
+
+LOOP = {"lookups": 40000, "misses": 2000, "demand_pages": 2000, "prefetched_async": 38000,
+        "used": 38000, "evicted_reclaim_memcg": 38000, "refaults": 30000, "refault_misses": 1500,
+        "stall_ns": 40 * SECOND, "stalls": 2000, "read_calls": 1250, "read_bytes": 40000 * PAGE}
+ONCE = {"lookups": 40000, "misses": 1250, "demand_pages": 1250, "prefetched_async": 38750,
+        "used": 38750, "read_calls": 1250, "read_bytes": 40000 * PAGE, "stall_ns": 60 * SECOND,
+        "stalls": 1000}
+RANDOM = {"lookups": 8000, "misses": 4000, "demand_pages": 4000, "prefetched_sync": 20000,
+          "used": 2000, "evicted_unused": 12000, "resident_unused": 6000, "read_calls": 4000,
+          "read_bytes": 8000 * PAGE, "stall_ns": 30 * SECOND, "stalls": 4000, "windows_sync": 4000}
+MAPPED = {"faults_major": 1000, "faults_minor": 10, "demand_pages": 1000, "stalls": 1000,
+          "prefetched_mmap_around": 31000, "resident_unused": 16000, "untracked": 15000,
+          "mapped_pages_upper_bound": 16000, "stall_ns": 20 * SECOND}
+READ_AGAIN = {"lookups": 40000, "misses": 900, "demand_pages": 1000, "prefetched_async": 19000,
+              "used": 19000, "refaults": 10000, "evicted_dontneed": 20000, "read_calls": 1250,
+              "read_bytes": 40000 * PAGE, "stall_ns": 20 * SECOND, "stalls": 500}
+CURVE = [(5000, 0.9), (10000, 0.8), (12000, 0.7), (15000, 0.2), (20000, 0.18), (40000, 0.15)]
+
+
+def with_curve(run, uncertain):
+    for pages, ratio in CURVE:
+        run.model("analysis_curve", job_id=1, cache_pages=pages, miss_ratio=ratio, low=ratio - 0.02,
+                  high=ratio + 0.02)
+    return run.model("analysis_curve_fact", job_id=1, present_pages=10000, floor=0.1,
+                     uncertain=uncertain)
+
+
+FETCHED_TWICE = {**LOOP, "lookups": 64000}
+# {finding: the run that must have it}
+CASES = {
+    "too-little-data": lambda: Run().job({"/d": {"lookups": 5}}),
+    "nothing-wrong": lambda: Run().job({"/d": {"lookups": 90000, "read_calls": 3000,
+                                               "read_bytes": 90000 * PAGE}}).machine(),
+    "cache-thrash-loop": lambda: Run().job({"/d": LOOP}),
+    "cache-too-small": lambda: with_curve(Run().job({"/d": LOOP}).machine(), 0),
+    "memcg-limit-too-low": lambda: Run().job({"/d": LOOP}).machine(),
+    "first-touch-only": lambda: Run().job({"/d": ONCE}),
+    "scan-pollutes-cache": lambda: Run().job({"/data": LOOP, "/scan": {**ONCE, "stall_ns": 0}})
+    .pushed(evictor_kind="own", evictor_path=b"/scan", evictor_writes=0, owner_path=b"/data",
+            pages=20000, refaulted_pages=15000),
+    "writes-evict-dataset": lambda: Run().job({"/data": LOOP, "/ckpt": {"written_pages": 50000}})
+    .pushed(evictor_kind="own", evictor_path=b"/ckpt", evictor_writes=1, owner_path=b"/data",
+            pages=20000, refaulted_pages=15000),
+    "evicted-by-neighbour": lambda: Run().job({"/data": LOOP})
+    .pushed(evictor_kind="others", evictor="tar", owner_path=b"/data", cause="reclaim_kswapd",
+            pages=20000, refaulted_pages=15000, exact=0),
+    "prefetch-waste": lambda: Run().job({"/d": RANDOM}),
+    "prefetch-late": lambda: Run().job({"/d": {**ONCE, "used": 20000, "used_late": 18750}}),
+    "readahead-too-small": lambda: Run().job({"/d": ONCE}).machine()
+    .traced((1250, 38750, 0, 1250, 1250), **{"ra_kb=512": (310, 39690, 0, 313, 313),
+                                             "ra_kb=1024": (200, 39800, 90, 290, 290)}),
+    "readahead-too-large": lambda: Run().job({"/d": RANDOM}).machine().pattern("mixed")
+    .traced((4000, 20000, 18000, 4000, 4000), **{"ra_kb=32": (4400, 4000, 2400, 4400, 4400)}),
+    "random-with-readahead": lambda: Run().job({"/d": RANDOM}).machine().pattern("random"),
+    "sequential-without-readahead": lambda: Run().job({"/d": {
+        "lookups": 16000, "misses": 16000, "demand_pages": 16000, "windows_forced": 16000,
+        "read_calls": 16000, "read_bytes": 16000 * PAGE, "stall_ns": 50 * SECOND, "stalls": 16000}})
+    .machine().pattern("sequential").advice("random", calls=1),
+    "stride-defeats-readahead": lambda: Run().job({"/d": {
+        "lookups": 4000, "misses": 4000, "demand_pages": 4000, "read_calls": 1000, "stalls": 1000,
+        "read_bytes": 4000 * PAGE, "stall_ns": 20 * SECOND}}).pattern("strided", stride_bytes=65536),
+    "interleaved-streams": lambda: Run().job({"/d": {
+        "lookups": 8000, "misses": 4000, "demand_pages": 4000, "prefetched_sync": 4000, "used": 4000,
+        "read_calls": 4000, "read_bytes": 8000 * PAGE, "stall_ns": 20 * SECOND,
+        "stalls": 4000}}).pattern("interleaved"),
+    "willneed-cut-short": lambda: Run().job({"/d": {**ONCE, "prefetched_willneed": 320}}).machine()
+    .advice("willneed", calls=1, pages_asked=16384, pages_brought=320, redundant_pages=0),
+    "willneed-unused": lambda: Run().job({"/d": {**ONCE, "prefetched_willneed": 9000}})
+    .advice("willneed", calls=40, pages_asked=9000, pages_brought=9000, redundant_pages=0, used=1000,
+            used_late=0, evicted_unused=7000, resident_unused=1000),
+    "willneed-too-late": lambda: Run().job({"/d": {**ONCE, "used_late": 8000}})
+    .advice("willneed", calls=40, pages_asked=9000, pages_brought=9000, redundant_pages=0, used=1000,
+            used_late=8000, evicted_unused=0, resident_unused=0),
+    "willneed-redundant": lambda: Run().job({"/d": ONCE})
+    .advice("willneed", calls=400, pages_asked=900000, pages_brought=1000, redundant_pages=899000),
+    "dontneed-harmful": lambda: Run().job({"/d": READ_AGAIN})
+    .advice("dontneed", calls=2, pages_asked=20000, pages_dropped=20000, dropped_refaults=10000),
+    "dontneed-no-effect": lambda: Run().job({"/d": {"written_pages": 16384}}).machine()
+    .advice("dontneed", calls=1, pages_asked=16384, pages_dropped=10, cached_pages=16384),
+    "small-reads": lambda: Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
+                                             "read_bytes": 400000 * 16}}),
+    "small-files": lambda: Run().job({"/d": {**ONCE, "files": 4000, "misses": 16000,
+                                             "demand_pages": 20000, "prefetched_async": 20000}}),
+    "mmap-random-faults": lambda: Run().job({"/d": MAPPED}).machine().pattern("mmap_random"),
+    "direct-io-rereads": lambda: Run().job({"/d": {"direct_read_calls": 256,
+                                                   "direct_read_bytes": 256 << 20}}).machine(),
+    "duplicate-staging": lambda: Run().job({"/d": FETCHED_TWICE})
+    .pattern("reread", readers=4),
+    "network-readahead-small": lambda: network(Run().job({"/d": ONCE}).machine()
+                                               .pattern("sequential")),
+    "cache-bypassed": lambda: bypassed(Run().job({"/d": ONCE})),
+}
+
+
+def network(run):
+    run.db.execute("UPDATE filesystem SET type = 'nfs4'")
+    return run
+
+
+def bypassed(run):
+    run.db.execute("UPDATE filesystem SET type = 'zfs', cover = 'cache-bypassed', why = 'has its own'")
+    return run
+
+
+def nothing_measured():
+    run = Run()
+    run.put("job", id=1, run_id=1, slot=1, name="job", selector="command: x")
+    run.put("directory", id=1, job_id=1, path=b"/d")
+    run.put("file", id=1, job_id=1, directory_id=1, dev_major=7, dev_minor=0, ino=1, gen=1)
+    run.put("filesystem", id=1, job_id=1)
+    run.advice("willneed").advice("dontneed").pattern("random").pattern("sequential", 2)
+    found = run.views().find()
+    return [f"finds {', '.join(found)} in a run that measured nothing"] if found else []
+
+
+def finds(name, make):
+    found = make().views().find()
+    return [] if name in found else [f"is not found; found are {sorted(found)}"]
+
+
+COUNTED = ("job", "directory", "file", "filesystem")
+BESIDE = ("advice", "interference", "machine", "machine_interval", "device")
+
+
+def may_be_null(run, table):
+    for _, column, kind, required, _, key in run.db.execute(f"PRAGMA table_info({table})").fetchall():
+        if not required and not key and kind in ("INTEGER", "REAL") and \
+                column not in ("ino", "gen", "slot", "dev_major", "dev_minor") and \
+                not column.endswith("_id"):
+            yield column
+
+
+def nullable(run):
+    """(tables, column) of every figure that may be NULL: a counter is NULL in all tables, or in none."""
+    counters = {c: [t for t in COUNTED if c in run.columns(t)] for t in COUNTED for c in may_be_null(run, t)}
+    yield from ((tables, column) for column, tables in counters.items())
+    yield from (([t], c) for t in BESIDE for c in may_be_null(run, t)
+                if run.db.execute(f"SELECT 1 FROM {t} WHERE {c} IS NOT NULL").fetchone())
+
+
+def null_adds_nothing(name, make):
+    """Each figure NULL in turn: what is found then was found before."""
+    wrong, run = [], make().views()
+    run.db.isolation_level = None
+    before = set(run.find())
+    for tables, column in list(nullable(run)):
+        here = run
+        if tables == ["machine_interval"]:  # gathered when the views are made
+            here = make()
+            here.db.execute(f"UPDATE machine_interval SET {column} = NULL")
+            here.views()
+            here.db.isolation_level = None
+        here.db.commit()
+        here.db.execute("BEGIN")
+        here.db.execute("DELETE FROM temp.analysis_finding")
+        for table in tables:
+            here.db.execute(f"UPDATE {table} SET {column} = NULL")
+        for found in sorted(set(here.find()) - before - MAY_APPEAR):
+            wrong.append(f"{found} appears when {column} of {tables[0]} is NULL")
+        here.db.execute("ROLLBACK")
+    return wrong
+
+
+def uncertain_is_said(uncertain):
+    """Where the methods disagree, or nobody knows, the finding says so."""
+    row = with_curve(Run().job({"/d": LOOP}).machine(), uncertain).views().find()["cache-too-small"][0]
+    wrong = [] if "uncertain" in row["summary"] else [f"says: {row['summary']}"]
+    return wrong + ([] if row["severity"] == "low" and row["confidence"] <= 0.5
+                    else [f"{row['severity']}, {row['confidence']}"])
+
+
+def sliced_is_no_waste():
+    """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
+    run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
+    run.db.execute("UPDATE run SET sliced = 1, level = 'auto', read_on_ns = 10000000000")
+    found = set(run.views().find()) & {"prefetch-waste", "random-with-readahead", "willneed-unused"}
+    return [f"finds {', '.join(found)}"] if found else []
+
+
+def main():
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+    def tell(name, function, *arguments):
+        try:
+            wrong = function(*arguments)
+        except (sqlite3.Error, AssertionError, KeyError) as e:
+            wrong = [f"{type(e).__name__}: {e}"]
+        verdict = "failed" if wrong else "passed"
+        counts[verdict] += 1
+        print(f"{verdict.upper():7} {name}{': ' if wrong else ''}{'; '.join(wrong[:8])}", flush=True)
+
+    tell("a run that measured nothing", nothing_measured)
+    for name in sorted(rules()):
+        if name not in CASES:
+            tell(f"{name}: a run that has it", lambda: ["there is none"])
+            continue
+        tell(f"{name}: a run that has it", finds, name, CASES[name])
+    for name in sorted(CASES):
+        tell(f"{name}: with figures not measured", null_adds_nothing, name, CASES[name])
+    tell("cache-too-small: two opinions differ", uncertain_is_said, 1)
+    tell("cache-too-small: one opinion", uncertain_is_said, None)
+    tell("a run in slices", sliced_is_no_waste)
+    print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
