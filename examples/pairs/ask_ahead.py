@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Samples in files, each asked for right before it is read. Fixed: asked for sixteen samples ahead, while
+others are decoded."""
+
+import os
+import sys
+
+import common
+from common import KIB
+
+NEEDS = {"iops": 250}
+FINDS = ["willneed-too-late"]
+FILES, BYTES, DEPTH, DECODE_S = 300, 128 * KIB, 16, 0.004
+
+
+def paths(directory, scale):
+    return [f"{directory}/samples/{i:05d}.npy" for i in range(int(FILES * scale))]
+
+
+def make(directory, scale):
+    for path in paths(directory, scale):
+        common.make_file(path, BYTES)
+
+
+def ask(path):
+    fd = common.open_fd(path)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_WILLNEED)
+    return fd
+
+
+def run(directory, scale, depth):
+    names = paths(directory, scale)
+    pending = [ask(name) for name in names[:depth]]
+    for name in [*names[depth:], *[None] * depth]:
+        if name:
+            pending.append(ask(name))
+        fd = pending.pop(0)
+        os.read(fd, BYTES)
+        os.close(fd)
+        common.compute(DECODE_S)
+
+
+def bad(directory, scale):
+    run(directory, scale, 0)
+
+
+def fixed(directory, scale):
+    run(directory, scale, DEPTH)
+
+
+if __name__ == "__main__":
+    common.main(sys.modules[__name__])

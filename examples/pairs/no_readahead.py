@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A pass in order over a file that a library advised RANDOM. Fixed: SEQUENTIAL before the pass."""
+
+import os
+import sys
+
+import common
+from common import MIB, PAGE
+
+NEEDS = {"iops": 1200}
+FINDS = ["sequential-without-readahead"]
+BYTES = 24 * MIB
+
+
+def make(directory, scale):
+    common.make_file(f"{directory}/scan/records.bin", int(BYTES * scale))
+
+
+def run(directory, advice):
+    fd = common.open_fd(f"{directory}/scan/records.bin")
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    os.posix_fadvise(fd, 0, 0, advice)
+    while os.read(fd, PAGE):
+        pass
+
+
+def bad(directory, scale):
+    run(directory, os.POSIX_FADV_RANDOM)
+
+
+def fixed(directory, scale):
+    run(directory, os.POSIX_FADV_SEQUENTIAL)
+
+
+if __name__ == "__main__":
+    common.main(sys.modules[__name__])

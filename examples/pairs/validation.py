@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A validation file that is dropped after each epoch and read again by the next. Fixed: dropped after the
+last."""
+
+import os
+import sys
+
+import common
+from common import MIB
+
+NEEDS = {"bps": 32 * MIB}
+FINDS = ["dontneed-harmful"]
+BYTES, EPOCHS = 24 * MIB, 4
+
+
+def make(directory, scale):
+    common.make_file(f"{directory}/validation/validation.bin", int(BYTES * scale))
+
+
+def run(directory, drops):
+    path = f"{directory}/validation/validation.bin"
+    for epoch in range(EPOCHS):
+        common.read_in_order(path)
+        if drops(epoch):
+            fd = common.open_fd(path)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+
+
+def bad(directory, scale):
+    run(directory, lambda epoch: True)
+
+
+def fixed(directory, scale):
+    run(directory, lambda epoch: epoch == EPOCHS - 1)
+
+
+if __name__ == "__main__":
+    common.main(sys.modules[__name__])

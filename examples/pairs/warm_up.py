@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A loader that warms up the whole dataset, which is larger than its memory, and then reads it. Fixed: asks a
+few files ahead."""
+
+import os
+import sys
+
+import common
+from common import MIB
+
+NEEDS = {"bps": 40 * MIB, "memory": 40 * MIB}
+FINDS = ["willneed-unused"]
+FILES, BYTES, DEPTH = 96, MIB, 4
+
+
+def paths(directory, scale):
+    return [f"{directory}/train/{i:05d}.bin" for i in range(int(FILES * scale))]
+
+
+def make(directory, scale):
+    for path in paths(directory, scale):
+        common.make_file(path, BYTES)
+
+
+def ask(path):
+    fd = common.open_fd(path)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_WILLNEED)
+    os.close(fd)
+
+
+def bad(directory, scale):
+    for path in paths(directory, scale):
+        ask(path)
+    for path in paths(directory, scale):
+        common.read_in_order(path)
+
+
+def fixed(directory, scale):
+    names = paths(directory, scale)
+    for i, path in enumerate(names):
+        if i + DEPTH < len(names):
+            ask(names[i + DEPTH])
+        common.read_in_order(path)
+
+
+if __name__ == "__main__":
+    common.main(sys.modules[__name__])
