@@ -14,7 +14,7 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH read AS (
 	SELECT
-		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
+		f.*, json_extract(f.pattern_features, '$.descriptions') AS readers,
 		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
 		-- Beyond what other causes and prefetch that was never used can explain.
 		max(0, f.refaults - f.evicted_unused - (f.evicted_pages - f.evicted_reclaim - f.evicted_truncate))
@@ -24,8 +24,8 @@ WITH read AS (
 	SELECT r.*, w.wall_s,
 		r.stall_ns * w.s_per_stall_ns * r.returned_pages
 			/ nullif(r.demand_pages + r.prefetched_pages, 0) AS saved_s
-	FROM read r LEFT JOIN v_wall w ON w.job_id = r.job_id
-	WHERE r.readers >= :min_readers AND r.covered >= :min_cover_share * r.readers
+	FROM read r JOIN v_job j ON j.job_id = r.job_id LEFT JOIN v_wall w ON w.job_id = r.job_id
+	WHERE j.processes >= :min_readers AND r.readers >= :min_readers AND r.covered >= :min_cover_share * r.readers
 ), jobs AS ( -- jobs of one run
 	SELECT r.*, w.wall_s,
 		r.stall_ns * w.s_per_stall_ns * r.returned_pages

@@ -83,7 +83,7 @@ class Run:
                 if name not in ("files", "size_bytes"):
                     total[name] = total.get(name, 0) + value
         self.counted("job", total, id=1, run_id=1, slot=1, name="job",
-                     selector="command: x", processes=1, alive=0, wall_ns=wall_s * SECOND,
+                     selector="command: x", processes=4, alive=0, wall_ns=wall_s * SECOND,
                      cpu_ns=cpu_s * SECOND, rchar_bytes=0, rchar_read_on_bytes=0, misses_read_on=0)
         for number, (path, values) in enumerate((directories or {}).items(), 1):
             values = dict(values)
@@ -266,7 +266,7 @@ CASES = {
     "direct-io-rereads": lambda: Run().job({"/d": {"direct_read_calls": 256,
                                                    "direct_read_bytes": 256 << 20}}).machine(),
     "duplicate-staging": lambda: Run().job({"/d": FETCHED_TWICE})
-    .pattern("reread", readers=4),
+    .pattern("reread", descriptions=4),
     "network-readahead-small": lambda: network(Run().job({"/d": ONCE}).machine()
                                                .pattern("sequential")),
     "cache-bypassed": lambda: bypassed(Run().job({"/d": ONCE})),
