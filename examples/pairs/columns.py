@@ -10,7 +10,7 @@ from common import KIB, MIB, PAGE
 
 NEEDS = {"iops": 500}
 FINDS = ["stride-defeats-readahead"]
-BYTES, ROW = 192 * MIB, 128 * KIB
+BYTES, ROW = 320 * MIB, 128 * KIB
 
 
 def make(directory, scale):

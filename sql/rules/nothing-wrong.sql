@@ -5,7 +5,7 @@
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
--- param min_lookups = 2048 pages -- 8 MiB of 4 KiB pages, faults and direct reads included
+-- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages, faults and direct reads included
 -- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
 SELECT
 	j.job_id,
@@ -13,7 +13,7 @@ SELECT
 	j.name AS subject,
 	'info' AS severity,
 	-- What could not be judged might have been wrong.
-	1.0 - min(0.5, 0.02 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
+	1.0 - min(0.5, 0.05 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
 	printf('of %d pages asked for, %d were not cached; no rule found anything to change',
 		j.lookups, j.misses) AS summary,
 	json_array(

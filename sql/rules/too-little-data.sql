@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: info
 -- needs counters: lookups faults_major
--- param min_pages = 2048 pages -- 8 MiB of 4 KiB pages: a pattern in less is chance
+-- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
 -- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
 SELECT
 	j.job_id,
