@@ -5,11 +5,9 @@ A workload is a module with NEEDS (the conditions it runs under, for both versio
 FINDS (the findings that its bad version must give), make(dir, scale), bad(dir, scale) and
 fixed(dir, scale). It is started as  python3 NAME.py make|bad|fixed DIR [SCALE]."""
 
-import hashlib
 import os
 import random
 import sys
-import time
 
 KIB, MIB = 1 << 10, 1 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -53,13 +51,6 @@ def read_in_order(path, piece=128 * KIB, use=None):
 
 def drop_behind(fd, at, data):
     os.posix_fadvise(fd, at, len(data), os.POSIX_FADV_DONTNEED)
-
-
-def compute(seconds):
-    """CPU time, as decoding takes it."""
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        hashlib.blake2b(b"x" * 4096).digest()
 
 
 def join_cgroups():

@@ -4,16 +4,22 @@
 -- version: 1
 -- severity: low for a filesystem whose reads cannot be seen, info for direct reads, which are somebody's choice
 -- needs tables: filesystem
+-- needs counters: read_bytes
 -- needs facts: v_filesystem.cover
 -- param min_direct_share = 0.5 ratio -- of all bytes the job read from files that are seen
 -- param min_direct_bytes = 16777216 bytes -- read directly
+-- param min_outside_bytes = 16777216 bytes -- read by the job and not through the page cache
 WITH past AS (
 	SELECT
 		x.job_id, 'device' AS subject_kind, coalesce(x.mount, x.type) AS subject, 'low' AS severity,
 		printf('%s: %s', x.type, coalesce(x.why, 'its data is not in the page cache')) AS summary,
 		x.direct_read_bytes, x.read_bytes, x.files
-	FROM v_filesystem x
+	FROM v_filesystem x JOIN v_job j ON j.job_id = x.job_id
 	WHERE x.cover = 'cache-bypassed'
+		-- These are memory, or no data at all.
+		AND x.type NOT IN ('tmpfs', 'devtmpfs', 'ramfs', 'hugetlbfs', 'proc', 'sysfs', 'cgroup',
+			'cgroup2', 'debugfs', 'tracefs', 'securityfs', 'devpts', 'mqueue', 'pipefs', 'sockfs')
+		AND j.rchar_bytes - j.read_bytes - j.direct_read_bytes >= :min_outside_bytes
 	UNION ALL
 	SELECT
 		j.job_id, 'job', j.name, 'info',

@@ -7,6 +7,7 @@
 -- needs counters: evicted_dontneed refaults
 -- param min_returned_share = 0.3 ratio -- of the pages that the advice dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
+-- param max_memory_share = 0.95 ratio -- of the memory available or the limit: what the job read would have fitted
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH dropped AS (
@@ -20,10 +21,16 @@ WITH dropped AS (
 	FROM v_directory d
 		LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id
 	WHERE d.evicted_dontneed > 0
+), room AS ( -- whether all that the job brought in would have fitted
+	SELECT
+		j.job_id, (j.added_pages - j.refaults) * j.page_size_bytes AS set_bytes,
+		min(m.available_bytes_min, coalesce(l.limit_bytes, m.job_limit_bytes, m.available_bytes_min))
+			AS room_bytes
+	FROM v_job j LEFT JOIN v_machine m ON m.run_id = j.run_id LEFT JOIN v_limit l ON l.job_id = j.job_id
 ), cost AS (
-	SELECT d.*, w.wall_s,
+	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes,
 		d.stall_ns * w.s_per_stall_ns * d.returned_pages / nullif(d.fetched_pages, 0) AS saved_s
-	FROM dropped d LEFT JOIN v_wall w ON w.job_id = d.job_id
+	FROM dropped d JOIN room r ON r.job_id = d.job_id LEFT JOIN v_wall w ON w.job_id = d.job_id
 )
 SELECT
 	c.job_id,
@@ -34,7 +41,7 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.recorded, 0.95, 0.85) AS confidence,
+	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
 	printf('of %d pages that advice dropped, %d came back', c.evicted_dontneed, c.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.dontneed', 'value', c.evicted_dontneed, 'unit', 'pages',
@@ -53,3 +60,5 @@ SELECT
 FROM cost c
 WHERE c.returned_pages >= :min_returned_pages
 	AND c.returned_pages >= :min_returned_share * c.evicted_dontneed
+	-- Dropping is right where memory is short; where that is not known, the confidence says so.
+	AND (c.room_bytes IS NULL OR c.set_bytes <= :max_memory_share * c.room_bytes)

@@ -19,7 +19,7 @@ COLUMNS = ("job_id", "subject_kind", "subject", "severity", "confidence", "summa
 PAGE = 4096
 SECOND = 10**9
 # What may be found when something is not known that would have spoken against it.
-MAY_APPEAR = {"nothing-wrong"}
+MAY_APPEAR = {"nothing-wrong", "dontneed-harmful"}
 
 
 def read(*path):
@@ -279,6 +279,7 @@ def network(run):
 
 
 def bypassed(run):
+    run.db.execute("UPDATE job SET rchar_bytes = 1 << 40")
     run.db.execute("UPDATE filesystem SET type = 'zfs', cover = 'cache-bypassed', why = 'has its own'")
     return run
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a workload of CacheBench can do: steps by name over files of one directory. Owns the open
+ * files; the order of the steps is the caller's.
+ */
+#ifndef STEPS_H
+#define STEPS_H
+
+#include <stdint.h>
+
+#define KIB	 1024ULL
+#define ARGS_MAX 8
+
+struct step {
+	const char *verb;
+	const char *file;	   /* a file or a directory of files, below the current directory */
+	uint64_t number[ARGS_MAX]; /* 0 where it is not given */
+};
+
+/* Exits with a message when the step is none, or when a call fails. */
+void step_perform(const struct step *s);
+
+#endif
