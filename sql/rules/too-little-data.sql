@@ -3,7 +3,7 @@
 -- title: too little was read, or for too short a time, to judge
 -- version: 1
 -- severity: info
--- needs counters: lookups faults_major
+-- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
 -- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
 SELECT
@@ -28,4 +28,5 @@ SELECT
 FROM v_job j
 WHERE j.wall_ns < :min_wall_ns
 	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little.
-	OR j.lookups + j.faults_major + j.direct_read_bytes / j.page_size_bytes < :min_pages
+	OR max(j.lookups + j.faults_major, j.added_pages)
+		+ j.direct_read_bytes / j.page_size_bytes < :min_pages

@@ -13,7 +13,7 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH asked AS (
 	SELECT
-		a.*, f.stall_ns, f.demand_pages + f.prefetched_pages AS fetched_pages,
+		a.*, f.directory_id, f.stall_ns, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around AS later_pages,
 		f.added_pages - f.refaults AS first_pages, w.s_per_stall_ns, w.wall_s,
 		-- A page that is asked for again by each call counts in pages_asked each time: no more than
@@ -22,45 +22,55 @@ WITH asked AS (
 			/ a.page_size_bytes) AS wanted_pages
 	FROM v_advice a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
 	WHERE a.kind IN ('willneed', 'readahead')
-), short AS (
+), cut AS (
 	SELECT *, wanted_pages - pages_brought AS short_pages,
 		stall_ns * s_per_stall_ns * min(later_pages, wanted_pages - pages_brought)
 			/ nullif(fetched_pages, 0) AS saved_s
 	FROM asked
+	WHERE wanted_pages - pages_brought >= :min_short_pages
+		AND pages_brought < :max_brought_share * wanted_pages
+		AND later_pages >= :min_fetched_later_share * (wanted_pages - pages_brought)
+		-- Without a count of what was cached already: all of the file came in this run, and only
+		-- calls that brought something are in the sums.
+		AND (pages_missing IS NOT NULL
+			OR (advice_mode = 'effects' AND first_pages >= 0.9 * wanted_pages))
+), whole AS ( -- shards of a dataset are one finding
+	SELECT
+		job_id, directory_id, count(*) AS files, max(path) AS path, min(kind) AS kind,
+		sum(pages_asked) AS pages_asked, sum(redundant_pages) AS redundant_pages,
+		sum(wanted_pages) AS wanted_pages, sum(pages_brought) AS pages_brought,
+		sum(later_pages) AS later_pages, sum(short_pages) AS short_pages,
+		max(call_limit_pages) AS call_limit_pages, max(page_size_bytes) AS page_size_bytes,
+		min(pages_missing IS NOT NULL) AS counted, sum(saved_s) AS saved_s, max(wall_s) AS wall_s
+	FROM cut
+	GROUP BY job_id, directory_id
 )
 SELECT
 	s.job_id,
-	'file' AS subject_kind,
-	s.path AS subject,
+	iif(s.files = 1 OR d.path IS NULL, 'file', 'directory') AS subject_kind,
+	iif(s.files = 1 OR d.path IS NULL, s.path, d.path) AS subject,
 	CASE
 		WHEN s.saved_s >= :high_share * s.wall_s THEN 'high'
 		WHEN s.saved_s >= :medium_share * s.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(s.pages_missing IS NULL, 0.7, 0.95) AS confidence,
+	iif(s.counted, 0.95, 0.7) AS confidence,
 	printf('%s asked for %d pages that were not cached and brought %d; other reads fetched %d later',
 		s.kind, s.wanted_pages, s.pages_brought, s.later_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_asked', 'value', s.pages_asked, 'unit', 'pages',
-			'scope', 'file'),
+			'scope', 'advice'),
 		json_object('metric', 'advice.redundant_pages', 'value', s.redundant_pages, 'unit', 'pages',
-			'scope', 'file'),
+			'scope', 'advice'),
 		json_object('metric', 'advice.pages_brought', 'value', s.pages_brought, 'unit', 'pages',
-			'scope', 'file'),
+			'scope', 'advice'),
 		json_object('metric', 'fetched_later', 'value', s.later_pages, 'unit', 'pages',
-			'scope', 'file'),
+			'scope', 'files asked for'),
 		json_object('metric', 'advice.call_limit_pages', 'value', s.call_limit_pages, 'unit', 'pages',
 			'scope', 'device')
 	) AS evidence,
 	coalesce(s.saved_s, s.short_pages * s.page_size_bytes) AS gain_value,
 	iif(s.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
-	'advice:' || s.advice_id AS gain_cause
-FROM short s
-WHERE s.short_pages >= :min_short_pages
-	AND s.pages_brought < :max_brought_share * s.wanted_pages
-	AND s.later_pages >= :min_fetched_later_share * s.short_pages
-	-- Without a count of what was cached already: all of the file came in this run, and only calls that
-	-- brought something are in the sums.
-	AND (s.pages_missing IS NOT NULL
-		OR (s.advice_mode = 'effects' AND s.first_pages >= 0.9 * s.wanted_pages))
+	'cut-short:' || coalesce(s.directory_id, 0) AS gain_cause
+FROM whole s LEFT JOIN v_directory d ON d.directory_id = s.directory_id
