@@ -8,7 +8,7 @@
 -- param min_first_share = 0.9 ratio -- of the lookups are of pages that were brought in for them
 -- param max_refault_share = 0.02 ratio -- of the pages brought in had been there before
 -- param min_pages = 4096 pages -- brought in; 16 MiB of 4 KiB pages
--- param low_stall_share = 0.1 ratio -- of the wall time
+-- param low_stall_share = 0.2 ratio -- of the wall time
 -- param medium_stall_share = 0.4 ratio -- of the wall time
 WITH fetched AS (
 	SELECT job_id, lookups, refaults, added_pages,

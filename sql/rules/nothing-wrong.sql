@@ -6,7 +6,6 @@
 -- order: last
 -- needs counters: lookups misses
 -- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults, or pages read directly, do as well
--- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
 SELECT
 	j.job_id,
 	'job' AS subject_kind,
@@ -26,8 +25,7 @@ SELECT
 	NULL AS gain_method,
 	NULL AS gain_cause
 FROM v_job j
-WHERE j.wall_ns >= :min_wall_ns
-	AND (j.lookups >= :min_lookups OR j.faults_major >= :min_lookups
+WHERE (j.lookups >= :min_lookups OR j.faults_major >= :min_lookups
 		OR j.direct_read_bytes / j.page_size_bytes >= :min_lookups)
 	AND NOT EXISTS (SELECT 1 FROM v_finding f
 		WHERE f.job_id = j.job_id AND (f.severity <> 'info' OR f.id = 'too-little-data'))

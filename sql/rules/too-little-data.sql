@@ -5,7 +5,7 @@
 -- severity: info
 -- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
--- param min_wall_ns = 200000000 ns -- shorter, the start of the programs is all that was seen
+-- param min_wall_ns = 200000000 ns -- shorter, and with less than eight times as many pages, it is the start of a program
 SELECT
 	j.job_id,
 	'job' AS subject_kind,
@@ -26,7 +26,9 @@ SELECT
 	NULL AS gain_method,
 	NULL AS gain_cause
 FROM v_job j
-WHERE j.wall_ns < :min_wall_ns
+WHERE (j.wall_ns < :min_wall_ns
+		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
+			< 8 * :min_pages)
 	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little.
 	OR max(j.lookups + j.faults_major, j.added_pages)
 		+ j.direct_read_bytes / j.page_size_bytes < :min_pages

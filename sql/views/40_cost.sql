@@ -63,3 +63,22 @@ CREATE TEMP VIEW v_named AS SELECT
 	x.id AS advice_id,
 	x.cached_pages  -- pages; NULL: not recorded (advice_mode effects)
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id;
+
+-- v_late: waits for pages that were on their way when the reader came. A wait shows in used_late as
+-- the pages of one folio, be it one: so waits are counted, and those that a miss explains are taken off.
+-- Sources: v_job, v_file.
+CREATE TEMP VIEW v_late AS SELECT
+	job_id,
+	'job' AS kind,
+	job_id AS subject_id,
+	stalls,  -- sleeps; ~
+	max(0, stalls - windows_sync - faults_major
+		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced)) AS late_waits
+		-- sleeps, at least; ~
+FROM v_job
+UNION ALL
+SELECT
+	job_id, 'file', file_id, stalls,
+	max(0, stalls - windows_sync - faults_major
+		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
+FROM v_file;

@@ -220,6 +220,15 @@ static void step_map(const struct step *s)
 	munmap((void *)map, size);
 }
 
+/* hold F: maps all of it, touches it, and leaves it mapped */
+static void step_hold(const struct step *s)
+{
+	int fd = fd_of(s->file);
+
+	if (mmap(NULL, size_of(fd), PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) == MAP_FAILED)
+		err(1, "mmap");
+}
+
 /* advise F ADVICE [FROM_KIB] [KIB] [PIECE_KIB]: posix_fadvise(), in pieces when one is given */
 static void step_advise(const struct step *s)
 {
@@ -357,7 +366,7 @@ static const struct {
 	{"stride", step_stride}, {"tiny", step_tiny},	  {"streams", step_streams},
 	{"map", step_map},	 {"advise", step_advise}, {"readahead", step_readahead},
 	{"ahead", step_ahead},	 {"once", step_once},	  {"write", step_write},
-	{"direct", step_direct}, {"each", step_each},
+	{"direct", step_direct}, {"each", step_each},	  {"hold", step_hold},
 };
 
 void step_perform(const struct step *s)

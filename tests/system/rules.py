@@ -226,7 +226,7 @@ CASES = {
     .pushed(evictor_kind="others", evictor="tar", owner_path=b"/data", cause="reclaim_kswapd",
             pages=20000, refaulted_pages=15000, exact=0),
     "prefetch-waste": lambda: Run().job({"/d": RANDOM}),
-    "prefetch-late": lambda: Run().job({"/d": {**ONCE, "used": 20000, "used_late": 18750}}),
+    "prefetch-late": lambda: Run().job({"/d": {**ONCE, "used": 20000, "used_late": 18750, "windows_sync": 10}}),
     "readahead-too-small": lambda: Run().job({"/d": ONCE}).machine()
     .traced((1250, 38750, 0, 1250, 1250), **{"ra_kb=512": (310, 39690, 0, 313, 313),
                                              "ra_kb=1024": (200, 39800, 90, 290, 290)}),
