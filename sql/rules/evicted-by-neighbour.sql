@@ -5,18 +5,18 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs facts: v_interference.refaulted_pages
+-- needs counters: refaults evicted_unused evicted_dontneed
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of the pages that the job brought in
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
 	SELECT
-		job_id, evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
-		count(*) - count(refaulted_pages) AS unknown, min(exact) AS exact
-	FROM v_interference
-	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind IN ('job', 'others')
-	GROUP BY job_id, evictor
+		job_id, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
+		min(exact) AS exact, min(recorded) AS recorded
+	FROM v_pushed
+	WHERE who IN ('job', 'others')
+	GROUP BY job_id, which
 ), cost AS (
 	SELECT p.*, j.name, j.added_pages, j.page_size_bytes, w.wall_s,
 		w.stall_wall_s * p.refaulted_pages / nullif(j.added_pages, 0) AS saved_s
@@ -31,7 +31,7 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) AS confidence,
+	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
 	printf('%s pushed out %d of its pages, %d of which came back', coalesce(c.evictor, 'others'),
 		c.pages, c.refaulted_pages) AS summary,
 	json_array(
@@ -47,6 +47,5 @@ SELECT
 	'measured' AS gain_method,
 	'neighbour:' || coalesce(c.evictor, '') AS gain_cause
 FROM cost c
-WHERE c.unknown = 0
-	AND c.refaulted_pages >= :min_refaulted
+WHERE c.refaulted_pages >= :min_refaulted
 	AND c.refaulted_pages >= :min_share * c.added_pages

@@ -5,21 +5,16 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs facts: v_interference.refaulted_pages
--- needs counters: refaults
+-- needs counters: refaults evicted_unused evicted_dontneed
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of what the losing directory brought in
 -- param max_scan_refault_share = 0.1 ratio -- of what the reading directory brought in: it is read once
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
-	SELECT
-		job_id, evictor_path, owner_path, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
-		count(*) - count(refaulted_pages) AS unknown, min(exact) AS exact
-	FROM v_interference
-	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind = 'own' AND evictor_writes = 0 AND evictor_path IS NOT NULL
-		AND owner_path IS NOT NULL AND evictor_path <> owner_path
-	GROUP BY job_id, evictor_path, owner_path
+	SELECT *
+	FROM v_pushed
+	WHERE who = 'own reads' AND evictor_path IS NOT NULL AND evictor_path <> owner_path
 ), cost AS (
 	SELECT p.*, d.added_pages, d.page_size_bytes, e.refaults AS scan_refaults,
 		e.added_pages AS scan_pages, w.wall_s,
@@ -38,7 +33,7 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) AS confidence,
+	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
 	printf('reading it once pushed out %d pages of %s, %d of which came back', c.pages,
 		c.owner_path, c.refaulted_pages) AS summary,
 	json_array(
@@ -56,7 +51,6 @@ SELECT
 	'measured' AS gain_method,
 	'pushed-out:' || hex(c.owner_path) AS gain_cause
 FROM cost c
-WHERE c.unknown = 0
-	AND c.refaulted_pages >= :min_refaulted
+WHERE c.refaulted_pages >= :min_refaulted
 	AND c.refaulted_pages >= :min_share * c.added_pages
 	AND c.scan_refaults <= :max_scan_refault_share * c.scan_pages

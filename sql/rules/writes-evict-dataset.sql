@@ -5,19 +5,13 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs facts: v_interference.refaulted_pages v_interference.evictor_writes
+-- needs counters: refaults evicted_unused evicted_dontneed
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of the pages brought in for the losing directory
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
-	SELECT
-		job_id, owner_path, max(evictor_path) AS evictor_path, sum(pages) AS pages,
-		sum(refaulted_pages) AS refaulted_pages, count(*) - count(refaulted_pages) AS unknown,
-		min(exact) AS exact
-	FROM v_interference
-	WHERE cause LIKE 'reclaim\_%' ESCAPE '\' AND evictor_kind = 'own' AND evictor_writes = 1 AND owner_path IS NOT NULL
-	GROUP BY job_id, owner_path
+	SELECT * FROM v_pushed WHERE who = 'own writes'
 ), cost AS (
 	SELECT p.*, d.added_pages, d.page_size_bytes, w.wall_s,
 		d.stall_ns * w.s_per_stall_ns * p.refaulted_pages / nullif(d.added_pages, 0) AS saved_s
@@ -33,7 +27,7 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) AS confidence,
+	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
 	printf('writes%s pushed out %d pages of it, %d of which came back',
 		coalesce(' to ' || c.evictor_path, ''), c.pages, c.refaulted_pages) AS summary,
 	json_array(
@@ -49,6 +43,5 @@ SELECT
 	'measured' AS gain_method,
 	'pushed-out-by-writes:' || hex(c.owner_path) AS gain_cause
 FROM cost c JOIN v_job j ON j.job_id = c.job_id
-WHERE c.unknown = 0
-	AND c.refaulted_pages >= :min_refaulted
+WHERE c.refaulted_pages >= :min_refaulted
 	AND c.refaulted_pages >= :min_share * c.added_pages
