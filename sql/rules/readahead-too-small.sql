@@ -11,7 +11,7 @@
 -- param min_requests_saved = 0.3 ratio -- of the requests in the recorded reads
 -- param max_waste_share = 0.1 ratio -- of what the larger window fetches
 -- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
--- param min_pages_per_request = 8 pages -- a stream: its windows are more than a record
+-- param min_pages_per_request = 2 pages -- a stream: more than the page that is asked for
 -- param min_stall_share = 0.05 ratio -- of the run, waited for in the file
 -- param medium_share = 0.1 ratio -- of the wall time
 -- param high_share = 0.3 ratio -- of the wall time

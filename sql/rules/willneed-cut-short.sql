@@ -5,7 +5,7 @@
 -- severity: high when the stall that goes with the pages left out is at least high_share of the wall time,
 --           medium when at least medium_share, else low
 -- needs tables: advice
--- needs facts: v_advice.pages_brought
+-- needs facts: v_asked.pages_brought
 -- param max_brought_share = 0.7 ratio -- of the asked pages that were not cached
 -- param min_short_pages = 256 pages -- left out; 1 MiB of 4 KiB pages
 -- param min_fetched_later_share = 0.5 ratio -- of those left out, the file's other reads had to bring in
@@ -20,8 +20,7 @@ WITH asked AS (
 		-- the file has can be missing.
 		min(coalesce(a.pages_missing, a.pages_asked), (f.size_bytes + a.page_size_bytes - 1)
 			/ a.page_size_bytes) AS wanted_pages
-	FROM v_advice a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
-	WHERE a.kind IN ('willneed', 'readahead')
+	FROM v_asked a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
 ), cut AS (
 	SELECT *, wanted_pages - pages_brought AS short_pages,
 		stall_ns * s_per_stall_ns * min(later_pages, wanted_pages - pages_brought)

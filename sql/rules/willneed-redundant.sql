@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: low
 -- needs tables: advice
--- needs facts: v_advice.redundant_pages
+-- needs facts: v_asked.redundant_pages
 -- param min_redundant_share = 0.8 ratio -- of the pages asked for
 -- param min_redundant_pages = 16384 pages -- 64 MiB of 4 KiB pages asked for in vain
 -- param page_ns = 20 ns -- to look at a cached page: what a call spends on it, at most
@@ -12,8 +12,7 @@ WITH whole AS (
 	SELECT
 		a.job_id, f.directory_id, count(*) AS files, max(a.path) AS path,
 		sum(a.redundant_pages) AS redundant_pages, sum(a.pages_asked) AS pages_asked, sum(a.calls) AS calls
-	FROM v_advice a LEFT JOIN v_file f ON f.file_id = a.file_id
-	WHERE a.kind IN ('willneed', 'readahead')
+	FROM v_asked a LEFT JOIN v_file f ON f.file_id = a.file_id
 	GROUP BY a.job_id, f.directory_id
 	HAVING count(a.redundant_pages) = count(*) AND count(a.pages_asked) = count(*)
 )

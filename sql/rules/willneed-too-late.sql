@@ -5,7 +5,7 @@
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: advice
--- needs facts: v_advice.used_late v_advice.used
+-- needs facts: v_asked.used_late v_asked.used
 -- param min_late_share = 0.3 ratio -- waits, of the calls that brought pages
 -- param min_late_waits = 8 waits -- fewer are chance
 -- param min_stall_share = 0.05 ratio -- of the run, waited for in these files
@@ -19,10 +19,9 @@ WITH whole AS ( -- a dataset of many files is one finding
 		sum(l.late_waits * a.used_late * 1.0 / nullif(f.used_late, 0)) AS late_waits,
 		sum(f.stall_ns * w.s_per_stall_ns * l.late_waits / nullif(l.stalls, 0)
 			* a.used_late / nullif(f.used_late, 0)) AS saved_s
-	FROM v_advice a LEFT JOIN v_file f ON f.file_id = a.file_id
+	FROM v_asked a LEFT JOIN v_file f ON f.file_id = a.file_id
 		LEFT JOIN v_late l ON l.kind = 'file' AND l.subject_id = f.file_id
 		LEFT JOIN v_wall w ON w.job_id = a.job_id
-	WHERE a.kind IN ('willneed', 'readahead')
 	GROUP BY a.job_id, f.directory_id
 	HAVING count(a.used) = count(*) AND count(a.used_late) = count(*)
 )

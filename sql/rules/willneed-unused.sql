@@ -5,7 +5,7 @@
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: advice
--- needs facts: v_advice.evicted_unused v_advice.used
+-- needs facts: v_asked.evicted_unused v_asked.used
 -- param min_unused_share = 0.4 ratio -- of the pages brought whose fate is known
 -- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time
@@ -14,11 +14,11 @@ WITH brought AS (
 	SELECT
 		a.*, d.directory_id, f.demand_pages + f.prefetched_pages AS fetched_pages, f.stall_ns, w.wall_s,
 		w.s_per_stall_ns, a.evicted_unused + coalesce(a.resident_unused, 0) AS unused_pages
-	FROM v_advice a JOIN v_job j ON j.job_id = a.job_id LEFT JOIN v_file f ON f.file_id = a.file_id
+	FROM v_asked a JOIN v_job j ON j.job_id = a.job_id LEFT JOIN v_file f ON f.file_id = a.file_id
 		LEFT JOIN v_directory d ON d.directory_id = f.directory_id
 		LEFT JOIN v_wall w ON w.job_id = a.job_id
 	-- In a sliced run a page that is still open may have been used while nobody looked.
-	WHERE a.kind IN ('willneed', 'readahead') AND NOT j.sliced
+	WHERE NOT j.sliced
 ), whole AS ( -- a dataset of many files is one finding
 	SELECT
 		job_id, directory_id, count(*) AS files, max(path) AS path, sum(unused_pages) AS unused_pages,

@@ -57,12 +57,13 @@ CREATE TEMP VIEW v_replay AS SELECT
 		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
 FROM v_job j;
 
--- v_named: pages that advice named and that were in the cache at the call. Source: advice.
+-- v_named: pages that DONTNEED named and that were in the cache at the call. Source: advice.
 CREATE TEMP VIEW v_named AS SELECT
 	x.job_id,
 	x.id AS advice_id,
 	x.cached_pages  -- pages; NULL: not recorded (advice_mode effects)
-FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id;
+FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
+	JOIN advice x ON x.job_id = j.id AND x.kind = 'dontneed';
 
 -- v_late: waits for pages that were on their way when the reader came. A wait shows in used_late as
 -- the pages of one folio, be it one: so waits are counted, and those that a miss explains are taken off.
@@ -119,3 +120,6 @@ SELECT
 		AS refaulted_pages  -- pages of those that came back
 FROM by_who b JOIN whole t ON t.job_id = b.job_id AND t.owner_path = b.owner_path
 	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path;
+
+-- v_asked: advice that brings pages. Columns of v_advice.
+CREATE TEMP VIEW v_asked AS SELECT * FROM v_advice WHERE kind IN ('willneed', 'readahead');
