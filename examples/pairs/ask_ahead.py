@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Samples in files, each asked for right before it is read. Fixed: asked for sixteen samples ahead, while
+"""Samples in files, each asked for right before it is read. Fixed: asked for six samples ahead, while
 the accelerator works on others."""
 
 import os
@@ -11,7 +11,7 @@ from common import KIB, MIB
 
 NEEDS = {"bps": 2 * MIB}
 FINDS = ["willneed-too-late"]
-FILES, BYTES, DEPTH, STEP_S = 36, 192 * KIB, 16, 0.1
+FILES, BYTES, DEPTH, STEP_S = 16, 512 * KIB, 6, 0.3
 
 
 def paths(directory, scale):
