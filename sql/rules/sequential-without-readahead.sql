@@ -26,11 +26,13 @@ WITH off AS (
 	WHERE f.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow')
 		AND f.pattern_confidence >= :min_confidence
 		AND f.misses >= :min_misses AND f.misses >= :min_miss_share * f.lookups
-), model AS (
-	SELECT a.file_id, 1 - b.requests * 1.0 / nullif(a.requests, 0) AS saved_share
+), model AS ( -- with RANDOM taken back, or with a window; a setting under which RANDOM stands saves nothing
+	SELECT a.file_id, 1 - min(b.requests) * 1.0 / nullif(a.requests, 0) AS saved_share
 	FROM v_whatif_readahead a JOIN v_whatif_readahead b
-		ON b.traced_file_id = a.traced_file_id AND b.setting = 'ra_kb=128'
-	WHERE a.actual = 1 AND a.fidelity >= 0.95 AND b.requests <= a.requests
+		ON b.traced_file_id = a.traced_file_id AND b.setting IN ('sequential', 'ra_kb=128')
+	WHERE a.actual = 1 AND a.fidelity >= 0.95
+	GROUP BY a.traced_file_id
+	HAVING min(b.requests) < a.requests
 ), found AS (
 	SELECT
 		o.job_id, o.file_id, o.path, o.why, o.pattern_confidence, o.misses, o.lookups,
