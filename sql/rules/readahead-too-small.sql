@@ -8,6 +8,7 @@
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
 -- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
+-- param max_present_kb = 512 KiB -- the window in force; a larger one is seldom what holds a reader back
 -- param min_requests_saved = 0.3 ratio -- of the requests in the recorded reads
 -- param max_waste_share = 0.1 ratio -- of what the larger window fetches
 -- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
@@ -25,6 +26,7 @@ WITH other AS (
 	FROM v_whatif_readahead a JOIN v_whatif_readahead b
 		ON b.traced_file_id = a.traced_file_id AND b.actual = 0 AND b.setting LIKE 'ra\_kb=%' ESCAPE '\'
 	WHERE a.actual = 1 AND a.fidelity >= :min_fidelity AND a.requests >= :min_requests
+		AND a.ra_pages * a.page_size_bytes <= :max_present_kb * 1024
 		AND a.misses + a.prefetched >= :min_pages_per_request * a.requests
 		AND CAST(substr(b.setting, 7) AS INTEGER) * 1024 > a.ra_pages * a.page_size_bytes
 		AND b.wasted <= :max_waste_share * (b.misses + b.prefetched)
