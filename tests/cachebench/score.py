@@ -8,7 +8,7 @@ import zlib
 RULES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "sql",
                      "rules")
 GOAL = 0.95
-FACTORS = (0.25, 0.5, 0.75, 1, 1.33, 2, 4)
+FACTORS = (0.5, 0.75, 1, 1.33, 2)
 
 
 def ratio(part, whole):
