@@ -280,7 +280,7 @@ static void step_once(const struct step *s)
 		for (uint64_t i = 0; i < (s->number[1] ? s->number[1] : 1); i++)
 			read_at(fd, at, block);
 		if (s->number[2])
-			posix_fadvise(fd, (off_t)at, (off_t)block, POSIX_FADV_DONTNEED);
+			posix_fadvise(fd, 0, (off_t)(at + block), POSIX_FADV_DONTNEED);
 		think(s->number[3]);
 	}
 }
