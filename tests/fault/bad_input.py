@@ -136,7 +136,7 @@ def selectors(case):
 @part.case("unknown options of every verb")
 def unknown_options(case):
     place = Place(case)
-    for verb in ("watch", "report", "runs", "doctor", "selftest"):
+    for verb in ("watch", "report", "runs", "whatif", "doctor", "selftest"):
         for option in ("--no-such-option", "-z", "--pids", "--no-such=1", "--json=yes", "--help=1"):
             end = ["--", "touch", "cmd-ran"] if verb == "watch" else []
             refuse(place, verb, option, *end)
@@ -223,7 +223,7 @@ def help_and_version(case):
     done = place.run("--version")
     expect(done.status == 0 and done.out.startswith(b"cachemon ") and not done.err, shown(done))
     for line in (["--help"], ["-h"], *[[verb, "--help"] for verb in
-                                       ("watch", "report", "runs", "doctor", "selftest")]):
+                                       ("watch", "report", "runs", "whatif", "doctor", "selftest")]):
         done = place.run(*line)
         expect(done.status == 0 and b"cachemon" in done.out and not done.err, shown(done))
         place.untouched(done)
