@@ -36,6 +36,7 @@ static void every_run_is_exact(const char *name)
 	}
 
 RECORDING(ext4_of_5_10, "5.10-ext4")
+RECORDING(ext4_of_6_1, "6.1-ext4")
 RECORDING(xfs_of_6_1, "6.1-xfs")
 RECORDING(xfs_of_6_12, "6.12-xfs")
 RECORDING(ext4_of_6_18, "6.18-ext4")
@@ -61,10 +62,10 @@ static void a_difference_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ext4_of_5_10),		cmocka_unit_test(xfs_of_6_1),
-		cmocka_unit_test(xfs_of_6_12),		cmocka_unit_test(ext4_of_6_18),
-		cmocka_unit_test(btrfs_of_6_18),	cmocka_unit_test(ext4_of_7_2),
-		cmocka_unit_test(a_difference_is_seen),
+		cmocka_unit_test(ext4_of_5_10), cmocka_unit_test(ext4_of_6_1),
+		cmocka_unit_test(xfs_of_6_1),	cmocka_unit_test(xfs_of_6_12),
+		cmocka_unit_test(ext4_of_6_18), cmocka_unit_test(btrfs_of_6_18),
+		cmocka_unit_test(ext4_of_7_2),	cmocka_unit_test(a_difference_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
