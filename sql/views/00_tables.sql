@@ -4,6 +4,7 @@
 --     sqlite3 -readonly run.db
 --     CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run;
 --     .read sql/views/00_tables.sql      and all others in the order of their names
+--     INSERT INTO analysis_file SELECT id FROM file;
 
 -- How lookups seen while the per-read hook was on grow to the whole run; NULL: no scale is known.
 CREATE TEMP TABLE analysis_scale (job_id INTEGER PRIMARY KEY, scale REAL);

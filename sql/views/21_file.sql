@@ -134,7 +134,8 @@ CREATE TEMP VIEW v_file AS SELECT
 		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses)) * 1.0
 		/ nullif((x.size_bytes + r.page_size_bytes - 1) / r.page_size_bytes, 0) AS reads_per_page
 		-- lookups / size_pages: how often a page was asked for, mean; ~
-FROM analysis_file c JOIN file x ON x.id = c.file_id
+-- CROSS: never the other way round, from a table of any size.
+FROM analysis_file c CROSS JOIN file x ON x.id = c.file_id
 	JOIN job j ON j.id = x.job_id JOIN run r ON r.id = j.run_id
 	LEFT JOIN analysis_scale s ON s.job_id = x.job_id
 	LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' AND p.subject_id = x.id
