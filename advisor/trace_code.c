@@ -180,16 +180,20 @@ static void coder_after(struct trace_coder *c, const struct trace_event *e, uint
 		c->pos = pos_in_bytes(e, e->pos + (e->kind == TRACE_WINDOW ? 0 : e->len));
 }
 
+static bool no_ra(const struct trace_ra *ra)
+{
+	return !ra->start && !ra->size && !ra->async_size && !ra->mmap_miss && !ra->prev_pos;
+}
+
 static bool only_its_fields(const struct trace_event *e, uint8_t fields)
 {
-	static const struct trace_ra no_ra;
 	static const struct trace_map no_map;
 
 	return (fields & HAS_DETAIL || !e->detail) && (fields & HAS_CALL || !e->call) &&
 	       (fields & HAS_ORDER || !e->order) && (fields & HAS_POS || !e->pos) &&
 	       (fields & HAS_LEN || !e->len) &&
 	       (fields & HAS_SETTING || !(e->ra_pages | e->io_pages)) &&
-	       (fields & HAS_RA || !memcmp(&e->ra, &no_ra, sizeof(no_ra))) &&
+	       (fields & HAS_RA || no_ra(&e->ra)) &&
 	       (fields & HAS_MAP || !memcmp(&e->map, &no_map, sizeof(no_map)));
 }
 

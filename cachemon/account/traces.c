@@ -49,7 +49,7 @@ void traces_free(struct traces *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->nr_files; i++) {
+	for (size_t i = 0; t->files && i < t->nr_files; i++) {
 		forget(t->files[i]);
 		free(t->files[i]->path);
 		free(t->files[i]->data);
