@@ -9,9 +9,7 @@
 
 /* In this order: what a model needs of another is above it. */
 static const fill_fn fillers[] = {
-	fill_pattern,
-	fill_verdict,
-	fill_grade,
+	fill_curves, fill_readahead, fill_pattern, fill_verdict, fill_grade,
 };
 
 int fill_error(sqlite3 *db, const char *what, struct errtext *err)

@@ -42,8 +42,13 @@ CREATE TEMP TABLE analysis_curve (
 	PRIMARY KEY (job_id, cache_pages)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE analysis_curve_fact (
-	job_id INTEGER PRIMARY KEY, present_pages INTEGER, floor REAL, mae_note TEXT, uncertain INTEGER,
-	reason TEXT, kernel_worse_up_to REAL, kernel_better_up_to REAL, for90_pages INTEGER
+	job_id INTEGER PRIMARY KEY, absent TEXT, lookups INTEGER, distinct_pages REAL, floor REAL,
+	removed_again REAL, present_pages INTEGER, present_miss_ratio REAL, present_low REAL,
+	present_high REAL, present_opt_miss_ratio REAL, measured_miss_ratio REAL, limit_pages INTEGER,
+	memory_pages INTEGER, for90_pages INTEGER, for90_low_pages INTEGER, for90_high_pages INTEGER,
+	reread_order TEXT, epochs REAL, hot_moves INTEGER, kernel_better_up_to REAL,
+	kernel_worse_up_to REAL, model_error REAL, mae_note TEXT, broken INTEGER, uncertain INTEGER,
+	reason TEXT
 );
 CREATE TEMP TABLE analysis_whatif_readahead (
 	job_id INTEGER, traced_file_id INTEGER, setting TEXT, misses INTEGER, prefetched INTEGER,

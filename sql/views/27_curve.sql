@@ -15,6 +15,6 @@ CREATE TEMP VIEW v_curve_fact AS SELECT
 	floor,  -- 0..1, first touches: no memory removes them
 	for90_pages,  -- pages for a hit ratio of 90 %; NULL: no size gives it
 	uncertain,  -- 0/1; the two methods disagree
-	reason,  -- why there is no curve, or why it is uncertain
+	coalesce(absent, reason) AS reason,  -- why there is no curve, or why it is uncertain
 	kernel_worse_up_to, kernel_better_up_to  -- 0..1, error of the LRU model
 FROM analysis_curve_fact;
