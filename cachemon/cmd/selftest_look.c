@@ -185,9 +185,9 @@ int look_range(struct selftest_look *l, int64_t first, int64_t nr, int64_t *ret_
 	return r;
 }
 
-/* What reclaim takes during a call leaves a trace, but only until the kernel needs the memory of the
- * traces, and invalidation leaves none. A page that was read twice was taken in between; less may be
- * asked of a disk than comes (compression, data in the inode). */
+/* What reclaim takes during a call leaves a trace, but only until the kernel needs the memory of
+ * the traces, and invalidation leaves none. A page that was read twice was taken in between; less
+ * may be asked of a disk than comes (compression, data in the inode). */
 int look_after(struct selftest_look *l, int64_t *added, bool *disturbed)
 {
 	struct cachestat now;

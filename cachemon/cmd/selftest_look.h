@@ -26,8 +26,8 @@ struct selftest_look {
 	/* Sectors that the process had asked any disk for: before the last call, and by mincore(2)
 	 * at the begin. */
 	int64_t asked_first;
-	/* mincore(2): a mapping that nobody touches, each page's presence as it was and is, and what
-	 * was there at the begin */
+	/* mincore(2): a mapping that nobody touches, each page's presence as it was and is, and
+	 * what was there at the begin */
 	unsigned char *map, *was, *is;
 	int64_t there_first;
 };
