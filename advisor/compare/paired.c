@@ -237,7 +237,7 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
 	struct phases p;
-	double r[CELLS_MAX];
+	double r[CELLS_MAX] = {0};
 	double size = 0;
 	double left = 0;
 

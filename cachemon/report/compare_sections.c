@@ -30,7 +30,9 @@ static void put_verdict(struct doc *d, const struct compare_result *r)
 
 static bool same_bytes(const struct bytes *a, const struct bytes *b)
 {
-	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+	if (a->len != b->len || !a->data || !b->data)
+		return a->len == b->len;
+	return !memcmp(a->data, b->data, a->len);
 }
 
 /* What of the two machines and measurements is not the same. */
