@@ -316,23 +316,19 @@ int calibrate_look(struct probe_set *set, struct calibration_look *look)
 }
 
 void calibrate_looked(struct probe_set *set, struct calibration_look *look,
-		      const uint64_t job_runs[EV_NR], struct calibration *cal)
+		      const uint64_t job_runs[EV_NR], struct cost_charge *charge)
 {
 	struct calibration_stats after;
-	double ns;
 
 	stats_read(set, &after);
 	close(look->stats_fd);
 	for (int ev = 0; ev < EV_NR; ev++) {
 		uint64_t runs = after.runs[ev] - look->before.runs[ev];
+		double ns = (double)(after.ns[ev] - look->before.ns[ev]);
 
-		if (cal->ns[ev] < 0 || job_runs[ev] < LOOK_RUNS || job_runs[ev] * 2 < runs)
+		if (charge->price.ns[ev] < 0 || job_runs[ev] < LOOK_RUNS || job_runs[ev] * 2 < runs)
 			continue;
-		ns = whole_ns(cal, (double)(after.ns[ev] - look->before.ns[ev]) / (double)runs);
-		/* A disturbance (an interrupt, a hypervisor that takes the CPU) only adds, and
-		 * seldom to two looks running. */
-		cal->ns[ev] =
-			look->last_ns[ev] > 0 && look->last_ns[ev] < ns ? look->last_ns[ev] : ns;
-		look->last_ns[ev] = ns;
+		cost_charge_look(charge, (enum event)ev,
+				 whole_ns(&charge->price, ns / (double)runs));
 	}
 }

@@ -7,7 +7,7 @@
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
 
-#include "capture/cost.h"
+#include "capture/cost_charge.h"
 #include "capture/probe_set.h"
 
 /*
@@ -30,13 +30,12 @@ struct calibration_stats {
 struct calibration_look {
 	int stats_fd;
 	struct calibration_stats before;
-	double last_ns[EV_NR]; /* what the look before this one saw; 0: nothing */
 };
 
 /* < 0: -errno, and nothing is open. */
 int calibrate_look(struct probe_set *set, struct calibration_look *look);
-/* Updates the figures of those programs that ran for the job mostly; job_runs: its runs since. */
+/* Ends it: a price for those programs that ran for the job mostly; job_runs: its runs since. */
 void calibrate_looked(struct probe_set *set, struct calibration_look *look,
-		      const uint64_t job_runs[EV_NR], struct calibration *cal);
+		      const uint64_t job_runs[EV_NR], struct cost_charge *charge);
 
 #endif

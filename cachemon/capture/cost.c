@@ -15,13 +15,6 @@ double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
 	return sum;
 }
 
-double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
-{
-	if (!runs[EV_READ])
-		return 0;
-	return cal->ns[EV_READ] < 0 ? -1 : cal->ns[EV_READ] * (double)runs[EV_READ];
-}
-
 double cost_duty(const struct cost_seen *seen, double budget)
 {
 	double left, full, duty;

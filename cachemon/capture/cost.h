@@ -22,9 +22,6 @@ struct calibration {
  * guess for it would be taken for a measurement. */
 double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 
-/* Of that, the per-read hook alone. < 0: unknown. */
-double cost_read_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
-
 /* What an interval showed; < 0: unknown. */
 struct cost_seen {
 	double job_cpu_ns;

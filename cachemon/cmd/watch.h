@@ -56,8 +56,9 @@ bool watch_run_pressed(const struct watch_run *run);
 /* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
 uint64_t watch_run_slice_due(const struct watch_run *run);
 void watch_run_slice(struct watch_run *run);
-/* To be called now and then: times the programs in the midst of the job, when it is time to. */
+/* Times the programs in the midst of the job, when it is time to (CLOCK_MONOTONIC). */
 void watch_run_look(struct watch_run *run);
+uint64_t watch_run_look_due(const struct watch_run *run);
 /* Every process of the job has ended. While it is measured. */
 bool watch_run_job_ended(const struct watch_run *run);
 

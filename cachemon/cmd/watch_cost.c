@@ -12,12 +12,6 @@
 #define SLICE_LOOK_NS	    50000000.0
 /* Before that much was seen, the budget is not judged. */
 #define JUDGE_CPU_NS 50000000.0
-/* How long the programs are timed, and how seldom in the end: their clock costs as much as a small
- * program. At first it is often, for the job is not known. */
-#define LOOK_NS		  50000000ULL
-#define LOOK_PAUSE_NS	  50000000ULL
-#define LOOK_PAUSE_MAX_NS 2000000000ULL
-
 static uint64_t own_cpu_ns(void)
 {
 	struct rusage u;
@@ -33,59 +27,10 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 
 	if (r)
 		return errtext_set(err, r, "cannot read the probes: %s", strerror(-r));
-	memcpy(run->events, run->events0[JOB_WATCHED], sizeof(run->events));
-	run->now = run->calibration;
+	cost_charge_begin(&run->charge, &run->calibration, run->events0[JOB_WATCHED]);
+	memcpy(run->look_runs, run->events0[JOB_WATCHED], sizeof(run->look_runs));
 	run->cpu0_ns = own_cpu_ns();
 	return 0;
-}
-
-/* The runs in the job that were not charged yet, at what they cost now. */
-static void charge(struct watch_run *run, const uint64_t runs[EV_NR])
-{
-	uint64_t since[EV_NR];
-	double probe, read;
-
-	for (int ev = 0; ev < EV_NR; ev++)
-		since[ev] = runs[ev] - run->events[ev];
-	memcpy(run->events, runs, sizeof(run->events));
-	probe = cost_probe_ns(&run->now, since);
-	read = cost_read_ns(&run->now, since);
-	run->probe_ns = run->probe_ns < 0 || probe < 0 ? -1 : run->probe_ns + probe;
-	run->read_ns = run->read_ns < 0 || read < 0 ? -1 : run->read_ns + read;
-}
-
-void watch_cost_looked(struct watch_run *run)
-{
-	uint64_t runs[JOB_NR][EV_NR], since[EV_NR] = {};
-
-	if (!run->looking)
-		return;
-	run->looking = false;
-	if (!sampler_events(run->sampler, runs))
-		for (int ev = 0; ev < EV_NR; ev++)
-			since[ev] = runs[JOB_WATCHED][ev] - run->look_runs[ev];
-	calibrate_looked(run->set, &run->look, since, &run->now);
-}
-
-void watch_run_look(struct watch_run *run)
-{
-	uint64_t runs[JOB_NR][EV_NR], now = clock_now_ns();
-
-	if (now < run->look_ns)
-		return;
-	if (run->looking) {
-		watch_cost_looked(run);
-		run->look_pause_ns = run->look_pause_ns ? run->look_pause_ns * 2 : LOOK_PAUSE_NS;
-		if (run->look_pause_ns > LOOK_PAUSE_MAX_NS)
-			run->look_pause_ns = LOOK_PAUSE_MAX_NS;
-		run->look_ns = now + run->look_pause_ns;
-		return;
-	}
-	run->look_ns = now + LOOK_NS;
-	if (sampler_events(run->sampler, runs) || calibrate_look(run->set, &run->look))
-		return;
-	memcpy(run->look_runs, runs[JOB_WATCHED], sizeof(run->look_runs));
-	run->looking = true;
 }
 
 /*
@@ -95,7 +40,7 @@ void watch_run_look(struct watch_run *run)
 void watch_cost_take(struct watch_run *run, struct sample *s)
 {
 	uint64_t runs[JOB_NR][EV_NR];
-	double others, job_cpu = (double)s->jobs[JOB_WATCHED].cpu_ns;
+	double probes, others, job_cpu = (double)s->jobs[JOB_WATCHED].cpu_ns;
 
 	s->cost = (struct sample_cost){
 		.cpu_ns = -1,
@@ -109,19 +54,20 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 	run->own_ns = run->own_share = -1;
 	if (sampler_events(run->sampler, runs))
 		return;
-	charge(run, runs[JOB_WATCHED]);
+	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);
 	for (int ev = 0; ev < EV_NR; ev++)
 		runs[JOB_OTHERS][ev] -= run->events0[JOB_OTHERS][ev];
 	others = cost_probe_ns(&run->calibration, runs[JOB_OTHERS]);
-	if (run->probe_ns < 0)
+	probes = cost_charge_probe_ns(&run->charge);
+	if (probes < 0)
 		return;
 	if (others >= 0) {
-		s->cost.probe_cpu_ns = (int64_t)(run->probe_ns + others);
+		s->cost.probe_cpu_ns = (int64_t)(probes + others);
 		s->cost.cpu_ns = s->cost.probe_cpu_ns + (int64_t)s->cost.collector_cpu_ns;
 	}
 	if (job_cpu > 0)
-		s->cost.share_of_job_cpu = run->probe_ns / job_cpu;
-	run->own_ns = run->probe_ns + (double)s->cost.collector_cpu_ns - run->read_ns;
+		s->cost.share_of_job_cpu = probes / job_cpu;
+	run->own_ns = probes + (double)s->cost.collector_cpu_ns - cost_charge_read_ns(&run->charge);
 	run->own_share = s->cost.share_of_job_cpu;
 }
 
@@ -140,7 +86,7 @@ void watch_cost_judge(struct watch_run *run)
 	struct cost_seen seen = {
 		.job_cpu_ns = run->job_cpu_ns,
 		.own_ns = run->own_ns,
-		.read_ns = run->read_ns,
+		.read_ns = cost_charge_read_ns(&run->charge),
 		.read_on_share = run->elapsed_ns ? hook_on_ns(run) / (double)run->elapsed_ns : 0,
 	};
 

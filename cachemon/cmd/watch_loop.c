@@ -117,6 +117,8 @@ static int timeout_ms(const struct loop *l)
 
 	if (!l->measuring)
 		return -1;
+	if (watch_run_look_due(l->run) < due)
+		due = watch_run_look_due(l->run);
 	if (slice && slice < due)
 		due = slice;
 	if (l->o->duration_ns && l->start_ns + l->o->duration_ns < due)

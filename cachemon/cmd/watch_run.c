@@ -229,7 +229,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	int r;
 
 	if (last)
-		watch_cost_looked(run);
+		watch_looks_end(run);
 	/* What was read counts, also beside an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)

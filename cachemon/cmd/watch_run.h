@@ -34,14 +34,14 @@ struct watch_run {
 
 	/* own cost since the start */
 	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;
-	uint64_t events[EV_NR]; /* runs in the job that are charged */
-	struct calibration now; /* as of the last look */
+	struct cost_charge charge; /* of the probes in the job */
 	struct calibration_look look;
-	uint64_t look_runs[EV_NR]; /* runs in the job when it began */
-	uint64_t look_ns;	   /* when it ends, or the next one begins */
+	uint64_t look_runs[EV_NR]; /* runs in the job when it began, or as of the last try */
+	uint64_t look_ns;	   /* when it ends, or the next one may begin */
+	uint64_t look_since_ns;
 	uint64_t look_pause_ns;
 	bool looking;
-	double probe_ns, read_ns, own_ns, job_cpu_ns, own_share;
+	double own_ns, job_cpu_ns, own_share;
 
 	/* slices of the per-read hook */
 	bool sliced, reads_were_on; /* when the last sample was taken */
@@ -83,7 +83,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s);
 /* Is the per-read hook to be sliced? */
 void watch_cost_judge(struct watch_run *run);
 /* Ends the look that is going on, if any. */
-void watch_cost_looked(struct watch_run *run);
+void watch_looks_end(struct watch_run *run);
 
 /* -errno: something of the end could not be written; it was said. */
 int watch_end(struct watch_run *run, const int *exit_status);

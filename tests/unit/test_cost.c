@@ -26,7 +26,6 @@ static void probe_ns_sums_runs(void **state)
 	c.ns[EV_READ] = 50;
 	c.ns[EV_ADD] = 300;
 	assert_float_equal(cost_probe_ns(&c, runs), 53000, 1e-9);
-	assert_float_equal(cost_read_ns(&c, runs), 50000, 1e-9);
 }
 
 static void an_event_without_a_time_makes_the_sum_unknown(void **state)
@@ -37,21 +36,9 @@ static void an_event_without_a_time_makes_the_sum_unknown(void **state)
 	c.ns[EV_READ] = 50;
 	c.ns[EV_ADD] = 300;
 	assert_true(cost_probe_ns(&c, runs) < 0);
-	assert_float_equal(cost_read_ns(&c, runs), 50, 1e-9);
 	/* Not when it never ran. */
 	runs[EV_DELETE] = 0;
 	assert_float_equal(cost_probe_ns(&c, runs), 50, 1e-9);
-}
-
-/* Once a read without a time was charged as a fork. */
-static void reads_without_a_time_are_unknown(void **state)
-{
-	struct calibration c = unknown();
-	uint64_t runs[EV_NR] = {[EV_READ] = 500000, [EV_FORK_EXIT] = 1};
-
-	c.ns[EV_FORK_EXIT] = 12000;
-	assert_true(cost_probe_ns(&c, runs) < 0);
-	assert_true(cost_read_ns(&c, runs) < 0);
 }
 
 static void nothing_known_is_unknown(void **state)
@@ -60,9 +47,7 @@ static void nothing_known_is_unknown(void **state)
 	uint64_t runs[EV_NR] = {[EV_READ] = 5}, none[EV_NR] = {};
 
 	assert_true(cost_probe_ns(&c, runs) < 0);
-	assert_true(cost_read_ns(&c, runs) < 0);
 	assert_float_equal(cost_probe_ns(&c, none), 0, 1e-9);
-	assert_float_equal(cost_read_ns(&c, none), 0, 1e-9);
 }
 
 static void duty_keeps_the_budget(void **state)
@@ -96,7 +81,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(probe_ns_sums_runs),
 		cmocka_unit_test(an_event_without_a_time_makes_the_sum_unknown),
-		cmocka_unit_test(reads_without_a_time_are_unknown),
 		cmocka_unit_test(nothing_known_is_unknown),
 		cmocka_unit_test(duty_keeps_the_budget),
 	};

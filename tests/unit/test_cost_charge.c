@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: capture plan account job util */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "capture/cost_charge.h"
+
+/* Everything costs ns at the calibration; what ran until now is nobody's. */
+static struct cost_charge begun(double ns)
+{
+	struct calibration cal = {};
+	uint64_t before[EV_NR];
+	struct cost_charge c;
+
+	for (int ev = 0; ev < EV_NR; ev++) {
+		cal.ns[ev] = ns;
+		before[ev] = 1000;
+	}
+	cost_charge_begin(&c, &cal, before);
+	return c;
+}
+
+/* So many reads since the begin, and pages added. */
+static void ran(struct cost_charge *c, uint64_t reads, uint64_t adds)
+{
+	uint64_t runs[EV_NR];
+
+	for (int ev = 0; ev < EV_NR; ev++)
+		runs[ev] = 1000;
+	runs[EV_READ] += reads;
+	runs[EV_ADD] += adds;
+	cost_charge_runs(c, runs);
+}
+
+static void nothing_ran_and_nothing_is_charged(void **state)
+{
+	struct cost_charge c = begun(50);
+
+	ran(&c, 0, 0);
+	assert_float_equal(cost_charge_probe_ns(&c), 0, 1e-9);
+	assert_float_equal(cost_charge_read_ns(&c), 0, 1e-9);
+}
+
+static void the_calibration_is_the_price_without_a_look(void **state)
+{
+	struct cost_charge c = begun(50);
+
+	ran(&c, 10, 1);
+	ran(&c, 20, 2);
+	assert_float_equal(cost_charge_probe_ns(&c), 22 * 50, 1e-9);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 50, 1e-9);
+}
+
+/* Once a run of a second was charged at the price of hot reads, and its reads cost four times that.
+ */
+static void the_first_look_is_the_price_of_what_ran_before_it(void **state)
+{
+	struct cost_charge c = begun(100);
+
+	ran(&c, 1000, 10);
+	cost_charge_look(&c, EV_READ, 400);
+	assert_float_equal(cost_charge_read_ns(&c), 1000 * 400, 1e-9);
+	assert_float_equal(cost_charge_probe_ns(&c), 1000 * 400 + 10 * 100, 1e-9);
+}
+
+static void a_price_is_the_median_of_three_looks(void **state)
+{
+	struct cost_charge c = begun(100);
+
+	ran(&c, 10, 0);
+	cost_charge_look(&c, EV_READ, 900);
+	assert_float_equal(cost_charge_read_ns(&c), 10 * 900, 1e-9);
+	cost_charge_look(&c, EV_READ, 300);
+	assert_float_equal(cost_charge_read_ns(&c), 10 * 300, 1e-9);
+	cost_charge_look(&c, EV_READ, 400);
+	assert_float_equal(cost_charge_read_ns(&c), 10 * 400, 1e-9);
+}
+
+static void what_is_settled_keeps_its_price(void **state)
+{
+	struct cost_charge c = begun(100);
+
+	ran(&c, 10, 0);
+	for (int i = 0; i < COST_LOOKS; i++)
+		cost_charge_look(&c, EV_READ, 400);
+	/* The job does something else now; one look alone may be a disturbance. */
+	cost_charge_look(&c, EV_READ, 50);
+	ran(&c, 20, 0);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 400, 1e-9);
+	cost_charge_look(&c, EV_READ, 50);
+	ran(&c, 30, 0);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 400 + 10 * 50, 1e-9);
+}
+
+static void a_program_without_a_price_makes_the_sum_unknown(void **state)
+{
+	struct cost_charge c = begun(50);
+
+	c.price.ns[EV_ADD] = -1;
+	ran(&c, 10, 0);
+	assert_float_equal(cost_charge_probe_ns(&c), 10 * 50, 1e-9);
+	ran(&c, 20, 1);
+	assert_true(cost_charge_probe_ns(&c) < 0);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 50, 1e-9);
+	c.price.ns[EV_READ] = -1;
+	ran(&c, 30, 1);
+	assert_true(cost_charge_read_ns(&c) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_ran_and_nothing_is_charged),
+		cmocka_unit_test(the_calibration_is_the_price_without_a_look),
+		cmocka_unit_test(the_first_look_is_the_price_of_what_ran_before_it),
+		cmocka_unit_test(a_price_is_the_median_of_three_looks),
+		cmocka_unit_test(what_is_settled_keeps_its_price),
+		cmocka_unit_test(a_program_without_a_price_makes_the_sum_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
