@@ -8,7 +8,7 @@
 
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
-#include "report/report.h"
+#include "report/publish.h"
 #include "util/clock.h"
 #include "util/human.h"
 #include "util/paths.h"
@@ -69,7 +69,7 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 static int check_report(struct watch_run *run, struct errtext *err)
 {
 	char text[512];
-	int r = report_place(run->o->report, &run->invoker, text, sizeof(text));
+	int r = publish_place(run->o->report, &run->invoker, text, sizeof(text));
 
 	return r ? errtext_set(err, r, "--report: %s", text) : 0;
 }

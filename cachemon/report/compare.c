@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/compare.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "report/compare_model.h"
 #include "report/db.h"
-#include "report/output.h"
-#include "util/invoker.h"
+#include "report/publish.h"
+
+#define THE_COMPARISON "the comparison"
 
 bool compare_has_format(enum report_format format)
 {
@@ -16,8 +13,17 @@ bool compare_has_format(enum report_format format)
 	       format == REPORT_JSON;
 }
 
-static int write_comparison(const struct compare_model *m, enum report_format format, FILE *out)
+/* A publication's content. */
+struct written {
+	const struct compare_model *model;
+	enum report_format format;
+};
+
+static int write_comparison(const void *content, FILE *out)
 {
+	const struct written *w = content;
+	const struct compare_model *m = w->model;
+	enum report_format format = w->format;
 	struct doc d;
 	struct tree t;
 	int ret = 0;
@@ -52,76 +58,32 @@ static int load(const struct compare_options *options, struct compare_model *ret
 	return ret;
 }
 
-static int written(int ret, FILE *out, char *err, size_t errlen)
-{
-	if ((!ret || ret == -EIO) && fflush(out) != 0)
-		ret = -errno;
-	if (ret < 0) {
-		snprintf(err, errlen, "cannot write the comparison: %s.", strerror(-ret));
-		output_forget(out);
-	}
-	return ret;
-}
-
 int compare_print(const struct compare_options *options, FILE *out, char *err, size_t errlen)
 {
 	struct compare_model m;
+	const struct written content = {&m, options->format};
+	const struct publication p = {THE_COMPARISON, &content, write_comparison};
 	int ret = load(options, &m, err, errlen);
 
 	if (!ret)
-		ret = written(write_comparison(&m, options->format, out), out, err, errlen);
+		ret = publish_print(&p, out, err, errlen);
 	compare_model_free(&m);
 	return ret;
-}
-
-static int write_file(const struct compare_model *m, enum report_format format, const char *path,
-		      char *err, size_t errlen)
-{
-	struct output o;
-	int ret = output_open(path, &o, err, errlen);
-
-	if (ret < 0)
-		return ret;
-	ret = written(write_comparison(m, format, o.out), o.out, err, errlen);
-	if (!ret)
-		return output_commit(&o, err, errlen);
-	output_abort(&o);
-	return ret;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat sa;
-	struct stat sb;
-
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
 }
 
 int compare_write(const struct compare_options *options, const char *out_path,
 		  const struct invoker *as, char *err, size_t errlen)
 {
-	struct invoker_fs saved = {0};
 	struct compare_model m;
-	int ret;
+	const struct written content = {&m, options->format};
+	const struct publication p = {THE_COMPARISON, &content, write_comparison};
+	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
 
-	if (same_file(options->db, out_path)) {
-		snprintf(err, errlen,
-			 "the comparison would replace its own database; name another "
-			 "file to write.");
-		return -EINVAL;
-	}
+	if (ret < 0)
+		return ret;
 	ret = load(options, &m, err, errlen);
-	if (!ret && as) {
-		ret = invoker_fs_enter(as, &saved);
-		if (ret < 0)
-			snprintf(err, errlen, "cannot write files as the invoking user: %s.",
-				 strerror(-ret));
-	}
 	if (!ret)
-		ret = write_file(&m, options->format, out_path, err, errlen);
-	if (saved.entered)
-		invoker_fs_leave(&saved);
+		ret = publish_write(&p, out_path, as, err, errlen);
 	compare_model_free(&m);
 	return ret;
 }

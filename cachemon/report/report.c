@@ -5,18 +5,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "advisor/analysis.h"
 #include "report/advice.h"
 #include "report/data.h"
 #include "report/db.h"
 #include "report/model_load.h"
-#include "report/output.h"
 #include "report/prose.h"
+#include "report/publish.h"
 #include "report/sections.h"
 #include "util/cleanup.h"
-#include "util/invoker.h"
 #include "util/quote.h"
 
 _Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
@@ -54,6 +52,8 @@ int report_format_of_path(const char *path, enum report_format *ret_format)
 	}
 	return report_format_parse(dot + 1, ret_format);
 }
+
+#define THE_REPORT "the report"
 
 /* A model and the analysis that it points to. */
 struct loaded {
@@ -150,107 +150,46 @@ static int load(const struct report_options *options, bool totals_only, struct l
 	return ret;
 }
 
-/* What writing to out came to, with a line in err. */
-static int written(int ret, FILE *out, char *err, size_t errlen)
+/* A publication's content. */
+struct written {
+	const struct report_options *options;
+	const struct model *model;
+};
+
+static int write_report(const void *content, FILE *out)
 {
-	/* A stream knows that it failed, not why: what it still holds fails for the same reason. */
-	if ((!ret || ret == -EIO) && fflush(out) != 0)
-		ret = -errno;
-	if (ret < 0) {
-		snprintf(err, errlen, "cannot write the report: %s.", strerror(-ret));
-		output_forget(out);
-	}
-	return ret;
+	const struct written *w = content;
+
+	return write_model(w->options, w->model, out);
 }
 
 int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen)
 {
 	struct loaded l = {0};
+	const struct written content = {options, &l.model};
+	const struct publication p = {THE_REPORT, &content, write_report};
 	int ret = load(options, false, &l, err, errlen);
 
 	if (ret < 0)
 		return ret;
-	ret = written(write_model(options, &l.model, out), out, err, errlen);
+	ret = publish_print(&p, out, err, errlen);
 	loaded_free(&l);
-	return ret;
-}
-
-static int write_model_file(const struct report_options *options, const struct model *m,
-			    const char *path, char *err, size_t errlen)
-{
-	struct output o;
-	int ret = output_open(path, &o, err, errlen);
-
-	if (ret < 0)
-		return ret;
-	ret = written(write_model(options, m, o.out), o.out, err, errlen);
-	if (!ret)
-		return output_commit(&o, err, errlen);
-	output_abort(&o);
-	return ret;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat sa;
-	struct stat sb;
-
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
-}
-
-/* The files of a report are the invoking user's, and only where that user may write. */
-static int enter_as(const struct invoker *as, struct invoker_fs *saved, char *err, size_t errlen)
-{
-	int ret = as ? invoker_fs_enter(as, saved) : 0;
-
-	if (ret < 0)
-		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
-			 strerror(-ret));
-	return ret;
-}
-
-int report_place(const char *out_path, const struct invoker *as, char *err, size_t errlen)
-{
-	struct invoker_fs saved = {0};
-	struct output o;
-	struct stat st;
-	int ret = enter_as(as, &saved, err, errlen);
-
-	if (ret < 0)
-		return ret;
-	/* A pipe may have no reader yet. */
-	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
-		ret = output_open(out_path, &o, err, errlen);
-		if (!ret)
-			output_abort(&o);
-	}
-	if (as && saved.entered)
-		invoker_fs_leave(&saved);
 	return ret;
 }
 
 int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen)
 {
-	struct invoker_fs saved = {0};
 	struct loaded l = {0};
-	int ret = 0;
+	const struct written content = {options, &l.model};
+	const struct publication p = {THE_REPORT, &content, write_report};
+	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
 
-	if (same_file(options->db, out_path)) {
-		snprintf(err, errlen,
-			 "the report would replace its own database; name another "
-			 "file to write.");
-		return -EINVAL;
-	}
-	ret = load(options, false, &l, err, errlen);
+	if (!ret)
+		ret = load(options, false, &l, err, errlen);
 	if (ret < 0)
 		return ret;
-	ret = enter_as(as, &saved, err, errlen);
-	if (!ret)
-		ret = write_model_file(options, &l.model, out_path, err, errlen);
-	if (as && saved.entered)
-		invoker_fs_leave(&saved);
+	ret = publish_write(&p, out_path, as, err, errlen);
 	loaded_free(&l);
 	return ret;
 }
@@ -270,7 +209,7 @@ int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t 
 		    0)
 		command = NULL;
 	prose_summary(out, &l.model, command);
-	ret = written(ferror(out) ? -EIO : 0, out, err, errlen);
+	ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err, errlen);
 	loaded_free(&l);
 	return ret;
 }

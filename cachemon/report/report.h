@@ -50,8 +50,6 @@ int report_print(const struct report_options *options, FILE *out, char *err, siz
 /* To a file that appears whole or not at all; made as the invoker when that is not NULL. */
 int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen);
-/* Whether report_write() could make that file, before there is anything to report. */
-int report_place(const char *out_path, const struct invoker *as, char *err, size_t errlen);
 /* The short text at the end of a run, about ten lines. */
 int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/publish.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/output.h"
+#include "util/invoker.h"
+
+int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
+{
+	/* A stream knows that it failed, not why: what it still holds fails for the same reason. */
+	if ((!ret || ret == -EIO) && fflush(out) != 0)
+		ret = -errno;
+	if (ret < 0) {
+		snprintf(err, errlen, "cannot write %s: %s.", name, strerror(-ret));
+		output_forget(out);
+	}
+	return ret;
+}
+
+int publish_print(const struct publication *p, FILE *out, char *err, size_t errlen)
+{
+	return publish_written(p->name, p->write(p->content, out), out, err, errlen);
+}
+
+/* A file is the invoking user's, and only where that user may write. */
+static int enter_as(const struct invoker *as, struct invoker_fs *saved, char *err, size_t errlen)
+{
+	int ret = as ? invoker_fs_enter(as, saved) : 0;
+
+	if (ret < 0)
+		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
+			 strerror(-ret));
+	return ret;
+}
+
+static void leave_as(const struct invoker *as, struct invoker_fs *saved)
+{
+	if (as && saved->entered)
+		invoker_fs_leave(saved);
+}
+
+static int write_file(const struct publication *p, const char *path, char *err, size_t errlen)
+{
+	struct output o;
+	int ret = output_open(path, &o, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = publish_print(p, o.out, err, errlen);
+	if (!ret)
+		return output_commit(&o, err, errlen);
+	output_abort(&o);
+	return ret;
+}
+
+int publish_write(const struct publication *p, const char *out_path, const struct invoker *as,
+		  char *err, size_t errlen)
+{
+	struct invoker_fs saved = {0};
+	int ret = enter_as(as, &saved, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = write_file(p, out_path, err, errlen);
+	leave_as(as, &saved);
+	return ret;
+}
+
+int publish_place(const char *out_path, const struct invoker *as, char *err, size_t errlen)
+{
+	struct invoker_fs saved = {0};
+	struct output o;
+	struct stat st;
+	int ret = enter_as(as, &saved, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	/* A pipe may have no reader yet. */
+	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		ret = output_open(out_path, &o, err, errlen);
+		if (!ret)
+			output_abort(&o);
+	}
+	leave_as(as, &saved);
+	return ret;
+}
+
+int publish_not_over(const char *name, const char *db, const char *out_path, char *err,
+		     size_t errlen)
+{
+	struct stat a;
+	struct stat b;
+
+	if (stat(db, &a) < 0 || stat(out_path, &b) < 0 || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		return 0;
+	snprintf(err, errlen, "%s would replace its own database; name another file to write.",
+		 name);
+	return -EINVAL;
+}
