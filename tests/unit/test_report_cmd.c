@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: cmd report account util */
 /* The verb itself, in a child: argp leaves by exit(). */
 #include "fixtures/report/fixture.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "cmd/report.c"	     /* NOLINT(bugprone-suspicious-include): a verb is in no library */
-#include "cmd/report_args.c" /* NOLINT(bugprone-suspicious-include): and what it needs */
-#include "cmd/rules.c"	     /* NOLINT(bugprone-suspicious-include) */
-#include "cmd/usage.c"	     /* NOLINT(bugprone-suspicious-include) */
+#include "cmd/cmd.h"
 
 static int begin(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: cmd util */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#include "cmd/selftest_look.c"
+#include "cmd/selftest_look.h"
 #include "scratch.h"
 
 #define FILE_BYTES (1 << 20)
@@ -79,7 +79,7 @@ static void a_call_alone_is_not_disturbed(void **state)
 	read_half(w);
 	assert_int_equal(look_after(&w->look, &added, &disturbed), 0);
 	assert_false(disturbed);
-	assert_true(added >= FILE_BYTES / 2 / page_size());
+	assert_true(added >= FILE_BYTES / 2 / sysconf(_SC_PAGESIZE));
 }
 
 /* What leaves without a trace in the cache: as when reclaim takes pages and then the memory of
