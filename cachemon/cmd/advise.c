@@ -4,14 +4,13 @@
 #include "cmd/usage.h"
 
 static const struct argp_option argp_options[] = {
-	{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
-	{"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0},
-	{"job", OPT_JOB, "NAME", 0, "Only this job", 0},
-	{"format", OPT_FORMAT, "FORMAT", 0,
-	 "text, md, html, json, csv or yaml (default: by the ending of -o, else text)", 0},
-	{"rules", OPT_RULES, "DIR", 0,
-	 "Rules, notes and thresholds of a site, on top of the program's", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE, which appears whole or not at all", 0},
+	REPORT_ARGS_DB,
+	REPORT_ARGS_RUN,
+	REPORT_ARGS_JOB,
+	REPORT_ARGS_FORMAT(
+		"text, md, html, json, csv or yaml (default: by the ending of -o, else text)"),
+	REPORT_ARGS_RULES,
+	REPORT_ARGS_OUTPUT,
 	{0},
 };
 
@@ -36,5 +35,5 @@ int cmd_advise(int argc, char **argv)
 	};
 
 	usage_parse(&argp, "cachemon advise", argc, argv, 0, &args);
-	return report_args_run(&args);
+	return report_args_show(&args);
 }

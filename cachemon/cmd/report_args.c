@@ -42,72 +42,94 @@ static void parse_files(struct argp_state *state, const char *arg, size_t *ret_f
 		*ret_files = (size_t)n;
 }
 
-/* All of it is checked before anything is opened. */
-static void check(struct argp_state *state, struct report_args *o)
+static bool has(const struct report_args *o, enum report_format format)
 {
-	if ((o->report.db && !*o->report.db) || (o->out_path && !*o->out_path) ||
-	    (o->report.job && !*o->report.job) || (o->rules && !*o->rules))
-		usage_error(state, "--db, --job, --rules and -o need a name that is not empty");
-	if (!o->out_path || o->format_given)
-		return;
-	if (report_format_of_path(o->out_path, &o->report.format) < 0)
-		reject(state, "-o", o->out_path,
-		       "a name that ends in .txt, .md, .html, .json, .csv or .yaml; "
-		       "give a --format");
+	return !o->formats || o->formats->has(format);
 }
 
-error_t report_args_parse(int key, char *arg, struct argp_state *state)
+static void parse_format(struct argp_state *state, const char *arg, struct report_args *o)
 {
-	struct report_args *o = state->input;
+	if (report_format_parse(arg, &o->report.format) < 0 || !has(o, o->report.format)) {
+		usage_error(state, "--format: '%s' is not one of %s", arg,
+			    o->formats ? o->formats->names : "text, md, html, json, csv, yaml");
+	}
+	o->format_given = true;
+}
 
+static void choose_format(struct argp_state *state, struct report_args *o)
+{
+	bool known = report_format_of_path(o->out_path, &o->report.format) == 0;
+
+	if (known && has(o, o->report.format))
+		return;
+	if (o->formats && !o->formats->endings) {
+		o->report.format = REPORT_TEXT;
+		return;
+	}
+	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format", o->out_path,
+		    o->formats ? o->formats->endings : ".txt, .md, .html, .json, .csv or .yaml");
+}
+
+static const char *name(struct argp_state *state, const char *option, const char *arg)
+{
+	if (!*arg)
+		usage_error(state, "%s needs a name that is not empty", option);
+	return arg;
+}
+
+error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state)
+{
 	switch (key) {
 	case ARGP_KEY_INIT:
 		usage_init(state);
 		return 0;
 	case OPT_DB:
-		o->report.db = arg;
+		o->report.db = name(state, "--db", arg);
 		return 0;
 	case OPT_RUN:
 		parse_run(state, arg, &o->report.run_id);
 		return 0;
 	case OPT_JOB:
-		o->report.job = arg;
+		o->report.job = name(state, "--job", arg);
 		return 0;
 	case OPT_FORMAT:
-		if (report_format_parse(arg, &o->report.format) < 0)
-			reject(state, "--format", arg, "one of text, md, html, json, csv, yaml");
-		o->format_given = true;
+		parse_format(state, arg, o);
 		return 0;
 	case OPT_FILES:
 		parse_files(state, arg, &o->report.files);
 		return 0;
 	case OPT_RULES:
-		o->rules = arg;
+		o->rules = name(state, "--rules", arg);
 		return 0;
 	case 'o':
-		o->out_path = arg;
+		o->out_path = name(state, "-o", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		usage_error(state, "'%s' is no option; the database is named with --db", arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, o);
+		if (o->out_path && !o->format_given)
+			choose_format(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-int report_args_run(struct report_args *args)
+error_t report_args_parse(int key, char *arg, struct argp_state *state)
+{
+	return report_args_option(state->input, key, arg, state);
+}
+
+int report_args_run(struct report_args *args,
+		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
+		    void *arg)
 {
 	_cleanup_free_ char *default_db = NULL;
 	struct errtext err = {0};
-	struct rule_dirs dirs = {0};
 	struct invoker inv;
-	size_t problems = 0;
-	int ret = 0;
+	int ret = invoker_current(&inv, &err);
 
-	ret = invoker_current(&inv, &err);
 	if (ret < 0) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;
@@ -118,17 +140,33 @@ int report_args_run(struct report_args *args)
 		args->report.db = default_db;
 	}
 	if (!ret)
-		ret = rules_of_environment(&inv, args->rules, &dirs, &err);
-	args->report.rules = &dirs;
-	args->report.on_problem = rules_print_problem;
-	args->report.on_problem_arg = &problems;
-	if (!ret && args->out_path)
-		ret = report_write(&args->report, args->out_path, &inv, err.text, sizeof(err.text));
-	else if (!ret)
-		ret = report_print(&args->report, stdout, err.text, sizeof(err.text));
+		ret = show(arg, &inv, &err);
 	if (ret < 0)
 		fprintf(stderr, "cachemon: %s\n", err.text);
-	rule_dirs_free(&dirs);
 	invoker_free(&inv);
-	return ret < 0 || (args->report.advise && problems) ? EXIT_FAILED : EXIT_DONE;
+	return ret ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int show_report(void *arg, const struct invoker *as, struct errtext *err)
+{
+	const struct report_args *args = arg;
+	struct report_options o = args->report;
+	struct rule_dirs dirs = {0};
+	size_t problems = 0;
+	int ret = rules_of_environment(as, args->rules, &dirs, err);
+
+	o.rules = &dirs;
+	o.on_problem = rules_print_problem;
+	o.on_problem_arg = &problems;
+	if (!ret && args->out_path)
+		ret = report_write(&o, args->out_path, as, err->text, sizeof(err->text));
+	else if (!ret)
+		ret = report_print(&o, stdout, err->text, sizeof(err->text));
+	rule_dirs_free(&dirs);
+	return ret ? ret : o.advise && problems;
+}
+
+int report_args_show(struct report_args *args)
+{
+	return report_args_run(args, show_report, args);
 }

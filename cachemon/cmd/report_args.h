@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the verbs that show a run have in common: which database, run and job, which format, where
- * to. Owns those options, their checks, and the way to the finished report.
+ * What the verbs that show what is in a database have in common: which database, run and job, which
+ * format, where to. Owns those options, their texts and checks, and the way to the database and
+ * back. A verb with more than that parses its own and passes the rest on.
  */
 #ifndef CMD_REPORT_ARGS_H
 #define CMD_REPORT_ARGS_H
@@ -9,19 +10,66 @@
 #include <argp.h>
 
 #include "report/report.h"
+#include "util/errtext.h"
 
-enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_FILES, OPT_RULES };
+enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_FILES, OPT_RULES, OPT_OF_VERB };
+
+#define REPORT_ARGS_DB                                                                             \
+	{                                                                                          \
+		"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)",  \
+			0                                                                          \
+	}
+#define REPORT_ARGS_RUN                                                                            \
+	{                                                                                          \
+		"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0                       \
+	}
+#define REPORT_ARGS_JOB                                                                            \
+	{                                                                                          \
+		"job", OPT_JOB, "NAME", 0, "Only this job", 0                                      \
+	}
+#define REPORT_ARGS_FORMAT(text)                                                                   \
+	{                                                                                          \
+		"format", OPT_FORMAT, "FORMAT", 0, text, 0                                         \
+	}
+#define REPORT_ARGS_RULES                                                                          \
+	{                                                                                          \
+		"rules", OPT_RULES, "DIR", 0,                                                      \
+			"Rules, notes and thresholds of a site, on top of the program's", 0        \
+	}
+#define REPORT_ARGS_OUTPUT                                                                         \
+	{                                                                                          \
+		"output", 'o', "FILE", 0, "Write to FILE, which appears whole or not at all", 0    \
+	}
+
+/* The formats of a verb that has not all of them. */
+struct report_args_formats {
+	bool (*has)(enum report_format format);
+	const char *names;   /* "text, md" */
+	const char *endings; /* ".txt or .md"; NULL: whatever else a name ends in is text */
+};
 
 struct report_args {
 	struct report_options report;
-	const char *out_path; /* NULL: standard output */
-	const char *rules;    /* NULL: none was named */
+	const struct report_args_formats *formats; /* NULL: all */
+	const char *out_path;			   /* NULL: standard output */
+	const char *rules;			   /* NULL: none was named */
 	bool format_given;
 };
 
+/* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
+error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state);
 /* A parser of argp; its input is a struct report_args. */
 error_t report_args_parse(int key, char *arg, struct argp_state *state);
-/* The exit status. */
-int report_args_run(struct report_args *args);
+
+struct invoker;
+/*
+ * Calls show(arg, as) with the database known, prints what went wrong. show: 0, -errno with a text,
+ * or 1 when all was shown and there is something to complain about. Returns the exit status.
+ */
+int report_args_run(struct report_args *args,
+		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
+		    void *arg);
+/* That of a report. */
+int report_args_show(struct report_args *args);
 
 #endif

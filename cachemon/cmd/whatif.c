@@ -2,129 +2,56 @@
 #include "cmd/whatif.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/report_args.h"
 #include "cmd/usage.h"
+#include "report/data.h"
 #include "report/db.h"
 #include "report/model_load.h"
-#include "report/output.h"
-#include "util/cleanup.h"
-#include "util/invoker.h"
-#include "util/parse.h"
-#include "util/paths.h"
+#include "report/publish.h"
 
-enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT };
-
-static const struct kind {
-	const char *name;
-	int (*print)(sqlite3 *db, const struct model *m, bool json, FILE *out, char *err,
-		     size_t errlen);
-} kinds[] = {
-	{"cache", whatif_cache},
-	{"readahead", whatif_readahead},
-};
+static const struct whatif_kind *(*const kinds[])(void) = {whatif_cache, whatif_readahead};
 
 enum { NR_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct options {
-	const struct kind *kind;
-	const char *db;
-	const char *job;      /* NULL: all */
-	const char *out_path; /* NULL: standard output */
-	int64_t run_id;
-	bool json;
-	bool format_given;
+	struct report_args args;
+	const struct whatif_kind *kind;
 };
 
 static const struct argp_option argp_options[] = {
-	{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
-	{"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0},
-	{"job", OPT_JOB, "NAME", 0, "Only this job", 0},
-	{"format", OPT_FORMAT, "FORMAT", 0,
-	 "text or json (default: json when -o ends in .json, else text)", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE, which appears whole or not at all", 0},
+	REPORT_ARGS_DB,
+	REPORT_ARGS_RUN,
+	REPORT_ARGS_JOB,
+	REPORT_ARGS_FORMAT("text or json (default: json when -o ends in .json, else text)"),
+	REPORT_ARGS_OUTPUT,
 	{0},
 };
 
 static void parse_kind(struct argp_state *state, const char *arg, struct options *o)
 {
-	if (o->kind)
-		usage_error(state, "'%s' is no option; the database is named with --db", arg);
 	for (int i = 0; i < NR_KINDS; i++)
-		if (strcmp(arg, kinds[i].name) == 0)
-			o->kind = &kinds[i];
+		if (strcmp(arg, kinds[i]()->name) == 0)
+			o->kind = kinds[i]();
 	if (!o->kind)
 		usage_error(state, "'%s' is nothing to ask for; there are: cache, readahead", arg);
-}
-
-static void parse_run(struct argp_state *state, const char *arg, int64_t *ret_run)
-{
-	uint64_t id = 0;
-
-	if (strcmp(arg, "last") == 0)
-		*ret_run = MODEL_RUN_LAST;
-	else if (parse_u64(arg, &id) < 0 || id > INT64_MAX)
-		usage_error(state, "--run: '%s' is not the number of a run, or last", arg);
-	else
-		*ret_run = (int64_t)id;
-}
-
-static void parse_format(struct argp_state *state, const char *arg, struct options *o)
-{
-	o->json = strcmp(arg, "json") == 0;
-	if (!o->json && strcmp(arg, "text") != 0)
-		usage_error(state, "--format: '%s' is not one of text, json", arg);
-	o->format_given = true;
-}
-
-/* All of it is checked before anything is opened. */
-static void check(struct argp_state *state, struct options *o)
-{
-	const char *dot = o->out_path ? strrchr(o->out_path, '.') : NULL;
-
-	if (!o->kind)
-		usage_error(state, "what if what? say: cachemon whatif cache, or readahead");
-	if ((o->db && !*o->db) || (o->out_path && !*o->out_path) || (o->job && !*o->job))
-		usage_error(state, "--db, --job and -o need a name that is not empty");
-	if (!o->format_given)
-		o->json = dot && strcmp(dot, ".json") == 0;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		return 0;
-	case OPT_DB:
-		o->db = arg;
-		return 0;
-	case OPT_RUN:
-		parse_run(state, arg, &o->run_id);
-		return 0;
-	case OPT_JOB:
-		o->job = arg;
-		return 0;
-	case OPT_FORMAT:
-		parse_format(state, arg, o);
-		return 0;
-	case 'o':
-		o->out_path = arg;
-		return 0;
-	case ARGP_KEY_ARG:
+	if (key == ARGP_KEY_ARG && !o->kind) {
 		parse_kind(state, arg, o);
 		return 0;
-	case ARGP_KEY_END:
-		check(state, o);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	if (key == ARGP_KEY_END && !o->kind)
+		usage_error(state, "what if what? say: cachemon whatif cache, or readahead");
+	return report_args_option(&o->args, key, arg, state);
 }
 
 static const struct argp argp = {
@@ -142,93 +69,152 @@ static const struct argp argp = {
 	       "  cachemon whatif readahead\n",
 };
 
-static int print(const struct options *o, FILE *out, char *err, size_t errlen)
+/* What was asked, of which run, and the answer for each of its jobs; "(others)" has none. */
+struct answers {
+	const struct whatif_kind *kind;
+	bool json;
+	struct model model;
+	char *of_job; /* of kind->answer_size each */
+	size_t nr_loaded;
+};
+
+static void *answer_of(const struct answers *a, size_t job)
 {
-	struct model_query query = {.run_id = o->run_id, .job = o->job, .totals_only = true};
-	struct model m = {0};
+	return a->of_job + job * a->kind->answer_size;
+}
+
+static void answers_free(struct answers *a)
+{
+	for (size_t i = 0; i < a->nr_loaded; i++)
+		if (!model_others(&a->model.jobs[i]))
+			a->kind->free(answer_of(a, i));
+	free(a->of_job);
+	model_free(&a->model);
+}
+
+static int load_answers(sqlite3 *db, struct answers *a, struct errtext *err)
+{
+	const struct model *m = &a->model;
+
+	a->of_job = calloc(m->nr_jobs + 1, a->kind->answer_size);
+	if (!a->of_job)
+		return errtext_set(err, -ENOMEM, "out of memory.");
+	for (; a->nr_loaded < m->nr_jobs; a->nr_loaded++) {
+		const struct model_job *job = &m->jobs[a->nr_loaded];
+		struct errtext why = {0};
+		int ret = 0;
+
+		if (!model_others(job))
+			ret = a->kind->load(db, job->id, answer_of(a, a->nr_loaded), &why);
+		if (ret < 0)
+			return errtext_set(err, ret, "%.500s.", why.text);
+	}
+	return 0;
+}
+
+static int load(const struct options *o, struct answers *ret, struct errtext *err)
+{
+	const struct report_options *asked = &o->args.report;
+	const struct model_query query = {
+		.run_id = asked->run_id, .job = asked->job, .totals_only = true};
 	sqlite3 *db = NULL;
-	int ret = report_db_open(o->db, &db, err, errlen);
+	int r = report_db_open(asked->db, &db, err->text, sizeof(err->text));
 
-	if (!ret)
-		ret = model_load(db, &query, &m, err, errlen);
-	if (!ret) {
-		ret = o->kind->print(db, &m, o->json, out, err, errlen);
-		model_free(&m);
-	}
+	if (!r)
+		r = model_load(db, &query, &ret->model, err->text, sizeof(err->text));
+	if (!r)
+		r = load_answers(db, ret, err);
 	sqlite3_close(db);
-	if (!ret && (fflush(out) != 0 || ferror(out))) {
-		ret = errno ? -errno : -EIO;
-		snprintf(err, errlen, "cannot write: %s.", strerror(-ret));
-		output_forget(out);
+	return r;
+}
+
+static int write_text(const struct answers *a, FILE *out)
+{
+	const struct model *m = &a->model;
+	struct doc d = doc_text(out);
+
+	doc_begin(&d, "%s: run %" PRId64, a->kind->title, m->run.id);
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (!model_others(&m->jobs[i]))
+			a->kind->text(&d, &m->run, &m->jobs[i], answer_of(a, i));
+	return doc_end(&d);
+}
+
+static int write_json(const struct answers *a, FILE *out)
+{
+	const struct model *m = &a->model;
+	struct tree t;
+	int ret = tree_json_begin(&t, out);
+
+	if (ret < 0)
+		return ret;
+	tree_object(&t, NULL);
+	tree_int(&t, "schema", 1);
+	tree_string(&t, "cachemon", CACHEMON_VERSION);
+	tree_string(&t, "whatif", a->kind->name);
+	tree_object(&t, "run");
+	data_run_head(&t, &m->run);
+	tree_end(&t);
+	tree_array(&t, "jobs");
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		const struct model_job *job = &m->jobs[i];
+
+		if (model_others(job))
+			continue;
+		tree_object(&t, NULL);
+		tree_bytes(&t, "name", job->name.data, job->name.len);
+		tree_bytes(&t, "selector", job->selector.data, job->selector.len);
+		a->kind->json(&t, &m->run, answer_of(a, i));
+		tree_end(&t);
 	}
-	return ret;
+	tree_end(&t);
+	tree_end(&t);
+	return tree_finish(&t);
 }
 
-static bool same_file(const char *a, const char *b)
+static int write_answers(const void *content, FILE *out)
 {
-	struct stat sa;
-	struct stat sb;
+	const struct answers *a = content;
 
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
+	return a->json ? write_json(a, out) : write_text(a, out);
 }
 
-/* As the invoking user, and not over the database. */
-static int write_file(const struct options *o, const struct invoker *as, char *err, size_t errlen)
+static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
-	struct invoker_fs saved = {0};
-	struct output output = {0};
+	const struct options *o = arg;
+	const char *path = o->args.out_path;
+	struct answers answers = {.kind = o->kind, .json = o->args.report.format == REPORT_JSON};
+	const struct publication p = {"the answer", &answers, write_answers};
 	int ret = 0;
 
-	if (same_file(o->db, o->out_path)) {
-		snprintf(err, errlen,
-			 "this would replace the database; name another file to write.");
-		return -EINVAL;
-	}
-	ret = invoker_fs_enter(as, &saved);
-	if (ret < 0) {
-		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
-			 strerror(-ret));
-		return ret;
-	}
-	ret = output_open(o->out_path, &output, err, errlen);
-	if (!ret) {
-		ret = print(o, output.out, err, errlen);
-		if (!ret)
-			ret = output_commit(&output, err, errlen);
-		else
-			output_abort(&output);
-	}
-	if (saved.entered)
-		invoker_fs_leave(&saved);
+	if (path)
+		ret = publish_not_over(p.name, o->args.report.db, path, err->text,
+				       sizeof(err->text));
+	if (!ret)
+		ret = load(o, &answers, err);
+	if (!ret && path)
+		ret = publish_write(&p, path, as, err->text, sizeof(err->text));
+	else if (!ret)
+		ret = publish_print(&p, stdout, err->text, sizeof(err->text));
+	answers_free(&answers);
 	return ret;
+}
+
+static bool has_format(enum report_format format)
+{
+	return format == REPORT_TEXT || format == REPORT_JSON;
 }
 
 int cmd_whatif(int argc, char **argv)
 {
-	struct options o = {.run_id = MODEL_RUN_LAST};
-	_cleanup_free_ char *default_db = NULL;
-	struct errtext err = {0};
-	struct invoker inv;
-	int ret = 0;
+	static const struct report_args_formats formats = {
+		.has = has_format,
+		.names = "text, json",
+	};
+	struct options o = {
+		.args = {.report = {.run_id = REPORT_RUN_LAST}, .formats = &formats},
+	};
 
 	usage_parse(&argp, "cachemon whatif", argc, argv, 0, &o);
-	ret = invoker_current(&inv, &err);
-	if (ret < 0) {
-		fprintf(stderr, "cachemon: %s\n", err.text);
-		return EXIT_FAILED;
-	}
-	if (!o.db) {
-		ret = paths_default_db(&inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"),
-				       &default_db, &err);
-		o.db = default_db;
-	}
-	if (!ret && o.out_path)
-		ret = write_file(&o, &inv, err.text, sizeof(err.text));
-	else if (!ret)
-		ret = print(&o, stdout, err.text, sizeof(err.text));
-	if (ret < 0)
-		fprintf(stderr, "cachemon: %s\n", err.text);
-	invoker_free(&inv);
-	return ret < 0 ? EXIT_FAILED : EXIT_DONE;
+	return report_args_run(&o.args, show, &o);
 }

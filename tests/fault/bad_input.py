@@ -46,6 +46,14 @@ READER = {
     "-o": ["", "report.pdf", "report."],
 }
 
+# What else shows what a database has, with the options that it has of those above.
+OTHER_READERS = {
+    ("advise",): ["--db", "--run", "--job", "--format", "-o"],
+    ("compare", "1", "2"): ["--db", "--job", "--format", "-o"],
+    ("whatif", "cache"): ["--db", "--run", "--job", "--format", "-o"],
+    ("runs",): ["--db"],
+}
+
 
 class Place:
     """An empty directory to be run in, and to look at afterwards."""
@@ -105,20 +113,25 @@ def add_watch(option, values):
         refuse(place, "watch", option, *command)
 
 
-def add_report(option, values):
-    @part.case(f"report {option}: {len(values)} bad values, and none")
+def add_reader(verb, option, values):
+    @part.case(f"{' '.join(verb)} {option}: {len(values)} bad values, and none")
     def check(case):
         place = Place(case)
         for value in values:
-            done = refuse(place, "report", option, value)
+            done = refuse(place, *verb, option, value)
             expect(option in done.err, f"the option is not named: {shown(done)}")
-        refuse(place, "report", option)
+        refuse(place, *verb, option)
 
 
 for name_, values_ in WATCH.items():
     add_watch(name_, values_)
 for name_, values_ in READER.items():
-    add_report(name_, values_)
+    add_reader(["report"], name_, values_)
+for verb_, names_ in OTHER_READERS.items():
+    for name_ in names_:
+        # Any ending that is not .json is text there.
+        bad_ = [""] if (verb_[0], name_) == ("whatif", "-o") else READER[name_]
+        add_reader(verb_, name_, bad_)
 
 
 @part.case("watch: selectors that exclude each other, none, a forgotten --")

@@ -95,7 +95,7 @@ static void usage(void **state)
 	struct fixture *f = *state;
 
 	assert_rejected(f, 2, "requires an argument", ARGS("--db"));
-	assert_rejected(f, 2, "needs the name", ARGS("--db", ""));
+	assert_rejected(f, 2, "needs a name", ARGS("--db", ""));
 	assert_rejected(f, 2, "unrecognized option", ARGS("--bogus"));
 	assert_rejected(f, 2, "x\\x1b[1m", ARGS("x\x1b[1m"));
 	assert_rejected(f, 2, "doesn't allow an argument", ARGS("--json=1"));
