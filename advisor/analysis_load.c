@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "advisor/fill.h"
-#include "report/rows.h"
+#include "db/rows.h"
 
 static int rows_fail(sqlite3 *db, struct rows *r, const char *what, struct errtext *err)
 {
-	char text[64];
-	int e = rows_end(r, text, sizeof(text));
+	int e = rows_finish(r);
 
 	return e && e != -ENOMEM ? fill_error(db, what, err) : e;
 }
@@ -39,7 +38,7 @@ static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *jo
 					   .formula = rows_bytes(&r).data};
 
 		for (int k = 0; k < GRADE_NR; k++)
-			if (model_is(&name, grade_names[k]))
+			if (bytes_is(&name, grade_names[k]))
 				job->grades[k] = g;
 	}
 	return rows_fail(db, &r, "grades", err);

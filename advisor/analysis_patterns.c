@@ -4,15 +4,14 @@
 #include <errno.h>
 
 #include "advisor/fill.h"
-#include "report/rows.h"
+#include "db/rows.h"
 
 int analysis_load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;
 	struct rows n = rows_begin(db, arena, "SELECT count(*) FROM analysis_pattern", 0, NULL);
 	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	char text[64];
-	int e = rows_end(&n, text, sizeof(text));
+	int e = rows_finish(&n);
 	struct rows r =
 		rows_begin(db, arena,
 			   "SELECT kind = 'directory', subject_id, name, confidence, features FROM "
@@ -30,7 +29,7 @@ int analysis_load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 		p->features = rows_bytes(&r).data;
 	}
 	if (!e)
-		e = rows_end(&r, text, sizeof(text));
+		e = rows_finish(&r);
 	else
 		sqlite3_finalize(r.stmt);
 	return e && e != -ENOMEM ? fill_error(db, "patterns", err) : e;

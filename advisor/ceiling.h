@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "report/counts.h"
+#include "util/optional.h"
 
 /* A piece of the timeline, oldest first. */
 struct ceiling_point {

@@ -6,7 +6,7 @@
 #ifndef GRADE_H
 #define GRADE_H
 
-#include "report/counts.h"
+#include "util/optional.h"
 
 enum grade_kind {
 	GRADE_OVERALL,

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/arena.h"
+#include "util/arena.h"
 #include "util/errtext.h"
 
 /* A threshold. The text is as it was written; either is what is bound. */

@@ -58,7 +58,7 @@ static void put_unlike(struct doc *d, const struct compare_model *m)
 			doc_para(d,
 				 "The command of run %" PRId64 " failed, with status %" PRId64 ".",
 				 run->id, run->exit_status.value);
-		if (!model_is(&run->state, "complete"))
+		if (!bytes_is(&run->state, "complete"))
 			doc_para(d,
 				 "Run %" PRId64 " did not end: it is compared as far as it is "
 				 "recorded.",

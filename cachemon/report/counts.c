@@ -14,33 +14,6 @@ enum {
 };
 _Static_assert((int)CARRY_NR == (int)COUNTS_CARRIED, "a place for each counter that is scaled");
 
-struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b)
-{
-	struct opt_i64 ret = {0};
-
-	if (a.known && b.known)
-		ret.known = !__builtin_add_overflow(a.value, b.value, &ret.value);
-	return ret;
-}
-
-struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b)
-{
-	struct opt_i64 ret = {0};
-
-	if (a.known && b.known)
-		ret.known = !__builtin_sub_overflow(a.value, b.value, &ret.value) && ret.value >= 0;
-	return ret;
-}
-
-struct opt_i64 opt_mul(struct opt_i64 a, int64_t b)
-{
-	struct opt_i64 ret = {0};
-
-	if (a.known)
-		ret.known = !__builtin_mul_overflow(a.value, b, &ret.value);
-	return ret;
-}
-
 static struct opt_f64 ratio(struct opt_i64 part, struct opt_i64 whole)
 {
 	struct opt_f64 ret = {0};

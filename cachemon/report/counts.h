@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters of a job, directory or file as a report shows them. Owns the arithmetic of absent
- * values (absent in, absent out), the estimates of a sliced run and the derived ratios. Knows
- * neither SQL nor any output format.
+ * Counters of a job, directory or file as a report shows them. Owns the estimates of a sliced run
+ * and the derived ratios. Knows neither SQL nor any output format.
  */
 #ifndef REPORT_COUNTS_H
 #define REPORT_COUNTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "account/counters.h"
-
-struct opt_i64 {
-	int64_t value;
-	bool known;
-};
-
-struct opt_f64 {
-	double value;
-	bool known;
-};
+#include "util/optional.h"
 
 struct counts {
 	int64_t c[C_NR];
@@ -61,11 +48,6 @@ struct derived {
 	struct opt_f64 coverage;
 	struct opt_f64 timeliness;
 };
-
-struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b);
-/* Absent also when the difference is negative: no count is. */
-struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b);
-struct opt_i64 opt_mul(struct opt_i64 a, int64_t b);
 
 /* Absent also when below 0: a sum of ups and downs that began in the middle. */
 struct opt_i64 counts_get(const struct counts *c, enum counter which);

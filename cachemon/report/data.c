@@ -303,7 +303,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_end(t);
 	tree_array(t, "advice");
 	for (size_t i = 0; i < job->nr_advice; i++)
-		put_advice(t, m, &job->advice[i], model_is(&m->run.advice_mode, "effects"));
+		put_advice(t, m, &job->advice[i], bytes_is(&m->run.advice_mode, "effects"));
 	tree_end(t);
 	data_advice(t, m, job);
 	tree_end(t);

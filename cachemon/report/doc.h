@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/arena.h"
+#include "util/arena.h"
 
 enum doc_align {
 	DOC_LEFT,

@@ -12,11 +12,6 @@
 #include "report/model_job.h"
 #include "report/rows.h"
 
-bool model_is(const struct bytes *b, const char *text)
-{
-	return b->data && b->len == strlen(text) && !memcmp(b->data, text, b->len);
-}
-
 bool model_others(const struct model_job *job)
 {
 	return job->slot == JOB_OTHERS;
@@ -229,13 +224,13 @@ static int choose_job(struct model *m, const char *wanted, char *err, size_t err
 	if (!wanted)
 		return 0;
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (model_is(&m->jobs[i].name, wanted))
+		if (bytes_is(&m->jobs[i].name, wanted))
 			kept++;
 	if (!kept)
 		return no_such_job(m, wanted, err, errlen);
 	kept = 0;
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (model_is(&m->jobs[i].name, wanted))
+		if (bytes_is(&m->jobs[i].name, wanted))
 			m->jobs[kept++] = m->jobs[i];
 	m->nr_jobs = kept;
 	return 0;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "report/arena.h"
+#include "util/arena.h"
 #include "report/counts.h"
 #include "report/model_run.h"
 
@@ -84,7 +84,6 @@ struct model {
 	struct arena arena;
 };
 
-bool model_is(const struct bytes *b, const char *text);
 bool model_others(const struct model_job *job);
 /* The job a sentence is about: the first watched one, or "(others)" when it is alone. */
 const struct model_job *model_main_job(const struct model *m);

@@ -6,7 +6,7 @@
 #ifndef REPORT_MODEL_RUN_H
 #define REPORT_MODEL_RUN_H
 
-#include "report/arena.h"
+#include "util/arena.h"
 #include "report/counts.h"
 
 struct model_probe {

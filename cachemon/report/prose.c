@@ -190,11 +190,11 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 {
 	struct sentences s = {.out = out, .lead = lead};
 
-	if (model_is(&m->run.state, "open"))
+	if (bytes_is(&m->run.state, "open"))
 		fputs("The run is still being written, or cachemon was killed: the figures are "
 		      "those of its last stored interval.",
 		      next_sentence(&s));
-	else if (!model_is(&m->run.state, "complete"))
+	else if (!bytes_is(&m->run.state, "complete"))
 		fputs("The run was cut short: the figures are those of its last stored interval.",
 		      next_sentence(&s));
 	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");

@@ -150,7 +150,7 @@ static void put_advice_name(struct doc_table *t, const struct model_advice *v)
 {
 	char lead[64];
 
-	if (model_is(&v->call, "readahead"))
+	if (bytes_is(&v->call, "readahead"))
 		snprintf(lead, sizeof(lead), "readahead ");
 	else
 		snprintf(lead, sizeof(lead), "%s(%s) ", v->call.data ? v->call.data : "-",
@@ -165,7 +165,7 @@ static void put_advice(struct doc *d, const struct model *m, const struct model_
 		{"BROUGHT", DOC_RIGHT},	  {"DROPPED", DOC_RIGHT}, {"RANGE", DOC_WRAP},
 	};
 	struct doc_table t = doc_table("Pages asked for, brought in and dropped", columns, 6);
-	bool effects = model_is(&m->run.advice_mode, "effects");
+	bool effects = bytes_is(&m->run.advice_mode, "effects");
 
 	doc_heading(d, 3, "Advice the job gave");
 	if (effects)

@@ -228,7 +228,7 @@ static void choice_of_run_and_job(void **state)
 	q = (struct model_query){.run_id = 1, .job = "train"};
 	assert_int_equal(load(f, &q, &m, err), 0);
 	assert_int_equal(m.nr_jobs, 1);
-	assert_true(model_is(&m.jobs[0].name, "train"));
+	assert_true(bytes_is(&m.jobs[0].name, "train"));
 	model_free(&m);
 	fixture_sql(f, "DELETE FROM run");
 	q = (struct model_query){.run_id = MODEL_RUN_LAST};
@@ -257,7 +257,7 @@ static void directories(void **state)
 		       "(1, x'2f62', NULL, 0, 1, 9), (1, NULL, 4, 1, 0, 5)");
 	m = loaded(f, 1);
 	assert_int_equal(m.jobs[0].nr_directories, 3);
-	assert_true(model_is(&m.jobs[0].directories[0].path, "/b"));
+	assert_true(bytes_is(&m.jobs[0].directories[0].path, "/b"));
 	assert_true(m.jobs[0].directories[0].subdirectories);
 	assert_false(m.jobs[0].directories[0].files.known);
 	assert_null(m.jobs[0].directories[1].path.data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/arena.h"
+#include "util/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,4 +73,9 @@ void arena_free(struct arena *a)
 		a->blocks = next;
 	}
 	a->failed = false;
+}
+
+bool bytes_is(const struct bytes *b, const char *text)
+{
+	return b->data && b->len == strlen(text) && !memcmp(b->data, text, b->len);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of one report model: many small things that live and die together. Owns allocation
- * only. A failed allocation is remembered, so that a loader checks once, at its end.
+ * Memory of many small things that live and die together: of a model, of a set of rules. Owns
+ * allocation only. A failed one is remembered, so that a loader checks once, at its end.
  */
-#ifndef REPORT_ARENA_H
-#define REPORT_ARENA_H
+#ifndef UTIL_ARENA_H
+#define UTIL_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +26,8 @@ struct bytes {
 void *arena_alloc(struct arena *a, size_t size);
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
 void arena_free(struct arena *a);
+
+/* Whether they are this text; NULL is none. */
+bool bytes_is(const struct bytes *b, const char *text);
 
 #endif

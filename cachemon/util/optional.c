@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/optional.h"
+
+struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b)
+{
+	struct opt_i64 ret = {0};
+
+	if (a.known && b.known)
+		ret.known = !__builtin_add_overflow(a.value, b.value, &ret.value);
+	return ret;
+}
+
+struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b)
+{
+	struct opt_i64 ret = {0};
+
+	if (a.known && b.known)
+		ret.known = !__builtin_sub_overflow(a.value, b.value, &ret.value) && ret.value >= 0;
+	return ret;
+}
+
+struct opt_i64 opt_mul(struct opt_i64 a, int64_t b)
+{
+	struct opt_i64 ret = {0};
+
+	if (a.known)
+		ret.known = !__builtin_mul_overflow(a.value, b, &ret.value);
+	return ret;
+}
