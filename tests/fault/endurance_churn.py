@@ -8,6 +8,7 @@ import sys
 
 from endurance_load import MEMORY_MAX, fill
 from faultlib.part import Failed, expect, wait_until
+from control_groups import remove_cgroup  # on faultlib's path
 
 CPU = "/sys/devices/system/cpu/cpu1/online"
 IMAGE_BYTES = 320 << 20
@@ -46,19 +47,6 @@ def cpu(on):
 def cpu_goes():
     cpu(False)
     cpu(True)
-
-
-def remove_cgroup(path):
-    """An exited process is in it until it is reaped, and its end is seen."""
-    def removed():
-        try:
-            os.rmdir(path)
-        except OSError as e:
-            if e.errno != errno.EBUSY:
-                raise
-            return False
-        return True
-    wait_until(removed, f"an empty {path}")
 
 
 class Filesystem:
@@ -115,7 +103,7 @@ class Cgroups:
             try:
                 self.load.once(os.path.join(self.load.dir, "child"), *self.other, path)
             finally:
-                remove_cgroup(path)
+                remove_cgroup(path, wait_until)
 
 
 class Reclaim:

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from endurance_churn import Churn, memory_kb, remove_cgroup, write
+from endurance_churn import Churn, memory_kb, write
 from endurance_law import Timeline, every_read
 from endurance_load import MEMORY_MAX, PAGE, Load
 from faultlib import bpf
@@ -87,7 +87,7 @@ class Attacher:
     def kill(self):
         self.process.kill()
         self.process.wait()
-        remove_cgroup(self.cgroup)
+        remove_cgroup(self.cgroup, wait_until)
 
 
 def kernel_kb(alone):

@@ -175,6 +175,8 @@ static int sink_open(const char *path)
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EOPNOTSUPP)
+		op_lacking("no file without a name to copy to", errno);
 	if (fd < 0)
 		err(1, "a file beside %s", path);
 	return fd;

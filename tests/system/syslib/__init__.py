@@ -4,5 +4,5 @@
 import os
 import sys
 
-# For system_calls, which they share with the others.
+# For control_groups and system_calls, which they share with the others.
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

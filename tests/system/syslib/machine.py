@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the cases need of the machine: filesystems, mounts, cgroups. All of it is taken away."""
 
-import contextlib
-import errno
 import os
 import subprocess
 import time
+
+from control_groups import remove_cgroup
 
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
@@ -86,27 +86,10 @@ def v1_root():
     return V1_MEMORY if os.path.exists(os.path.join(V1_MEMORY, "memory.stat")) else None
 
 
-def _remove_cgroup(path):
-    """Its processes go to the root cgroup first: they may be ending still."""
-    def gone():
-        for child in [e.path for e in os.scandir(path) if e.is_dir()]:
-            _remove_cgroup(child)
-        try:
-            os.rmdir(path)
-        except OSError as e:
-            if e.errno != errno.EBUSY:
-                raise
-            return False
-        return True
-
-    with contextlib.suppress(FileNotFoundError):
-        until(gone, f"{path} is empty")
-
-
 def cgroup(stack, root, name):
     path = os.path.join(root, name)
     os.mkdir(path)
-    stack.callback(_remove_cgroup, path)
+    stack.callback(remove_cgroup, path, until)
     return path
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One cell of the table: a pattern on a filesystem, repeated while it is disturbed."""
 
-import errno
 import json
 import os
 import shutil
@@ -114,19 +113,6 @@ def directory_errors(expectation, job, unmeasured):
     return errors
 
 
-# They copy to a file without a name, on the same filesystem.
-COPIES = ("call_copy", "calls_in_turn", "copy_whole", "copy_parts")
-
-
-def can_copy(place):
-    try:
-        os.close(os.open(place, os.O_TMPFILE | os.O_WRONLY))
-    except OSError as e:
-        if e.errno != errno.EOPNOTSUPP:
-            raise
-        raise Lacking(f"no file without a name to copy to: {e.strerror}") from e
-
-
 class Cell:
     """A named pattern. Subclasses add a condition around it and checks of their own."""
 
@@ -161,8 +147,6 @@ class Cell:
             return Outcome("skipped", [env.images.lacking[fs]], lacking=True)
         for attempt in range(1, REPEATS + 2):
             try:
-                if self.pattern in COPIES:
-                    can_copy(env.images.mount(fs))
                 outcome = self.attempt(env, fs, why)
             except Lacking as e:
                 return Outcome("skipped", [str(e)], attempts=attempt, lacking=True)
