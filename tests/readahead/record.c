@@ -7,49 +7,21 @@
  * with read_ahead_kb.
  */
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "patterns.h"
+#include "recorder.h"
 
 enum { AROUND_BYTES = 2 << 20, SETTLE_S = 20, SETTLE_US = 1000, MOST_TRIES = 5 };
 
-/* "NUMBER FIRST+PAGES@ORDER", of which those that go on in equal steps are told together. */
-struct line {
-	size_t number, every, repeat;
-	uint64_t first, nr;
-	int64_t step;
-	unsigned int order;
-};
-
-struct recorder {
-	const char *file, *bdi, *tracing;
-	int pipe; /* trace_pipe */
-	int null;
-	int fd[PATTERN_STREAMS];
-	unsigned char *mapping;
-	char *buffer;
-	size_t buffer_bytes;
-	unsigned char seen[PATTERN_PAGES];
-	struct line last;
-	bool disturbed; /* pages left: somebody else empties caches */
-	FILE *out;
-};
-
-static void put(const char *dir, const char *name, const char *text)
+void put(const char *dir, const char *name, const char *text)
 {
 	char path[512];
 	int fd;
@@ -82,201 +54,6 @@ static void make_file(const char *path)
 	if (fsync(fd))
 		err(1, "%s", path);
 	close(fd);
-}
-
-static void start_tracing(struct recorder *r, const char *fstype)
-{
-	char text[256], path[512], device[64] = "";
-	struct stat st;
-
-	if (stat(r->file, &st))
-		err(1, "%s", r->file);
-	/* Files of btrfs have another device than its superblock. */
-	if (strcmp(fstype, "btrfs") != 0)
-		snprintf(device, sizeof(device), " && s_dev == %u",
-			 major(st.st_dev) << 20 | minor(st.st_dev));
-	snprintf(text, sizeof(text), "i_ino == %ju%s && common_pid == %d", (uintmax_t)st.st_ino,
-		 device, (int)getpid());
-	put(r->tracing, "events/filemap/mm_filemap_add_to_page_cache/filter", text);
-	put(r->tracing, "events/filemap/mm_filemap_add_to_page_cache/enable", "1");
-	snprintf(text, sizeof(text), "i_ino == %ju%s", (uintmax_t)st.st_ino, device);
-	put(r->tracing, "events/filemap/mm_filemap_delete_from_page_cache/filter", text);
-	put(r->tracing, "events/filemap/mm_filemap_delete_from_page_cache/enable", "1");
-	put(r->tracing, "tracing_on", "1");
-	snprintf(path, sizeof(path), "%s/trace_pipe", r->tracing);
-	r->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (r->pipe < 0)
-		err(1, "%s", path);
-}
-
-/* All that is there to read, with a NUL. */
-static char *drain(struct recorder *r)
-{
-	size_t len = 0;
-
-	for (;;) {
-		ssize_t n;
-
-		if (r->buffer_bytes - len < 65536) {
-			r->buffer_bytes = r->buffer_bytes ? 2 * r->buffer_bytes : 1 << 20;
-			r->buffer = realloc(r->buffer, r->buffer_bytes);
-			if (!r->buffer)
-				err(1, "buffer");
-		}
-		n = read(r->pipe, r->buffer + len, r->buffer_bytes - len - 1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno != EAGAIN)
-			err(1, "trace_pipe");
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	r->buffer[len] = '\0';
-	return r->buffer;
-}
-
-/* "NUMBER/EVERY*REPEAT FIRST+PAGES@ORDER STEP": one of EVERY calls brought a run, STEP pages on. */
-static void flush_line(struct recorder *r)
-{
-	const struct line *l = &r->last;
-
-	if (!l->repeat)
-		return;
-	if (l->repeat == 1)
-		fprintf(r->out, "%zu %" PRIu64 "+%" PRIu64 "@%u\n", l->number, l->first, l->nr,
-			l->order);
-	else
-		fprintf(r->out, "%zu/%zu*%zu %" PRIu64 "+%" PRIu64 "@%u %" PRId64 "\n", l->number,
-			l->every, l->repeat, l->first, l->nr, l->order, l->step);
-	r->last.repeat = 0;
-}
-
-static void tell_line(struct recorder *r, const struct line *new)
-{
-	struct line *l = &r->last;
-	size_t every = new->number - l->number - (l->repeat - 1) * l->every;
-	int64_t step = (int64_t)(new->first - l->first - (l->repeat - 1) * (uint64_t)l->step);
-
-	if (l->repeat && new->nr == l->nr &&new->order == l->order &&
-	    (l->repeat == 1 || (step == l->step && every == l->every))) {
-		l->step = step;
-		l->every = every;
-		l->repeat++;
-		return;
-	}
-	flush_line(r);
-	*l = *new;
-}
-
-/* The next folios of one order that follow each other, or false. */
-static bool next_run(struct recorder *r, char **at, struct line *ret)
-{
-	ret->nr = 0;
-	for (char *p = strstr(*at, " ofs="); p; p = strstr(p, " ofs=")) {
-		uint64_t page = strtoull(p + 5, &p, 10) / PATTERN_PAGE;
-		unsigned int o =
-			strncmp(p, " order=", 7) ? 0 : (unsigned int)strtoul(p + 7, &p, 10);
-
-		if (ret->nr && (page != ret->first + ret->nr || o != ret->order))
-			return true;
-		if (!ret->nr)
-			ret->first = page;
-		ret->order = o;
-		ret->nr += 1ULL << o;
-		for (uint64_t i = page; i < page + (1ULL << o) && i < PATTERN_PAGES; i++)
-			r->seen[i] = 1;
-		*at = p;
-	}
-	return ret->nr;
-}
-
-static void tell_adds(struct recorder *r, size_t number)
-{
-	char *at = drain(r);
-	struct line one = {.number = number, .repeat = 1}, another;
-
-	if (strstr(at, "LOST"))
-		errx(1, "the trace lost events");
-	if (strstr(at, "mm_filemap_delete"))
-		r->disturbed = true;
-	if (r->disturbed || !next_run(r, &at, &one))
-		return;
-	if (!next_run(r, &at, &another)) {
-		tell_line(r, &one);
-		return;
-	}
-	flush_line(r);
-	fprintf(r->out, "%zu %" PRIu64 "+%" PRIu64 "@%u", number, one.first, one.nr, one.order);
-	do
-		fprintf(r->out, " %" PRIu64 "+%" PRIu64 "@%u", another.first, another.nr,
-			another.order);
-	while (next_run(r, &at, &another));
-	fputc('\n', r->out);
-}
-
-static void do_read(struct recorder *r, const struct call *c)
-{
-	static char *memory;
-
-	if (!memory) {
-		memory = malloc(128 << 20);
-		if (!memory)
-			err(1, "memory");
-	}
-	if (pread(r->fd[c->stream], memory, c->count, (off_t)c->pos) < 0)
-		err(1, "pread");
-}
-
-static void do_send(struct recorder *r, const struct call *c)
-{
-	off_t at = (off_t)c->pos;
-
-	while (at < (off_t)(c->pos + c->count)) {
-		ssize_t n = sendfile(r->null, r->fd[c->stream], &at,
-				     c->count - (size_t)(at - (off_t)c->pos));
-
-		if (n < 0)
-			err(1, "sendfile");
-		if (n == 0)
-			return;
-	}
-}
-
-static void do_madvise(struct recorder *r, const struct call *c)
-{
-	static const int advice[] = {MADV_NORMAL, MADV_SEQUENTIAL, MADV_RANDOM, MADV_WILLNEED};
-	size_t count = c->count ? c->count : (size_t)PATTERN_PAGES * PATTERN_PAGE;
-
-	if (madvise(r->mapping + c->pos, count, advice[c->advice]))
-		err(1, "madvise");
-}
-
-static void do_call(struct recorder *r, const struct call *c)
-{
-	static const int advice[] = {POSIX_FADV_NORMAL, POSIX_FADV_SEQUENTIAL, POSIX_FADV_RANDOM,
-				     POSIX_FADV_WILLNEED};
-
-	switch (c->kind) {
-	case DO_READ:
-		do_read(r, c);
-		break;
-	case DO_SEND:
-		do_send(r, c);
-		break;
-	case DO_TOUCH:
-		(void)*(volatile unsigned char *)(r->mapping + c->pos);
-		break;
-	case DO_ADVISE:
-		errno = posix_fadvise(r->fd[c->stream], (off_t)c->pos, (off_t)c->count,
-				      advice[c->advice]);
-		if (errno)
-			err(1, "posix_fadvise");
-		break;
-	case DO_MADVISE:
-		do_madvise(r, c);
-		break;
-	}
 }
 
 /* Where page tables and fault-around begin too, so that addresses are those of the file. */
@@ -382,17 +159,17 @@ static bool try_record(struct recorder *r, const struct pattern *p, unsigned int
 	memset(r->seen, 0, sizeof(r->seen));
 	r->disturbed = false;
 	open_all(r, p, kb);
-	drain(r);
+	trace_forget(r);
 	fprintf(r->out, "pattern %s %u\n", p->name, kb);
 	calls_make(p, &calls);
 	for (size_t i = 0; i < calls.nr && !r->disturbed; i++) {
-		do_call(r, &calls.call[i]);
-		tell_adds(r, i);
+		call_make(r, &calls.call[i]);
+		trace_tell(r, i);
 	}
-	flush_line(r);
+	trace_flush(r);
 	calls_free(&calls);
 	good = !r->disturbed && mincore_agrees(r, p->name);
-	drain(r);
+	trace_forget(r);
 	close_all(r);
 	return good;
 }
@@ -442,7 +219,7 @@ int main(int argc, char **argv)
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 		err(1, "PR_SET_THP_DISABLE");
 	make_file(r.file);
-	start_tracing(&r, argv[5]);
+	trace_start(&r, argv[5]);
 	printf("kernel %s\nfstype %s\nio_pages %s\n", name.release, argv[5], argv[4]);
 	for (size_t i = 0; i < pattern_count(); i++) {
 		bool chosen = argc == 6;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: account */
-/* The ledger by example: names, folding, marks, advice, and a million files. */
+/* The ledger by example: names, folding, marks, filesystems, advice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <malloc.h>
 #include <cmocka.h>
 
 #include "account/fileset.h"
@@ -39,17 +38,6 @@ static void apply_one(struct ledger *l, uint64_t n, const char *path, int64_t mi
 
 	f.c[C_misses] = misses;
 	ledger_apply(l, &s);
-}
-
-static struct ledger_directory *directory(const struct ledger *l, const char *path)
-{
-	for (size_t i = 0; i < ledger_nr_directories(l); i++) {
-		struct ledger_directory *d = ledger_directory(l, i);
-
-		if (d->job == JOB_WATCHED && !strcmp(d->path ? d->path : "", path ? path : ""))
-			return d;
-	}
-	return NULL;
 }
 
 static void test_late_name_and_rename(void **state)
@@ -360,64 +348,6 @@ static void test_advice(void **state)
 	ledger_free(l);
 }
 
-/* A million files in a thousand directories, and in one: totals exact, memory bounded. */
-static void run_million(int directories)
-{
-	enum { FILES = 1000000, SAMPLE = 20000 };
-	struct sample_file *files = calloc(SAMPLE, sizeof(*files));
-	char(*paths)[80] = calloc(SAMPLE, sizeof(*paths));
-	struct sample s = {.files = files, .nr_files = SAMPLE};
-	size_t before;
-	size_t after;
-	struct ledger *l;
-	bool estimated;
-
-	assert_non_null(files);
-	assert_non_null(paths);
-	before = mallinfo2().uordblks + mallinfo2().hblkhd;
-	assert_int_equal(ledger_new(NULL, &l), 0);
-	for (int epoch = 0; epoch < 2; epoch++) {
-		for (int first = 0; first < FILES; first += SAMPLE) {
-			for (int i = 0; i < SAMPLE; i++) {
-				int n = first + i;
-
-				snprintf(paths[i], sizeof(paths[i]),
-					 "/data/set/train/class%04d/image-%08d.jpeg",
-					 n % directories, n);
-				files[i] = (struct sample_file){
-					.key = {.ino = (uint64_t)n, .dev = 1},
-					.job = JOB_WATCHED,
-					.path = paths[i],
-				};
-				files[i].c[C_misses] = 7;
-			}
-			ledger_apply(l, &s);
-		}
-	}
-	after = mallinfo2().uordblks + mallinfo2().hblkhd;
-	assert_int_equal(ledger_job(l, JOB_WATCHED)->total.c[C_misses], 2L * FILES * 7);
-	assert_int_equal(ledger_distinct(l, &estimated), FILES);
-	assert_false(estimated);
-	assert_int_equal(directory(l, "/data/set/train/class0000")->files, FILES / directories);
-	assert_int_equal(directory(l, "/data/set/train/class0000")->total.c[C_misses],
-			 2L * FILES / directories * 7);
-#ifndef __SANITIZE_ADDRESS__
-	print_message("%d directories: %zu MiB\n", directories, (after - before) >> 20);
-	assert_true(after - before < 44U << 20);
-#else
-	assert_true(after >= before);
-#endif
-	ledger_free(l);
-	free(files);
-	free(paths);
-}
-
-static void test_million_files(void **state)
-{
-	run_million(1000);
-	run_million(1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,7 +362,6 @@ int main(void)
 		cmocka_unit_test(test_filesystems),
 		cmocka_unit_test(test_job_facts),
 		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_million_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the ledger share: limits that nothing reaches, and keys of files. */
+/* What the tests of the ledger share: limits that nothing reaches, keys of files, looking up. */
 #ifndef TEST_LEDGER_UTIL_H
 #define TEST_LEDGER_UTIL_H
+
+#include <string.h>
 
 #include "account/ledger_rows.h"
 
@@ -18,5 +20,17 @@ static const struct ledger_limits roomy = {
 	.advice = 100,
 	.active = 50,
 };
+
+/* Of the watched job; NULL: it has none of that path. */
+static inline struct ledger_directory *directory(const struct ledger *l, const char *path)
+{
+	for (size_t i = 0; i < ledger_nr_directories(l); i++) {
+		struct ledger_directory *d = ledger_directory(l, i);
+
+		if (d->job == JOB_WATCHED && !strcmp(d->path ? d->path : "", path ? path : ""))
+			return d;
+	}
+	return NULL;
+}
 
 #endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What programs read, access by access, one function a way of reading. Owns nothing else. */
+#ifndef MADE_READS_H
+#define MADE_READS_H
+
+#include "pattern/accesses.h"
+
+enum { PAGE = 4096, FILE_PAGES = 1024, MOST = 40000 };
+
+/* What a program reads, access by access. */
+struct made {
+	struct access a[MOST];
+	size_t nr;
+	uint64_t seed;
+};
+
+static inline uint64_t next(struct made *m)
+{
+	uint64_t z = m->seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static inline void add(struct made *m, uint64_t pos, uint64_t len, uint32_t description)
+{
+	assert_true(m->nr < MOST);
+	m->a[m->nr++] = (struct access){pos, len, description};
+}
+
+static inline void permute(struct made *m, uint32_t *order, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		order[i] = i;
+	for (uint32_t i = nr; i > 1; i--) {
+		uint32_t k = (uint32_t)(next(m) % i);
+		uint32_t swap = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = swap;
+	}
+}
+
+static inline void make_sequential(struct made *m)
+{
+	for (uint64_t pos = 0; pos < FILE_PAGES / 2 * PAGE; pos += 16384)
+		add(m, pos, 16384, 0);
+}
+
+static inline void make_scan(struct made *m)
+{
+	for (uint64_t pos = 0; pos < FILE_PAGES * PAGE; pos += 20000)
+		add(m, pos, 20000, 0);
+}
+
+static inline void make_small_reads(struct made *m)
+{
+	for (uint64_t pos = 0; pos < FILE_PAGES * PAGE / 2; pos += 512)
+		add(m, pos, 512, 0);
+}
+
+static inline void make_reread(struct made *m)
+{
+	for (uint32_t epoch = 0; epoch < 3; epoch++)
+		for (uint64_t pos = 0; pos < FILE_PAGES * PAGE; pos += 65536)
+			add(m, pos, 65536, epoch);
+}
+
+static inline void make_strided(struct made *m)
+{
+	for (uint64_t pos = 0; pos < FILE_PAGES * PAGE; pos += 65536)
+		add(m, pos, 8192, 0);
+}
+
+static inline void make_strided_runs(struct made *m)
+{
+	for (uint64_t pos = 0; pos < (uint64_t)64 << 20; pos += 1 << 20)
+		for (uint64_t at = 0; at < 128 << 10; at += 16384)
+			add(m, pos + at, 16384, 0);
+}
+
+static inline void make_backward(struct made *m)
+{
+	for (uint64_t page = FILE_PAGES; page > 0; page--)
+		add(m, (page - 1) * PAGE, PAGE, 0);
+}
+
+static inline void make_random(struct made *m)
+{
+	for (int i = 0; i < 600; i++)
+		add(m, next(m) % FILE_PAGES * PAGE, PAGE, 0);
+}
+
+/* One descriptor a read, as a loader that opens for each record. */
+static inline void make_random_opened(struct made *m)
+{
+	for (uint32_t i = 0; i < 600; i++)
+		add(m, next(m) % FILE_PAGES * PAGE, PAGE, i);
+}
+
+static inline void make_records(struct made *m)
+{
+	for (int i = 0; i < 200; i++) {
+		uint64_t pos = next(m) % (FILE_PAGES / 32) * 32 * PAGE;
+
+		for (int k = 0; k < 4; k++)
+			add(m, pos + (uint64_t)k * 8 * PAGE, (uint64_t)8 * PAGE, 0);
+	}
+}
+
+static inline void make_shuffled(struct made *m)
+{
+	uint32_t order[FILE_PAGES / 8];
+
+	for (int epoch = 0; epoch < 3; epoch++) {
+		permute(m, order, FILE_PAGES / 8);
+		for (int i = 0; i < FILE_PAGES / 8; i++)
+			add(m, (uint64_t)order[i] * 8 * PAGE, (uint64_t)8 * PAGE, 0);
+	}
+}
+
+/* A MiB at a time, by 16 KiB: hardly a step is a jump. */
+static inline void make_large_records(struct made *m)
+{
+	uint32_t order[64];
+
+	for (int epoch = 0; epoch < 2; epoch++) {
+		permute(m, order, 64);
+		for (int i = 0; i < 64; i++)
+			for (uint64_t at = 0; at < 16; at++)
+				add(m, ((uint64_t)order[i] * 16 + at) * PAGE, PAGE, 0);
+	}
+}
+
+static inline void make_one_shuffled(struct made *m)
+{
+	uint32_t order[FILE_PAGES];
+
+	permute(m, order, FILE_PAGES);
+	for (int i = 0; i < FILE_PAGES; i++)
+		add(m, (uint64_t)order[i] * PAGE, PAGE, 0);
+}
+
+/* The same permutation in each epoch. */
+static inline void make_fixed_order(struct made *m)
+{
+	uint32_t order[FILE_PAGES];
+
+	permute(m, order, FILE_PAGES);
+	for (int epoch = 0; epoch < 3; epoch++)
+		for (int i = 0; i < FILE_PAGES; i++)
+			add(m, (uint64_t)order[i] * PAGE, PAGE, 0);
+}
+
+static inline void make_interleaved(struct made *m)
+{
+	for (uint64_t i = 0; i < FILE_PAGES / 4; i++)
+		for (uint64_t stream = 0; stream < 3; stream++)
+			add(m, (stream * FILE_PAGES / 3 + i) * PAGE, PAGE, 0);
+}
+
+/* Streams with a description each are each sequential. */
+static inline void make_sharded(struct made *m)
+{
+	for (uint64_t i = 0; i < FILE_PAGES / 4; i++)
+		for (uint32_t stream = 0; stream < 3; stream++)
+			add(m, ((uint64_t)stream * FILE_PAGES / 3 + i) * PAGE, PAGE, stream);
+}
+
+static inline void make_nothing(struct made *m)
+{
+	(void)m;
+}
+
+#endif
