@@ -8,6 +8,9 @@
 /* Of one file: accesses are bounded where they are recorded; sizes and settings come on top. */
 #define EVENTS_MAX 1000000
 
+/* Of a window, in pages: 4 GiB. */
+#define WINDOW_MAX (1 << 20)
+
 static int failed(sqlite3 *db, struct errtext *err)
 {
 	return errtext_set(err, -EIO, "the traces cannot be read: %s", sqlite3_errmsg(db));
@@ -16,6 +19,22 @@ static int failed(sqlite3 *db, struct errtext *err)
 static int64_t known(sqlite3_stmt *s, int column)
 {
 	return sqlite3_column_type(s, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, column);
+}
+
+/* What it says; not known is another word. */
+static bool says(sqlite3_stmt *s, int column, const char *word)
+{
+	const char *text = (const char *)sqlite3_column_text(s, column);
+
+	return text && strcmp(text, word) == 0;
+}
+
+/* A size that no window has is not known. */
+static int64_t window(sqlite3_stmt *s, int column)
+{
+	int64_t pages = known(s, column);
+
+	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
 /* 0 and NULL where there is nothing. */
@@ -52,15 +71,15 @@ static int read_file(sqlite3_stmt *s, struct trace_file *ret)
 		.ino = (uint64_t)sqlite3_column_int64(s, 3),
 		.gen = (uint32_t)sqlite3_column_int64(s, 4),
 		.size_bytes = known(s, 7),
-		.ra_pages = known(s, 8),
-		.io_pages = known(s, 9),
+		.ra_pages = window(s, 8),
+		.io_pages = window(s, 9),
 		.max_order = known(s, 10),
 		.stratum = known(s, 11),
 		.stands_for = sqlite3_column_type(s, 12) == SQLITE_NULL
 				      ? -1
 				      : sqlite3_column_double(s, 12),
-		.broken = !strcmp((const char *)sqlite3_column_text(s, 13), "broken"),
-		.warm = !strcmp((const char *)sqlite3_column_text(s, 15), "warm"),
+		.broken = !says(s, 13, "whole"),
+		.warm = !says(s, 15, "cold"),
 	};
 
 	if (copy_text(s, 5, &f.path) || copy_text(s, 6, &f.fstype) || copy_text(s, 14, &f.reason)) {
@@ -171,6 +190,8 @@ static int take_chunk(struct trace_events *all, size_t *max, int64_t events, con
 	}
 	while (all->nr < end && n > 0) {
 		n = trace_decode(&coder, data + at, size - at, &all->events[all->nr]);
+		if (n > 0 && !trace_event_possible(&all->events[all->nr]))
+			n = -EBADMSG;
 		at += n > 0 ? (size_t)n : 0;
 		all->nr += n > 0;
 	}

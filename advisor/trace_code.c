@@ -4,7 +4,6 @@
  * fields of its kind as LEB128 numbers: distances where neighbours are likely, else as they are.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "trace_code.h"
@@ -299,4 +298,49 @@ int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 	coder_after(coder, &e, fields);
 	*ret_event = e;
 	return b.at;
+}
+
+/* Above what any kernel has: folios of 8 MiB, windows of 4 GiB. */
+enum { ORDER_MAX = 11, WINDOW_MAX = 1 << 20, ALIGN_MAX = 511 };
+#define FILE_PAGES_MAX (UINT64_C(1) << 51) /* of 4 KiB: the largest offset there is */
+
+static bool below(uint64_t pos, uint64_t len, uint64_t max)
+{
+	return pos <= max && len <= max - pos;
+}
+
+static bool possible_ra(const struct trace_event *e)
+{
+	return e->ra_pages <= WINDOW_MAX && e->io_pages <= WINDOW_MAX &&
+	       e->ra.start <= FILE_PAGES_MAX && e->ra.size <= WINDOW_MAX &&
+	       e->ra.async_size <= WINDOW_MAX;
+}
+
+bool trace_event_possible(const struct trace_event *e)
+{
+	const struct trace_map *m = &e->map;
+
+	if (e->order > ORDER_MAX || !possible_ra(e) || m->align > ALIGN_MAX ||
+	    !below(m->first_page, m->nr_pages, FILE_PAGES_MAX) || m->touched > FILE_PAGES_MAX)
+		return false;
+	switch (e->kind) {
+	case TRACE_READ:
+		return below(e->pos, e->len, INT64_MAX);
+	case TRACE_OPEN:
+	case TRACE_ADVICE:
+	case TRACE_SIZE:
+		return e->pos <= INT64_MAX;
+	case TRACE_ADD:
+		if (e->pos & ((1U << e->order) - 1))
+			return false;
+		/* fall through */
+	case TRACE_MAP:
+	case TRACE_REMOVE:
+		return e->len <= 1U << ORDER_MAX && below(e->pos, e->len, FILE_PAGES_MAX);
+	case TRACE_FAULT:
+	case TRACE_WINDOW:
+		return e->pos < FILE_PAGES_MAX;
+	default:
+		return true;
+	}
 }

@@ -7,6 +7,7 @@
 #ifndef TRACE_CODE_H
 #define TRACE_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -109,5 +110,8 @@ int trace_encode(struct trace_coder *coder, const struct trace_event *event, siz
  * written in full or not at all. */
 int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 		 struct trace_event *ret_event);
+
+/* Whether it can have happened to a file: damaged bytes may well be an event, but hardly that. */
+bool trace_event_possible(const struct trace_event *e);
 
 #endif

@@ -38,7 +38,7 @@ const char *whatif_reason_text(enum whatif_reason reason)
 		[WHATIF_FEW] = "too few windows to judge by",
 		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
 		[WHATIF_BROKEN] = "its trace is broken",
-		[WHATIF_UNREADABLE] = "its trace is none",
+		[WHATIF_UNREADABLE] = "its trace is damaged, or too long",
 	};
 
 	return texts[reason];
@@ -172,7 +172,10 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 	if (r == -EBADMSG || r == -E2BIG) {
 		f->judged = false;
 		f->reason = WHATIF_UNREADABLE;
-		snprintf(f->note, sizeof(f->note), "what the database holds of it is no trace");
+		snprintf(f->note, sizeof(f->note), "%s",
+			 r == -E2BIG ? "its trace is longer, or goes over more of the file, than "
+				       "can be replayed"
+				     : "what the database holds of it is no trace");
 		r = 0;
 	}
 	return r;

@@ -39,7 +39,7 @@ static int decode(const uint8_t *data, size_t size, struct events *v)
 		struct trace_event e;
 		int n = trace_decode(&coder, data, size, &e);
 
-		if (n <= 0)
+		if (n <= 0 || !trace_event_possible(&e))
 			return 0;
 		if (add(v, &e))
 			return -ENOMEM;

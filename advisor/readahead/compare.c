@@ -44,23 +44,17 @@ static bool equal(const struct ra_adds *a, const struct ra_adds *b)
 	return true;
 }
 
-static bool holds(const struct ra_adds *a, uint64_t page)
-{
-	for (size_t i = 0; i < a->nr; i++)
-		if (page >= a->v[i].first && page - a->v[i].first < 1ULL << a->v[i].order)
-			return true;
-	return false;
-}
-
-/* Pages the model brought that did not come. Those that were read were there all the same. */
+/*
+ * Pages the model brought, since they did not come: those that did are brought anew. Those that
+ * were read were there all the same.
+ */
 static void take_back(const struct ra_actor *a, struct ra_file *f)
 {
 	for (size_t i = 0; i < a->model.nr; i++) {
 		uint64_t first = a->model.v[i].first, end = first + (1ULL << a->model.v[i].order);
 
 		for (uint64_t page = first; page < end; page++) {
-			if (holds(&a->trace, page) ||
-			    (page >= a->asked_first && page < a->asked_end))
+			if (page >= a->asked_first && page < a->asked_end)
 				continue;
 			ra_pages_remove(&f->pages, page);
 		}

@@ -84,7 +84,7 @@ const struct ra_kernel *ra_kernel_of(const char *release, const char **ret_why)
 	char name[24];
 	const struct ra_kernel *found;
 
-	if (sscanf(release, "%u.%u", &major, &minor) != 2) {
+	if (!release || sscanf(release, "%u.%u", &major, &minor) != 2) {
 		*ret_why = "the run does not say which kernel it ran on";
 		return NULL;
 	}

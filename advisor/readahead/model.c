@@ -49,6 +49,8 @@ void ra_access_begin(struct ra_file *f, uint64_t first, uint64_t end)
 	f->asked_first = first;
 	f->asked_end = end;
 	f->request_end = UINT64_MAX;
+	if (first < end && !ra_pages_spend(&f->pages, end - first))
+		return;
 	for (uint64_t page = first; page < end; page++) {
 		f->totals.lookups++;
 		if (!ra_pages_cached(&f->pages, page))
@@ -129,7 +131,7 @@ static void read_step(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint
 	asked_end = (pos + count + PAGE_BYTES - 1) >> PAGE_SHIFT;
 	end = last_looked_at(f, pos, asked_end);
 	ra_access_begin(f, page, end < nr_pages ? end : nr_pages);
-	while (page < end && !f->pages.failed) {
+	while (page < end && ra_pages_spend(&f->pages, 1)) {
 		page = read_page(f, s, page, asked_end);
 		if (f->kernel->prev_pos == RA_PREV_NEXT_EACH)
 			s->prev_pos = (int64_t)copied_to(f, pos + count, page);
@@ -186,6 +188,8 @@ void ra_resize(struct ra_file *f, uint64_t size_bytes)
 void ra_remove(struct ra_file *f, uint64_t first, uint64_t nr)
 {
 	f->nr_adds = 0;
+	if (!ra_pages_spend(&f->pages, nr))
+		return;
 	for (uint64_t page = first; page < first + nr; page++) {
 		f->totals.wasted_pages += ra_pages_unused(&f->pages, page);
 		ra_pages_remove(&f->pages, page);
@@ -195,7 +199,8 @@ void ra_remove(struct ra_file *f, uint64_t first, uint64_t nr)
 /* Folios that lie in the range as a whole. */
 static void drop(struct ra_file *f, uint64_t first, uint64_t end)
 {
-	while (first < end) {
+	while ((first = ra_pages_next_there(&f->pages, first)) < end &&
+	       ra_pages_spend(&f->pages, 1)) {
 		uint64_t head = ra_pages_head(&f->pages, first);
 		uint64_t next = head + (1ULL << ra_pages_order(&f->pages, first));
 

@@ -13,13 +13,21 @@
 
 enum { RA_MAX_ORDER = 11 };
 
+struct ra_chunk;
+
 struct ra_pages {
-	uint8_t **chunks; /* of RA_CHUNK pages, NULL where none was ever there */
+	struct ra_chunk **chunks; /* NULL where no page is there */
 	size_t nr_chunks;
-	bool failed; /* out of memory: whatever it says is wrong from then on */
+	size_t nr_there; /* chunks that are not NULL */
+	uint64_t spent;	 /* pages looked at or changed so far, about */
+	/* -ENOMEM; -E2BIG: more pages, or more work, than a trace that was recorded makes. What it
+	 * says is wrong from then on. */
+	int error;
 };
 
 void ra_pages_free(struct ra_pages *p);
+/* Before a loop over nr pages, however many an event may name. False: there is an error. */
+bool ra_pages_spend(struct ra_pages *p, uint64_t nr);
 bool ra_pages_cached(const struct ra_pages *p, uint64_t page);
 /* Of the folio that a cached page is in. */
 unsigned int ra_pages_order(const struct ra_pages *p, uint64_t page);
@@ -36,6 +44,8 @@ bool ra_pages_unused(const struct ra_pages *p, uint64_t page);
 void ra_pages_remove(struct ra_pages *p, uint64_t page);
 /* Every page from here on. Returns how many of them had not been used. */
 uint64_t ra_pages_remove_from(struct ra_pages *p, uint64_t page);
+/* The first page from here on that may be cached; UINT64_MAX: none is. Leaps over large holes. */
+uint64_t ra_pages_next_there(const struct ra_pages *p, uint64_t page);
 uint64_t ra_pages_count_unused(const struct ra_pages *p);
 
 struct ra_search {

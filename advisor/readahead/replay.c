@@ -147,8 +147,8 @@ static int end(struct replay *r, const struct trace_event *e, struct ra_actor *a
 {
 	int error;
 
-	if (r->file.pages.failed)
-		return -ENOMEM;
+	if (r->file.pages.error)
+		return r->file.pages.error;
 	if (!actual(r))
 		return 0;
 	a->asked_first = first;
@@ -273,11 +273,13 @@ static int on_add(struct replay *r, const struct trace_event *e)
 	int error = 0;
 
 	if (e->flags & TRACE_BY_WRITE) {
+		if (!ra_pages_spend(&r->file.pages, e->len))
+			return r->file.pages.error;
 		for (uint64_t page = e->pos; page < e->pos + e->len; page++)
 			ra_pages_remove(&r->file.pages, page);
 		for (; add.first < e->pos + e->len; add.first += 1ULL << add.order)
 			ra_pages_add(&r->file.pages, add.first, add.order, false);
-		return r->file.pages.failed ? -ENOMEM : 0;
+		return r->file.pages.error;
 	}
 	r->result.traced_pages += e->len;
 	if (!actual(r))
@@ -362,8 +364,11 @@ int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 	ra_file_init(&r.file, in->kernel, 0, in->max_order, in->io_pages, pages);
 	if (in->warm)
 		error = ra_resident(in->events, in->nr_events, &r.file.pages);
-	for (size_t i = 0; !error && i < in->nr_events; i++)
+	for (size_t i = 0; !error && i < in->nr_events; i++) {
 		error = on_event(&r, &in->events[i]);
+		if (!error)
+			error = r.file.pages.error;
+	}
 	for (size_t i = 0; !error && actual(&r) && i < r.nr_actors; i++)
 		if (r.actors[i])
 			ra_actor_judge(r.actors[i], &r.file, &r.result);

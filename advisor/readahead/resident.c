@@ -30,6 +30,8 @@ static void there(struct search *s, uint64_t page)
 
 static void came(struct search *s, uint64_t first, uint64_t nr)
 {
+	if (!ra_pages_spend(&s->known, nr))
+		return;
 	for (uint64_t page = first; page < first + nr; page++)
 		if (!ra_pages_cached(&s->known, page))
 			ra_pages_add(&s->known, page, 0, false);
@@ -39,6 +41,8 @@ static void settle(struct search *s, struct asked *a)
 {
 	uint64_t end = a->end < s->nr_pages ? a->end : s->nr_pages;
 
+	if (a->first < end && !ra_pages_spend(&s->known, end - a->first))
+		return;
 	for (uint64_t page = a->first; page < end; page++)
 		there(s, page);
 	a->first = a->end = 0;
@@ -86,8 +90,7 @@ static int look(struct search *s, const struct trace_event *e)
 		return 0;
 	case TRACE_MAP:
 	case TRACE_REMOVE:
-		for (uint64_t page = e->pos; page < e->pos + e->len; page++)
-			there(s, page);
+		settle(s, &(struct asked){e->pos, e->pos + e->len});
 		return 0;
 	default:
 		return 0;
@@ -103,8 +106,8 @@ int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pa
 		r = look(&s, &events[i]);
 	for (size_t i = 0; !r && i < s.nr_actors; i++)
 		settle(&s, &s.actors[i]);
-	if (!r && (ret->failed || s.known.failed))
-		r = -ENOMEM;
+	if (!r)
+		r = ret->error ? ret->error : s.known.error;
 	free(s.actors);
 	ra_pages_free(&s.known);
 	return r;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "readahead/window.h"
@@ -12,12 +13,14 @@ void ra_add(struct ra_file *f, uint64_t first, unsigned int order, bool marked)
 {
 	uint64_t nr = 1ULL << order;
 
+	if (!ra_pages_spend(&f->pages, nr))
+		return;
 	if (f->nr_adds == f->room_adds) {
 		size_t room = f->room_adds ? 2 * f->room_adds : 64;
 		struct ra_add *more = realloc(f->adds, room * sizeof(*more));
 
 		if (!more) {
-			f->pages.failed = true;
+			f->pages.error = -ENOMEM;
 			return;
 		}
 		f->adds = more;
@@ -46,6 +49,8 @@ void ra_submit_singly(struct ra_file *f, uint64_t page, uint64_t nr, uint64_t ah
 		return;
 	if (nr > end - page)
 		nr = end - page;
+	if (!ra_pages_spend(&f->pages, nr))
+		return;
 	/* From the end that was cut: a window with more lookahead than is left of it has no mark.
 	 */
 	mark = ahead <= nr ? page + nr - ahead : UINT64_MAX;
@@ -116,7 +121,7 @@ void ra_submit(struct ra_file *f, struct ra_stream *s, unsigned int order)
 	if (!f->kernel->eof_marker && s->start + s->size >= end)
 		mark = UINT64_MAX;
 	last = s->start + s->size - 1 < end - 1 ? s->start + s->size - 1 : end - 1;
-	while (end && page <= last) {
+	while (end && page <= last && ra_pages_spend(&f->pages, 1)) {
 		unsigned int o = order_at(f, page, order, last);
 
 		if (blocked(f, page, o)) {

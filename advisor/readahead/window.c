@@ -77,6 +77,7 @@ static bool window_by_context(struct ra_file *f, struct ra_stream *s, uint64_t p
 	bool from_start;
 	uint64_t run = ra_pages_run_before(&f->pages, page - 1, limit, backward(f), &from_start);
 
+	ra_pages_spend(&f->pages, run);
 	if (run <= asked)
 		return false;
 	if (f->kernel->one_body ? run >= page : from_start)
@@ -115,6 +116,7 @@ static bool window_by_hole(struct ra_file *f, struct ra_stream *s, uint64_t page
 {
 	uint64_t hole = ra_pages_next_hole(&f->pages, page + 1, limit, forward(f));
 
+	ra_pages_spend(&f->pages, hole - page);
 	if (hole - page > limit)
 		return false;
 	s->start = hole;

@@ -30,7 +30,7 @@ static uint64_t added(struct one *o)
 {
 	uint64_t pages = o->file.totals.added_pages;
 
-	assert_false(o->file.pages.failed);
+	assert_int_equal(o->file.pages.error, 0);
 	ra_file_free(&o->file);
 	return pages;
 }

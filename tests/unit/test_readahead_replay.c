@@ -4,6 +4,7 @@
  * Traces of recorded runs replayed with other settings: what is predicted from the accesses and
  * pages of one setting is what the kernel did with the other. The recordings are a real kernel's.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "bpf/cachemon.h"
 #include "check.h"
 #include "patterns.h"
 #include "readahead/replay.h"
@@ -142,6 +145,69 @@ static void what_does_not_fit_is_told(void **state)
 	tape_free(&t);
 }
 
+/* A read of 4 TiB: more than a replay takes, and told soon. */
+static void what_takes_too_long_is_given_up(void **state)
+{
+	static const struct trace_event events[] = {
+		{.kind = TRACE_OPEN, .pos = 1ULL << 45, .ra_pages = 32},
+		{.kind = TRACE_READ, .len = 1ULL << 42},
+	};
+	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"),
+				     .events = events,
+				     .nr_events = 2,
+				     .device_pages = 32};
+	struct ra_setting s = {RA_SETTING_ACTUAL, 0};
+	struct ra_replay_result r;
+
+	assert_int_equal(ra_replay(&in, s, &r), -E2BIG);
+	in.warm = true;
+	assert_int_equal(ra_replay(&in, s, &r), -E2BIG);
+}
+
+/* So is one that touches more of a file than fits. */
+static void what_is_too_large_is_given_up(void **state)
+{
+	enum { NR = 40000 };
+	static struct trace_event events[NR];
+	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"),
+				     .events = events,
+				     .nr_events = NR,
+				     .device_pages = 32};
+	struct ra_setting s = {RA_SETTING_ACTUAL, 0};
+	struct ra_replay_result r;
+
+	events[0] = (struct trace_event){.kind = TRACE_OPEN, .pos = 1ULL << 45, .ra_pages = 32};
+	for (size_t i = 1; i < NR; i++)
+		events[i] = (struct trace_event){
+			.kind = TRACE_READ, .pos = (uint64_t)i << 25, .len = 4096};
+	assert_int_equal(ra_replay(&in, s, &r), -E2BIG);
+	in.nr_events = NR / 2;
+	assert_int_equal(ra_replay(&in, s, &r), 0);
+}
+
+/* Dropping a sparse file as a whole, after each of its reads, costs no walk over its holes. */
+static void dropping_a_sparse_file_is_cheap(void **state)
+{
+	enum { NR = 4001 };
+	static struct trace_event events[NR];
+	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"),
+				     .events = events,
+				     .nr_events = NR,
+				     .device_pages = 32};
+	struct ra_setting s = {RA_SETTING_PAGES, 64};
+	struct ra_replay_result r;
+
+	events[0] = (struct trace_event){.kind = TRACE_OPEN, .pos = 1ULL << 44, .ra_pages = 32};
+	for (size_t i = 1; i < NR; i += 2) {
+		events[i] = (struct trace_event){
+			.kind = TRACE_READ, .pos = (uint64_t)(i % 50) << 38, .len = 4096};
+		events[i + 1] = (struct trace_event){
+			.kind = TRACE_ADVICE, .detail = ADVICE_DONTNEED, .call = CALL_FADVISE};
+	}
+	assert_int_equal(ra_replay(&in, s, &r), 0);
+	assert_int_equal(r.totals.misses, (NR - 1) / 2);
+}
+
 static void a_broken_trace_is_none(void **state)
 {
 	struct trace_event strange = {.kind = TRACE_KIND_NR};
@@ -173,10 +239,15 @@ static void advice_is_predicted(void **state)
 
 int main(void)
 {
+	/* What does not end is a failure. */
+	alarm(120);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_settings_are_predicted),
 		cmocka_unit_test(mappings_are_predicted_upwards),
 		cmocka_unit_test(what_does_not_fit_is_told),
+		cmocka_unit_test(what_takes_too_long_is_given_up),
+		cmocka_unit_test(what_is_too_large_is_given_up),
+		cmocka_unit_test(dropping_a_sparse_file_is_cheap),
 		cmocka_unit_test(a_broken_trace_is_none),
 		cmocka_unit_test(advice_is_predicted),
 	};

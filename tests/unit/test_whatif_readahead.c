@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "advisor/fill_readahead.h"
@@ -266,6 +267,88 @@ static void no_answer_has_a_reason(void **state)
 	sqlite3_close(db);
 }
 
+/* Replaces the trace of file 1 by an opening and one event. */
+static void put_event(sqlite3 *db, const struct trace_event *e)
+{
+	struct trace_event open = {.kind = TRACE_OPEN, .pos = 1 << 24, .ra_pages = 32};
+	struct trace_coder c = {0};
+	uint8_t data[2 * TRACE_EVENT_BYTES];
+	int n = trace_encode(&c, &open, sizeof(data), data);
+	sqlite3_stmt *q;
+
+	n += trace_encode(&c, e, sizeof(data) - (size_t)n, data + n);
+	assert_int_equal(sqlite3_prepare_v2(db, "UPDATE trace_chunk SET events = 2, data = ?1", -1,
+					    &q, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_blob(q, 1, data, n, SQLITE_TRANSIENT);
+	assert_int_equal(sqlite3_step(q), SQLITE_DONE);
+	sqlite3_finalize(q);
+}
+
+/* Bytes that are events and cannot have happened: no answer, and soon. */
+static void impossible_events_are_no_trace(void **state)
+{
+	static const struct trace_event events[] = {
+		{.kind = TRACE_READ, .pos = INT64_MAX, .len = 2},
+		{.kind = TRACE_READ, .pos = 0, .len = UINT64_MAX},
+		{.kind = TRACE_FAULT, .pos = UINT64_MAX},
+		{.kind = TRACE_ADD, .pos = 0, .len = UINT64_MAX},
+		{.kind = TRACE_ADD, .pos = UINT64_MAX, .len = 1},
+		{.kind = TRACE_ADD, .pos = 0, .len = 1, .order = 64},
+		{.kind = TRACE_ADD, .pos = 0, .len = 1 << 14, .order = 14, .flags = TRACE_BY_WRITE},
+		{.kind = TRACE_ADD, .pos = 1ULL << 50, .len = 1, .flags = TRACE_BY_WRITE},
+		{.kind = TRACE_REMOVE, .pos = 0, .len = 1ULL << 40},
+		{.kind = TRACE_MAP, .pos = 0, .len = 1ULL << 40},
+		{.kind = TRACE_SIZE, .pos = UINT64_MAX},
+		{.kind = TRACE_SETTING, .ra_pages = UINT32_MAX},
+		{.kind = TRACE_OPEN, .pos = 1 << 24, .ra = {.start = UINT64_MAX, .size = 1}},
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		static const char *const began[] = {"cold", "warm"};
+
+		for (size_t j = 0; j < 2; j++) {
+			sqlite3 *db = new_db("6.18.1");
+			struct whatif_readahead w;
+			char sql[64];
+
+			add_file(db, 1, "seq_64k", 128, "NULL", "1.0");
+			snprintf(sql, sizeof(sql), "UPDATE traced_file SET began = '%s'", began[j]);
+			run(db, sql);
+			put_event(db, &events[i]);
+			w = load(db);
+			assert_int_equal(w.nr_judged, 0);
+			assert_int_equal(w.files[0].reason, WHATIF_UNREADABLE);
+			whatif_readahead_free(&w);
+			sqlite3_close(db);
+		}
+	}
+}
+
+/* Tables of another version, or that somebody wrote to. */
+static void facts_that_are_missing_are_not_known(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_64k", 128, "NULL", "1.0");
+	run(db, "UPDATE traced_file SET state = NULL, began = NULL");
+	w = load(db);
+	assert_int_equal(w.nr_files, 1);
+	assert_int_equal(w.nr_judged, 0);
+	whatif_readahead_free(&w);
+	run(db, "UPDATE traced_file SET state = 'whole', began = 'cold', ra_pages = 1 << 40");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 0);
+	whatif_readahead_free(&w);
+	run(db, "UPDATE traced_file SET ra_pages = 32; UPDATE run SET kernel = NULL");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 0);
+	assert_non_null(strstr(w.files[0].note, "which kernel"));
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
 static void rows_are_filled(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -292,6 +375,8 @@ static void rows_are_filled(void **state)
 
 int main(void)
 {
+	/* What does not end is a failure. */
+	alarm(60);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_have_their_names),
 		cmocka_unit_test(random_is_best_for_random_reads),
@@ -300,6 +385,8 @@ int main(void)
 		cmocka_unit_test(mappings_have_larger_settings_alone),
 		cmocka_unit_test(few_windows_are_judged_together),
 		cmocka_unit_test(no_answer_has_a_reason),
+		cmocka_unit_test(impossible_events_are_no_trace),
+		cmocka_unit_test(facts_that_are_missing_are_not_known),
 		cmocka_unit_test(rows_are_filled),
 	};
 
