@@ -110,10 +110,13 @@ static int from_references(const struct references *r, struct job_curve *c, stru
 	return ret < 0 ? errtext_set(err, ret, "out of memory") : 0;
 }
 
-/* Why nothing was recorded, where the database does not say it. */
-static void explain_absence(struct job_curve *c, const char *said)
+/* Why there is nothing to make it from; error: what reading it came to, in words too. */
+static void explain_absence(struct job_curve *c, int error, const char *said)
 {
-	if (c->facts.cold)
+	if (error != -ENOENT)
+		snprintf(c->absent, sizeof(c->absent),
+			 "The references that were recorded cannot be used: %s.", said);
+	else if (c->facts.cold)
 		say_absent(c,
 			   "The run was recorded at level cold, which sees no lookups: record it "
 			   "with --level full.");
@@ -121,7 +124,7 @@ static void explain_absence(struct job_curve *c, const char *said)
 		say_absent(c, "The per-read hook was off part of the time: record the job with "
 			      "--level full.");
 	else
-		say_absent(c, said);
+		snprintf(c->absent, sizeof(c->absent), "No references were recorded: %s.", said);
 }
 
 static int load_facts(sqlite3 *db, int64_t job_id, double lookups, struct job_curve *c,
@@ -135,14 +138,15 @@ int job_curve_load(sqlite3 *db, int64_t job_id, struct job_curve *ret, struct er
 	struct job_curve c = {0};
 	struct references refs;
 	struct errtext why = {0};
-	int r = load_references(db, job_id, &refs, &why);
+	int refs_error = load_references(db, job_id, &refs, &why);
+	int r = refs_error;
 
 	if (r == -EIO || r == -ENOMEM)
 		return errtext_set(err, r, "%s", why.text);
 	if (r < 0) {
 		r = load_facts(db, job_id, 0, &c, err);
 		if (!r)
-			explain_absence(&c, why.text);
+			explain_absence(&c, refs_error, why.text);
 	} else {
 		r = load_facts(db, job_id, (double)refs.lookups, &c, err);
 		if (!r)

@@ -228,7 +228,7 @@ static int find_sample(struct loader *l)
 		     on_table);
 
 	if (!r && !l->seen_refs)
-		return absent(l, "recorded before references were");
+		return absent(l, "the database is older than they are");
 	l->seen_refs = 0;
 	l->pages = -1;
 	if (!r)
@@ -239,7 +239,7 @@ static int find_sample(struct loader *l)
 	if (r || l->pages >= 0)
 		return r;
 	r = each(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
-	return r ? r : absent(l, "the run ended before the first interval");
+	return r ? r : absent(l, "the database does not say why");
 }
 
 static int load_rows(struct loader *l)

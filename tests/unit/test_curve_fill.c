@@ -179,12 +179,34 @@ static void absent(void **state)
 
 	fixture_sql(f, "INSERT INTO reference_absent VALUES (1, 'no ring')");
 	fill(f);
-	assert_float_equal(ask(f, "absent LIKE '%no ring%'"), 1, 0);
+	assert_float_equal(ask(f, "absent = 'No references were recorded: no ring.'"), 1, 0);
 	assert_float_equal(ask(f, "for90_pages"), -1, 0);
 	fixture_sql(f, "UPDATE run SET level = 'cold'");
 	fill(f);
 	assert_float_equal(ask(f, "absent LIKE '%level cold%'"), 1, 0);
 	assert_float_equal(ask(f, "(SELECT count(*) FROM temp.analysis_curve)"), 0, 0);
+}
+
+/* The run has an interval, so it did not end before one. */
+static void nothing_recorded(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f);
+	assert_float_equal(ask(f, "absent LIKE 'No references%'"), 1, 0);
+	assert_float_equal(ask(f, "absent LIKE '%interval%'"), 0, 0);
+	assert_float_equal(ask(f, "absent LIKE '%.'"), 1, 0);
+}
+
+static void damaged(void **state)
+{
+	struct fixture *f = *state;
+
+	refer(f, "whole");
+	fixture_sql(f, "UPDATE reference_chunk SET data = x'ffff' WHERE seq = 3");
+	fill(f);
+	assert_float_equal(ask(f, "absent LIKE 'The references that were recorded%damaged%'"), 1,
+			   0);
 }
 
 static void no_such_job(void **state)
@@ -202,6 +224,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_cliff, begin, end),
 		cmocka_unit_test_setup_teardown(off_the_curve, begin, end),
 		cmocka_unit_test_setup_teardown(broken, begin, end),
+		cmocka_unit_test_setup_teardown(nothing_recorded, begin, end),
+		cmocka_unit_test_setup_teardown(damaged, begin, end),
 		cmocka_unit_test_setup_teardown(absent, begin, end),
 		cmocka_unit_test_setup_teardown(no_such_job, begin, end),
 	};
