@@ -36,10 +36,11 @@ static const char tables[] =
 	" hot_moves INTEGER,"
 	" kernel_better_up_to REAL, kernel_worse_up_to REAL," /* than LRU, in miss ratio */
 	" model_error REAL,"				      /* beside the band, either way */
-	" mae_note TEXT,"     /* how far such curves were found to be off */
-	" broken INTEGER,"    /* the sample ends before the run does */
-	" uncertain INTEGER," /* 1: does not describe the cache that the job had */
-	" reason TEXT);";     /* of that, or of the break */
+	" mae_note TEXT,"	/* how far such curves were found to be off */
+	" broken INTEGER,"	/* the sample ends before the run does */
+	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */
+	" second_opinion TEXT," /* of refault distances: 'none', 'weak', 'same', 'other' */
+	" reason TEXT);";	/* of that, or of the break */
 
 static const char mae_note[] =
 	"mean error at most 0.01 at 8192 sampled pages, against exact LRU of five traces";
@@ -160,6 +161,7 @@ static void bind_present(struct binder *b, const struct job_curve *c)
 static void bind_curve(struct binder *b, const struct job_curve *c)
 {
 	static const char *const orders[] = {"none", "same", "shuffled"};
+	static const char *const opinions[] = {"none", "weak", "same", "other"};
 	const struct curve_shape *shape = &c->curve.shape;
 	const char *reason = c->verdict.uncertain ? c->verdict.reason : c->why_broken;
 	struct curve_need need = {-1, -1, -1};
@@ -184,6 +186,7 @@ static void bind_curve(struct binder *b, const struct job_curve *c)
 	bind_text(b, mae_note);
 	bind_real(b, c->broken);
 	bind_real(b, c->verdict.uncertain);
+	bind_text(b, opinions[c->verdict.refaults]);
 	bind_text(b, reason);
 }
 
@@ -196,7 +199,7 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 		    db,
 		    "INSERT OR REPLACE INTO temp.analysis_curve_fact VALUES (?1, ?2, ?3, "
 		    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
-		    "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+		    "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
 		    -1, &b.stmt, NULL) != SQLITE_OK)
 		return failed(db, err);
 	b.rc = sqlite3_bind_int64(b.stmt, 1, job_id);

@@ -2,8 +2,9 @@
 -- id: cache-too-small
 -- title: a little more cache would turn many misses into hits
 -- version: 1
--- severity: low where the two methods disagree or only one was there; else high when the stall that it would
---           save is at least high_share of the wall time, medium when at least medium_share, else low
+-- severity: low where the curve does not fit what was measured or has no second opinion; else high when the
+--           stall that it would save is at least high_share of the wall time, medium when at least
+--           medium_share, else low
 -- needs tables: analysis_curve
 -- needs facts: v_curve_fact.present_pages
 -- needs counters: evicted_reclaim_memcg refaults
@@ -14,9 +15,12 @@
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH here AS ( -- the curve at the smallest size that is not below the present one
-	SELECT f.job_id, f.present_pages, f.uncertain, f.floor, c.cache_pages, c.miss_ratio, c.low
+	SELECT f.job_id, f.present_pages, f.floor, c.cache_pages, c.miss_ratio, c.low,
+		CASE WHEN f.uncertain IS NOT 0 THEN 'it does not fit what was measured'
+			WHEN f.second_opinion IN ('same', 'weak') THEN NULL
+			ELSE 'there is no second opinion' END AS uncertain
 	FROM v_curve_fact f JOIN v_curve c ON c.job_id = f.job_id
-	WHERE c.cache_pages = (SELECT min(x.cache_pages) FROM v_curve x
+	WHERE f.broken IS NOT 1 AND c.cache_pages = (SELECT min(x.cache_pages) FROM v_curve x
 		WHERE x.job_id = f.job_id AND x.cache_pages >= f.present_pages)
 ), best AS ( -- what the largest size that counts as a little more would give
 	SELECT h.job_id, min(c.miss_ratio) AS miss_ratio
@@ -47,16 +51,16 @@ SELECT
 	'job' AS subject_kind,
 	j.name AS subject,
 	CASE
-		WHEN g.uncertain IS NOT 0 THEN 'low'
+		WHEN g.uncertain IS NOT NULL THEN 'low'
 		WHEN g.saved_s >= :high_share * g.wall_s THEN 'high'
 		WHEN g.saved_s >= :medium_share * g.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	CASE g.uncertain WHEN 0 THEN 0.9 WHEN 1 THEN 0.4 ELSE 0.5 END AS confidence,
+	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'there%' THEN 0.5 ELSE 0.4 END
+		AS confidence,
 	printf('with %d pages of cache instead of %d, %.0f %% of the lookups would miss instead of %.0f %%%s',
 		g.want_pages, g.present_pages, 100 * g.want_miss_ratio, 100 * g.miss_ratio,
-		CASE g.uncertain WHEN 0 THEN '' WHEN 1 THEN '; uncertain: curve and refault distances disagree'
-			ELSE '; uncertain: there is no second opinion' END) AS summary,
+		coalesce('; uncertain: ' || g.uncertain, '')) AS summary,
 	json_array(
 		json_object('metric', 'curve.present_pages', 'value', g.present_pages, 'unit', 'pages',
 			'scope', 'job'),
@@ -67,7 +71,8 @@ SELECT
 		json_object('metric', 'curve.miss_ratio', 'value', g.want_miss_ratio, 'unit', 'ratio',
 			'scope', 'named size'),
 		json_object('metric', 'curve.floor', 'value', g.floor, 'unit', 'ratio', 'scope', 'job'),
-		json_object('metric', 'curve.uncertain', 'value', g.uncertain, 'unit', 'flag', 'scope', 'job')
+		json_object('metric', 'curve.uncertain', 'value', g.uncertain IS NOT NULL, 'unit', 'flag',
+			'scope', 'job')
 	) AS evidence,
 	coalesce(g.saved_s, g.saved_ratio * j.lookups * j.page_size_bytes) AS gain_value,
 	iif(g.saved_s IS NULL, 'bytes', 's') AS gain_unit,

@@ -48,7 +48,7 @@ CREATE TEMP TABLE analysis_curve_fact (
 	memory_pages INTEGER, for90_pages INTEGER, for90_low_pages INTEGER, for90_high_pages INTEGER,
 	reread_order TEXT, epochs REAL, hot_moves INTEGER, kernel_better_up_to REAL,
 	kernel_worse_up_to REAL, model_error REAL, mae_note TEXT, broken INTEGER, uncertain INTEGER,
-	reason TEXT
+	second_opinion TEXT, reason TEXT
 );
 CREATE TEMP TABLE analysis_whatif_readahead (
 	job_id INTEGER, traced_file_id INTEGER, setting TEXT, misses INTEGER, prefetched INTEGER,

@@ -14,7 +14,9 @@ CREATE TEMP VIEW v_curve_fact AS SELECT
 	present_pages,  -- pages the job had in the cache
 	floor,  -- 0..1, first touches: no memory removes them
 	for90_pages,  -- pages for a hit ratio of 90 %; NULL: no size gives it
-	uncertain,  -- 0/1; the two methods disagree
+	uncertain,  -- 0/1; what was measured, or the refault distances, do not fit it
+	second_opinion,  -- of the refault distances: same, other, weak (a bound that fits), none
+	broken,  -- 0/1; the sample ended before the run did
 	coalesce(absent, reason) AS reason,  -- why there is no curve, or why it is uncertain
 	kernel_worse_up_to, kernel_better_up_to  -- 0..1, error of the LRU model
 FROM analysis_curve_fact;

@@ -198,12 +198,12 @@ READ_AGAIN = {"lookups": 40000, "misses": 900, "demand_pages": 1000, "prefetched
 CURVE = [(5000, 0.9), (10000, 0.8), (12000, 0.7), (15000, 0.2), (20000, 0.18), (40000, 0.15)]
 
 
-def with_curve(run, uncertain):
+def with_curve(run, uncertain, second_opinion="same", broken=0):
     for pages, ratio in CURVE:
         run.model("analysis_curve", job_id=1, cache_pages=pages, miss_ratio=ratio, low=ratio - 0.02,
                   high=ratio + 0.02)
     return run.model("analysis_curve_fact", job_id=1, present_pages=10000, floor=0.1,
-                     uncertain=uncertain)
+                     uncertain=uncertain, second_opinion=second_opinion, broken=broken)
 
 
 FETCHED_TWICE = {**LOOP, "lookups": 64000}
@@ -343,12 +343,19 @@ def null_adds_nothing(name, make):
     return wrong
 
 
-def uncertain_is_said(uncertain):
+def uncertain_is_said(uncertain, second_opinion):
     """Where the methods disagree, or nobody knows, the finding says so."""
-    row = with_curve(Run().job({"/d": LOOP}).machine(), uncertain).views().find()["cache-too-small"][0]
+    run = with_curve(Run().job({"/d": LOOP}).machine(), uncertain, second_opinion)
+    row = run.views().find()["cache-too-small"][0]
     wrong = [] if "uncertain" in row["summary"] else [f"says: {row['summary']}"]
     return wrong + ([] if row["severity"] == "low" and row["confidence"] <= 0.5
                     else [f"{row['severity']}, {row['confidence']}"])
+
+
+def broken_curve_says_nothing():
+    """A sample that ended before the run did is not the run's curve."""
+    found = with_curve(Run().job({"/d": LOOP}).machine(), 0, broken=1).views().find()
+    return ["it is used"] if "cache-too-small" in found else []
 
 
 def sliced_is_no_waste():
@@ -379,8 +386,9 @@ def main():
         tell(f"{name}: a run that has it", finds, name, CASES[name])
     for name in sorted(CASES):
         tell(f"{name}: with figures not measured", null_adds_nothing, name, CASES[name])
-    tell("cache-too-small: two opinions differ", uncertain_is_said, 1)
-    tell("cache-too-small: one opinion", uncertain_is_said, None)
+    tell("cache-too-small: two opinions differ", uncertain_is_said, 1, "other")
+    tell("cache-too-small: one opinion", uncertain_is_said, 0, "none")
+    tell("cache-too-small: a broken curve", broken_curve_says_nothing)
     tell("a run in slices", sliced_is_no_waste)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
     return 1 if counts["failed"] else 0

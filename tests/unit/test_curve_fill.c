@@ -139,6 +139,8 @@ static void a_cliff(void **state)
 	assert_float_equal(ask(f, "memory_pages"), 262144, 0);
 	assert_float_equal(ask(f, "limit_pages"), -1, 0);
 	assert_float_equal(ask(f, "uncertain"), 0, 0);
+	/* Nothing was counted to come again: there is no other opinion. */
+	assert_float_equal(ask(f, "second_opinion = 'none'"), 1, 0);
 	assert_float_equal(ask(f, "reread_order = 'same'"), 1, 0);
 	assert_float_equal(
 		ask(f, "(SELECT count(*) FROM temp.analysis_curve WHERE miss_ratio < 0.9)"), 1, 0);
