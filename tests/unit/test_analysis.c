@@ -113,12 +113,23 @@ static void test_needs_of_tables(void **state)
 	world_write(f, "devices.sql", NEEDS("devices", "tables: device"));
 	world_write(f, "curves.sql", NEEDS("curves", "tables: analysis_curve"));
 	world_write(f, "fact.sql", NEEDS("fact", "facts: v_advice.used"));
+	fixture_zero(f, "job");
 	a = world_analyse(f);
 	/* Nothing happened: that was measured. */
 	assert_non_null(world_finding(&a, "events"));
 	assert_string_equal(world_unjudged(&a, "devices"), "the run has no fact of a device");
 	assert_string_equal(world_unjudged(&a, "curves"), "the run has no miss-ratio curve");
 	assert_non_null(world_finding(&a, "fact"));
+	analysis_free(&a);
+
+	/* Pages were reclaimed, and nothing says for whom: nobody looked. */
+	fixture_sql(f, "UPDATE job SET evicted_reclaim_kswapd = 5000 WHERE id = 1");
+	a = world_analyse(f);
+	assert_null(world_finding(&a, "events"));
+	assert_string_equal(world_unjudged(&a, "events"),
+			    "the run has no record of who pushed out whom");
+	assert_string_equal(world_unjudged(&a, "evicted-by-neighbour"),
+			    "the run has no record of who pushed out whom");
 	analysis_free(&a);
 
 	fixture_sql(f,
