@@ -46,7 +46,7 @@ static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *jo
 
 /*
  * What the distinct pages come to that the job read: counted where references were recorded, else
- * the sizes of its files where each has a row.
+ * the sizes of its files where each has a row and a size. No more of a file than was read of it.
  */
 static struct opt_f64 dataset_bytes(sqlite3 *db, struct arena *a, int64_t job_id)
 {
@@ -54,7 +54,8 @@ static struct opt_f64 dataset_bytes(sqlite3 *db, struct arena *a, int64_t job_id
 		db, a,
 		"SELECT coalesce((SELECT s.distinct_pages FROM reference_sample s WHERE s.job_id "
 		"= ?1 AND s.state = 'whole') * v.page_size_bytes, "
-		"(SELECT iif(sum(f.read_bytes) >= 0.99 * v.read_bytes, sum(f.size_bytes), NULL) "
+		"(SELECT iif(sum(f.read_bytes) >= 0.99 * v.read_bytes AND count(*) = "
+		" count(f.size_bytes), sum(min(f.size_bytes, f.read_bytes)), NULL) "
 		" FROM v_file f WHERE f.job_id = ?1 AND f.read_bytes > 0)) "
 		"FROM v_job v WHERE v.job_id = ?1",
 		1, &job_id);

@@ -54,7 +54,7 @@ struct ceiling ceiling_of(const struct ceiling_input *in)
 	else if (!c.epochs.known)
 		c.reason = "how many distinct bytes were read is not known";
 	else if (c.epochs.value < EPOCHS_MIN)
-		c.reason = "the data was not read a second time";
+		c.reason = "less was read than the data one and a half times";
 	else
 		c.after_first_epoch = after_first(in);
 	if (!c.reason && !c.after_first_epoch.known)

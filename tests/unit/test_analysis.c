@@ -276,6 +276,30 @@ static void test_nothing_measured(void **state)
 	analysis_free(&a);
 }
 
+/* What a job has read twice is told by the sizes of its files, where each is known. */
+static void test_size_of_the_data(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	fixture_sql(f, "UPDATE job SET read_bytes = 4096000, wall_ns = 1000000000, cpu_ns = 1000 "
+		       "WHERE id = 1");
+	fixture_sql(f, "INSERT INTO file (id, job_id, dev_major, dev_minor, ino, gen, size_bytes) "
+		       "VALUES (1, 1, 8, 0, 1, 0, 1024000), (2, 1, 8, 0, 2, 0, NULL)");
+	fixture_zero(f, "file");
+	fixture_sql(f, "UPDATE file SET read_bytes = 2048000");
+	a = world_analyse(f);
+	assert_false(a.jobs[0].ceiling.epochs.known);
+	analysis_free(&a);
+	/* Of a file that was read in part no more than that part. */
+	fixture_sql(f, "UPDATE file SET size_bytes = 1 << 40 WHERE id = 2");
+	a = world_analyse(f);
+	assert_true(a.jobs[0].ceiling.epochs.known);
+	assert_float_equal(a.jobs[0].ceiling.epochs.value, 4096000.0 / (1024000 + 2048000), 1e-9);
+	analysis_free(&a);
+}
+
 /* Databases of schema 1 lack tables and columns: NULL, and no error. */
 static void test_old_database(void **state)
 {
@@ -362,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order_last, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_size_of_the_data, world_begin, world_end),
 		cmocka_unit_test(test_old_database),
 		cmocka_unit_test_setup_teardown(test_views_by_hand, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_sliced, world_begin, world_end),

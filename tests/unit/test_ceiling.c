@@ -85,7 +85,7 @@ static void test_not_known(void **state)
 
 	in = two_epochs();
 	in.read_bytes = f64(140);
-	assert_non_null(strstr(ceiling_of(&in).reason, "second time"));
+	assert_non_null(strstr(ceiling_of(&in).reason, "one and a half times"));
 
 	in = two_epochs();
 	memcpy(broken, points, sizeof(points));
