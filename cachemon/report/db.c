@@ -39,8 +39,11 @@ int report_db_error(sqlite3 *db, char *err, size_t errlen)
 {
 	const char *path = sqlite3_db_filename(db, "main");
 	char name[512];
+	char said[512];
 
 	escape_inert_to(name, sizeof(name), path ? path : "");
+	/* It quotes the names of a schema that anybody may have written. */
+	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
 	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_NOTADB:
 		snprintf(err, errlen, "%s is not a cachemon database.", name);
@@ -48,14 +51,14 @@ int report_db_error(sqlite3 *db, char *err, size_t errlen)
 	case SQLITE_CORRUPT:
 		snprintf(err, errlen,
 			 "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.", name,
-			 sqlite3_errmsg(db));
+			 said);
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		snprintf(err, errlen, "%s is locked by another program; try again.", name);
 		break;
 	default:
-		snprintf(err, errlen, "cannot read %s: %s.", name, sqlite3_errmsg(db));
+		snprintf(err, errlen, "cannot read %s: %s.", name, said);
 	}
 	return sqlite_errno(sqlite3_errcode(db));
 }

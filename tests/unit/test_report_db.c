@@ -181,6 +181,23 @@ static void damaged(void **state)
 	fclose(out);
 }
 
+/* What SQLite quotes of a schema acts on no terminal. */
+static void names_in_a_damaged_schema(void **state)
+{
+	struct fixture *f = *state;
+	char err[512] = "";
+	sqlite3 *db = NULL;
+
+	fixture_sql(f, "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES "
+		       "('table', char(27) || '[31mx', 'x', 2, 'CREATE nonsense')");
+	sqlite3_close(f->sql);
+	f->sql = NULL;
+	assert_true(report_db_open(f->db, &db, err, sizeof(err)) < 0);
+	assert_non_null(strstr(err, "damaged"));
+	assert_non_null(strstr(err, "[31mx"));
+	assert_null(strchr(err, '\x1b'));
+}
+
 static void wal_with_active_writer(void **state)
 {
 	struct fixture *f = *state;
@@ -320,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(newer, begin, end),
 		cmocka_unit_test_setup_teardown(older, begin, end),
 		cmocka_unit_test_setup_teardown(damaged, begin, end),
+		cmocka_unit_test_setup_teardown(names_in_a_damaged_schema, begin, end),
 		cmocka_unit_test_setup_teardown(wal_with_active_writer, begin, end),
 		cmocka_unit_test_setup_teardown(directory_not_writable, begin, end),
 		cmocka_unit_test_setup_teardown(wal_in_directory_not_writable, begin, end),
