@@ -147,10 +147,14 @@ static void grade_stall(const struct grade_input *in, struct grade *g)
 		refuse(g, "stalls or the job's time were not measured");
 		return;
 	}
-	give(g, 1 - share.value,
-	     "1 - stall %.3f s / the greater of wall %.3f s and stall + CPU %.3f s",
-	     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
-	     in->cpu_ns.known ? (in->stall_ns.value + in->cpu_ns.value) / 1e9 : 0);
+	if (!in->cpu_ns.known)
+		give(g, 1 - share.value, "1 - stall %.3f s / wall %.3f s; CPU time is not known",
+		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
+	else
+		give(g, 1 - share.value,
+		     "1 - stall %.3f s / the greater of wall %.3f s and stall + CPU %.3f s",
+		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
+		     (in->stall_ns.value + in->cpu_ns.value) / 1e9);
 }
 
 static void grade_overall(struct grade g[GRADE_NR])
