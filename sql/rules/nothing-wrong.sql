@@ -1,11 +1,33 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: nothing-wrong
--- title: the page cache serves this job well
--- version: 1
+-- title: no rule found anything to change
+-- version: 2
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
 -- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults, or pages read directly, do as well
+-- param good_hit_ratio = 0.8 ratio -- from there on most of what the job asked for came from the page cache
+-- param good_stall_share = 0.1 ratio -- more of its time in waits, and an accelerator misses MLPerf Storage's line of 90 %
+-- param good_score = 0.8 ratio -- of the overall grade: A or B
+-- param fair_score = 0.65 ratio -- of each other grade that there is: A, B or C
+WITH judged AS (SELECT
+	j.*,
+	s.stall_share,
+	o.score AS overall, o.grade AS overall_grade,
+	-- The worst of the other grades that are known.
+	(SELECT g.name || ' is graded ' || g.grade FROM v_grade g
+		WHERE g.job_id = j.job_id AND g.name <> 'overall' AND g.score < :fair_score
+		ORDER BY g.score LIMIT 1) AS bad_grade,
+	printf('the job waited for reads %.1f %% of its time', 100 * s.stall_share) AS waited,
+	iif(j.lookups > 0, printf(', and %d of %d pages asked for were not cached', j.misses, j.lookups), '')
+		AS missed
+FROM v_job j
+	JOIN v_stall s USING (job_id)
+	LEFT JOIN v_grade o ON o.job_id = j.job_id AND o.name = 'overall'
+WHERE (j.lookups >= :min_lookups OR j.faults_major >= :min_lookups
+		OR j.direct_read_bytes / j.page_size_bytes >= :min_lookups)
+	AND NOT EXISTS (SELECT 1 FROM v_finding f
+		WHERE f.job_id = j.job_id AND (f.severity <> 'info' OR f.id = 'too-little-data')))
 SELECT
 	j.job_id,
 	'job' AS subject_kind,
@@ -13,19 +35,28 @@ SELECT
 	'info' AS severity,
 	-- What could not be judged might have been wrong.
 	1.0 - min(0.5, 0.05 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
-	printf('of %d pages asked for, %d were not cached; no rule found anything to change',
-		j.lookups, j.misses) AS summary,
+	-- That it serves the job well is said only where waits, hits and grades are known and bear it.
+	CASE
+		WHEN j.stall_share IS NULL THEN 'no rule found anything to change; how long the job waited '
+			|| 'was not measured' || j.missed
+		WHEN j.stall_share >= :good_stall_share THEN 'no known finding explains it: ' || j.waited || j.missed
+		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything to change, though ' || j.bad_grade
+			|| '; ' || j.waited || j.missed
+		WHEN j.overall >= :good_score AND j.hit_ratio >= :good_hit_ratio THEN
+			'the page cache serves this job well: ' || j.waited || j.missed
+			|| '; overall grade ' || j.overall_grade
+		ELSE 'no rule found anything to change; ' || j.waited || j.missed
+			|| iif(j.overall IS NULL, '; there is no grade', '')
+		END AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
 		json_object('metric', 'hit_ratio', 'value', j.hit_ratio, 'unit', 'ratio', 'scope', 'job'),
-		json_object('metric', 'stall_ns', 'value', j.stall_ns, 'unit', 'ns', 'scope', 'job')
+		json_object('metric', 'stall_ns', 'value', j.stall_ns, 'unit', 'ns', 'scope', 'job'),
+		json_object('metric', 'stall_share', 'value', j.stall_share, 'unit', 'ratio', 'scope', 'job'),
+		json_object('metric', 'grade_overall', 'value', j.overall, 'unit', 'ratio', 'scope', 'job')
 	) AS evidence,
 	NULL AS gain_value,
 	NULL AS gain_unit,
 	NULL AS gain_method,
 	NULL AS gain_cause
-FROM v_job j
-WHERE (j.lookups >= :min_lookups OR j.faults_major >= :min_lookups
-		OR j.direct_read_bytes / j.page_size_bytes >= :min_lookups)
-	AND NOT EXISTS (SELECT 1 FROM v_finding f
-		WHERE f.job_id = j.job_id AND (f.severity <> 'info' OR f.id = 'too-little-data'))
+FROM judged j
