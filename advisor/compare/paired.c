@@ -9,16 +9,21 @@
 
 /* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75
-/* Autocorrelation is known with an error: it is taken for higher than it looks. */
+#define PHASE_ALIKE 0.75 /* the lesser step of both runs, of the greater */
+/*
+ * Autocorrelation is known with an error: it is taken for higher than it looks. Two standard
+ * errors, for runs are judged that look less alike than they are, and left out that look more so.
+ */
 #define TIME_MARGIN 1.3
-#define LAG_MARGIN  1.0
+#define LAG_MARGIN  2.0
+#define LAG_DEGREES 0.5 /* of degrees of freedom, where the error has the whole margin already */
 #define LAG_MAX	    0.995
 #define SAME_CELLS  1e-12 /* of the size of the values: rounding alone */
 #define LEVEL	    0.05
 #define POWER	    0.8
 #define FEW_MARGIN  1.25
 
-enum { FEW_CELLS_MIN = 3 * PAIRED_CELLS_MIN }; /* from fewer nobody knows how alike they are */
+enum { FEW_CELLS_MIN = 30 }; /* from fewer nobody knows how alike they are */
 
 struct phases {
 	size_t nr; /* 1 or 2 */
@@ -45,6 +50,24 @@ static double deviation(const double *x, size_t nr)
 }
 
 /*
+ * A beginning of the job is in both runs. What one run has alone may be a burst that happened to
+ * come first; taken for a phase it would be a difference that nothing speaks against. A difference
+ * of the rest, which is longer, may stand beside a beginning that only one run has: what is warm
+ * later shows a step, and what never gets warm does not.
+ */
+static bool is_of_both(const double *a, const double *b, size_t at, size_t nr)
+{
+	double step_a = mean_of(a, 0, at) - mean_of(a, at, nr);
+	double step_b = mean_of(b, 0, at) - mean_of(b, at, nr);
+	double first = fabs(mean_of(b, 0, at) - mean_of(a, 0, at));
+	double rest = fabs(mean_of(b, at, nr) - mean_of(a, at, nr));
+
+	return rest >= first ||
+	       (step_a * step_b > 0 &&
+		fmin(fabs(step_a), fabs(step_b)) >= PHASE_ALIKE * fmax(fabs(step_a), fabs(step_b)));
+}
+
+/*
  * Where the job goes over from its beginning to the rest, as the sum of both runs shows it. The
  * sum knows nothing of the difference that is tested when the runs are alike, so looking at it
  * first makes no false alarms.
@@ -58,8 +81,6 @@ static struct phases phases_of(const double *a, const double *b, size_t nr)
 	double best = 0;
 	size_t at = 0;
 
-	if (nr < 2 * (size_t)PAIRED_CELLS_MIN)
-		return ret;
 	for (size_t i = 0; i < nr; i++)
 		total += (a[i] + b[i] - mean) * (a[i] + b[i] - mean);
 	for (size_t i = 0; i < nr / 2; i++) {
@@ -73,7 +94,7 @@ static struct phases phases_of(const double *a, const double *b, size_t nr)
 			at = i + 1;
 		}
 	}
-	if (at && best > PHASE_SHARE * total)
+	if (at && best > PHASE_SHARE * total && is_of_both(a, b, at, nr))
 		ret = (struct phases){.nr = 2, .start = {0, at, nr}};
 	return ret;
 }
@@ -114,12 +135,15 @@ static double correlation_time(const double *r, size_t nr, size_t fitted)
 	return TIME_MARGIN * fmax(time, 1) / left;
 }
 
-/* The lag-1 autocorrelation of a first-order process at least as alike as these residuals. */
-static double alikeness(const double *r, size_t nr, size_t fitted)
+/*
+ * The lag-1 autocorrelation of a first-order process at least as alike as these residuals; margin
+ * in standard errors.
+ */
+static double alikeness(const double *r, size_t nr, size_t fitted, double margin)
 {
 	double rho = lagged(r, nr, 1) * (double)(nr - 1) / (lagged(r, nr, 0) * (double)nr);
 	double phi = rho + (double)fitted * (1 + 3 * rho) / (double)nr +
-		     LAG_MARGIN * sqrt((1 - rho * rho) / (double)nr);
+		     margin * sqrt((1 - rho * rho) / (double)nr);
 	double time = correlation_time(r, nr, fitted);
 
 	phi = fmin(fmax(phi, 0), LAG_MAX);
@@ -174,7 +198,8 @@ static double error_of(const double *r, const struct phases *p, size_t batches, 
 					 variance_of_mean(phi, (double)length));
 		}
 	}
-	return sqrt(seen / degrees / nr *
+	return PAIRED_ERROR_MARGIN *
+	       sqrt(seen / degrees / nr *
 		    fmax(variance_of_mean(phi, nr) * nr * degrees / expected, 1));
 }
 
@@ -200,16 +225,17 @@ static void conclude(struct paired *ret)
 static void judge_few(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
+	double phi = alikeness(r, nr, p->nr, LAG_DEGREES);
 
-	ret->degrees = ret->effective_cells - (double)p->nr;
-	ret->error = FEW_MARGIN * sqrt(lagged(r, nr, 0) / ret->degrees);
+	ret->degrees = (double)nr * (1 - phi) / (1 + phi) - (double)p->nr;
+	ret->error = FEW_MARGIN * sqrt(lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
 	conclude(ret);
 }
 
 static void judge(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alikeness(r, nr, p->nr);
+	double phi = alikeness(r, nr, p->nr, LAG_MARGIN);
 	bool few;
 
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);

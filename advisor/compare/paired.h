@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-	PAIRED_CELLS_MIN = 10,	 /* fewer tell nothing of how alike neighbours are */
+	PAIRED_CELLS_MIN = 20,	 /* fewer tell nothing of how alike neighbours are */
 	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
 };
 
@@ -18,6 +18,9 @@ enum {
  * made of batches (half as many again of a run in two phases). */
 #define PAIRED_EFFECTIVE_MIN 3.0
 #define PAIRED_BATCHES_OF    6.0
+/* On the standard error: with it false alarms are as rare as the level says among the pairs that
+ * are judged, not only among all; docs/advisor.md has the rates. */
+#define PAIRED_ERROR_MARGIN 1.15
 
 enum paired_why {
 	PAIRED_TESTED,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +27,9 @@ const char *compare_why(const struct compare_row *row)
 				      "runs: only estimates exist"
 				    : "not measured in both runs";
 	if (row->test.why == PAIRED_TOO_FEW)
-		return "too few intervals: 10 in both runs are needed (watch --interval 100ms "
+		return "too few intervals: 20 in both runs are needed (watch --interval 100ms "
 		       "gives more)";
+	static_assert(PAIRED_CELLS_MIN == 20, "the sentence above says how many");
 	if (row->test.why == PAIRED_TOO_ALIKE)
 		return "neighbouring intervals are too alike: the runs are worth too few "
 		       "independent values";
