@@ -15,14 +15,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib.part import Part, check, equal  # noqa: E402
+from syslib.schema import valid  # noqa: E402
 from syslib.tool import Tool  # noqa: E402
 
 part = Part(__doc__)
 
 SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SCHEMA = f"{SOURCES}/docs/schema/whatif-cache.json"
-# Debian's validator belongs to Debian's own Python.
-VALIDATOR = ["/usr/bin/python3", "-m", "jsonschema"]
 PAGES = 4096
 EPOCHS = 10
 
@@ -123,18 +121,12 @@ def full(world, entries, misses, present, **more):
     return path
 
 
-def valid(text):
-    done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", SCHEMA], input=text,
-                          capture_output=True, text=True)
-    check(done.returncode == 0, f"the schema refuses it: {done.stderr[:300]}")
-
-
 @part.case
 def cliff(world, stack):
     """Cyclic passes: nothing hits until all fits."""
     db = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
     text = world.whatif(db, "--format", "json")
-    valid(text)
+    valid(text, "whatif-cache")
     job, = json.loads(text)["jobs"]
     curve = job["curve"]
     equal("order", curve["model"]["order"], "same")
@@ -154,7 +146,7 @@ def measured_elsewhere(world, stack):
     """A measured ratio off the curve: said, and nothing is foretold."""
     db = full(world, cyclic(), misses=PAGES * EPOCHS // 2, present=PAGES // 2)
     text = world.whatif(db, "--format", "json")
-    valid(text)
+    valid(text, "whatif-cache")
     curve = json.loads(text)["jobs"][0]["curve"]
     equal("outside", curve["check"]["outside"], True)
     equal("needs", {n["cache_pages"] for n in curve["needs"]}, {None})
@@ -174,7 +166,7 @@ def broken_sample(world, stack):
     db = full(world, shuffled(), misses=PAGES * EPOCHS, present=100, state="broken",
               reason="the ring was full")
     text = world.whatif(db, "--format", "json")
-    valid(text)
+    valid(text, "whatif-cache")
     sample = json.loads(text)["jobs"][0]["curve"]["sample"]
     equal("whole", sample["whole"], False)
     equal("reason", sample["broken_reason"], "the ring was full")
@@ -200,7 +192,7 @@ def why_there_is_none(world, stack):
         path, db = make(world, **options)
         db.close()
         told = world.whatif(path, "--format", "json")
-        valid(told)
+        valid(told, "whatif-cache")
         job, = json.loads(told)["jobs"]
         equal("curve", job["curve"], None)
         check(word in job["absent"], f"{word!r} in {job['absent']!r}")

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""compare over runs that are recorded here: the same small job again and again, and once with what it
+reads dropped first. Its JSON against the schema; how often runs of the same job are called different."""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.schema import refused, valid  # noqa: E402
+from syslib.tool import Tool  # noqa: E402
+
+part = Part(__doc__)
+part.count_option("runs", 24, 6, "runs of the same job")
+
+LEVEL = 0.05
+FILE_BYTES = 16 << 20
+# Passes over a file, each in an order of its own; DROP: nothing of it is cached at the beginning of a pass.
+JOB = """
+import os, random, sys
+path, passes, drop = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "drop"
+fd = os.open(path, os.O_RDONLY)
+size = os.fstat(fd).st_size
+rng = random.Random()
+for _ in range(passes):
+    if drop:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    for at in rng.sample(range(0, size, 16384), size // 16384):
+        sum(os.pread(fd, 16384, at)[::64])
+"""
+
+
+class World:
+    def __init__(self, args, work, _):
+        self.tool = Tool(args.cachemon, work)
+        self.runs = args.runs
+        self.db = os.path.join(work, "runs.db")
+        self.file = os.path.join(work, "data")
+        self.recorded = False
+        with open(self.file, "wb") as f:
+            f.write(os.urandom(FILE_BYTES))
+            os.fsync(f.fileno())
+
+    def record(self, stack, passes, how, *options):
+        """One run more; its number."""
+        w = self.tool.watch(stack, ("--level", "full", "--interval", "100ms", "--job", "loop", *options),
+                            [sys.executable, "-c", JOB, self.file, str(passes), how], db=self.db)
+        w.end()
+        return w.query("SELECT max(id) FROM run")
+
+    def compare(self, a, b, *options):
+        return self.tool.run("compare", "--db", self.db, str(a), str(b), "--format", "json", *options)
+
+    def same_job(self, stack):
+        """Runs of the same job, recorded once for all cases."""
+        if not self.recorded:
+            self.recorded = [self.record(stack, 60, "keep") for _ in range(self.runs)]
+        return self.recorded
+
+
+def compared(world, a, b):
+    text = world.compare(a, b)
+    valid(text, "compare")
+    job, = json.loads(text)["jobs"]
+    return job
+
+
+@part.case
+def schema_refuses(world, stack):
+    """The schema is no blank cheque: what lacks a key or has a word of its own is refused."""
+    first, second, *_ = world.same_job(stack)
+    text = world.compare(first, second)
+    valid(text, "compare")
+    for spoil in (lambda o: o.pop("jobs"), lambda o: o["jobs"][0].pop("verdict"),
+                  lambda o: o["jobs"][0].update(verdict={"result": "splendid", "sentence": ""}),
+                  lambda o: o["jobs"][0]["metrics"][0].update(p=2),
+                  lambda o: o["jobs"][0]["metrics"][0].pop("p_adjusted")):
+        spoilt = json.loads(text)
+        spoil(spoilt)
+        check(refused(json.dumps(spoilt), "compare"), "the schema takes what is no comparison")
+
+
+@part.case
+def same_job_is_no_change(world, stack):
+    """Each run is compared with the next: all pairs of which no run is in two. A pair that is judged may
+    be a false alarm in one of twenty; more than chance makes of that is a test that lies."""
+    runs = world.same_job(stack)
+    judged = alarms = 0
+    for a, b in zip(runs[::2], runs[1::2]):
+        job = compared(world, a, b)
+        judged += job["verdict"]["result"] != "untested"
+        if job["verdict"]["result"] not in ("untested", "no-difference"):
+            alarms += 1
+            part.note(f"{a} against {b}: {job['verdict']['sentence']}")
+    part.note(f"{judged} of {len(runs) // 2} pairs judged, {alarms} of these called different")
+    check(judged, "no pair could be judged")
+    check(chance_of(alarms, judged) >= 0.001, f"{alarms} of {judged} pairs of the same job differ")
+
+
+def chance_of(alarms, pairs):
+    """That so many or more of so many pairs are called different at a rate of LEVEL."""
+    term, below = (1 - LEVEL) ** pairs, 0.0
+    for k in range(alarms):
+        below += term
+        term *= (pairs - k) / (k + 1) * LEVEL / (1 - LEVEL)
+    return 1 - below
+
+
+@part.case
+def dropped_is_worse(world, stack):
+    """The same job without a cache: worse, and better the other way round."""
+    kept = world.same_job(stack)[0]
+    dropped = world.record(stack, 60, "drop")
+    for a, b, want, outcome in ((kept, dropped, "worse", "worse"), (dropped, kept, "improved", "better")):
+        job = compared(world, a, b)
+        equal(f"verdict of {a} against {b}", job["verdict"]["result"], want)
+        metrics = {m["name"]: m for m in job["metrics"]}
+        equal("hit ratio", metrics["hit_ratio"]["outcome"], outcome)
+        check(metrics["hit_ratio"]["p_adjusted"] <= LEVEL, "an outcome without its p")
+
+
+@part.case
+def not_tested_is_valid(world, stack):
+    """Too short, or looked at in slices: null where there is no figure."""
+    kept = world.same_job(stack)[0]
+    short = world.record(stack, 3, "keep")
+    equal("verdict", compared(world, kept, short)["verdict"]["result"], "untested")
+    cold = world.record(stack, 60, "keep", "--level", "cold")
+    metrics = {m["name"]: m for m in compared(world, kept, cold)["metrics"]}
+    equal("outcome of what was not measured", metrics["hit_ratio"]["outcome"], "unknown")
+    equal("hit ratio of a run that had none", metrics["hit_ratio"]["b"], None)
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
