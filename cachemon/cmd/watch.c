@@ -19,6 +19,7 @@ enum {
 	OPT_DURATION,
 	OPT_DB,
 	OPT_REPORT,
+	OPT_RULES,
 	OPT_JOB,
 	OPT_BLOCKS,
 	OPT_ROWS
@@ -49,6 +50,8 @@ static const struct argp_option argp_options[] = {
 	{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
 	{"report", OPT_REPORT, "FILE", 0, "Write a report at the end; the ending says the format",
 	 0},
+	{"rules", OPT_RULES, "DIR", 0,
+	 "For the report: rules, notes and thresholds of a site, on top of the program's", 0},
 	{.doc = "For tests of full maps:"},
 	{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0},
 	{"row-entries", OPT_ROWS, "N", 0, "N files an interval", 0},
@@ -161,6 +164,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			reject(state, "--report", arg,
 			       "a file ending in .txt, .md, .html, .json, .csv or .yaml");
 		o->report = arg;
+		break;
+	case OPT_RULES:
+		o->rules = need_text(state, "--rules", arg);
 		break;
 	case OPT_BLOCKS:
 		o->block_entries = parse_entries(state, "--block-entries", arg);

@@ -25,6 +25,7 @@ struct watch_options {
 	uint64_t duration_ns; /* 0: until the job ends */
 	const char *db;
 	const char *report;
+	const char *rules; /* of a site, for the report; NULL: the usual places alone */
 	uint64_t block_entries, row_entries; /* 0: by memory */
 	char **command;			     /* NULL: none */
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/watch_run.h"
+#include "cmd/rules.h"
 #include "report/escape.h"
 #include "report/report.h"
 
@@ -174,14 +175,28 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 			      all[C_used] + all[C_used_late] + all[C_evicted_unused]);
 }
 
-static int write_report(struct watch_run *run, int64_t id, char *err, size_t size)
+/* With a site's rules, as report and advise have them. What is wrong with these is said; the report
+ * is there all the same, and the status is the command's. */
+static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
 {
-	struct report_options options = {
-		.db = run->db, .run_id = id, .files = REPORT_FILES_DEFAULT};
+	struct rule_dirs dirs = {0};
+	size_t problems = 0;
+	struct report_options options = {.db = run->db,
+					 .run_id = id,
+					 .files = REPORT_FILES_DEFAULT,
+					 .rules = &dirs,
+					 .on_problem = rules_print_problem,
+					 .on_problem_arg = &problems};
 	int r = report_format_of_path(run->o->report, &options.format);
 
+	if (!r)
+		r = rules_of_environment(&run->invoker, run->o->rules, &dirs, err);
 	/* The file is the invoking user's, and only where that user may write. */
-	return r ? r : report_write(&options, run->o->report, &run->invoker, err, size);
+	if (!r)
+		r = report_write(&options, run->o->report, &run->invoker, err->text,
+				 sizeof(err->text));
+	rule_dirs_free(&dirs);
+	return r;
 }
 
 int watch_end(struct watch_run *run, const int *exit_status)
@@ -189,6 +204,7 @@ int watch_end(struct watch_run *run, const int *exit_status)
 	struct store_end end = {.exit_status = exit_status};
 	int64_t id = store_run_id(run->store);
 	char err[STORE_ERROR_MAX], shown[512];
+	struct errtext report_err = {0};
 	int r;
 
 	r = store_end(run->store, run->ledger, &end, err);
@@ -200,8 +216,8 @@ int watch_end(struct watch_run *run, const int *exit_status)
 		fprintf(stderr, "cachemon: no summary: %s\n", err);
 		r = -EIO;
 	}
-	if (run->o->report && write_report(run, id, err, sizeof(err))) {
-		fprintf(stderr, "cachemon: no report: %s\n", err);
+	if (run->o->report && write_report(run, id, &report_err)) {
+		fprintf(stderr, "cachemon: no report: %s\n", report_err.text);
 		r = -EIO;
 	} else if (run->o->report) {
 		escape_inert_to(shown, sizeof(shown), run->o->report);
