@@ -243,3 +243,47 @@ int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, st
 		*ret = all;
 	return r;
 }
+
+static int each_event(const uint8_t *data, size_t size,
+		      void (*take)(void *arg, const struct trace_event *e), void *arg)
+{
+	struct trace_coder coder = {0};
+	struct trace_event e;
+	size_t at = 0;
+	int n;
+
+	while ((n = trace_decode(&coder, data + at, size - at, &e)) > 0) {
+		take(arg, &e);
+		at += (size_t)n;
+	}
+	return n;
+}
+
+int load_trace_each(sqlite3 *db, int64_t file_id,
+		    void (*take)(void *arg, const struct trace_event *e), void *arg,
+		    struct errtext *err)
+{
+	sqlite3_stmt *s = NULL;
+	int r = 0, rc;
+
+	rc = sqlite3_prepare_v2(
+		db, "SELECT seq, data FROM trace_chunk WHERE traced_file_id = ? ORDER BY seq", -1,
+		&s, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(s, 1, file_id);
+	for (int64_t seq = 0; !r && rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW;
+	     seq++) {
+		rc = SQLITE_OK;
+		if (sqlite3_column_int64(s, 0) == seq)
+			r = each_event(sqlite3_column_blob(s, 1),
+				       (size_t)sqlite3_column_bytes(s, 1), take, arg);
+		else
+			r = -EBADMSG;
+		if (r)
+			chunk_failed(r, file_id, seq, err);
+	}
+	if (!r && rc != SQLITE_DONE)
+		r = failed(db, err);
+	sqlite3_finalize(s);
+	return r;
+}

@@ -49,4 +49,10 @@ void trace_files_free(struct trace_files *files);
 int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, struct errtext *err);
 void trace_events_free(struct trace_events *events);
 
+/* The same one by one, without keeping them; take gets what is well-formed, up to where it is not.
+ */
+int load_trace_each(sqlite3 *db, int64_t file_id,
+		    void (*take)(void *arg, const struct trace_event *e), void *arg,
+		    struct errtext *err);
+
 #endif
