@@ -151,9 +151,10 @@ static void put_row_bound(struct tree *t, const struct counts *c)
 		tree_bool(t, "lower_bound", true);
 }
 
-static void put_file(struct tree *t, const struct model *m, const struct model_file *f,
+static void put_file(struct tree *t, const struct model *m, const struct model_job *job, size_t at,
 		     int64_t page_size)
 {
+	const struct model_file *f = &job->files[at];
 	char dev[48];
 
 	tree_object(t, NULL);
@@ -171,14 +172,15 @@ static void put_file(struct tree *t, const struct model *m, const struct model_f
 		tree_bool(t, "deleted", true);
 	put_row_bound(t, &f->counts);
 	data_pattern(t, m, false, f->id);
+	data_coverage(t, job, at);
 	data_totals(t, "totals", &f->counts, page_size);
 	tree_end(t);
 }
 
 static void put_rest(struct tree *t, const struct model_job *job, int64_t page_size)
 {
-	static const char *const absent[] = {"path",   "dev",	     "ino",    "gen",
-					     "fstype", "size_bytes", "pattern"};
+	static const char *const absent[] = {"path",   "dev",	     "ino",	"gen",
+					     "fstype", "size_bytes", "pattern", "coverage"};
 
 	tree_object(t, NULL);
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
@@ -223,7 +225,7 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 
 	tree_array(t, "files");
 	for (size_t i = 0; i < job->nr_files; i++)
-		put_file(t, m, &job->files[i], page_size);
+		put_file(t, m, job, i, page_size);
 	if (!others)
 		put_rest(t, job, page_size);
 	tree_end(t);
@@ -306,6 +308,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 		put_advice(t, m, &job->advice[i], bytes_is(&m->run.advice_mode, "effects"));
 	tree_end(t);
 	data_advice(t, m, job);
+	data_detail(t, job);
 	tree_end(t);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/data.h"
 
-static const char *const origins[] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
-static const char *const fates[] = {"used", "used_late", "evicted_unused", "resident_unused",
-				    "untracked"};
-static const char *const causes[EVICT_NR] = {
+const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
+const char *const data_fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
+				   "untracked"};
+const char *const data_causes[EVICT_NR] = {
 	[EVICT_RECLAIM_KSWAPD] = "reclaim_kswapd", [EVICT_RECLAIM_DIRECT] = "reclaim_direct",
 	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
 	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
@@ -90,8 +90,8 @@ static void put_range(struct tree *t, const char *key, const struct counts *c, e
 static void put_prefetch(struct tree *t, const struct counts *c, const struct derived *d)
 {
 	tree_object(t, "prefetch");
-	put_range(t, "origin", c, C_prefetched_sync, origins, 5);
-	put_range(t, "fate", c, C_used, fates, 5);
+	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
+	put_range(t, "fate", c, C_used, data_fates, 5);
 	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
 	put_ratio(t, "accuracy", d->accuracy, c->sliced);
 	put_ratio(t, "coverage", d->coverage, c->sliced);
@@ -162,7 +162,7 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put_cached(t, c, &d);
 	put_prefetch(t, c, &d);
 	put_windows(t, c);
-	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, causes, EVICT_NR);
+	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
 	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
 	put_bounded(t, "refaults", c, C_refaults);
 	put_bounded(t, "refault_misses", c, C_refault_misses);

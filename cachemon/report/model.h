@@ -49,6 +49,8 @@ struct model_point {
 	struct opt_i64 hits, misses, prefetched_pages;
 };
 
+struct model_detail;
+
 struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
@@ -68,6 +70,7 @@ struct model_job {
 	size_t nr_advice;
 	struct model_point *points;
 	size_t nr_points;
+	const struct model_detail *detail; /* NULL: not asked for */
 };
 
 struct analysis;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/bounds.h"
+#include "report/model_detail.h"
 #include "report/rows.h"
 
 /* More points than a picture has room for are merged. */
@@ -327,6 +328,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 			ret = load_advice(db, &m->arena, job, err, errlen);
 		if (!ret)
 			ret = load_points(db, m, job, err, errlen);
+		if (!ret && query->detail)
+			ret = model_detail_load(db, m, job, err, errlen);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
 	counts_scale(&job->counts, &job->scale, &carry);

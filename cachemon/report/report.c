@@ -136,6 +136,7 @@ static int load(const struct report_options *options, bool totals_only, struct l
 		.files = options->files,
 		.totals_only = totals_only,
 		.advice_only = options->advise,
+		.detail = options->format == REPORT_JSON || options->format == REPORT_YAML,
 	};
 	sqlite3 *db = NULL;
 	int ret = report_db_open(options->db, &db, err, errlen);

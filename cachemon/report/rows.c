@@ -7,12 +7,18 @@
 
 #include "report/db.h"
 
+int report_no_memory(char *err, size_t errlen)
+{
+	snprintf(err, errlen, "not enough memory to read the run.");
+	return -ENOMEM;
+}
+
 int rows_end(struct rows *r, char *err, size_t errlen)
 {
 	int ret = rows_finish(r);
 
 	if (ret == -ENOMEM) {
-		snprintf(err, errlen, "not enough memory to read the run.");
+		ret = report_no_memory(err, errlen);
 	} else if (ret < 0) {
 		/* The connection has the failure of its last statement. */
 		ret = report_db_error(r->db, err, errlen);

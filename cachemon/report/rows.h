@@ -15,6 +15,9 @@ int rows_end(struct rows *r, char *err, size_t errlen);
 /* misses_read_on when the statement has it, then all counters. */
 void rows_counts(struct rows *r, bool read_on, struct counts *ret);
 
+/* -ENOMEM, with a line in err. */
+int report_no_memory(char *err, size_t errlen);
+
 /* "a, b, <all counters>": for a SELECT; free() it. NULL: no memory. */
 char *rows_sql(const char *before, const char *after);
 

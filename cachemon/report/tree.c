@@ -8,26 +8,31 @@
 
 #include "report/escape.h"
 
-static void open_level(struct tree *t, const char *key, bool array)
+static void open_level(struct tree *t, const char *key, enum tree_shape shape)
 {
 	if (t->depth >= TREE_DEPTH) {
 		t->failed = true;
 		return;
 	}
-	t->ops->open(t, key, array);
-	t->array[t->depth] = array;
+	t->ops->open(t, key, shape);
+	t->shape[t->depth] = shape;
 	t->filled[t->depth] = false;
 	t->depth++;
 }
 
 void tree_object(struct tree *t, const char *key)
 {
-	open_level(t, key, false);
+	open_level(t, key, TREE_OBJECT);
 }
 
 void tree_array(struct tree *t, const char *key)
 {
-	open_level(t, key, true);
+	open_level(t, key, TREE_ARRAY);
+}
+
+void tree_line(struct tree *t, const char *key)
+{
+	open_level(t, key, TREE_LINE);
 }
 
 void tree_end(struct tree *t)
@@ -37,7 +42,7 @@ void tree_end(struct tree *t)
 		return;
 	}
 	t->depth--;
-	t->ops->close(t, t->array[t->depth]);
+	t->ops->close(t, t->shape[t->depth] != TREE_OBJECT);
 }
 
 void tree_null(struct tree *t, const char *key)

@@ -14,8 +14,10 @@
 
 struct tree;
 
+enum tree_shape { TREE_OBJECT, TREE_ARRAY, TREE_LINE /* an array of plain values on one line */ };
+
 struct tree_ops {
-	void (*open)(struct tree *t, const char *key, bool array);
+	void (*open)(struct tree *t, const char *key, enum tree_shape shape);
 	void (*close)(struct tree *t, bool array);
 	/* A number, true, false or null. */
 	void (*plain)(struct tree *t, const char *key, const char *text);
@@ -31,7 +33,7 @@ struct tree {
 	FILE *out;
 	void *state; /* of the writer */
 	int depth;
-	bool array[TREE_DEPTH];
+	enum tree_shape shape[TREE_DEPTH];
 	bool filled[TREE_DEPTH];
 	bool failed;
 };
@@ -43,6 +45,8 @@ int tree_finish(struct tree *t);
 
 void tree_object(struct tree *t, const char *key);
 void tree_array(struct tree *t, const char *key);
+/* An array of numbers and nulls that may be long: on one line. */
+void tree_line(struct tree *t, const char *key);
 void tree_end(struct tree *t);
 void tree_null(struct tree *t, const char *key);
 void tree_bool(struct tree *t, const char *key, bool v);

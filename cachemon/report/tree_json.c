@@ -24,9 +24,19 @@ static void put_string(FILE *out, const char *s, size_t len)
 	putc('"', out);
 }
 
+static bool in_line(const struct tree *t)
+{
+	return t->depth > 0 && t->shape[t->depth - 1] == TREE_LINE;
+}
+
 /* Comma, line and key in front of a value. */
 static void put_lead(struct tree *t, const char *key)
 {
+	if (in_line(t)) {
+		fputs(t->filled[t->depth - 1] ? ", " : "", t->out);
+		t->filled[t->depth - 1] = true;
+		return;
+	}
 	if (t->depth > 0) {
 		fputs(t->filled[t->depth - 1] ? ",\n" : "\n", t->out);
 		t->filled[t->depth - 1] = true;
@@ -37,15 +47,15 @@ static void put_lead(struct tree *t, const char *key)
 		fprintf(t->out, "\"%s\": ", key);
 }
 
-static void json_open(struct tree *t, const char *key, bool array)
+static void json_open(struct tree *t, const char *key, enum tree_shape shape)
 {
 	put_lead(t, key);
-	putc(array ? '[' : '{', t->out);
+	putc(shape == TREE_OBJECT ? '{' : '[', t->out);
 }
 
 static void json_close(struct tree *t, bool array)
 {
-	if (t->filled[t->depth]) {
+	if (t->filled[t->depth] && t->shape[t->depth] != TREE_LINE) {
 		putc('\n', t->out);
 		for (int i = 0; i < t->depth; i++)
 			fputs("  ", t->out);

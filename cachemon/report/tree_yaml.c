@@ -34,15 +34,17 @@ static void put_key(struct tree *t, const char *key)
 						  (int)strlen(key), 1, 0, YAML_PLAIN_SCALAR_STYLE));
 }
 
-static void yaml_open(struct tree *t, const char *key, bool array)
+static void yaml_open(struct tree *t, const char *key, enum tree_shape shape)
 {
 	yaml_event_t event;
 
 	put_key(t, key);
-	if (array)
+	if (shape != TREE_OBJECT)
 		emit(t, &event,
 		     yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
-							  YAML_BLOCK_SEQUENCE_STYLE));
+							  shape == TREE_LINE
+								  ? YAML_FLOW_SEQUENCE_STYLE
+								  : YAML_BLOCK_SEQUENCE_STYLE));
 	else
 		emit(t, &event,
 		     yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,

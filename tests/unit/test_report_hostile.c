@@ -68,6 +68,11 @@ static int begin(void **state)
 			  "call, calls) VALUES (1, 1, 1, ?1, 0, ?2, 'willneed', 'fadvise', 1)",
 			  i);
 		bind_name(f,
+			  "INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
+			  "evictor_cgroup, evictor_path, owner_path, pages, exact) VALUES (1, "
+			  "'other', 'others', CAST(?2 AS TEXT), ?2, ?2, ?2, ?1, 1)",
+			  i);
+		bind_name(f,
 			  "INSERT INTO probe (run_id, role, hook, state, reason) VALUES (1, ?1, "
 			  "CAST(?2 AS TEXT), 'live', CAST(?2 AS TEXT))",
 			  i);
@@ -208,6 +213,19 @@ static void want_of(const char *name, char *ret, size_t size)
 	fclose(out);
 }
 
+static void assert_evictor(const cJSON *job, int i, const char *want)
+{
+	const cJSON *evictions =
+		cJSON_GetObjectItem(cJSON_GetObjectItem(job, "interference"), "evictions");
+	const cJSON *e = cJSON_GetArrayItem(evictions, NR_NAMES - 1 - i);
+	const cJSON *evictor = cJSON_GetObjectItem(e, "evictor");
+	static const char *const keys[] = {"command", "cgroup", "directory"};
+
+	for (int k = 0; k < 3; k++)
+		assert_string_equal(cJSON_GetObjectItem(evictor, keys[k])->valuestring, want);
+	assert_string_equal(cJSON_GetObjectItem(e, "owner_directory")->valuestring, want);
+}
+
 static void json(void **state)
 {
 	size_t len = 0;
@@ -229,6 +247,7 @@ static void json(void **state)
 		assert_string_equal(cJSON_GetObjectItem(file, "path")->valuestring, want);
 		assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(file, "path_escaped")), bad);
 		assert_int_equal(cJSON_HasObjectItem(file, "path_escaped"), bad);
+		assert_evictor(cJSON_GetArrayItem(jobs, 0), i, want);
 	}
 	cJSON_Delete(root);
 	free(out);
@@ -263,7 +282,7 @@ static void yaml(void **state)
 	}
 	yaml_parser_delete(&parser);
 	for (int i = 0; i < NR_NAMES; i++)
-		assert_int_equal(found[i], i ? 9 : 11); /* the first also is host and kernel */
+		assert_int_equal(found[i], i ? 13 : 15); /* the first also is host and kernel */
 	free(out);
 }
 

@@ -73,6 +73,13 @@ static void tell_nesting(struct tree *t)
 	tree_object(t, NULL);
 	tree_end(t);
 	tree_end(t);
+	tree_line(t, "line");
+	tree_int(t, NULL, 1);
+	tree_null(t, NULL);
+	tree_int(t, NULL, -3);
+	tree_end(t);
+	tree_line(t, "short");
+	tree_end(t);
 	tree_end(t);
 }
 
@@ -92,7 +99,8 @@ static void json(void **state)
 		       "  \"umlaut\": \"ä\",\n  \"bad\": \"\\\\xff\\\\x5c\",\n"
 		       "  \"bad_escaped\": true\n}\n");
 	assert_written(false, tell_nesting,
-		       "{\n  \"empty\": [],\n  \"list\": [\n    1,\n    {}\n  ]\n}\n");
+		       "{\n  \"empty\": [],\n  \"list\": [\n    1,\n    {}\n  ],\n  \"line\": [1, "
+		       "null, -3],\n  \"short\": []\n}\n");
 }
 
 static void yaml(void **state)
@@ -106,7 +114,8 @@ static void yaml(void **state)
 		       "control: \"\\e\\n\\t\\x7F\"\nnul: \"a\\0b\"\n"
 		       "bidi: \"\\u202E\\U000E0041\"\numlaut: \"\\xE4\"\n"
 		       "bad: \"\\\\xff\\\\x5c\"\nbad_escaped: true\n");
-	assert_written(true, tell_nesting, "empty: []\nlist:\n- 1\n- {}\n");
+	assert_written(true, tell_nesting,
+		       "empty: []\nlist:\n- 1\n- {}\nline: [1, null, -3]\nshort: []\n");
 }
 
 static void too_deep_is_an_error(void **state)

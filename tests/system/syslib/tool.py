@@ -127,6 +127,7 @@ class Tool:
 def consistent(report, job):
     """What must hold in every run, whatever the job did."""
     equal("conservation law, pages off", report["run"]["law_error_pages"], 0)
+    adds_up(job)
     for name in SUMS:
         total = job["totals"][name]
         for part in ("files", "directories"):
@@ -143,6 +144,33 @@ def consistent(report, job):
                                   if not any(k.endswith("_estimated") for k in t["prefetch"]["fate"])
                                   else [v for k, v in t["prefetch"]["fate"].items()
                                         if not k.endswith("_estimated")]), t["prefetched_pages"])
+
+
+def figures(tree, path=()):
+    """(keys, value, the object it is in) of each figure."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from figures(value, (*path, key))
+        else:
+            yield (*path, key), value, tree
+
+
+def adds_up(job):
+    """The buckets of the timeline come to the totals, figure by figure."""
+    line = {keys: value for keys, value, _ in figures(job["timeline"])}
+    for keys in ("start_ns", "duration_ns", "intervals", "lookups"):
+        equal(f"buckets of {keys}", len(line[(keys,)] or line[("start_ns",)]),
+              job["timeline"]["buckets"])
+    for keys, total, beside in figures(job["totals"]):
+        if keys == ("prefetch", "fate", "resident_unused"):
+            keys = (*keys[:-1], "resident_unused_change")
+        if keys not in line or beside.get(f"{keys[-1]}_estimated"):
+            continue
+        name = ".".join(keys)
+        if total is None or line[keys] is None:
+            equal(f"{name}, measured in the timeline and in all", line[keys], total)
+        else:
+            equal(f"{name}, sum of the timeline", sum(line[keys]), total)
 
 
 def raw_path(entry):

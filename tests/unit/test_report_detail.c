@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+/* timeline, interference and coverage of a job, as the formats for programs have them. */
+#include "fixtures/report/golden.h"
+
+#include "advisor/trace_code.h"
+
+static int begin(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	fixture_begin(f);
+	fixture_run(f);
+	fixture_zero(f, "job");
+	*state = f;
+	return 0;
+}
+
+static int end(void **state)
+{
+	fixture_end(*state);
+	free(*state);
+	return 0;
+}
+
+static int64_t number(const cJSON *json, const char *path)
+{
+	const cJSON *item = at(json, path);
+
+	if (!cJSON_IsNumber(item))
+		fail_msg("%s is no number", path);
+	return (int64_t)item->valuedouble;
+}
+
+static void assert_text(const cJSON *json, const char *path, const char *want)
+{
+	const cJSON *item = at(json, path);
+
+	if (!want && !cJSON_IsNull(item))
+		fail_msg("%s is not null", path);
+	if (want && (!cJSON_IsString(item) || strcmp(item->valuestring, want) != 0))
+		fail_msg("%s is %s, not %s", path,
+			 cJSON_IsString(item) ? item->valuestring : "no text", want);
+}
+
+/* Nobody was recorded: absent where pages left or where that is not known, else an empty list. */
+static void why_nobody_pushed_out(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json = golden_json(f);
+
+	assert_text(json, "jobs.0.interference.absent", NULL);
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.interference.evictions")), 0);
+	assert_true(cJSON_IsNull(at(json, "jobs.1.interference")));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job SET evicted_other = 1 WHERE id = 1");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.interference.absent",
+		    "the run did not record who made pages leave");
+	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions")));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job SET evicted_other = NULL WHERE id = 1");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.interference.absent", "evictions were not measured");
+	cJSON_Delete(json);
+	fixture_sql(f, "INSERT INTO unmeasured VALUES (1, 'interference', 'the kernel is old')");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.interference.absent", "the kernel is old");
+	cJSON_Delete(json);
+	fixture_sql(f, "DROP TABLE interference");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.interference.absent",
+		    "the database has no table interference: an older cachemon recorded it");
+	cJSON_Delete(json);
+}
+
+static void who_pushed_out_whose_pages(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fixture_sql(f, "INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
+		       "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, "
+		       "refaulted_pages, exact) VALUES "
+		       "(1, 'reclaim_memcg', 'others', 'backup', CAST('/b' AS BLOB), NULL, 0, "
+		       "CAST('/data' AS BLOB), 700, 0, 1), "
+		       "(1, 'reclaim_kswapd', 'own', 'train', NULL, CAST('/ck' AS BLOB), 1, NULL, "
+		       "900, NULL, 0), "
+		       "(1, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1), "
+		       "(2, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1)");
+	json = golden_json(f);
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.interference.evictions")), 3);
+	assert_text(json, "jobs.0.interference.absent", NULL);
+	assert_text(json, "jobs.0.interference.evictions.0.evictor.directory", "/ck");
+	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "own");
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.interference.evictions.0.evictor.writes")));
+	assert_true(cJSON_IsFalse(at(json, "jobs.0.interference.evictions.0.exact")));
+	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions.0.refaulted_pages")));
+	assert_int_equal(number(json, "jobs.0.interference.evictions.1.pages"), 700);
+	assert_int_equal(number(json, "jobs.0.interference.evictions.1.refaulted_pages"), 0);
+	assert_text(json, "jobs.0.interference.evictions.1.cause", "reclaim_memcg");
+	assert_text(json, "jobs.0.interference.evictions.1.evictor.command", "backup");
+	assert_text(json, "jobs.0.interference.evictions.1.evictor.cgroup", "/b");
+	assert_text(json, "jobs.0.interference.evictions.1.evictor.directory", NULL);
+	assert_true(cJSON_IsFalse(at(json, "jobs.0.interference.evictions.1.evictor.writes")));
+	assert_text(json, "jobs.0.interference.evictions.1.owner_directory", "/data");
+	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions.2.evictor.writes")));
+	cJSON_Delete(json);
+}
+
+/* The list is bounded, and by cause it adds up all the same. */
+static void what_is_left_of_each_cause(void **state)
+{
+	static const char *const causes[] = {"reclaim_kswapd", "reclaim_memcg", "truncate"};
+	struct fixture *f = *state;
+	int64_t want[3] = {0}, have[3] = {0}, rows = 0;
+	const cJSON *e;
+	cJSON *json;
+
+	for (int i = 0; i < 1000; i++) {
+		fixture_sql(
+			f,
+			"INSERT INTO interference (job_id, cause, evictor_kind, evictor, pages, "
+			"refaulted_pages, exact) VALUES (1, '%s', 'others', 'p%d', %d, %s, %d)",
+			causes[i % 3], i, i * 37 % 1000, i % 3 ? "1" : "NULL", i % 3 != 0);
+		want[i % 3] += i * 37 % 1000;
+	}
+	json = golden_json(f);
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.interference.evictions")), 103);
+	cJSON_ArrayForEach(e, at(json, "jobs.0.interference.evictions"))
+	{
+		for (int c = 0; c < 3; c++)
+			if (strcmp(at(e, "cause")->valuestring, causes[c]) == 0) {
+				have[c] += number(e, "pages");
+				assert_int_equal(cJSON_IsTrue(at(e, "exact")), c != 0);
+				assert_int_equal(cJSON_IsNull(at(e, "refaulted_pages")), c == 0);
+			}
+		if (!at(e, "rest"))
+			continue;
+		rows += number(e, "rows");
+		assert_true(cJSON_IsNull(at(e, "evictor")));
+	}
+	assert_memory_equal(have, want, sizeof(want));
+	assert_int_equal(rows, 900);
+	cJSON_Delete(json);
+}
+
+static void trace(struct fixture *f, const struct trace_event *events, int nr)
+{
+	struct trace_coder coder = {0};
+	uint8_t data[1024];
+	int size = 0;
+	sqlite3_stmt *s = NULL;
+
+	for (int i = 0; i < nr; i++) {
+		int n = trace_encode(&coder, &events[i], sizeof(data) - (size_t)size, data + size);
+
+		assert_true(n > 0);
+		size += n;
+	}
+	fixture_sql(f,
+		    "INSERT INTO traced_file (id, job_id, dev_major, dev_minor, ino, gen, "
+		    "size_bytes, state, began) VALUES (1, 1, 8, 1, 7, 0, %d, 'whole', 'cold')",
+		    128 * 4096);
+	assert_int_equal(sqlite3_prepare_v2(f->sql, "INSERT INTO trace_chunk VALUES (1, 0, ?1, ?2)",
+					    -1, &s, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_int(s, 1, nr);
+	sqlite3_bind_blob(s, 2, data, size, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(s), SQLITE_DONE);
+	sqlite3_finalize(s);
+}
+
+static void add_files(struct fixture *f)
+{
+	fixture_sql(f, "INSERT INTO file (job_id, dev_major, dev_minor, ino, gen, size_bytes, "
+		       "misses) VALUES (1, 8, 1, 7, 0, 524288, 9), (1, 8, 1, 8, 0, 524288, 8), "
+		       "(1, 8, 1, 9, 0, NULL, 7)");
+	fixture_sql(f, "INSERT INTO interval VALUES (1, 1, 0, 1000000000, 1000000000, 1), "
+		       "(2, 1, 1000000000, 1000000000, 1000000000, 1);"
+		       "INSERT INTO job_interval (interval_id, job_id) VALUES (1, 1), (2, 1)");
+	fixture_zero(f, "job_interval");
+}
+
+static void parts_of_a_traced_file(void **state)
+{
+	static const struct trace_event events[] = {
+		{.kind = TRACE_OPEN, .pos = 524288},
+		{.kind = TRACE_READ, .pos = 4096, .len = 8192},
+		{.kind = TRACE_ADD, .pos = 1, .len = 4},
+		{.kind = TRACE_ADVICE, .time_ns = 1500000000, .detail = 2, .call = 1},
+		{.kind = TRACE_REMOVE, .time_ns = 1500000001, .pos = 1, .len = 3}};
+	struct fixture *f = *state;
+	cJSON *json;
+
+	add_files(f);
+	trace(f, events, 5);
+	json = golden_json(f);
+	assert_text(json, "jobs.0.files.0.coverage.source", "trace");
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.files.0.coverage.whole")));
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.part_pages"), 2);
+	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.files.0.coverage.read_pages")), 64);
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.read_pages.0"), 1);
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.read_pages.1"), 1);
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_pages.1"), 2);
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_unused_pages.1"), 1);
+	assert_int_equal(number(json, "jobs.0.files.0.coverage.resident_unused_pages.2"), 1);
+	assert_text(json, "jobs.0.files.1.coverage.absent",
+		    "it is not among the files that were traced");
+	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.traced_files"), 1);
+	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.dontneed.0"), 0);
+	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.dontneed.1"), 1);
+	assert_true(cJSON_IsNull(at(json, "jobs.0.files.3.coverage")));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE trace_chunk SET data = x'ffffffff'");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.files.0.coverage.absent",
+		    "the trace of file 1 cannot be used: chunk 0: its bytes are no events");
+	cJSON_Delete(json);
+	fixture_sql(f, "DELETE FROM trace_chunk; DELETE FROM traced_file;"
+		       "INSERT INTO trace_absent VALUES (1, 'the kernel is old')");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.files.0.coverage.absent", "the kernel is old");
+	assert_text(json, "jobs.0.timeline.advice_calls.absent", "the kernel is old");
+	cJSON_Delete(json);
+}
+
+/* Of what is not traced the sample of references tells which pages were read, and no more. */
+static void parts_of_a_sampled_file(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	add_files(f);
+	fixture_sql(f, "INSERT INTO reference_sample VALUES (1, 'broken', 'the ring was full', "
+		       "2147483648, 3, 3, 6, 6, 0.1);"
+		       "INSERT INTO reference_page VALUES (1, 0, 8, 1, 8, 0, 0, 5), "
+		       "(1, 1, 8, 1, 8, 0, 127, 5), (1, 2, 8, 1, 9, 0, 3, 6);"
+		       "INSERT INTO reference_chunk VALUES (1, 0, 0, 6, 3, x'000204')");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.files.1.coverage.source", "references");
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.files.1.coverage.read_pages_estimated")));
+	assert_true(cJSON_IsFalse(at(json, "jobs.0.files.1.coverage.whole")));
+	assert_text(json, "jobs.0.files.1.coverage.broken_reason", "the ring was full");
+	assert_int_equal(number(json, "jobs.0.files.1.coverage.read_pages.0"), 2);
+	assert_int_equal(number(json, "jobs.0.files.1.coverage.read_pages.1"), 0);
+	assert_int_equal(number(json, "jobs.0.files.1.coverage.read_pages.63"), 2);
+	assert_true(cJSON_IsNull(at(json, "jobs.0.files.1.coverage.evicted_pages")));
+	/* Its size is not known, so it has no parts. */
+	assert_text(json, "jobs.0.files.2.coverage.absent", "no file of the job was traced");
+	cJSON_Delete(json);
+}
+
+/* Only the formats for programs pay for it. */
+static void other_formats_do_without(void **state)
+{
+	struct fixture *f = *state;
+	char *text;
+
+	fixture_sql(f, "INSERT INTO interference (job_id, cause, evictor, pages, exact) VALUES "
+		       "(1, 'other', 'nobody-else-has-this-name', 1, 1)");
+	text = golden_report(f, REPORT_TEXT, 100);
+	assert_null(strstr(text, "nobody-else-has-this-name"));
+	free(text);
+}
+
+#define DETAIL_TEST(t) cmocka_unit_test_setup_teardown(t, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DETAIL_TEST(why_nobody_pushed_out),	 DETAIL_TEST(who_pushed_out_whose_pages),
+		DETAIL_TEST(what_is_left_of_each_cause), DETAIL_TEST(parts_of_a_traced_file),
+		DETAIL_TEST(parts_of_a_sampled_file),	 DETAIL_TEST(other_formats_do_without),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
