@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The database of a run that goes on for more than a day: how much it grows by in each hour, with
-more files in use than get a row and every counter moving, and that its sums stay exact."""
+more files in use than get a row and every counter moving; that its sums stay exact; and that memory
+stays as large as it is, with SQLite's page cache full."""
 
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fault"))
 
+from faultlib.heap import EXACT_HEAP, PAGE_CACHE_MAX  # noqa: E402
 from faultlib.part import REPO, Part, expect  # noqa: E402
 from faultlib.watch import Db  # noqa: E402
 
@@ -20,6 +22,9 @@ INTERVAL_S = 10
 # busy job take. After a day the rows are of a quarter of an hour; in the hour in between both are.
 HOUR_BYTES, LATE_HOUR_BYTES, LOG_BYTES = 6_200_000, 1_000_000, 17_000_000
 DAY_H = 24
+# All files have been seen in the first hour. When an hour ends a little may be allocated for what
+# is under way: measured were 4 kB.
+HEAP_SLACK = 16 << 10
 
 
 @part.case("growth in each hour")
@@ -28,7 +33,7 @@ def growth(case):
                            "tests", "scale", "store_growth")
     db = Db(case.path("growth.db"))
     done = subprocess.run([program, db.path, str(part.options.count), str(INTERVAL_S)],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env=EXACT_HEAP)
     expect(done.returncode == 0, f"store_growth: status {done.returncode}, says {done.stderr!r}")
     hours = [json.loads(line) for line in done.stdout.splitlines()]
     expect(len(hours) == part.options.count and len(hours) > 1, f"{len(hours)} hours")
@@ -39,11 +44,18 @@ def growth(case):
     for entry in hours:
         expect(entry["lookups_missing"] == 0, f"the timeline does not add up: {entry}")
         expect(entry["log_bytes"] <= LOG_BYTES, f"the log is {entry['log_bytes']} bytes long")
+        cache, heap = entry["page_cache_most_bytes"], entry["heap_beside_bytes"]
+        expect(cache <= PAGE_CACHE_MAX, f"SQLite's page cache: {cache} bytes")
+        expect(heap <= hours[0]["heap_beside_bytes"] + HEAP_SLACK,
+               f"{heap} bytes are allocated beside that cache: {hours}")
     db.sound()
     late = steps[DAY_H:]
     return (f"{hours[0]['bytes']} bytes after the first hour, then at most {max(steps)} an hour"
             f"{f', after the first day at most {max(late)}' if late else ''}; "
-            f"{hours[-1]['bytes']} bytes after {len(hours)} hours")
+            f"{hours[-1]['bytes']} bytes after {len(hours)} hours; SQLite's page cache at most "
+            f"{max(entry['page_cache_most_bytes'] for entry in hours)} bytes, "
+            f"{hours[0]['heap_beside_bytes']} allocated beside it, then "
+            f"{hours[-1]['heap_beside_bytes']}")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
  * store_growth DB HOURS INTERVAL_S: what the database of a long run grows by in each hour, at
  * worst: in each interval more files in use than get a row, every counter moving by numbers of a
  * busy job. Time is the samples' own, so that a day takes minutes. Prints a line of JSON an hour:
- * size of the file, of its log, and that of the pages which are free for what comes.
+ * size of the file, of its log, and that of the pages which are free for what comes; the most that
+ * SQLite had of pages in memory, and what is allocated beside those that it has.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +122,13 @@ static long long ask(const char *path, const char *sql)
 
 static void tell(const char *path, uint64_t hours, const struct ledger *l)
 {
-	printf("{\"hours\": %llu, \"bytes\": %lld, \"log_bytes\": %lld, \"free_bytes\": %lld, "
+	sqlite3_int64 cache = 0, most = 0;
+	struct mallinfo2 heap = mallinfo2();
+
+	sqlite3_status64(SQLITE_STATUS_PAGECACHE_OVERFLOW, &cache, &most, 0);
+	printf("{\"page_cache_most_bytes\": %lld, \"heap_beside_bytes\": %lld, ", most,
+	       (long long)(heap.uordblks + heap.hblkhd) - cache);
+	printf("\"hours\": %llu, \"bytes\": %lld, \"log_bytes\": %lld, \"free_bytes\": %lld, "
 	       "\"intervals\": %lld, \"lookups_missing\": %lld}\n",
 	       (unsigned long long)hours, size_of(path, ""), size_of(path, "-wal"),
 	       ask(path, "PRAGMA freelist_count") * ask(path, "PRAGMA page_size"),
@@ -129,6 +137,8 @@ static void tell(const char *path, uint64_t hours, const struct ledger *l)
 		       ask(path, "SELECT sum(lookups) FROM job_interval WHERE job_id = "
 				 "(SELECT id FROM job WHERE slot = 1)"));
 	fflush(stdout);
+	/* Who asks takes pages too; the most of the next hour is to be the store's. */
+	sqlite3_status64(SQLITE_STATUS_PAGECACHE_OVERFLOW, &cache, &most, 1);
 }
 
 int main(int argc, char **argv)
