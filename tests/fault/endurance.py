@@ -18,6 +18,7 @@ from endurance_churn import Cgroups, Churn, Filesystem, Hog, MKFS, Reclaim  # no
 from endurance_core import Place, endure  # noqa: E402
 from endurance_damon import Damon  # noqa: E402
 from endurance_load import Load, make_files  # noqa: E402
+from endurance_memory import Look, Told, judge  # noqa: E402
 from faultlib.cgroup import cgroup_mounts, make_reclaimed  # noqa: E402
 from faultlib.link import capture_flags  # noqa: E402
 from faultlib.part import Failed, Part, Skipped, expect, full_counts  # noqa: E402
@@ -38,13 +39,38 @@ START_S, CYCLE_S = 1800, 20
 TURN_S, PAUSE_S = 2, 0.1
 
 
-def attach_cycles(case):
-    return case.helper("attach_cycles", *capture_flags(case.cachemon))
+def helpers(case):
+    return (case.helper("attach_cycles", *capture_flags(case.cachemon)),
+            case.helper("memory_told", "-shared", "-fPIC"))
+
+
+@part.case("a watch that grows is seen")
+def growth_is_seen(_):
+    # A check that cannot fail proves nothing.
+    told = [Told(4_600_000 + 4360 * nr, 4_900_000 + 4360 * nr, 500_000 + 4360 * nr)
+            for nr in range(300)]
+    looks = [Look(82, 3900, 300, 0), Look(82, 5056, 300, 2048)]
+    judge(told, looks)
+    grown = {
+        "allocated beside": [t._replace(in_use=t.in_use + 256 * nr) for nr, t in enumerate(told)],
+        "page cache is": [Told(t.in_use + 4 * t.page_cache, t.held + 4 * t.page_cache,
+                               5 * t.page_cache) for t in told],
+        "malloc has": [t._replace(held=t.held + 1024 * nr) for nr, t in enumerate(told)],
+        "descriptors": (told, [*looks, looks[0]._replace(descriptors=83)]),
+        "beside the heap": (told, [*looks, looks[0]._replace(outside_kb=400)])}
+    for what, series in grown.items():
+        series = series if isinstance(series, tuple) else (series, looks)
+        try:
+            judge(*series)
+        except Failed as e:
+            expect(what in str(e), f"{what}: {e}")
+        else:
+            raise Failed(f"not seen: {what}")
 
 
 @part.case("this machine")
 def machine(case):
-    attacher = attach_cycles(case)
+    attacher, told = helpers(case)
     cgroup, _ = make_reclaimed(case)
     make_files(case.dir)
     load = Load(case.dir, cgroup, PAUSE_S)
@@ -62,7 +88,7 @@ def machine(case):
         part.run_case(name, lambda _: function(*args))
 
     count, seconds = max(LEAST, case.options.count), case.options.seconds
-    endure(Place(case.cachemon, attacher, count, seconds, TURN_S, load, churn, take, False),
+    endure(Place(case.cachemon, attacher, told, count, seconds, TURN_S, load, churn, take, False),
            case.path("long.db"))
     return f"{count} cycles, meant to take {seconds} s"
 
@@ -81,7 +107,7 @@ def guest(case):
     try:
         status = emulated.run([
             "python3", "-B", os.path.join(HERE, "endurance_guest.py"), case.cachemon,
-            attach_cycles(case), str(count)])
+            *helpers(case), str(count)])
     except Died as e:
         raise Failed(str(e)) from e
     results = [json.loads(line) for line in emulated.read("results").splitlines()]

@@ -17,20 +17,17 @@ from typing import Callable, Optional
 from endurance_churn import Churn, memory_kb, write
 from endurance_law import Timeline, every_read
 from endurance_load import MEMORY_MAX, PAGE, Load
+from endurance_memory import Memory
 from faultlib import bpf
+from faultlib.heap import EXACT_HEAP
 from faultlib.kernel_log import KernelLog
 from faultlib.part import Failed, Skipped, expect, wait_until
 from faultlib.watch import Db, committed
 
 BOUND_S, LOOK_S = 300, 0.2
-# Of its own anonymous memory after a quarter of the run.
-RSS_SLACK_KB = 1024
 # Of kernel memory on the account of who attached: what of a process stays until it is looked for,
 # like names of files.
 CHARGED_SLACK = 256 << 10
-# attach_cycles counts its heap to the byte.
-EXACT_HEAP = {**os.environ,
-              "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
 TROUBLE = re.compile(r"\bBUG\b|WARNING:|Oops|refcount|percpu.*leak|bpf.*leak|Call Trace")
 
 
@@ -39,6 +36,7 @@ class Place:
     """Where it happens."""
     cachemon: str
     attacher: str  # tests/fault/attach_cycles.c
+    told: str  # tests/fault/memory_told.c
     count: int
     seconds: int  # that the cycles are spread over; 0: one after the other
     turn_s: float  # between troubles
@@ -106,40 +104,13 @@ def kernel_kb(alone):
     return wait_until(settled, "a moment in which nobody makes or closes maps", BOUND_S, 0.1)
 
 
-def anonymous_kb(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as f:
-        fields = dict(line.split(":", 1) for line in f)
-    return int(fields["RssAnon"].split()[0])
-
-
-def descriptors(pid):
-    """At the end of an interval there are some for a moment."""
-    def look():
-        time.sleep(LOOK_S / 10)
-        return len(os.listdir(f"/proc/{pid}/fd"))
-    return min(look() for _ in range(20))
-
-
 def cycles(place, attacher, watch, looks):
-    """Attaches and detaches while the machine goes through its troubles; and what the watch is
-    like meanwhile."""
-    sizes = []
+    """Attaches and detaches while the machine goes through its troubles."""
     while not attacher.ended(place.turn_s):
         place.churn.turn()
         for look in looks:
-            look()
+            look(watch.pid)
         expect(watch.poll() is None, f"the watch ended with {watch.returncode}")
-        sizes.append((anonymous_kb(watch.pid), descriptors(watch.pid)))
-    return sizes
-
-
-def steady(sizes):
-    rest = sizes[len(sizes) // 4:]
-    (first_kb, first_fds), (last_kb, last_fds) = rest[0], rest[-1]
-    expect(last_fds <= first_fds, f"descriptors: {first_fds}, then {last_fds}")
-    expect(last_kb <= first_kb + RSS_SLACK_KB, f"anonymous memory: {first_kb} kB, then {last_kb}")
-    return (f"in {len(rest)} looks {first_fds} descriptors, then {last_fds}; {first_kb} kB, "
-            f"then {last_kb}")
 
 
 def nothing_left(before, seen, alone):
@@ -193,18 +164,19 @@ def ends_well(db, status):
         expect(status in (0, 130), f"status {status}: {f.read()[-500:]}")
 
 
-def watched(place, db, looks):
+def watched(place, db, memory, looks):
     """One long run, looks beside it; gives the attacher and how all went."""
     load = place.load
     with open(db.path + ".err", "wb") as err:
         watch = subprocess.Popen([place.cachemon, "watch", "--level", "full", "--db", db.path,
-                                  "--cgroup", load.cgroup], stderr=err)
+                                  "--cgroup", load.cgroup], stderr=err,
+                                 env=memory.environment())
     attacher = None
     try:
         wait_until(lambda: committed(db), "the watch's first interval", BOUND_S, 0.2)
         load.start()
         attacher = Attacher(place)
-        sizes = cycles(place, attacher, watch, looks)
+        cycles(place, attacher, watch, looks)
         objects = attacher.objects | bpf.held_by(watch.pid)
         load.stop()
         pages = load.cached_pages()
@@ -216,7 +188,7 @@ def watched(place, db, looks):
         load.kill()
         watch.send_signal(signal.SIGINT)
         status = watch.wait(BOUND_S)
-    return attacher, objects, sizes, status, pages
+    return attacher, objects, status, pages
 
 
 def endure(place, db_path):
@@ -232,17 +204,18 @@ def endure(place, db_path):
     # Whatever the kernel makes once and keeps, it has made now, like types of a module.
     objects = bpf.everything()
     kernel, started = kernel_kb(place.alone), time.monotonic()
-    timeline = Timeline(db, MEMORY_MAX // PAGE)
+    timeline, memory = Timeline(db, MEMORY_MAX // PAGE), Memory(place.told, db_path + ".memory")
     # Of a long time the kernel has not kept each line at the end.
-    looks = [timeline.look] + ([] if isinstance(log, Skipped) else [log.look])
-    attacher, seen, sizes, status, pages = watched(place, db, looks)
+    looks = [lambda _: timeline.look(), memory.look]
+    looks += [] if isinstance(log, Skipped) else [lambda _: log.look()]
+    attacher, seen, status, pages = watched(place, db, memory, looks)
     try:
         took, map_bytes = time.monotonic() - started, db.run()["map_bytes"]
         take(f"{place.count} cycles",
              lambda: f"in {took:.0f} s, {place.churn.turns} turns beside: {attacher.said()}")
         take("troubles", place.churn.told)
         take("the watch ends well", ends_well, db, status)
-        take("the watch stays as large as it is", steady, sizes)
+        take("the watch stays as large as it is", memory.steady)
         take("the law at every interval", timeline.holds)
         take("what is in the cache", timeline.as_the_kernel_says, pages, load.cached_pages)
         take("every read is counted", every_read, db, load.total())

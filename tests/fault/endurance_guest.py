@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's part of endurance.py: endurance_guest.py CACHEMON ATTACH_CYCLES COUNT. A line of JSON
-for each thing that was looked at, [passed, failed or skipped, name, what to tell], in /out/results.
-A guest has all troubles: CPUs go and come, a filesystem's module is loaded, used and unloaded,
-cgroups are made and removed, and memory is made scarce."""
+"""The guest's part of endurance.py: endurance_guest.py CACHEMON ATTACH_CYCLES MEMORY_TOLD COUNT. A
+line of JSON for each thing that was looked at, [passed, failed or skipped, name, what to tell], in
+/out/results. A guest has all troubles: CPUs go and come, a filesystem's module is loaded, used and
+unloaded, cgroups are made and removed, and memory is made scarce."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def nothing_refused(churn):
 
 
 def main():
-    cachemon, attacher, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    cachemon, attacher, told, count = *sys.argv[1:4], int(sys.argv[4])
     results, cgroup = Results(), os.path.join(cgroup_mounts()["v2"], "endurance")
     os.mkdir(DIR)
     os.mkdir(cgroup)
@@ -74,12 +74,12 @@ def main():
     churn = Churn({"CPUs": cpu_goes, "a module": Filesystem(load, "xfs", module=True),
                    "cgroups": Cgroups(load), "reclaim": Reclaim(load),
                    "memory of the whole machine": WholeMemory()})
-    endure(Place(cachemon, attacher, count, 0, 0, load, churn, results.take, True),
+    endure(Place(cachemon, attacher, told, count, 0, 0, load, churn, results.take, True),
            "/scratch/long.db")
     results.take("nothing was left out", nothing_refused, churn)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     main()
