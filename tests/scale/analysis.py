@@ -151,8 +151,12 @@ def all_rows(case):
     return judge(case, False)
 
 
-def texts(pattern):
-    for name in sorted(glob.glob(os.path.join(REPO, pattern))):
+# Views are whole where they have been built.
+BUILD = os.environ.get("CACHEMON_BUILD") or os.path.join(REPO, "build")
+
+
+def texts(*pattern):
+    for name in sorted(glob.glob(os.path.join(*pattern))):
         with open(name, encoding="utf-8") as f:
             yield os.path.basename(name), f.read()
 
@@ -195,12 +199,14 @@ def plans(case):
     expect(scans(db, "SELECT * FROM file", {}) == ["file"], "a scan is not seen as one")
     expect(scans(db, "SELECT start_ns FROM interval", {}) == ["interval"], "nor one of an index")
     queries = 0
-    for name, text in texts("sql/views/*.sql"):
+    views = list(texts(BUILD, "gen/sql/views/*.sql"))
+    expect(views, f"no views in {BUILD}")
+    for name, text in views:
         for fill in re.findall(r"^INSERT INTO.*?;", text, re.S | re.M):
             expect(not scans(db, fill, {}), f"{name}: {scans(db, fill, {})} in {fill}")
             queries += 1
         db.executescript(text)
-    for name, text in texts("sql/rules/*.sql"):
+    for name, text in texts(REPO, "sql/rules/*.sql"):
         sql = text[re.search(r"^(SELECT|WITH)", text, re.M).start():]
         values = {key: 1 for key in re.findall(r"^-- param (\w+)", text, re.M)}
         expect(not scans(db, sql, values), f"{name}: {scans(db, sql, values)}")

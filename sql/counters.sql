@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- The counters of a job, file, directory or filesystem x, of run r and with scale s: the columns that the
+-- views of all four have in common. Views name it where it goes; the build puts it there.
+-- ~: of a sliced run (level auto) an estimate: what was seen while the per-read hook was on, scaled by the
+-- bytes the job's tasks read; sliced says whether it is. Everything else is exact.
+-- NULL: not measured, or no meaning (a ratio of nothing). It is never 0; arithmetic with it is NULL.
+
+	iif(r.sliced, CAST(round(x.read_calls * s.scale) AS INTEGER), x.read_calls) AS read_calls,
+		-- calls; buffered reads that looked up a page; ~
+	iif(r.sliced, CAST(round(x.read_bytes * s.scale) AS INTEGER), x.read_bytes) AS read_bytes,
+		-- bytes; what they returned; ~
+	x.misses + iif(r.sliced,
+		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses) AS lookups,
+		-- pages those reads asked for; ~
+	iif(r.sliced,
+		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses) AS hits,
+		-- pages found in the cache: lookups - misses; ~
+	iif(r.sliced, (x.lookups - x.misses_read_on) * s.scale
+		/ nullif(x.misses + (x.lookups - x.misses_read_on) * s.scale, 0),
+		(x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0)) AS hit_ratio,
+		-- 0..1; hits / lookups; NULL when there are none; ~
+	iif(r.sliced, CAST(round(x.delayed_hits * s.scale) AS INTEGER), x.delayed_hits) AS delayed_hits,
+		-- pages; hits that waited for I/O under way; ~
+	x.misses,  -- pages; exact also in a sliced run
+	x.misses_read_on,  -- pages; misses while the per-read hook was on
+	x.demand_pages,  -- pages added because they were asked for
+	x.prefetched_sync,  -- pages added ahead, origin sync
+	x.prefetched_async,  -- pages added ahead, origin async
+	x.prefetched_willneed,  -- pages added ahead, origin willneed
+	x.prefetched_readahead2,  -- pages added ahead, origin readahead2
+	x.prefetched_mmap_around,  -- pages added ahead, origin mmap_around
+	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
+		+ x.prefetched_readahead2 + x.prefetched_mmap_around AS prefetched_pages,
+		-- pages; sum of the five origins
+	x.used,  -- pages prefetched and used in time
+	x.used_late,  -- pages prefetched whose reader had to wait
+	x.used + x.used_late AS all_used,  -- pages; used + used_late
+	x.evicted_unused,  -- pages prefetched that left unused
+	CASE WHEN x.resident_unused >= 0 THEN x.resident_unused END AS resident_unused,
+		-- pages prefetched, still cached, not used yet
+	x.untracked,  -- pages prefetched whose fate cannot be known
+	(x.used + x.used_late) * 1.0
+		/ nullif((x.used + x.used_late) + x.evicted_unused, 0) AS accuracy,
+		-- 0..1; all_used / (all_used + evicted_unused)
+	(x.used + x.used_late) * 1.0
+		/ nullif((x.used + x.used_late) + iif(r.sliced, x.misses_read_on, x.misses), 0) AS coverage,
+		-- 0..1; all_used / (all_used + misses)
+	x.used * 1.0 / nullif((x.used + x.used_late), 0) AS timeliness,  -- 0..1; used / all_used
+	x.evicted_unused * r.page_size_bytes AS waste_bytes,  -- bytes; evicted_unused
+	x.windows_sync,  -- windows issued for a page that was missing
+	x.windows_async,  -- windows issued ahead
+	x.windows_forced,  -- windows of advice and of RANDOM files
+	(x.demand_pages + x.prefetched_sync + x.prefetched_async) * 1.0
+		/ nullif(x.windows_sync + x.windows_async, 0) AS window_pages_mean,
+		-- pages a sync or async window added, mean
+	CASE
+		WHEN x.window_log2_15 > 0 THEN 65535
+		WHEN x.window_log2_14 > 0 THEN 32767
+		WHEN x.window_log2_13 > 0 THEN 16383
+		WHEN x.window_log2_12 > 0 THEN 8191
+		WHEN x.window_log2_11 > 0 THEN 4095
+		WHEN x.window_log2_10 > 0 THEN 2047
+		WHEN x.window_log2_9 > 0 THEN 1023
+		WHEN x.window_log2_8 > 0 THEN 511
+		WHEN x.window_log2_7 > 0 THEN 255
+		WHEN x.window_log2_6 > 0 THEN 127
+		WHEN x.window_log2_5 > 0 THEN 63
+		WHEN x.window_log2_4 > 0 THEN 31
+		WHEN x.window_log2_3 > 0 THEN 15
+		WHEN x.window_log2_2 > 0 THEN 7
+		WHEN x.window_log2_1 > 0 THEN 3
+		WHEN x.window_log2_0 > 0 THEN 1 END AS window_pages_max,
+		-- pages; no window added more than this (a power of two less one)
+	x.written_pages,  -- pages added by buffered writes
+	x.other_added_pages,  -- pages added in any other way
+	x.demand_pages + x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
+		+ x.prefetched_readahead2 + x.prefetched_mmap_around + x.written_pages
+		+ x.other_added_pages AS added_pages,  -- pages; all that were added
+	x.evicted_reclaim_kswapd,  -- pages that left, cause reclaim_kswapd
+	x.evicted_reclaim_direct,  -- pages that left, cause reclaim_direct
+	x.evicted_reclaim_memcg,  -- pages that left, cause reclaim_memcg
+	x.evicted_dontneed,  -- pages that left, cause dontneed
+	x.evicted_drop_caches,  -- pages that left, cause drop_caches
+	x.evicted_truncate,  -- pages that left, cause truncate
+	x.evicted_direct_io,  -- pages that left, cause direct_io
+	x.evicted_other,  -- pages that left, cause other
+	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg AS evicted_reclaim,
+		-- pages; sum of the three reclaims
+	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg + x.evicted_dontneed
+		+ x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io + x.evicted_other AS evicted_pages,
+		-- pages; sum of all causes
+	x.refaults,  -- pages that came back after leaving
+	x.refault_misses,  -- pages; refaults that a read missed
+	x.refault_distance_pages * 1.0 / nullif(x.refaults, 0) AS refault_distance_pages,
+		-- pages evicted between leaving and coming back, mean
+	x.refault_distance_ms / 1000.0 / nullif(x.refaults, 0) AS refault_distance_s,
+		-- s between leaving and coming back, mean
+	x.faults_major,  -- faults of file mappings, page not there
+	x.faults_minor,  -- faults of file mappings, page there
+	x.mapped_pages_upper_bound,  -- pages mapped around faults: use is at most this
+	x.direct_read_calls,  -- calls; O_DIRECT
+	x.direct_read_bytes,  -- bytes; O_DIRECT
+	iif(r.sliced, CAST(round(x.stall_ns * s.scale) AS INTEGER), x.stall_ns) AS stall_ns,
+		-- ns its tasks slept for the page cache; ~
+	iif(r.sliced, CAST(round(x.stalls * s.scale) AS INTEGER), x.stalls) AS stalls,  -- sleeps; ~
+	x.read_bytes * 1.0 / nullif(x.read_calls, 0) AS bytes_per_call  -- bytes; mean of a buffered read
