@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account util */
-/* What `advise` prints, against golden files; UPDATE_GOLDEN=1 writes them anew: look at the
- * difference. */
+/* What `advise` prints, against golden files. */
+#include "fixtures/golden_files.h"
 #include "fixtures/report/golden.h"
 
 #include "advisor/rules/rule_set.h"
-
-static const char *const endings[REPORT_FORMAT_NR] = {
-	[REPORT_TEXT] = "txt",	[REPORT_MARKDOWN] = "md", [REPORT_HTML] = "html",
-	[REPORT_JSON] = "json", [REPORT_CSV] = "csv",	  [REPORT_YAML] = "yaml",
-};
 
 /* A rule of a site with all that a finding can have, and a lesser one of the same cause. */
 static const char rule[] =
@@ -76,25 +71,9 @@ static void golden(void **state)
 {
 	for (enum report_format i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text = advise(*state, i);
-		char *version = strstr(text, "\"" CACHEMON_VERSION "\"");
-		char path[512];
-		char *want = NULL;
 
-		if (version)
-			memset(version + 1, '@', strlen(CACHEMON_VERSION));
-		snprintf(path, sizeof(path), "%s/advisor/golden.%s", FIXTURES, endings[i]);
-		if (getenv("UPDATE_GOLDEN")) {
-			FILE *out = fopen(path, "w");
-
-			assert_non_null(out);
-			fputs(text, out);
-			fclose(out);
-		}
-		want = fixture_read(path, NULL);
-		assert_non_null(want);
-		assert_string_equal(text, want);
+		golden_compare("advisor", i, text);
 		free(text);
-		free(want);
 	}
 }
 

@@ -1,49 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account util */
-/* UPDATE_GOLDEN=1 in the environment writes the expected reports anew: look at the difference. */
+#include "fixtures/golden_files.h"
 #include "fixtures/report/golden.h"
-
-static const char *const endings[REPORT_FORMAT_NR] = {
-	[REPORT_TEXT] = "txt",	[REPORT_MARKDOWN] = "md", [REPORT_HTML] = "html",
-	[REPORT_JSON] = "json", [REPORT_CSV] = "csv",	  [REPORT_YAML] = "yaml",
-};
-
-/* The version of the program, which the golden files do not know. */
-static char *without_version(const char *text)
-{
-	static const char version[] = "\"" CACHEMON_VERSION "\"";
-	const char *found = strstr(text, version);
-	char *ret = NULL;
-
-	if (!found)
-		return strdup(text);
-	assert_true(asprintf(&ret, "%.*s\"@VERSION@\"%s", (int)(found - text), text,
-			     found + strlen(version)) > 0);
-	return ret;
-}
 
 static void golden(void **state)
 {
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
-		char *raw = golden_report(*state, i, 2);
-		char *text = without_version(raw);
-		char path[512];
-		char *want = NULL;
+		char *text = golden_report(*state, i, 2);
 
-		snprintf(path, sizeof(path), "%s/report/golden.%s", FIXTURES, endings[i]);
-		if (getenv("UPDATE_GOLDEN")) {
-			FILE *out = fopen(path, "w");
-
-			assert_non_null(out);
-			fputs(text, out);
-			fclose(out);
-		}
-		want = fixture_read(path, NULL);
-		assert_non_null(want);
-		assert_string_equal(text, want);
-		free(want);
+		golden_compare("report", i, text);
 		free(text);
-		free(raw);
 	}
 }
 
