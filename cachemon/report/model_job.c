@@ -326,10 +326,9 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 			ret = load_filesystems(db, m, job, err, errlen);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err, errlen);
-		if (!ret)
-			ret = load_points(db, m, job, err, errlen);
-		if (!ret && query->detail)
-			ret = model_detail_load(db, m, job, err, errlen);
+		if (!ret) /* a picture, or what it is of */
+			ret = query->detail ? model_detail_load(db, m, job, err, errlen)
+					    : load_points(db, m, job, err, errlen);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
 	counts_scale(&job->counts, &job->scale, &carry);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The analysis of a large run: CPU time, memory, and that no hot query goes through a whole table.
+"""The analysis of a large run, and its report for programs: CPU time, memory, bytes, and that no hot
+query goes through a whole table.
 
 The database is made here: a million files in directories, a day of intervals of a second. Once as the
 store keeps it (8192 files with a row, old intervals rolled up, 256 files an interval), and once with a
@@ -24,6 +25,8 @@ from faultlib.part import REPO, Part, expect  # noqa: E402
 part = Part("analysis", __doc__, count=("files of a run", 1000000, 50000))
 CPU_S_MAX = 2.0
 MEMORY_MAX = 200 << 20
+TIMELINE_BYTES_MAX, INTERFERENCE_BYTES_MAX = 128 << 10, 128 << 10
+INTERFERENCE_ROWS = 4096  # as many as a recorder keeps
 DAY_S, FULL_S, PER_DIR, FILES_MAX, INTERVAL_FILES = 86400, 900, 1000, 8192, 256
 BIG_TABLES = ("file", "file_interval", "job_interval", "interval", "machine_interval")
 COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "demand_pages",
@@ -108,6 +111,10 @@ def make(path, count, rolled):
     insert(db, "file_interval", ("interval_id", "file_id"),
            ([i + 1, (i * 7 + f) % FILES_MAX + 1] + next(some)
             for i in range(min(len(spans), 2400)) for f in range(INTERVAL_FILES)))
+    db.executemany("INSERT INTO interference (job_id, cause, evictor_kind, evictor, evictor_path, "
+                   "owner_path, pages, exact) VALUES (1, ?, 'own', 'train', ?, ?, 10, 1)",
+                   (("truncate" if i % 2 else "reclaim_kswapd", b"/data/%d" % i, b"/data/%d" % (i % 9))
+                    for i in range(INTERFERENCE_ROWS)))
     tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema")}
     if "machine_interval" in tables:
         db.executemany("INSERT INTO machine_interval (interval_id, free_bytes, available_bytes, "
@@ -117,15 +124,15 @@ def make(path, count, rolled):
     return path
 
 
-def run(cachemon, path):
-    """The analysis as a process: its JSON, CPU seconds and the most memory it had."""
+def run(cachemon, path, verb="advise"):
+    """The verb as a process: its JSON, CPU seconds and the most memory it had."""
     with tempfile.TemporaryFile() as out:
         pid = os.fork()
         if not pid:
             os.dup2(out.fileno(), 1)
-            os.execv(cachemon, [cachemon, "advise", "--db", path, "--format", "json"])
+            os.execv(cachemon, [cachemon, verb, "--db", path, "--format", "json"])
         _, status, usage = os.wait4(pid, 0)
-        expect(os.waitstatus_to_exitcode(status) == 0, f"advise: status {status}")
+        expect(os.waitstatus_to_exitcode(status) == 0, f"{verb}: status {status}")
         out.seek(0)
         return json.load(out), usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
 
@@ -141,6 +148,50 @@ def judge(case, rolled):
     return f"{cpu_s:.2f} s of CPU time, {memory >> 20} MiB of memory, database {size >> 20} MiB"
 
 
+def sums_of(tree):
+    """{keys: sum} of the lines of a timeline, {keys: figure} of totals."""
+    sums = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            sums.update({(key, *keys): v for keys, v in sums_of(value).items()})
+        elif value is not None:
+            sums[(key,)] = sum(v or 0 for v in value) if isinstance(value, list) else value
+    return sums
+
+
+def judge_report(case):
+    """Bounded, and as exact as the sums that sqlite makes of all intervals."""
+    path = make(case.path("run.db"), part.options.count, True)
+    db = sqlite3.connect(path)
+    made = [name for name in COUNTS if name != "resident_unused"]
+    wanted = dict(zip(made, db.execute("SELECT " + ", ".join(f"sum({name})" for name in made) +
+                                       " FROM job_interval WHERE job_id = 1").fetchone()))
+    # The generator's totals of the job are of files; here they must be those of the intervals.
+    db.execute("UPDATE job SET " + ", ".join(f"{name} = ?" for name in made) + " WHERE id = 1",
+               list(wanted.values()))
+    db.commit()
+    db.close()
+    done, cpu_s, memory = run(case.cachemon, path, "report")
+    job = done["jobs"][0]
+    timeline = sums_of(job["timeline"])
+    expect(job["timeline"]["buckets"] == 120, f"{job['timeline']['buckets']} buckets")
+    expect(timeline[("intervals",)] == DAY_S, f"{timeline[('intervals',)]} intervals")
+    expect(timeline[("duration_ns",)] == DAY_S * 10**9, f"{timeline[('duration_ns',)]} ns")
+    for keys in (("lookups",), ("misses",), ("read_bytes",), ("stall_ns",), ("refaults",)):
+        expect(timeline[keys] == wanted[keys[0]], f"{keys}: {timeline[keys]}, not {wanted[keys[0]]}")
+    for keys, value in sums_of(job["totals"]).items():
+        if keys in timeline and keys[-1] != "resident_unused":
+            expect(timeline[keys] == value, f"{keys}: {timeline[keys]}, not {value}")
+    pages = sum(e["pages"] for e in job["interference"]["evictions"])
+    expect(pages == 10 * INTERFERENCE_ROWS, f"{pages} pages pushed out")
+    sizes = [len(json.dumps(job[key])) for key in ("timeline", "interference")]
+    expect(sizes[0] <= TIMELINE_BYTES_MAX and sizes[1] <= INTERFERENCE_BYTES_MAX, f"{sizes} bytes")
+    expect(memory <= MEMORY_MAX, f"{memory} bytes of memory, {MEMORY_MAX} allowed")
+    expect(cpu_s <= CPU_S_MAX, f"{cpu_s:.2f} s of CPU time, {CPU_S_MAX} allowed")
+    return (f"{cpu_s:.2f} s of CPU time, {memory >> 20} MiB of memory, timeline {sizes[0]} bytes, "
+            f"interference {sizes[1]} bytes")
+
+
 @part.case("as the store keeps it")
 def as_stored(case):
     return judge(case, True)
@@ -149,6 +200,11 @@ def as_stored(case):
 @part.case("with a row for each file and each second")
 def all_rows(case):
     return judge(case, False)
+
+
+@part.case("the report for programs")
+def report_for_programs(case):
+    return judge_report(case)
 
 
 # Views are whole where they have been built.
