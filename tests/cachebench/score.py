@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Precision and recall of findings, and thresholds chosen on one half of the workloads."""
+"""Precision and recall of findings."""
 
 import os
-import re
-import zlib
 
 RULES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "sql",
                      "rules")
 GOAL = 0.95
-FACTORS = (0.5, 0.75, 1, 1.33, 2)
 
 
 def ratio(part, whole):
@@ -109,81 +106,3 @@ class Score:
         else:
             passed += 1
         return passed, failed, skipped, why
-
-
-def half_of(name):
-    """The same half in each cell, whatever else is in the table."""
-    return zlib.crc32(name.encode()) & 1
-
-
-def parameters():
-    """{rule: [(name, value, unit)]} of the thresholds that decide; those of severity do not."""
-    found = {}
-    for file in sorted(os.listdir(RULES)):
-        with open(os.path.join(RULES, file)) as f:
-            lines = re.findall(r"^-- param ((?:min|max)_\w+) = (\S+)(?: (\w+))?", f.read(), re.M)
-        found[file[:-4]] = lines
-    return found
-
-
-def scaled(value, factor, unit):
-    number = float(value) * factor
-    if unit == "ratio" and "." in value and float(value) <= 1:
-        number = min(number, 0.999)
-    return f"{number:.6f}" if "." in value else str(max(1, int(number)))
-
-
-def write_rules(directory, changes):
-    """A site's directory that overrides thresholds: {rule: {name: value}}."""
-    os.makedirs(directory, exist_ok=True)
-    for rule, values in changes.items():
-        with open(os.path.join(directory, rule + ".sql"), "w") as f:
-            f.write(f"-- id: {rule}\n" + "".join(f"-- param {n} = {v}\n" for n, v in values.items()))
-
-
-def scores(items, judge, rules):
-    score = Score()
-    for cell, name, w, db in items:
-        found, unjudged = judge(db, rules)
-        score.take(cell, name, w, found, unjudged)
-    return score.by_finding
-
-
-def better(now, then):
-    return then is None or (now is not None and now > then)
-
-
-def choose_thresholds(items, judge, work):
-    """Each parameter alone, all rules at once: the n-th parameter of every rule by one factor. A factor
-    is taken when it gives the rule a better F1 on the first half than its own value."""
-    first = [i for i in items if not half_of(i[1])]
-    second = [i for i in items if half_of(i[1])]
-    params = parameters()
-    start, chosen = scores(first, judge, None), {}
-    best = {rule: (t.f1(), None) for rule, t in start.items()}
-    for place in range(max(len(p) for p in params.values())):
-        for factor in FACTORS:
-            if factor == 1:
-                continue
-            changes = {r: {p[place][0]: scaled(p[place][1], factor, p[place][2])}
-                       for r, p in params.items() if place < len(p)}
-            directory = os.path.join(work, f"rules-{place}-{factor}")
-            write_rules(directory, changes)
-            for rule, tally in scores(first, judge, directory).items():
-                if rule in changes and better(tally.f1(), best.get(rule, (None, None))[0]):
-                    best[rule] = (tally.f1(), changes[rule])
-    for rule, (_, change) in best.items():
-        if change:
-            chosen[rule] = change
-    directory = os.path.join(work, "rules-chosen")
-    write_rules(directory, chosen)
-    print(f"thresholds chosen on {len(first)} recordings, scored on the other {len(second)}")
-    for rule, change in sorted(chosen.items()):
-        print(f"better on the first half: {rule}: "
-              + ", ".join(f"{n} = {v} instead of {dict((a, b) for a, b, _ in params[rule])[n]}"
-                          for n, v in change.items()))
-    for title, rules in (("own thresholds", None), ("chosen thresholds", directory)):
-        total = Tally()
-        for tally in scores(second, judge, rules).values():
-            total.add(tally)
-        print(f"second half, {title}: precision {text(total.precision())}, recall {text(total.recall())}")

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""How CacheBench chooses thresholds: on answers that are known, so that the best ones are too."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.join(os.path.dirname(HERE), "cachebench")
+sys.path[:0] = [HERE, BENCH]
+
+from syslib.part import Part, check, equal  # noqa: E402
+from tuning import Tuner, halves  # noqa: E402
+
+part = Part(__doc__)
+OWN = {"slow": [("min_a", "0.8", "ratio"), ("min_b", "100", "pages")], "quiet": [("min_c", "10", "")]}
+
+
+def param(rules, rule, name):
+    """As the program would read it: what a site's file says, else the rule's own."""
+    path = os.path.join(rules or "/nowhere", rule + ".sql")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            found = re.search(rf"^-- param {name} = (\S+)$", f.read(), re.M)
+        if found:
+            return float(found[1])
+    return next(float(v) for n, v, _ in OWN[rule] if n == name)
+
+
+def judge(db, rules):
+    """slow holds from (a, b) on, quiet from c on; db: what was measured."""
+    found = set()
+    if db["a"] >= param(rules, "slow", "min_a") and db["b"] >= param(rules, "slow", "min_b"):
+        found.add("slow")
+    if db["c"] >= param(rules, "quiet", "min_c"):
+        found.add("quiet")
+    return found, {}
+
+
+def recording(name, must, **measured):
+    return "cell", name, {"must": must, "may": [], "healthy": not must}, \
+        {"a": 0, "b": 0, "c": 0, **measured}
+
+
+def tuner():
+    work = tempfile.TemporaryDirectory(prefix="cachemon-test.")
+    return work, Tuner(judge, work.name, (OWN, set()))
+
+
+@part.case
+def two_parameters_of_one_rule(_world, stack):
+    """Neither change alone finds both; no false alarm is taken in."""
+    items = [recording("one", ["slow"], a=0.65, b=150), recording("two", ["slow"], a=0.9, b=80),
+             recording("well", [], a=0.5, b=1000), recording("fine", [], a=1, b=40)]
+    work, t = tuner()
+    stack.callback(work.cleanup)
+    equal("chosen", t.choose(items), {"slow": {"min_a": "0.6", "min_b": "75"}})
+
+
+@part.case
+def nothing_to_find_changes_nothing(_world, stack):
+    """A rule without a workload to find is as good as it can be while it raises no alarm."""
+    work, t = tuner()
+    stack.callback(work.cleanup)
+    equal("chosen", t.choose([recording("well", [], c=6, a=0.7, b=90)]), {})
+    equal("of an alarm", t.choose([recording("well", [], c=12)]), {"quiet": {"min_c": "13"}})
+
+
+@part.case
+def the_other_half_scores(_world, stack):
+    """What one half takes for better may be worse on the other, and its table says so."""
+    work, t = tuner()
+    stack.callback(work.cleanup)
+    changes = t.choose([recording("one", ["quiet"], c=8)])
+    equal("chosen", changes, {"quiet": {"min_c": "7"}})
+    tallies = t.scores([recording("other", [], c=7)], changes)
+    equal("wrong", tallies["quiet"].wrong, 1)
+    equal("before", t.scores([recording("other", [], c=7)], {}), {})
+
+
+@part.case
+def each_kind_is_in_both_halves(_world, _stack):
+    with open(os.path.join(BENCH, "workloads.json"), encoding="utf-8") as f:
+        table = json.load(f)
+    all_of = {name: {"must": ["nothing-wrong"] if group == "healthy" else [], **w}
+              for group in ("healthy", "bad") for name, w in table[group].items()}
+    half_of = halves(all_of)
+    equal("workloads", set(half_of), set(all_of))
+    check(abs(sum(half_of.values()) * 2 - len(half_of)) <= 1, f"{sum(half_of.values())} in one half")
+    kinds = {}
+    for name, w in all_of.items():
+        kinds.setdefault(tuple(sorted(w["must"])), []).append(half_of[name])
+    for kind, sides in kinds.items():
+        check(abs(2 * sum(sides) - len(sides)) <= 1, f"{kind}: {sides}")
+    equal("the same again", halves(dict(reversed(all_of.items()))), half_of)
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(lambda *_: None))
