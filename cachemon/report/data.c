@@ -214,6 +214,16 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 		tree_bool(t, "pages_asked_lower_bound", true);
 	data_count(t, "pages_brought", v->pages_brought);
 	data_count(t, "pages_dropped", v->pages_dropped);
+	data_count(t, "cached_pages", v->cached_pages);
+	data_count(t, "redundant_pages", v->redundant_pages);
+	data_count(t, "dropped_refaults", v->dropped_refaults);
+	tree_object(t, "fate");
+	data_count(t, "used", v->used);
+	data_count(t, "used_late", v->used_late);
+	data_count(t, "evicted_unused", v->evicted_unused);
+	data_count(t, "resident_unused", v->resident_unused);
+	data_count(t, "untracked", v->untracked);
+	tree_end(t);
 	data_verdict(t, m, v->id);
 	tree_end(t);
 }

@@ -227,34 +227,56 @@ static struct opt_i64 outside_reads(const struct model_job *job)
 	return bytes;
 }
 
+static void read_advice(struct rows *r, struct model_advice *v)
+{
+	v->id = rows_value(r, 0);
+	v->path = rows_bytes(r);
+	v->kind = rows_bytes(r);
+	v->call = rows_bytes(r);
+	v->calls = rows_i64(r);
+	v->offset_bytes = rows_i64(r);
+	v->length_bytes = rows_i64(r);
+	if (v->offset_bytes.value < 0) /* no range was seen */
+		v->offset_bytes.known = v->length_bytes.known = false;
+	v->pages_asked = rows_i64(r);
+	v->pages_brought = rows_i64(r);
+	v->pages_dropped = rows_i64(r);
+	v->cached_pages = rows_i64(r);
+	v->redundant_pages = rows_i64(r);
+	v->dropped_refaults = rows_i64(r);
+	v->used = rows_i64(r);
+	v->used_late = rows_i64(r);
+	v->evicted_unused = rows_i64(r);
+	v->resident_unused = rows_i64(r);
+	v->untracked = rows_i64(r);
+}
+
+#define ADVICE_COLUMNS                                                                             \
+	"SELECT id, path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "            \
+	"pages_brought, pages_dropped, "
+#define ADVICE_FROM                                                                                \
+	" FROM advice WHERE job_id = ?1 ORDER BY "                                                 \
+	"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id"
+
 static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
 		       size_t errlen)
 {
 	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
+	/* A database of an earlier schema has no columns for what became of the pages. */
+	bool fates = count_of(
+		db, a, "SELECT ?1 FROM pragma_table_info('advice') WHERE name = 'dropped_refaults'",
+		1);
 	struct rows r = rows_begin(
 		db, a,
-		"SELECT id, path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "
-		"pages_brought, pages_dropped FROM advice WHERE job_id = ?1 ORDER BY "
-		"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id",
+		fates ? ADVICE_COLUMNS "cached_pages, redundant_pages, dropped_refaults, used, "
+				       "used_late, evicted_unused, resident_unused, "
+				       "untracked" ADVICE_FROM
+		      : ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
 		1, &job->id);
 
 	job->advice = arena_alloc(a, room * sizeof(*job->advice));
-	while (job->advice && job->nr_advice < room && rows_next(&r)) {
-		struct model_advice *v = &job->advice[job->nr_advice++];
-
-		v->id = rows_value(&r, 0);
-		v->path = rows_bytes(&r);
-		v->kind = rows_bytes(&r);
-		v->call = rows_bytes(&r);
-		v->calls = rows_i64(&r);
-		v->offset_bytes = rows_i64(&r);
-		v->length_bytes = rows_i64(&r);
-		if (v->offset_bytes.value < 0) /* no range was seen */
-			v->offset_bytes.known = v->length_bytes.known = false;
-		v->pages_asked = rows_i64(&r);
-		v->pages_brought = rows_i64(&r);
-		v->pages_dropped = rows_i64(&r);
-	}
+	while (job->advice && job->nr_advice < room && rows_next(&r))
+		read_advice(&r, &job->advice[job->nr_advice++]);
 	return rows_end(&r, err, errlen);
 }
 

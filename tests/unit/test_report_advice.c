@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account util */
+/* The ledger of advice in the report's JSON: every figure of its row, null where there is none. */
+#include "fixtures/report/golden.h"
+
+static const struct {
+	const char *key, *column;
+} figures[] = {
+	{"calls", "calls"},
+	{"pages_asked", "pages_asked"},
+	{"pages_brought", "pages_brought"},
+	{"pages_dropped", "pages_dropped"},
+	{"cached_pages", "cached_pages"},
+	{"redundant_pages", "redundant_pages"},
+	{"dropped_refaults", "dropped_refaults"},
+	{"fate.used", "used"},
+	{"fate.used_late", "used_late"},
+	{"fate.evicted_unused", "evicted_unused"},
+	{"fate.resident_unused", "resident_unused"},
+	{"fate.untracked", "untracked"},
+};
+
+enum { NR = sizeof(figures) / sizeof(figures[0]), FATES_FROM = 4 };
+
+static const cJSON *figure(const cJSON *json, size_t i)
+{
+	char path[64];
+	const cJSON *found;
+
+	snprintf(path, sizeof(path), "jobs.0.advice.0.%s", figures[i].key);
+	found = at(json, path);
+	if (!found)
+		fail_msg("no %s", path);
+	return found;
+}
+
+/* Each column has a number of its own, so that none can stand in for another. */
+static void each_under_its_name(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	for (size_t i = 0; i < NR; i++)
+		fixture_sql(f, "UPDATE advice SET %s = %d", figures[i].column, 1000 + (int)i);
+	json = golden_json(f);
+	for (size_t i = 0; i < NR; i++)
+		assert_int_equal((int)figure(json, i)->valuedouble, 1000 + (int)i);
+	cJSON_Delete(json);
+}
+
+static void unknown_is_null(void **state)
+{
+	for (size_t hidden = 0; hidden < NR; hidden++) {
+		struct fixture *f = *state;
+		cJSON *json;
+
+		for (size_t i = 0; i < NR; i++)
+			fixture_sql(f, "UPDATE advice SET %s = %d", figures[i].column, 7);
+		fixture_sql(f, "UPDATE advice SET %s = NULL", figures[hidden].column);
+		json = golden_json(f);
+		for (size_t i = 0; i < NR; i++)
+			assert_int_equal(cJSON_IsNull(figure(json, i)), i == hidden);
+		cJSON_Delete(json);
+	}
+}
+
+/* A database from before there were fates: no columns, no figures, and still a report. */
+static void database_without_fates(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	for (size_t i = FATES_FROM; i < NR; i++)
+		fixture_sql(f, "ALTER TABLE advice DROP COLUMN %s", figures[i].column);
+	json = golden_json(f);
+	for (size_t i = FATES_FROM; i < NR; i++)
+		assert_true(cJSON_IsNull(figure(json, i)));
+	assert_int_equal((int)figure(json, 2)->valuedouble, 70);
+	cJSON_Delete(json);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, golden_begin, golden_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_under_its_name),
+		TEST(unknown_is_null),
+		TEST(database_without_fates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
