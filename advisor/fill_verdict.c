@@ -4,12 +4,22 @@
 #include <stddef.h>
 
 #include "advisor/verdict.h"
+#include "advisor/verdict_standing.h"
 
 static struct opt_i64 column(sqlite3_stmt *stmt, int i)
 {
 	struct opt_i64 v = {.known = sqlite3_column_type(stmt, i) == SQLITE_INTEGER};
 
 	v.value = v.known ? sqlite3_column_int64(stmt, i) : 0;
+	return v;
+}
+
+static struct opt_f64 real(sqlite3_stmt *stmt, int i)
+{
+	int type = sqlite3_column_type(stmt, i);
+	struct opt_f64 v = {.known = type == SQLITE_INTEGER || type == SQLITE_FLOAT};
+
+	v.value = v.known ? sqlite3_column_double(stmt, i) : 0;
 	return v;
 }
 
@@ -38,33 +48,106 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 	};
 }
 
-int fill_verdict(sqlite3 *db, struct errtext *err)
+static const char moving_query[] =
+	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
+	"x.redundant_pages, x.used, x.used_late, x.evicted_unused, x.dropped_refaults, "
+	"x.cached_pages "
+	"FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 "
+	"JOIN advice x ON x.job_id = j.id "
+	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
+
+/* The file's own row: windows, pages added and fates of it are exact in a sliced run too. */
+static const char standing_query[] =
+	"SELECT x.id, x.kind, x.call = 'madvise', f.id, p.name, p.confidence, f.demand_pages, "
+	"f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around, "
+	"f.prefetched_mmap_around, f.prefetched_willneed + f.prefetched_readahead2, "
+	"f.windows_sync + f.windows_async, f.windows_forced, v.window_pages_max, "
+	"d.read_ahead_kb * 1024 / r.page_size_bytes, "
+	"f.read_bytes * 1.0 / nullif(f.read_calls, 0) / r.page_size_bytes, f.used, f.used_late, "
+	"f.evicted_unused, "
+	"f.evicted_reclaim_kswapd + f.evicted_reclaim_direct + f.evicted_reclaim_memcg, "
+	"f.faults_major, "
+	"CASE r.advice_mode WHEN 'calls' THEN (SELECT count(*) FROM advice o "
+	"  WHERE o.job_id = x.job_id AND o.dev_major = x.dev_major AND o.dev_minor = x.dev_minor "
+	"  AND o.ino = x.ino AND o.gen = x.gen AND o.kind IN ('random', 'sequential', 'noreuse')) "
+	"END "
+	"FROM analysis_scope a JOIN run r ON r.id = a.run_id "
+	"JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id "
+	"LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
+	"  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
+	"LEFT JOIN v_file v ON v.file_id = f.id "
+	"LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major "
+	"  AND d.dev_minor = x.dev_minor "
+	"LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
+	"  AND p.subject_id = f.id "
+	"WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
+
+static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
+{
+	struct verdict_input in;
+
+	read_row(row, &in);
+	return verdict_of(&in, why);
+}
+
+static enum verdict judge_standing(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
+{
+	struct verdict_standing in = {
+		.kind = (const char *)sqlite3_column_text(row, 1),
+		.mapping = sqlite3_column_int(row, 2) != 0,
+		.has_file = column(row, 3).known,
+		.pattern = (const char *)sqlite3_column_text(row, 4),
+		.confidence = real(row, 5),
+		.demand = column(row, 6),
+		.prefetched = column(row, 7),
+		.around = column(row, 8),
+		.advised = column(row, 9),
+		.windows_read_ahead = column(row, 10),
+		.windows_forced = column(row, 11),
+		.window_pages_max = column(row, 12),
+		.read_ahead_pages = column(row, 13),
+		.pages_per_call = real(row, 14),
+		.used = column(row, 15),
+		.used_late = column(row, 16),
+		.evicted_unused = column(row, 17),
+		.reclaimed = column(row, 18),
+		.faults_major = column(row, 19),
+		.others_standing = column(row, 20),
+	};
+
+	return verdict_of_standing(&in, why);
+}
+
+typedef enum verdict (*judge_fn)(sqlite3_stmt *row, char why[VERDICT_WHY_MAX]);
+
+static int fill_all(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stmt *to)
 {
 	sqlite3_stmt *from = NULL;
-	sqlite3_stmt *to = NULL;
-	int rc = sqlite3_prepare_v2(
-		db,
-		"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-		"x.redundant_pages, x.used, x.used_late, x.evicted_unused, x.dropped_refaults, "
-		"x.cached_pages "
-		"FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 "
-		"JOIN advice x ON x.job_id = j.id",
-		-1, &from, NULL);
+	int rc = sqlite3_prepare_v2(db, query, -1, &from, NULL);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)",
-					-1, &to, NULL);
 	if (rc == SQLITE_OK)
 		while ((rc = sqlite3_step(from)) == SQLITE_ROW) {
 			char why[VERDICT_WHY_MAX] = "";
-			struct verdict_input in;
+			enum verdict v = judge(from, why);
 
-			read_row(from, &in);
-			if (insert(to, sqlite3_column_int64(from, 0), verdict_of(&in, why), why) !=
-			    SQLITE_DONE)
+			rc = insert(to, sqlite3_column_int64(from, 0), v, why);
+			if (rc != SQLITE_DONE)
 				break;
 		}
-	sqlite3_finalize(to);
 	sqlite3_finalize(from);
+	return rc;
+}
+
+int fill_verdict(sqlite3 *db, struct errtext *err)
+{
+	sqlite3_stmt *to = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)", -1,
+				    &to, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = fill_all(db, moving_query, judge_moving, to);
+	if (rc == SQLITE_DONE)
+		rc = fill_all(db, standing_query, judge_standing, to);
+	sqlite3_finalize(to);
 	return rc == SQLITE_DONE ? 0 : fill_error(db, "verdicts", err);
 }

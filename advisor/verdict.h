@@ -23,7 +23,8 @@ enum verdict {
 const char *verdict_name(enum verdict v);
 
 enum verdict_kind { VERDICT_OF_FETCH, VERDICT_OF_DROP, VERDICT_OF_STANDING };
-/* By the kind of advice: willneed and readahead fetch, dontneed drops. */
+/* By the kind of advice: willneed and readahead fetch, dontneed drops; verdict_of() is for these
+ * two, verdict_standing.h for the rest. */
 enum verdict_kind verdict_kind_of(const char *advice_kind);
 
 /* Pages; absent is what was not measured. */
