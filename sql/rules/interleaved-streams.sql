@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: interleaved-streams
 -- title: several streams through one descriptor destroy each other's readahead
--- version: 1
+-- version: 2
 -- severity: high when the stall in this file's misses is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: misses lookups evicted_unused
@@ -13,7 +13,7 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH bad AS (
 	SELECT f.*, w.wall_s,
-		f.evicted_unused + iif(f.sliced, 0, coalesce(f.resident_unused, 0)) AS unused_pages,
+		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages,
 		f.stall_ns * w.s_per_stall_ns * f.misses / nullif(f.misses + f.used_late, 0) AS saved_s
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
 	WHERE f.pattern = 'interleaved' AND f.pattern_confidence >= :min_confidence

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: mmap-random-faults
 -- title: random touches of a mapping fetch read-around that nobody uses
--- version: 1
+-- version: 2
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: faults_major prefetched_mmap_around
@@ -27,7 +27,8 @@ WITH around AS (
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'madvise')
 ), cost AS (
-	SELECT a.*, max(a.evicted_unused + iif(a.sliced, 0, coalesce(a.resident_unused, 0)), a.unused_min_pages)
+	SELECT a.*, coalesce(max(a.evicted_unused + iif(a.sliced, 0, a.resident_unused), a.unused_min_pages),
+			a.unused_min_pages)
 			AS unused_pages,
 		a.stall_ns * a.s_per_stall_ns * a.prefetched_mmap_around / nullif(a.fetched_pages, 0) AS saved_s
 	FROM around a

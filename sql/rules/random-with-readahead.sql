@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: random-with-readahead
 -- title: random reads bring in neighbours that nobody uses
--- version: 1
+-- version: 2
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late
@@ -17,7 +17,7 @@ WITH unused AS (
 		f.page_size_bytes, f.all_used, f.misses, f.prefetched_sync + f.prefetched_async AS ahead_pages,
 		f.demand_pages + f.prefetched_pages AS fetched_pages, f.stall_ns,
 		-- In a sliced run a page that is still open may have been used while nobody looked.
-		f.evicted_unused + iif(f.sliced, 0, coalesce(f.resident_unused, 0)) AS unused_pages
+		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
 	FROM v_file f
 	WHERE f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch')
 		AND f.pattern_confidence >= :min_confidence
@@ -46,8 +46,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	printf('it is read at random and not advised so: of %d pages fetched ahead, %d were not used',
-		c.ahead_pages, c.unused_pages) AS summary,
+	'it is read at random and not advised so: ' || coalesce('of ' || c.ahead_pages || ' pages fetched ahead, ',
+		'pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
 	json_array(
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'file'),

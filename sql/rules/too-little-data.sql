@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: too-little-data
 -- title: too little was read, or for too short a time, to judge
--- version: 1
+-- version: 2
 -- severity: info
 -- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
@@ -12,8 +12,8 @@ SELECT
 	j.name AS subject,
 	'info' AS severity,
 	1.0 AS confidence,
-	printf('the job asked for %d pages in %.1f s: too little to judge anything',
-		j.lookups + j.faults_major, j.wall_ns / 1e9) AS summary,
+	printf('the job asked for %d pages%s: too little to judge anything', j.lookups + j.faults_major,
+		iif(j.wall_ns IS NULL, '', printf(' in %.1f s', j.wall_ns / 1e9))) AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
 		json_object('metric', 'faults.major', 'value', j.faults_major, 'unit', 'faults', 'scope', 'job'),

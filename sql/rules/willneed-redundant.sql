@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-redundant
 -- title: advice asks for pages that are cached already
--- version: 1
+-- version: 2
 -- severity: low
 -- needs tables: advice
 -- needs facts: v_asked.redundant_pages
@@ -22,8 +22,8 @@ SELECT
 	iif(b.files = 1 OR d.path IS NULL, b.path, d.path) AS subject,
 	'low' AS severity,
 	0.9 AS confidence,
-	printf('of %d pages asked for in %d calls, %d were cached already', b.pages_asked, b.calls,
-		b.redundant_pages) AS summary,
+	printf('of %d pages asked for%s, %d were cached already', b.pages_asked,
+		coalesce(' in ' || b.calls || ' calls', ''), b.redundant_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.redundant_pages', 'value', b.redundant_pages, 'unit', 'pages',
 			'scope', 'advice'),

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-unused
 -- title: pages that advice brought in were not read
--- version: 1
+-- version: 2
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: advice
@@ -13,7 +13,7 @@
 WITH brought AS (
 	SELECT
 		a.*, d.directory_id, f.demand_pages + f.prefetched_pages AS fetched_pages, f.stall_ns, w.wall_s,
-		w.s_per_stall_ns, a.evicted_unused + coalesce(a.resident_unused, 0) AS unused_pages
+		w.s_per_stall_ns, a.evicted_unused + a.resident_unused AS unused_pages
 	FROM v_asked a JOIN v_job j ON j.job_id = a.job_id LEFT JOIN v_file f ON f.file_id = a.file_id
 		LEFT JOIN v_directory d ON d.directory_id = f.directory_id
 		LEFT JOIN v_wall w ON w.job_id = a.job_id
@@ -40,8 +40,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %d pages that advice brought, %d were not read, %d of them evicted before', b.pages_brought,
-		b.unused_pages, b.evicted_unused) AS summary,
+	printf('of %s pages that advice brought, %d were not read, %d of them evicted before',
+		coalesce(b.pages_brought, 'the'), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',
 			'scope', 'advice'),

@@ -18,6 +18,8 @@ COLUMNS = ("job_id", "subject_kind", "subject", "severity", "confidence", "summa
            "gain_value", "gain_unit", "gain_method", "gain_cause")
 PAGE = 4096
 SECOND = 10**9
+# What says whether a row is there at all, or that nothing limits the job.
+NO_FIGURE = {"actual", "limit_bytes"}
 # What may be found when something is not known that would have spoken against it.
 MAY_APPEAR = {"nothing-wrong", "dontneed-harmful"}
 
@@ -301,7 +303,8 @@ def finds(name, make):
 
 
 COUNTED = ("job", "directory", "file", "filesystem")
-BESIDE = ("advice", "interference", "machine", "machine_interval", "device")
+BESIDE = ("advice", "interference", "machine", "machine_interval", "device", "job_limit", "analysis_pattern",
+          "analysis_curve", "analysis_curve_fact", "analysis_whatif_readahead", "analysis_grade")
 
 
 def may_be_null(run, table):
@@ -317,14 +320,33 @@ def nullable(run):
     counters = {c: [t for t in COUNTED if c in run.columns(t)] for t in COUNTED for c in may_be_null(run, t)}
     yield from ((tables, column) for column, tables in counters.items())
     yield from (([t], c) for t in BESIDE for c in may_be_null(run, t)
-                if run.db.execute(f"SELECT 1 FROM {t} WHERE {c} IS NOT NULL").fetchone())
+                if c not in NO_FIGURE and run.db.execute(f"SELECT 1 FROM {t} WHERE {c} IS NOT NULL").fetchone())
+
+
+def null_stays_null():
+    """No rule makes 0 of a counter that was not measured."""
+    return [f"{name}: {found}" for name, (text, _) in sorted(rules().items())
+            for found in re.findall(r"\b(?:coalesce|ifnull)\([^()]*, *0(?:\.0)?\)|\btotal\(", text)
+            if not re.fullmatch(r"coalesce\(\w+\.directory_id, 0\)", found)]
+
+
+def numbers(text):
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+def made_up(before, after):
+    """Numbers of a finding's sentence that were not there when everything was measured: what printf()
+    makes of NULL is 0, and so is a sum that leaves it out."""
+    known = set().union(*(numbers(r["summary"]) for r in before))
+    return sorted(set().union(*(numbers(r["summary"]) for r in after)) - known)
 
 
 def null_adds_nothing(name, make):
-    """Each figure NULL in turn: what is found then was found before."""
+    """Each figure NULL in turn: what is found then was found before, and says no other number."""
     wrong, run = [], make().views()
     run.db.isolation_level = None
-    before = set(run.find())
+    found_before = run.find()
+    before = set(found_before)
     for tables, column in list(nullable(run)):
         here = run
         if tables == ["machine_interval"]:  # gathered when the views are made
@@ -337,8 +359,13 @@ def null_adds_nothing(name, make):
         here.db.execute("DELETE FROM temp.analysis_finding")
         for table in tables:
             here.db.execute(f"UPDATE {table} SET {column} = NULL")
-        for found in sorted(set(here.find()) - before - MAY_APPEAR):
+        found_now = here.find()
+        for found in sorted(set(found_now) - before - MAY_APPEAR):
             wrong.append(f"{found} appears when {column} of {tables[0]} is NULL")
+        for found in sorted(set(found_now) & before):
+            if made_up(found_before[found], found_now[found]):
+                wrong.append(f"{found} says {made_up(found_before[found], found_now[found])} when {column} of "
+                             f"{tables[0]} is NULL")
         here.db.execute("ROLLBACK")
     return wrong
 
@@ -425,6 +452,7 @@ def main():
         tell(f"{name}: a run that has it", finds, name, CASES[name])
     for name in sorted(CASES):
         tell(f"{name}: with figures not measured", null_adds_nothing, name, CASES[name])
+    tell("what was not measured stays so", null_stays_null)
     tell("cache-too-small: two opinions differ", uncertain_is_said, 1, "other")
     tell("cache-too-small: one opinion", uncertain_is_said, 0, "none")
     tell("cache-too-small: a broken curve", broken_curve_says_nothing)
