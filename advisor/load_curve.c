@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PAGES_MAX (INT64_C(1) << 46)
+
 /* Pages that came into the cache and left it. */
 #define ADDED                                                                                      \
 	"(demand_pages + prefetched_sync + prefetched_async + prefetched_willneed"                 \
@@ -105,6 +107,14 @@ static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve
 	return r;
 }
 
+/* As many as a machine can have; what is not, of damaged counters too, is not known. */
+static double pages_of(double bytes, double page_size_bytes)
+{
+	double pages = bytes / page_size_bytes;
+
+	return pages >= 0 && pages <= (double)PAGES_MAX ? pages : -1;
+}
+
 /* The most that the job had in the cache at the end of an interval. Where its cgroup has a limit,
  * what the cgroup was charged with: it may have been there before the run. */
 static int load_present(sqlite3 *db, int64_t job_id, bool machine, struct curve_facts *f,
@@ -125,14 +135,14 @@ static int load_present(sqlite3 *db, int64_t job_id, bool machine, struct curve_
 	int r = ask(db, counted, job_id, 0, 1, v, &found, err);
 
 	if (!r)
-		f->counted.present_pages = v[0] < 0 ? -1 : v[0];
+		f->counted.present_pages = pages_of(v[0], 1);
 	if (r < 0 || !machine)
 		return r;
 	r = ask(db, charged, job_id, 0, 2, v, &found, err);
 	if (!r && v[0] >= 0)
-		f->counted.present_pages = v[0] / f->page_size_bytes;
+		f->counted.present_pages = pages_of(v[0], f->page_size_bytes);
 	if (!r && v[1] >= 0)
-		f->limit_pages = v[1] / f->page_size_bytes;
+		f->limit_pages = pages_of(v[1], f->page_size_bytes);
 	return r;
 }
 
@@ -154,7 +164,7 @@ int load_curve_facts(sqlite3 *db, int64_t job_id, double lookups, struct curve_f
 	if (!found)
 		return errtext_set(err, -ENOENT, "there is no job %lld", (long long)job_id);
 	f.page_size_bytes = v[0];
-	f.memory_pages = v[1] < 0 ? -1 : v[1] / v[0];
+	f.memory_pages = pages_of(v[1], v[0]);
 	f.cold = v[2] > 0;
 	f.sliced = v[3] > 0;
 	r = load_counts(db, job_id, lookups, &f.counted, err);

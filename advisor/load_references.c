@@ -21,7 +21,8 @@ struct loader {
 	int64_t seen_refs;
 };
 
-#define LEFT UINT32_MAX
+#define LEFT	    UINT32_MAX
+#define LOOKUPS_MAX (INT64_C(1) << 46) /* two years of a million a second */
 
 static int bad(struct loader *l, const char *what)
 {
@@ -102,6 +103,8 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	if (sqlite3_column_type(q, 6) != SQLITE_NULL)
 		r->distinct_pages = sqlite3_column_int64(q, 6);
 	r->distinct_error = sqlite3_column_double(q, 7);
+	if (r->lookups > LOOKUPS_MAX || r->distinct_pages > r->lookups)
+		return bad(l, "more lookups than any job makes, or fewer than pages");
 	if (r->lookups < l->refs || l->refs < l->pages || l->pages < 0)
 		return bad(l, "fewer lookups than references, or fewer of these than pages");
 	return 0;

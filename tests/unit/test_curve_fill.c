@@ -190,6 +190,24 @@ static void absent(void **state)
 }
 
 /* The run has an interval, so it did not end before one. */
+/* Of damaged counters: no size of a cache. */
+static void sizes_that_no_machine_has(void **state)
+{
+	struct fixture *f = *state;
+
+	refer(f, "whole");
+	count(f, PAGES * EPOCHS);
+	fixture_sql(f, "UPDATE job_interval SET demand_pages = 9000000000000000000;"
+		       "UPDATE run SET memory_bytes = 9000000000000000000");
+	fill(f);
+	assert_float_equal(ask(f, "absent"), -1, 0);
+	assert_float_equal(ask(f, "present_pages"), -1, 0);
+	fixture_sql(f, "PRAGMA ignore_check_constraints = ON;"
+		       "UPDATE run SET page_size_bytes = 0");
+	fill(f);
+	assert_float_equal(ask(f, "memory_pages"), -1, 0);
+}
+
 static void nothing_recorded(void **state)
 {
 	struct fixture *f = *state;
@@ -226,6 +244,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_cliff, begin, end),
 		cmocka_unit_test_setup_teardown(off_the_curve, begin, end),
 		cmocka_unit_test_setup_teardown(broken, begin, end),
+		cmocka_unit_test_setup_teardown(sizes_that_no_machine_has, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_recorded, begin, end),
 		cmocka_unit_test_setup_teardown(damaged, begin, end),
 		cmocka_unit_test_setup_teardown(absent, begin, end),
