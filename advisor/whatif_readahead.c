@@ -248,7 +248,8 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 	f->fidelity = -1;
 	f->stratum = t->stratum;
 	f->stands_for = t->stands_for < 0 ? 0 : t->stands_for;
-	f->device_pages = t->ra_pages < 0 ? 0 : (uint32_t)t->ra_pages;
+	f->device_known = t->ra_pages >= 0;
+	f->device_pages = f->device_known ? (uint32_t)t->ra_pages : 0;
 	if (prepare(run, t, f, &in))
 		r = answer_from(db, f, &in, err);
 	if (!r && t->broken && (f->judged || f->reason == WHATIF_FEW)) {

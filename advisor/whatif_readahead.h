@@ -48,7 +48,8 @@ struct whatif_file {
 	char *path;	   /* NULL: none was seen */
 	int64_t stratum;   /* < 0: chosen for being read much */
 	double stands_for; /* files; 0: others do */
-	uint32_t device_pages;
+	uint32_t device_pages; /* of a window, where that is known */
+	bool device_known;
 	double fidelity; /* -1: not known */
 	uint64_t windows, exact_windows;
 	bool judged;

@@ -63,11 +63,14 @@ static void put_result(struct tree *t, const struct whatif_file *f, size_t candi
 	tree_end(t);
 }
 
-static void put_file(struct tree *t, const struct whatif_file *f)
+static void put_file(struct tree *t, const struct whatif_file *f, int64_t page_size_bytes)
 {
 	tree_object(t, NULL);
 	tree_bytes(t, "path", f->path, f->path ? strlen(f->path) : 0);
-	tree_int(t, "read_ahead_kb", 4 * (int64_t)f->device_pages);
+	if (f->device_known)
+		tree_int(t, "read_ahead_kb", f->device_pages * page_size_bytes / 1024);
+	else
+		tree_null(t, "read_ahead_kb");
 	tree_double(t, "fidelity", f->fidelity < 0 ? NAN : f->fidelity);
 	tree_double(t, "stands_for", f->stands_for);
 	tree_bool(t, "mapped", f->mapped);
@@ -95,6 +98,6 @@ void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
 	}
 	tree_array(t, "files");
 	for (size_t i = 0; i < w->nr_files; i++)
-		put_file(t, &w->files[i]);
+		put_file(t, &w->files[i], page_size_bytes);
 	tree_end(t);
 }
