@@ -62,10 +62,6 @@ static void choose_format(struct argp_state *state, struct report_args *o)
 
 	if (known && has(o, o->report.format))
 		return;
-	if (o->formats && !o->formats->endings) {
-		o->report.format = REPORT_TEXT;
-		return;
-	}
 	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format", o->out_path,
 		    o->formats ? o->formats->endings : ".txt, .md, .html, .json, .csv or .yaml");
 }

@@ -45,7 +45,7 @@ enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_FILES, OPT_RULES, OPT_OF_
 struct report_args_formats {
 	bool (*has)(enum report_format format);
 	const char *names;   /* "text, md" */
-	const char *endings; /* ".txt or .md"; NULL: whatever else a name ends in is text */
+	const char *endings; /* ".txt or .md" */
 };
 
 struct report_args {

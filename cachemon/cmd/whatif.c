@@ -27,7 +27,7 @@ static const struct argp_option argp_options[] = {
 	REPORT_ARGS_DB,
 	REPORT_ARGS_RUN,
 	REPORT_ARGS_JOB,
-	REPORT_ARGS_FORMAT("text or json (default: json when -o ends in .json, else text)"),
+	REPORT_ARGS_FORMAT("text or json (default: by the ending of -o, else text)"),
 	REPORT_ARGS_OUTPUT,
 	{0},
 };
@@ -210,6 +210,7 @@ int cmd_whatif(int argc, char **argv)
 	static const struct report_args_formats formats = {
 		.has = has_format,
 		.names = "text, json",
+		.endings = ".txt or .json",
 	};
 	struct options o = {
 		.args = {.report = {.run_id = REPORT_RUN_LAST}, .formats = &formats},

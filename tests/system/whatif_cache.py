@@ -206,6 +206,20 @@ def why_there_is_none(world, stack):
 
 
 @part.case
+def totals_beyond_any_job(world, stack):
+    """More pages than have a number of bytes: damaged, and no figure from it."""
+    path = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE reference_sample SET lookups = 1 << 62, distinct_pages = 1 << 60")
+        db.commit()
+    told = world.whatif(path, "--format", "json")
+    valid(told)
+    job, = json.loads(told)["jobs"]
+    equal("curve", job["curve"], None)
+    check("more lookups" in job["absent"], job["absent"])
+
+
+@part.case
 def hostile_names(world, stack):
     path, db = make(world, level="cold", job="a\x1b[31m\u202eb" + "x" * 300)
     db.close()
@@ -224,7 +238,8 @@ def command_line(world, stack):
     tool.run("whatif", "cache", "--run", "x", status=2)
     world.whatif(path, "--job", "nobody", status=1)
     world.whatif(path, "--run", "9", status=1)
-    world.whatif(path, "-o", path, status=1)
+    world.whatif(path, "--format", "text", "-o", path, status=1)
+    world.whatif(path, "-o", tool.fresh(".html"), status=2)
     with open(path, "rb") as f:
         check(f.read(15) == b"SQLite format 3", "the database is what it was")
     out = tool.fresh(".json")
