@@ -4,16 +4,21 @@
 -- version: 1
 -- severity: low for a filesystem whose reads cannot be seen, info for direct reads, which are somebody's choice
 -- needs tables: filesystem
--- needs counters: read_bytes
+-- needs counters: read_bytes direct_read_bytes
 -- needs facts: v_filesystem.cover
 -- param min_direct_share = 0.5 ratio -- of all bytes the job read from files that are seen
 -- param min_direct_bytes = 16777216 bytes -- read directly
--- param min_outside_bytes = 16777216 bytes -- read by the job and not through the page cache
+-- param min_outside_bytes = 16777216 bytes -- read by the job, and in no figure: from there, or pipes and sockets
 WITH past AS (
 	SELECT
 		x.job_id, 'device' AS subject_kind, coalesce(x.mount, x.type) AS subject, 'low' AS severity,
-		printf('%s: %s', x.type, coalesce(x.why, 'its data is not in the page cache')) AS summary,
-		x.direct_read_bytes, x.read_bytes, x.files
+		printf('%s: %s; %d MiB that the job read are in no figure', x.type,
+			coalesce(x.why, 'its data is not in the page cache'),
+			(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576) AS summary,
+		x.direct_read_bytes, x.read_bytes, x.files,
+		j.rchar_bytes - j.read_bytes - j.direct_read_bytes AS outside_read_bytes,
+		-- Pipes and sockets are among them.
+		0.6 AS confidence
 	FROM v_filesystem x JOIN v_job j ON j.job_id = x.job_id
 	WHERE x.cover = 'cache-bypassed'
 		-- These are memory, or no data at all.
@@ -25,7 +30,8 @@ WITH past AS (
 		j.job_id, 'job', j.name, 'info',
 		printf('%d of %d MiB were read past the cache with O_DIRECT', j.direct_read_bytes / 1048576,
 			(j.direct_read_bytes + j.read_bytes) / 1048576),
-		j.direct_read_bytes, j.read_bytes, NULL
+		j.direct_read_bytes, j.read_bytes, NULL,
+		max(0, j.rchar_bytes - j.read_bytes - j.direct_read_bytes), 0.95
 	FROM v_job j
 	WHERE j.direct_read_bytes >= :min_direct_bytes
 		AND j.direct_read_bytes >= :min_direct_share * (j.direct_read_bytes + j.read_bytes)
@@ -35,13 +41,15 @@ SELECT
 	p.subject_kind,
 	p.subject,
 	p.severity,
-	0.95 AS confidence,
+	p.confidence,
 	p.summary,
 	json_array(
 		json_object('metric', 'direct_read_bytes', 'value', p.direct_read_bytes, 'unit', 'bytes',
 			'scope', p.subject_kind),
 		json_object('metric', 'read_bytes', 'value', p.read_bytes, 'unit', 'bytes',
 			'scope', p.subject_kind),
+		json_object('metric', 'outside_read_bytes', 'value', p.outside_read_bytes, 'unit', 'bytes',
+			'scope', 'job'),
 		json_object('metric', 'files', 'value', p.files, 'unit', 'files', 'scope', p.subject_kind)
 	) AS evidence,
 	NULL AS gain_value,

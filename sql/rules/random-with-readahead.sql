@@ -46,8 +46,10 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	'it is read at random and not advised so: ' || coalesce('of ' || c.ahead_pages || ' pages fetched ahead, ',
-		'pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
+	'it is read ' || iif(c.pattern = 'reread', 'again and again, out of order',
+			'at random and not advised so') ||
+		coalesce(': of ' || c.ahead_pages || ' pages fetched ahead, ',
+			': pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
 	json_array(
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'file'),

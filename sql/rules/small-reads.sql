@@ -11,7 +11,10 @@
 -- param medium_share = 0.2 ratio -- of the job's CPU time
 WITH tiny AS (
 	SELECT
-		d.*, j.cpu_ns, d.lookups * 1.0 * d.page_size_bytes / nullif(d.read_bytes, 0) AS lookups_per_page,
+		d.*, j.cpu_ns,
+		-- Only in order is it known that the calls for one page could be one.
+		coalesce(d.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow', 'backward'), 0)
+			AS in_order, d.lookups * 1.0 * d.page_size_bytes / nullif(d.read_bytes, 0) AS lookups_per_page,
 		-- Calls that one for each page would save.
 		d.read_calls - d.read_bytes / d.page_size_bytes AS saved_calls
 	FROM v_directory d JOIN v_job j ON j.job_id = d.job_id
@@ -21,8 +24,8 @@ SELECT
 	'directory' AS subject_kind,
 	t.path AS subject,
 	iif(t.saved_calls * :call_ns >= :medium_share * t.cpu_ns, 'medium', 'low') AS severity,
-	iif(t.sliced, 0.8, 0.95) AS confidence,
-	printf('%d calls read %.0f bytes each, and looked up each page %.0f times', t.read_calls,
+	iif(t.in_order, iif(t.sliced, 0.8, 0.95), 0.6) AS confidence,
+	printf('%d calls read %.0f bytes each, with %.0f lookups for a page''s worth of bytes', t.read_calls,
 		t.bytes_per_call, t.lookups_per_page) AS summary,
 	json_array(
 		json_object('metric', 'read_calls', 'value', t.read_calls, 'unit', 'calls',

@@ -68,6 +68,20 @@ def parameters(note):
          if n.startswith(("min_", "max_"))]
 
 
+def facts(note):
+    """Figures that a note speaks of are in the report's JSON, or evidence of the finding."""
+    with open(os.path.join(ROOT, "docs", "json.md")) as f:
+        keys = set(re.findall(r'"([a-z_0-9]+)"', f.read()))
+    path = os.path.join(RULES, note.name + ".sql")
+    metrics = set()
+    if os.path.exists(path):
+        with open(path) as f:
+            metrics = set(re.findall(r"'metric', '([^']+)'", f.read()))
+    said = [f for f in note.keys.get("facts", "").strip("[]").split(", ") if f]
+    return [f"speaks of {f}, which no report has" for f in said
+            if f not in metrics and not set(f.split(".")) <= keys]
+
+
 def run(argv, text=None):
     done = subprocess.run(argv, input=text, capture_output=True, text=True)
     return done.returncode, (done.stdout + done.stderr).strip()
@@ -124,7 +138,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note)
+            wrong = form(note) + parameters(note) + facts(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])

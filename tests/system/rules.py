@@ -424,6 +424,47 @@ def praise_is_borne():
     return wrong
 
 
+def sentence_of(name, run):
+    return run.views().find()[name][0]["summary"]
+
+
+def what_is_read_again_is_not_random():
+    """The pattern is the rule's ground, so the sentence has to be that pattern's."""
+    wrong = []
+    for pattern, word in (("random", "at random"), ("mixed", "at random"),
+                          ("shuffled_epoch", "at random"), ("reread", "again")):
+        said = sentence_of("random-with-readahead",
+                           Run().job({"/d": RANDOM}).machine().pattern(pattern))
+        if word not in said or (pattern == "reread" and "random" in said):
+            wrong.append(f"{pattern}: {said}")
+    return wrong
+
+
+def small_reads_at_random():
+    """Short records at any place: nobody knows that a page is read again, so it is not said."""
+    row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
+                            "read_bytes": 400000 * 16}}).views().find()["small-reads"][0]
+    wrong = [] if row["confidence"] <= 0.7 else [f"confidence {row['confidence']}"]
+    return wrong + ([row["summary"]] if "each page" in row["summary"] else [])
+
+
+def outside_of_the_cache():
+    """What was read from somewhere else may have been a pipe; what was not measured is not 0."""
+    row = bypassed(Run().job({"/d": ONCE})).views().find()["cache-bypassed"][0]
+    metrics = {e["metric"]: e["value"] for e in json.loads(row["evidence"])}
+    wrong = [] if row["confidence"] <= 0.7 else [f"confidence {row['confidence']}"]
+    if not metrics.get("outside_read_bytes"):
+        wrong.append(f"no outside_read_bytes in {metrics}")
+    if "direct_read_bytes" not in needs("cache-bypassed"):
+        wrong.append("direct_read_bytes is no need of it")
+    return wrong
+
+
+def needs(name):
+    text = read(os.path.join(SQL, "rules", name + ".sql"))
+    return {word for line in re.findall(r"^-- needs counters: (.*)$", text, re.M) for word in line.split()}
+
+
 def sliced_is_no_waste():
     """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
@@ -458,6 +499,9 @@ def main():
     tell("cache-too-small: a broken curve", broken_curve_says_nothing)
     tell("a run in slices", sliced_is_no_waste)
     tell("nothing-wrong: praise only where figures bear it", praise_is_borne)
+    tell("random-with-readahead: its sentence", what_is_read_again_is_not_random)
+    tell("small-reads: order not known", small_reads_at_random)
+    tell("cache-bypassed: what it rests on", outside_of_the_cache)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
     return 1 if counts["failed"] else 0
 
