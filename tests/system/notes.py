@@ -106,6 +106,25 @@ def checks_shell(code, _):
     return run(["shellcheck", "-s", "bash", "-"], code)
 
 
+def commands(note):
+    """What a note has the reader type of cachemon itself: verbs and options that there are."""
+    wrong = []
+    text = "\n".join(code for language, code in note.snippets if language == "shell")
+    for verb, rest in re.findall(r"\bcachemon ([a-z]+)([^\n|;`]*)", text):
+        path = os.path.join(ROOT, "cachemon", "cmd", verb + ".c")
+        if not os.path.exists(path):
+            wrong.append(f"cachemon has no verb {verb}")
+            continue
+        with open(path) as f:
+            text = f.read()
+        # Those that several verbs have are macros.
+        known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
+            {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
+        wrong += [f"cachemon {verb} has no --{o}"
+                  for o in re.findall(r"--([a-z-]+)", rest.split(" -- ")[0]) if o not in known]
+    return wrong
+
+
 def snippets(note, work):
     check = {"c": compiles_c, "python": compiles_python, "shell": checks_shell}
     wrong = []
@@ -138,7 +157,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note) + facts(note)
+            wrong = form(note) + parameters(note) + facts(note) + commands(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])
