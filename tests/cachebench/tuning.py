@@ -25,17 +25,29 @@ def halves(workloads):
     return {name: i & 1 for i, name in enumerate(sorted(workloads, key=place))}
 
 
-def parameters():
-    """({rule: [(name, value, unit)]} of the thresholds that decide, {rules that look at the others'
-    findings}); what decides of severity alone is left as it is."""
-    found, last = {}, set()
+class Rule:
+    """The text of a rule, and those of its thresholds that decide whether it holds: [(name, value, unit)];
+    what decides of severity alone is left as it is. last: it looks at what the others found."""
+
+    def __init__(self, name, source):
+        self.name, self.source = name, source
+        self.params = re.findall(r"^-- param ((?:min|max)_\w+) = (\S+)(?: (\w+))?", source, re.M)
+        self.last = bool(re.search(r"^-- order: last", source, re.M))
+
+    def changed(self, values, name=None):
+        """Its text with other values, under another name."""
+        source = re.sub(r"^-- id: .*$", f"-- id: {name or self.name}", self.source, flags=re.M)
+        for param, value in values.items():
+            source = re.sub(rf"^(-- param {param} = )\S+", rf"\g<1>{value}", source, flags=re.M)
+        return source
+
+
+def own_rules():
+    rules = []
     for file in sorted(os.listdir(RULES)):
         with open(os.path.join(RULES, file), encoding="utf-8") as f:
-            source = f.read()
-        found[file[:-4]] = re.findall(r"^-- param ((?:min|max)_\w+) = (\S+)(?: (\w+))?", source, re.M)
-        if re.search(r"^-- order: last", source, re.M):
-            last.add(file[:-4])
-    return found, last
+            rules.append(Rule(file[:-4], f.read()))
+    return {rule.name: rule for rule in rules}
 
 
 def scaled(value, factor, unit):
@@ -45,15 +57,28 @@ def scaled(value, factor, unit):
     return f"{number:.6g}" if "." in value else str(max(1, int(number)))
 
 
-def write_rules(directory, changes):
-    """A site's directory that overrides thresholds: {rule: {name: value}}."""
-    os.makedirs(directory, exist_ok=True)
-    for rule, values in changes.items():
-        if values:
-            with open(os.path.join(directory, rule + ".sql"), "w", encoding="utf-8") as f:
-                f.write(f"-- id: {rule}\n" +
-                        "".join(f"-- param {n} = {v}\n" for n, v in values.items()))
-    return directory
+def worth(tally):
+    """F1; nothing to find and nothing found is as good as can be."""
+    f1 = tally.f1()
+    return 1.0 if f1 is None else f1
+
+
+class Trial:
+    """A rule with one more value changed, which is asked beside the others under a name of its own."""
+
+    def __init__(self, rule, values, number):
+        self.rule, self.values, self.name = rule, values, f"{rule.name}-try{number}"
+        self.score = Score()
+
+    def take(self, cell, name, w, found, unjudged):
+        """As if it were the rule. Of the score only the rule's own tally means something."""
+        known = {k: v for k, v in unjudged.items() if k != self.rule.name}
+        if self.name in unjudged:
+            known[self.rule.name] = unjudged[self.name]
+        self.score.take(cell, name, w, {self.rule.name} if self.name in found else set(), known)
+
+    def worth(self):
+        return worth(self.score.tally(self.rule.name))
 
 
 class Tuner:
@@ -61,51 +86,65 @@ class Tuner:
 
     def __init__(self, judge, work, rules=None):
         self.judge, self.work, self.serial = judge, work, 0
-        self.params, self.last = rules or parameters()
+        self.rules = own_rules() if rules is None else rules
 
-    def scores(self, items, changes):
-        """{finding: Tally} of recordings under changed thresholds."""
+    def write(self, chosen, trials=()):
+        """A site's directory: these rules instead of the program's, and the trials beside them."""
         self.serial += 1
-        rules = write_rules(os.path.join(self.work, f"rules-{self.serial}"), changes) \
-            if any(changes.values()) else None
-        score = Score()
+        directory = os.path.join(self.work, f"rules-{self.serial}")
+        os.makedirs(directory)
+        texts = {name: self.rules[name].changed(values) for name, values in chosen.items()}
+        texts.update((t.name, t.rule.changed(t.values, t.name)) for t in trials)
+        for name, source in texts.items():
+            with open(os.path.join(directory, name + ".sql"), "w", encoding="utf-8") as f:
+                f.write(source)
+        return directory if texts else None
+
+    def ask(self, items, chosen, trials=()):
+        """(recording, answer) of each."""
+        rules = self.write(chosen, trials)
         with concurrent.futures.ThreadPoolExecutor(BESIDE) as pool:
-            answers = pool.map(lambda item: self.judge(item[3], rules), items)
-            for (cell, name, w, _), (found, unjudged) in zip(items, answers, strict=True):
-                score.take(cell, name, w, found, unjudged)
+            yield from zip(items, pool.map(lambda item: self.judge(item[3], rules), items),
+                           strict=True)
+
+    def scores(self, items, chosen):
+        """{finding: Tally} of recordings under changed thresholds."""
+        score = Score()
+        for (cell, name, w, _), (found, unjudged) in self.ask(items, chosen):
+            score.take(cell, name, w, found, unjudged)
         return score.by_finding
 
-    @staticmethod
-    def worth(tallies, rule):
-        """F1; nothing to find and nothing found is as good as can be."""
-        f1 = tallies.get(rule, Tally()).f1()
-        return 1.0 if f1 is None else f1
+    def trials(self, rules, chosen):
+        """Each parameter at each factor, on top of what was taken."""
+        changes = [(rule, {**chosen.get(rule.name, {}), name: scaled(value, factor, unit)})
+                   for factor in FACTORS for rule in rules for name, value, unit in rule.params]
+        return [Trial(rule, values, n) for n, (rule, values) in enumerate(changes)]
 
-    def improve(self, items, chosen, rules):
-        """One parameter after the other, of all these rules at once: kept where the rule is better for it."""
-        now = self.scores(items, chosen)
-        best = {rule: self.worth(now, rule) for rule in rules}
-        for place in range(max((len(self.params[r]) for r in rules), default=0)):
-            start = {rule: dict(values) for rule, values in chosen.items()}
-            for factor in FACTORS:
-                tried = {rule: dict(values) for rule, values in start.items()}
-                open_rules = [r for r in rules if place < len(self.params[r]) and best[r] < 1]
-                for rule in open_rules:
-                    name, value, unit = self.params[rule][place]
-                    tried[rule][name] = scaled(value, factor, unit)
-                if not open_rules:
-                    break
-                got = self.scores(items, tried)
-                for rule in open_rules:
-                    if self.worth(got, rule) > best[rule]:
-                        best[rule], chosen[rule] = self.worth(got, rule), tried[rule]
+    def improve(self, items, chosen, rules, now):
+        """Takes the best single change of each rule, until none is better for any."""
+        best = {rule.name: worth(now.get(rule.name, Tally())) for rule in rules}
+        while any(best[rule.name] < 1 for rule in rules):
+            trials = self.trials([r for r in rules if best[r.name] < 1], chosen)
+            for (cell, name, w, _), (found, unjudged) in self.ask(items, chosen, trials):
+                for trial in trials:
+                    trial.take(cell, name, w, found, unjudged)
+            before = dict(best)
+            for trial in trials:
+                if trial.worth() > best[trial.rule.name]:
+                    best[trial.rule.name] = trial.worth()
+                    chosen[trial.rule.name] = trial.values
+            if best == before:
+                break
 
-    def choose(self, items):
-        """{rule: {parameter: value}}: what is better than the rule's own on these recordings."""
-        chosen = {rule: {} for rule in self.params}
-        self.improve(items, chosen, [r for r in self.params if r not in self.last])
-        self.improve(items, chosen, sorted(self.last))
-        return {rule: values for rule, values in chosen.items() if values}
+    def choose(self, items, now=None):
+        """{rule: {parameter: value}}: what is better than the rule's own on these recordings, of which now
+        is the score."""
+        chosen, now = {}, self.scores(items, {}) if now is None else now
+        self.improve(items, chosen, [r for r in self.rules.values() if not r.last], now)
+        if any(r.last for r in self.rules.values()):
+            now = self.scores(items, chosen) if chosen else now
+            self.improve(items, chosen, [r for r in self.rules.values() if r.last], now)
+        return chosen
 
 
 def merged(one, other):
@@ -137,19 +176,19 @@ def print_table(own, chosen):
 def tune(items, workloads, judge, work):
     """Prints what each half chose and how the other half scores it."""
     half_of, tuner, own, chosen = halves(workloads), Tuner(judge, work), {}, {}
+    of_half = [[i for i in items if half_of[i[1]] == half] for half in (0, 1)]
+    now = [tuner.scores(half, {}) for half in of_half]
     for half in 0, 1:
-        choosing = [i for i in items if half_of[i[1]] == half]
-        scoring = [i for i in items if half_of[i[1]] != half]
-        changes = tuner.choose(choosing)
-        print(f"half {half}: {len(choosing)} recordings choose, the other {len(scoring)} score",
-              flush=True)
+        changes = tuner.choose(of_half[half], now[half])
+        after = tuner.scores(of_half[1 - half], changes)
+        print(f"half {half}: {len(of_half[half])} recordings choose, the other "
+              f"{len(of_half[1 - half])} score", flush=True)
         for rule, values in sorted(changes.items()):
-            was = {n: v for n, v, _ in tuner.params[rule]}
+            was = {n: v for n, v, _ in tuner.rules[rule].params}
             print(f"  {rule}: " + ", ".join(f"{n} {v} instead of {was[n]}" for n, v in values.items()))
-        before, after = tuner.scores(scoring, {}), tuner.scores(scoring, changes)
-        for title, tallies in (("own", before), ("chosen", after)):
+        for title, tallies in (("own", now[1 - half]), ("chosen", after)):
             t = total(tallies)
             print(f"  {title} thresholds: precision {text(t.precision())}, recall {text(t.recall())}")
-        merged(own, before)
+        merged(own, now[1 - half])
         merged(chosen, after)
     print_table(own, chosen)

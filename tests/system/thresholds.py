@@ -14,30 +14,35 @@ BENCH = os.path.join(os.path.dirname(HERE), "cachebench")
 sys.path[:0] = [HERE, BENCH]
 
 from syslib.part import Part, check, equal  # noqa: E402
-from tuning import Tuner, halves  # noqa: E402
+from tuning import Rule, Tuner, halves  # noqa: E402
 
 part = Part(__doc__)
-OWN = {"slow": [("min_a", "0.8", "ratio"), ("min_b", "100", "pages")], "quiet": [("min_c", "10", "")]}
+SLOW = """-- id: slow
+-- param min_a = 0.8 ratio -- why
+-- param min_b = 100 pages -- why
+-- param high_a = 0.9 ratio -- of its severity
+"""
+QUIET = "-- id: quiet\n-- param min_c = 10\n"
+OWN = {"slow": SLOW, "quiet": QUIET}
 
 
-def param(rules, rule, name):
-    """As the program would read it: what a site's file says, else the rule's own."""
-    path = os.path.join(rules or "/nowhere", rule + ".sql")
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as f:
-            found = re.search(rf"^-- param {name} = (\S+)$", f.read(), re.M)
-        if found:
-            return float(found[1])
-    return next(float(v) for n, v, _ in OWN[rule] if n == name)
+def texts(rules):
+    """{name: text} as the program has them: its own, and a site's on top."""
+    found = dict(OWN)
+    for file in os.listdir(rules) if rules else ():
+        with open(os.path.join(rules, file), encoding="utf-8") as f:
+            found[file[:-4]] = f.read()
+    return found
 
 
 def judge(db, rules):
-    """slow holds from (a, b) on, quiet from c on; db: what was measured."""
+    """Rules of slow hold from (a, b) on, those of quiet from c on; db: what was measured."""
     found = set()
-    if db["a"] >= param(rules, "slow", "min_a") and db["b"] >= param(rules, "slow", "min_b"):
-        found.add("slow")
-    if db["c"] >= param(rules, "quiet", "min_c"):
-        found.add("quiet")
+    for name, text in texts(rules).items():
+        equal("id", re.findall("^-- id: (.*)$", text, re.M), [name])
+        limits = {k: float(v) for k, v in re.findall(r"^-- param min_(\w) = (\S+)", text, re.M)}
+        if all(db[k] >= v for k, v in limits.items()):
+            found.add(name)
     return found, {}
 
 
@@ -48,7 +53,7 @@ def recording(name, must, **measured):
 
 def tuner():
     work = tempfile.TemporaryDirectory(prefix="cachemon-test.")
-    return work, Tuner(judge, work.name, (OWN, set()))
+    return work, Tuner(judge, work.name, {n: Rule(n, t) for n, t in OWN.items()})
 
 
 @part.case
