@@ -8,23 +8,6 @@
 
 #include "report/escape.h"
 
-/* A copy without characters that act instead of being seen; NULL: no memory. */
-static char *inert_copy(const char *text)
-{
-	char *ret = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&ret, &len);
-
-	if (!out)
-		return NULL;
-	escape_inert(out, text, strlen(text));
-	if (fclose(out) != 0) {
-		free(ret);
-		return NULL;
-	}
-	return ret;
-}
-
 static char *format_inert(const char *fmt, va_list args)
 {
 	char *text = NULL;
@@ -32,7 +15,7 @@ static char *format_inert(const char *fmt, va_list args)
 
 	if (vasprintf(&text, fmt, args) < 0)
 		return NULL;
-	ret = inert_copy(text);
+	ret = escape_inert_copy(text, strlen(text));
 	free(text);
 	return ret;
 }
@@ -152,23 +135,10 @@ void doc_cell(struct doc_table *t, const char *fmt, ...)
 
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = NULL;
-
-	if (!name->data) {
+	if (name->data)
+		cell_add(t, escape_inert_copy(name->data, name->len));
+	else
 		doc_cell(t, "%s", absent);
-		return;
-	}
-	out = open_memstream(&text, &len);
-	if (out) {
-		escape_inert(out, name->data, name->len);
-		if (fclose(out) != 0) {
-			free(text);
-			text = NULL;
-		}
-	}
-	cell_add(t, text);
 }
 
 void doc_put_table(struct doc *d, struct doc_table *t)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/escape.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static size_t sequence_length(unsigned char lead)
@@ -135,4 +136,20 @@ void escape_inert_to(char *buf, size_t size, const char *s)
 	escape_inert(out, s, strlen(s));
 	fclose(out);
 	buf[size - 1] = '\0';
+}
+
+char *escape_inert_copy(const char *s, size_t len)
+{
+	char *ret = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&ret, &size);
+
+	if (!out)
+		return NULL;
+	escape_inert(out, s ? s : "-", s ? len : 1);
+	if (fclose(out) != 0) {
+		free(ret);
+		return NULL;
+	}
+	return ret;
 }

@@ -26,5 +26,7 @@ bool escape_data(FILE *out, const char *s, size_t len);
 void escape_inert(FILE *out, const char *s, size_t len);
 /* The same into a buffer, cut when it does not fit. */
 void escape_inert_to(char *buf, size_t size, const char *s);
+/* A copy, of "-" where s is NULL; NULL: no memory. */
+char *escape_inert_copy(const char *s, size_t len);
 
 #endif

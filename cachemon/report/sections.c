@@ -10,22 +10,6 @@
 #include "report/prose.h"
 #include "report/show.h"
 
-static char *name_text(const struct bytes *b)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	escape_inert(out, b->data ? b->data : "-", b->data ? b->len : 1);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* Sentences as a paragraph; none when there is nothing to say. */
 static void put_prose(struct doc *d, const struct model *m, const struct model_job *job)
 {
@@ -73,7 +57,7 @@ static void put_legend(struct doc *d, const struct model *m)
 static void put_job_facts(struct doc *d, const struct model_job *job)
 {
 	bool alive = job->alive.known && job->alive.value > 0;
-	char *selector = name_text(&job->selector);
+	char *selector = escape_inert_copy(job->selector.data, job->selector.len);
 
 	if (!selector) {
 		d->failed = true;
@@ -89,7 +73,7 @@ static void put_job_facts(struct doc *d, const struct model_job *job)
 
 static void put_job(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	char *name = name_text(&job->name);
+	char *name = escape_inert_copy(job->name.data, job->name.len);
 
 	if (!name) {
 		d->failed = true;
@@ -119,8 +103,8 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 void sections_report(struct doc *d, const struct model *m)
 {
 	const struct model_job *main_job = model_main_job(m);
-	char *job = main_job ? name_text(&main_job->name) : NULL;
-	char *host = name_text(&m->run.host);
+	char *job = main_job ? escape_inert_copy(main_job->name.data, main_job->name.len) : NULL;
+	char *host = escape_inert_copy(m->run.host.data, m->run.host.len);
 
 	doc_begin(d, "cachemon report: %s, run %" PRId64 " on %s", job ? job : "no job", m->run.id,
 		  host ? host : "-");

@@ -10,22 +10,6 @@
 #include "report/escape.h"
 #include "report/show.h"
 
-static char *inert(const struct bytes *b)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	escape_inert(out, b->data ? b->data : "-", b->data ? b->len : 1);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static void put_evidence(struct doc *d, const struct finding *f)
 {
 	static const struct doc_column columns[] = {
@@ -61,7 +45,7 @@ static void put_action(struct doc *d, const struct note *n)
 
 static void put_finding(struct doc *d, const struct finding *f, size_t number)
 {
-	char *subject = inert(&f->subject);
+	char *subject = escape_inert_copy(f->subject.data, f->subject.len);
 
 	if (!subject) {
 		d->failed = true;
@@ -84,7 +68,7 @@ static void put_finding(struct doc *d, const struct finding *f, size_t number)
 static void put_job(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = advice_of(m, job);
-	char *name = inert(&job->name);
+	char *name = escape_inert_copy(job->name.data, job->name.len);
 	bool bytes = false;
 
 	doc_heading(d, 2, "Job %s", name ? name : "-");
@@ -106,8 +90,8 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 void sections_advise(struct doc *d, const struct model *m)
 {
 	const struct model_job *main_job = model_main_job(m);
-	char *job = main_job ? inert(&main_job->name) : NULL;
-	char *host = inert(&m->run.host);
+	char *job = main_job ? escape_inert_copy(main_job->name.data, main_job->name.len) : NULL;
+	char *host = escape_inert_copy(m->run.host.data, m->run.host.len);
 
 	doc_begin(d, "cachemon advise: %s, run %" PRId64 " on %s", job ? job : "no job", m->run.id,
 		  host ? host : "-");
