@@ -125,8 +125,8 @@ static void json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(golden, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(json, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(golden, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json, golden_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,16 +380,19 @@ static void test_sliced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_finding, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_needs, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_needs_of_tables, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_order_last, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_size_of_the_data, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_a_finding, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_needs, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_needs_of_tables, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_order_last, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_size_of_the_data, world_begin,
+						fixture_teardown),
 		cmocka_unit_test(test_old_database),
-		cmocka_unit_test_setup_teardown(test_views_by_hand, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_sliced, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_views_by_hand, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_sliced, world_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void test_split(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_split, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_split, world_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,13 +26,6 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static void put_run(struct fixture *f, int id, const char *uuid, const char *job)
 {
 	fixture_sql(
@@ -323,7 +316,7 @@ static void splitting_intervals(void **state)
 	cJSON_Delete(json);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, end)
+#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
 
 int main(void)
 {

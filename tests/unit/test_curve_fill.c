@@ -27,13 +27,6 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 /* A cyclic scan whose every page is in the sample. */
 static void refer(struct fixture *f, const char *kind)
 {
@@ -241,14 +234,14 @@ static void no_such_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_cliff, begin, end),
-		cmocka_unit_test_setup_teardown(off_the_curve, begin, end),
-		cmocka_unit_test_setup_teardown(broken, begin, end),
-		cmocka_unit_test_setup_teardown(sizes_that_no_machine_has, begin, end),
-		cmocka_unit_test_setup_teardown(nothing_recorded, begin, end),
-		cmocka_unit_test_setup_teardown(damaged, begin, end),
-		cmocka_unit_test_setup_teardown(absent, begin, end),
-		cmocka_unit_test_setup_teardown(no_such_job, begin, end),
+		cmocka_unit_test_setup_teardown(a_cliff, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(off_the_curve, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(broken, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(sizes_that_no_machine_has, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(nothing_recorded, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(damaged, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(absent, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(no_such_job, begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

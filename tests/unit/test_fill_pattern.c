@@ -20,13 +20,6 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static void put_file(struct fixture *f, int id, int directory, int pages, const char *sql)
 {
 	fixture_sql(f,
@@ -141,7 +134,7 @@ static void without_a_run(void **state)
 	sqlite3_close(db);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, end)
+#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
 
 int main(void)
 {

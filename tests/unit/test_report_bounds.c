@@ -207,14 +207,18 @@ static void summary_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(good_run_has_none, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(rows_that_found_no_room, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(row_that_began_anew, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(each_loss, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(pages_without_state, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(tasks_without_state, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(advice_without_row, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(summary_says_so, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(good_run_has_none, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(rows_that_found_no_room, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(row_that_began_anew, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(each_loss, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(pages_without_state, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(tasks_without_state, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(advice_without_row, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(summary_says_so, golden_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,23 +9,6 @@
 #include "report/db.h"
 #include "report/report.h"
 
-static int begin(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	fixture_begin(f);
-	fixture_run(f);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static void assert_refused(const char *path, int want, const char *word)
 {
 	char err[512] = "";
@@ -330,20 +313,24 @@ static void odd_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(absent, begin, end),
-		cmocka_unit_test_setup_teardown(not_a_file, begin, end),
-		cmocka_unit_test_setup_teardown(not_a_database, begin, end),
-		cmocka_unit_test_setup_teardown(somebody_elses, begin, end),
-		cmocka_unit_test_setup_teardown(newer, begin, end),
-		cmocka_unit_test_setup_teardown(older, begin, end),
-		cmocka_unit_test_setup_teardown(damaged, begin, end),
-		cmocka_unit_test_setup_teardown(names_in_a_damaged_schema, begin, end),
-		cmocka_unit_test_setup_teardown(wal_with_active_writer, begin, end),
-		cmocka_unit_test_setup_teardown(directory_not_writable, begin, end),
-		cmocka_unit_test_setup_teardown(wal_in_directory_not_writable, begin, end),
-		cmocka_unit_test_setup_teardown(wal_left_over, begin, end),
-		cmocka_unit_test_setup_teardown(wal_without_index, begin, end),
-		cmocka_unit_test_setup_teardown(odd_names, begin, end),
+		cmocka_unit_test_setup_teardown(absent, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(not_a_file, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(not_a_database, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(somebody_elses, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(newer, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(older, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(damaged, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(names_in_a_damaged_schema, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(wal_with_active_writer, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(directory_not_writable, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(wal_in_directory_not_writable, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(wal_left_over, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(wal_without_index, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(odd_names, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,13 +16,6 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static int64_t number(const cJSON *json, const char *path)
 {
 	const cJSON *item = at(json, path);
@@ -264,7 +257,7 @@ static void other_formats_do_without(void **state)
 	free(text);
 }
 
-#define DETAIL_TEST(t) cmocka_unit_test_setup_teardown(t, begin, end)
+#define DETAIL_TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
 
 int main(void)
 {

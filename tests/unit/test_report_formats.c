@@ -140,16 +140,19 @@ static void one_is_singular(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(golden, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(text_fits_a_terminal, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(idle_files_are_counted, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(summary, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(golden, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(text_fits_a_terminal, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(idle_files_are_counted, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(summary, golden_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
-						golden_end),
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,
-						golden_end),
-		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, golden_end),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

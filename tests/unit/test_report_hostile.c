@@ -86,13 +86,6 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static char *report(struct fixture *f, enum report_format format, size_t *ret_len)
 {
 	struct report_options o = {.db = f->db, .run_id = 1, .format = format, .files = 100};
@@ -346,12 +339,12 @@ static void csv(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(text, begin, end),
-		cmocka_unit_test_setup_teardown(markdown, begin, end),
-		cmocka_unit_test_setup_teardown(html, begin, end),
-		cmocka_unit_test_setup_teardown(json, begin, end),
-		cmocka_unit_test_setup_teardown(yaml, begin, end),
-		cmocka_unit_test_setup_teardown(csv, begin, end),
+		cmocka_unit_test_setup_teardown(text, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(markdown, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(html, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(yaml, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(csv, begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,16 +373,17 @@ static void list_of_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(json_has_all_keys, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(json_values, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(json_outside_reads, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(json_filesystems, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(json_rows, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(integers_are_exact, golden_begin, golden_end),
-		cmocka_unit_test_setup_teardown(estimates_are_marked, golden_begin, golden_end),
+		cmocka_unit_test_setup_teardown(json_has_all_keys, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json_values, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json_outside_reads, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json_filesystems, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(json_rows, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(integers_are_exact, golden_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(estimates_are_marked, golden_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(job_choice_leaves_out_the_rest, golden_begin,
-						golden_end),
-		cmocka_unit_test_setup_teardown(list_of_runs, golden_begin, golden_end),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(list_of_runs, golden_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

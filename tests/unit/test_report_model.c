@@ -7,23 +7,6 @@
 #include "report/db.h"
 #include "report/model_load.h"
 
-static int begin(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	fixture_begin(f);
-	fixture_run(f);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static int load(struct fixture *f, const struct model_query *q, struct model *ret, char *err)
 {
 	sqlite3 *db = NULL;
@@ -269,15 +252,21 @@ static void directories(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(files_add_up, begin, end),
-		cmocka_unit_test_setup_teardown(files_add_up_in_slices, begin, end),
-		cmocka_unit_test_setup_teardown(slice_scale, begin, end),
-		cmocka_unit_test_setup_teardown(others_have_no_fates, begin, end),
-		cmocka_unit_test_setup_teardown(absent_stays_absent, begin, end),
-		cmocka_unit_test_setup_teardown(points_of_the_timeline, begin, end),
-		cmocka_unit_test_setup_teardown(choice_of_run_and_job, begin, end),
-		cmocka_unit_test_setup_teardown(untracked_by_full_map, begin, end),
-		cmocka_unit_test_setup_teardown(directories, begin, end),
+		cmocka_unit_test_setup_teardown(files_add_up, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(files_add_up_in_slices, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(slice_scale, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(others_have_no_fates, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(absent_stays_absent, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(points_of_the_timeline, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(choice_of_run_and_job, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(untracked_by_full_map, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(directories, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,23 +10,6 @@
 #include "report/publish.h"
 #include "report/report.h"
 
-static int begin(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	fixture_begin(f);
-	fixture_run(f);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
 static int count_files(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -220,13 +203,15 @@ static void place_of_a_report(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(appears_whole, begin, end),
-		cmocka_unit_test_setup_teardown(abort_leaves_nothing, begin, end),
-		cmocka_unit_test_setup_teardown(links_are_followed, begin, end),
-		cmocka_unit_test_setup_teardown(pipes_directly, begin, end),
-		cmocka_unit_test_setup_teardown(failures, begin, end),
-		cmocka_unit_test_setup_teardown(format_by_ending, begin, end),
-		cmocka_unit_test_setup_teardown(place_of_a_report, begin, end),
+		cmocka_unit_test_setup_teardown(appears_whole, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(abort_leaves_nothing, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(links_are_followed, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(pipes_directly, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(format_by_ending, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(place_of_a_report, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

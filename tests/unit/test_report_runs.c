@@ -1,94 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report account util */
-/* The verb itself, in a child: argp leaves by exit(). */
-#include "fixtures/report/fixture.h"
-
-#include <fcntl.h>
-#include <sys/wait.h>
-
-#include "cmd/cmd.h"
-
-static int begin(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return -1;
-	fixture_begin(f);
-	fixture_run(f);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
-
-struct run {
-	int status;
-	char *out;
-	char *err;
-};
+/* The verb itself. */
+#include "fixtures/report/verb.h"
 
 static struct run run(struct fixture *f, const char *const args[])
 {
-	struct run ret = {0};
-	char *argv[16] = {(char *)"runs"};
-	char values[16][160];
-	char out[128];
-	char err[128];
-	int status = 0;
-	int argc = 1;
-	pid_t pid = 0;
-
-	for (const char *const *arg = args; *arg && argc < 15; arg++, argc++) {
-		bool db = !strcmp(*arg, "@db");
-
-		snprintf(values[argc], sizeof(values[argc]), "%s", db ? f->db : *arg);
-		argv[argc] = values[argc];
-	}
-	snprintf(out, sizeof(out), "%s/stdout", f->dir);
-	snprintf(err, sizeof(err), "%s/stderr", f->dir);
-	pid = fork();
-	if (pid == 0) {
-		assert_non_null(freopen(out, "w", stdout));
-		assert_non_null(freopen(err, "w", stderr));
-		exit(cmd_runs(argc, argv));
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	ret.status = WEXITSTATUS(status);
-	ret.out = fixture_read(out, NULL);
-	ret.err = fixture_read(err, NULL);
-	if (!ret.out || !ret.err)
-		abort();
-	return ret;
+	return verb_run(cmd_runs, f, args);
 }
 
-static void run_free(struct run *r)
-{
-	free(r->out);
-	free(r->err);
-}
-
-/* Nothing on stdout, a word of why on stderr. */
 static void assert_rejected(struct fixture *f, int status, const char *word,
 			    const char *const args[])
 {
-	struct run r = run(f, args);
-
-	if (r.status != status || !strstr(r.err, word))
-		fail_msg("%s %s: status %d, %s", args[0], args[0] ? args[1] : "", r.status, r.err);
-	assert_string_equal(r.out, "");
-	for (const char *p = r.err; *p; p++)
-		assert_true(*p == '\n' || (unsigned char)*p >= 0x20);
-	run_free(&r);
+	verb_refuses(cmd_runs, f, status, word, args);
 }
-
-#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void usage(void **state)
 {
@@ -141,9 +65,9 @@ static void lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(usage, begin, end),
-		cmocka_unit_test_setup_teardown(failures, begin, end),
-		cmocka_unit_test_setup_teardown(lists, begin, end),
+		cmocka_unit_test_setup_teardown(usage, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(lists, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

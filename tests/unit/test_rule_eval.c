@@ -218,12 +218,15 @@ static void test_rows_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_only_reads, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_mistakes_in_queries, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_rows, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_evidence_is_exact, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_bounded, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_rows_are_bounded, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_only_reads, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_mistakes_in_queries, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_rows, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_evidence_is_exact, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_bounded, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_rows_are_bounded, world_begin,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

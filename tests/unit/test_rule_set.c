@@ -209,10 +209,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builtin),
-		cmocka_unit_test_setup_teardown(test_site_rule_and_note, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_thresholds, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_threshold_mistakes, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(test_file_mistakes, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_site_rule_and_note, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_thresholds, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_threshold_mistakes, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_file_mistakes, world_begin, fixture_teardown),
 		cmocka_unit_test(test_where_directories_are),
 	};
 

@@ -152,8 +152,9 @@ static void texts_are_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(counters_are_alike, world_begin, world_end),
-		cmocka_unit_test_setup_teardown(columns_are_explained, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(counters_are_alike, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(columns_are_explained, world_begin,
+						fixture_teardown),
 		cmocka_unit_test(texts_are_whole),
 	};
 
