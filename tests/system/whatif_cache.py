@@ -158,7 +158,7 @@ def no_size_can(world, stack):
     entries = [p << 1 for p in range(PAGES)]
     db = full(world, entries, misses=PAGES, present=PAGES)
     check("No size can" in world.whatif(db), "first reads alone")
-    valid(world.whatif(db, "--format", "json"))
+    valid(world.whatif(db, "--format", "json"), "whatif-cache")
 
 
 @part.case
@@ -225,7 +225,7 @@ def hostile_names(world, stack):
     db.close()
     text = world.whatif(path)
     check("\x1b" not in text and "\u202e" not in text, "a job's name acts on the terminal")
-    valid(world.whatif(path, "--format", "json"))
+    valid(world.whatif(path, "--format", "json"), "whatif-cache")
 
 
 @part.case
