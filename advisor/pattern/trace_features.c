@@ -8,8 +8,8 @@
 #include "pattern/accesses.h"
 #include "pattern/reuse.h"
 
-/* Pages whose references are looked at, and references. */
-enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20 };
+/* Pages whose references are looked at, references, and pages that are gone through for them. */
+enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
 
 struct gathered {
 	struct access *reads, *touches;
@@ -103,13 +103,16 @@ struct sample {
 static void take_pages(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
 		       struct sample *s)
 {
+	uint64_t walked = 0;
+
 	for (size_t i = 0; i < g->nr_reads; i++) {
 		uint64_t page = g->reads[i].pos / page_bytes;
 		uint64_t last = (g->reads[i].pos + g->reads[i].len - 1) / page_bytes;
 
 		if (size_pages && last >= size_pages)
 			last = size_pages - 1;
-		for (; page <= last && s->nr < REFERENCES_MAX; page++)
+		for (; page <= last && s->nr < REFERENCES_MAX && walked < WALK_MAX;
+		     page++, walked++)
 			if (page_hash(page) < s->limit)
 				s->seen[s->nr++] = page;
 	}
@@ -136,7 +139,7 @@ static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t pag
 	s.seen = malloc(REFERENCES_MAX * sizeof(*s.seen));
 	s.pages = malloc(REFERENCES_MAX * sizeof(*s.pages));
 	if (size_pages > PAGES_MAX)
-		s.limit = s.limit / size_pages * PAGES_MAX;
+		s.limit = ((uint64_t)PAGES_MAX << 32) / size_pages + 1;
 	if (numbers && s.seen && s.pages) {
 		take_pages(g, size_pages, page_bytes, &s);
 		number_pages(&s);

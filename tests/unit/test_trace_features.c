@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -101,6 +102,26 @@ static void touches_of_a_mapping(void **state)
 	assert_false(f.known[F_reads]);
 }
 
+/* Sizes that only a sparse file has, or none: it is told at all, and soon. */
+static void the_largest_file(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+
+	add(t, TRACE_OPEN, INT64_MAX, 0);
+	for (int i = 0; i < 100; i++)
+		add(t, TRACE_READ, (uint64_t)i << 50, PAGE);
+	add(t, TRACE_READ, 0, INT64_MAX);
+	assert_int_equal(name_of(t, INT64_MAX, &f) != PATTERN_NR, 1);
+	assert_true(f.known[F_reads]);
+	/* No size is known: a read is as long as it asks. */
+	t->nr = 0;
+	f = (struct features){0};
+	add(t, TRACE_READ, 1, INT64_MAX - 1);
+	name_of(t, 0, &f);
+	assert_true(f.known[F_reads]);
+}
+
 static void nothing(void **state)
 {
 	struct trace *t = *state;
@@ -115,8 +136,11 @@ static void nothing(void **state)
 
 int main(void)
 {
+	/* What does not end is a failure. */
+	alarm(60);
 	const struct CMUnitTest tests[] = {TEST(a_log_that_grows), TEST(a_file_of_many_pages),
-					   TEST(touches_of_a_mapping), TEST(nothing)};
+					   TEST(touches_of_a_mapping), TEST(the_largest_file),
+					   TEST(nothing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
