@@ -33,6 +33,12 @@ def in_order(directory):
     return [os.path.join(directory, f) for f in sorted(os.listdir(directory)) if f.endswith(".sql")]
 
 
+def view(path):
+    """As the build makes it: a line @path@ is the file of that path below the sources."""
+    return re.sub(r"^@([^@\n]+)@$", lambda m: read(os.path.dirname(SQL), m.group(1)), read(path),
+                  flags=re.M)
+
+
 def rules():
     found = {}
     for path in in_order(os.path.join(SQL, "rules")):
@@ -45,7 +51,8 @@ def rules():
 
 def empty():
     db = sqlite3.connect(":memory:")
-    paths = {os.path.basename(p): p for d in [*MORE, SQL] for p in in_order(d)}
+    paths = {os.path.basename(p): p for d in [*MORE, SQL] for p in in_order(d)
+             if os.path.basename(p)[0].isdigit()}
     for name in sorted(paths):
         db.executescript(read(paths[name]))
     return db
@@ -144,7 +151,7 @@ class Run:
     def views(self):
         self.db.execute("CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run")
         for path in in_order(os.path.join(SQL, "views")):
-            self.db.executescript(read(path))
+            self.db.executescript(view(path))
         self.db.execute("INSERT INTO analysis_file SELECT id FROM file")
         for table, values in self.models:
             self.put("temp." + table, **values)
