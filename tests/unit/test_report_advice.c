@@ -79,7 +79,7 @@ static void database_without_fates(void **state)
 	cJSON_Delete(json);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, golden_begin, golden_end)
+#define TEST(t) cmocka_unit_test_setup_teardown(t, golden_begin, fixture_teardown)
 
 int main(void)
 {
