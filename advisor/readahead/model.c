@@ -162,20 +162,6 @@ void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t co
 	ra_access_end(f);
 }
 
-void ra_write(struct ra_file *f, uint64_t pos, uint64_t count)
-{
-	uint64_t end = (pos + count + PAGE_BYTES - 1) >> PAGE_SHIFT;
-
-	f->nr_adds = 0;
-	if (!count)
-		return;
-	if (pos + count > f->size_bytes)
-		f->size_bytes = pos + count;
-	for (uint64_t page = pos >> PAGE_SHIFT; page < end; page++)
-		if (!ra_pages_cached(&f->pages, page))
-			ra_pages_add(&f->pages, page, 0, false);
-}
-
 void ra_resize(struct ra_file *f, uint64_t size_bytes)
 {
 	f->nr_adds = 0;

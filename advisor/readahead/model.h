@@ -104,7 +104,6 @@ void ra_fault_around(const struct ra_file *f, const struct ra_mapping *m, uint64
 bool ra_mappable(const struct ra_file *f, uint64_t page);
 void ra_advise(struct ra_file *f, struct ra_stream *s, enum ra_advice advice, uint64_t offset,
 	       uint64_t length);
-void ra_write(struct ra_file *f, uint64_t pos, uint64_t count);
 void ra_resize(struct ra_file *f, uint64_t size_bytes);
 void ra_remove(struct ra_file *f, uint64_t first, uint64_t nr);
 
