@@ -100,6 +100,19 @@ static void list_runs(sqlite3 *db, char *err, size_t errlen)
 	arena_free(&a);
 }
 
+/* A schema that was kept has it so; all that is in bytes or pages goes by it. */
+static int check_run(const struct model_run *run, char *err, size_t errlen)
+{
+	enum { PAGE_SIZE_MAX = 1 << 30 };
+	struct opt_i64 size = run->page_size_bytes;
+
+	if (size.known && size.value > 0 && size.value <= PAGE_SIZE_MAX)
+		return 0;
+	snprintf(err, errlen, "run %" PRId64 " is damaged: it has no page size; name another run.",
+		 run->id);
+	return -EBADMSG;
+}
+
 static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t errlen)
 {
 	static const char fields[] =
@@ -124,8 +137,10 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 		run_cost(&r, &m->run);
 	}
 	ret = rows_end(&r, err, errlen);
-	if (ret < 0 || found)
+	if (ret < 0)
 		return ret;
+	if (found)
+		return check_run(&m->run, err, errlen);
 	if (id == MODEL_RUN_LAST)
 		err[0] = '\0';
 	else

@@ -164,6 +164,21 @@ static void damaged(void **state)
 	fclose(out);
 }
 
+/* A run that somebody wrote to: no figure in bytes, and no division by it. */
+static void no_page_size(void **state)
+{
+	struct fixture *f = *state;
+	char err[512] = "";
+	struct report_options o = {.db = f->db, .run_id = REPORT_RUN_LAST, .files = 1};
+	FILE *out = tmpfile();
+
+	fixture_sql(f, "PRAGMA ignore_check_constraints = ON; UPDATE run SET page_size_bytes = 0");
+	assert_true(report_print(&o, out, err, sizeof(err)) < 0);
+	assert_non_null(strstr(err, "page size"));
+	assert_int_equal(ftell(out), 0);
+	fclose(out);
+}
+
 /* What SQLite quotes of a schema acts on no terminal. */
 static void names_in_a_damaged_schema(void **state)
 {
@@ -320,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(newer, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(older, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(damaged, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(no_page_size, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(names_in_a_damaged_schema, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(wal_with_active_writer, fixture_setup,
