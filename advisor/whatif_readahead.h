@@ -45,9 +45,9 @@ struct whatif_result {
 
 struct whatif_file {
 	int64_t id;
-	char *path;	   /* NULL: none was seen */
-	int64_t stratum;   /* < 0: chosen for being read much */
-	double stands_for; /* files; 0: others do */
+	char *path;	       /* NULL: none was seen */
+	int64_t stratum;       /* < 0: chosen for being read much */
+	double stands_for;     /* files; 0: others do */
 	uint32_t device_pages; /* of a window, where that is known */
 	bool device_known;
 	double fidelity; /* -1: not known */

@@ -60,10 +60,10 @@ static int grow(struct ra_pages *p, uint64_t chunk)
 		return -E2BIG;
 	while (nr <= chunk)
 		nr *= 2;
-	more = realloc(p->chunks, nr * sizeof(*more));
+	more = realloc(p->chunks, nr * sizeof(void *));
 	if (!more)
 		return -ENOMEM;
-	memset(more + p->nr_chunks, 0, (nr - p->nr_chunks) * sizeof(*more));
+	memset(more + p->nr_chunks, 0, (nr - p->nr_chunks) * sizeof(void *));
 	p->chunks = more;
 	p->nr_chunks = nr;
 	return 0;
