@@ -23,6 +23,7 @@ from faultlib.heap import EXACT_HEAP
 from faultlib.kernel_log import KernelLog
 from faultlib.part import Failed, Skipped, expect, wait_until
 from faultlib.watch import Db, committed
+from control_groups import remove_cgroup  # on faultlib's path
 
 BOUND_S, LOOK_S = 300, 0.2
 # Of kernel memory on the account of who attached: what of a process stays until it is looked for,

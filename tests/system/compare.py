@@ -21,15 +21,18 @@ LEVEL = 0.05
 FILE_BYTES = 16 << 20
 # What the load of the machine does not change: a test that other work disturbs says nothing of chance.
 OF_THE_CACHE = ("hit_ratio", "misses_per_work", "brought_per_work", "prefetch_coverage", "refaults_per_work")
-# Passes over a file, each in an order of its own. Nothing of it is cached at the beginning of a pass: in
-# each (drop), in every other by the throw of a coin (coin), in none (keep).
+# compare wants so many intervals of each run, however fast the machine is.
+SECONDS = 4
+# Passes over a file, so many seconds at least, each in an order of its own. Nothing of it is cached at the
+# beginning of a pass: in each (drop), in every other by the throw of a coin (coin), in none (keep).
 JOB = """
-import os, random, sys
-path, passes, share = sys.argv[1], int(sys.argv[2]), {"drop": 1, "coin": 0.5, "keep": 0}[sys.argv[3]]
+import os, random, sys, time
+path, seconds, share = sys.argv[1], float(sys.argv[2]), {"drop": 1, "coin": 0.5, "keep": 0}[sys.argv[3]]
+end = time.monotonic() + seconds
 fd = os.open(path, os.O_RDONLY)
 size = os.fstat(fd).st_size
 rng = random.Random()
-for _ in range(passes):
+while time.monotonic() < end:
     if rng.random() < share:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     for at in rng.sample(range(0, size, 16384), size // 16384):
@@ -48,10 +51,10 @@ class World:
             f.write(os.urandom(FILE_BYTES))
             os.fsync(f.fileno())
 
-    def record(self, stack, passes, how, *options):
+    def record(self, stack, seconds, how, *options):
         """One run more; its number."""
         w = self.tool.watch(stack, ("--level", "full", "--interval", "100ms", "--job", "loop", *options),
-                            [sys.executable, "-c", JOB, self.file, str(passes), how], db=self.db)
+                            [sys.executable, "-c", JOB, self.file, str(seconds), how], db=self.db)
         w.end()
         return w.query("SELECT max(id) FROM run")
 
@@ -61,7 +64,7 @@ class World:
     def same_job(self, stack):
         """Runs of the same job, recorded once for all cases."""
         if not self.recorded:
-            self.recorded = [self.record(stack, 60, "coin") for _ in range(self.runs)]
+            self.recorded = [self.record(stack, SECONDS, "coin") for _ in range(self.runs)]
         return self.recorded
 
 
@@ -116,8 +119,8 @@ def chance_of(alarms, pairs):
 @part.case
 def dropped_is_worse(world, stack):
     """The same job without a cache: worse, and better the other way round."""
-    kept = world.record(stack, 60, "keep")
-    dropped = world.record(stack, 60, "drop")
+    kept = world.record(stack, SECONDS, "keep")
+    dropped = world.record(stack, SECONDS, "drop")
     for a, b, want, outcome in ((kept, dropped, "worse", "worse"), (dropped, kept, "improved", "better")):
         job = compared(world, a, b)
         equal(f"verdict of {a} against {b}", job["verdict"]["result"], want)
@@ -130,9 +133,9 @@ def dropped_is_worse(world, stack):
 def not_tested_is_valid(world, stack):
     """Too short, or looked at in slices: null where there is no figure."""
     kept = world.same_job(stack)[0]
-    short = world.record(stack, 3, "keep")
+    short = world.record(stack, SECONDS / 10, "keep")
     equal("verdict", compared(world, kept, short)["verdict"]["result"], "untested")
-    cold = world.record(stack, 60, "keep", "--level", "cold")
+    cold = world.record(stack, SECONDS, "keep", "--level", "cold")
     metrics = {m["metric"]: m for m in compared(world, kept, cold)["metrics"]}
     equal("outcome of what was not measured", metrics["hit_ratio"]["outcome"], "unknown")
     equal("hit ratio of a run that had none", metrics["hit_ratio"]["b"], None)
