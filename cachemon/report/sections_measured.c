@@ -54,7 +54,8 @@ static void put_cost(struct doc *d, const struct model_run *run)
 		struct shown value;
 		const char *meaning;
 	} lines[] = {
-		{"share of the job's CPU time", show_ratio(run->share_of_job_cpu, false), ""},
+		{"share of the job's CPU time", show_ratio(run->share_of_job_cpu, false),
+		 "run time of the probes in its tasks, not what they push out of the CPU's caches"},
 		{"CPU time", show_ns(run->cpu_ns), "probes and collector"},
 		{"in the probes", show_ns(run->probe_cpu_ns), "events x calibrated cost"},
 		{"in the collector", show_ns(run->collector_cpu_ns), ""},

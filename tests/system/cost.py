@@ -3,6 +3,7 @@
 """Own cost: the figures are those of an A/B, the calibration leaves no trace, trouble stays cheap."""
 
 import contextlib
+import json
 import os
 import resource
 import signal
@@ -27,6 +28,13 @@ ME = os.path.abspath(__file__)
 # the time there is nothing to compare.
 COST_BAND = 0.04
 NOISE_MAX = 0.08
+# What is reported is the run time of the programs. What they push out of the CPU's caches while they run
+# costs the job later, and no clock in them sees it: beside cold reads 0.2 to 0.45 of what is reported.
+COLD_BEYOND = 0.5
+# Of the kernel's own count of the same run time, all of it: prices of looks of 10 ms stand for the rest.
+RUN_TIME_BAND = 0.15
+# Not in the job's tasks: a loop device's thread, and what the collector runs.
+ELSEWHERE = ("direct_", "sweep_")
 REPEATS_MAX = 3
 COST_READS = 200000
 COST_COLD_PAGES = 16384
@@ -86,8 +94,9 @@ def cost_pairs(world, stack, r, how, reads, interval):
     return pairs
 
 
-def cost_case(world, stack, path, how, reads, interval="100ms"):
-    """CPU time of one loop, with cachemon and without, in turns."""
+def cost_case(world, stack, path, how, reads, interval="100ms", beyond=0):
+    """CPU time of one loop, with cachemon and without, in turns. beyond: what no run time shows, at most,
+    of what is reported."""
     r = reader.Reader(world.reader, path, stack)
     r.read(how, reads)
     pairs = cost_pairs(world, stack, r, how, reads, interval)
@@ -103,7 +112,9 @@ def cost_case(world, stack, path, how, reads, interval="100ms"):
     if noise > NOISE_MAX:
         raise Skipped(f"the noise of {noise:.1%} is above {NOISE_MAX:.0%}: nothing can be compared")
     band = COST_BAND + noise
-    check(abs(off) <= band, f"the reported share is off by {off:+.1%}, the band is {band:.1%}")
+    check(-band - beyond * mid["reported"] <= off <= band,
+          f"the reported share is off by {off:+.1%}, the band is {band:.1%}, and below it {beyond:.0%} of what "
+          f"is reported")
 
 
 @part.case
@@ -112,14 +123,53 @@ def share_of_job_cpu_agrees_with_a_b_of_hot_reads(world, stack):
 
 
 @part.case
-def share_of_job_cpu_agrees_with_a_b_of_cold_reads(world, stack):
-    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS)
+def share_of_job_cpu_is_most_of_an_a_b_of_cold_reads(world, stack):
+    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, beyond=COLD_BEYOND)
 
 
 @part.case
-def share_of_job_cpu_agrees_of_a_short_job_in_one_interval(world, stack):
+def share_of_job_cpu_of_a_short_job_in_one_interval(world, stack):
     """It waits until the first interval is over, and is done before the second one is."""
-    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, "1s")
+    cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, "1s", COLD_BEYOND)
+
+
+def set_stats(stack):
+    """Has the kernel time all programs until the case ends."""
+    path = "/proc/sys/kernel/bpf_stats_enabled"
+    with open(path) as f:
+        was = f.read()
+
+    def put(value):
+        with open(path, "w") as f:
+            f.write(value)
+    put("1")
+    stack.callback(put, was)
+
+
+def run_time_ns():
+    """Of the programs that run in the job's tasks, by the kernel's own count."""
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], stdout=subprocess.PIPE, check=True).stdout
+    return {p["id"]: p.get("run_time_ns", 0) for p in json.loads(shown)
+            if not p.get("name", "").startswith(ELSEWHERE)}
+
+
+@part.case
+def reported_cost_is_the_run_time_that_the_kernel_counts(world, stack):
+    """Of cold reads, which settle what became of pages and cost a multiple of a hit."""
+    cold = reader.Reader(world.reader, world.cold(COST_COLD_PAGES), stack)
+    set_stats(stack)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "100ms", "--pid", str(cold.pid())])
+    watch.wait_started()
+    before = run_time_ns()
+    inside = cold.read("cold", COST_COLD_READS)
+    after = run_time_ns()
+    watch.interrupt()
+    report, job, _ = watch.end()
+    own = sum(ns - before.get(nr, 0) for nr, ns in after.items()) / inside["lookups"]
+    reported = report["run"]["cost"]["share_of_job_cpu"] * job["cpu_ns"] / inside["lookups"]
+    part.note(f"reported {reported:.0f} ns a read, by the kernel's count {own:.0f}")
+    check(abs(reported / own - 1) < RUN_TIME_BAND,
+          f"reported {reported:.0f} ns a read, the kernel counts {own:.0f}")
 
 
 @part.case
