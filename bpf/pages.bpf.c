@@ -7,6 +7,8 @@
 #include "chunks.bpf.h"
 #include "causes.bpf.h"
 #include "advice.bpf.h"
+#include "references.bpf.h"
+#include "evictors.bpf.h"
 
 static __always_inline struct page_range folio_range(struct folio *f)
 {
@@ -23,6 +25,7 @@ struct added {
 	bool by_read;  /* what was asked for was missed by a read call */
 	bool by_fault;
 	bool by_advice;
+	__u32 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
 };
 
 static __always_inline bool nr_writes(long nr)
@@ -156,6 +159,7 @@ struct add_ctx {
 	__u64 lo, hi;
 	bool ahead; /* what was not asked for is prefetched */
 	bool by_read;
+	__u32 adviser;
 };
 
 STEP add_step(__u32 i, struct add_ctx *x)
@@ -166,7 +170,7 @@ STEP add_step(__u32 i, struct add_ctx *x)
 	if (x->lo <= x->hi)
 		asked = all & chunk_mask(base, x->lo, x->hi);
 	chunk_added(x->row, &x->file, base, all, x->ahead ? all & ~asked : 0,
-		    x->by_read ? asked : 0);
+		    x->by_read ? asked : 0, x->adviser);
 	return 0;
 }
 
@@ -183,6 +187,7 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	x.hi = a->hi;
 	x.ahead = a->origin;
 	x.by_read = a->by_read;
+	x.adviser = a->adviser;
 	nr = (r->last >> 6) - (r->first >> 6) + 1;
 	if (nr == 1)
 		add_step(0, &x);
@@ -228,11 +233,18 @@ static __always_inline int added(struct live *l, struct folio *folio)
 		if (l->s.win_inode == (__u64)inode)
 			window_grow(l, row, nr);
 		if (a.by_advice)
-			advice_effect(l, addr_of(l, inode), nr, 0);
+			a.adviser = advice_effect(l, addr_of(l, inode), nr, 0, 0);
 	} else {
 		row_add(row, a.counter, nr);
 	}
 	l->s.flags |= TASK_DIRTY;
+	if (trace_may(inode))
+		trace_folio(l, inode_addr,
+			    NOTE(NOTE_ADD, 0, 0,
+				 !a.origin && a.counter == C_written_pages ? NOTE_BY_WRITE : 0),
+			    r.first, nr);
+	if (l->s.job != JOB_WATCHED)
+		adder_note(l, nr, a.counter == C_written_pages ? DOES_WRITE : DOES_READ);
 	if (l->s.job == JOB_WATCHED) {
 		add_track(inode_addr, row, &r, &a);
 		/* A fault maps the whole folio: use of its other pages cannot be seen. */
@@ -248,8 +260,8 @@ struct deleted {
 	struct file_key file;
 	struct page_range r;
 	enum evict_cause cause;
-	__u32 pad;
-	__u64 own; /* pages of the job among them */
+	__u32 by_advice; /* of the job itself */
+	__u64 own;	 /* pages of the job among them */
 };
 
 /* Those in the chunk at page base. */
@@ -276,7 +288,11 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 		return 0;
 	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
-	chunk_settle(d->file.ino, row, b, c, own, C_evicted_unused);
+	chunk_settle(&d->file, row, b, base, own, C_evicted_unused);
+	if (c->advised & own)
+		bits_clear(&c->advised, own);
+	if (d->by_advice)
+		bits_set(&c->advised, own);
 	if (d->cause == EVICT_TRUNCATE) {
 		bits_clear(&c->mark, own);
 		__sync_fetch_and_add(&shared.truncated_pages, n);
@@ -314,14 +330,21 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	d.inode = (__u64)inode;
 	d.r = folio_range(folio);
 	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
+	d.by_advice = d.cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
 	file_key_of(inode, &d.file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
+	references_left(&d.file, d.r.first, d.r.last, d.cause, l->epoch);
 	pages = d.r.last - d.r.first + 1;
+	if (trace_may(inode))
+		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d.cause, 0, 0), d.r.first,
+			    pages);
 	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
 	if (steps == 1)
 		delete_track(l, &d, d.r.first & ~63ull);
 	else
 		LOOP(steps, steps, delete_step, &x);
+	if (d.own)
+		evictor_note(l, &d.file, d.cause, d.own);
 	if (pages > d.own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
 		row_add(row, C_evicted_reclaim_kswapd + d.cause, pages - d.own);
@@ -331,7 +354,7 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	if (!d.own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d.file))
 		live_row(l, inode, 0, JOB_WATCHED);
 	if (d.cause == EVICT_DONTNEED)
-		advice_effect(l, addr_of(l, inode), 0, pages);
+		advice_effect(l, addr_of(l, inode), 0, pages, d.own);
 	return 0;
 }
 #endif

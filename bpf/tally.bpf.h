@@ -91,6 +91,7 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 		return;
 	tally_flush(t, at_epoch);
 	t->file = c->file;
+	t->seed = reference_seed(&t->file);
 	t->inode = c->inode;
 }
 
@@ -98,6 +99,7 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
  * moves it closes all tallies after that. */
 static __always_inline void tally_open(struct tally *t, __u64 mapping, __u32 at_epoch)
 {
+	t->bound = shared.references.bound;
 	__sync_lock_test_and_set(&t->mapping, mapping);
 	if (shared.epoch != at_epoch)
 		t->mapping = 0;

@@ -231,7 +231,7 @@ static bool try_dir(struct probe_set *set, const char *dir, struct calibration *
 
 static void map_clear(const struct bpf_map *map)
 {
-	char key[2][sizeof(struct file_row_key)];
+	char key[2][sizeof(struct evictor_key)]; /* the largest */
 	int fd = bpf_map__fd(map), r, i = 0;
 
 	if (bpf_map__key_size(map) > sizeof(key[0]))
@@ -276,6 +276,9 @@ static int forget(struct probe_set *set)
 	map_clear(skel->maps.blocks);
 	map_clear(skel->maps.advice);
 	map_clear(skel->maps.named);
+	map_clear(skel->maps.evictors_a);
+	map_clear(skel->maps.evictors_b);
+	map_clear(skel->maps.adders);
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	cells_clear(skel->maps.cells, cpus);
@@ -286,6 +289,9 @@ static int forget(struct probe_set *set)
 	skel->bss->shared.blocks_used = 0;
 	skel->bss->shared.evicted_pages = 0;
 	skel->bss->shared.truncated_pages = 0;
+	skel->bss->shared.evictors_used = 0;
+	memset(skel->bss->shared.evictors_full, 0, sizeof(skel->bss->shared.evictors_full));
+	skel->bss->shared.adders_full = 0;
 	return r ? r : other;
 }
 
