@@ -14,7 +14,7 @@
 
 #include "tally.bpf.h"
 
-#ifndef CACHEMON_BASIC
+#ifdef CACHEMON_RECORDS
 /* Half of the bound that was looked at, unless it fell meanwhile. */
 static __always_inline void references_halve(__u64 bound)
 {
@@ -173,6 +173,13 @@ static __always_inline void references_left(struct file_key *file, __u64 first, 
 #else
 static __always_inline void references_looked_up(struct inode *inode, __u64 first, __u64 last,
 						 __u32 at_epoch)
+{
+}
+static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
+{
+}
+static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
+					    enum evict_cause cause, __u32 at_epoch)
 {
 }
 #endif

@@ -19,7 +19,7 @@
 
 #define NOTE_CALL(call) ((__u64)(call) << 16)
 
-#ifndef CACHEMON_BASIC
+#ifdef CACHEMON_RECORDS
 static __always_inline __u32 trace_slot(__u64 ino)
 {
 	return (ino ^ ino >> 10) & (NR_TRACE_FILTER - 1);
@@ -63,7 +63,7 @@ static __always_inline __u64 trace_wakes(__u32 events)
 
 /* Room for an event of this file; NULL: it is not traced, or no more of it is. */
 static __always_inline struct trace_record *trace_room(struct live *l, struct inode *inode,
-						       __u32 *ret_events)
+						       __u8 kind, __u32 *ret_events)
 {
 	struct trace_record *r;
 	struct file_key key;
@@ -74,8 +74,9 @@ static __always_inline struct trace_record *trace_room(struct live *l, struct in
 	if (!t || t->state != TRACED_LIVE || (__s32)(l->epoch - t->from_epoch) < 0)
 		return NULL;
 	*ret_events = __sync_fetch_and_add(&t->events, 1);
-	if (*ret_events >= TRACE_EVENTS_MAX) {
-		t->state = TRACED_LONG;
+	t->quiet = kind == NOTE_READ ? t->quiet + 1 : 0;
+	if (*ret_events >= TRACE_EVENTS_MAX || t->quiet > TRACE_QUIET_MAX) {
+		t->state = t->quiet > TRACE_QUIET_MAX ? TRACED_QUIET : TRACED_LONG;
 		shared.tracing.ended = 1;
 		return NULL;
 	}
@@ -103,7 +104,7 @@ GLOBAL int trace_note(struct live *l, __u64 inode_addr, __u64 what, __u64 pos, _
 	if (!l)
 		return 0;
 	n = &l->note;
-	r = trace_room(l, inode, &events);
+	r = trace_room(l, inode, what, &events);
 	if (!r)
 		goto out;
 	r->time_ns = bpf_ktime_get_ns();
@@ -184,7 +185,7 @@ static __always_inline void trace_begin(struct live *l, struct inode *inode, __u
 	struct trace_record *r;
 	__u32 events = 0;
 
-	r = trace_room(l, inode, &events);
+	r = trace_room(l, inode, NOTE_BEGIN, &events);
 	if (!r)
 		return;
 	r->kind = NOTE_BEGIN;

@@ -8,11 +8,14 @@
 
 #include "bpf/cachemon.h"
 
-#define NR_TRACED	 4096	/* in a run */
-#define NR_TRACE_FILTER	 1024	/* a power of two */
-#define NR_STRATA	 8	/* of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
-#define STRATUM_FILES	 8	/* traced at a time in each: those of the lowest hashes */
-#define TRACE_EVENTS_MAX 65536	/* of a file; what comes then is not recorded */
+#define NR_TRACED	 4096  /* in a run */
+#define NR_TRACE_FILTER	 1024  /* a power of two */
+#define NR_STRATA	 8     /* of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
+#define STRATUM_FILES	 8     /* traced at a time in each: those of the lowest hashes */
+#define TRACE_EVENTS_MAX 65536 /* of a file; what comes then is not recorded */
+/* Of reads in a row without a window or a page that came or went: what follows is hits, each of
+ * which costs ten times a plain one. */
+#define TRACE_QUIET_MAX	 8192
 #define TRACE_BURST_MAX	 100000 /* events between two samples, after which no file is chosen */
 #define TRACE_RING_BYTES (4 << 20)
 
@@ -95,6 +98,7 @@ enum traced_state {
 	TRACED_LIVE = 1,
 	TRACED_PUSHED = 2, /* another file has its place */
 	TRACED_LONG = 3,   /* has as many events as one may have */
+	TRACED_QUIET = 6,  /* has as many reads as may be without anything else */
 	TRACED_LOST = 4,   /* an event found no room in the ring */
 	TRACED_ENDED = 5,
 };
@@ -105,6 +109,8 @@ struct traced {
 	__u32 state;
 	__u32 from_epoch; /* nothing before it is recorded */
 	__u32 events;
+	__u32 quiet; /* reads since anything else was seen */
+	__u32 pad;
 };
 
 /* What a program says of an event before it is sent, beside what it gives as arguments. */

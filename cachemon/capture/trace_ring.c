@@ -121,6 +121,10 @@ static void see_ended(struct trace_ring *r)
 		case TRACED_LONG:
 			end(r, f, "it has more events than are kept of one file");
 			break;
+		case TRACED_QUIET:
+			end(r, f,
+			    "it is read from the cache alone: thousands of reads brought nothing");
+			break;
 		case TRACED_PUSHED:
 			traced_file_set_released(f);
 			traces_end(f, "given up for another file of its stratum");

@@ -117,7 +117,7 @@ static void plan_references(struct watch_run *run)
 
 	if (run->o->level == LEVEL_COLD)
 		why = "level cold has no per-read hook";
-	else if (run->plan.build == BUILD_BASIC)
+	else if (!probe_build_records(run->plan.build))
 		why = "the programs for this kernel tell no references";
 	else if (read->state != PROBE_LIVE)
 		why = *read->reason ? read->reason : "there is no per-read hook";

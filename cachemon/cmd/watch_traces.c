@@ -14,7 +14,7 @@ static const char *why_not(const struct watch_run *run)
 
 	if (run->o->level == LEVEL_COLD)
 		return "the level is cold: reads are not seen";
-	if (run->plan.build == BUILD_BASIC)
+	if (!probe_build_records(run->plan.build))
 		return "the programs for this kernel do not record traces";
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!probe_plan_has(&run->plan, needed[i]))

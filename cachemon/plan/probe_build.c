@@ -35,6 +35,11 @@ static bool has_helper(const struct btf *btf, const char *name)
 	return false;
 }
 
+bool probe_build_records(enum probe_build build)
+{
+	return build == BUILD_DIRECT;
+}
+
 enum probe_build probe_build_choose(const struct btf *btf)
 {
 	const char *wish = getenv("CACHEMON_PROBES");

@@ -6,6 +6,8 @@
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
 
+#include <stdbool.h>
+
 struct btf;
 
 enum probe_build {
@@ -17,6 +19,8 @@ enum probe_build {
 
 /* "direct", "probe", "basic". */
 const char *probe_build_name(enum probe_build build);
+/* Its programs record references of sampled pages and traces of files (CACHEMON_RECORDS). */
+bool probe_build_records(enum probe_build build);
 
 /* The first that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment takes a
  * later one, to tell a fault of a build from one of the kernel. */
