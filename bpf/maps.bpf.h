@@ -141,8 +141,8 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
-/* What a program works on, in a build whose verifiers would follow each value of it on the stack:
- * of memory in a map they know nothing. */
+/* What a program works on that has no room on the stack; and in a build whose verifiers would
+ * follow each value of it there: of memory in a map they know nothing. */
 enum { WORK_SETTLE, WORK_PAGE, WORK_BLOCK, WORK_STACK, WORK_NR };
 struct work {
 	__u64 words[24];

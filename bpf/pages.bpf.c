@@ -255,6 +255,7 @@ static __always_inline int added(struct live *l, struct folio *folio)
 	return 0;
 }
 
+/* In memory of a map: frames of all that a delete may lead to are too large together. */
 struct deleted {
 	__u64 inode;
 	struct file_key file;
@@ -263,6 +264,7 @@ struct deleted {
 	__u32 by_advice; /* of the job itself */
 	__u64 own;	 /* pages of the job among them */
 };
+_Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
 /* Those in the chunk at page base. */
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
@@ -318,43 +320,44 @@ STEP delete_step(__u32 i, struct delete_ctx *x)
 
 static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
 {
-	struct deleted d = {};
-	struct delete_ctx x = {.l = l, .d = &d};
+	struct deleted *d = work_of(WORK_PAGE);
+	struct delete_ctx x = {.l = l, .d = d};
 	struct inode *inode;
 	struct file_row *row;
 	__u64 pages, steps;
 
 	inode = READ(folio_mapping(folio), host);
-	if (!inode_counts(inode))
+	if (!d || !inode_counts(inode))
 		return 0;
-	d.inode = (__u64)inode;
-	d.r = folio_range(folio);
-	d.cause = cause_of(l, ctx, inode, d.r.first, l->s.reclaim);
-	d.by_advice = d.cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
-	file_key_of(inode, &d.file);
-	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d.file.ino)], OUTSTANDING_ADD);
-	references_left(&d.file, d.r.first, d.r.last, d.cause, l->epoch);
-	pages = d.r.last - d.r.first + 1;
+	d->inode = (__u64)inode;
+	d->r = folio_range(folio);
+	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);
+	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
+	file_key_of(inode, &d->file);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d->file.ino)], OUTSTANDING_ADD);
+	references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
+	pages = d->r.last - d->r.first + 1;
 	if (trace_may(inode))
-		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d.cause, 0, 0), d.r.first,
+		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
 			    pages);
-	steps = (d.r.last >> 6) - (d.r.first >> 6) + 1;
+	d->own = 0;
+	steps = (d->r.last >> 6) - (d->r.first >> 6) + 1;
 	if (steps == 1)
-		delete_track(l, &d, d.r.first & ~63ull);
+		delete_track(l, d, d->r.first & ~63ull);
 	else
 		LOOP(steps, steps, delete_step, &x);
-	if (d.own)
-		evictor_note(l, &d.file, d.cause, d.own);
-	if (pages > d.own) {
+	if (d->own)
+		evictor_note(l, &d->file, d->cause, d->own);
+	if (pages > d->own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
-		row_add(row, C_evicted_reclaim_kswapd + d.cause, pages - d.own);
+		row_add(row, C_evicted_reclaim_kswapd + d->cause, pages - d->own);
 	}
 	/* The last of a file that the job only read goes with the inode: no later look at its name
 	 * can tell. */
-	if (!d.own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d.file))
+	if (!d->own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d->file))
 		live_row(l, inode, 0, JOB_WATCHED);
-	if (d.cause == EVICT_DONTNEED)
-		advice_effect(l, addr_of(l, inode), 0, pages, d.own);
+	if (d->cause == EVICT_DONTNEED)
+		advice_effect(l, addr_of(l, inode), 0, pages, d->own);
 	return 0;
 }
 #endif

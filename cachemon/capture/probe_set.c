@@ -46,8 +46,6 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	/* What no other build uses. */
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
-	if (!err && set->plan->build != BUILD_BASIC)
-		err = bpf_map__set_autocreate(skel->maps.works, false);
 	if (!err && !probe_build_records(set->plan->build))
 		err = bpf_map__set_autocreate(skel->maps.references, false);
 	if (!err && !probe_build_records(set->plan->build))
