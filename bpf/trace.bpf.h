@@ -65,12 +65,12 @@ static __always_inline __u64 trace_wakes(__u32 events)
 static __always_inline struct trace_record *trace_room(struct live *l, struct inode *inode,
 						       __u8 kind, __u32 *ret_events)
 {
+	struct file_key *key = &l->note.key;
 	struct trace_record *r;
-	struct file_key key;
 	struct traced *t;
 
-	file_key_of(inode, &key);
-	t = bpf_map_lookup_elem(&traced, &key);
+	file_key_of(inode, key);
+	t = bpf_map_lookup_elem(&traced, key);
 	if (!t || t->state != TRACED_LIVE || (__s32)(l->epoch - t->from_epoch) < 0)
 		return NULL;
 	*ret_events = __sync_fetch_and_add(&t->events, 1);
@@ -153,7 +153,7 @@ static __always_inline __u32 trace_hash(const struct file_key *key)
 
 #define THRESHOLD_TRIES 8 /* of CPUs that take it down at once; after that it is higher */
 
-static __always_inline void trace_lower(__u32 stratum, __u32 hash)
+static __noinline int trace_lower(__u32 stratum, __u32 hash)
 {
 	volatile __u32 *at = &shared.tracing.threshold[stratum & (NR_STRATA - 1)];
 
@@ -161,8 +161,9 @@ static __always_inline void trace_lower(__u32 stratum, __u32 hash)
 		__u32 now = *at;
 
 		if (hash >= now || __sync_val_compare_and_swap(at, now, hash) == now)
-			return;
+			break;
 	}
+	return 0;
 }
 
 static __always_inline __s32 trace_max_order(struct address_space *mapping)
@@ -179,47 +180,53 @@ static __always_inline __s32 trace_max_order(struct address_space *mapping)
 }
 
 /* Tells user space of a file that was chosen now. */
-static __always_inline void trace_begin(struct live *l, struct inode *inode, __u32 hash,
-					__u32 stratum)
+static __noinline int trace_begin(struct live *l, __u64 inode_addr)
 {
+	struct inode *inode = CAST(inode, inode_addr);
+	struct trace_pick *p = &l->note.pick;
 	struct trace_record *r;
 	__u32 events = 0;
 
 	r = trace_room(l, inode, NOTE_BEGIN, &events);
 	if (!r)
-		return;
+		return 0;
 	r->kind = NOTE_BEGIN;
 	r->time_ns = bpf_ktime_get_ns();
 	r->size_bytes = READ(inode, i_size);
 	r->io_pages = READ(inode, i_sb, s_bdi, io_pages);
 	r->ra_pages = READ(inode, i_sb, s_bdi, ra_pages);
-	file_key_of(inode, &r->begin.file);
+	r->begin.file = p->file;
 	r->begin.cached_pages = READ(inode, i_mapping, nrpages);
-	r->begin.hash = hash;
-	r->begin.stratum = stratum;
+	r->begin.hash = p->hash;
+	r->begin.stratum = p->stratum;
 	r->begin.max_order = trace_max_order(READ(inode, i_mapping));
 	bpf_ringbuf_submit(r, trace_wakes(events));
+	return 0;
 }
 
 /* A place of the stratum that is free, or the one of the highest hash. */
-static __always_inline struct trace_place *trace_place_of(__u32 stratum, __u64 *ret_word)
+static __always_inline struct trace_place *trace_place_of(struct trace_pick *p)
 {
-	struct trace_place *places = shared.tracing.places[stratum & (NR_STRATA - 1)],
+	struct trace_place *places = shared.tracing.places[p->stratum & (NR_STRATA - 1)],
 			   *best = places;
+	__u64 highest = 0;
 
-	*ret_word = 0;
+	/* Unrolled, it keeps all addresses on the stack. */
+#pragma clang loop unroll(disable)
 	for (int i = 0; i < STRATUM_FILES; i++) {
 		__u64 word = *(volatile __u64 *)&places[i].word;
 
 		if (!word) {
-			*ret_word = 0;
-			return &places[i];
+			highest = 0;
+			best = &places[i];
+			break;
 		}
-		if (word > *ret_word) {
-			*ret_word = word;
+		if (word > highest) {
+			highest = word;
 			best = &places[i];
 		}
 	}
+	p->was = highest;
 	return best;
 }
 
@@ -237,62 +244,65 @@ static __always_inline void trace_push_out(const struct file_key *file, __u32 nu
 }
 
 /* Takes a place for the file: its number, or 0. */
-static __always_inline __u32 trace_settle(const struct file_key *key, __u32 stratum, __u32 hash)
+static __noinline int trace_settle(struct live *l)
 {
 	__u32 number = __sync_fetch_and_add(&shared.tracing.numbers, 1) + 1;
+	struct trace_pick *p = &l->note.pick;
 	struct trace_place *place;
-	struct file_key before;
 	__u64 was;
 
-	place = trace_place_of(stratum, &was);
-	before = place->file;
-	if ((was && was >> 32 <= hash) || shared.tracing.burst >= TRACE_BURST_MAX ||
-	    __sync_val_compare_and_swap(&place->word, was, (__u64)hash << 32 | number) != was) {
-		trace_lower(stratum, hash);
+	place = trace_place_of(p);
+	was = p->was;
+	p->before = place->file;
+	if ((was && was >> 32 <= p->hash) || shared.tracing.burst >= TRACE_BURST_MAX ||
+	    __sync_val_compare_and_swap(&place->word, was, (__u64)p->hash << 32 | number) != was) {
+		trace_lower(p->stratum, p->hash);
 		return 0;
 	}
-	place->file = *key;
+	place->file = p->file;
 	if (was) {
-		trace_lower(stratum, was >> 32);
-		trace_push_out(&before, was);
+		trace_lower(p->stratum, was >> 32);
+		trace_push_out(&p->before, was);
 	}
 	return number;
 }
 
-/* The file's first event on this CPU, or the first again after others. */
+/*
+ * The file's first event on this CPU, or the first again after others. Called from deep inside: it
+ * and what it calls have small frames.
+ */
 GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);
-	struct traced new;
-	__u32 hash, stratum, slot;
-	struct file_key key;
+	struct trace_pick *p;
+	__u32 slot;
 
 	if (!l || !shared.tracing.on)
 		return 0;
-	file_key_of(inode, &key);
-	hash = trace_hash(&key);
-	stratum = trace_stratum(READ(inode, i_size));
-	if (hash >= shared.tracing.threshold[stratum & (NR_STRATA - 1)] ||
-	    bpf_map_lookup_elem(&traced, &key))
+	p = &l->note.pick;
+	file_key_of(inode, &p->file);
+	p->hash = trace_hash(&p->file);
+	p->stratum = trace_stratum(READ(inode, i_size));
+	if (p->hash >= shared.tracing.threshold[p->stratum & (NR_STRATA - 1)] ||
+	    bpf_map_lookup_elem(&traced, &p->file))
 		return 0;
-	new.number = trace_settle(&key, stratum, hash);
-	if (!new.number)
+	p->entry.number = trace_settle(l);
+	if (!p->entry.number)
 		return 0;
-	new.state = TRACED_LIVE;
-	new.from_epoch = l->epoch;
-	new.events = 0;
+	p->entry.state = TRACED_LIVE;
+	p->entry.from_epoch = l->epoch;
+	p->entry.events = 0;
+	p->entry.quiet = 0;
 	/* Before the file can be found: who finds it looks at each of its reads. */
-	slot = trace_slot(key.ino);
+	slot = trace_slot(p->file.ino);
 	__sync_fetch_and_add(&shared.tracing.filter[slot], 1);
 	__sync_fetch_and_add(&shared.tracing.live, 1);
-	if (!bpf_map_update_elem(&traced, &key, &new, BPF_NOEXIST)) {
-		trace_begin(l, inode, hash, stratum);
-		return 0;
-	}
+	if (!bpf_map_update_elem(&traced, &p->file, &p->entry, BPF_NOEXIST))
+		return trace_begin(l, inode_addr);
 	__sync_fetch_and_add(&shared.tracing.filter[slot], -1);
 	__sync_fetch_and_add(&shared.tracing.live, -1);
-	if (!bpf_map_lookup_elem(&traced, &key))
-		trace_lower(stratum, hash);
+	if (!bpf_map_lookup_elem(&traced, &p->file))
+		trace_lower(p->stratum, p->hash);
 	return 0;
 }
 

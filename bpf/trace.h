@@ -113,12 +113,25 @@ struct traced {
 	__u32 pad;
 };
 
-/* What a program says of an event before it is sent, beside what it gives as arguments. */
+/* A file that may be chosen: what it is looked up and kept by. */
+struct trace_pick {
+	struct file_key file;
+	struct file_key before; /* whose place it takes */
+	__u64 was;		/* the word of that place */
+	struct traced entry;
+	__u32 hash;
+	__u32 stratum;
+};
+
+/* What a program says of an event before it is sent, beside what it gives as arguments; and what
+ * has no room on the stack. */
 struct trace_note {
 	__u64 file;
 	struct trace_vma vma;
 	__u32 vma_flags; /* NOTE_VM_* */
 	__u32 lookahead; /* pages; of a window without a file */
+	struct file_key key;
+	struct trace_pick pick;
 };
 
 /* The place of a traced file. */
