@@ -55,7 +55,7 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 		return false;
 	t->read_calls++;
 	t->read_bytes += count;
-	references_tallied(t, page, page);
+	reference_tallied(t, page, last);
 	return true;
 }
 

@@ -160,6 +160,16 @@ static __always_inline void references_tallied(struct tally *t, __u64 first, __u
 		reference_take(&t->file, first, hash, tally_reference_generation(t));
 }
 
+/* Of one page, which is *again as well: a page that is not taken, as most, needs no copy. */
+static __always_inline void reference_tallied(struct tally *t, __u64 page, const __u64 *again)
+{
+	__u64 hash = reference_hash(t->seed, page);
+
+	if (hash <= t->bound)
+		reference_take(&t->file, *(const volatile __u64 *)again, hash,
+			       tally_reference_generation(t));
+}
+
 /* Pages first..last leave the cache, and why. */
 static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
 					    enum evict_cause cause, __u32 at_epoch)
@@ -176,6 +186,9 @@ static __always_inline void references_looked_up(struct inode *inode, __u64 firs
 {
 }
 static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
+{
+}
+static __always_inline void reference_tallied(struct tally *t, __u64 page, const __u64 *again)
 {
 }
 static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
