@@ -24,10 +24,14 @@
 #define CACHEMON_PROBE
 #endif
 
-/* References and traces are recorded: only where memory is loaded, since what helpers read passes
- * over the stack, and frames of the programs that would record them have no room left. */
+/* References are recorded: what is recorded is in a loop, which only a helper makes. */
+#ifndef CACHEMON_BASIC
+#define CACHEMON_REFERENCES
+#endif
+/* Traces of files are recorded: only where memory is loaded. What helpers read passes over the
+ * stack, and frames of the programs that would record them have no room left. */
 #ifndef CACHEMON_PROBE
-#define CACHEMON_RECORDS
+#define CACHEMON_TRACES
 #endif
 
 /*

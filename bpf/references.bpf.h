@@ -14,7 +14,7 @@
 
 #include "tally.bpf.h"
 
-#ifdef CACHEMON_RECORDS
+#ifdef CACHEMON_REFERENCES
 /* Half of the bound that was looked at, unless it fell meanwhile. */
 static __always_inline void references_halve(__u64 bound)
 {

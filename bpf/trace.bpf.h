@@ -19,7 +19,7 @@
 
 #define NOTE_CALL(call) ((__u64)(call) << 16)
 
-#ifdef CACHEMON_RECORDS
+#ifdef CACHEMON_TRACES
 static __always_inline __u32 trace_slot(__u64 ino)
 {
 	return (ino ^ ino >> 10) & (NR_TRACE_FILTER - 1);

@@ -46,13 +46,13 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	/* What no other build uses. */
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
-	if (!err && !probe_build_records(set->plan->build))
+	if (!err && !probe_build_references(set->plan->build))
 		err = bpf_map__set_autocreate(skel->maps.references, false);
-	if (!err && !probe_build_records(set->plan->build))
+	if (!err && !probe_build_references(set->plan->build))
 		err = bpf_map__set_autocreate(skel->maps.reference_pages, false);
-	if (!err && !probe_build_records(set->plan->build))
+	if (!err && !probe_build_traces(set->plan->build))
 		err = bpf_map__set_autocreate(skel->maps.traces, false);
-	if (!err && !probe_build_records(set->plan->build))
+	if (!err && !probe_build_traces(set->plan->build))
 		err = bpf_map__set_autocreate(skel->maps.traced, false);
 	if (!err && config->block_entries)
 		err = bpf_map__set_max_entries(skel->maps.blocks, config->block_entries);

@@ -59,7 +59,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 		r = -errno;
 		goto fail;
 	}
-	if (probe_build_records(probe_set_plan(set)->build))
+	if (probe_build_references(probe_set_plan(set)->build))
 		r = reference_ring_new(set, s->ring, &s->references);
 	if (r)
 		goto fail;

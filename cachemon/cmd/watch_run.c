@@ -9,6 +9,7 @@
 
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
+#include "plan/probe_records.h"
 #include "report/publish.h"
 #include "util/clock.h"
 #include "util/human.h"
@@ -112,17 +113,10 @@ static void hook_on(struct watch_run *run, enum probe_role role,
 /* After the hook is on, or not. */
 static void plan_references(struct watch_run *run)
 {
-	const struct probe_choice *read = &run->plan.choices[ROLE_READ];
-	const char *why = "";
+	const char *why = probe_record_absent(&run->plan, RECORD_REFERENCES);
 
-	if (run->o->level == LEVEL_COLD)
-		why = "level cold has no per-read hook";
-	else if (!probe_build_records(run->plan.build))
-		why = "the programs for this kernel tell no references";
-	else if (read->state != PROBE_LIVE)
-		why = *read->reason ? read->reason : "there is no per-read hook";
-	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why);
-	if (!*why)
+	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why ?: "");
+	if (!why)
 		sampler_references_start(run->sampler);
 }
 

@@ -3,31 +3,14 @@
 
 #include "account/ledger_rows.h"
 #include "cmd/watch_run.h"
-
-/* NULL: nothing is in the way. */
-static const char *why_not(const struct watch_run *run)
-{
-	static const enum probe_role needed[] = {
-		ROLE_PAGE_ADD,	      ROLE_PAGE_DELETE,	 ROLE_READ,
-		ROLE_WINDOW_SYNC,     ROLE_WINDOW_ASYNC, ROLE_WINDOW_ORDER,
-		ROLE_WINDOW_UNBOUNDED};
-
-	if (run->o->level == LEVEL_COLD)
-		return "the level is cold: reads are not seen";
-	if (!probe_build_records(run->plan.build))
-		return "the programs for this kernel do not record traces";
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!probe_plan_has(&run->plan, needed[i]))
-			return "a probe is not there that traces need: see the table of probes";
-	return NULL;
-}
+#include "plan/probe_records.h"
 
 void watch_traces_begin(struct watch_run *run)
 {
 	struct traces_config config = {.start_ns = run->start_ns,
 				       .page_shift =
 					       (unsigned int)__builtin_ctzl(run->caps.page_size)};
-	const char *reason = why_not(run);
+	const char *reason = probe_record_absent(&run->plan, RECORD_TRACES);
 
 	if (!reason && traces_new(&config, &run->traces))
 		reason = "out of memory";

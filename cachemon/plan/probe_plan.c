@@ -246,7 +246,7 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 	if (role == ROLE_FAULT_ADDRESS && probe_plan_by_function(plan, ROLE_FAULT))
 		return "not needed: the fault hook tells it";
 	if (role == ROLE_FAULT_ADDRESS &&
-	    (request->level == LEVEL_COLD || !probe_build_records(plan->build)))
+	    (request->level == LEVEL_COLD || !probe_build_traces(plan->build)))
 		return "not needed: there are no traces";
 	if (role == ROLE_READ && request->level == LEVEL_COLD)
 		return "not asked for: level cold";
