@@ -126,8 +126,8 @@ enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
 
 /*
  * Whole reads of the file that the running task of the job reads, in front of its cell: a read of
- * cached pages touches no more memory than it must. One a CPU; those beyond NR_TALLY_CPUS have
- * none, and look at each read.
+ * cached pages touches no more memory than it must. One a CPU; where there are more than
+ * NR_TALLY_CPUS none is used, and each read is looked at.
  */
 #define NR_TALLY_CPUS 1024
 struct tally {
