@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/trace_code.h"
 #include "capture/probe_set_impl.h"
 #include "util/clock.h"
 
@@ -127,7 +128,7 @@ static void see_ended(struct trace_ring *r)
 			break;
 		case TRACED_PUSHED:
 			traced_file_set_released(f);
-			traces_end(f, "given up for another file of its stratum");
+			traces_end(f, TRACE_GAVE_WAY);
 			break;
 		case TRACED_LOST:
 			end(r, f, "an event was lost: the ring was full");
