@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib import traces  # noqa: E402
 from syslib.machine import until  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
-from syslib.reads import PAGE, cached_pages, fill, identity  # noqa: E402
+from syslib.reads import PAGE, cached_pages, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
@@ -24,6 +24,7 @@ PAGES = 2048
 SMALL_FILES, SMALL_PAGES = 300, 5
 PLACES = 8
 LONG = 65536
+QUIET = 8192
 CAUSE_DONTNEED, CAUSE_TRUNCATE = 3, 5
 WILLNEED, FADVISE = 1, 1
 
@@ -127,12 +128,14 @@ def work_many(path):
     return os.open(path, os.O_RDONLY), {}
 
 
-def work_long(path, count):
-    """Of cached pages, in an order of its own."""
+def work_long(path, count, loses_every):
+    """Of cached pages, in an order of its own; now and then one that has left the cache."""
     fd, rng = os.open(path, os.O_RDONLY), random.Random(3)
     reads = [(0, rng.randrange(64) * PAGE + 5, 100) for _ in range(int(count))]
     sys.stdin.readline()
-    for _, at, size in reads:
+    for i, (_, at, size) in enumerate(reads):
+        if int(loses_every) and i % int(loses_every) == 0:
+            os.posix_fadvise(fd, at // PAGE * PAGE, PAGE, os.POSIX_FADV_DONTNEED)
         os.pread(fd, size, at)
     print("done", flush=True)
     sys.stdin.readline()
@@ -287,17 +290,6 @@ def sizes(world, stack):
     equal("last size", trace.size_bytes, want)
 
 
-def hash_of(path):
-    """As bpf/trace.bpf.h has it."""
-    dev, ino, gen = identity(path).split()
-    major, minor = (int(n) for n in dev.split(":"))
-    mask = (1 << 64) - 1
-    h = (int(ino) ^ (major << 20 | minor) << 32 ^ int(gen) << 17) & mask
-    for _ in range(2):
-        h = ((h ^ h >> 32) * 0xd6e8feb86659fd93) & mask
-    return h >> 32
-
-
 @part.case
 def some_of_many(world, stack):
     path, told = f"{world.data}/many", world.tool.fresh(".told")
@@ -309,7 +301,7 @@ def some_of_many(world, stack):
     mine = {f.path: f for f in traces.files_of(watch.db) if f.path.startswith(path)}
     sample = [f for f in mine.values() if f.stands_for is not None]
     check(0 < len(sample) <= PLACES, f"{len(sample)} files in the sample")
-    lowest = sorted((f"{path}/{i}" for i in range(SMALL_FILES)), key=hash_of)[:len(sample)]
+    lowest = sorted((f"{path}/{i}" for i in range(SMALL_FILES)), key=traces.hash_of)[:len(sample)]
     equal("those of the lowest hashes", sorted(f.path for f in sample), sorted(lowest))
     for f in sample:
         equal("state", (f.state, f.began, f.stratum), ("whole", "cold", 1))
@@ -332,10 +324,10 @@ def prefix_of(trace, result):
     return len(is_), len(was)
 
 
-def run_long(world, stack, count, stopped):
+def run_long(world, stack, count, stopped=False, loses_every=QUIET // 8):
     path, told = world.cold(256), world.tool.fresh(".told")
-    watch = world.tool.watch(stack, ["--level", "full"], command("long", told, path, str(count)),
-                             stdin=-1)
+    watch = world.tool.watch(stack, ["--level", "full"],
+                             command("long", told, path, str(count), str(loses_every)), stdin=-1)
     watch.wait_started()
     if stopped:
         watch.process.send_signal(signal.SIGSTOP)
@@ -356,7 +348,7 @@ def run_long(world, stack, count, stopped):
 @part.case
 def an_event_that_is_lost(world, stack):
     """While nobody empties the ring it fills up: the trace ends there, and says so."""
-    trace, result = run_long(world, stack, 50000, True)
+    trace, result = run_long(world, stack, 50000, stopped=True)
     equal("state", (trace.state, trace.reason),
           ("broken", "an event was lost: the ring was full"))
     kept, all_ = prefix_of(trace, result)
@@ -365,11 +357,23 @@ def an_event_that_is_lost(world, stack):
 
 @part.case
 def more_events_than_are_kept(world, stack):
-    trace, result = run_long(world, stack, LONG + 5000, False)
+    trace, result = run_long(world, stack, LONG + 5000)
     equal("state", (trace.state, trace.reason),
           ("broken", "it has more events than are kept of one file"))
     kept, _ = prefix_of(trace, result)
     check(LONG - 1000 < kept <= LONG, f"{kept} reads are kept")
+
+
+@part.case
+def reads_that_bring_nothing(world, stack):
+    """Reads of cached pages in a row end a trace, but not those before the last page came."""
+    trace, result = run_long(world, stack, 3 * QUIET, loses_every=2 * QUIET)
+    equal("state", (trace.state, trace.reason),
+          ("broken", "it is read from the cache alone: thousands of reads brought nothing"))
+    prefix_of(trace, result)
+    came = max(i for i, e in enumerate(trace.events) if e.kind == "ADD")
+    equal("reads after the last page that came",
+          sum(e.kind == "READ" for e in trace.events[came:]), QUIET)
 
 
 @part.case
