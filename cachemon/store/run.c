@@ -129,7 +129,7 @@ int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, 
 	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++) {
 		b.column = 1;
 		bind_int(&b, st->run_id);
-		bind_text(&b, counter_name(list[i].counter));
+		bind_text(&b, list[i].name);
 		bind_text(&b, list[i].reason);
 		rc = bind_run(&b);
 	}

@@ -34,7 +34,7 @@ struct store_probe {
 };
 
 struct store_unmeasured {
-	enum counter counter;
+	const char *name; /* of a counter, or of a table that gets no rows */
 	const char *reason;
 };
 

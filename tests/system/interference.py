@@ -4,6 +4,7 @@
 by what was told to whom, how many by cachestat(2)."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import sys
@@ -183,6 +184,36 @@ def who_drops_on_purpose(world, stack):
                          for r in mine),
           [("dontneed", "others", True, 200), ("dontneed", "own", False, 100),
            ("truncate", "own", False, 50)])
+
+
+@part.case
+def who_drops_all_caches(world, stack):
+    """This program does: one of the others."""
+    c = Case(world, stack)
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
+        f.write("1")
+    mine, lost = c.lost(c.rows())
+    with open("/proc/self/comm", encoding="ascii") as f:
+        me = f.read().strip()
+    dropped = pages(mine, cause="drop_caches", evictor_kind="others", evictor=me, exact=1)
+    equal("pages dropped", dropped, lost - pages(mine, evictor_kind="kernel"))
+
+
+@part.case
+def probes_that_see_no_evictors(world, stack):
+    """The run says so, and rules that need them are not judged."""
+    watch = world.tool.watch(stack, ["--level", "full"], ["cat", world.cold(100)],
+                             env={**os.environ, "CACHEMON_PROBES": "basic"})
+    watch.finish()
+    if watch.process.returncode:
+        raise Skipped(f"that build does not run here: {watch.errors.strip().splitlines()[-1]}")
+    report, _ = world.tool.report(watch.db)
+    why = {u["counter"]: u["reason"] for u in report["run"]["unmeasured"]}
+    check("do not see who" in why.get("interference", ""), f"reason: {why.get('interference')}")
+    told = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
+    missing = {u["id"]: u["reason"] for j in told["jobs"] for u in j["not_judged"]}
+    check("interference was not measured" in missing.get("evicted-by-neighbour", ""), f"{missing}")
 
 
 @part.case
