@@ -311,8 +311,17 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	row_refresh(l, &c->row, inode, hint, !made);
 	if (row)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
-	if (shared.tracing.on)
-		trace_choose(l, inode_addr);
+	/*
+	 * A stranger comes here with a file of the job, or with one whose number is that of such a
+	 * file. It chooses neither; the cell is taken anew by the job, whose first event does.
+	 * Threads of the kernel evict what the job brought, which was before.
+	 */
+	if (l->s.job == JOB_WATCHED) {
+		if (shared.tracing.on)
+			trace_choose(l, inode_addr);
+	} else if (!(READ(CAST(task_struct, l->task), flags) & PF_KTHREAD)) {
+		c->inode = 0;
+	}
 	return 0;
 }
 

@@ -13,8 +13,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import traces  # noqa: E402
+from syslib import machine, traces  # noqa: E402
 from syslib.machine import until  # noqa: E402
+from syslib.orders import Worker  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.reads import PAGE, cached_pages, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
@@ -398,6 +399,34 @@ def the_one_that_is_read_most(world, stack):
         at = [e.pos for e in f.events if e.kind == "READ"]
         step = {(b - a) % (1 << 21) for a, b in zip(at, at[1:])}
         equal("distances of reads", step, {65536})
+
+
+@part.case
+def files_of_others_are_not_traced(world, stack):
+    """Another reads a file of the same inode number on another filesystem, while pages of the job's
+    wait for their use: maps find files by that number first."""
+    elsewhere = f"{world.work}/elsewhere"
+    machine.filesystem(stack, "ext4", f"{elsewhere}.img", elsewhere)
+    mine = world.cold(256)
+    for i in range(4000):
+        theirs = f"{elsewhere}/{i}"
+        with open(theirs, "wb") as f:
+            same = os.fstat(f.fileno()).st_ino == os.stat(mine).st_ino
+        if same:
+            break
+    check(same, "a file of that inode number")
+    fill(theirs, 256)
+    job, other = Worker(stack), Worker(stack)
+    watch = world.tool.watch(stack, ["--level", "full", "--pid", str(job.pid)])
+    watch.wait_started()
+    job.do("read", mine, 0, 1)
+    other.do("read", theirs, 0, 256)
+    watch.wait_intervals(1)
+    watch.interrupt()
+    watch.end()
+    paths = [f.path for f in traces.files_of(watch.db)]
+    check(mine in paths, f"the job's own file is not among {paths}")
+    check(theirs not in paths, f"{theirs} is traced")
 
 
 @part.case
