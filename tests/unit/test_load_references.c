@@ -181,7 +181,7 @@ static void test_absence_has_a_reason(void **state)
 	begin(f, &run, NULL);
 	assert_refused(f->scratch.db, -ENOENT, "level cold has no per-read hook");
 	run_sql(f->scratch.db, "DELETE FROM reference_absent");
-	assert_refused(f->scratch.db, -ENOENT, "before the first interval");
+	assert_refused(f->scratch.db, -ENOENT, "does not say why");
 	run_sql(f->scratch.db, "DROP TABLE reference_sample");
 	assert_refused(f->scratch.db, -ENOENT, "recorded before");
 }
