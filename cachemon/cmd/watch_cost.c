@@ -12,6 +12,7 @@
 #define SLICE_LOOK_NS	    50000000.0
 /* Before that much was seen, the budget is not judged. */
 #define JUDGE_CPU_NS 50000000.0
+
 static uint64_t own_cpu_ns(void)
 {
 	struct rusage u;
@@ -35,7 +36,8 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 
 /*
  * What the run cost so far. cpu_ns is all of it, in whatever task a probe ran; the share of the
- * job's CPU time is what its own tasks paid, so that an A/B of their CPU time shows the same.
+ * job's CPU time is what probes ran for in its own tasks. An A/B of their CPU time shows that, and
+ * what the probes push out of the CPU's caches.
  */
 void watch_cost_take(struct watch_run *run, struct sample *s)
 {
