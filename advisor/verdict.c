@@ -33,13 +33,12 @@ enum verdict_kind verdict_kind_of(const char *advice_kind)
 	return strcmp(advice_kind, "dontneed") ? VERDICT_OF_STANDING : VERDICT_OF_DROP;
 }
 
-static enum verdict __attribute__((format(printf, 3, 4)))
-say(char why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
+enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(why, VERDICT_WHY_MAX, fmt, args);
+	vsnprintf(ret_why, VERDICT_WHY_MAX, fmt, args);
 	va_end(args);
 	return v;
 }
@@ -52,24 +51,26 @@ static double share(int64_t part, int64_t whole)
 static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->dropped.known)
-		return say(why, VERDICT_NONE, "the pages it dropped were not measured");
+		return verdict_say(why, VERDICT_NONE, "the pages it dropped were not measured");
 	if (!in->dropped.value)
-		return say(why, VERDICT_NO_EFFECT, "it dropped no page");
+		return verdict_say(why, VERDICT_NO_EFFECT, "it dropped no page");
 	if (!in->dropped_refaults.known)
-		return say(why, VERDICT_NONE,
-			   "whether the pages it dropped were read again was not measured");
+		return verdict_say(why, VERDICT_NONE,
+				   "whether the pages it dropped were read again was not measured");
 	if (share(in->dropped_refaults.value, in->dropped.value) >= REREAD_FROM)
-		return say(why, VERDICT_HARMFUL,
-			   "%" PRId64 " of the %" PRId64 " pages it dropped were read again",
-			   in->dropped_refaults.value, in->dropped.value);
+		return verdict_say(why, VERDICT_HARMFUL,
+				   "%" PRId64 " of the %" PRId64
+				   " pages it dropped were read again",
+				   in->dropped_refaults.value, in->dropped.value);
 	if (in->cached.known && in->cached.value > 0 &&
 	    share(in->dropped.value, in->cached.value) < DROPPED_BELOW)
-		return say(why, VERDICT_NO_EFFECT,
-			   "it dropped %" PRId64 " of the %" PRId64 " cached pages it named",
-			   in->dropped.value, in->cached.value);
-	return say(why, VERDICT_HELPED,
-		   "it freed %" PRId64 " pages, of which %" PRId64 " were read again",
-		   in->dropped.value, in->dropped_refaults.value);
+		return verdict_say(why, VERDICT_NO_EFFECT,
+				   "it dropped %" PRId64 " of the %" PRId64
+				   " cached pages it named",
+				   in->dropped.value, in->cached.value);
+	return verdict_say(why, VERDICT_HELPED,
+			   "it freed %" PRId64 " pages, of which %" PRId64 " were read again",
+			   in->dropped.value, in->dropped_refaults.value);
 }
 
 /* What of the pages asked for was not there; absent when that is not known. */
@@ -86,45 +87,48 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 	int64_t brought = in->brought.value;
 
 	if (!used.known || !in->evicted_unused.known)
-		return say(why, VERDICT_NONE,
-			   "what became of the pages it brought was not measured");
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of the pages it brought was not measured");
 	if (share(in->evicted_unused.value, brought) >= HARMFUL_FROM)
-		return say(why, VERDICT_HARMFUL,
-			   "%" PRId64 " of the %" PRId64 " pages it brought left unused",
-			   in->evicted_unused.value, brought);
+		return verdict_say(why, VERDICT_HARMFUL,
+				   "%" PRId64 " of the %" PRId64 " pages it brought left unused",
+				   in->evicted_unused.value, brought);
 	if (missing.known && missing.value > 0 && share(brought, missing.value) < CUT_BELOW)
-		return say(why, VERDICT_CUT_SHORT,
-			   "it brought %" PRId64 " of the %" PRId64
-			   " pages that were asked for and not cached",
-			   brought, missing.value);
+		return verdict_say(why, VERDICT_CUT_SHORT,
+				   "it brought %" PRId64 " of the %" PRId64
+				   " pages that were asked for and not cached",
+				   brought, missing.value);
 	if (used.value > 0 && share(in->used_late.value, used.value) >= LATE_FROM)
-		return say(why, VERDICT_TOO_LATE,
-			   "readers waited for %" PRId64 " of the %" PRId64 " pages that were used",
-			   in->used_late.value, used.value);
+		return verdict_say(why, VERDICT_TOO_LATE,
+				   "readers waited for %" PRId64 " of the %" PRId64
+				   " pages that were used",
+				   in->used_late.value, used.value);
 	if (share(used.value, brought) >= HELPED_FROM)
-		return say(why, VERDICT_HELPED,
-			   "%" PRId64 " of the %" PRId64 " pages it brought were used", used.value,
-			   brought);
-	return say(why, VERDICT_NO_EFFECT,
-		   "only %" PRId64 " of the %" PRId64 " pages it brought were used", used.value,
-		   brought);
+		return verdict_say(why, VERDICT_HELPED,
+				   "%" PRId64 " of the %" PRId64 " pages it brought were used",
+				   used.value, brought);
+	return verdict_say(why, VERDICT_NO_EFFECT,
+			   "only %" PRId64 " of the %" PRId64 " pages it brought were used",
+			   used.value, brought);
 }
 
 static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->brought.known)
-		return say(why, VERDICT_NONE, "the pages it brought were not measured");
+		return verdict_say(why, VERDICT_NONE, "the pages it brought were not measured");
 	if (in->redundant.known && in->asked.known && in->asked.value > 0 &&
 	    share(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
-		return say(why, VERDICT_REDUNDANT,
-			   "%" PRId64 " of the %" PRId64 " pages asked for were cached already",
-			   in->redundant.value, in->asked.value);
+		return verdict_say(why, VERDICT_REDUNDANT,
+				   "%" PRId64 " of the %" PRId64
+				   " pages asked for were cached already",
+				   in->redundant.value, in->asked.value);
 	if (in->brought.value)
 		return judge_brought(in, why);
 	if (!in->redundant.known)
-		return say(why, VERDICT_NONE,
-			   "it brought no page; whether they were cached already was not measured");
-	return say(why, VERDICT_NO_EFFECT, "it brought no page");
+		return verdict_say(
+			why, VERDICT_NONE,
+			"it brought no page; whether they were cached already was not measured");
+	return verdict_say(why, VERDICT_NO_EFFECT, "it brought no page");
 }
 
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX])
@@ -135,7 +139,7 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 	case VERDICT_OF_DROP:
 		return judge_drop(in, ret_why);
 	default:
-		return say(ret_why, VERDICT_NONE,
-			   "it stands for later reads and moves no page itself");
+		return verdict_say(ret_why, VERDICT_NONE,
+				   "it stands for later reads and moves no page itself");
 	}
 }

@@ -39,6 +39,9 @@ struct verdict_input {
 
 enum { VERDICT_WHY_MAX = 256 };
 
+/* v, with the text for why: for whoever decides. */
+enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX]);
 
 #endif
