@@ -17,29 +17,11 @@
 
 #include "compare/cells.h"
 #include "compare/compare.h"
+#include "fixtures/chance.h"
 
 #define LEVEL 0.05
 
 enum { PAIRS = 400, RUN_INTERVALS = 60 };
-
-static uint64_t next(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-static double uniform(uint64_t *seed)
-{
-	return ((double)(next(seed) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *seed)
-{
-	return sqrt(-2 * log(uniform(seed))) * cos(2 * M_PI * uniform(seed));
-}
 
 enum shape { STEADY, SKEWED, BURSTS, STATES, TREND, EPOCHS, SHAPE_NR };
 

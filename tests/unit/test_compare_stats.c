@@ -14,6 +14,7 @@
 #include "compare/holm.h"
 #include "compare/paired.h"
 #include "compare/student.h"
+#include "fixtures/chance.h"
 
 static void close_to(double got, double want, double tolerance)
 {
@@ -110,25 +111,6 @@ static void cells_of_nothing(void **state)
 	assert_int_equal(cells_number(0, 5), 0);
 	assert_int_equal(cells_number(7, 5), 5);
 	assert_int_equal(cells_number(100000, 100000), CELLS_MAX);
-}
-
-static uint64_t next(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-static double uniform(uint64_t *seed)
-{
-	return ((double)(next(seed) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *seed)
-{
-	return sqrt(-2 * log(uniform(seed))) * cos(2 * M_PI * uniform(seed));
 }
 
 enum shape { NORMAL, SKEWED };
