@@ -14,7 +14,7 @@
 #include "util/errtext.h"
 
 /* The first is what was in force. */
-enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13, WHATIF_LEAST_WINDOWS = 8 };
+enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13 };
 
 #define WHATIF_LEAST_FIDELITY 0.95
 
@@ -31,9 +31,10 @@ enum whatif_figure {
 enum whatif_reason {
 	WHATIF_ANSWERED,
 	WHATIF_UNKNOWN, /* the kernel, the setting or the filesystem's folios */
-	WHATIF_FEW,	/* windows to hold the model against */
+	WHATIF_CACHED,	/* no access brought pages: nothing to hold the model against */
 	WHATIF_UNFAITHFUL,
-	WHATIF_BROKEN, /* the trace ends before the run does */
+	WHATIF_BROKEN,	 /* the trace ends before the run does */
+	WHATIF_GAVE_WAY, /* likewise: other files of the sample stand for it */
 	WHATIF_UNREADABLE,
 };
 
@@ -54,6 +55,7 @@ struct whatif_file {
 	uint64_t windows, exact_windows;
 	bool judged;
 	enum whatif_reason reason; /* of a file that is not; its note says more */
+	bool counted;		   /* in sums: answered for, or known to have read nothing */
 	bool mapped, evicted;
 	char note[200]; /* why it is not judged, or what to keep in mind */
 	struct whatif_result results[WHATIF_CANDIDATES];
@@ -63,6 +65,7 @@ struct whatif_readahead {
 	struct whatif_file *files;
 	size_t nr_files;
 	size_t nr_judged;
+	size_t nr_gave_way;
 	char absent[512]; /* why there are none, or "" */
 };
 

@@ -17,7 +17,7 @@ struct which {
 /* A mapping of which nothing had to be read has nothing to read with any setting. */
 static bool counts(const struct which *of, const struct whatif_file *f)
 {
-	if (!f->judged || f->stands_for <= 0)
+	if (!f->counted || f->stands_for <= 0)
 		return false;
 	return of->mapped ? f->mapped && f->windows : !f->mapped;
 }

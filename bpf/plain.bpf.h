@@ -7,6 +7,7 @@
 #define PLAIN_BPF_H
 
 #include "live.bpf.h"
+#include "references.bpf.h"
 
 #ifndef CACHEMON_BASIC
 /* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
@@ -17,13 +18,14 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	struct task_state *s = &l->s;
 	struct tally *t = tally_here();
 
-	if (!t)
-		return;
 	t->mapping = 0;
+	/* One for each, or none is opened. */
+	if (config.nr_cpus > NR_TALLY_CPUS)
+		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
 	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
-	    (s->stalls && s->stall_kind == STALL_READ))
+	    (s->stalls && s->stall_kind == STALL_READ) || trace_may(inode))
 		return;
 	t->regs = l->regs;
 	t->call_id = s->read_id;
@@ -39,7 +41,7 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
 	struct tally *t = tally_for(mapping);
 	struct pt_regs *regs;
-	__u64 pos, count;
+	__u64 pos, count, page;
 
 	if (!t)
 		return false;
@@ -48,11 +50,13 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 		return false;
 	count = REGS_ARG3(regs);
 	pos = REGS_ARG4(regs);
-	if (pos >> page_shift != *last || *last >= t->whole ||
+	page = pos >> page_shift;
+	if (page != *last || page >= t->whole ||
 	    (pos & ((1ull << page_shift) - 1)) + count > 1ull << page_shift)
 		return false;
 	t->read_calls++;
 	t->read_bytes += count;
+	reference_tallied(t, page, last);
 	return true;
 }
 
@@ -98,6 +102,7 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	t->read_calls++;
 	t->read_bytes += end - pos;
 	t->lookups += last - (pos >> page_shift);
+	references_tallied(t, pos >> page_shift, last);
 	call_was_plain(s, id, pos >> page_shift, index + 1, last);
 	return true;
 }
@@ -124,6 +129,7 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	t->read_calls++;
 	t->read_bytes += count;
 	t->lookups += last - (pos >> page_shift);
+	references_tallied(t, pos >> page_shift, last);
 	return true;
 }
 #else

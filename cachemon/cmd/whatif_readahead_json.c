@@ -90,6 +90,7 @@ void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
 	tree_string(t, "reason", w->nr_files ? NULL : w->absent);
 	tree_int(t, "traced_files", (int64_t)w->nr_files);
 	tree_int(t, "answered_files", (int64_t)w->nr_judged);
+	tree_int(t, "gave_way_files", (int64_t)w->nr_gave_way);
 	for (int mapped = 0; mapped < 2; mapped++) {
 		tree_array(t, mapped ? "mapped_settings" : "settings");
 		for (size_t i = 0; i < WHATIF_CANDIDATES; i++)

@@ -116,8 +116,8 @@ static void test_not_measured_is_null_everywhere(void **state)
 static void test_withdrawn_at_the_end(void **state)
 {
 	static const struct store_unmeasured now[] = {
-		{C_misses, "the probe missed events"},
-		{C_delayed_hits, "no hook sees it"},
+		{"misses", "the probe missed events"},
+		{"delayed_hits", "no hook sees it"},
 	};
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;

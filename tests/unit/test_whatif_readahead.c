@@ -199,21 +199,58 @@ static void mappings_have_larger_settings_alone(void **state)
 	sqlite3_close(db);
 }
 
-/* Each of these has fewer windows than it takes; together they have enough. */
-static void few_windows_are_judged_together(void **state)
+/* One window, and exact: there is an answer, whatever other files are like. */
+static void few_windows_have_an_answer(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
 	struct whatif_readahead w;
 
 	add_file(db, 1, "seq_4m", 1024, "5", "2.0");
 	w = load(db);
-	assert_true(w.files[0].windows < WHATIF_LEAST_WINDOWS);
-	assert_int_equal(w.nr_judged, 0);
-	assert_int_equal(w.files[0].reason, WHATIF_FEW);
+	assert_true(w.files[0].windows > 0 && w.files[0].windows < 8);
+	assert_true(w.files[0].fidelity == 1);
+	assert_int_equal(w.nr_judged, 1);
+	assert_true(w.files[0].results[candidate("ra_kb=128")].known);
 	whatif_readahead_free(&w);
-	add_file(db, 2, "seq_4m", 1024, "5", "2.0");
+	sqlite3_close(db);
+}
+
+/* Without a window there is none, but the file counts: of its stratum half read nothing. */
+static void cached_files_count_as_nothing(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_sum s;
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_64k", 128, "3", "10.0");
+	add_file(db, 2, "seq_64k", 128, "3", "10.0");
+	run(db, "DELETE FROM trace_chunk WHERE traced_file_id = 2;"
+		"UPDATE traced_file SET began = 'warm' WHERE id = 2");
 	w = load(db);
-	assert_int_equal(w.nr_judged, 2);
+	assert_int_equal(w.nr_judged, 1);
+	assert_int_equal(w.files[1].reason, WHATIF_CACHED);
+	assert_non_null(strstr(w.files[1].note, "in the cache"));
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
+	assert_true(s.known);
+	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 10.0 * 4097);
+	assert_true(s.error[WHATIF_PREFETCHED] > 4097);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void one_that_gave_way_is_counted_apart(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_64k", 128, "3", "2.0");
+	add_file(db, 2, "seq_64k", 128, "3", "NULL");
+	run(db,
+	    "UPDATE traced_file SET state = 'broken', reason = '" TRACE_GAVE_WAY "' WHERE id = 2");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 1);
+	assert_int_equal(w.nr_gave_way, 1);
+	assert_int_equal(w.files[1].reason, WHATIF_GAVE_WAY);
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
 }
@@ -383,7 +420,9 @@ int main(void)
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
 		cmocka_unit_test(bands_come_from_the_spread),
 		cmocka_unit_test(mappings_have_larger_settings_alone),
-		cmocka_unit_test(few_windows_are_judged_together),
+		cmocka_unit_test(few_windows_have_an_answer),
+		cmocka_unit_test(cached_files_count_as_nothing),
+		cmocka_unit_test(one_that_gave_way_is_counted_apart),
 		cmocka_unit_test(no_answer_has_a_reason),
 		cmocka_unit_test(impossible_events_are_no_trace),
 		cmocka_unit_test(facts_that_are_missing_are_not_known),

@@ -94,6 +94,17 @@ def small_files(place):
         os.close(fd)
 
 
+def spread(place):
+    """Records of 12 KiB at random in many files, a few in each."""
+    names = files(place)[1:]
+    fds = [os.open(name, os.O_RDONLY) for name in names]
+    pick = random.Random(4)
+    for _ in range(4):
+        for fd in fds:
+            # Neither at the beginning nor one after the other.
+            os.pread(fd, 12 * KB, (1 + pick.randrange(11)) * 16 * KB)
+
+
 def mapped(place):
     """Tokens: a mapping read from its beginning to its end."""
     with mmap.mmap(opened(place), FILE_BYTES, prot=mmap.PROT_READ) as m:
@@ -101,7 +112,8 @@ def mapped(place):
             m[at]
 
 
-WORK = {f.__name__: f for f in (scan, database, samples, columns, streams, small_files, mapped)}
+WORK = {f.__name__: f for f in (scan, database, samples, columns, streams, small_files, spread,
+                                mapped)}
 
 if __name__ == "__main__":
     WORK[sys.argv[1]](sys.argv[2])
