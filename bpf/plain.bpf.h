@@ -35,27 +35,27 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 
 /*
  * pread64(2) of a part of one page. The event comes when the page is there, and it is the call's
- * only one: so nothing of it is kept in the task's state. False: nothing was done.
+ * only one: so nothing of it is kept in the task's state. That all of the call lies in the page
+ * is told by the last page, which the kernel has from the call's end: of a longer call the first
+ * event's last page is another than its position's, and so is that of any later one. False: nothing
+ * was done.
  */
 static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
 	struct tally *t = tally_for(mapping);
 	struct pt_regs *regs;
-	__u64 pos, count, page;
+	__u64 page;
 
 	if (!t)
 		return false;
 	regs = CAST(pt_regs, t->regs);
 	if (REGS_NR(regs) != NR_pread64)
 		return false;
-	count = REGS_ARG3(regs);
-	pos = REGS_ARG4(regs);
-	page = pos >> page_shift;
-	if (page != *last || page >= t->whole ||
-	    (pos & ((1ull << page_shift) - 1)) + count > 1ull << page_shift)
+	page = REGS_ARG4(regs) >> page_shift;
+	if (page != *last || page >= t->whole)
 		return false;
 	t->read_calls++;
-	t->read_bytes += count;
+	t->read_bytes += REGS_ARG3(regs);
 	reference_tallied(t, page, last);
 	return true;
 }
