@@ -70,7 +70,7 @@ GLOBAL int reference_take(struct file_key *file, __u64 page, __u64 hash, __u64 f
 	rec->page = page << REFERENCE_FLAG_BITS | flags;
 	n = __sync_fetch_and_add(&shared.references.came, 1) + 1;
 	bpf_ringbuf_submit(rec, n % REFERENCES_WAKE ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
-	if (n >= REFERENCES_A_SECOND && !(n % (REFERENCES_A_SECOND / 4)))
+	if (n >= REFERENCES_AT_ONCE && !(n % (REFERENCES_AT_ONCE / 4)))
 		references_halve(bound);
 	return 0;
 }

@@ -24,10 +24,12 @@
 #define NR_REFERENCE_PAGES   32768
 
 /*
- * What a sample may cost: so many references a second, then the bound is halved, and again after
- * each quarter of it. A reference takes a lookup in a hash and a record in a ring.
+ * What a sample may cost: so many references a second in the long run, and so many at once, in
+ * which a job shows what it reads. With more of them the bound is halved, and again after each
+ * quarter of what may come at once. A reference takes a lookup in a hash and a record in a ring.
  */
-#define REFERENCES_A_SECOND 20000
+#define REFERENCES_A_SECOND 5000
+#define REFERENCES_AT_ONCE  20000
 
 /* The map of pages fills faster than user space empties it: the bound is halved, and again. */
 #define REFERENCE_PAGES_PRESSED (NR_REFERENCE_PAGES / 4 * 3)

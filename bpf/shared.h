@@ -23,7 +23,7 @@ struct reference_state {
 	__u64 bound;   /* hashes up to it are in the sample; 0: none is */
 	__u64 looked;  /* pages whose bit of that name was set */
 	__u64 dropped; /* references that found no room: the sample is broken */
-	__u32 came;    /* since user space last set it to 0 */
+	__u32 came;    /* and not yet taken off, as many a second as may come in the long run */
 	__u32 pages;   /* in the map of pages; user space takes out what it deletes */
 };
 

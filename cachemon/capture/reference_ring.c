@@ -12,14 +12,15 @@
 #include "capture/reference_known.h"
 
 enum { BATCH = 1024 };
-#define SECOND_NS 1000000000ULL
+/* One in so many ns may come in the long run. */
+#define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
 
 struct reference_ring {
 	struct cachemon_bpf *skel;
 	struct reference_sample *sample;
 	struct file_key file; /* of the last record, and its seed */
 	uint64_t seed;
-	uint64_t second_ns;	       /* when the programs last began to count anew */
+	uint64_t drained_ns;	       /* until when what may come was taken off what came */
 	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
 	struct reference_record *next; /* of the next one, which has begun already */
 	size_t nr_next, max_next;
@@ -178,6 +179,23 @@ static void check_dropped(struct reference_ring *r)
 	reference_ring_end(r, reason);
 }
 
+/* Off the programs' count of what came: what may have come since the last time. */
+static void drain(struct reference_ring *r, uint64_t now_ns)
+{
+	__u32 *came = &r->skel->bss->shared.references.came, seen, left;
+	uint64_t may;
+
+	if (!r->drained_ns)
+		r->drained_ns = now_ns;
+	may = (now_ns - r->drained_ns) / REFERENCE_EVERY_NS;
+	r->drained_ns += may * REFERENCE_EVERY_NS;
+	seen = __atomic_load_n(came, __ATOMIC_RELAXED);
+	do
+		left = seen > may ? seen - (__u32)may : 0;
+	while (!__atomic_compare_exchange_n(came, &seen, left, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+}
+
 void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
 {
 	struct reference_state *shared = (struct reference_state *)&r->skel->bss->shared.references;
@@ -186,10 +204,7 @@ void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
 	if (!r->started)
 		return;
 	check_dropped(r);
-	if (now_ns - r->second_ns >= SECOND_NS) {
-		r->second_ns = now_ns;
-		__atomic_store_n(&shared->came, 0, __ATOMIC_RELAXED);
-	}
+	drain(r, now_ns);
 	reference_sample_lower(r->sample, threshold_of(shared->bound));
 	reference_sample_view(r->sample, &v);
 	lower_bound(r, v.broken ? REFERENCES_NONE : bound_of(v.threshold));
