@@ -44,7 +44,7 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
 	struct tally *t = tally_for(mapping);
 	struct pt_regs *regs;
-	__u64 page;
+	__u64 page, hash;
 
 	if (!t)
 		return false;
@@ -56,8 +56,25 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 		return false;
 	t->read_calls++;
 	t->read_bytes += REGS_ARG3(regs);
-	reference_tallied(t, page, last);
+	if (reference_tallied(t, page, &hash))
+		reference_take_tallied(t, *(const volatile __u64 *)last, hash);
 	return true;
+}
+
+/* Pages first..last of a call that the tally takes: a lookup comes with the call itself. */
+static __always_inline void pages_tallied(struct tally *t, __u64 first, __u64 last)
+{
+	__u64 hash;
+
+	if (first == last) {
+		/* There are two copies of it: the one that is hashed need not be kept. */
+		barrier_var(last);
+		if (reference_tallied(t, last, &hash))
+			reference_take_tallied(t, first, hash);
+	} else {
+		t->lookups += last - first;
+		references_tallied(t, first, last);
+	}
 }
 
 /* read(2) too, and of more pages: later events of the call look at the task's state. */
@@ -101,14 +118,13 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 		return false;
 	t->read_calls++;
 	t->read_bytes += end - pos;
-	t->lookups += last - (pos >> page_shift);
-	references_tallied(t, pos >> page_shift, last);
+	pages_tallied(t, pos >> page_shift, last);
 	call_was_plain(s, id, pos >> page_shift, index + 1, last);
 	return true;
 }
 
 /* The same of a call that says itself what it reads, before its lookup: t has what the task's state
- * is to be told of it. */
+ * is to be told of it. No caller asks for nothing. */
 static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
@@ -121,15 +137,14 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	pos = TYPED(iocb, ki_pos);
 	end = pos + count;
 	last = (end - 1) >> page_shift;
-	if (id == t->call_id || !count || last >= t->whole)
+	if (id == t->call_id || last >= t->whole)
 		return false;
 	t->call_id = id;
 	t->call_pos = pos;
 	t->call_end = end;
 	t->read_calls++;
 	t->read_bytes += count;
-	t->lookups += last - (pos >> page_shift);
-	references_tallied(t, pos >> page_shift, last);
+	pages_tallied(t, pos >> page_shift, last);
 	return true;
 }
 #else

@@ -148,26 +148,21 @@ static __always_inline __u64 tally_reference_generation(struct tally *t)
 /* The same of a call that a tally takes. */
 static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
 {
-	__u64 hash;
-
-	if (first != last) {
-		if (t->bound)
-			references_walk(&t->file, first, last, tally_reference_generation(t));
-		return;
-	}
-	hash = reference_hash(t->seed, first);
-	if (hash <= t->bound)
-		reference_take(&t->file, first, hash, tally_reference_generation(t));
+	if (t->bound)
+		references_walk(&t->file, first, last, tally_reference_generation(t));
 }
 
-/* Of one page, which is *again as well: a page that is not taken, as most, needs no copy. */
-static __always_inline void reference_tallied(struct tally *t, __u64 page, const __u64 *again)
+/* Of one page. What is in the sample is rare: the caller calls reference_take_tallied() then, with
+ * the page from where it costs nothing to keep it. */
+static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
 {
-	__u64 hash = reference_hash(t->seed, page);
+	*ret_hash = reference_hash(t->seed, page);
+	return *ret_hash <= t->bound;
+}
 
-	if (hash <= t->bound)
-		reference_take(&t->file, *(const volatile __u64 *)again, hash,
-			       tally_reference_generation(t));
+static __always_inline void reference_take_tallied(struct tally *t, __u64 page, __u64 hash)
+{
+	reference_take(&t->file, page, hash, tally_reference_generation(t));
 }
 
 /* Pages first..last leave the cache, and why. */
@@ -188,7 +183,11 @@ static __always_inline void references_looked_up(struct inode *inode, __u64 firs
 static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
 {
 }
-static __always_inline void reference_tallied(struct tally *t, __u64 page, const __u64 *again)
+static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
+{
+	return false;
+}
+static __always_inline void reference_take_tallied(struct tally *t, __u64 page, __u64 hash)
 {
 }
 static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
