@@ -29,8 +29,9 @@ static int name_once(struct watch_run *run, size_t *ret_new)
  * The tree is that of the moment of this look, and who is forked from then on by those in it. It
  * changes under the eyes of whoever reads /proc: from the first look on the probes name each child
  * of a named parent, and note the parent of any other, which the next look may find to be of the
- * tree. When a look names nobody, all that lived at its end had a name, and whoever they forked
- * since got one.
+ * tree. Who has ended gets a name too: it may have forked one that lives since the notes were read,
+ * and been seen by nobody itself. When a look names nobody, all that lived at its end had a name,
+ * and whoever they forked since got one.
  */
 int watch_seed_tree(struct watch_run *run, struct errtext *err)
 {

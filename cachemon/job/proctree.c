@@ -17,8 +17,7 @@ struct process {
 	pid_t tgid;
 	pid_t ppid;
 	pid_t noted; /* its parent by a link, 0: none */
-	bool unseen; /* known by a link alone */
-	bool ended;
+	bool ended;  /* or its link is all that is known */
 	bool member;
 };
 
@@ -154,7 +153,7 @@ static bool is_member(const struct processes *ps, pid_t tgid)
 	return p && p->member;
 }
 
-/* Sorts by pid; who is gone stays as a link between those who are there. */
+/* Sorts by pid; who is not there is known by its link. */
 static int add_links(struct processes *ps, const struct proctree_link *links, size_t nr_links)
 {
 	size_t there = ps->nr;
@@ -163,7 +162,7 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	if (there)
 		qsort(ps->list, there, sizeof(*ps->list), compare_tgid);
 	for (size_t i = 0; !err && i < nr_links; i++) {
-		struct process gone = {.tgid = links[i].tgid, .unseen = true, .ended = true};
+		struct process gone = {.tgid = links[i].tgid, .ended = true};
 		struct process *p = find_process(ps, there, links[i].tgid);
 
 		gone.noted = links[i].parent;
@@ -177,19 +176,11 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	return err;
 }
 
-/* Forked since /proc was read, it may live. */
-static bool is_living(const char *proc_root, const struct process *p)
-{
-	pid_t tgid;
-
-	return p->unseen ? !proctree_tgid(proc_root, p->tgid, &tgid) : !p->ended;
-}
-
-/* Returns how many of them live; 0: tgid does not. */
-static size_t mark_members(const char *proc_root, struct processes *ps, pid_t tgid)
+/* Returns how many they are; 0: tgid does not live. */
+static size_t mark_members(struct processes *ps, pid_t tgid)
 {
 	struct process *root = find_process(ps, ps->nr, tgid);
-	size_t members = 1, living = 1, before;
+	size_t members = 1, before;
 
 	if (!root || root->ended)
 		return 0;
@@ -204,11 +195,9 @@ static size_t mark_members(const char *proc_root, struct processes *ps, pid_t tg
 				continue;
 			p->member = true;
 			members++;
-			p->ended = !is_living(proc_root, p);
-			living += !p->ended;
 		}
 	} while (members != before);
-	return living;
+	return members;
 }
 
 int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
@@ -227,7 +216,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 		err = add_links(&ps, links, nr_links);
 	if (err)
 		goto out;
-	members = mark_members(proc_root, &ps, tgid);
+	members = mark_members(&ps, tgid);
 	err = -ESRCH;
 	if (members == 0)
 		goto out;
@@ -237,7 +226,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 		goto out;
 	tgids[nr++] = tgid;
 	for (size_t i = 0; i < ps.nr; i++) {
-		if (ps.list[i].member && !ps.list[i].ended && ps.list[i].tgid != tgid)
+		if (ps.list[i].member && ps.list[i].tgid != tgid)
 			tgids[nr++] = ps.list[i].tgid;
 	}
 	*ret_tgids = tgids;

@@ -26,9 +26,9 @@ struct proctree_notes {
 };
 
 /*
- * tgid first, then its living descendants, by /proc or by the notes (NULL: none); the array is the
- * caller's. The notes are read after /proc: whoever lives then either was there all the time, or
- * its fork is among them. -ESRCH: tgid is gone.
+ * tgid first, then its descendants, by /proc or by the notes (NULL: none); the array is the
+ * caller's. The notes are read after /proc: of whoever lives then, it or one that it descends from
+ * is among them. Those of the notes may have ended. -ESRCH: tgid is gone.
  */
 int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
 			 pid_t **ret_tgids, size_t *ret_nr);

@@ -32,7 +32,8 @@ struct selector {
 	enum selector_kind kind;
 	char *text; /* for the store and reports, UTF-8: "command: …", "pid: 12", "cgroup: /a/b" */
 	char *name; /* of the job when the user gives none */
-	/* SELECTED_PIDS: the process asked for, then its descendants of this moment. */
+	/* SELECTED_PIDS: the process asked for, then its descendants of this moment, and those of
+	 * the notes that it was refreshed with. */
 	pid_t *tgids;
 	size_t nr_tgids;
 	struct cgroup_ref cgroup; /* SELECTED_CGROUP; else .fd is -1 */

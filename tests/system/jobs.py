@@ -14,6 +14,7 @@ from syslib import treework  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
 from syslib.part import Failed, Part, check, equal  # noqa: E402
+from syslib.reader import build  # noqa: E402
 from syslib.reads import cached_pages, drop  # noqa: E402
 from syslib.tool import file_of, raw_path  # noqa: E402
 
@@ -81,16 +82,16 @@ def command_outlived_by_daemon(world, stack):
           f"the summary does not say that one lives on: {watch.errors!r}")
 
 
-def attach(world, stack, verb, select):
+def attach(world, stack, verb, select, environment=lambda _: None):
     """A tree that stands, cachemon attached to it, and the go. Returns (job, lines)."""
     tally = world.tool.fresh(".tally")
     wait, go = os.pipe()
-    process = world.start(stack, verb, tally, wait, pass_fds=[wait])
+    process = world.start(stack, verb, tally, wait, pass_fds=[wait], start_new_session=True)
     os.close(wait)
     stack.callback(lambda: go is None or close(go))
     equal("the tree", process.stdout.readline(), "ready\n")
     world.stranger(stack)
-    watch = world.tool.watch(stack, [*OPTIONS, *select(process)])
+    watch = world.tool.watch(stack, [*OPTIONS, *select(process)], env=environment(process))
     watch.wait_started()
     close(go)
     _, job, _ = watch.end()
@@ -139,6 +140,17 @@ def pid_that_forks_meanwhile(world, stack):
 def pid_whose_parents_end_meanwhile(world, stack):
     """Who forked a process may be gone before anybody could look at it."""
     job, lines = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)])
+    equal("readers", len(lines), 1 + treework.WALKERS)
+    expect(world, job, lines)
+    equal("alive at the end", job["alive_at_end"], 0)
+
+
+@part.case
+def pid_whose_descendants_are_never_seen(world, stack):
+    """All but the first process have ended whenever cachemon comes to look at them."""
+    library = build(world.tool.work, "late_look", "-shared", "-fPIC")
+    job, lines = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
+                        lambda p: {**os.environ, "LD_PRELOAD": library, "LATE_SESSION": str(p.pid)})
     equal("readers", len(lines), 1 + treework.WALKERS)
     expect(world, job, lines)
     equal("alive at the end", job["alive_at_end"], 0)
