@@ -191,13 +191,13 @@ struct {
 	__type(value, __u32);
 } seeds SEC(".maps");
 
-/* While the job's processes are looked for: the parent of each process that was forked by one not
- * yet taken in, or that ended; process ids. What was looked at in /proc shows neither. */
+/* Each process that was forked by one not yet taken in, or that ended, by process id. What was
+ * looked at in /proc shows neither. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_PARENTS);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct seed_note);
 } parents SEC(".maps");
 
 /* The marks of processes (COUNTED_* of processes.bpf.h) whose first thread has ended, by process

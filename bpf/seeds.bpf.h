@@ -16,8 +16,9 @@ STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
 	__u32 tgid = READ(t, tgid), parent = READ(up, tgid);
+	struct seed_note note = {parent, parent};
 
-	if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &parent, BPF_NOEXIST))
+	if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST))
 		return 1;
 	*task = (__u64)up;
 	return 0;
@@ -30,26 +31,30 @@ static __noinline void note_ancestors(__u64 task)
 
 /* In place where there is one, of a process of the same number that ended: user space walks the
  * map, and an element that is replaced moves. */
-static __always_inline long note_parent(__u32 tgid, __u32 from)
+static __always_inline long note_parent(__u32 tgid, const struct seed_note *note)
 {
-	__u32 *parent = bpf_map_lookup_elem(&parents, &tgid);
+	struct seed_note *noted = bpf_map_lookup_elem(&parents, &tgid);
 
-	if (!parent)
-		return bpf_map_update_elem(&parents, &tgid, &from, BPF_ANY);
-	*parent = from;
+	if (!noted)
+		return bpf_map_update_elem(&parents, &tgid, note, BPF_ANY);
+	*noted = *note;
 	return 0;
 }
 
 /*
  * While processes are taken in, what CPUs believe of their running task is old. A child of one that
  * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
- * be found to be of the job when neither it nor its parent is there any more.
+ * be found to be of the job when neither it nor its parent is there any more. A line of processes,
+ * each of which forks the next one and ends, may be faster than whoever looks: it is taken in as
+ * soon as the first one of it is found to be of the job, however long ago that ended.
  */
 static __always_inline bool seed_forks(struct live *l, struct task_struct *parent,
 				       struct task_struct *child)
 {
 	__u32 from = TYPED(parent, tgid), to = TYPED(child, tgid), one = 1;
-	bool inside = bpf_map_lookup_elem(&seeds, &from);
+	struct seed_note *of = bpf_map_lookup_elem(&parents, &from);
+	struct seed_note note = {from, of ? of->line : from};
+	bool inside = bpf_map_lookup_elem(&seeds, &from) || bpf_map_lookup_elem(&seeds, &note.line);
 	long err = 0;
 
 	if (from == to)
@@ -57,7 +62,7 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 	if (inside)
 		err = bpf_map_update_elem(&seeds, &to, &one, BPF_ANY);
 	else
-		err = note_parent(to, from);
+		err = note_parent(to, &note);
 	if (!inside)
 		note_ancestors(addr_of(l, TYPED(parent, group_leader)));
 	if (err)

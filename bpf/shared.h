@@ -73,6 +73,13 @@ struct config {
 	__u64 sym_drop_caches[2];
 };
 
+/* While the job's processes are looked for: whose child a process is, and the first of its line:
+ * none above that one was noted when it forked. Process ids. */
+struct seed_note {
+	__u32 parent;
+	__u32 line;
+};
+
 /* What sweep_names looks at. */
 enum { NAMES_OF_ROWS_A, NAMES_OF_ROWS_B, NAMES_OF_ALL };
 struct sweep_names_args {

@@ -79,17 +79,18 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
 	int fd = bpf_map__fd(set->skel->maps.parents), r = 0;
 	size_t max = bpf_map__max_entries(set->skel->maps.parents), nr = 0;
 	struct proctree_link *links = calloc(max, sizeof(*links));
-	uint32_t tgid, parent;
+	struct seed_note note;
+	uint32_t tgid;
 
 	if (!links)
 		return -ENOMEM;
 	/* Nothing is taken out of it: a walk comes past all that was there when it began. */
 	while (nr < max && !(r = bpf_map_get_next_key(fd, nr ? &tgid : NULL, &tgid))) {
-		if (bpf_map_lookup_elem(fd, &tgid, &parent)) {
+		if (bpf_map_lookup_elem(fd, &tgid, &note)) {
 			r = -errno;
 			break;
 		}
-		links[nr++] = (struct proctree_link){(pid_t)tgid, (pid_t)parent};
+		links[nr++] = (struct proctree_link){(pid_t)tgid, (pid_t)note.parent};
 	}
 	if (r && r != -ENOENT) {
 		free(links);

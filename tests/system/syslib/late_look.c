@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: whoever looks into /proc at a process of the session LATE_SESSION comes too late.
- * A look at any but its leader goes on when the process has ended, as it may for whoever the
- * scheduler keeps waiting between the list of the processes and the look at one of them.
+ * For LD_PRELOAD: whoever looks into /proc at a process of the session LATE_SESSION comes too late,
+ * and so does who puts its number into a BPF map where that is not yet. Either goes on when the
+ * process has ended, unless it is the session's leader: as it may for whoever the scheduler keeps
+ * waiting between the list of the processes and what is done with one of them.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,9 +21,13 @@ enum { PATIENCE_MS = 60000 };
 
 static void until_ended(pid_t pid)
 {
-	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-	int r;
+	const char *session = getenv("LATE_SESSION");
+	int leader = session ? atoi(session) : 0, r;
+	struct pollfd end = {.events = POLLIN};
 
+	if (!leader || pid == leader || getsid(pid) != leader)
+		return;
+	end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (end.fd < 0)
 		return;
 	do
@@ -33,25 +40,36 @@ static void until_ended(pid_t pid)
 	}
 }
 
-static void come_late(const char *path)
-{
-	const char *session = getenv("LATE_SESSION");
-	int pid, leader = session ? atoi(session) : 0, whole = 0;
-
-	if (sscanf(path, "/proc/%d/status%n", &pid, &whole) < 1 || !whole || pid == leader)
-		return;
-	if (leader && getsid(pid) == leader)
-		until_ended(pid);
-}
-
 int openat(int dir, const char *path, int flags, ...)
 {
 	va_list rest;
+	int pid, whole = 0;
 	unsigned int mode;
 
 	va_start(rest, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, unsigned int) : 0;
 	va_end(rest);
-	come_late(path);
+	if (sscanf(path, "/proc/%d/status%n", &pid, &whole) == 1 && whole)
+		until_ended(pid);
 	return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+/* As libbpf calls it: each argument is a long. */
+long syscall(long nr, ...)
+{
+	static long (*next)(long nr, ...);
+	const union bpf_attr *attr;
+	long args[6];
+	va_list rest;
+
+	va_start(rest, nr);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(rest, long);
+	va_end(rest);
+	if (!next)
+		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	attr = (const union bpf_attr *)args[1];
+	if (nr == SYS_bpf && args[0] == BPF_MAP_UPDATE_ELEM && attr->flags == BPF_NOEXIST)
+		until_ended(*(const pid_t *)attr->key);
+	return next(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
