@@ -22,7 +22,7 @@ static const struct needed_table needed[] = {
 			"ra_pages, io_pages, max_order, stratum, stands_for, state, reason, began"},
 	{"interference",
 	 "job_id, cause, evictor_kind, evictor, evictor_cgroup, evictor_path, evictor_writes, "
-	 "owner_path, pages, refaulted_pages, exact"},
+	 "owner_path, pages, exact"},
 	{"machine", "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes"},
 	{"machine_interval", "interval_id, free_bytes, available_bytes, file_cached_bytes, "
 			     "dirty_bytes, job_limit_bytes, job_usage_bytes, job_file_bytes"},

@@ -189,7 +189,6 @@ static void put_eviction(struct tree *t, const struct model_eviction *e)
 	}
 	tree_bytes(t, "owner_directory", e->owner_directory.data, e->owner_directory.len);
 	data_count(t, "pages", e->pages);
-	data_count(t, "refaulted_pages", e->refaulted_pages);
 	tree_bool(t, "exact", e->exact);
 	tree_end(t);
 }

@@ -25,7 +25,6 @@ static void read_row(struct rows *r, struct model_eviction *e)
 	e->writes = rows_i64(r);
 	e->owner_directory = rows_bytes(r);
 	e->pages = rows_i64(r);
-	e->refaulted_pages = rows_i64(r);
 	e->exact = rows_value(r, 0) == 1;
 	e->rows = rows_value(r, 0);
 }
@@ -36,10 +35,9 @@ static int load_rows(sqlite3 *db, struct model *m, struct model_job *job, struct
 {
 	static const char *const queries[] = {
 		"SELECT cause, evictor_kind, evictor, evictor_cgroup, evictor_path, "
-		"evictor_writes, owner_path, pages, refaulted_pages, exact, 0 FROM interference "
+		"evictor_writes, owner_path, pages, exact, 0 FROM interference "
 		"WHERE id IN (" TOP ") ORDER BY pages DESC, id",
-		"SELECT cause, NULL, NULL, NULL, NULL, NULL, NULL, sum(pages), "
-		"iif(count(*) = count(refaulted_pages), sum(refaulted_pages), NULL), min(exact), "
+		"SELECT cause, NULL, NULL, NULL, NULL, NULL, NULL, sum(pages), min(exact), "
 		"count(*) FROM interference WHERE job_id = ?1 AND id NOT IN (" TOP ") "
 		"GROUP BY cause ORDER BY sum(pages) DESC, cause"};
 	size_t room = INTERFERENCE_ROWS + EVICT_NR;

@@ -13,9 +13,9 @@
 WITH pushed AS (
 	SELECT
 		job_id, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
-		min(exact) AS exact, min(recorded) AS recorded
+		min(exact) AS exact
 	FROM v_pushed
-	WHERE who IN ('job', 'others')
+	WHERE who = 'others'
 	GROUP BY job_id, which
 ), cost AS (
 	SELECT p.*, j.name, j.added_pages, j.page_size_bytes, w.wall_s,
@@ -31,12 +31,12 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
-	printf('%s pushed out %d of its pages, %d of which came back', coalesce(c.evictor, 'others'),
+	iif(c.exact, 0.85, 0.6) AS confidence,
+	printf('%s pushed out %d of its pages, at least %d of which came back', coalesce(c.evictor, 'others'),
 		c.pages, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages', 'scope', 'job'),
-		json_object('metric', 'interference.refaulted_pages', 'value', c.refaulted_pages,
+		json_object('metric', 'interference.refaulted_pages_least', 'value', c.refaulted_pages,
 			'unit', 'pages', 'scope', 'job'),
 		json_object('metric', 'interference.evictor', 'value', c.evictor, 'unit', 'name',
 			'scope', 'machine'),

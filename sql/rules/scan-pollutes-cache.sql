@@ -33,13 +33,13 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
-	printf('reading it once pushed out %d pages of %s, %d of which came back', c.pages,
+	iif(c.exact, 0.85, 0.6) AS confidence,
+	printf('reading it once pushed out %d pages of %s, at least %d of which came back', c.pages,
 		c.owner_path, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',
 			'scope', 'directory'),
-		json_object('metric', 'interference.refaulted_pages', 'value', c.refaulted_pages,
+		json_object('metric', 'interference.refaulted_pages_least', 'value', c.refaulted_pages,
 			'unit', 'pages', 'scope', 'directory'),
 		json_object('metric', 'added_pages', 'value', c.scan_pages, 'unit', 'pages',
 			'scope', 'directory that is read once'),

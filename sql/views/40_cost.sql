@@ -84,9 +84,9 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim took, by who made it do so, and how many of them came back.
--- Where that was not recorded page by page: those that came back after reclaim and that what all the others
--- pushed out cannot explain. Sources: v_interference, v_return.
+-- v_pushed: pages of a directory that reclaim took, by who made it do so, and how many of them came back
+-- at least: those that came back after reclaim and that what everybody else pushed out cannot explain.
+-- Sources: v_interference, v_return.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT
@@ -95,8 +95,7 @@ WITH by_who AS (
 			WHEN evictor_writes THEN 'own writes' ELSE 'own reads' END AS who,
 		CASE WHEN evictor_kind <> 'own' THEN evictor WHEN NOT evictor_writes THEN evictor_path END
 			AS which,
-		max(evictor_path) AS evictor_path, sum(pages) AS pages, min(exact) AS exact,
-		iif(count(*) = count(refaulted_pages), sum(refaulted_pages), NULL) AS refaulted_pages
+		max(evictor_path) AS evictor_path, sum(pages) AS pages, min(exact) AS exact
 	FROM v_interference
 	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') AND owner_path IS NOT NULL
 		AND evictor_kind IS NOT NULL AND (evictor_kind <> 'own' OR evictor_writes IS NOT NULL)
@@ -110,14 +109,13 @@ WITH by_who AS (
 SELECT
 	b.job_id,
 	b.owner_path,  -- bytes; directory of the pages
-	b.who,  -- own writes, own reads, job, others, kernel
+	b.who,  -- own writes, own reads, others, kernel
 	b.which,  -- bytes or text; of own reads the directory that was read, of others the command
 	b.evictor_path,  -- bytes; a directory that was read or written; NULL: not known
 	b.pages,  -- pages evicted
 	b.exact,  -- 0/1; 0: in proportion to what filled the memory
-	b.refaulted_pages IS NOT NULL AS recorded,  -- 0/1; 0: at least so many came back
-	coalesce(b.refaulted_pages, min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))))
-		AS refaulted_pages  -- pages of those that came back
+	min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))) AS refaulted_pages
+		-- pages of those that came back, at least
 FROM by_who b JOIN whole t ON t.job_id = b.job_id AND t.owner_path = b.owner_path
 	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path;
 

@@ -227,13 +227,13 @@ CASES = {
     "first-touch-only": lambda: Run().job({"/d": ONCE}),
     "scan-pollutes-cache": lambda: Run().job({"/data": LOOP, "/scan": {**ONCE, "stall_ns": 0}})
     .pushed(evictor_kind="own", evictor_path=b"/scan", evictor_writes=0, owner_path=b"/data",
-            pages=20000, refaulted_pages=15000),
+            pages=20000),
     "writes-evict-dataset": lambda: Run().job({"/data": LOOP, "/ckpt": {"written_pages": 50000}})
     .pushed(evictor_kind="own", evictor_path=b"/ckpt", evictor_writes=1, owner_path=b"/data",
-            pages=20000, refaulted_pages=15000),
+            pages=20000),
     "evicted-by-neighbour": lambda: Run().job({"/data": LOOP})
     .pushed(evictor_kind="others", evictor="tar", owner_path=b"/data", cause="reclaim_kswapd",
-            pages=20000, refaulted_pages=15000, exact=0),
+            pages=20000, exact=0),
     "prefetch-waste": lambda: Run().job({"/d": RANDOM}),
     "prefetch-late": lambda: Run().job({"/d": {**ONCE, "used": 20000, "used_late": 18750, "windows_sync": 10}}),
     "readahead-too-small": lambda: Run().job({"/d": ONCE}).machine()

@@ -109,7 +109,6 @@ static void test_directories(void **state)
 	apply(f, &w);
 	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE evictor = 'train'"), 60);
 	assert_int_equal(ask(db, "SELECT count(*) FROM interference"), 2);
-	assert_int_equal(ask(db, "SELECT refaulted_pages FROM interference"), -1);
 	assert_true(is_sound(db));
 }
 

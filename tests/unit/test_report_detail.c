@@ -74,13 +74,13 @@ static void who_pushed_out_whose_pages(void **state)
 
 	fixture_sql(f, "INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
 		       "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, "
-		       "refaulted_pages, exact) VALUES "
+		       "exact) VALUES "
 		       "(1, 'reclaim_memcg', 'others', 'backup', CAST('/b' AS BLOB), NULL, 0, "
-		       "CAST('/data' AS BLOB), 700, 0, 1), "
+		       "CAST('/data' AS BLOB), 700, 1), "
 		       "(1, 'reclaim_kswapd', 'own', 'train', NULL, CAST('/ck' AS BLOB), 1, NULL, "
-		       "900, NULL, 0), "
-		       "(1, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1), "
-		       "(2, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1)");
+		       "900, 0), "
+		       "(1, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, 1), "
+		       "(2, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, 1)");
 	json = golden_json(f);
 	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.interference.evictions")), 3);
 	assert_text(json, "jobs.0.interference.absent", NULL);
@@ -88,9 +88,7 @@ static void who_pushed_out_whose_pages(void **state)
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "own");
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.interference.evictions.0.evictor.writes")));
 	assert_true(cJSON_IsFalse(at(json, "jobs.0.interference.evictions.0.exact")));
-	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions.0.refaulted_pages")));
 	assert_int_equal(number(json, "jobs.0.interference.evictions.1.pages"), 700);
-	assert_int_equal(number(json, "jobs.0.interference.evictions.1.refaulted_pages"), 0);
 	assert_text(json, "jobs.0.interference.evictions.1.cause", "reclaim_memcg");
 	assert_text(json, "jobs.0.interference.evictions.1.evictor.command", "backup");
 	assert_text(json, "jobs.0.interference.evictions.1.evictor.cgroup", "/b");
@@ -114,8 +112,8 @@ static void what_is_left_of_each_cause(void **state)
 		fixture_sql(
 			f,
 			"INSERT INTO interference (job_id, cause, evictor_kind, evictor, pages, "
-			"refaulted_pages, exact) VALUES (1, '%s', 'others', 'p%d', %d, %s, %d)",
-			causes[i % 3], i, i * 37 % 1000, i % 3 ? "1" : "NULL", i % 3 != 0);
+			"exact) VALUES (1, '%s', 'others', 'p%d', %d, %d)",
+			causes[i % 3], i, i * 37 % 1000, i % 3 != 0);
 		want[i % 3] += i * 37 % 1000;
 	}
 	json = golden_json(f);
@@ -126,7 +124,6 @@ static void what_is_left_of_each_cause(void **state)
 			if (strcmp(at(e, "cause")->valuestring, causes[c]) == 0) {
 				have[c] += number(e, "pages");
 				assert_int_equal(cJSON_IsTrue(at(e, "exact")), c != 0);
-				assert_int_equal(cJSON_IsNull(at(e, "refaulted_pages")), c == 0);
 			}
 		if (!at(e, "rest"))
 			continue;
