@@ -46,7 +46,7 @@ int cgroup_names_of_memory(const char *mountinfo, struct cgroup_names **ret)
 	int r = mountinfo_read(mountinfo, &mounts), made;
 
 	if (!r)
-		m = cgroup_mount(&mounts, CGROUP_V1_MEMORY) ?: cgroup_mount(&mounts, CGROUP_V2);
+		m = cgroup_memory_mount(&mounts);
 	made = cgroup_names_new(m ? m->point : NULL, ret);
 	if (!r)
 		mountinfo_free(&mounts);

@@ -73,6 +73,7 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
 	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
 	r.jobs[JOB_WATCHED].selector = run->selector.text;
+	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
 	r.references_absent[JOB_OTHERS] = "of the watched job alone";
 	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
 	for (int i = 0; i < ROLE_NR; i++) {

@@ -30,6 +30,8 @@ static int open_selector(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
 	places.mounts = &mounts;
 	r = selector_resolve(&places, run->o->request, run->o->selector, &run->selector, err);
+	run->memory_cgroup = !r && run->selector.kind == SELECTED_CGROUP &&
+			     cgroup_limits_memory(&mounts, &run->selector.cgroup);
 	mountinfo_free(&mounts);
 	return r;
 }

@@ -22,6 +22,7 @@ struct watch_run {
 	const struct watch_options *o;
 	struct invoker invoker;
 	struct selector selector;
+	bool memory_cgroup; /* which is a cgroup of the hierarchy that limits memory */
 	struct kernel_caps caps;
 	struct probe_plan plan;
 	struct command *command;

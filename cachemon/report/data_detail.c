@@ -178,6 +178,7 @@ static void put_eviction(struct tree *t, const struct model_eviction *e)
 	} else {
 		tree_object(t, "evictor");
 		tree_bytes(t, "kind", e->kind.data, e->kind.len);
+		tree_bytes(t, "job", e->job.data, e->job.len);
 		tree_bytes(t, "command", e->command.data, e->command.len);
 		tree_bytes(t, "cgroup", e->cgroup.data, e->cgroup.len);
 		tree_bytes(t, "directory", e->directory.data, e->directory.len);

@@ -51,6 +51,8 @@ struct store_run {
 	size_t nr_unmeasured;
 	struct store_measured measured;
 	const char *references_absent[JOB_NR]; /* why; NULL: samples have them */
+	/* Of the watched job, in the hierarchy that limits memory; NULL: it is no cgroup there. */
+	const char *memory_cgroup;
 };
 
 struct store_end {

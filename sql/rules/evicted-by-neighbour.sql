@@ -12,11 +12,11 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
 	SELECT
-		job_id, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
+		job_id, who, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
 		min(exact) AS exact
 	FROM v_pushed
-	WHERE who = 'others'
-	GROUP BY job_id, which
+	WHERE who IN ('job', 'others')
+	GROUP BY job_id, who, which
 ), cost AS (
 	SELECT p.*, j.name, j.added_pages, j.page_size_bytes, w.wall_s,
 		w.stall_wall_s * p.refaulted_pages / nullif(j.added_pages, 0) AS saved_s
@@ -32,12 +32,15 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('%s pushed out %d of its pages, at least %d of which came back', coalesce(c.evictor, 'others'),
-		c.pages, c.refaulted_pages) AS summary,
+	printf('%s%s pushed out %d of its pages, at least %d of which came back',
+		iif(c.who = 'job', 'job ', ''), coalesce(c.evictor, 'others'), c.pages, c.refaulted_pages)
+		AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages', 'scope', 'job'),
 		json_object('metric', 'interference.refaulted_pages_least', 'value', c.refaulted_pages,
 			'unit', 'pages', 'scope', 'job'),
+		json_object('metric', 'interference.evictor_kind', 'value', c.who, 'unit', 'name',
+			'scope', 'machine'),
 		json_object('metric', 'interference.evictor', 'value', c.evictor, 'unit', 'name',
 			'scope', 'machine'),
 		json_object('metric', 'interference.exact', 'value', c.exact, 'unit', 'flag', 'scope', 'job')

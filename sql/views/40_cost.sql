@@ -93,8 +93,8 @@ WITH by_who AS (
 		job_id, owner_path,
 		CASE WHEN evictor_kind <> 'own' THEN evictor_kind
 			WHEN evictor_writes THEN 'own writes' ELSE 'own reads' END AS who,
-		CASE WHEN evictor_kind <> 'own' THEN evictor WHEN NOT evictor_writes THEN evictor_path END
-			AS which,
+		CASE evictor_kind WHEN 'job' THEN evictor_job WHEN 'own' THEN
+			iif(evictor_writes, NULL, evictor_path) ELSE evictor END AS which,
 		max(evictor_path) AS evictor_path, sum(pages) AS pages, min(exact) AS exact
 	FROM v_interference
 	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') AND owner_path IS NOT NULL
@@ -109,8 +109,9 @@ WITH by_who AS (
 SELECT
 	b.job_id,
 	b.owner_path,  -- bytes; directory of the pages
-	b.who,  -- own writes, own reads, others, kernel
-	b.which,  -- bytes or text; of own reads the directory that was read, of others the command
+	b.who,  -- own writes, own reads, job: another one, others, kernel
+	b.which,  -- bytes or text; of own reads the directory that was read, of a job its name, of others the
+		-- command
 	b.evictor_path,  -- bytes; a directory that was read or written; NULL: not known
 	b.pages,  -- pages evicted
 	b.exact,  -- 0/1; 0: in proportion to what filled the memory

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -137,6 +138,64 @@ def a_neighbour_writes(world, stack):
     check(wrote > lost // 2, f"{wrote} of {lost} by the writer")
 
 
+class Pair:
+    """Two jobs in groups of their own below one with a limit, each watched by a run of its own into one
+    database."""
+
+    def __init__(self, world, stack):
+        version = 1 if machine.v1_root() else 2
+        group, self.name = group_with_limit(stack, version)
+        if version == 2:
+            with open(f"{group}/cgroup.subtree_control", "w", encoding="ascii") as f:
+                f.write("+memory")
+        self.tool, self.db = world.tool, world.tool.fresh(".db")
+        self.groups = {name: machine.cgroup(stack, group, name) for name in "ab"}
+        self.workers = {"a": Worker(stack), "b": Worker(stack, f"{world.work}/second")}
+        for name, worker in self.workers.items():
+            machine.enter_cgroup(self.groups[name], worker.pid)
+        self.watches = [self.watch(stack, number, name) for number, name in enumerate("ab", 1)]
+
+    def watch(self, stack, number, name):
+        watch = self.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--job",
+                                        f"job {name}", "--cgroup", self.groups[name]], db=self.db)
+        machine.until(lambda: watch.query(f"SELECT count(*) FROM interval WHERE run_id = {number}"),
+                      f"an interval of run {number}")
+        return watch
+
+    def reports(self):
+        """The watched job of each run, in the order of the runs."""
+        for watch in self.watches:
+            watch.interrupt()
+        for watch in self.watches:
+            watch.finish()
+            equal("exit status of watch", watch.process.returncode, 0)
+        return [self.tool.report(self.db, run)[1] for run in "12"]
+
+
+@part.case
+def another_job_of_the_database(world, stack):
+    """It is known by its name where it is a cgroup that is watched at the same time."""
+    pair = Pair(world, stack)
+    a, b = world.cold(PAGES), world.cold(LARGE)
+    pair.workers["a"].do("random", a)
+    pair.workers["a"].do("read", a, 0, PAGES)
+    pair.workers["b"].do("read", b, 0, LARGE)
+    with open(a, "rb") as f:
+        lost = PAGES - cached_pages(f.fileno())
+    first, second = pair.reports()
+    check(lost > 100, f"only {lost} of {PAGES} were pushed out")  # the group's reclaim takes of both
+    rows = first["interference"]["evictions"]
+    equal("pages", pages(rows), lost)
+    by_tasks = [r for r in rows if r["cause"] != "reclaim_kswapd"
+                and r["evictor"]["kind"] != "kernel"]
+    equal("evictors", [r["evictor"] for r in by_tasks],
+          [{"kind": "job", "job": "job b", "command": "second", "cgroup": f"{pair.name}/b",
+            "directory": None, "writes": False}])
+    part.note(f"{pages(by_tasks)} of {lost} by job b")
+    equal("kinds of evictors of b's pages",
+          {r["evictor"]["kind"] for r in second["interference"]["evictions"]} - {"kernel"}, {"own"})
+
+
 @part.case
 def another_directory_of_the_job(world, stack):
     c = Case(world, stack)
@@ -204,6 +263,7 @@ def who_drops_all_caches(world, stack):
 def probes_that_see_no_evictors(world, stack):
     """The run says so, and rules that need them are not judged."""
     watch = world.tool.watch(stack, ["--level", "full"], ["cat", world.cold(100)],
+                             stdout=subprocess.DEVNULL,
                              env={**os.environ, "CACHEMON_PROBES": "basic"})
     watch.finish()
     if watch.process.returncode:

@@ -472,6 +472,34 @@ def needs(name):
     return {word for line in re.findall(r"^-- needs counters: (.*)$", text, re.M) for word in line.split()}
 
 
+def beside(run, started_s, cgroup):
+    """Another run on that machine, of a job in that cgroup."""
+    run.put("run", id=0, uuid="v", cachemon="0", host="h", kernel="6.18", arch="x86_64",
+            started_ns=started_s * SECOND, duration_ns=SECOND, state="complete", writer_boot="b",
+            writer_pidns=0, writer_pid=1, writer_start_ticks=0, level="full", read_on_ns=0,
+            advice_mode="calls", interval_ns=SECOND, page_size_bytes=PAGE, memory_bytes=16 << 30,
+            map_bytes=0)
+    run.put("job", id=100, run_id=0, slot=1, name="indexer", selector=f"cgroup: {cgroup}")
+    run.put("job_cgroup", job_id=100, path=cgroup.encode())
+    return run
+
+
+def another_job_is_named():
+    """Whose cgroup holds the evictor's, if it was watched at that time; else it is a command."""
+    wrong = []
+    for started_s, cgroup, name, words in ((50, "/jobs/2", "indexer", "job indexer pushed"),
+                                           (101, "/jobs/2", "tar", "tar pushed"),
+                                           (50, "/jobs/23", "tar", "tar pushed")):
+        run = beside(Run().job({"/data": LOOP}), started_s, cgroup)
+        run.pushed(evictor_kind="others", evictor="tar", evictor_cgroup=b"/jobs/2/step", pages=20000,
+                   owner_path=b"/data")
+        row = run.views().find()["evicted-by-neighbour"][0]
+        said = {e["metric"]: e["value"] for e in json.loads(row["evidence"])}
+        if words not in row["summary"] or said["interference.evictor"] != name:
+            wrong.append(f"{cgroup} from {started_s} s on: {row['summary']}, {said}")
+    return wrong
+
+
 def sliced_is_no_waste():
     """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
@@ -505,6 +533,7 @@ def main():
     tell("cache-too-small: one opinion", uncertain_is_said, 0, "none")
     tell("cache-too-small: a broken curve", broken_curve_says_nothing)
     tell("a run in slices", sliced_is_no_waste)
+    tell("evicted-by-neighbour: another job", another_job_is_named)
     tell("nothing-wrong: praise only where figures bear it", praise_is_borne)
     tell("random-with-readahead: its sentence", what_is_read_again_is_not_random)
     tell("small-reads: order not known", small_reads_at_random)
