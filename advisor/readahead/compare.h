@@ -21,6 +21,8 @@ struct ra_actor {
 	struct ra_stream *stream; /* NULL: none known */
 	struct trace_ra window;	  /* the last one chosen, if there was one */
 	bool has_window;
+	uint64_t touched; /* 1 + the page, if it is at a touch of a mapping */
+	bool faulted;	  /* that page was asked for, not mapped by fault-around alone */
 };
 
 /* 0 or -ENOMEM. */

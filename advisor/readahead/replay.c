@@ -25,7 +25,6 @@ struct replay {
 	struct description unknown;
 	struct ra_actor **actors;
 	size_t nr_actors;
-	uint64_t faulted; /* 1 + the page of the last fault, whose second try follows */
 	struct ra_replay_result result;
 };
 
@@ -167,6 +166,7 @@ static int on_read(struct replay *r, const struct trace_event *e)
 
 	if (error)
 		return error;
+	a->touched = 0;
 	r->result.inexact_reads |= !!(e->flags & TRACE_RANGE);
 	ra_read(&r->file, s, e->pos, e->len);
 	return end(r, e, a, e->pos / PAGE_BYTES, (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
@@ -204,22 +204,37 @@ static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page
 	return end(r, e, a, page, page + 1);
 }
 
+/*
+ * One touch may have several events: fault-around that mapped other pages than the one that was
+ * touched, the fault, and both once more after it waited. The first of them is replayed.
+ */
 static int on_fault(struct replay *r, const struct trace_event *e)
 {
-	if (e->flags & TRACE_RETRY)
-		return 0;
-	r->faulted = e->pos + 1;
-	return on_touch(r, e, e->pos);
+	struct ra_actor *a;
+	int error = actor_of(r, e->actor, &a);
+	bool same;
+
+	if (error)
+		return error;
+	same = a->touched == e->pos + 1 && (e->flags & TRACE_RETRY || !a->faulted);
+	if (!same)
+		error = on_touch(r, e, e->pos);
+	a->touched = e->pos + 1;
+	a->faulted = true;
+	return error;
 }
 
-/* Fault-around: the second try of a fault, which the model has made already, or a touch it served.
- */
 static int on_map(struct replay *r, const struct trace_event *e)
 {
-	bool again = e->flags & TRACE_RETRY || e->map.touched == r->faulted;
+	struct ra_actor *a;
+	int error = actor_of(r, e->actor, &a);
 
-	r->faulted = 0;
-	return again || !e->map.touched ? 0 : on_touch(r, e, e->map.touched - 1);
+	if (error || !e->map.touched || a->touched == e->map.touched)
+		return error;
+	error = on_touch(r, e, e->map.touched - 1);
+	a->touched = e->map.touched;
+	a->faulted = false;
+	return error;
 }
 
 static int on_advice(struct replay *r, const struct trace_event *e)

@@ -68,6 +68,27 @@ def work_faults(path):
     return {"touched": touched}
 
 
+def work_processes(path):
+    """Two of them touch pages of a mapping each, of one description."""
+    pick, fd = random.Random(7), os.open(path, os.O_RDONLY)
+    lists = [[pick.randrange(PAGES) for _ in range(30)] for _ in range(2)]
+    turn, other = os.pipe(), os.pipe()
+    child = os.fork()
+    mine, his, touched = (other[0], turn[1], lists[0]) if child else (turn[0], other[1], lists[1])
+    with mmap.mmap(fd, PAGES * PAGE, prot=mmap.PROT_READ) as m:
+        for page in touched:
+            if not child:
+                os.read(mine, 1)
+            m[page * PAGE]
+            os.write(his, b"x")
+            if child:
+                os.read(mine, 1)
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return {"touched": lists[0] + lists[1]}
+
+
 def work_ahead(path):
     """WILLNEED and readahead(2), and reads of what they brought and of what they did not. A trace begins
     with the first read or page: advice before it is not in it."""
@@ -178,17 +199,29 @@ def threads_with_descriptions(world, stack):
     judged(world, watch.db, path)
 
 
-@part.case
-def faults_of_a_mapping(world, stack):
-    watch, path, trace, result = run_job(world, stack, "faults")
+def faulted_and_mapped(trace, result):
     faulted = [e.pos for e in trace.events if e.kind == "FAULT" and not e.flags & traces.RETRY]
-    touched = iter(result["touched"])
-    # What was mapped around an earlier one does not fault: a part of the list, in its order.
-    check(all(page in touched for page in faulted), f"{faulted} are not of {result['touched']}")
     mapped = {p for e in trace.events if e.kind == "MAP" for p in range(e.pos, e.pos + e.len)}
     unseen = set(result["touched"]) - set(faulted) - mapped
     check(not unseen, f"pages {unseen} were touched, and neither faulted nor mapped")
-    judged_or_refused(world, watch.db, path)
+    return faulted
+
+
+@part.case
+def faults_of_a_mapping(world, stack):
+    watch, path, trace, result = run_job(world, stack, "faults")
+    faulted = faulted_and_mapped(trace, result)
+    touched = iter(result["touched"])
+    # What was mapped around an earlier one does not fault: a part of the list, in its order.
+    check(all(page in touched for page in faulted), f"{faulted} are not of {result['touched']}")
+    judged(world, watch.db, path)
+
+
+@part.case
+def faults_of_two_processes(world, stack):
+    watch, path, trace, result = run_job(world, stack, "processes")
+    faulted_and_mapped(trace, result)
+    judged(world, watch.db, path)
 
 
 @part.case

@@ -127,6 +127,91 @@ static void mappings_are_predicted_upwards(void **state)
 	}
 }
 
+static void put_touch(struct tape *t, uint8_t kind, uint32_t flags, uint64_t page)
+{
+	struct trace_event e = {.kind = kind,
+				.flags = flags,
+				.pos = kind == TRACE_MAP ? page / 16 * 16 : page,
+				.len = kind == TRACE_MAP ? 16 : 0,
+				.map = {.nr_pages = 1024}};
+
+	if (kind == TRACE_MAP)
+		e.map.touched = page + 1;
+	tape_put(t, &e);
+}
+
+static void put_pages(struct tape *t, uint64_t first, uint64_t end)
+{
+	for (uint64_t page = first; page < end; page++) {
+		struct trace_event e = {.kind = TRACE_ADD, .pos = page, .len = 1};
+
+		tape_put(t, &e);
+	}
+}
+
+/*
+ * Fault-around mapped pages beside the one that was touched, then that one was asked for, and once
+ * it had come fault-around was tried again, in vain or not: one touch, and one window.
+ */
+static void a_touch_of_many_events_is_one(void **state)
+{
+	static const struct trace_event open = {
+		.kind = TRACE_OPEN, .pos = 4 << 20, .ra_pages = 32, .ra = {.prev_pos = -1}};
+	struct ra_setting as_it_was = {RA_SETTING_ACTUAL, 0};
+	struct ra_replay_result actual;
+	struct tape t = {0};
+
+	tape_put(&t, &open);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 100);
+	put_pages(&t, 84, 116);
+	put_touch(&t, TRACE_MAP, 0, 100);
+	put_touch(&t, TRACE_MAP, 0, 80);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 80);
+	put_pages(&t, 64, 84);
+	put_touch(&t, TRACE_MAP, 0, 80);
+	put_touch(&t, TRACE_MAP, 0, 116);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 116);
+	put_pages(&t, 116, 132);
+	put_touch(&t, TRACE_MAP, 0, 116);
+	put_touch(&t, TRACE_FAULT, TRACE_RETRY, 116);
+	put_touch(&t, TRACE_MAP, 0, 125);
+	actual = replay(&t, TRACED_KB, as_it_was);
+	assert_int_equal(actual.windows, 3);
+	assert_int_equal(actual.exact_windows, 3);
+	assert_int_equal(actual.mapped, 4);
+	assert_int_equal(actual.totals.stalls, 3);
+	tape_free(&t);
+}
+
+/* The same page once more after it had left is another touch. */
+static void a_page_that_left_is_touched_anew(void **state)
+{
+	static const struct trace_event open = {
+		.kind = TRACE_OPEN, .pos = 4 << 20, .ra_pages = 32, .ra = {.prev_pos = -1}};
+	static const struct trace_event gone = {.kind = TRACE_REMOVE,
+						.detail = EVICT_RECLAIM_KSWAPD,
+						.pos = 90,
+						.len = 20,
+						.description = TRACE_NO_DESCRIPTION};
+	struct ra_setting as_it_was = {RA_SETTING_ACTUAL, 0};
+	struct ra_replay_result actual;
+	struct tape t = {0};
+
+	tape_put(&t, &open);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 100);
+	put_pages(&t, 84, 116);
+	put_touch(&t, TRACE_MAP, 0, 100);
+	tape_put(&t, &gone);
+	put_touch(&t, TRACE_MAP, 0, 100);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 100);
+	put_pages(&t, 90, 110);
+	put_touch(&t, TRACE_MAP, 0, 100);
+	actual = replay(&t, TRACED_KB, as_it_was);
+	assert_int_equal(actual.windows, 2);
+	assert_int_equal(actual.exact_windows, 2);
+	tape_free(&t);
+}
+
 /* Pages that no access of the trace explains make the model less than exact. */
 static void what_does_not_fit_is_told(void **state)
 {
@@ -244,6 +329,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_settings_are_predicted),
 		cmocka_unit_test(mappings_are_predicted_upwards),
+		cmocka_unit_test(a_touch_of_many_events_is_one),
+		cmocka_unit_test(a_page_that_left_is_touched_anew),
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(what_takes_too_long_is_given_up),
 		cmocka_unit_test(what_is_too_large_is_given_up),
