@@ -7,6 +7,9 @@
 #include "hooks.bpf.h"
 #include "chunks.bpf.h"
 
+/* Of a fault that is known by what was mapped around it alone. */
+#define NO_PAGE (~0ull)
+
 /* True for a fault not seen before. */
 static __noinline int fault_open(struct live *l, struct inode *inode, __u64 index)
 {
@@ -105,7 +108,7 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 
 	if (!l || !inode_counts(inode) || !READ(inode, i_size))
 		return 0;
-	fault_open(l, inode, first);
+	fault_open(l, inode, NO_PAGE);
 	eof = (READ(inode, i_size) - 1) >> page_shift;
 	if (last > eof)
 		last = eof;

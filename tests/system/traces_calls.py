@@ -68,6 +68,18 @@ def work_faults(path):
     return {"touched": touched}
 
 
+def work_beside(path):
+    """Pages at the beginning of what is mapped around them, of which the end is cached."""
+    fd, touched = os.open(path, os.O_RDONLY), []
+    with mmap.mmap(fd, PAGES * PAGE, prot=mmap.PROT_READ) as m:
+        for i in range(1, 11):
+            # Read-around brings 128 KiB from 64 KiB before the page on.
+            touched += [192 * i + 26, 192 * i]
+            for page in touched[-2:]:
+                m[page * PAGE]
+    return {"touched": touched}
+
+
 def work_processes(path):
     """Two of them touch pages of a mapping each, of one description."""
     pick, fd = random.Random(7), os.open(path, os.O_RDONLY)
@@ -214,6 +226,14 @@ def faults_of_a_mapping(world, stack):
     touched = iter(result["touched"])
     # What was mapped around an earlier one does not fault: a part of the list, in its order.
     check(all(page in touched for page in faulted), f"{faulted} are not of {result['touched']}")
+    judged(world, watch.db, path)
+
+
+@part.case
+def faults_beside_cached_pages(world, stack):
+    """Fault-around maps what is there of a block, and then the page itself is asked for."""
+    watch, path, trace, result = run_job(world, stack, "beside")
+    equal("pages that faulted", faulted_and_mapped(trace, result), result["touched"])
     judged(world, watch.db, path)
 
 
