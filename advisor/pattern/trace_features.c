@@ -11,17 +11,27 @@
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
 
+/* Tasks whose last touch is known; more of them share a place. */
+enum { ACTORS = 256 };
+
 struct gathered {
 	struct access *reads, *touches;
+	uint64_t last_touch[ACTORS]; /* 1 + the page */
 	size_t nr_reads, nr_touches;
 	uint64_t first_size, last_size; /* of the file, as the events tell it */
 	bool sized;
 	double bytes, bytes_behind; /* read; behind the end that it had at first */
 };
 
+/* One touch may have several events: fault-around and the fault, and both again after a wait. */
 static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
 		      uint64_t page_bytes)
 {
+	uint64_t *last = &g->last_touch[e->actor % ACTORS];
+
+	if (*last == page + 1)
+		return;
+	*last = page + 1;
 	g->touches[g->nr_touches++] = (struct access){
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
 }

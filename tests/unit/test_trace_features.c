@@ -83,7 +83,7 @@ static void a_file_of_many_pages(void **state)
 	assert_true(f.value[F_growth_share] == 0);
 }
 
-/* Touches that mapped pages count as the faults do; the retry of a fault does not. */
+/* Touches that mapped pages count as the faults do; what else there is of a fault does not. */
 static void touches_of_a_mapping(void **state)
 {
 	struct trace *t = *state;
@@ -91,8 +91,10 @@ static void touches_of_a_mapping(void **state)
 
 	features_set(&f, F_fault_share, 1);
 	for (uint64_t page = 0; page < 1024; page += 32) {
+		add(t, TRACE_MAP, page, 16)->map.touched = page + 1;
 		add(t, TRACE_FAULT, page, 0)->flags = TRACE_MISSING;
 		add(t, TRACE_FAULT, page, 0)->flags = TRACE_RETRY;
+		add(t, TRACE_MAP, page, 16)->map.touched = page + 1;
 		add(t, TRACE_MAP, page + 16, 16)->map.touched = page + 16 + 1;
 		add(t, TRACE_MAP, page + 16, 16); /* by whose touch is not known */
 	}
