@@ -171,14 +171,19 @@ def judged_or_refused(world, db, path):
     check(f["answered"] or "windows exactly" in f["note"], f["note"])
 
 
-def whole(trace, path):
-    equal("state", (trace.state, trace.reason), ("whole", None))
+def cached_pages_of(path):
     fd = os.open(path, os.O_RDONLY)
-    equal("pages that came less those that left", cached_by(trace), cached_pages(fd))
+    nr = cached_pages(fd)
     os.close(fd)
+    return nr
 
 
-def run_job(world, stack, name, path=None, traced=None):
+def whole(trace, path, there=0):
+    equal("state", (trace.state, trace.reason), ("whole", None))
+    equal("pages that came less those that left", cached_by(trace), cached_pages_of(path) - there)
+
+
+def run_job(world, stack, name, path=None, traced=None, there=0):
     path, told = path or world.cold(PAGES), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full"],
                              [sys.executable, ME, "--work", name, told, path])
@@ -186,7 +191,7 @@ def run_job(world, stack, name, path=None, traced=None):
     with open(told, encoding="ascii") as f:
         result = json.load(f)
     trace = traces.file_of(watch.db, path)
-    whole(trace, traced or path)
+    whole(trace, traced or path, there)
     return watch, path, trace, result
 
 
@@ -234,6 +239,21 @@ def faults_beside_cached_pages(world, stack):
     """Fault-around maps what is there of a block, and then the page itself is asked for."""
     watch, path, trace, result = run_job(world, stack, "beside")
     equal("pages that faulted", faulted_and_mapped(trace, result), result["touched"])
+    judged(world, watch.db, path)
+
+
+@part.case
+def faults_of_what_was_cached(world, stack):
+    """A part of the file is there before the trace begins; which, only the accesses tell."""
+    path, pick = world.cold(PAGES), random.Random(11)
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    for at in pick.sample(range(PAGES // 8), PAGES // 24):
+        os.pread(fd, 8 * PAGE, at * 8 * PAGE)
+    os.close(fd)
+    watch, path, trace, result = run_job(world, stack, "faults", path, there=cached_pages_of(path))
+    equal("began", trace.began, "warm")
+    faulted_and_mapped(trace, result)
     judged(world, watch.db, path)
 
 

@@ -212,6 +212,53 @@ static void a_page_that_left_is_touched_anew(void **state)
 	tape_free(&t);
 }
 
+static void put_window(struct tape *t, uint64_t first, uint32_t pages)
+{
+	struct trace_event e = {.kind = TRACE_WINDOW,
+				.detail = TRACE_ORDER,
+				.pos = first,
+				.ra = {.start = first, .size = pages, .async_size = pages / 4}};
+
+	tape_put(t, &e);
+}
+
+/*
+ * Pages 96 to 103 were cached before: fault-around mapped some of them beside page 90, which was
+ * not there, and the window left them out. Page 320 was there too, since no fault followed.
+ */
+static void what_was_cached_before_is_found(void **state)
+{
+	static const struct trace_event open = {
+		.kind = TRACE_OPEN, .pos = 4 << 20, .ra_pages = 32, .ra = {.prev_pos = -1}};
+	struct ra_setting as_it_was = {RA_SETTING_ACTUAL, 0};
+	struct ra_replay_input in = {.kernel = ra_kernel_named("6.18"),
+				     .max_order = 9,
+				     .device_pages = TRACED_KB / 4,
+				     .io_pages = TAPE_IO_PAGES,
+				     .warm = true};
+	struct ra_replay_result actual;
+	struct tape t = {0};
+
+	tape_put(&t, &open);
+	put_touch(&t, TRACE_MAP, 0, 95);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 95);
+	put_window(&t, 79, 32);
+	put_pages(&t, 79, 96);
+	put_pages(&t, 104, 111);
+	put_touch(&t, TRACE_MAP, 0, 95);
+	put_touch(&t, TRACE_MAP, 0, 320);
+	put_touch(&t, TRACE_FAULT, TRACE_MISSING, 330);
+	put_window(&t, 314, 32);
+	put_pages(&t, 314, 320);
+	put_pages(&t, 321, 346);
+	in.events = t.event;
+	in.nr_events = t.events;
+	assert_int_equal(ra_replay(&in, as_it_was, &actual), 0);
+	assert_int_equal(actual.windows, 2);
+	assert_int_equal(actual.exact_windows, 2);
+	tape_free(&t);
+}
+
 /* Pages that no access of the trace explains make the model less than exact. */
 static void what_does_not_fit_is_told(void **state)
 {
@@ -331,6 +378,7 @@ int main(void)
 		cmocka_unit_test(mappings_are_predicted_upwards),
 		cmocka_unit_test(a_touch_of_many_events_is_one),
 		cmocka_unit_test(a_page_that_left_is_touched_anew),
+		cmocka_unit_test(what_was_cached_before_is_found),
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(what_takes_too_long_is_given_up),
 		cmocka_unit_test(what_is_too_large_is_given_up),
