@@ -157,9 +157,10 @@ ON_ENTRY(page_cache_async_ra, async_ra4, EV_WINDOW,
 
 /*
  * The step below: it opens a window only where neither sync nor async did. In a fault that is
- * read-around; elsewhere force_page_cache_ra() for advice, in chunks of one window.
+ * read-around; elsewhere force_page_cache_ra() for advice, in chunks of one window. True: it opened
+ * one for advice.
  */
-static __always_inline int window_step_of(struct live *l, struct inode *inode)
+static __always_inline bool window_step_of(struct live *l, struct inode *inode)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct task_state *s = &l->s;
@@ -167,26 +168,30 @@ static __always_inline int window_step_of(struct live *l, struct inode *inode)
 	bool fault = in_fault(s, t, inode);
 
 	if (!inode_counts(inode))
-		return 0;
+		return false;
 	if (s->win_inode == (__u64)inode && s->win_id == (fault ? s->fault_id : id) &&
 	    !!(s->win_kind & WIN_IN_FAULT) == fault) {
 		if (s->win_kind != WIN_FORCED || s->win_lo <= s->win_hi)
-			return 0;
+			return false;
 		if (!advice_is_new(l, inode))
-			return 0;
+			return false;
 	}
 	if (fault)
 		window_open(l, inode, s->fault_id, WIN_SYNC | WIN_IN_FAULT,
 			    C_prefetched_mmap_around, s->fault_index, s->fault_index);
 	else
 		window_open(l, inode, id, WIN_FORCED, advice_origin(l), 1, 0);
-	return 0;
+	return !fault;
 }
 
 static __always_inline int window_step(struct live *l, struct inode *inode, __u64 file,
 				       enum note_hook hook, __u64 index, __u64 pages)
 {
-	window_step_of(l, inode);
+	bool advised = window_step_of(l, inode);
+
+	/* It may be the first that happens to the file, which is chosen by that. */
+	if (advised && trace_chooses(l))
+		live_row(l, inode, HINT_OWN, JOB_WATCHED);
 	if (!trace_may(inode))
 		return 0;
 	/* Of no read and no fault: what was asked for by advice comes before what it did. */

@@ -31,6 +31,12 @@ static __always_inline bool trace_may(struct inode *inode)
 	return shared.tracing.filter[trace_slot(READ(inode, i_ino))];
 }
 
+/* A file may be chosen at the event that runs. */
+static __always_inline bool trace_chooses(struct live *l)
+{
+	return shared.tracing.on && l->s.job == JOB_WATCHED;
+}
+
 /* Its place in a file is a union's on some kernels, which the verifier does not follow. */
 static __always_inline void trace_state_of(struct trace_record *r, __u64 file)
 {
@@ -346,6 +352,10 @@ GLOBAL int trace_folio(struct live *l, __u64 inode_addr, __u64 what, __u64 first
 }
 #else
 static __always_inline bool trace_may(struct inode *inode)
+{
+	return false;
+}
+static __always_inline bool trace_chooses(struct live *l)
 {
 	return false;
 }

@@ -102,11 +102,9 @@ def work_processes(path):
 
 
 def work_ahead(path):
-    """WILLNEED and readahead(2), and reads of what they brought and of what they did not. A trace begins
-    with the first read or page: advice before it is not in it."""
+    """WILLNEED and readahead(2), and reads of what they brought and of what they did not."""
     libc, fd, asked = ctypes.CDLL(None, use_errno=True), os.open(path, os.O_RDONLY), []
-    reads = [(7 << 20, PAGE)]
-    os.pread(fd, PAGE, 7 << 20)
+    reads = []
     for i in range(10):
         at = (i << 19) + 5 * PAGE
         if i % 2:
@@ -118,6 +116,19 @@ def work_ahead(path):
             os.pread(fd, PAGE, reads_at)
             reads.append((reads_at, PAGE))
     return {"lists": [reads], "asked": asked}
+
+
+def work_ahead_mapped(path):
+    """MADV_WILLNEED, and touches of what it brought and of what it did not."""
+    fd, asked, touched = os.open(path, os.O_RDONLY), [], []
+    with mmap.mmap(fd, PAGES * PAGE, prot=mmap.PROT_READ) as m:
+        for i in range(10):
+            m.madvise(mmap.MADV_WILLNEED, 200 * i * PAGE, 40 * PAGE)
+            asked.append((WILLNEED, 200 * i * PAGE, 40 * PAGE))
+            for page in 200 * i + 39, 200 * i + 100:
+                m[page * PAGE]
+                touched.append(page)
+    return {"touched": touched, "asked": asked}
 
 
 def work_ordered(path):
@@ -268,6 +279,15 @@ def faults_of_two_processes(world, stack):
 def pages_asked_for_ahead(world, stack):
     watch, path, trace, result = run_job(world, stack, "ahead")
     same_lists(trace, result)
+    equal("advice", [[e.detail, e.pos, e.len] for e in trace.events if e.kind == "ADVICE"],
+          result["asked"])
+    judged(world, watch.db, path)
+
+
+@part.case
+def pages_of_a_mapping_asked_for_ahead(world, stack):
+    watch, path, trace, result = run_job(world, stack, "ahead_mapped")
+    faulted_and_mapped(trace, result)
     equal("advice", [[e.detail, e.pos, e.len] for e in trace.events if e.kind == "ADVICE"],
           result["asked"])
     judged(world, watch.db, path)
