@@ -208,7 +208,8 @@ GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 beg
 
 	if (!l)
 		return 0;
-	l->note.file = addr_of(l, file_of_call(l, inode, true));
+	l->note.file = 0;
+	trace_file_of_call(l, inode);
 	trace_note(l, inode_addr, what, begin, bytes);
 	return 0;
 }

@@ -136,6 +136,7 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	long long f_pos;
+	void *private_data;
 	struct file_ra_state f_ra;
 };
 struct fdtable {

@@ -11,7 +11,7 @@
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
 
-#include "names.bpf.h"
+#include "overlay.bpf.h"
 #include "tally.bpf.h"
 
 #define NOTE(kind, detail, order, flags)                                                           \
@@ -315,8 +315,14 @@ GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 /* The open file that the running call reads, as far as its registers tell. */
 static __always_inline void trace_file_of_call(struct live *l, struct inode *inode)
 {
-	if (!l->note.file)
-		l->note.file = addr_of(l, file_of_call(l, inode, true));
+	__u64 mapping;
+
+	if (l->note.file)
+		return;
+	mapping = addr_of(l, READ(inode, i_mapping));
+	l->note.file = addr_of(l, file_of_call(l, inode, true));
+	if (l->note.file && !trace_file_is(l->note.file, mapping))
+		trace_file_below(l, mapping);
 }
 
 /* A call, or a part of one, that asks for pos..end. */
@@ -362,6 +368,9 @@ static __always_inline bool trace_chooses(struct live *l)
 static __always_inline int trace_choose(struct live *l, __u64 inode_addr)
 {
 	return 0;
+}
+static __always_inline void trace_file_of_call(struct live *l, struct inode *inode)
+{
 }
 static __always_inline int trace_note(struct live *l, __u64 inode_addr, __u64 what, __u64 pos,
 				      __u64 len)

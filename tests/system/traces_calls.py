@@ -194,15 +194,16 @@ def whole(trace, path, there=0):
     equal("pages that came less those that left", cached_by(trace), cached_pages_of(path) - there)
 
 
-def run_job(world, stack, name, path=None, traced=None, there=0):
+def run_job(world, stack, name, path=None, cache=None, there=0, name_of=None):
+    """cache: whose pages they are; there: how many of them were; name_of: as it is recorded."""
     path, told = path or world.cold(PAGES), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full"],
                              [sys.executable, ME, "--work", name, told, path])
     watch.end()
     with open(told, encoding="ascii") as f:
         result = json.load(f)
-    trace = traces.file_of(watch.db, path)
-    whole(trace, traced or path, there)
+    trace = traces.file_of(watch.db, name_of or path)
+    whole(trace, cache or path, there)
     return watch, path, trace, result
 
 
@@ -293,26 +294,38 @@ def pages_of_a_mapping_asked_for_ahead(world, stack):
     judged(world, watch.db, path)
 
 
-@part.case
-def a_file_of_an_overlay(world, stack):
-    """The cache is that of the layer below; the name is the user's."""
+def overlaid(world, stack):
+    """A file of an overlay, and the one of the layer below."""
     with open("/proc/filesystems", encoding="ascii") as f:
         if "overlay" not in f.read().split():
             raise Skipped("this kernel has no overlay")
-    names = [f"{world.data}/{n}" for n in ("upper", "work", "merged")]
+    world.serial += 1
+    names = [f"{world.data}/{n}{world.serial}" for n in ("upper", "work", "merged", "lower")]
     for name in names:
-        os.makedirs(name, exist_ok=True)
-    below = world.cold(PAGES)
-    lower = f"{world.data}/lower"
-    os.makedirs(lower, exist_ok=True)
-    os.rename(below, f"{lower}/file")
+        os.makedirs(name)
+    os.rename(world.cold(PAGES), f"{names[3]}/file")
     machine.run("mount", "-t", "overlay", "overlay", "-o",
-                f"lowerdir={lower},upperdir={names[0]},workdir={names[1]}", names[2])
+                f"lowerdir={names[3]},upperdir={names[0]},workdir={names[1]}", names[2])
     stack.callback(machine.run, "umount", names[2])
-    watch, path, trace, result = run_job(world, stack, "ordered", f"{names[2]}/file", f"{lower}/file")
+    return f"{names[2]}/file", f"{names[3]}/file"
+
+
+@part.case
+def a_file_of_an_overlay(world, stack):
+    """The cache is that of the layer below, and so is the description; the name is the user's."""
+    watch, path, trace, result = run_job(world, stack, "ordered", *overlaid(world, stack))
     same_lists(trace, result)
-    # Reads are of the overlay's description, windows of the one below it.
-    judged_or_refused(world, watch.db, path)
+    equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
+    judged(world, watch.db, path)
+
+
+@part.case
+def faults_of_a_file_of_an_overlay(world, stack):
+    """No descriptor tells the user's name."""
+    path, below = overlaid(world, stack)
+    watch, path, trace, result = run_job(world, stack, "faults", path, below, name_of=below)
+    faulted_and_mapped(trace, result)
+    judged(world, watch.db, below)
 
 
 def by_fio(world, stack, engine, depth):
