@@ -57,7 +57,8 @@ CREATE TEMP TABLE analysis_whatif_readahead (
 ) WITHOUT ROWID;
 CREATE TEMP TABLE analysis_verdict (advice_id INTEGER PRIMARY KEY, verdict TEXT, why TEXT);
 CREATE TEMP TABLE analysis_grade (
-	job_id INTEGER, name TEXT, grade TEXT, score REAL, formula TEXT, PRIMARY KEY (job_id, name)
+	job_id INTEGER, kind TEXT, subject_id INTEGER, name TEXT, grade TEXT, score REAL, formula TEXT,
+	PRIMARY KEY (job_id, kind, subject_id, name)
 ) WITHOUT ROWID;
 
 -- What rules have found so far, and which could not be judged: for rules with "order: last".

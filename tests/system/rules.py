@@ -404,7 +404,7 @@ def sentence(counters, **scores):
     for name in unknown:
         run.db.execute(f"UPDATE job SET {name} = NULL")
     for name, score in scores.items():
-        run.model("analysis_grade", job_id=1, name=name, score=score,
+        run.model("analysis_grade", job_id=1, kind="job", subject_id=1, name=name, score=score,
                   grade=score if score is None else "A" if score >= 0.9 else "E")
     return run.views().find()["nothing-wrong"][0]["summary"]
 
