@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: mmap-random-faults
 -- title: random touches of a mapping fetch read-around that nobody uses
--- version: 2
+-- version: 3
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: faults_major prefetched_mmap_around
@@ -21,7 +21,7 @@ WITH around AS (
 			AS unused_min_pages,
 		w.s_per_stall_ns
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
-	WHERE f.pattern = 'mmap_random' AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence, f.pattern = 'mmap_random', 1)
 		AND f.faults_major >= :min_major_faults
 		AND f.prefetched_mmap_around >= :min_around_per_fault * f.faults_major
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
@@ -59,6 +59,8 @@ SELECT
 	coalesce(c.saved_s, c.unused_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'model' AS gain_method,
-	'readahead:' || c.directory_id AS gain_cause
+	'readahead:' || c.directory_id AS gain_cause,
+	iif(c.pattern_confidence >= :min_confidence, NULL,
+		c.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 FROM cost c
 WHERE c.unused_pages >= :min_unused_share * c.prefetched_mmap_around

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: nothing-wrong
 -- title: no rule found anything to change
--- version: 2
+-- version: 3
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
@@ -58,5 +58,8 @@ SELECT
 	NULL AS gain_value,
 	NULL AS gain_unit,
 	NULL AS gain_method,
-	NULL AS gain_cause
+	NULL AS gain_cause,
+	-- What all but one thing speaks for may well be there.
+	(SELECT 'all else of ' || group_concat(u.id, ', ') || ' holds, and whether the rest does is not known'
+		FROM v_unjudged u WHERE u.job_id = j.job_id AND u.doubt HAVING count(*) > 0) AS not_judged
 FROM judged j

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: random-with-readahead
 -- title: random reads bring in neighbours that nobody uses
--- version: 2
+-- version: 3
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late
@@ -14,13 +14,13 @@
 WITH unused AS (
 	SELECT
 		f.job_id, f.file_id, f.directory_id, f.path, f.pattern, f.pattern_confidence, f.sliced,
-		f.page_size_bytes, f.all_used, f.misses, f.prefetched_sync + f.prefetched_async AS ahead_pages,
+		f.page_size_bytes, f.pattern_doubt, f.all_used, f.misses, f.prefetched_sync + f.prefetched_async AS ahead_pages,
 		f.demand_pages + f.prefetched_pages AS fetched_pages, f.stall_ns,
 		-- In a sliced run a page that is still open may have been used while nobody looked.
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
 	FROM v_file f
-	WHERE f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch')
-		AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence,
+			f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch'), f.lookups > 0)
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'fadvise')
 ), model AS ( -- what RANDOM would fetch, where the replay can be trusted
@@ -63,7 +63,9 @@ SELECT
 	coalesce(c.saved_s, c.saved_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	iif(c.fidelity IS NULL, 'bound', 'model') AS gain_method,
-	'readahead:' || c.directory_id AS gain_cause
+	'readahead:' || c.directory_id AS gain_cause,
+	iif(c.pattern_confidence >= :min_confidence, NULL,
+		c.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 FROM cost c
 WHERE c.unused_pages >= :min_unused_pages
 	AND c.unused_pages >= :min_unused_share * (c.unused_pages + c.all_used)

@@ -65,4 +65,4 @@ CREATE TEMP TABLE analysis_grade (
 CREATE TEMP TABLE analysis_finding (
 	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB
 );
-CREATE TEMP TABLE analysis_unjudged (job_id INTEGER, id TEXT, reason TEXT);
+CREATE TEMP TABLE analysis_unjudged (job_id INTEGER, id TEXT, reason TEXT, doubt INTEGER);

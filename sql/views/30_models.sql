@@ -36,4 +36,7 @@ CREATE TEMP VIEW v_finding AS SELECT
 	confidence,  -- 0..1
 	subject_kind, subject
 FROM analysis_finding;
-CREATE TEMP VIEW v_unjudged AS SELECT job_id, id, reason FROM analysis_unjudged;
+CREATE TEMP VIEW v_unjudged AS SELECT
+	job_id, id, reason,
+	doubt  -- 0/1; 1: all else of the rule holds, so that the job may well have what it looks for
+FROM analysis_unjudged;
