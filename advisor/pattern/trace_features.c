@@ -49,7 +49,7 @@ static void add_read(struct gathered *g, const struct trace_event *e)
 	if (!len)
 		return;
 	end = e->pos + len;
-	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description};
+	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description, e->actor};
 	g->bytes += (double)len;
 	if (g->sized && end > g->first_size)
 		g->bytes_behind += (double)(e->pos > g->first_size ? len : end - g->first_size);
@@ -189,6 +189,8 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 		uint64_t size = size_bytes ? size_bytes : g.last_size;
 
 		ret = put_reuse(&g, (size + page_bytes - 1) / page_bytes, page_bytes, f);
+		if (!ret)
+			ret = readers_features(g.reads, g.nr_reads, size, f);
 	}
 	if (!ret && g.sized)
 		features_set_ratio(f, F_growth_share, g.bytes_behind, g.bytes);

@@ -281,7 +281,7 @@ CASES = {
     "direct-io-rereads": lambda: Run().job({"/d": {"direct_read_calls": 256,
                                                    "direct_read_bytes": 256 << 20}}).machine(),
     "duplicate-staging": lambda: Run().job({"/d": FETCHED_TWICE})
-    .pattern("reread", descriptions=4),
+    .pattern("reread", descriptions=4, readers=4),
     "network-readahead-small": lambda: network(Run().job({"/d": ONCE}).machine()
                                                .pattern("sequential")),
     "cache-bypassed": lambda: bypassed(Run().job({"/d": ONCE})),
@@ -508,6 +508,20 @@ def direct_reads_in_no_known_order():
     return wrong
 
 
+def one_reader_is_no_other():
+    """Who opens a file again for each epoch is one reader, and memory that is too small is another finding;
+    of a file that no trace tells of nobody knows."""
+    wrong = []
+    for readers, doubt in ((1, False), (None, True)):
+        run = Run().job({"/d": FETCHED_TWICE}).pattern(
+            "reread", descriptions=4, **({} if readers is None else {"readers": readers})).views()
+        if "duplicate-staging" in run.find():
+            wrong.append(f"{readers} readers: found")
+        if ("duplicate-staging" in run.doubts) != doubt:
+            wrong.append(f"{readers} readers: in doubt {run.doubts}")
+    return wrong
+
+
 def small_reads_at_random():
     """Short records at any place: nobody knows that a page is read again, so it is not said."""
     row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
@@ -602,6 +616,7 @@ def main():
     tell("a pattern in doubt, and no other sign", no_doubt_without_a_sign)
     tell("willneed-cut-short: what was cached is not known", what_was_cached_is_not_known)
     tell("sequential-without-readahead: direct reads in no known order", direct_reads_in_no_known_order)
+    tell("duplicate-staging: one task that opens the file again", one_reader_is_no_other)
     tell("small-reads: order not known", small_reads_at_random)
     tell("cache-bypassed: what it rests on", outside_of_the_cache)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))

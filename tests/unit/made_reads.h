@@ -26,7 +26,7 @@ static inline uint64_t next(struct made *m)
 static inline void add(struct made *m, uint64_t pos, uint64_t len, uint32_t description)
 {
 	assert_true(m->nr < MOST);
-	m->a[m->nr++] = (struct access){pos, len, description};
+	m->a[m->nr++] = (struct access){pos, len, description, 0};
 }
 
 static inline void permute(struct made *m, uint32_t *order, uint32_t nr)
