@@ -69,6 +69,7 @@ class Run:
                  read_on_ns=100 * SECOND, advice_mode="calls", interval_ns=SECOND,
                  page_size_bytes=PAGE, memory_bytes=16 << 30, map_bytes=0)
         self.models = []
+        self.settings = {}  # {rule: {parameter: another value}}
 
     def columns(self, table):
         return [r[1] for r in self.db.execute(f"PRAGMA table_info({table})")]
@@ -165,7 +166,7 @@ class Run:
         for name, (text, params) in ordered:
             if wanted and name not in wanted:
                 continue
-            cursor = self.db.execute(text, params)
+            cursor = self.db.execute(text, {**params, **self.settings.get(name, {})})
             names = tuple(c[0] for c in cursor.description)
             assert names in (COLUMNS, (*COLUMNS, "not_judged")), f"{name}: columns {names}"
             rows = [dict(zip(names, r)) for r in cursor]
@@ -522,6 +523,20 @@ def one_reader_is_no_other():
     return wrong
 
 
+def severity_follows(name):
+    """Limits of 0, of more than all time, and one of each give the three words; a limit decides nothing else."""
+    text, params = rules()[name]
+    limits = [p for p in ("medium_share", "high_share") if f":{p}" in text]
+    wrong = []
+    for low, high, want in ((0.0, 0.0, "high"), (0.0, 1e9, "medium"), (1e9, 1e9, "low")):
+        run = CASES[name]().views()
+        run.settings = {name: dict(zip(limits, (low, high)))}
+        found = {row["severity"] for row in run.find((name,)).get(name, ())}
+        if found != {"medium" if want == "high" and "high_share" not in limits else want}:
+            wrong.append(f"{found or 'nothing'} instead of {want} with {run.settings[name]}")
+    return wrong
+
+
 def small_reads_at_random():
     """Short records at any place: nobody knows that a page is read again, so it is not said."""
     row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
@@ -613,6 +628,8 @@ def main():
     tell("random-with-readahead: its sentence", what_is_read_again_is_not_random)
     for name in IN_DOUBT:
         tell(f"{name}: its pattern is in doubt", doubt_is_said, name)
+    for name in sorted(n for n in CASES if ":medium_share" in rules()[n][0]):
+        tell(f"{name}: severity by its limits", severity_follows, name)
     tell("a pattern in doubt, and no other sign", no_doubt_without_a_sign)
     tell("willneed-cut-short: what was cached is not known", what_was_cached_is_not_known)
     tell("sequential-without-readahead: direct reads in no known order", direct_reads_in_no_known_order)
