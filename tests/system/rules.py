@@ -455,88 +455,6 @@ def what_is_read_again_is_not_random():
     return wrong
 
 
-IN_DOUBT = ("random-with-readahead", "sequential-without-readahead", "stride-defeats-readahead",
-            "interleaved-streams", "mmap-random-faults", "network-readahead-small")
-
-
-def doubt_is_said(name):
-    """All holds but that the pattern is not sure, whatever it is called: neither found nor passed over."""
-    wrong = []
-    for what, change in (("unsure", "UPDATE temp.analysis_pattern SET confidence = 0.5"),
-                         ("another, unsure", "UPDATE temp.analysis_pattern SET name = 'backward', confidence = 0.5"),
-                         ("unknown", "UPDATE temp.analysis_pattern SET name = 'unknown', confidence = 0"),
-                         ("none", "DELETE FROM temp.analysis_pattern")):
-        run = CASES[name]().views()
-        run.db.execute(change)
-        found = run.find()
-        if name in found or not any("/file" in reason for reason in run.doubts.get(name, ())):
-            wrong.append(f"{what}: found {sorted(found)}, in doubt {run.doubts}")
-        if "nothing-wrong" in found:
-            wrong.append(f"{what}: {found['nothing-wrong'][0]['summary']}")
-    run = CASES[name]().views()
-    run.db.execute("UPDATE temp.analysis_pattern SET name = 'backward', confidence = 0.9")
-    if name in run.find() or name in run.doubts:
-        wrong.append(f"another pattern that is sure: {run.doubts}")
-    return wrong
-
-
-def no_doubt_without_a_sign():
-    """A pattern that is not sure is no doubt where nothing else speaks for a finding."""
-    run = CASES["nothing-wrong"]().pattern("random", confidence=0.5).views()
-    found = run.find()
-    return [f"in doubt {run.doubts}, found {sorted(found)}"] if run.doubts or "nothing-wrong" not in found else []
-
-
-def what_was_cached_is_not_known():
-    """Pages that WILLNEED did not bring may have been there: without a count nobody can say."""
-    run = Run().job({"/d": {**ONCE, "prefetched_willneed": 320}}).machine().advice(
-        "willneed", calls=1, pages_asked=16384, pages_brought=320).views()
-    found = run.find()
-    return [] if "willneed-cut-short" in run.doubts and "nothing-wrong" not in found else \
-        [f"found {sorted(found)}, in doubt {run.doubts}"]
-
-
-def direct_reads_in_no_known_order():
-    """Small direct reads: whether they are in order only a trace can tell."""
-    counters = {"direct_read_calls": 16384, "direct_read_bytes": 16384 * PAGE}
-    wrong = []
-    for share, doubt in ((None, True), (0.1, False)):
-        run = Run().job({"/d": counters}).machine().pattern(
-            "direct", **({} if share is None else {"sequential_share": share})).views()
-        run.find()
-        if ("sequential-without-readahead" in run.doubts) != doubt:
-            wrong.append(f"share {share}: in doubt {run.doubts}")
-    return wrong
-
-
-def one_reader_is_no_other():
-    """Who opens a file again for each epoch is one reader, and memory that is too small is another finding;
-    of a file that no trace tells of nobody knows."""
-    wrong = []
-    for readers, doubt in ((1, False), (None, True)):
-        run = Run().job({"/d": FETCHED_TWICE}).pattern(
-            "reread", descriptions=4, **({} if readers is None else {"readers": readers})).views()
-        if "duplicate-staging" in run.find():
-            wrong.append(f"{readers} readers: found")
-        if ("duplicate-staging" in run.doubts) != doubt:
-            wrong.append(f"{readers} readers: in doubt {run.doubts}")
-    return wrong
-
-
-def severity_follows(name):
-    """Limits of 0, of more than all time, and one of each give the three words; a limit decides nothing else."""
-    text, params = rules()[name]
-    limits = [p for p in ("medium_share", "high_share") if f":{p}" in text]
-    wrong = []
-    for low, high, want in ((0.0, 0.0, "high"), (0.0, 1e9, "medium"), (1e9, 1e9, "low")):
-        run = CASES[name]().views()
-        run.settings = {name: dict(zip(limits, (low, high)))}
-        found = {row["severity"] for row in run.find((name,)).get(name, ())}
-        if found != {"medium" if want == "high" and "high_share" not in limits else want}:
-            wrong.append(f"{found or 'nothing'} instead of {want} with {run.settings[name]}")
-    return wrong
-
-
 def small_reads_at_random():
     """Short records at any place: nobody knows that a page is read again, so it is not said."""
     row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
@@ -598,10 +516,11 @@ def sliced_is_no_waste():
     return [f"finds {', '.join(found)}"] if found else []
 
 
-def main():
+def judge(cases):
+    """Runs (name, function, arguments...), each of which gives what is wrong; the status of a part."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
 
-    def tell(name, function, *arguments):
+    for name, function, *arguments in cases:
         try:
             wrong = function(*arguments)
         except (sqlite3.Error, AssertionError, KeyError) as e:
@@ -609,35 +528,27 @@ def main():
         verdict = "failed" if wrong else "passed"
         counts[verdict] += 1
         print(f"{verdict.upper():7} {name}{': ' if wrong else ''}{'; '.join(wrong[:8])}", flush=True)
-
-    tell("a run that measured nothing", nothing_measured)
-    for name in sorted(rules()):
-        if name not in CASES:
-            tell(f"{name}: a run that has it", lambda: ["there is none"])
-            continue
-        tell(f"{name}: a run that has it", finds, name, CASES[name])
-    for name in sorted(CASES):
-        tell(f"{name}: with figures not measured", null_adds_nothing, name, CASES[name])
-    tell("what was not measured stays so", null_stays_null)
-    tell("cache-too-small: two opinions differ", uncertain_is_said, 1, "other")
-    tell("cache-too-small: one opinion", uncertain_is_said, 0, "none")
-    tell("cache-too-small: a broken curve", broken_curve_says_nothing)
-    tell("a run in slices", sliced_is_no_waste)
-    tell("evicted-by-neighbour: another job", another_job_is_named)
-    tell("nothing-wrong: praise only where figures bear it", praise_is_borne)
-    tell("random-with-readahead: its sentence", what_is_read_again_is_not_random)
-    for name in IN_DOUBT:
-        tell(f"{name}: its pattern is in doubt", doubt_is_said, name)
-    for name in sorted(n for n in CASES if ":medium_share" in rules()[n][0]):
-        tell(f"{name}: severity by its limits", severity_follows, name)
-    tell("a pattern in doubt, and no other sign", no_doubt_without_a_sign)
-    tell("willneed-cut-short: what was cached is not known", what_was_cached_is_not_known)
-    tell("sequential-without-readahead: direct reads in no known order", direct_reads_in_no_known_order)
-    tell("duplicate-staging: one task that opens the file again", one_reader_is_no_other)
-    tell("small-reads: order not known", small_reads_at_random)
-    tell("cache-bypassed: what it rests on", outside_of_the_cache)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
     return 1 if counts["failed"] else 0
+
+
+def main():
+    return judge([
+        ("a run that measured nothing", nothing_measured),
+        *((f"{name}: a run that has it", finds, name, CASES[name]) if name in CASES else
+          (f"{name}: a run that has it", lambda: ["there is none"]) for name in sorted(rules())),
+        *((f"{name}: with figures not measured", null_adds_nothing, name, CASES[name]) for name in sorted(CASES)),
+        ("what was not measured stays so", null_stays_null),
+        ("cache-too-small: two opinions differ", uncertain_is_said, 1, "other"),
+        ("cache-too-small: one opinion", uncertain_is_said, 0, "none"),
+        ("cache-too-small: a broken curve", broken_curve_says_nothing),
+        ("a run in slices", sliced_is_no_waste),
+        ("evicted-by-neighbour: another job", another_job_is_named),
+        ("nothing-wrong: praise only where figures bear it", praise_is_borne),
+        ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
+        ("small-reads: order not known", small_reads_at_random),
+        ("cache-bypassed: what it rests on", outside_of_the_cache),
+    ])
 
 
 if __name__ == "__main__":
