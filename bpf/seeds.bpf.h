@@ -67,7 +67,8 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 		note_ancestors(addr_of(l, TYPED(parent, group_leader)));
 	if (err)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	return inside;
+	/* Without a name its end would not be known for that of one that was counted. */
+	return inside && !err;
 }
 
 /* The same of a process that ends: is it one that was counted? */

@@ -83,7 +83,7 @@ def command_outlived_by_daemon(world, stack):
 
 
 def attach(world, stack, verb, select, environment=lambda _: None):
-    """A tree that stands, cachemon attached to it, and the go. Returns (job, lines)."""
+    """A tree that stands, cachemon attached to it, and the go. Returns (job, lines, report)."""
     tally = world.tool.fresh(".tally")
     wait, go = os.pipe()
     process = world.start(stack, verb, tally, wait, pass_fds=[wait], start_new_session=True)
@@ -94,9 +94,9 @@ def attach(world, stack, verb, select, environment=lambda _: None):
     watch = world.tool.watch(stack, [*OPTIONS, *select(process)], env=environment(process))
     watch.wait_started()
     close(go)
-    _, job, _ = watch.end()
+    report, job, _ = watch.end()
     equal("exit status of the tree", process.wait(), 0)
-    return job, lines_of(tally)
+    return job, lines_of(tally), report
 
 
 def close(fd):
@@ -108,7 +108,7 @@ def close(fd):
 
 @part.case
 def pid_with_descendants(world, stack):
-    job, lines = attach(world, stack, "tree", lambda p: ["--pid", str(p.pid)])
+    job, lines, _ = attach(world, stack, "tree", lambda p: ["--pid", str(p.pid)])
     equal("readers", len(lines), treework.TREE_READERS)
     expect(world, job, lines)
     equal("processes", job["processes"], treework.TREE_PROCESSES)
@@ -127,7 +127,7 @@ def attach_often(function):
 
 @attach_often
 def pid_that_forks_meanwhile(world, stack):
-    job, lines = attach(world, stack, "storm", lambda p: ["--pid", str(p.pid)])
+    job, lines, _ = attach(world, stack, "storm", lambda p: ["--pid", str(p.pid)])
     forked = [line["forked"] for line in lines if "forked" in line][0]
     processes = 1 + forked + (forked + 2) // 3
     equal("readers", len(lines), processes)
@@ -139,7 +139,7 @@ def pid_that_forks_meanwhile(world, stack):
 @attach_often
 def pid_whose_parents_end_meanwhile(world, stack):
     """Who forked a process may be gone before anybody could look at it."""
-    job, lines = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)])
+    job, lines, _ = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)])
     equal("readers", len(lines), 1 + treework.WALKERS)
     expect(world, job, lines)
     equal("alive at the end", job["alive_at_end"], 0)
@@ -149,18 +149,30 @@ def pid_whose_parents_end_meanwhile(world, stack):
 def pid_whose_descendants_are_never_seen(world, stack):
     """All but the first process have ended whenever cachemon comes to look at them."""
     library = build(world.tool.work, "late_look", "-shared", "-fPIC")
-    job, lines = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
-                        lambda p: {**os.environ, "LD_PRELOAD": library, "LATE_SESSION": str(p.pid)})
+    job, lines, _ = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
+                           lambda p: {**os.environ, "LD_PRELOAD": library, "LATE_SESSION": str(p.pid)})
     equal("readers", len(lines), 1 + treework.WALKERS)
     expect(world, job, lines)
     equal("alive at the end", job["alive_at_end"], 0)
 
 
 @part.case
+def pid_of_more_than_have_room(world, stack):
+    """They fork while they are taken in until there is no room for names: who is passed over is
+    told of, and the end of the job is seen."""
+    library = build(world.tool.work, "small_seeds", "-shared", "-fPIC")
+    job, lines, report = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
+                                lambda p: {**os.environ, "LD_PRELOAD": library})
+    equal("readers", len(lines), 1 + treework.WALKERS)
+    equal("alive at the end", job["alive_at_end"], 0)
+    check(report["run"]["losses"]["state_drops"] > 0, "all had room: this tests nothing")
+
+
+@part.case
 def pid_with_zombies(world, stack):
     """Who has ended is not of the job, and keeps it from nothing; a process whose first thread has
     ended is."""
-    job, lines = attach(world, stack, "zombies", lambda p: ["--pid", str(p.pid)])
+    job, lines, _ = attach(world, stack, "zombies", lambda p: ["--pid", str(p.pid)])
     equal("readers", len(lines), 2)
     expect(world, job, lines)
     equal("processes", job["processes"], 2)
@@ -215,7 +227,7 @@ def dropped_by_a_stranger(world, stack):
 
 @part.case
 def job_name_is_a_pid(world, stack):
-    job, lines = attach(world, stack, "tree", lambda p: ["--job", str(p.pid)])
+    job, lines, _ = attach(world, stack, "tree", lambda p: ["--job", str(p.pid)])
     expect(world, job, lines)
     equal("processes", job["processes"], treework.TREE_PROCESSES)
 
