@@ -12,7 +12,7 @@ enum { BATCH = 256 };
 /* What a build without these maps counts is nothing: no rows, and not zeros. */
 bool sampler_sees_evictors(const struct sampler *s)
 {
-	return probe_set_plan(s->set)->build != BUILD_BASIC;
+	return probe_build_evictors(probe_set_plan(s->set)->build);
 }
 
 void sampler_evictions_begin(struct sampler *s)

@@ -8,6 +8,7 @@
 
 #include "cmd/watch_run.h"
 #include "cmd/rules.h"
+#include "plan/probe_records.h"
 #include "report/escape.h"
 #include "report/report.h"
 
@@ -44,13 +45,10 @@ static const char *level_name(enum watch_level level)
 	return names[level];
 }
 
-static const char no_evictors[] = "the programs for this kernel do not see who makes room for "
-				  "what: there is no task storage, no "
-				  "loop and no room on the stack for it";
-
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 {
 	static char reasons[C_NR][PLAN_REASON_MAX];
+	const char *no_evictors = probe_record_absent(&run->plan, RECORD_EVICTORS);
 	struct store_unmeasured unmeasured[C_NR + 1];
 	struct store_probe probes[ROLE_NR];
 	struct store_run r = {.cachemon = CACHEMON_VERSION,
@@ -97,7 +95,7 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 			unmeasured[r.nr_unmeasured++] = (struct store_unmeasured){
 				.name = counter_name(c), .reason = reasons[c]};
 	}
-	if (run->plan.build == BUILD_BASIC)
+	if (no_evictors)
 		unmeasured[r.nr_unmeasured++] =
 			(struct store_unmeasured){.name = "interference", .reason = no_evictors};
 	r.unmeasured = unmeasured;
