@@ -141,7 +141,8 @@ static void copy_state(struct trace_event *e, const struct trace_state *s)
 /*
  * The number of the description that an address stands for now. The kernel uses the memory of a
  * closed one again: its state is then that of a file just opened, after it was another. One that
- * was never read nor used for a window is no different from a new one.
+ * was never read nor used for a window is no different from a new one; nor is one whose first read,
+ * by another task, may still be under way.
  */
 static uint32_t description_of(struct traces *t, struct traced_file *f,
 			       const struct trace_record *rec, const struct trace_event *like)
@@ -149,6 +150,7 @@ static uint32_t description_of(struct traces *t, struct traced_file *f,
 	struct description *d = description_at(f, rec->file);
 	uint32_t flags = rec->flags & (TRACE_RANDOM | TRACE_NOREUSE);
 	bool is_new = state_is_new(&rec->state);
+	bool read_before = d && d->read && rec->kind == NOTE_READ && d->reader == like->actor;
 	struct trace_event e = {.kind = TRACE_SETTING,
 				.flags = flags,
 				.time_ns = like->time_ns,
@@ -156,7 +158,7 @@ static uint32_t description_of(struct traces *t, struct traced_file *f,
 
 	e.ra_pages = rec->ra_pages;
 	e.io_pages = rec->io_pages;
-	if (!d || (is_new && (d->touched || (d->read && rec->kind == NOTE_READ)))) {
+	if (!d || (is_new && (d->touched || read_before))) {
 		d = d ?: description_add(f, rec->file);
 		if (!d)
 			return TRACE_NO_DESCRIPTION;
@@ -171,7 +173,10 @@ static uint32_t description_of(struct traces *t, struct traced_file *f,
 		emit(t, f, &e);
 	d->flags = flags;
 	d->ra_pages = rec->ra_pages;
-	d->read |= rec->kind == NOTE_READ;
+	if (rec->kind == NOTE_READ) {
+		d->read = true;
+		d->reader = like->actor;
+	}
 	d->touched |= !is_new;
 	return d->number;
 }

@@ -18,7 +18,8 @@ struct description {
 	uint32_t number;
 	uint32_t flags; /* TRACE_RANDOM, TRACE_NOREUSE */
 	uint32_t ra_pages;
-	bool read;    /* a read of it was seen */
+	uint32_t reader; /* the last task that read it; not known if none did */
+	bool read;
 	bool touched; /* its readahead state was seen to be used */
 };
 

@@ -171,6 +171,26 @@ static void descriptions(void **state)
 	assert_int_equal(f->events[f->nr - 1].description, 3);
 }
 
+/* Until the first read of it ends, its state says of nobody that he has read it. */
+static void a_description_of_two_tasks(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_record r = of_file(record(1, NOTE_READ, 0, 1), 0xa, fresh);
+	int opened = 0;
+
+	begin(f, 1, 5, 0);
+	take(f, r);
+	r.tid = 101;
+	take(f, r);
+	/* It has read before, and so this is another one. */
+	take(f, r);
+	decode(f, 0);
+	for (int i = 0; i < f->nr; i++)
+		opened += f->events[i].kind == TRACE_OPEN;
+	assert_int_equal(opened, 2);
+	assert_int_equal(f->events[f->nr - 1].description, 1);
+}
+
 static void settings(void **state)
 {
 	static const uint8_t kinds[] = {TRACE_SIZE,    TRACE_OPEN,   TRACE_READ,
@@ -358,10 +378,15 @@ static void strange_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TRACES_TEST(first_access),    TRACES_TEST(descriptions),
-		TRACES_TEST(settings),	      TRACES_TEST(mappings),
-		TRACES_TEST(warm_or_cold),    TRACES_TEST(bounds),
-		TRACES_TEST(written_or_not),  TRACES_TEST(weights),
+		TRACES_TEST(first_access),
+		TRACES_TEST(descriptions),
+		TRACES_TEST(a_description_of_two_tasks),
+		TRACES_TEST(settings),
+		TRACES_TEST(mappings),
+		TRACES_TEST(warm_or_cold),
+		TRACES_TEST(bounds),
+		TRACES_TEST(written_or_not),
+		TRACES_TEST(weights),
 		TRACES_TEST(strange_records),
 	};
 
