@@ -52,6 +52,26 @@ def work_threads(path):
     return {"lists": lists}
 
 
+def work_workers(path):
+    """Three processes that have inherited a description: each reads pieces at random, in parts."""
+    fd, lists = os.open(path, os.O_RDONLY), []
+    for worker in range(3):
+        pick = random.Random(20 + worker)
+        starts = [pick.randrange(PAGES * PAGE - (128 << 10)) for _ in range(12)]
+        lists.append([(at + i * 32768, 32768) for at in starts for i in range(4)])
+    children = []
+    for reads in lists:
+        child = os.fork()
+        if not child:
+            for at, count in reads:
+                os.pread(fd, count, at)
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    return {"lists": lists}
+
+
 def work_descriptions(path):
     """Four threads, each with a description."""
     lists = [in_order(i << 21) for i in range(4)]
@@ -216,8 +236,15 @@ def threads_on_one_description(world, stack):
     watch, path, trace, result = run_job(world, stack, "threads")
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
-    # They share the state of readahead, and nothing tells who took it first.
-    judged_or_refused(world, watch.db, path)
+    judged(world, watch.db, path)
+
+
+@part.case
+def processes_on_one_description(world, stack):
+    watch, path, trace, result = run_job(world, stack, "workers")
+    same_lists(trace, result)
+    equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
+    judged(world, watch.db, path)
 
 
 @part.case
