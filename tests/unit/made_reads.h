@@ -160,6 +160,22 @@ static inline void make_interleaved(struct made *m)
 			add(m, (stream * FILE_PAGES / 3 + i) * PAGE, PAGE, 0);
 }
 
+/* From stream to stream it is one step, seven times of eight. */
+static inline void make_eight_streams(struct made *m)
+{
+	for (uint64_t i = 0; i < FILE_PAGES / 8; i++)
+		for (uint64_t stream = 0; stream < 8; stream++)
+			add(m, (stream * FILE_PAGES / 8 + i) * PAGE, PAGE, 0);
+}
+
+/* 64 rows, column by column: a step that comes back to where it was is still one. */
+static inline void make_columns(struct made *m)
+{
+	for (uint64_t column = 0; column < 4; column++)
+		for (uint64_t row = 0; row < 64; row++)
+			add(m, (row * FILE_PAGES / 64 + column) * PAGE, PAGE, 0);
+}
+
 /* Streams with a description each are each sequential. */
 static inline void make_sharded(struct made *m)
 {
