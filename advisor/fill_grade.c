@@ -16,25 +16,35 @@ static struct opt_f64 column(sqlite3_stmt *stmt, int *i)
 }
 
 /* Of a job or a directory, v, of the job j; in the order of read_row(). */
-#define FIGURES                                                                                    \
-	"v.lookups, v.misses, v.all_used, v.refaults, v.added_pages, v.accuracy, v.coverage, "     \
+#define FIGURES(refaults)                                                                          \
+	"v.lookups, v.misses, v.all_used, " refaults ", v.added_pages, v.accuracy, v.coverage, "   \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
 	"v.lookups + v.faults_major + v.faults_minor "
 
+/* Pages that were written anew are refaults too, and nothing had to fetch them: of a directory no
+ * more pages came back than were fetched. */
+#define READ_AGAIN "min(v.refaults, v.demand_pages + v.prefetched_pages)"
+#define JOB_READ_AGAIN                                                                             \
+	"coalesce((SELECT iif(count(*) = count(b.pages), sum(b.pages), NULL) "                     \
+	"  FROM (SELECT " READ_AGAIN " AS pages FROM v_directory v "                               \
+	"    WHERE v.job_id = j.job_id) b), v.refaults)"
+
+/* clang-format off: a macro in a string is broken apart */
 /* Of the curve the point at, or next below, the present size; else its smallest. */
 static const char of_jobs[] =
 	"SELECT v.job_id, 'job', v.job_id, f.floor, "
 	"coalesce((SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
 	"  AND c.cache_pages <= f.present_pages ORDER BY c.cache_pages DESC LIMIT 1), "
 	" (SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
-	"  AND f.present_pages IS NOT NULL ORDER BY c.cache_pages LIMIT 1)), " FIGURES
-	"FROM v_job v JOIN v_job j ON j.job_id = v.job_id "
-	"LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
+	"  AND f.present_pages IS NOT NULL ORDER BY c.cache_pages LIMIT 1)), " FIGURES(
+		JOB_READ_AGAIN) "FROM v_job v JOIN v_job j ON j.job_id = v.job_id "
+				"LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
 
 /* The curve is of all that the job read: there is none of a directory. */
 static const char of_directories[] =
-	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " FIGURES
-	"FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";
+	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " FIGURES(
+		READ_AGAIN) "FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";
+/* clang-format on */
 
 static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 {

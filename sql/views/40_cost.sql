@@ -45,7 +45,9 @@ CREATE TEMP VIEW v_return AS SELECT
 		- d.evicted_other
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
 			ELSE d.evicted_dontneed END),
-		d.evicted_reclaim) AS returned_pages  -- pages that came back after reclaim, at least
+		-- What was written anew is a refault too, and was not fetched.
+		d.evicted_reclaim, d.demand_pages + d.prefetched_pages) AS returned_pages
+		-- pages that came back after reclaim, at least
 FROM v_directory d
 	LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id;
 

@@ -508,6 +508,21 @@ def another_job_is_named():
     return wrong
 
 
+WRITTEN = {"written_pages": 60000, "refaults": 40000}
+
+
+def written_anew_is_not_read_again():
+    """Pages that left and were written again had to be fetched by nobody."""
+    dropped = Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine() \
+        .advice("dontneed", calls=4, pages_asked=40000, pages_dropped=40000, dropped_refaults=40000)
+    unseen = Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine()
+    reclaimed = Run().job({"/log": {**WRITTEN, "evicted_reclaim_memcg": 40000}}).machine()
+    found = [sorted(set(r.views().find()) & {"dontneed-harmful", "memcg-limit-too-low",
+                                             "cache-thrash-loop"})
+             for r in (dropped, unseen, reclaimed)]
+    return [f"finds {found}"] if any(found) else []
+
+
 def sliced_is_no_waste():
     """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
@@ -542,6 +557,7 @@ def main():
         ("cache-too-small: two opinions differ", uncertain_is_said, 1, "other"),
         ("cache-too-small: one opinion", uncertain_is_said, 0, "none"),
         ("cache-too-small: a broken curve", broken_curve_says_nothing),
+        ("pages written anew", written_anew_is_not_read_again),
         ("a run in slices", sliced_is_no_waste),
         ("evicted-by-neighbour: another job", another_job_is_named),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
