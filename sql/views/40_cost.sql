@@ -51,13 +51,15 @@ CREATE TEMP VIEW v_return AS SELECT
 FROM v_directory d
 	LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id;
 
--- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job.
+-- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job for
+-- which something was fetched: where nothing was, there is nothing to replay, and nothing to change.
 -- Source: analysis_whatif_readahead.
 CREATE TEMP VIEW v_replay AS SELECT
 	j.job_id,
 	(SELECT max(w.fidelity) FROM v_whatif_readahead w WHERE w.job_id = j.job_id AND w.fidelity >= 0.95)
 		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
-FROM v_job j;
+FROM v_job j
+WHERE j.demand_pages + j.prefetched_pages IS NOT 0;
 
 -- v_named: pages that DONTNEED named and that were in the cache at the call. Source: advice.
 CREATE TEMP VIEW v_named AS SELECT
