@@ -51,7 +51,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.9, c.confidence) AS confidence,
-	printf('%d files on %s are read in order with read_ahead_kb %d, waited for %.1f s', c.files, c.type,
+	printf('%s on %s read in order with read_ahead_kb %d, waited for %.1f s',
+		iif(c.files = 1, 'a file', c.files || ' files'), c.type || iif(c.files = 1, ' is', ' are'),
 		c.read_ahead_kb, c.stall_s) AS summary,
 	json_array(
 		json_object('metric', 'read_ahead_kb', 'value', c.read_ahead_kb, 'unit', 'KiB',
