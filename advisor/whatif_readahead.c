@@ -309,6 +309,8 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
 	trace_files_free(&traced);
 	count_files(&w);
+	if (!r)
+		r = whatif_readahead_weigh(db, job_id, &w, err);
 	if (r)
 		whatif_readahead_free(&w);
 	else

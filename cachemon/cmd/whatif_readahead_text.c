@@ -73,7 +73,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w)
 {
 	static const struct doc_column columns[] = {
 		{"file", DOC_OWN_LINE},	 {"read_ahead_kb", DOC_RIGHT},
-		{"fidelity", DOC_RIGHT}, {"stands for", DOC_RIGHT},
+		{"fidelity", DOC_RIGHT}, {"counts for", DOC_RIGHT},
 		{"", DOC_WRAP},
 	};
 	struct doc_table t = doc_table("Files with an answer", columns, 5);
@@ -89,7 +89,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w)
 		doc_cell_name(&t, &name, "(no name seen)");
 		doc_cell(&t, "%u", 4 * f->device_pages);
 		doc_cell(&t, "%.3f", f->fidelity);
-		doc_cell(&t, "%.3g", f->stands_for);
+		doc_cell(&t, "%.3g", f->counts_for);
 		doc_cell(&t, "%s", f->note);
 	}
 	doc_put_table(d, &t);
@@ -143,6 +143,27 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 	doc_put_table(d, &t);
 }
 
+/* What the sums over traced files were made to come to, where these stand for others. */
+static void put_scale(struct doc *d, const struct whatif_readahead *w)
+{
+	static const char *const texts[] = {
+		[WHATIF_BY_FILES] = "Traced files count for as many others as there probably are.",
+		[WHATIF_BY_JOB] =
+			"Traced files count for others so that all come to the pages that "
+			"the job brought.",
+		[WHATIF_BY_SIZE] =
+			"Traced files count for others so that all come to the pages that "
+			"files of their size brought.",
+	};
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (!w->files[i].judged || w->files[i].counts_for <= 1)
+			continue;
+		doc_para(d, "%s", texts[w->scale]);
+		return;
+	}
+}
+
 void whatif_readahead_text(struct doc *d, const struct model_job *job,
 			   const struct whatif_readahead *w, int64_t page_size_bytes)
 {
@@ -161,6 +182,7 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 			"%zu more began to be traced and gave way: those that are traced stand for "
 			"them.",
 			w->nr_gave_way);
+	put_scale(d, w);
 	put_sums(d, w, false, page_size_bytes);
 	put_sums(d, w, true, page_size_bytes);
 	if (w->nr_judged)
