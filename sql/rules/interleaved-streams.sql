@@ -30,14 +30,14 @@ SELECT
 	min(0.95, b.pattern_confidence) AS confidence,
 	printf('several streams share its descriptor: %d of %d pages missed, %d fetched ahead and not used',
 		b.misses, b.lookups, b.unused_pages) AS summary,
-	json_array(
+	iif(b.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', b.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'unused_pages', 'value', b.unused_pages, 'unit', 'pages',
 			'scope', 'file'),
 		json_object('metric', 'window_pages_mean', 'value', b.window_pages_mean, 'unit', 'pages',
 			'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(b.saved_s, (b.misses + b.unused_pages) * b.page_size_bytes) AS gain_value,
 	iif(b.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,

@@ -45,7 +45,7 @@ SELECT
 	min(0.9, c.pattern_confidence) AS confidence,
 	printf('%d faults at random places fetched %d pages around them', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',
 			'scope', 'file'),
 		json_object('metric', 'prefetch.origin.mmap_around', 'value', c.prefetched_mmap_around,
@@ -55,7 +55,7 @@ SELECT
 		json_object('metric', 'mapped_pages_upper_bound', 'value', c.mapped_pages_upper_bound,
 			'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.unused_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'model' AS gain_method,

@@ -65,7 +65,7 @@ SELECT
 		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
 		coalesce(': of ' || c.ahead_pages || ' pages fetched ahead, ',
 			': pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'files'),
 		json_object('metric', 'all_used', 'value', c.all_used, 'unit', 'pages', 'scope', 'files'),
@@ -75,7 +75,7 @@ SELECT
 			'scope', 'files, the least sure'),
 		json_object('metric', 'whatif.saved_pages', 'value', iif(c.modelled, c.saved_pages, NULL),
 			'unit', 'pages', 'scope', 'random')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.saved_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	iif(c.modelled, 'model', 'bound') AS gain_method,

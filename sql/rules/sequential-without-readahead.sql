@@ -70,14 +70,14 @@ SELECT
 	END AS severity,
 	min(0.95, d.pattern_confidence) AS confidence,
 	printf('it is read in order without readahead: %s', d.why) AS summary,
-	json_array(
+	iif(d.not_judged IS NULL, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', d.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', d.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'direct_read_bytes', 'value', d.direct_read_bytes, 'unit', 'bytes',
 			'scope', 'file'),
 		json_object('metric', 'pattern.confidence', 'value', d.pattern_confidence, 'unit', 'ratio',
 			'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(d.saved_s, d.bytes) AS gain_value,
 	iif(d.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	iif(d.modelled, 'model', 'bound') AS gain_method,

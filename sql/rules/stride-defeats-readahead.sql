@@ -30,13 +30,13 @@ SELECT
 	min(0.95, c.pattern_confidence) AS confidence,
 	printf('it is read at a constant stride, and %d of %d pages asked for were missing', c.misses, c.lookups)
 		AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', c.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stride', 'value', json_extract(c.pattern_features, '$.stride_bytes'),
 			'unit', 'bytes', 'scope', 'file'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.misses * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
