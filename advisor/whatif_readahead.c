@@ -84,8 +84,20 @@ static void remark(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
 }
 
+/* What the trace does not tell, where that may be why the model differs; "": it tells all. */
+static const char *untold(const struct ra_replay_result *r, bool warm)
+{
+	if (r->reads_of_none)
+		return "; reads in flight together (io_uring) are told after what they brought, "
+		       "and "
+		       "of no description";
+	if (r->shared)
+		return "; tasks share a description, and which of them had it first is not told";
+	return warm ? "; what was cached before it was traced is not known in full" : "";
+}
+
 /* Whether the model may speak of the file, by how it agrees with what happened. */
-static void judge(struct whatif_file *f, const struct ra_replay_result *actual)
+static void judge(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
 {
 	f->mapped = actual->mapped > 0;
 	f->evicted = actual->evicted > 0;
@@ -100,8 +112,9 @@ static void judge(struct whatif_file *f, const struct ra_replay_result *actual)
 	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
 		f->reason = WHATIF_UNFAITHFUL;
 		snprintf(f->note, sizeof(f->note),
-			 "the model has %llu of the %llu windows exactly, and it takes 95 %%",
-			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows);
+			 "the model has %llu of the %llu windows exactly, and it takes 95 %%%s",
+			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
+			 untold(actual, warm));
 	} else {
 		remark(f);
 	}
@@ -121,7 +134,7 @@ static int answer(struct whatif_file *f, const struct ra_replay_input *in)
 
 	if (error)
 		return error;
-	judge(f, &r);
+	judge(f, &r, in->warm);
 	f->results[WHATIF_ACTUAL] = result_of(&r);
 	if (f->reason == WHATIF_CACHED)
 		answer_cached(f);

@@ -105,6 +105,13 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 	if (!d->open || e->kind == TRACE_OPEN)
 		open_description(r, d, e);
 	*ret = &d->stream;
+	if (e->kind != TRACE_READ && e->kind != TRACE_FAULT && e->kind != TRACE_MAP)
+		return 0;
+	if (d == &r->unknown)
+		r->result.reads_of_none |= e->kind == TRACE_READ;
+	else
+		r->result.shared |= d->user && d->user != e->actor + 1;
+	d->user = e->actor + 1;
 	return 0;
 }
 

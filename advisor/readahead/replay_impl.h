@@ -11,6 +11,7 @@
 struct description {
 	struct ra_stream stream;
 	bool open;
+	uint32_t user; /* 1 + the last task that used it */
 };
 
 struct replay {

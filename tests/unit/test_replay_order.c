@@ -92,6 +92,7 @@ static void a_touch_of_many_events_is_one(void **state)
 	assert_int_equal(actual.exact_windows, 3);
 	assert_int_equal(actual.mapped, 4);
 	assert_int_equal(actual.totals.stalls, 3);
+	assert_false(actual.shared);
 	tape_free(&t);
 }
 
@@ -204,6 +205,8 @@ static void a_read_that_waits_ends_later(void **state)
 	assert_int_equal(actual.windows, 4);
 	assert_int_equal(actual.exact_windows, 4);
 	assert_int_equal(actual.totals.windows, 4);
+	assert_true(actual.shared);
+	assert_false(actual.reads_of_none);
 	tape_free(&t);
 }
 
