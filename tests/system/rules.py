@@ -470,52 +470,6 @@ def what_is_read_again_is_not_random():
     return wrong
 
 
-SHARD = {name: value // 10 for name, value in RANDOM.items()}
-
-
-def shards_are_one_finding():
-    """Each shard wastes less than is told of one file; together it is what one large file would waste."""
-    run = Run().job({"/d": SHARD}).machine().pattern("random").files(SHARD, range(2, 11))
-    for number in range(2, 11):
-        run.pattern("random", number)
-    rows = run.views().find().get("random-with-readahead", [])
-    one = Run().job({"/d": RANDOM}).machine().pattern("random").views().find()["random-with-readahead"][0]
-    if len(rows) != 1:
-        return [f"{len(rows)} findings"]
-    row, wrong = rows[0], []
-    if (row["subject_kind"], row["subject"]) != ("directory", b"/d"):
-        wrong.append(f"of {row['subject_kind']} {row['subject']}")
-    if abs(row["gain_value"] - one["gain_value"]) > 0.01 * one["gain_value"]:
-        wrong.append(f"gain {row['gain_value']} instead of {one['gain_value']}")
-    if "10 files" not in row["summary"]:
-        wrong.append(row["summary"])
-    return wrong
-
-
-def fewer_is_not_minus_more():
-    """A smaller window may miss less, and the sentence says so."""
-    wrong = []
-    for misses, words in ((4400, "miss 400 more"), (4000, "miss no more"), (3500, "miss 500 fewer")):
-        said = sentence_of("readahead-too-large", Run().job({"/d": RANDOM}).machine().pattern("mixed")
-                           .traced((4000, 20000, 18000, 4000, 4000),
-                                   **{"ra_kb=32": (misses, 4000, 2400, 4400, 4400)}))
-        if words not in said or "-" in said:
-            wrong.append(said)
-    return wrong
-
-
-def what_is_in_no_figure():
-    """Bytes that the job read and that nobody saw are told beside the little that was seen."""
-    wrong = []
-    for rchar, told in ((64 << 20, True), (5 * PAGE, False), (None, False)):
-        run = Run().job({"/d": {"lookups": 5, "read_bytes": 5 * PAGE}})
-        run.db.execute("UPDATE job SET rchar_bytes = ?", (rchar,))
-        said = sentence_of("too-little-data", run)
-        if ("63 MiB" in said) != told or ("no figure" in said) != told:
-            wrong.append(f"{rchar}: {said}")
-    return wrong
-
-
 def small_reads_at_random():
     """Short records at any place: nobody knows that a page is read again, so it is not said."""
     row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
@@ -569,21 +523,6 @@ def another_job_is_named():
     return wrong
 
 
-WRITTEN = {"written_pages": 60000, "refaults": 40000}
-
-
-def written_anew_is_not_read_again():
-    """Pages that left and were written again had to be fetched by nobody."""
-    dropped = Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine() \
-        .advice("dontneed", calls=4, pages_asked=40000, pages_dropped=40000, dropped_refaults=40000)
-    unseen = Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine()
-    reclaimed = Run().job({"/log": {**WRITTEN, "evicted_reclaim_memcg": 40000}}).machine()
-    found = [sorted(set(r.views().find()) & {"dontneed-harmful", "memcg-limit-too-low",
-                                             "cache-thrash-loop"})
-             for r in (dropped, unseen, reclaimed)]
-    return [f"finds {found}"] if any(found) else []
-
-
 def sliced_is_no_waste():
     """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
@@ -618,14 +557,10 @@ def main():
         ("cache-too-small: two opinions differ", uncertain_is_said, 1, "other"),
         ("cache-too-small: one opinion", uncertain_is_said, 0, "none"),
         ("cache-too-small: a broken curve", broken_curve_says_nothing),
-        ("pages written anew", written_anew_is_not_read_again),
         ("a run in slices", sliced_is_no_waste),
         ("evicted-by-neighbour: another job", another_job_is_named),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
-        ("random-with-readahead: shards of a dataset", shards_are_one_finding),
-        ("readahead-too-large: its sentence", fewer_is_not_minus_more),
-        ("too-little-data: what is in no figure", what_is_in_no_figure),
         ("small-reads: order not known", small_reads_at_random),
         ("cache-bypassed: what it rests on", outside_of_the_cache),
     ])
