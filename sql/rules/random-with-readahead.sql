@@ -40,7 +40,8 @@ WITH unused AS (
 	WHERE u.unused_pages > 0 AND u.unused_pages >= :min_unused_share * (u.unused_pages + u.all_used)
 ), whole AS ( -- shards of a dataset are one finding; what is not known of one is not known of all
 	SELECT
-		job_id, directory_id, sure, max(pattern_doubt) AS pattern_doubt, count(*) AS files, max(path) AS path, max(page_size_bytes) AS page_size_bytes,
+		job_id, directory_id, sure, max(pattern_doubt) AS pattern_doubt, count(*) AS files,
+		max(path) AS path, max(page_size_bytes) AS page_size_bytes,
 		min(pattern = 'reread') AS again, min(pattern_confidence) AS pattern_confidence,
 		sum(unused_pages) AS unused_pages, max(wall_s) AS wall_s, min(fidelity) AS fidelity,
 		iif(count(ahead_pages) = count(*), sum(ahead_pages), NULL) AS ahead_pages,
