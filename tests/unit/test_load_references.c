@@ -183,7 +183,7 @@ static void test_absence_has_a_reason(void **state)
 	run_sql(f->scratch.db, "DELETE FROM reference_absent");
 	assert_refused(f->scratch.db, -ENOENT, "does not say why");
 	run_sql(f->scratch.db, "DROP TABLE reference_sample");
-	assert_refused(f->scratch.db, -ENOENT, "recorded before");
+	assert_refused(f->scratch.db, -ENOENT, "older than they are");
 }
 
 /* Each on its own copy of a database that loads. */
