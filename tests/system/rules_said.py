@@ -61,6 +61,17 @@ def fewer_is_not_minus_more():
     return wrong
 
 
+def few_waits_are_chance():
+    """A device that was busy for a moment: some long waits, and the stream is not held back."""
+    wrong = []
+    for stalls, found in ((1000, True), (7, False)):
+        run = rules.Run().job({"/d": {**rules.ONCE, "stalls": stalls}}).machine() \
+            .traced((1250, 38750, 0, 1250, 1250), **{"ra_kb=512": (310, 39690, 0, 313, 313)})
+        if ("readahead-too-small" in run.views().find()) != found:
+            wrong.append(f"{stalls} waits: found is {not found}")
+    return wrong
+
+
 def what_is_in_no_figure():
     """Bytes that the job read and that nobody saw are told beside the little that was seen."""
     wrong = []
@@ -78,6 +89,7 @@ def main():
         ("pages written anew", written_anew_is_not_read_again),
         ("random-with-readahead: shards of a dataset", shards_are_one_finding),
         ("readahead-too-large: its sentence", fewer_is_not_minus_more),
+        ("readahead-too-small: few waits", few_waits_are_chance),
         ("too-little-data: what is in no figure", what_is_in_no_figure),
     ])
 
