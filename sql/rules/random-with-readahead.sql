@@ -9,6 +9,7 @@
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_unused_share = 0.4 ratio -- of the prefetched pages of known fate, those still cached included
 -- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, of the files of a directory together
+-- param max_in_order_share = 0.9 ratio -- of the steps of a file that is read again; beyond it is read in order
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH unused AS (
@@ -23,6 +24,8 @@ WITH unused AS (
 	FROM v_file f
 	WHERE iif(f.pattern_confidence >= :min_confidence,
 			f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch'), f.lookups > 0)
+		AND (f.pattern IS NOT 'reread' OR json_extract(f.pattern_features, '$.sequential_share') IS NULL
+			OR json_extract(f.pattern_features, '$.sequential_share') <= :max_in_order_share)
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'fadvise')
 ), model AS ( -- what RANDOM would fetch, where the replay can be trusted

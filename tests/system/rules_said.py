@@ -72,6 +72,17 @@ def few_waits_are_chance():
     return wrong
 
 
+def reread_in_order_is_not_random():
+    """A file that is read in order again and again loses its prefetch to others, not to its order."""
+    wrong = []
+    for share, found in ((0.99, False), (0.1, True), (None, True)):
+        run = rules.Run().job({"/d": rules.RANDOM}).machine() \
+            .pattern("reread", **({} if share is None else {"sequential_share": share}))
+        if ("random-with-readahead" in run.views().find()) != found:
+            wrong.append(f"sequential_share {share}: found is {not found}")
+    return wrong
+
+
 def what_is_in_no_figure():
     """Bytes that the job read and that nobody saw are told beside the little that was seen."""
     wrong = []
@@ -89,6 +100,7 @@ def main():
         ("pages written anew", written_anew_is_not_read_again),
         ("random-with-readahead: shards of a dataset", shards_are_one_finding),
         ("readahead-too-large: its sentence", fewer_is_not_minus_more),
+        ("random-with-readahead: read again in order", reread_in_order_is_not_random),
         ("readahead-too-small: few waits", few_waits_are_chance),
         ("too-little-data: what is in no figure", what_is_in_no_figure),
     ])
