@@ -93,9 +93,11 @@ static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve
 	static const char whole[] =
 		"SELECT " COUNTED " FROM job WHERE id = ?1 AND lookups <= ?2 * 1.01";
 	static const char part[] =
-		"SELECT " COUNTED " FROM (SELECT j.*, sum(j.lookups) OVER (ORDER BY i.start_ns) AS "
-		"upto FROM interval i JOIN job_interval j ON j.interval_id = i.id " OF_JOB
-		") WHERE upto <= ?2";
+		"SELECT " COUNTED
+		" FROM interval i JOIN job_interval j ON j.interval_id = i.id " OF_JOB
+		" AND i.start_ns <= (SELECT max(at) FROM (SELECT i.start_ns AS at, "
+		"sum(j.lookups) OVER (ORDER BY i.start_ns) AS upto FROM interval i "
+		"JOIN job_interval j ON j.interval_id = i.id " OF_JOB ") WHERE upto <= ?2)";
 	double v[7];
 	bool found = false;
 	int r = ask(db, whole, job_id, lookups, 7, v, &found, err);
