@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "store/store_impl.h"
 
-/* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. */
-static void bind_comm(struct binder *b, const char *comm)
+/* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. The text, which
+ * has to be there until the row is written, or NULL without a name. */
+static const char *comm_text(const char *comm, char text[COMM_BYTES + 1])
 {
-	char text[COMM_BYTES + 1];
 	size_t n = 0;
 
 	for (; n < COMM_BYTES && comm[n]; n++)
 		text[n] = (char)((unsigned char)comm[n] < 0x80 ? comm[n] : '?');
 	text[n] = '\0';
-	bind_text(b, n ? text : NULL);
+	return n ? text : NULL;
 }
 
 static void bind_directory(struct binder *b, const struct ledger *l, uint32_t number)
@@ -26,12 +26,13 @@ int interference_rows_write(struct store *st, const struct ledger *l, struct led
 	static const char *const kinds[] = {NULL, "own", "others", "kernel"};
 	const struct interference_key *k = &r->key;
 	struct binder b = bind_first(st, S_INTERFERENCE);
+	char comm[COMM_BYTES + 1];
 
 	bind_mark(&b, &r->mark);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
 	bind_text(&b, causes[k->cause]);
 	bind_text(&b, kinds[k->kind]);
-	bind_comm(&b, k->comm);
+	bind_text(&b, comm_text(k->comm, comm));
 	bind_bytes(&b, r->cgroup);
 	bind_directory(&b, l, k->reached);
 	bind_known(&b, k->does != DOES_NEITHER, k->does == DOES_WRITE);

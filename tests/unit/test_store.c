@@ -84,6 +84,7 @@ static void test_cgroup_of_the_job(void **state)
 	begin(f, &run, NULL);
 	end_ok(f, &(struct store_end){0});
 	assert_int_equal(ask(db, "SELECT count(*) FROM job_cgroup"), 0);
+	ledger_free(f->l);
 	run.memory_cgroup = "/slurm/7";
 	begin(f, &run, NULL);
 	end_ok(f, &(struct store_end){0});
