@@ -4,7 +4,8 @@
 -- version: 2
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: refaults evicted_reclaim_memcg processes
+-- needs counters: refaults evicted_reclaim_memcg processes lookups demand_pages prefetched_pages evicted_unused
+--           evicted_reclaim evicted_pages
 -- needs tables: analysis_pattern
 -- param min_readers = 2 readers -- tasks that each read four fifths of the file or more, or jobs
 -- param min_cover_share = 0.8 ratio -- of the file, by each reader on average

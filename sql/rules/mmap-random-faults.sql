@@ -4,7 +4,7 @@
 -- version: 3
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: faults_major prefetched_mmap_around
+-- needs counters: faults_major prefetched_mmap_around mapped_pages_upper_bound
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_major_faults = 200 faults -- that had to read

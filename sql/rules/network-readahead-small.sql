@@ -4,7 +4,7 @@
 -- version: 2
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: stall_ns
+-- needs counters: stall_ns wall_ns cpu_ns demand_pages prefetched_pages
 -- needs tables: analysis_pattern device
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param max_read_ahead_kb = 1024 KiB -- what counts as small over a network

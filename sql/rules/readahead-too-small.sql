@@ -4,7 +4,7 @@
 -- version: 2
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: stall_ns stalls
+-- needs counters: stall_ns stalls wall_ns cpu_ns
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
 -- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if

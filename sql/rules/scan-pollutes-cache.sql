@@ -5,7 +5,8 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs counters: refaults evicted_unused evicted_dontneed
+-- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
+--           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of what the losing directory brought in
 -- param max_scan_refault_share = 0.1 ratio -- of what the reading directory brought in: it is read once

@@ -4,7 +4,7 @@
 -- version: 2
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: misses lookups
+-- needs counters: misses lookups read_calls read_bytes
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_miss_share = 0.5 ratio -- of the lookups

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: too-little-data
 -- title: too little was read, or for too short a time, to judge
--- version: 3
+-- version: 4
 -- severity: info
 -- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
@@ -28,11 +28,16 @@ SELECT
 	NULL AS gain_value,
 	NULL AS gain_unit,
 	NULL AS gain_method,
-	NULL AS gain_cause
+	NULL AS gain_cause,
+	iif(max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL,
+		'what was seen is little, and pages added or bytes read directly were not measured', NULL) AS not_judged
 FROM v_job j
 WHERE (j.wall_ns < :min_wall_ns
 		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
 			< 8 * :min_pages)
-	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little.
+	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little, and of
+	-- what is not little without them no more has to be known.
+	OR (max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL
+		AND j.lookups + j.faults_major < :min_pages)
 	OR max(j.lookups + j.faults_major, j.added_pages)
 		+ j.direct_read_bytes / j.page_size_bytes < :min_pages

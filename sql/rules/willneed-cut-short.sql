@@ -4,6 +4,7 @@
 -- version: 2
 -- severity: high when the stall that goes with the pages left out is at least high_share of the wall time,
 --           medium when at least medium_share, else low
+-- needs counters: demand_pages prefetched_pages
 -- needs tables: advice
 -- needs facts: v_asked.pages_brought
 -- param max_brought_share = 0.7 ratio -- of the asked pages that were not cached

@@ -492,7 +492,8 @@ def outside_of_the_cache():
 
 def needs(name):
     text = read(os.path.join(SQL, "rules", name + ".sql"))
-    return {word for line in re.findall(r"^-- needs counters: (.*)$", text, re.M) for word in line.split()}
+    lines = re.findall(r"^-- needs counters: (.*(?:\n--  .*)*)", text, re.M)
+    return {word for line in lines for word in line.replace("--", "").split()}
 
 
 def beside(run, started_s, cgroup):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """What rules make of what is not sure: by hand as rules.py, in whose runs all but one thing holds. It is
-neither found nor passed over. And how bad a finding is follows its limits."""
+neither found nor passed over, nor is what rests on a counter that was not measured. And how bad a finding
+is follows its limits."""
 
 import os
 import sys
@@ -13,6 +14,27 @@ import rules  # noqa: E402
 
 IN_DOUBT = ("random-with-readahead", "sequential-without-readahead", "stride-defeats-readahead",
             "interleaved-streams", "mmap-random-faults", "network-readahead-small")
+
+# What is still judged without: direct reads; a file whose own figure is known.
+DO_WITHOUT = {("cache-bypassed", "rchar_bytes"), ("random-with-readahead", "resident_unused")}
+
+
+def needs_cover_what_is_read(name):
+    """A counter without which the rule does not find what is there is one of its needs, or makes one NULL:
+    it could not be judged then, and was not just looked for in vain."""
+    wrong, run = [], rules.CASES[name]().views()
+    run.db.isolation_level = None
+    missing = " + ".join(f"({need} IS NULL)" for need in rules.needs(name)) or "0"
+    figures = run.columns("v_job")
+    for tables, column in [f for f in rules.nullable(run) if "job" in f[0] and f[1] in figures]:
+        run.db.execute("BEGIN")
+        for table in tables:
+            run.db.execute(f"UPDATE {table} SET {column} = NULL")
+        found = name in run.find((name,)) or name in run.doubts or (name, column) in DO_WITHOUT
+        if not found and not run.db.execute(f"SELECT {missing} FROM v_job").fetchone()[0]:
+            wrong.append(column)
+        run.db.execute("ROLLBACK")
+    return wrong
 
 
 def doubt_is_said(name):
@@ -100,6 +122,8 @@ def main():
         ("willneed-cut-short: what was cached is not known", what_was_cached_is_not_known),
         ("sequential-without-readahead: direct reads in no known order", direct_reads_in_no_known_order),
         ("duplicate-staging: one task that opens the file again", one_reader_is_no_other),
+        *((f"{name}: counters that it needs", needs_cover_what_is_read, name)
+          for name in sorted(set(rules.CASES) - {"nothing-wrong"})),
         *((f"{name}: severity by its limits", severity_follows, name)
           for name in sorted(n for n in rules.CASES if ":medium_share" in rules.rules()[n][0])),
     ])
