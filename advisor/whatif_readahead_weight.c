@@ -4,21 +4,20 @@
 #include "advisor/load_brought.h"
 #include "advisor/whatif_readahead.h"
 
-enum { STRATA = 8 };
-
 /* What the counters have of the files, beside what was traced of them. */
 struct brought {
 	struct whatif_readahead *w;
-	double stratum[STRATA]; /* pages of its files, but for those chosen for being read much */
-	double rows;		/* pages of all files that have a row */
-	bool unknown;		/* not measured, or of a file whose size nobody knows */
+	double stratum[WHATIF_STRATA]; /* pages of its files, but for those chosen for being read
+					  much */
+	double rows;		       /* pages of all files that have a row */
+	bool unknown;		       /* not measured, or of a file whose size nobody knows */
 };
 
 static size_t stratum_of(int64_t size_bytes)
 {
 	size_t s = 0;
 
-	while (s < STRATA - 1 && size_bytes >= 16384LL << 3 * s)
+	while (s < WHATIF_STRATA - 1 && size_bytes >= 16384LL << 3 * s)
 		s++;
 	return s;
 }
@@ -45,7 +44,7 @@ static void take(void *arg, const struct brought_file *row)
 		f->brought = row->pages;
 	if (!f)
 		b->stratum[stratum_of(row->size_bytes)] += row->pages;
-	else if (f->stratum >= 0 && f->stratum < STRATA)
+	else if (f->stratum >= 0 && f->stratum < WHATIF_STRATA)
 		b->stratum[f->stratum] += row->pages;
 }
 
@@ -72,9 +71,9 @@ static void count_for(struct whatif_file *f, double times)
 }
 
 /* Each stratum for itself: what its files brought over what those of the sample did. */
-static void weigh_strata(struct whatif_readahead *w, const double pages[STRATA])
+static void weigh_strata(struct whatif_readahead *w, const double pages[WHATIF_STRATA])
 {
-	double sampled[STRATA] = {0};
+	double sampled[WHATIF_STRATA] = {0};
 
 	for (size_t i = 0; i < w->nr_files; i++)
 		if (whatif_file_sampled(&w->files[i]))

@@ -204,6 +204,28 @@ static void counters_that_are_missing_scale_nothing(void **state)
 	sqlite3_close(db);
 }
 
+/* A database may say anything. */
+static void a_stratum_that_there_is_not(void **state)
+{
+	static const char *const strata[] = {"8", "1 << 40", "-1"};
+
+	for (int i = 0; i < 3; i++) {
+		sqlite3 *db = new_db("6.18.1");
+		struct whatif_readahead w;
+		struct whatif_sum s;
+
+		add_file(db, 1, "seq_64k", 128, strata[i], "2.0");
+		add_counters(db, 4097);
+		add_row(db, 1, "16777316", "4097");
+		w = load(db);
+		assert_int_equal(w.scale, WHATIF_BY_SIZE);
+		assert_true(w.files[0].counts_for == 2);
+		assert_true(read_pages(&w, NULL, &s) == 2.0 * 4097);
+		whatif_readahead_free(&w);
+		sqlite3_close(db);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +235,7 @@ int main(void)
 		cmocka_unit_test(jobs_of_many_files_have_their_sum),
 		cmocka_unit_test(others_do_not_stand_for_what_has_no_answer),
 		cmocka_unit_test(counters_that_are_missing_scale_nothing),
+		cmocka_unit_test(a_stratum_that_there_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
