@@ -16,7 +16,7 @@ STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
 	__u32 tgid = READ(t, tgid), parent = READ(up, tgid);
-	struct seed_note note = {parent, parent};
+	struct seed_note note = {parent, tgid};
 
 	if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST))
 		return 1;
