@@ -247,7 +247,8 @@ def processes_on_one_description(world, stack):
     watch, path, trace, result = run_job(world, stack, "workers")
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
-    judged(world, watch.db, path)
+    # Of two CPUs that read within microseconds no event tells which had the description first.
+    judged_or_refused(world, watch.db, path, "share a description")
 
 
 @part.case
