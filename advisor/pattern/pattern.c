@@ -73,8 +73,8 @@ static struct pattern of_mapping(const struct features *f)
 	if (up <= 1 - NEARLY_ALL)
 		return named(PATTERN_backward, sure(BY_TRACE, 1 - up, f, F_faults),
 			     F_fault_ascending_share, F_NR);
-	/* Pages between two touches that tell of themselves were mapped around the first one, or wait
-	 * in a window: those of a pass in order are at the marks of the windows. */
+	/* Pages between two touches that tell of themselves were mapped around the first one, or
+	 * wait in a window: those of a pass in order are at the marks of the windows. */
 	if (up >= NEARLY_ALL && features_least(f, F_async_share, MOST))
 		return named(PATTERN_mmap_sequential, sure(BY_TRACE, up, f, F_faults),
 			     F_fault_ascending_share, F_async_share, F_NR);
