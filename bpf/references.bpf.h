@@ -137,6 +137,13 @@ static __always_inline void references_looked_up(struct inode *inode, __u64 firs
 	if (!references_on())
 		return;
 	file_key_of(inode, &file);
+	if (first == last) {
+		__u64 hash = reference_hash(reference_seed(&file), first);
+
+		if (hash <= shared.references.bound)
+			reference_take(&file, first, hash, reference_generation(at_epoch));
+		return;
+	}
 	references_walk(&file, first, last, reference_generation(at_epoch));
 }
 
