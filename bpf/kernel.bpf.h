@@ -30,7 +30,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
-enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
@@ -54,7 +53,7 @@ struct xarray {
 	void *xa_head;
 };
 struct xa_node {
-	unsigned char shift, count, nr_values;
+	unsigned char shift;
 	void *slots[64];
 };
 
@@ -63,7 +62,6 @@ struct file_system_type {
 };
 struct backing_dev_info {
 	unsigned long ra_pages;
-	unsigned long io_pages;
 };
 struct super_block {
 	__u32 s_dev;
@@ -86,8 +84,6 @@ struct inode {
 struct address_space {
 	struct inode *host;
 	struct xarray i_pages;
-	unsigned long nrpages;
-	unsigned long flags;
 };
 struct qstr {
 	__u64 hash_len;
@@ -121,13 +117,8 @@ struct path {
 	struct dentry *dentry;
 };
 struct file_ra_state {
-	unsigned long start;
-	unsigned int size;
-	unsigned int async_size;
 	unsigned int ra_pages;
-	unsigned short order; /* since 6.16 */
-	unsigned int mmap_miss;
-	long long prev_pos;
+	unsigned int size;
 };
 struct file {
 	unsigned int f_mode;
@@ -136,7 +127,6 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	long long f_pos;
-	void *private_data;
 	struct file_ra_state f_ra;
 };
 struct fdtable {
@@ -288,7 +278,7 @@ struct rb_root {
 	struct rb_node *rb_node;
 };
 struct vm_area_struct {
-	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
+	unsigned long vm_start, vm_end, vm_pgoff;
 	struct file *vm_file;
 	struct rb_node vm_rb; /* before 6.1 */
 };
@@ -298,7 +288,6 @@ struct mm_struct {
 struct vm_fault {
 	struct vm_area_struct *vma;
 	unsigned long pgoff;
-	unsigned long address;
 };
 struct readahead_control {
 	struct file *file;
@@ -315,11 +304,6 @@ struct bpf_iter__bpf_map_elem {
 	void *value;
 };
 
-/* Since 6.12; before, the second was one of it. */
-enum mapping_flags {
-	AS_FOLIO_ORDER_MAX,
-	AS_LARGE_FOLIO_SUPPORT,
-};
 enum pageflags {
 	PG_uptodate,
 	PG_head,
@@ -343,10 +327,6 @@ struct iovec {
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)
-/* include/linux/mm.h */
-#define VM_EXEC	     0x00000004
-#define VM_SEQ_READ  0x00008000
-#define VM_RAND_READ 0x00010000
 /* include/linux/errno.h */
 #define EIOCBQUEUED 529
 /* include/uapi/linux/magic.h */
