@@ -57,8 +57,8 @@ struct config {
 	__u64 sym_drop_caches[2];
 };
 
-/* While the job's processes are looked for: whose child a process is, and the first of its line:
- * none above that one was noted when it forked. Process ids. */
+/* While the job's processes are looked for: whose child a process is, and the first of its line,
+ * which nobody was seen to fork: itself, where it was noted as somebody's parent. Process ids. */
 struct seed_note {
 	__u32 parent;
 	__u32 line;

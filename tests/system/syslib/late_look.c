@@ -6,16 +6,15 @@
  * waiting between the list of the processes and what is done with one of them.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "bpf_calls.h"
 
 enum { PATIENCE_MS = 60000 };
 
@@ -54,22 +53,8 @@ int openat(int dir, const char *path, int flags, ...)
 	return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
-/* As libbpf calls it: each argument is a long. */
-long syscall(long nr, ...)
+static void before_bpf(long command, union bpf_attr *attr)
 {
-	static long (*next)(long nr, ...);
-	const union bpf_attr *attr;
-	long args[6];
-	va_list rest;
-
-	va_start(rest, nr);
-	for (int i = 0; i < 6; i++)
-		args[i] = va_arg(rest, long);
-	va_end(rest);
-	if (!next)
-		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	attr = (const union bpf_attr *)args[1];
-	if (nr == SYS_bpf && args[0] == BPF_MAP_UPDATE_ELEM && attr->flags == BPF_NOEXIST)
+	if (command == BPF_MAP_UPDATE_ELEM && attr->flags == BPF_NOEXIST)
 		until_ended(*(const pid_t *)attr->key);
-	return next(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

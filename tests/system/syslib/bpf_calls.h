@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libraries that are preloaded to look at bpf(2): libbpf makes it by syscall(3), with each
+ * argument a long. Owns how that is passed on; before_bpf() is the library's own.
+ */
+#ifndef BPF_CALLS_H
+#define BPF_CALLS_H
+
+#include <dlfcn.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+static long (*next_syscall)(long nr, ...);
+
+static void before_bpf(long command, union bpf_attr *attr);
+
+long syscall(long nr, ...)
+{
+	long args[6];
+	va_list rest;
+
+	va_start(rest, nr);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(rest, long);
+	va_end(rest);
+	if (!next_syscall)
+		next_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	if (nr == SYS_bpf)
+		before_bpf(args[0], (union bpf_attr *)args[1]);
+	return next_syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+}
+
+#endif
