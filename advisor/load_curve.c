@@ -95,7 +95,7 @@ static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve
 	static const char part[] =
 		"SELECT " COUNTED
 		" FROM interval i JOIN job_interval j ON j.interval_id = i.id " OF_JOB
-		" AND i.start_ns <= (SELECT max(at) FROM (SELECT i.start_ns AS at, "
+		" AND i.id IN (SELECT id FROM (SELECT i.id, "
 		"sum(j.lookups) OVER (ORDER BY i.start_ns) AS upto FROM interval i "
 		"JOIN job_interval j ON j.interval_id = i.id " OF_JOB ") WHERE upto <= ?2)";
 	double v[7];
