@@ -106,31 +106,16 @@ static void check(struct argp_state *state, struct watch_options *o)
 		usage_error(state, "-- CMD: the command is empty");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* What is counted, how often, and what it may cost. */
+static error_t parse_counting(int key, const char *arg, struct argp_state *state)
 {
 	static const char *const levels[] = {"cold", "full", "auto"};
 	static const char *const advice[] = {"effects", "calls"};
 	struct watch_options *o = state->input;
-	enum report_format format;
 	double percent;
 	size_t index;
-	pid_t pid;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		break;
-	case OPT_PID:
-		if (parse_pid(arg, &pid))
-			reject(state, "--pid", arg, "a process id");
-		set_selector(state, o, SELECTOR_PID, arg);
-		break;
-	case OPT_CGROUP:
-		set_selector(state, o, SELECTOR_CGROUP, arg);
-		break;
-	case OPT_JOB:
-		o->job = need_text(state, "--job", arg);
-		break;
 	case OPT_LEVEL:
 		if (parse_enum(arg, levels, 3, &index))
 			reject(state, "--level", arg, "cold, full or auto");
@@ -155,6 +140,39 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (parse_duration(arg, &o->duration_ns))
 			reject(state, "--duration", arg, "a duration (500ms, 5s, 2m)");
 		break;
+	case OPT_BLOCKS:
+		o->block_entries = parse_entries(state, "--block-entries", arg);
+		break;
+	case OPT_ROWS:
+		o->row_entries = parse_entries(state, "--row-entries", arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct watch_options *o = state->input;
+	enum report_format format;
+	pid_t pid;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		usage_init(state);
+		break;
+	case OPT_PID:
+		if (parse_pid(arg, &pid))
+			reject(state, "--pid", arg, "a process id");
+		set_selector(state, o, SELECTOR_PID, arg);
+		break;
+	case OPT_CGROUP:
+		set_selector(state, o, SELECTOR_CGROUP, arg);
+		break;
+	case OPT_JOB:
+		o->job = need_text(state, "--job", arg);
+		break;
 	case OPT_DB:
 		o->db = need_text(state, "--db", arg);
 		break;
@@ -168,12 +186,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_RULES:
 		o->rules = need_text(state, "--rules", arg);
 		break;
-	case OPT_BLOCKS:
-		o->block_entries = parse_entries(state, "--block-entries", arg);
-		break;
-	case OPT_ROWS:
-		o->row_entries = parse_entries(state, "--row-entries", arg);
-		break;
 	case ARGP_KEY_ARG:
 		/* Not behind "--": a selector without its dashes, or a forgotten "--". */
 		if (strcmp(state->argv[state->next - 2], "--"))
@@ -185,7 +197,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check(state, o);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_counting(key, arg, state);
 	}
 	return 0;
 }
