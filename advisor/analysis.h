@@ -47,6 +47,12 @@ struct analysis_pattern {
 	const char *features; /* JSON object */
 };
 
+/* What a job read in one directory. */
+struct analysis_directory {
+	int64_t id;
+	struct analysis_grade grades[GRADE_NR];
+};
+
 /* A watched job. */
 struct analysis_job {
 	int64_t id;
@@ -68,6 +74,8 @@ struct analysis {
 	size_t nr_verdicts;
 	struct analysis_pattern *patterns; /* files before directories, by subject_id */
 	size_t nr_patterns;
+	struct analysis_directory *directories; /* by id */
+	size_t nr_directories;
 };
 
 /* 0, or -errno with a line in err; rules that are wrong are no failure, see rules.problems. */
@@ -80,5 +88,6 @@ const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job
 const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id);
 const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
 						   int64_t subject_id);
+const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
 
 #endif

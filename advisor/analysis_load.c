@@ -2,8 +2,6 @@
 #include "advisor/analysis_impl.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "advisor/fill.h"
 #include "db/rows.h"
@@ -22,26 +20,6 @@ static size_t count(sqlite3 *db, struct arena *a, const char *sql)
 
 	sqlite3_finalize(r.stmt);
 	return n > 0 ? (size_t)n : 0;
-}
-
-static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *job,
-		       struct errtext *err)
-{
-	struct rows r = rows_begin(
-		db, arena, "SELECT name, grade, score, formula FROM v_grade WHERE job_id = ?1", 1,
-		&job->id);
-
-	while (rows_next(&r)) {
-		struct bytes name = rows_bytes(&r);
-		struct analysis_grade g = {.letter = rows_bytes(&r).data,
-					   .score = rows_f64(&r),
-					   .formula = rows_bytes(&r).data};
-
-		for (int k = 0; k < GRADE_NR; k++)
-			if (bytes_is(&name, grade_names[k]))
-				job->grades[k] = g;
-	}
-	return rows_fail(db, &r, "grades", err);
 }
 
 /*
@@ -113,10 +91,8 @@ static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, 
 	in.dataset_bytes = dataset_bytes(db, arena, job->id);
 	if (!e)
 		e = load_points(db, &scratch, job->id, &in, err);
-	if (!e) {
+	if (!e)
 		job->ceiling = ceiling_of(&in);
-		e = load_grades(db, arena, job, err);
-	}
 	arena_free(&scratch);
 	return e;
 }
@@ -157,5 +133,7 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 		e = load_job(db, arena, &a->jobs[i], err);
 	if (!e)
 		e = load_verdicts(db, a, err);
+	if (!e)
+		e = analysis_load_grades(db, a, err);
 	return e ? e : analysis_load_patterns(db, a, err);
 }

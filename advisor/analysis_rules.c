@@ -2,6 +2,7 @@
 #include "advisor/analysis_impl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,19 @@
 #include "advisor/rules/needs.h"
 #include "advisor/rules/rule_set_impl.h"
 
+/* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
+struct doubt {
+	const char *reason;
+	size_t nr;
+};
+
 struct run {
 	sqlite3 *db;
 	int64_t run_id;
 	uint64_t steps;
 	struct analysis *a;
 	bool *judged;	      /* of the rule at hand, a job each */
+	struct doubt *doubts; /* the same */
 	struct finding *list; /* of all rules */
 	size_t nr, room;
 	struct errtext *err;
@@ -34,6 +42,15 @@ static bool wants(void *arg, int64_t job_id)
 		if (r->a->jobs[i].id == job_id)
 			return r->judged[i];
 	return false;
+}
+
+static void doubts(void *arg, int64_t job_id, const char *reason)
+{
+	struct run *r = arg;
+
+	for (size_t i = 0; i < r->a->nr_jobs; i++)
+		if (r->a->jobs[i].id == job_id && !r->doubts[i].nr++)
+			r->doubts[i].reason = reason;
 }
 
 static int put(sqlite3 *db, const char *sql, int64_t job_id, const char *id, const char *text,
@@ -58,14 +75,16 @@ static int put(sqlite3 *db, const char *sql, int64_t job_id, const char *id, con
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Also for rules that run last. */
-static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id, const char *reason)
+/* Also for rules that run last. doubt: but for that all of the rule holds. */
+static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id, const char *reason,
+			 bool doubt)
 {
 	struct analysis_unjudged *u = &r->a->unjudged[r->a->nr_unjudged++];
+	const char *sql = doubt ? "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 1)"
+				: "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 0)";
 
 	*u = (struct analysis_unjudged){.job_id = job_id, .rule = rule, .reason = reason};
-	if (put(r->db, "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3)", job_id, rule->id,
-		reason, 0, NULL, NULL) != SQLITE_OK)
+	if (put(r->db, sql, job_id, rule->id, reason, 0, NULL, NULL) != SQLITE_OK)
 		return fill_error(r->db, "rules", r->err);
 	return 0;
 }
@@ -108,20 +127,57 @@ static int check_needs(struct run *r, const struct rule *rule, bool *ret_any, st
 		int e = needs_check(&s, rule, &reason, err);
 
 		if (!e && reason)
-			e = note_unjudged(r, rule, s.job_id, reason);
+			e = note_unjudged(r, rule, s.job_id, reason, false);
 		if (e)
 			return e;
 		r->judged[i] = !reason;
+		r->doubts[i] = (struct doubt){0};
 		*ret_any = *ret_any || !reason;
 	}
 	return 0;
 }
 
+static bool found_for(const struct finding *list, size_t nr, int64_t job_id)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i].job_id == job_id)
+			return true;
+	return false;
+}
+
+/* Who is found has been judged, whatever is in doubt beside it. */
+static int note_doubts(struct run *r, const struct rule *rule, const struct finding *list,
+		       size_t nr)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < r->a->nr_jobs && !e; i++) {
+		const struct doubt *d = &r->doubts[i];
+		int64_t job_id = r->a->jobs[i].id;
+		const char *reason = d->reason;
+		char text[1024];
+
+		if (!d->nr || found_for(list, nr, job_id))
+			continue;
+		if (d->nr > 1) {
+			snprintf(text, sizeof(text), "%.900s; and %zu more of the kind", reason,
+				 d->nr - 1);
+			reason = arena_bytes(arena_of(r), text, strlen(text)).data;
+		}
+		e = reason ? note_unjudged(r, rule, job_id, reason, true) : -ENOMEM;
+	}
+	return e;
+}
+
 /* A rule that is wrong is a problem of its own, no failure of the analysis. */
 static int run_rule(struct run *r, const struct rule *rule)
 {
-	struct eval eval = {
-		.db = r->db, .arena = arena_of(r), .steps = r->steps, .wants = wants, .arg = r};
+	struct eval eval = {.db = r->db,
+			    .arena = arena_of(r),
+			    .steps = r->steps,
+			    .wants = wants,
+			    .doubts = doubts,
+			    .arg = r};
 	struct errtext wrong = {0};
 	struct finding *list = NULL;
 	size_t nr = 0;
@@ -133,13 +189,15 @@ static int run_rule(struct run *r, const struct rule *rule)
 	if (!e && any)
 		e = eval_rule(&eval, rule, rule_set_note(&r->a->rules, rule->id), &list, &nr,
 			      &wrong);
+	if (!e && any)
+		e = note_doubts(r, rule, list, nr);
 	if (!e)
 		return append(r, list, nr);
 	if (e != -EINVAL)
 		return e == -ENOMEM ? e : errtext_set(r->err, e, "%s", wrong.text);
 	e = rule_set_problem(&r->a->rules, e, &wrong);
 	for (size_t i = 0; i < r->a->nr_jobs && !e; i++)
-		e = note_unjudged(r, rule, r->a->jobs[i].id, "the rule has a mistake");
+		e = note_unjudged(r, rule, r->a->jobs[i].id, "the rule has a mistake", false);
 	return e;
 }
 
@@ -175,7 +233,8 @@ int analysis_rules(sqlite3 *db, int64_t run_id, uint64_t steps, struct analysis 
 
 	a->unjudged = arena_alloc(arena, room * sizeof(*a->unjudged));
 	r.judged = arena_alloc(arena, a->nr_jobs * sizeof(*r.judged));
-	if (!a->unjudged || !r.judged)
+	r.doubts = arena_alloc(arena, a->nr_jobs * sizeof(*r.doubts));
+	if (!a->unjudged || !r.judged || !r.doubts)
 		return -ENOMEM;
 	for (int last = 0; last < 2; last++)
 		for (size_t i = 0; i < a->rules.nr_rules && !e; i++)

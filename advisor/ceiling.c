@@ -32,7 +32,7 @@ static struct opt_f64 after_first(const struct ceiling_input *in)
 		}
 		read += (double)p->read_bytes.value;
 	}
-	return rest_of(grade_stall_share(stall, wall, cpu));
+	return rest_of(grade_stall_share(stall, stall, wall, cpu));
 }
 
 static const char *line_of(double ceiling)
@@ -44,8 +44,8 @@ static const char *line_of(double ceiling)
 
 struct ceiling ceiling_of(const struct ceiling_input *in)
 {
-	struct ceiling c = {
-		.overall = rest_of(grade_stall_share(in->stall_ns, in->wall_ns, in->cpu_ns))};
+	struct ceiling c = {.overall = rest_of(grade_stall_share(in->stall_ns, in->stall_ns,
+								 in->wall_ns, in->cpu_ns))};
 
 	if (in->read_bytes.known && in->dataset_bytes.known && in->dataset_bytes.value > 0)
 		c.epochs = (struct opt_f64){in->read_bytes.value / in->dataset_bytes.value, true};

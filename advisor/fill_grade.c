@@ -15,67 +15,91 @@ static struct opt_f64 column(sqlite3_stmt *stmt, int *i)
 	return v;
 }
 
+/* Of a job or a directory, v, of the job j; in the order of read_row(). */
+#define FIGURES(refaults)                                                                          \
+	"v.lookups, v.misses, v.all_used, " refaults ", v.added_pages, v.accuracy, v.coverage, "   \
+	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
+	"v.lookups + v.faults_major + v.faults_minor "
+
+/* Pages that were written anew are refaults too, and nothing had to fetch them: of a directory no
+ * more pages came back than were fetched. */
+#define READ_AGAIN "min(v.refaults, v.demand_pages + v.prefetched_pages)"
+#define JOB_READ_AGAIN                                                                             \
+	"coalesce((SELECT iif(count(*) = count(b.pages), sum(b.pages), NULL) "                     \
+	"  FROM (SELECT " READ_AGAIN " AS pages FROM v_directory v "                               \
+	"    WHERE v.job_id = j.job_id) b), v.refaults)"
+
+/* clang-format off: a macro in a string is broken apart */
 /* Of the curve the point at, or next below, the present size; else its smallest. */
-static const char query[] =
-	"SELECT v.job_id, v.lookups, v.misses, v.all_used, v.refaults, v.added_pages, f.floor, "
+static const char of_jobs[] =
+	"SELECT v.job_id, 'job', v.job_id, f.floor, "
 	"coalesce((SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
 	"  AND c.cache_pages <= f.present_pages ORDER BY c.cache_pages DESC LIMIT 1), "
 	" (SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
-	"  AND f.present_pages IS NOT NULL ORDER BY c.cache_pages LIMIT 1)), "
-	"v.accuracy, v.coverage, v.timeliness, v.stall_ns, v.wall_ns, v.cpu_ns "
-	"FROM v_job v LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
+	"  AND f.present_pages IS NOT NULL ORDER BY c.cache_pages LIMIT 1)), " FIGURES(
+		JOB_READ_AGAIN) "FROM v_job v JOIN v_job j ON j.job_id = v.job_id "
+				"LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
 
-static int64_t read_row(sqlite3_stmt *stmt, struct grade_input *in)
+/* The curve is of all that the job read: there is none of a directory. */
+static const char of_directories[] =
+	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " FIGURES(
+		READ_AGAIN) "FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";
+/* clang-format on */
+
+static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 {
-	int i = 1;
+	int i = 3;
 
+	in->floor = column(stmt, &i);
+	in->opt_miss = column(stmt, &i);
 	in->lookups = column(stmt, &i);
 	in->misses = column(stmt, &i);
 	in->all_used = column(stmt, &i);
 	in->refaults = column(stmt, &i);
 	in->added_pages = column(stmt, &i);
-	in->floor = column(stmt, &i);
-	in->opt_miss = column(stmt, &i);
 	in->accuracy = column(stmt, &i);
 	in->coverage = column(stmt, &i);
 	in->timeliness = column(stmt, &i);
 	in->stall_ns = column(stmt, &i);
+	in->job_stall_ns = column(stmt, &i);
 	in->wall_ns = column(stmt, &i);
 	in->cpu_ns = column(stmt, &i);
-	return sqlite3_column_int64(stmt, 0);
+	in->touches = column(stmt, &i);
 }
 
-static int insert(sqlite3_stmt *stmt, int64_t job_id, enum grade_kind kind, const struct grade *g)
+/* from: job, kind and subject are its first columns. */
+static int insert(sqlite3_stmt *to, sqlite3_stmt *from, enum grade_kind kind, const struct grade *g)
 {
-	sqlite3_reset(stmt);
-	sqlite3_bind_int64(stmt, 1, job_id);
-	sqlite3_bind_text(stmt, 2, grade_names[kind], -1, SQLITE_STATIC);
+	sqlite3_reset(to);
+	for (int i = 0; i < 3; i++)
+		sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+	sqlite3_bind_text(to, 4, grade_names[kind], -1, SQLITE_STATIC);
 	if (g->letter)
-		sqlite3_bind_text(stmt, 3, &g->letter, 1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(to, 5, &g->letter, 1, SQLITE_TRANSIENT);
 	else
-		sqlite3_bind_null(stmt, 3);
+		sqlite3_bind_null(to, 5);
 	if (g->score.known)
-		sqlite3_bind_double(stmt, 4, g->score.value);
+		sqlite3_bind_double(to, 6, g->score.value);
 	else
-		sqlite3_bind_null(stmt, 4);
-	sqlite3_bind_text(stmt, 5, g->formula, -1, SQLITE_TRANSIENT);
-	return sqlite3_step(stmt);
+		sqlite3_bind_null(to, 6);
+	sqlite3_bind_text(to, 7, g->formula, -1, SQLITE_TRANSIENT);
+	return sqlite3_step(to);
 }
 
-static int fill_job(sqlite3_stmt *from, sqlite3_stmt *to)
+static int fill_subject(sqlite3_stmt *from, sqlite3_stmt *to)
 {
 	struct grade grades[GRADE_NR];
 	struct grade_input in = {0};
-	int64_t job_id = read_row(from, &in);
 	int rc = SQLITE_DONE;
 
+	read_row(from, &in);
 	grade_all(&in, grades);
 	for (enum grade_kind k = 0; k < GRADE_NR && rc == SQLITE_DONE; k++)
-		rc = insert(to, job_id, k, &grades[k]);
+		rc = insert(to, from, k, &grades[k]);
 	return rc;
 }
 
-int fill_grade(sqlite3 *db, struct errtext *err)
+static int fill_from(sqlite3 *db, const char *query, struct errtext *err)
 {
 	sqlite3_stmt *from = NULL;
 	sqlite3_stmt *to = NULL;
@@ -83,13 +107,20 @@ int fill_grade(sqlite3 *db, struct errtext *err)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(
-			db, "INSERT INTO temp.analysis_grade VALUES (?1, ?2, ?3, ?4, ?5)", -1, &to,
-			NULL);
+			db, "INSERT INTO temp.analysis_grade VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+			-1, &to, NULL);
 	if (rc == SQLITE_OK)
 		while ((rc = sqlite3_step(from)) == SQLITE_ROW)
-			if (fill_job(from, to) != SQLITE_DONE)
+			if (fill_subject(from, to) != SQLITE_DONE)
 				break;
 	sqlite3_finalize(to);
 	sqlite3_finalize(from);
 	return rc == SQLITE_DONE ? 0 : fill_error(db, "grades", err);
+}
+
+int fill_grade(sqlite3 *db, struct errtext *err)
+{
+	int e = fill_from(db, of_jobs, err);
+
+	return e ? e : fill_from(db, of_directories, err);
 }

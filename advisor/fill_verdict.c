@@ -48,12 +48,19 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 	};
 }
 
+/* Dropped pages that were written anew came back too, and were not read: no more were than the file
+ * had to fetch, where its row has all of it. */
 static const char moving_query[] =
 	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-	"x.redundant_pages, x.used, x.used_late, x.evicted_unused, x.dropped_refaults, "
+	"x.redundant_pages, x.used, x.used_late, x.evicted_unused, "
+	"min(x.dropped_refaults, coalesce(iif(f.folded_before, NULL, "
+	"  f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_willneed"
+	"  + f.prefetched_readahead2 + f.prefetched_mmap_around), x.dropped_refaults)), "
 	"x.cached_pages "
 	"FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 "
 	"JOIN advice x ON x.job_id = j.id "
+	"LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
+	"  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
 	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
 
 /* The file's own row: windows, pages added and fates of it are exact in a sliced run too. */

@@ -123,15 +123,15 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 	     in->refaults.value, in->added_pages.value, in->lookups.known ? in->lookups.value : 0);
 }
 
-struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 wall_ns,
-				 struct opt_f64 cpu_ns)
+struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
+				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns)
 {
 	struct opt_f64 ret = {0};
 	double time;
 
-	if (!stall_ns.known || !wall_ns.known)
+	if (!stall_ns.known || !job_stall_ns.known || !wall_ns.known)
 		return ret;
-	time = fmax(wall_ns.value, cpu_ns.known ? stall_ns.value + cpu_ns.value : 0);
+	time = fmax(wall_ns.value, cpu_ns.known ? job_stall_ns.value + cpu_ns.value : 0);
 	if (time <= 0)
 		return ret;
 	ret.value = clamp(stall_ns.value / time);
@@ -141,20 +141,27 @@ struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 wall_ns
 
 static void grade_stall(const struct grade_input *in, struct grade *g)
 {
-	struct opt_f64 share = grade_stall_share(in->stall_ns, in->wall_ns, in->cpu_ns);
+	struct opt_f64 share =
+		grade_stall_share(in->stall_ns, in->job_stall_ns, in->wall_ns, in->cpu_ns);
 
 	if (!share.known) {
 		refuse(g, "stalls or the job's time were not measured");
 		return;
 	}
+	if (in->touches.known && in->touches.value < 1) {
+		refuse(g, "nothing was asked of the page cache: nobody could wait for it");
+		return;
+	}
 	if (!in->cpu_ns.known)
-		give(g, 1 - share.value, "1 - stall %.3f s / wall %.3f s; CPU time is not known",
+		give(g, 1 - share.value,
+		     "1 - stall %.3f s / the job's wall %.3f s; CPU time is not known",
 		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
 	else
 		give(g, 1 - share.value,
-		     "1 - stall %.3f s / the greater of wall %.3f s and stall + CPU %.3f s",
+		     "1 - stall %.3f s / the greater of the job's wall %.3f s and stall + CPU %.3f "
+		     "s",
 		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
-		     (in->stall_ns.value + in->cpu_ns.value) / 1e9);
+		     (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
 }
 
 static void grade_overall(struct grade g[GRADE_NR])

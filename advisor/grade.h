@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Grades A to F of a job: from plain figures to a score, a letter and the formula with the figures
- * put in. Owns the formulas and the limits of the letters; docs/advisor.md publishes them. Pure.
+ * Grades A to F of a job, or of what it read in one directory: from plain figures to a score, a
+ * letter and the formula with the figures put in. Owns the formulas and the limits of the letters;
+ * docs/advisor.md publishes them. Pure.
  */
 #ifndef GRADE_H
 #define GRADE_H
@@ -25,7 +26,9 @@ struct grade_input {
 	struct opt_f64 floor;	 /* of the curve: miss ratio that no memory removes */
 	struct opt_f64 opt_miss; /* of the curve: best possible at the present size */
 	struct opt_f64 accuracy, coverage, timeliness;
-	struct opt_f64 stall_ns, wall_ns, cpu_ns;
+	struct opt_f64 stall_ns;
+	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
+	struct opt_f64 touches; /* lookups and faults: who has none could not stall */
 };
 
 struct grade {
@@ -36,9 +39,12 @@ struct grade {
 
 void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);
 
-/* The share of its time that a job slept for the page cache: of one reader stall / wall. */
-struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 wall_ns,
-				 struct opt_f64 cpu_ns);
+/*
+ * The share of its time that a job slept for the page cache: of one reader stall / wall. stall_ns
+ * is a part of job_stall_ns or all of it; the shares of parts add up to that of the job.
+ */
+struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
+				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns);
 char grade_letter(double score);
 
 #endif

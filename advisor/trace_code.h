@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* traced_file.reason of one whose place in the sample another file of its size took. */
+#define TRACE_GAVE_WAY "given up for another file of its stratum"
+
 /* Fields beside kind, flags, description, actor and time_ns; every other field of a kind is 0. */
 enum trace_kind {
 	/* A description is seen for the first time: order, pos = size of the file, ra_pages,

@@ -21,8 +21,9 @@ static const struct needed_table needed[] = {
 	{"traced_file", "id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, "
 			"ra_pages, io_pages, max_order, stratum, stands_for, state, reason, began"},
 	{"interference",
-	 "job_id, cause, evictor_kind, evictor, evictor_cgroup, evictor_path, evictor_writes, "
-	 "owner_path, pages, refaulted_pages, exact"},
+	 "id, job_id, cause, evictor_kind, evictor, evictor_cgroup, evictor_path, evictor_writes, "
+	 "owner_path, pages, exact"},
+	{"evicting_job", "interference_id, job_id, depth_bytes"},
 	{"machine", "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes"},
 	{"machine_interval", "interval_id, free_bytes, available_bytes, file_cached_bytes, "
 			     "dirty_bytes, job_limit_bytes, job_usage_bytes, job_file_bytes"},

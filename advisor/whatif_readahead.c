@@ -35,9 +35,10 @@ const char *whatif_reason_text(enum whatif_reason reason)
 	static const char *const texts[] = {
 		[WHATIF_ANSWERED] = "",
 		[WHATIF_UNKNOWN] = "not known how it is read ahead",
-		[WHATIF_FEW] = "too few windows to judge by",
+		[WHATIF_CACHED] = "read from the cache alone",
 		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
 		[WHATIF_BROKEN] = "its trace is broken",
+		[WHATIF_GAVE_WAY] = "gave way to another file of the sample",
 		[WHATIF_UNREADABLE] = "its trace is damaged, or too long",
 	};
 
@@ -83,8 +84,20 @@ static void remark(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
 }
 
+/* What the trace does not tell, where that may be why the model differs; "": it tells all. */
+static const char *untold(const struct ra_replay_result *r, bool warm)
+{
+	if (r->reads_of_none)
+		return "; reads in flight together (io_uring) are told after what they brought, "
+		       "and "
+		       "of no description";
+	if (r->shared)
+		return "; tasks share a description, and which of them had it first is not told";
+	return warm ? "; what was cached before it was traced is not known in full" : "";
+}
+
 /* Whether the model may speak of the file, by how it agrees with what happened. */
-static void judge(struct whatif_file *f, const struct ra_replay_result *actual)
+static void judge(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
 {
 	f->mapped = actual->mapped > 0;
 	f->evicted = actual->evicted > 0;
@@ -92,41 +105,26 @@ static void judge(struct whatif_file *f, const struct ra_replay_result *actual)
 	f->exact_windows = actual->exact_windows;
 	if (f->windows)
 		f->fidelity = (double)f->exact_windows / (double)f->windows;
-	if (f->windows < WHATIF_LEAST_WINDOWS) {
-		f->reason = WHATIF_FEW;
+	if (!f->windows) {
+		f->reason = WHATIF_CACHED;
 		snprintf(f->note, sizeof(f->note),
-			 "%llu accesses brought pages, too few to hold the model against",
-			 (unsigned long long)f->windows);
+			 "no access brought pages: what was asked for was in the cache");
 	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
 		f->reason = WHATIF_UNFAITHFUL;
 		snprintf(f->note, sizeof(f->note),
-			 "the model has %llu of the %llu windows exactly, and it takes 95 %%",
-			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows);
+			 "the model has %llu of the %llu windows exactly, and it takes 95 %%%s",
+			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
+			 untold(actual, warm));
 	} else {
 		remark(f);
 	}
 }
 
-/* Of files with few windows all of them, since one alone tells nothing. */
-static void judge_together(struct whatif_readahead *w)
+/* Nothing was brought, nor would be with any setting. */
+static void answer_cached(struct whatif_file *f)
 {
-	uint64_t windows = 0, exact = 0;
-
-	for (size_t i = 0; i < w->nr_files; i++) {
-		if (w->files[i].reason != WHATIF_FEW)
-			continue;
-		windows += w->files[i].windows;
-		exact += w->files[i].exact_windows;
-	}
-	if (windows < WHATIF_LEAST_WINDOWS ||
-	    (double)exact < WHATIF_LEAST_FIDELITY * (double)windows)
-		return;
-	for (size_t i = 0; i < w->nr_files; i++) {
-		struct whatif_file *f = &w->files[i];
-
-		if (f->reason == WHATIF_FEW && f->windows == f->exact_windows)
-			remark(f);
-	}
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
+		f->results[i].known = answers(f, i);
 }
 
 static int answer(struct whatif_file *f, const struct ra_replay_input *in)
@@ -136,9 +134,11 @@ static int answer(struct whatif_file *f, const struct ra_replay_input *in)
 
 	if (error)
 		return error;
-	judge(f, &r);
+	judge(f, &r, in->warm);
 	f->results[WHATIF_ACTUAL] = result_of(&r);
-	if (f->reason == WHATIF_UNFAITHFUL)
+	if (f->reason == WHATIF_CACHED)
+		answer_cached(f);
+	if (!f->judged)
 		return 0;
 	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
 		if (!answers(f, i))
@@ -236,6 +236,17 @@ static bool prepare(const struct run_facts *run, const struct trace_file *t, str
 	return !why;
 }
 
+/* What was said of the part that there is holds, but not for the file. */
+static void set_broken(struct whatif_file *f, const struct trace_file *t)
+{
+	bool gave_way = t->reason && strcmp(t->reason, TRACE_GAVE_WAY) == 0;
+
+	f->judged = false;
+	f->reason = gave_way ? WHATIF_GAVE_WAY : WHATIF_BROKEN;
+	snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
+		 t->reason ? t->reason : "no reason is given");
+}
+
 static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file *t,
 		     struct whatif_file *f, struct errtext *err)
 {
@@ -252,14 +263,37 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 	f->device_pages = f->device_known ? (uint32_t)t->ra_pages : 0;
 	if (prepare(run, t, f, &in))
 		r = answer_from(db, f, &in, err);
-	if (!r && t->broken && (f->judged || f->reason == WHATIF_FEW)) {
-		/* What it says of the part there is holds, but not for the file. */
-		f->judged = false;
-		f->reason = WHATIF_BROKEN;
-		snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
-			 t->reason ? t->reason : "no reason is given");
-	}
+	if (!r && t->broken)
+		set_broken(f, t);
 	return r;
+}
+
+/*
+ * Files that were in the cache stand for others like them, which bring a sum down. Of sizes of
+ * which there are no others the sum says nothing.
+ */
+static bool counted(const struct whatif_readahead *w, const struct whatif_file *f)
+{
+	if (f->judged || f->reason != WHATIF_CACHED)
+		return f->judged;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *other = &w->files[i];
+
+		if (other->judged && other->stratum == f->stratum && other->mapped == f->mapped)
+			return true;
+	}
+	return false;
+}
+
+static void count_files(struct whatif_readahead *w)
+{
+	for (size_t i = 0; i < w->nr_files; i++) {
+		struct whatif_file *f = &w->files[i];
+
+		f->counted = counted(w, f);
+		w->nr_judged += f->judged;
+		w->nr_gave_way += f->reason == WHATIF_GAVE_WAY;
+	}
 }
 
 int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *ret,
@@ -287,9 +321,9 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 	for (size_t i = 0; !r && i < traced.nr; i++)
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
 	trace_files_free(&traced);
-	judge_together(&w);
-	for (size_t i = 0; i < w.nr_files; i++)
-		w.nr_judged += w.files[i].judged;
+	count_files(&w);
+	if (!r)
+		r = whatif_readahead_weigh(db, job_id, &w, err);
 	if (r)
 		whatif_readahead_free(&w);
 	else

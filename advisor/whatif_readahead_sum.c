@@ -17,41 +17,66 @@ struct which {
 /* A mapping of which nothing had to be read has nothing to read with any setting. */
 static bool counts(const struct which *of, const struct whatif_file *f)
 {
-	if (!f->judged || f->stands_for <= 0)
+	if (!f->counted || f->stands_for <= 0)
 		return false;
 	return of->mapped ? f->mapped && f->windows : !f->mapped;
 }
 
+/* What the file adds to the sum, once. */
+static double figure_of(const struct which *of, const struct whatif_file *f, int figure)
+{
+	return counts(of, f) ? (double)f->results[of->candidate].figure[figure] : 0;
+}
+
+/* Files whose figures are held against the same count of pages. */
+static bool together(const struct whatif_readahead *w, int64_t a, int64_t b)
+{
+	return w->scale == WHATIF_BY_JOB || a == b;
+}
+
+/* Of the figure for each page that was brought; 0 where these were not counted. */
+static double ratio_of(const struct which *of, int figure, int64_t stratum)
+{
+	const struct whatif_readahead *w = of->w;
+	double sum = 0, brought = 0;
+
+	for (size_t i = 0; w->scale != WHATIF_BY_FILES && i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+
+		if (!whatif_file_sampled(f) || !together(w, f->stratum, stratum))
+			continue;
+		sum += f->counts_for * figure_of(of, f, figure);
+		brought += f->counts_for * f->brought;
+	}
+	return brought > 0 ? sum / brought : 0;
+}
+
 /*
- * What the files of one stratum add to the variance: of n files out of n * w, without replacement.
- * One file tells nothing of the spread.
+ * What the files of one stratum add to the variance: of what a file is off its pages times the
+ * ratio, or of all of it where pages were not counted, as how many files there are is not known
+ * either. One file tells nothing of the spread.
  */
 static double variance_of(const struct which *of, int figure, int64_t stratum)
 {
 	const struct whatif_readahead *w = of->w;
-	double n = 0, sum = 0, squares = 0, weight = 0, mean;
+	double n = 0, squares = 0, weight = 1, ratio = ratio_of(of, figure, stratum);
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
+		double off;
 
-		if (!counts(of, f) || f->stratum != stratum)
+		if (!whatif_file_sampled(f) || f->stratum != stratum)
 			continue;
+		off = figure_of(of, f, figure) - (ratio > 0 ? ratio * f->brought : 0);
+		squares += off * off;
+		weight = f->counts_for;
 		n++;
-		sum += (double)f->results[of->candidate].figure[figure];
-		weight += f->stands_for;
 	}
-	if (weight <= n)
+	if (weight <= 1)
 		return 0;
 	if (n < 2)
 		return NAN;
-	mean = sum / n;
-	for (size_t i = 0; i < w->nr_files; i++) {
-		const struct whatif_file *f = &w->files[i];
-
-		if (counts(of, f) && f->stratum == stratum)
-			squares += pow((double)f->results[of->candidate].figure[figure] - mean, 2);
-	}
-	return weight * weight * (1 - n / weight) * squares / (n - 1) / n;
+	return weight * (weight - 1) * squares * n / (n - 1);
 }
 
 /* It is the first file of its stratum. */
@@ -95,7 +120,7 @@ void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t 
 		ret->known &= f->results[of->candidate].known;
 		for (int j = 0; j < WHATIF_FIGURES; j++)
 			ret->figure[j] +=
-				f->stands_for * (double)f->results[of->candidate].figure[j];
+				f->counts_for * (double)f->results[of->candidate].figure[j];
 	}
 	ret->known &= nr > 0;
 	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++)

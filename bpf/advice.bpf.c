@@ -4,6 +4,27 @@
  * attached, so it is asked for (--advice calls), and its cost is printed apart.
  */
 #include "advice.bpf.h"
+#include "cached.bpf.h"
+
+/* How much of what it asks for is cached already. */
+GLOBAL int advice_look(struct advice_row *row, __u64 inode_addr, __u64 kind, __u64 begin, __u64 end)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	__u64 size = READ(inode, i_size), pages = 0;
+
+	if (!row ||
+	    (kind != ADVICE_WILLNEED && kind != ADVICE_READAHEAD && kind != ADVICE_DONTNEED))
+		return 0;
+	if (end > size)
+		end = size;
+	if (end > begin && !cached_count((__u64)READ(inode, i_mapping), begin >> page_shift,
+					 (end - 1) >> page_shift, &pages))
+		return 0;
+	__sync_fetch_and_add(&row->looked, 1);
+	if (pages)
+		__sync_fetch_and_add(&row->pages_cached, pages);
+	return 0;
+}
 
 static __noinline int advice_call(struct live *l, long nr)
 {
@@ -25,9 +46,13 @@ static __noinline int advice_call(struct live *l, long nr)
 	if (!inode_counts(inode))
 		return 0;
 	row = advice_row_of(inode, a.kind, a.call);
-	if (row)
+	if (row) {
 		advice_count(row, inode, &a);
+		advice_look(row, addr_of(l, inode), a.kind, a.begin, a.end);
+	}
 	live_row(l, inode, x.file, JOB_WATCHED);
+	if (trace_may(inode))
+		trace_advice(l, inode, &a);
 	l->s.advice_id = 0;
 	return 0;
 }

@@ -168,6 +168,16 @@ static __always_inline void range_end(__u64 *end, __u64 to)
 			return;
 	}
 }
+
+/* Verified by itself: its ways multiply with those of who calls it. */
+GLOBAL int range_widen(struct advice_row *row, __u64 begin, __u64 end)
+{
+	if (!row)
+		return 0;
+	range_begin(&row->begin_bytes, begin);
+	range_end(&row->end_bytes, end);
+	return 0;
+}
 #endif
 
 /* One more call, and the range it asked for. */
@@ -182,8 +192,7 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 #ifdef CACHEMON_BASIC
 	range_widen(row, READ(inode, i_ino) << 24 ^ a->kind, a->begin, end);
 #else
-	range_begin(&row->begin_bytes, a->begin);
-	range_end(&row->end_bytes, end);
+	range_widen(row, a->begin, end);
 #endif
 	if (end > size)
 		end = size;
@@ -192,8 +201,44 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
 }
 
-/* Pages that the running advice call brought in or dropped. */
-GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped)
+/* Verified by itself, as above. */
+GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 begin, __u64 bytes)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+
+	if (!l)
+		return 0;
+	l->note.file = 0;
+	trace_file_of_call(l, inode);
+	trace_note(l, inode_addr, what, begin, bytes);
+	return 0;
+}
+
+/* A call that traces were not told of yet. */
+static __always_inline void trace_advice(struct live *l, struct inode *inode, struct advice_ask *a)
+{
+	__u64 id = advice_id(l) ^ READ(inode, i_ino);
+
+	if (!a->kind || !a->range)
+		return;
+	l->s.trace_advice = id;
+	l->s.flags |= TASK_DIRTY;
+	trace_advised(l, addr_of(l, inode),
+		      NOTE(NOTE_ADVICE, a->kind, 0, 0) | NOTE_CALL((__u64)a->call), a->begin,
+		      a->end == ~0ull ? 0 : a->end - a->begin);
+}
+
+static __always_inline void trace_advice_now(struct live *l, struct inode *inode)
+{
+	struct advice_ask a;
+
+	if (l->s.trace_advice != (advice_id(l) ^ READ(inode, i_ino)) && advice_find(l, &a))
+		trace_advice(l, inode, &a);
+}
+
+/* Pages that the running advice call brought in or dropped, own of these of the job. Which adviser
+ * it is, 0: none that brings pages for the job. */
+GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
 {
 	struct inode *inode = CAST(inode, inode_addr);
 	struct advice_ask a;
@@ -210,9 +255,17 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 		advice_count(row, inode, &a);
 	l->s.advice_id = advice_id(l) ^ READ(inode, i_ino);
 	l->s.flags |= TASK_DIRTY;
+	if (dropped && l->s.trace_advice != l->s.advice_id && trace_may(inode))
+		trace_advice(l, inode, &a);
 	__sync_fetch_and_add(&row->pages_brought, brought);
 	__sync_fetch_and_add(&row->pages_dropped, dropped);
-	return 0;
+	if (own)
+		__sync_fetch_and_add(&row->dropped_own, own);
+	if (a.kind == ADVICE_READAHEAD)
+		return ADVISER_READAHEAD;
+	if (a.kind != ADVICE_WILLNEED)
+		return 0;
+	return a.call == CALL_MADVISE ? ADVISER_MADVISE : ADVISER_FADVISE;
 }
 
 /* Advice that stands, seen when the kernel plans a window. */

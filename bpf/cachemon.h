@@ -21,6 +21,8 @@
 #define NR_PARENTS	8192
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
+#define NR_EVICTORS	4096
+#define NR_ADDERS	1024
 #define NR_LOCKS	4096 /* more than CPUs: each holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
@@ -158,12 +160,18 @@ struct block_key {
  *   outstanding         resident, prefetched, its fate not settled. Whoever clears the bit counts.
  *   mark & resident     prefetched and used: a reader that still has to wait turns it to used_late
  *   mark & ~resident    ghost: left the cache, a re-add is a refault
+ *   advised & resident  prefetched by advice, by the kinds of call that advisers tells
+ *   advised & ~resident ghost: dropped by the job's own advice
+ *   looked              a read call of the job asked for it, and its coming or its first use then
+ *                       was seen; stays when it leaves. While references are sampled
  * stamp_*: the last eviction in this chunk, for refault distances (chunk precision).
  */
 struct chunk {
 	__u64 resident;
 	__u64 outstanding;
 	__u64 mark;
+	__u64 advised;
+	__u64 looked;
 	__u32 stamp_pages; /* job's evicted pages, modulo 2^32 */
 	__u32 stamp_ms;	   /* monotonic, modulo 2^32 */
 };
@@ -174,9 +182,13 @@ struct chunk {
 #define BLOCK_PAGES  (64 * BLOCK_CHUNKS)
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
-	__u32 going; /* BLOCK_* */
-	__u32 pad;
+	__u32 going;	/* BLOCK_* */
+	__u32 advisers; /* ADVISER_*, 8 bits a chunk, of all that ever brought a page of it */
 };
+
+/* What brings pages ahead as advice. Fates of a chunk that two of them brought pages of cannot be
+ * told apart. */
+enum { ADVISER_FADVISE = 1, ADVISER_MADVISE = 2, ADVISER_READAHEAD = 4, ADVISER_BITS = 3 };
 
 /*
  * Forgetting: what is deleted is another's memory at once, and a program may hold it. So the sweep
@@ -212,6 +224,43 @@ struct advice_row {
 	__u64 pages_dropped;
 	__u64 begin_bytes; /* lowest offset asked */
 	__u64 end_bytes;   /* highest end asked; ~0 = to the end of the file */
+
+	/* Fates of the pages it brought: they add up to pages_brought. */
+	__u64 used, used_late, evicted_unused, untracked;
+	__s64 resident_unused;
+	__u64 mixed; /* fates that are not in these: another kind's, or its own */
+
+	__u64 looked;	    /* calls whose range was looked up when they began: level "calls" */
+	__u64 pages_cached; /* of those they asked for, in the cache then */
+
+	__u64 dropped_own; /* of those dropped, pages that are followed: the job's */
+	__u64 dropped_refaults;
+};
+
+#define COMM_BYTES 16
+
+/* Who made the kernel drop pages. Values are on disk. */
+enum evictor_kind { EVICTOR_UNKNOWN = 0, EVICTOR_OWN = 1, EVICTOR_OTHERS = 2, EVICTOR_KERNEL = 3 };
+enum evictor_does { DOES_READ = 0, DOES_WRITE = 1, DOES_NEITHER = 2 };
+
+/* Pages of the job that left the cache in one interval: whose, why, and who was running. */
+struct evictor_key {
+	struct file_key owner;
+	struct file_key reached; /* file that a task of the job read or wrote then; 0: none */
+	__u64 cgroup;		 /* of others: id of the memory cgroup */
+	char comm[COMM_BYTES];
+	__u8 cause; /* enum evict_cause */
+	__u8 kind;  /* enum evictor_kind */
+	__u8 does;  /* enum evictor_does */
+	__u8 pad[5];
+};
+
+/* Pages that others added to the cache in one interval: what filled memory for kswapd. */
+struct adder_key {
+	__u64 cgroup;
+	char comm[COMM_BYTES];
+	__u32 generation; /* of the rows: 0 or 1 */
+	__u32 does;	  /* enum evictor_does */
 };
 
 /* Facts of a whole job since the start of the run. */
@@ -262,7 +311,9 @@ _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
 _Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
 _Static_assert(sizeof(struct block_key) == 24, "block_key");
-_Static_assert(sizeof(struct block) == 136, "block: 48 + 24 + 136 + 16 bytes an entry");
+_Static_assert(sizeof(struct block) == 200, "block: 48 + 24 + 200 + 16 bytes an entry");
 _Static_assert(sizeof(struct advice_key) == 24, "advice_key");
+_Static_assert(sizeof(struct evictor_key) == 64, "evictor_key");
+_Static_assert(sizeof(struct adder_key) == 32, "adder_key");
 
 #endif

@@ -11,6 +11,7 @@
 #define CALLS_BPF_H
 
 #include "ranges.bpf.h"
+#include "references.bpf.h"
 
 #ifndef CACHEMON_BASIC
 /* Where a read counts, and those like it from now on. */
@@ -60,8 +61,11 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 		return;
 	row = call_row(l, inode);
 	row_add(row, C_read_calls, calls);
-	if (from <= last)
+	if (from <= last) {
 		row_add(row, C_lookups, last - from + 1);
+		if (l->s.job == JOB_WATCHED)
+			references_looked_up(inode, from, last, l->epoch);
+	}
 	if (end > pos)
 		row_add(row, C_read_bytes, end - pos);
 }
@@ -146,6 +150,9 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	}
 	if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
+	/* The file may be chosen only now. */
+	if (!c.again && trace_may(inode))
+		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
 }
 
 #ifndef CACHEMON_BASIC
@@ -185,6 +192,8 @@ static __always_inline int call_next_part(struct live *l, struct inode *inode, _
 	if (last < s->read_counted && end <= s->read_bytes_to)
 		return 0;
 	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
+	if (trace_may(inode))
+		trace_read(l, addr_of(l, inode), s->read_bytes_to, end, NOTE_PART);
 	if (s->read_counted <= last)
 		s->read_counted = last + 1;
 	s->read_bytes_to = end;

@@ -55,6 +55,89 @@ static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, i
 #ifdef CACHEMON_BASIC
 #include "chunks_locked.bpf.h"
 #else
+static __always_inline __u32 advisers_shift(__u64 base)
+{
+	return (base >> 6) % BLOCK_CHUNKS * 8;
+}
+
+static __always_inline struct advice_row *adviser_row(struct file_key *file, __u32 adviser)
+{
+	struct advice_key key = {.file = *file, .job = JOB_WATCHED, .kind = ADVICE_WILLNEED};
+
+	key.call = adviser == ADVISER_MADVISE ? CALL_MADVISE : CALL_FADVISE;
+	if (adviser == ADVISER_READAHEAD) {
+		key.kind = ADVICE_READAHEAD;
+		key.call = CALL_READAHEAD;
+	}
+	return bpf_map_lookup_elem(&advice, &key);
+}
+
+/* n pages that these brought, of open fate or, turned, taken for used so far, end so. */
+GLOBAL int advice_fate(struct file_key *file, __u32 advisers, enum counter fate, __u32 n,
+		       __u32 turned)
+{
+	struct advice_row *row;
+
+	if (!file)
+		return 0;
+	for (__u32 i = 0; i < ADVISER_BITS; i++) {
+		if (!(advisers >> i & 1))
+			continue;
+		row = adviser_row(file, 1 << i);
+		if (!row)
+			continue;
+		if (advisers != 1u << i) {
+			__sync_fetch_and_add(&row->mixed, n);
+			continue;
+		}
+		__sync_fetch_and_add(turned ? (__s64 *)&row->used : &row->resident_unused,
+				     -(__s64)n);
+		__sync_fetch_and_add(fate == C_used		? &row->used
+				     : fate == C_used_late	? &row->used_late
+				     : fate == C_evicted_unused ? &row->evicted_unused
+								: &row->untracked,
+				     n);
+	}
+	return 0;
+}
+
+/* Pages that advice brought: n of them with an open fate from now on, of the others it is not
+ * known. */
+GLOBAL int advice_begin(struct file_key *file, __u32 adviser, __u32 n, __u32 untracked)
+{
+	struct advice_row *row = file ? adviser_row(file, adviser) : NULL;
+
+	if (!row)
+		return 0;
+	__sync_fetch_and_add(&row->resident_unused, n);
+	__sync_fetch_and_add(&row->untracked, untracked);
+	return 0;
+}
+
+/* Pages that the job's advice dropped came again. */
+GLOBAL int advice_regret(struct file_key *file, __u32 n)
+{
+	struct advice_key key = {.job = JOB_WATCHED, .kind = ADVICE_DONTNEED, .call = CALL_FADVISE};
+	struct advice_row *row;
+
+	if (!file)
+		return 0;
+	key.file = *file;
+	row = bpf_map_lookup_elem(&advice, &key);
+	if (row)
+		__sync_fetch_and_add(&row->dropped_refaults, n);
+	return 0;
+}
+
+/* Pages that a read call of the job asks for. */
+static __always_inline void chunk_looked(struct chunk *c, __u64 mask)
+{
+	if (!(mask & ~c->looked) || !shared.references.bound)
+		return;
+	mask &= ~bits_set(&c->looked, mask);
+	__sync_fetch_and_add(&shared.references.looked, popcount64(mask));
+}
+
 /* Pages left the cache and came again. */
 static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
 				    __u64 missed)
@@ -114,32 +197,45 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 
 /*
  * Pages of one chunk, which starts at page base, entered the cache for the job: added = all of
- * them, prefetched = those ahead of what was asked, missed = those a read call asked for.
+ * them, prefetched = those ahead of what was asked, missed = those a read call asked for; adviser:
+ * who prefetched them, 0: no advice.
  */
 static __always_inline void chunk_added(struct file_row *row, struct file_key *file, __u64 base,
-					__u64 added, __u64 prefetched, __u64 missed)
+					__u64 added, __u64 prefetched, __u64 missed, __u32 adviser)
 {
 	struct block *b = block_take(file, base);
 	int n = popcount64(prefetched), again = n;
-	__u64 mark, resident;
+	__u64 mark, resident, dropped = 0;
 	struct chunk *c;
 
 	if (!b) {
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
 		row_add(row, C_untracked, n);
 		row_add(row, C_untracked_map_full, n);
+		if (adviser)
+			advice_begin(file, adviser, 0, n);
 		return;
 	}
 	c = chunk_in(b, base);
+	chunk_looked(c, missed);
 	resident = bits_set(&c->resident, added);
+	if (c->advised & added)
+		dropped = bits_clear(&c->advised, added);
 	if (c->mark & added) {
 		mark = bits_clear(&c->mark, added);
 		mark &= added & ~resident;
 		if (mark)
 			chunk_refault(row, c, mark, missed);
+		if (mark & dropped)
+			advice_regret(file, popcount64(mark & dropped));
 	}
 	if (!n)
 		return;
+	/* Before who settles their fate can see them. */
+	if (adviser) {
+		bits_set(&b->advisers, adviser << advisers_shift(base));
+		bits_set(&c->advised, prefetched);
+	}
 	if (shared.read_on) {
 		/* A page that was outstanding already left the cache unseen: its fate is unknown.
 		 */
@@ -148,12 +244,15 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 	}
 	if (again)
 		row_add(row, C_untracked, again);
+	if (adviser)
+		advice_begin(file, adviser, n - again, again);
 }
 
-/* Settle the fate of outstanding pages of one chunk; returns how many. */
-static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct block *b,
-					struct chunk *c, __u64 mask, enum counter fate)
+/* Settle the fate of outstanding pages of the chunk that starts at page base; returns how many. */
+static __always_inline int chunk_settle(struct file_key *file, struct file_row *row,
+					struct block *b, __u64 base, __u64 mask, enum counter fate)
 {
+	struct chunk *c = chunk_in(b, base);
 	__u64 out;
 	int n;
 
@@ -165,9 +264,12 @@ static __always_inline int chunk_settle(__u64 ino, struct file_row *row, struct 
 		return 0;
 	if (fate == C_used)
 		bits_set(&c->mark, out);
-	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], -(__u64)n);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(file->ino)], -(__u64)n);
 	row_add(row, C_resident_unused, -n);
 	row_add(row, fate, n);
+	if (out & c->advised)
+		advice_fate(file, b->advisers >> advisers_shift(base) & 7, fate,
+			    popcount64(out & c->advised), 0);
 	return n;
 }
 
@@ -176,6 +278,7 @@ struct settle_ctx {
 	__u64 first, last;
 	enum counter fate;
 	__u32 late;
+	__u32 looked; /* a call of the job asks for them */
 	struct file_key file;
 };
 
@@ -193,7 +296,9 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	mask = chunk_mask(base, x->first, x->last);
 	if (!(c->outstanding & mask) && !x->late)
 		return 0;
-	chunk_settle(x->file.ino, x->row, b, c, mask, x->fate);
+	if (x->looked)
+		chunk_looked(c, c->outstanding & mask);
+	chunk_settle(&x->file, x->row, b, base, mask, x->fate);
 	if (!x->late)
 		return 0;
 	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
@@ -202,12 +307,19 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	n = popcount64(used);
 	row_add(x->row, C_used, -n);
 	row_add(x->row, C_used_late, n);
+	if (used & c->advised)
+		advice_fate(&x->file, b->advisers >> advisers_shift(base) & 7, C_used_late,
+			    popcount64(used & c->advised), 1);
 	return 0;
 }
 
+/* Beside a fate: who reads them is of the job. */
+enum { SETTLE_OWN = 1 << 16 };
+
 GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,
-			enum counter fate)
+			__u32 fate_and_own)
 {
+	enum counter fate = fate_and_own & ~SETTLE_OWN;
 	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
 	struct settle_ctx x = {.row = row,
 			       .first = first,
@@ -216,6 +328,7 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 			       .late = fate == C_used_late};
 	__u64 nr;
 
+	x.looked = fate_and_own & SETTLE_OWN && (fate == C_used || fate == C_used_late);
 	if (!row || last < first)
 		return 0;
 	nr = (last >> 6) - (first >> 6) + 1;
@@ -234,7 +347,7 @@ static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u
 {
 	struct file_row *row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
 
-	settle_pages(row, inode, first, last, fate);
+	settle_pages(row, inode, first, last, fate | (l->s.job == JOB_WATCHED ? SETTLE_OWN : 0));
 }
 
 /* Where settling waits for the end of the program. */

@@ -7,6 +7,9 @@
 #include "hooks.bpf.h"
 #include "chunks.bpf.h"
 
+/* Of a fault that is known by what was mapped around it alone. */
+#define NO_PAGE (~0ull)
+
 /* True for a fault not seen before. */
 static __noinline int fault_open(struct live *l, struct inode *inode, __u64 index)
 {
@@ -27,6 +30,45 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 	return 1;
 }
 
+/* What is mapped at the address of the running fault, if that is what it is about. */
+static __noinline int trace_vma(struct live *l, __u64 mapping, __u64 first, __u64 last)
+{
+	struct vma_seen seen = {.l = l};
+	struct trace_note *n = &l->note;
+	__u64 address = l->s.fault_address, page;
+
+	if (!address || vma_find(address, &seen) || !seen.file ||
+	    (__u64)READ(CAST(file, seen.file), f_mapping) != mapping)
+		return 0;
+	page = seen.offset_pages + ((address - seen.start) >> page_shift);
+	if (page < first || page > last)
+		return 0;
+	n->file = seen.file;
+	n->vma = (struct trace_vma){seen.start, seen.end, seen.offset_pages, address};
+	n->vma_flags = (seen.flags & VM_RAND_READ ? NOTE_VM_RANDOM : 0) |
+		       (seen.flags & VM_SEQ_READ ? NOTE_VM_SEQUENTIAL : 0) |
+		       (seen.flags & VM_EXEC ? NOTE_VM_EXEC : 0);
+	return 0;
+}
+
+GLOBAL int trace_fault(struct live *l, __u64 mapping, __u64 index, __u64 flags)
+{
+	if (!l)
+		return 0;
+	trace_vma(l, mapping, index, index);
+	return trace_note(l, addr_of(l, READ(CAST(address_space, mapping), host)),
+			  NOTE(NOTE_FAULT, 0, 0, flags), index, 0);
+}
+
+GLOBAL int trace_mapped(struct live *l, __u64 mapping, __u64 first, __u64 pages)
+{
+	if (!l)
+		return 0;
+	trace_vma(l, mapping, first, first + pages - 1);
+	return trace_note(l, addr_of(l, READ(CAST(address_space, mapping), host)),
+			  NOTE(NOTE_MAP, 0, 0, 0), first, pages);
+}
+
 GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 {
 	struct address_space *mapping = CAST(address_space, mapping_addr);
@@ -40,6 +82,11 @@ GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 	s = &l->s;
 	again = !fault_open(l, inode, index) && s->fault_index == index;
 	s->fault_index = index;
+	if (trace_may(inode))
+		trace_fault(
+			l, addr_of(l, mapping), index,
+			(again ? NOTE_RETRY : 0) |
+				(folio_span(l, mapping, index, &first, &last) ? 0 : NOTE_MISSING));
 	if (!(__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))] &&
 	    !(again && s->stalls))
 		return 0;
@@ -61,7 +108,7 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 
 	if (!l || !inode_counts(inode) || !READ(inode, i_size))
 		return 0;
-	fault_open(l, inode, first);
+	fault_open(l, inode, NO_PAGE);
 	eof = (READ(inode, i_size) - 1) >> page_shift;
 	if (last > eof)
 		last = eof;
@@ -69,6 +116,8 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 		return 0;
 	row = live_row(l, inode, 0, l->s.job);
 	row_add(row, C_mapped_pages_upper_bound, last - first + 1);
+	if (trace_may(inode))
+		trace_mapped(l, mapping, first, last - first + 1);
 	if ((__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))])
 		settle(l, addr_of(l, inode), first, last, C_untracked);
 	settle_asked(l);
@@ -87,8 +136,26 @@ int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, u
 	return WITH_LIVE(l, EV_MAP, map_pages(l, addr_of(l, mapping), first, last));
 }
 
+/* The address that a fault of the job is about, for the hooks above, which do not tell. */
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(fault_addr_tp, unsigned long address)
+{
+	struct live *l;
+	__u32 zero = 0;
+
+	if (!shared.tracing.live)
+		return 0;
+	alone_begin();
+	l = bpf_map_lookup_elem(&lives, &zero);
+	if (l && l->s.job == JOB_WATCHED && l->task == (__u64)current_task())
+		l->s.fault_address = address;
+	alone_end();
+	return 0;
+}
+
 static __always_inline __u64 fault_mapping(struct live *l, __u64 vmf)
 {
+	l->s.fault_address = READ(CAST(vm_fault, vmf), address);
 	return addr_of(l, READ(CAST(vm_fault, vmf), vma, vm_file, f_mapping));
 }
 

@@ -30,6 +30,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
@@ -53,7 +54,7 @@ struct xarray {
 	void *xa_head;
 };
 struct xa_node {
-	unsigned char shift;
+	unsigned char shift, count, nr_values;
 	void *slots[64];
 };
 
@@ -62,6 +63,7 @@ struct file_system_type {
 };
 struct backing_dev_info {
 	unsigned long ra_pages;
+	unsigned long io_pages;
 };
 struct super_block {
 	__u32 s_dev;
@@ -84,6 +86,8 @@ struct inode {
 struct address_space {
 	struct inode *host;
 	struct xarray i_pages;
+	unsigned long nrpages;
+	unsigned long flags;
 };
 struct qstr {
 	__u64 hash_len;
@@ -117,8 +121,13 @@ struct path {
 	struct dentry *dentry;
 };
 struct file_ra_state {
-	unsigned int ra_pages;
+	unsigned long start;
 	unsigned int size;
+	unsigned int async_size;
+	unsigned int ra_pages;
+	unsigned short order; /* since 6.16 */
+	unsigned int mmap_miss;
+	long long prev_pos;
 };
 struct file {
 	unsigned int f_mode;
@@ -127,6 +136,7 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	long long f_pos;
+	void *private_data;
 	struct file_ra_state f_ra;
 };
 struct fdtable {
@@ -278,7 +288,7 @@ struct rb_root {
 	struct rb_node *rb_node;
 };
 struct vm_area_struct {
-	unsigned long vm_start, vm_end, vm_pgoff;
+	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
 	struct file *vm_file;
 	struct rb_node vm_rb; /* before 6.1 */
 };
@@ -288,6 +298,7 @@ struct mm_struct {
 struct vm_fault {
 	struct vm_area_struct *vma;
 	unsigned long pgoff;
+	unsigned long address;
 };
 struct readahead_control {
 	struct file *file;
@@ -304,6 +315,11 @@ struct bpf_iter__bpf_map_elem {
 	void *value;
 };
 
+/* Since 6.12; before, the second was one of it. */
+enum mapping_flags {
+	AS_FOLIO_ORDER_MAX,
+	AS_LARGE_FOLIO_SUPPORT,
+};
 enum pageflags {
 	PG_uptodate,
 	PG_head,
@@ -327,6 +343,10 @@ struct iovec {
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)
+/* include/linux/mm.h */
+#define VM_EXEC	     0x00000004
+#define VM_SEQ_READ  0x00008000
+#define VM_RAND_READ 0x00010000
 /* include/linux/errno.h */
 #define EIOCBQUEUED 529
 /* include/uapi/linux/magic.h */

@@ -13,11 +13,10 @@
 #include "alone.bpf.h"
 #include "tasks.bpf.h"
 #include "tally.bpf.h"
-#include "names.bpf.h"
+#include "trace.bpf.h"
 
 #define EPOCH_STALE (1u << 31)
 
-enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 enum { STALL_READ = 1, STALL_FAULT = 2 };
 
 /* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
@@ -35,6 +34,15 @@ static __always_inline bool belongs_by_cgroup(void)
 	return config.job_by_cgroup && !shared.calibrating;
 }
 
+/* The one that limits its memory. */
+static __always_inline struct cgroup *memory_cgroup(struct css_set *set)
+{
+	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+			     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
+
+	return READ(CAST(cgroup_subsys_state, css), cgroup);
+}
+
 static __always_inline bool cgroup_matches(struct task_struct *t)
 {
 	struct css_set *set = TYPED(t, cgroups);
@@ -42,15 +50,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 
 	if (TYPED(t, tgid) == (int)config.own_tgid)
 		return false;
-	if (config.job_by_cgroup == 1) {
-		cgrp = READ(set, dfl_cgrp);
-	} else {
-		__u64 css =
-			load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
-				 bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
-
-		cgrp = READ(CAST(cgroup_subsys_state, css), cgroup);
-	}
+	cgrp = config.job_by_cgroup == 1 ? READ(set, dfl_cgrp) : memory_cgroup(set);
 	if (READ(cgrp, level) < (int)config.job_cgroup_level)
 		return false;
 	if (!bpf_core_field_exists(cgrp->ancestors))
@@ -311,6 +311,17 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	row_refresh(l, &c->row, inode, hint, !made);
 	if (row)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
+	/*
+	 * A stranger comes here with a file of the job, or with one whose number is that of such a
+	 * file. It chooses neither; the cell is taken anew by the job, whose first event does.
+	 * Threads of the kernel evict what the job brought, which was before.
+	 */
+	if (l->s.job == JOB_WATCHED) {
+		if (shared.tracing.on)
+			trace_choose(l, inode_addr);
+	} else if (!(READ(CAST(task_struct, l->task), flags) & PF_KTHREAD)) {
+		c->inode = 0;
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define CACHEMON_LIVE_H
 
 #include "bpf/cachemon.h"
+#include "bpf/trace.h"
 
 /* How far a call has filled its buffers: it goes on in the same vector, in the same buffer of it
  * from the same beginning or in a later one. All 0: the hook does not show it. */
@@ -90,6 +91,9 @@ struct task_state {
 
 	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
 	__u64 rchar_bytes;
+
+	__u64 fault_address; /* the last one of the task that was not mapped */
+	__u64 trace_advice;  /* the advice call that traces were last told of */
 };
 
 #define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
@@ -122,8 +126,8 @@ enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
 
 /*
  * Whole reads of the file that the running task of the job reads, in front of its cell: a read of
- * cached pages touches no more memory than it must. One a CPU; those beyond NR_TALLY_CPUS have
- * none, and look at each read.
+ * cached pages touches no more memory than it must. One a CPU; where there are more than
+ * NR_TALLY_CPUS none is used, and each read is looked at.
  */
 #define NR_TALLY_CPUS 1024
 struct tally {
@@ -134,10 +138,12 @@ struct tally {
 	__u64 whole;   /* pages that the file fills */
 	__u64 read_calls;
 	__u64 read_bytes;
-	__u64 lookups; /* beside one for each call */
+	__u64 seed; /* of the file: the hash of its pages is made of it */
 
+	__u64 bound; /* hashes up to it are in the sample of references */
 	__u64 inode; /* whose these counts are; 0: nobody's */
 	struct file_key file;
+	__u64 lookups;	  /* beside one for each call */
 	__u32 generation; /* TALLY_*: of the rows they belong to */
 	__u32 pad;
 	__u64 runs; /* of the per-read hook for reads that were flushed, since the start */
@@ -146,6 +152,7 @@ struct tally {
 	__u64 call_id;
 	__u64 call_pos;
 	__u64 call_end;
+	__u64 unused[14];
 };
 
 /* Of a generation that ended it is the sweep's, until that gives it back. */
@@ -172,8 +179,9 @@ struct live {
 	struct read_now now;
 	__u32 moves; /* shared.moves when it was last refreshed for these */
 	__u32 pad2;
+	struct trace_note note;
 };
 
-_Static_assert(sizeof(struct tally) == 128, "tally: found by a shift");
+_Static_assert(sizeof(struct tally) == 256, "tally: found by a shift");
 
 #endif

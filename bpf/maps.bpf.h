@@ -8,6 +8,7 @@
 
 #include "reach.bpf.h"
 #include "bpf/names.h"
+#include "bpf/references.h"
 #include "bpf/shared.h"
 #include "arch.bpf.h"
 
@@ -75,6 +76,29 @@ struct {
 	__type(value, struct advice_row);
 } advice SEC(".maps");
 
+/* Who evicted pages of the job, in generations as rows are; the values are pages. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_b SEC(".maps");
+
+/* Which of the others added pages: few, so that both generations are in one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ADDERS);
+	__type(key, struct adder_key);
+	__type(value, __u64);
+} adders SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, JOB_NR);
@@ -95,6 +119,20 @@ struct {
 	__uint(max_entries, NAME_RING_BYTES);
 } names SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REFERENCE_RING_BYTES);
+} references SEC(".maps");
+
+/* Pages of the sample, by their hash: so that of what leaves the cache only they are told. User
+ * space deletes what the bound has put out of it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_REFERENCE_PAGES);
+	__type(key, __u64);
+	__type(value, __u32);
+} reference_pages SEC(".maps");
+
 /* [0] for events, [1] for the sweep, which an event may interrupt. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -103,8 +141,8 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
-/* What a program works on, in a build whose verifiers would follow each value of it on the stack:
- * of memory in a map they know nothing. */
+/* What a program works on that has no room on the stack; and in a build whose verifiers would
+ * follow each value of it there: of memory in a map they know nothing. */
 enum { WORK_SETTLE, WORK_PAGE, WORK_BLOCK, WORK_STACK, WORK_NR };
 struct work {
 	__u64 words[24];
@@ -131,6 +169,19 @@ struct {
 	__type(key, __u32);
 	__type(value, struct uring_read);
 } uring_reads SEC(".maps");
+
+/* Files that are or were traced; what happens to them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_TRACED);
+	__type(key, struct file_key);
+	__type(value, struct traced);
+} traced SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, TRACE_RING_BYTES);
+} traces SEC(".maps");
 
 /* Processes the seed iterator takes into the job. */
 struct {

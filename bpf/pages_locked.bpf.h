@@ -94,7 +94,7 @@ static __noinline int page_added(struct live *l, struct inode *inode, struct pag
 		page_track(inode, p, b);
 	page_count(l, inode, p, b);
 	if (p->a.by_advice)
-		advice_effect(l, (__u64)inode, p->pages, 0);
+		advice_effect(l, (__u64)inode, p->pages, 0, 0);
 	/* A fault maps the whole folio: use of its other pages cannot be seen. */
 	if (l->s.job == JOB_WATCHED && p->a.by_fault && p->r.first != p->r.last &&
 	    p->r.first <= l->s.fault_index && l->s.fault_index <= p->r.last)
@@ -180,7 +180,7 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	delete_own(l, inode, d);
 	delete_others(l, inode, d);
 	if (d->cause == EVICT_DONTNEED)
-		advice_effect(l, (__u64)inode, 0, d->r.last - d->r.first + 1);
+		advice_effect(l, (__u64)inode, 0, d->r.last - d->r.first + 1, 0);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define PLAIN_BPF_H
 
 #include "live.bpf.h"
+#include "references.bpf.h"
 
 #ifndef CACHEMON_BASIC
 /* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
@@ -17,13 +18,14 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	struct task_state *s = &l->s;
 	struct tally *t = tally_here();
 
-	if (!t)
-		return;
 	t->mapping = 0;
+	/* One for each, or none is opened. */
+	if (config.nr_cpus > NR_TALLY_CPUS)
+		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
 	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
-	    (s->stalls && s->stall_kind == STALL_READ))
+	    (s->stalls && s->stall_kind == STALL_READ) || trace_may(inode))
 		return;
 	t->regs = l->regs;
 	t->call_id = s->read_id;
@@ -33,27 +35,46 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 
 /*
  * pread64(2) of a part of one page. The event comes when the page is there, and it is the call's
- * only one: so nothing of it is kept in the task's state. False: nothing was done.
+ * only one: so nothing of it is kept in the task's state. That all of the call lies in the page
+ * is told by the last page, which the kernel has from the call's end: of a longer call the first
+ * event's last page is another than its position's, and so is that of any later one. False: nothing
+ * was done.
  */
 static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
 	struct tally *t = tally_for(mapping);
 	struct pt_regs *regs;
-	__u64 pos, count;
+	__u64 page, hash;
 
 	if (!t)
 		return false;
 	regs = CAST(pt_regs, t->regs);
 	if (REGS_NR(regs) != NR_pread64)
 		return false;
-	count = REGS_ARG3(regs);
-	pos = REGS_ARG4(regs);
-	if (pos >> page_shift != *last || *last >= t->whole ||
-	    (pos & ((1ull << page_shift) - 1)) + count > 1ull << page_shift)
+	page = REGS_ARG4(regs) >> page_shift;
+	if (page != *last || page >= t->whole)
 		return false;
 	t->read_calls++;
-	t->read_bytes += count;
+	t->read_bytes += REGS_ARG3(regs);
+	if (reference_tallied(t, page, &hash))
+		reference_take_tallied(t, *(const volatile __u64 *)last, hash);
 	return true;
+}
+
+/* Pages first..last of a call that the tally takes: a lookup comes with the call itself. */
+static __always_inline void pages_tallied(struct tally *t, __u64 first, __u64 last)
+{
+	__u64 hash;
+
+	if (first == last) {
+		/* There are two copies of it: the one that is hashed need not be kept. */
+		barrier_var(last);
+		if (reference_tallied(t, last, &hash))
+			reference_take_tallied(t, first, hash);
+	} else {
+		t->lookups += last - first;
+		references_tallied(t, first, last);
+	}
 }
 
 /* read(2) too, and of more pages: later events of the call look at the task's state. */
@@ -97,13 +118,13 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 		return false;
 	t->read_calls++;
 	t->read_bytes += end - pos;
-	t->lookups += last - (pos >> page_shift);
+	pages_tallied(t, pos >> page_shift, last);
 	call_was_plain(s, id, pos >> page_shift, index + 1, last);
 	return true;
 }
 
 /* The same of a call that says itself what it reads, before its lookup: t has what the task's state
- * is to be told of it. */
+ * is to be told of it. No caller asks for nothing. */
 static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
@@ -116,14 +137,14 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	pos = TYPED(iocb, ki_pos);
 	end = pos + count;
 	last = (end - 1) >> page_shift;
-	if (id == t->call_id || !count || last >= t->whole)
+	if (id == t->call_id || last >= t->whole)
 		return false;
 	t->call_id = id;
 	t->call_pos = pos;
 	t->call_end = end;
 	t->read_calls++;
 	t->read_bytes += count;
-	t->lookups += last - (pos >> page_shift);
+	pages_tallied(t, pos >> page_shift, last);
 	return true;
 }
 #else

@@ -24,6 +24,16 @@
 #define CACHEMON_PROBE
 #endif
 
+/* References are recorded: what is recorded is in a loop, which only a helper makes. */
+#ifndef CACHEMON_BASIC
+#define CACHEMON_REFERENCES
+#endif
+/* Traces of files are recorded: only where memory is loaded. What helpers read passes over the
+ * stack, and frames of the programs that would record them have no room left. */
+#ifndef CACHEMON_PROBE
+#define CACHEMON_TRACES
+#endif
+
 /*
  * CAST: a kernel address as a pointer to read through. READ(p, a, b.c): p->a->b.c of such a pointer
  * or of an argument; a bad address reads as 0. READ_NOW: again each time. TYPED: of arguments and

@@ -36,6 +36,13 @@ static __always_inline __u64 file_of_ra(struct live *l, struct file_ra_state *ra
 	return addr_of(l, ra) - bpf_core_field_offset(struct file, f_ra);
 }
 
+static __always_inline void trace_window(struct live *l, struct inode *inode, __u64 file,
+					 enum note_hook hook, __u64 index, __u64 pages)
+{
+	l->note.file = file;
+	trace_note(l, addr_of(l, inode), NOTE(NOTE_WINDOW, hook, 0, 0), index, pages);
+}
+
 static __always_inline int window(struct live *l, struct inode *inode, __u64 index,
 				  struct file_ra_state *ra, __u64 req, __u32 kind, __u32 origin)
 {
@@ -81,8 +88,11 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			window_open(l, inode, id, kind, origin, index, last);
 			return 0;
 		}
+		s->win_inode = 0;
+		l->note.file = (__u64)file;
 		call_open(l, inode, id, (kind & WIN_KIND) == WIN_ASYNC ? last : index, last,
 			  shared.read_on);
+		l->note.file = 0;
 		/* The per-read hook will come to this very page. */
 		s->read_next = s->read_begin;
 	}
@@ -93,8 +103,12 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 static __always_inline int window_asked(struct live *l, struct inode *inode, __u64 index,
 					struct file_ra_state *ra, __u64 req, bool sync)
 {
-	return window(l, inode, index, ra, req, sync ? WIN_SYNC : WIN_ASYNC,
-		      sync ? C_prefetched_sync : C_prefetched_async);
+	window(l, inode, index, ra, req, sync ? WIN_SYNC : WIN_ASYNC,
+	       sync ? C_prefetched_sync : C_prefetched_async);
+	if (trace_may(inode))
+		trace_window(l, inode, file_of_ra(l, ra), sync ? NOTE_SYNC : NOTE_ASYNC, index,
+			     req);
+	return 0;
 }
 
 SEC("?tp_btf/page_cache_sync_ra")
@@ -143,9 +157,10 @@ ON_ENTRY(page_cache_async_ra, async_ra4, EV_WINDOW,
 
 /*
  * The step below: it opens a window only where neither sync nor async did. In a fault that is
- * read-around; elsewhere force_page_cache_ra() for advice, in chunks of one window.
+ * read-around; elsewhere force_page_cache_ra() for advice, in chunks of one window. True: it opened
+ * one for advice.
  */
-static __always_inline int window_step(struct live *l, struct inode *inode)
+static __always_inline bool window_step_of(struct live *l, struct inode *inode)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct task_state *s = &l->s;
@@ -153,46 +168,73 @@ static __always_inline int window_step(struct live *l, struct inode *inode)
 	bool fault = in_fault(s, t, inode);
 
 	if (!inode_counts(inode))
-		return 0;
+		return false;
 	if (s->win_inode == (__u64)inode && s->win_id == (fault ? s->fault_id : id) &&
 	    !!(s->win_kind & WIN_IN_FAULT) == fault) {
 		if (s->win_kind != WIN_FORCED || s->win_lo <= s->win_hi)
-			return 0;
+			return false;
 		if (!advice_is_new(l, inode))
-			return 0;
+			return false;
 	}
 	if (fault)
 		window_open(l, inode, s->fault_id, WIN_SYNC | WIN_IN_FAULT,
 			    C_prefetched_mmap_around, s->fault_index, s->fault_index);
 	else
 		window_open(l, inode, id, WIN_FORCED, advice_origin(l), 1, 0);
+	return !fault;
+}
+
+static __always_inline int window_step(struct live *l, struct inode *inode, __u64 file,
+				       enum note_hook hook, __u64 index, __u64 pages)
+{
+	bool advised = window_step_of(l, inode);
+
+	/* It may be the first that happens to the file, which is chosen by that. */
+	if (advised && trace_chooses(l))
+		live_row(l, inode, HINT_OWN, JOB_WATCHED);
+	if (!trace_may(inode))
+		return 0;
+	/* Of no read and no fault: what was asked for by advice comes before what it did. */
+	if (l->s.win_inode == (__u64)inode && l->s.win_lo > l->s.win_hi)
+		trace_advice_now(l, inode);
+	trace_window(l, inode, file, hook, index, pages);
 	return 0;
 }
 
 SEC("?tp_btf/page_cache_ra_order")
 int BPF_PROG(ra_order_tp, struct inode *inode, unsigned long index, struct file_ra_state *ra)
 {
-	return WITH_LIVE(l, EV_WINDOW, window_step(l, inode));
+	return WITH_LIVE(l, EV_WINDOW,
+			 window_step(l, inode, file_of_ra(l, ra), NOTE_ORDER, index, 0));
 }
 
 SEC("?tp_btf/page_cache_ra_unbounded")
 int BPF_PROG(ra_unbound_tp, struct inode *inode, unsigned long index, unsigned long nr,
 	     unsigned long lookahead)
 {
-	return WITH_LIVE(l, EV_WINDOW, window_step(l, inode));
+	return WITH_LIVE(l, EV_WINDOW,
+			 (l->note.lookahead = lookahead,
+			  window_step(l, inode, 0, NOTE_UNBOUNDED, index, nr)));
 }
 
-GLOBAL int window_step_of_control(struct live *l, __u64 control)
+GLOBAL int window_step_of_control(struct live *l, __u64 control, __u32 hook, __u64 pages)
 {
 	struct readahead_control *c = CAST(readahead_control, control);
 
-	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host)))) : 0;
+	/* Where nothing is traced nobody looks at them: compilers would not pass them then, and the
+	 * verifier takes what is not passed for an error. */
+	barrier_var(hook);
+	barrier_var(pages);
+	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host))),
+			       addr_of(l, READ(c, file)), hook, READ(c, _index), pages)
+		 : 0;
 }
 
-#define WINDOW_STEP(function, name)                                                                \
-	ON_ENTRY(function, name, EV_WINDOW, window_step_of_control(l, ADDR(l, c)),                 \
-		 struct readahead_control *c)
-
-WINDOW_STEP(page_cache_ra_order, ra_order)
-WINDOW_STEP(do_page_cache_ra, do_ra)
-WINDOW_STEP(page_cache_ra_unbounded, ra_unbound)
+ON_ENTRY(page_cache_ra_order, ra_order, EV_WINDOW,
+	 window_step_of_control(l, ADDR(l, c), NOTE_ORDER, 0), struct readahead_control *c)
+ON_ENTRY(do_page_cache_ra, do_ra, EV_WINDOW,
+	 window_step_of_control(l, ADDR(l, c), NOTE_UNBOUNDED, pages), struct readahead_control *c,
+	 unsigned long pages)
+ON_ENTRY(page_cache_ra_unbounded, ra_unbound, EV_WINDOW,
+	 window_step_of_control(l, ADDR(l, c), NOTE_UNBOUNDED, pages), struct readahead_control *c,
+	 unsigned long pages)

@@ -89,13 +89,18 @@ static __always_inline void row_add(struct file_row *row, enum counter c, __s64 
 	shared_row_add(row, c, n);
 }
 #else
-/* Of a cell's row. */
+/* Of a cell's row. Where the counter is in memory, that copy of it is used that was checked: of two
+ * loads of it the verifier of 6.1 does not know that they are alike. */
 static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
 {
-	__u32 i = c;
+	__u64 i = c;
 
+	if (!__builtin_constant_p(c))
+		barrier_var(i);
 	if (!row || i >= C_NR)
 		return;
+	if (!__builtin_constant_p(c))
+		barrier_var(i);
 	row->c[i] += n;
 	row->touched |= 1u << (i / 8);
 }

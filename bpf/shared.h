@@ -17,6 +17,16 @@
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
 
+/* The sample of references; bpf/references.h. Of the running CPU a tally has its own copy of the
+ * bound, which may be an older one. */
+struct reference_state {
+	__u64 bound;   /* hashes up to it are in the sample; 0: none is */
+	__u64 looked;  /* pages whose bit of that name was set */
+	__u64 dropped; /* references that found no room: the sample is broken */
+	__u32 came;    /* and not yet taken off, as many a second as may come in the long run */
+	__u32 pages;   /* in the map of pages; user space takes out what it deletes */
+};
+
 /* Variables that programs and user space share while it runs. */
 struct shared {
 	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
@@ -33,11 +43,17 @@ struct shared {
 	volatile __u32 moves; /* of tasks between cgroups, where these do not move the epoch */
 	__u64 sweep_sum;
 	struct loss_counts losses;
+	struct reference_state references;
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
 	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
+	volatile __u32 evictors_used; /* entries taken in the active generation */
+	__u32 pad;
+	__u64 evictors_full[EVICT_NR]; /* pages whose evictor found no entry */
+	__u64 adders_full;	       /* pages of others whose adder found none */
 
-	/* Last: what is near the front is reached by less code. */
+	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];
+	struct trace_shared tracing;
 };
 
 /* What programs are told before they are loaded. */

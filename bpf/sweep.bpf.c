@@ -53,14 +53,24 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 {
 	struct file_row *row;
 	bool made = false;
+	struct file_key file = key->file;
 	int n = 0;
 
-	for (int i = 0; i < BLOCK_CHUNKS; i++)
-		if (b->chunks[i].outstanding)
-			n += popcount64(bits_clear(&b->chunks[i].outstanding, ~0ull));
+	for (int i = 0; i < BLOCK_CHUNKS; i++) {
+		struct chunk *c = &b->chunks[i];
+		__u64 out;
+
+		if (!c->outstanding)
+			continue;
+		out = bits_clear(&c->outstanding, ~0ull);
+		n += popcount64(out);
+		if (out & c->advised)
+			advice_fate(&file, b->advisers >> i * 8 & 7, C_untracked,
+				    popcount64(out & c->advised), 0);
+	}
 	if (!n)
 		return 0;
-	row = shared_row(&key->file, JOB_WATCHED, *now, &made);
+	row = shared_row(&file, JOB_WATCHED, *now, &made);
 	shared_row_add(row, C_resident_unused, -n);
 	shared_row_add(row, C_untracked, n);
 	return 0;

@@ -7,6 +7,8 @@
 
 #include "maps.bpf.h"
 
+enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
+
 enum {
 	TASK_STORED = 1 << 0, /* has a copy in tasks */
 	TASK_DIRTY = 1 << 1
@@ -57,7 +59,8 @@ static __always_inline __u64 regs_at(struct task_struct *t)
 struct vma_seen {
 	struct live *l;
 	__u64 file; /* struct file; 0: of no file */
-	__u64 start, offset_pages;
+	__u64 start, end, offset_pages;
+	__u64 flags; /* VM_* */
 };
 
 #ifdef CACHEMON_BASIC
@@ -79,7 +82,9 @@ static __noinline long vma_find(__u64 addr, struct vma_seen *seen)
 		} else {
 			seen->file = (__u64)READ(vma, vm_file);
 			seen->start = READ(vma, vm_start);
+			seen->end = READ(vma, vm_end);
 			seen->offset_pages = READ(vma, vm_pgoff);
+			seen->flags = READ(vma, vm_flags);
 			return 0;
 		}
 	}
@@ -90,7 +95,9 @@ static long vma_look(struct task_struct *t, struct vm_area_struct *vma, struct v
 {
 	seen->file = addr_of(seen->l, TYPED(vma, vm_file));
 	seen->start = TYPED(vma, vm_start);
+	seen->end = TYPED(vma, vm_end);
 	seen->offset_pages = TYPED(vma, vm_pgoff);
+	seen->flags = TYPED(vma, vm_flags);
 	return 0;
 }
 

@@ -9,9 +9,9 @@ CREATE TABLE interference (
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE, -- whose pages
 	cause TEXT NOT NULL CHECK (cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg',
 		'dontneed', 'drop_caches', 'truncate', 'direct_io', 'other')),
-	evictor_kind TEXT CHECK (evictor_kind IN ('own', 'job', 'others', 'kernel')),
-	                                        -- own: the job itself; job: another one that is watched;
-	                                        -- others: anybody else; NULL: not known
+	evictor_kind TEXT CHECK (evictor_kind IN ('own', 'others', 'kernel')),
+	                                        -- own: the job itself; others: anybody else, by command
+	                                        -- and cgroup; NULL: not known
 	evictor TEXT,                           -- command of the task, of the kernel's thread
 	evictor_cgroup BLOB,                    -- of others: path of its cgroup; NULL: not known
 	evictor_path BLOB,                      -- own: directory of the file that it read or wrote;
@@ -19,7 +19,6 @@ CREATE TABLE interference (
 	evictor_writes INTEGER CHECK (evictor_writes IN (0, 1)), -- NULL: neither read nor wrote a file
 	owner_path BLOB,                        -- directory of the pages' file; NULL: not known
 	pages INTEGER NOT NULL CHECK (pages >= 0),
-	refaulted_pages INTEGER CHECK (refaulted_pages >= 0), -- that came again later
 	exact INTEGER NOT NULL CHECK (exact IN (0, 1)) -- 0: kswapd's, by share of what filled memory
 ) STRICT;
 

@@ -16,6 +16,7 @@
 	X(reads)	     /* calls */                                                           \
 	X(read_bytes_median) /* asked by a call */                                                 \
 	X(descriptions)	     /* open file descriptions that read */                                \
+	X(readers)	     /* tasks that each read four fifths of the file or more */            \
 	X(sequential_share)  /* reads that begin where the last of the description ended */        \
 	X(backward_share)    /* that end where it began */                                         \
 	X(stream_share)	     /* that go on with any of its last 16 */                              \

@@ -73,6 +73,11 @@ static struct pattern of_mapping(const struct features *f)
 	if (up <= 1 - NEARLY_ALL)
 		return named(PATTERN_backward, sure(BY_TRACE, 1 - up, f, F_faults),
 			     F_fault_ascending_share, F_NR);
+	/* Pages between two touches that tell of themselves were mapped around the first one, or
+	 * wait in a window: those of a pass in order are at the marks of the windows. */
+	if (up >= NEARLY_ALL && features_least(f, F_async_share, MOST))
+		return named(PATTERN_mmap_sequential, sure(BY_TRACE, up, f, F_faults),
+			     F_fault_ascending_share, F_async_share, F_NR);
 	if (up >= NEARLY_ALL && features_most(f, F_fault_gap_pages, MAPPED_STEP_PAGES) &&
 	    !(features_least(f, F_fault_gap_share, MOST) &&
 	      features_least(f, F_fault_gap_pages, 17)))
@@ -105,6 +110,11 @@ static struct pattern order_of_trace(const struct features *f)
 		return named(PATTERN_backward,
 			     sure(BY_TRACE, f->value[F_backward_share], f, F_reads),
 			     F_backward_share, F_NR);
+	/* Before strides: equal parts of a file that are read in turns lie one step apart. */
+	if (features_least(f, F_stream_share, 0.8) && features_least(f, F_streams, 2))
+		return named(PATTERN_interleaved,
+			     sure(BY_TRACE, f->value[F_stream_share], f, F_reads), F_stream_share,
+			     F_streams, F_NR);
 	if (features_least(f, F_stride_share, MOST) && f->value[F_stride_bytes] != 0 &&
 	    f->value[F_runs] >= RUNS_MIN)
 		return named(f->value[F_stride_bytes] < 0 ? PATTERN_backward : PATTERN_strided,
@@ -113,10 +123,6 @@ static struct pattern order_of_trace(const struct features *f)
 	if (seq >= NEARLY_ALL && !jumps_about(f, F_runs, F_jump_ascending_share))
 		return named(PATTERN_sequential, sure(BY_TRACE, seq, f, F_reads),
 			     F_sequential_share, F_NR);
-	if (features_least(f, F_stream_share, 0.8) && features_least(f, F_streams, 2))
-		return named(PATTERN_interleaved,
-			     sure(BY_TRACE, f->value[F_stream_share], f, F_reads), F_stream_share,
-			     F_streams, F_NR);
 	if (features_least(f, F_jump_ascending_share, NEARLY_ALL) &&
 	    features_least(f, F_density, 0.6))
 		return named(PATTERN_sequential, 0.5, F_jump_ascending_share, F_density, F_NR);

@@ -11,17 +11,27 @@
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
 
+/* Tasks whose last touch is known; more of them share a place. */
+enum { ACTORS = 256 };
+
 struct gathered {
 	struct access *reads, *touches;
+	uint64_t last_touch[ACTORS]; /* 1 + the page */
 	size_t nr_reads, nr_touches;
 	uint64_t first_size, last_size; /* of the file, as the events tell it */
 	bool sized;
 	double bytes, bytes_behind; /* read; behind the end that it had at first */
 };
 
+/* One touch may have several events: fault-around and the fault, and both again after a wait. */
 static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
 		      uint64_t page_bytes)
 {
+	uint64_t *last = &g->last_touch[e->actor % ACTORS];
+
+	if (*last == page + 1)
+		return;
+	*last = page + 1;
 	g->touches[g->nr_touches++] = (struct access){
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
 }
@@ -39,7 +49,7 @@ static void add_read(struct gathered *g, const struct trace_event *e)
 	if (!len)
 		return;
 	end = e->pos + len;
-	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description};
+	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description, e->actor};
 	g->bytes += (double)len;
 	if (g->sized && end > g->first_size)
 		g->bytes_behind += (double)(e->pos > g->first_size ? len : end - g->first_size);
@@ -179,6 +189,8 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 		uint64_t size = size_bytes ? size_bytes : g.last_size;
 
 		ret = put_reuse(&g, (size + page_bytes - 1) / page_bytes, page_bytes, f);
+		if (!ret)
+			ret = readers_features(g.reads, g.nr_reads, size, f);
 	}
 	if (!ret && g.sized)
 		features_set_ratio(f, F_growth_share, g.bytes_behind, g.bytes);

@@ -89,11 +89,6 @@ void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_resu
 		} else {
 			take_back(a, f);
 			bring(a, f);
-			if (a->stream && a->has_window) {
-				a->stream->start = a->window.start;
-				a->stream->size = a->window.size;
-				a->stream->async_size = a->window.async_size;
-			}
 		}
 	}
 	a->model.nr = a->trace.nr = 0;

@@ -7,6 +7,7 @@
 #ifndef READAHEAD_COMPARE_H
 #define READAHEAD_COMPARE_H
 
+#include "readahead/read.h"
 #include "readahead/replay.h"
 
 struct ra_adds {
@@ -19,8 +20,11 @@ struct ra_actor {
 	struct ra_adds model, trace;
 	uint64_t asked_first, asked_end;
 	struct ra_stream *stream; /* NULL: none known */
+	struct ra_call call;	  /* its read, which may be under way */
 	struct trace_ra window;	  /* the last one chosen, if there was one */
 	bool has_window;
+	uint64_t touched; /* 1 + the page, if it is at a touch of a mapping */
+	bool faulted;	  /* that page was asked for, not mapped by fault-around alone */
 };
 
 /* 0 or -ENOMEM. */

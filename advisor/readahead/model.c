@@ -6,7 +6,7 @@
 
 #include "readahead/window.h"
 
-enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, SPLICE_PAGES = 16 };
+enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT };
 
 void ra_file_init(struct ra_file *f, const struct ra_kernel *kernel, uint64_t size_bytes,
 		  unsigned int max_order, uint32_t io_pages, uint32_t device_pages)
@@ -64,102 +64,6 @@ void ra_access_end(struct ra_file *f)
 {
 	f->totals.windows += f->nr_adds > 0;
 	f->asked_first = f->asked_end = 0;
-}
-
-/* Where the call stands once everything before `page` has been copied. */
-static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
-{
-	uint64_t at = page << PAGE_SHIFT;
-
-	if (at > end_pos)
-		at = end_pos;
-	return at < f->size_bytes ? at : f->size_bytes;
-}
-
-static void remember(const struct ra_file *f, struct ra_stream *s, uint64_t end_pos)
-{
-	uint64_t at = end_pos < f->size_bytes ? end_pos : f->size_bytes;
-
-	if (f->kernel->prev_pos == RA_PREV_LAST_READ)
-		at = (at - 1) >> PAGE_SHIFT << PAGE_SHIFT | at % PAGE_BYTES;
-	s->prev_pos = (int64_t)at;
-}
-
-/* Where a read stops looking for pages: [first, what is returned). */
-static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t asked_end)
-{
-	uint64_t end = ra_file_nr_pages(f);
-
-	if (f->kernel->asks_past_end) {
-		if (pos >= f->size_bytes)
-			return (pos >> PAGE_SHIFT) + 1;
-		end += f->size_bytes % PAGE_BYTES == 0;
-	}
-	return end < asked_end ? end : asked_end;
-}
-
-/* Brings the page if it is not there, and what comes with it. Returns the page behind its folio. */
-static uint64_t read_page(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
-{
-	uint64_t head;
-
-	if (!ra_pages_cached(&f->pages, page)) {
-		f->totals.stalls++;
-		ra_sync(f, s, page, asked_end - page);
-	}
-	if (!ra_pages_cached(&f->pages, page)) {
-		f->request_end = UINT64_MAX;
-		ra_add(f, page, 0, false);
-	}
-	head = ra_pages_head(&f->pages, page);
-	if (ra_pages_marked(&f->pages, page))
-		ra_async(f, s, head, asked_end - head);
-	return head + (1ULL << ra_pages_order(&f->pages, page));
-}
-
-/* One call or one step of it; what it brings comes behind what was brought before. */
-static void read_step(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
-{
-	uint64_t page = pos >> PAGE_SHIFT, nr_pages = ra_file_nr_pages(f), asked_end, end;
-
-	if (pos >= INT64_MAX - PAGE_BYTES)
-		return;
-	if (count > INT64_MAX - pos - PAGE_BYTES)
-		count = INT64_MAX - pos - PAGE_BYTES;
-	if (!count || (pos >= f->size_bytes && !f->kernel->asks_past_end))
-		return;
-	asked_end = (pos + count + PAGE_BYTES - 1) >> PAGE_SHIFT;
-	end = last_looked_at(f, pos, asked_end);
-	ra_access_begin(f, page, end < nr_pages ? end : nr_pages);
-	while (page < end && ra_pages_spend(&f->pages, 1)) {
-		page = read_page(f, s, page, asked_end);
-		if (f->kernel->prev_pos == RA_PREV_NEXT_EACH)
-			s->prev_pos = (int64_t)copied_to(f, pos + count, page);
-	}
-	if (pos < f->size_bytes)
-		remember(f, s, pos + count);
-}
-
-void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
-{
-	f->nr_adds = 0;
-	read_step(f, s, pos, count);
-	ra_access_end(f);
-}
-
-void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
-{
-	f->nr_adds = 0;
-	while (count && pos < f->size_bytes) {
-		uint64_t step = SPLICE_PAGES * PAGE_BYTES;
-
-		if (step > count)
-			step = count;
-		read_step(f, s, pos, step);
-		pos += step;
-		count -= step;
-	}
-	ra_access_end(f);
 }
 
 void ra_resize(struct ra_file *f, uint64_t size_bytes)

@@ -106,6 +106,11 @@ uint64_t ra_pages_head(const struct ra_pages *p, uint64_t page)
 	return page >> ra_pages_order(p, page) << ra_pages_order(p, page);
 }
 
+uint64_t ra_pages_folio_end(const struct ra_pages *p, uint64_t page)
+{
+	return ra_pages_head(p, page) + (1ULL << ra_pages_order(p, page));
+}
+
 bool ra_pages_marked(const struct ra_pages *p, uint64_t page)
 {
 	return flags_of(p, ra_pages_head(p, page)) & MARKED;

@@ -32,6 +32,8 @@ bool ra_pages_cached(const struct ra_pages *p, uint64_t page);
 /* Of the folio that a cached page is in. */
 unsigned int ra_pages_order(const struct ra_pages *p, uint64_t page);
 uint64_t ra_pages_head(const struct ra_pages *p, uint64_t page);
+/* The first page behind its folio. */
+uint64_t ra_pages_folio_end(const struct ra_pages *p, uint64_t page);
 bool ra_pages_marked(const struct ra_pages *p, uint64_t page);
 void ra_pages_unmark(struct ra_pages *p, uint64_t page);
 /* A folio, aligned to its size; none of its pages is there yet. */

@@ -6,28 +6,10 @@
 #include <string.h>
 
 #include "bpf/cachemon.h"
-#include "readahead/compare.h"
+#include "readahead/replay_impl.h"
 #include "readahead/resident.h"
 
 enum { MOST_NUMBERS = 1 << 20, PAGE_BYTES = 4096 };
-
-struct description {
-	struct ra_stream stream;
-	bool open;
-};
-
-struct replay {
-	const struct ra_replay_input *in;
-	struct ra_setting setting;
-	struct ra_file file;
-	struct description **descriptions; /* the last one for what is of none that is known */
-	size_t nr_descriptions;
-	struct description unknown;
-	struct ra_actor **actors;
-	size_t nr_actors;
-	uint64_t faulted; /* 1 + the page of the last fault, whose second try follows */
-	struct ra_replay_result result;
-};
 
 static bool actual(const struct replay *r)
 {
@@ -52,7 +34,7 @@ static int grow(void ***array, size_t *nr_array, size_t nr)
 	return 0;
 }
 
-static int actor_of(struct replay *r, uint32_t number, struct ra_actor **ret)
+int replay_actor(struct replay *r, uint32_t number, struct ra_actor **ret)
 {
 	int e = grow((void ***)&r->actors, &r->nr_actors, number);
 
@@ -123,38 +105,59 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 	if (!d->open || e->kind == TRACE_OPEN)
 		open_description(r, d, e);
 	*ret = &d->stream;
+	if (e->kind != TRACE_READ && e->kind != TRACE_FAULT && e->kind != TRACE_MAP)
+		return 0;
+	if (d == &r->unknown)
+		r->result.reads_of_none |= e->kind == TRACE_READ;
+	else
+		r->result.shared |= d->user && d->user != e->actor + 1;
+	d->user = e->actor + 1;
 	return 0;
 }
 
+/* What the model brought for the task's access is kept until it is judged. */
+static int take(struct replay *r, struct ra_actor *a)
+{
+	if (r->file.pages.error)
+		return r->file.pages.error;
+	return actual(r) ? ra_actor_take(a, &r->file) : 0;
+}
+
+/* The task is behind where its read stands: that goes on. */
+static int go_on(struct replay *r, struct ra_actor *a)
+{
+	ra_read_go_on(&r->file, a->stream, &a->call);
+	return take(r, a);
+}
+
 /* Beginning an access: what the task did before is over. */
-static int begin(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
+int replay_begin(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
 		 struct ra_stream **ret_stream)
 {
-	int error = actor_of(r, e->actor, ret_actor);
+	int error = replay_actor(r, e->actor, ret_actor);
+	struct ra_actor *a = error ? NULL : *ret_actor;
 
+	while (!error && a->call.under_way)
+		error = go_on(r, a);
 	if (!error)
 		error = description_of(r, e, ret_stream);
 	if (error)
 		return error;
 	if (actual(r) && !(e->flags & TRACE_AFTER))
-		ra_actor_judge(*ret_actor, &r->file, &r->result);
-	(*ret_actor)->stream = *ret_stream;
+		ra_actor_judge(a, &r->file, &r->result);
+	a->stream = *ret_stream;
 	return 0;
 }
 
-static int end(struct replay *r, const struct trace_event *e, struct ra_actor *a, uint64_t first,
+int replay_end(struct replay *r, const struct trace_event *e, struct ra_actor *a, uint64_t first,
 	       uint64_t end_page)
 {
 	int error;
 
-	if (r->file.pages.error)
-		return r->file.pages.error;
-	if (!actual(r))
-		return 0;
 	a->asked_first = first;
 	a->asked_end = end_page;
-	error = ra_actor_take(a, &r->file);
-	if (!error && e->flags & TRACE_AFTER)
+	error = take(r, a);
+	if (!error && actual(r) && e->flags & TRACE_AFTER)
 		ra_actor_judge(a, &r->file, &r->result);
 	return error;
 }
@@ -163,63 +166,19 @@ static int on_read(struct replay *r, const struct trace_event *e)
 {
 	struct ra_stream *s;
 	struct ra_actor *a;
-	int error = begin(r, e, &a, &s);
+	int error = replay_begin(r, e, &a, &s);
 
 	if (error)
 		return error;
+	a->touched = 0;
 	r->result.inexact_reads |= !!(e->flags & TRACE_RANGE);
-	ra_read(&r->file, s, e->pos, e->len);
-	return end(r, e, a, e->pos / PAGE_BYTES, (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
-}
-
-static struct ra_mapping mapping_of(const struct trace_event *e)
-{
-	struct ra_mapping m = {
-		.address_page = e->map.first_page + e->map.align,
-		.first_page = e->map.first_page,
-		.nr_pages = e->map.nr_pages,
-		.random = e->flags & TRACE_VM_RANDOM,
-		.sequential = e->flags & TRACE_VM_SEQUENTIAL,
-		.exec = e->flags & TRACE_VM_EXEC,
-	};
-
-	return m;
-}
-
-static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page)
-{
-	struct ra_mapping m = mapping_of(e);
-	struct ra_stream *s;
-	struct ra_actor *a;
-	int error = begin(r, e, &a, &s);
-
-	if (error)
-		return error;
-	if (!m.nr_pages) { /* not known: as if it were the whole file */
-		m.address_page = m.first_page = 0;
-		m.nr_pages = ra_file_nr_pages(&r->file);
-	}
-	r->result.mapped++;
-	ra_touch(&r->file, s, &m, page);
-	return end(r, e, a, page, page + 1);
-}
-
-static int on_fault(struct replay *r, const struct trace_event *e)
-{
-	if (e->flags & TRACE_RETRY)
-		return 0;
-	r->faulted = e->pos + 1;
-	return on_touch(r, e, e->pos);
-}
-
-/* Fault-around: the second try of a fault, which the model has made already, or a touch it served.
- */
-static int on_map(struct replay *r, const struct trace_event *e)
-{
-	bool again = e->flags & TRACE_RETRY || e->map.touched == r->faulted;
-
-	r->faulted = 0;
-	return again || !e->map.touched ? 0 : on_touch(r, e, e->map.touched - 1);
+	/* Of a call that is told at its end nothing comes later. */
+	if (e->flags & TRACE_AFTER)
+		ra_read(&r->file, s, e->pos, e->len);
+	else
+		ra_read_begin(&r->file, s, e->pos, e->len, &a->call);
+	return replay_end(r, e, a, e->pos / PAGE_BYTES,
+			  (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
 static int on_advice(struct replay *r, const struct trace_event *e)
@@ -244,26 +203,38 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		/* What they change is told by the setting that follows. */
 		return 0;
 	}
-	error = begin(r, e, &a, &s);
+	error = replay_begin(r, e, &a, &s);
 	if (error)
 		return error;
 	ra_advise(&r->file, s, advice, e->pos, e->len);
-	return end(r, e, a, 0, 0);
+	return replay_end(r, e, a, 0, 0);
 }
 
+/*
+ * A window behind the page where the task's read stands tells that it went on: what others did to
+ * the description in the meantime was before that.
+ */
 static int on_window(struct replay *r, const struct trace_event *e)
 {
+	bool asked = e->detail == TRACE_SYNC || e->detail == TRACE_ASYNC;
+	struct ra_stream *s;
 	struct ra_actor *a;
-	int error;
+	int error = replay_actor(r, e->actor, &a);
 
-	if (!actual(r) || e->detail != TRACE_ORDER)
-		return 0;
-	error = actor_of(r, e->actor, &a);
-	if (error)
+	while (!error && asked && a->call.under_way && ra_read_is_past(&r->file, &a->call, e->pos))
+		error = go_on(r, a);
+	if (error || !actual(r) || e->detail != TRACE_ORDER)
 		return error;
 	a->window = e->ra;
 	a->has_window = true;
-	return 0;
+	error = description_of(r, e, &s);
+	/* Where the model chose another one it goes on from this, so as to be wrong once. */
+	if (!error) {
+		s->start = e->ra.start;
+		s->size = e->ra.size;
+		s->async_size = e->ra.async_size;
+	}
+	return error;
 }
 
 static int on_add(struct replay *r, const struct trace_event *e)
@@ -284,7 +255,7 @@ static int on_add(struct replay *r, const struct trace_event *e)
 	r->result.traced_pages += e->len;
 	if (!actual(r))
 		return 0;
-	error = actor_of(r, e->actor, &a);
+	error = replay_actor(r, e->actor, &a);
 	for (; !error && add.first < e->pos + e->len; add.first += 1ULL << add.order)
 		error = ra_adds_push(&a->trace, add);
 	return error;
@@ -320,9 +291,9 @@ static int on_event(struct replay *r, const struct trace_event *e)
 	case TRACE_READ:
 		return on_read(r, e);
 	case TRACE_FAULT:
-		return on_fault(r, e);
+		return replay_fault(r, e);
 	case TRACE_MAP:
-		return on_map(r, e);
+		return replay_map(r, e);
 	case TRACE_ADVICE:
 		return on_advice(r, e);
 	case TRACE_WINDOW:
@@ -354,6 +325,17 @@ static void replay_free(struct replay *r)
 	ra_file_free(&r->file);
 }
 
+static int finish(struct replay *r, struct ra_actor *a)
+{
+	int error = 0;
+
+	while (!error && a && a->call.under_way)
+		error = go_on(r, a);
+	if (!error && a && actual(r))
+		ra_actor_judge(a, &r->file, &r->result);
+	return error;
+}
+
 int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 	      struct ra_replay_result *ret)
 {
@@ -369,9 +351,8 @@ int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 		if (!error)
 			error = r.file.pages.error;
 	}
-	for (size_t i = 0; !error && actual(&r) && i < r.nr_actors; i++)
-		if (r.actors[i])
-			ra_actor_judge(r.actors[i], &r.file, &r.result);
+	for (size_t i = 0; !error && i < r.nr_actors; i++)
+		error = finish(&r, r.actors[i]);
 	if (!error) {
 		r.result.totals = r.file.totals;
 		r.result.wasted_pages = ra_file_wasted(&r.file);

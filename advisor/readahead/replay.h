@@ -41,6 +41,8 @@ struct ra_replay_result {
 	uint64_t mapped;       /* touches of mappings among the accesses */
 	uint64_t evicted;      /* pages that memory pressure took */
 	bool inexact_reads;    /* what calls asked is known only in whole pages */
+	bool reads_of_none;    /* reads whose description is not known: io_uring's in flight */
+	bool shared;	       /* tasks used a description in turns */
 };
 
 /* 0, -EBADMSG (an event of no kind), -E2BIG or -ENOMEM. Nothing is changed on failure. */

@@ -7,16 +7,23 @@
 
 enum { PAGE_BYTES = 4096, MOST_ACTORS = 1 << 20 };
 
-/* What a task asked for: what had not come when it asks for something else was there before. */
-struct asked {
+/* Pages first..end, or none. */
+struct range {
 	uint64_t first, end;
+};
+
+/* What of it has not come when the task does something else was there before. */
+struct at {
+	struct range asked;  /* by the access that the task is at */
+	struct range window; /* that it brings what was missing of */
+	uint64_t touched;    /* 1 + the page that fault-around says was touched */
 };
 
 struct search {
 	struct ra_pages *resident;
 	struct ra_pages known; /* came, or was there */
 	uint64_t nr_pages;     /* of the file now */
-	struct asked *actors;
+	struct at *actors;
 	size_t nr_actors;
 };
 
@@ -37,35 +44,87 @@ static void came(struct search *s, uint64_t first, uint64_t nr)
 			ra_pages_add(&s->known, page, 0, false);
 }
 
-static void settle(struct search *s, struct asked *a)
+static void settle(struct search *s, struct range *r)
 {
-	uint64_t end = a->end < s->nr_pages ? a->end : s->nr_pages;
+	uint64_t end = r->end < s->nr_pages ? r->end : s->nr_pages;
 
-	if (a->first < end && !ra_pages_spend(&s->known, end - a->first))
+	if (r->first < end && !ra_pages_spend(&s->known, end - r->first))
 		return;
-	for (uint64_t page = a->first; page < end; page++)
+	for (uint64_t page = r->first; page < end; page++)
 		there(s, page);
-	a->first = a->end = 0;
+	*r = (struct range){0};
 }
 
-static int ask(struct search *s, const struct trace_event *e, uint64_t first, uint64_t end)
+static int actor_of(struct search *s, uint32_t number, struct at **ret)
 {
-	if (e->actor >= MOST_ACTORS)
+	if (number >= MOST_ACTORS)
 		return -E2BIG;
-	if (e->actor >= s->nr_actors) {
-		struct asked *more = realloc(s->actors, (e->actor + 1) * sizeof(*more));
+	if (number >= s->nr_actors) {
+		struct at *more = realloc(s->actors, (number + 1) * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		memset(more + s->nr_actors, 0, (e->actor + 1 - s->nr_actors) * sizeof(*more));
+		memset(more + s->nr_actors, 0, (number + 1 - s->nr_actors) * sizeof(*more));
 		s->actors = more;
-		s->nr_actors = e->actor + 1;
+		s->nr_actors = number + 1;
 	}
-	settle(s, &s->actors[e->actor]);
-	s->actors[e->actor] = (struct asked){first, end};
-	if (e->flags & TRACE_AFTER)
-		settle(s, &s->actors[e->actor]);
+	*ret = &s->actors[number];
 	return 0;
+}
+
+static void ask(struct search *s, struct at *a, struct range what)
+{
+	settle(s, &a->window);
+	settle(s, &a->asked);
+	a->asked = what;
+	a->touched = 0;
+}
+
+static void ask_read(struct search *s, const struct trace_event *e, struct at *a)
+{
+	ask(s, a,
+	    (struct range){e->pos / PAGE_BYTES, (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES});
+	if (!(e->flags & TRACE_AFTER))
+		return;
+	settle(s, &a->window);
+	settle(s, &a->asked);
+}
+
+/* The page was there if no fault follows; of the others that it may have mapped nothing is known.
+ */
+static void ask_map(struct search *s, const struct trace_event *e, struct at *a)
+{
+	if (!e->map.touched)
+		return;
+	ask(s, a, (struct range){e->map.touched - 1, e->map.touched});
+	a->touched = e->map.touched;
+}
+
+static void ask_fault(struct search *s, const struct trace_event *e, struct at *a)
+{
+	if (a->touched == e->pos + 1)
+		a->asked = (struct range){0};
+	ask(s, a, (struct range){e->pos, e->pos + !(e->flags & TRACE_MISSING)});
+}
+
+/* A window skips what is there. What is left of one in which a folio met such a page is another. */
+static void see_window(struct search *s, const struct trace_event *e, struct at *a)
+{
+	struct range w = {e->pos, e->pos + e->len};
+
+	if (e->detail != TRACE_ORDER && e->detail != TRACE_UNBOUNDED)
+		return;
+	if (e->detail == TRACE_ORDER)
+		w = (struct range){e->ra.start, e->ra.start + e->ra.size};
+	if (w.first > w.end)
+		return;
+	if (w.first > a->window.end || w.end < a->window.first)
+		settle(s, &a->window);
+	if (a->window.end && a->window.first < w.first)
+		w.first = a->window.first;
+	if (a->window.end > w.end)
+		w.end = a->window.end;
+	a->window = w;
 }
 
 static void resize(struct search *s, uint64_t size_bytes)
@@ -75,26 +134,38 @@ static void resize(struct search *s, uint64_t size_bytes)
 
 static int look(struct search *s, const struct trace_event *e)
 {
+	struct at *a;
+	int r = actor_of(s, e->actor, &a);
+
+	if (r)
+		return r;
 	switch (e->kind) {
 	case TRACE_OPEN:
 	case TRACE_SIZE:
 		resize(s, e->pos);
-		return 0;
+		break;
 	case TRACE_READ:
-		return ask(s, e, e->pos / PAGE_BYTES,
-			   (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
+		ask_read(s, e, a);
+		break;
 	case TRACE_FAULT:
-		return ask(s, e, e->pos, e->pos + !(e->flags & TRACE_MISSING));
+		ask_fault(s, e, a);
+		break;
+	case TRACE_MAP:
+		ask_map(s, e, a);
+		break;
+	case TRACE_WINDOW:
+		see_window(s, e, a);
+		break;
 	case TRACE_ADD:
 		came(s, e->pos, e->len);
-		return 0;
-	case TRACE_MAP:
+		break;
 	case TRACE_REMOVE:
-		settle(s, &(struct asked){e->pos, e->pos + e->len});
-		return 0;
+		settle(s, &(struct range){e->pos, e->pos + e->len});
+		break;
 	default:
-		return 0;
+		break;
 	}
+	return 0;
 }
 
 int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pages *ret)
@@ -105,7 +176,7 @@ int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pa
 	for (size_t i = 0; !r && i < nr_events; i++)
 		r = look(&s, &events[i]);
 	for (size_t i = 0; !r && i < s.nr_actors; i++)
-		settle(&s, &s.actors[i]);
+		ask(&s, &s.actors[i], (struct range){0});
 	if (!r)
 		r = ret->error ? ret->error : s.known.error;
 	free(s.actors);

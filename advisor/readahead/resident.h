@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which pages of a traced file were in the cache before its trace began, as far as the trace tells:
- * those that were asked for, mapped or removed without having come. Internal to the replay.
+ * those that were asked for, touched, left out of a window or removed without having come. Internal
+ * to the replay.
  */
 #ifndef READAHEAD_RESIDENT_H
 #define READAHEAD_RESIDENT_H

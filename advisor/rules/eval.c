@@ -132,10 +132,18 @@ static int take_row(const struct eval *e, struct row_reader *r, struct found *fo
 {
 	struct finding f = {.rule = r->rule};
 	struct finding *more;
-	int ret = row_read(r, &f, err);
+	const char *doubt = NULL;
+	int ret = row_read_doubt(r, &f.job_id, &doubt, err);
 
+	if (!ret && !doubt)
+		ret = row_read(r, &f, err);
 	if (ret || (e->wants && !e->wants(e->arg, f.job_id)))
 		return ret;
+	if (doubt) {
+		if (e->doubts)
+			e->doubts(e->arg, f.job_id, doubt);
+		return 0;
+	}
 	if (found->nr == found->room) {
 		found->room = found->room ? 2 * found->room : EVAL_ROWS_MAX;
 		more = reallocarray(found->list, found->room, sizeof(*more));

@@ -19,6 +19,8 @@ struct eval {
 	uint64_t steps; /* 0: the default bound */
 	/* Rows of which jobs count: */
 	bool (*wants)(void *arg, int64_t job_id);
+	/* Told of rows that are no findings but reasons why the rule cannot be judged; or NULL. */
+	void (*doubts)(void *arg, int64_t job_id, const char *reason);
 	void *arg;
 };
 

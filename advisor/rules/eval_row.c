@@ -12,7 +12,7 @@ static const char *const names[ROW_NR] = {
 	[ROW_CONFIDENCE] = "confidence", [ROW_EVIDENCE] = "evidence",
 	[ROW_SUMMARY] = "summary",	 [ROW_GAIN_VALUE] = "gain_value",
 	[ROW_GAIN_UNIT] = "gain_unit",	 [ROW_GAIN_METHOD] = "gain_method",
-	[ROW_GAIN_CAUSE] = "gain_cause",
+	[ROW_GAIN_CAUSE] = "gain_cause", [ROW_NOT_JUDGED] = "not_judged",
 };
 
 enum { ROW_NEEDED = ROW_EVIDENCE + 1, EVIDENCE_MAX = 64 };
@@ -169,6 +169,21 @@ static int read_evidence(struct row_reader *r, struct finding *f, struct errtext
 	if (!f->evidence)
 		return -ENOMEM;
 	memcpy(f->evidence, list, f->nr_evidence * sizeof(*list));
+	return 0;
+}
+
+int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
+		   struct errtext *err)
+{
+	const char *reason = get_bytes(r, ROW_NOT_JUDGED).data;
+
+	if (r->arena->failed)
+		return -ENOMEM;
+	if (reason && is_null(r, ROW_JOB_ID))
+		return wrong(r, ROW_JOB_ID, "the id of a job", err);
+	if (reason)
+		*ret_job_id = sqlite3_column_int64(r->stmt, r->column[ROW_JOB_ID]);
+	*ret_reason = reason;
 	return 0;
 }
 

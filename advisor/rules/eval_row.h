@@ -22,6 +22,7 @@ enum row_column {
 	ROW_GAIN_UNIT,
 	ROW_GAIN_METHOD,
 	ROW_GAIN_CAUSE,
+	ROW_NOT_JUDGED,
 	ROW_NR,
 };
 
@@ -35,6 +36,11 @@ struct row_reader {
 };
 
 int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err);
+/*
+ * Of a row that is no finding but why the rule cannot be judged for the job: its reason; else NULL.
+ */
+int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
+		   struct errtext *err);
 /* -EINVAL with the rule's file, and what is not right, in err. */
 int row_read(struct row_reader *r, struct finding *ret, struct errtext *err);
 void row_end(struct row_reader *r);

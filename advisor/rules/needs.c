@@ -47,8 +47,7 @@ static const struct need_table {
 	 "replay of readahead"},
 	{"analysis_pattern", "SELECT 1 FROM analysis_pattern WHERE job_id = :job", NULL, "file",
 	 "pattern"},
-	{"analysis_grade", "SELECT 1 FROM analysis_grade WHERE job_id = :job", NULL, "job",
-	 "grade"},
+	{"analysis_grade", "SELECT 1 FROM v_grade WHERE job_id = :job", NULL, "job", "grade"},
 };
 
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };

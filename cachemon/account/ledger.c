@@ -7,8 +7,9 @@
 
 /*
  * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of
- * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.14 KiB = 0.6 MiB; indexes 0.3 MiB;
- * filesystems 0.1 MiB: 46 MiB. A name is some 100 bytes, so a million files take 29 MiB.
+ * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.2 KiB = 0.8 MiB;
+ * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.4 MiB; filesystems 0.1 MiB: 46 MiB. A name is
+ * some 100 bytes, so a million files take 29 MiB.
  */
 struct ledger_limits ledger_limits_default(void)
 {
@@ -18,6 +19,7 @@ struct ledger_limits ledger_limits_default(void)
 		.path_bytes = 4 << 20,
 		.distinct = 1500000,
 		.advice = 4096,
+		.interference = 4096,
 		.filesystems = 128,
 		.active = 256,
 	};
@@ -39,6 +41,8 @@ int ledger_new(const struct ledger_limits *limits, struct ledger **ret_ledger)
 		err = files_init(l);
 	if (!err)
 		err = advice_init(l);
+	if (!err)
+		err = interference_init(l);
 	if (!err)
 		err = filesystems_init(l);
 out:
@@ -67,6 +71,7 @@ void ledger_free(struct ledger *l)
 		free(l->advice[i]);
 	}
 	filesystems_free(l);
+	interference_free(l);
 	free(l->directories);
 	free(l->files);
 	free(l->advice);
@@ -125,6 +130,9 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 		files_apply(l, &s->files[i]);
 		advice_name(l, &s->files[i]);
 	}
+	/* Files first: their directories are known then. */
+	if (s->evictions)
+		interference_apply(l, s);
 	filesystems_describe(l, s->filesystems, s->nr_filesystems);
 	files_finish(l);
 	l->law_error += (uint64_t)llabs(s->law_error_pages);

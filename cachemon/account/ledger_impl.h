@@ -49,6 +49,10 @@ struct ledger {
 	size_t nr_filesystems;
 	size_t last_filesystem; /* the one of the file before */
 
+	struct ledger_interference *interference;
+	size_t nr_interference;
+	struct row_index interference_index;
+
 	uint64_t law_error;
 };
 
@@ -71,6 +75,11 @@ struct ledger_file *file_find(const struct ledger *l, const struct file_key *key
 int advice_init(struct ledger *l);
 void advice_apply(struct ledger *l, const struct sample_advice *a);
 void advice_name(struct ledger *l, const struct sample_file *sf);
+
+/* ledger_interference.c: never fails; what finds no room joins what is known less of. */
+int interference_init(struct ledger *l);
+void interference_free(struct ledger *l);
+void interference_apply(struct ledger *l, const struct sample *s);
 
 /* ledger_filesystem.c: never fails; what finds no room goes to the rest. */
 int filesystems_init(struct ledger *l);

@@ -117,6 +117,8 @@ static void each_mark(struct ledger *l, void (*visit)(struct ledger_mark *m))
 		visit(&l->files[i]->mark);
 	for (size_t i = 0; i < l->nr_advice; i++)
 		visit(&l->advice[i]->mark);
+	for (size_t i = 0; i < l->nr_interference; i++)
+		visit(&l->interference[i].mark);
 	for (size_t i = 0; i < l->nr_filesystems; i++)
 		visit(&l->filesystems[i].mark);
 }

@@ -71,6 +71,27 @@ struct ledger_advice {
 	struct advice_row row;
 };
 
+#define LEDGER_NOWHERE UINT32_MAX
+
+/* Compared as bytes: all of it is set. */
+struct interference_key {
+	uint8_t cause; /* enum evict_cause */
+	uint8_t kind;  /* enum evictor_kind */
+	uint8_t does;  /* enum evictor_does */
+	uint8_t exact;
+	uint32_t owner, reached; /* numbers of directories, or LEDGER_NOWHERE */
+	uint32_t pad;
+	uint64_t cgroup; /* of others: its id */
+	char comm[COMM_BYTES];
+};
+
+struct ledger_interference {
+	struct ledger_mark mark;
+	struct interference_key key;
+	char *cgroup; /* its path; NULL: not known */
+	uint64_t pages;
+};
+
 size_t ledger_nr_directories(const struct ledger *l);
 struct ledger_directory *ledger_directory(const struct ledger *l, size_t i);
 size_t ledger_nr_files(const struct ledger *l);
@@ -79,6 +100,8 @@ size_t ledger_nr_filesystems(const struct ledger *l);
 struct ledger_filesystem *ledger_filesystem(const struct ledger *l, size_t i);
 size_t ledger_nr_advice(const struct ledger *l);
 struct ledger_advice *ledger_advice(const struct ledger *l, size_t i);
+size_t ledger_nr_interference(const struct ledger *l);
+struct ledger_interference *ledger_interference(const struct ledger *l, size_t i);
 /* The most active files of the latest sample: only rows that are kept. */
 size_t ledger_nr_active(const struct ledger *l);
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i);

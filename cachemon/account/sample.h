@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 #include "account/counters.h"
+#include "account/references.h"
+#include "account/sample_evictions.h"
+#include "account/sample_machine.h"
 
 #define SAMPLE_SIZE_UNKNOWN UINT64_MAX
 
@@ -78,7 +81,12 @@ struct sample {
 	size_t nr_advice;
 	const struct sample_filesystem *filesystems; /* all that were seen so far */
 	size_t nr_filesystems;
+	const struct sample_evictions *evictions; /* NULL: not seen */
+	const struct sample_machine *machine;	  /* NULL: not looked at */
 	struct sample_job jobs[JOB_NR];
+	/* Of the watched job since the start of the run; NULL: not recorded. The store says what it
+	 * has of it. */
+	struct reference_sample *references;
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */

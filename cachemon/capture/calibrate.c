@@ -229,18 +229,27 @@ static bool try_dir(struct probe_set *set, const char *dir, struct calibration *
 	return seen;
 }
 
-static void map_clear(const struct bpf_map *map)
+/* Nobody writes to it meanwhile. Keys of any size. */
+static int map_clear(const struct bpf_map *map)
 {
-	char key[2][sizeof(struct file_row_key)];
-	int fd = bpf_map__fd(map), r, i = 0;
+	size_t size = bpf_map__key_size(map);
+	char *keys = malloc(2 * size), *key = keys, *next, *was;
+	int fd = bpf_map__fd(map), r;
 
-	if (bpf_map__key_size(map) > sizeof(key[0]))
-		return;
-	r = bpf_map_get_next_key(fd, NULL, key[0]);
-	for (; !r; i = !i) {
-		r = bpf_map_get_next_key(fd, key[i], key[!i]);
-		bpf_map_delete_elem(fd, key[i]);
+	if (!keys)
+		return -ENOMEM;
+	next = keys + size;
+	r = bpf_map_get_next_key(fd, NULL, key) ? -errno : 0;
+	while (!r) {
+		r = bpf_map_get_next_key(fd, key, next) ? -errno : 0;
+		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
+			r = -errno;
+		was = key;
+		key = next;
+		next = was;
 	}
+	free(keys);
+	return r == -ENOENT ? 0 : r;
 }
 
 static void cells_clear(const struct bpf_map *map, unsigned int cpus)
@@ -253,11 +262,22 @@ static void cells_clear(const struct bpf_map *map, unsigned int cpus)
 	free(zero);
 }
 
-/* Each generation begins with its rest rows. */
-static int rows_clear(const struct bpf_map *map)
+static int hashes_clear(const struct cachemon_bpf *skel)
 {
-	map_clear(map);
-	return probe_set_rest_rows(bpf_map__fd(map));
+	const struct bpf_map *const maps[] = {
+		skel->maps.rows_a,     skel->maps.rows_b,     skel->maps.seeds,
+		skel->maps.blocks,     skel->maps.advice,     skel->maps.named,
+		skel->maps.evictors_a, skel->maps.evictors_b, skel->maps.adders};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !r; i++)
+		r = map_clear(maps[i]);
+	/* Each generation begins with its rest rows. */
+	if (!r)
+		r = probe_set_rest_rows(bpf_map__fd(skel->maps.rows_a));
+	if (!r)
+		r = probe_set_rest_rows(bpf_map__fd(skel->maps.rows_b));
+	return r;
 }
 
 /* Stops the counting and takes back all that was counted, also which names were sent: whoever reads
@@ -266,16 +286,11 @@ static int forget(struct probe_set *set)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
 	unsigned int cpus = probe_set_cpus(set);
-	int r, other;
+	int r;
 
 	/* The exerciser has left its CPU for good. */
 	probe_set_stop(set);
-	r = rows_clear(skel->maps.rows_a);
-	other = rows_clear(skel->maps.rows_b);
-	map_clear(skel->maps.seeds);
-	map_clear(skel->maps.blocks);
-	map_clear(skel->maps.advice);
-	map_clear(skel->maps.named);
+	r = hashes_clear(skel);
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	cells_clear(skel->maps.cells, cpus);
@@ -286,7 +301,10 @@ static int forget(struct probe_set *set)
 	skel->bss->shared.blocks_used = 0;
 	skel->bss->shared.evicted_pages = 0;
 	skel->bss->shared.truncated_pages = 0;
-	return r ? r : other;
+	skel->bss->shared.evictors_used = 0;
+	memset(skel->bss->shared.evictors_full, 0, sizeof(skel->bss->shared.evictors_full));
+	skel->bss->shared.adders_full = 0;
+	return r;
 }
 
 int calibrate(struct probe_set *set, const char *dir, struct calibration *ret)

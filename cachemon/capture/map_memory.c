@@ -13,7 +13,7 @@
 #include "util/human.h"
 #include "util/privileges.h"
 
-enum { MAPS_MAX = 16, LOOKS = 60 };
+enum { MAPS_MAX = MAP_SIZES_MAX, LOOKS = 60 };
 
 /* The variables, the programs as they are loaded and verified one by one, and the process itself.
  */

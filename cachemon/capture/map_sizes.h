@@ -16,6 +16,8 @@ struct map_size {
 	uint64_t bytes;
 };
 
+enum { MAP_SIZES_MAX = 32 }; /* more than there are */
+
 /*
  * Describes the maps for a machine with that much memory, in pages of that size, and that many
  * possible CPUs, at most max of them. Returns how many there are.

@@ -32,9 +32,9 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 static int size_maps(struct probe_set *set, const struct probe_set_config *config)
 {
 	struct cachemon_bpf *skel = set->skel;
-	struct map_size sizes[16];
-	size_t nr =
-		map_sizes(config->ram_bytes, config->caps->page_size, config->nr_cpus, sizes, 16);
+	struct map_size sizes[MAP_SIZES_MAX];
+	size_t nr = map_sizes(config->ram_bytes, config->caps->page_size, config->nr_cpus, sizes,
+			      MAP_SIZES_MAX);
 	int err = 0;
 
 	for (size_t i = 0; i < nr && !err; i++) {
@@ -46,8 +46,14 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	/* What no other build uses. */
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
-	if (!err && set->plan->build != BUILD_BASIC)
-		err = bpf_map__set_autocreate(skel->maps.works, false);
+	if (!err && !probe_build_references(set->plan->build))
+		err = bpf_map__set_autocreate(skel->maps.references, false);
+	if (!err && !probe_build_references(set->plan->build))
+		err = bpf_map__set_autocreate(skel->maps.reference_pages, false);
+	if (!err && !probe_build_traces(set->plan->build))
+		err = bpf_map__set_autocreate(skel->maps.traces, false);
+	if (!err && !probe_build_traces(set->plan->build))
+		err = bpf_map__set_autocreate(skel->maps.traced, false);
 	if (!err && config->block_entries)
 		err = bpf_map__set_max_entries(skel->maps.blocks, config->block_entries);
 	if (!err && config->row_entries)

@@ -218,6 +218,7 @@ int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 	uint32_t old = probe_set_move_epoch(set, 1);
 
 	skel->bss->shared.rows_used = 0;
+	skel->bss->shared.evictors_used = 0;
 	*ret_generation = old & 1;
 	return probe_set_grace_period(set);
 }

@@ -9,6 +9,7 @@
 
 #include "capture/name_table.h"
 #include "plan/fs_direct.h"
+#include "util/clock.h"
 
 #define BATCH 1024
 
@@ -50,11 +51,18 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	r = fs_table_new("/proc", fs_direct_of_plan(probe_set_plan(set)), &s->filesystems);
 	if (r)
 		goto fail;
+	r = cgroup_names_of_memory("/proc/self/mountinfo", &s->cgroups);
+	if (r)
+		goto fail;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.names), on_name, s, NULL);
 	if (!s->ring) {
 		r = -errno;
 		goto fail;
 	}
+	if (probe_build_references(probe_set_plan(set)->build))
+		r = reference_ring_new(set, s->ring, &s->references);
+	if (r)
+		goto fail;
 	*ret = s;
 	return 0;
 fail:
@@ -67,8 +75,10 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	ring_buffer__free(s->ring);
+	reference_ring_free(s->references);
 	resolver_free(s->resolver);
 	name_table_free(s->names);
+	trace_ring_free(s->traces);
 	fs_table_free(s->filesystems);
 	free(s->job_rows);
 	free(s->job_rows_again);
@@ -76,6 +86,9 @@ void sampler_free(struct sampler *s)
 	free(s->rows);
 	free(s->files);
 	free(s->advice);
+	cgroup_names_free(s->cgroups);
+	free(s->evictions);
+	free(s->adders);
 	free(s);
 }
 
@@ -90,6 +103,31 @@ void sampler_names(struct sampler *s)
 		name_table_expire(s->names);
 	s->names_handed_out = false;
 	ring_buffer__consume(s->ring);
+	if (s->references)
+		reference_ring_settle(s->references, clock_now_ns());
+	if (s->traces)
+		trace_ring_tick(s->traces);
+}
+
+int sampler_trace(struct sampler *s, struct traces *traces)
+{
+	int r = trace_ring_new(s->set, traces, s->ring, &s->traces);
+
+	if (!r)
+		trace_ring_start(s->traces);
+	return r;
+}
+
+void sampler_trace_stop(struct sampler *s, const char *reason)
+{
+	if (s->traces)
+		trace_ring_stop(s->traces, reason);
+}
+
+void sampler_trace_look(struct sampler *s, const struct sample *out, bool last)
+{
+	if (s->traces)
+		trace_ring_look(s->traces, out, last);
 }
 
 void sampler_forget(struct sampler *s)
@@ -98,9 +136,35 @@ void sampler_forget(struct sampler *s)
 	name_table_clear(s->names);
 }
 
+void sampler_references_start(struct sampler *s)
+{
+	if (s->references)
+		reference_ring_start(s->references);
+}
+
+void sampler_references_end(struct sampler *s, const char *reason)
+{
+	if (s->references)
+		reference_ring_end(s->references, reason);
+}
+
+void sampler_references(struct sampler *s, bool last, struct sample *out)
+{
+	int64_t lookups = s->rest[JOB_WATCHED][C_lookups];
+
+	out->references = s->references ? reference_ring_sample(s->references) : NULL;
+	if (!out->references)
+		return;
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (s->files[i].job == JOB_WATCHED)
+			lookups += s->files[i].c[C_lookups];
+	reference_ring_close(s->references, last, out->start_ns, lookups);
+}
+
 bool sampler_pressed(const struct sampler *s)
 {
-	return s->skel->bss->shared.rows_used > s->max_rows / 2;
+	return s->skel->bss->shared.rows_used > s->max_rows / 2 ||
+	       s->skel->bss->shared.evictors_used > NR_EVICTORS / 2;
 }
 
 int sampler_make_room(struct sampler *s)
@@ -249,17 +313,19 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
-	int r = probe_set_sweep_cells(s->set, generation);
+	int r = probe_set_sweep_cells(s->set, generation), evictions;
 
 	if (r)
 		return r;
+	evictions = sampler_evictions_drain(s, generation);
 	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
 	if (last && !r)
 		r = probe_set_sweep_names(s->set, NAMES_OF_ALL);
 	if (r)
 		*names = r;
 	sampler_names(s);
-	return rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
+	r = rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
+	return r ? r : evictions;
 }
 
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
@@ -271,6 +337,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
+	sampler_evictions_begin(s);
 	/* At the very end of the generation: its lookups are those of the bytes read until now. Of
 	 * tasks that go on when nothing is counted any more nobody could tell later. */
 	jobs = sampler_jobs_take(s);
@@ -298,6 +365,10 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memcpy(out->rest, s->rest, sizeof(out->rest));
 	out->advice = s->advice;
 	out->nr_advice = s->nr_advice;
+	if (sampler_sees_evictors(s)) {
+		sampler_evictions_end(s, &s->seen);
+		out->evictions = &s->seen;
+	}
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
 	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;

@@ -12,15 +12,30 @@
 #include "util/errtext.h"
 
 struct sampler;
+struct traces;
 
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
 void sampler_free(struct sampler *s);
 
-/* Readable when names wait; sampler_names() takes them. */
+/* Files are traced from now on. */
+int sampler_trace(struct sampler *s, struct traces *traces);
+/* Traces end here, broken. */
+void sampler_trace_stop(struct sampler *s, const char *reason);
+/* After the sample was taken: what it tells of traces. */
+void sampler_trace_look(struct sampler *s, const struct sample *out, bool last);
+
+/* Readable when names or references wait; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);
 void sampler_names(struct sampler *s);
 /* Names that arrived so far are of no use: the set was stopped, and will send them again. */
 void sampler_forget(struct sampler *s);
+
+/* From the start of the counting on references are sampled; before it. */
+void sampler_references_start(struct sampler *s);
+/* The sample of references ends with what was taken until now. */
+void sampler_references_end(struct sampler *s, const char *reason);
+/* Completes a sample, its times known: what was looked up in it. */
+void sampler_references(struct sampler *s, bool last, struct sample *out);
 
 /* Rows taken and their limit: a drain is due well before it is reached. */
 bool sampler_pressed(const struct sampler *s);

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of a sampler, shared by the files that make it up: sampler.c (rows, names, the sample),
- * sampler_facts.c (what is kept since the start of the run: jobs, advice, program runs). Nobody
- * else includes this.
+ * sampler_facts.c (what is kept since the start of the run: jobs, advice, program runs),
+ * sampler_evictions.c (who pushed pages out). Nobody else includes this.
  */
 #ifndef SAMPLER_IMPL_H
 #define SAMPLER_IMPL_H
 
+#include "capture/cgroup_names.h"
 #include "capture/fs_table.h"
 #include "capture/name_table.h"
 #include "capture/probe_set_impl.h"
+#include "capture/reference_ring.h"
 #include "capture/sampler.h"
+#include "capture/trace_ring.h"
 
 struct sampler {
 	struct probe_set *set;
 	struct cachemon_bpf *skel;
 	struct ring_buffer *ring;
+	struct reference_ring *references; /* NULL: the programs have none */
 	struct resolver *resolver;
 	struct name_table *names;
 	struct fs_table *filesystems;
-	bool names_handed_out; /* with the last sample, which is over now */
+	struct trace_ring *traces; /* NULL: there are none */
+	bool names_handed_out;	   /* with the last sample, which is over now */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;
 	struct file_row *rows;
@@ -29,6 +34,15 @@ struct sampler {
 	size_t nr_files, max_files;
 	struct sample_advice *advice;
 	size_t nr_advice, max_advice;
+	struct cgroup_names *cgroups;
+	struct sample_eviction *evictions;
+	size_t nr_evictions, max_evictions;
+	struct sample_adder *adders;
+	size_t nr_adders, max_adders;
+	/* Without memory here; and all that was told so far. */
+	uint64_t evictors_full[EVICT_NR], adders_full;
+	uint64_t full_told[EVICT_NR], adders_full_told;
+	struct sample_evictions seen;
 	struct sample_job jobs[JOB_NR]; /* as of the latest look */
 	int64_t rest[JOB_NR][C_NR];
 	int64_t unsettled; /* resident_unused of all samples: the pages whose fate is open */
@@ -36,6 +50,12 @@ struct sampler {
 
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
+/* Into evictions and adders: of a generation that is quiet, between the begin of a sample and its
+ * end. */
+bool sampler_sees_evictors(const struct sampler *s);
+void sampler_evictions_begin(struct sampler *s);
+int sampler_evictions_drain(struct sampler *s, uint32_t generation);
+void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret);
 /* Into advice. */
 void sampler_advice_take(struct sampler *s);
 

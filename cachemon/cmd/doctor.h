@@ -14,7 +14,7 @@
 #include "plan/probe_plan.h"
 #include "util/errtext.h"
 
-#define DOCTOR_MAPS_MAX 16
+#define DOCTOR_MAPS_MAX MAP_SIZES_MAX
 
 struct doctor {
 	struct kernel_caps caps;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/probe_records.h"
 #include "report/escape.h"
 
 /* Numbers go in as text: a double loses digits of 64 bits. */
@@ -180,6 +181,16 @@ static void add_plan(cJSON *parent, const struct probe_plan *plan)
 	for (int c = 0; c < C_NR; c++) {
 		if (!probe_plan_measures(plan, c, why, sizeof(why)))
 			cJSON_AddStringToObject(o, counter_name(c), why);
+	}
+	array = cJSON_AddArrayToObject(parent, "records");
+	for (int r = 0; r < RECORD_NR; r++) {
+		const char *reason = probe_record_absent(plan, r);
+
+		o = add_item(array);
+		cJSON_AddStringToObject(o, "record", probe_record_name(r));
+		cJSON_AddStringToObject(o, "for", probe_record_use(r));
+		cJSON_AddBoolToObject(o, "recorded", !reason);
+		add_text(o, "reason", reason);
 	}
 	o = cJSON_AddObjectToObject(parent, "watch");
 	cJSON_AddBoolToObject(o, "possible", plan->viable);

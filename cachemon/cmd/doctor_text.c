@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/probe_records.h"
 #include "report/escape.h"
 #include "util/human.h"
 
@@ -174,6 +175,22 @@ static void print_roles(const struct doctor *d)
 	}
 }
 
+static void print_records(const struct doctor *d)
+{
+	const char *why;
+
+	printf("\n%-22s%-9s%s\n", "RECORD", "", "FOR");
+	for (int r = 0; r < RECORD_NR; r++) {
+		char label[40];
+
+		why = probe_record_absent(telling_plan(d), r);
+		snprintf(label, sizeof(label), "%-22s%-9s", probe_record_name(r),
+			 why ? "absent" : "yes");
+		line(31, label, "%s%s%s", probe_record_use(r), why ? ". Not here: " : "",
+		     why ?: "");
+	}
+}
+
 static void print_maps(const struct doctor *d)
 {
 	uint64_t sum = 0;
@@ -261,6 +278,7 @@ void doctor_print_text(const struct doctor *d)
 	print_cgroups(&d->caps);
 	print_settings(&d->caps);
 	print_roles(d);
+	print_records(d);
 	print_maps(d);
 	print_filesystem(d);
 	print_verdict(d);

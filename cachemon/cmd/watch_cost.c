@@ -175,8 +175,12 @@ void watch_run_slice(struct watch_run *run)
 		run->slice_ns = start + (uint64_t)SLICE_PERIOD_NS;
 		return;
 	}
-	if (on)
+	if (on) {
 		watch_run_sample(run, false);
+		sampler_references_end(run->sampler,
+				       "reads were watched in slices from here on, to stay within "
+				       "--max-overhead");
+	}
 	r = on ? switch_off(run, start) : switch_on(run, start);
 	if (r && !run->hook_failed) {
 		errtext_set(&text, r, "the per-read hook cannot be switched %s: %s",

@@ -88,7 +88,10 @@ static void on_time(struct loop *l)
 	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run);
 	struct watch_figures f;
 
+	watch_run_names(l->run);
 	watch_run_look(l->run);
+	/* References come without waking anybody. */
+	watch_run_names(l->run);
 	if (slice && now >= slice)
 		watch_run_slice(l->run);
 	if (now >= l->next_ns || watch_run_pressed(l->run)) {

@@ -8,6 +8,7 @@
 
 #include "cmd/watch_run.h"
 #include "cmd/rules.h"
+#include "plan/probe_records.h"
 #include "report/escape.h"
 #include "report/report.h"
 
@@ -47,7 +48,8 @@ static const char *level_name(enum watch_level level)
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 {
 	static char reasons[C_NR][PLAN_REASON_MAX];
-	struct store_unmeasured unmeasured[C_NR];
+	const char *no_evictors = probe_record_absent(&run->plan, RECORD_EVICTORS);
+	struct store_unmeasured unmeasured[C_NR + 1];
 	struct store_probe probes[ROLE_NR];
 	struct store_run r = {.cachemon = CACHEMON_VERSION,
 			      .kernel = run->caps.release,
@@ -69,6 +71,9 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
 	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
 	r.jobs[JOB_WATCHED].selector = run->selector.text;
+	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
+	r.references_absent[JOB_OTHERS] = "of the watched job alone";
+	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
 	for (int i = 0; i < ROLE_NR; i++) {
 		const struct probe_choice *c = &run->plan.choices[i];
 
@@ -87,9 +92,12 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 		r.measured.counter[JOB_WATCHED][c] = known;
 		r.measured.counter[JOB_OTHERS][c] = known && others_measure(c);
 		if (!known)
-			unmeasured[r.nr_unmeasured++] =
-				(struct store_unmeasured){.counter = c, .reason = reasons[c]};
+			unmeasured[r.nr_unmeasured++] = (struct store_unmeasured){
+				.name = counter_name(c), .reason = reasons[c]};
 	}
+	if (no_evictors)
+		unmeasured[r.nr_unmeasured++] =
+			(struct store_unmeasured){.name = "interference", .reason = no_evictors};
 	r.unmeasured = unmeasured;
 	r.measured.facts[JOB_WATCHED] = true;
 	return store_begin(run->store, &r, err);

@@ -2,12 +2,14 @@
 #include "cmd/watch_run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
+#include "plan/probe_records.h"
 #include "report/publish.h"
 #include "util/clock.h"
 #include "util/human.h"
@@ -28,6 +30,8 @@ static int open_selector(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
 	places.mounts = &mounts;
 	r = selector_resolve(&places, run->o->request, run->o->selector, &run->selector, err);
+	run->memory_cgroup = !r && run->selector.kind == SELECTED_CGROUP &&
+			     cgroup_limits_memory(&mounts, &run->selector.cgroup);
 	mountinfo_free(&mounts);
 	return r;
 }
@@ -108,6 +112,16 @@ static void hook_on(struct watch_run *run, enum probe_role role,
 		probe_plan_mark_failed(&run->plan, choice->program, r);
 }
 
+/* After the hook is on, or not. */
+static void plan_references(struct watch_run *run)
+{
+	const char *why = probe_record_absent(&run->plan, RECORD_REFERENCES);
+
+	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why ?: "");
+	if (!why)
+		sampler_references_start(run->sampler);
+}
+
 /* Calibrates in the directory of the database; the counting begins after it. */
 static int warm_up(struct watch_run *run, struct errtext *err)
 {
@@ -126,6 +140,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 		hook_on(run, ROLE_READ, probe_set_reads);
 	hook_on(run, ROLE_ADVICE_CALLS, probe_set_advice_calls);
 	sampler_forget(run->sampler);
+	plan_references(run);
 	probe_set_start(run->set);
 	return watch_cost_begin(run, err);
 }
@@ -188,6 +203,8 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 		return r;
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
+	watch_traces_begin(run);
+	watch_machine_begin(run);
 	watch_run_look(run);
 	r = watch_rights_drop(run, err);
 	if (!r && run->command)
@@ -241,9 +258,13 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.duration_ns = now - run->last_ns;
 	s.read_on_ns = whole ? s.duration_ns : 0;
 	run->elapsed_ns += s.duration_ns;
+	sampler_references(run->sampler, last, &s);
+	if (run->machine)
+		s.machine = machine_facts_take(run->machine, s.filesystems, s.nr_filesystems);
 	watch_account(run, &s, whole);
 	watch_cost_take(run, &s);
 	ledger_apply(run->ledger, &s);
+	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);
 	run->last_ns = now;
@@ -282,8 +303,10 @@ void watch_run_free(struct watch_run *run)
 		return;
 	sampler_free(run->sampler);
 	probe_set_free(run->set);
+	machine_facts_free(run->machine);
 	store_close(run->store);
 	ledger_free(run->ledger);
+	traces_free(run->traces);
 	command_free(run->command);
 	selector_free(&run->selector);
 	invoker_free(&run->invoker);

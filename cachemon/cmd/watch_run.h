@@ -2,13 +2,16 @@
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
  * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
- * (who is in it), watch_rights.c (what it may). Nobody else includes this.
+ * (who is in it), watch_machine.c (what
+ * it is on), watch_rights.c (what it may). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
+#include "account/traces.h"
 #include "capture/calibrate.h"
 #include "capture/cost.h"
+#include "capture/machine_facts.h"
 #include "capture/probe_set.h"
 #include "capture/sampler.h"
 #include "cmd/watch.h"
@@ -19,14 +22,17 @@ struct watch_run {
 	const struct watch_options *o;
 	struct invoker invoker;
 	struct selector selector;
+	bool memory_cgroup; /* which is a cgroup of the hierarchy that limits memory */
 	struct kernel_caps caps;
 	struct probe_plan plan;
 	struct command *command;
 	struct ledger *ledger;
+	struct traces *traces; /* NULL: there are none */
 	char *db;
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;
+	struct machine_facts *machine;	/* NULL: there was no memory for it */
 	struct calibration calibration; /* before the start */
 	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
 	uint64_t elapsed_ns;
@@ -44,6 +50,7 @@ struct watch_run {
 	double own_ns, job_cpu_ns, own_share;
 
 	/* slices of the per-read hook */
+	bool traces_stopped;	    /* no more files are chosen */
 	bool sliced, reads_were_on; /* when the last sample was taken */
 	bool hook_failed;	    /* to be switched; said once */
 	double duty;
@@ -54,14 +61,18 @@ struct watch_run {
 	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as util/privileges has */
-	bool described;	 /* the run is in the database, to be ended there */
-	bool sampler_complained; /* said once, until it works again */
-	bool room_complained;	 /* likewise */
+	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
+	bool described;				 /* the run is in the database, to be ended there */
+	bool sampler_complained;		 /* said once, until it works again */
+	bool room_complained;			 /* likewise */
 	bool store_complained;
 };
 
 /* Takes the selected process and its descendants into the job. */
 int watch_seed_tree(struct watch_run *run, struct errtext *err);
+
+/* The machine and the limit of the job are read from now on. */
+void watch_machine_begin(struct watch_run *run);
 
 /* Tells the store what is run and what is measured. */
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
@@ -69,6 +80,11 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+/* Traces of files, from now on; without them the run goes on, and the database says why. */
+void watch_traces_begin(struct watch_run *run);
+/* After a sample was taken. */
+void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 
 void watch_rights_begin(void);
 /* Finds out, before the counting begins, which capabilities the run goes on needing. */

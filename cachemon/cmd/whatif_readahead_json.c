@@ -14,6 +14,12 @@ static const struct {
 	[WHATIF_STALLS] = {"waits", "waits_error"},
 };
 
+static const char *const scales[] = {
+	[WHATIF_BY_FILES] = "files",
+	[WHATIF_BY_JOB] = "job",
+	[WHATIF_BY_SIZE] = "size",
+};
+
 static void put_name(struct tree *t, size_t candidate, uint32_t device_pages)
 {
 	char name[32];
@@ -73,6 +79,7 @@ static void put_file(struct tree *t, const struct whatif_file *f, int64_t page_s
 		tree_null(t, "read_ahead_kb");
 	tree_double(t, "fidelity", f->fidelity < 0 ? NAN : f->fidelity);
 	tree_double(t, "stands_for", f->stands_for);
+	tree_double(t, "counts_for", f->counts_for);
 	tree_bool(t, "mapped", f->mapped);
 	tree_bool(t, "answered", f->judged);
 	tree_string(t, "note", f->note);
@@ -90,6 +97,8 @@ void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
 	tree_string(t, "reason", w->nr_files ? NULL : w->absent);
 	tree_int(t, "traced_files", (int64_t)w->nr_files);
 	tree_int(t, "answered_files", (int64_t)w->nr_judged);
+	tree_int(t, "gave_way_files", (int64_t)w->nr_gave_way);
+	tree_string(t, "scaled_by", w->nr_files ? scales[w->scale] : NULL);
 	for (int mapped = 0; mapped < 2; mapped++) {
 		tree_array(t, mapped ? "mapped_settings" : "settings");
 		for (size_t i = 0; i < WHATIF_CANDIDATES; i++)

@@ -73,7 +73,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w)
 {
 	static const struct doc_column columns[] = {
 		{"file", DOC_OWN_LINE},	 {"read_ahead_kb", DOC_RIGHT},
-		{"fidelity", DOC_RIGHT}, {"stands for", DOC_RIGHT},
+		{"fidelity", DOC_RIGHT}, {"counts for", DOC_RIGHT},
 		{"", DOC_WRAP},
 	};
 	struct doc_table t = doc_table("Files with an answer", columns, 5);
@@ -89,12 +89,20 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w)
 		doc_cell_name(&t, &name, "(no name seen)");
 		doc_cell(&t, "%u", 4 * f->device_pages);
 		doc_cell(&t, "%.3f", f->fidelity);
-		doc_cell(&t, "%.3g", f->stands_for);
+		doc_cell(&t, "%.3g", f->counts_for);
 		doc_cell(&t, "%s", f->note);
 	}
 	doc_put_table(d, &t);
 	if (w->nr_judged > listed)
 		doc_para(d, "%zu more are in the JSON.", w->nr_judged - listed);
+}
+
+/* In a few words where each file has figures of its own, else in full. */
+static const char *why(const struct whatif_file *f)
+{
+	if (f->reason == WHATIF_BROKEN || f->reason == WHATIF_UNKNOWN)
+		return f->note;
+	return whatif_reason_text(f->reason);
 }
 
 /* How many have this reason, if it is the first that has it; else 0. */
@@ -103,7 +111,7 @@ static size_t count_reason(const struct whatif_readahead *w, size_t at)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
-		if (w->files[i].judged || w->files[i].reason != w->files[at].reason)
+		if (w->files[i].judged || strcmp(why(&w->files[i]), why(&w->files[at])) != 0)
 			continue;
 		if (i < at)
 			return 0;
@@ -115,9 +123,9 @@ static size_t count_reason(const struct whatif_readahead *w, size_t at)
 static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 {
 	static const struct doc_column columns[] = {
+		{"for example", DOC_OWN_LINE},
 		{"files", DOC_RIGHT},
-		{"why", DOC_LEFT},
-		{"for example", DOC_WRAP},
+		{"why", DOC_WRAP},
 	};
 	struct doc_table t = doc_table("Without an answer", columns, 3);
 
@@ -126,13 +134,34 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
 		size_t nr = f->judged ? 0 : count_reason(w, i);
 
-		if (!nr)
+		if (!nr || f->reason == WHATIF_GAVE_WAY)
 			continue;
-		doc_cell(&t, "%zu", nr);
-		doc_cell(&t, "%s", whatif_reason_text(f->reason));
 		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell(&t, "%zu", nr);
+		doc_cell(&t, "%s", why(f));
 	}
 	doc_put_table(d, &t);
+}
+
+/* What the sums over traced files were made to come to, where these stand for others. */
+static void put_scale(struct doc *d, const struct whatif_readahead *w)
+{
+	static const char *const texts[] = {
+		[WHATIF_BY_FILES] = "Traced files count for as many others as there probably are.",
+		[WHATIF_BY_JOB] =
+			"Traced files count for others so that all come to the pages that "
+			"the job brought.",
+		[WHATIF_BY_SIZE] =
+			"Traced files count for others so that all come to the pages that "
+			"files of their size brought.",
+	};
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (!w->files[i].judged || w->files[i].counts_for <= 1)
+			continue;
+		doc_para(d, "%s", texts[w->scale]);
+		return;
+	}
 }
 
 void whatif_readahead_text(struct doc *d, const struct model_job *job,
@@ -146,7 +175,14 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 	doc_para(d,
 		 "%zu of %zu traced files are answered for. Fidelity is the share of windows that "
 		 "the model has exactly with the setting that was in force.",
-		 w->nr_judged, w->nr_files);
+		 w->nr_judged, w->nr_files - w->nr_gave_way);
+	if (w->nr_gave_way)
+		doc_para(
+			d,
+			"%zu more began to be traced and gave way: those that are traced stand for "
+			"them.",
+			w->nr_gave_way);
+	put_scale(d, w);
 	put_sums(d, w, false, page_size_bytes);
 	put_sums(d, w, true, page_size_bytes);
 	if (w->nr_judged)

@@ -37,6 +37,19 @@ const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind ki
 	return found;
 }
 
+const struct mount *cgroup_memory_mount(const struct mountinfo *mi)
+{
+	return cgroup_mount(mi, CGROUP_V1_MEMORY) ?: cgroup_mount(mi, CGROUP_V2);
+}
+
+bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *ref)
+{
+	const struct mount *m = cgroup_memory_mount(mi);
+
+	return m && m == cgroup_mount(mi, ref->kind) && strcmp(m->root, "/") == 0 &&
+	       strcmp(ref->path, "/") != 0;
+}
+
 static unsigned int depth(const char *path)
 {
 	unsigned int n = 0;

@@ -28,6 +28,10 @@ struct cgroup_ref {
 
 /* The mount through which a hierarchy is reached, or NULL when it is not mounted. */
 const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind kind);
+/* That of the hierarchy that limits memory: v1 where it has that controller. */
+const struct mount *cgroup_memory_mount(const struct mountinfo *mi);
+/* It is of that hierarchy, all of which can be seen, and is not its root. */
+bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *ref);
 
 /*
  * A directory below a cgroup mount, or a path from a hierarchy's root ("/a/b" or "a/b"), looked

@@ -35,6 +35,21 @@ static bool has_helper(const struct btf *btf, const char *name)
 	return false;
 }
 
+bool probe_build_references(enum probe_build build)
+{
+	return build != BUILD_BASIC;
+}
+
+bool probe_build_traces(enum probe_build build)
+{
+	return build == BUILD_DIRECT;
+}
+
+bool probe_build_evictors(enum probe_build build)
+{
+	return build != BUILD_BASIC;
+}
+
 enum probe_build probe_build_choose(const struct btf *btf)
 {
 	const char *wish = getenv("CACHEMON_PROBES");

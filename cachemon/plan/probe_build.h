@@ -6,6 +6,8 @@
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
 
+#include <stdbool.h>
+
 struct btf;
 
 enum probe_build {
@@ -17,6 +19,12 @@ enum probe_build {
 
 /* "direct", "probe", "basic". */
 const char *probe_build_name(enum probe_build build);
+/* Its programs record references of sampled pages (CACHEMON_REFERENCES); traces of files too
+ * (CACHEMON_TRACES). */
+bool probe_build_references(enum probe_build build);
+bool probe_build_traces(enum probe_build build);
+/* They tell who runs when a page leaves the cache. */
+bool probe_build_evictors(enum probe_build build);
 
 /* The first that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment takes a
  * later one, to tell a fault of a build from one of the kernel. */

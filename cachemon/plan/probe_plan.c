@@ -26,7 +26,7 @@
 #define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
 
 /* There for what another role or the build leaves open: not wanted, they are not needed. */
-#define FOR_OTHERS (R(URING) | R(TASK_FREE))
+#define FOR_OTHERS (R(URING) | R(TASK_FREE) | R(FAULT_ADDRESS))
 
 static const struct {
 	uint64_t all;
@@ -243,6 +243,11 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 		return "not needed: the read hook tells the range";
 	if (role == ROLE_TASK_FREE && plan->build != BUILD_BASIC)
 		return "not needed: the kernel keeps what is known of a task with it";
+	if (role == ROLE_FAULT_ADDRESS && probe_plan_by_function(plan, ROLE_FAULT))
+		return "not needed: the fault hook tells it";
+	if (role == ROLE_FAULT_ADDRESS &&
+	    (request->level == LEVEL_COLD || !probe_build_traces(plan->build)))
+		return "not needed: there are no traces";
 	if (role == ROLE_READ && request->level == LEVEL_COLD)
 		return "not asked for: level cold";
 	if (role == ROLE_ADVICE_CALLS && !request->advice_calls)

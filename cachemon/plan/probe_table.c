@@ -135,6 +135,8 @@ static const struct probe_candidate own[] = {
 	FENTRY(ROLE_TRUNCATE_BEGIN, "truncate_inode_pages_range", "truncate_in_fn", TRUNCATE),
 	FEXIT(ROLE_TRUNCATE_END, "truncate_inode_pages_range", "truncate_out_fn", TRUNCATE),
 	TP(ROLE_TASK_FREE, "sched_process_free", "task_free_tp", "void(task_struct*)"),
+	TP(ROLE_FAULT_ADDRESS, "page_fault_user", "fault_addr_tp",
+	   "void(unsigned long,pt_regs*,unsigned long)"),
 };
 
 static const struct {
@@ -179,6 +181,7 @@ static const struct {
 	[ROLE_DIRECT_NFS] = {"direct_nfs", "direct reads over NFS, but as bytes"},
 	[ROLE_DIRECT_NFS_END] = {"direct_nfs_end", "what they gave, but what they asked for"},
 	[ROLE_DIRECT_FUSE] = {"direct_fuse", "direct reads of FUSE, but as bytes"},
+	[ROLE_FAULT_ADDRESS] = {"fault_address", "the mapping that a fault of a trace is in"},
 	[ROLE_DIRECT_FUSE_END] = {"direct_fuse_end", "what they gave, but what they asked for"},
 };
 

@@ -16,6 +16,8 @@ const struct analysis_job *advice_of(const struct model *m, const struct model_j
 
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged. */
 void data_advice(struct tree *t, const struct model *m, const struct model_job *job);
+/* The first two of these, of a directory. */
+void data_directory_grades(struct tree *t, const struct model *m, int64_t id);
 /* "verdict" and "verdict_why" of a piece of advice. */
 void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
 /* The whole of `advise`. */
@@ -24,6 +26,7 @@ int csv_advise(FILE *out, const struct model *m);
 
 /* The three that gain most, and where the others are. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
+/* Of the job and of its directories, with the accelerator's ceiling. */
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
 /* What is wrong with a site's rules. */

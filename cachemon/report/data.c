@@ -252,6 +252,7 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 			tree_bool(t, "subdirectories", true);
 		put_row_bound(t, &d->counts);
 		data_pattern(t, m, true, d->id);
+		data_directory_grades(t, m, d->id);
 		data_totals(t, "totals", &d->counts, page_size);
 		tree_end(t);
 	}

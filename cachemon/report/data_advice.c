@@ -20,22 +20,46 @@ static void put_text(struct tree *t, const char *key, const char *s)
 	tree_bytes(t, key, s, s ? strlen(s) : 0);
 }
 
-static void put_grades(struct tree *t, const struct analysis_job *a)
+/* NULL: not analysed. */
+static void put_grades(struct tree *t, const struct analysis_grade *grades)
 {
 	tree_object(t, "grades");
 	for (int i = 0; i < GRADE_NR; i++)
-		tree_string(t, grade_names[i], a ? a->grades[i].letter : NULL);
+		tree_string(t, grade_names[i], grades ? grades[i].letter : NULL);
 	tree_end(t);
-	if (!a)
+	if (!grades)
 		return;
 	tree_array(t, "grade_details");
 	for (int i = 0; i < GRADE_NR; i++) {
 		tree_object(t, NULL);
 		tree_string(t, "name", grade_names[i]);
-		tree_string(t, "grade", a->grades[i].letter);
-		put_double(t, "score", a->grades[i].score);
-		tree_string(t, "formula", a->grades[i].letter ? a->grades[i].formula : NULL);
-		tree_string(t, "reason", a->grades[i].letter ? NULL : a->grades[i].formula);
+		tree_string(t, "grade", grades[i].letter);
+		put_double(t, "score", grades[i].score);
+		tree_string(t, "formula", grades[i].letter ? grades[i].formula : NULL);
+		tree_string(t, "reason", grades[i].letter ? NULL : grades[i].formula);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+void data_directory_grades(struct tree *t, const struct model *m, int64_t id)
+{
+	const struct analysis_directory *d =
+		m->analysis ? analysis_directory_of(m->analysis, id) : NULL;
+
+	put_grades(t, d ? d->grades : NULL);
+}
+
+/* In a report they are beside the counters. */
+static void put_directories(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	tree_array(t, "directories");
+	for (size_t i = 0; i < job->nr_directories; i++) {
+		const struct model_directory *d = &job->directories[i];
+
+		tree_object(t, NULL);
+		tree_bytes(t, "path", d->path.data, d->path.len);
+		data_directory_grades(t, m, d->id);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -163,7 +187,7 @@ void data_advice(struct tree *t, const struct model *m, const struct model_job *
 	const struct analysis_job *a = advice_of(m, job);
 	int number = 0;
 
-	put_grades(t, a);
+	put_grades(t, a ? a->grades : NULL);
 	if (a)
 		put_ceiling(t, a);
 	tree_array(t, "findings");
@@ -208,6 +232,7 @@ void data_advise(struct tree *t, const struct model *m)
 		tree_object(t, NULL);
 		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
 		data_advice(t, m, &m->jobs[i]);
+		put_directories(t, m, &m->jobs[i]);
 		tree_end(t);
 	}
 	tree_end(t);

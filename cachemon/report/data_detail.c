@@ -178,6 +178,7 @@ static void put_eviction(struct tree *t, const struct model_eviction *e)
 	} else {
 		tree_object(t, "evictor");
 		tree_bytes(t, "kind", e->kind.data, e->kind.len);
+		tree_bytes(t, "job", e->job.data, e->job.len);
 		tree_bytes(t, "command", e->command.data, e->command.len);
 		tree_bytes(t, "cgroup", e->cgroup.data, e->cgroup.len);
 		tree_bytes(t, "directory", e->directory.data, e->directory.len);
@@ -189,7 +190,6 @@ static void put_eviction(struct tree *t, const struct model_eviction *e)
 	}
 	tree_bytes(t, "owner_directory", e->owner_directory.data, e->owner_directory.len);
 	data_count(t, "pages", e->pages);
-	data_count(t, "refaulted_pages", e->refaulted_pages);
 	tree_bool(t, "exact", e->exact);
 	tree_end(t);
 }

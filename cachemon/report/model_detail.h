@@ -17,8 +17,8 @@ enum { INTERFERENCE_ROWS = 100, ADVICE_KINDS = ADVICE_READAHEAD + 1 };
 
 /* Pages that left the cache for one reason; rows > 0: so many rows together, who is not told. */
 struct model_eviction {
-	struct bytes cause, kind, command, cgroup, directory, owner_directory;
-	struct opt_i64 writes, pages, refaulted_pages;
+	struct bytes cause, kind, job, command, cgroup, directory, owner_directory;
+	struct opt_i64 writes, pages;
 	int64_t rows;
 	bool exact;
 };

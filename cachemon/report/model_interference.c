@@ -6,26 +6,42 @@
 #include "report/rows.h"
 
 #define TOP "SELECT id FROM interference WHERE job_id = ?1 ORDER BY pages DESC, id LIMIT 100"
+#define ROWS                                                                                       \
+	"SELECT x.cause, iif(e.id IS NULL, x.evictor_kind, 'job'), e.name, x.evictor, "            \
+	"x.evictor_cgroup, x.evictor_path, x.evictor_writes, x.owner_path, x.pages, x.exact, 0 "   \
+	"FROM interference x LEFT JOIN job e ON e.id = "
+#define ORDER " WHERE x.id IN (" TOP ") ORDER BY x.pages DESC, x.id"
 
 _Static_assert(INTERFERENCE_ROWS == 100, "as the query has it");
 
-static bool has_table(sqlite3 *db)
+static bool has_table(sqlite3 *db, const char *name)
 {
-	return sqlite3_table_column_metadata(db, "main", "interference", NULL, NULL, NULL, NULL,
-					     NULL, NULL) == SQLITE_OK;
+	return sqlite3_table_column_metadata(db, "main", name, NULL, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
+/* Jobs among the evictors are told since the database has the table of their cgroups. */
+static const char *rows_query(sqlite3 *db)
+{
+	static const char jobs[] =
+		ROWS "(SELECT b.job_id FROM evicting_job b WHERE b.interference_id = x.id "
+		     "ORDER BY b.depth_bytes DESC, b.job_id DESC LIMIT 1)" ORDER;
+	static const char no_jobs[] = ROWS "NULL" ORDER;
+
+	return has_table(db, "job_cgroup") ? jobs : no_jobs;
 }
 
 static void read_row(struct rows *r, struct model_eviction *e)
 {
 	e->cause = rows_bytes(r);
 	e->kind = rows_bytes(r);
+	e->job = rows_bytes(r);
 	e->command = rows_bytes(r);
 	e->cgroup = rows_bytes(r);
 	e->directory = rows_bytes(r);
 	e->writes = rows_i64(r);
 	e->owner_directory = rows_bytes(r);
 	e->pages = rows_i64(r);
-	e->refaulted_pages = rows_i64(r);
 	e->exact = rows_value(r, 0) == 1;
 	e->rows = rows_value(r, 0);
 }
@@ -34,12 +50,9 @@ static void read_row(struct rows *r, struct model_eviction *e)
 static int load_rows(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
 		     char *err, size_t errlen)
 {
-	static const char *const queries[] = {
-		"SELECT cause, evictor_kind, evictor, evictor_cgroup, evictor_path, "
-		"evictor_writes, owner_path, pages, refaulted_pages, exact, 0 FROM interference "
-		"WHERE id IN (" TOP ") ORDER BY pages DESC, id",
-		"SELECT cause, NULL, NULL, NULL, NULL, NULL, NULL, sum(pages), "
-		"iif(count(*) = count(refaulted_pages), sum(refaulted_pages), NULL), min(exact), "
+	const char *const queries[] = {
+		rows_query(db),
+		"SELECT cause, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sum(pages), min(exact), "
 		"count(*) FROM interference WHERE job_id = ?1 AND id NOT IN (" TOP ") "
 		"GROUP BY cause ORDER BY sum(pages) DESC, cause"};
 	size_t room = INTERFERENCE_ROWS + EVICT_NR;
@@ -76,7 +89,7 @@ int model_interference_load(sqlite3 *db, struct model *m, struct model_job *job,
 {
 	int ret = 0;
 
-	if (!has_table(db)) {
+	if (!has_table(db, "interference")) {
 		d->interference_absent =
 			"the database has no table interference: an older cachemon recorded it";
 		return 0;

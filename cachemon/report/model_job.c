@@ -339,7 +339,9 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 	int ret = 0;
 
 	if (query->advice_only && !model_others(job)) {
-		ret = load_advice(db, &m->arena, job, err, errlen);
+		ret = load_directories(db, m, job, err, errlen);
+		if (!ret)
+			ret = load_advice(db, &m->arena, job, err, errlen);
 	} else if (!query->totals_only && !model_others(job)) {
 		ret = load_files(db, query->files, m, job, err, errlen);
 		if (!ret)

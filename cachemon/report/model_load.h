@@ -15,7 +15,7 @@ struct model_query {
 	const char *job; /* NULL: all jobs and "(others)" */
 	size_t files;	 /* files listed of each job */
 	bool totals_only;
-	bool advice_only; /* of the rows of a job: its advice */
+	bool advice_only; /* of the rows of a job: directories, advice */
 	bool detail;	  /* with the rows: what only the formats for programs show */
 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/advice.h"
 
-#include <stdlib.h>
-
 #include "report/escape.h"
 #include "report/show.h"
 
@@ -93,48 +91,6 @@ void sections_to_change(struct doc *d, const struct model *m, const struct model
 	else if (nr)
 		doc_para(d, "What to do about each: cachemon advise.");
 	sections_problems(d, m);
-}
-
-static void put_ceiling(struct doc *d, const struct analysis_job *a)
-{
-	const struct ceiling *c = &a->ceiling;
-
-	if (!c->overall.known)
-		return;
-	doc_para(d,
-		 "An accelerator that this job feeds could be busy %s of the time at most%s%s%s "
-		 "(%s of MLPerf Storage's lines of 90 %% and 70 %%)%s.",
-		 show_ratio(c->overall, false).s, c->after_first_epoch.known ? ", " : "",
-		 c->after_first_epoch.known ? show_ratio(c->after_first_epoch, false).s : "",
-		 c->after_first_epoch.known ? " after the first epoch" : "", c->line,
-		 a->several ? "; its tasks ran beside each other, so this is a mean over them"
-			    : "");
-}
-
-void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
-{
-	static const struct doc_column columns[] = {
-		{"GRADE", DOC_LEFT},
-		{"", DOC_LEFT},
-		{"SCORE", DOC_RIGHT},
-		{"HOW", DOC_WRAP},
-	};
-	const struct analysis_job *a = advice_of(m, job);
-	struct doc_table t = doc_table(NULL, columns, 4);
-
-	if (!a)
-		return;
-	doc_heading(d, 3, "Grades");
-	for (int i = 0; i < GRADE_NR; i++) {
-		const struct analysis_grade *g = &a->grades[i];
-
-		doc_cell(&t, "%s", grade_names[i]);
-		doc_cell(&t, "%s", g->letter ? g->letter : "-");
-		doc_cell(&t, "%s", show_double(g->score, 2).s);
-		doc_cell(&t, "%s", g->formula ? g->formula : "-");
-	}
-	doc_put_table(d, &t);
-	put_ceiling(d, a);
 }
 
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job)

@@ -49,6 +49,11 @@ void bind_bytes(struct binder *b, const char *bytes)
 	keep(b, sqlite3_bind_blob(b->stmt, b->column, bytes, len, SQLITE_STATIC));
 }
 
+void bind_blob(struct binder *b, const void *data, size_t len)
+{
+	keep(b, sqlite3_bind_blob64(b->stmt, b->column, data, len, SQLITE_STATIC));
+}
+
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured)
 {
 	for (int i = 0; i < C_NR; i++)

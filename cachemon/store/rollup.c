@@ -74,7 +74,8 @@ static int run_ids(struct store *st, enum statement s, const int64_t *ids, int n
 
 static int merge(struct store *st, int64_t target, int64_t source)
 {
-	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE};
+	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE,
+					       S_MERGE_MACHINE};
 	const int64_t both[] = {target, source};
 	int rc = SQLITE_OK;
 

@@ -57,12 +57,12 @@ static int write_job(struct store *st, const struct ledger *l, int slot)
 	return bind_run(&b);
 }
 
-static void bind_mark(struct binder *b, const struct ledger_mark *m)
+void bind_mark(struct binder *b, const struct ledger_mark *m)
 {
 	bind_known(b, m->db_id, m->db_id);
 }
 
-static int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
+int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
 {
 	int rc = bind_run(b);
 
@@ -89,7 +89,7 @@ static int write_directory(struct store *st, struct ledger_directory *d)
 	return run_mark(st, &b, &d->mark);
 }
 
-static void bind_key(struct binder *b, const struct file_key *key)
+void bind_key(struct binder *b, const struct file_key *key)
 {
 	bind_int(b, key->dev >> 20);
 	bind_int(b, key->dev & 0xfffff);
@@ -136,39 +136,6 @@ static int write_filesystem(struct store *st, struct ledger_filesystem *f)
 	return run_mark(st, &b, &f->mark);
 }
 
-static int write_advice(struct store *st, struct ledger_advice *a)
-{
-	static const char *const kinds[] = {
-		[ADVICE_WILLNEED] = "willneed",	    [ADVICE_DONTNEED] = "dontneed",
-		[ADVICE_SEQUENTIAL] = "sequential", [ADVICE_RANDOM] = "random",
-		[ADVICE_NORMAL] = "normal",	    [ADVICE_NOREUSE] = "noreuse",
-		[ADVICE_READAHEAD] = "readahead",
-	};
-	static const char *const calls[] = {
-		[CALL_FADVISE] = "fadvise",
-		[CALL_MADVISE] = "madvise",
-		[CALL_READAHEAD] = "readahead",
-	};
-	struct binder b = bind_first(st, S_ADVICE);
-	/* Advice seen only by the state it left on the file: no call, no range was seen. */
-	bool seen = a->row.calls > 0, ranged = seen && a->row.begin_bytes != ~0ULL;
-
-	bind_mark(&b, &a->mark);
-	bind_int(&b, st->job_ids[a->job]);
-	bind_key(&b, &a->key);
-	bind_bytes(&b, a->path);
-	bind_text(&b, kinds[a->kind]);
-	bind_text(&b, calls[a->call]);
-	bind_known(&b, seen, (int64_t)a->row.calls);
-	bind_known(&b, ranged, (int64_t)a->row.begin_bytes);
-	bind_known(&b, ranged && a->row.end_bytes != ~0ULL,
-		   (int64_t)(a->row.end_bytes - a->row.begin_bytes));
-	bind_known(&b, ranged, (int64_t)a->row.pages_asked);
-	bind_int(&b, (int64_t)a->row.pages_brought);
-	bind_int(&b, (int64_t)a->row.pages_dropped);
-	return run_mark(st, &b, &a->mark);
-}
-
 static int delete_folded(struct store *st, const struct ledger *l)
 {
 	size_t nr;
@@ -207,8 +174,11 @@ int rows_write_sums(struct store *st, struct ledger *l)
 			rc = write_filesystem(st, ledger_filesystem(l, i));
 	for (size_t i = 0; i < ledger_nr_advice(l) && rc == SQLITE_OK; i++)
 		if (ledger_advice(l, i)->mark.dirty)
-			rc = write_advice(st, ledger_advice(l, i));
-	return rc;
+			rc = advice_rows_write(st, ledger_advice(l, i));
+	for (size_t i = 0; i < ledger_nr_interference(l) && rc == SQLITE_OK; i++)
+		if (ledger_interference(l, i)->mark.dirty)
+			rc = interference_rows_write(st, l, ledger_interference(l, i));
+	return rc == SQLITE_OK ? advice_rows_forget(st) : rc;
 }
 
 static int write_job_interval(struct store *st, const struct ledger *l, int64_t interval, int slot)
@@ -250,5 +220,5 @@ int rows_write_interval(struct store *st, struct ledger *l, const struct sample 
 		bind_counters(&b, &f->last, st->measured.counter[f->job]);
 		rc = bind_run(&b);
 	}
-	return rc;
+	return rc == SQLITE_OK && s->machine ? machine_rows_write(st, s, interval) : rc;
 }

@@ -19,6 +19,9 @@ static const char insert_probe[] =
 static const char insert_unmeasured[] =
 	"INSERT OR REPLACE INTO unmeasured (run_id, counter, reason) VALUES (?, ?, ?)";
 
+static const char insert_cgroup[] = "INSERT INTO job_cgroup (job_id, path) VALUES (?, ?)";
+static const char insert_absent[] = "INSERT INTO reference_absent (job_id, reason) VALUES (?, ?)";
+
 /* A random one (version 4), so that runs of many machines can be merged. */
 static int make_uuid(char uuid[37])
 {
@@ -102,6 +105,36 @@ static int write_probes(struct store *st, const struct store_run *run)
 	return rc;
 }
 
+static int write_references_absent(struct store *st, const struct store_run *run)
+{
+	struct binder b = {.column = 1};
+	int rc = sqlite3_prepare_v2(st->db, insert_absent, -1, &b.stmt, NULL);
+
+	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++) {
+		if (!run->references_absent[slot])
+			continue;
+		b.column = 1;
+		bind_int(&b, st->job_ids[slot]);
+		bind_text(&b, run->references_absent[slot]);
+		rc = bind_run(&b);
+	}
+	sqlite3_finalize(b.stmt);
+	return rc;
+}
+
+static int write_cgroup(struct store *st, const char *path)
+{
+	struct binder b = {.column = 1};
+	int rc = sqlite3_prepare_v2(st->db, insert_cgroup, -1, &b.stmt, NULL);
+
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_bytes(&b, path);
+	if (rc == SQLITE_OK)
+		rc = bind_run(&b);
+	sqlite3_finalize(b.stmt);
+	return rc;
+}
+
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr)
 {
 	struct binder b = {.column = 1};
@@ -110,7 +143,7 @@ int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, 
 	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++) {
 		b.column = 1;
 		bind_int(&b, st->run_id);
-		bind_text(&b, counter_name(list[i].counter));
+		bind_text(&b, list[i].name);
 		bind_text(&b, list[i].reason);
 		rc = bind_run(&b);
 	}
@@ -159,6 +192,10 @@ static int begin(struct store *st, const struct store_run *run, char err[STORE_E
 		rc = write_probes(st, run);
 	if (rc == SQLITE_OK)
 		rc = run_write_unmeasured(st, run->unmeasured, run->nr_unmeasured);
+	if (rc == SQLITE_OK)
+		rc = write_references_absent(st, run);
+	if (rc == SQLITE_OK && run->memory_cgroup)
+		rc = write_cgroup(st, run->memory_cgroup);
 	return store_finish(st, rc, doing, NULL, err);
 }
 

@@ -21,6 +21,13 @@ enum shape {
 	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated, "       \
 	"misses_read_on"
 
+#define TRACED_COLUMNS                                                                             \
+	"id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, ra_pages, "         \
+	"io_pages, max_order, stratum, stands_for, state, reason, began"
+#define MACHINE_GAUGES                                                                             \
+	"free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes, "           \
+	"job_limit_bytes, job_usage_bytes, job_file_bytes"
+
 static const struct {
 	enum shape shape;
 	const char *table;
@@ -45,16 +52,29 @@ static const struct {
 	[S_FILE_DELETE] = {PLAIN, "DELETE FROM file WHERE id = ?", NULL},
 	[S_FILESYSTEM_INSERT] = {INSERT, "filesystem", FILESYSTEM_COLUMNS},
 	[S_FILESYSTEM_UPDATE] = {UPDATE, "filesystem", FILESYSTEM_COLUMNS},
-	[S_ADVICE] = {PLAIN,
-		      "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
-		      "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
-		      "pages_dropped) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-		      "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
-		      "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
-		      "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
-		      "pages_brought = excluded.pages_brought, "
-		      "pages_dropped = excluded.pages_dropped",
-		      NULL},
+	[S_ADVICE] =
+		{PLAIN,
+		 "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
+		 "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
+		 "pages_dropped, used, used_late, evicted_unused, resident_unused, untracked, "
+		 "cached_pages, redundant_pages, dropped_refaults) "
+		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		 "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
+		 "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
+		 "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
+		 "pages_brought = excluded.pages_brought, "
+		 "pages_dropped = excluded.pages_dropped, used = excluded.used, "
+		 "used_late = excluded.used_late, "
+		 "evicted_unused = excluded.evicted_unused, "
+		 "resident_unused = excluded.resident_unused, "
+		 "untracked = excluded.untracked, cached_pages = excluded.cached_pages, "
+		 "redundant_pages = excluded.redundant_pages, "
+		 "dropped_refaults = excluded.dropped_refaults",
+		 NULL},
+	[S_ADVICE_FORGET] = {PLAIN,
+			     "UPDATE advice SET dropped_refaults = NULL WHERE job_id = ? AND "
+			     "dropped_refaults IS NOT NULL",
+			     NULL},
 	[S_INTERVAL] = {PLAIN,
 			"INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) "
 			"VALUES (?, ?, ?, ?)",
@@ -83,6 +103,82 @@ static const struct {
 		 "WHERE t.interval_id = ?1 "
 		 "ORDER BY t.misses DESC, t.lookups DESC, t.read_bytes DESC LIMIT ?2)",
 		 NULL},
+	[S_REFERENCE_SAMPLE] =
+		{PLAIN,
+		 "INSERT INTO reference_sample (job_id, state, reason, threshold, pages, refs, "
+		 "lookups, distinct_pages, distinct_error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		 "ON CONFLICT (job_id) DO UPDATE SET state = excluded.state, "
+		 "reason = excluded.reason, threshold = excluded.threshold, "
+		 "pages = excluded.pages, refs = excluded.refs, lookups = excluded.lookups, "
+		 "distinct_pages = excluded.distinct_pages, "
+		 "distinct_error = excluded.distinct_error",
+		 NULL},
+	[S_REFERENCE_PAGE] = {PLAIN,
+			      "INSERT INTO reference_page (job_id, number, dev_major, dev_minor, "
+			      "ino, gen, page_index, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			      NULL},
+	[S_REFERENCE_CHUNK] = {PLAIN,
+			       "INSERT INTO reference_chunk (job_id, seq, start_ns, lookups, refs, "
+			       "data) VALUES (?, ?, ?, ?, ?, ?)",
+			       NULL},
+	[S_REFERENCE_DROP_PAGES] = {PLAIN, "DELETE FROM reference_page WHERE job_id = ?", NULL},
+	[S_REFERENCE_DROP_CHUNKS] = {PLAIN, "DELETE FROM reference_chunk WHERE job_id = ?", NULL},
+	[S_TRACED_INSERT] = {PLAIN,
+			     "INSERT INTO traced_file (" TRACED_COLUMNS ") VALUES (?1, ?2, ?3, ?4, "
+			     "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+			     NULL},
+	[S_TRACED_UPDATE] = {PLAIN,
+			     "UPDATE traced_file SET path = ?7, fstype = ?8, size_bytes = ?9, "
+			     "io_pages = ?11, stands_for = ?14, state = ?15, reason = ?16, "
+			     "began = ?17 WHERE id = ?1",
+			     NULL},
+	[S_TRACE_CHUNK] = {PLAIN,
+			   "INSERT INTO trace_chunk (traced_file_id, seq, events, data) "
+			   "VALUES (?, ?, ?, ?)",
+			   NULL},
+	[S_TRACE_ABSENT] = {PLAIN,
+			    "INSERT OR REPLACE INTO trace_absent (job_id, reason) VALUES (?, ?)",
+			    NULL},
+	[S_MACHINE] = {PLAIN,
+		       "INSERT OR IGNORE INTO machine (run_id, memory_total_bytes, swap_bytes, "
+		       "mglru, nr_cpus, numa_nodes, thp) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		       NULL},
+	[S_MACHINE_INTERVAL] = {PLAIN,
+				"INSERT INTO machine_interval (interval_id, " MACHINE_GAUGES
+				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				NULL},
+	/* Not sums: as of the later one. */
+	[S_MERGE_MACHINE] = {PLAIN,
+			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
+			     ") SELECT ?1, " MACHINE_GAUGES
+			     " FROM machine_interval WHERE interval_id = ?2",
+			     NULL},
+	[S_DEVICE] = {PLAIN,
+		      "INSERT OR IGNORE INTO device (run_id, dev_major, dev_minor, name, "
+		      "rotational, read_ahead_kb, max_sectors_kb, io_pages, network) "
+		      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		      NULL},
+	/* Where it is not what it was at last. */
+	[S_DEVICE_CHANGE] =
+		{PLAIN,
+		 "INSERT INTO device_change (run_id, dev_major, dev_minor, seen_ns, "
+		 "read_ahead_kb) SELECT ?1, ?2, ?3, ?4, ?5 WHERE ?5 IS NOT NULL AND ?5 IS NOT "
+		 "coalesce((SELECT read_ahead_kb FROM device_change WHERE run_id = ?1 AND "
+		 "dev_major = ?2 AND dev_minor = ?3 ORDER BY seen_ns DESC LIMIT 1), "
+		 "(SELECT read_ahead_kb FROM device WHERE run_id = ?1 AND dev_major = ?2 AND "
+		 "dev_minor = ?3))",
+		 NULL},
+	[S_INTERFERENCE] =
+		{PLAIN,
+		 "INSERT INTO interference (id, job_id, cause, evictor_kind, evictor, "
+		 "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, exact) "
+		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+		 "evictor_cgroup = excluded.evictor_cgroup, pages = excluded.pages",
+		 NULL},
+	[S_JOB_LIMIT] = {PLAIN,
+			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at) "
+			 "VALUES (?, ?, ?)",
+			 NULL},
 };
 
 struct columns {

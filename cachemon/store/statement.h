@@ -26,6 +26,7 @@ enum statement {
 	S_FILESYSTEM_INSERT,
 	S_FILESYSTEM_UPDATE,
 	S_ADVICE,
+	S_ADVICE_FORGET,
 	S_INTERVAL,
 	S_JOB_INTERVAL,
 	S_FILE_INTERVAL,
@@ -35,6 +36,22 @@ enum statement {
 	S_MERGE_FILE,
 	S_MERGE_DELETE,
 	S_MERGE_TRIM,
+	S_REFERENCE_SAMPLE,
+	S_REFERENCE_PAGE,
+	S_REFERENCE_CHUNK,
+	S_REFERENCE_DROP_PAGES,
+	S_REFERENCE_DROP_CHUNKS,
+	S_TRACED_INSERT,
+	S_TRACED_UPDATE,
+	S_TRACE_CHUNK,
+	S_TRACE_ABSENT,
+	S_MACHINE,
+	S_MACHINE_INTERVAL,
+	S_MERGE_MACHINE,
+	S_DEVICE,
+	S_DEVICE_CHANGE,
+	S_JOB_LIMIT,
+	S_INTERFERENCE,
 	S_NR,
 };
 
@@ -54,6 +71,7 @@ void bind_known(struct binder *b, bool known, int64_t v);
 void bind_real(struct binder *b, double v);	    /* < 0: not known */
 void bind_text(struct binder *b, const char *text); /* NULL: NULL */
 void bind_bytes(struct binder *b, const char *bytes);
+void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
 /* Steps a statement that gives no rows. */
 int bind_run(struct binder *b);

@@ -15,6 +15,7 @@
 enum { STORE_ERROR_MAX = 768 };
 
 struct store;
+struct traces;
 
 struct store_config {
 	const char *path;
@@ -33,7 +34,7 @@ struct store_probe {
 };
 
 struct store_unmeasured {
-	enum counter counter;
+	const char *name; /* of a counter, or of a table that gets no rows */
 	const char *reason;
 };
 
@@ -49,6 +50,9 @@ struct store_run {
 	const struct store_unmeasured *unmeasured;
 	size_t nr_unmeasured;
 	struct store_measured measured;
+	const char *references_absent[JOB_NR]; /* why; NULL: samples have them */
+	/* Of the watched job, in the hierarchy that limits memory; NULL: it is no cgroup there. */
+	const char *memory_cgroup;
 };
 
 struct store_end {
@@ -61,6 +65,10 @@ struct store_end {
 
 int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX]);
 int store_begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX]);
+/* From the next interval on what comes to them is written too; they outlive the store. */
+void store_traces(struct store *st, struct traces *traces);
+/* Why there are none, or none from now on; a constant. */
+void store_no_traces(struct store *st, const char *reason);
 /* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
 int store_write(struct store *st, struct ledger *l, const struct sample *s,
 		char err[STORE_ERROR_MAX]);

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "account/ledger_rows.h"
+#include "account/traces.h"
 #include "store/statement.h"
 #include "store/store.h"
 
@@ -40,6 +41,8 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
+	struct traces *traces; /* NULL: there are none */
+	const char *no_traces; /* why, until it is written */
 	sqlite3_stmt *statements[S_NR];
 };
 
@@ -53,6 +56,28 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 		   const int *exit_status);
 int rows_write_sums(struct store *st, struct ledger *l);
 int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
+
+/* rows_references.c: SQLite codes */
+int rows_write_references(struct store *st, const struct reference_sample *s);
+/* traces.c: what came since they were last written */
+int traces_write(struct store *st);
+/* The transaction was committed, or undone. */
+void traces_settle(struct store *st, bool written);
+void bind_mark(struct binder *b, const struct ledger_mark *m);
+void bind_key(struct binder *b, const struct file_key *key);
+int run_mark(struct store *st, struct binder *b, struct ledger_mark *m);
+
+/* advice_rows.c: SQLite codes */
+int advice_rows_write(struct store *st, struct ledger_advice *a);
+int advice_rows_forget(struct store *st);
+
+/* interference_rows.c: an SQLite code */
+int interference_rows_write(struct store *st, const struct ledger *l,
+			    struct ledger_interference *r);
+
+/* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
+ */
+int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
 
 /* run.c */
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);

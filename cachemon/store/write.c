@@ -47,6 +47,10 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 		rc = rows_write_sums(st, l);
 	if (rc == SQLITE_OK)
 		rc = rows_write_interval(st, l, s);
+	if (rc == SQLITE_OK && s->references)
+		rc = rows_write_references(st, s->references);
+	if (rc == SQLITE_OK)
+		rc = traces_write(st);
 	if (rc == SQLITE_OK)
 		rc = rows_write_run(st, l, "open", NULL);
 	if (rc == SQLITE_OK)
@@ -66,6 +70,7 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s,
 	store_enter(st);
 	ret = write_interval(st, l, s, err);
 	store_leave(st);
+	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);
 		st->tiers[0] = tiers[0];
@@ -74,6 +79,8 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s,
 		return ret;
 	}
 	ledger_written(l);
+	if (s->references)
+		reference_sample_stored(s->references);
 	return 0;
 }
 
@@ -146,6 +153,8 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 	if (rc == SQLITE_OK)
 		rc = rows_write_sums(st, l);
 	if (rc == SQLITE_OK)
+		rc = traces_write(st);
+	if (rc == SQLITE_OK)
 		rc = rows_write_run(st, l, "complete", end->exit_status);
 	return store_finish(st, rc, "end the run in", NULL, err);
 }
@@ -163,6 +172,7 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end,
 	store_enter(st);
 	ret = end_run(st, l, &was, end, err);
 	store_leave(st);
+	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);
 		st->measured = was;

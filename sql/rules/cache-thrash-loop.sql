@@ -4,7 +4,8 @@
 -- version: 1
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: lookups refaults evicted_unused evicted_dontneed evicted_reclaim_memcg
+-- needs counters: lookups refaults evicted_unused evicted_dontneed evicted_reclaim_memcg demand_pages
+--           prefetched_pages added_pages evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refetched_share = 0.7 ratio -- of the repeated lookups; a shuffled set of which 60 % fit has 0.77
 -- param min_loop_share = 0.5 ratio -- of the pages seen first: half a second pass at least
 -- param min_pages = 4096 pages -- 16 MiB of 4 KiB pages

@@ -7,7 +7,8 @@
 --           medium_share, else low
 -- needs tables: analysis_curve
 -- needs facts: v_curve_fact.present_pages
--- needs counters: evicted_reclaim_memcg refaults
+-- needs counters: evicted_reclaim_memcg refaults demand_pages prefetched_pages evicted_reclaim evicted_unused
+--           evicted_dontneed evicted_drop_caches evicted_direct_io evicted_other
 -- param max_growth = 2.0 ratio -- of the present size: what may be called a little more
 -- param min_drop = 0.05 ratio -- of all lookups that would hit instead
 -- param min_evicted_pages = 4096 pages -- taken by reclaim; without it the cache was not full

@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: evicted_dontneed refaults
+-- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
 -- param min_returned_share = 0.3 ratio -- of the pages that the advice dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
 -- param max_memory_share = 0.95 ratio -- of the memory available or the limit: what the job read would have fitted
@@ -16,7 +16,8 @@ WITH dropped AS (
 		d.refault_misses, d.demand_pages + d.prefetched_pages AS fetched_pages, d.stall_ns,
 		x.dropped_refaults IS NOT NULL AS recorded,
 		-- Where it is not known which came back: those that no other cause can explain.
-		min(d.evicted_dontneed, coalesce(x.dropped_refaults,
+		-- What was written anew came back too, and had to be fetched by nobody.
+		min(d.evicted_dontneed, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
 			d.refaults - (d.evicted_pages - d.evicted_dontneed - d.evicted_truncate))) AS returned_pages
 	FROM v_directory d
 		LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: duplicate-staging
 -- title: several readers bring the same pages into the cache, each after they were evicted
--- version: 1
+-- version: 2
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: refaults evicted_reclaim_memcg processes
+-- needs counters: refaults evicted_reclaim_memcg processes lookups demand_pages prefetched_pages evicted_unused
+--           evicted_reclaim evicted_pages
 -- needs tables: analysis_pattern
--- param min_readers = 2 readers -- processes, or jobs, that read the file
+-- param min_readers = 2 readers -- tasks that each read four fifths of the file or more, or jobs
 -- param min_cover_share = 0.8 ratio -- of the file, by each reader on average
 -- param min_refault_share = 0.3 ratio -- of the pages brought in
 -- param min_pages = 2048 pages -- brought in again
@@ -14,7 +15,8 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH read AS (
 	SELECT
-		f.*, json_extract(f.pattern_features, '$.descriptions') AS readers,
+		-- Who opens the file again is the same reader: tasks count, and a trace alone knows them.
+		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
 		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
 		-- Beyond what other causes and prefetch that was never used can explain.
 		max(0, f.refaults - f.evicted_unused - (f.evicted_pages - f.evicted_reclaim - f.evicted_truncate))
@@ -25,7 +27,8 @@ WITH read AS (
 		r.stall_ns * w.s_per_stall_ns * r.returned_pages
 			/ nullif(r.demand_pages + r.prefetched_pages, 0) AS saved_s
 	FROM read r JOIN v_job j ON j.job_id = r.job_id LEFT JOIN v_wall w ON w.job_id = r.job_id
-	WHERE j.processes >= :min_readers AND r.readers >= :min_readers AND r.covered >= :min_cover_share * r.readers
+	WHERE j.processes >= :min_readers AND iif(r.readers IS NULL, r.covered >= :min_cover_share * :min_readers,
+		r.readers >= :min_readers AND r.covered >= :min_cover_share * r.readers)
 ), jobs AS ( -- jobs of one run
 	SELECT r.*, w.wall_s,
 		r.stall_ns * w.s_per_stall_ns * r.returned_pages
@@ -36,11 +39,14 @@ WITH read AS (
 	WHERE r.covered >= :min_cover_share AND (SELECT count(*) FROM v_job) > 1
 ), found AS (
 	SELECT job_id, file_id, path, readers, returned_pages, covered, size_pages, refaults, stall_ns,
-		page_size_bytes, demand_pages + prefetched_pages AS fetched_pages, saved_s, wall_s
+		page_size_bytes, demand_pages + prefetched_pages AS fetched_pages, saved_s, wall_s,
+		iif(readers IS NULL, 'all else holds, but how many of the job''s processes read '
+			|| coalesce(CAST(path AS TEXT), 'a file without a name') || ' is not known: it was not traced',
+			NULL) AS not_judged
 	FROM one
 	UNION ALL
 	SELECT job_id, file_id, path, nr_jobs, returned_pages, covered, size_pages, refaults, stall_ns,
-		page_size_bytes, demand_pages + prefetched_pages, saved_s, wall_s
+		page_size_bytes, demand_pages + prefetched_pages, saved_s, wall_s, NULL
 	FROM jobs WHERE nr_jobs >= :min_readers AND coalesce(readers, 1) < :min_readers
 )
 SELECT
@@ -66,7 +72,8 @@ SELECT
 	coalesce(f.saved_s, f.returned_pages * f.page_size_bytes) AS gain_value,
 	iif(f.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'measured' AS gain_method,
-	'capacity' AS gain_cause
+	'capacity' AS gain_cause,
+	f.not_judged
 FROM found f
 WHERE f.returned_pages >= :min_pages
 	AND f.returned_pages >= :min_refault_share * f.fetched_pages

@@ -5,18 +5,19 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs counters: refaults evicted_unused evicted_dontneed
+-- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
+--           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of the pages that the job brought in
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
 	SELECT
-		job_id, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
-		min(exact) AS exact, min(recorded) AS recorded
+		job_id, who, which AS evictor, sum(pages) AS pages, sum(refaulted_pages) AS refaulted_pages,
+		min(exact) AS exact
 	FROM v_pushed
 	WHERE who IN ('job', 'others')
-	GROUP BY job_id, which
+	GROUP BY job_id, who, which
 ), cost AS (
 	SELECT p.*, j.name, j.added_pages, j.page_size_bytes, w.wall_s,
 		w.stall_wall_s * p.refaulted_pages / nullif(j.added_pages, 0) AS saved_s
@@ -31,13 +32,16 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
-	printf('%s pushed out %d of its pages, %d of which came back', coalesce(c.evictor, 'others'),
-		c.pages, c.refaulted_pages) AS summary,
+	iif(c.exact, 0.85, 0.6) AS confidence,
+	printf('%s%s pushed out %d of its pages, at least %d of which came back',
+		iif(c.who = 'job', 'job ', ''), coalesce(c.evictor, 'others'), c.pages, c.refaulted_pages)
+		AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages', 'scope', 'job'),
-		json_object('metric', 'interference.refaulted_pages', 'value', c.refaulted_pages,
+		json_object('metric', 'interference.refaulted_pages_least', 'value', c.refaulted_pages,
 			'unit', 'pages', 'scope', 'job'),
+		json_object('metric', 'interference.evictor_kind', 'value', c.who, 'unit', 'name',
+			'scope', 'machine'),
 		json_object('metric', 'interference.evictor', 'value', c.evictor, 'unit', 'name',
 			'scope', 'machine'),
 		json_object('metric', 'interference.exact', 'value', c.exact, 'unit', 'flag', 'scope', 'job')

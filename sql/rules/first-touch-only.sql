@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: medium when the job waits at least medium_stall_share of its time, low when at least
 --           low_stall_share, else info
--- needs counters: lookups refaults demand_pages used
+-- needs counters: lookups refaults demand_pages used prefetched_pages added_pages used_late faults_major
 -- param min_first_share = 0.9 ratio -- of the lookups are of pages that were brought in for them
 -- param max_refault_share = 0.02 ratio -- of the pages brought in had been there before
 -- param min_pages = 4096 pages -- brought in; 16 MiB of 4 KiB pages

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: interleaved-streams
 -- title: several streams through one descriptor destroy each other's readahead
--- version: 2
+-- version: 3
 -- severity: high when the stall in this file's misses is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: misses lookups evicted_unused
@@ -16,7 +16,7 @@ WITH bad AS (
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages,
 		f.stall_ns * w.s_per_stall_ns * f.misses / nullif(f.misses + f.used_late, 0) AS saved_s
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
-	WHERE f.pattern = 'interleaved' AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence, f.pattern = 'interleaved', f.lookups > 0)
 )
 SELECT
 	b.job_id,
@@ -30,18 +30,20 @@ SELECT
 	min(0.95, b.pattern_confidence) AS confidence,
 	printf('several streams share its descriptor: %d of %d pages missed, %d fetched ahead and not used',
 		b.misses, b.lookups, b.unused_pages) AS summary,
-	json_array(
+	iif(b.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', b.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'unused_pages', 'value', b.unused_pages, 'unit', 'pages',
 			'scope', 'file'),
 		json_object('metric', 'window_pages_mean', 'value', b.window_pages_mean, 'unit', 'pages',
 			'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(b.saved_s, (b.misses + b.unused_pages) * b.page_size_bytes) AS gain_value,
 	iif(b.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
-	'interleaved:' || b.file_id AS gain_cause
+	'interleaved:' || b.file_id AS gain_cause,
+	iif(b.pattern_confidence >= :min_confidence, NULL,
+		b.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 FROM bad b
 WHERE (b.misses >= :min_bad_pages AND b.misses >= :min_bad_share * b.lookups)
 	OR (b.unused_pages >= :min_bad_pages

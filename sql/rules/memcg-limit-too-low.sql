@@ -4,7 +4,8 @@
 -- version: 1
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: evicted_reclaim_memcg refaults evicted_unused evicted_dontneed
+-- needs counters: evicted_reclaim_memcg refaults evicted_unused evicted_dontneed demand_pages prefetched_pages
+--           added_pages evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- needs tables: machine_interval
 -- needs facts: v_machine.available_bytes_min
 -- param min_memcg_share = 0.5 ratio -- of what reclaim took: the limit is the main cause

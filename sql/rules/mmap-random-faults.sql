@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: mmap-random-faults
 -- title: random touches of a mapping fetch read-around that nobody uses
--- version: 2
+-- version: 3
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: faults_major prefetched_mmap_around
+-- needs counters: faults_major prefetched_mmap_around mapped_pages_upper_bound
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_major_faults = 200 faults -- that had to read
@@ -21,7 +21,7 @@ WITH around AS (
 			AS unused_min_pages,
 		w.s_per_stall_ns
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
-	WHERE f.pattern = 'mmap_random' AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence, f.pattern = 'mmap_random', 1)
 		AND f.faults_major >= :min_major_faults
 		AND f.prefetched_mmap_around >= :min_around_per_fault * f.faults_major
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
@@ -45,7 +45,7 @@ SELECT
 	min(0.9, c.pattern_confidence) AS confidence,
 	printf('%d faults at random places fetched %d pages around them', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',
 			'scope', 'file'),
 		json_object('metric', 'prefetch.origin.mmap_around', 'value', c.prefetched_mmap_around,
@@ -55,10 +55,12 @@ SELECT
 		json_object('metric', 'mapped_pages_upper_bound', 'value', c.mapped_pages_upper_bound,
 			'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.unused_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'model' AS gain_method,
-	'readahead:' || c.directory_id AS gain_cause
+	'readahead:' || c.directory_id AS gain_cause,
+	iif(c.pattern_confidence >= :min_confidence, NULL,
+		c.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 FROM cost c
 WHERE c.unused_pages >= :min_unused_share * c.prefetched_mmap_around

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: nothing-wrong
 -- title: no rule found anything to change
--- version: 2
+-- version: 3
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
 -- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults, or pages read directly, do as well
+-- param told_share = 0.05 ratio -- of the pages asked for by reads: that many faults are told too, and so are direct bytes
 -- param good_hit_ratio = 0.8 ratio -- from there on most of what the job asked for came from the page cache
 -- param good_stall_share = 0.1 ratio -- more of its time in waits, and an accelerator misses MLPerf Storage's line of 90 %
 -- param good_score = 0.8 ratio -- of the overall grade: A or B
@@ -19,8 +20,16 @@ WITH judged AS (SELECT
 		WHERE g.job_id = j.job_id AND g.name <> 'overall' AND g.score < :fair_score
 		ORDER BY g.score LIMIT 1) AS bad_grade,
 	printf('the job waited for reads %.1f %% of its time', 100 * s.stall_share) AS waited,
-	iif(j.lookups > 0, printf(', and %d of %d pages asked for were not cached', j.misses, j.lookups), '')
-		AS missed
+	-- A program's own start is in lookups: what it then does past them is said instead.
+	iif(j.lookups >= :min_lookups,
+			printf(', and %d of %d pages asked for were not cached', j.misses, j.lookups), '')
+		|| iif(j.faults_major > 0 AND j.faults_major >= :told_share * j.lookups,
+			printf(', and %d faults had to read', j.faults_major), '')
+		|| iif(j.direct_read_bytes > 0 AND j.direct_read_bytes >= :told_share * j.read_bytes,
+			printf(', and %d MiB were read past the cache', j.direct_read_bytes / 1048576), '') AS missed,
+	-- Of all that the job asked for, past the cache or by faults too.
+	j.lookups >= :min_lookups AND j.direct_read_bytes < j.read_bytes
+		AND j.hits >= :good_hit_ratio * (j.lookups + j.faults_major) AS served
 FROM v_job j
 	JOIN v_stall s USING (job_id)
 	LEFT JOIN v_grade o ON o.job_id = j.job_id AND o.name = 'overall'
@@ -42,7 +51,7 @@ SELECT
 		WHEN j.stall_share >= :good_stall_share THEN 'no known finding explains it: ' || j.waited || j.missed
 		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything to change, though ' || j.bad_grade
 			|| '; ' || j.waited || j.missed
-		WHEN j.overall >= :good_score AND j.hit_ratio >= :good_hit_ratio THEN
+		WHEN j.overall >= :good_score AND j.served THEN
 			'the page cache serves this job well: ' || j.waited || j.missed
 			|| '; overall grade ' || j.overall_grade
 		ELSE 'no rule found anything to change; ' || j.waited || j.missed
@@ -58,5 +67,8 @@ SELECT
 	NULL AS gain_value,
 	NULL AS gain_unit,
 	NULL AS gain_method,
-	NULL AS gain_cause
+	NULL AS gain_cause,
+	-- What all but one thing speaks for may well be there.
+	(SELECT 'all else of ' || group_concat(u.id, ', ') || ' holds, and whether the rest does is not known'
+		FROM v_unjudged u WHERE u.job_id = j.job_id AND u.doubt HAVING count(*) > 0) AS not_judged
 FROM judged j

@@ -1,26 +1,31 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: random-with-readahead
 -- title: random reads bring in neighbours that nobody uses
--- version: 2
+-- version: 3
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_unused_share = 0.4 ratio -- of the prefetched pages of known fate, those still cached included
--- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages
+-- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, of the files of a directory together
+-- param max_in_order_share = 0.9 ratio -- of the steps of a file that is read again; beyond it is read in order
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH unused AS (
 	SELECT
 		f.job_id, f.file_id, f.directory_id, f.path, f.pattern, f.pattern_confidence, f.sliced,
-		f.page_size_bytes, f.all_used, f.misses, f.prefetched_sync + f.prefetched_async AS ahead_pages,
-		f.demand_pages + f.prefetched_pages AS fetched_pages, f.stall_ns,
+		f.pattern_confidence IS NOT NULL AND f.pattern_confidence >= :min_confidence AS sure,
+		f.page_size_bytes, f.pattern_doubt, f.all_used, f.misses,
+		f.prefetched_sync + f.prefetched_async AS ahead_pages, f.demand_pages + f.prefetched_pages AS fetched_pages,
+		f.stall_ns,
 		-- In a sliced run a page that is still open may have been used while nobody looked.
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
 	FROM v_file f
-	WHERE f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch')
-		AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence,
+			f.pattern IN ('random', 'mixed', 'reread', 'shuffled_epoch'), f.lookups > 0)
+		AND (f.pattern IS NOT 'reread' OR json_extract(f.pattern_features, '$.sequential_share') IS NULL
+			OR json_extract(f.pattern_features, '$.sequential_share') <= :max_in_order_share)
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'fadvise')
 ), model AS ( -- what RANDOM would fetch, where the replay can be trusted
@@ -35,35 +40,50 @@ WITH unused AS (
 		u.stall_ns * w.s_per_stall_ns * coalesce(m.saved_pages * 1.0 / m.now_pages,
 			u.unused_pages * 1.0 / nullif(u.fetched_pages, 0)) AS saved_s
 	FROM unused u LEFT JOIN model m ON m.file_id = u.file_id LEFT JOIN v_wall w ON w.job_id = u.job_id
+	WHERE u.unused_pages > 0 AND u.unused_pages >= :min_unused_share * (u.unused_pages + u.all_used)
+), whole AS ( -- shards of a dataset are one finding; what is not known of one is not known of all
+	SELECT
+		job_id, directory_id, sure, max(pattern_doubt) AS pattern_doubt, count(*) AS files,
+		max(path) AS path, max(page_size_bytes) AS page_size_bytes,
+		min(pattern = 'reread') AS again, min(pattern_confidence) AS pattern_confidence,
+		sum(unused_pages) AS unused_pages, max(wall_s) AS wall_s, min(fidelity) AS fidelity,
+		iif(count(ahead_pages) = count(*), sum(ahead_pages), NULL) AS ahead_pages,
+		iif(count(all_used) = count(*), sum(all_used), NULL) AS all_used,
+		iif(count(misses) = count(*), sum(misses), NULL) AS misses,
+		count(fidelity) = count(*) AS modelled, sum(saved_pages) AS saved_pages,
+		iif(count(saved_s) = count(*), sum(saved_s), NULL) AS saved_s
+	FROM cost
+	GROUP BY job_id, directory_id, sure
 )
 SELECT
 	c.job_id,
-	'file' AS subject_kind,
-	c.path AS subject,
+	iif(c.files = 1 OR d.path IS NULL, 'file', 'directory') AS subject_kind,
+	iif(c.files = 1 OR d.path IS NULL, c.path, d.path) AS subject,
 	CASE
 		WHEN c.saved_s >= :high_share * c.wall_s THEN 'high'
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	'it is read ' || iif(c.pattern = 'reread', 'again and again, out of order',
-			'at random and not advised so') ||
+	iif(c.files = 1, 'it is read ', c.files || ' files are read ') ||
+		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
 		coalesce(': of ' || c.ahead_pages || ' pages fetched ahead, ',
 			': pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
-			'scope', 'file'),
-		json_object('metric', 'all_used', 'value', c.all_used, 'unit', 'pages', 'scope', 'file'),
-		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),
+			'scope', 'files'),
+		json_object('metric', 'all_used', 'value', c.all_used, 'unit', 'pages', 'scope', 'files'),
+		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'files'),
+		json_object('metric', 'files', 'value', c.files, 'unit', 'files', 'scope', 'directory'),
 		json_object('metric', 'pattern.confidence', 'value', c.pattern_confidence, 'unit', 'ratio',
-			'scope', 'file'),
-		json_object('metric', 'whatif.saved_pages', 'value', iif(c.fidelity IS NULL, NULL, c.saved_pages),
+			'scope', 'files, the least sure'),
+		json_object('metric', 'whatif.saved_pages', 'value', iif(c.modelled, c.saved_pages, NULL),
 			'unit', 'pages', 'scope', 'random')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.saved_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
-	iif(c.fidelity IS NULL, 'bound', 'model') AS gain_method,
-	'readahead:' || c.directory_id AS gain_cause
-FROM cost c
+	iif(c.modelled, 'model', 'bound') AS gain_method,
+	'readahead:' || coalesce(c.directory_id, 0) AS gain_cause,
+	iif(c.sure, NULL, c.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
+FROM whole c LEFT JOIN v_directory d ON d.directory_id = c.directory_id
 WHERE c.unused_pages >= :min_unused_pages
-	AND c.unused_pages >= :min_unused_share * (c.unused_pages + c.all_used)

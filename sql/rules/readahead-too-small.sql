@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-small
 -- title: sequential reading is held back by the largest window that is allowed
--- version: 1
+-- version: 2
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: stall_ns
+-- needs counters: stall_ns stalls wall_ns cpu_ns
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
 -- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
@@ -13,6 +13,7 @@
 -- param max_waste_share = 0.1 ratio -- of what the larger window fetches
 -- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
 -- param min_pages_per_request = 2 pages -- a stream: more than the page that is asked for
+-- param min_waits = 8 waits -- in the file; fewer are chance, as of prefetch-late
 -- param min_stall_share = 0.05 ratio -- of the run, waited for in the file
 -- param medium_share = 0.1 ratio -- of the wall time
 -- param high_share = 0.3 ratio -- of the wall time
@@ -40,7 +41,7 @@ WITH other AS (
 		f.stall_ns * w.s_per_stall_ns * (1 - b.requests * 1.0 / b.now_requests) AS saved_s,
 		f.stall_ns * w.s_per_stall_ns / nullif(w.wall_s, 0) AS stall_share
 	FROM best b JOIN v_file f ON f.file_id = b.file_id JOIN v_wall w ON w.job_id = b.job_id
-	WHERE b.rank = 1
+	WHERE b.rank = 1 AND f.stalls >= :min_waits
 )
 SELECT
 	c.job_id,

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: sequential-without-readahead
 -- title: a file is read in order with readahead switched off
--- version: 1
+-- version: 2
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: misses lookups
+-- needs counters: misses lookups read_calls read_bytes
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_miss_share = 0.5 ratio -- of the lookups
@@ -23,8 +23,8 @@ WITH off AS (
 				AND a.call = 'fadvise') THEN 'it was advised RANDOM'
 		END AS why
 	FROM v_file f
-	WHERE f.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow')
-		AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence,
+			f.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow'), f.lookups > 0)
 		AND f.misses >= :min_misses AND f.misses >= :min_miss_share * f.lookups
 ), model AS ( -- with RANDOM taken back, or with a window; a setting under which RANDOM stands saves nothing
 	SELECT a.file_id, 1 - min(b.requests) * 1.0 / nullif(a.requests, 0) AS saved_share
@@ -39,7 +39,9 @@ WITH off AS (
 		NULL AS direct_read_bytes, m.saved_share IS NOT NULL AS modelled, w.wall_s,
 		o.stall_ns * w.s_per_stall_ns * coalesce(m.saved_share,
 			1 - 1.0 / :assumed_window_pages * max(1.0, o.bytes_per_call / o.page_size_bytes)) AS saved_s,
-		o.misses * o.page_size_bytes AS bytes
+		o.misses * o.page_size_bytes AS bytes,
+		iif(o.pattern_confidence >= :min_confidence, NULL,
+			o.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 	FROM off o LEFT JOIN model m ON m.file_id = o.file_id LEFT JOIN v_wall w ON w.job_id = o.job_id
 	WHERE o.why IS NOT NULL
 		-- A call that is as large as a window has nothing to gain from readahead.
@@ -47,11 +49,15 @@ WITH off AS (
 	UNION ALL
 	SELECT
 		f.job_id, f.file_id, f.path, 'it is read with O_DIRECT in small blocks', f.pattern_confidence,
-		NULL, NULL, f.direct_read_bytes, 0, w.wall_s, NULL, f.direct_read_bytes
+		NULL, NULL, f.direct_read_bytes, 0, w.wall_s, NULL, f.direct_read_bytes,
+		iif(json_extract(f.pattern_features, '$.sequential_share') IS NULL,
+			'all else holds, but in which order ' || coalesce(CAST(f.path AS TEXT), 'a file without a name')
+			|| ' is read with O_DIRECT is not known', NULL)
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
 	WHERE f.direct_read_bytes >= :min_direct_bytes
 		AND f.direct_read_bytes <= :max_direct_block_bytes * f.direct_read_calls
-		AND json_extract(f.pattern_features, '$.sequential_share') >= :min_confidence
+		AND iif(json_extract(f.pattern_features, '$.sequential_share') IS NULL, 1,
+			json_extract(f.pattern_features, '$.sequential_share') >= :min_confidence)
 )
 SELECT
 	d.job_id,
@@ -64,16 +70,17 @@ SELECT
 	END AS severity,
 	min(0.95, d.pattern_confidence) AS confidence,
 	printf('it is read in order without readahead: %s', d.why) AS summary,
-	json_array(
+	iif(d.not_judged IS NULL, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', d.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', d.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'direct_read_bytes', 'value', d.direct_read_bytes, 'unit', 'bytes',
 			'scope', 'file'),
 		json_object('metric', 'pattern.confidence', 'value', d.pattern_confidence, 'unit', 'ratio',
 			'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(d.saved_s, d.bytes) AS gain_value,
 	iif(d.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	iif(d.modelled, 'model', 'bound') AS gain_method,
-	'readahead-off:' || d.file_id AS gain_cause
+	'readahead-off:' || d.file_id AS gain_cause,
+	d.not_judged
 FROM found d

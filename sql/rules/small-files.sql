@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: high when the stall in them is at least high_share of the wall time, medium when at least
 --           medium_share, else low
--- needs counters: misses stall_ns read_bytes
+-- needs counters: misses stall_ns read_bytes wall_ns cpu_ns demand_pages prefetched_pages
 -- param min_files = 500 files -- together
 -- param max_file_bytes = 262144 bytes -- brought in for each file, on average
 -- param min_miss_share = 0.2 ratio -- of the pages brought in: windows end before they have begun

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: stride-defeats-readahead
 -- title: a constant stride is read that readahead does not follow
--- version: 1
+-- version: 2
 -- severity: high when the stall in these misses is at least high_share of the wall time, medium when at least
 --           medium_share, else low
 -- needs counters: misses lookups
@@ -15,7 +15,7 @@ WITH cost AS (
 	SELECT f.*, w.wall_s,
 		f.stall_ns * w.s_per_stall_ns * f.misses / nullif(f.misses + f.used_late, 0) AS saved_s
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
-	WHERE f.pattern = 'strided' AND f.pattern_confidence >= :min_confidence
+	WHERE iif(f.pattern_confidence >= :min_confidence, f.pattern = 'strided', f.lookups > 0)
 		AND f.misses >= :min_misses AND f.misses >= :min_miss_share * f.lookups
 )
 SELECT
@@ -30,15 +30,17 @@ SELECT
 	min(0.95, c.pattern_confidence) AS confidence,
 	printf('it is read at a constant stride, and %d of %d pages asked for were missing', c.misses, c.lookups)
 		AS summary,
-	json_array(
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', c.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stride', 'value', json_extract(c.pattern_features, '$.stride_bytes'),
 			'unit', 'bytes', 'scope', 'file'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'file')
-	) AS evidence,
+	), NULL) AS evidence,
 	coalesce(c.saved_s, c.misses * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
-	'stride:' || c.file_id AS gain_cause
+	'stride:' || c.file_id AS gain_cause,
+	iif(c.pattern_confidence >= :min_confidence, NULL,
+		c.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 FROM cost c

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: too-little-data
 -- title: too little was read, or for too short a time, to judge
--- version: 2
+-- version: 4
 -- severity: info
 -- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
 -- param min_wall_ns = 200000000 ns -- shorter, and with less than eight times as many pages, it is the start of a program
+-- param min_outside_bytes = 16777216 bytes -- read from elsewhere: told beside
 SELECT
 	j.job_id,
 	'job' AS subject_kind,
@@ -13,7 +14,10 @@ SELECT
 	'info' AS severity,
 	1.0 AS confidence,
 	printf('the job asked for %d pages%s: too little to judge anything', j.lookups + j.faults_major,
-		iif(j.wall_ns IS NULL, '', printf(' in %.1f s', j.wall_ns / 1e9))) AS summary,
+		iif(j.wall_ns IS NULL, '', printf(' in %.1f s', j.wall_ns / 1e9)))
+		|| iif(j.rchar_bytes - j.read_bytes - j.direct_read_bytes >= :min_outside_bytes,
+			printf('; %d MiB that it read from pipes, sockets or past the cache are in no figure',
+				(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576), '') AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
 		json_object('metric', 'faults.major', 'value', j.faults_major, 'unit', 'faults', 'scope', 'job'),
@@ -24,11 +28,16 @@ SELECT
 	NULL AS gain_value,
 	NULL AS gain_unit,
 	NULL AS gain_method,
-	NULL AS gain_cause
+	NULL AS gain_cause,
+	iif(max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL,
+		'what was seen is little, and pages added or bytes read directly were not measured', NULL) AS not_judged
 FROM v_job j
 WHERE (j.wall_ns < :min_wall_ns
 		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
 			< 8 * :min_pages)
-	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little.
+	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little, and of
+	-- what is not little without them no more has to be known.
+	OR (max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL
+		AND j.lookups + j.faults_major < :min_pages)
 	OR max(j.lookups + j.faults_major, j.added_pages)
 		+ j.direct_read_bytes / j.page_size_bytes < :min_pages

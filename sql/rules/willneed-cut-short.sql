@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-cut-short
 -- title: WILLNEED brought far fewer pages than it asked for
--- version: 1
+-- version: 2
 -- severity: high when the stall that goes with the pages left out is at least high_share of the wall time,
 --           medium when at least medium_share, else low
+-- needs counters: demand_pages prefetched_pages
 -- needs tables: advice
 -- needs facts: v_asked.pages_brought
 -- param max_brought_share = 0.7 ratio -- of the asked pages that were not cached
@@ -23,26 +24,26 @@ WITH asked AS (
 	FROM v_asked a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
 ), cut AS (
 	SELECT *, wanted_pages - pages_brought AS short_pages,
+		-- Without a count of what was cached already: all of the file came in this run, and only
+		-- calls that brought something are in the sums.
+		iif(pages_missing IS NOT NULL OR (advice_mode = 'effects' AND first_pages >= 0.9 * wanted_pages),
+			1, 0) AS is_known,
 		stall_ns * s_per_stall_ns * min(later_pages, wanted_pages - pages_brought)
 			/ nullif(fetched_pages, 0) AS saved_s
 	FROM asked
 	WHERE wanted_pages - pages_brought >= :min_short_pages
 		AND pages_brought < :max_brought_share * wanted_pages
 		AND later_pages >= :min_fetched_later_share * (wanted_pages - pages_brought)
-		-- Without a count of what was cached already: all of the file came in this run, and only
-		-- calls that brought something are in the sums.
-		AND (pages_missing IS NOT NULL
-			OR (advice_mode = 'effects' AND first_pages >= 0.9 * wanted_pages))
 ), whole AS ( -- shards of a dataset are one finding
 	SELECT
-		job_id, directory_id, count(*) AS files, max(path) AS path, min(kind) AS kind,
+		job_id, directory_id, is_known, count(*) AS files, max(path) AS path, min(kind) AS kind,
 		sum(pages_asked) AS pages_asked, sum(redundant_pages) AS redundant_pages,
 		sum(wanted_pages) AS wanted_pages, sum(pages_brought) AS pages_brought,
 		sum(later_pages) AS later_pages, sum(short_pages) AS short_pages,
 		max(call_limit_pages) AS call_limit_pages, max(page_size_bytes) AS page_size_bytes,
 		min(pages_missing IS NOT NULL) AS counted, sum(saved_s) AS saved_s, max(wall_s) AS wall_s
 	FROM cut
-	GROUP BY job_id, directory_id
+	GROUP BY job_id, directory_id, is_known
 )
 SELECT
 	s.job_id,
@@ -71,5 +72,8 @@ SELECT
 	coalesce(s.saved_s, s.short_pages * s.page_size_bytes) AS gain_value,
 	iif(s.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
-	'cut-short:' || coalesce(s.directory_id, 0) AS gain_cause
+	'cut-short:' || coalesce(s.directory_id, 0) AS gain_cause,
+	iif(s.is_known, NULL, 'all else holds, but how many of the pages asked for of '
+		|| coalesce(CAST(s.path AS TEXT), 'a file without a name')
+		|| ' were cached at the call is not known') AS not_judged
 FROM whole s LEFT JOIN v_directory d ON d.directory_id = s.directory_id

@@ -4,6 +4,7 @@
 -- version: 1
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
+-- needs counters: stall_ns stalls wall_ns cpu_ns used_late windows_sync windows_forced faults_major
 -- needs tables: advice
 -- needs facts: v_asked.used_late v_asked.used
 -- param min_late_share = 0.3 ratio -- waits, of the calls that brought pages

@@ -5,7 +5,8 @@
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs counters: refaults evicted_unused evicted_dontneed
+-- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
+--           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of the pages brought in for the losing directory
 -- param medium_share = 0.05 ratio -- of the wall time
@@ -27,13 +28,13 @@ SELECT
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(c.exact, 0.95, 0.7) - iif(c.recorded, 0, 0.1) AS confidence,
-	printf('writes%s pushed out %d pages of it, %d of which came back',
+	iif(c.exact, 0.85, 0.6) AS confidence,
+	printf('writes%s pushed out %d pages of it, at least %d of which came back',
 		coalesce(' to ' || c.evictor_path, ''), c.pages, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',
 			'scope', 'directory'),
-		json_object('metric', 'interference.refaulted_pages', 'value', c.refaulted_pages,
+		json_object('metric', 'interference.refaulted_pages_least', 'value', c.refaulted_pages,
 			'unit', 'pages', 'scope', 'directory'),
 		json_object('metric', 'written_pages', 'value', j.written_pages, 'unit', 'pages',
 			'scope', 'job')

@@ -57,11 +57,12 @@ CREATE TEMP TABLE analysis_whatif_readahead (
 ) WITHOUT ROWID;
 CREATE TEMP TABLE analysis_verdict (advice_id INTEGER PRIMARY KEY, verdict TEXT, why TEXT);
 CREATE TEMP TABLE analysis_grade (
-	job_id INTEGER, name TEXT, grade TEXT, score REAL, formula TEXT, PRIMARY KEY (job_id, name)
+	job_id INTEGER, kind TEXT, subject_id INTEGER, name TEXT, grade TEXT, score REAL, formula TEXT,
+	PRIMARY KEY (job_id, kind, subject_id, name)
 ) WITHOUT ROWID;
 
 -- What rules have found so far, and which could not be judged: for rules with "order: last".
 CREATE TEMP TABLE analysis_finding (
 	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB
 );
-CREATE TEMP TABLE analysis_unjudged (job_id INTEGER, id TEXT, reason TEXT);
+CREATE TEMP TABLE analysis_unjudged (job_id INTEGER, id TEXT, reason TEXT, doubt INTEGER);

@@ -21,6 +21,9 @@ CREATE TEMP VIEW v_file AS SELECT
 	p.name AS pattern,  -- pattern's name; NULL: none was computed
 	p.confidence AS pattern_confidence,  -- 0..1
 	p.features AS pattern_features,  -- JSON object
+	'all else holds, but how ' || coalesce(CAST(x.path AS TEXT), 'a file without a name') || ' is read is not '
+		|| 'sure enough: ' || coalesce(p.name || printf(', confidence %.2f', p.confidence), 'no pattern')
+		AS pattern_doubt,  -- text: how sure it is, for rules that all else speaks for
 	d.name AS device,  -- name of its device; NULL: not recorded
 	d.read_ahead_kb AS read_ahead_kb,  -- KiB, of its device
 	d.read_ahead_kb * 1024 / r.page_size_bytes AS read_ahead_pages,  -- pages

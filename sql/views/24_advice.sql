@@ -23,7 +23,7 @@ CREATE TEMP VIEW v_advice AS SELECT
 	x.evicted_unused,  -- pages brought that left unused
 	x.resident_unused,  -- pages brought, still cached, not used yet
 	x.untracked,  -- pages brought whose fate cannot be known
-	x.dropped_refaults,  -- pages dropped by it that were read again
+	x.dropped_refaults,  -- pages dropped by it that came back, read or written
 	x.pages_asked * 1.0 / nullif(x.calls, 0) AS pages_asked_per_call,  -- pages
 	r.page_size_bytes,  -- bytes
 	f.size_bytes,  -- bytes of the file

@@ -16,7 +16,18 @@ CREATE TEMP VIEW v_grade AS SELECT
 	grade,  -- A to F; NULL: not known
 	score,  -- 0..1
 	formula  -- with the numbers put in; or why there is no grade
-FROM analysis_grade;
+FROM analysis_grade WHERE kind = 'job';
+
+-- v_directory_grade: the same of each directory that the job read, from the counters of its files: hits
+-- without a curve, stall as a share of the job's time. Source: analysis_grade.
+CREATE TEMP VIEW v_directory_grade AS SELECT
+	job_id,
+	subject_id AS directory_id,  -- directory.id
+	name,  -- overall, hits, prefetch, eviction, stall
+	grade,  -- A to F; NULL: not known
+	score,  -- 0..1
+	formula  -- with the numbers put in; or why there is no grade
+FROM analysis_grade WHERE kind = 'directory';
 
 -- v_finding, v_unjudged: for rules with "order: last". Sources: analysis_finding, analysis_unjudged.
 CREATE TEMP VIEW v_finding AS SELECT
@@ -25,4 +36,7 @@ CREATE TEMP VIEW v_finding AS SELECT
 	confidence,  -- 0..1
 	subject_kind, subject
 FROM analysis_finding;
-CREATE TEMP VIEW v_unjudged AS SELECT job_id, id, reason FROM analysis_unjudged;
+CREATE TEMP VIEW v_unjudged AS SELECT
+	job_id, id, reason,
+	doubt  -- 0/1; 1: all else of the rule holds, so that the job may well have what it looks for
+FROM analysis_unjudged;

@@ -45,17 +45,21 @@ CREATE TEMP VIEW v_return AS SELECT
 		- d.evicted_other
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
 			ELSE d.evicted_dontneed END),
-		d.evicted_reclaim) AS returned_pages  -- pages that came back after reclaim, at least
+		-- What was written anew is a refault too, and was not fetched.
+		d.evicted_reclaim, d.demand_pages + d.prefetched_pages) AS returned_pages
+		-- pages that came back after reclaim, at least
 FROM v_directory d
 	LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id;
 
--- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job.
+-- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job for
+-- which something was fetched: where nothing was, there is nothing to replay, and nothing to change.
 -- Source: analysis_whatif_readahead.
 CREATE TEMP VIEW v_replay AS SELECT
 	j.job_id,
 	(SELECT max(w.fidelity) FROM v_whatif_readahead w WHERE w.job_id = j.job_id AND w.fidelity >= 0.95)
 		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
-FROM v_job j;
+FROM v_job j
+WHERE j.demand_pages + j.prefetched_pages IS NOT 0;
 
 -- v_named: pages that DONTNEED named and that were in the cache at the call. Source: advice.
 CREATE TEMP VIEW v_named AS SELECT
@@ -84,19 +88,18 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim took, by who made it do so, and how many of them came back.
--- Where that was not recorded page by page: those that came back after reclaim and that what all the others
--- pushed out cannot explain. Sources: v_interference, v_return.
+-- v_pushed: pages of a directory that reclaim took, by who made it do so, and how many of them came back
+-- at least: those that came back after reclaim and that what everybody else pushed out cannot explain.
+-- Sources: v_interference, v_return.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT
 		job_id, owner_path,
 		CASE WHEN evictor_kind <> 'own' THEN evictor_kind
 			WHEN evictor_writes THEN 'own writes' ELSE 'own reads' END AS who,
-		CASE WHEN evictor_kind <> 'own' THEN evictor WHEN NOT evictor_writes THEN evictor_path END
-			AS which,
-		max(evictor_path) AS evictor_path, sum(pages) AS pages, min(exact) AS exact,
-		iif(count(*) = count(refaulted_pages), sum(refaulted_pages), NULL) AS refaulted_pages
+		CASE evictor_kind WHEN 'job' THEN evictor_job WHEN 'own' THEN
+			iif(evictor_writes, NULL, evictor_path) ELSE evictor END AS which,
+		max(evictor_path) AS evictor_path, sum(pages) AS pages, min(exact) AS exact
 	FROM v_interference
 	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') AND owner_path IS NOT NULL
 		AND evictor_kind IS NOT NULL AND (evictor_kind <> 'own' OR evictor_writes IS NOT NULL)
@@ -110,14 +113,14 @@ WITH by_who AS (
 SELECT
 	b.job_id,
 	b.owner_path,  -- bytes; directory of the pages
-	b.who,  -- own writes, own reads, job, others, kernel
-	b.which,  -- bytes or text; of own reads the directory that was read, of others the command
+	b.who,  -- own writes, own reads, job: another one, others, kernel
+	b.which,  -- bytes or text; of own reads the directory that was read, of a job its name, of others the
+		-- command
 	b.evictor_path,  -- bytes; a directory that was read or written; NULL: not known
 	b.pages,  -- pages evicted
 	b.exact,  -- 0/1; 0: in proportion to what filled the memory
-	b.refaulted_pages IS NOT NULL AS recorded,  -- 0/1; 0: at least so many came back
-	coalesce(b.refaulted_pages, min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))))
-		AS refaulted_pages  -- pages of those that came back
+	min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))) AS refaulted_pages
+		-- pages of those that came back, at least
 FROM by_who b JOIN whole t ON t.job_id = b.job_id AND t.owner_path = b.owner_path
 	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path;
 

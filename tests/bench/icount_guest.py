@@ -18,8 +18,10 @@ DB = "/scratch/db"
 BLOCKS = 600
 READS = 100
 ROUNDS = 3
-# What icount_loop reads before and beside its blocks.
-WARM = 2000 + BLOCKS
+# What icount_loop reads between its blocks at the beginning and those that count. At level full the
+# beginning is sampled and traced.
+WARM = {"full": 600000}
+WARM_OTHERS = 2000
 
 
 def make_file():
@@ -62,16 +64,18 @@ def main():
               "reads": READS, "turns": []}
     for _ in range(ROUNDS):
         for what in ("off", "empty", "cold", "full"):
-            argv = list(loop)
+            warm = WARM.get(what, WARM_OTHERS)
+            argv = [*loop, str(warm)]
             if what == "empty":
                 argv.append(hook["hook"])
             elif what != "off":
-                argv = [cachemon, "watch", "--job", "hot", "--db", DB, "--level", what, "--", *loop]
+                argv = [cachemon, "watch", "--job", "hot", "--db", DB, "--level", what, "--", *argv]
             subprocess.run(argv, check=True)
-            turn = {"what": what, "blocks": blocks()}
+            all_blocks = blocks()
+            turn = {"what": what, "young": all_blocks[:BLOCKS], "blocks": all_blocks[BLOCKS:]}
             if what in ("cold", "full"):
                 turn["calls"] = counted_calls(cachemon)
-                turn["calls_made"] = BLOCKS * READS + WARM
+                turn["calls_made"] = 2 * BLOCKS * READS + warm
             result["turns"].append(turn)
     with open("/out/icount.json", "w") as f:
         json.dump(result, f)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The loop that tests/bench/icount measures: blocks of 4 KiB preads of a file that is wholly
- * cached, the same pages in each block. A line for each block: its nanoseconds by the clock and by
- * the CPU time of the thread. Where the clock counts instructions, the first are instructions.
+ * cached. A line for each block: its nanoseconds by the clock and by the CPU time of the thread.
+ * Where the clock counts instructions, the first are instructions. The blocks come twice, at the
+ * beginning and after WARM reads more.
  *
  * With a hook as the last argument an empty program is attached to it meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "empties.h"
 #include "hotfile.h"
-
-#define WARM_READS 2000
 
 struct block {
 	uint64_t clock_ns, cpu_ns;
@@ -23,7 +23,6 @@ static void measure(struct hotfile *file, long reads, struct block *ret)
 {
 	uint64_t cpu = bench_thread_cpu_ns(), clock = bench_now_ns();
 
-	file->seed = HOTFILE_SEED;
 	if (hotfile_read(file, reads))
 		bench_fail("a read failed");
 	ret->clock_ns = bench_now_ns() - clock;
@@ -35,32 +34,35 @@ int main(int argc, char **argv)
 	struct empties empties = {};
 	struct hotfile file;
 	struct block *b;
-	long blocks, reads;
+	long blocks, reads, warm;
 	FILE *out;
 
-	if (argc < 5 || argc > 6) {
-		fprintf(stderr, "usage: icount_loop FILE OUT BLOCKS READS [HOOK]\n");
+	if (argc < 6 || argc > 7) {
+		fprintf(stderr, "usage: icount_loop FILE OUT BLOCKS READS WARM [HOOK]\n");
 		return 2;
 	}
 	blocks = atol(argv[3]);
 	reads = atol(argv[4]);
-	b = calloc((size_t)blocks, sizeof(*b));
+	warm = atol(argv[5]);
+	b = malloc((size_t)blocks * 2 * sizeof(*b));
 	out = fopen(argv[2], "w");
 	if (!b || !out)
 		bench_fail("cannot keep %ld blocks in %s", blocks, argv[2]);
 	hotfile_open(argv[1], &file);
-	if (argc == 6)
-		empties_attach_hook(argv[5], &empties);
-	/* Also touches all of b, which is memory still to be made. */
+	/* Not while it is measured is its memory made. */
+	memset(b, 0, (size_t)blocks * 2 * sizeof(*b));
+	if (argc == 7)
+		empties_attach_hook(argv[6], &empties);
 	for (long i = 0; i < blocks; i++)
-		measure(&file, 1, &b[i]);
-	hotfile_read(&file, WARM_READS);
-	for (long i = 0; i < blocks; i++)
+		measure(&file, reads, &b[i]);
+	if (hotfile_read(&file, warm))
+		bench_fail("a read failed");
+	for (long i = blocks; i < 2 * blocks; i++)
 		measure(&file, reads, &b[i]);
 	empties_detach(&empties);
 	if (hotfile_missing(&file))
 		bench_fail("pages left the cache meanwhile: the figures are worth nothing");
-	for (long i = 0; i < blocks; i++)
+	for (long i = 0; i < 2 * blocks; i++)
 		fprintf(out, "%lu %lu\n", (unsigned long)b[i].clock_ns, (unsigned long)b[i].cpu_ns);
 	hotfile_free(&file);
 	if (fclose(out))

@@ -2,6 +2,7 @@
 #include "steps.h"
 
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ static int fd_of(const char *name)
 		errx(1, "too many files");
 	snprintf(files[nr_files].name, sizeof(files[0].name), "%s", name);
 	files[nr_files].fd = open(name, O_RDWR | O_CLOEXEC);
+	if (files[nr_files].fd < 0 && errno == EROFS)
+		files[nr_files].fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (files[nr_files].fd < 0)
 		err(1, "%s", name);
 	return files[nr_files++].fd;
@@ -171,14 +174,16 @@ static void step_records(const struct step *s)
 	}
 }
 
-/* stride F PIECE_KIB STRIDE_KIB */
+/* stride F PIECE_KIB STRIDE_KIB [BLOCK_KIB]: the beginning of each stride, in blocks */
 static void step_stride(const struct step *s)
 {
 	int fd = fd_of(s->file);
-	uint64_t size = size_of(fd);
+	uint64_t size = size_of(fd), piece = s->number[0] * KIB;
+	uint64_t block = s->number[2] ? s->number[2] * KIB : piece;
 
 	for (uint64_t at = 0; at < size; at += s->number[1] * KIB)
-		read_at(fd, at, s->number[0] * KIB);
+		for (uint64_t done = 0; done < piece; done += block)
+			read_at(fd, at + done, block);
 }
 
 /* tiny F BYTES: in order, so many a call */
@@ -191,15 +196,26 @@ static void step_tiny(const struct step *s)
 		read_at(fd, at, s->number[0]);
 }
 
-/* streams F NR BLOCK_KIB: so many parts of the file in turns, through one descriptor */
+/* streams F NR BLOCK_KIB [DROP] [OWN] [THINK_US]: so many parts of the file in turns, through one
+ * descriptor, or each through its own; dropped behind each reader */
 static void step_streams(const struct step *s)
 {
-	int fd = fd_of(s->file);
-	uint64_t part = size_of(fd) / s->number[0];
+	uint64_t nr = s->number[0], block = s->number[1] * KIB;
+	uint64_t part = size_of(fd_of(s->file)) / nr;
+	int fds[FILES_MAX];
 
-	for (uint64_t at = 0; at < part; at += s->number[1] * KIB)
-		for (uint64_t i = 0; i < s->number[0]; i++)
-			read_at(fd, i * part + at, s->number[1] * KIB);
+	for (uint64_t i = 0; i < nr; i++)
+		fds[i] = s->number[3] ? open(s->file, O_RDONLY | O_CLOEXEC) : fd_of(s->file);
+	for (uint64_t at = 0; at < part; at += block)
+		for (uint64_t i = 0; i < nr; i++) {
+			read_at(fds[i], i * part + at, block);
+			if (s->number[2])
+				posix_fadvise(fds[i], (off_t)(i * part + at), (off_t)block,
+					      POSIX_FADV_DONTNEED);
+			think(s->number[4]);
+		}
+	for (uint64_t i = 0; s->number[3] && i < nr; i++)
+		close(fds[i]);
 }
 
 /* map F NR ADVICE: NR random touches, 0: all pages in order; ADVICE as for madvise(2) */

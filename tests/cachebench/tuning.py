@@ -4,6 +4,7 @@
 Each half chooses for the other one, so that every recording is scored by thresholds that were chosen
 without it. What a rule gains on the half that chose and not on the other is luck."""
 
+import collections
 import concurrent.futures
 import os
 import re
@@ -63,11 +64,15 @@ def worth(tally):
     return 1.0 if f1 is None else f1
 
 
+Margin = collections.namedtuple("Margin", "rule param factor before after")  # F1 of the rule
+
+
 class Trial:
     """A rule with one more value changed, which is asked beside the others under a name of its own."""
 
-    def __init__(self, rule, values, number):
+    def __init__(self, rule, values, number, what):
         self.rule, self.values, self.name = rule, values, f"{rule.name}-try{number}"
+        self.what = what  # parameter, factor
         self.score = Score()
 
     def take(self, cell, name, w, found, unjudged):
@@ -116,9 +121,20 @@ class Tuner:
 
     def trials(self, rules, chosen):
         """Each parameter at each factor, on top of what was taken."""
-        changes = [(rule, {**chosen.get(rule.name, {}), name: scaled(value, factor, unit)})
+        changes = [(rule, {**chosen.get(rule.name, {}), name: scaled(value, factor, unit)}, (name, factor))
                    for factor in FACTORS for rule in rules for name, value, unit in rule.params]
-        return [Trial(rule, values, n) for n, (rule, values) in enumerate(changes)]
+        return [Trial(rule, values, n, what) for n, (rule, values, what) in enumerate(changes)]
+
+    def margins(self, items):
+        """A Margin for each single change of a threshold. Rules that look at what others found are left
+        out: they would look at the trials."""
+        rules = [r for r in self.rules.values() if not r.last]
+        own, trials = Score(), self.trials(rules, {})
+        for (cell, name, w, _), (found, unjudged) in self.ask(items, {}, trials):
+            own.take(cell, name, w, found & set(self.rules), unjudged)
+            for trial in trials:
+                trial.take(cell, name, w, found, unjudged)
+        return [Margin(t.rule.name, *t.what, worth(own.tally(t.rule.name)), t.worth()) for t in trials]
 
     def improve(self, items, chosen, rules, now):
         """Takes the best single change of each rule, until none is better for any."""
@@ -173,6 +189,16 @@ def print_table(own, chosen):
         print()
 
 
+def print_margins(margins):
+    """How far the thresholds are from where something else would be found."""
+    for factor in sorted({m.factor for m in margins}):
+        changed = [m for m in margins if m.factor == factor]
+        print(f"thresholds one at a time at {factor} times their value: {len(changed)}, of which "
+              f"{sum(m.after >= m.before for m in changed)} make no rule worse")
+    for m in sorted(m for m in margins if m.after < m.before):
+        print(f"  {m.rule}: {m.param} at {m.factor} times: F1 {m.after:.3f} instead of {m.before:.3f}")
+
+
 def tune(items, workloads, judge, work):
     """Prints what each half chose and how the other half scores it."""
     half_of, tuner, own, chosen = halves(workloads), Tuner(judge, work), {}, {}
@@ -192,3 +218,4 @@ def tune(items, workloads, judge, work):
         merged(own, now[1 - half])
         merged(chosen, after)
     print_table(own, chosen)
+    print_margins(tuner.margins(items))

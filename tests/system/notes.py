@@ -64,8 +64,27 @@ def parameters(note):
         used = set(re.findall(r":((?:min|max|low|medium|high)_\w+)", f.read()))
     said = set(re.findall(r"`((?:min|max|low|medium|high)_\w+)`", note.section("How it is decided")))
     return [f"names {n}, which the rule has not" for n in sorted(said - used)] + \
-        [f"does not name {n} of the rule" for n in sorted(used - said)
-         if n.startswith(("min_", "max_"))]
+        [f"does not name {n} of the rule" for n in sorted(used - said)]
+
+
+def severity(note):
+    """Where a rule's severity has limits, the note says where they are from, with the rule's own numbers."""
+    path = os.path.join(RULES, note.name + ".sql")
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        limits = dict(re.findall(r"^-- param ((?:low|medium|high)_\w+) = (\S+) ", f.read(), re.M))
+    found = re.search(r"^Severity: .*?(?=\n\n)", note.section("How it is decided") + "\n\n", re.M | re.S)
+    if not limits or not found:
+        return ["says nothing of its severity"] if limits else []
+    text = found.group(0).replace("\n", " ")
+    wrong = [f"severity names no source and does not say that there is none: {text}"] \
+        if "MLPerf" not in text and "our own choice" not in text else []
+    for name, value in limits.items():
+        want = f"`{name}` ({float(value) * 100:g} %)" if name.endswith("_share") else f"`{name}`"
+        if want not in text:
+            wrong.append(f"severity does not say {want}")
+    return wrong
 
 
 def facts(note):
@@ -157,7 +176,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note) + facts(note) + commands(note)
+            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])

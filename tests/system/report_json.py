@@ -133,8 +133,8 @@ def names_of_evictors(world, stack):
         for i in range(300):
             db.execute("INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
                        "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, "
-                       "refaulted_pages, exact) VALUES (?, 'reclaim_memcg', 'others', ?, ?, ?, 1, ?, "
-                       "?, NULL, 1)", (job, "=cmd\x07\u202e", bad, bad, bad, i))
+                       "exact) VALUES (?, 'reclaim_memcg', 'others', ?, ?, ?, 1, ?, ?, 1)",
+                       (job, "=cmd\x07\u202e", bad, bad, bad, i))
     db.close()
     evictions = valid(world, run.db)["interference"]["evictions"]
     equal("entries", len(evictions), 101)

@@ -88,6 +88,21 @@ def the_other_half_scores(_world, stack):
 
 
 @part.case
+def margins_say_what_a_change_costs(_world, stack):
+    """Of each single change: how good the rule is with it, and how good it was."""
+    work, t = tuner()
+    stack.callback(work.cleanup)
+    items = [recording("one", ["slow"], a=0.85, b=1000), recording("two", ["slow"], a=0.99, b=110),
+             recording("well", [], a=0.5, b=1000)]
+    found = {(m.rule, m.param, m.factor): (m.before, m.after) for m in t.margins(items)}
+    equal("changes", len(found), 4 * 3)
+    equal("kept", found["slow", "min_a", 0.75], (1.0, 1.0))
+    equal("one of two lost", found["slow", "min_b", 1.33], (1.0, 2 / 3))
+    equal("a false alarm", found["slow", "min_a", 0.5], (1.0, 0.8))
+    equal("nothing to find", found["quiet", "min_c", 2], (1.0, 1.0))
+
+
+@part.case
 def each_kind_is_in_both_halves(_world, _stack):
     with open(os.path.join(BENCH, "workloads.json"), encoding="utf-8") as f:
         table = json.load(f)

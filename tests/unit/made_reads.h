@@ -26,7 +26,7 @@ static inline uint64_t next(struct made *m)
 static inline void add(struct made *m, uint64_t pos, uint64_t len, uint32_t description)
 {
 	assert_true(m->nr < MOST);
-	m->a[m->nr++] = (struct access){pos, len, description};
+	m->a[m->nr++] = (struct access){pos, len, description, 0};
 }
 
 static inline void permute(struct made *m, uint32_t *order, uint32_t nr)
@@ -158,6 +158,22 @@ static inline void make_interleaved(struct made *m)
 	for (uint64_t i = 0; i < FILE_PAGES / 4; i++)
 		for (uint64_t stream = 0; stream < 3; stream++)
 			add(m, (stream * FILE_PAGES / 3 + i) * PAGE, PAGE, 0);
+}
+
+/* From stream to stream it is one step, seven times of eight. */
+static inline void make_eight_streams(struct made *m)
+{
+	for (uint64_t i = 0; i < FILE_PAGES / 8; i++)
+		for (uint64_t stream = 0; stream < 8; stream++)
+			add(m, (stream * FILE_PAGES / 8 + i) * PAGE, PAGE, 0);
+}
+
+/* 64 rows, column by column: a step that comes back to where it was is still one. */
+static inline void make_columns(struct made *m)
+{
+	for (uint64_t column = 0; column < 4; column++)
+		for (uint64_t row = 0; row < 64; row++)
+			add(m, (row * FILE_PAGES / 64 + column) * PAGE, PAGE, 0);
 }
 
 /* Streams with a description each are each sequential. */

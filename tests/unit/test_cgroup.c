@@ -224,6 +224,30 @@ static void vanishes(void **state)
 	cgroup_close(&ref);
 }
 
+/* Which hierarchy limits memory, and who is told by a path in it. */
+static void limits_memory(void **state)
+{
+	static const char v2_alone[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+				       "2 1 0:32 / %s/unified rw - cgroup2 cgroup2 rw\n";
+	static const char part[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+				   "2 1 0:32 /pod %s/unified rw - cgroup2 cgroup2 rw\n";
+	struct tree *t = *state;
+	struct cgroup_ref v1 = {.kind = CGROUP_V1_MEMORY, .path = (char[]){"/a"}};
+	struct cgroup_ref v2 = {.kind = CGROUP_V2, .path = (char[]){"/a"}};
+	struct cgroup_ref root = {.kind = CGROUP_V2, .path = (char[]){"/"}};
+
+	assert_true(cgroup_limits_memory(&t->mi, &v1));
+	assert_false(cgroup_limits_memory(&t->mi, &v2));
+	tree_mounts(t, v2_alone);
+	assert_true(cgroup_limits_memory(&t->mi, &v2));
+	assert_false(cgroup_limits_memory(&t->mi, &v1));
+	assert_false(cgroup_limits_memory(&t->mi, &root));
+	tree_mounts(t, part);
+	assert_false(cgroup_limits_memory(&t->mi, &v2));
+	tree_mounts(t, "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n");
+	assert_false(cgroup_limits_memory(&t->mi, &v2));
+}
+
 /* The kernel's own hierarchies: id against the file handle, which is the kernfs id; removal. */
 static void on_the_kernel(void **state)
 {
@@ -389,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(layouts, setup, teardown),
 		cmocka_unit_test_setup_teardown(vanishes, setup, teardown),
 		cmocka_unit_test_setup_teardown(found, setup, teardown),
+		cmocka_unit_test_setup_teardown(limits_memory, setup, teardown),
 		cmocka_unit_test(names),
 		cmocka_unit_test(on_the_kernel),
 	};

@@ -13,7 +13,8 @@
 
 #include "advisor/grade.h"
 
-enum { NR_INPUTS = sizeof(struct grade_input) / sizeof(struct opt_f64) };
+/* But touches, the last: whether there is a stall to judge. */
+enum { NR_INPUTS = offsetof(struct grade_input, touches) / sizeof(struct opt_f64) };
 
 static struct opt_f64 known(double v)
 {
@@ -79,6 +80,7 @@ static void test_by_hand(void **state)
 		.coverage = known(0.75),
 		.timeliness = known(0.25),
 		.stall_ns = known(3e9),
+		.job_stall_ns = known(3e9),
 		.wall_ns = known(10e9),
 		.cpu_ns = known(5e9),
 	};
@@ -99,6 +101,33 @@ static void test_by_hand(void **state)
 	bound.added_pages = known(12);
 	bound.refaults = known(10);
 	assert_score(&bound, GRADE_EVICTION, 0.999);
+}
+
+/* Of 4 s of stall 1 s was for one directory, 3 s for another: shares of the same time. */
+static void test_part_of_a_job(void **state)
+{
+	struct grade_input one_second = {
+		.stall_ns = known(1e9),
+		.job_stall_ns = known(4e9),
+		.wall_ns = known(10e9),
+		.cpu_ns = known(5e9),
+		.touches = known(7),
+	};
+	struct grade_input three = one_second;
+
+	three.stall_ns = known(3e9);
+	assert_score(&one_second, GRADE_STALL, 0.9);
+	assert_score(&three, GRADE_STALL, 0.7);
+	/* Tasks beside each other: 4 s of sleep and 5 s of CPU time in 6 s. */
+	one_second.wall_ns = three.wall_ns = known(6e9);
+	assert_score(&one_second, GRADE_STALL, 1 - 1.0 / 9);
+	assert_score(&three, GRADE_STALL, 1 - 3.0 / 9);
+	/* Who asks for nothing waits for nothing: no praise for that. */
+	one_second.stall_ns = one_second.touches = known(0);
+	assert_int_equal(one(&one_second, GRADE_STALL).letter, 0);
+	assert_int_equal(one(&one_second, GRADE_OVERALL).letter, 0);
+	one_second.touches = (struct opt_f64){0};
+	assert_score(&one_second, GRADE_STALL, 1);
 }
 
 static void test_nothing_to_judge(void **state)
@@ -146,6 +175,7 @@ static struct grade_input random_input(void)
 	in.coverage = known(rnd(1));
 	in.timeliness = known(rnd(1));
 	in.stall_ns = known(rnd(1e10));
+	in.job_stall_ns = known(in.stall_ns.value + rnd(1e10));
 	in.wall_ns = known(1 + rnd(1e10));
 	in.cpu_ns = known(rnd(1e10));
 	if (rand() % 2) /* NOLINT(concurrency-mt-unsafe) */
@@ -165,6 +195,7 @@ static void test_absent(void **state)
 		{offsetof(struct grade_input, refaults), GRADE_EVICTION},
 		{offsetof(struct grade_input, added_pages), GRADE_EVICTION},
 		{offsetof(struct grade_input, stall_ns), GRADE_STALL},
+		{offsetof(struct grade_input, job_stall_ns), GRADE_STALL},
 		{offsetof(struct grade_input, wall_ns), GRADE_STALL},
 	};
 
@@ -193,8 +224,9 @@ static void test_monotone(void **state)
 		{[GRADE_PREFETCH] = 1},
 		{[GRADE_PREFETCH] = 1},
 		{[GRADE_PREFETCH] = 1},
-		/* stall_ns, wall_ns, cpu_ns */
+		/* stall_ns, job_stall_ns, wall_ns, cpu_ns */
 		{[GRADE_STALL] = -1},
+		{[GRADE_STALL] = 1},
 		{[GRADE_STALL] = 1},
 		{[GRADE_STALL] = 1},
 	};
@@ -258,9 +290,13 @@ static void test_overall_is_monotone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_letters),		 cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_nothing_to_judge), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_monotone),	 cmocka_unit_test(test_overall_is_monotone),
+		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_part_of_a_job),
+		cmocka_unit_test(test_nothing_to_judge),
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_monotone),
+		cmocka_unit_test(test_overall_is_monotone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,8 +117,9 @@ static void test_outside(void **state)
 /* What a test of small maps asks for is what is judged. */
 static void test_bytes(void **state)
 {
-	struct map_size maps[16];
-	size_t nr = map_sizes(UINT64_C(8) << 30, (uint64_t)sysconf(_SC_PAGESIZE), 4, maps, 16);
+	struct map_size maps[MAP_SIZES_MAX];
+	size_t nr = map_sizes(UINT64_C(8) << 30, (uint64_t)sysconf(_SC_PAGESIZE), 4, maps,
+			      MAP_SIZES_MAX);
 	uint64_t whole = map_memory_bytes(UINT64_C(8) << 30, 4, 0, 0), sum = 0;
 
 	for (size_t i = 0; i < nr; i++)
@@ -146,10 +147,10 @@ static void test_page_sizes(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct map_size maps[16];
-		size_t nr = map_sizes(ram, cases[i].page_size, 4, maps, 16);
+		struct map_size maps[MAP_SIZES_MAX];
+		size_t nr = map_sizes(ram, cases[i].page_size, 4, maps, MAP_SIZES_MAX);
 
-		assert_true(nr <= 16);
+		assert_true(nr <= MAP_SIZES_MAX);
 		assert_int_equal(maps[0].entries, 1 << 21);
 		for (size_t k = 0; k < nr; k++)
 			if (!strcmp(maps[k].name, "names"))

@@ -81,6 +81,8 @@ static const struct {
 	{"one order, three times", make_fixed_order, PATTERN_reread, PATTERN_reread},
 	{"three streams, one descriptor", make_interleaved, PATTERN_interleaved, PATTERN_mixed},
 	{"three streams, three descriptors", make_sharded, PATTERN_sequential, PATTERN_backward},
+	{"eight streams, one descriptor", make_eight_streams, PATTERN_interleaved, PATTERN_mixed},
+	{"columns of 64 rows", make_columns, PATTERN_strided, PATTERN_backward},
 	{"nothing", make_nothing, PATTERN_unknown, PATTERN_unknown},
 };
 

@@ -50,13 +50,14 @@ static const struct {
 	{ROLE_DIRECT_NFS_END, 0, true},
 	{ROLE_DIRECT_FUSE, 0, true},
 	{ROLE_DIRECT_FUSE_END, 0, true},
+	{ROLE_FAULT_ADDRESS, 0, true},
 };
 
 /* A kernel whose plan wants the role. */
 static void invent_for(enum probe_role role, struct kernel_caps *caps)
 {
 	invent(probe_table_own(), caps);
-	caps->build = BUILD_BASIC;
+	caps->build = role == ROLE_FAULT_ADDRESS ? BUILD_DIRECT : BUILD_BASIC;
 }
 
 static void check_loss(const struct probe_plan *plan, enum probe_role role)

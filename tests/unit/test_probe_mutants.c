@@ -176,6 +176,8 @@ static void check_mutant(struct world *w, const struct mutation *m, const struct
 
 		if (r == ROLE_URING)
 			wanted = !probe_plan_by_function(&plan, ROLE_READ);
+		if (r == ROLE_FAULT_ADDRESS && probe_build_traces(plan.build))
+			wanted = !probe_plan_by_function(&plan, ROLE_FAULT);
 		assert_int_equal(is->wanted, wanted);
 		if (!wanted)
 			continue;

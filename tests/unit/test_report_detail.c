@@ -74,13 +74,13 @@ static void who_pushed_out_whose_pages(void **state)
 
 	fixture_sql(f, "INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
 		       "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, "
-		       "refaulted_pages, exact) VALUES "
+		       "exact) VALUES "
 		       "(1, 'reclaim_memcg', 'others', 'backup', CAST('/b' AS BLOB), NULL, 0, "
-		       "CAST('/data' AS BLOB), 700, 0, 1), "
+		       "CAST('/data' AS BLOB), 700, 1), "
 		       "(1, 'reclaim_kswapd', 'own', 'train', NULL, CAST('/ck' AS BLOB), 1, NULL, "
-		       "900, NULL, 0), "
-		       "(1, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1), "
-		       "(2, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1)");
+		       "900, 0), "
+		       "(1, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, 1), "
+		       "(2, 'truncate', NULL, NULL, NULL, NULL, NULL, NULL, 1, 1)");
 	json = golden_json(f);
 	assert_int_equal(cJSON_GetArraySize(at(json, "jobs.0.interference.evictions")), 3);
 	assert_text(json, "jobs.0.interference.absent", NULL);
@@ -88,9 +88,7 @@ static void who_pushed_out_whose_pages(void **state)
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "own");
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.interference.evictions.0.evictor.writes")));
 	assert_true(cJSON_IsFalse(at(json, "jobs.0.interference.evictions.0.exact")));
-	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions.0.refaulted_pages")));
 	assert_int_equal(number(json, "jobs.0.interference.evictions.1.pages"), 700);
-	assert_int_equal(number(json, "jobs.0.interference.evictions.1.refaulted_pages"), 0);
 	assert_text(json, "jobs.0.interference.evictions.1.cause", "reclaim_memcg");
 	assert_text(json, "jobs.0.interference.evictions.1.evictor.command", "backup");
 	assert_text(json, "jobs.0.interference.evictions.1.evictor.cgroup", "/b");
@@ -98,6 +96,88 @@ static void who_pushed_out_whose_pages(void **state)
 	assert_true(cJSON_IsFalse(at(json, "jobs.0.interference.evictions.1.evictor.writes")));
 	assert_text(json, "jobs.0.interference.evictions.1.owner_directory", "/data");
 	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions.2.evictor.writes")));
+	cJSON_Delete(json);
+}
+
+/* Another run's job: a cgroup, watched from so many seconds after the run's own start on. The
+ * report is of the run with the highest id. */
+static void put_job(struct fixture *f, int number, const char *boot, int after_s,
+		    const char *cgroup)
+{
+	fixture_sql(
+		f,
+		"INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, "
+		"duration_ns, writer_boot, writer_pidns, writer_pid, writer_start_ticks, "
+		"level, advice_mode, interval_ns, page_size_bytes, memory_bytes, map_bytes) "
+		"SELECT -%d, 'u%d', cachemon, host, kernel, arch, started_ns + %d * 1000000000, "
+		"1000000000, '%s', 0, 1, 0, level, advice_mode, interval_ns, page_size_bytes, "
+		"memory_bytes, map_bytes FROM run WHERE id = 1",
+		number, number, after_s, boot);
+	fixture_sql(f,
+		    "INSERT INTO job (id, run_id, slot, name, selector) VALUES "
+		    "(%d, -%d, 1, 'job %d', 'cgroup: %s')",
+		    number, number, number, cgroup);
+	fixture_sql(f, "INSERT INTO job_cgroup VALUES (%d, CAST('%s' AS BLOB))", number, cgroup);
+}
+
+/* The job of the run (2 s) is below /slurm, which is watched too. */
+static const struct {
+	const char *cgroup, *job;
+} evictors[] = {
+	{"/slurm/2", "job 12"},
+	{"/slurm/2/shell", "job 12"},
+	{"/slurm/2/step/x", "job 13"},
+	{"/slurm/23", "job 11"},
+	{"/slurm", "job 11"},
+	{"/slurmd", NULL},
+	{"/other-boot", NULL},
+	{"/before", NULL},
+	{"/after", NULL},
+	{"/own", NULL},
+	{"/", NULL},
+};
+
+enum { NR_EVICTORS_HERE = sizeof(evictors) / sizeof(evictors[0]) };
+
+static void other_jobs_are_known_by_their_cgroups(void **state)
+{
+	struct fixture *f = *state;
+	char at_job[80], at_kind[80];
+	cJSON *json;
+
+	put_job(f, 11, "b", -1, "/slurm");
+	fixture_sql(f, "UPDATE run SET duration_ns = 1000000001 WHERE id = -11");
+	put_job(f, 12, "b", 1, "/slurm/2");
+	put_job(f, 13, "b", 0, "/slurm/2/step");
+	put_job(f, 14, "another", 1, "/other-boot");
+	put_job(f, 15, "b", -1, "/before");
+	put_job(f, 16, "b", 2, "/after");
+	fixture_sql(f, "INSERT INTO job_cgroup VALUES (1, CAST('/own' AS BLOB))");
+	for (int i = 0; i < NR_EVICTORS_HERE; i++)
+		fixture_sql(f,
+			    "INSERT INTO interference (job_id, cause, evictor_kind, evictor, "
+			    "evictor_cgroup, pages, exact) VALUES (1, 'reclaim_memcg', 'others', "
+			    "'cat', CAST('%s' AS BLOB), %d, 1)",
+			    evictors[i].cgroup, 1000 - i);
+	fixture_sql(f, "INSERT INTO interference (job_id, cause, evictor_kind, pages, exact) "
+		       "VALUES (1, 'reclaim_memcg', 'others', 1, 1)");
+	json = golden_json(f);
+	for (int i = 0; i <= NR_EVICTORS_HERE; i++) {
+		const char *job = i < NR_EVICTORS_HERE ? evictors[i].job : NULL;
+
+		snprintf(at_job, sizeof(at_job), "jobs.0.interference.evictions.%d.evictor.job", i);
+		snprintf(at_kind, sizeof(at_kind), "jobs.0.interference.evictions.%d.evictor.kind",
+			 i);
+		assert_text(json, at_job, job);
+		assert_text(json, at_kind, job ? "job" : "others");
+	}
+	assert_text(json, "jobs.0.interference.evictions.0.evictor.command", "cat");
+	cJSON_Delete(json);
+	/* As an older cachemon left it. */
+	fixture_sql(f, "DROP VIEW evicting_job; DROP TABLE job_cgroup");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "others");
+	assert_text(json, "jobs.0.interference.evictions.0.evictor.job", NULL);
 	cJSON_Delete(json);
 }
 
@@ -114,8 +194,8 @@ static void what_is_left_of_each_cause(void **state)
 		fixture_sql(
 			f,
 			"INSERT INTO interference (job_id, cause, evictor_kind, evictor, pages, "
-			"refaulted_pages, exact) VALUES (1, '%s', 'others', 'p%d', %d, %s, %d)",
-			causes[i % 3], i, i * 37 % 1000, i % 3 ? "1" : "NULL", i % 3 != 0);
+			"exact) VALUES (1, '%s', 'others', 'p%d', %d, %d)",
+			causes[i % 3], i, i * 37 % 1000, i % 3 != 0);
 		want[i % 3] += i * 37 % 1000;
 	}
 	json = golden_json(f);
@@ -126,7 +206,6 @@ static void what_is_left_of_each_cause(void **state)
 			if (strcmp(at(e, "cause")->valuestring, causes[c]) == 0) {
 				have[c] += number(e, "pages");
 				assert_int_equal(cJSON_IsTrue(at(e, "exact")), c != 0);
-				assert_int_equal(cJSON_IsNull(at(e, "refaulted_pages")), c == 0);
 			}
 		if (!at(e, "rest"))
 			continue;
@@ -262,9 +341,13 @@ static void other_formats_do_without(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DETAIL_TEST(why_nobody_pushed_out),	 DETAIL_TEST(who_pushed_out_whose_pages),
-		DETAIL_TEST(what_is_left_of_each_cause), DETAIL_TEST(parts_of_a_traced_file),
-		DETAIL_TEST(parts_of_a_sampled_file),	 DETAIL_TEST(other_formats_do_without),
+		DETAIL_TEST(why_nobody_pushed_out),
+		DETAIL_TEST(who_pushed_out_whose_pages),
+		DETAIL_TEST(other_jobs_are_known_by_their_cgroups),
+		DETAIL_TEST(what_is_left_of_each_cause),
+		DETAIL_TEST(parts_of_a_traced_file),
+		DETAIL_TEST(parts_of_a_sampled_file),
+		DETAIL_TEST(other_formats_do_without),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

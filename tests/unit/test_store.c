@@ -74,6 +74,27 @@ static void test_round_trip(void **state)
 	assert_int_equal(ask(db, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
 }
 
+/* A job that is a cgroup can be found among those who push out pages of others. */
+static void test_cgroup_of_the_job(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	begin(f, &run, NULL);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db, "SELECT count(*) FROM job_cgroup"), 0);
+	ledger_free(f->l);
+	run.memory_cgroup = "/slurm/7";
+	begin(f, &run, NULL);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db,
+			     "SELECT count(*) FROM job_cgroup JOIN job ON job.id = job_id WHERE "
+			     "slot = 1 AND path = CAST('/slurm/7' AS BLOB)"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM job_cgroup"), 1);
+}
+
 static void test_not_measured_is_null_everywhere(void **state)
 {
 	struct fixture *f = *state;
@@ -116,8 +137,8 @@ static void test_not_measured_is_null_everywhere(void **state)
 static void test_withdrawn_at_the_end(void **state)
 {
 	static const struct store_unmeasured now[] = {
-		{C_misses, "the probe missed events"},
-		{C_delayed_hits, "no hook sees it"},
+		{"misses", "the probe missed events"},
+		{"delayed_hits", "no hook sees it"},
 	};
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
@@ -258,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(test_round_trip),
+		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
 		STORE_TEST(test_withdrawn_at_the_end),
 		STORE_TEST(test_folded_files_leave),

@@ -69,7 +69,7 @@ static inline struct store_run test_run(void)
 		{"delay", NULL, "absent", "no such tracepoint"},
 	};
 	static const struct store_unmeasured unmeasured[] = {
-		{C_delayed_hits, "no hook sees it"},
+		{"delayed_hits", "no hook sees it"},
 	};
 	struct store_run run = {
 		.cachemon = "0.1.0",

@@ -83,7 +83,7 @@ static void a_file_of_many_pages(void **state)
 	assert_true(f.value[F_growth_share] == 0);
 }
 
-/* Touches that mapped pages count as the faults do; the retry of a fault does not. */
+/* Touches that mapped pages count as the faults do; what else there is of a fault does not. */
 static void touches_of_a_mapping(void **state)
 {
 	struct trace *t = *state;
@@ -91,8 +91,10 @@ static void touches_of_a_mapping(void **state)
 
 	features_set(&f, F_fault_share, 1);
 	for (uint64_t page = 0; page < 1024; page += 32) {
+		add(t, TRACE_MAP, page, 16)->map.touched = page + 1;
 		add(t, TRACE_FAULT, page, 0)->flags = TRACE_MISSING;
 		add(t, TRACE_FAULT, page, 0)->flags = TRACE_RETRY;
+		add(t, TRACE_MAP, page, 16)->map.touched = page + 1;
 		add(t, TRACE_MAP, page + 16, 16)->map.touched = page + 16 + 1;
 		add(t, TRACE_MAP, page + 16, 16); /* by whose touch is not known */
 	}
@@ -122,6 +124,56 @@ static void the_largest_file(void **state)
 	assert_true(f.known[F_reads]);
 }
 
+static void read_part(struct trace *t, uint32_t actor, uint32_t description, int first, int last)
+{
+	for (int page = first; page < last; page++) {
+		struct trace_event *e = add(t, TRACE_READ, (uint64_t)page * PAGE, PAGE);
+
+		e->actor = actor;
+		e->description = description;
+	}
+}
+
+/* Readers are tasks that read the file as good as whole, however often they open it. */
+static void who_reads_the_whole_file(void **state)
+{
+	struct trace *t = *state;
+	struct features f = {0};
+
+	add(t, TRACE_OPEN, 100 * PAGE, 0);
+	/* One task that opens it anew for each pass, and one that looks at its head. */
+	for (uint32_t pass = 0; pass < 3; pass++)
+		read_part(t, 0, pass, 0, 100);
+	read_part(t, 1, 3, 0, 4);
+	name_of(t, 100 * PAGE, &f);
+	assert_true(f.value[F_descriptions] == 4);
+	assert_true(f.value[F_readers] == 1);
+
+	/* A second one, through the description of the first, backward and twice. */
+	f = (struct features){0};
+	for (int page = 99; page > 19; page--)
+		read_part(t, 2, 0, page, page + 1);
+	read_part(t, 2, 0, 20, 40);
+	name_of(t, 100 * PAGE, &f);
+	assert_true(f.value[F_readers] == 2);
+
+	/* Four tasks of one pass: each a quarter, four times over. */
+	f = (struct features){0};
+	t->nr = 1;
+	for (uint32_t task = 0; task < 4; task++)
+		for (int pass = 0; pass < 4; pass++)
+			read_part(t, task, task, 25 * (int)task, 25 * (int)task + 25);
+	name_of(t, 100 * PAGE, &f);
+	assert_true(f.value[F_readers] == 0);
+
+	/* Of what there is no size there is no whole. */
+	f = (struct features){0};
+	t->nr = 0;
+	read_part(t, 0, 0, 0, 100);
+	name_of(t, 0, &f);
+	assert_false(f.known[F_readers]);
+}
+
 static void nothing(void **state)
 {
 	struct trace *t = *state;
@@ -138,9 +190,9 @@ int main(void)
 {
 	/* What does not end is a failure. */
 	alarm(60);
-	const struct CMUnitTest tests[] = {TEST(a_log_that_grows), TEST(a_file_of_many_pages),
-					   TEST(touches_of_a_mapping), TEST(the_largest_file),
-					   TEST(nothing)};
+	const struct CMUnitTest tests[] = {
+		TEST(a_log_that_grows), TEST(a_file_of_many_pages),	TEST(touches_of_a_mapping),
+		TEST(the_largest_file), TEST(who_reads_the_whole_file), TEST(nothing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

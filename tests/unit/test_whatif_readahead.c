@@ -13,88 +13,7 @@
 
 #include "advisor/fill_readahead.h"
 #include "advisor/whatif_readahead.h"
-#include "tape.h"
-
-static void run(sqlite3 *db, const char *sql)
-{
-	char *error = NULL;
-
-	if (sqlite3_exec(db, sql, NULL, NULL, &error))
-		fail_msg("%s: %s", sql, error);
-}
-
-static sqlite3 *new_db(const char *kernel)
-{
-	char sql[160];
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-	run(db,
-	    "CREATE TABLE run(id INTEGER PRIMARY KEY, kernel, page_size_bytes);"
-	    "CREATE TABLE job(id INTEGER PRIMARY KEY, run_id);"
-	    "CREATE TABLE traced_file(id INTEGER PRIMARY KEY, job_id, dev_major, dev_minor, ino, "
-	    "gen, "
-	    "path BLOB, fstype, size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
-	    "state, reason, began);"
-	    "CREATE TABLE trace_chunk(traced_file_id, seq, events, data);"
-	    "CREATE TABLE trace_absent(job_id, reason);"
-	    "INSERT INTO job VALUES(1, 1);");
-	snprintf(sql, sizeof(sql), "INSERT INTO run VALUES(1, '%s', 4096)", kernel);
-	run(db, sql);
-	return db;
-}
-
-/* A run of the recording of 6.18 as file number id. */
-static void add_file(sqlite3 *db, int id, const char *pattern, unsigned int kb, const char *stratum,
-		     const char *stands_for)
-{
-	FILE *f = fopen(FIXTURES "/readahead/6.18-ext4.txt", "re");
-	char sql[256];
-	sqlite3_stmt *q;
-	struct tape t;
-
-	assert_non_null(f);
-	assert_true(tape_record(&t, f, pattern, kb));
-	fclose(f);
-	snprintf(sql, sizeof(sql),
-		 "INSERT INTO traced_file VALUES(%d, 1, 8, 1, %d, 0, x'2f66', 'ext4', 16777316, "
-		 "%u, %d, 9, %s, "
-		 "%s, 'whole', NULL, 'cold')",
-		 id, id, kb / 4, TAPE_IO_PAGES, stratum, stands_for);
-	run(db, sql);
-	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO trace_chunk VALUES(?1, 0, ?2, ?3)", -1,
-					    &q, NULL),
-			 SQLITE_OK);
-	sqlite3_bind_int(q, 1, id);
-	sqlite3_bind_int(q, 2, (int)t.events);
-	sqlite3_bind_blob(q, 3, t.data, (int)t.size, SQLITE_TRANSIENT);
-	assert_int_equal(sqlite3_step(q), SQLITE_DONE);
-	sqlite3_finalize(q);
-	tape_free(&t);
-}
-
-static struct whatif_readahead load(sqlite3 *db)
-{
-	struct whatif_readahead w;
-	struct errtext err = {0};
-
-	if (whatif_readahead_load(db, 1, &w, &err))
-		fail_msg("%s", err.text);
-	return w;
-}
-
-static int candidate(const char *name)
-{
-	char text[32];
-
-	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
-		whatif_setting_name(i, 0, text, sizeof(text));
-		if (strcmp(text, name) == 0)
-			return (int)i;
-	}
-	fail_msg("no setting %s", name);
-	return -1;
-}
+#include "whatif_db.h"
 
 static void settings_have_their_names(void **state)
 {
@@ -153,35 +72,6 @@ static void larger_windows_are_best_for_a_scan(void **state)
 	sqlite3_close(db);
 }
 
-/* Three files of a stratum of 30: equal ones leave no doubt, another one does; one alone tells
- * nothing. */
-static void bands_come_from_the_spread(void **state)
-{
-	sqlite3 *db = new_db("6.18.1");
-	struct whatif_readahead w;
-	struct whatif_sum s;
-
-	add_file(db, 1, "seq_64k", 128, "3", "10.0");
-	w = load(db);
-	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
-	assert_true(s.error[WHATIF_PREFETCHED] < 0);
-	whatif_readahead_free(&w);
-
-	add_file(db, 2, "seq_64k", 128, "3", "10.0");
-	w = load(db);
-	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
-	assert_true(s.error[WHATIF_PREFETCHED] == 0);
-	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 20.0 * 4097);
-	whatif_readahead_free(&w);
-
-	add_file(db, 3, "midfile", 128, "3", "10.0");
-	w = load(db);
-	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
-	assert_true(s.error[WHATIF_PREFETCHED] > 0);
-	whatif_readahead_free(&w);
-	sqlite3_close(db);
-}
-
 static void mappings_have_larger_settings_alone(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -199,21 +89,58 @@ static void mappings_have_larger_settings_alone(void **state)
 	sqlite3_close(db);
 }
 
-/* Each of these has fewer windows than it takes; together they have enough. */
-static void few_windows_are_judged_together(void **state)
+/* One window, and exact: there is an answer, whatever other files are like. */
+static void few_windows_have_an_answer(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
 	struct whatif_readahead w;
 
 	add_file(db, 1, "seq_4m", 1024, "5", "2.0");
 	w = load(db);
-	assert_true(w.files[0].windows < WHATIF_LEAST_WINDOWS);
-	assert_int_equal(w.nr_judged, 0);
-	assert_int_equal(w.files[0].reason, WHATIF_FEW);
+	assert_true(w.files[0].windows > 0 && w.files[0].windows < 8);
+	assert_true(w.files[0].fidelity == 1);
+	assert_int_equal(w.nr_judged, 1);
+	assert_true(w.files[0].results[candidate("ra_kb=128")].known);
 	whatif_readahead_free(&w);
-	add_file(db, 2, "seq_4m", 1024, "5", "2.0");
+	sqlite3_close(db);
+}
+
+/* Without a window there is none, but the file counts: of its stratum half read nothing. */
+static void cached_files_count_as_nothing(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_sum s;
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_64k", 128, "3", "10.0");
+	add_file(db, 2, "seq_64k", 128, "3", "10.0");
+	run(db, "DELETE FROM trace_chunk WHERE traced_file_id = 2;"
+		"UPDATE traced_file SET began = 'warm' WHERE id = 2");
 	w = load(db);
-	assert_int_equal(w.nr_judged, 2);
+	assert_int_equal(w.nr_judged, 1);
+	assert_int_equal(w.files[1].reason, WHATIF_CACHED);
+	assert_non_null(strstr(w.files[1].note, "in the cache"));
+	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
+	assert_true(s.known);
+	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 10.0 * 4097);
+	assert_true(s.error[WHATIF_PREFETCHED] > 4097);
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static void one_that_gave_way_is_counted_apart(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct whatif_readahead w;
+
+	add_file(db, 1, "seq_64k", 128, "3", "2.0");
+	add_file(db, 2, "seq_64k", 128, "3", "NULL");
+	run(db,
+	    "UPDATE traced_file SET state = 'broken', reason = '" TRACE_GAVE_WAY "' WHERE id = 2");
+	w = load(db);
+	assert_int_equal(w.nr_judged, 1);
+	assert_int_equal(w.nr_gave_way, 1);
+	assert_int_equal(w.files[1].reason, WHATIF_GAVE_WAY);
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
 }
@@ -381,9 +308,10 @@ int main(void)
 		cmocka_unit_test(settings_have_their_names),
 		cmocka_unit_test(random_is_best_for_random_reads),
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
-		cmocka_unit_test(bands_come_from_the_spread),
 		cmocka_unit_test(mappings_have_larger_settings_alone),
-		cmocka_unit_test(few_windows_are_judged_together),
+		cmocka_unit_test(few_windows_have_an_answer),
+		cmocka_unit_test(cached_files_count_as_nothing),
+		cmocka_unit_test(one_that_gave_way_is_counted_apart),
 		cmocka_unit_test(no_answer_has_a_reason),
 		cmocka_unit_test(impossible_events_are_no_trace),
 		cmocka_unit_test(facts_that_are_missing_are_not_known),

@@ -5,7 +5,7 @@ import os
 
 from .part import Skipped
 
-LIBRARIES = ["capture", "plan", "account", "job", "util"]
+LIBRARIES = ["capture", "plan", "account", "tracecode", "job", "util"]
 
 
 def build_dir(cachemon):
@@ -25,5 +25,5 @@ def capture_flags(cachemon):
     """For a compiler: all that loads and reads the probes."""
     build, source = build_dir(cachemon)
     return ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{source}/cachemon", f"-I{build}/gen",
-            f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",
-            "-lelf", "-lz"]
+            f"-L{build}/cachemon", f"-L{build}/advisor", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",
+            "-lelf", "-lz", "-lm"]

@@ -83,6 +83,26 @@ def streams(place):
             os.pread(fd, 32 * KB, i * part + pos)
 
 
+def workers(place):
+    """Samples as above, read by four processes at once that have inherited the shard's descriptor."""
+    fd = opened(place)
+    children = []
+    for worker in range(4):
+        child = os.fork()
+        if child:
+            children.append(child)
+            continue
+        pick = random.Random(10 + worker)
+        for _ in range(40):
+            at, left = pick.randrange(FILE_BYTES - 200 * KB), pick.randrange(100, 180) * KB
+            while left > 0:
+                at += len(os.pread(fd, min(left, 32 * KB), at))
+                left -= 32 * KB
+        os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
+
+
 def small_files(place):
     """A dataset of small files, a whole one at a time, shuffled."""
     names = files(place)[1:]
@@ -94,6 +114,17 @@ def small_files(place):
         os.close(fd)
 
 
+def spread(place):
+    """Records of 12 KiB at random in many files, a few in each."""
+    names = files(place)[1:]
+    fds = [os.open(name, os.O_RDONLY) for name in names]
+    pick = random.Random(4)
+    for _ in range(4):
+        for fd in fds:
+            # Neither at the beginning nor one after the other.
+            os.pread(fd, 12 * KB, (1 + pick.randrange(11)) * 16 * KB)
+
+
 def mapped(place):
     """Tokens: a mapping read from its beginning to its end."""
     with mmap.mmap(opened(place), FILE_BYTES, prot=mmap.PROT_READ) as m:
@@ -101,7 +132,8 @@ def mapped(place):
             m[at]
 
 
-WORK = {f.__name__: f for f in (scan, database, samples, columns, streams, small_files, mapped)}
+WORK = {f.__name__: f for f in (scan, database, samples, columns, streams, workers, small_files,
+                                spread, mapped)}
 
 if __name__ == "__main__":
     WORK[sys.argv[1]](sys.argv[2])

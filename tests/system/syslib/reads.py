@@ -6,13 +6,16 @@ a lookup is a page of the range that was asked, cut at the end of the file.
 """
 
 import ctypes
+import errno
 import fcntl
 import json
+import mmap
 import os
 import struct
 
 PAGE = os.sysconf("SC_PAGESIZE")
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
 NR_CACHESTAT = 451
 FS_IOC_GETVERSION = 0x80087601
 
@@ -42,12 +45,30 @@ def identity(file):
     return f"{os.major(st.st_dev)}:{os.minor(st.st_dev)} {st.st_ino} {gen}"
 
 
+def resident_pages(fd):
+    """By mincore(2): pages on their way are not among them."""
+    length = os.fstat(fd).st_size
+    if not length:
+        return 0
+    area = _libc.mmap(None, ctypes.c_size_t(length), mmap.PROT_READ, mmap.MAP_SHARED, fd,
+                      ctypes.c_long(0))
+    seen = (ctypes.c_ubyte * ((length + PAGE - 1) // PAGE))()
+    try:
+        if _libc.mincore(ctypes.c_void_p(area), ctypes.c_size_t(length), seen):
+            raise OSError(ctypes.get_errno(), "mincore")
+    finally:
+        _libc.munmap(ctypes.c_void_p(area), ctypes.c_size_t(length))
+    return sum(byte & 1 for byte in seen)
+
+
 def cached_pages(fd):
-    """What the kernel says is in the cache; in-flight pages too, which mincore leaves out."""
+    """What the kernel says is in the cache; in-flight pages too, but for kernels before 6.5."""
     span, stat = _Range(0, 0), _Stat()
-    if _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
+    if not _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
+        return stat.cache
+    if ctypes.get_errno() != errno.ENOSYS:
         raise OSError(ctypes.get_errno(), "cachestat")
-    return stat.cache
+    return resident_pages(fd)
 
 
 def fill(path, pages, odd=0):

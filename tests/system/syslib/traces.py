@@ -5,6 +5,8 @@ not by its code."""
 import sqlite3
 from types import SimpleNamespace as Event
 
+from .reads import identity
+
 KINDS = {1: "OPEN", 2: "READ", 3: "FAULT", 4: "MAP", 5: "ADVICE", 6: "WINDOW", 7: "ADD", 8: "REMOVE",
          9: "SIZE", 10: "SETTING"}
 HOOKS = {1: "SYNC", 2: "ASYNC", 3: "ORDER", 4: "UNBOUNDED"}
@@ -108,3 +110,14 @@ def show(f):
     for e in f.events:
         told = {k: v for k, v in vars(e).items() if k != "time_ns" and v not in (None,)}
         print(" ", e.time_ns // 1000, told)
+
+
+def hash_of(path):
+    """As bpf/trace.bpf.h has it."""
+    dev, ino, gen = identity(path).split()
+    major, minor = (int(n) for n in dev.split(":"))
+    mask = (1 << 64) - 1
+    h = (int(ino) ^ (major << 20 | minor) << 32 ^ int(gen) << 17) & mask
+    for _ in range(2):
+        h = ((h ^ h >> 32) * 0xd6e8feb86659fd93) & mask
+    return h >> 32

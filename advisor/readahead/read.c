@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "readahead/read.h"
+
+#include "readahead/window.h"
+
+enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, SPLICE_PAGES = 16 };
+
+/* Where the call stands once everything before `page` has been copied. */
+static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
+{
+	uint64_t at = page << PAGE_SHIFT;
+
+	if (at > end_pos)
+		at = end_pos;
+	return at < f->size_bytes ? at : f->size_bytes;
+}
+
+static void remember(const struct ra_file *f, struct ra_stream *s, uint64_t end_pos)
+{
+	uint64_t at = end_pos < f->size_bytes ? end_pos : f->size_bytes;
+
+	if (f->kernel->prev_pos == RA_PREV_LAST_READ)
+		at = (at - 1) >> PAGE_SHIFT << PAGE_SHIFT | at % PAGE_BYTES;
+	s->prev_pos = (int64_t)at;
+}
+
+/* Where a read stops looking for pages: [first, what is returned). */
+static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t asked_end)
+{
+	uint64_t end = ra_file_nr_pages(f);
+
+	if (f->kernel->asks_past_end) {
+		if (pos >= f->size_bytes)
+			return (pos >> PAGE_SHIFT) + 1;
+		end += f->size_bytes % PAGE_BYTES == 0;
+	}
+	return end < asked_end ? end : asked_end;
+}
+
+/* Brings the page if it is not there, and what comes with it: true, the call waits for it. */
+static bool look_up(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
+{
+	bool waits = !ra_pages_cached(&f->pages, page);
+	uint64_t head;
+
+	if (waits) {
+		f->totals.stalls++;
+		ra_sync(f, s, page, asked_end - page);
+	}
+	if (!ra_pages_cached(&f->pages, page)) {
+		f->request_end = UINT64_MAX;
+		ra_add(f, page, 0, false);
+	}
+	head = ra_pages_head(&f->pages, page);
+	if (ra_pages_marked(&f->pages, page))
+		ra_async(f, s, head, asked_end - head);
+	return waits;
+}
+
+/* The folio at which the call stands is there: it is copied. */
+static void copy(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
+{
+	uint64_t next = ra_pages_folio_end(&f->pages, c->page);
+
+	for (; c->page < next && c->page < f->asked_end; c->page++)
+		ra_pages_use(&f->pages, c->page);
+	c->page = next;
+	if (f->kernel->prev_pos == RA_PREV_NEXT_EACH)
+		s->prev_pos = (int64_t)copied_to(f, c->end_pos, c->page);
+}
+
+/* Readahead is asked for something at this page. */
+static bool asks(const struct ra_file *f, uint64_t page)
+{
+	return !ra_pages_cached(&f->pages, page) || ra_pages_marked(&f->pages, page);
+}
+
+/* Up to where it asks readahead a second time or waits, or to its end. */
+static void go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
+{
+	uint64_t asked_end = (c->end_pos + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	uint64_t end = last_looked_at(f, c->pos, asked_end);
+	bool asked = false;
+
+	if (c->looked_up)
+		copy(f, s, c);
+	c->looked_up = false;
+	c->under_way = true;
+	while (c->page < end && ra_pages_spend(&f->pages, 1)) {
+		if (asked && asks(f, c->page))
+			return;
+		asked |= asks(f, c->page);
+		c->looked_up = look_up(f, s, c->page, asked_end);
+		if (c->looked_up)
+			return;
+		copy(f, s, c);
+	}
+	c->under_way = false;
+	if (c->pos < f->size_bytes)
+		remember(f, s, c->end_pos);
+}
+
+bool ra_read_is_past(const struct ra_file *f, const struct ra_call *c, uint64_t page)
+{
+	return page >= (c->looked_up ? ra_pages_folio_end(&f->pages, c->page)
+				     : ra_pages_head(&f->pages, c->page));
+}
+
+/* The pages that the call asks for, inside the file. */
+static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
+{
+	uint64_t end = (c->end_pos + PAGE_BYTES - 1) >> PAGE_SHIFT;
+
+	return end < ra_file_nr_pages(f) ? end : ra_file_nr_pages(f);
+}
+
+/* What it brings comes behind what was brought before. */
+static void begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
+		  struct ra_call *c)
+{
+	*c = (struct ra_call){.pos = pos, .page = pos >> PAGE_SHIFT};
+	if (pos >= INT64_MAX - PAGE_BYTES)
+		return;
+	if (count > INT64_MAX - pos - PAGE_BYTES)
+		count = INT64_MAX - pos - PAGE_BYTES;
+	c->end_pos = pos + count;
+	if (!count || (pos >= f->size_bytes && !f->kernel->asks_past_end))
+		return;
+	ra_access_begin(f, c->page, asked_end_of(f, c));
+	go_on(f, s, c);
+}
+
+static void ended(struct ra_file *f, struct ra_call *c)
+{
+	bool brought = c->brought || f->nr_adds;
+
+	f->totals.windows += brought && !c->under_way;
+	c->brought = brought;
+	f->asked_first = f->asked_end = 0;
+}
+
+void ra_read_begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
+		   struct ra_call *ret)
+{
+	f->nr_adds = 0;
+	begin(f, s, pos, count, ret);
+	ended(f, ret);
+}
+
+void ra_read_go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
+{
+	f->nr_adds = 0;
+	f->asked_first = c->pos >> PAGE_SHIFT;
+	f->asked_end = asked_end_of(f, c);
+	go_on(f, s, c);
+	ended(f, c);
+}
+
+static void read_whole(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	struct ra_call c;
+
+	begin(f, s, pos, count, &c);
+	while (c.under_way)
+		go_on(f, s, &c);
+}
+
+void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	f->nr_adds = 0;
+	read_whole(f, s, pos, count);
+	ra_access_end(f);
+}
+
+void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	f->nr_adds = 0;
+	while (count && pos < f->size_bytes) {
+		uint64_t step = SPLICE_PAGES * PAGE_BYTES;
+
+		if (step > count)
+			step = count;
+		read_whole(f, s, pos, step);
+		pos += step;
+		count -= step;
+	}
+	ra_access_end(f);
+}

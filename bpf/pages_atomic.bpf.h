@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The page events of pages.bpf.c where atomic operations return what was there: the state of a
+ * folio's pages is changed a chunk at a time, and who changed it counts.
+ */
+#ifndef PAGES_ATOMIC_BPF_H
+#define PAGES_ATOMIC_BPF_H
+
+struct add_ctx {
+	struct file_row *row;
+	struct file_key file;
+	struct page_range r;
+	__u64 lo, hi;
+	bool ahead; /* what was not asked for is prefetched */
+	bool by_read;
+	__u32 adviser;
+};
+
+STEP add_step(__u32 i, struct add_ctx *x)
+{
+	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, all, asked = 0;
+
+	all = chunk_mask(base, x->r.first, x->r.last);
+	if (x->lo <= x->hi)
+		asked = all & chunk_mask(base, x->lo, x->hi);
+	chunk_added(x->row, &x->file, base, all, x->ahead ? all & ~asked : 0,
+		    x->by_read ? asked : 0, x->adviser);
+	return 0;
+}
+
+GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, struct added *a)
+{
+	struct add_ctx x = {.row = row};
+	__u64 nr;
+
+	if (!row || !r || !a)
+		return 0;
+	file_key_of(CAST(inode, inode), &x.file);
+	x.r = *r;
+	x.lo = a->lo;
+	x.hi = a->hi;
+	x.ahead = a->origin;
+	x.by_read = a->by_read;
+	x.adviser = a->adviser;
+	nr = (r->last >> 6) - (r->first >> 6) + 1;
+	if (nr == 1)
+		add_step(0, &x);
+	else
+		LOOP(nr, nr, add_step, &x);
+	return 0;
+}
+
+static __always_inline int added(struct live *l, struct folio *folio)
+{
+	struct page_range r;
+	struct file_row *row;
+	struct inode *inode;
+	struct added a;
+	__u64 nr, inode_addr, asked = 0;
+
+	inode = READ(folio_mapping(folio), host);
+	if (!inode_counts(inode))
+		return 0;
+	r = folio_range(folio);
+	nr = r.last - r.first + 1;
+	inode_addr = addr_of(l, inode);
+	add_class(l, inode_addr, &r, &a);
+	row = live_row(l, inode,
+		       a.by_read || a.by_advice || a.counter == C_written_pages ? HINT_OWN : 0,
+		       l->s.job);
+	if (a.origin) {
+		__u64 lo = a.lo > r.first ? a.lo : r.first, hi = a.hi < r.last ? a.hi : r.last;
+
+		if (a.lo <= a.hi && lo <= hi)
+			asked = hi - lo + 1;
+		if (asked)
+			row_add(row, C_demand_pages, asked);
+		if (a.by_read && asked) {
+			row_add(row, C_misses, asked);
+			if (lo < l->s.miss_first)
+				l->s.miss_first = lo;
+			if (hi > l->s.miss_last)
+				l->s.miss_last = hi;
+		}
+		if (nr > asked)
+			row_add(row, a.origin, nr - asked);
+		if (l->s.win_inode == (__u64)inode)
+			window_grow(l, row, nr);
+		if (a.by_advice)
+			a.adviser = advice_effect(l, addr_of(l, inode), nr, 0, 0);
+	} else {
+		row_add(row, a.counter, nr);
+	}
+	l->s.flags |= TASK_DIRTY;
+	if (trace_may(inode))
+		trace_folio(l, inode_addr,
+			    NOTE(NOTE_ADD, 0, 0,
+				 !a.origin && a.counter == C_written_pages ? NOTE_BY_WRITE : 0),
+			    r.first, nr);
+	if (l->s.job != JOB_WATCHED)
+		adder_note(l, nr, a.counter == C_written_pages ? DOES_WRITE : DOES_READ);
+	if (l->s.job == JOB_WATCHED) {
+		add_track(inode_addr, row, &r, &a);
+		/* A fault maps the whole folio: use of its other pages cannot be seen. */
+		if (a.by_fault && r.first != r.last && r.first <= l->s.fault_index &&
+		    l->s.fault_index <= r.last)
+			settle(l, addr_of(l, inode), r.first, r.last, C_untracked);
+	}
+	return 0;
+}
+
+/* In memory of a map: frames of all that a delete may lead to are too large together. */
+struct deleted {
+	__u64 inode;
+	struct file_key file;
+	struct page_range r;
+	enum evict_cause cause;
+	__u32 by_advice; /* of the job itself */
+	__u64 own;	 /* pages of the job among them */
+};
+_Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
+
+/* Those in the chunk at page base. */
+GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
+{
+	__u64 mask, own;
+	struct file_row *row;
+	struct block *b;
+	struct chunk *c;
+	int n;
+
+	if (!l || !d)
+		return 0;
+	mask = chunk_mask(base, d->r.first, d->r.last);
+	b = block_find(&d->file, base);
+	if (!b)
+		return 0;
+	c = chunk_in(b, base);
+	if (!(c->resident & mask))
+		return 0;
+	own = bits_clear(&c->resident, mask) & mask;
+	n = popcount64(own);
+	if (!n)
+		return 0;
+	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
+	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
+	chunk_settle(&d->file, row, b, base, own, C_evicted_unused);
+	if (c->advised & own)
+		bits_clear(&c->advised, own);
+	if (d->by_advice)
+		bits_set(&c->advised, own);
+	if (d->cause == EVICT_TRUNCATE) {
+		bits_clear(&c->mark, own);
+		__sync_fetch_and_add(&shared.truncated_pages, n);
+	} else {
+		bits_set(&c->mark, own);
+		c->stamp_pages = __sync_fetch_and_add(&shared.evicted_pages, n) + n;
+		c->stamp_ms = now_ms();
+	}
+	d->own += n;
+	return 0;
+}
+
+struct delete_ctx {
+	struct live *l;
+	struct deleted *d;
+};
+
+STEP delete_step(__u32 i, struct delete_ctx *x)
+{
+	delete_track(x->l, x->d, (x->d->r.first & ~63ull) + (__u64)i * 64);
+	return 0;
+}
+
+static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
+{
+	struct deleted *d = work_of(WORK_PAGE);
+	struct delete_ctx x = {.l = l, .d = d};
+	struct inode *inode;
+	struct file_row *row;
+	__u64 pages, steps;
+
+	inode = READ(folio_mapping(folio), host);
+	if (!d || !inode_counts(inode))
+		return 0;
+	d->inode = (__u64)inode;
+	d->r = folio_range(folio);
+	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);
+	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
+	file_key_of(inode, &d->file);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d->file.ino)], OUTSTANDING_ADD);
+	references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
+	pages = d->r.last - d->r.first + 1;
+	if (trace_may(inode))
+		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
+			    pages);
+	d->own = 0;
+	steps = (d->r.last >> 6) - (d->r.first >> 6) + 1;
+	if (steps == 1)
+		delete_track(l, d, d->r.first & ~63ull);
+	else
+		LOOP(steps, steps, delete_step, &x);
+	if (d->own)
+		evictor_note(l, &d->file, d->cause, d->own);
+	if (pages > d->own) {
+		row = live_row(l, inode, 0, JOB_OTHERS);
+		row_add(row, C_evicted_reclaim_kswapd + d->cause, pages - d->own);
+	}
+	/* The last of a file that the job only read goes with the inode: no later look at its name
+	 * can tell. */
+	if (!d->own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d->file))
+		live_row(l, inode, 0, JOB_WATCHED);
+	if (d->cause == EVICT_DONTNEED)
+		advice_effect(l, addr_of(l, inode), 0, pages, d->own);
+	return 0;
+}
+
+#endif

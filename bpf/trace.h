@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is sent of the accesses to traced files: everything that happens to a few files, in order.
+ * Owns layouts only. account/traces.c makes of it what is stored (advisor/trace_code.h).
+ */
+#ifndef CACHEMON_TRACE_H
+#define CACHEMON_TRACE_H
+
+#include "bpf/cachemon.h"
+
+#define NR_TRACED	 4096  /* in a run */
+#define NR_TRACE_FILTER	 1024  /* a power of two */
+#define NR_STRATA	 8     /* of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
+#define STRATUM_FILES	 8     /* traced at a time in each: those of the lowest hashes */
+#define TRACE_EVENTS_MAX 65536 /* of a file; what comes then is not recorded */
+/* Of reads in a row without a window or a page that came or went: what follows is hits, each of
+ * which costs ten times a plain one. */
+#define TRACE_QUIET_MAX	 8192
+#define TRACE_BURST_MAX	 100000 /* events between two samples, after which no file is chosen */
+#define TRACE_RING_BYTES (4 << 20)
+
+/* Values as those of enum trace_kind and enum trace_hook; NOTE_BEGIN is not stored. */
+enum note_kind {
+	NOTE_READ = 2,
+	NOTE_FAULT = 3,
+	NOTE_MAP = 4,
+	NOTE_ADVICE = 5,
+	NOTE_WINDOW = 6,
+	NOTE_ADD = 7,
+	NOTE_REMOVE = 8,
+	NOTE_BEGIN = 15, /* a file was chosen, by its hash */
+};
+enum note_hook { NOTE_SYNC = 1, NOTE_ASYNC = 2, NOTE_ORDER = 3, NOTE_UNBOUNDED = 4 };
+
+/* Flags as those of enum in trace_code.h. */
+enum {
+	NOTE_RANDOM = 1 << 0,
+	NOTE_NOREUSE = 1 << 1,
+	NOTE_VM_RANDOM = 1 << 2,
+	NOTE_VM_SEQUENTIAL = 1 << 3,
+	NOTE_VM_EXEC = 1 << 4,
+	NOTE_MISSING = 1 << 5,
+	NOTE_RETRY = 1 << 6,
+	NOTE_PART = 1 << 7,
+	NOTE_RANGE = 1 << 8,
+	NOTE_AFTER = 1 << 9,
+	NOTE_BY_WRITE = 1 << 11,
+};
+
+struct trace_begin {
+	struct file_key file;
+	__u64 cached_pages; /* of the file, when it was chosen */
+	__u32 hash;	    /* below the threshold */
+	__u32 stratum;
+	__s32 max_order; /* of its folios; -1: not known */
+	__u32 pad;
+};
+
+/* struct file_ra_state and what is beside it. */
+struct trace_state {
+	__u64 start;
+	__u32 size;
+	__u32 async_size;
+	__u32 mmap_miss;
+	__u32 order;
+	__s64 prev_pos;
+};
+
+struct trace_vma {
+	__u64 start, end; /* addresses; end 0: not known */
+	__u64 offset_pages;
+	__u64 address; /* that was touched */
+};
+
+struct trace_record {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 number;  /* of the traced file, from 1 */
+	__u32 tid;
+	__u8 kind; /* NOTE_* */
+	__u8 detail;
+	__u8 call;
+	__u8 order;
+	__u32 flags;
+	__u64 pos;
+	__u64 len;
+	__u64 size_bytes; /* of the file */
+	__u64 file;	  /* address of the struct file, an identity; 0: not known. Of it: */
+	__u32 ra_pages;
+	__u32 io_pages; /* of the device, also without a file */
+	struct trace_state state;
+	union {
+		struct trace_vma vma;
+		struct trace_begin begin;
+	};
+};
+
+enum traced_state {
+	TRACED_LIVE = 1,
+	TRACED_PUSHED = 2, /* another file has its place */
+	TRACED_LONG = 3,   /* has as many events as one may have */
+	TRACED_QUIET = 6,  /* has as many reads as may be without anything else */
+	TRACED_LOST = 4,   /* an event found no room in the ring */
+	TRACED_ENDED = 5,
+};
+
+/* By file_key. */
+struct traced {
+	__u32 number;
+	__u32 state;
+	__u32 from_epoch; /* nothing before it is recorded */
+	__u32 events;
+	__u32 quiet; /* reads since anything else was seen */
+	__u32 pad;
+};
+
+/* A file that may be chosen: what it is looked up and kept by. */
+struct trace_pick {
+	struct file_key file;
+	struct file_key before; /* whose place it takes */
+	__u64 was;		/* the word of that place */
+	struct traced entry;
+	__u32 hash;
+	__u32 stratum;
+};
+
+/* What a program says of an event before it is sent, beside what it gives as arguments; and what
+ * has no room on the stack. */
+struct trace_note {
+	__u64 file;
+	struct trace_vma vma;
+	__u32 vma_flags; /* NOTE_VM_* */
+	__u32 lookahead; /* pages; of a window without a file */
+	struct file_key key;
+	struct trace_pick pick;
+};
+
+/* The place of a traced file. */
+struct trace_place {
+	__u64 word; /* its hash << 32 | its number; 0: free */
+	struct file_key file;
+};
+
+/* Variables that programs and user space share. */
+struct trace_shared {
+	volatile __u32 on;			/* files are chosen */
+	volatile __u32 live;			/* files that are traced now */
+	volatile __u32 ended;			/* a program ended the trace of a file */
+	volatile __u32 burst;			/* events since the last sample */
+	volatile __u32 numbers;			/* of files that were chosen */
+	volatile __u32 lost;			/* events that found no room */
+	volatile __u32 threshold[NR_STRATA];	/* files whose hash is below it are traced */
+	volatile __u32 filter[NR_TRACE_FILTER]; /* traced files, by hash of the inode number */
+	struct trace_place places[NR_STRATA][STRATUM_FILES];
+};
+
+_Static_assert(sizeof(struct trace_record) == 136, "trace_record");
+
+#endif

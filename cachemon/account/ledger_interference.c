@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/ledger_impl.h"
+#include "account/share_out.h"
+
+/* For what finds no room there is always a row of its cause, its kind and nothing else. */
+enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };
+
+int interference_init(struct ledger *l)
+{
+	l->interference = calloc(l->limits.interference + RESTS, sizeof(*l->interference));
+	if (!l->interference)
+		return -ENOMEM;
+	return row_index_init(&l->interference_index, l->limits.interference + RESTS);
+}
+
+void interference_free(struct ledger *l)
+{
+	for (size_t i = 0; i < l->nr_interference; i++)
+		free(l->interference[i].cgroup);
+	free(l->interference);
+	free(l->interference_index.slots);
+}
+
+static uint64_t hash_of(const struct interference_key *k)
+{
+	return ledger_hash_bytes(0, k, sizeof(*k));
+}
+
+static struct ledger_interference *find(const struct ledger *l, const struct interference_key *k,
+					uint64_t hash)
+{
+	const struct row_index *x = &l->interference_index;
+	size_t row;
+
+	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row); s = (s + 1) & x->mask)
+		if (!memcmp(&l->interference[row].key, k, sizeof(*k)))
+			return &l->interference[row];
+	return NULL;
+}
+
+static struct ledger_interference *create(struct ledger *l, const struct interference_key *k,
+					  uint64_t hash)
+{
+	struct ledger_interference *r = &l->interference[l->nr_interference];
+
+	*r = (struct ledger_interference){.key = *k};
+	row_index_put(&l->interference_index, hash, l->nr_interference++);
+	return r;
+}
+
+/* With room for a row of its own, else what is known least is given up first. */
+static struct ledger_interference *row_of(struct ledger *l, const struct interference_key *k)
+{
+	struct interference_key less = *k;
+	uint64_t hash = hash_of(k);
+	struct ledger_interference *r = find(l, k, hash);
+
+	if (r || l->nr_interference < l->limits.interference)
+		return r ?: create(l, k, hash);
+	less.reached = less.owner = LEDGER_NOWHERE;
+	r = find(l, &less, hash_of(&less));
+	if (r)
+		return r;
+	less.cgroup = 0;
+	less.does = DOES_NEITHER;
+	memset(less.comm, 0, sizeof(less.comm));
+	hash = hash_of(&less);
+	r = find(l, &less, hash);
+	return r ?: create(l, &less, hash);
+}
+
+static void add(struct ledger *l, const struct interference_key *k, const char *cgroup,
+		uint64_t pages)
+{
+	struct ledger_interference *r;
+
+	if (!pages)
+		return;
+	r = row_of(l, k);
+	r->pages += pages;
+	r->mark.dirty = true;
+	if (cgroup && !r->cgroup && r->key.cgroup)
+		r->cgroup = strdup(cgroup);
+}
+
+/* The directory of a file of the job; LEDGER_NOWHERE: of none, or not known. */
+static uint32_t place(const struct ledger *l, const struct file_key *file)
+{
+	const struct fileset_entry *e;
+	const struct ledger_file *f;
+
+	if (!file->ino && !file->dev && !file->gen)
+		return LEDGER_NOWHERE;
+	f = file_find(l, file, JOB_WATCHED);
+	if (f)
+		return f->directory->number;
+	e = fileset_find(l->seen, ledger_hash_file(file, JOB_WATCHED));
+	return e ? e->place : LEDGER_NOWHERE;
+}
+
+static bool of_kswapd(const struct sample_eviction *e)
+{
+	return e->key.cause == EVICT_RECLAIM_KSWAPD;
+}
+
+static struct interference_key key_of(const struct ledger *l, const struct sample_eviction *e)
+{
+	struct interference_key k;
+
+	memset(&k, 0, sizeof(k));
+	k.cause = e->key.cause;
+	k.kind = e->key.kind;
+	k.does = e->key.does;
+	k.exact = 1;
+	k.owner = place(l, &e->key.owner);
+	k.reached = place(l, &e->key.reached);
+	k.cgroup = e->key.cgroup;
+	memcpy(k.comm, e->key.comm, sizeof(k.comm));
+	return k;
+}
+
+/* Who filled memory while kswapd made room. */
+struct sharer {
+	struct interference_key key;
+	const char *cgroup;
+};
+
+struct sharers {
+	struct sharer of[SHARERS_MAX];
+	uint64_t weights[SHARERS_MAX];
+	size_t nr;
+};
+
+static void share_with(struct sharers *s, const struct interference_key *k, const char *cgroup,
+		       uint64_t weight)
+{
+	struct interference_key less = *k;
+
+	for (size_t i = 0; i < s->nr && weight; i++) {
+		if (!memcmp(&s->of[i].key, k, sizeof(*k))) {
+			s->weights[i] += weight;
+			return;
+		}
+	}
+	/* The last two are for the job's and for others' beyond. */
+	if (s->nr >= SHARERS_MAX - 2 && (k->cgroup || *k->comm || k->reached != LEDGER_NOWHERE)) {
+		less.cgroup = 0;
+		less.reached = LEDGER_NOWHERE;
+		less.does = DOES_NEITHER;
+		memset(less.comm, 0, sizeof(less.comm));
+		share_with(s, &less, NULL, weight);
+	} else if (weight && s->nr < SHARERS_MAX) {
+		s->of[s->nr] = (struct sharer){.key = *k, .cgroup = cgroup};
+		s->weights[s->nr++] = weight;
+	}
+}
+
+static uint64_t read_pages(const int64_t *c)
+{
+	int64_t n = c[C_demand_pages] + c[C_prefetched_sync] + c[C_prefetched_async] +
+		    c[C_prefetched_willneed] + c[C_prefetched_readahead2] +
+		    c[C_prefetched_mmap_around] + c[C_other_added_pages];
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static void share_with_job(struct sharers *s, const int64_t *c, uint32_t reached)
+{
+	struct interference_key k;
+
+	memset(&k, 0, sizeof(k));
+	k.cause = EVICT_RECLAIM_KSWAPD;
+	k.kind = EVICTOR_OWN;
+	k.reached = reached;
+	k.does = DOES_READ;
+	share_with(s, &k, NULL, read_pages(c));
+	k.does = DOES_WRITE;
+	share_with(s, &k, NULL, c[C_written_pages] > 0 ? (uint64_t)c[C_written_pages] : 0);
+}
+
+static void share_with_others(struct sharers *s, const struct sample_evictions *e)
+{
+	struct interference_key k;
+
+	memset(&k, 0, sizeof(k));
+	k.cause = EVICT_RECLAIM_KSWAPD;
+	k.kind = EVICTOR_OTHERS;
+	k.reached = LEDGER_NOWHERE;
+	for (size_t i = 0; i < e->nr_adders; i++) {
+		k.cgroup = e->adders[i].key.cgroup;
+		k.does = (uint8_t)e->adders[i].key.does;
+		memcpy(k.comm, e->adders[i].key.comm, sizeof(k.comm));
+		share_with(s, &k, e->adders[i].cgroup, e->adders[i].pages);
+	}
+	memset(k.comm, 0, sizeof(k.comm));
+	k.cgroup = 0;
+	k.does = DOES_NEITHER;
+	share_with(s, &k, NULL, e->adders_full);
+}
+
+static void find_sharers(const struct ledger *l, const struct sample *sample, struct sharers *s)
+{
+	s->nr = 0;
+	share_with_others(s, sample->evictions);
+	share_with_job(s, sample->rest[JOB_WATCHED], LEDGER_NOWHERE);
+	for (size_t i = 0; i < sample->nr_files; i++) {
+		const struct sample_file *f = &sample->files[i];
+
+		if (f->job == JOB_WATCHED)
+			share_with_job(s, f->c, place(l, &f->key));
+	}
+}
+
+/* kswapd works for all who add pages. Where nobody did, they stay its own. */
+static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct sample_eviction *e)
+{
+	struct interference_key mine = key_of(l, e);
+	uint64_t shares[SHARERS_MAX];
+
+	if (!s->nr) {
+		add(l, &mine, NULL, e->pages);
+		return;
+	}
+	share_out(e->pages, s->weights, s->nr, shares);
+	for (size_t i = 0; i < s->nr; i++) {
+		struct interference_key k = s->of[i].key;
+
+		k.owner = mine.owner;
+		add(l, &k, s->of[i].cgroup, shares[i]);
+	}
+}
+
+/* After the files of the sample: their directories are known. */
+void interference_apply(struct ledger *l, const struct sample *sample)
+{
+	const struct sample_evictions *e = sample->evictions;
+	struct sharers sharers;
+	bool found = false;
+
+	for (size_t i = 0; i < e->nr_evicted; i++) {
+		const struct sample_eviction *one = &e->evicted[i];
+		struct interference_key k;
+
+		if (of_kswapd(one)) {
+			if (!found)
+				find_sharers(l, sample, &sharers);
+			found = true;
+			apply_kswapd(l, &sharers, one);
+			continue;
+		}
+		k = key_of(l, one);
+		add(l, &k, one->cgroup, one->pages);
+	}
+	for (int cause = 0; cause < EVICT_NR; cause++) {
+		struct interference_key k;
+
+		memset(&k, 0, sizeof(k));
+		k.cause = (uint8_t)cause;
+		k.kind = EVICTOR_UNKNOWN;
+		k.does = DOES_NEITHER;
+		k.exact = 1;
+		k.owner = k.reached = LEDGER_NOWHERE;
+		add(l, &k, NULL, e->full[cause]);
+	}
+}
+
+size_t ledger_nr_interference(const struct ledger *l)
+{
+	return l->nr_interference;
+}
+
+struct ledger_interference *ledger_interference(const struct ledger *l, size_t i)
+{
+	return &l->interference[i];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machine as a sample tells of it: memory, the limit of the job's cgroup, devices. Plain
+ * values as of the end of the interval. Owns their shape.
+ */
+#ifndef SAMPLE_MACHINE_H
+#define SAMPLE_MACHINE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MACHINE_UNKNOWN (-1) /* the kernel does not tell */
+
+struct sample_memory {
+	int64_t free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes;
+};
+
+/* The memory cgroup that limits the job most, or its own where none has a limit. */
+struct sample_limit {
+	int64_t limit_bytes; /* MACHINE_UNKNOWN: none */
+	int64_t usage_bytes, file_bytes;
+	char at[PATH_MAX]; /* its directory; "": not known */
+};
+
+struct sample_device {
+	uint32_t dev; /* as of struct file_key */
+	char name[64];
+	int64_t rotational, read_ahead_kb, max_sectors_kb, io_pages;
+	bool network;
+};
+
+struct sample_machine {
+	/* What does not change. */
+	int64_t total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes;
+	char thp[16]; /* "": not known */
+
+	struct sample_memory memory;
+	struct sample_limit limit;
+	const struct sample_device *devices;
+	size_t nr_devices;
+};
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traces of a run, in memory and bounded: from what the probes send of the traced files to the
+ * encoded events that the store writes. Owns the numbers of descriptions, tasks and mappings, the
+ * events that are not written yet, and how many files each one stands for. Knows no probe and no
+ * SQL. What could not be kept whole is broken, with the reason; nothing is left out silently.
+ */
+#ifndef TRACES_H
+#define TRACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "account/sample.h"
+#include "bpf/trace.h"
+
+struct traces;
+struct traced_file;
+
+struct traces_config {
+	uint64_t start_ns; /* CLOCK_MONOTONIC when the run began */
+	unsigned int page_shift;
+	uint64_t events_max;  /* of all files; 0: the default */
+	size_t unwritten_max; /* bytes of one file; 0: the default */
+};
+
+int traces_new(const struct traces_config *config, struct traces **ret);
+void traces_free(struct traces *t);
+
+/* A record of the ring, of size bytes. -ENOENT: of no file that is known; -EMSGSIZE, -ENOMEM. */
+int traces_take(struct traces *t, const struct trace_record *rec, size_t size);
+/* A file that is traced from now on and was read before. */
+int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *key);
+/* Names of files that are traced. */
+void traces_see_sample(struct traces *t, const struct sample *s);
+/* One that came before the file was traced. */
+void traces_see_name(struct traces *t, const struct file_key *key, const char *path,
+		     const char *fstype);
+/* As they are now: they tell what each file stands for. */
+void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]);
+
+/* No more comes of this file. reason NULL: it is whole. The first reason stays. */
+void traces_end(struct traced_file *f, const char *reason);
+
+/* All files of the run, in the order of their numbers. */
+size_t traces_nr(const struct traces *t);
+struct traced_file *traces_at(const struct traces *t, size_t i);
+struct traced_file *traces_find(const struct traces *t, const struct file_key *key);
+/* Too much was recorded in this run to begin with another file. */
+bool traces_full(const struct traces *t);
+
+const struct file_key *traced_file_key(const struct traced_file *f);
+bool traced_file_live(const struct traced_file *f);
+/* Whether the probes were told that it ended, or set so. */
+bool traced_file_released(const struct traced_file *f);
+void traced_file_set_released(struct traced_file *f);
+/* Below the threshold: others like it are known. */
+bool traced_file_by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA]);
+/* By traces_add_warm(). */
+bool traced_file_added(const struct traced_file *f);
+uint64_t traced_file_events(const struct traced_file *f);
+
+/* As the store writes it; < 0 and NULL: not known. */
+struct traced_row {
+	int64_t db_id; /* 0: none yet */
+	const struct file_key *key;
+	const char *path;
+	const char *fstype;
+	int64_t size_bytes, ra_pages, io_pages, max_order, stratum;
+	double stands_for;
+	const char *state, *reason, *began;
+	bool dirty;
+	uint32_t seq; /* of the chunk that is not written yet: */
+	uint32_t events;
+	const uint8_t *data;
+	size_t data_bytes;
+};
+
+void traces_row(const struct traced_file *f, struct traced_row *ret);
+/* Its row was inserted, in a transaction that is not committed yet. */
+void traces_set_db_id(struct traced_file *f, int64_t id);
+/* What traces_row() gave is in the database, or the transaction was undone. */
+void traces_written(struct traces *t);
+void traces_unwritten(struct traces *t);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the traces, shared by the files that make them up: traces.c (the files), traces_event.c
+ * (from records to events). Nobody else includes this.
+ */
+#ifndef TRACES_IMPL_H
+#define TRACES_IMPL_H
+
+#include "account/row_index.h"
+#include "account/traces.h"
+#include "advisor/trace_code.h"
+
+enum { DESCRIPTIONS_MAX = 4096, ACTORS_MAX = 4096, MAPPINGS_MAX = 4096 };
+
+/* What an address of a struct file stands for now. */
+struct description {
+	uint64_t file;
+	uint32_t number;
+	uint32_t flags; /* TRACE_RANDOM, TRACE_NOREUSE */
+	uint32_t ra_pages;
+	uint32_t reader; /* the last task that read it; not known if none did */
+	bool read;
+	bool touched; /* its readahead state was seen to be used */
+};
+
+struct mapping {
+	uint64_t start, end, offset_pages;
+};
+
+struct traced_file {
+	struct file_key key;
+	uint32_t number;
+	uint32_t hash, stratum;
+	bool by_hash, warm, live, released, broken;
+	uint64_t cached_pages; /* when it was chosen */
+	const char *reason;    /* a constant */
+	char *path;
+	char fstype[16];
+	int64_t size_bytes, ra_pages, io_pages, max_order;
+	uint64_t traced_size_bytes; /* as the last event told */
+	double stands_for;
+	int64_t db_id;
+	bool fresh, dirty;
+
+	struct description *descriptions;
+	size_t nr_descriptions, max_descriptions, last_description;
+	uint32_t opened;
+	struct mapping *mappings;
+	size_t nr_mappings, max_mappings;
+	uint32_t *actors; /* tids by number */
+	size_t nr_actors, max_actors, last_actor;
+
+	uint64_t events;
+	struct trace_coder coder;
+	uint32_t seq, chunk_events;
+	uint8_t *data;
+	size_t data_bytes, data_max;
+};
+
+struct traces {
+	struct traces_config config;
+	struct traced_file **files;
+	size_t nr_files;
+	struct row_index by_key, by_number;
+	uint64_t events;
+};
+
+/* Encodes what the record tells. */
+void traced_file_take(struct traces *t, struct traced_file *f, const struct trace_record *rec);
+
+#endif

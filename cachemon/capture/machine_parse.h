@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Texts of procfs and sysfs that tell of the machine, parsed. Pure: knows no path. Numbers that a
+ * text does not hold are MACHINE_UNKNOWN.
+ */
+#ifndef MACHINE_PARSE_H
+#define MACHINE_PARSE_H
+
+#include "account/sample_machine.h"
+
+/* /proc/meminfo: its sizes of now, and what does not change. */
+void machine_parse_meminfo(const char *text, struct sample_memory *ret, int64_t *ret_total,
+			   int64_t *ret_swap);
+
+/* A number alone on its line. */
+int64_t machine_parse_number(const char *text);
+
+/* A list of CPUs or nodes, "0-3,8": how many. */
+int64_t machine_parse_list(const char *text);
+
+/* lru_gen/enabled, "0x0007": 1 when reclaim goes by generations. */
+int64_t machine_parse_mglru(const char *text);
+
+/* The word in brackets: "always [madvise] never". NUL-terminated; "" when there is none. */
+void machine_parse_chosen(const char *text, char *ret, size_t size);
+
+/* DEVNAME of a uevent file. */
+void machine_parse_device_name(const char *text, char *ret, size_t size);
+
+/* The value of a line "key value" of memory.stat. */
+int64_t machine_parse_stat(const char *text, const char *key);
+
+/* Whether files of that filesystem come over a network. */
+bool machine_is_network(const char *fstype);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/reference_ring.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/references.h"
+#include "capture/probe_set_impl.h"
+#include "capture/reference_known.h"
+
+enum { BATCH = 1024 };
+/* One in so many ns may come in the long run. */
+#define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
+
+struct reference_ring {
+	struct cachemon_bpf *skel;
+	struct reference_sample *sample;
+	struct file_key file; /* of the last record, and its seed */
+	uint64_t seed;
+	uint64_t drained_ns;	       /* until when what may come was taken off what came */
+	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
+	struct reference_record *next; /* of the next one, which has begun already */
+	size_t nr_next, max_next;
+	struct reference_known known;
+	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
+	bool started;
+};
+
+/* Hashes of 32 bits below it have all of theirs up to the bound. */
+static uint64_t threshold_of(uint64_t bound)
+{
+	return (bound >> 32) + ((uint32_t)bound == UINT32_MAX);
+}
+
+static uint64_t bound_of(uint64_t threshold)
+{
+	return (threshold << 32) - 1; /* of 2^32: all */
+}
+
+static void take(struct reference_ring *r, const struct reference_record *rec)
+{
+	uint64_t index = rec->page >> REFERENCE_FLAG_BITS;
+
+	if (memcmp(&rec->file, &r->file, sizeof(r->file)) != 0) {
+		r->file = rec->file;
+		r->seed = reference_seed(&rec->file);
+	}
+	reference_sample_add(r->sample, &rec->file, index,
+			     (uint32_t)(reference_hash(r->seed, index) >> 32),
+			     rec->page & REFERENCE_REMOVED);
+}
+
+/* Counted in the generation that follows: put aside until this interval is closed. */
+static void put_aside(struct reference_ring *r, const struct reference_record *rec)
+{
+	if (r->nr_next == r->max_next) {
+		size_t max = r->max_next ? r->max_next * 2 : 1024;
+		struct reference_record *next = realloc(r->next, max * sizeof(*next));
+
+		if (!next) {
+			reference_ring_end(r, "out of memory");
+			return;
+		}
+		r->next = next;
+		r->max_next = max;
+	}
+	r->next[r->nr_next++] = *rec;
+}
+
+/* What was put aside, once its interval has begun. */
+static void take_next(struct reference_ring *r)
+{
+	if (!r->next_begun)
+		return;
+	r->next_begun = false;
+	for (size_t i = 0; i < r->nr_next; i++)
+		take(r, &r->next[i]);
+	r->nr_next = 0;
+}
+
+static int on_reference(void *ctx, void *data, size_t size)
+{
+	struct reference_ring *r = ctx;
+	const struct reference_record *rec = data;
+
+	if (size < sizeof(*rec) || !r->started)
+		return 0;
+	take_next(r);
+	if ((rec->page & REFERENCE_B) == r->generation)
+		take(r, rec);
+	else
+		put_aside(r, rec);
+	return 0;
+}
+
+int reference_ring_new(struct probe_set *set, struct ring_buffer *rings,
+		       struct reference_ring **ret)
+{
+	struct reference_ring *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->skel = probe_set_skeleton(set);
+	r->seed = reference_seed(&r->file);
+	err = reference_sample_new(NULL, &r->sample);
+	if (!err)
+		err = ring_buffer__add(rings, bpf_map__fd(r->skel->maps.references), on_reference,
+				       r);
+	if (err) {
+		reference_ring_free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+void reference_ring_free(struct reference_ring *r)
+{
+	if (!r)
+		return;
+	reference_sample_free(r->sample);
+	free(r->next);
+	free(r);
+}
+
+void reference_ring_start(struct reference_ring *r)
+{
+	r->started = true;
+	r->skel->bss->shared.references.bound = REFERENCES_ALL;
+}
+
+/* It only falls, and the programs lower it too. */
+static void lower_bound(struct reference_ring *r, uint64_t bound)
+{
+	__u64 *now = &r->skel->bss->shared.references.bound;
+	__u64 seen = __atomic_load_n(now, __ATOMIC_RELAXED);
+
+	while (seen > bound && !__atomic_compare_exchange_n(now, &seen, bound, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+/* Pages that the threshold has put out of the sample: room in the map for others. */
+static void pages_delete(struct reference_ring *r, uint64_t threshold)
+{
+	int fd = bpf_map__fd(r->skel->maps.reference_pages);
+	uint64_t key, *prev = NULL, at, *keys = malloc(NR_REFERENCE_PAGES * sizeof(*keys));
+	uint32_t nr = 0, deleted = 0;
+
+	if (!keys)
+		return;
+	while (nr < NR_REFERENCE_PAGES && !bpf_map_get_next_key(fd, prev, &key)) {
+		if (key >> 32 >= threshold)
+			keys[nr++] = key;
+		at = key;
+		prev = &at;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		deleted += !bpf_map_delete_elem(fd, &keys[i]);
+	__atomic_fetch_sub(&r->skel->bss->shared.references.pages, deleted, __ATOMIC_RELAXED);
+	free(keys);
+}
+
+static void check_dropped(struct reference_ring *r)
+{
+	char reason[REFERENCE_REASON_MAX];
+	uint64_t dropped = r->skel->bss->shared.references.dropped;
+
+	if (!dropped)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "%llu references found no room: the job read more sampled pages at once than "
+		 "could be taken",
+		 (unsigned long long)dropped);
+	reference_ring_end(r, reason);
+}
+
+/* Off the programs' count of what came: what may have come since the last time. */
+static void drain(struct reference_ring *r, uint64_t now_ns)
+{
+	__u32 *came = &r->skel->bss->shared.references.came, seen, left;
+	uint64_t may;
+
+	if (!r->drained_ns)
+		r->drained_ns = now_ns;
+	may = (now_ns - r->drained_ns) / REFERENCE_EVERY_NS;
+	r->drained_ns += may * REFERENCE_EVERY_NS;
+	seen = __atomic_load_n(came, __ATOMIC_RELAXED);
+	do
+		left = seen > may ? seen - (__u32)may : 0;
+	while (!__atomic_compare_exchange_n(came, &seen, left, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+}
+
+void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
+{
+	struct reference_state *shared = (struct reference_state *)&r->skel->bss->shared.references;
+	struct reference_view v;
+
+	if (!r->started)
+		return;
+	check_dropped(r);
+	drain(r, now_ns);
+	reference_sample_lower(r->sample, threshold_of(shared->bound));
+	reference_sample_view(r->sample, &v);
+	lower_bound(r, v.broken ? REFERENCES_NONE : bound_of(v.threshold));
+	if (shared->pages > NR_REFERENCE_PAGES / 2 && v.live < NR_REFERENCE_PAGES / 4)
+		pages_delete(r, v.threshold);
+}
+
+void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups)
+{
+	if (!r->started)
+		return;
+	r->next_begun |= last;
+	take_next(r);
+	reference_sample_close(r->sample, start_ns, lookups);
+	r->generation = r->skel->bss->shared.epoch & 1 ? REFERENCE_B : 0;
+	reference_known_take(&r->known, r->skel, r->sample, last);
+	r->next_begun = true;
+}
+
+void reference_ring_end(struct reference_ring *r, const char *reason)
+{
+	if (!r->started)
+		return;
+	reference_sample_break(r->sample, reason);
+	lower_bound(r, REFERENCES_NONE);
+}
+
+struct reference_sample *reference_ring_sample(struct reference_ring *r)
+{
+	return r->started ? r->sample : NULL;
+}

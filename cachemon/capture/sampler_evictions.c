@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/sampler_impl.h"
+
+enum { BATCH = 256 };
+
+/* What a build without these maps counts is nothing: no rows, and not zeros. */
+bool sampler_sees_evictors(const struct sampler *s)
+{
+	return probe_build_evictors(probe_set_plan(s->set)->build);
+}
+
+void sampler_evictions_begin(struct sampler *s)
+{
+	s->nr_evictions = s->nr_adders = 0;
+	cgroup_names_again(s->cgroups);
+}
+
+/* Without memory for a row its pages are those of nobody known. */
+static void eviction_push(struct sampler *s, const struct evictor_key *key, uint64_t pages)
+{
+	struct sample_eviction *e;
+
+	if (key->cause >= EVICT_NR)
+		return;
+	if (s->nr_evictions == s->max_evictions) {
+		size_t max = s->max_evictions ? s->max_evictions * 2 : 256;
+
+		e = realloc(s->evictions, max * sizeof(*e));
+		if (!e) {
+			s->evictors_full[key->cause] += pages;
+			return;
+		}
+		s->evictions = e;
+		s->max_evictions = max;
+	}
+	e = &s->evictions[s->nr_evictions++];
+	*e = (struct sample_eviction){.key = *key, .pages = pages};
+	e->key.comm[COMM_BYTES - 1] = '\0';
+	if (key->kind == EVICTOR_OTHERS)
+		e->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
+}
+
+/* Quiet since the flip, as the rows of that generation are. */
+static int evictors_drain(struct sampler *s, int fd)
+{
+	struct evictor_key keys[BATCH];
+	uint64_t pages[BATCH];
+	uint64_t token;
+	bool first = true;
+	int r = 0;
+
+	while (!r) {
+		uint32_t n = BATCH;
+
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, keys, pages,
+						    &n, NULL))
+			r = -errno;
+		if (r && r != -ENOENT)
+			return r;
+		for (uint32_t i = 0; i < n; i++)
+			eviction_push(s, &keys[i], pages[i]);
+		first = false;
+	}
+	return 0;
+}
+
+static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t pages)
+{
+	struct sample_adder *a;
+
+	if (s->nr_adders == s->max_adders) {
+		size_t max = s->max_adders ? s->max_adders * 2 : 64;
+
+		a = realloc(s->adders, max * sizeof(*a));
+		if (!a) {
+			s->adders_full += pages;
+			return;
+		}
+		s->adders = a;
+		s->max_adders = max;
+	}
+	a = &s->adders[s->nr_adders++];
+	*a = (struct sample_adder){.key = *key, .pages = pages};
+	a->key.comm[COMM_BYTES - 1] = '\0';
+	a->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
+}
+
+/* Of that generation: each taken out when the next one is known. */
+static int adders_drain(struct sampler *s, uint32_t generation)
+{
+	int fd = bpf_map__fd(s->skel->maps.adders);
+	struct adder_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	while (more) {
+		uint64_t pages;
+
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (key.generation == generation && !bpf_map_lookup_elem(fd, &key, &pages)) {
+			if (bpf_map_delete_elem(fd, &key))
+				return -errno;
+			adder_push(s, &key, pages);
+		}
+		key = next;
+	}
+	return 0;
+}
+
+int sampler_evictions_drain(struct sampler *s, uint32_t generation)
+{
+	int fd, r;
+
+	if (!sampler_sees_evictors(s))
+		return 0;
+	fd = bpf_map__fd(generation ? s->skel->maps.evictors_b : s->skel->maps.evictors_a);
+	r = evictors_drain(s, fd);
+	return r ? r : adders_drain(s, generation);
+}
+
+void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret)
+{
+	const struct shared *now = &s->skel->bss->shared;
+
+	*ret = (struct sample_evictions){.evicted = s->evictions,
+					 .nr_evicted = s->nr_evictions,
+					 .adders = s->adders,
+					 .nr_adders = s->nr_adders};
+	/* Sums since the start, of both generations. */
+	for (int i = 0; i < EVICT_NR; i++) {
+		uint64_t full = now->evictors_full[i] + s->evictors_full[i];
+
+		ret->full[i] = full - s->full_told[i];
+		s->full_told[i] = full;
+	}
+	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_told;
+	s->adders_full_told += ret->adders_full;
+}

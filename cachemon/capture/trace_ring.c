@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/trace_ring.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/trace_code.h"
+#include "capture/probe_set_impl.h"
+#include "util/clock.h"
+
+#define WARM_MAX     8	  /* traced at a time because they are read most */
+#define WARM_LOOKUPS 1000 /* in an interval, and a fiftieth of all */
+
+struct trace_ring {
+	struct probe_set *set;
+	struct trace_shared *shared;
+	struct traces *traces;
+	int fd; /* of the map of traced files */
+	uint64_t start_ns;
+};
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct trace_ring *r = ctx;
+
+	/* Of a file that there was no memory for: it is not in the database at all. */
+	traces_take(r->traces, data, size);
+	return 0;
+}
+
+int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
+		   struct trace_ring **ret)
+{
+	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	struct trace_ring *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->set = set;
+	r->shared = &skel->bss->shared.tracing;
+	r->traces = traces;
+	r->fd = bpf_map__fd(skel->maps.traced);
+	err = ring_buffer__add(ring, bpf_map__fd(skel->maps.traces), on_record, r);
+	if (err) {
+		free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+void trace_ring_free(struct trace_ring *r)
+{
+	free(r);
+}
+
+void trace_ring_start(struct trace_ring *r)
+{
+	for (int i = 0; i < NR_STRATA; i++)
+		r->shared->threshold[i] = UINT32_MAX;
+	r->start_ns = clock_now_ns();
+	r->shared->on = 1;
+}
+
+/* As the programs find it. */
+static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key *key)
+{
+	return &r->shared->filter[(key->ino ^ key->ino >> 10) & (NR_TRACE_FILTER - 1)];
+}
+
+/* The file's events are sent no more. */
+static void release(struct trace_ring *r, struct traced_file *f, enum traced_state state)
+{
+	const struct file_key *key = traced_file_key(f);
+	struct traced value;
+
+	if (traced_file_released(f) || bpf_map_lookup_elem(r->fd, key, &value))
+		return;
+	traced_file_set_released(f);
+	value.state = state;
+	bpf_map_update_elem(r->fd, key, &value, BPF_EXIST);
+	__atomic_fetch_sub(filter_of(r, key), 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&r->shared->live, 1, __ATOMIC_SEQ_CST);
+}
+
+static void end(struct trace_ring *r, struct traced_file *f, const char *reason)
+{
+	if (!traced_file_live(f))
+		return;
+	release(r, f, TRACED_ENDED);
+	traces_end(f, reason);
+}
+
+void trace_ring_stop(struct trace_ring *r, const char *reason)
+{
+	r->shared->on = 0;
+	for (size_t i = 0; i < traces_nr(r->traces); i++)
+		end(r, traces_at(r->traces, i), reason);
+}
+
+static uint32_t state_of(struct trace_ring *r, const struct traced_file *f)
+{
+	struct traced value;
+
+	return bpf_map_lookup_elem(r->fd, traced_file_key(f), &value) ? 0 : value.state;
+}
+
+/* What the programs have ended, and what could not be kept here. */
+static void see_ended(struct trace_ring *r)
+{
+	r->shared->ended = 0;
+	for (size_t i = 0; i < traces_nr(r->traces); i++) {
+		struct traced_file *f = traces_at(r->traces, i);
+
+		if (traced_file_released(f))
+			continue;
+		switch (state_of(r, f)) {
+		case TRACED_LONG:
+			end(r, f, "it has more events than are kept of one file");
+			break;
+		case TRACED_QUIET:
+			end(r, f,
+			    "it is read from the cache alone: thousands of reads brought nothing");
+			break;
+		case TRACED_PUSHED:
+			traced_file_set_released(f);
+			traces_end(f, TRACE_GAVE_WAY);
+			break;
+		case TRACED_LOST:
+			end(r, f, "an event was lost: the ring was full");
+			break;
+		case TRACED_LIVE:
+			if (!traced_file_live(f))
+				release(r, f, TRACED_ENDED);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+void trace_ring_tick(struct trace_ring *r)
+{
+	if (r->shared->ended)
+		see_ended(r);
+}
+
+static void add_warm(struct trace_ring *r, const struct file_key *key)
+{
+	struct cachemon_bpf *skel = probe_set_skeleton(r->set);
+	struct traced value = {.state = TRACED_LIVE};
+
+	value.number = __atomic_add_fetch(&r->shared->numbers, 1, __ATOMIC_SEQ_CST);
+	/* When it moves, no CPU counts reads without looking at each any more. */
+	value.from_epoch = skel->bss->shared.epoch + 1;
+	if (traces_add_warm(r->traces, value.number, key))
+		return;
+	__atomic_fetch_add(filter_of(r, key), 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&r->shared->live, 1, __ATOMIC_SEQ_CST);
+	if (bpf_map_update_elem(r->fd, key, &value, BPF_NOEXIST)) {
+		__atomic_fetch_sub(filter_of(r, key), 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_sub(&r->shared->live, 1, __ATOMIC_SEQ_CST);
+		traces_end(traces_find(r->traces, key), "it could not be traced");
+	}
+}
+
+/* The file that was read most in this interval, if it is not traced and was read a lot. */
+static void see_most_read(struct trace_ring *r, const struct sample *s)
+{
+	const struct sample_file *most = NULL;
+	int64_t all = 0;
+	size_t warm = 0;
+
+	for (size_t i = 0; i < traces_nr(r->traces); i++) {
+		struct traced_file *f = traces_at(r->traces, i);
+
+		warm += traced_file_live(f) && traced_file_added(f);
+	}
+	for (size_t i = 0; i < s->nr_files; i++) {
+		const struct sample_file *f = &s->files[i];
+
+		if (f->job != JOB_WATCHED)
+			continue;
+		all += f->c[C_lookups];
+		if (!traces_find(r->traces, &f->key) &&
+		    (!most || f->c[C_lookups] > most->c[C_lookups]))
+			most = f;
+	}
+	if (warm < WARM_MAX && most && most->c[C_lookups] >= WARM_LOOKUPS &&
+	    most->c[C_lookups] >= all / 50)
+		add_warm(r, &most->key);
+}
+
+void trace_ring_look(struct trace_ring *r, const struct sample *s, bool last)
+{
+	uint32_t threshold[NR_STRATA];
+
+	r->shared->burst = 0;
+	see_ended(r);
+	if (traces_full(r->traces))
+		r->shared->on = 0;
+	memcpy(threshold, (const void *)r->shared->threshold, sizeof(threshold));
+	traces_see_sample(r->traces, s);
+	traces_see_thresholds(r->traces, threshold);
+	if (!last && r->shared->on)
+		see_most_read(r, s);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traces on the side of the probes: what comes through their ring, which files are traced, and
+ * which are traced beside those that the programs choose. account/traces owns what was recorded.
+ */
+#ifndef TRACE_RING_H
+#define TRACE_RING_H
+
+#include "account/traces.h"
+#include "capture/probe_set.h"
+
+struct trace_ring;
+struct ring_buffer;
+
+/* Its records come with those of ring from now on. */
+int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
+		   struct trace_ring **ret);
+void trace_ring_free(struct trace_ring *r);
+
+/* Files are chosen from now on. */
+void trace_ring_start(struct trace_ring *r);
+/* All that are traced are broken. */
+void trace_ring_stop(struct trace_ring *r, const char *reason);
+
+/* Between samples, often: what has ended makes its reads cheap again. */
+void trace_ring_tick(struct trace_ring *r);
+/* Once a sample, when the ring is empty; traces what the sample shows to be read most. last:
+ * nothing comes after it. */
+void trace_ring_look(struct trace_ring *r, const struct sample *s, bool last);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/advice.h"
+
+#include <stdlib.h>
+
+#include "report/show.h"
+
+enum { DIRECTORIES_MAX = 10 };
+
+/* Of the pages asked for, or of those brought in. */
+static const double SHARE_MIN = 0.01;
+
+static void put_ceiling(struct doc *d, const struct analysis_job *a)
+{
+	const struct ceiling *c = &a->ceiling;
+
+	if (!c->overall.known)
+		return;
+	doc_para(d,
+		 "An accelerator that this job feeds could be busy %s of the time at most%s%s%s "
+		 "(%s of MLPerf Storage's lines of 90 %% and 70 %%)%s.",
+		 show_ratio(c->overall, false).s, c->after_first_epoch.known ? ", " : "",
+		 c->after_first_epoch.known ? show_ratio(c->after_first_epoch, false).s : "",
+		 c->after_first_epoch.known ? " after the first epoch" : "", c->line,
+		 a->several ? "; its tasks ran beside each other, so this is a mean over them"
+			    : "");
+}
+
+/* "B 0.84" */
+static void put_letter(struct doc_table *t, const struct analysis_grade *g)
+{
+	if (g->letter)
+		doc_cell(t, "%s %s", g->letter, show_double(g->score, 2).s);
+	else
+		doc_cell(t, "-");
+}
+
+/* The formulas of those of the four that there are. */
+static void put_how(struct doc_table *t, const struct analysis_grade grades[GRADE_NR])
+{
+	char *text = NULL;
+	size_t len = 0;
+	bool any = false;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	for (int i = GRADE_HITS; i < GRADE_NR; i++) {
+		if (!grades[i].letter)
+			continue;
+		fprintf(out, "%s%s: %s", any ? "; " : "", grade_names[i], grades[i].formula);
+		any = true;
+	}
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static bool least(struct opt_i64 part, struct opt_i64 whole)
+{
+	return part.known && whole.known && (double)part.value < SHARE_MIN * (double)whole.value;
+}
+
+/* Of the interpreter's libraries and the like: too little to be read about. */
+static bool small_part(const struct counts *c, const struct counts *job)
+{
+	struct derived d, of_job;
+
+	counts_derive(c, 0, &d);
+	counts_derive(job, 0, &of_job);
+	return least(counts_get(c, C_lookups), counts_get(job, C_lookups)) &&
+	       least(opt_add(d.prefetched_pages, counts_get(c, C_demand_pages)),
+		     opt_add(of_job.prefetched_pages, counts_get(job, C_demand_pages)));
+}
+
+/* Those with the most misses, as they come. */
+static void put_directories(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"HITS", DOC_LEFT},
+		{"PREFETCH", DOC_LEFT},	     {"EVICTION", DOC_LEFT}, {"STALL", DOC_LEFT},
+		{"HOW", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Of each directory, from the counters of its files; stall "
+				       "is the share of the job's time that it waited for them",
+				       columns, 7);
+	size_t nr = 0;
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < job->nr_directories; i++) {
+		const struct analysis_directory *g =
+			analysis_directory_of(m->analysis, job->directories[i].id);
+
+		if (!g || !g->grades[GRADE_OVERALL].letter)
+			continue;
+		if (nr == DIRECTORIES_MAX ||
+		    small_part(&job->directories[i].counts, &job->counts)) {
+			nr_left++;
+			continue;
+		}
+		nr++;
+		doc_cell_name(&t, &job->directories[i].path, "[files without a name]");
+		for (int k = 0; k < GRADE_NR; k++)
+			put_letter(&t, &g->grades[k]);
+		put_how(&t, g->grades);
+	}
+	doc_put_table(d, &t);
+	if (nr_left)
+		doc_para(d, "%zu more director%s grades in the JSON report.", nr_left,
+			 nr_left == 1 ? "y has its" : "ies have their");
+}
+
+void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"GRADE", DOC_LEFT},
+		{"", DOC_LEFT},
+		{"SCORE", DOC_RIGHT},
+		{"HOW", DOC_WRAP},
+	};
+	const struct analysis_job *a = advice_of(m, job);
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	if (!a)
+		return;
+	doc_heading(d, 3, "Grades");
+	for (int i = 0; i < GRADE_NR; i++) {
+		const struct analysis_grade *g = &a->grades[i];
+
+		doc_cell(&t, "%s", grade_names[i]);
+		doc_cell(&t, "%s", g->letter ? g->letter : "-");
+		doc_cell(&t, "%s", show_double(g->score, 2).s);
+		doc_cell(&t, "%s", g->formula ? g->formula : "-");
+	}
+	doc_put_table(d, &t);
+	put_directories(d, m, job);
+	put_ceiling(d, a);
+}

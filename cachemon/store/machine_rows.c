@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/store_impl.h"
+
+/* What the kernel does not tell is below 0, and NULL. */
+static void bind_told(struct binder *b, int64_t v)
+{
+	bind_known(b, v >= 0, v);
+}
+
+static int write_machine(struct store *st, const struct sample_machine *m)
+{
+	struct binder b = bind_first(st, S_MACHINE);
+
+	bind_int(&b, st->run_id);
+	bind_told(&b, m->total_bytes);
+	bind_told(&b, m->swap_bytes);
+	bind_told(&b, m->mglru);
+	bind_told(&b, m->nr_cpus);
+	bind_told(&b, m->numa_nodes);
+	bind_text(&b, m->thp[0] ? m->thp : NULL);
+	return bind_run(&b);
+}
+
+static int write_gauges(struct store *st, const struct sample_machine *m, int64_t interval)
+{
+	struct binder b = bind_first(st, S_MACHINE_INTERVAL);
+
+	bind_int(&b, interval);
+	bind_told(&b, m->memory.free_bytes);
+	bind_told(&b, m->memory.available_bytes);
+	bind_told(&b, m->memory.file_cached_bytes);
+	bind_told(&b, m->memory.dirty_bytes);
+	bind_told(&b, m->memory.swap_free_bytes);
+	bind_told(&b, m->limit.limit_bytes);
+	bind_told(&b, m->limit.usage_bytes);
+	bind_told(&b, m->limit.file_bytes);
+	return bind_run(&b);
+}
+
+static int write_limit(struct store *st, const struct sample_limit *limit)
+{
+	struct binder b = bind_first(st, S_JOB_LIMIT);
+
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_told(&b, limit->limit_bytes);
+	bind_bytes(&b, limit->at);
+	return bind_run(&b);
+}
+
+static int write_device(struct store *st, const struct sample_device *d, uint64_t now_ns)
+{
+	struct binder b = bind_first(st, S_DEVICE);
+	int rc;
+
+	bind_int(&b, st->run_id);
+	bind_int(&b, d->dev >> 20);
+	bind_int(&b, d->dev & 0xfffff);
+	bind_text(&b, d->name[0] ? d->name : NULL);
+	bind_told(&b, d->rotational);
+	bind_told(&b, d->read_ahead_kb);
+	bind_told(&b, d->max_sectors_kb);
+	bind_told(&b, d->io_pages);
+	bind_int(&b, d->network);
+	rc = bind_run(&b);
+	if (rc != SQLITE_OK)
+		return rc;
+	b = bind_first(st, S_DEVICE_CHANGE);
+	bind_int(&b, st->run_id);
+	bind_int(&b, d->dev >> 20);
+	bind_int(&b, d->dev & 0xfffff);
+	bind_int(&b, (int64_t)now_ns);
+	bind_told(&b, d->read_ahead_kb);
+	return bind_run(&b);
+}
+
+int machine_rows_write(struct store *st, const struct sample *s, int64_t interval)
+{
+	const struct sample_machine *m = s->machine;
+	int rc = write_machine(st, m);
+
+	if (rc == SQLITE_OK)
+		rc = write_gauges(st, m, interval);
+	if (rc == SQLITE_OK && m->limit.at[0])
+		rc = write_limit(st, &m->limit);
+	for (size_t i = 0; i < m->nr_devices && rc == SQLITE_OK; i++)
+		rc = write_device(st, &m->devices[i], s->start_ns + s->duration_ns);
+	return rc;
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What rules count and say: by hand as rules.py. Shards of a dataset are one finding, pages that were
+written anew were not read again, and sentences bear the figures they have."""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import rules  # noqa: E402
+
+WRITTEN = {"written_pages": 60000, "refaults": 40000}
+
+
+def written_anew_is_not_read_again():
+    """Pages that left and were written again had to be fetched by nobody."""
+    dropped = rules.Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine() \
+        .advice("dontneed", calls=4, pages_asked=40000, pages_dropped=40000, dropped_refaults=40000)
+    unseen = rules.Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine()
+    reclaimed = rules.Run().job({"/log": {**WRITTEN, "evicted_reclaim_memcg": 40000}}).machine()
+    found = [sorted(set(r.views().find()) & {"dontneed-harmful", "memcg-limit-too-low",
+                                             "cache-thrash-loop"})
+             for r in (dropped, unseen, reclaimed)]
+    return [f"finds {found}"] if any(found) else []
+
+
+SHARD = {name: value // 10 for name, value in rules.RANDOM.items()}
+
+
+def shards_are_one_finding():
+    """Each shard wastes less than is told of one file; together it is what one large file would waste."""
+    run = rules.Run().job({"/d": SHARD}).machine().pattern("random").files(SHARD, range(2, 11))
+    for number in range(2, 11):
+        run.pattern("random", number)
+    rows = run.views().find().get("random-with-readahead", [])
+    one = rules.Run().job({"/d": rules.RANDOM}).machine().pattern("random").views() \
+        .find()["random-with-readahead"][0]
+    if len(rows) != 1:
+        return [f"{len(rows)} findings"]
+    row, wrong = rows[0], []
+    if (row["subject_kind"], row["subject"]) != ("directory", b"/d"):
+        wrong.append(f"of {row['subject_kind']} {row['subject']}")
+    if abs(row["gain_value"] - one["gain_value"]) > 0.01 * one["gain_value"]:
+        wrong.append(f"gain {row['gain_value']} instead of {one['gain_value']}")
+    if "10 files" not in row["summary"]:
+        wrong.append(row["summary"])
+    return wrong
+
+
+def fewer_is_not_minus_more():
+    """A smaller window may miss less, and the sentence says so."""
+    wrong = []
+    for misses, words in ((4400, "miss 400 more"), (4000, "miss no more"), (3500, "miss 500 fewer")):
+        run = rules.Run().job({"/d": rules.RANDOM}).machine().pattern("mixed") \
+            .traced((4000, 20000, 18000, 4000, 4000), **{"ra_kb=32": (misses, 4000, 2400, 4400, 4400)})
+        said = rules.sentence_of("readahead-too-large", run)
+        if words not in said or "-" in said:
+            wrong.append(said)
+    return wrong
+
+
+def few_waits_are_chance():
+    """A device that was busy for a moment: some long waits, and the stream is not held back."""
+    wrong = []
+    for stalls, found in ((1000, True), (7, False)):
+        run = rules.Run().job({"/d": {**rules.ONCE, "stalls": stalls}}).machine() \
+            .traced((1250, 38750, 0, 1250, 1250), **{"ra_kb=512": (310, 39690, 0, 313, 313)})
+        if ("readahead-too-small" in run.views().find()) != found:
+            wrong.append(f"{stalls} waits: found is {not found}")
+    return wrong
+
+
+def reread_in_order_is_not_random():
+    """A file that is read in order again and again loses its prefetch to others, not to its order."""
+    wrong = []
+    for share, found in ((0.99, False), (0.1, True), (None, True)):
+        run = rules.Run().job({"/d": rules.RANDOM}).machine() \
+            .pattern("reread", **({} if share is None else {"sequential_share": share}))
+        if ("random-with-readahead" in run.views().find()) != found:
+            wrong.append(f"sequential_share {share}: found is {not found}")
+    return wrong
+
+
+def what_is_in_no_figure():
+    """Bytes that the job read and that nobody saw are told beside the little that was seen."""
+    wrong = []
+    for rchar, told in ((64 << 20, True), (5 * rules.PAGE, False), (None, False)):
+        run = rules.Run().job({"/d": {"lookups": 5, "read_bytes": 5 * rules.PAGE}})
+        run.db.execute("UPDATE job SET rchar_bytes = ?", (rchar,))
+        said = rules.sentence_of("too-little-data", run)
+        if ("63 MiB" in said) != told or ("no figure" in said) != told:
+            wrong.append(f"{rchar}: {said}")
+    return wrong
+
+
+def main():
+    return rules.judge([
+        ("pages written anew", written_anew_is_not_read_again),
+        ("random-with-readahead: shards of a dataset", shards_are_one_finding),
+        ("readahead-too-large: its sentence", fewer_is_not_minus_more),
+        ("random-with-readahead: read again in order", reread_in_order_is_not_random),
+        ("readahead-too-small: few waits", few_waits_are_chance),
+        ("too-little-data: what is in no figure", what_is_in_no_figure),
+    ])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: capture plan job account util */
+/* Machines that are invented below a root: constants, devices, the limit of a job. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "capture/machine_facts.h"
+#include "scratch.h"
+
+enum { PID = 77 };
+#define NO_LIMIT "9223372036854771712\n"
+
+struct world {
+	struct scratch s;
+	struct machine_facts *f;
+};
+
+static int setup(void **state)
+{
+	static struct world w;
+	char text[4 * PATH_MAX];
+
+	scratch_new(&w.s);
+	w.f = NULL;
+	snprintf(text, sizeof(text),
+		 "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+		 "2 1 0:30 / %s/memory rw - cgroup cgroup rw,memory\n"
+		 "3 1 0:32 / %s/unified rw - cgroup2 cgroup2 rw\n",
+		 w.s.dir, w.s.dir);
+	scratch_write(&w.s, "proc/self/mountinfo", text);
+	*state = &w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	machine_facts_free(w->f);
+	scratch_free(&w->s);
+	return 0;
+}
+
+static const struct sample_machine *take(struct world *w, const struct sample_filesystem *fs,
+					 size_t nr)
+{
+	if (!w->f)
+		assert_int_equal(machine_facts_new(w->s.dir, 4096, &w->f), 0);
+	return machine_facts_take(w->f, fs, nr);
+}
+
+static void test_nothing_is_told(void **state)
+{
+	const struct sample_machine *m = take(*state, NULL, 0);
+
+	assert_int_equal(m->total_bytes, MACHINE_UNKNOWN);
+	assert_int_equal(m->mglru, MACHINE_UNKNOWN);
+	assert_int_equal(m->nr_cpus, MACHINE_UNKNOWN);
+	assert_int_equal(m->numa_nodes, MACHINE_UNKNOWN);
+	assert_string_equal(m->thp, "");
+	assert_int_equal(m->memory.free_bytes, MACHINE_UNKNOWN);
+	assert_int_equal(m->limit.limit_bytes, MACHINE_UNKNOWN);
+	assert_string_equal(m->limit.at, "");
+	assert_int_equal(m->nr_devices, 0);
+}
+
+static void test_constants(void **state)
+{
+	struct world *w = *state;
+	const struct sample_machine *m;
+
+	scratch_write(&w->s, "proc/meminfo", "MemTotal: 16 kB\nSwapTotal: 0 kB\nMemFree: 4 kB\n");
+	scratch_write(&w->s, "sys/devices/system/cpu/online", "0-1\n");
+	scratch_write(&w->s, "sys/devices/system/node/online", "0\n");
+	scratch_write(&w->s, "sys/kernel/mm/transparent_hugepage/enabled", "[always] never\n");
+	m = take(w, NULL, 0);
+	assert_int_equal(m->total_bytes, 16384);
+	assert_int_equal(m->swap_bytes, 0);
+	assert_int_equal(m->nr_cpus, 2);
+	assert_int_equal(m->numa_nodes, 1);
+	assert_string_equal(m->thp, "always");
+	/* There is no such file: this kernel has two lists. */
+	assert_int_equal(m->mglru, 0);
+	assert_int_equal(m->memory.free_bytes, 4096);
+	scratch_write(&w->s, "proc/meminfo", "MemTotal: 16 kB\nMemFree: 8 kB\n");
+	assert_int_equal(take(w, NULL, 0)->memory.free_bytes, 8192);
+}
+
+static void test_generations(void **state)
+{
+	struct world *w = *state;
+
+	scratch_write(&w->s, "sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+	assert_int_equal(take(w, NULL, 0)->mglru, 1);
+}
+
+/* A disk, a partition of it, and a network filesystem. */
+static void test_devices(void **state)
+{
+	static const struct sample_filesystem list[] = {
+		{.dev = 8 << 20 | 0, .type = "ext4"},
+		{.dev = 8 << 20 | 1, .type = "xfs"},
+		{.dev = 45, .type = "nfs4"},
+		{.dev = 46, .type = "btrfs"},
+	};
+	struct world *w = *state;
+	const struct sample_machine *m;
+
+	scratch_write(&w->s, "sys/devices/sda/uevent", "DEVNAME=sda\n");
+	scratch_write(&w->s, "sys/devices/sda/queue/rotational", "1\n");
+	scratch_write(&w->s, "sys/devices/sda/queue/max_sectors_kb", "1280\n");
+	scratch_write(&w->s, "sys/devices/sda/queue/read_ahead_kb", "256\n");
+	scratch_write(&w->s, "sys/devices/sda/sda1/uevent", "DEVNAME=sda1\n");
+	scratch_symlink(&w->s, "sys/dev/block/8:0", "../../devices/sda");
+	scratch_symlink(&w->s, "sys/dev/block/8:1", "../../devices/sda/sda1");
+	scratch_write(&w->s, "sys/class/bdi/8:0/read_ahead_kb", "512\n");
+	scratch_write(&w->s, "sys/class/bdi/0:45/read_ahead_kb", "128\n");
+	m = take(w, list, 4);
+	assert_int_equal(m->nr_devices, 4);
+	assert_string_equal(m->devices[0].name, "sda");
+	assert_int_equal(m->devices[0].rotational, 1);
+	assert_int_equal(m->devices[0].read_ahead_kb, 512);
+	assert_int_equal(m->devices[0].io_pages, 320);
+	assert_string_equal(m->devices[1].name, "sda1");
+	assert_int_equal(m->devices[1].rotational, 1);
+	assert_int_equal(m->devices[1].read_ahead_kb, 256);
+	assert_int_equal(m->devices[1].max_sectors_kb, 1280);
+	assert_false(m->devices[1].network);
+	assert_string_equal(m->devices[2].name, "");
+	assert_int_equal(m->devices[2].read_ahead_kb, 128);
+	assert_int_equal(m->devices[2].rotational, MACHINE_UNKNOWN);
+	assert_int_equal(m->devices[2].io_pages, MACHINE_UNKNOWN);
+	assert_true(m->devices[2].network);
+	assert_int_equal(m->devices[3].read_ahead_kb, MACHINE_UNKNOWN);
+}
+
+static void limit_is(struct world *w, int64_t limit, const char *at, int64_t usage, int64_t file)
+{
+	const struct sample_limit *l = &take(w, NULL, 0)->limit;
+	char dir[PATH_MAX];
+
+	assert_int_equal(l->limit_bytes, limit);
+	assert_string_equal(l->at, scratch_path(&w->s, at, dir));
+	assert_int_equal(l->usage_bytes, usage);
+	assert_int_equal(l->file_bytes, file);
+}
+
+static void test_limit_v2(void **state)
+{
+	struct world *w = *state;
+
+	scratch_write(&w->s, "proc/77/cgroup", "0::/a/b\n");
+	scratch_write(&w->s, "unified/a/b/memory.max", "max\n");
+	scratch_write(&w->s, "unified/a/b/memory.current", "700\n");
+	take(w, NULL, 0);
+	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	limit_is(w, MACHINE_UNKNOWN, "unified/a/b", 700, MACHINE_UNKNOWN);
+	scratch_write(&w->s, "unified/a/memory.max", "5000\n");
+	scratch_write(&w->s, "unified/a/memory.current", "900\n");
+	scratch_write(&w->s, "unified/a/memory.stat", "anon 1\nfile 300\n");
+	limit_is(w, 5000, "unified/a", 900, 300);
+	/* Its own is lower; then alike, and nearer. */
+	scratch_write(&w->s, "unified/a/b/memory.max", "4000\n");
+	limit_is(w, 4000, "unified/a/b", 700, MACHINE_UNKNOWN);
+	scratch_write(&w->s, "unified/a/b/memory.max", "5000\n");
+	limit_is(w, 5000, "unified/a/b", 700, MACHINE_UNKNOWN);
+	/* It moves; then it is gone, and was there last. */
+	scratch_write(&w->s, "proc/77/cgroup", "0::/\n");
+	limit_is(w, MACHINE_UNKNOWN, "unified", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
+	scratch_write(&w->s, "proc/77/cgroup", "");
+	limit_is(w, MACHINE_UNKNOWN, "unified", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
+}
+
+static void test_limit_v1(void **state)
+{
+	struct world *w = *state;
+
+	/* Both hierarchies are there: memory is of the first. */
+	scratch_write(&w->s, "proc/77/cgroup", "5:cpu:/x\n4:memory:/job\n0::/a\n");
+	scratch_write(&w->s, "unified/a/memory.max", "1\n");
+	scratch_write(&w->s, "memory/memory.limit_in_bytes", NO_LIMIT);
+	scratch_write(&w->s, "memory/job/memory.limit_in_bytes", "6000\n");
+	scratch_write(&w->s, "memory/job/memory.usage_in_bytes", "100\n");
+	scratch_write(&w->s, "memory/job/memory.stat", "cache 5\ntotal_cache 50\n");
+	take(w, NULL, 0);
+	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	limit_is(w, 6000, "memory/job", 100, 50);
+}
+
+static void test_cgroup(void **state)
+{
+	struct world *w = *state;
+	struct cgroup_ref ref = {.kind = CGROUP_V2};
+	char dir[PATH_MAX];
+
+	ref.dir = (char *)scratch_path(&w->s, "unified/a", dir);
+	scratch_write(&w->s, "unified/a/memory.max", "5000\n");
+	take(w, NULL, 0);
+	assert_int_equal(machine_facts_of_cgroup(w->f, &ref), 0);
+	limit_is(w, 5000, "unified/a", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
+}
+
+int main(void)
+{
+#define CASE(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_nothing_is_told), CASE(test_constants), CASE(test_generations),
+		CASE(test_devices),	    CASE(test_limit_v2),  CASE(test_limit_v1),
+		CASE(test_cgroup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
