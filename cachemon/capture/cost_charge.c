@@ -10,11 +10,6 @@ void cost_charge_begin(struct cost_charge *c, const struct calibration *calibrat
 	memcpy(c->runs, runs, sizeof(c->runs));
 }
 
-static bool price_is_settled(const struct cost_charge *c, enum event ev)
-{
-	return c->nr_looks[ev] >= COST_LOOKS;
-}
-
 static double lower(double a, double b)
 {
 	return a < b ? a : b;
@@ -25,57 +20,56 @@ static double higher(double a, double b)
 	return a > b ? a : b;
 }
 
-static double price_of_looks(const double v[COST_LOOKS], uint64_t nr)
+static double median(const double v[COST_LOOKS])
 {
-	if (nr == 1)
-		return v[0];
-	if (nr == 2)
-		return lower(v[0], v[1]);
 	return higher(lower(v[0], v[1]), lower(higher(v[0], v[1]), v[2]));
-}
-
-static void settle(struct cost_charge *c, enum event ev, uint64_t runs)
-{
-	if (!runs || c->settled_ns[ev] < 0)
-		return;
-	if (c->price.ns[ev] < 0)
-		c->settled_ns[ev] = -1;
-	else
-		c->settled_ns[ev] += c->price.ns[ev] * (double)runs;
 }
 
 void cost_charge_runs(struct cost_charge *c, const uint64_t runs[EV_NR])
 {
 	for (int ev = 0; ev < EV_NR; ev++) {
-		uint64_t since = runs[ev] - c->runs[ev];
-
+		c->open[ev] += runs[ev] - c->runs[ev];
 		c->runs[ev] = runs[ev];
-		if (price_is_settled(c, (enum event)ev))
-			settle(c, (enum event)ev, since);
-		else
-			c->open[ev] += since;
 	}
+}
+
+/* The look before the newest one has both its neighbours. The first to have them gives the price of
+ * all that ran before it. */
+static void settle(struct cost_charge *c, enum event ev)
+{
+	double price = median(c->looks[ev]);
+	double from = c->nr_looks[ev] == COST_LOOKS ? price : c->before[ev];
+
+	c->settled_ns[ev] += (double)c->between[ev] * (from + price) / 2;
+	c->between[ev] = 0;
+	c->before[ev] = price;
 }
 
 void cost_charge_look(struct cost_charge *c, enum event ev, double ns)
 {
-	bool was_settled = price_is_settled(c, ev);
+	double *looks = c->looks[ev];
 
-	c->looks[ev][c->nr_looks[ev]++ % COST_LOOKS] = ns;
-	c->price.ns[ev] = price_of_looks(c->looks[ev], c->nr_looks[ev]);
-	if (was_settled || !price_is_settled(c, ev))
-		return;
-	settle(c, ev, c->open[ev]);
+	memmove(looks + 1, looks, (COST_LOOKS - 1) * sizeof(*looks));
+	looks[0] = ns;
+	c->nr_looks[ev]++;
+	c->price.ns[ev] = c->nr_looks[ev] == 1 ? ns : lower(ns, looks[1]);
+	if (c->nr_looks[ev] < COST_LOOKS)
+		c->before[ev] = c->price.ns[ev];
+	else
+		settle(c, ev);
+	c->between[ev] += c->open[ev];
 	c->open[ev] = 0;
 }
 
+/* Without a look all is open, at the calibration's price. */
 static double charged_ns(const struct cost_charge *c, enum event ev)
 {
-	if (!c->open[ev])
-		return c->settled_ns[ev];
-	if (c->settled_ns[ev] < 0 || c->price.ns[ev] < 0)
+	double price = c->price.ns[ev];
+
+	if (c->open[ev] && price < 0)
 		return -1;
-	return c->settled_ns[ev] + c->price.ns[ev] * (double)c->open[ev];
+	return c->settled_ns[ev] + (double)c->between[ev] * (c->before[ev] + price) / 2 +
+	       (double)c->open[ev] * price;
 }
 
 double cost_charge_probe_ns(const struct cost_charge *c)

@@ -42,7 +42,8 @@ void watch_looks_end(struct watch_run *run)
 	if (!run->looking)
 		return;
 	run->looking = false;
-	runs_since(run, now, since);
+	if (runs_since(run, now, since))
+		cost_charge_runs(&run->charge, now);
 	calibrate_looked(run->set, &run->look, since, &run->charge);
 }
 
@@ -70,7 +71,7 @@ static void look_end(struct watch_run *run, uint64_t now)
 		return;
 	}
 	watch_looks_end(run);
-	run->look_pause_ns = run->look_pause_ns ? run->look_pause_ns * 2 : LOOK_PAUSE_NS;
+	run->look_pause_ns = run->look_pause_ns ? run->look_pause_ns * 3 / 2 : LOOK_PAUSE_NS;
 	if (run->look_pause_ns > LOOK_PAUSE_MAX_NS)
 		run->look_pause_ns = LOOK_PAUSE_MAX_NS;
 	run->look_ns = now + run->look_pause_ns;

@@ -67,33 +67,68 @@ static void the_first_look_is_the_price_of_what_ran_before_it(void **state)
 	assert_float_equal(cost_charge_probe_ns(&c), 1000 * 400 + 10 * 100, 1e-9);
 }
 
-static void a_price_is_the_median_of_three_looks(void **state)
+static void the_first_three_looks_are_the_price_of_what_ran_before_the_second(void **state)
 {
 	struct cost_charge c = begun(100);
 
 	ran(&c, 10, 0);
 	cost_charge_look(&c, EV_READ, 900);
 	assert_float_equal(cost_charge_read_ns(&c), 10 * 900, 1e-9);
+	ran(&c, 20, 0);
 	cost_charge_look(&c, EV_READ, 300);
-	assert_float_equal(cost_charge_read_ns(&c), 10 * 300, 1e-9);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 300, 1e-9);
 	cost_charge_look(&c, EV_READ, 400);
-	assert_float_equal(cost_charge_read_ns(&c), 10 * 400, 1e-9);
+	assert_float_equal(cost_charge_read_ns(&c), 20 * 400, 1e-9);
 }
 
-static void what_is_settled_keeps_its_price(void **state)
+static void one_look_alone_is_a_disturbance(void **state)
 {
 	struct cost_charge c = begun(100);
 
-	ran(&c, 10, 0);
-	for (int i = 0; i < COST_LOOKS; i++)
+	for (int i = 1; i <= 9; i++) {
+		ran(&c, i * 100, 0);
+		cost_charge_look(&c, EV_READ, i == 5 ? 5000 : 400);
+	}
+	assert_float_equal(cost_charge_read_ns(&c), 900 * 400, 1e-9);
+}
+
+/* Looks ever more seldom, of a price that falls in one step: the reads around the step are charged
+ * at the mean of both prices, and all others at their own. Once the median of the last three looks
+ * was the price of what ran after them, and a job of a second whose files were traced in its first
+ * half was charged for traces to its end. */
+static void a_price_that_falls_is_followed(void **state)
+{
+	struct cost_charge c = begun(100);
+	uint64_t at[] = {20, 60, 140, 300, 620, 1260, 2540};
+
+	for (int i = 0; i < 5; i++) {
+		ran(&c, at[i], 0);
+		cost_charge_look(&c, EV_READ, at[i] < 400 ? 600 : 400);
+	}
+	ran(&c, 900, 0);
+	assert_float_equal(cost_charge_read_ns(&c), 300 * 600 + 320 * 500 + 280 * 400, 1e-9);
+	for (int i = 5; i < 7; i++) {
+		ran(&c, at[i], 0);
 		cost_charge_look(&c, EV_READ, 400);
-	/* The job does something else now; one look alone may be a disturbance. */
-	cost_charge_look(&c, EV_READ, 50);
-	ran(&c, 20, 0);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 400, 1e-9);
-	cost_charge_look(&c, EV_READ, 50);
-	ran(&c, 30, 0);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 400 + 10 * 50, 1e-9);
+	}
+	assert_float_equal(cost_charge_read_ns(&c), 300 * 600 + 320 * 500 + 1920 * 400, 1e-9);
+}
+
+/* What a second look confirms counts for the reads before it too. */
+static void a_price_that_rises_is_followed(void **state)
+{
+	struct cost_charge c = begun(100);
+
+	for (int i = 1; i <= 3; i++) {
+		ran(&c, i * 10, 0);
+		cost_charge_look(&c, EV_READ, 400);
+	}
+	ran(&c, 40, 0);
+	cost_charge_look(&c, EV_READ, 600);
+	assert_float_equal(cost_charge_read_ns(&c), 40 * 400, 1e-9);
+	ran(&c, 50, 0);
+	cost_charge_look(&c, EV_READ, 600);
+	assert_float_equal(cost_charge_read_ns(&c), 30 * 400 + 10 * 500 + 10 * 600, 1e-9);
 }
 
 static void a_program_without_a_price_makes_the_sum_unknown(void **state)
@@ -117,8 +152,10 @@ int main(void)
 		cmocka_unit_test(nothing_ran_and_nothing_is_charged),
 		cmocka_unit_test(the_calibration_is_the_price_without_a_look),
 		cmocka_unit_test(the_first_look_is_the_price_of_what_ran_before_it),
-		cmocka_unit_test(a_price_is_the_median_of_three_looks),
-		cmocka_unit_test(what_is_settled_keeps_its_price),
+		cmocka_unit_test(the_first_three_looks_are_the_price_of_what_ran_before_the_second),
+		cmocka_unit_test(one_look_alone_is_a_disturbance),
+		cmocka_unit_test(a_price_that_falls_is_followed),
+		cmocka_unit_test(a_price_that_rises_is_followed),
 		cmocka_unit_test(a_program_without_a_price_makes_the_sum_unknown),
 	};
 
