@@ -8,6 +8,10 @@
 #include "account/counters.h"
 #include "compare/cells.h"
 #include "compare/holm.h"
+#include "compare/lone.h"
+
+#define GIB	   1073741824.0
+#define PAGE_BYTES 4096.0
 
 /* Numerators, denominators and work of both runs. */
 struct columns {
@@ -68,6 +72,8 @@ static double work_of(const struct compare_interval *in, enum compare_work work)
 		return (double)in->duration_ns;
 	if (work == WORK_RCHAR)
 		return (double)in->rchar_bytes;
+	if (work == WORK_FAULTS)
+		return (double)in->value[C_faults_major];
 	return (double)in->value[C_read_bytes] +
 	       (in->known[C_direct_read_bytes] ? (double)in->value[C_direct_read_bytes] : 0);
 }
@@ -76,6 +82,8 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 {
 	if (work == WORK_RCHAR)
 		return in->rchar_known && in->rchar_bytes >= 0;
+	if (work == WORK_FAULTS)
+		return in->known[C_faults_major];
 	return work == WORK_TIME || (in->known[C_read_bytes] && !is_partial(in));
 }
 
@@ -87,33 +95,38 @@ static bool work_fits(const struct compare_run *run, enum compare_work work)
 {
 	static const struct compare_sum mapped = {1, {C_prefetched_mmap_around}};
 	double around = 0;
-	double bytes = 0;
+	double sum = 0;
 	size_t busy = 0;
 
 	for (size_t i = 0; i < run->nr; i++) {
 		if (!work_known(&run->intervals[i], work))
 			return false;
-		bytes += work_of(&run->intervals[i], work);
+		sum += work_of(&run->intervals[i], work);
 		busy += work_of(&run->intervals[i], work) > 0;
 	}
 	if (work == WORK_TIME)
 		return true;
-	if (compare_sum(run, &mapped, &around) && around * 4096 > bytes)
+	if (work != WORK_FAULTS && compare_sum(run, &mapped, &around) && around * PAGE_BYTES > sum)
 		return false;
 	return busy > 0 && busy * 2 >= run->nr;
 }
 
-static enum compare_work choose_work(const struct compare_run *a, const struct compare_run *b)
+/* Major faults say how far a job is, not how much it does: a mapping that is advised has more of
+ * them. Minor ones say less: the program's own start is full of them. */
+static enum compare_work choose_work(const struct compare_run *a, const struct compare_run *b,
+				     enum compare_per per)
 {
 	enum compare_work work = WORK_READ;
 
-	while (work < WORK_TIME && !(work_fits(a, work) && work_fits(b, work)))
+	while (work < WORK_TIME && ((work == WORK_FAULTS && per == PER_WORK) ||
+				    !(work_fits(a, work) && work_fits(b, work))))
 		work++;
 	return work;
 }
 
+/* whole: what the job's work is divided by, its sum where figures are of the job. */
 static bool fill(const struct compare_run *run, const struct compare_sum *sum,
-		 enum compare_work work, double *ret, bool *partial)
+		 enum compare_work work, double whole, double *ret, bool *partial)
 {
 	bool of_work = sum->nr == 1 && sum->term[0] == X_WORK;
 
@@ -121,7 +134,7 @@ static bool fill(const struct compare_run *run, const struct compare_sum *sum,
 		const struct compare_interval *in = &run->intervals[i];
 
 		if (of_work)
-			ret[i] = work_of(in, work);
+			ret[i] = work_of(in, work) / whole;
 		else if (!interval_sum(in, sum, &ret[i])) {
 			*partial = *partial || is_partial(in);
 			return false;
@@ -139,31 +152,74 @@ static void scale_test(struct paired *t, double scale)
 	t->detectable *= scale;
 }
 
-static void compare_one(const struct compare_run *const run[2], const struct columns *c,
-			const struct compare_result *result, struct compare_row *row)
+static double scale_of(const struct compare_result *r, const struct compare_metric *m)
+{
+	if (r->per == PER_JOB)
+		return m->job_scale;
+	return r->work == WORK_TIME ? m->time_scale : m->scale;
+}
+
+/* The least that matters of a figure per GiB, or per second, for as many as the job has of them. */
+static double relevant_least(const struct compare_result *r, const struct compare_metric *m)
+{
+	static const double of_unit[WORK_NR] = {
+		[WORK_READ] = 1 / GIB,
+		[WORK_RCHAR] = 1 / GIB,
+		[WORK_FAULTS] = PAGE_BYTES / GIB,
+		[WORK_TIME] = 1e-9,
+	};
+
+	if (r->per == PER_WORK || m->den.term[0] != X_WORK)
+		return m->relevant_least;
+	return m->relevant_least * r->work_a * of_unit[r->work];
+}
+
+/* cells: how many each run is cut into. */
+static bool cut(const struct compare_run *const run[2], const struct columns *c,
+		const struct compare_result *result, const size_t nr[2], struct compare_row *row,
+		double cells[2][CELLS_MAX])
 {
 	const struct compare_metric *m = row->metric;
-	bool by_time = result->work == WORK_TIME;
-	double scale = by_time ? m->time_scale : m->scale;
-	double cells[2][CELLS_MAX];
 	double ratio[2] = {0};
 
 	for (int i = 0; i < 2; i++) {
 		struct compare_series s = {c->num[i], c->den[i], c->work[i], run[i]->nr};
+		double work = i ? result->work_b : result->work_a;
+		double whole = result->per == PER_JOB ? work : 1;
 
-		if ((by_time && !m->time_unit) ||
-		    !fill(run[i], &m->num, result->work, c->num[i], &row->partial) ||
-		    !fill(run[i], &m->den, result->work, c->den[i], &row->partial) ||
-		    cells_values(&s, result->cells, cells[i], &ratio[i]) < 0)
-			return;
+		if (!fill(run[i], &m->num, result->work, whole, c->num[i], &row->partial) ||
+		    !fill(run[i], &m->den, result->work, whole, c->den[i], &row->partial) ||
+		    cells_values(&s, nr[i], cells[i], &ratio[i]) < 0)
+			return false;
 	}
+	row->a = ratio[0];
+	row->b = ratio[1];
+	return true;
+}
+
+static void compare_one(const struct compare_run *const run[2], const struct columns *c,
+			const struct compare_result *result, struct compare_row *row)
+{
+	const struct compare_metric *m = row->metric;
+	double scale = scale_of(result, m);
+	double cells[2][CELLS_MAX];
+	size_t nr[2] = {result->cells, result->cells};
+
+	/* Pieces of time all take the same time. */
+	if (result->work == WORK_TIME && !m->time_unit)
+		return;
+	if (result->lone)
+		nr[run[1]->nr < run[0]->nr] = run[run[1]->nr < run[0]->nr]->nr;
+	if (!cut(run, c, result, nr, row, cells))
+		return;
 	row->outcome = OUTCOME_UNTESTED;
-	row->a = ratio[0] * scale;
-	row->b = ratio[1] * scale;
-	row->test = paired_test(cells[0], cells[1], result->cells);
-	row->test.difference = ratio[1] - ratio[0];
+	row->test = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1])
+				 : paired_test(cells[0], cells[1], result->cells);
+	row->test.difference = row->b - row->a;
+	row->a *= scale;
+	row->b *= scale;
 	scale_test(&row->test, scale);
-	row->relevant = fmax(m->relevant_share * fabs(row->a), m->relevant_least);
+	row->relevant = fmax(m->relevant_share * fabs(row->a), relevant_least(result, m));
 	if (m->better != BETTER_NEITHER && row->test.why == PAIRED_TESTED)
 		row->p_adjusted = row->test.p;
 }
@@ -190,7 +246,9 @@ static void relate_to_time(struct compare_result *r)
 
 	for (size_t i = 0; i < r->nr_rows; i++)
 		if (r->rows[i].metric->num.term[0] == X_DURATION_NS)
-			time = r->work == WORK_TIME ? 1 : r->rows[i].a;
+			time = r->rows[i].a;
+	if (r->work == WORK_TIME)
+		time = r->per == PER_JOB ? r->work_a * 1e-9 : 1;
 	for (size_t i = 0; i < r->nr_rows; i++)
 		if (r->rows[i].metric->num.term[0] == C_stall_ns)
 			r->rows[i].relevant = fmax(r->rows[i].relevant, 0.01 * time);
@@ -211,10 +269,14 @@ static void judge_all(struct compare_result *r)
 	}
 }
 
-/* What the time says decides; where it says nothing, what it comes from. */
+/* What the time says decides; where it says nothing, what it comes from. Only where time or stall
+ * was tested, and nothing differs, is there no difference. */
 static void give_verdict(struct compare_result *r)
 {
-	r->verdict = r->nr_tested ? VERDICT_SAME : VERDICT_UNTESTED;
+	r->verdict = VERDICT_UNTESTED;
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (r->rows[i].metric->rank == 0 && !isnan(r->rows[i].p_adjusted))
+			r->verdict = VERDICT_SAME;
 	for (int rank = 0; rank <= 1; rank++) {
 		bool better = false;
 		bool worse = false;
@@ -253,17 +315,26 @@ static size_t nr_metrics(void)
 	return nr;
 }
 
-int compare_runs(const struct compare_run *a, const struct compare_run *b,
+/* A run of few intervals is cut into no more pieces than it has; the other one gives the error. */
+static void choose_test(struct compare_result *r)
+{
+	size_t few = r->intervals_a < r->intervals_b ? r->intervals_a : r->intervals_b;
+	size_t many = r->intervals_a < r->intervals_b ? r->intervals_b : r->intervals_a;
+
+	r->lone = few > 0 && few < PAIRED_CELLS_MIN && many >= PAIRED_CELLS_MIN;
+	r->cells = r->lone ? cells_number(many, many) : cells_number(few, few);
+}
+
+int compare_runs(const struct compare_run *a, const struct compare_run *b, enum compare_per per,
 		 struct compare_result *ret)
 {
 	const struct compare_run *const run[2] = {a, b};
 	struct columns c = {0};
 	double *room = calloc(3 * (a->nr + b->nr) + 1, sizeof(*room));
 
-	*ret = (struct compare_result){.nr_rows = nr_metrics(),
-				       .intervals_a = a->nr,
-				       .intervals_b = b->nr,
-				       .cells = cells_number(a->nr, b->nr)};
+	*ret = (struct compare_result){
+		.nr_rows = nr_metrics(), .per = per, .intervals_a = a->nr, .intervals_b = b->nr};
+	choose_test(ret);
 	ret->rows = calloc(ret->nr_rows, sizeof(*ret->rows));
 	if (!room || !ret->rows) {
 		free(room);
@@ -274,7 +345,7 @@ int compare_runs(const struct compare_run *a, const struct compare_run *b,
 		c.den[i] = c.num[i] + run[i]->nr;
 		c.work[i] = c.den[i] + run[i]->nr;
 	}
-	ret->work = choose_work(a, b);
+	ret->work = choose_work(a, b, per);
 	ret->work_a = total_work(a, ret->work);
 	ret->work_b = total_work(b, ret->work);
 	for (int i = 0; i < 2; i++)

@@ -27,6 +27,12 @@ struct compare_interval {
 	bool known[X_NR];
 };
 
+/* What figures are divided by. */
+enum compare_per {
+	PER_WORK, /* what both did, if one did more of it */
+	PER_JOB,  /* nothing: both did the same job to its end, whatever they read for it */
+};
+
 struct compare_run {
 	const struct compare_interval *intervals;
 	size_t nr;
@@ -62,9 +68,12 @@ enum compare_verdict {
 };
 
 struct compare_result {
+	enum compare_per per;
 	enum compare_work work;
-	double work_a, work_b; /* bytes; ns for WORK_TIME */
-	size_t intervals_a, intervals_b, cells;
+	double work_a, work_b; /* bytes; major faults for WORK_FAULTS, ns for WORK_TIME */
+	size_t intervals_a, intervals_b;
+	size_t cells; /* of both runs; of the longer one where one is short */
+	bool lone;    /* one is short: lone_test(), else paired_test() */
 	size_t nr_tested;
 	enum compare_verdict verdict;
 	int rank; /* of the metrics that made the verdict */
@@ -73,7 +82,7 @@ struct compare_result {
 };
 
 /* 0 or -ENOMEM. compare_free() in any case. */
-int compare_runs(const struct compare_run *a, const struct compare_run *b,
+int compare_runs(const struct compare_run *a, const struct compare_run *b, enum compare_per per,
 		 struct compare_result *ret);
 void compare_free(struct compare_result *result);
 

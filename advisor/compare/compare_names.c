@@ -28,6 +28,7 @@ const char *compare_work_name(enum compare_work w)
 	static const char *const names[WORK_NR] = {
 		[WORK_READ] = "read_bytes",
 		[WORK_RCHAR] = "rchar_bytes",
+		[WORK_FAULTS] = "major_faults",
 		[WORK_TIME] = "time",
 	};
 
@@ -36,5 +37,7 @@ const char *compare_work_name(enum compare_work w)
 
 const char *compare_unit(const struct compare_result *r, const struct compare_metric *m)
 {
+	if (r->per == PER_JOB)
+		return m->job_unit;
 	return r->work == WORK_TIME && m->time_unit ? m->time_unit : m->unit;
 }

@@ -22,13 +22,14 @@
 #define PER_WORK  SUM(X_WORK)
 #define PAGES_UNIT                                                                                 \
 	.unit = "pages per GiB read", .time_unit = "pages per second", .scale = GIB,               \
-	.time_scale = 1 / NS, .den = PER_WORK, .relevant_share = TWENTIETH,                        \
-	.relevant_least = FEW_PAGES
+	.time_scale = 1 / NS, .job_unit = "pages", .job_scale = 1, .den = PER_WORK,                \
+	.relevant_share = TWENTIETH, .relevant_least = FEW_PAGES
 #define RATIO_UNIT                                                                                 \
-	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1,                        \
-	.relevant_least = FEW_SHARE
+	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
+	.job_scale = 1, .relevant_least = FEW_SHARE
 #define TIME_UNIT                                                                                  \
-	.unit = "s per GiB read", .scale = GIB * NS, .den = PER_WORK, .relevant_share = TWENTIETH
+	.unit = "s per GiB read", .scale = GIB * NS, .job_unit = "s", .job_scale = NS,             \
+	.den = PER_WORK, .relevant_share = TWENTIETH
 
 static const struct compare_metric metrics[] = {
 	{"time_per_work", "time", TIME_UNIT, .num = SUM(X_DURATION_NS), .better = BETTER_LOWER},

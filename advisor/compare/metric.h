@@ -21,8 +21,9 @@ enum compare_extra {
 
 /* The work that a run's figures are divided by. */
 enum compare_work {
-	WORK_READ,  /* bytes returned by reads of files */
-	WORK_RCHAR, /* bytes its tasks read from anything */
+	WORK_READ,   /* bytes returned by reads of files */
+	WORK_RCHAR,  /* bytes its tasks read from anything */
+	WORK_FAULTS, /* major faults: of a job that is taken whole, how far it is */
 	WORK_TIME,
 	WORK_NR,
 };
@@ -42,10 +43,12 @@ struct compare_metric {
 	const char *label;     /* for people */
 	const char *unit;      /* by work in bytes: "... per GiB read" */
 	const char *time_unit; /* by work in time; NULL: no such metric */
+	const char *job_unit;  /* of the whole job */
 	struct compare_sum num;
 	struct compare_sum den;
 	double scale; /* from num / den to the unit, by bytes */
 	double time_scale;
+	double job_scale;
 	enum compare_better better;
 	int rank;	       /* 0: what it is all for; 1: what it comes from */
 	double relevant_share; /* of run A's value: differences below do not matter */

@@ -213,7 +213,7 @@ static void judge_constant(struct paired *ret, size_t nr)
 	ret->p = ret->difference == 0 ? 1 : 0;
 }
 
-static void conclude(struct paired *ret)
+void paired_conclude(struct paired *ret)
 {
 	ret->t = ret->difference / ret->error;
 	ret->p = student_two_sided(ret->t, ret->degrees);
@@ -229,7 +229,7 @@ static void judge_few(struct paired *ret, const double *r, const struct phases *
 
 	ret->degrees = (double)nr * (1 - phi) / (1 + phi) - (double)p->nr;
 	ret->error = FEW_MARGIN * sqrt(lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
-	conclude(ret);
+	paired_conclude(ret);
 }
 
 static void judge(struct paired *ret, const double *r, const struct phases *p)
@@ -256,7 +256,7 @@ static void judge(struct paired *ret, const double *r, const struct phases *p)
 		judge_constant(ret, nr);
 		return;
 	}
-	conclude(ret);
+	paired_conclude(ret);
 }
 
 struct paired paired_test(const double *a, const double *b, size_t nr)

@@ -43,6 +43,8 @@ struct paired {
 	double detectable; /* a difference that 4 of 5 such pairs would show at p <= 0.05 */
 };
 
+/* t, p and detectable from difference, error and degrees. */
+void paired_conclude(struct paired *t);
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
 

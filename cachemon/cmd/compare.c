@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
 #include "cmd/cmd.h"
 #include "cmd/report_args.h"
 #include "cmd/usage.h"
@@ -8,13 +10,20 @@
 struct options {
 	struct report_args args;
 	const char *run[2];
+	enum compare_per per;
 };
+
+enum { OPT_PER = OPT_OF_VERB };
 
 static const struct argp_option argp_options[] = {
 	REPORT_ARGS_DB,
 	REPORT_ARGS_JOB,
 	REPORT_ARGS_FORMAT("text, md, html or json (default: by the ending of -o, else text)"),
 	REPORT_ARGS_OUTPUT,
+	{"per", OPT_PER, "work|job", 0,
+	 "What figures are divided by: the work that a run did (default), or nothing, for both did "
+	 "the same job to its end, whatever they read for it",
+	 0},
 	{0},
 };
 
@@ -30,12 +39,23 @@ static void parse_run(struct argp_state *state, const char *arg, struct options 
 	o->run[state->arg_num] = arg;
 }
 
+static enum compare_per parse_per(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "job") != 0 && strcmp(arg, "work") != 0)
+		usage_error(state, "--per is work or job, not '%s'", arg);
+	return strcmp(arg, "job") == 0 ? PER_JOB : PER_WORK;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
 	if (key == ARGP_KEY_ARG) {
 		parse_run(state, arg, o);
+		return 0;
+	}
+	if (key == OPT_PER) {
+		o->per = parse_per(state, arg);
 		return 0;
 	}
 	if (key == ARGP_KEY_END && state->arg_num < 2)
@@ -49,10 +69,11 @@ static const struct argp argp = {
 	.args_doc = "RUN_A RUN_B",
 	.doc = "Say what changed between two runs of a job, and what of it is more than chance.\v"
 	       "A run is its number, the beginning of its uuid, last, or last-N. Give the one "
-	       "before the change first. Runs of less than 10 intervals are compared without a "
+	       "before the change first. One of them needs 20 intervals, or there is no "
 	       "test: watch a short job with --interval 100ms.\n\n"
 	       "EXAMPLES\n"
 	       "  cachemon compare last-1 last\n"
+	       "  cachemon compare last-1 last --per job\n"
 	       "  cachemon compare 3 7 --db /data/run.db -o change.html\n",
 };
 
@@ -63,6 +84,7 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		.db = o->args.report.db,
 		.run = {o->run[0], o->run[1]},
 		.job = o->args.report.job,
+		.per = o->per,
 		.format = o->args.report.format,
 	};
 

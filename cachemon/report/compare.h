@@ -7,12 +7,14 @@
 #ifndef REPORT_COMPARE_H
 #define REPORT_COMPARE_H
 
+#include "advisor/compare/compare.h"
 #include "report/report.h"
 
 struct compare_options {
 	const char *db;
 	const char *run[2]; /* as run_name.h has them */
 	const char *job;    /* NULL: all that both have */
+	enum compare_per per;
 	enum report_format format;
 };
 

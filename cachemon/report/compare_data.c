@@ -108,6 +108,8 @@ static void put_job(struct tree *t, const struct compare_job *job)
 	tree_bytes(t, "name_a", job->job[0]->name.data, job->job[0]->name.len);
 	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
 	put_verdict(t, r);
+	tree_string(t, "test", compare_test_name(r->lone));
+	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");
 	tree_string(t, "work", compare_work_name(r->work));
 	tree_int(t, "work_a", (int64_t)r->work_a);
 	tree_int(t, "work_b", (int64_t)r->work_b);
@@ -134,10 +136,10 @@ void compare_data(struct tree *t, const struct compare_model *m)
 		tree_end(t);
 	}
 	tree_object(t, "test");
-	tree_string(t, "name", "paired t test on batch means");
+	tree_string(t, "name", compare_test_name(false));
 	tree_string(t, "adjustment", "Holm");
 	tree_double(t, "level", COMPARE_LEVEL);
-	tree_string(t, "method", compare_method());
+	tree_string(t, "method", compare_method(false));
 	tree_end(t);
 	tree_array(t, "jobs");
 	for (size_t i = 0; i < m->nr_jobs; i++)

@@ -146,7 +146,7 @@ static int load_all(sqlite3 *db, const struct compare_options *o, struct compare
 			ret = load_intervals(db, m->model[i].run.id, j->job[i]->id, &m->arena,
 					     &j->run[i], err, errlen);
 		if (!ret && !m->arena.failed)
-			ret = compare_runs(&j->run[0], &j->run[1], &j->result);
+			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
 		if (ret == -ENOMEM)
 			m->arena.failed = true;
 	}

@@ -34,8 +34,9 @@ void compare_model_free(struct compare_model *m);
 
 /* The verdict of a job as one sentence, without its names. */
 void compare_sentence(FILE *out, const struct compare_result *r);
-/* The name of the test and what it does, a sentence. */
-const char *compare_method(void);
+/* The name of a test, and what it does, sentences. lone: where one run is short. */
+const char *compare_test_name(bool lone);
+const char *compare_method(bool lone);
 /* Why a row was not tested, a sentence. */
 const char *compare_why(const struct compare_row *row);
 

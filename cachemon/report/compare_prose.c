@@ -10,8 +10,22 @@
 /* Of a verdict's metrics a sentence names the first. */
 enum { NAMED_MAX = 3 };
 
-const char *compare_method(void)
+const char *compare_test_name(bool lone)
 {
+	return lone ? "t test on batch means of the longer run" : "paired t test on batch means";
+}
+
+const char *compare_method(bool lone)
+{
+	if (lone)
+		return "t test on batch means of the longer run: the other one has fewer than 20 "
+		       "intervals, too few to tell how much they are alike. Were both runs of the "
+		       "same, the error of the longer one's mean would be the shorter one's too, "
+		       "so it counts for both, or what the shorter one's few intervals say (three "
+		       "of them taken for one value, and all for three at most) if that is more. "
+		       "Nothing is paired. p is two-sided, and adjusted by Holm's method for the "
+		       "number of metrics tested.";
+	static_assert(PAIRED_CELLS_MIN == 20, "the sentence above says how many");
 	return "Paired t test on batch means: both runs are cut into as many cells of equal work, "
 	       "cell k of one is set against cell k of the other, and the t test runs on the means "
 	       "of long batches of their differences, its error widened by what neighbouring "
@@ -27,8 +41,9 @@ const char *compare_why(const struct compare_row *row)
 				      "runs: only estimates exist"
 				    : "not measured in both runs";
 	if (row->test.why == PAIRED_TOO_FEW)
-		return "too few intervals: 20 in both runs are needed (watch --interval 100ms "
-		       "gives more)";
+		return "too few intervals: 20 in one of the runs and 2 in the other are needed "
+		       "(watch --interval "
+		       "100ms gives more)";
 	static_assert(PAIRED_CELLS_MIN == 20, "the sentence above says how many");
 	if (row->test.why == PAIRED_TOO_ALIKE)
 		return "neighbouring intervals are too alike: the runs are worth too few "
@@ -88,7 +103,7 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 
 		if (isnan(row->p_adjusted) || row->a <= 0 || row->outcome != OUTCOME_NOISE)
 			continue;
-		fprintf(out, "; %s: a change of %.2g %% would have been seen in 4 of 5 such pairs",
+		fprintf(out, "; %s: a change of %.3g %% would have been seen in 4 of 5 such pairs",
 			row->metric->label, 100 * row->test.detectable / row->a);
 		break;
 	}
@@ -103,8 +118,14 @@ static void say_untested(FILE *out, const struct compare_result *r)
 {
 	int named = 0;
 
-	fprintf(out, " %zu and %zu intervals tell nothing of chance", r->intervals_a,
-		r->intervals_b);
+	if (r->nr_tested)
+		fprintf(out,
+			" %zu and %zu intervals tell nothing of chance in time and stall, and what "
+			"else was tested is not sure",
+			r->intervals_a, r->intervals_b);
+	else
+		fprintf(out, " %zu and %zu intervals tell nothing of chance", r->intervals_a,
+			r->intervals_b);
 	for (size_t i = 0; i < r->nr_rows && named < NAMED_MAX; i++) {
 		const struct compare_row *row = &r->rows[i];
 

@@ -69,23 +69,39 @@ static void put_unlike(struct doc *d, const struct compare_model *m)
 	}
 }
 
+static struct shown show_work(enum compare_work work, struct opt_i64 amount)
+{
+	struct shown ret = {0};
+
+	if (work == WORK_TIME)
+		return show_ns(amount);
+	if (work != WORK_FAULTS)
+		return show_bytes(amount, false);
+	snprintf(ret.s, sizeof(ret.s), "%.20s major faults", show_count(amount, false).s);
+	return ret;
+}
+
 static void put_work(struct doc *d, const struct compare_result *r)
 {
 	static const char *const what[WORK_NR] = {
 		[WORK_READ] = "read from files",
 		[WORK_RCHAR] = "read by its tasks from anything",
+		[WORK_FAULTS] = "of its tasks: they tell only how far the job is",
 		[WORK_TIME] = "of time: the bytes read do not measure what the job did",
 	};
 	double larger = fmax(r->work_a, r->work_b);
 	struct opt_i64 work[2] = {{(int64_t)r->work_a, true}, {(int64_t)r->work_b, true}};
-	bool time = r->work == WORK_TIME;
 
-	doc_para(d, "Work: %s in A, %s in B, %s.",
-		 time ? show_ns(work[0]).s : show_bytes(work[0], false).s,
-		 time ? show_ns(work[1]).s : show_bytes(work[1], false).s, what[r->work]);
-	if (!time && fabs(r->work_a - r->work_b) > WORK_APART * larger)
+	doc_para(d, "Work: %s in A, %s in B, %s.", show_work(r->work, work[0]).s,
+		 show_work(r->work, work[1]).s, what[r->work]);
+	if (r->per == PER_JOB)
+		doc_para(d, "Figures are of the whole job: both runs are taken to have done the "
+			    "same to its end.");
+	else if (r->work != WORK_TIME && fabs(r->work_a - r->work_b) > WORK_APART * larger)
 		doc_para(d, "The runs did not do the same amount of work: totals do not compare, "
-			    "figures per work do, as far as the work is of the same kind.");
+			    "figures per work do, as far as the work is of the same kind. If both "
+			    "did the same job to its end and one of them just read less for it, "
+			    "compare them with --per job.");
 }
 
 static const struct doc_column metric_columns[] = {
@@ -128,7 +144,7 @@ static void put_metrics(struct doc *d, const struct compare_result *r)
 		doc_cell(&t, "%s", isnan(row->p_adjusted) ? "-" : compare_p(row->p_adjusted).s + 2);
 		doc_cell(&t, "%s", outcome_word(row));
 	}
-	doc_heading(d, 3, "Per work");
+	doc_heading(d, 3, r->per == PER_JOB ? "Of the job" : "Per work");
 	doc_put_table(d, &t);
 }
 
@@ -242,7 +258,12 @@ void compare_sections(struct doc *d, const struct compare_model *m)
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(d, &m->jobs[i]);
 	doc_heading(d, 2, "How it was judged");
-	doc_para(d, "%s", compare_method());
+	for (int lone = 0; lone < 2; lone++)
+		for (size_t i = 0; i < m->nr_jobs; i++)
+			if (m->jobs[i].result.lone == lone) {
+				doc_para(d, "%s", compare_method(lone));
+				break;
+			}
 	doc_para(d,
 		 "Spread is the standard deviation of the cells. A difference is real when its "
 		 "adjusted p is at most %.2g, and matters from 5 %% of A on (1 point of a "

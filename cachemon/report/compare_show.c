@@ -52,7 +52,9 @@ struct shown compare_change(const struct compare_row *row)
 		snprintf(ret.s, sizeof(ret.s), "up from none");
 	else if (share >= 1)
 		snprintf(ret.s, sizeof(ret.s), "%.2g times as much", 1 + share);
-	else if (share > -1 && share < -0.995)
+	else if (share <= -1)
+		snprintf(ret.s, sizeof(ret.s), "none any more");
+	else if (share < -0.995)
 		snprintf(ret.s, sizeof(ret.s), "over 99 %% less");
 	else
 		snprintf(ret.s, sizeof(ret.s), "%.2g %% %s", 100 * fabs(share),

@@ -130,11 +130,22 @@ def dropped_is_worse(world, stack):
 
 
 @part.case
+def one_short_run_is_tested(world, stack):
+    """A tenth of the passes with a cache against all without one: the long run tells what chance may do."""
+    dropped = world.record(stack, SECONDS, "drop")
+    short = world.record(stack, SECONDS / 10, "keep")
+    for a, b, want in ((dropped, short, "improved"), (short, dropped, "worse")):
+        job = compared(world, a, b)
+        equal("test", job["test"], "t test on batch means of the longer run")
+        equal(f"verdict of {a} against {b}", job["verdict"]["result"], want)
+
+
+@part.case
 def not_tested_is_valid(world, stack):
     """Too short, or looked at in slices: null where there is no figure."""
     kept = world.same_job(stack)[0]
-    short = world.record(stack, SECONDS / 10, "keep")
-    equal("verdict", compared(world, kept, short)["verdict"]["result"], "untested")
+    short = [world.record(stack, SECONDS / 10, "keep") for _ in range(2)]
+    equal("verdict", compared(world, *short)["verdict"]["result"], "untested")
     cold = world.record(stack, SECONDS, "keep", "--level", "cold")
     metrics = {m["metric"]: m for m in compared(world, kept, cold)["metrics"]}
     equal("outcome of what was not measured", metrics["hit_ratio"]["outcome"], "unknown")

@@ -56,9 +56,9 @@ static void put_interval(struct fixture *f, int run, int at, int misses, int sta
 		    stall_ms + wave);
 }
 
-static cJSON *compared(struct fixture *f, const char *a, const char *b)
+static cJSON *compared_per(struct fixture *f, const char *a, const char *b, enum compare_per per)
 {
-	struct compare_options o = {.db = f->db, .run = {a, b}, .format = REPORT_JSON};
+	struct compare_options o = {.db = f->db, .run = {a, b}, .per = per, .format = REPORT_JSON};
 	char err[512] = "";
 	char *text = NULL;
 	size_t size = 0;
@@ -72,6 +72,11 @@ static cJSON *compared(struct fixture *f, const char *a, const char *b)
 	assert_non_null(json);
 	free(text);
 	return json;
+}
+
+static cJSON *compared(struct fixture *f, const char *a, const char *b)
+{
+	return compared_per(f, a, b, PER_WORK);
 }
 
 static const cJSON *job_of(const cJSON *json)
@@ -168,13 +173,90 @@ static void too_few_intervals(void **state)
 	cJSON *json;
 
 	fill_pair(f, 1000, 100);
-	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2009;"
-		       "DELETE FROM interval WHERE id >= 2009");
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id %% 1000 >= 19;"
+		       "DELETE FROM interval WHERE id %% 1000 >= 19");
 	json = compared(f, "1", "2");
 	assert_string_equal(verdict_of(json), "untested");
 	assert_true(cJSON_IsNull(cJSON_GetObjectItem(metric(json, "stall_per_work"), "p")));
 	assert_true(number_of(metric(json, "stall_per_work"), "difference") < -4);
 	assert_non_null(strstr(text_of(metric(json, "stall_per_work"), "untested_reason"), "few"));
+	cJSON_Delete(json);
+}
+
+/* One run is over soon: the other one tells what chance may do. */
+static void one_short_run(void **state)
+{
+	static const char *const order[2][2] = {{"1", "2"}, {"2", "1"}};
+	struct fixture *f = *state;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2003;"
+		       "DELETE FROM interval WHERE id >= 2003");
+	for (int i = 0; i < 2; i++) {
+		cJSON *json = compared(f, order[i][0], order[i][1]);
+		double sign = i ? 1 : -1;
+
+		assert_string_equal(verdict_of(json), i ? "worse" : "improved");
+		assert_non_null(strstr(text_of(job_of(json), "test"), "longer"));
+		assert_true(number_of(metric(json, "stall_per_work"), "difference") * sign > 4);
+		assert_true(number_of(metric(json, "stall_per_work"), "t") * sign > 0);
+		assert_true(number_of(metric(json, "stall_per_work"), "p") < 0.001);
+		/* 16 s a GiB in each interval: what never changes tells nothing of chance. */
+		assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "untested");
+		cJSON_Delete(json);
+	}
+}
+
+/* B reads half of what A does, in half of the time: the same per GiB, and half of the job's time.
+ */
+static void whole_job(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 400);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = read_bytes / 2, misses = misses / 2, "
+		       "lookups = lookups / 2, cpu_ns = cpu_ns / 2, "
+		       "stall_ns = stall_ns / 2 WHERE interval_id >= 2000;"
+		       "UPDATE interval SET duration_ns = duration_ns / 2 + id %% 7, read_on_ns = "
+		       "duration_ns / 2 + id %% 7 WHERE id >= 2000");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "no-difference");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(verdict_of(json), "improved");
+	assert_string_equal(text_of(job_of(json), "per"), "job");
+	assert_string_equal(text_of(metric(json, "stall_per_work"), "unit"), "s");
+	assert_true(
+		close_enough(number_of(metric(json, "stall_per_work"), "a"), 0.402 * INTERVALS));
+	assert_true(close_enough(number_of(metric(json, "time_per_work"), "a"), INTERVALS));
+	assert_true(fabs(number_of(metric(json, "time_per_work"), "b") - INTERVALS / 2.0) < 1e-6);
+	assert_string_equal(text_of(metric(json, "misses_per_work"), "unit"), "pages");
+	assert_true(
+		close_enough(number_of(metric(json, "misses_per_work"), "a"), 4002 * INTERVALS));
+	/* 0.1 % of the pages that A reads, or a twentieth of its misses, the larger of both. */
+	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
+				 fmax(262 / 16.0 * INTERVALS, 4002 * INTERVALS / 20.0)));
+	cJSON_Delete(json);
+}
+
+/* A job that maps its files reads no bytes: its faults say how far it is. */
+static void whole_job_by_faults(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 400);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, faults_major = "
+		       "100 + interval_id %% 3, faults_minor = 50; UPDATE interval SET duration_ns "
+		       "= duration_ns / 3 + id %% 7 WHERE id >= 2000");
+	json = compared(f, "1", "2");
+	assert_string_equal(text_of(job_of(json), "work"), "time");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(text_of(job_of(json), "work"), "major_faults");
+	assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "better");
+	assert_string_equal(verdict_of(json), "improved");
 	cJSON_Delete(json);
 }
 
@@ -324,6 +406,9 @@ int main(void)
 		TEST(figures),
 		TEST(small_is_no_change),
 		TEST(too_few_intervals),
+		TEST(one_short_run),
+		TEST(whole_job),
+		TEST(whole_job_by_faults),
 		TEST(sliced_is_not_tested),
 		TEST(by_time),
 		TEST(names_of_runs),

@@ -17,6 +17,7 @@
 
 #include "compare/cells.h"
 #include "compare/compare.h"
+#include "compare/lone.h"
 #include "fixtures/chance.h"
 
 #define LEVEL 0.05
@@ -191,6 +192,74 @@ static void one_metric(void **state)
 	assert_int_equal(broken, 0);
 }
 
+/* The same process, looked at in nr intervals and in few. */
+static struct rates simulate_lone(const struct process *p, size_t few, int pairs)
+{
+	uint64_t seed = 20260102;
+	struct rates ret = {.pairs = pairs};
+
+	for (int k = 0; k < pairs; k++) {
+		double a[CELLS_MAX];
+		double b[CELLS_MAX];
+		double part[PAIRED_CELLS_MIN] = {0};
+		struct paired t;
+
+		run_of(&seed, p, a);
+		run_of(&seed, p, b);
+		for (size_t i = 0; i < p->nr; i++)
+			part[i * few / p->nr] += b[i] * (double)few / (double)p->nr;
+		t = lone_test(a, p->nr, part, few);
+		ret.judged += t.why == PAIRED_TESTED;
+		ret.alarms += t.why == PAIRED_TESTED && t.p <= LEVEL;
+	}
+	return ret;
+}
+
+static int lone_shape(enum shape shape, int pairs)
+{
+	static const double phis[] = {0, 0.3, 0.6, 0.8, 0.9, 0.95};
+	static const size_t lengths[] = {20, 40, 100, 300};
+	static const size_t fews[] = {2, 5, 10, 19};
+	struct rates sum = {0};
+	double worst = 0;
+	int broken = 0;
+
+	for (size_t i = 0; i < 6 * 4 * 4; i++) {
+		struct process p = {shape, phis[i % 6], 0, lengths[i / 6 % 4]};
+		struct rates r = simulate_lone(&p, fews[i / 24], pairs);
+
+		if (getenv("CACHEMON_FULL") || !is_kept(&r)) {
+			printf("against %zu: ", fews[i / 24]);
+			show(names[shape], &p, &r);
+		}
+		sum.pairs += r.pairs;
+		sum.judged += r.judged;
+		sum.alarms += r.alarms;
+		if (outlasts(&p))
+			continue;
+		if (r.judged * 5 >= r.pairs)
+			worst = fmax(worst, among_judged(&r));
+		broken += !is_kept(&r);
+	}
+	printf("%-46s %4.1f %% of %d pairs judged; of these %.1f %% false alarms, at worst %.1f "
+	       "%%\n",
+	       names[shape], 100.0 * sum.judged / sum.pairs, sum.pairs, 100 * among_judged(&sum),
+	       100 * worst);
+	return broken + (among_judged(&sum) > LEVEL);
+}
+
+/* A run of few intervals against a long one. */
+static void one_short_run(void **state)
+{
+	int broken = 0;
+
+	(void)state;
+	for (int shape = 0; shape < SHAPE_NR; shape++)
+		broken +=
+			lone_shape((enum shape)shape, getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS);
+	assert_int_equal(broken, 0);
+}
+
 /* An interval of a job whose every figure goes with what drives it, each with noise of its own. */
 static void fill_interval(uint64_t *seed, double v, struct compare_interval *in)
 {
@@ -256,7 +325,7 @@ static void whole_verdict(void **state)
 
 			job_of(&seed, phis[i], in[0]);
 			job_of(&seed, phis[i], in[1]);
-			assert_int_equal(compare_runs(&a, &b, &result), 0);
+			assert_int_equal(compare_runs(&a, &b, PER_WORK, &result), 0);
 			r.judged += result.verdict != VERDICT_UNTESTED;
 			r.alarms += result.verdict != VERDICT_UNTESTED &&
 				    result.verdict != VERDICT_SAME;
@@ -273,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_metric),
+		cmocka_unit_test(one_short_run),
 		cmocka_unit_test(whole_verdict),
 	};
 
