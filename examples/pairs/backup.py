@@ -10,7 +10,7 @@ from common import MIB
 
 NEEDS = {"bps": 48 * MIB, "memory": 80 * MIB}
 FINDS = ["scan-pollutes-cache"]
-DATA, ARCHIVE, EPOCHS = 40 * MIB, 72 * MIB, 3
+DATA, ARCHIVE, EPOCHS = 40 * MIB, 72 * MIB, 8
 
 
 def make(directory, scale):

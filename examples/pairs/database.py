@@ -11,7 +11,7 @@ from common import MIB, PAGE
 
 NEEDS = {"bps": 16 * MIB, "read_ahead_kb": 1024}
 FINDS = ["random-with-readahead"]
-BYTES, RECORDS, BODY = 256 * MIB, 1200, 2 * PAGE
+BYTES, RECORDS, BODY = 512 * MIB, 3000, 2 * PAGE
 
 
 def make(directory, scale):
@@ -20,8 +20,8 @@ def make(directory, scale):
 
 def offsets(directory, scale):
     pages = os.path.getsize(f"{directory}/table/table.db") // PAGE
-    chosen = random.Random(common.SEED)
-    return [chosen.randrange(pages // 32) * 32 * PAGE for _ in range(int(RECORDS * scale))]
+    slots = random.Random(common.SEED).sample(range(pages // 32), int(RECORDS * scale))
+    return [slot * 32 * PAGE for slot in slots]
 
 
 def bad(directory, scale):

@@ -10,7 +10,7 @@ from common import MIB
 
 NEEDS = {"bps": 32 * MIB}
 FINDS = ["direct-io-rereads"]
-BYTES, EPOCHS = 24 * MIB, 4
+BYTES, EPOCHS = 24 * MIB, 8
 
 
 def make(directory, scale):

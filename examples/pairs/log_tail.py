@@ -11,7 +11,7 @@ from common import MIB
 NEEDS = {}
 FINDS = ["small-reads"]
 GAIN = "the interpreter's own time for each call is not the kernel's, which alone is foretold"
-BYTES, FIELD = 8 * MIB, 16
+BYTES, FIELD = 24 * MIB, 16
 
 
 def make(directory, scale):

@@ -9,7 +9,7 @@ from common import KIB, MIB
 
 NEEDS = {"bad": {"bps": 48 * MIB, "memory": 40 * MIB}, "fixed": {"bps": 48 * MIB, "memory": 160 * MIB}}
 FINDS = ["memcg-limit-too-low"]
-FILES, BYTES, EPOCHS = 128, 512 * KIB, 5
+FILES, BYTES, EPOCHS = 128, 512 * KIB, 12
 
 
 def paths(directory, scale):

@@ -9,7 +9,7 @@ from common import MIB, PAGE
 
 NEEDS = {"iops": 1200}
 FINDS = ["sequential-without-readahead"]
-BYTES = 24 * MIB
+BYTES = 48 * MIB
 
 
 def make(directory, scale):

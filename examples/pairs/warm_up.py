@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A loader that warms up the whole dataset, which is larger than its memory, and then reads it. Fixed: asks a
-few files ahead."""
+"""A loader that warms up the whole dataset before each epoch, and has less memory than that. Fixed: asks a few
+files ahead."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ NEEDS = {"bps": 40 * MIB, "memory": 40 * MIB}
 FINDS = ["willneed-unused"]
 # WILLNEED itself waits for a slow device, and no stall counts that.
 GAIN = "the calls wait for the device as well, which is not in the stall"
-FILES, BYTES, DEPTH = 96, MIB, 4
+FILES, BYTES, EPOCHS, DEPTH = 64, MIB, 5, 4
 
 
 def paths(directory, scale):
@@ -31,14 +31,15 @@ def ask(path):
 
 
 def bad(directory, scale):
-    for path in paths(directory, scale):
-        ask(path)
-    for path in paths(directory, scale):
-        common.read_in_order(path)
+    for _ in range(EPOCHS):
+        for path in paths(directory, scale):
+            ask(path)
+        for path in paths(directory, scale):
+            common.read_in_order(path)
 
 
 def fixed(directory, scale):
-    names = paths(directory, scale)
+    names = paths(directory, scale) * EPOCHS
     for i, path in enumerate(names):
         if i + DEPTH < len(names):
             ask(names[i + DEPTH])
