@@ -11,7 +11,7 @@ from common import KIB, MIB
 
 NEEDS = {"bps": 2 * MIB}
 FINDS = ["willneed-too-late"]
-FILES, BYTES, DEPTH, STEP_S = 16, 512 * KIB, 6, 0.3
+FILES, BYTES, DEPTH, STEP_S = 32, 512 * KIB, 6, 0.3
 
 
 def paths(directory, scale):
