@@ -28,6 +28,9 @@ static double median(const double v[COST_LOOKS])
 void cost_charge_runs(struct cost_charge *c, const uint64_t runs[EV_NR])
 {
 	for (int ev = 0; ev < EV_NR; ev++) {
+		/* Two of its parts are read one after the other: a sum may seem to go back. */
+		if (runs[ev] <= c->runs[ev])
+			continue;
 		c->open[ev] += runs[ev] - c->runs[ev];
 		c->runs[ev] = runs[ev];
 	}
