@@ -32,6 +32,40 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
+/* How sure a gain is: a bound is what cannot be exceeded, and mostly is not reached. */
+static int sureness(const struct finding *f)
+{
+	if (!f->gain.known)
+		return 0;
+	return f->gain.method == GAIN_BOUND ? 1 : 2;
+}
+
+static int by_severity(const struct finding *a, const struct finding *b)
+{
+	return (a->severity < b->severity) - (a->severity > b->severity);
+}
+
+static int by_gain(const struct finding *a, const struct finding *b)
+{
+	return (a->order_s < b->order_s) - (a->order_s > b->order_s);
+}
+
+/*
+ * Gains that were measured or modelled come before those of which a bound is known: the wait for a
+ * device is a bound of many a finding, and says little of how much of it goes away. Bounds are told
+ * apart by severity first, which looks at more than the time.
+ */
+static int by_worth(const struct finding *a, const struct finding *b)
+{
+	int c = sureness(b) - sureness(a);
+
+	if (!c && sureness(a) == 1)
+		c = by_severity(a, b);
+	if (!c)
+		c = by_gain(a, b);
+	return c ? c : by_severity(a, b);
+}
+
 /* The order of a report: what gains most first; infos last; always the same. */
 static int by_rank(const void *pa, const void *pb)
 {
@@ -46,10 +80,9 @@ static int by_rank(const void *pa, const void *pb)
 		return a->job_id < b->job_id ? -1 : 1;
 	if (info_a != info_b)
 		return info_a ? 1 : -1;
-	if (a->order_s != b->order_s)
-		return a->order_s > b->order_s ? -1 : 1;
-	if (a->severity != b->severity)
-		return a->severity > b->severity ? -1 : 1;
+	c = by_worth(a, b);
+	if (c)
+		return c;
 	if (a->confidence != b->confidence)
 		return a->confidence > b->confidence ? -1 : 1;
 	c = compare_text(a->rule ? a->rule->id : NULL, b->rule ? b->rule->id : NULL);
@@ -110,7 +143,8 @@ size_t findings_rank(struct finding *list, size_t nr, const struct gain_rate *ra
 		list[i].order_s = -1;
 		if (g->known)
 			list[i].order_s =
-				g->unit == GAIN_SECONDS ? g->value : g->value / rate->bytes_per_s;
+				list[i].confidence *
+				(g->unit == GAIN_SECONDS ? g->value : g->value / rate->bytes_per_s);
 	}
 	if (nr < 2)
 		return nr;

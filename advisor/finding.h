@@ -44,8 +44,8 @@ struct finding {
 	struct evidence *evidence;
 	size_t nr_evidence;
 	struct gain gain;
-	const char *cause;	/* NULL: its own */
-	double order_s;		/* seconds of gain, converted from bytes; < 0: no gain is known */
+	const char *cause; /* NULL: its own */
+	double order_s;	   /* seconds of gain, from bytes too, times confidence; < 0: unknown */
 	struct finding *merged; /* the lesser one of the same cause; and its next, ... */
 };
 

@@ -47,8 +47,26 @@ static void test_order(void **state)
 	};
 
 	assert_order(list, findings_rank(list, 6, &rate), "cebafd");
-	assert_true(list[0].order_s == 3);
+	assert_true(list[0].order_s == 1.5);
 	assert_true(list[3].order_s < 0);
+}
+
+/* 3 s for sure before 9 s at most; bounds by severity; a gain that is hardly sure counts less. */
+static void test_order_of_methods(void **state)
+{
+	struct finding list[] = {
+		make(0, SEVERITY_MEDIUM, 9, GAIN_SECONDS, NULL),
+		make(1, SEVERITY_HIGH, 8, GAIN_SECONDS, NULL),
+		make(2, SEVERITY_LOW, 3, GAIN_SECONDS, NULL),
+		make(3, SEVERITY_HIGH, 4, GAIN_SECONDS, NULL),
+		make(4, SEVERITY_HIGH, -1, GAIN_SECONDS, NULL),
+		make(5, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
+	};
+
+	list[0].gain.method = list[1].gain.method = GAIN_BOUND;
+	list[2].gain.method = GAIN_MEASURED;
+	list[3].confidence = 0.3;
+	assert_order(list, findings_rank(list, 6, &rate), "cdfbae");
 }
 
 static void test_merge(void **state)
@@ -93,9 +111,8 @@ static void test_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_causes_are_a_jobs_own),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_order_of_methods),
+		cmocka_unit_test(test_merge), cmocka_unit_test(test_causes_are_a_jobs_own),
 		cmocka_unit_test(test_rate),
 	};
 
