@@ -23,6 +23,8 @@ struct loader {
 
 #define LEFT	    UINT32_MAX
 #define LOOKUPS_MAX (INT64_C(1) << 46) /* two years of a million a second */
+/* By how many standard errors an estimate is too high before it is damage. */
+#define DISTINCT_ERRORS_MAX 5
 
 static int bad(struct loader *l, const char *what)
 {
@@ -103,6 +105,11 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	if (sqlite3_column_type(q, 6) != SQLITE_NULL)
 		r->distinct_pages = sqlite3_column_int64(q, 6);
 	r->distinct_error = sqlite3_column_double(q, 7);
+	/* Of a job that reads all once the estimate is too high as often as too low. */
+	if (r->distinct_pages > r->lookups &&
+	    (double)r->distinct_pages <=
+		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
+		r->distinct_pages = r->lookups;
 	if (r->lookups > LOOKUPS_MAX || r->distinct_pages > r->lookups)
 		return bad(l, "more lookups than any job makes, or fewer than pages");
 	if (r->lookups < l->refs || l->refs < l->pages || l->pages < 0)

@@ -113,6 +113,16 @@ static int simulate_opt(const struct curve_sample *s, const struct curve *c,
 	return ret;
 }
 
+/* Between two sizes that were simulated OPT is a line, and LRU may fall below it in one step. */
+static void clamp_opt(struct curve *c)
+{
+	for (uint32_t k = 0; k <= c->lru.size_max; k++) {
+		c->opt.miss[k] = fmin(c->opt.miss[k], c->lru.miss[k]);
+		c->opt.low[k] = fmin(c->opt.low[k], c->lru.low[k]);
+		c->opt.high[k] = fmin(c->opt.high[k], c->lru.high[k]);
+	}
+}
+
 static int make_ratios(const struct curve_sample *s, const uint32_t distances[],
 		       const uint32_t lookups[], struct curve *c)
 {
@@ -135,6 +145,8 @@ static int make_ratios(const struct curve_sample *s, const uint32_t distances[],
 	}
 	if (!ret)
 		ret = estimate_ratios(&c->estimate, opt, max, &c->opt);
+	if (!ret)
+		clamp_opt(c);
 	free(misses);
 	free(opt);
 	return ret;

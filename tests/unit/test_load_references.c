@@ -242,6 +242,36 @@ static void test_damage_is_refused(void **state)
 	reference_sample_free(s);
 }
 
+/* All is read once: what is estimated of the pages lies as often above the lookups as below. */
+static void test_an_estimate_may_be_above_the_lookups(void **state)
+{
+	struct reference_sample *s = NULL;
+	struct fixture *f = *state;
+	const struct store_run run = test_run();
+	struct references r;
+	struct errtext err = {};
+	uint64_t rng = 3;
+
+	assert_int_equal(reference_sample_new(NULL, &s), 0);
+	begin(f, &run, NULL);
+	reads(s, &rng, 300);
+	reference_sample_close(s, 0, 1000);
+	assert_int_equal(write_with(f, 0, s), 0);
+	run_sql(f->scratch.db,
+		"UPDATE reference_sample SET lookups = 1000, distinct_pages = 1004, "
+		"distinct_error = 0.0014; UPDATE reference_chunk SET lookups = 1000");
+	if (load(f->scratch.db, &r, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(r.distinct_pages, 1000);
+	references_free(&r);
+	run_sql(f->scratch.db, "UPDATE reference_sample SET distinct_pages = 1008");
+	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	run_sql(f->scratch.db,
+		"UPDATE reference_sample SET distinct_pages = 1001, distinct_error = 0");
+	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	reference_sample_free(s);
+}
+
 #define REFERENCE_TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
@@ -251,6 +281,7 @@ int main(void)
 		REFERENCE_TEST(test_a_lost_interval_comes_later),
 		REFERENCE_TEST(test_absence_has_a_reason),
 		REFERENCE_TEST(test_damage_is_refused),
+		REFERENCE_TEST(test_an_estimate_may_be_above_the_lookups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
