@@ -82,6 +82,16 @@ static void draw(struct plot *p, const struct job_curve *c)
 			G_MEASURED;
 }
 
+/* Marks that are too near to each other stand side by side. */
+static int free_column(const char *line, int column)
+{
+	while (line[column] != ' ' && column + 1 < COLUMNS)
+		column++;
+	while (line[column] != ' ' && column > 0)
+		column--;
+	return column;
+}
+
 static void put_axis(FILE *out, const struct plot *p, const struct job_curve *c, bool unicode)
 {
 	struct curve_mark marks[CURVE_MARKS];
@@ -96,7 +106,7 @@ static void put_axis(FILE *out, const struct plot *p, const struct job_curve *c,
 	curve_marks(c, marks);
 	for (int i = 0; i < CURVE_MARKS; i++)
 		if (marks[i].pages >= 0 && marks[i].pages <= p->pages_max)
-			line[column_of(p, marks[i].pages)] = marks[i].letter;
+			line[free_column(line, column_of(p, marks[i].pages))] = marks[i].letter;
 	for (int i = COLUMNS; i-- > 0 && line[i] == ' ';)
 		line[i] = '\0';
 	fprintf(out, "\n       %s\n       0%*s\n\n", line, COLUMNS - 1, max.text);
