@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Training over a set that fits, with a backup of the archive between the epochs that reads each piece twice
-(checksum, copy) and so stays in the cache. Fixed: the backup drops what it has read."""
+"""Training over a set that fits, beside a backup of the archive that reads each piece twice (checksum, copy) and
+so stays in the cache. Fixed: the backup drops what it has read."""
 
+import multiprocessing
 import os
 import sys
+import time
 
 import common
 from common import MIB
 
 NEEDS = {"bps": 48 * MIB, "memory": 80 * MIB}
 FINDS = ["scan-pollutes-cache"]
-DATA, ARCHIVE, EPOCHS = 40 * MIB, 72 * MIB, 8
+GAIN = "the backup ends sooner too, as the device has less to do; foretold is what the training waits"
+DATA, ARCHIVE, PARTS = 40 * MIB, 72 * MIB, 8
+EPOCHS, STEP_S = 12, 0.02
 
 
 def make(directory, scale):
     common.make_file(f"{directory}/train/train.bin", int(DATA * scale))
-    for part in range(EPOCHS):
+    for part in range(PARTS):
         common.make_file(f"{directory}/archive/{part}.img", int(ARCHIVE * scale))
 
 
-def run(directory, after):
+def back_up(directory, after):
     def twice(fd, at, data):
         os.pread(fd, len(data), at)
         after(fd, at, data)
 
-    for part in range(EPOCHS):
-        common.read_in_order(f"{directory}/train/train.bin")
+    for part in range(PARTS):
         common.read_in_order(f"{directory}/archive/{part}.img", MIB, twice)
-    common.read_in_order(f"{directory}/train/train.bin")
+
+
+def run(directory, after):
+    backup = multiprocessing.Process(target=back_up, args=(directory, after))
+    backup.start()
+    for _ in range(EPOCHS):
+        common.read_in_order(f"{directory}/train/train.bin", MIB, lambda *_: time.sleep(STEP_S))
+    backup.join()
 
 
 def bad(directory, scale):

@@ -10,7 +10,7 @@ from common import MIB
 
 NEEDS = {"bps": 32 * MIB, "memory": 80 * MIB}
 FINDS = ["writes-evict-dataset"]
-DATA, CHECKPOINT, EPOCHS, PIECE = 40 * MIB, 64 * MIB, 4, 4 * MIB
+DATA, CHECKPOINT, EPOCHS, PIECE = 40 * MIB, 64 * MIB, 10, 4 * MIB
 
 
 def make(directory, scale):

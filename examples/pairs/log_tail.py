@@ -1,34 +1,54 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A log in fixed records, parsed field by field with a read call each. Fixed: blocks."""
+"""A log in fixed records, followed while another process writes it, and parsed field by field with a read call
+each. Fixed: blocks."""
 
+import multiprocessing
 import os
 import struct
 import sys
 
 import common
-from common import MIB
+from common import KIB, MIB
 
 NEEDS = {}
 FINDS = ["small-reads"]
 GAIN = "the interpreter's own time for each call is not the kernel's, which alone is foretold"
-BYTES, FIELD = 24 * MIB, 16
+BYTES, FIELD, BLOCK = 24 * MIB, 16, 256 * KIB
 
 
 def make(directory, scale):
-    common.make_file(f"{directory}/log/events.log", int(BYTES * scale))
+    del scale
+    os.makedirs(f"{directory}/log", exist_ok=True)
+
+
+def write(path, size, told):
+    """Says of each block that it is there."""
+    with open(path, "wb", buffering=0) as f:
+        for _ in range(0, size, BLOCK):
+            f.write(b"r" * BLOCK)
+            told.release()
+
+
+def follow(directory, scale, parse):
+    path, size, told = f"{directory}/log/events.log", int(BYTES * scale), multiprocessing.Semaphore(0)
+    open(path, "wb").close()
+    writer = multiprocessing.Process(target=write, args=(path, size, told))
+    writer.start()
+    fd = common.open_fd(path)
+    total = 0
+    for _ in range(0, size, BLOCK):
+        told.acquire()
+        total += parse(fd)
+    writer.join()
+    return total
 
 
 def bad(directory, scale):
-    fd, total = common.open_fd(f"{directory}/log/events.log"), 0
-    while data := os.read(fd, FIELD):
-        total += data[0]
+    follow(directory, scale, lambda fd: sum(os.read(fd, FIELD)[0] for _ in range(BLOCK // FIELD)))
 
 
 def fixed(directory, scale):
-    def fields(_, at, data):
-        return sum(f[0] for f in struct.iter_unpack("<QQ", data))
-
-    common.read_in_order(f"{directory}/log/events.log", MIB, fields)
+    follow(directory, scale, lambda fd: sum(f[0] for f in struct.iter_unpack("<QQ", os.read(fd, BLOCK))))
 
 
 if __name__ == "__main__":
