@@ -2,6 +2,7 @@
 #include "compare/cells.h"
 
 #include <errno.h>
+#include <math.h>
 
 size_t cells_number(size_t intervals_a, size_t intervals_b)
 {
@@ -75,4 +76,23 @@ int cells_values(const struct compare_series *s, size_t nr_cells, double *ret_va
 		ret_values[cell] = ratio + ret_values[cell] * (double)nr_cells / den;
 	*ret_ratio = ratio;
 	return 0;
+}
+
+double cells_mean(const double *x, size_t nr)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += x[i];
+	return sum / (double)nr;
+}
+
+double cells_spread(const double *x, size_t nr)
+{
+	double mean = cells_mean(x, nr);
+	double sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += (x[i] - mean) * (x[i] - mean);
+	return nr > 1 ? sqrt(sum / (double)(nr - 1)) : 0;
 }

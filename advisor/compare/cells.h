@@ -29,4 +29,8 @@ size_t cells_number(size_t intervals_a, size_t intervals_b);
 int cells_values(const struct compare_series *s, size_t nr_cells, double *ret_values,
 		 double *ret_ratio);
 
+double cells_mean(const double *x, size_t nr);
+/* Their standard deviation; 0 of one. */
+double cells_spread(const double *x, size_t nr);
+
 #endif

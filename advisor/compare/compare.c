@@ -10,7 +10,6 @@
 #include "compare/holm.h"
 #include "compare/lone.h"
 
-#define GIB	   1073741824.0
 #define PAGE_BYTES 4096.0
 
 /* Numerators, denominators and work of both runs. */
@@ -163,9 +162,9 @@ static double scale_of(const struct compare_result *r, const struct compare_metr
 static double relevant_least(const struct compare_result *r, const struct compare_metric *m)
 {
 	static const double of_unit[WORK_NR] = {
-		[WORK_READ] = 1 / GIB,
-		[WORK_RCHAR] = 1 / GIB,
-		[WORK_FAULTS] = PAGE_BYTES / GIB,
+		[WORK_READ] = 1 / METRIC_GIB,
+		[WORK_RCHAR] = 1 / METRIC_GIB,
+		[WORK_FAULTS] = PAGE_BYTES / METRIC_GIB,
 		[WORK_TIME] = 1e-9,
 	};
 
@@ -197,25 +196,64 @@ static bool cut(const struct compare_run *const run[2], const struct columns *c,
 	return true;
 }
 
+/* Cells that a run of few intervals is worth: its last interval may be a moment. Two of which one is
+ * half as long as the other are two. */
+static size_t worth_cells(const struct compare_run *run)
+{
+	double sum = 0;
+	double squares = 0;
+
+	for (size_t i = 0; i < run->nr; i++) {
+		double duration = (double)run->intervals[i].duration_ns;
+
+		sum += duration;
+		squares += duration * duration;
+	}
+	return squares > 0 ? (size_t)(sum * sum / squares + 0.25) : 0;
+}
+
+static double less_work(const struct compare_result *r, bool shorter)
+{
+	if (r->per == PER_JOB)
+		return 1;
+	return shorter ? r->work_a / r->work_b : r->work_b / r->work_a;
+}
+
+static struct paired test(const struct compare_run *const run[2], const struct columns *c,
+			  const struct compare_result *result, struct compare_row *row)
+{
+	bool shorter = run[1]->nr < run[0]->nr;
+	size_t nr[2] = {result->cells, result->cells};
+	double cells[2][CELLS_MAX];
+	struct paired t;
+
+	if (result->lone)
+		nr[shorter] = worth_cells(run[shorter]);
+	if (!nr[shorter] || !cut(run, c, result, nr, row, cells))
+		return (struct paired){.why = PAIRED_TOO_FEW};
+	row->outcome = OUTCOME_UNTESTED;
+	t = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter))
+			 : paired_test(cells[0], cells[1], result->cells);
+	/* What goes with the work cell by cell is one value a run, as a job's work is. */
+	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))
+		t.why = PAIRED_OF_WORK;
+	t.difference = row->b - row->a;
+	return t;
+}
+
 static void compare_one(const struct compare_run *const run[2], const struct columns *c,
 			const struct compare_result *result, struct compare_row *row)
 {
 	const struct compare_metric *m = row->metric;
 	double scale = scale_of(result, m);
-	double cells[2][CELLS_MAX];
-	size_t nr[2] = {result->cells, result->cells};
 
-	/* Pieces of time all take the same time. */
-	if (result->work == WORK_TIME && !m->time_unit)
+	if (result->per == PER_WORK && result->work == WORK_TIME && !m->time_unit) {
+		row->test.why = PAIRED_OF_WORK;
 		return;
-	if (result->lone)
-		nr[run[1]->nr < run[0]->nr] = run[run[1]->nr < run[0]->nr]->nr;
-	if (!cut(run, c, result, nr, row, cells))
+	}
+	row->test = test(run, c, result, row);
+	if (row->outcome == OUTCOME_UNKNOWN)
 		return;
-	row->outcome = OUTCOME_UNTESTED;
-	row->test = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1])
-				 : paired_test(cells[0], cells[1], result->cells);
-	row->test.difference = row->b - row->a;
 	row->a *= scale;
 	row->b *= scale;
 	scale_test(&row->test, scale);
@@ -322,7 +360,7 @@ static void choose_test(struct compare_result *r)
 	size_t many = r->intervals_a < r->intervals_b ? r->intervals_b : r->intervals_a;
 
 	r->lone = few > 0 && few < PAIRED_CELLS_MIN && many >= PAIRED_CELLS_MIN;
-	r->cells = r->lone ? cells_number(many, many) : cells_number(few, few);
+	r->cells = cells_number(r->lone ? many : few, many);
 }
 
 int compare_runs(const struct compare_run *a, const struct compare_run *b, enum compare_per per,

@@ -59,7 +59,7 @@ struct compare_row {
 };
 
 enum compare_verdict {
-	VERDICT_UNTESTED, /* nothing could be tested */
+	VERDICT_UNTESTED, /* neither time nor stall could be, and nothing else differs */
 	VERDICT_SAME,
 	VERDICT_IMPROVED,
 	VERDICT_WORSE,

@@ -2,66 +2,40 @@
 #include "compare/lone.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "compare/cells.h"
 
-static double mean_of(const double *x, size_t nr)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		sum += x[i];
-	return sum / (double)nr;
-}
-
-static double deviation(const double *x, size_t nr)
-{
-	double mean = mean_of(x, nr);
-	double sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		sum += (x[i] - mean) * (x[i] - mean);
-	return nr > 1 ? sqrt(sum / (double)(nr - 1)) : 0;
-}
-
 /* The error of the difference, and its degrees of freedom by Welch and Satterthwaite. */
-static void add_error(struct paired *t, double short_error, double short_degrees)
+static void add_error(struct paired *t, double work, double spread, size_t few)
 {
+	double worth = fmin((double)few / LONE_ALIKE, LONE_WORTH);
+	double seen = spread * spread / worth;
 	double one = t->error * t->error;
-	double other = one;
-	double degrees = t->degrees;
+	double other = one * fmax(work, 1);
 
-	if (short_error > t->error) {
-		other = short_error * short_error;
-		degrees = (one + other) * (one + other) /
-			  (one * one / t->degrees + other * other / short_degrees);
+	if (seen > other) {
+		other = seen;
+		t->degrees = (one + other) * (one + other) /
+			     (one * one / t->degrees + other * other / (double)(few - 1));
 	}
 	t->error = sqrt(one + other);
-	t->degrees = degrees;
 }
 
-struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b)
+struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work)
 {
-	static const double none[CELLS_MAX];
-	const double *longer = nr_a < nr_b ? b : a;
-	const double *shorter = nr_a < nr_b ? a : b;
-	size_t nr = nr_a < nr_b ? nr_b : nr_a;
-	size_t few = nr_a < nr_b ? nr_a : nr_b;
-	double worth;
+	bool a_longer = nr_a >= nr_b;
+	size_t few = a_longer ? nr_b : nr_a;
 	struct paired t = {.why = PAIRED_TOO_FEW};
 
-	if (few < LONE_CELLS_MIN || nr > CELLS_MAX)
-		return t;
-	t = paired_test(none, longer, nr);
-	t.difference = mean_of(b, nr_b) - mean_of(a, nr_a);
-	t.spread_a = deviation(a, nr_a);
-	t.spread_b = deviation(b, nr_b);
-	if (t.why == PAIRED_TESTED && !(t.error > 0))
-		t.why = PAIRED_TOO_ALIKE;
+	if (few >= LONE_CELLS_MIN && work <= LONE_WORK_MAX)
+		t = a_longer ? paired_alone(a, nr_a) : paired_alone(b, nr_b);
+	t.difference = few ? cells_mean(b, nr_b) - cells_mean(a, nr_a) : 0;
+	t.spread_a = cells_spread(a, nr_a);
+	t.spread_b = cells_spread(b, nr_b);
 	if (t.why != PAIRED_TESTED)
 		return t;
-	worth = fmin((double)few / LONE_ALIKE, LONE_WORTH);
-	add_error(&t, deviation(shorter, few) / sqrt(worth), (double)few - 1);
+	add_error(&t, work, a_longer ? t.spread_b : t.spread_a, few);
 	paired_conclude(&t);
 	return t;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "compare/metric.h"
 
-#define GIB 1073741824.0
-#define NS  1e-9
+#define NS 1e-9
 
 #define NOT(c) (-1 - (c))
 #define SUM(...)                                                                                   \
@@ -21,14 +20,14 @@
 #define TWENTIETH 0.05
 #define PER_WORK  SUM(X_WORK)
 #define PAGES_UNIT                                                                                 \
-	.unit = "pages per GiB read", .time_unit = "pages per second", .scale = GIB,               \
+	.unit = "pages per GiB read", .time_unit = "pages per second", .scale = METRIC_GIB,        \
 	.time_scale = 1 / NS, .job_unit = "pages", .job_scale = 1, .den = PER_WORK,                \
 	.relevant_share = TWENTIETH, .relevant_least = FEW_PAGES
 #define RATIO_UNIT                                                                                 \
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
 	.job_scale = 1, .relevant_least = FEW_SHARE
 #define TIME_UNIT                                                                                  \
-	.unit = "s per GiB read", .scale = GIB * NS, .job_unit = "s", .job_scale = NS,             \
+	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \
 	.den = PER_WORK, .relevant_share = TWENTIETH
 
 static const struct compare_metric metrics[] = {

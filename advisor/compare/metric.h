@@ -11,15 +11,17 @@
 
 #include "bpf/cachemon.h"
 
+#define METRIC_GIB 1073741824.0
+
 /* What an interval has beside its counters. */
 enum compare_extra {
 	X_DURATION_NS = C_NR,
 	X_CPU_NS,
-	X_WORK, /* bytes, or ns where bytes do not measure the work */
+	X_WORK, /* bytes, major faults or ns */
 	X_NR,
 };
 
-/* The work that a run's figures are divided by. */
+/* The work that runs are cut by, and their figures divided by but for PER_JOB. */
 enum compare_work {
 	WORK_READ,   /* bytes returned by reads of files */
 	WORK_RCHAR,  /* bytes its tasks read from anything */

@@ -32,21 +32,7 @@ struct phases {
 
 static double mean_of(const double *x, size_t from, size_t to)
 {
-	double sum = 0;
-
-	for (size_t i = from; i < to; i++)
-		sum += x[i];
-	return sum / (double)(to - from);
-}
-
-static double deviation(const double *x, size_t nr)
-{
-	double mean = mean_of(x, 0, nr);
-	double sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		sum += (x[i] - mean) * (x[i] - mean);
-	return nr > 1 ? sqrt(sum / (double)(nr - 1)) : 0;
+	return cells_mean(x + from, to - from);
 }
 
 /*
@@ -270,8 +256,8 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 	if (!nr || nr > CELLS_MAX)
 		return ret;
 	ret.difference = mean_of(b, 0, nr) - mean_of(a, 0, nr);
-	ret.spread_a = deviation(a, nr);
-	ret.spread_b = deviation(b, nr);
+	ret.spread_a = cells_spread(a, nr);
+	ret.spread_b = cells_spread(b, nr);
 	if (nr < PAIRED_CELLS_MIN)
 		return ret;
 	ret.why = PAIRED_TESTED;
@@ -291,5 +277,32 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 		judge_constant(&ret, nr);
 	else
 		judge(&ret, r, &p);
+	return ret;
+}
+
+struct paired paired_alone(const double *x, size_t nr)
+{
+	struct paired ret = {.why = PAIRED_TOO_FEW};
+	struct phases p = {.nr = 1, .start = {0, nr, nr}};
+	double r[CELLS_MAX] = {0};
+	double mean;
+	double size = 0;
+	double left = 0;
+
+	if (nr < PAIRED_CELLS_MIN || nr > CELLS_MAX)
+		return ret;
+	mean = cells_mean(x, nr);
+	for (size_t i = 0; i < nr; i++) {
+		r[i] = x[i] - mean;
+		left = fmax(left, fabs(r[i]));
+		size = fmax(size, fabs(x[i]));
+	}
+	ret.why = PAIRED_TOO_ALIKE;
+	if (left <= SAME_CELLS * size)
+		return ret;
+	ret.why = PAIRED_TESTED;
+	judge(&ret, r, &p);
+	if (ret.why == PAIRED_TESTED && !(ret.error > 0))
+		ret.why = PAIRED_TOO_ALIKE;
 	return ret;
 }

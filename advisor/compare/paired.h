@@ -26,6 +26,7 @@ enum paired_why {
 	PAIRED_TESTED,
 	PAIRED_TOO_FEW,	  /* cells */
 	PAIRED_TOO_ALIKE, /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
+	PAIRED_OF_WORK,	  /* it goes with what the runs are cut by: one value a run */
 };
 
 struct paired {
@@ -47,5 +48,8 @@ struct paired {
 void paired_conclude(struct paired *t);
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
+/* The error of the mean of one run, its degrees and effective_cells; no phase is taken off. What
+ * never changes is PAIRED_TOO_ALIKE. */
+struct paired paired_alone(const double *x, size_t nr);
 
 #endif

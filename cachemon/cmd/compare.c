@@ -69,7 +69,8 @@ static const struct argp argp = {
 	.args_doc = "RUN_A RUN_B",
 	.doc = "Say what changed between two runs of a job, and what of it is more than chance.\v"
 	       "A run is its number, the beginning of its uuid, last, or last-N. Give the one "
-	       "before the change first. One of them needs 20 intervals, or there is no "
+	       "before the change first. One of them needs 20 intervals and the other two, or "
+	       "there is no "
 	       "test: watch a short job with --interval 100ms.\n\n"
 	       "EXAMPLES\n"
 	       "  cachemon compare last-1 last\n"

@@ -109,6 +109,7 @@ static void put_job(struct tree *t, const struct compare_job *job)
 	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
 	put_verdict(t, r);
 	tree_string(t, "test", compare_test_name(r->lone));
+	tree_string(t, "method", compare_method(r->lone));
 	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");
 	tree_string(t, "work", compare_work_name(r->work));
 	tree_int(t, "work_a", (int64_t)r->work_a);

@@ -110,6 +110,26 @@ static void match_jobs(struct compare_model *m)
 	}
 }
 
+/* A job that did not end, failed or lost intervals is no whole job: its sums are what is known. */
+static int check_whole(const struct model_run *run, char *err, size_t errlen)
+{
+	const char *why = NULL;
+
+	if (!bytes_is(&run->state, "complete"))
+		why = "did not end";
+	else if (run->exit_status.known && run->exit_status.value)
+		why = "ended with an error";
+	else if (run->intervals_lost.known && run->intervals_lost.value)
+		why = "lost intervals";
+	if (!why)
+		return 0;
+	snprintf(err, errlen,
+		 "run %" PRId64 " %s, and --per job compares whole jobs: leave it out to compare "
+		 "them per work.",
+		 run->id, why);
+	return -EINVAL;
+}
+
 static int load_models(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
 		       char *err, size_t errlen)
 {
@@ -121,6 +141,8 @@ static int load_models(sqlite3 *db, const struct compare_options *o, struct comp
 		ret = run_name_find(db, o->run[i], &query.run_id, err, errlen);
 		if (!ret)
 			ret = model_load(db, &query, &m->model[i], err, errlen);
+		if (!ret && o->per == PER_JOB)
+			ret = check_whole(&m->model[i].run, err, errlen);
 	}
 	if (ret)
 		return ret;

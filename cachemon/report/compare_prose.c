@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "advisor/compare/lone.h"
 #include "report/compare_model.h"
 #include "report/compare_show.h"
 #include "report/show.h"
@@ -20,12 +21,13 @@ const char *compare_method(bool lone)
 	if (lone)
 		return "t test on batch means of the longer run: the other one has fewer than 20 "
 		       "intervals, too few to tell how much they are alike. Were both runs of the "
-		       "same, the error of the longer one's mean would be the shorter one's too, "
+		       "same, as far as both did as much, the error of the longer one's mean would "
+		       "be the shorter one's too, "
 		       "so it counts for both, or what the shorter one's few intervals say (three "
 		       "of them taken for one value, and all for three at most) if that is more. "
 		       "Nothing is paired. p is two-sided, and adjusted by Holm's method for the "
 		       "number of metrics tested.";
-	static_assert(PAIRED_CELLS_MIN == 20, "the sentence above says how many");
+	static_assert(PAIRED_CELLS_MIN == 20 && LONE_CELLS_MIN == 2, "sentences here say how many");
 	return "Paired t test on batch means: both runs are cut into as many cells of equal work, "
 	       "cell k of one is set against cell k of the other, and the t test runs on the means "
 	       "of long batches of their differences, its error widened by what neighbouring "
@@ -36,15 +38,18 @@ const char *compare_method(bool lone)
 
 const char *compare_why(const struct compare_row *row)
 {
+	if (row->test.why == PAIRED_OF_WORK)
+		return "it goes with what the runs are cut into pieces by: one value a run, of "
+		       "which "
+		       "nothing tells what is chance";
 	if (row->outcome == OUTCOME_UNKNOWN)
 		return row->partial ? "the per-read hook was off part of the time in one of the "
 				      "runs: only estimates exist"
 				    : "not measured in both runs";
 	if (row->test.why == PAIRED_TOO_FEW)
-		return "too few intervals: 20 in one of the runs and 2 in the other are needed "
-		       "(watch --interval "
-		       "100ms gives more)";
-	static_assert(PAIRED_CELLS_MIN == 20, "the sentence above says how many");
+		return "too few intervals: 20 in one of the runs are needed (watch --interval "
+		       "100ms "
+		       "gives more), and in the other two, with half of the work at least";
 	if (row->test.why == PAIRED_TOO_ALIKE)
 		return "neighbouring intervals are too alike: the runs are worth too few "
 		       "independent values";
@@ -118,14 +123,10 @@ static void say_untested(FILE *out, const struct compare_result *r)
 {
 	int named = 0;
 
+	fprintf(out, " %zu and %zu intervals tell nothing of chance", r->intervals_a,
+		r->intervals_b);
 	if (r->nr_tested)
-		fprintf(out,
-			" %zu and %zu intervals tell nothing of chance in time and stall, and what "
-			"else was tested is not sure",
-			r->intervals_a, r->intervals_b);
-	else
-		fprintf(out, " %zu and %zu intervals tell nothing of chance", r->intervals_a,
-			r->intervals_b);
+		fputs(" in what matters most, and nothing else differs for sure", out);
 	for (size_t i = 0; i < r->nr_rows && named < NAMED_MAX; i++) {
 		const struct compare_row *row = &r->rows[i];
 

@@ -97,7 +97,10 @@ static void put_work(struct doc *d, const struct compare_result *r)
 	if (r->per == PER_JOB)
 		doc_para(d, "Figures are of the whole job: both runs are taken to have done the "
 			    "same to its end.");
-	else if (r->work != WORK_TIME && fabs(r->work_a - r->work_b) > WORK_APART * larger)
+	else if (r->work == WORK_TIME)
+		doc_para(d, "If both did the same job to its end, --per job compares the time that "
+			    "it took.");
+	else if (fabs(r->work_a - r->work_b) > WORK_APART * larger)
 		doc_para(d, "The runs did not do the same amount of work: totals do not compare, "
 			    "figures per work do, as far as the work is of the same kind. If both "
 			    "did the same job to its end and one of them just read less for it, "
@@ -264,9 +267,11 @@ void compare_sections(struct doc *d, const struct compare_model *m)
 				doc_para(d, "%s", compare_method(lone));
 				break;
 			}
-	doc_para(d,
-		 "Spread is the standard deviation of the cells. A difference is real when its "
-		 "adjusted p is at most %.2g, and matters from 5 %% of A on (1 point of a "
-		 "ratio; 1 %% of the time of a stall).",
-		 COMPARE_LEVEL);
+	doc_para(
+		d,
+		"Spread is the standard deviation of the cells, each taken for the whole; of a run "
+		"of few intervals the cells are larger. A difference is real when its "
+		"adjusted p is at most %.2g, and matters from 5 %% of A on (1 point of a "
+		"ratio; 1 %% of the time of a stall).",
+		COMPARE_LEVEL);
 }

@@ -50,8 +50,8 @@ struct shown compare_change(const struct compare_row *row)
 		snprintf(ret.s, sizeof(ret.s), "%+.1f points", 100 * difference);
 	else if (row->a <= 0)
 		snprintf(ret.s, sizeof(ret.s), "up from none");
-	else if (share >= 1)
-		snprintf(ret.s, sizeof(ret.s), "%.2g times as much", 1 + share);
+	else if (share >= 0.995)
+		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", number(1 + share).s);
 	else if (share <= -1)
 		snprintf(ret.s, sizeof(ret.s), "none any more");
 	else if (share < -0.995)

@@ -183,6 +183,16 @@ static void too_few_intervals(void **state)
 	cJSON_Delete(json);
 }
 
+static void refused_per_job(struct fixture *f, const char *words)
+{
+	struct compare_options o = {.db = f->db, .run = {"1", "2"}, .per = PER_JOB};
+	char err[512] = "";
+
+	assert_true(compare_print(&o, stdout, err, sizeof(err)) < 0);
+	if (!strstr(err, words))
+		fail_msg("'%s' does not say '%s'", err, words);
+}
+
 /* One run is over soon: the other one tells what chance may do. */
 static void one_short_run(void **state)
 {
@@ -191,7 +201,10 @@ static void one_short_run(void **state)
 
 	fill_pair(f, 1000, 100);
 	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2003;"
-		       "DELETE FROM interval WHERE id >= 2003");
+		       "DELETE FROM interval WHERE id >= 2003;"
+		       "UPDATE job_interval SET read_bytes = read_bytes * 13, lookups = lookups * "
+		       "13, misses = misses * 13, stall_ns = stall_ns * 13, cpu_ns = cpu_ns * 13, "
+		       "rchar_bytes = rchar_bytes * 13 WHERE interval_id >= 2000");
 	for (int i = 0; i < 2; i++) {
 		cJSON *json = compared(f, order[i][0], order[i][1]);
 		double sign = i ? 1 : -1;
@@ -205,6 +218,46 @@ static void one_short_run(void **state)
 		assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "untested");
 		cJSON_Delete(json);
 	}
+}
+
+/* It did a tenth of the work: it may have ended in one phase of it. */
+static void one_run_that_ended_early(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2004;"
+		       "DELETE FROM interval WHERE id >= 2004");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "untested");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(verdict_of(json), "improved");
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 2");
+	refused_per_job(f, "run 2 did not end");
+	fixture_sql(f, "UPDATE run SET state = 'complete', exit_status = 1 WHERE id = 2");
+	refused_per_job(f, "run 2 ended with an error");
+}
+
+/* The second of its two intervals is but a moment: one value says nothing. */
+static void one_value(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f,
+		    "DELETE FROM job_interval WHERE interval_id >= 2002;"
+		    "DELETE FROM interval WHERE id >= 2002;"
+		    "UPDATE job_interval SET read_bytes = read_bytes * iif(interval_id = 2000, 39, "
+		    "1), stall_ns = 1000 WHERE interval_id >= 2000; UPDATE interval SET "
+		    "duration_ns = 50000000, read_on_ns = 50000000 WHERE id = 2001");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "untested");
+	assert_non_null(strstr(text_of(metric(json, "stall_per_work"), "untested_reason"), "few"));
+	cJSON_Delete(json);
 }
 
 /* B reads half of what A does, in half of the time: the same per GiB, and half of the job's time.
@@ -248,7 +301,8 @@ static void whole_job_by_faults(void **state)
 
 	fill_pair(f, 4000, 400);
 	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, faults_major = "
-		       "100 + interval_id %% 3, faults_minor = 50; UPDATE interval SET duration_ns "
+		       "iif(interval_id < 2000, 100, 150) + interval_id %% 3, faults_minor = 50; "
+		       "UPDATE interval SET duration_ns "
 		       "= duration_ns / 3 + id %% 7 WHERE id >= 2000");
 	json = compared(f, "1", "2");
 	assert_string_equal(text_of(job_of(json), "work"), "time");
@@ -256,6 +310,8 @@ static void whole_job_by_faults(void **state)
 	json = compared_per(f, "1", "2", PER_JOB);
 	assert_string_equal(text_of(job_of(json), "work"), "major_faults");
 	assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "better");
+	/* What cuts the runs is one value of each: 1.5 times as many are no test. */
+	assert_string_equal(text_of(metric(json, "major_faults_per_work"), "outcome"), "untested");
 	assert_string_equal(verdict_of(json), "improved");
 	cJSON_Delete(json);
 }
@@ -407,6 +463,8 @@ int main(void)
 		TEST(small_is_no_change),
 		TEST(too_few_intervals),
 		TEST(one_short_run),
+		TEST(one_run_that_ended_early),
+		TEST(one_value),
 		TEST(whole_job),
 		TEST(whole_job_by_faults),
 		TEST(sliced_is_not_tested),

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -192,8 +193,24 @@ static void one_metric(void **state)
 	assert_int_equal(broken, 0);
 }
 
-/* The same process, looked at in nr intervals and in few. */
-static struct rates simulate_lone(const struct process *p, size_t few, int pairs)
+/* A short run of the process: all of it in a few long intervals, or its first few intervals. */
+static void short_run(const double *b, size_t nr, size_t few, bool ended, double *ret)
+{
+	double ones[CELLS_MAX];
+	struct compare_series whole = {b, ones, ones, nr};
+	double ratio = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		ones[i] = 1;
+	if (!ended) {
+		assert_int_equal(cells_values(&whole, few, ret, &ratio), 0);
+		return;
+	}
+	for (size_t i = 0; i < few; i++)
+		ret[i] = b[i];
+}
+
+static struct rates simulate_lone(const struct process *p, size_t few, bool ended, int pairs)
 {
 	uint64_t seed = 20260102;
 	struct rates ret = {.pairs = pairs};
@@ -201,35 +218,39 @@ static struct rates simulate_lone(const struct process *p, size_t few, int pairs
 	for (int k = 0; k < pairs; k++) {
 		double a[CELLS_MAX];
 		double b[CELLS_MAX];
-		double part[PAIRED_CELLS_MIN] = {0};
+		double part[PAIRED_CELLS_MIN];
 		struct paired t;
 
 		run_of(&seed, p, a);
 		run_of(&seed, p, b);
-		for (size_t i = 0; i < p->nr; i++)
-			part[i * few / p->nr] += b[i] * (double)few / (double)p->nr;
-		t = lone_test(a, p->nr, part, few);
+		short_run(b, p->nr, few, ended, part);
+		t = lone_test(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1);
 		ret.judged += t.why == PAIRED_TESTED;
 		ret.alarms += t.why == PAIRED_TESTED && t.p <= LEVEL;
 	}
 	return ret;
 }
 
-static int lone_shape(enum shape shape, int pairs)
+/* A run that ended early has neither the whole of a trend nor of a cold beginning. */
+static int lone_shape(enum shape shape, bool ended, int pairs)
 {
 	static const double phis[] = {0, 0.3, 0.6, 0.8, 0.9, 0.95};
 	static const size_t lengths[] = {20, 40, 100, 300};
 	static const size_t fews[] = {2, 5, 10, 19};
+	static const double colds[] = {0, 20, -20};
 	struct rates sum = {0};
 	double worst = 0;
 	int broken = 0;
 
-	for (size_t i = 0; i < 6 * 4 * 4; i++) {
-		struct process p = {shape, phis[i % 6], 0, lengths[i / 6 % 4]};
-		struct rates r = simulate_lone(&p, fews[i / 24], pairs);
+	for (size_t i = 0; i < (ended ? 1 : 3) * 6 * 4 * 4; i++) {
+		struct process p = {shape, phis[i % 6], colds[i / 96], lengths[i / 6 % 4]};
+		struct rates r;
 
+		if (ended && p.nr > fews[i / 24 % 4] * LONE_WORK_MAX)
+			continue;
+		r = simulate_lone(&p, fews[i / 24 % 4], ended, pairs);
 		if (getenv("CACHEMON_FULL") || !is_kept(&r)) {
-			printf("against %zu: ", fews[i / 24]);
+			printf("%s %zu: ", ended ? "ended after" : "in", fews[i / 24 % 4]);
 			show(names[shape], &p, &r);
 		}
 		sum.pairs += r.pairs;
@@ -248,15 +269,28 @@ static int lone_shape(enum shape shape, int pairs)
 	return broken + (among_judged(&sum) > LEVEL);
 }
 
-/* A run of few intervals against a long one. */
-static void one_short_run(void **state)
+/* A run in few intervals against a long one that did as much. */
+static void one_run_of_few_intervals(void **state)
 {
 	int broken = 0;
 
 	(void)state;
 	for (int shape = 0; shape < SHAPE_NR; shape++)
-		broken +=
-			lone_shape((enum shape)shape, getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS);
+		broken += lone_shape((enum shape)shape, false,
+				     getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS);
+	assert_int_equal(broken, 0);
+}
+
+/* One that ended early against one that did more. */
+static void one_run_that_ended_early(void **state)
+{
+	int broken = 0;
+
+	(void)state;
+	for (int shape = 0; shape < SHAPE_NR; shape++)
+		if (shape != TREND)
+			broken += lone_shape((enum shape)shape, true,
+					     getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS);
 	assert_int_equal(broken, 0);
 }
 
@@ -342,7 +376,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_metric),
-		cmocka_unit_test(one_short_run),
+		cmocka_unit_test(one_run_of_few_intervals),
+		cmocka_unit_test(one_run_that_ended_early),
 		cmocka_unit_test(whole_verdict),
 	};
 
