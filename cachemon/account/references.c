@@ -29,8 +29,14 @@ int reference_sample_new(const struct reference_limits *limits, struct reference
 	s->slot_mask = slots - 1;
 	s->threshold = REFERENCE_THRESHOLD_ALL;
 	s->distinct_pages = -1;
-	if (!s->slots) {
-		free(s);
+	/* All that it may have, of which what is not used is not resident: a watch that runs for days
+	 * allocates nothing later on. */
+	s->max_pages = s->limits.pages + 1;
+	s->pages = malloc(s->max_pages * sizeof(*s->pages));
+	s->max_entries = (size_t)s->limits.entries + 1;
+	s->entries = malloc(s->max_entries * sizeof(*s->entries));
+	if (!s->slots || !s->pages || !s->entries) {
+		reference_sample_free(s);
 		return -ENOMEM;
 	}
 	*ret = s;

@@ -42,7 +42,7 @@ struct sampled_chunk {
 struct reference_sample;
 
 struct reference_limits reference_limits_default(void);
-/* limits NULL: the defaults; memory is taken as it is used, 6 MiB at most. */
+/* limits NULL: the defaults; 6 MiB at most, resident as it is used. */
 int reference_sample_new(const struct reference_limits *limits, struct reference_sample **ret);
 void reference_sample_free(struct reference_sample *s);
 

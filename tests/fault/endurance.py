@@ -52,7 +52,7 @@ def growth_is_seen(_):
     looks = [Look(82, 3900, 300, 0), Look(82, 5056, 300, 2048)]
     judge(told, looks)
     grown = {
-        "allocated beside": [t._replace(in_use=t.in_use + 256 * nr) for nr, t in enumerate(told)],
+        "allocated beside": [t._replace(in_use=t.in_use + 512 * nr) for nr, t in enumerate(told)],
         "page cache is": [Told(t.in_use + 4 * t.page_cache, t.held + 4 * t.page_cache,
                                5 * t.page_cache) for t in told],
         "malloc has": [t._replace(held=t.held + 1024 * nr) for nr, t in enumerate(told)],
