@@ -196,8 +196,8 @@ static bool cut(const struct compare_run *const run[2], const struct columns *c,
 	return true;
 }
 
-/* Cells that a run of few intervals is worth: its last interval may be a moment. Two of which one is
- * half as long as the other are two. */
+/* Cells that a run of few intervals is worth: its last interval may be a moment. Two of which one
+ * is half as long as the other are two. */
 static size_t worth_cells(const struct compare_run *run)
 {
 	double sum = 0;

@@ -26,8 +26,8 @@ enum { LONE_CELLS_MIN = 2 };
 
 /*
  * a and b: the cells of both runs, in order, each run cut by itself. work: how much more of it the
- * longer one did; the shorter one's mean is so much less sure. The longer one gives the figures that
- * one run has (effective_cells, batches). PAIRED_TOO_FEW: the longer one has fewer cells than
+ * longer one did; the shorter one's mean is so much less sure. The longer one gives the figures
+ * that one run has (effective_cells, batches). PAIRED_TOO_FEW: the longer one has fewer cells than
  * PAIRED_CELLS_MIN, the shorter fewer than LONE_CELLS_MIN, or less than half of the work.
  * PAIRED_TOO_ALIKE: also a longer one that never changes.
  */

@@ -29,8 +29,8 @@ int reference_sample_new(const struct reference_limits *limits, struct reference
 	s->slot_mask = slots - 1;
 	s->threshold = REFERENCE_THRESHOLD_ALL;
 	s->distinct_pages = -1;
-	/* All that it may have, of which what is not used is not resident: a watch that runs for days
-	 * allocates nothing later on. */
+	/* All that it may have, of which what is not used is not resident: a watch that runs for
+	 * days allocates nothing later on. */
 	s->max_pages = s->limits.pages + 1;
 	s->pages = malloc(s->max_pages * sizeof(*s->pages));
 	s->max_entries = (size_t)s->limits.entries + 1;
