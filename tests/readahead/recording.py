@@ -86,4 +86,4 @@ def record(program, place, fstype, out, patterns=()):
 
 
 if __name__ == "__main__":
-    sys.exit(record(*sys.argv[1:]))
+    sys.exit(record(*sys.argv[1:5], sys.argv[5:]))
