@@ -183,14 +183,19 @@ static void too_few_intervals(void **state)
 	cJSON_Delete(json);
 }
 
-static void refused_per_job(struct fixture *f, const char *words)
+static void refused_with(struct compare_options o, const char *words)
 {
-	struct compare_options o = {.db = f->db, .run = {"1", "2"}, .per = PER_JOB};
 	char err[512] = "";
 
 	assert_true(compare_print(&o, stdout, err, sizeof(err)) < 0);
 	if (!strstr(err, words))
 		fail_msg("'%s' does not say '%s'", err, words);
+}
+
+static void refused_per_job(struct fixture *f, const char *words)
+{
+	refused_with((struct compare_options){.db = f->db, .run = {"1", "2"}, .per = PER_JOB},
+		     words);
 }
 
 /* One run is over soon: the other one tells what chance may do. */
@@ -353,12 +358,7 @@ static void by_time(void **state)
 static void refused(struct fixture *f, const char *a, const char *b, const char *job,
 		    const char *words)
 {
-	struct compare_options o = {.db = f->db, .run = {a, b}, .job = job};
-	char err[512] = "";
-
-	assert_true(compare_print(&o, stdout, err, sizeof(err)) < 0);
-	if (!strstr(err, words))
-		fail_msg("'%s' does not say '%s'", err, words);
+	refused_with((struct compare_options){.db = f->db, .run = {a, b}, .job = job}, words);
 }
 
 static void names_of_runs(void **state)
