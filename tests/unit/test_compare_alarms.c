@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -20,6 +19,7 @@
 #include "compare/compare.h"
 #include "compare/lone.h"
 #include "fixtures/chance.h"
+#include "fixtures/counts.h"
 
 #define LEVEL 0.05
 
@@ -144,7 +144,7 @@ static void show(const char *what, const struct process *p, const struct rates *
 static int one_process(const struct process *p, int pairs, struct rates *sum, double *worst)
 {
 	struct rates r = simulate(p, pairs);
-	bool full = getenv("CACHEMON_FULL") != NULL;
+	bool full = full_counts();
 
 	if (full || !is_kept(&r))
 		show(names[p->shape], p, &r);
@@ -188,8 +188,7 @@ static void one_metric(void **state)
 
 	(void)state;
 	for (int shape = 0; shape < SHAPE_NR; shape++)
-		broken +=
-			one_shape((enum shape)shape, getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS);
+		broken += one_shape((enum shape)shape, full_counts() ? 10 * PAIRS : PAIRS);
 	assert_int_equal(broken, 0);
 }
 
@@ -242,14 +241,14 @@ static int lone_shape(enum shape shape, bool ended, int pairs)
 	double worst = 0;
 	int broken = 0;
 
-	for (size_t i = 0; i < (ended || !getenv("CACHEMON_FULL") ? 1 : 3) * 6 * 4 * 4; i++) {
+	for (size_t i = 0; i < (ended || !full_counts() ? 1 : 3) * 6 * 4 * 4; i++) {
 		struct process p = {shape, phis[i % 6], colds[i / 96], lengths[i / 6 % 4]};
 		struct rates r;
 
 		if (ended && p.nr > fews[i / 24 % 4] * LONE_WORK_MAX)
 			continue;
 		r = simulate_lone(&p, fews[i / 24 % 4], ended, pairs);
-		if (getenv("CACHEMON_FULL") || !is_kept(&r)) {
+		if (full_counts() || !is_kept(&r)) {
 			printf("%s %zu: ", ended ? "ended after" : "in", fews[i / 24 % 4]);
 			show(names[shape], &p, &r);
 		}
@@ -277,7 +276,7 @@ static void one_run_of_few_intervals(void **state)
 	(void)state;
 	for (int shape = 0; shape < SHAPE_NR; shape++)
 		broken += lone_shape((enum shape)shape, false,
-				     getenv("CACHEMON_FULL") ? 10 * PAIRS : LONE_PAIRS);
+				     full_counts() ? 10 * PAIRS : LONE_PAIRS);
 	assert_int_equal(broken, 0);
 }
 
@@ -290,7 +289,7 @@ static void one_run_that_ended_early(void **state)
 	for (int shape = 0; shape < SHAPE_NR; shape++)
 		if (shape != TREND)
 			broken += lone_shape((enum shape)shape, true,
-					     getenv("CACHEMON_FULL") ? 10 * PAIRS : LONE_PAIRS);
+					     full_counts() ? 10 * PAIRS : LONE_PAIRS);
 	assert_int_equal(broken, 0);
 }
 
@@ -344,7 +343,7 @@ static void job_of(uint64_t *seed, double phi, struct compare_interval *in)
 static void whole_verdict(void **state)
 {
 	static const double phis[] = {0, 0.3, 0.6, 0.8};
-	int pairs = getenv("CACHEMON_FULL") ? 10 * PAIRS : PAIRS;
+	int pairs = full_counts() ? 10 * PAIRS : PAIRS;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(phis) / sizeof(phis[0]); i++) {
