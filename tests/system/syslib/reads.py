@@ -45,8 +45,8 @@ def identity(file):
     return f"{os.major(st.st_dev)}:{os.minor(st.st_dev)} {st.st_ino} {gen}"
 
 
-def resident_pages(fd):
-    """By mincore(2): pages on their way are not among them."""
+def resident_pages(fd, first=0, pages=None):
+    """By mincore(2), of so many or all from the first: pages on their way are not among them."""
     length = os.fstat(fd).st_size
     if not length:
         return 0
@@ -58,17 +58,18 @@ def resident_pages(fd):
             raise OSError(ctypes.get_errno(), "mincore")
     finally:
         _libc.munmap(ctypes.c_void_p(area), ctypes.c_size_t(length))
-    return sum(byte & 1 for byte in seen)
+    return sum(byte & 1 for byte in seen[first:None if pages is None else first + pages])
 
 
-def cached_pages(fd):
-    """What the kernel says is in the cache; in-flight pages too, but for kernels before 6.5."""
-    span, stat = _Range(0, 0), _Stat()
+def cached_pages(fd, first=0, pages=None):
+    """What the kernel says is in the cache, of so many or all pages from the first; in-flight pages too,
+    but for kernels before 6.5."""
+    span, stat = _Range(first * PAGE, (pages or 0) * PAGE), _Stat()
     if not _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
         return stat.cache
     if ctypes.get_errno() != errno.ENOSYS:
         raise OSError(ctypes.get_errno(), "cachestat")
-    return resident_pages(fd)
+    return resident_pages(fd, first, pages)
 
 
 def fill(path, pages, odd=0):
