@@ -14,6 +14,7 @@ import os
 import random
 import re
 import sqlite3
+import subprocess
 import sys
 import tempfile
 
@@ -28,7 +29,10 @@ MEMORY_MAX = 200 << 20
 TIMELINE_BYTES_MAX, INTERFERENCE_BYTES_MAX = 128 << 10, 128 << 10
 INTERFERENCE_ROWS = 4096  # as many as a recorder keeps
 DAY_S, FULL_S, PER_DIR, FILES_MAX, INTERVAL_FILES = 86400, 900, 1000, 8192, 256
-BIG_TABLES = ("file", "file_interval", "job_interval", "interval", "machine_interval")
+BIG_TABLES = ("file", "file_interval", "job_interval", "interval", "machine_interval", "directory", "advice",
+              "interference")
+READERS = (["advise"], ["report"], ["whatif", "cache"], ["whatif", "readahead"], ["compare", "1", "1"],
+           ["runs"])
 COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "demand_pages",
           "prefetched_sync", "prefetched_async", "prefetched_willneed", "prefetched_readahead2",
           "prefetched_mmap_around", "used", "used_late", "evicted_unused", "resident_unused",
@@ -232,13 +236,16 @@ def stand_ins(db):
                        ", ".join(f"NULL AS {name}" for name in absent) + f" FROM main.{table}")
 
 
-def scans(db, sql, values):
+def roots_of(db):
+    return {row[0]: row[1] for row in db.execute("SELECT rootpage, tbl_name FROM "
+                                                 "main.sqlite_schema WHERE rootpage > 0")}
+
+
+def scans_of(program, roots):
     """The tables of the database that a query goes through as a whole, by what its program opens and
     rewinds: names in a query plan are aliases."""
-    roots = {row[0]: row[1] for row in db.execute("SELECT rootpage, tbl_name FROM "
-                                                  "main.sqlite_schema WHERE rootpage > 0")}
     cursors, found = {}, []
-    for _, opcode, p1, p2, p3, *_ in db.execute("EXPLAIN " + sql, values):
+    for opcode, p1, p2, p3 in program:
         if opcode == "OpenRead":
             cursors[p1] = roots.get(p2) if p3 == 0 else None
         elif opcode in ("Rewind", "Last", "Count") and cursors.get(p1) in BIG_TABLES:
@@ -246,11 +253,16 @@ def scans(db, sql, values):
     return found
 
 
+def scans(db, sql, values):
+    return scans_of((row[1:5] for row in db.execute("EXPLAIN " + sql, values)), roots_of(db))
+
+
 @part.case("no hot query goes through a whole table")
 def plans(case):
     db = sqlite3.connect(make(case.path("run.db"), 20000, True))
     db.execute("CREATE TEMP TABLE analysis_scope (run_id INTEGER PRIMARY KEY)")
     db.execute("INSERT INTO analysis_scope VALUES (1)")
+    db.execute("ANALYZE temp.analysis_scope")
     stand_ins(db)
     expect(scans(db, "SELECT * FROM file", {}) == ["file"], "a scan is not seen as one")
     expect(scans(db, "SELECT start_ns FROM interval", {}) == ["interval"], "nor one of an index")
@@ -268,6 +280,40 @@ def plans(case):
         expect(not scans(db, sql, values), f"{name}: {scans(db, sql, values)}")
         queries += 1
     return f"{queries} queries"
+
+
+def prepared(case, path, argv):
+    """[(query, [(opcode, p1, p2, p3), ...]), ...] of a run of the program: prepared.c."""
+    told = case.path("prepared")
+    env = {**os.environ, "LD_PRELOAD": case.helper("prepared", "-shared", "-fPIC"), "PREPARED": told}
+    done = subprocess.run([case.cachemon, *argv, "--db", path], env=env, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    expect(done.returncode == 0, f"{argv}: status {done.returncode}: {done.stderr}")
+    with open(told, encoding="utf-8") as f:
+        records = [record.split("\x1f") for record in f.read().split("\x1e")[:-1]]
+    os.unlink(told)
+    return [(sql, [(line.split()[0], *map(int, line.split()[1:])) for line in program.splitlines()])
+            for sql, program in records]
+
+
+@part.case("nor does any that the readers ask")
+def asked(case):
+    """As SQLite prepares them, on the reader's own connection. With more files than are analysed one pass
+    chooses the heaviest."""
+    path = make(case.path("run.db"), FILES_MAX - FILES_MAX % PER_DIR, True)
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call, calls) "
+               "VALUES (1, 8, 1, 10, 1, 'willneed', 'fadvise', 1)")
+    db.commit()
+    roots, seen = roots_of(db), set()
+    for argv in READERS:
+        queries = prepared(case, path, argv)
+        expect(queries, f"{argv} asks nothing")
+        seen.update(sql for sql, _ in queries)
+        bad = {sql: found for sql, program in queries if (found := scans_of(program, roots))}
+        expect(not bad, f"{argv}: {bad}")
+    expect(any("FROM v_" in sql for sql in seen), "rules are not among them")
+    return f"{len(seen)} queries"
 
 
 if __name__ == "__main__":

@@ -109,10 +109,10 @@ class Part:
         return add
 
     def helper(self, name, *flags):
-        """The path of tests/fault/NAME.c, compiled."""
+        """NAME.c beside the part, compiled: its path."""
         if name not in self.built:
             out = os.path.join(self.work, name)
-            source = os.path.join(REPO, "tests", "fault", name + ".c")
+            source = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name + ".c")
             subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o",
                             out, source, *flags], check=True)
             self.built[name] = out
