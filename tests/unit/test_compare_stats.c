@@ -12,6 +12,7 @@
 
 #include "compare/cells.h"
 #include "compare/holm.h"
+#include "compare/lone.h"
 #include "compare/paired.h"
 #include "compare/student.h"
 #include "fixtures/chance.h"
@@ -189,35 +190,102 @@ static void detectable_is_detected(void **state)
 	assert_in_range(found, pairs * 75 / 100, pairs * 87 / 100);
 }
 
-/* White noise in 2 batches a cell: the plain paired t of the ten batch means, and a tenth more
- * error. */
-static void known_answer(void **state)
+/* Variance of the mean of n values of a first-order process of variance 1, as its definition has
+ * it. */
+static double mean_variance(double phi, int n)
 {
-	double a[20];
-	double b[20];
-	struct paired t;
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < n; k++)
+			sum += pow(phi, abs(i - k));
+	return sum / n / n;
+}
+
+enum { CELLS = 20, BATCHES = 10 };
+
+/* Two of three are low: no neighbours are alike, and the means of pairs differ. */
+static void in_threes(double *x)
+{
+	for (int i = 0; i < CELLS; i++)
+		x[i] = i % 3 ? -0.5 : 1;
+}
+
+/*
+ * The square of the error of in_threes(), by hand: the means of ten pairs, each pair as alike as
+ * what looks unlike may be: a correlation time of 1.3, and a 20th more for the mean that was taken
+ * out.
+ */
+static double squared_error(double phi)
+{
+	double x[CELLS];
 	double mean = 0;
 	double squares = 0;
+	double alike;
 
-	(void)state;
-	for (int i = 0; i < 20; i++) {
-		a[i] = 0;
-		/* alternating: no neighbour is like the other, so that nothing is widened */
-		b[i] = 1 + (i % 2 ? 1 : -1) * (0.5 + 0.01 * i);
-	}
-	t = paired_test(a, b, 20);
-	assert_int_equal(t.why, PAIRED_TESTED);
-	assert_int_equal(t.batches, 10);
-	for (int i = 0; i < 10; i++)
-		mean += (b[2 * i] + b[2 * i + 1]) / 20;
-	for (int i = 0; i < 10; i++) {
-		double m = (b[2 * i] + b[2 * i + 1]) / 2 - mean;
+	in_threes(x);
+	for (int i = 0; i < CELLS; i++)
+		mean += x[i] / CELLS;
+	for (int i = 0; i < BATCHES; i++) {
+		double m = (x[2 * i] + x[2 * i + 1]) / 2 - mean;
 
 		squares += m * m;
 	}
-	close_to(t.difference, mean, 1e-12);
-	if (squares > 1e-12)
-		close_to(t.error, 1.15 * sqrt(squares / 9 / 10), 1e-9);
+	alike = mean_variance(phi, CELLS) * CELLS * (BATCHES - 1) /
+		(CELLS * (mean_variance(phi, 2) - mean_variance(phi, CELLS)));
+	return 1.15 * 1.15 * squares / (BATCHES - 1) / BATCHES * fmax(alike, 1);
+}
+
+static double least_alike(void)
+{
+	double time = 1.3 / (1 - 1.0 / CELLS);
+
+	return (time - 1) / (time + 1);
+}
+
+static void known_answer(void **state)
+{
+	double a[CELLS] = {0};
+	double b[CELLS];
+	double phi = least_alike();
+	struct paired t;
+
+	(void)state;
+	in_threes(b);
+	t = paired_test(a, b, CELLS);
+	assert_int_equal(t.why, PAIRED_TESTED);
+	assert_int_equal(t.batches, BATCHES);
+	close_to(t.effective_cells, CELLS * (1 - phi) / (1 + phi), 1e-9);
+	/* Seven of twenty are 1. */
+	close_to(t.difference, (7 - 13 * 0.5) / CELLS, 1e-12);
+	close_to(t.error, sqrt(squared_error(phi)), 1e-9);
+	close_to(t.p, student_two_sided(t.difference / t.error, BATCHES - 1), 1e-12);
+}
+
+/* Four values of the other run, of variance 8 / 3, are worth four thirds of one. */
+static void lone_known_answer(void **state)
+{
+	double a[CELLS];
+	double b[] = {2, 4, 4, 6};
+	double one = squared_error(least_alike());
+	double other = 8.0 / 3 / (4 / 3.0);
+	struct paired t;
+
+	(void)state;
+	in_threes(a);
+	t = lone_test(a, CELLS, b, 4, 1);
+	assert_int_equal(t.why, PAIRED_TESTED);
+	close_to(t.difference, 4 - 0.025, 1e-12);
+	close_to(t.error, sqrt(one + other), 1e-9);
+	close_to(t.degrees, (one + other) * (one + other) / (one * one / 9 + other * other / 3),
+		 1e-9);
+	close_to(t.p, student_two_sided(t.difference / t.error, t.degrees), 1e-12);
+	/* What the short one's values say is less than the long one's error for half of its work.
+	 */
+	b[0] = b[1] = b[2] = b[3] = 4;
+	t = lone_test(a, CELLS, b, 4, 2);
+	close_to(t.error, sqrt(one + 2 * one), 1e-9);
+	close_to(t.degrees, 9, 0);
 }
 
 static void swapped_is_mirrored(void **state)
@@ -271,10 +339,15 @@ static void too_few_and_constant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(student_as_in_tables),	  cmocka_unit_test(holm_as_in_r),
-		cmocka_unit_test(cells_share_work_out),	  cmocka_unit_test(cells_of_nothing),
-		cmocka_unit_test(known_answer),		  cmocka_unit_test(swapped_is_mirrored),
-		cmocka_unit_test(too_few_and_constant),	  cmocka_unit_test(power),
+		cmocka_unit_test(student_as_in_tables),
+		cmocka_unit_test(holm_as_in_r),
+		cmocka_unit_test(cells_share_work_out),
+		cmocka_unit_test(cells_of_nothing),
+		cmocka_unit_test(known_answer),
+		cmocka_unit_test(lone_known_answer),
+		cmocka_unit_test(swapped_is_mirrored),
+		cmocka_unit_test(too_few_and_constant),
+		cmocka_unit_test(power),
 		cmocka_unit_test(detectable_is_detected),
 	};
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report advisor account util */
+/* Runs of which one is short, or reads less because it was changed: by intervals, and as a whole.
+ */
+#include "fixtures/report/compare.h"
+
+static void refused_per_job(struct fixture *f, const char *words)
+{
+	refused_with((struct compare_options){.db = f->db, .run = {"1", "2"}, .per = PER_JOB},
+		     words);
+}
+
+/* One run is over soon: the other one tells what chance may do. */
+static void one_short_run(void **state)
+{
+	static const char *const order[2][2] = {{"1", "2"}, {"2", "1"}};
+	struct fixture *f = *state;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2003;"
+		       "DELETE FROM interval WHERE id >= 2003;"
+		       "UPDATE job_interval SET read_bytes = read_bytes * 13, lookups = lookups * "
+		       "13, misses = misses * 13, stall_ns = stall_ns * 13, cpu_ns = cpu_ns * 13, "
+		       "rchar_bytes = rchar_bytes * 13 WHERE interval_id >= 2000");
+	for (int i = 0; i < 2; i++) {
+		cJSON *json = compared(f, order[i][0], order[i][1]);
+		double sign = i ? 1 : -1;
+
+		assert_string_equal(verdict_of(json), i ? "worse" : "improved");
+		assert_non_null(strstr(text_of(job_of(json), "test"), "longer"));
+		assert_true(number_of(metric(json, "stall_per_work"), "difference") * sign > 4);
+		assert_true(number_of(metric(json, "stall_per_work"), "t") * sign > 0);
+		assert_true(number_of(metric(json, "stall_per_work"), "p") < 0.001);
+		/* 16 s a GiB in each interval: what never changes tells nothing of chance. */
+		assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "untested");
+		cJSON_Delete(json);
+	}
+}
+
+/* It did a tenth of the work: it may have ended in one phase of it. */
+static void one_run_that_ended_early(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id >= 2004;"
+		       "DELETE FROM interval WHERE id >= 2004");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "untested");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(verdict_of(json), "improved");
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 2");
+	refused_per_job(f, "run 2 did not end");
+	fixture_sql(f, "UPDATE run SET state = 'complete', exit_status = 1 WHERE id = 2");
+	refused_per_job(f, "run 2 ended with an error");
+}
+
+/* The second of its two intervals is but a moment: one value says nothing. */
+static void one_value(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f,
+		    "DELETE FROM job_interval WHERE interval_id >= 2002;"
+		    "DELETE FROM interval WHERE id >= 2002;"
+		    "UPDATE job_interval SET read_bytes = read_bytes * iif(interval_id = 2000, 39, "
+		    "1), stall_ns = 1000 WHERE interval_id >= 2000; UPDATE interval SET "
+		    "duration_ns = 50000000, read_on_ns = 50000000 WHERE id = 2001");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "untested");
+	assert_non_null(strstr(text_of(metric(json, "stall_per_work"), "untested_reason"), "few"));
+	cJSON_Delete(json);
+}
+
+/* B reads half of what A does, in half of the time: the same per GiB, and half of the job's time.
+ */
+static void whole_job(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 400);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = read_bytes / 2, misses = misses / 2, "
+		       "lookups = lookups / 2, cpu_ns = cpu_ns / 2, "
+		       "stall_ns = stall_ns / 2 WHERE interval_id >= 2000;"
+		       "UPDATE interval SET duration_ns = duration_ns / 2 + id %% 7, read_on_ns = "
+		       "duration_ns / 2 + id %% 7 WHERE id >= 2000");
+	json = compared(f, "1", "2");
+	assert_string_equal(verdict_of(json), "no-difference");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(verdict_of(json), "improved");
+	assert_string_equal(text_of(job_of(json), "per"), "job");
+	assert_string_equal(text_of(metric(json, "stall_per_work"), "unit"), "s");
+	assert_true(
+		close_enough(number_of(metric(json, "stall_per_work"), "a"), 0.402 * INTERVALS));
+	assert_true(close_enough(number_of(metric(json, "time_per_work"), "a"), INTERVALS));
+	assert_true(fabs(number_of(metric(json, "time_per_work"), "b") - INTERVALS / 2.0) < 1e-6);
+	assert_string_equal(text_of(metric(json, "misses_per_work"), "unit"), "pages");
+	assert_true(
+		close_enough(number_of(metric(json, "misses_per_work"), "a"), 4002 * INTERVALS));
+	/* 0.1 % of the pages that A reads, or a twentieth of its misses, the larger of both. */
+	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
+				 fmax(262 / 16.0 * INTERVALS, 4002 * INTERVALS / 20.0)));
+	cJSON_Delete(json);
+}
+
+/* A job that maps its files reads no bytes: its faults say how far it is. */
+static void whole_job_by_faults(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 400);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, faults_major = "
+		       "iif(interval_id < 2000, 100, 150) + interval_id %% 3, faults_minor = 50; "
+		       "UPDATE interval SET duration_ns "
+		       "= duration_ns / 3 + id %% 7 WHERE id >= 2000");
+	json = compared(f, "1", "2");
+	assert_string_equal(text_of(job_of(json), "work"), "time");
+	cJSON_Delete(json);
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(text_of(job_of(json), "work"), "major_faults");
+	assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "better");
+	/* What cuts the runs is one value of each: 1.5 times as many are no test. */
+	assert_string_equal(text_of(metric(json, "major_faults_per_work"), "outcome"), "untested");
+	assert_string_equal(verdict_of(json), "improved");
+	cJSON_Delete(json);
+}
+
+/* The least that matters of a whole job's misses, by hand: 262 pages for each GiB that its faults
+ * bring, one page each, and for each second where nothing but time says how far it is. */
+static void least_of_a_whole_job(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 1);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, misses = 1, "
+		       "stall_ns = 1000000, faults_major = 100, faults_minor = 50");
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(text_of(job_of(json), "work"), "major_faults");
+	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
+				 262 * 100.0 * INTERVALS * 4096 / (1 << 30)));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job_interval SET faults_major = 0, faults_minor = 0");
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(text_of(job_of(json), "work"), "time");
+	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
+				 262.0 * INTERVALS));
+	/* A hundredth of the time that A takes. */
+	assert_true(close_enough(number_of(metric(json, "stall_per_work"), "relevant_difference"),
+				 0.01 * INTERVALS));
+	cJSON_Delete(json);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_short_run), TEST(one_run_that_ended_early), TEST(one_value),
+		TEST(whole_job),     TEST(whole_job_by_faults),	     TEST(least_of_a_whole_job),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
