@@ -21,7 +21,7 @@ enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13 };
 enum whatif_figure {
 	WHATIF_MISSES,	   /* pages asked for that were not there */
 	WHATIF_PREFETCHED, /* pages brought that were not asked for yet */
-	WHATIF_WASTED,	   /* of them those nobody asked for later */
+	WHATIF_WASTED,	   /* of them those nobody asked for later; of mapped files not known */
 	WHATIF_REQUESTS,   /* to the device */
 	WHATIF_STALLS,	   /* waits for the device */
 	WHATIF_FIGURES,
@@ -86,7 +86,7 @@ struct whatif_readahead {
 /* A sum over the judged files, each as often as it counts for others. */
 struct whatif_sum {
 	bool known;
-	double figure[WHATIF_FIGURES];
+	double figure[WHATIF_FIGURES]; /* NAN: not known */
 	double error[WHATIF_FIGURES]; /* half the width of the 95 % band; < 0: not known */
 };
 
@@ -120,8 +120,8 @@ int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead 
 void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t candidate,
 			  struct whatif_sum *ret);
 /*
- * The best one: of those that waste at most a tenth of what they read, or no more than was wasted,
- * the one with the fewest waits; of those within 1 % of it, the one that reads the fewest pages,
+ * The best one: of those that waste at most a tenth of what they read, or no more than was wasted
+ * (of mapped files: that read at most a tenth more), the one with the fewest waits; of those within 1 % of it, the one that reads the fewest pages,
  * then the one with the fewest requests, then the first. -1: nothing is known.
  */
 int whatif_readahead_best(const struct whatif_readahead *w, bool mapped);

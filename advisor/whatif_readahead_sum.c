@@ -125,6 +125,11 @@ void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t 
 	ret->known &= nr > 0;
 	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++)
 		ret->error[j] = error_of(of, j);
+	/* A load from a page that a fault around it mapped is seen by nobody. */
+	if (mapped) {
+		ret->figure[WHATIF_WASTED] = NAN;
+		ret->error[WHATIF_WASTED] = -1;
+	}
 }
 
 static double pages_read(const struct whatif_sum *s)
@@ -134,6 +139,8 @@ static double pages_read(const struct whatif_sum *s)
 
 static bool wastes_little(const struct whatif_sum *s, const struct whatif_sum *actual)
 {
+	if (isnan(s->figure[WHATIF_WASTED]))
+		return pages_read(s) <= 1.1 * pages_read(actual);
 	return s->figure[WHATIF_WASTED] <= 0.1 * pages_read(s) ||
 	       s->figure[WHATIF_WASTED] <= actual->figure[WHATIF_WASTED];
 }

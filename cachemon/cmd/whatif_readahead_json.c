@@ -46,11 +46,11 @@ static void put_sum(struct tree *t, const struct whatif_readahead *w, bool mappe
 	put_name(t, candidate, 0);
 	tree_bool(t, "best", (int)candidate == whatif_readahead_best(w, mapped));
 	for (int i = 0; i < WHATIF_FIGURES; i++) {
-		if (!s.known)
+		if (isnan(s.figure[i]))
 			tree_null(t, figures[i].key);
 		else
 			tree_int(t, figures[i].key, llround(s.figure[i]));
-		tree_double(t, figures[i].error_key, s.known && s.error[i] >= 0 ? s.error[i] : NAN);
+		tree_double(t, figures[i].error_key, s.error[i] >= 0 ? s.error[i] : NAN);
 	}
 	tree_int(t, "read_pages", llround(pages));
 	tree_int(t, "read_bytes", llround(pages) * page_size_bytes);
@@ -63,8 +63,12 @@ static void put_result(struct tree *t, const struct whatif_file *f, size_t candi
 
 	tree_object(t, NULL);
 	put_name(t, candidate, f->device_pages);
-	for (int i = 0; i < WHATIF_FIGURES; i++)
-		tree_uint(t, figures[i].key, r->figure[i]);
+	for (int i = 0; i < WHATIF_FIGURES; i++) {
+		if (i == WHATIF_WASTED && f->mapped)
+			tree_null(t, figures[i].key);
+		else
+			tree_uint(t, figures[i].key, r->figure[i]);
+	}
 	tree_uint(t, "windows", r->windows);
 	tree_end(t);
 }

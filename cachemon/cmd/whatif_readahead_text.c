@@ -11,8 +11,8 @@ enum { MOST_FILES = 20 };
 
 static const char criterion[] =
 	"Best: of the settings that waste at most a tenth of what they read, or no more than was "
-	"wasted, the one with the fewest waits; of those within 1 % of it the one that reads the "
-	"fewest pages.";
+	"wasted (of mapped files, whose use is not seen: that read at most a tenth more), the one "
+	"with the fewest waits; of those within 1 % of it the one that reads the fewest pages.";
 
 static void setting_cell(struct doc_table *t, size_t candidate, int best)
 {
@@ -25,8 +25,12 @@ static void setting_cell(struct doc_table *t, size_t candidate, int best)
 
 static void figure_cell(struct doc_table *t, double v, double error)
 {
-	struct human n = human_exact(llround(v));
+	struct human n = human_exact(isnan(v) ? 0 : llround(v));
 
+	if (isnan(v)) {
+		doc_cell(t, "-");
+		return;
+	}
 	if (error > 0.5)
 		doc_cell(t, "%s ± %s", n.text, human_count((uint64_t)llround(error)).text);
 	else

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-small
 -- title: sequential reading is held back by the largest window that is allowed
--- version: 2
+-- version: 3
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: stall_ns stalls wall_ns cpu_ns
@@ -10,7 +10,7 @@
 -- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
 -- param max_present_kb = 512 KiB -- the window in force; a larger one is seldom what holds a reader back
 -- param min_requests_saved = 0.3 ratio -- of the requests in the recorded reads
--- param max_waste_share = 0.1 ratio -- of what the larger window fetches
+-- param max_waste_share = 0.1 ratio -- of what the larger window fetches; of a mapped file, whose use is not seen: more than now
 -- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
 -- param min_pages_per_request = 2 pages -- a stream: more than the page that is asked for
 -- param min_waits = 8 waits -- in the file; fewer are chance, as of prefetch-late
@@ -30,7 +30,9 @@ WITH other AS (
 		AND a.ra_pages * a.page_size_bytes <= :max_present_kb * 1024
 		AND a.misses + a.prefetched >= :min_pages_per_request * a.requests
 		AND CAST(substr(b.setting, 7) AS INTEGER) * 1024 > a.ra_pages * a.page_size_bytes
-		AND b.wasted <= :max_waste_share * (b.misses + b.prefetched)
+		AND iif(b.wasted IS NULL,
+			b.misses + b.prefetched <= (1 + :max_waste_share) * (a.misses + a.prefetched),
+			b.wasted <= :max_waste_share * (b.misses + b.prefetched))
 ), best AS ( -- the smallest window with nine tenths of what can be saved
 	SELECT *, row_number() OVER (PARTITION BY traced_file_id ORDER BY ra_kb) AS rank
 	FROM other

@@ -8,7 +8,8 @@ CREATE TEMP VIEW v_whatif_readahead AS SELECT
 	f.id AS file_id,  -- file.id; NULL: no row of its own
 	w.setting,  -- 'ra_kb=1024', 'random', 'sequential'
 	w.actual,  -- 0/1
-	w.misses, w.prefetched, w.wasted,  -- pages
+	w.misses, w.prefetched,  -- pages
+	w.wasted,  -- pages; NULL: of a mapped file, whose use is not seen
 	w.requests, w.windows,  -- numbers
 	w.fidelity,  -- 0..1, share of the actual windows that the model has exactly; below 0.95 there is no what-if
 	w.note,

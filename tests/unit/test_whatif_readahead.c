@@ -2,6 +2,7 @@
 /* LINK: readaheadcheck advisor */
 /* Traced files in a database: which are answered for, the sums and their bands, the rows for rules.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,6 +69,42 @@ static void larger_windows_are_best_for_a_scan(void **state)
 		assert_true(r[best].figure[WHATIF_REQUESTS] <= r[i].figure[WHATIF_REQUESTS] ||
 			    r[i].figure[WHATIF_STALLS] > 1);
 	}
+	whatif_readahead_free(&w);
+	sqlite3_close(db);
+}
+
+static int wasted_rows(sqlite3 *db)
+{
+	sqlite3_stmt *q;
+	int ret;
+
+	assert_int_equal(
+		sqlite3_prepare_v2(db, "SELECT count(wasted) FROM temp.analysis_whatif_readahead",
+				   -1, &q, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	ret = sqlite3_column_int(q, 0);
+	sqlite3_finalize(q);
+	return ret;
+}
+
+/* Nobody sees which pages of a mapping are used: no setting is said to waste any, and larger
+ * windows for a file that is read to its end are better. */
+static void mapped_use_is_not_known(void **state)
+{
+	sqlite3 *db = new_db("6.18.1");
+	struct errtext err = {0};
+	struct whatif_readahead w;
+	struct whatif_sum actual;
+
+	add_file(db, 1, "mmap_seq", 128, "NULL", "1.0");
+	w = load(db);
+	whatif_readahead_sum(&w, true, WHATIF_ACTUAL, &actual);
+	assert_true(actual.known && isnan(actual.figure[WHATIF_WASTED]));
+	assert_true(actual.error[WHATIF_WASTED] < 0);
+	assert_true(whatif_readahead_best(&w, true) > candidate("ra_kb=128"));
+	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
+	assert_int_equal(wasted_rows(db), 0);
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
 }
@@ -308,6 +345,7 @@ int main(void)
 		cmocka_unit_test(settings_have_their_names),
 		cmocka_unit_test(random_is_best_for_random_reads),
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
+		cmocka_unit_test(mapped_use_is_not_known),
 		cmocka_unit_test(mappings_have_larger_settings_alone),
 		cmocka_unit_test(few_windows_have_an_answer),
 		cmocka_unit_test(cached_files_count_as_nothing),
