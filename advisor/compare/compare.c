@@ -86,6 +86,10 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 	return work == WORK_TIME || (in->known[C_read_bytes] && !is_partial(in));
 }
 
+/* Fewer cut a run into nothing: where readahead brings all in time there is one in the beginning.
+ */
+enum { FAULTS_MIN = 20 };
+
 /*
  * Bytes measure a run's work when it reads most of the time, and when it does not get most of its
  * data by other ways: pages that faults bring in are in no byte count.
@@ -105,6 +109,8 @@ static bool work_fits(const struct compare_run *run, enum compare_work work)
 	}
 	if (work == WORK_TIME)
 		return true;
+	if (work == WORK_FAULTS && sum < FAULTS_MIN)
+		return false;
 	if (work != WORK_FAULTS && compare_sum(run, &mapped, &around) && around * PAGE_BYTES > sum)
 		return false;
 	return busy > 0 && busy * 2 >= run->nr;

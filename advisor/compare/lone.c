@@ -22,6 +22,18 @@ static void add_error(struct paired *t, double work, double spread, size_t few)
 	t->error = sqrt(one + other);
 }
 
+/* The long run by itself; the short one, stretched to it, tells where both begin. */
+static struct paired alone(const double *x, size_t nr, const double *few, size_t nr_few,
+			   double work)
+{
+	double other[CELLS_MAX];
+	bool alike = work <= LONE_SAME_WORK && nr <= CELLS_MAX;
+
+	for (size_t i = 0; alike && i < nr; i++)
+		other[i] = few[i * nr_few / nr];
+	return paired_alone(x, nr, alike ? other : NULL);
+}
+
 struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work)
 {
 	bool a_longer = nr_a >= nr_b;
@@ -29,7 +41,7 @@ struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr
 	struct paired t = {.why = PAIRED_TOO_FEW};
 
 	if (few >= LONE_CELLS_MIN && work <= LONE_WORK_MAX)
-		t = a_longer ? paired_alone(a, nr_a) : paired_alone(b, nr_b);
+		t = a_longer ? alone(a, nr_a, b, nr_b, work) : alone(b, nr_b, a, nr_a, work);
 	t.difference = few ? cells_mean(b, nr_b) - cells_mean(a, nr_a) : 0;
 	t.spread_a = cells_spread(a, nr_a);
 	t.spread_b = cells_spread(b, nr_b);

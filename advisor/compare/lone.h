@@ -18,6 +18,9 @@ enum { LONE_CELLS_MIN = 2 };
  * part of the work false alarms of a job in epochs were up to 19 %. */
 #define LONE_WORK_MAX 2.0
 
+/* Up to here a share of the one's work is the same share of the other's. */
+#define LONE_SAME_WORK 1.1
+
 /* The short run's neighbours are taken for so alike that as many values are worth one, and all of
  * them for no more than so many: with 19 for 6, bursts of a quarter of a run made 11 % false
  * alarms. */

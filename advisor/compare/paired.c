@@ -280,23 +280,34 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 	return ret;
 }
 
-struct paired paired_alone(const double *x, size_t nr)
+/* x less the mean of its phase; the largest of what is left and of the values. */
+static void residuals_alone(const double *x, const struct phases *p, double *r, double *ret_left,
+			    double *ret_size)
+{
+	for (size_t k = 0; k < p->nr; k++) {
+		double mean = mean_of(x, p->start[k], p->start[k + 1]);
+
+		for (size_t i = p->start[k]; i < p->start[k + 1]; i++) {
+			r[i] = x[i] - mean;
+			*ret_left = fmax(*ret_left, fabs(r[i]));
+			*ret_size = fmax(*ret_size, fabs(x[i]));
+		}
+	}
+}
+
+struct paired paired_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
 	struct phases p = {.nr = 1, .start = {0, nr, nr}};
 	double r[CELLS_MAX] = {0};
-	double mean;
 	double size = 0;
 	double left = 0;
 
 	if (nr < PAIRED_CELLS_MIN || nr > CELLS_MAX)
 		return ret;
-	mean = cells_mean(x, nr);
-	for (size_t i = 0; i < nr; i++) {
-		r[i] = x[i] - mean;
-		left = fmax(left, fabs(r[i]));
-		size = fmax(size, fabs(x[i]));
-	}
+	if (other)
+		p = phases_of(x, other, nr);
+	residuals_alone(x, &p, r, &left, &size);
 	ret.why = PAIRED_TOO_ALIKE;
 	if (left <= SAME_CELLS * size)
 		return ret;

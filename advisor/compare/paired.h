@@ -48,8 +48,9 @@ struct paired {
 void paired_conclude(struct paired *t);
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
-/* The error of the mean of one run, its degrees and effective_cells; no phase is taken off. What
- * never changes is PAIRED_TOO_ALIKE. */
-struct paired paired_alone(const double *x, size_t nr);
+/* The error of the mean of one run, its degrees and effective_cells. other: the other run's values
+ * at the same shares of the work, to tell a beginning of the job from a burst; NULL: not known, and
+ * no phase is taken off. What never changes is PAIRED_TOO_ALIKE. */
+struct paired paired_alone(const double *x, size_t nr, const double *other);
 
 #endif

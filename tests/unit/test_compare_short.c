@@ -133,6 +133,28 @@ static void whole_job_by_faults(void **state)
 	cJSON_Delete(json);
 }
 
+/* After a change that has readahead bring all in time there is hardly a fault left to tell how far
+ * the job is: time does. */
+static void whole_job_without_faults(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 4000, 400);
+	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, faults_minor = 0, "
+		       "faults_major = iif(interval_id < 2000, 100, interval_id = 2000); "
+		       "UPDATE job_interval SET stall_ns = stall_ns / 10 WHERE interval_id >= "
+		       "2000; DELETE FROM job_interval WHERE interval_id >= 2012; DELETE FROM "
+		       "interval WHERE id >= 2012");
+	json = compared_per(f, "1", "2", PER_JOB);
+	assert_string_equal(text_of(job_of(json), "work"), "time");
+	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "better");
+	assert_true(
+		close_enough(number_of(metric(json, "stall_per_work"), "a"), 0.402 * INTERVALS));
+	assert_string_equal(verdict_of(json), "improved");
+	cJSON_Delete(json);
+}
+
 /* The least that matters of a whole job's misses, by hand: 262 pages for each GiB that its faults
  * bring, one page each, and for each second where nothing but time says how far it is. */
 static void least_of_a_whole_job(void **state)
@@ -164,8 +186,13 @@ static void least_of_a_whole_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(one_short_run), TEST(one_run_that_ended_early), TEST(one_value),
-		TEST(whole_job),     TEST(whole_job_by_faults),	     TEST(least_of_a_whole_job),
+		TEST(one_short_run),
+		TEST(one_run_that_ended_early),
+		TEST(one_value),
+		TEST(whole_job),
+		TEST(whole_job_by_faults),
+		TEST(whole_job_without_faults),
+		TEST(least_of_a_whole_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
