@@ -8,7 +8,7 @@ import sys
 import common
 from common import KIB, MIB, PAGE
 
-NEEDS = {"iops": 500}
+NEEDS = {"iops": 500, "bps": 16 * MIB}
 FINDS = ["stride-defeats-readahead"]
 BYTES, ROW = 320 * MIB, 128 * KIB
 

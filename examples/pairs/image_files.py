@@ -9,9 +9,9 @@ import sys
 import tarfile
 
 import common
-from common import KIB
+from common import KIB, MIB
 
-NEEDS = {"iops": 600}
+NEEDS = {"iops": 600, "bps": 48 * MIB}
 FINDS = ["small-files"]
 FILES, BYTES, WORKERS, SHARDS = 1500, 20 * KIB, 2, 4
 

@@ -7,7 +7,7 @@ import sys
 import common
 from common import MIB, PAGE
 
-NEEDS = {"iops": 1200}
+NEEDS = {"iops": 1200, "bps": 64 * MIB}
 FINDS = ["sequential-without-readahead"]
 BYTES = 48 * MIB
 

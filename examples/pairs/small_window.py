@@ -6,7 +6,8 @@ import sys
 import common
 from common import KIB, MIB
 
-NEEDS = {"bad": {"iops": 400, "read_ahead_kb": 32}, "fixed": {"iops": 400, "read_ahead_kb": 1024}}
+NEEDS = {"bad": {"iops": 400, "bps": 64 * MIB, "read_ahead_kb": 32},
+         "fixed": {"iops": 400, "bps": 64 * MIB, "read_ahead_kb": 1024}}
 FINDS = ["readahead-too-small"]
 BYTES = 64 * MIB
 

@@ -10,7 +10,7 @@ from common import MIB, PAGE
 
 NEEDS = {"bps": 24 * MIB}
 FINDS = ["mmap-random-faults"]
-BYTES, SAMPLES = 256 * MIB, 1400
+BYTES, SAMPLES = 256 * MIB, 2000
 
 
 def make(directory, scale):
