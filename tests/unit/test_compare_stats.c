@@ -288,6 +288,27 @@ static void lone_known_answer(void **state)
 	close_to(t.degrees, 9, 0);
 }
 
+/* A start that is quicker than the work behind it, in a long run that is steady else and in a short
+ * one that is quicker: no chance of either. With half of the work it may be anything. */
+static void lone_beginning_is_no_chance(void **state)
+{
+	enum { LONG = 52, START = 7 };
+	double a[LONG];
+	double b[] = {1, 2, 2.1, 1.9, 2, 2.1, 2};
+	struct paired t;
+
+	(void)state;
+	for (int i = 0; i < LONG; i++)
+		a[i] = i < START ? 1 : 10 + 0.1 * (i % 3);
+	t = lone_test(a, LONG, b, 7, 1);
+	assert_int_equal(t.why, PAIRED_TESTED);
+	assert_true(t.p < 0.001 && t.difference < 0);
+	t = lone_test(b, 7, a, LONG, 1);
+	assert_true(t.p < 0.001 && t.difference > 0);
+	t = lone_test(a, LONG, b, 7, 2);
+	assert_int_equal(t.why, PAIRED_TOO_ALIKE);
+}
+
 static void swapped_is_mirrored(void **state)
 {
 	uint64_t seed = 3;
@@ -345,6 +366,7 @@ int main(void)
 		cmocka_unit_test(cells_of_nothing),
 		cmocka_unit_test(known_answer),
 		cmocka_unit_test(lone_known_answer),
+		cmocka_unit_test(lone_beginning_is_no_chance),
 		cmocka_unit_test(swapped_is_mirrored),
 		cmocka_unit_test(too_few_and_constant),
 		cmocka_unit_test(power),
