@@ -87,7 +87,7 @@ struct whatif_readahead {
 struct whatif_sum {
 	bool known;
 	double figure[WHATIF_FIGURES]; /* NAN: not known */
-	double error[WHATIF_FIGURES]; /* half the width of the 95 % band; < 0: not known */
+	double error[WHATIF_FIGURES];  /* half the width of the 95 % band; < 0: not known */
 };
 
 /* In a few words. */
@@ -121,8 +121,9 @@ void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t 
 			  struct whatif_sum *ret);
 /*
  * The best one: of those that waste at most a tenth of what they read, or no more than was wasted
- * (of mapped files: that read at most a tenth more), the one with the fewest waits; of those within 1 % of it, the one that reads the fewest pages,
- * then the one with the fewest requests, then the first. -1: nothing is known.
+ * (of mapped files: that read at most a tenth more), the one with the fewest waits; of those within
+ * 1 % of it, the one that reads the fewest pages, then the one with the fewest requests, then the
+ * first. -1: nothing is known.
  */
 int whatif_readahead_best(const struct whatif_readahead *w, bool mapped);
 
