@@ -86,6 +86,9 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 	return work == WORK_TIME || (in->known[C_read_bytes] && !is_partial(in));
 }
 
+/* Up to here a share of the one's work is the same share of the other's. */
+#define SAME_WORK 1.1
+
 /* Fewer cut a run into nothing: where readahead brings all in time there is one in the beginning.
  */
 enum { FAULTS_MIN = 20 };
@@ -225,6 +228,15 @@ static double less_work(const struct compare_result *r, bool shorter)
 	return shorter ? r->work_a / r->work_b : r->work_b / r->work_a;
 }
 
+/* Bytes tell how far a job is in both runs alike, where they are as many. */
+static bool same_shares(const struct compare_result *r)
+{
+	double ratio = r->work_a / r->work_b;
+
+	return (r->work == WORK_READ || r->work == WORK_RCHAR) && ratio <= SAME_WORK &&
+	       ratio * SAME_WORK >= 1;
+}
+
 static struct paired test(const struct compare_run *const run[2], const struct columns *c,
 			  const struct compare_result *result, struct compare_row *row)
 {
@@ -238,7 +250,8 @@ static struct paired test(const struct compare_run *const run[2], const struct c
 	if (!nr[shorter] || !cut(run, c, result, nr, row, cells))
 		return (struct paired){.why = PAIRED_TOO_FEW};
 	row->outcome = OUTCOME_UNTESTED;
-	t = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter))
+	t = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter),
+				     same_shares(result))
 			 : paired_test(cells[0], cells[1], result->cells);
 	/* What goes with the work cell by cell is one value a run, as a job's work is. */
 	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))

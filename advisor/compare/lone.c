@@ -24,24 +24,26 @@ static void add_error(struct paired *t, double work, double spread, size_t few)
 
 /* The long run by itself; the short one, stretched to it, tells where both begin. */
 static struct paired alone(const double *x, size_t nr, const double *few, size_t nr_few,
-			   double work)
+			   bool same_shares)
 {
 	double other[CELLS_MAX];
-	bool alike = work <= LONE_SAME_WORK && nr <= CELLS_MAX;
+	bool stretch = same_shares && nr <= CELLS_MAX;
 
-	for (size_t i = 0; alike && i < nr; i++)
+	for (size_t i = 0; stretch && i < nr; i++)
 		other[i] = few[i * nr_few / nr];
-	return paired_alone(x, nr, alike ? other : NULL);
+	return paired_alone(x, nr, stretch ? other : NULL);
 }
 
-struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work)
+struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work,
+			bool same_shares)
 {
 	bool a_longer = nr_a >= nr_b;
 	size_t few = a_longer ? nr_b : nr_a;
 	struct paired t = {.why = PAIRED_TOO_FEW};
 
 	if (few >= LONE_CELLS_MIN && work <= LONE_WORK_MAX)
-		t = a_longer ? alone(a, nr_a, b, nr_b, work) : alone(b, nr_b, a, nr_a, work);
+		t = a_longer ? alone(a, nr_a, b, nr_b, same_shares)
+			     : alone(b, nr_b, a, nr_a, same_shares);
 	t.difference = few ? cells_mean(b, nr_b) - cells_mean(a, nr_a) : 0;
 	t.spread_a = cells_spread(a, nr_a);
 	t.spread_b = cells_spread(b, nr_b);

@@ -8,6 +8,8 @@
 #ifndef COMPARE_LONE_H
 #define COMPARE_LONE_H
 
+#include <stdbool.h>
+
 #include "compare/paired.h"
 
 /* One value alone says nothing of its run: with it false alarms of jobs in bursts were up to 46 %.
@@ -17,9 +19,6 @@ enum { LONE_CELLS_MIN = 2 };
 /* A run that did less than half of the other's work may have ended in one phase of it: with a 60th
  * part of the work false alarms of a job in epochs were up to 19 %. */
 #define LONE_WORK_MAX 2.0
-
-/* Up to here a share of the one's work is the same share of the other's. */
-#define LONE_SAME_WORK 1.1
 
 /* The short run's neighbours are taken for so alike that as many values are worth one, and all of
  * them for no more than so many: with 19 for 6, bursts of a quarter of a run made 11 % false
@@ -32,8 +31,10 @@ enum { LONE_CELLS_MIN = 2 };
  * longer one did; the shorter one's mean is so much less sure. The longer one gives the figures
  * that one run has (effective_cells, batches). PAIRED_TOO_FEW: the longer one has fewer cells than
  * PAIRED_CELLS_MIN, the shorter fewer than LONE_CELLS_MIN, or less than half of the work.
- * PAIRED_TOO_ALIKE: also a longer one that never changes.
+ * PAIRED_TOO_ALIKE: also a longer one that never changes. same_shares: a share of the one's work is
+ * the same share of the other's, so that a beginning that both show is taken off.
  */
-struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work);
+struct paired lone_test(const double *a, size_t nr_a, const double *b, size_t nr_b, double work,
+			bool same_shares);
 
 #endif

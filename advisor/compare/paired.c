@@ -280,6 +280,24 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 	return ret;
 }
 
+/*
+ * Whether the other run's own step, at the same place and the same way, is nearly all that changes
+ * in it. The residuals of one run are in the sum that chose the place, so a step that this run has
+ * alone, or beside a run that knows none, may be chance that was looked for.
+ */
+static bool steps_too(const double *x, const double *other, size_t at, size_t nr)
+{
+	double step = mean_of(other, 0, at) - mean_of(other, at, nr);
+	double mean = mean_of(other, 0, nr);
+	double explained = step * step * (double)at * (double)(nr - at) / (double)nr;
+	double total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		total += (other[i] - mean) * (other[i] - mean);
+	return step * (mean_of(x, 0, at) - mean_of(x, at, nr)) > 0 &&
+	       explained >= PHASE_SHARE * total;
+}
+
 /* x less the mean of its phase; the largest of what is left and of the values. */
 static void residuals_alone(const double *x, const struct phases *p, double *r, double *ret_left,
 			    double *ret_size)
@@ -298,7 +316,8 @@ static void residuals_alone(const double *x, const struct phases *p, double *r, 
 struct paired paired_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
-	struct phases p = {.nr = 1, .start = {0, nr, nr}};
+	const struct phases one = {.nr = 1, .start = {0, nr, nr}};
+	struct phases p = one;
 	double r[CELLS_MAX] = {0};
 	double size = 0;
 	double left = 0;
@@ -307,6 +326,8 @@ struct paired paired_alone(const double *x, size_t nr, const double *other)
 		return ret;
 	if (other)
 		p = phases_of(x, other, nr);
+	if (p.nr > 1 && !steps_too(x, other, p.start[1], nr))
+		p = one;
 	residuals_alone(x, &p, r, &left, &size);
 	ret.why = PAIRED_TOO_ALIKE;
 	if (left <= SAME_CELLS * size)

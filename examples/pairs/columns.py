@@ -8,9 +8,9 @@ import sys
 import common
 from common import KIB, MIB, PAGE
 
-NEEDS = {"iops": 500, "bps": 16 * MIB}
+NEEDS = {"iops": 500, "bps": 9 * MIB}
 FINDS = ["stride-defeats-readahead"]
-BYTES, ROW = 320 * MIB, 128 * KIB
+BYTES, ROW = 640 * MIB, 128 * KIB
 
 
 def make(directory, scale):

@@ -142,7 +142,7 @@ static void whole_job_without_faults(void **state)
 
 	fill_pair(f, 4000, 400);
 	fixture_sql(f, "UPDATE job_interval SET read_bytes = 0, rchar_bytes = 0, faults_minor = 0, "
-		       "faults_major = iif(interval_id < 2000, 100, interval_id = 2000); "
+		       "faults_major = iif(interval_id < 2000, 100, 1); "
 		       "UPDATE job_interval SET stall_ns = stall_ns / 10 WHERE interval_id >= "
 		       "2000; DELETE FROM job_interval WHERE interval_id >= 2012; DELETE FROM "
 		       "interval WHERE id >= 2012");
