@@ -44,6 +44,8 @@ WITH other AS (
 		f.stall_ns * w.s_per_stall_ns / nullif(w.wall_s, 0) AS stall_share
 	FROM best b JOIN v_file f ON f.file_id = b.file_id JOIN v_wall w ON w.job_id = b.job_id
 	WHERE b.rank = 1 AND f.stalls >= :min_waits
+		-- Touches at random that reach most of a mapping would need no more pages either.
+		AND (b.wasted IS NOT NULL OR coalesce(f.pattern, '') NOT IN ('random', 'mmap_random'))
 )
 SELECT
 	c.job_id,

@@ -402,6 +402,21 @@ def uncertain_is_said(uncertain, second_opinion):
                     else [f"{row['severity']}, {row['confidence']}"])
 
 
+def mapped(larger_pages, pattern):
+    """A mapped file, whose waste is not known, with a larger window that fetches so many pages."""
+    run = Run().job({"/d": ONCE}).machine().pattern(pattern).traced(
+        (1250, 38750, None, 1250, 1250), **{"ra_kb=512": (310, larger_pages - 310, None, 313, 313)})
+    return "readahead-too-small" in run.views().find()
+
+
+def mapped_use_is_not_seen():
+    """Of 40,000 pages a tenth more is borne, for what is touched in order."""
+    wanted = ((42000, "mmap_sequential", True), (43900, "mmap_sequential", True),
+              (44100, "mmap_sequential", False), (40000, "mmap_random", False))
+    return [f"{pages} pages, {pattern}: {'not ' if want else ''}found" for pages, pattern, want in wanted
+            if mapped(pages, pattern) != want]
+
+
 def broken_curve_says_nothing():
     """A sample that ended before the run did is not the run's curve."""
     found = with_curve(Run().job({"/d": LOOP}).machine(), 0, broken=1).views().find()
@@ -558,6 +573,7 @@ def main():
         ("cache-too-small: two opinions differ", uncertain_is_said, 1, "other"),
         ("cache-too-small: one opinion", uncertain_is_said, 0, "none"),
         ("cache-too-small: a broken curve", broken_curve_says_nothing),
+        ("readahead-too-small: a mapped file", mapped_use_is_not_seen),
         ("a run in slices", sliced_is_no_waste),
         ("evicted-by-neighbour: another job", another_job_is_named),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),

@@ -62,16 +62,24 @@ def readahead(world, run):
 
 @part.case
 def whatif_readahead(world, _):
-    """A file in order, one at random, one whose trace broke off."""
+    """A file in order, one at random, one whose trace broke off, one that is mapped."""
     run = rules.Run().job({"/d": rules.ONCE})
     run.db.execute("UPDATE run SET kernel = '6.18.1'")
     traced(world, run, 1, "seq_4k", 128)
     traced(world, run, 2, "random_64k", 128, path=b"/d/\xff")
     traced(world, run, 3, "seq_4k", 128, state="broken", reason="ring full", stands_for=None)
+    traced(world, run, 4, "mmap_seq", 128, path=b"/d/mapped")
     text = readahead(world, run)
     job, = json.loads(text)["jobs"]
-    equal("files that were traced", job["traced_files"], 3)
-    check(job["settings"] and job["answered_files"] >= 2, f"{job['answered_files']} files answered")
+    equal("files that were traced", job["traced_files"], 4)
+    check(job["settings"] and job["answered_files"] >= 3, f"{job['answered_files']} files answered")
+    for key, known in (("settings", True), ("mapped_settings", False)):
+        check(job[key], f"no {key}")
+        for s in job[key]:
+            equal(f"{key}, {s['setting']}: waste is known", s["wasted_pages"] is not None, known)
+    for file in job["files"]:
+        for s in file["settings"]:
+            equal("of a file", s["wasted_pages"] is None, file["mapped"])
     for spoil in (lambda j: j.pop("settings"), lambda j: j["settings"][0].update(setting="fast"),
                   lambda j: j["settings"][0].update(misses=-1),
                   lambda j: j["files"][0].pop("fidelity"), lambda j: j["files"][0].update(fidelity=2)):

@@ -109,6 +109,27 @@ static void mapped_use_is_not_known(void **state)
 	sqlite3_close(db);
 }
 
+/* Fewer waits by a tenth more pages are better, by more than that they are not. */
+static void larger_mapped_windows_have_a_price(void **state)
+{
+	struct whatif_file f = {.stratum = -1,
+				.stands_for = 1,
+				.counts_for = 1,
+				.windows = 50,
+				.judged = true,
+				.counted = true,
+				.mapped = true};
+	struct whatif_readahead w = {&f, 1, 1, 0, WHATIF_BY_FILES, ""};
+	int larger = candidate("ra_kb=1024");
+
+	(void)state;
+	f.results[WHATIF_ACTUAL] = (struct whatif_result){true, {100, 900, 0, 50, 100}, 50};
+	f.results[larger] = (struct whatif_result){true, {10, 1085, 0, 5, 10}, 5};
+	assert_int_equal(whatif_readahead_best(&w, true), larger);
+	f.results[larger].figure[WHATIF_PREFETCHED] = 1095;
+	assert_int_equal(whatif_readahead_best(&w, true), WHATIF_ACTUAL);
+}
+
 static void mappings_have_larger_settings_alone(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -346,6 +367,7 @@ int main(void)
 		cmocka_unit_test(random_is_best_for_random_reads),
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
 		cmocka_unit_test(mapped_use_is_not_known),
+		cmocka_unit_test(larger_mapped_windows_have_a_price),
 		cmocka_unit_test(mappings_have_larger_settings_alone),
 		cmocka_unit_test(few_windows_have_an_answer),
 		cmocka_unit_test(cached_files_count_as_nothing),
