@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: each query that the program prepares is added to the file PREPARED as SQLite
- * would run it: the text, a unit separator, the lines "opcode p1 p2 p3" of EXPLAIN, a record
- * separator.
+ * For LD_PRELOAD: each query that the program prepares, also one that fills a table of its own, is
+ * added to the file PREPARED as SQLite would run it: the text, a unit separator, the lines "opcode
+ * p1 p2 p3" of EXPLAIN, a record separator.
  */
 #include <dlfcn.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef int prepare_fn(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
 
@@ -46,7 +47,8 @@ int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int bytes, sqlite3_stmt **r
 	}
 	rc = prepare(db, sql, bytes, ret, tail);
 	/* SQLite's own look at the schema has no text. */
-	if (rc == SQLITE_OK && sqlite3_sql(*ret) && sqlite3_stmt_readonly(*ret))
+	if (rc == SQLITE_OK && sqlite3_sql(*ret) &&
+	    (sqlite3_stmt_readonly(*ret) || !strncmp(sqlite3_sql(*ret), "INSERT", 6)))
 		tell(to, db, sqlite3_sql(*ret), prepare);
 	return rc;
 }
