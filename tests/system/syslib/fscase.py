@@ -16,6 +16,7 @@ PAGES = 2048
 BYTES = PAGES * PAGE
 # Lines from this test to the reader: they are read from a pipe, outside of every filesystem.
 TALK_BYTES = 4096
+TRIES = 3
 FIGURES = ("read_calls", "read_bytes", "lookups", "misses")
 
 
@@ -65,7 +66,18 @@ def fill(path, size=BYTES, byte=None):
 
 
 def measured(world, stack, how, path):
-    """(what the reader says of one reading, the job). path: also "path, tab, file with its pages"."""
+    """(what the reader says of one reading, the job). path: also "path, tab, file with its pages".
+    What a busy kernel leaves out of a program's runs is counted, and the figures are lower bounds: then
+    it is done again."""
+    for _ in range(TRIES):
+        told, report, job = measured_once(world, stack, how, path)
+        if not report["run"]["losses"]["recursion_misses"]:
+            break
+        print("        the kernel left out runs of a program: once more", flush=True)
+    return told, job
+
+
+def measured_once(world, stack, how, path):
     process = Reader(world, stack)
     # Once before it is watched: what Python reads only when it is needed.
     process.read(how, path)
@@ -74,7 +86,8 @@ def measured(world, stack, how, path):
     watch.wait_started()
     told = process.read(how, path)
     watch.interrupt()
-    return told, watch.end()[1]
+    report, job, _ = watch.end()
+    return told, report, job
 
 
 def mount_entry(job, mount):
