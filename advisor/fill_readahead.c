@@ -40,7 +40,7 @@ static int put(sqlite3 *db, sqlite3_stmt *q, int64_t job_id, const struct whatif
 	if (f->judged) {
 		sqlite3_bind_int64(q, 4, (int64_t)r->figure[WHATIF_MISSES]);
 		sqlite3_bind_int64(q, 5, (int64_t)r->figure[WHATIF_PREFETCHED]);
-		if (!f->mapped)
+		if (whatif_figure_seen(f->mapped, WHATIF_WASTED))
 			sqlite3_bind_int64(q, 6, (int64_t)r->figure[WHATIF_WASTED]);
 		sqlite3_bind_int64(q, 7, (int64_t)r->figure[WHATIF_REQUESTS]);
 		sqlite3_bind_int64(q, 8, (int64_t)r->windows);

@@ -90,6 +90,13 @@ struct whatif_sum {
 	double error[WHATIF_FIGURES];  /* half the width of the 95 % band; < 0: not known */
 };
 
+/* A load from a page that a fault around it mapped is seen by nobody: which pages of a mapping are
+ * used is not known. */
+static inline bool whatif_figure_seen(bool mapped, int figure)
+{
+	return !mapped || figure != WHATIF_WASTED;
+}
+
 /* In a few words. */
 const char *whatif_reason_text(enum whatif_reason reason);
 /* Setting number i as users write it: "ra_kb=128", "random". For the first: what the device had. */

@@ -123,12 +123,12 @@ void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t 
 				f->counts_for * (double)f->results[of->candidate].figure[j];
 	}
 	ret->known &= nr > 0;
-	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++)
-		ret->error[j] = error_of(of, j);
-	/* A load from a page that a fault around it mapped is seen by nobody. */
-	if (mapped) {
-		ret->figure[WHATIF_WASTED] = NAN;
-		ret->error[WHATIF_WASTED] = -1;
+	for (int j = 0; ret->known && j < WHATIF_FIGURES; j++) {
+		ret->error[j] = -1;
+		if (whatif_figure_seen(mapped, j))
+			ret->error[j] = error_of(of, j);
+		else
+			ret->figure[j] = NAN;
 	}
 }
 

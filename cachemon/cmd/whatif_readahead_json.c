@@ -64,10 +64,10 @@ static void put_result(struct tree *t, const struct whatif_file *f, size_t candi
 	tree_object(t, NULL);
 	put_name(t, candidate, f->device_pages);
 	for (int i = 0; i < WHATIF_FIGURES; i++) {
-		if (i == WHATIF_WASTED && f->mapped)
-			tree_null(t, figures[i].key);
-		else
+		if (whatif_figure_seen(f->mapped, i))
 			tree_uint(t, figures[i].key, r->figure[i]);
+		else
+			tree_null(t, figures[i].key);
 	}
 	tree_uint(t, "windows", r->windows);
 	tree_end(t);

@@ -25,12 +25,13 @@ static void setting_cell(struct doc_table *t, size_t candidate, int best)
 
 static void figure_cell(struct doc_table *t, double v, double error)
 {
-	struct human n = human_exact(isnan(v) ? 0 : llround(v));
+	struct human n;
 
 	if (isnan(v)) {
 		doc_cell(t, "-");
 		return;
 	}
+	n = human_exact(llround(v));
 	if (error > 0.5)
 		doc_cell(t, "%s ± %s", n.text, human_count((uint64_t)llround(error)).text);
 	else

@@ -26,10 +26,8 @@ const char *compare_method(bool lone)
 		       "so it counts for both, or what the shorter one's few intervals say (three "
 		       "of them taken for one value, and all for three at most) if that is more. "
 		       "Nothing is paired. A beginning that both runs show at the same bytes is "
-		       "taken "
-		       "apart first. p is two-sided, and adjusted by Holm's method for the number "
-		       "of "
-		       "metrics tested.";
+		       "taken apart first. p is two-sided, and adjusted by Holm's method for the "
+		       "number of metrics tested.";
 	static_assert(PAIRED_CELLS_MIN == 20 && LONE_CELLS_MIN == 2, "sentences here say how many");
 	return "Paired t test on batch means: both runs are cut into as many cells of equal work, "
 	       "cell k of one is set against cell k of the other, and the t test runs on the means "

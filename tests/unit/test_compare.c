@@ -197,8 +197,6 @@ static void splitting_intervals(void **state)
 	cJSON_Delete(json);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

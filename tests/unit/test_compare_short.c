@@ -181,8 +181,6 @@ static void least_of_a_whole_job(void **state)
 	cJSON_Delete(json);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, begin, fixture_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
