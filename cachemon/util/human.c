@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/human.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,4 +85,29 @@ struct human human_exact(int64_t n)
 	}
 	h.text[out] = '\0';
 	return h;
+}
+
+static bool is_number_at(const char *text, const char *at)
+{
+	return at == text || (at[-1] != '.' && at[-1] != '_' && !isalnum((unsigned char)at[-1]));
+}
+
+void human_group(char *text, size_t size)
+{
+	size_t used = strlen(text) + 1;
+
+	for (char *at = text; *at;) {
+		size_t digits = strspn(at, "0123456789");
+		size_t left = digits;
+
+		if (digits && (!is_number_at(text, at) || used + (digits - 1) / 3 > size))
+			left = 0;
+		for (; left > 3; used++) {
+			left -= 3;
+			memmove(at + left + 1, at + left, strlen(at + left) + 1);
+			at[left] = ',';
+		}
+		at += strspn(at, "0123456789,");
+		at += *at && !digits ? 1 : 0;
+	}
 }

@@ -6,6 +6,7 @@
 #ifndef HUMAN_H
 #define HUMAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct human {
@@ -20,5 +21,8 @@ struct human human_duration(uint64_t ns);
 struct human human_count(uint64_t n);
 /* 1,234,567: every digit. */
 struct human human_exact(int64_t n);
+/* So all whole numbers of a sentence, where there is room for it; not what follows a point, nor
+ * what is part of a name. */
+void human_group(char *text, size_t size);
 
 #endif

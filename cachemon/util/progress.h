@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How far long work is: what is said to whom it may concern, when that is to be shown, and the line
+ * that shows it. Owns those decisions; knows no terminal and no clock.
+ */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who works says what it does, and how much of that is done. NULL: nobody listens. */
+struct progress_sink {
+	/* what: "rules", lives as long as the work; NULL: it is over. total 0: nobody knows. */
+	void (*at)(void *arg, const char *what, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+void progress_at(const struct progress_sink *sink, const char *what, uint64_t done, uint64_t total);
+/* What is printed from here on is the outcome. */
+void progress_over(const struct progress_sink *sink);
+
+struct progress {
+	uint64_t began_ns; /* all of the work */
+	uint64_t shown_ns; /* last; 0: never */
+	const char *what;  /* NULL: nothing was said yet */
+	uint64_t part_began_ns;
+	uint64_t done, total;
+};
+
+void progress_begin(struct progress *p, uint64_t now_ns);
+/* What was said: another part begins where the words are others. */
+void progress_note(struct progress *p, uint64_t now_ns, const char *what, uint64_t done,
+		   uint64_t total);
+/* When the line is to be shown next: once before a tenth of a second is over, which says what goes
+ * on and nothing else; from two seconds on four times a second. */
+uint64_t progress_due_ns(const struct progress *p);
+/* What is left of the part, at the pace so far; -1: it cannot be known. */
+int64_t progress_left_ns(const struct progress *p, uint64_t now_ns);
+/* One line of fewer characters than there are columns, without its end. */
+void progress_line(const struct progress *p, uint64_t now_ns, size_t columns, char *ret,
+		   size_t size);
+
+#endif
