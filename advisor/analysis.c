@@ -8,8 +8,13 @@
 #include "advisor/views.h"
 
 /* In this order: what a model needs of another is above it. */
-static const fill_fn fillers[] = {
-	fill_curves, fill_readahead, fill_pattern, fill_verdict, fill_grade,
+static const struct {
+	fill_fn fill;
+	const char *what;
+} fillers[] = {
+	{fill_pattern, "patterns of files"},
+	{fill_verdict, "verdicts on advice"},
+	{fill_grade, "grades"},
 };
 
 int fill_error(sqlite3 *db, const char *what, struct errtext *err)
@@ -23,14 +28,19 @@ static int run(sqlite3 *db, int64_t run_id, const struct analysis_options *optio
 	const char *what = "";
 	int e = 0;
 
+	progress_at(options->progress, "views of the run", 0, 0);
 	if (views_create(db, run_id, &what) != SQLITE_OK)
 		return fill_error(db, what, err);
-	for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]) && !e; i++)
-		e = fillers[i](db, err);
+	progress_at(options->progress, "models of the cache and of readahead", 0, 0);
+	e = analysis_models(db, a, err);
+	for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]) && !e; i++) {
+		progress_at(options->progress, fillers[i].what, 0, 0);
+		e = fillers[i].fill(db, err);
+	}
 	if (!e)
 		e = analysis_load(db, a, err);
 	if (!e)
-		e = analysis_rules(db, run_id, options->steps, a, err);
+		e = analysis_rules(db, run_id, options, a, err);
 	return e;
 }
 
@@ -64,6 +74,7 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 void analysis_free(struct analysis *a)
 {
 	rule_set_free(&a->rules);
+	analysis_models_free(a);
 	*a = (struct analysis){0};
 }
 

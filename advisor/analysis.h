@@ -12,11 +12,15 @@
 #include "advisor/ceiling.h"
 #include "advisor/finding.h"
 #include "advisor/grade.h"
+#include "advisor/job_curve.h"
 #include "advisor/rules/rule_set.h"
+#include "advisor/whatif_readahead.h"
+#include "util/progress.h"
 
 struct analysis_options {
 	const struct rule_dirs *dirs; /* of a site's rules; NULL: the program's own alone */
 	uint64_t steps;		      /* bound of a rule; 0: the default */
+	const struct progress_sink *progress;
 };
 
 /* A rule that could not be judged for a job. */
@@ -64,10 +68,19 @@ struct analysis_job {
 	struct gain_rate rate;
 };
 
+/* What the models say of a watched job. */
+struct analysis_model {
+	int64_t job_id;
+	struct job_curve curve;
+	struct whatif_readahead readahead;
+};
+
 struct analysis {
 	struct rule_set rules; /* problems of a run of theirs are among its problems */
 	struct analysis_job *jobs;
 	size_t nr_jobs;
+	struct analysis_model *models;
+	size_t nr_models;
 	struct analysis_unjudged *unjudged;
 	size_t nr_unjudged;
 	struct analysis_verdict *verdicts; /* by advice_id */
@@ -85,9 +98,13 @@ void analysis_free(struct analysis *a);
 
 /* NULL: it is not a watched job. */
 const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job_id);
+const struct analysis_model *analysis_model_of(const struct analysis *a, int64_t job_id);
 const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id);
 const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
 						   int64_t subject_id);
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
+/* The rule could be judged for this job, and did not hold. */
+bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
+		     const struct rule *rule);
 
 #endif

@@ -222,13 +222,14 @@ static int hand_out(struct run *r)
 	return 0;
 }
 
-int analysis_rules(sqlite3 *db, int64_t run_id, uint64_t steps, struct analysis *a,
-		   struct errtext *err)
+int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
+		   struct analysis *a, struct errtext *err)
 {
-	struct run r = {.db = db, .run_id = run_id, .steps = steps, .a = a, .err = err};
+	struct run r = {.db = db, .run_id = run_id, .steps = options->steps, .a = a, .err = err};
 	struct arena *arena = arena_of(&r);
 	/* A rule may turn out to be wrong when its needs were noted already. */
 	size_t room = 2 * a->rules.nr_rules * a->nr_jobs;
+	size_t done = 0;
 	int e = 0;
 
 	a->unjudged = arena_alloc(arena, room * sizeof(*a->unjudged));
@@ -238,8 +239,10 @@ int analysis_rules(sqlite3 *db, int64_t run_id, uint64_t steps, struct analysis 
 		return -ENOMEM;
 	for (int last = 0; last < 2; last++)
 		for (size_t i = 0; i < a->rules.nr_rules && !e; i++)
-			if (a->rules.rules[i].last == (last == 1))
+			if (a->rules.rules[i].last == (last == 1)) {
+				progress_at(options->progress, "rules", done++, a->rules.nr_rules);
 				e = run_rule(&r, &a->rules.rules[i]);
+			}
 	if (!e)
 		e = hand_out(&r);
 	free(r.list);

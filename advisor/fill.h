@@ -16,8 +16,6 @@
  * with a reason. */
 typedef int (*fill_fn)(sqlite3 *db, struct errtext *err);
 
-int fill_curves(sqlite3 *db, struct errtext *err);
-int fill_readahead(sqlite3 *db, struct errtext *err);
 int fill_verdict(sqlite3 *db, struct errtext *err);
 int fill_grade(sqlite3 *db, struct errtext *err);
 

@@ -212,19 +212,13 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 	return ret;
 }
 
-int fill_curve(sqlite3 *db, int64_t job_id, struct errtext *err)
+int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err)
 {
-	struct job_curve c = {0};
 	int ret = fill_curve_begin(db, err);
 
+	if (!ret && c->there)
+		ret = fill_points(db, job_id, &c->curve, err);
 	if (!ret)
-		ret = job_curve_load(db, job_id, &c, err);
-	if (ret < 0)
-		return ret;
-	if (c.there)
-		ret = fill_points(db, job_id, &c.curve, err);
-	if (!ret)
-		ret = fill_facts(db, job_id, &c, err);
-	job_curve_free(&c);
+		ret = fill_facts(db, job_id, c, err);
 	return ret;
 }

@@ -9,11 +9,12 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
+#include "advisor/job_curve.h"
 #include "util/errtext.h"
 
 /* Makes the tables that are missing. */
 int fill_curve_begin(sqlite3 *db, struct errtext *err);
 /* A job without a curve gets a row of analysis_curve_fact alone, with the reason. 0 or -errno. */
-int fill_curve(sqlite3 *db, int64_t job_id, struct errtext *err);
+int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err);
 
 #endif

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "advisor/whatif_readahead.h"
-
 static const char table[] =
 	"CREATE TEMP TABLE IF NOT EXISTS analysis_whatif_readahead ("
 	"job_id INTEGER, traced_file_id INTEGER, setting TEXT, misses INTEGER, prefetched INTEGER, "
@@ -52,22 +50,20 @@ static int put(sqlite3 *db, sqlite3_stmt *q, int64_t job_id, const struct whatif
 	return sqlite3_step(q) == SQLITE_DONE ? 0 : fail(db, err);
 }
 
-int fill_readahead_job(sqlite3 *db, int64_t job_id, struct errtext *err)
+int fill_readahead(sqlite3 *db, int64_t job_id, const struct whatif_readahead *w,
+		   struct errtext *err)
 {
-	struct whatif_readahead w = {0};
 	sqlite3_stmt *q = NULL;
-	int r;
+	int r = 0;
 
 	if (sqlite3_exec(db, table, NULL, NULL, NULL) ||
 	    sqlite3_prepare_v2(db, insert, -1, &q, NULL))
 		return fail(db, err);
-	r = whatif_readahead_load(db, job_id, &w, err);
-	for (size_t i = 0; !r && i < w.nr_files; i++)
+	for (size_t i = 0; !r && i < w->nr_files; i++)
 		for (size_t j = 0; !r && j < WHATIF_CANDIDATES; j++)
 			if (j == WHATIF_ACTUAL ||
-			    (w.files[i].judged && w.files[i].results[j].known))
-				r = put(db, q, job_id, &w.files[i], j, err);
+			    (w->files[i].judged && w->files[i].results[j].known))
+				r = put(db, q, job_id, &w->files[i], j, err);
 	sqlite3_finalize(q);
-	whatif_readahead_free(&w);
 	return r;
 }

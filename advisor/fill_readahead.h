@@ -9,12 +9,14 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
+#include "advisor/whatif_readahead.h"
 #include "util/errtext.h"
 
 /*
  * For a job; makes the table where it is missing. A file of which nothing can be said gets one row,
  * actual, whose figures are NULL and whose note says why. 0 or -errno.
  */
-int fill_readahead_job(sqlite3 *db, int64_t job_id, struct errtext *err);
+int fill_readahead(sqlite3 *db, int64_t job_id, const struct whatif_readahead *w,
+		   struct errtext *err);
 
 #endif

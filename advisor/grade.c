@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "util/human.h"
+
 const char *const grade_names[GRADE_NR] = {"overall", "hits", "prefetch", "eviction", "stall"};
 
 /* The score from which on a grade is given. */
@@ -46,6 +48,7 @@ give(struct grade *g, double score, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(g->formula, sizeof(g->formula), fmt, args);
 	va_end(args);
+	human_group(g->formula, sizeof(g->formula));
 }
 
 static void refuse(struct grade *g, const char *reason)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/human.h"
+
 /* Shares from which on a word is right; docs/advisor.md has them. */
 static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought: evicted unused */
@@ -40,6 +42,7 @@ enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const ch
 	va_start(args, fmt);
 	vsnprintf(ret_why, VERDICT_WHY_MAX, fmt, args);
 	va_end(args);
+	human_group(ret_why, VERDICT_WHY_MAX);
 	return v;
 }
 

@@ -237,6 +237,14 @@ static bool same_shares(const struct compare_result *r)
 	       ratio * SAME_WORK >= 1;
 }
 
+/* Sums of shares of equal work differ in their last digits. */
+static double difference_of(const struct compare_row *row)
+{
+	double d = row->b - row->a;
+
+	return fabs(d) <= 1e-12 * fmax(fabs(row->a), fabs(row->b)) ? 0 : d;
+}
+
 static struct paired test(const struct compare_run *const run[2], const struct columns *c,
 			  const struct compare_result *result, struct compare_row *row)
 {
@@ -256,7 +264,7 @@ static struct paired test(const struct compare_run *const run[2], const struct c
 	/* What goes with the work cell by cell is one value a run, as a job's work is. */
 	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))
 		t.why = PAIRED_OF_WORK;
-	t.difference = row->b - row->a;
+	t.difference = difference_of(row);
 	return t;
 }
 

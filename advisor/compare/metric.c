@@ -19,10 +19,11 @@
 #define FEW_SHARE 0.01
 #define TWENTIETH 0.05
 #define PER_WORK  SUM(X_WORK)
-#define PAGES_UNIT                                                                                 \
-	.unit = "pages per GiB read", .time_unit = "pages per second", .scale = METRIC_GIB,        \
-	.time_scale = 1 / NS, .job_unit = "pages", .job_scale = 1, .den = PER_WORK,                \
+#define COUNT_UNIT(what)                                                                           \
+	.unit = what " per GiB read", .time_unit = what " per second", .scale = METRIC_GIB,        \
+	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = PER_WORK,                   \
 	.relevant_share = TWENTIETH, .relevant_least = FEW_PAGES
+#define PAGES_UNIT COUNT_UNIT("pages")
 #define RATIO_UNIT                                                                                 \
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
 	.job_scale = 1, .relevant_least = FEW_SHARE
@@ -40,7 +41,7 @@ static const struct compare_metric metrics[] = {
 	 .rank = 1},
 	{"brought_per_work", "pages brought in", PAGES_UNIT, .num = SUM(C_demand_pages, PREFETCHED),
 	 .better = BETTER_LOWER, .rank = 1},
-	{"major_faults_per_work", "major faults", PAGES_UNIT, .num = SUM(C_faults_major),
+	{"major_faults_per_work", "major faults", COUNT_UNIT("faults"), .num = SUM(C_faults_major),
 	 .better = BETTER_LOWER, .rank = 1},
 	{"prefetch_accuracy", "prefetch accuracy", RATIO_UNIT, .num = SUM(C_used, C_used_late),
 	 .den = SUM(C_used, C_used_late, C_evicted_unused), .better = BETTER_HIGHER, .rank = 1},
@@ -57,10 +58,10 @@ static const struct compare_metric metrics[] = {
 	{"cpu_per_work", "CPU time", TIME_UNIT, .time_unit = "s per second", .time_scale = 1,
 	 .num = SUM(X_CPU_NS), .better = BETTER_LOWER, .rank = 1},
 	{"prefetched_per_work", "pages prefetched", PAGES_UNIT, .num = SUM(PREFETCHED)},
-	{"windows_per_work", "readahead windows", PAGES_UNIT,
+	{"windows_per_work", "readahead windows", COUNT_UNIT("windows"),
 	 .num = SUM(C_windows_sync, C_windows_async, C_windows_forced)},
 	{"written_per_work", "pages added by writes", PAGES_UNIT, .num = SUM(C_written_pages)},
-	{"minor_faults_per_work", "minor faults", PAGES_UNIT, .num = SUM(C_faults_minor)},
+	{"minor_faults_per_work", "minor faults", COUNT_UNIT("faults"), .num = SUM(C_faults_minor)},
 };
 
 const struct compare_metric *compare_metric(size_t index)

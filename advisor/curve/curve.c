@@ -233,3 +233,17 @@ void curve_need(const struct curve *c, double hit_ratio, struct curve_need *ret)
 	ret->pages_low = least_size(c, c->lru.low, miss);
 	ret->pages_high = least_size(c, c->lru.high, miss);
 }
+
+void curve_distances(const struct curve *c, double shares[CURVE_DISTANCES])
+{
+	struct curve_point smaller;
+
+	curve_at(c, 0, &smaller);
+	for (int i = 0; i < CURVE_DISTANCES; i++) {
+		struct curve_point p;
+
+		curve_at(c, (double)(UINT64_C(1) << i), &p);
+		shares[i] = smaller.miss > p.miss ? smaller.miss - p.miss : 0;
+		smaller = p;
+	}
+}

@@ -47,4 +47,10 @@ struct curve_need {
 };
 void curve_need(const struct curve *c, double hit_ratio, struct curve_need *ret);
 
+/* Shares of the lookups by how many other pages were looked up since the page was before: shares[i]
+ * of those that a cache of 2^i pages has and one of half that size (shares[0]: none at all) has
+ * not. They add up to 1 with those that no such cache has. */
+enum { CURVE_DISTANCES = 32 };
+void curve_distances(const struct curve *c, double shares[CURVE_DISTANCES]);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/report_args.h"
+#include "cmd/rules.h"
 #include "cmd/usage.h"
 #include "report/compare.h"
 #include "report/run_name.h"
@@ -14,18 +15,6 @@ struct options {
 };
 
 enum { OPT_PER = OPT_OF_VERB };
-
-static const struct argp_option argp_options[] = {
-	REPORT_ARGS_DB,
-	REPORT_ARGS_JOB,
-	REPORT_ARGS_FORMAT("text, md, html or json (default: by the ending of -o, else text)"),
-	REPORT_ARGS_OUTPUT,
-	{"per", OPT_PER, "work|job", 0,
-	 "What figures are divided by: the work that a run did (default), or nothing, for both did "
-	 "the same job to its end, whatever they read for it",
-	 0},
-	{0},
-};
 
 static void parse_run(struct argp_state *state, const char *arg, struct options *o)
 {
@@ -63,36 +52,67 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "RUN_A RUN_B",
-	.doc = "Say what changed between two runs of a job, and what of it is more than chance.\v"
-	       "A run is its number, the beginning of its uuid, last, or last-N. Give the one "
-	       "before the change first. One of them needs 20 intervals and the other two, or "
-	       "there is no "
-	       "test: watch a short job with --interval 100ms.\n\n"
-	       "EXAMPLES\n"
-	       "  cachemon compare last-1 last\n"
-	       "  cachemon compare last-1 last --per job\n"
-	       "  cachemon compare 3 7 --db /data/run.db -o change.html\n",
-};
-
 static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
+	struct rule_dirs dirs = {0};
 	const struct compare_options compare = {
 		.db = o->args.report.db,
 		.run = {o->run[0], o->run[1]},
 		.job = o->args.report.job,
 		.per = o->per,
 		.format = o->args.report.format,
+		.rules = &dirs,
+		.progress = o->args.report.progress,
 	};
+	int ret = rules_of_environment(as, NULL, &dirs, err);
 
-	if (o->args.out_path)
-		return compare_write(&compare, o->args.out_path, as, err->text, sizeof(err->text));
-	return compare_print(&compare, stdout, err->text, sizeof(err->text));
+	if (!ret && o->args.out_path)
+		ret = compare_write(&compare, o->args.out_path, as, err->text, sizeof(err->text));
+	else if (!ret)
+		ret = compare_print(&compare, stdout, err->text, sizeof(err->text));
+	rule_dirs_free(&dirs);
+	return ret;
 }
+
+static const struct option_spec options[] = {
+	REPORT_ARGS_DB,
+	REPORT_ARGS_JOB,
+	REPORT_ARGS_FORMAT("text|md|html|json"),
+	REPORT_ARGS_JSON,
+	REPORT_ARGS_OUTPUT,
+	{{"per", OPT_PER, "work|job", 0,
+	  "What figures are divided by: the work that a run did (default), or nothing, for both "
+	  "did "
+	  "the same job to its end, whatever they read for it",
+	  0},
+	 VALUE_CHOICE},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon compare last-1 last", "The last two runs, the one before the change first"},
+	{"cachemon compare last-1 last --per job",
+	 "Both did the same job to its end, whatever they read for it"},
+	{"cachemon compare 1 2 --db run.db -o change.html",
+	 "Two runs of another database, as one page"},
+	{0},
+};
+
+const struct verb_spec compare_spec = {
+	.name = "compare",
+	.help = "say what changed between two runs of a job, and what of it is more than chance",
+	.operands = "RUN_A RUN_B",
+	.operand = VALUE_RUN,
+	.examples = examples,
+	.options = options,
+	.notes = "A run is its number, the beginning of its uuid, last, or last-N. Give the one "
+		 "before the "
+		 "change first. One of them needs 20 intervals and the other two, or there is no "
+		 "test: "
+		 "watch a short job with --interval 100ms.",
+	.run = cmd_compare,
+};
 
 int cmd_compare(int argc, char **argv)
 {
@@ -103,6 +123,6 @@ int cmd_compare(int argc, char **argv)
 	};
 	struct options o = {.args.formats = &formats};
 
-	usage_parse(&argp, "cachemon compare", argc, argv, 0, &o);
+	usage_parse(&compare_spec, parse_option, argc, argv, 0, &o);
 	return report_args_run(&o.args, show, &o);
 }

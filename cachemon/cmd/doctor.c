@@ -10,6 +10,7 @@
 
 #include "capture/map_memory.h"
 #include "cmd/cmd.h"
+#include "cmd/progress_line.h"
 #include "cmd/usage.h"
 #include "plan/fs_direct.h"
 #include "plan/machine_plan.h"
@@ -27,9 +28,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -44,26 +42,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 }
-
-static const struct argp_option argp_options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0},
-	{0},
-};
-
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "[PATH]",
-	.doc = "Say what this machine can measure, what is missing and how to get it; with PATH "
-	       "also "
-	       "what can be seen of files there.\v"
-	       "Works without root, and says then what it cannot know. Exit status: 0 if watch "
-	       "could "
-	       "run, 1 if not, 2 for wrong usage.\n\n"
-	       "EXAMPLES\n"
-	       "  cachemon doctor\n"
-	       "  sudo cachemon doctor /data --json\n",
-};
 
 /* The same kernel as root would find it, as far as BTF alone tells. */
 static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
@@ -83,20 +61,19 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 	return 0;
 }
 
-static int gather(struct doctor *d, const char *path)
+static int gather(struct doctor *d, const char *path, struct errtext *err)
 {
 	static const struct plan_request everything = {LEVEL_FULL, true, true};
-	struct errtext text;
-	int err = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, &text);
+	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
 
-	if (err)
-		goto out;
+	if (ret)
+		return ret;
 	d->privileged =
 		kernel_caps_holds(&d->caps, CAP_BPF) && kernel_caps_holds(&d->caps, CAP_PERFMON);
 	if (!d->privileged)
-		err = plan_with_privileges(&d->caps, &everything, &d->with_privileges);
-	if (err)
-		errtext_set(&text, err, "out of memory");
+		ret = plan_with_privileges(&d->caps, &everything, &d->with_privileges);
+	if (ret)
+		return errtext_set(err, ret, "out of memory");
 	d->nr_maps = map_sizes(d->caps.ram_bytes, d->caps.page_size, d->caps.nr_cpus, d->maps,
 			       DOCTOR_MAPS_MAX);
 	if (d->nr_maps > DOCTOR_MAPS_MAX)
@@ -104,49 +81,92 @@ static int gather(struct doctor *d, const char *path)
 	d->memory_err = map_memory_check(map_memory_bytes(d->caps.ram_bytes, d->caps.nr_cpus, 0, 0),
 					 d->caps.memlock_binds == CAPS_YES, false, &d->memory);
 	d->path = path;
-out:
-	if (err)
-		fprintf(stderr, "cachemon: %s\n", text.text);
-	return err;
+	return 0;
+}
+
+static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
+{
+	const struct probe_plan *plan = d->privileged ? &d->plan : &d->with_privileges;
+	char shown[256];
+	int ret = fs_support_read(path, fs_direct_of_plan(plan), &d->fs);
+
+	escape_inert_to(shown, sizeof(shown), path);
+	return ret ? errtext_set(err, ret, "cannot look at %s: %s", shown, strerror(-ret)) : 0;
+}
+
+/* Every kind of program is tried, which may take a while. */
+static int examine(struct doctor *d, const char *path, struct errtext *err)
+{
+	struct progress_show *progress = progress_show_begin();
+	int ret;
+
+	progress_at(progress_show_sink(progress), "trying what the kernel offers", 0, 0);
+	ret = gather(d, path, err);
+	if (!ret && path) {
+		progress_at(progress_show_sink(progress), "looking at the filesystem", 0, 0);
+		ret = look_at_path(d, path, err);
+	}
+	progress_show_end(progress);
+	return ret;
+}
+
+static const struct option_spec options[] = {
+	{{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0}, VALUE_NONE},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon doctor", "What can be measured here, as far as you may know it"},
+	{"sudo cachemon doctor /data",
+	 "All of it, and what can be seen of files on that filesystem"},
+	{"cachemon doctor --json", "For other programs"},
+	{0},
+};
+
+const struct verb_spec doctor_spec = {
+	.name = "doctor",
+	.help = "say what this machine can measure, what is missing and how to get it",
+	.operands = "[PATH]",
+	.operand = VALUE_PATH,
+	.examples = examples,
+	.options = options,
+	.notes = "Works without root, and says then what it cannot know. Exit status: 0 if watch "
+		 "could "
+		 "run, 1 if not, 2 for wrong usage.",
+	.run = cmd_doctor,
+	.measures = true,
+};
+
+static int answer(const struct doctor *d, bool json, struct errtext *err)
+{
+	int ret = 0;
+
+	if (json)
+		ret = doctor_print_json(d);
+	else
+		doctor_print_text(d);
+	return ret ? errtext_set(err, ret, "cannot make the answer: %s", strerror(-ret)) : 0;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
 	struct options o = {0};
+	struct errtext err = {"out of memory"};
 	struct doctor *d;
-	char shown[256];
 	int status = EXIT_FAILED;
-	int err;
+	int ret = -ENOMEM;
 
-	usage_parse(&argp, "cachemon doctor", argc, argv, 0, &o);
+	usage_parse(&doctor_spec, parse_option, argc, argv, 0, &o);
 	libbpf_set_print(NULL); /* refusals are facts here, worded in the plan */
 	d = calloc(1, sizeof(*d));
-	if (!d) {
-		fprintf(stderr, "cachemon: out of memory\n");
-		return EXIT_FAILED;
-	}
-	if (gather(d, o.path))
-		goto out;
-	if (o.path) {
-		err = fs_support_read(
-			o.path, fs_direct_of_plan(d->privileged ? &d->plan : &d->with_privileges),
-			&d->fs);
-		if (err) {
-			escape_inert_to(shown, sizeof(shown), o.path);
-			fprintf(stderr, "cachemon: cannot look at %s: %s\n", shown, strerror(-err));
-			goto out;
-		}
-	}
-	err = 0;
-	if (o.json)
-		err = doctor_print_json(d);
-	else
-		doctor_print_text(d);
-	if (err)
-		fprintf(stderr, "cachemon: cannot make the answer: %s\n", strerror(-err));
+	if (d)
+		ret = examine(d, o.path, &err);
+	if (!ret)
+		ret = answer(d, o.json, &err);
+	if (ret)
+		fprintf(stderr, "cachemon: %s\n", err.text);
 	else
 		status = d->plan.viable && !d->memory_err ? EXIT_DONE : EXIT_FAILED;
-out:
 	free(d);
 	return status;
 }

@@ -17,20 +17,11 @@ struct options {
 	const char *rules;
 };
 
-static const struct argp_option argp_options[] = {
-	{"rules", OPT_RULES, "DIR", 0,
-	 "Rules, notes and thresholds of a site, on top of the program's", 0},
-	{0},
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		return 0;
 	case OPT_RULES:
 		if (!*arg)
 			usage_error(state, "--rules needs a name that is not empty");
@@ -45,17 +36,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 }
-
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "[FINDING-ID]",
-	.doc = "Say what a finding means, how it is decided, what to do and how to undo it.\v"
-	       "Without a FINDING-ID it lists all of them.\n\n"
-	       "EXAMPLES\n"
-	       "  cachemon explain\n"
-	       "  cachemon explain prefetch-waste\n",
-};
 
 /* Lines of a file that anybody may have written. */
 static void print_lines(const char *text)
@@ -191,6 +171,30 @@ static int load(const struct options *o, struct rule_set *ret_set, struct errtex
 	return ret;
 }
 
+static const struct option_spec options[] = {
+	{{"rules", OPT_RULES, "DIR", 0,
+	  "Rules, notes and thresholds of a site, on top of the program's", 0},
+	 VALUE_DIRECTORY},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon explain", "All findings that there are"},
+	{"cachemon explain prefetch-waste", "The whole text of one"},
+	{0},
+};
+
+const struct verb_spec explain_spec = {
+	.name = "explain",
+	.help = "say what a finding means, how it is decided, what to do and how to undo it",
+	.operands = "[FINDING-ID]",
+	.operand = VALUE_FINDING,
+	.examples = examples,
+	.options = options,
+	.notes = "Without a FINDING-ID it lists all of them.",
+	.run = cmd_explain,
+};
+
 int cmd_explain(int argc, char **argv)
 {
 	struct options o = {0};
@@ -199,7 +203,7 @@ int cmd_explain(int argc, char **argv)
 	size_t problems = 0;
 	int status = EXIT_DONE;
 
-	usage_parse(&argp, "cachemon explain", argc, argv, 0, &o);
+	usage_parse(&explain_spec, parse_option, argc, argv, 0, &o);
 	if (load(&o, &set, &err)) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;

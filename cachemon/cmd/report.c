@@ -3,29 +3,38 @@
 #include "cmd/report_args.h"
 #include "cmd/usage.h"
 
-static const struct argp_option argp_options[] = {
+static const struct option_spec options[] = {
 	REPORT_ARGS_DB,
 	REPORT_ARGS_RUN,
 	REPORT_ARGS_JOB,
-	REPORT_ARGS_FORMAT(
-		"text, md, html, json, csv or yaml (default: by the ending of -o, else text)"),
-	{"files", OPT_FILES, "N", 0, "List N files of each job (default: 100); the rest is summed",
-	 0},
+	REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
+	REPORT_ARGS_JSON,
+	{{"files", OPT_FILES, "N", 0, "List N files of each job (default: 100); the rest is summed",
+	  0},
+	 VALUE_NUMBER},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon report", "The last run, as text"},
+	{"cachemon report --run 2 -o report.html", "Run 2 as one page for a browser"},
+	{"cachemon report --db run.db --json --files 1000",
+	 "All figures of the last run of another database, with 1000 files of each job"},
+	{"cachemon report --format csv | head -n 3", "A line a job, directory and file"},
 	{0},
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = report_args_parse,
-	.doc = "Show what a run measured.\v"
-	       "Needs no privileges, only the database. CSV has one line a job, directory and "
-	       "file, each counter under its own name.\n\n"
-	       "EXAMPLES\n"
-	       "  cachemon report\n"
-	       "  cachemon report --run 3 -o report.html\n"
-	       "  cachemon report --db /data/run.db --format json --files 1000\n",
+const struct verb_spec report_spec = {
+	.name = "report",
+	.help = "show what a run measured",
+	.examples = examples,
+	.options = options,
+	.notes = "Needs no privileges, only the database. CSV has one line a job, directory and "
+		 "file, "
+		 "each counter under its own name.",
+	.run = cmd_report,
 };
 
 int cmd_report(int argc, char **argv)
@@ -34,6 +43,6 @@ int cmd_report(int argc, char **argv)
 		.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
 	};
 
-	usage_parse(&argp, "cachemon report", argc, argv, 0, &args);
+	usage_parse(&report_spec, report_args_parse, argc, argv, 0, &args);
 	return report_args_show(&args);
 }

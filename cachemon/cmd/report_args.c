@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress_line.h"
 #include "cmd/rules.h"
 #include "cmd/usage.h"
 #include "report/report.h"
@@ -73,14 +74,23 @@ static const char *name(struct argp_state *state, const char *option, const char
 	return arg;
 }
 
+static const char *database(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "-") == 0)
+		usage_error(state, "--db: a database is a file, it cannot come through '-'");
+	return name(state, "--db", arg);
+}
+
+static void parse_output(struct argp_state *state, const char *arg, struct report_args *o)
+{
+	o->out_path = strcmp(arg, "-") ? name(state, "-o", arg) : NULL;
+}
+
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		return 0;
 	case OPT_DB:
-		o->report.db = name(state, "--db", arg);
+		o->report.db = database(state, arg);
 		return 0;
 	case OPT_RUN:
 		parse_run(state, arg, &o->report.run_id);
@@ -91,6 +101,9 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	case OPT_FORMAT:
 		parse_format(state, arg, o);
 		return 0;
+	case OPT_JSON:
+		parse_format(state, "json", o);
+		return 0;
 	case OPT_FILES:
 		parse_files(state, arg, &o->report.files);
 		return 0;
@@ -98,7 +111,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 		o->rules = name(state, "--rules", arg);
 		return 0;
 	case 'o':
-		o->out_path = name(state, "-o", arg);
+		parse_output(state, arg, o);
 		return 0;
 	case ARGP_KEY_ARG:
 		usage_error(state, "'%s' is no option; the database is named with --db", arg);
@@ -122,6 +135,7 @@ int report_args_run(struct report_args *args,
 		    void *arg)
 {
 	_cleanup_free_ char *default_db = NULL;
+	struct progress_show *progress = NULL;
 	struct errtext err = {0};
 	struct invoker inv;
 	int ret = invoker_current(&inv, &err);
@@ -135,8 +149,11 @@ int report_args_run(struct report_args *args,
 				       &default_db, &err);
 		args->report.db = default_db;
 	}
+	progress = progress_show_begin();
+	args->report.progress = progress_show_sink(progress);
 	if (!ret)
 		ret = show(arg, &inv, &err);
+	progress_show_end(progress);
 	if (ret < 0)
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	invoker_free(&inv);

@@ -9,36 +9,56 @@
 
 #include <argp.h>
 
+#include "cmd/spec.h"
 #include "report/report.h"
 #include "util/errtext.h"
 
-enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_FILES, OPT_RULES, OPT_OF_VERB };
+enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULES, OPT_OF_VERB };
 
+#define REPORT_ARGS_FORMATS "text|md|html|json|csv|yaml"
+/* Rows of a table of options. */
 #define REPORT_ARGS_DB                                                                             \
 	{                                                                                          \
-		"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)",  \
-			0                                                                          \
+		{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", \
+		 0},                                                                               \
+			VALUE_FILE                                                                 \
 	}
 #define REPORT_ARGS_RUN                                                                            \
 	{                                                                                          \
-		"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0                       \
+		{"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0}, VALUE_RUN          \
 	}
 #define REPORT_ARGS_JOB                                                                            \
 	{                                                                                          \
-		"job", OPT_JOB, "NAME", 0, "Only this job", 0                                      \
+		{"job", OPT_JOB, "NAME", 0, "Only this job", 0}, VALUE_JOB                         \
 	}
-#define REPORT_ARGS_FORMAT(text)                                                                   \
+#define REPORT_ARGS_FORMAT(formats)                                                                \
 	{                                                                                          \
-		"format", OPT_FORMAT, "FORMAT", 0, text, 0                                         \
+		{"format", OPT_FORMAT, formats, 0, "Default: by the ending of -o, else text", 0},  \
+			VALUE_CHOICE                                                               \
+	}
+#define REPORT_ARGS_JSON                                                                           \
+	{                                                                                          \
+		{"json", OPT_JSON, NULL, 0, "As --format json", 0}, VALUE_NONE                     \
 	}
 #define REPORT_ARGS_RULES                                                                          \
 	{                                                                                          \
-		"rules", OPT_RULES, "DIR", 0,                                                      \
-			"Rules, notes and thresholds of a site, on top of the program's", 0        \
+		{"rules",                                                                          \
+		 OPT_RULES,                                                                        \
+		 "DIR",                                                                            \
+		 0,                                                                                \
+		 "Rules, notes and thresholds of a site, on top of the program's",                 \
+		 0},                                                                               \
+			VALUE_DIRECTORY                                                            \
 	}
 #define REPORT_ARGS_OUTPUT                                                                         \
 	{                                                                                          \
-		"output", 'o', "FILE", 0, "Write to FILE, which appears whole or not at all", 0    \
+		{"output",                                                                         \
+		 'o',                                                                              \
+		 "FILE",                                                                           \
+		 0,                                                                                \
+		 "Write to FILE, which appears whole or not at all; -: standard output",           \
+		 0},                                                                               \
+			VALUE_FILE                                                                 \
 	}
 
 /* The formats of a verb that has not all of them. */

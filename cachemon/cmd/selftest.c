@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "capture/probe_set.h"
 #include "capture/sampler.h"
 #include "cmd/cmd.h"
+#include "cmd/progress_line.h"
 #include "cmd/usage.h"
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
@@ -28,6 +30,7 @@ struct selftest {
 	struct kernel_caps caps;
 	struct probe_set *set;
 	struct sampler *sampler;
+	struct progress_show *progress;
 };
 
 static int make_file(struct selftest *st, struct errtext *err)
@@ -162,6 +165,18 @@ static int counted(struct selftest *st, struct counters *ret, struct errtext *er
 	return take(st, ret, err);
 }
 
+/* A line that is seen when it is known: each case takes a while. */
+static void __attribute__((format(printf, 2, 3))) say(struct selftest *st, const char *format, ...)
+{
+	va_list args;
+
+	progress_show_pause(st->progress);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	fflush(stdout);
+}
+
 static int64_t difference(const char *name, int64_t truth, int64_t got)
 {
 	if (truth < 0)
@@ -212,12 +227,13 @@ static int run_case(struct selftest *st, const struct selftest_case *c, struct e
 			break;
 	}
 	if (t.disturbed) {
-		printf("%-8s  ?         background reclaim disturbed it %d times\n", c->name,
-		       TRIES);
+		say(st, "%-8s  ?         background reclaim disturbed it %d times\n", c->name,
+		    TRIES);
 		return 1;
 	}
+	progress_show_pause(st->progress);
 	error = compare(&t, &got);
-	printf("%-8s  %-8lld  %s\n", c->name, (long long)error, c->what);
+	say(st, "%-8s  %-8lld  %s\n", c->name, (long long)error, c->what);
 	return error ? 1 : 0;
 }
 
@@ -226,9 +242,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct selftest *st = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		usage_init(state);
-		return 0;
 	case 'd':
 		if (!*arg)
 			usage_error(state, "--dir: the name is empty");
@@ -242,50 +255,80 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int cmd_selftest(int argc, char **argv)
-{
-	static const struct argp_option options[] = {
-		{"dir", 'd', "DIR", 0, "Where to make the file (default: here); not in memory", 0},
-		{0},
-	};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
-		.doc = "Read a file of its own and compare what was counted with what the kernel "
-		       "says.\vEXAMPLES\n  sudo cachemon selftest --dir /data\n",
-	};
-	struct selftest st = {.dir = ".", .fd = -1};
-	const struct selftest_case *cases;
-	struct errtext err;
-	int nr, r, wrong = 0;
+static const struct option_spec options[] = {
+	{{"dir", 'd', "DIR", 0, "Where to make the file (default: here); not in memory", 0},
+	 VALUE_DIRECTORY},
+	OPTIONS_END,
+};
 
-	usage_parse(&argp, "cachemon selftest", argc, argv, 0, &st);
-	r = make_file(&st, &err);
-	if (!r)
-		r = open_probes(&st, &err);
+static const struct example examples[] = {
+	{"sudo cachemon selftest", "In this directory"},
+	{"sudo cachemon selftest --dir /data", "On the filesystem that matters"},
+	{0},
+};
+
+const struct verb_spec selftest_spec = {
+	.name = "selftest",
+	.help = "read a file of its own, and compare what was counted with what the kernel says",
+	.examples = examples,
+	.options = options,
+	.notes = "The file has 16 MiB and no name; nothing is left behind. Exit status: 0 if all "
+		 "figures "
+		 "are right to the page, else 1.",
+	.run = cmd_selftest,
+	.measures = true,
+};
+
+/* How many are wrong, or < 0. */
+static int run_cases(struct selftest *st, struct errtext *err)
+{
+	const struct progress_sink *progress = progress_show_sink(st->progress);
+	const struct selftest_case *cases;
+	int nr, wrong = 0;
+
 	cases = selftest_cases(&nr);
-	if (!r)
-		printf("%-8s  %-8s  (pages; what is cached is told by %s)\n", "case", "error",
-		       selftest_by_mincore() ? "mincore(2)" : "cachestat(2)");
-	for (int i = 0; !r && i < nr; i++) {
-		r = run_case(&st, &cases[i], &err);
-		if (r > 0) {
-			wrong++;
-			r = 0;
-		}
+	say(st, "%-8s  %-8s  (pages; what is cached is told by %s)\n", "case", "error",
+	    selftest_by_mincore() ? "mincore(2)" : "cachestat(2)");
+	for (int i = 0; i < nr; i++) {
+		int r;
+
+		progress_at(progress, "cases", (uint64_t)i, (uint64_t)nr);
+		r = run_case(st, &cases[i], err);
+		if (r < 0)
+			return r;
+		wrong += r > 0;
 	}
-	if (r)
-		fprintf(stderr, "cachemon: %s\n", err.text);
-	else if (wrong)
+	progress_over(progress);
+	if (wrong)
 		printf("%d of %d cases are wrong or could not be judged: do not trust this "
-		       "kernel's "
-		       "figures\n",
+		       "kernel's figures\n",
 		       wrong, nr);
 	else
 		printf("all figures are right to the page\n");
+	return wrong;
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	struct selftest st = {.dir = ".", .fd = -1};
+	struct errtext err;
+	int r;
+
+	usage_parse(&selftest_spec, parse_option, argc, argv, 0, &st);
+	st.progress = progress_show_begin();
+	progress_at(progress_show_sink(st.progress), "writing a file", 0, 0);
+	r = make_file(&st, &err);
+	progress_at(progress_show_sink(st.progress), "loading the probes", 0, 0);
+	if (!r)
+		r = open_probes(&st, &err);
+	if (!r)
+		r = run_cases(&st, &err);
+	progress_show_end(st.progress);
+	if (r < 0)
+		fprintf(stderr, "cachemon: %s\n", err.text);
 	sampler_free(st.sampler);
 	probe_set_free(st.set);
 	if (st.fd >= 0)
 		close(st.fd);
-	return r || wrong ? EXIT_FAILED : EXIT_DONE;
+	return r ? EXIT_FAILED : EXIT_DONE;
 }

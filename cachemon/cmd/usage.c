@@ -8,7 +8,18 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/help.h"
 #include "report/escape.h"
+#include "util/cleanup.h"
+#include "util/suggest.h"
+
+int cmd_finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "cachemon: cannot write to standard output\n");
+	return status ? status : EXIT_FAILED;
+}
 
 static void __attribute__((format(printf, 2, 0)))
 explain(const char *name, const char *format, va_list args)
@@ -41,29 +52,52 @@ void usage_error(const struct argp_state *state, const char *format, ...)
 	exit(EXIT_USAGE);
 }
 
-void usage_init(struct argp_state *state)
+enum { NAMES_MAX = 64 };
+
+struct parse {
+	const struct verb_spec *spec;
+	argp_parser_t parser;
+	void *input;
+};
+
+/* All options as argp takes them; NULL: no memory. */
+static struct argp_option *options_of(const struct verb_spec *spec)
 {
-	state->err_stream = NULL;
+	struct argp_option *options = NULL;
+	size_t nr = 0;
+
+	while (!option_spec_end(&spec->options[nr]))
+		nr++;
+	options = calloc(nr + 2, sizeof(*options));
+	for (size_t i = 0; options && i < nr; i++)
+		options[i] = spec->options[i].option;
+	if (options)
+		options[nr] = option_spec_help()->option;
+	return options;
 }
 
-static bool begins(const char *name, const char *with)
+static void __attribute__((noreturn)) show_help(const struct verb_spec *spec)
 {
-	while (*with)
-		if (*name++ != *with++)
-			return false;
-	return true;
+	help_verb(stdout, spec);
+	exit(cmd_finish(EXIT_DONE));
+}
+
+static bool begins(const char *name, const char *with, size_t len)
+{
+	return strncmp(name, with, len) == 0;
 }
 
 /* The option that this word is, alone and in need of a value; or NULL. */
-static const struct argp_option *wants_value(const struct argp *argp, const char *word)
+static const struct argp_option *wants_value(const struct argp_option *options, const char *word)
 {
-	for (const struct argp_option *o = argp->options; o->name || o->key || o->doc; o++) {
+	for (const struct argp_option *o = options; o->name || o->key || o->doc; o++) {
 		if (!o->arg)
 			continue;
 		if (word[0] == '-' && word[1] == o->key && !word[2])
 			return o;
 		/* getopt takes any beginning of a long name. */
-		if (o->name && begins(word, "--") && word[2] && begins(o->name, word + 2))
+		if (o->name && begins(word, "--", 2) && word[2] &&
+		    begins(o->name, word + 2, strlen(word + 2)))
 			return o;
 	}
 	return NULL;
@@ -71,37 +105,109 @@ static const struct argp_option *wants_value(const struct argp *argp, const char
 
 static bool is_unsafe(const char *word)
 {
-	size_t length = strcspn(word, "=");
-
-	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)word[i] < 0x20 || word[i] == 0x7f)
+	for (; *word; word++)
+		if ((unsigned char)*word < 0x20 || *word == 0x7f)
 			return true;
 	return false;
 }
 
-/* What getopt would take for a value, or show as it is. */
-static void check_words(const struct argp *argp, const char *name, int argc, char **argv)
+/* A long option that is none, not even the beginning of one. */
+static void check_long(const struct argp_option *options, const char *name, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--")) {
-			if (i > 1 && wants_value(argp, argv[i - 1]))
-				refuse(name, "option '%s' needs a value", argv[i - 1]);
+	size_t len = strcspn(word + 2, "=");
+	const char *names[NAMES_MAX];
+	const char *nearest;
+	char typed[64];
+	size_t nr = 0;
+
+	for (const struct argp_option *o = options; o->name || o->key || o->doc; o++) {
+		if (!o->name || nr == NAMES_MAX)
+			continue;
+		if (begins(o->name, word + 2, len))
 			return;
-		}
-		if (argv[i][0] == '-' && is_unsafe(argv[i]))
+		names[nr++] = o->name;
+	}
+	snprintf(typed, sizeof(typed), "%.*s", len < sizeof(typed) ? (int)len : 0, word + 2);
+	nearest = suggest_nearest(typed, names, nr);
+	if (nearest)
+		refuse(name, "unrecognized option '--%.*s'; did you mean '--%s'?", (int)len,
+		       word + 2, nearest);
+	refuse(name, "unrecognized option '--%.*s'", len < 512 ? (int)len : 512, word + 2);
+}
+
+/* The last two are argp's own, which scripts may have. */
+static bool asks_help(const char *word)
+{
+	return !strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-?") ||
+	       !strcmp(word, "--usage");
+}
+
+/* What getopt would take for a value, or show as it is. */
+static void check_words(const struct argp_option *options, const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (wants_value(options, argv[i])) {
+			i++;
+			if (i < argc && !strcmp(argv[i], "--"))
+				refuse(name, "option '%s' needs a value", argv[i - 1]);
+		} else if (begins(argv[i], "--", 2)) {
+			check_long(options, name, argv[i]);
+		} else if (argv[i][0] == '-' && is_unsafe(argv[i])) {
 			refuse(name, "unrecognized option '%s'", argv[i]);
+		}
 	}
 }
 
-void usage_parse(const struct argp *argp, const char *name, int argc, char **argv,
+/* Help is given before anything else is looked at: who asks for it may not know what is wrong. */
+static bool help_wanted(const struct argp_option *options, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (asks_help(argv[i]))
+			return true;
+		if (wants_value(options, argv[i]))
+			i++;
+	}
+	return false;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct parse *p = state->input;
+	error_t ret;
+
+	if (key == option_spec_help()->option.key)
+		show_help(p->spec);
+	if (key == ARGP_KEY_INIT)
+		state->err_stream = NULL; /* argp's own hint is not printed */
+	state->input = p->input;
+	ret = p->parser(key, arg, state);
+	state->input = p;
+	return ret;
+}
+
+void usage_parse(const struct verb_spec *spec, argp_parser_t parser, int argc, char **argv,
 		 unsigned int flags, void *input)
 {
-	check_words(argp, name, argc, argv);
-	argv[0] = (char *)name; /* what messages begin with */
+	_cleanup_free_ struct argp_option *options = options_of(spec);
+	struct argp argp = {.options = options, .parser = parse_option};
+	struct parse parse = {spec, parser, input};
+	char *first = argv[0];
+	char name[64];
+
+	if (!options) {
+		fputs("cachemon: out of memory\n", stderr);
+		exit(EXIT_FAILED);
+	}
+	snprintf(name, sizeof(name), "cachemon %s", spec->name);
+	if (help_wanted(options, argc, argv))
+		show_help(spec);
+	check_words(options, name, argc, argv);
+	argv[0] = name; /* what messages begin with */
 	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(argp, argc, argv, flags, NULL, input)) {
+	if (argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, &parse)) {
 		/* getopt has said what is wrong. */
 		fprintf(stderr, "Try '%s --help'.\n", name);
 		exit(EXIT_USAGE);
 	}
+	argv[0] = first;
 }

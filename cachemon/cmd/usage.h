@@ -2,19 +2,20 @@
 /*
  * Command lines of the verbs: parsed by argp, refused here. A refusal is one line that says what is
  * wrong and one that says where help is; argp would wrap its own into three and show the terminal
- * whatever was typed. Nothing was done yet when it comes.
+ * whatever was typed. Nothing was done yet when it comes. A word that asks for help anywhere on the
+ * line gives help, whatever else is wrong with it.
  */
 #ifndef USAGE_H
 #define USAGE_H
 
 #include <argp.h>
 
-/* name: "cachemon report". Returns when all is well, else exits with 2. */
-void usage_parse(const struct argp *argp, const char *name, int argc, char **argv,
-		 unsigned int flags, void *input);
+#include "cmd/spec.h"
 
-/* For ARGP_KEY_INIT of every parser: argp's own hint is not printed. */
-void usage_init(struct argp_state *state);
+/* The options are those of the table; parser as in struct argp. Returns when all is well, else
+ * exits with 2; after help with 0. */
+void usage_parse(const struct verb_spec *spec, argp_parser_t parser, int argc, char **argv,
+		 unsigned int flags, void *input);
 
 /* Exits with 2. Control characters in what was typed become visible. */
 void usage_error(const struct argp_state *state, const char *format, ...)

@@ -23,6 +23,7 @@ struct watch_options {
 	bool advice_calls;
 	uint64_t interval_ns;
 	uint64_t duration_ns; /* 0: until the job ends */
+	bool live;	      /* the full screen, not only a line */
 	const char *db;
 	const char *report;
 	const char *rules; /* of a site, for the report; NULL: the usual places alone */
@@ -78,6 +79,8 @@ void watch_run_figures(const struct watch_run *run, struct watch_figures *ret);
 /* A terminal that can rewrite a line. */
 bool watch_live_possible(FILE *out);
 void watch_live_show(FILE *out, const struct watch_figures *f);
+/* In its place, while there are no figures yet. */
+void watch_live_note(FILE *out, const char *text);
 void watch_live_clear(FILE *out);
 
 /* Runs until the job ends or a signal says so; the status to exit with. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "cmd/terminal.h"
 #include "cmd/watch.h"
 #include "util/human.h"
 
@@ -24,17 +22,7 @@ struct line {
 
 bool watch_live_possible(FILE *out)
 {
-	return isatty(fileno(out)) && strcmp(getenv("TERM") ?: "dumb", "dumb");
-}
-
-static size_t columns_of(FILE *out)
-{
-	struct winsize size;
-
-	/* A terminal that does not tell has the usual width. */
-	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
-		return 80;
-	return size.ws_col;
+	return terminal_rewrites(out);
 }
 
 /* A field that has no room is left out, and all behind it. */
@@ -91,7 +79,7 @@ static const char *behind(const struct line *l)
 void watch_live_show(FILE *out, const struct watch_figures *f)
 {
 	const char *mark = f->estimated ? "~" : "";
-	size_t columns = columns_of(out);
+	size_t columns = terminal_columns(out);
 	struct line l = {.wide = columns >= WIDE};
 
 	/* The last column stays free: some terminals wrap when it is written. */
@@ -110,8 +98,13 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	fflush(out);
 }
 
+void watch_live_note(FILE *out, const char *text)
+{
+	fprintf(out, "\r\033[K%.*s", (int)(terminal_columns(out) - 1), text);
+	fflush(out);
+}
+
 void watch_live_clear(FILE *out)
 {
-	fputs("\r\033[K", out);
-	fflush(out);
+	terminal_clear_line(out);
 }

@@ -10,6 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/watch.h"
+#include "cmd/watch_view.h"
 #include "job/signal_policy.h"
 #include "report/escape.h"
 #include "util/clock.h"
@@ -19,6 +20,7 @@
 struct loop {
 	const struct watch_options *o;
 	struct watch_run *run;
+	struct watch_view *view; /* NULL: none, or none any more */
 	struct signal_state signals;
 	int signal_fd;
 	bool live;	/* stderr is a terminal: show the line */
@@ -47,6 +49,14 @@ int watch_signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* From now on there is the line, where it can be shown. */
+static void end_view(struct loop *l)
+{
+	watch_view_end(l->view);
+	l->view = NULL;
+	l->live = l->measuring && watch_live_possible(stderr);
+}
+
 static void finish(struct loop *l)
 {
 	if (!l->measuring)
@@ -54,6 +64,9 @@ static void finish(struct loop *l)
 	l->measuring = false;
 	if (l->live)
 		watch_live_clear(stderr);
+	/* What is said at the end is for the screen that was there before. */
+	if (l->view)
+		end_view(l);
 	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
 		l->failed = true;
 }
@@ -148,24 +161,56 @@ static bool job_is_over(const struct loop *l)
 	return false;
 }
 
+enum waited { SIGNALS, COMMAND, NAMES, VIEW, WAITED_COUNT };
+
+/* Waits; ready says which are. -1 on error. */
+static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
+{
+	struct command *cmd = watch_run_command(l->run);
+	const int from[WAITED_COUNT] = {
+		[SIGNALS] = l->signal_fd,
+		[COMMAND] = cmd ? command_pidfd(cmd) : -1,
+		[NAMES] = l->measuring ? watch_run_names_fd(l->run) : -1,
+		[VIEW] = watch_view_fd(l->view),
+	};
+	struct pollfd fds[WAITED_COUNT];
+	enum waited which[WAITED_COUNT];
+	nfds_t n = 0;
+
+	/*
+	 * Those alone that there are: poll counts places, not descriptors,
+	 * against RLIMIT_NOFILE, which can be lowered from outside.
+	 */
+	for (enum waited w = 0; w < WAITED_COUNT; w++) {
+		ready[w] = false;
+		if (from[w] < 0)
+			continue;
+		fds[n] = (struct pollfd){.fd = from[w], .events = POLLIN};
+		which[n++] = w;
+	}
+	if (poll(fds, n, timeout_ms(l)) < 0)
+		return errno == EINTR ? 0 : -1;
+	for (nfds_t i = 0; i < n; i++)
+		ready[which[i]] = fds[i].revents;
+	return 0;
+}
+
 static void loop_once(struct loop *l)
 {
 	struct command *cmd = watch_run_command(l->run);
-	struct pollfd fds[3] = {
-		{.fd = l->signal_fd, .events = POLLIN},
-		{.fd = cmd ? command_pidfd(cmd) : -1, .events = POLLIN},
-		{.fd = l->measuring ? watch_run_names_fd(l->run) : -1, .events = POLLIN},
-	};
+	bool ready[WAITED_COUNT];
 
-	if (poll(fds, 3, timeout_ms(l)) < 0 && errno != EINTR) {
+	if (wait_for(l, ready)) {
 		l->stop = l->broken = true;
 		return;
 	}
-	if (fds[0].revents)
+	if (ready[SIGNALS])
 		on_signal(l);
-	if (fds[2].revents)
+	if (ready[NAMES])
 		watch_run_names(l->run);
-	if (cmd && fds[1].revents && !command_reap(cmd, &l->status)) {
+	if (ready[VIEW])
+		end_view(l);
+	if (cmd && ready[COMMAND] && !command_reap(cmd, &l->status)) {
 		l->ended = true;
 		l->stop = true;
 	}
@@ -176,20 +221,30 @@ static void loop_once(struct loop *l)
 	}
 }
 
+/* The view, the line, or neither. */
+static void begin_showing(struct loop *l)
+{
+	struct errtext err = {0};
+	struct watch_figures f;
+
+	if (l->o->live && watch_view_begin(l->run, &l->view, &err))
+		fprintf(stderr, "cachemon: %s\n", err.text);
+	l->live = !l->view && watch_live_possible(stderr);
+	if (!l->live)
+		return;
+	watch_run_figures(l->run, &f);
+	watch_live_show(stderr, &f);
+}
+
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd)
 {
 	struct command *cmd = watch_run_command(run);
 	struct loop l = {.o = o, .run = run, .signal_fd = signal_fd, .measuring = true};
-	struct watch_figures f;
 
 	l.signals.cmd = cmd ? command_pid(cmd) : 0;
-	l.live = watch_live_possible(stderr);
 	l.start_ns = clock_now_ns();
 	l.next_ns = l.start_ns + o->interval_ns;
-	if (l.live) {
-		watch_run_figures(run, &f);
-		watch_live_show(stderr, &f);
-	}
+	begin_showing(&l);
 	while (!l.stop)
 		loop_once(&l);
 	finish(&l);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/watch_run.h"
+#include "cmd/progress_line.h"
 #include "cmd/rules.h"
 #include "plan/probe_records.h"
 #include "report/escape.h"
@@ -187,6 +188,7 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
  * is there all the same, and the status is the command's. */
 static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
 {
+	struct progress_show *progress = progress_show_begin();
 	struct rule_dirs dirs = {0};
 	size_t problems = 0;
 	struct report_options options = {.db = run->db,
@@ -194,7 +196,8 @@ static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
 					 .files = REPORT_FILES_DEFAULT,
 					 .rules = &dirs,
 					 .on_problem = rules_print_problem,
-					 .on_problem_arg = &problems};
+					 .on_problem_arg = &problems,
+					 .progress = progress_show_sink(progress)};
 	int r = report_format_of_path(run->o->report, &options.format);
 
 	if (!r)
@@ -204,6 +207,7 @@ static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
 		r = report_write(&options, run->o->report, &run->invoker, err->text,
 				 sizeof(err->text));
 	rule_dirs_free(&dirs);
+	progress_show_end(progress);
 	return r;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
  * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
- * (who is in it), watch_machine.c (what
- * it is on), watch_rights.c (what it may). Nobody else includes this.
+ * (who is in it), watch_machine.c (what it is on), watch_rights.c (what it may), watch_view.c (who
+ * looks at it). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H

@@ -13,6 +13,7 @@
 #include "report/db.h"
 #include "report/model_load.h"
 #include "report/publish.h"
+#include "util/progress.h"
 
 static const struct whatif_kind *(*const kinds[])(void) = {whatif_cache, whatif_readahead};
 
@@ -21,15 +22,6 @@ enum { NR_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 struct options {
 	struct report_args args;
 	const struct whatif_kind *kind;
-};
-
-static const struct argp_option argp_options[] = {
-	REPORT_ARGS_DB,
-	REPORT_ARGS_RUN,
-	REPORT_ARGS_JOB,
-	REPORT_ARGS_FORMAT("text or json (default: by the ending of -o, else text)"),
-	REPORT_ARGS_OUTPUT,
-	{0},
 };
 
 static void parse_kind(struct argp_state *state, const char *arg, struct options *o)
@@ -54,25 +46,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "cache|readahead",
-	.doc = "Say what a run would have been like with another cache, or with other settings.\v"
-	       "Needs no privileges, only the database. 'cache' plots the hit ratio against the "
-	       "size of the cache, from the references that 'watch --level full' records; "
-	       "'readahead' replays the accesses of the files that it traces with other "
-	       "read_ahead_kb and advice.\n\n"
-	       "EXAMPLES\n"
-	       "  cachemon whatif cache\n"
-	       "  cachemon whatif cache --run 3 --format json\n"
-	       "  cachemon whatif readahead\n",
-};
-
 /* What was asked, of which run, and the answer for each of its jobs; "(others)" has none. */
 struct answers {
 	const struct whatif_kind *kind;
 	bool json;
+	const struct progress_sink *progress;
 	struct model model;
 	char *of_job; /* of kind->answer_size each */
 	size_t nr_loaded;
@@ -104,6 +82,7 @@ static int load_answers(sqlite3 *db, struct answers *a, struct errtext *err)
 		struct errtext why = {0};
 		int ret = 0;
 
+		progress_at(a->progress, a->kind->title, a->nr_loaded, m->nr_jobs);
 		if (!model_others(job))
 			ret = a->kind->load(db, job->id, answer_of(a, a->nr_loaded), &why);
 		if (ret < 0)
@@ -118,8 +97,10 @@ static int load(const struct options *o, struct answers *ret, struct errtext *er
 	const struct model_query query = {
 		.run_id = asked->run_id, .job = asked->job, .totals_only = true};
 	sqlite3 *db = NULL;
-	int r = report_db_open(asked->db, &db, err->text, sizeof(err->text));
+	int r;
 
+	progress_at(ret->progress, "reading the database", 0, 0);
+	r = report_db_open(asked->db, &db, err->text, sizeof(err->text));
 	if (!r)
 		r = model_load(db, &query, &ret->model, err->text, sizeof(err->text));
 	if (!r)
@@ -183,7 +164,11 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
 	const char *path = o->args.out_path;
-	struct answers answers = {.kind = o->kind, .json = o->args.report.format == REPORT_JSON};
+	struct answers answers = {
+		.kind = o->kind,
+		.json = o->args.report.format == REPORT_JSON,
+		.progress = o->args.report.progress,
+	};
 	const struct publication p = {"the answer", &answers, write_answers};
 	int ret = 0;
 
@@ -192,6 +177,7 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 				       sizeof(err->text));
 	if (!ret)
 		ret = load(o, &answers, err);
+	progress_over(answers.progress);
 	if (!ret && path)
 		ret = publish_write(&p, path, as, err->text, sizeof(err->text));
 	else if (!ret)
@@ -205,6 +191,33 @@ static bool has_format(enum report_format format)
 	return format == REPORT_TEXT || format == REPORT_JSON;
 }
 
+static const struct option_spec options[] = {
+	REPORT_ARGS_DB,	  REPORT_ARGS_RUN,    REPORT_ARGS_JOB, REPORT_ARGS_FORMAT("text|json"),
+	REPORT_ARGS_JSON, REPORT_ARGS_OUTPUT, OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon whatif cache", "The hit ratio against the size of the cache, of the last run"},
+	{"cachemon whatif cache --run 2 --json", "The curve of run 2, for other programs"},
+	{"cachemon whatif readahead", "What other windows and advice would have read"},
+	{0},
+};
+
+const struct verb_spec whatif_spec = {
+	.name = "whatif",
+	.help = "say what a run would have been like with another cache or readahead",
+	.operands = "cache|readahead",
+	.operand = VALUE_CHOICE,
+	.examples = examples,
+	.options = options,
+	.notes = "Needs no privileges, only the database. 'cache' plots the hit ratio against the "
+		 "size of "
+		 "the cache, from the references that 'watch --level full' records; 'readahead' "
+		 "replays "
+		 "the accesses of the files that it traces with other read_ahead_kb and advice.",
+	.run = cmd_whatif,
+};
+
 int cmd_whatif(int argc, char **argv)
 {
 	static const struct report_args_formats formats = {
@@ -216,6 +229,6 @@ int cmd_whatif(int argc, char **argv)
 		.args = {.report = {.run_id = REPORT_RUN_LAST}, .formats = &formats},
 	};
 
-	usage_parse(&argp, "cachemon whatif", argc, argv, 0, &o);
+	usage_parse(&whatif_spec, parse_option, argc, argv, 0, &o);
 	return report_args_run(&o.args, show, &o);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/whatif_cache.h"
+#include "report/whatif_cache.h"
 
 #include "cmd/whatif.h"
-
-void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS])
-{
-	ret[0] = (struct curve_mark){'P', "present", "the job's pages in the cache, at most",
-				     c->facts.counted.present_pages};
-	ret[1] = (struct curve_mark){'L', "limit", "the limit of its memory cgroup",
-				     c->facts.limit_pages};
-	ret[2] = (struct curve_mark){'R', "memory", "the machine's memory", c->facts.memory_pages};
-}
 
 static int load(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/whatif_readahead.h"
+#include "report/whatif_readahead_show.h"
 
 #include "cmd/whatif.h"
 

@@ -24,10 +24,16 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
 void data_advise(struct tree *t, const struct model *m);
 int csv_advise(FILE *out, const struct model *m);
 
-/* The three that gain most, and where the others are. */
+/* The three that gain most, and the others behind them. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
-/* Of the job and of its directories, with the accelerator's ceiling. */
+/* The verdict, in two sentences. */
+void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);
+/* Of the job, with the accelerator's ceiling. */
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job);
+/* A finding: what it rests on and what to do. number: of the job's, from 1. */
+void sections_finding(struct doc *d, const struct finding *f, size_t number);
+void sections_passed(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
 /* What is wrong with a site's rules. */
 void sections_problems(struct doc *d, const struct model *m);
@@ -37,8 +43,10 @@ void sections_advise(struct doc *d, const struct model *m);
 
 /* "about 12 s (measured)", "at most 1.2 GiB (bound)", "not known". */
 struct gain_text {
-	char s[96];
+	char s[128];
 };
 struct gain_text advice_gain(const struct gain *g);
+/* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
+struct gain_text advice_gain_range(const struct gain *g);
 
 #endif

@@ -4,6 +4,7 @@
 #include "report/compare_model.h"
 #include "report/db.h"
 #include "report/publish.h"
+#include "util/progress.h"
 
 #define THE_COMPARISON "the comparison"
 
@@ -49,12 +50,15 @@ static int load(const struct compare_options *options, struct compare_model *ret
 		size_t errlen)
 {
 	sqlite3 *db = NULL;
-	int ret = report_db_open(options->db, &db, err, errlen);
+	int ret;
 
 	*ret_model = (struct compare_model){0};
+	progress_at(options->progress, "reading the database", 0, 0);
+	ret = report_db_open(options->db, &db, err, errlen);
 	if (!ret)
 		ret = compare_model_load(db, options, ret_model, err, errlen);
 	sqlite3_close(db);
+	progress_over(options->progress);
 	return ret;
 }
 

@@ -16,6 +16,8 @@ struct compare_options {
 	const char *job;    /* NULL: all that both have */
 	enum compare_per per;
 	enum report_format format;
+	const struct rule_dirs *rules;	      /* of a site; NULL: the program's own alone */
+	const struct progress_sink *progress; /* NULL: nobody listens */
 };
 
 /* Whether comparisons come in that format: all but CSV and YAML. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/compare_model.h"
+#include "report/compare_show.h"
 #include "report/data.h"
 
 static void put_number(struct tree *t, const char *key, double v, bool known)
@@ -28,6 +29,16 @@ static void put_test(struct tree *t, const struct compare_row *row)
 	tree_string(t, "untested_reason", compare_why(row));
 }
 
+static void put_interval(struct tree *t, const struct compare_row *row)
+{
+	double low = 0;
+	double high = 0;
+	bool known = compare_interval(row, &low, &high);
+
+	put_number(t, "interval_low", low, known);
+	put_number(t, "interval_high", high, known);
+}
+
 static void put_row(struct tree *t, const struct compare_result *r, const struct compare_row *row)
 {
 	static const char *const better[] = {NULL, "lower", "higher"};
@@ -47,6 +58,9 @@ static void put_row(struct tree *t, const struct compare_result *r, const struct
 	put_number(t, "relevant_difference", row->relevant,
 		   known && row->metric->better != BETTER_NEITHER);
 	put_test(t, row);
+	put_interval(t, row);
+	tree_string(t, "change", known ? compare_change(row).s : NULL);
+	tree_string(t, "mark", compare_mark_name(compare_mark(row)));
 	tree_string(t, "outcome", compare_outcome_name(row->outcome));
 	tree_end(t);
 }
@@ -79,35 +93,44 @@ static void put_totals(struct tree *t, const struct compare_job *job)
 	tree_end(t);
 }
 
-static void put_verdict(struct tree *t, const struct compare_result *r)
+static void put_sentence(struct tree *t, const char *key, const struct compare_job *job, bool time)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
-	tree_object(t, "verdict");
-	tree_string(t, "result", compare_verdict_name(r->verdict));
-	if (out) {
-		compare_sentence(out, r);
-		if (fclose(out) == 0)
-			tree_string(t, "sentence", text);
-		else
-			t->failed = true;
-		free(text);
-	} else {
+	if (!out) {
 		t->failed = true;
+		return;
 	}
+	if (time)
+		compare_time_sentence(out, job);
+	else
+		compare_sentence(out, &job->result);
+	if (fclose(out) == 0)
+		tree_string(t, key, text);
+	else
+		t->failed = true;
+	free(text);
+}
+
+static void put_verdict(struct tree *t, const struct compare_job *job)
+{
+	tree_object(t, "verdict");
+	tree_string(t, "result", compare_verdict_name(job->result.verdict));
+	put_sentence(t, "sentence", job, false);
+	put_sentence(t, "time", job, true);
 	tree_end(t);
 }
 
-static void put_job(struct tree *t, const struct compare_job *job)
+static void put_job(struct tree *t, const struct compare_model *m, const struct compare_job *job)
 {
 	const struct compare_result *r = &job->result;
 
 	tree_object(t, NULL);
 	tree_bytes(t, "name_a", job->job[0]->name.data, job->job[0]->name.len);
 	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
-	put_verdict(t, r);
+	put_verdict(t, job);
 	tree_string(t, "test", compare_test_name(r->lone));
 	tree_string(t, "method", compare_method(r->lone));
 	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");
@@ -123,6 +146,7 @@ static void put_job(struct tree *t, const struct compare_job *job)
 		put_row(t, r, &r->rows[i]);
 	tree_end(t);
 	put_totals(t, job);
+	compare_sides_data(t, m, job);
 	tree_end(t);
 }
 
@@ -142,9 +166,10 @@ void compare_data(struct tree *t, const struct compare_model *m)
 	tree_double(t, "level", COMPARE_LEVEL);
 	tree_string(t, "method", compare_method(false));
 	tree_end(t);
+	compare_facts_data(t, m);
 	tree_array(t, "jobs");
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		put_job(t, &m->jobs[i]);
+		put_job(t, m, &m->jobs[i]);
 	tree_end(t);
 	tree_end(t);
 }

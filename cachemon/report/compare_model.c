@@ -11,6 +11,7 @@
 #include "report/model_load.h"
 #include "report/rows.h"
 #include "report/run_name.h"
+#include "util/progress.h"
 
 static void read_interval(struct rows *r, struct compare_interval *in)
 {
@@ -130,13 +131,40 @@ static int check_whole(const struct model_run *run, char *err, size_t errlen)
 	return -EINVAL;
 }
 
+static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m, char *err,
+		   size_t errlen)
+{
+	const struct analysis_options how = {.dirs = o->rules};
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct errtext text = {0};
+
+		ret = analysis_run(db, m->model[i].run.id, &how, &m->analysis[i], &text);
+		if (ret < 0)
+			snprintf(err, errlen, "%s.", text.text);
+		else
+			m->model[i].analysis = &m->analysis[i];
+	}
+	return ret;
+}
+
+static void fill_job(struct compare_model *m, size_t at)
+{
+	const struct analysis *const analysis[2] = {&m->analysis[0], &m->analysis[1]};
+	struct compare_job *j = &m->jobs[at];
+
+	compare_findings_make(&m->arena, analysis, j->job, &j->findings, &j->nr_findings);
+	compare_pictures_make(&m->arena, m->model, j->job, at, &j->pictures);
+}
+
 static int load_models(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
 		       char *err, size_t errlen)
 {
 	int ret = 0;
 
 	for (int i = 0; i < 2 && !ret; i++) {
-		struct model_query query = {.job = o->job, .totals_only = true};
+		struct model_query query = {.job = o->job, .detail_only = true};
 
 		ret = run_name_find(db, o->run[i], &query.run_id, err, errlen);
 		if (!ret)
@@ -161,14 +189,22 @@ static int load_all(sqlite3 *db, const struct compare_options *o, struct compare
 {
 	int ret = load_models(db, o, m, err, errlen);
 
+	if (!ret)
+		ret = analyse(db, o, m, err, errlen);
+	if (!ret)
+		ret = compare_facts_load(db, m->model, &m->arena, &m->facts, &m->nr_facts, err,
+					 errlen);
 	for (size_t k = 0; k < m->nr_jobs && !ret; k++) {
 		struct compare_job *j = &m->jobs[k];
 
+		progress_at(o->progress, "jobs", k, m->nr_jobs);
 		for (int i = 0; i < 2 && !ret; i++)
 			ret = load_intervals(db, m->model[i].run.id, j->job[i]->id, &m->arena,
 					     &j->run[i], err, errlen);
 		if (!ret && !m->arena.failed)
 			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
+		if (!ret && !m->arena.failed)
+			fill_job(m, k);
 		if (ret == -ENOMEM)
 			m->arena.failed = true;
 	}
@@ -189,8 +225,10 @@ void compare_model_free(struct compare_model *m)
 {
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		compare_free(&m->jobs[i].result);
-	model_free(&m->model[0]);
-	model_free(&m->model[1]);
+	for (int i = 0; i < 2; i++) {
+		analysis_free(&m->analysis[i]);
+		model_free(&m->model[i]);
+	}
 	arena_free(&m->arena);
 	*m = (struct compare_model){0};
 }

@@ -141,8 +141,10 @@ static void say_untested(FILE *out, const struct compare_result *r)
 void compare_sentence(FILE *out, const struct compare_result *r)
 {
 	static const char *const heads[VERDICT_NR] = {
-		[VERDICT_UNTESTED] = "not tested:", [VERDICT_SAME] = "no difference:",
-		[VERDICT_IMPROVED] = "improved:",   [VERDICT_WORSE] = "worse:",
+		[VERDICT_UNTESTED] = "not judged, because",
+		[VERDICT_SAME] = "no difference that can be told from noise:",
+		[VERDICT_IMPROVED] = "improved:",
+		[VERDICT_WORSE] = "worse:",
 		[VERDICT_MIXED] = "mixed:",
 	};
 

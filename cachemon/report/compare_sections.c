@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,26 +7,44 @@
 
 #include "report/compare_model.h"
 #include "report/compare_show.h"
+#include "util/human.h"
 
 /* Runs whose work differs by more did not do the same. */
 #define WORK_APART 0.1
 
-static void put_verdict(struct doc *d, const struct compare_result *r)
+/* A sentence as a paragraph; behind the job's name where there are several. */
+static void put_sentence(struct doc *d, const struct compare_model *m,
+			 const struct compare_job *job, const char *text)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out) {
-		d->failed = true;
-		return;
-	}
-	compare_sentence(out, r);
-	if (fclose(out) == 0)
-		doc_para(d, "%s", text);
+	if (m->nr_jobs > 1)
+		doc_para(d, "%.*s: %s", (int)job->job[0]->name.len,
+			 job->job[0]->name.data ? job->job[0]->name.data : "", text);
 	else
-		d->failed = true;
-	free(text);
+		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
+}
+
+/* What it comes to, then the time that it took. */
+static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	for (int i = 0; i < 2; i++) {
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		if (!out) {
+			d->failed = true;
+			return;
+		}
+		if (i == 0)
+			compare_sentence(out, &job->result);
+		else
+			compare_time_sentence(out, job);
+		if (fclose(out) != 0)
+			d->failed = true;
+		else if (len)
+			put_sentence(d, m, job, text);
+		free(text);
+	}
 }
 
 static bool same_bytes(const struct bytes *a, const struct bytes *b)
@@ -35,22 +54,8 @@ static bool same_bytes(const struct bytes *a, const struct bytes *b)
 	return !memcmp(a->data, b->data, a->len);
 }
 
-/* What of the two machines and measurements is not the same. */
-static void put_unlike(struct doc *d, const struct compare_model *m)
+static void put_troubles(struct doc *d, const struct compare_model *m)
 {
-	const struct model_run *a = &m->model[0].run;
-	const struct model_run *b = &m->model[1].run;
-
-	if (!same_bytes(&a->host, &b->host))
-		doc_para(d, "The runs were on different hosts.");
-	if (!same_bytes(&a->kernel, &b->kernel))
-		doc_para(d, "The runs were on different kernels.");
-	if (a->memory_bytes.value != b->memory_bytes.value)
-		doc_para(d, "The machines have different memory: %s and %s.",
-			 show_bytes(a->memory_bytes, false).s,
-			 show_bytes(b->memory_bytes, false).s);
-	if (!same_bytes(&a->level, &b->level))
-		doc_para(d, "The runs were watched at different levels.");
 	for (int i = 0; i < 2; i++) {
 		const struct model_run *run = &m->model[i].run;
 
@@ -67,6 +72,44 @@ static void put_unlike(struct doc *d, const struct compare_model *m)
 			doc_para(d, "%" PRId64 " intervals of run %" PRId64 " were lost.",
 				 run->intervals_lost.value, run->id);
 	}
+}
+
+/* What of the two machines and measurements is not the same. */
+/* Amounts of bytes as people read them. */
+static void put_fact(struct doc_table *t, const struct compare_fact *f)
+{
+	static const char unit[] = ", bytes";
+	size_t len = sizeof(unit) - 1;
+	struct bytes name = f->what;
+	bool bytes = name.len > len && !memcmp(name.data + name.len - len, unit, len);
+
+	if (bytes)
+		name.len -= len;
+	doc_cell_name(t, &name, "-");
+	for (int i = 0; i < 2; i++) {
+		const struct bytes *v = &f->value[i];
+
+		if (bytes && v->data)
+			doc_cell(t, "%s", human_bytes(strtoull(v->data, NULL, 10)).text);
+		else
+			doc_cell_name(t, v, "-");
+	}
+}
+
+static void put_facts(struct doc *d, const struct compare_model *m)
+{
+	static const struct doc_column columns[] = {
+		{"NOT THE SAME", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 3);
+
+	for (size_t i = 0; i < m->nr_facts; i++) {
+		put_fact(&t, &m->facts[i]);
+	}
+	if (m->nr_facts)
+		doc_put_table(d, &t);
+	else
+		doc_para(d, "Nothing that is known of the machine and of the measurement differs.");
+	put_troubles(d, m);
 }
 
 static struct shown show_work(enum compare_work work, struct opt_i64 amount)
@@ -92,7 +135,7 @@ static void put_work(struct doc *d, const struct compare_result *r)
 	double larger = fmax(r->work_a, r->work_b);
 	struct opt_i64 work[2] = {{(int64_t)r->work_a, true}, {(int64_t)r->work_b, true}};
 
-	doc_para(d, "Work: %s in A, %s in B, %s.", show_work(r->work, work[0]).s,
+	doc_para(d, "Work: %s before, %s after, %s.", show_work(r->work, work[0]).s,
 		 show_work(r->work, work[1]).s, what[r->work]);
 	if (r->per == PER_JOB)
 		doc_para(d, "Figures are of the whole job: both runs are taken to have done the "
@@ -107,113 +150,6 @@ static void put_work(struct doc *d, const struct compare_result *r)
 			    "compare them with --per job.");
 }
 
-static const struct doc_column metric_columns[] = {
-	{"METRIC", DOC_OWN_LINE}, {"A", DOC_RIGHT},	{"SPREAD", DOC_RIGHT}, {"B", DOC_RIGHT},
-	{"SPREAD", DOC_RIGHT},	  {"B - A", DOC_RIGHT}, {"P", DOC_RIGHT},      {"SO", DOC_LEFT},
-};
-
-static const char *outcome_word(const struct compare_row *row)
-{
-	static const char *const words[OUTCOME_NR] = {
-		[OUTCOME_UNKNOWN] = "-",     [OUTCOME_UNTESTED] = "not tested",
-		[OUTCOME_NOISE] = "noise",   [OUTCOME_SMALL] = "real, small",
-		[OUTCOME_BETTER] = "better", [OUTCOME_WORSE] = "WORSE",
-	};
-
-	if (row->outcome == OUTCOME_UNTESTED && row->metric->better == BETTER_NEITHER)
-		return "-";
-	return words[row->outcome];
-}
-
-static void put_metrics(struct doc *d, const struct compare_result *r)
-{
-	struct doc_table t = doc_table("p is adjusted for all metrics tested", metric_columns, 8);
-
-	for (size_t i = 0; i < r->nr_rows; i++) {
-		const struct compare_row *row = &r->rows[i];
-		const char *unit = compare_unit(r, row->metric);
-
-		if (row->outcome == OUTCOME_UNKNOWN)
-			continue;
-		if (strcmp(unit, "ratio") == 0)
-			doc_cell(&t, "%s", row->metric->label);
-		else
-			doc_cell(&t, "%s, %s", row->metric->label, unit);
-		doc_cell(&t, "%s", compare_value(unit, row->a).s);
-		doc_cell(&t, "%s", compare_span(unit, row->test.spread_a).s);
-		doc_cell(&t, "%s", compare_value(unit, row->b).s);
-		doc_cell(&t, "%s", compare_span(unit, row->test.spread_b).s);
-		doc_cell(&t, "%s", compare_span(unit, row->test.difference).s);
-		doc_cell(&t, "%s", isnan(row->p_adjusted) ? "-" : compare_p(row->p_adjusted).s + 2);
-		doc_cell(&t, "%s", outcome_word(row));
-	}
-	doc_heading(d, 3, r->per == PER_JOB ? "Of the job" : "Per work");
-	doc_put_table(d, &t);
-}
-
-/* Rows that could not be judged, by reason. */
-static void put_reasons(struct doc *d, const struct compare_result *r)
-{
-	for (size_t i = 0; i < r->nr_rows; i++) {
-		const struct compare_row *row = &r->rows[i];
-		const char *why = compare_why(row);
-		bool said = false;
-		char names[512] = "";
-
-		if (!why || (row->outcome != OUTCOME_UNKNOWN && row->test.why == PAIRED_TESTED))
-			continue;
-		for (size_t k = 0; k < i && !said; k++)
-			said = compare_why(&r->rows[k]) == why;
-		for (size_t k = i; k < r->nr_rows && !said; k++) {
-			size_t n = strlen(names);
-
-			if (compare_why(&r->rows[k]) == why)
-				snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
-					 r->rows[k].metric->label);
-		}
-		if (!said)
-			doc_para(d, "Not judged: %s; %s.", names, why);
-	}
-}
-
-static struct shown show_total(const char *unit, double v)
-{
-	struct opt_i64 n = {.value = (int64_t)fabs(v), .known = fabs(v) < 9e18};
-	struct shown s;
-	struct shown ret = {0};
-
-	if (strcmp(unit, "ns") == 0)
-		s = show_ns(n);
-	else if (strcmp(unit, "bytes") == 0)
-		s = show_bytes(n, false);
-	else
-		s = show_count(n, false);
-	snprintf(ret.s, sizeof(ret.s), "%s%.40s", v < 0 ? "-" : "", s.s);
-	return ret;
-}
-
-static void put_totals(struct doc *d, const struct compare_job *job)
-{
-	static const struct doc_column columns[] = {
-		{"TOTAL", DOC_LEFT}, {"A", DOC_RIGHT}, {"B", DOC_RIGHT}, {"B - A", DOC_RIGHT}};
-	struct doc_table t = doc_table("One value a run: not tested by themselves", columns, 4);
-	const struct compare_total *total;
-
-	for (size_t i = 0; (total = compare_total(i)); i++) {
-		double v[2] = {0};
-
-		if (!compare_sum(&job->run[0], &total->sum, &v[0]) ||
-		    !compare_sum(&job->run[1], &total->sum, &v[1]))
-			continue;
-		doc_cell(&t, "%s", total->label);
-		doc_cell(&t, "%s", show_total(total->unit, v[0]).s);
-		doc_cell(&t, "%s", show_total(total->unit, v[1]).s);
-		doc_cell(&t, "%s", show_total(total->unit, v[1] - v[0]).s);
-	}
-	doc_heading(d, 3, "In all");
-	doc_put_table(d, &t);
-}
-
 static void put_runs(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
@@ -225,7 +161,7 @@ static void put_runs(struct doc *d, const struct compare_model *m)
 	for (int i = 0; i < 2; i++) {
 		const struct model_run *run = &m->model[i].run;
 
-		doc_cell(&t, "%s", i ? "B" : "A");
+		doc_cell(&t, "%s", i ? "after (B)" : "before (A)");
 		doc_cell(&t, "%" PRId64, run->id);
 		doc_cell(&t, "%s",
 			 run->started_ns.known ? show_local(run->started_ns.value).s : "-");
@@ -236,31 +172,104 @@ static void put_runs(struct doc *d, const struct compare_model *m)
 	doc_put_table(d, &t);
 }
 
-static void put_job(struct doc *d, const struct compare_job *job)
+static void put_side(struct doc *d, const struct compare_picture *p)
 {
-	const struct compare_result *r = &job->result;
-
-	doc_heading(d, 2, "Job %.*s", (int)job->job[0]->name.len,
-		    job->job[0]->name.data ? job->job[0]->name.data : "");
-	if (!same_bytes(&job->job[0]->name, &job->job[1]->name))
-		doc_para(d, "In B it is called %.*s.", (int)job->job[1]->name.len,
-			 job->job[1]->name.data ? job->job[1]->name.data : "");
-	put_verdict(d, r);
-	put_work(d, r);
-	put_metrics(d, r);
-	put_reasons(d, r);
-	put_totals(d, job);
+	if (p->absent)
+		doc_para(d, "Nothing is shown: %s.", p->absent);
+	else
+		doc_put_picture(d, &p->picture);
 }
 
-void compare_sections(struct doc *d, const struct compare_model *m)
+static void put_sides(struct doc *d, const struct compare_picture p[2])
 {
-	doc_begin(d, "Run %" PRId64 " (A) and run %" PRId64 " (B)", m->model[0].run.id,
-		  m->model[1].run.id);
-	put_runs(d, m);
-	put_unlike(d, m);
-	for (size_t i = 0; i < m->nr_jobs; i++)
-		put_job(d, &m->jobs[i]);
-	doc_heading(d, 2, "How it was judged");
+	doc_pair_begin(d, "Before");
+	put_side(d, &p[0]);
+	doc_pair_next(d, "After");
+	put_side(d, &p[1]);
+	doc_pair_end(d);
+}
+
+static void put_change(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_work(d, &job->result);
+	compare_figures(d, job);
+}
+
+static void put_found(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	compare_found(d, job);
+}
+
+static void put_time(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_sides(d, job->pictures.time);
+}
+
+static void put_sizes(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_sides(d, job->pictures.windows);
+	put_sides(d, job->pictures.reads);
+}
+
+static void put_curve(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	doc_put_picture(d, &job->pictures.curve.picture);
+	for (int i = 0; i < 2; i++)
+		if (job->pictures.no_curve[i])
+			doc_para(d, "There is no curve %s: %s", i ? "after" : "before",
+				 job->pictures.no_curve[i]);
+}
+
+static const struct part {
+	const char *id, *title;
+	void (*put)(struct doc *d, const struct compare_model *m, const struct compare_job *job);
+} parts[] = {
+	{"changed", "What changed", put_change},
+	{"graded", "Grades", compare_grades},
+	{"found", "Findings", put_found},
+	{"time", "Over time", put_time},
+	{"cache", "Other sizes of the cache", put_curve},
+	{"sizes", "Sizes of windows and reads", put_sizes},
+};
+
+enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+/* A name on the page, and a title; of several jobs with their own in it. false: no memory. */
+static bool name_part(const struct compare_model *m, size_t job, const struct part *p,
+		      struct arena *a, struct doc_entry *ret)
+{
+	const struct bytes *name = &m->jobs[job].job[0]->name;
+
+	ret->id = compare_id(a, p->id, job);
+	ret->title = p->title;
+	if (m->nr_jobs > 1)
+		ret->title = compare_text(a, "%.*s: %s", (int)name->len,
+					  name->data ? name->data : "", p->title);
+	return ret->id && ret->title;
+}
+
+static void put_job(struct doc *d, const struct compare_model *m, size_t at)
+{
+	const struct compare_job *job = &m->jobs[at];
+	struct arena a = {0};
+
+	for (int i = 0; i < NR_PARTS; i++) {
+		struct doc_entry e;
+
+		if (!name_part(m, at, &parts[i], &a, &e)) {
+			d->failed = true;
+			break;
+		}
+		doc_part_begin(d, e.id, false, "%s", e.title);
+		parts[i].put(d, m, job);
+		doc_part_end(d);
+	}
+	arena_free(&a);
+}
+
+static void put_judged(struct doc *d, const struct compare_model *m)
+{
+	doc_part_begin(d, "judged", true, "How it was judged");
 	for (int lone = 0; lone < 2; lone++)
 		for (size_t i = 0; i < m->nr_jobs; i++)
 			if (m->jobs[i].result.lone == lone) {
@@ -270,8 +279,41 @@ void compare_sections(struct doc *d, const struct compare_model *m)
 	doc_para(
 		d,
 		"Spread is the standard deviation of the cells, each taken for the whole; of a run "
-		"of few intervals the cells are larger. A difference is real when its "
-		"adjusted p is at most %.2g, and matters from 5 %% of A on (1 point of a "
-		"ratio; 1 %% of the time of a stall).",
+		"of few intervals the cells are larger. A difference is real when its adjusted p "
+		"is "
+		"at most %.2g, and matters from 5 %% of what it was before on (1 point of a ratio; "
+		"1 %% of the time of a stall).",
 		COMPARE_LEVEL);
+	doc_part_end(d);
+}
+
+static void put_title(struct doc *d, const struct compare_model *m)
+{
+	const struct bytes *name = &m->jobs[0].job[0]->name;
+
+	doc_begin(d, "cachemon compare: %.*s, run %" PRId64 " before, run %" PRId64 " after",
+		  m->nr_jobs > 1 ? 12 : (int)name->len,
+		  m->nr_jobs > 1 ? "several jobs"
+		  : name->data	 ? name->data
+				 : "",
+		  m->model[0].run.id, m->model[1].run.id);
+}
+
+void compare_sections(struct doc *d, const struct compare_model *m)
+{
+	put_title(d, m);
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_verdict(d, m, &m->jobs[i]);
+	put_runs(d, m);
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (!same_bytes(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
+			doc_para(d, "After, the job is called %.*s.",
+				 (int)m->jobs[i].job[1]->name.len,
+				 m->jobs[i].job[1]->name.data ? m->jobs[i].job[1]->name.data : "");
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_job(d, m, i);
+	doc_part_begin(d, "machine", false, "What else is not the same");
+	put_facts(d, m);
+	doc_part_end(d);
+	put_judged(d, m);
 }

@@ -38,6 +38,17 @@ struct shown compare_span(const char *unit, double v)
 	return ret;
 }
 
+struct shown compare_range(const char *unit, double low, double high)
+{
+	struct shown ret = {0};
+
+	if (is_ratio(unit))
+		snprintf(ret.s, sizeof(ret.s), "%.1f to %.1f points", 100 * low, 100 * high);
+	else
+		snprintf(ret.s, sizeof(ret.s), "%.20s to %.20s", number(low).s, number(high).s);
+	return ret;
+}
+
 struct shown compare_change(const struct compare_row *row)
 {
 	struct shown ret = {0};

@@ -44,6 +44,14 @@ void counts_forget(struct counts *c, enum counter which)
 	counts_set(c, which, (struct opt_i64){0});
 }
 
+void counts_add(struct counts *sum, const struct counts *part)
+{
+	for (int i = 0; i < C_NR; i++)
+		counts_set(sum, i,
+			   opt_add((struct opt_i64){sum->c[i], sum->known[i]},
+				   (struct opt_i64){part->c[i], part->known[i]}));
+}
+
 void counts_subtract(struct counts *sum, const struct counts *part)
 {
 	for (int i = 0; i < C_NR; i++)

@@ -52,6 +52,8 @@ struct derived {
 /* Absent also when below 0: a sum of ups and downs that began in the middle. */
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
 void counts_forget(struct counts *c, enum counter which);
+/* sum += part, as they were stored: also what is below 0. */
+void counts_add(struct counts *sum, const struct counts *part);
 /* sum -= part, for "the rest" of a job. */
 void counts_subtract(struct counts *sum, const struct counts *part);
 bool counts_any(const struct counts *c);

@@ -7,6 +7,8 @@
 #include "report/bounds.h"
 #include "report/pattern.h"
 #include "report/show.h"
+#include "report/whatif_cache.h"
+#include "report/whatif_readahead_show.h"
 
 enum { NS_PER_S = 1000000000 };
 
@@ -289,6 +291,26 @@ static void put_outside(struct tree *t, const struct model_job *job)
 		tree_bool(t, "outside_read_bytes_lower_bound", true);
 }
 
+/* The answers of whatif. Everybody else has none. */
+static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_model *a =
+		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+
+	if (!a) {
+		tree_null(t, "whatif");
+		return;
+	}
+	tree_object(t, "whatif");
+	tree_object(t, "cache");
+	whatif_cache_json(t, &a->curve);
+	tree_end(t);
+	tree_object(t, "readahead");
+	whatif_readahead_json(t, &a->readahead, m->run.page_size_bytes.value);
+	tree_end(t);
+	tree_end(t);
+}
+
 static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	int64_t page_size = m->run.page_size_bytes.value;
@@ -320,6 +342,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_end(t);
 	data_advice(t, m, job);
 	data_detail(t, job);
+	put_models(t, m, job);
 	tree_end(t);
 }
 

@@ -111,6 +111,8 @@ static void put_gain(struct tree *t, const struct gain *g)
 	}
 	tree_object(t, "gain");
 	tree_double(t, "value", g->value);
+	tree_double(t, "low", g->method == GAIN_BOUND ? 0 : g->value / GAIN_FACTOR);
+	tree_double(t, "high", g->method == GAIN_BOUND ? g->value : g->value * GAIN_FACTOR);
 	tree_string(t, "unit", gain_unit_names[g->unit]);
 	tree_string(t, "method", gain_method_names[g->method]);
 	tree_end(t);
@@ -182,6 +184,15 @@ static void put_not_judged(struct tree *t, const struct analysis *a, int64_t job
 	tree_end(t);
 }
 
+static void put_passed(struct tree *t, const struct analysis *a, const struct analysis_job *job)
+{
+	tree_array(t, "passed");
+	for (size_t i = 0; i < a->rules.nr_rules; i++)
+		if (analysis_passed(a, job, &a->rules.rules[i]))
+			tree_string(t, NULL, a->rules.rules[i].id);
+	tree_end(t);
+}
+
 void data_advice(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = advice_of(m, job);
@@ -197,6 +208,7 @@ void data_advice(struct tree *t, const struct model *m, const struct model_job *
 	if (!a)
 		return;
 	tree_string(t, "gain_order", a->rate.method);
+	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
 }
 
@@ -207,6 +219,23 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)
 
 	tree_string(t, "verdict", v ? v->verdict : NULL);
 	tree_string(t, "verdict_why", v ? v->why : NULL);
+}
+
+/* In a report they are beside what each call did. */
+static void put_verdicts(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	tree_array(t, "advice");
+	for (size_t i = 0; i < job->nr_advice; i++) {
+		const struct model_advice *v = &job->advice[i];
+
+		tree_object(t, NULL);
+		tree_bytes(t, "kind", v->kind.data, v->kind.len);
+		tree_bytes(t, "call", v->call.data, v->call.len);
+		tree_bytes(t, "path", v->path.data, v->path.len);
+		data_verdict(t, m, v->id);
+		tree_end(t);
+	}
+	tree_end(t);
 }
 
 static void put_problem(struct tree *t, const char *problem)
@@ -233,6 +262,7 @@ void data_advise(struct tree *t, const struct model *m)
 		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
 		data_advice(t, m, &m->jobs[i]);
 		put_directories(t, m, &m->jobs[i]);
+		put_verdicts(t, m, &m->jobs[i]);
 		tree_end(t);
 	}
 	tree_end(t);

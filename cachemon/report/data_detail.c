@@ -122,6 +122,9 @@ static void put_advice_calls(struct tree *t, const struct model_detail *d)
 	tree_object(t, "advice_calls");
 	tree_string(t, "absent", NULL);
 	tree_int(t, "traced_files", a->files);
+	tree_int(t, "incomplete_files", a->incomplete);
+	if (a->incomplete)
+		tree_bool(t, "lower_bound", true);
 	for (int k = 1; k < ADVICE_KINDS; k++) {
 		tree_line(t, kinds[k]);
 		for (size_t i = 0; i < d->timeline.nr; i++)
@@ -210,13 +213,38 @@ static void put_interference(struct tree *t, const struct model_detail *d)
 	tree_end(t);
 }
 
+static void put_read_sizes(struct tree *t, const struct model_detail *d)
+{
+	const char *absent = d->advice.absent;
+
+	tree_object(t, "read_sizes");
+	tree_bytes(t, "absent", absent, absent ? strlen(absent) : 0);
+	if (absent) {
+		tree_null(t, "traced_files");
+		tree_null(t, "incomplete_files");
+		tree_null(t, "calls_log2");
+	} else {
+		tree_int(t, "traced_files", d->advice.files);
+		tree_int(t, "incomplete_files", d->advice.incomplete);
+		tree_line(t, "calls_log2");
+		for (int i = 0; i < READ_SIZES; i++)
+			tree_int(t, NULL, d->reads[i]);
+		tree_end(t);
+		if (d->advice.incomplete)
+			tree_bool(t, "calls_log2_lower_bound", true);
+	}
+	tree_end(t);
+}
+
 void data_detail(struct tree *t, const struct model_job *job)
 {
 	if (!job->detail) {
+		tree_null(t, "read_sizes");
 		tree_null(t, "timeline");
 		tree_null(t, "interference");
 		return;
 	}
+	put_read_sizes(t, job->detail);
 	put_timeline(t, job->detail);
 	put_interference(t, job->detail);
 }

@@ -61,6 +61,20 @@ void doc_para(struct doc *d, const char *fmt, ...)
 	free(text);
 }
 
+void doc_words(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->words(d, text);
+	free(text);
+}
+
 /* Line by line: what ends a line is not to be made visible, nor is a tab. */
 static void inert_lines(FILE *out, const char *text)
 {
@@ -89,12 +103,6 @@ void doc_code(struct doc *d, const char *language, const char *text)
 	else
 		d->ops->code(d, language, inert);
 	free(inert);
-}
-
-void doc_put_timeline(struct doc *d, const struct doc_timeline *t)
-{
-	if (t->nr_points)
-		d->ops->timeline(d, t);
 }
 
 struct doc_table doc_table(const char *caption, const struct doc_column *columns, size_t nr_columns)
@@ -164,59 +172,4 @@ int doc_end(struct doc *d)
 	if (d->failed)
 		return -ENOMEM;
 	return ferror(d->out) ? -EIO : 0;
-}
-
-double doc_series_top(const struct doc_timeline *t, const struct doc_series *s)
-{
-	double top = -1;
-
-	for (size_t i = 0; i < t->nr_points; i++)
-		if (s->values[i] > top)
-			top = s->values[i];
-	return top;
-}
-
-/* The highest known value of the points whose middle lies between two times; where there
- * is none, of the point that covers them. < 0: not known. */
-static double highest(const struct doc_timeline *t, const struct doc_series *s, double from,
-		      double to)
-{
-	double middle = (from + to) / 2;
-	double covering = -1;
-	double high = -1;
-	bool found = false;
-
-	for (size_t i = 0; i < t->nr_points; i++) {
-		double centre = (t->starts_s[i] + t->ends_s[i]) / 2;
-
-		if (t->starts_s[i] <= middle && middle < t->ends_s[i])
-			covering = s->values[i];
-		if (centre < from || centre >= to)
-			continue;
-		found = true;
-		if (s->values[i] > high)
-			high = s->values[i];
-	}
-	return found ? high : covering;
-}
-
-void doc_sparkline(FILE *out, const struct doc_timeline *t, const struct doc_series *s, size_t room)
-{
-	static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	size_t nr = t->nr_points < room ? t->nr_points : room;
-	double top = doc_series_top(t, s);
-	double end = t->nr_points ? t->ends_s[t->nr_points - 1] : 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		double share = (double)nr;
-		double v = highest(t, s, end * (double)i / share, end * (double)(i + 1) / share);
-		int step = top > 0 ? (int)(v / top * 8) : 0;
-
-		if (v < 0)
-			fputs("?", out);
-		else if (v == 0)
-			fputs("_", out);
-		else
-			fputs(steps[step > 7 ? 7 : step], out);
-	}
 }

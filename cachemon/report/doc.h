@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A document for people, told once and written as plain text, Markdown or HTML: headings,
- * paragraphs, tables, a timeline. All text given here may hold foreign names: it is made inert.
+ * A document for people, told once and written as plain text, Markdown or HTML: parts, headings,
+ * paragraphs, tables, pictures. All text given here may hold foreign names: it is made inert.
  */
 #ifndef REPORT_DOC_H
 #define REPORT_DOC_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "report/picture.h"
 #include "util/arena.h"
 
 enum doc_align {
@@ -17,6 +18,7 @@ enum doc_align {
 	DOC_RIGHT,
 	DOC_WRAP,     /* text that may take several lines; last column only */
 	DOC_BAR,      /* a share, "0.25", drawn as a bar */
+	DOC_LINK,     /* of the program's own: where to, relative, of letters, digits, '-', '.' */
 	DOC_OWN_LINE, /* plain text: a line of its own above the row's figures; first column only */
 };
 
@@ -34,18 +36,42 @@ struct doc_table {
 	bool failed;
 };
 
-/* A row of the timeline: a figure per point, in pages a second; < 0: not known. */
-struct doc_series {
-	const char *name;
-	const double *values;
+/* A part of a document: id: letters and '-', once in it. */
+struct doc_entry {
+	const char *id, *title;
 };
 
-struct doc_timeline {
-	const double *starts_s;
-	const double *ends_s;
-	size_t nr_points;
-	const struct doc_series *series;
-	size_t nr_series;
+/* How good something is: a letter on a page. */
+struct doc_grade {
+	const char *name;   /* "prefetch" */
+	const char *letter; /* NULL: none could be given */
+	const char *score;  /* "0.84" */
+	const char *how;    /* the formula with its numbers, or why there is none */
+};
+
+/* Something to change. What it rests on, and what to do, stands between its begin and its end. */
+struct doc_card {
+	const char *id;	      /* of its kind: letters and '-' */
+	const char *severity; /* "high" */
+	const char *title, *subject;
+	const char *gain, *gain_range; /* "about 4.2 s (model)", "2.8 to 6.3 s" or NULL */
+	const char *text;
+};
+
+/* A thing in parts of equal length: what of each part, 0 to 1; NAN: not known. */
+struct doc_strip {
+	const char *name; /* "read" */
+	enum tone tone;
+	const double *shares;
+	size_t nr;
+	const char *mark; /* of all its shares, as of a series */
+};
+
+/* Strips of one thing, a file: each the same parts. */
+struct doc_map {
+	const char *name, *says;
+	const struct doc_strip *strips;
+	size_t nr_strips;
 };
 
 struct doc_ops;
@@ -62,9 +88,25 @@ struct doc doc_markdown(FILE *out);
 struct doc doc_html(FILE *out);
 
 void doc_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The parts that follow, for a page to lead to. */
+void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr);
+/* A part, under a heading of level 2. folded: shut on a page until somebody opens it. */
+void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void doc_part_end(struct doc *d);
+/* What not everybody wants to see at once. */
+void doc_fold_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_fold_end(struct doc *d);
+/* Two things to be seen beside each other, each under its title: on a wide page in two columns,
+ * else the second below the first. */
+void doc_pair_begin(struct doc *d, const char *title);
+void doc_pair_next(struct doc *d, const char *title);
+void doc_pair_end(struct doc *d);
 void doc_heading(struct doc *d, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void doc_para(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A paragraph of a note: as in Markdown, code stands between backticks. */
+void doc_words(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Lines of a program or a shell, as they are. */
 void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
@@ -75,7 +117,13 @@ void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *ab
 /* Writes the table, unless it has no rows, and frees it. */
 void doc_put_table(struct doc *d, struct doc_table *t);
 void doc_table_free(struct doc_table *t);
-void doc_put_timeline(struct doc *d, const struct doc_timeline *t);
+/* The first is that of all. */
+void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
+void doc_card_begin(struct doc *d, const struct doc_card *card);
+void doc_card_end(struct doc *d);
+void doc_put_map(struct doc *d, const struct doc_map *map);
+/* Nothing where it has no point. */
+void doc_put_picture(struct doc *d, const struct picture *p);
 /* 0 or -errno; always to be called. */
 int doc_end(struct doc *d);
 

@@ -1,65 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/doc_ops.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/svg.h"
+#include "page.h"
+#include "report/html.h"
 
-/* No script, nothing fetched: the policy forbids all but the style below. */
+/*
+ * Nothing is fetched, and nothing runs but the one script and the one style, by their hashes:
+ * markup that got through in a name would still do nothing.
+ */
 static const char head_start[] =
 	"<!DOCTYPE html>\n"
 	"<html lang=\"en\">\n"
 	"<head>\n"
 	"<meta charset=\"utf-8\">\n"
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	"style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+	"style-src " PAGE_HASH_style "; script-src " PAGE_HASH_script
+	"; base-uri 'none'; form-action 'none'\">\n"
 	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	"<meta name=\"color-scheme\" content=\"light dark\">\n"
 	"<meta name=\"referrer\" content=\"no-referrer\">\n";
-
-static const char style[] =
-	"<style>\n"
-	":root{--bg:#fff;--fg:#1c2126;--soft:#59636e;--line:#d5dae0;--band:#f5f7f9;"
-	"--hit:#1a7f5a;--miss:#c2410c;--ahead:#2563b0}\n"
-	"@media (prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e4e8ec;--soft:#9aa5b1;"
-	"--line:#343c45;--band:#1c2228;--hit:#4cc38a;--miss:#ff8f5c;--ahead:#6fa8f5}}\n"
-	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;padding:2rem 1.25rem 4rem;max-width:80rem;background:var(--bg);"
-	"color:var(--fg);font:1rem/1.55 system-ui,sans-serif}\n"
-	"h1{font-size:1.6rem;line-height:1.25;margin:0 0 1rem;overflow-wrap:anywhere}\n"
-	"h2{font-size:1.25rem;margin:2.5rem 0 .75rem;padding-top:1rem;"
-	"border-top:1px solid var(--line);overflow-wrap:anywhere}\n"
-	"h3{font-size:1.05rem;margin:1.75rem 0 .5rem}\n"
-	"p{margin:.5rem 0 1rem;max-width:46rem;overflow-wrap:anywhere}\n"
-	"h1+p{font-size:1.15rem;line-height:1.5}\n"
-	".scroll{overflow-x:auto;margin:.5rem 0 1.25rem}\n"
-	"table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
-	"caption{text-align:left;color:var(--soft);padding:0 0 .35rem}\n"
-	"th,td{padding:.3rem .9rem .3rem 0;text-align:left;vertical-align:top;"
-	"border-bottom:1px solid var(--line)}\n"
-	"th{font-weight:600;color:var(--soft);white-space:nowrap}\n"
-	"td{white-space:nowrap}\n"
-	"tbody th{font-weight:400;color:var(--fg);white-space:normal}\n"
-	".r{text-align:right}\n"
-	".w{white-space:normal;overflow-wrap:anywhere;min-width:14rem}\n"
-	"td.bar{width:14rem;min-width:8rem}\n"
-	"td.bar span{display:block;height:.7rem;margin-top:.4rem;background:var(--ahead);"
-	"border-radius:2px;min-width:1px}\n"
-	"figure{margin:.5rem 0 1.25rem}figcaption{color:var(--soft);font-size:.9rem}\n"
-	".chart p{display:flex;justify-content:space-between;max-width:none;margin:.4rem 0 .2rem;"
-	"font-size:.8rem;color:var(--soft)}.chart b{color:var(--fg)}\n"
-	"svg{display:block;width:100%;height:4rem;border-bottom:1px solid var(--line)}\n"
-	"svg .s0{fill:var(--hit)}svg .s1{fill:var(--miss)}svg .s2{fill:var(--ahead)}\n"
-	"svg .gap{fill:var(--band)}\n"
-	"details{margin:.5rem 0 1.25rem}summary{cursor:pointer;color:var(--soft)}\n"
-	"pre{margin:.5rem 0 1rem;padding:.6rem .8rem;background:var(--band);overflow-x:auto;"
-	"font-size:.85rem;line-height:1.45}\n"
-	"@media (max-width:40rem){body{padding:1rem .75rem 3rem}th,td{padding-right:.6rem}"
-	".w{min-width:6.5rem}tbody th.w{min-width:10rem}td.bar{width:5rem;min-width:4rem}}\n"
-	"@media print{body{max-width:none;padding:0}details{display:none}"
-	".scroll{overflow:visible}}\n"
-	"</style>\n";
 
 void html_text(FILE *out, const char *s)
 {
@@ -93,20 +56,46 @@ static void html_element(struct doc *d, const char *name, const char *text)
 	fprintf(d->out, "</%s>\n", name);
 }
 
+/* What colours alone would tell: stripes lie along the axis, so that zooming leaves them as they
+ * are. */
+static void put_patterns(FILE *out)
+{
+	static const struct {
+		enum tone tone;
+		int step, stripe;
+	} patterns[] = {{TONE_MISS, 70, 18}, {TONE_LATE, 40, 10}, {TONE_WASTE, 30, 12}};
+
+	fputs("<svg class=\"patterns\" aria-hidden=\"true\"><defs>\n", out);
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		const char *name = html_tone(patterns[i].tone);
+		int step = patterns[i].step;
+
+		fprintf(out,
+			"<pattern id=\"p-%s\" width=\"12000\" height=\"%d\" "
+			"patternUnits=\"userSpaceOnUse\"><rect class=\"f-%s\" width=\"12000\" "
+			"height=\"%d\"/><rect class=\"stripe\" y=\"%d\" width=\"12000\" "
+			"height=\"%d\"/></pattern>\n",
+			name, step, name, step, step - patterns[i].stripe, patterns[i].stripe);
+	}
+	fputs("</defs></svg>\n", out);
+}
+
 static void html_begin(struct doc *d, const char *title)
 {
 	fputs(head_start, d->out);
 	html_element(d, "title", title);
-	fputs(style, d->out);
-	fputs("</head>\n<body>\n<main>\n", d->out);
+	fprintf(d->out, "<style>%s</style>\n</head>\n<body>\n", page_style);
+	fputs("<a class=\"skip\" href=\"#main\">To the report</a>\n", d->out);
+	put_patterns(d->out);
+	fputs("<main id=\"main\">\n", d->out);
 	html_element(d, "h1", title);
 }
 
 static void html_heading(struct doc *d, int level, const char *text)
 {
-	static const char *const names[] = {"h1", "h2", "h3"};
+	static const char *const names[] = {"h1", "h2", "h3", "h4"};
 
-	html_element(d, names[level < 3 ? level - 1 : 2], text);
+	html_element(d, names[level < 4 ? level - 1 : 3], text);
 }
 
 static void html_para(struct doc *d, const char *text)
@@ -114,65 +103,167 @@ static void html_para(struct doc *d, const char *text)
 	html_element(d, "p", text);
 }
 
+static void put_code(FILE *out, const char *s)
+{
+	fputs("<code>", out);
+	html_text(out, s);
+	fputs("</code>", out);
+}
+
+static void html_words(struct doc *d, const char *text)
+{
+	fputs("<p>", d->out);
+	doc_put_words(d->out, text, html_text, put_code);
+	fputs("</p>\n", d->out);
+}
+
+/* To be reached by who scrolls with keys. */
 static void html_code(struct doc *d, const char *language, const char *text)
 {
-	fputs("<pre><code>", d->out);
+	fputs("<div class=\"code\"><p>", d->out);
+	html_text(d->out, language ? language : "text");
+	fputs("</p><pre tabindex=\"0\"><code>", d->out);
 	html_text(d->out, text);
-	fputs("</code></pre>\n", d->out);
+	fputs("</code></pre></div>\n", d->out);
 }
 
-static const char *cell_class(enum doc_align align)
+static void html_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
 {
-	switch (align) {
-	case DOC_RIGHT:
-		return " class=\"r\"";
-	case DOC_WRAP:
-	case DOC_OWN_LINE:
-		return " class=\"w\"";
-	case DOC_BAR:
-		return " class=\"bar\"";
-	default:
-		return "";
+	fputs("<nav aria-label=\"Parts of the report\"><ul>\n", d->out);
+	for (size_t i = 0; i < nr; i++) {
+		fprintf(d->out, "<li><a href=\"#%s\">", entries[i].id);
+		html_text(d->out, entries[i].title);
+		fputs("</a></li>\n", d->out);
 	}
+	fputs("</ul></nav>\n", d->out);
 }
 
-static void put_cell(FILE *out, enum doc_align align, bool first, const char *text)
+static void html_part_begin(struct doc *d, const char *id, bool folded, const char *title)
 {
-	double share = align == DOC_BAR ? strtod(text, NULL) * 100 : 0;
-
-	/* What a row is about heads it for who hears the table. */
-	fprintf(out, first ? "<th scope=\"row\"%s>" : "<td%s>", cell_class(align));
-	if (align != DOC_BAR)
-		html_text(out, text);
-	else if (share > 0)
-		fprintf(out, "<span style=\"width:%.2f%%\"></span>", share);
-	fputs(first ? "</th>" : "</td>", out);
+	fprintf(d->out,
+		"<section id=\"%s\" aria-labelledby=\"%s-title\"><details%s>"
+		"<summary><h2 id=\"%s-title\">",
+		id, id, folded ? "" : " open", id);
+	html_text(d->out, title);
+	fputs("</h2></summary>\n", d->out);
 }
 
-static void html_table(struct doc *d, const struct doc_table *t)
+static void html_part_end(struct doc *d)
 {
-	fputs("<div class=\"scroll\"><table>\n", d->out);
-	if (t->caption)
-		html_element(d, "caption", t->caption);
-	fputs("<thead><tr>", d->out);
-	for (size_t c = 0; c < t->nr_columns; c++) {
-		fprintf(d->out, "<th scope=\"col\"%s>", cell_class(t->columns[c].align));
-		html_text(d->out, t->columns[c].name);
-		fputs("</th>", d->out);
+	fputs("</details></section>\n", d->out);
+}
+
+static void html_fold_begin(struct doc *d, const char *title)
+{
+	fputs("<details class=\"fold\"><summary>", d->out);
+	html_text(d->out, title);
+	fputs("</summary>\n", d->out);
+}
+
+static void html_fold_end(struct doc *d)
+{
+	fputs("</details>\n", d->out);
+}
+
+static void html_pair_begin(struct doc *d, const char *title)
+{
+	fputs("<div class=\"pair\"><div>\n", d->out);
+	html_element(d, "h3", title);
+}
+
+static void html_pair_next(struct doc *d, const char *title)
+{
+	fputs("</div><div>\n", d->out);
+	html_element(d, "h3", title);
+}
+
+static void html_pair_end(struct doc *d)
+{
+	fputs("</div></div>\n", d->out);
+}
+
+/* A ring, as full as the score is high. */
+static void put_ring(FILE *out, const struct doc_grade *g)
+{
+	fputs("<svg class=\"ring\" viewBox=\"0 0 40 40\" aria-hidden=\"true\">"
+	      "<circle cx=\"20\" cy=\"20\" r=\"17\"/>",
+	      out);
+	if (g->letter)
+		fprintf(out,
+			"<circle class=\"arc\" cx=\"20\" cy=\"20\" r=\"17\" pathLength=\"100\" "
+			"stroke-dasharray=\"%.1f 100\" transform=\"rotate(-90 20 20)\"/>",
+			strtod(g->score, NULL) * 100);
+	fputs("</svg>", out);
+}
+
+static void html_grades(struct doc *d, const struct doc_grade *grades, size_t nr)
+{
+	fputs("<ul class=\"grades\">\n", d->out);
+	for (size_t i = 0; i < nr; i++) {
+		const struct doc_grade *g = &grades[i];
+
+		fputs("<li class=\"g-", d->out);
+		fprintf(d->out, g->letter ? "%c" : "none",
+			g->letter ? tolower((unsigned char)*g->letter) : 0);
+		fputs("\">", d->out);
+		put_ring(d->out, g);
+		fputs("<span>", d->out);
+		html_text(d->out, g->name);
+		if (g->letter)
+			fprintf(d->out, "</span> <b>%s</b> <small>%s</small>", g->letter, g->score);
+		else
+			fputs("</span> <b>-</b> <small>none</small>", d->out);
+		fputs("<details><summary>how</summary><p>", d->out);
+		html_text(d->out, g->how);
+		fputs("</p></details></li>\n", d->out);
 	}
-	fputs("</tr></thead>\n<tbody>\n", d->out);
-	for (size_t row = 0; row + t->nr_columns <= t->nr_cells; row += t->nr_columns) {
-		fputs("<tr>", d->out);
-		for (size_t c = 0; c < t->nr_columns; c++)
-			put_cell(d->out, t->columns[c].align, c == 0, t->cells[row + c]);
-		fputs("</tr>\n", d->out);
+	fputs("</ul>\n", d->out);
+}
+
+/* "1. Title": the number stands before all lines of the title. */
+static void put_card_title(FILE *out, const char *title)
+{
+	size_t digits = strspn(title, "0123456789");
+
+	fputs("<h3>", out);
+	if (digits && title[digits] == '.' && title[digits + 1] == ' ') {
+		fprintf(out, "<span class=\"nr\">%.*s. </span>", (int)digits, title);
+		title += digits + 2;
 	}
-	fputs("</tbody></table></div>\n", d->out);
+	fputs("<span class=\"title\">", out);
+	html_text(out, title);
+	fputs("</span></h3>\n", out);
+}
+
+static void html_card_begin(struct doc *d, const struct doc_card *card)
+{
+	fprintf(d->out, "<article class=\"card %s\">", card->severity);
+	put_card_title(d->out, card->title);
+	fputs("<p class=\"gain\">Gain: <b>", d->out);
+	html_text(d->out, card->gain);
+	fputs("</b>", d->out);
+	if (card->gain_range) {
+		fputs(", ", d->out);
+		html_text(d->out, card->gain_range);
+	}
+	fprintf(d->out, "</p>\n<p class=\"what\"><b>%s severity</b>, %s", card->severity, card->id);
+	if (card->subject) {
+		fputs(": ", d->out);
+		html_text(d->out, card->subject);
+	}
+	fputs("</p>\n<p class=\"says\">", d->out);
+	html_text(d->out, card->text);
+	fputs("</p>\n", d->out);
+}
+
+static void html_card_end(struct doc *d)
+{
+	fputs("</article>\n", d->out);
 }
 
 static void html_end(struct doc *d)
 {
-	fputs("</main>\n</body>\n</html>\n", d->out);
+	fprintf(d->out, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_script);
 }
 
 struct doc doc_html(FILE *out)
@@ -181,9 +272,23 @@ struct doc doc_html(FILE *out)
 		.begin = html_begin,
 		.heading = html_heading,
 		.para = html_para,
+		.words = html_words,
 		.code = html_code,
 		.table = html_table,
-		.timeline = svg_timeline,
+		.contents = html_contents,
+		.part_begin = html_part_begin,
+		.part_end = html_part_end,
+		.fold_begin = html_fold_begin,
+		.fold_end = html_fold_end,
+		.pair_begin = html_pair_begin,
+		.pair_next = html_pair_next,
+		.pair_end = html_pair_end,
+		.grades = html_grades,
+		.card_begin = html_card_begin,
+		.card_end = html_card_end,
+		.map = html_map,
+		.flow = html_flow,
+		.picture = html_picture,
 		.end = html_end,
 	};
 

@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/doc_ops.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/show.h"
+/* As code: what it stands between is an address for renderers that look for one in the text they
+ * have made, and for those an entity is no help. */
+static void put_at(FILE *out, const char *s, const char *p)
+{
+	if (p == s || p[-1] != '@')
+		putc('`', out);
+	putc('@', out);
+	if (p[1] != '@')
+		putc('`', out);
+}
+
+/* What would be markup: an underscore inside of a word is none, nor is the sign of a number. */
+static bool is_markup(const char *s, const char *p)
+{
+	if (*p == '_')
+		return p == s || !isalnum((unsigned char)p[-1]) || !isalnum((unsigned char)p[1]);
+	if (*p == '+' || *p == '-' || *p == '=')
+		return p == s && p[1] && (p[1] == ' ' || p[1] == *p);
+	return strchr("\\`*[]|~#$", *p);
+}
 
 /* Markup and what GitHub makes links of (://, www., @) as text. */
 static void put_text(FILE *out, const char *s)
@@ -17,12 +38,12 @@ static void put_text(FILE *out, const char *s)
 		else if (*p == '&')
 			fputs("&amp;", out);
 		else if (*p == '@')
-			fputs("&#64;", out);
+			put_at(out, s, p);
 		else if (*p == ':' && p[1] == '/')
 			fputs("&#58;", out);
 		else if (*p == '.' && p - s >= 3 && !strncasecmp(p - 3, "www", 3))
 			fputs("&#46;", out);
-		else if (strchr("\\`*_[]|~#$", *p) || (p == s && p[1] && strchr("+-=", *p)))
+		else if (is_markup(s, p))
 			fprintf(out, "\\%c", *p);
 		else
 			putc(*p, out);
@@ -49,6 +70,19 @@ static void md_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
+/* Nothing acts between backticks, and there is none in it. */
+static void put_code(FILE *out, const char *s)
+{
+	if (*s)
+		fprintf(out, "`%s`", s);
+}
+
+static void md_words(struct doc *d, const char *text)
+{
+	doc_put_words(d->out, text, put_text, put_code);
+	fputs("\n\n", d->out);
+}
+
 /* A fence that the text has not. */
 static void md_code(struct doc *d, const char *language, const char *text)
 {
@@ -71,6 +105,8 @@ static void put_row(FILE *out, const struct doc_table *t, char *const cells[])
 		fputs("| ", out);
 		if (t->columns[c].align == DOC_BAR)
 			put_bar(out, cells[c]);
+		else if (t->columns[c].align == DOC_LINK && *cells[c])
+			fprintf(out, "[%s](%s)", cells[c], cells[c]);
 		else
 			put_text(out, cells[c]);
 		putc(' ', out);
@@ -98,16 +134,61 @@ static void md_table(struct doc *d, const struct doc_table *t)
 	putc('\n', d->out);
 }
 
-static void md_timeline(struct doc *d, const struct doc_timeline *t)
+static void put_series(FILE *out, const struct picture *p, const struct picture_panel *panel,
+		       const struct picture_series *s)
 {
-	fprintf(d->out, "Over time, 0 to %.1f s:\n\n| figure | | peak a second |\n|---|---|---:|\n",
-		t->ends_s[t->nr_points - 1]);
-	for (size_t i = 0; i < t->nr_series; i++) {
-		fprintf(d->out, "| %s | `", t->series[i].name);
-		doc_sparkline(d->out, t, &t->series[i], 60);
-		fprintf(d->out, "` | %s |\n", show_rate(doc_series_top(t, &t->series[i])).s);
+	double top = picture_series_top(s, p->axis.nr);
+
+	fputs("| ", out);
+	put_text(out, s->name);
+	fputs(" | `", out);
+	picture_sparkline(out, p, s, 60);
+	fprintf(out, "` | %s |\n", isnan(top) ? "not measured" : picture_shown(panel, s, top).s);
+}
+
+static void md_picture(struct doc *d, const struct picture *p)
+{
+	if (p->axis.kind == AXIS_NAMES) {
+		doc_names_table(d, p);
+		return;
+	}
+	fputs("**", d->out);
+	put_text(d->out, p->title);
+	fputs("** ", d->out);
+	put_text(d->out, p->says);
+	fprintf(d->out, "\n\n| | %s, %s to %s | peak |\n|---|---|---:|\n", p->axis.name,
+		picture_place(p, 0).s, picture_place(p, 1).s);
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series; i++)
+			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i]);
+	putc('\n', d->out);
+	doc_marks_para(d, p);
+}
+
+static void md_map(struct doc *d, const struct doc_map *map)
+{
+	fputs("| ", d->out);
+	put_text(d->out, map->name);
+	fputs(" | |\n| --- | --- |\n", d->out);
+	for (size_t i = 0; i < map->nr_strips; i++) {
+		fprintf(d->out, "| %s | `", map->strips[i].name);
+		doc_strip_line(d->out, &map->strips[i]);
+		fputs("` |\n", d->out);
 	}
 	putc('\n', d->out);
+	md_para(d, map->says);
+}
+
+static void md_part_begin(struct doc *d, const char *id, bool folded, const char *title)
+{
+	md_heading(d, 2, title);
+}
+
+static void md_fold_begin(struct doc *d, const char *title)
+{
+	fputs("**", d->out);
+	put_text(d->out, title);
+	fputs("**\n\n", d->out);
 }
 
 static void md_end(struct doc *d)
@@ -120,9 +201,22 @@ struct doc doc_markdown(FILE *out)
 		.begin = md_begin,
 		.heading = md_heading,
 		.para = md_para,
+		.words = md_words,
 		.code = md_code,
 		.table = md_table,
-		.timeline = md_timeline,
+		.contents = doc_no_contents,
+		.part_begin = md_part_begin,
+		.part_end = doc_nothing,
+		.fold_begin = md_fold_begin,
+		.fold_end = doc_nothing,
+		.pair_begin = doc_side,
+		.pair_next = doc_side,
+		.pair_end = doc_nothing,
+		.grades = doc_grades_table,
+		.card_begin = doc_card_text,
+		.card_end = doc_nothing,
+		.map = md_map,
+		.picture = md_picture,
 		.end = md_end,
 	};
 

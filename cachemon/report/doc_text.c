@@ -2,110 +2,17 @@
 #include "report/doc_ops.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <wchar.h>
 
-#include "report/escape.h"
 #include "report/show.h"
+#include "report/wrap.h"
 
 enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 
-/* Columns of the terminal that a character takes; the C library's table, in a UTF-8 locale. */
-static int char_width(uint32_t cp)
-{
-	int w = cp < 0x80 ? 1 : wcwidth((wchar_t)cp);
-
-	return w < 0 ? 1 : w;
-}
-
-static int text_width(const char *s)
-{
-	size_t len = strlen(s);
-	uint32_t cp = 0;
-	int width = 0;
-
-	for (size_t i = 0; i < len;) {
-		size_t n = escape_decode(s + i, len - i, &cp);
-
-		width += n ? char_width(cp) : 1;
-		i += n ? n : 1;
-	}
-	return width;
-}
-
-/* Columns up to the next blank. */
-static int word_width(const char *s)
-{
-	char word[128];
-	size_t len = strcspn(s, " ");
-
-	if (len >= sizeof(word))
-		len = sizeof(word) - 1;
-	memcpy(word, s, len);
-	word[len] = '\0';
-	return text_width(word);
-}
-
-/* Bytes of s that fit in width, broken behind a blank when there is one; a word that has no room on
- * a line of its own, behind a slash. */
-static size_t fit(const char *s, int width)
-{
-	size_t len = strlen(s);
-	size_t blank = 0;
-	size_t slash = 0;
-	size_t i = 0;
-	uint32_t cp = 0;
-	int w = 0;
-
-	while (i < len) {
-		size_t n = escape_decode(s + i, len - i, &cp);
-
-		if (!n)
-			n = 1;
-		w += char_width(cp);
-		if (w > width && !(cp == ' ' && w == width + 1)) {
-			if (slash > blank && (!blank || word_width(s + blank) > width))
-				return slash;
-			return blank ? blank : i ? i : n;
-		}
-		/* "42.1 s" stays on one line. */
-		if (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9'))
-			blank = i + n;
-		else if (cp == '/')
-			slash = i + n;
-		i += n;
-	}
-	return len;
-}
-
-static void pad(FILE *out, int n)
-{
-	for (int i = 0; i < n; i++)
-		putc(' ', out);
-}
-
-/* Text in lines of width, each but the first behind indent blanks. No line ends in a blank. */
-static void put_wrapped(FILE *out, const char *s, int width, int indent)
-{
-	for (bool first = true; first || *s; first = false) {
-		size_t n = fit(s, width);
-		size_t shown = n;
-
-		while (shown && s[shown - 1] == ' ')
-			shown--;
-		if (!first) {
-			putc('\n', out);
-			pad(out, indent);
-		}
-		fwrite(s, 1, shown, out);
-		s += n;
-	}
-}
-
 static void text_para(struct doc *d, const char *text)
 {
-	put_wrapped(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, WIDTH, 0);
 	fputs("\n\n", d->out);
 }
 
@@ -115,7 +22,7 @@ static void text_code(struct doc *d, const char *language, const char *text)
 
 	for (; *text; text++) {
 		if (begin && *text != '\n')
-			pad(d->out, 4);
+			wrap_pad(d->out, 4);
 		begin = *text == '\n';
 		putc(*text, d->out);
 	}
@@ -124,9 +31,9 @@ static void text_code(struct doc *d, const char *language, const char *text)
 
 static void text_heading(struct doc *d, int level, const char *text)
 {
-	int width = text_width(text);
+	int width = wrap_width(text);
 
-	put_wrapped(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, WIDTH, 0);
 	putc('\n', d->out);
 	for (int i = 0; i < width && i < WIDTH; i++)
 		putc(" =-."[level], d -> out);
@@ -165,12 +72,12 @@ static void text_end(struct doc *d)
 
 static int column_width(const struct doc_table *t, size_t column)
 {
-	int width = text_width(t->columns[column].name);
+	int width = wrap_width(t->columns[column].name);
 
 	if (t->columns[column].align == DOC_BAR)
 		return BAR_WIDTH;
 	for (size_t i = column; i < t->nr_cells; i += t->nr_columns) {
-		int w = text_width(t->cells[i]);
+		int w = wrap_width(t->cells[i]);
 
 		if (w > width)
 			width = w;
@@ -213,18 +120,18 @@ static int bar_length(const char *share)
  * an empty cell, so that no line ends in blanks. */
 static int put_cell(FILE *out, enum doc_align align, const char *text, int width, int want, int at)
 {
-	int length = align == DOC_BAR ? bar_length(text) : text_width(text);
+	int length = align == DOC_BAR ? bar_length(text) : wrap_width(text);
 
 	if (length == 0)
 		return at;
 	if (align == DOC_RIGHT)
 		want += width - length;
-	pad(out, want - at);
+	wrap_pad(out, want - at);
 	if (align == DOC_BAR)
 		for (int i = 0; i < length; i++)
 			putc('#', out);
 	else
-		put_wrapped(out, text, width, want);
+		wrap_put(out, text, width, want);
 	return want + length;
 }
 
@@ -235,7 +142,7 @@ static void put_line(FILE *out, const struct doc_table *t, char *const cells[], 
 	int at = 0;
 
 	if (first) {
-		put_wrapped(out, cells[0], WIDTH - GAP, GAP);
+		wrap_put(out, cells[0], WIDTH - GAP, GAP);
 		putc('\n', out);
 		want = GAP;
 	}
@@ -272,7 +179,7 @@ static void put_records(FILE *out, const struct doc_table *t)
 		if (c->align == DOC_BAR)
 			continue;
 		fprintf(out, "%s%s%s", first ? "" : "  ", c->name, *c->name ? ": " : "");
-		put_wrapped(out, t->cells[i], WIDTH - text_width(c->name) - 4, 4);
+		wrap_put(out, t->cells[i], WIDTH - wrap_width(c->name) - 4, 4);
 		putc('\n', out);
 	}
 }
@@ -284,7 +191,7 @@ static void text_table(struct doc *d, const struct doc_table *t)
 	if (!t->nr_columns)
 		return;
 	if (t->caption) {
-		put_wrapped(d->out, t->caption, WIDTH, 0);
+		wrap_put(d->out, t->caption, WIDTH, 0);
 		putc('\n', d->out);
 	}
 	if (t->nr_columns > COLUMNS_MAX || !fit_columns(t, widths)) {
@@ -297,21 +204,79 @@ static void text_table(struct doc *d, const struct doc_table *t)
 	putc('\n', d->out);
 }
 
-static void text_timeline(struct doc *d, const struct doc_timeline *t)
-{
-	fprintf(d->out, "Pages a second, 0 to %.1f s; _ is none, ? is not measured\n",
-		t->ends_s[t->nr_points - 1]);
-	for (size_t i = 0; i < t->nr_series; i++) {
-		const struct doc_series *s = &t->series[i];
+/* Columns of a picture's line: name, drawing, highest value. */
+enum { NAME_WIDTH = 17, LINE_WIDTH = 34 };
 
-		fprintf(d->out, "%-11s", s->name);
-		doc_sparkline(d->out, t, s, 50);
-		if (doc_series_top(t, s) < 0)
-			fputs("  not measured\n", d->out);
-		else
-			fprintf(d->out, "  peak %s/s\n", show_rate(doc_series_top(t, s)).s);
+static void put_series(FILE *out, const struct picture *p, const struct picture_panel *panel,
+		       const struct picture_series *s)
+{
+	double top = picture_series_top(s, p->axis.nr);
+	int width = wrap_width(s->name);
+
+	fputs(s->name, out);
+	wrap_pad(out, width < NAME_WIDTH ? NAME_WIDTH - width : 1);
+	picture_sparkline(out, p, s, LINE_WIDTH);
+	if (isnan(top))
+		fputs("  not measured\n", out);
+	else
+		fprintf(out, "  peak %s\n", picture_shown(panel, s, top).s);
+}
+
+static void put_place(FILE *out, const struct picture *p)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "From left to right: %s, %s to %s; _ is none, ? is not known%s.", p->axis.name,
+		 picture_place(p, 0).s, picture_place(p, 1).s,
+		 p->axis.most > p->axis.least ? ", . is after its end" : "");
+	wrap_put(out, text, WIDTH, 0);
+	fputs("\n\n", out);
+}
+
+static void text_picture(struct doc *d, const struct picture *p)
+{
+	if (p->axis.kind == AXIS_NAMES) {
+		doc_names_table(d, p);
+		return;
 	}
+	wrap_put(d->out, p->title, WIDTH, 0);
+	fprintf(d->out, "\n");
+	if (*p->says) {
+		wrap_put(d->out, p->says, WIDTH, 0);
+		fputs("\n", d->out);
+	}
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series; i++)
+			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i]);
+	put_place(d->out, p);
+	doc_marks_para(d, p);
+}
+
+static void text_map(struct doc *d, const struct doc_map *map)
+{
+	wrap_put(d->out, map->name, WIDTH, 0);
 	putc('\n', d->out);
+	for (size_t i = 0; i < map->nr_strips; i++) {
+		int width = wrap_width(map->strips[i].name);
+
+		fputs(map->strips[i].name, d->out);
+		wrap_pad(d->out, width < 15 ? 16 - width : 1);
+		doc_strip_line(d->out, &map->strips[i]);
+		putc('\n', d->out);
+	}
+	wrap_put(d->out, map->says, WIDTH, 0);
+	fputs("\n\n", d->out);
+}
+
+static void text_part_begin(struct doc *d, const char *id, bool folded, const char *title)
+{
+	text_heading(d, 2, title);
+}
+
+static void text_fold_begin(struct doc *d, const char *title)
+{
+	fprintf(d->out, "%s:\n\n", title);
 }
 
 struct doc doc_text(FILE *out)
@@ -320,9 +285,22 @@ struct doc doc_text(FILE *out)
 		.begin = text_begin,
 		.heading = text_heading,
 		.para = text_para,
+		.words = doc_plain_words,
 		.code = text_code,
 		.table = text_table,
-		.timeline = text_timeline,
+		.contents = doc_no_contents,
+		.part_begin = text_part_begin,
+		.part_end = doc_nothing,
+		.fold_begin = text_fold_begin,
+		.fold_end = doc_nothing,
+		.pair_begin = doc_side,
+		.pair_next = doc_side,
+		.pair_end = doc_nothing,
+		.grades = doc_grades_table,
+		.card_begin = doc_card_text,
+		.card_end = doc_nothing,
+		.map = text_map,
+		.picture = text_picture,
 		.end = text_end,
 	};
 

@@ -38,6 +38,17 @@ size_t escape_decode(const char *s, size_t len, uint32_t *ret_cp)
 	return n;
 }
 
+void escape_encode(uint32_t cp, char ret[5])
+{
+	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	int n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+
+	ret[n] = '\0';
+	for (int i = n - 1; i > 0; i--, cp >>= 6)
+		ret[i] = (char)(0x80 | (cp & 0x3f));
+	ret[0] = (char)(n == 1 ? cp : lead[n] | cp);
+}
+
 bool escape_is_utf8(const char *s, size_t len)
 {
 	uint32_t cp = 0;

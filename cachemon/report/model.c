@@ -113,21 +113,22 @@ static int check_run(const struct model_run *run, char *err, size_t errlen)
 	return -EBADMSG;
 }
 
+static const char run_fields[] =
+	"SELECT id, uuid, cachemon, host, kernel, arch, state, level, advice_mode, "
+	"started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes, "
+	"memory_bytes, nullif(map_bytes, 0), exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
+	"cost_collector_cpu_ns, cost_probe_ns_per_lookup, cost_share_of_job_cpu, "
+	"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
+	"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
+
 static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t errlen)
 {
-	static const char fields[] =
-		"SELECT id, uuid, cachemon, host, kernel, arch, state, level, advice_mode, "
-		"started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes, "
-		"memory_bytes, nullif(map_bytes, 0), exit_status, cost_cpu_ns, cost_probe_cpu_ns, "
-		"cost_collector_cpu_ns, cost_probe_ns_per_lookup, cost_share_of_job_cpu, "
-		"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
-		"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
-	char sql[sizeof(fields) + 128];
+	char sql[sizeof(run_fields) + 128];
 	bool found = false;
 	struct rows r;
 	int ret = 0;
 
-	snprintf(sql, sizeof(sql), "%s%s, loss_intervals, law_error_pages FROM run %s", fields,
+	snprintf(sql, sizeof(sql), "%s%s, loss_intervals, law_error_pages FROM run %s", run_fields,
 		 has_recursion_misses(db, &m->arena) ? "loss_recursion_misses" : "NULL",
 		 id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1");
 	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
@@ -147,6 +148,32 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 		snprintf(err, errlen, "no run %" PRId64 ".", id);
 	list_runs(db, err, errlen);
 	return -ENOENT;
+}
+
+int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
+		   size_t *ret_nr, char *err, size_t errlen)
+{
+	char sql[sizeof(run_fields) + 128];
+	struct rows n = rows_begin(db, a, "SELECT count(*) FROM run WHERE id >= ?1", 1, &first_id);
+	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
+	int res = rows_end(&n, err, errlen);
+	struct rows r;
+
+	*ret_nr = 0;
+	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
+	if (res < 0 || !*ret)
+		return res < 0 ? res : report_no_memory(err, errlen);
+	snprintf(sql, sizeof(sql),
+		 "%s%s, loss_intervals, law_error_pages FROM run WHERE id >= ?1 ORDER BY id",
+		 run_fields, has_recursion_misses(db, a) ? "loss_recursion_misses" : "NULL");
+	r = rows_begin(db, a, sql, 1, &first_id);
+	while (*ret_nr < room && rows_next(&r)) {
+		struct model_run *run = &(*ret)[(*ret_nr)++];
+
+		run_facts(&r, run);
+		run_cost(&r, run);
+	}
+	return rows_end(&r, err, errlen);
 }
 
 static size_t count_rows(sqlite3 *db, struct arena *a, const char *sql, int64_t id)

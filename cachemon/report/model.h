@@ -45,12 +45,6 @@ struct model_advice {
 	struct opt_i64 used, used_late, evicted_unused, resident_unused, untracked; /* of brought */
 };
 
-/* A piece of the timeline. hits are known only where the per-read hook was on all the time. */
-struct model_point {
-	int64_t start_ns, duration_ns;
-	struct opt_i64 hits, misses, prefetched_pages;
-};
-
 struct model_detail;
 
 struct model_job {
@@ -70,9 +64,7 @@ struct model_job {
 	size_t nr_filesystems;
 	struct model_advice *advice;
 	size_t nr_advice;
-	struct model_point *points;
-	size_t nr_points;
-	const struct model_detail *detail; /* NULL: not asked for */
+	const struct model_detail *detail; /* NULL: not asked for, or everybody else */
 };
 
 struct analysis;

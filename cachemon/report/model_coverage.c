@@ -71,6 +71,7 @@ struct walk {
 	uint64_t file_pages;
 	struct coverage_pages pages;
 	struct model_detail *detail;
+	bool all; /* its events were gone through */
 };
 
 static void look_ahead(void *arg, const struct trace_event *e)
@@ -91,6 +92,14 @@ static void count_advice(struct model_detail *d, const struct trace_event *e)
 		d->advice.calls[e->detail][i - 1]++;
 }
 
+/* Parts of one sendfile are parts. */
+static void count_read(struct model_detail *d, const struct trace_event *e)
+{
+	int size = e->len ? 64 - __builtin_clzll(e->len) : 0;
+
+	d->reads[size < READ_SIZES ? size : READ_SIZES - 1]++;
+}
+
 static void take(void *arg, const struct trace_event *e)
 {
 	struct walk *w = arg;
@@ -99,6 +108,8 @@ static void take(void *arg, const struct trace_event *e)
 		coverage_event(&w->pages, e);
 	if (e->kind == TRACE_ADVICE)
 		count_advice(w->detail, e);
+	else if (e->kind == TRACE_READ)
+		count_read(w->detail, e);
 }
 
 /* c is NULL for a file that is not listed: then only its advice is looked at. */
@@ -113,8 +124,13 @@ static int walk_file(sqlite3 *db, const struct trace_file *f, struct walk *w,
 		coverage_divide(c->parts, w->file_pages);
 		ret = coverage_begin(&w->pages, c->parts, w->page_bytes, size);
 	}
-	if (!ret)
-		ret = load_trace_each(db, f->id, take, w, err);
+	/* Of a file that is too large for parts, calls are counted all the same. */
+	if (!ret || (ret == -E2BIG && !err->text[0])) {
+		int walked = load_trace_each(db, f->id, take, w, err);
+
+		w->all = !walked;
+		ret = ret ? ret : walked;
+	}
 	if (!w->pages.pages)
 		return ret;
 	done = coverage_end(&w->pages);
@@ -136,6 +152,7 @@ static int cover_traced(sqlite3 *db, struct model *m, const struct trace_file *f
 	if (c && !c->parts)
 		return -ENOMEM;
 	ret = walk_file(db, f, &w, c, &text);
+	d->advice.incomplete += f->broken || !w.all;
 	if (ret == -ENOMEM || !c)
 		return ret == -ENOMEM ? ret : 0;
 	if (ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What only the formats for programs show of a job: its timeline, who pushed out its pages, and
- * which parts of its files were read. Owns those types and the queries for them.
+ * What a report shows of a job beside its counts: its timeline, who pushed out its pages, and which
+ * parts of its files were read. Owns those types and the queries for them.
  */
 #ifndef REPORT_MODEL_DETAIL_H
 #define REPORT_MODEL_DETAIL_H
@@ -27,8 +27,12 @@ struct model_eviction {
 struct model_advice_calls {
 	const char *absent; /* why there are none; NULL: they are known */
 	int64_t files;	    /* traced ones, whose calls these are */
+	int64_t incomplete; /* of these, of which not all calls are known */
 	int64_t calls[ADVICE_KINDS][TIMELINE_BUCKETS];
 };
+
+/* Read calls of the traced files by the bytes they asked for: below 2, 4, 8, ... bytes. */
+enum { READ_SIZES = 41 };
 
 /* Of one file. */
 struct model_coverage {
@@ -44,7 +48,9 @@ struct model_detail {
 	const char *interference_absent; /* NULL: evictions are known */
 	struct model_eviction *evictions;
 	size_t nr_evictions;
-	struct model_advice_calls advice;
+	struct model_advice_calls
+		advice; /* and so are the calls below absent, or of so many files */
+	int64_t reads[READ_SIZES];
 	struct model_coverage *coverage; /* of job->files, in their order */
 };
 

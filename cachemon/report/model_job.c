@@ -77,6 +77,47 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 	return ret;
 }
 
+/* Runs come in the same order. */
+static size_t run_of(const struct model_run *runs, size_t nr_runs, size_t from, int64_t id)
+{
+	while (from < nr_runs && runs[from].id < id)
+		from++;
+	return from;
+}
+
+int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, size_t nr_runs,
+		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, char *err,
+		   size_t errlen)
+{
+	int64_t first_id = nr_runs ? runs[0].id : 0;
+	size_t room = count_of(db, a, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
+			       first_id);
+	char *sql = rows_sql("SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
+			     "cpu_ns, rchar_bytes, rchar_read_on_bytes, misses_read_on",
+			     "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
+	struct rows r = rows_begin(db, a, sql, 1, &first_id);
+	size_t at = 0;
+	int res;
+
+	*ret_nr = 0;
+	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
+	*ret_run = arena_alloc(a, (room + 1) * sizeof(**ret_run));
+	while (*ret && *ret_run && *ret_nr < room && rows_next(&r)) {
+		struct slice_carry carry = {0};
+		struct model_job *job = &(*ret)[*ret_nr];
+
+		at = run_of(runs, nr_runs, at, rows_value(&r, 0));
+		if (at == nr_runs)
+			break;
+		read_job(&r, &runs[at], job);
+		counts_scale(&job->counts, &job->scale, &carry);
+		(*ret_run)[(*ret_nr)++] = at;
+	}
+	res = rows_end(&r, err, errlen);
+	free(sql);
+	return res;
+}
+
 static void read_file(struct rows *r, const struct model_run *run, struct model_file *f)
 {
 	bool folded; /* earlier counts are in its directory only */
@@ -280,58 +321,6 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 	return rows_end(&r, err, errlen);
 }
 
-static void read_point(struct rows *r, struct model_point *p)
-{
-	int64_t read_on_ns = 0;
-	struct opt_i64 lookups = {0};
-
-	p->start_ns = rows_value(r, 0);
-	p->duration_ns = rows_value(r, 0);
-	read_on_ns = rows_value(r, 0);
-	lookups = rows_i64(r);
-	p->misses = rows_i64(r);
-	p->prefetched_pages = rows_i64(r);
-	p->hits = opt_sub(lookups, p->misses);
-	if (read_on_ns < p->duration_ns)
-		p->hits.known = false;
-}
-
-static void merge_point(struct model_point *into, const struct model_point *p)
-{
-	into->duration_ns = p->start_ns + p->duration_ns - into->start_ns;
-	into->hits = opt_add(into->hits, p->hits);
-	into->misses = opt_add(into->misses, p->misses);
-	into->prefetched_pages = opt_add(into->prefetched_pages, p->prefetched_pages);
-}
-
-static int load_points(sqlite3 *db, struct model *m, struct model_job *job, char *err,
-		       size_t errlen)
-{
-	size_t intervals = count_of(db, &m->arena,
-				    "SELECT count(*) FROM interval WHERE run_id = ?1", m->run.id);
-	size_t step = (intervals + POINTS_MAX - 1) / POINTS_MAX;
-	int64_t params[] = {m->run.id, job->id};
-	struct rows r = rows_begin(
-		db, &m->arena,
-		"SELECT start_ns, duration_ns, read_on_ns, lookups, misses, prefetched_sync + "
-		"prefetched_async + prefetched_willneed + prefetched_readahead2 + "
-		"prefetched_mmap_around FROM interval i LEFT JOIN job_interval j ON j.interval_id "
-		"= i.id AND j.job_id = ?2 WHERE run_id = ?1 ORDER BY start_ns",
-		2, params);
-
-	job->points = arena_alloc(&m->arena, POINTS_MAX * sizeof(*job->points));
-	for (size_t i = 0; job->points && i < intervals && rows_next(&r); i++) {
-		struct model_point p;
-
-		read_point(&r, &p);
-		if (i % step == 0)
-			job->points[job->nr_points++] = p;
-		else
-			merge_point(&job->points[job->nr_points - 1], &p);
-	}
-	return rows_end(&r, err, errlen);
-}
-
 int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
 			struct model_job *job, char *err, size_t errlen)
 {
@@ -342,6 +331,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 		ret = load_directories(db, m, job, err, errlen);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err, errlen);
+	} else if (query->detail_only && !model_others(job)) {
+		ret = model_detail_load(db, m, job, err, errlen);
 	} else if (!query->totals_only && !model_others(job)) {
 		ret = load_files(db, query->files, m, job, err, errlen);
 		if (!ret)
@@ -350,9 +341,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 			ret = load_filesystems(db, m, job, err, errlen);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err, errlen);
-		if (!ret) /* a picture, or what it is of */
-			ret = query->detail ? model_detail_load(db, m, job, err, errlen)
-					    : load_points(db, m, job, err, errlen);
+		if (!ret)
+			ret = model_detail_load(db, m, job, err, errlen);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
 	counts_scale(&job->counts, &job->scale, &carry);

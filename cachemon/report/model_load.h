@@ -16,7 +16,7 @@ struct model_query {
 	size_t files;	 /* files listed of each job */
 	bool totals_only;
 	bool advice_only; /* of the rows of a job: directories, advice */
-	bool detail;	  /* with the rows: what only the formats for programs show */
+	bool detail_only; /* of the rows of a job: none, but its timeline and sizes of reads */
 };
 
 struct sqlite3;
@@ -24,5 +24,14 @@ struct sqlite3;
 int model_load(struct sqlite3 *db, const struct model_query *query, struct model *ret, char *err,
 	       size_t errlen);
 void model_free(struct model *m);
+
+/* All runs from this id on, by id, and the watched jobs of them, by run and slot: rows alone, for
+ * lists of many. Counts are as model_load() makes them. Call both in one transaction. */
+int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
+		   size_t *ret_nr, char *err, size_t errlen);
+/* ret_run: the place of each job's run in runs. */
+int model_all_jobs(struct sqlite3 *db, struct arena *a, const struct model_run *runs,
+		   size_t nr_runs, struct model_job **ret, size_t **ret_run, size_t *ret_nr,
+		   char *err, size_t errlen);
 
 #endif

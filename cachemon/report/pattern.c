@@ -108,7 +108,7 @@ void sections_patterns(struct doc *d, const struct model *m, const struct model_
 		put_row(&t, pattern_at(m, true, job->directories[i].id), &job->directories[i].path);
 	for (size_t i = 0; i < job->nr_files && i < ROWS_MAX; i++)
 		put_row(&t, pattern_at(m, false, job->files[i].id), &job->files[i].path);
-	if (t.nr_cells)
-		doc_heading(d, 3, "How they are read");
+	if (!t.nr_cells)
+		doc_para(d, "Too little was read to tell.");
 	doc_put_table(d, &t);
 }

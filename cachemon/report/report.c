@@ -15,6 +15,7 @@
 #include "report/publish.h"
 #include "report/sections.h"
 #include "util/cleanup.h"
+#include "util/progress.h"
 #include "util/quote.h"
 
 _Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
@@ -112,7 +113,7 @@ static int write_model(const struct report_options *o, const struct model *m, FI
 static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l, char *err,
 		   size_t errlen)
 {
-	const struct analysis_options how = {.dirs = options->rules};
+	const struct analysis_options how = {.dirs = options->rules, .progress = options->progress};
 	struct errtext text = {0};
 	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, &text);
 
@@ -121,6 +122,8 @@ static int analyse(const struct report_options *options, sqlite3 *db, struct loa
 		return ret;
 	}
 	l->model.analysis = &l->analysis;
+	if (l->analysis.rules.nr_problems)
+		progress_over(options->progress);
 	for (size_t i = 0; options->on_problem && i < l->analysis.rules.nr_problems; i++)
 		options->on_problem(options->on_problem_arg, l->analysis.rules.problems[i]);
 	return 0;
@@ -136,16 +139,18 @@ static int load(const struct report_options *options, bool totals_only, struct l
 		.files = options->files,
 		.totals_only = totals_only,
 		.advice_only = options->advise,
-		.detail = options->format == REPORT_JSON || options->format == REPORT_YAML,
 	};
 	sqlite3 *db = NULL;
-	int ret = report_db_open(options->db, &db, err, errlen);
+	int ret;
 
+	progress_at(options->progress, "reading the database", 0, 0);
+	ret = report_db_open(options->db, &db, err, errlen);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err, errlen);
 	if (!ret && !totals_only)
 		ret = analyse(options, db, ret_loaded, err, errlen);
 	sqlite3_close(db);
+	progress_over(options->progress);
 	if (ret < 0)
 		loaded_free(ret_loaded);
 	return ret;

@@ -23,6 +23,7 @@ enum report_format {
 };
 
 struct rule_dirs;
+struct progress_sink;
 
 enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
@@ -37,6 +38,7 @@ struct report_options {
 	/* What is wrong with a site's rules, a line each; NULL: it is in the report alone. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;
+	const struct progress_sink *progress; /* NULL: nobody listens */
 };
 
 /* -EINVAL: no such format. "text", "md", "html", "json", "csv", "yaml". */
@@ -52,8 +54,5 @@ int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen);
 /* The short text at the end of a run, about ten lines. */
 int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen);
-
-/* The list of runs, as a table or as JSON. */
-int report_runs(const char *db, bool json, FILE *out, char *err, size_t errlen);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/advice.h"
+#include "report/model_detail.h"
 #include "report/escape.h"
 #include "report/pattern.h"
 #include "report/prose.h"
@@ -71,33 +72,117 @@ static void put_job_facts(struct doc *d, const struct model_job *job)
 	free(selector);
 }
 
-static void put_job(struct doc *d, const struct model *m, const struct model_job *job)
+static void put_totals(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	char *name = escape_inert_copy(job->name.data, job->name.len);
+	put_job_facts(d, job);
+	put_legend(d, m);
+	sections_totals(d, m, job);
+}
 
-	if (!name) {
-		d->failed = true;
-		return;
+static bool has_timeline(const struct model *m, const struct model_job *job)
+{
+	return job->detail && job->detail->timeline.nr;
+}
+
+static bool has_detail(const struct model *m, const struct model_job *job)
+{
+	return job->detail;
+}
+
+static bool has_analysis(const struct model *m, const struct model_job *job)
+{
+	return advice_of(m, job);
+}
+
+static bool has_any(const struct model *m, const struct model_job *job)
+{
+	return true;
+}
+
+static bool has_unjudged(const struct model *m, const struct model_job *job)
+{
+	return has_analysis(m, job) && m->analysis->nr_unjudged;
+}
+
+/* In the order of a page. Folded: what is there to be looked up. */
+static const struct part {
+	const char *id, *title;
+	bool folded;
+	bool (*there)(const struct model *m, const struct model_job *job);
+	void (*put)(struct doc *d, const struct model *m, const struct model_job *job);
+} parts[] = {
+	{"change", "What to change", false, has_analysis, sections_to_change},
+	{"time", "Over time", false, has_timeline, sections_timeline},
+	{"totals", "What was read", false, has_any, put_totals},
+	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},
+	{"sizes", "Sizes and distances", false, has_detail, sections_windows},
+	{"evictions", "Evictions", false, has_any, sections_evictions},
+	{"evictors", "Who pushed out what", false, has_detail, sections_evictors},
+	{"cache", "Other sizes of the cache", false, has_analysis, sections_curve},
+	{"readahead", "Other settings of readahead", false, has_analysis, sections_readahead},
+	{"files", "Files and directories", false, has_any, sections_rows},
+	{"coverage", "Which parts of files", true, has_detail, sections_parts_of_files},
+	{"patterns", "How they are read", true, has_analysis, sections_patterns},
+	{"grades", "Grades of directories", true, has_analysis, sections_directory_grades},
+	{"filesystems", "Filesystems", true, has_any, sections_filesystems},
+	{"advice", "Advice the job gave", false, has_any, sections_advice},
+	{"passed", "Passed", true, has_analysis, sections_passed},
+	{"unjudged", "Not judged", true, has_unjudged, sections_not_judged},
+	{"measured", "How it was measured", true, has_any, sections_measured},
+};
+
+enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+static void put_contents(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	struct doc_entry entries[NR_PARTS];
+	size_t nr = 0;
+
+	for (int i = 0; i < NR_PARTS; i++)
+		if (parts[i].there(m, job))
+			entries[nr++] = (struct doc_entry){parts[i].id, parts[i].title};
+	doc_put_contents(d, entries, nr);
+}
+
+static void put_parts(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	put_contents(d, m, job);
+	for (int i = 0; i < NR_PARTS; i++) {
+		const struct part *p = &parts[i];
+
+		if (!p->there(m, job))
+			continue;
+		doc_part_begin(d, p->id, p->folded, "%s", p->title);
+		p->put(d, m, job);
+		doc_part_end(d);
 	}
-	if (model_others(job)) {
-		doc_heading(d, 2, "Everybody else on the machine");
-		sections_totals(d, m, job);
-	} else {
-		doc_heading(d, 2, "Job %s", name);
-		put_job_facts(d, job);
-		sections_grades(d, m, job);
-		sections_totals(d, m, job);
-		sections_timeline(d, job);
-		sections_prefetch(d, m, job);
-		sections_windows(d, job);
-		sections_evictions(d, m, job);
-		sections_rows(d, m, job);
-		sections_patterns(d, m, job);
-		sections_filesystems(d, job, m->run.page_size_bytes.value);
-		sections_verdicts(d, m, job);
-		sections_not_judged(d, m, job);
+}
+
+static void put_others(struct doc *d, const struct model *m)
+{
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		if (!model_others(&m->jobs[i]))
+			continue;
+		doc_part_begin(d, "others", true, "Everybody else on the machine");
+		sections_totals(d, m, &m->jobs[i]);
+		doc_part_end(d);
 	}
-	free(name);
+}
+
+static void put_more_jobs(struct doc *d, const struct model *m, const struct model_job *shown)
+{
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		char *name;
+
+		if (&m->jobs[i] == shown || model_others(&m->jobs[i]))
+			continue;
+		name = escape_inert_copy(m->jobs[i].name.data, m->jobs[i].name.len);
+		if (name)
+			doc_para(d, "Job %s of this run has a report of its own: --job.", name);
+		else
+			d->failed = true;
+		free(name);
+	}
 }
 
 void sections_report(struct doc *d, const struct model *m)
@@ -111,12 +196,14 @@ void sections_report(struct doc *d, const struct model *m)
 	free(job);
 	free(host);
 	if (main_job)
+		sections_judgement(d, m, main_job);
+	if (main_job)
 		put_prose(d, m, main_job);
 	put_prose(d, m, NULL);
-	if (main_job)
-		sections_to_change(d, m, main_job);
-	put_legend(d, m);
-	for (size_t i = 0; i < m->nr_jobs; i++)
-		put_job(d, m, &m->jobs[i]);
-	sections_measured(d, m);
+	if (main_job && has_analysis(m, main_job))
+		sections_grades(d, m, main_job);
+	if (main_job && !model_others(main_job))
+		put_parts(d, m, main_job);
+	put_more_jobs(d, m, main_job);
+	put_others(d, m);
 }

@@ -15,11 +15,18 @@ void sections_report(struct doc *d, const struct model *m);
 /* The parts. */
 void sections_totals(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_windows(struct doc *d, const struct model_job *job);
+void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
+/* Pictures of sizes and distances. */
+void sections_sizes(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_timeline(struct doc *d, const struct model_job *job);
+void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_evictors(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_filesystems(struct doc *d, const struct model_job *job, int64_t page_size);
-void sections_measured(struct doc *d, const struct model *m);
+void sections_advice(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_measured(struct doc *d, const struct model *m, const struct model_job *job);
 
 #endif

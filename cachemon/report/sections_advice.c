@@ -11,52 +11,40 @@ const struct analysis_job *advice_of(const struct model *m, const struct model_j
 	return m->analysis ? analysis_job_of(m->analysis, job->id) : NULL;
 }
 
+/* "4.2 s", "1.2 GiB" */
+static struct shown gain_amount(const struct gain *g)
+{
+	double scaled = g->unit == GAIN_SECONDS ? g->value * 1e9 : g->value;
+	struct opt_i64 value = {.known = g->known && scaled < 9e18};
+
+	value.value = value.known ? (int64_t)(scaled + 0.5) : 0;
+	return g->unit == GAIN_SECONDS ? show_ns(value) : show_bytes(value, false);
+}
+
 struct gain_text advice_gain(const struct gain *g)
 {
 	static const char *const before[GAIN_METHOD_NR] = {"", "about ", "at most "};
 	struct gain_text ret = {"not known"};
-	struct opt_i64 value = {.known = true};
-	double scaled = g->unit == GAIN_SECONDS ? g->value * 1e9 : g->value;
 
-	if (!g->known || scaled > 9e18)
-		return ret;
-	value.value = (int64_t)(scaled + 0.5);
-	snprintf(ret.s, sizeof(ret.s), "%s%s (%s)", before[g->method],
-		 g->unit == GAIN_SECONDS ? show_ns(value).s : show_bytes(value, false).s,
-		 gain_method_names[g->method]);
+	if (g->known)
+		snprintf(ret.s, sizeof(ret.s), "%s%s (%s)", before[g->method], gain_amount(g).s,
+			 gain_method_names[g->method]);
 	return ret;
 }
 
-/* "/data/train", "the files without a name"; of a job nothing. */
-static const struct bytes *subject_of(const struct finding *f)
+struct gain_text advice_gain_range(const struct gain *g)
 {
-	static const struct bytes nameless = {"files without a name", 20};
-	static const struct bytes job = {"the job", 7};
+	struct gain low = *g;
+	struct gain high = *g;
+	struct gain_text ret = {""};
 
-	if (f->kind == SUBJECT_JOB)
-		return &job;
-	return f->subject.data ? &f->subject : &nameless;
-}
-
-static size_t nr_to_change(const struct analysis_job *a)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < a->nr_findings; i++)
-		nr += a->findings[i].severity != SEVERITY_INFO;
-	return nr;
-}
-
-static void put_rows(struct doc_table *t, const struct analysis_job *a, size_t max)
-{
-	for (size_t i = 0; i < a->nr_findings && i < max; i++) {
-		const struct finding *f = &a->findings[i];
-
-		doc_cell_name(t, subject_of(f), "-");
-		doc_cell(t, "%s", severity_names[f->severity]);
-		doc_cell(t, "%s", advice_gain(&f->gain).s);
-		doc_cell(t, "%s: %s", f->rule->id, f->summary);
-	}
+	if (!g->known || g->method == GAIN_BOUND)
+		return ret;
+	low.value /= GAIN_FACTOR;
+	high.value *= GAIN_FACTOR;
+	snprintf(ret.s, sizeof(ret.s), "%s to %s in most cases", gain_amount(&low).s,
+		 gain_amount(&high).s);
+	return ret;
 }
 
 void sections_problems(struct doc *d, const struct model *m)
@@ -67,30 +55,42 @@ void sections_problems(struct doc *d, const struct model *m)
 
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	static const struct doc_column columns[] = {
-		{"WHERE", DOC_OWN_LINE},
-		{"SEVERITY", DOC_LEFT},
-		{"GAIN", DOC_LEFT},
-		{"WHAT", DOC_WRAP},
-	};
 	const struct analysis_job *a = advice_of(m, job);
-	struct doc_table t = doc_table(NULL, columns, 4);
-	size_t nr;
+	size_t first = TO_CHANGE;
 
-	if (!a)
-		return;
-	nr = nr_to_change(a);
-	doc_heading(d, 2, "What to change");
-	put_rows(&t, a, nr ? TO_CHANGE : a->nr_findings);
-	doc_put_table(d, &t);
+	for (size_t i = 0; i < a->nr_findings && i < first; i++)
+		sections_finding(d, &a->findings[i], i + 1);
 	if (!a->nr_findings)
 		doc_para(d, "No rule found anything; see below which of them could not be judged.");
-	if (nr > TO_CHANGE)
-		doc_para(d, "%zu more findings, and what to do about each: cachemon advise.",
-			 nr - TO_CHANGE);
-	else if (nr)
-		doc_para(d, "What to do about each: cachemon advise.");
+	if (a->nr_findings > first) {
+		doc_fold_begin(d, "%zu more", a->nr_findings - first);
+		for (size_t i = first; i < a->nr_findings; i++)
+			sections_finding(d, &a->findings[i], i + 1);
+		doc_fold_end(d);
+	}
 	sections_problems(d, m);
+}
+
+void sections_passed(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"LOOKED FOR, NOT FOUND", DOC_LEFT},
+		{"WHICH IS", DOC_WRAP},
+	};
+	struct doc_table t = doc_table(NULL, columns, 2);
+	const struct analysis_job *a = advice_of(m, job);
+
+	for (size_t i = 0; i < m->analysis->rules.nr_rules; i++) {
+		const struct rule *rule = &m->analysis->rules.rules[i];
+
+		if (!analysis_passed(m->analysis, a, rule))
+			continue;
+		doc_cell(&t, "%s", rule->id);
+		doc_cell(&t, "%s", rule->title);
+	}
+	if (!t.nr_cells)
+		doc_para(d, "Every rule was found, or could not be judged.");
+	doc_put_table(d, &t);
 }
 
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job)

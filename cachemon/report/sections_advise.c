@@ -9,6 +9,33 @@
 #include "report/data.h"
 #include "report/escape.h"
 #include "report/show.h"
+#include "util/human.h"
+
+/* Four digits, or as many more as tell 0.99998 from 1. */
+static void put_rounded(struct doc_table *t, double value)
+{
+	char text[32];
+
+	for (int digits = 4; digits < 10; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strchr(text, '.'))
+			break;
+	}
+	doc_cell(t, "%s", text);
+}
+
+/* Counts in groups of three, as everywhere; other values as the rule has them. */
+static void put_value(struct doc_table *t, const char *value)
+{
+	size_t digits = value ? strspn(value, "0123456789") : 0;
+
+	if (digits && digits < 19 && !value[digits])
+		doc_cell(t, "%s", human_exact(strtoll(value, NULL, 10)).text);
+	else if (digits && digits < 5 && value[digits] == '.')
+		put_rounded(t, strtod(value, NULL));
+	else
+		doc_cell(t, "%s", value ? value : "-");
+}
 
 static void put_evidence(struct doc *d, const struct finding *f)
 {
@@ -24,45 +51,78 @@ static void put_evidence(struct doc *d, const struct finding *f)
 		const struct evidence *e = &f->evidence[i];
 
 		doc_cell(&t, "%s", e->metric);
-		doc_cell(&t, "%s", e->value ? e->value : "-");
+		put_value(&t, e->value);
 		doc_cell(&t, "%s", e->unit);
 		doc_cell(&t, "%s", e->scope);
 	}
 	doc_put_table(d, &t);
 }
 
+/* A command can be tried at once; code has a place to go to first. */
+static void put_snippets(struct doc *d, const struct note *n, bool commands)
+{
+	for (size_t i = 0; i < n->nr_snippets; i++) {
+		const char *language = n->snippets[i].language;
+		bool command = language && !strcmp(language, "shell");
+
+		if (command != commands)
+			continue;
+		if (!command)
+			doc_fold_begin(d, "In %s",
+				       language && !strcmp(language, "c") ? "C" : "Python");
+		doc_code(d, language, n->snippets[i].code);
+		if (!command)
+			doc_fold_end(d);
+	}
+}
+
 static void put_action(struct doc *d, const struct note *n)
 {
 	if (!n)
 		return;
-	doc_para(d, "What to do: %s", n->action);
-	for (size_t i = 0; i < n->nr_snippets; i++)
-		doc_code(d, n->snippets[i].language, n->snippets[i].code);
-	doc_para(d, "Risk: %s.", n->risk);
-	doc_para(d, "Undo: %s.", n->undo);
-	doc_para(d, "Verify: %s.", n->verify);
+	doc_words(d, "What to do: %s", n->action);
+	put_snippets(d, n, true);
+	put_snippets(d, n, false);
+	doc_words(d, "Risk: %s.", n->risk);
+	doc_words(d, "Undo: %s.", n->undo);
+	doc_words(d, "Verify: %s.", n->verify);
 }
 
-static void put_finding(struct doc *d, const struct finding *f, size_t number)
+void sections_finding(struct doc *d, const struct finding *f, size_t number)
 {
-	char *subject = escape_inert_copy(f->subject.data, f->subject.len);
+	char *subject = f->subject.data ? strndup(f->subject.data, f->subject.len)
+					: strdup("files without a name");
+	struct gain_text gain = advice_gain(&f->gain);
+	struct gain_text range = advice_gain_range(&f->gain);
+	char *title = NULL;
+	char *text = NULL;
 
-	if (!subject) {
+	if (!subject || asprintf(&title, "%zu. %s", number, f->rule->title) < 0 ||
+	    asprintf(&text, "%s. Confidence %.2f.", f->summary, f->confidence) < 0) {
 		d->failed = true;
-		return;
+	} else {
+		const struct doc_card card = {
+			.id = f->rule->id,
+			.severity = severity_names[f->severity],
+			.title = title,
+			.subject = f->kind == SUBJECT_JOB ? NULL : subject,
+			.gain = gain.s,
+			.gain_range = *range.s ? range.s : NULL,
+			.text = text,
+		};
+
+		doc_card_begin(d, &card);
+		put_action(d, f->note);
+		doc_fold_begin(d, "What it rests on");
+		put_evidence(d, f);
+		for (const struct finding *m = f->merged; m; m = m->merged)
+			doc_para(d, "Of the same cause: %s: %s.", m->rule->id, m->summary);
+		doc_fold_end(d);
+		doc_card_end(d);
 	}
-	doc_heading(d, 3, "%zu. %s (%s, %s)%s%s", number, f->rule->title, f->rule->id,
-		    severity_names[f->severity], f->kind == SUBJECT_JOB ? "" : ": ",
-		    f->kind == SUBJECT_JOB ? ""
-		    : f->subject.data	   ? subject
-					   : "files without a name");
 	free(subject);
-	doc_para(d, "%s. Gain: %s; confidence %.2f.", f->summary, advice_gain(&f->gain).s,
-		 f->confidence);
-	put_evidence(d, f);
-	for (const struct finding *m = f->merged; m; m = m->merged)
-		doc_para(d, "Of the same cause: %s: %s.", m->rule->id, m->summary);
-	put_action(d, f->note);
+	free(title);
+	free(text);
 }
 
 static void put_job(struct doc *d, const struct model *m, const struct model_job *job)
@@ -76,13 +136,14 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 	if (!a->nr_findings)
 		doc_para(d, "No rule found anything.");
 	for (size_t i = 0; i < a->nr_findings; i++) {
-		put_finding(d, &a->findings[i], i + 1);
+		sections_finding(d, &a->findings[i], i + 1);
 		bytes = bytes ||
 			(a->findings[i].gain.known && a->findings[i].gain.unit == GAIN_BYTES);
 	}
 	if (bytes && a->nr_findings > 1)
 		doc_para(d, "What gains most comes first. %s", a->rate.method);
 	sections_grades(d, m, job);
+	sections_directory_grades(d, m, job);
 	sections_verdicts(d, m, job);
 	sections_not_judged(d, m, job);
 }

@@ -1,58 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/sections.h"
 
-#include <stdlib.h>
-
 #include "report/show.h"
 
-enum { NR_SIZES = C_window_log2_15 - C_window_log2_0 + 1 };
-
-static void put_sizes(struct doc *d, const struct counts *c)
-{
-	static const struct doc_column columns[] = {
-		{"PAGES ADDED", DOC_RIGHT},
-		{"WINDOWS", DOC_RIGHT},
-		{"", DOC_BAR},
-	};
-	struct doc_table t = doc_table("Their sizes", columns, 3);
-	int64_t top = 0;
-	int last = -1;
-
-	for (int i = 0; i < NR_SIZES; i++) {
-		struct opt_i64 n = counts_get(c, C_window_log2_0 + (enum counter)i);
-
-		if (!n.known)
-			return;
-		if (n.value > top)
-			top = n.value;
-		if (n.value)
-			last = i;
-	}
-	for (int i = 0; i <= last; i++) {
-		struct opt_i64 n = counts_get(c, C_window_log2_0 + (enum counter)i);
-
-		if (i == 0)
-			doc_cell(&t, "1");
-		else if (i == NR_SIZES - 1)
-			doc_cell(&t, "%ld and more", 1L << i);
-		else
-			doc_cell(&t, "%ld to %ld", 1L << i, (2L << i) - 1);
-		doc_cell(&t, "%s", show_count(n, false).s);
-		doc_cell(&t, "%.4f", (double)n.value / (double)top);
-	}
-	doc_put_table(d, &t);
-}
-
-void sections_windows(struct doc *d, const struct model_job *job)
+void sections_windows(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct counts *c = &job->counts;
 
-	doc_heading(d, 3, "Readahead windows");
-	doc_para(d, "%s synchronous, %s asynchronous, %s forced by advice.",
+	doc_para(d, "Readahead windows: %s synchronous, %s asynchronous, %s forced by advice.",
 		 show_count(counts_get(c, C_windows_sync), false).s,
 		 show_count(counts_get(c, C_windows_async), false).s,
 		 show_count(counts_get(c, C_windows_forced), false).s);
-	put_sizes(d, c);
+	sections_sizes(d, m, job);
 }
 
 static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all, int64_t page_size)
@@ -112,7 +71,6 @@ void sections_evictions(struct doc *d, const struct model *m, const struct model
 	struct derived derived;
 
 	counts_derive(&job->counts, m->run.page_size_bytes.value, &derived);
-	doc_heading(d, 3, "Evictions by cause");
 	if (derived.evicted_pages.known && derived.evicted_pages.value == 0) {
 		doc_para(d, counts_lower_bound(&job->counts, C_evicted_other)
 				    ? "No page of the job was seen to leave the cache."
@@ -121,45 +79,4 @@ void sections_evictions(struct doc *d, const struct model *m, const struct model
 	}
 	put_causes(d, &job->counts, derived.evicted_pages, m->run.page_size_bytes.value);
 	put_distance(d, &job->counts);
-}
-
-static double rate_of(struct opt_i64 n, int64_t duration_ns)
-{
-	return n.known && duration_ns > 0 ? (double)n.value * 1e9 / (double)duration_ns : -1;
-}
-
-static void put_points(struct doc *d, const struct model_job *job, double *values)
-{
-	size_t n = job->nr_points;
-	struct doc_series series[] = {
-		{"hits", values + 2 * n},
-		{"misses", values + 3 * n},
-		{"prefetched", values + 4 * n},
-	};
-	struct doc_timeline t = {values, values + n, n, series, 3};
-
-	for (size_t i = 0; i < n; i++) {
-		const struct model_point *p = &job->points[i];
-
-		values[i] = (double)p->start_ns / 1e9;
-		values[n + i] = (double)(p->start_ns + p->duration_ns) / 1e9;
-		values[2 * n + i] = rate_of(p->hits, p->duration_ns);
-		values[3 * n + i] = rate_of(p->misses, p->duration_ns);
-		values[4 * n + i] = rate_of(p->prefetched_pages, p->duration_ns);
-	}
-	doc_put_timeline(d, &t);
-}
-
-void sections_timeline(struct doc *d, const struct model_job *job)
-{
-	double *values = NULL;
-
-	if (!job->nr_points)
-		return;
-	values = calloc(job->nr_points, 5 * sizeof(*values));
-	if (values)
-		put_points(d, job, values);
-	else
-		d->failed = true;
-	free(values);
 }

@@ -95,7 +95,7 @@ static void put_whys(struct doc *d, const struct model_job *job)
 	doc_put_table(d, &t);
 }
 
-void sections_filesystems(struct doc *d, const struct model_job *job, int64_t page_size)
+void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
 		{"FILESYSTEM", DOC_OWN_LINE}, {"SEEN", DOC_LEFT},    {"FILES", DOC_RIGHT},
@@ -105,11 +105,10 @@ void sections_filesystems(struct doc *d, const struct model_job *job, int64_t pa
 	struct doc_table t = doc_table(NULL, columns, 7);
 
 	if (!job->nr_filesystems)
-		return;
-	doc_heading(d, 3, "Filesystems");
+		doc_para(d, "None is known.");
 	for (size_t i = 0; i < job->nr_filesystems; i++)
 		if (job->filesystems[i].dev_major.known || counts_any(&job->filesystems[i].counts))
-			put_row(&t, &job->filesystems[i], page_size);
+			put_row(&t, &job->filesystems[i], m->run.page_size_bytes.value);
 	doc_put_table(d, &t);
 	put_whys(d, job);
 }

@@ -18,7 +18,7 @@ static void put_ceiling(struct doc *d, const struct analysis_job *a)
 		return;
 	doc_para(d,
 		 "An accelerator that this job feeds could be busy %s of the time at most%s%s%s "
-		 "(%s of MLPerf Storage's lines of 90 %% and 70 %%)%s.",
+		 "(MLPerf Storage asks for 90 %% or 70 %%, by workload; this is %s)%s.",
 		 show_ratio(c->overall, false).s, c->after_first_epoch.known ? ", " : "",
 		 c->after_first_epoch.known ? show_ratio(c->after_first_epoch, false).s : "",
 		 c->after_first_epoch.known ? " after the first epoch" : "", c->line,
@@ -114,29 +114,53 @@ static void put_directories(struct doc *d, const struct model *m, const struct m
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
-void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
+/* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
+void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	static const struct doc_column columns[] = {
-		{"GRADE", DOC_LEFT},
-		{"", DOC_LEFT},
-		{"SCORE", DOC_RIGHT},
-		{"HOW", DOC_WRAP},
-	};
 	const struct analysis_job *a = advice_of(m, job);
-	struct doc_table t = doc_table(NULL, columns, 4);
+	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
+	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
+	struct opt_f64 waited = {0};
+	char grade[64] = "No grade";
+	char wait[96] = "";
 
 	if (!a)
 		return;
-	doc_heading(d, 3, "Grades");
+	if (g->letter)
+		snprintf(grade, sizeof(grade), "Grade %s, %s", g->letter,
+			 show_double(g->score, 2).s);
+	if (a->ceiling.overall.known) {
+		waited = (struct opt_f64){1 - a->ceiling.overall.value, true};
+		snprintf(wait, sizeof(wait), ": its tasks waited for reads %s of the time",
+			 show_ratio(waited, false).s);
+	}
+	if (f && f->severity != SEVERITY_INFO)
+		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
+			 advice_gain(&f->gain).s);
+	else
+		doc_para(d, "%s%s. Nothing was found that would have to change.", grade, wait);
+}
+
+void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = advice_of(m, job);
+	struct doc_grade grades[GRADE_NR];
+	struct shown scores[GRADE_NR];
+
+	if (!a)
+		return;
 	for (int i = 0; i < GRADE_NR; i++) {
 		const struct analysis_grade *g = &a->grades[i];
 
-		doc_cell(&t, "%s", grade_names[i]);
-		doc_cell(&t, "%s", g->letter ? g->letter : "-");
-		doc_cell(&t, "%s", show_double(g->score, 2).s);
-		doc_cell(&t, "%s", g->formula ? g->formula : "-");
+		scores[i] = show_double(g->score, 2);
+		grades[i] = (struct doc_grade){grade_names[i], g->letter, scores[i].s,
+					       g->formula ? g->formula : "-"};
 	}
-	doc_put_table(d, &t);
-	put_directories(d, m, job);
+	doc_put_grades(d, grades, GRADE_NR);
 	put_ceiling(d, a);
+}
+
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	put_directories(d, m, job);
 }

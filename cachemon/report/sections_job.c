@@ -152,7 +152,7 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 		      int64_t page_size)
 {
 	static const char *const names[] = {"used in time", "used late (the reader waited)",
-					    "evicted unused", "resident, unused so far",
+					    "evicted unused", "resident unused (not yet judged)",
 					    "untracked (fate unknowable)"};
 	struct doc_table t = doc_table("What became of the prefetched pages", share_columns, 4);
 
@@ -179,7 +179,6 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 	struct derived derived;
 
 	counts_derive(&job->counts, page_size, &derived);
-	doc_heading(d, 3, "Prefetched pages");
 	if (derived.prefetched_pages.known && derived.prefetched_pages.value == 0) {
 		doc_para(d, "None.");
 		return;

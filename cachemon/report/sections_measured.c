@@ -197,9 +197,8 @@ static void put_probes(struct doc *d, const struct model *m)
 	doc_put_table(d, &t);
 }
 
-void sections_measured(struct doc *d, const struct model *m)
+void sections_measured(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	doc_heading(d, 2, "How it was measured");
 	put_facts(d, &m->run);
 	put_probes(d, m);
 	put_unmeasured(d, m);

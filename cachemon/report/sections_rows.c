@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/advice.h"
 #include "report/escape.h"
 #include "report/show.h"
 
@@ -158,7 +159,7 @@ static void put_advice_name(struct doc_table *t, const struct model_advice *v)
 	put_led_name(t, lead, &v->path);
 }
 
-static void put_advice(struct doc *d, const struct model *m, const struct model_job *job)
+void sections_advice(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
 		{"ADVICE", DOC_OWN_LINE}, {"CALLS", DOC_RIGHT},	  {"ASKED", DOC_RIGHT},
@@ -167,7 +168,6 @@ static void put_advice(struct doc *d, const struct model *m, const struct model_
 	struct doc_table t = doc_table("Pages asked for, brought in and dropped", columns, 6);
 	bool effects = bytes_is(&m->run.advice_mode, "effects");
 
-	doc_heading(d, 3, "Advice the job gave");
 	if (effects)
 		doc_para(d,
 			 "Seen by its effects: calls that moved no page may be missing, so calls "
@@ -188,13 +188,13 @@ static void put_advice(struct doc *d, const struct model *m, const struct model_
 	doc_put_table(d, &t);
 	if (job->nr_advice > ROWS_MAX)
 		doc_para(d, "%zu more rows are in the JSON report.", job->nr_advice - ROWS_MAX);
+	sections_verdicts(d, m, job);
 }
 
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	int64_t page_size = m->run.page_size_bytes.value;
 
-	put_advice(d, m, job);
 	put_files(d, job, page_size);
 	put_directories(d, job, page_size);
 }

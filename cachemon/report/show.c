@@ -22,12 +22,11 @@ struct shown show_count(struct opt_i64 v, bool estimated)
 	return ret;
 }
 
-/* What is not there has no mark. */
-static struct shown marked(struct shown v, const char *mark, bool is)
+struct shown show_marked(struct shown v, const char *mark)
 {
 	struct shown ret = {0};
 
-	if (!is || strcmp(v.s, absent.s) == 0)
+	if (!mark || strcmp(v.s, absent.s) == 0)
 		return v;
 	snprintf(ret.s, sizeof(ret.s), "%s%.*s", mark, (int)(sizeof(ret.s) - strlen(mark) - 1),
 		 v.s);
@@ -36,12 +35,12 @@ static struct shown marked(struct shown v, const char *mark, bool is)
 
 struct shown show_least(struct shown v, bool lower_bound)
 {
-	return marked(v, ">=", lower_bound);
+	return show_marked(v, lower_bound ? MARK_LEAST : NULL);
 }
 
 struct shown show_about(struct shown v, bool estimated)
 {
-	return marked(v, "~", estimated);
+	return show_marked(v, estimated ? MARK_ABOUT : NULL);
 }
 
 const char *show_plural(struct opt_i64 v, const char *one, const char *many)

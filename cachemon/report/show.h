@@ -13,9 +13,13 @@ struct shown {
 };
 
 struct shown show_count(struct opt_i64 v, bool estimated);
-/* ">=" before what may have been more. */
+/* Marks before a number: of an estimate; of what may have been more. */
+#define MARK_ABOUT "~"
+#define MARK_LEAST ">="
+
+/* NULL: no mark; what is absent has none. */
+struct shown show_marked(struct shown v, const char *mark);
 struct shown show_least(struct shown v, bool lower_bound);
-/* "~" before an estimate. */
 struct shown show_about(struct shown v, bool estimated);
 /* one where v is exactly 1, else many: "page", "pages". */
 const char *show_plural(struct opt_i64 v, const char *one, const char *many);

@@ -10,28 +10,13 @@ void timeline_begin(struct timeline *t, int64_t end_ns)
 	t->length_ns = end_ns > 0 ? end_ns / TIMELINE_BUCKETS + 1 : 1;
 }
 
-static struct opt_i64 raw(const struct counts *c, int which)
-{
-	return (struct opt_i64){c->c[which], c->known[which]};
-}
-
-static void add_counts(struct counts *sum, const struct counts *c)
-{
-	for (int i = 0; i < C_NR; i++) {
-		struct opt_i64 v = opt_add(raw(sum, i), raw(c, i));
-
-		sum->c[i] = v.known ? v.value : 0;
-		sum->known[i] = v.known;
-	}
-}
-
 static void add_bucket(struct timeline_bucket *into, const struct timeline_bucket *b)
 {
 	into->duration_ns += b->duration_ns;
 	into->read_on_ns += b->read_on_ns;
 	into->intervals += b->intervals;
 	into->cpu_ns = opt_add(into->cpu_ns, b->cpu_ns);
-	add_counts(&into->counts, &b->counts);
+	counts_add(&into->counts, &b->counts);
 }
 
 void timeline_add(struct timeline *t, const struct timeline_bucket *interval)

@@ -12,7 +12,7 @@
 WITH past AS (
 	SELECT
 		x.job_id, 'device' AS subject_kind, coalesce(x.mount, x.type) AS subject, 'low' AS severity,
-		printf('%s: %s; %d MiB that the job read are in no figure', x.type,
+		printf('%s: %s; %,d MiB that the job read are in no figure', x.type,
 			coalesce(x.why, 'its data is not in the page cache'),
 			(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576) AS summary,
 		x.direct_read_bytes, x.read_bytes, x.files,
@@ -28,7 +28,7 @@ WITH past AS (
 	UNION ALL
 	SELECT
 		j.job_id, 'job', j.name, 'info',
-		printf('%d of %d MiB were read past the cache with O_DIRECT', j.direct_read_bytes / 1048576,
+		printf('%,d of %,d MiB were read past the cache with O_DIRECT', j.direct_read_bytes / 1048576,
 			(j.direct_read_bytes + j.read_bytes) / 1048576),
 		j.direct_read_bytes, j.read_bytes, NULL,
 		max(0, j.rchar_bytes - j.read_bytes - j.direct_read_bytes), 0.95

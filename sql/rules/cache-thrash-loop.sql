@@ -32,7 +32,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(j.sliced, 0.7, 0.95) AS confidence,
-	printf('of %d repeated lookups, %d had to be fetched again after reclaim', l.repeat_lookups,
+	printf('of %,d repeated lookups, %,d had to be fetched again after reclaim', l.repeat_lookups,
 		l.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'returned_pages', 'value', l.returned_pages, 'unit', 'pages',

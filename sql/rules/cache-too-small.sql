@@ -59,7 +59,7 @@ SELECT
 	END AS severity,
 	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'there%' THEN 0.5 ELSE 0.4 END
 		AS confidence,
-	printf('with %d pages of cache instead of %d, %.0f %% of the lookups would miss instead of %.0f %%%s',
+	printf('with %,d pages of cache instead of %,d, %.0f %% of the lookups would miss instead of %.0f %%%s',
 		g.want_pages, g.present_pages, 100 * g.want_miss_ratio, 100 * g.miss_ratio,
 		coalesce('; uncertain: ' || g.uncertain, '')) AS summary,
 	json_array(

@@ -25,7 +25,7 @@ SELECT
 	iif(a.files = 1 OR d.path IS NULL, a.path, d.path) AS subject,
 	iif(a.reread_bytes >= :medium_bytes, 'medium', 'low') AS severity,
 	0.9 AS confidence,
-	printf('%d MiB were read directly of files of %d MiB, which would fit in the memory available',
+	printf('%,d MiB were read directly of files of %,d MiB, which would fit in the memory available',
 		a.direct_read_bytes / 1048576, a.size_bytes / 1048576) AS summary,
 	json_array(
 		json_object('metric', 'direct_read_bytes', 'value', a.direct_read_bytes, 'unit', 'bytes',

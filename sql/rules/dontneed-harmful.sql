@@ -43,7 +43,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
-	printf('of %d pages that advice dropped, %d came back', c.evicted_dontneed, c.returned_pages) AS summary,
+	printf('of %,d pages that advice dropped, %,d came back', c.evicted_dontneed, c.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.dontneed', 'value', c.evicted_dontneed, 'unit', 'pages',
 			'scope', 'directory'),

@@ -24,7 +24,7 @@ SELECT
 	n.path AS subject,
 	iif(n.kept_pages * n.page_size_bytes >= :medium_share * m.memory_total_bytes, 'medium', 'low') AS severity,
 	0.95 AS confidence,
-	printf('it named %d cached pages and dropped %d', n.cached_pages, n.pages_dropped) AS summary,
+	printf('it named %,d cached pages and dropped %,d', n.cached_pages, n.pages_dropped) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_asked', 'value', n.pages_asked, 'unit', 'pages',
 			'scope', 'file'),

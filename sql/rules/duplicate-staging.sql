@@ -59,7 +59,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.8 AS confidence,
-	printf('%d readers went through it, and %d of its pages were brought in again', f.readers,
+	printf('%,d readers went through it, and %,d of its pages were brought in again', f.readers,
 		f.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'readers', 'value', f.readers, 'unit', 'readers', 'scope', 'file'),

@@ -33,7 +33,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('%s%s pushed out %d of its pages, at least %d of which came back',
+	printf('%s%s pushed out %,d of its pages, at least %,d of which came back',
 		iif(c.who = 'job', 'job ', ''), coalesce(c.evictor, 'others'), c.pages, c.refaulted_pages)
 		AS summary,
 	json_array(

@@ -26,7 +26,7 @@ SELECT
 		ELSE 'info'
 	END AS severity,
 	iif(j.sliced, 0.6, 0.9) AS confidence,
-	printf('%d of %d pages that were asked for had to be brought in first, %d came back',
+	printf('%,d of %,d pages that were asked for had to be brought in first, %,d came back',
 		min(f.first_pages, f.lookups), f.lookups, f.refaults) AS summary,
 	json_array(
 		json_object('metric', 'first_pages', 'value', f.first_pages, 'unit', 'pages', 'scope', 'job'),

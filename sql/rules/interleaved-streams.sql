@@ -28,7 +28,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, b.pattern_confidence) AS confidence,
-	printf('several streams share its descriptor: %d of %d pages missed, %d fetched ahead and not used',
+	printf('several streams share its descriptor: %,d of %,d pages missed, %,d fetched ahead and not used',
 		b.misses, b.lookups, b.unused_pages) AS summary,
 	iif(b.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),

@@ -43,7 +43,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.9, c.pattern_confidence) AS confidence,
-	printf('%d faults at random places fetched %d pages around them', c.faults_major,
+	printf('%,d faults at random places fetched %,d pages around them', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',

@@ -22,11 +22,11 @@ WITH judged AS (SELECT
 	printf('the job waited for reads %.1f %% of its time', 100 * s.stall_share) AS waited,
 	-- A program's own start is in lookups: what it then does past them is said instead.
 	iif(j.lookups >= :min_lookups,
-			printf(', and %d of %d pages asked for were not cached', j.misses, j.lookups), '')
+			printf(', and %,d of %,d pages asked for were not cached', j.misses, j.lookups), '')
 		|| iif(j.faults_major > 0 AND j.faults_major >= :told_share * j.lookups,
-			printf(', and %d faults had to read', j.faults_major), '')
+			printf(', and %,d faults had to read', j.faults_major), '')
 		|| iif(j.direct_read_bytes > 0 AND j.direct_read_bytes >= :told_share * j.read_bytes,
-			printf(', and %d MiB were read past the cache', j.direct_read_bytes / 1048576), '') AS missed,
+			printf(', and %,d MiB were read past the cache', j.direct_read_bytes / 1048576), '') AS missed,
 	-- Of all that the job asked for, past the cache or by faults too.
 	j.lookups >= :min_lookups AND j.direct_read_bytes < j.read_bytes
 		AND j.hits >= :good_hit_ratio * (j.lookups + j.faults_major) AS served

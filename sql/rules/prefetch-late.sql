@@ -27,7 +27,7 @@ SELECT
 	END AS severity,
 	-- A device at its limit makes every prefetch late, and no window helps: counters cannot tell.
 	iif(j.sliced, 0.5, 0.7) AS confidence,
-	printf('of %d waits, %d were for pages on their way: %.0f %% of its time', j.stalls, j.late_waits,
+	printf('of %,d waits, %,d were for pages already on their way, and took %.0f %% of its time', j.stalls, j.late_waits,
 		100 * j.late_share) AS summary,
 	json_array(
 		json_object('metric', 'late_waits', 'value', j.late_waits, 'unit', 'waits', 'scope', 'job'),

@@ -65,10 +65,11 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	iif(c.files = 1, 'it is read ', c.files || ' files are read ') ||
+	iif(c.files = 1, 'it is read ', printf('%,d files are read ', c.files)) ||
 		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
-		coalesce(': of ' || c.ahead_pages || ' pages fetched ahead, ',
-			': pages were fetched ahead, and ') || c.unused_pages || ' were not used' AS summary,
+		iif(c.ahead_pages IS NULL, ': pages were fetched ahead, and ',
+			printf(': of %,d pages fetched ahead, ', c.ahead_pages)) ||
+		printf('%,d were not used', c.unused_pages) AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'files'),

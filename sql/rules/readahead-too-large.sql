@@ -50,11 +50,11 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads fetch %d pages fewer and miss %s', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads fetch %,d pages fewer and miss %s', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.saved_pages,
 		CASE sign(c.misses - c.now_misses) WHEN 0 THEN 'no more'
-			WHEN 1 THEN (c.misses - c.now_misses) || ' more'
-			ELSE (c.now_misses - c.misses) || ' fewer' END) AS summary,
+			WHEN 1 THEN printf('%,d more', c.misses - c.now_misses)
+			ELSE printf('%,d fewer', c.now_misses - c.misses) END) AS summary,
 	json_array(
 		json_object('metric', 'whatif.wasted', 'value', c.now_wasted, 'unit', 'pages',
 			'scope', 'setting in force'),

@@ -57,7 +57,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.8 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads make %d requests instead of %d', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads make %,d requests instead of %,d', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.requests, c.now_requests) AS summary,
 	json_array(
 		json_object('metric', 'whatif.requests', 'value', c.now_requests, 'unit', 'requests',

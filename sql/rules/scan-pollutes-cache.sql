@@ -35,7 +35,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('reading it once pushed out %d pages of %s, at least %d of which came back', c.pages,
+	printf('reading it once pushed out %,d pages of %s, at least %,d of which came back', c.pages,
 		c.owner_path, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',

@@ -38,7 +38,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.85 AS confidence,
-	printf('%d files of %d KiB each were waited for %.1f s', c.files,
+	printf('%,d files of %,d KiB each were waited for %.1f s', c.files,
 		c.fetched_pages * c.page_size_bytes / c.files / 1024, c.stall_s) AS summary,
 	json_array(
 		json_object('metric', 'files', 'value', c.files, 'unit', 'files',

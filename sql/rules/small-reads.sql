@@ -25,7 +25,7 @@ SELECT
 	t.path AS subject,
 	iif(t.saved_calls * :call_ns >= :medium_share * t.cpu_ns, 'medium', 'low') AS severity,
 	iif(t.in_order, iif(t.sliced, 0.8, 0.95), 0.6) AS confidence,
-	printf('%d calls read %.0f bytes each, with %.0f lookups for a page''s worth of bytes', t.read_calls,
+	printf('%,d calls read %.0f bytes each, with %.0f lookups for a page''s worth of bytes', t.read_calls,
 		t.bytes_per_call, t.lookups_per_page) AS summary,
 	json_array(
 		json_object('metric', 'read_calls', 'value', t.read_calls, 'unit', 'calls',

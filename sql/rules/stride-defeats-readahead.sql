@@ -28,7 +28,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	printf('it is read at a constant stride, and %d of %d pages asked for were missing', c.misses, c.lookups)
+	printf('it is read at a constant stride, and %,d of %,d pages asked for were missing', c.misses, c.lookups)
 		AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),

@@ -13,10 +13,10 @@ SELECT
 	j.name AS subject,
 	'info' AS severity,
 	1.0 AS confidence,
-	printf('the job asked for %d pages%s: too little to judge anything', j.lookups + j.faults_major,
+	printf('the job asked for %,d pages%s: too little to judge anything', j.lookups + j.faults_major,
 		iif(j.wall_ns IS NULL, '', printf(' in %.1f s', j.wall_ns / 1e9)))
 		|| iif(j.rchar_bytes - j.read_bytes - j.direct_read_bytes >= :min_outside_bytes,
-			printf('; %d MiB that it read from pipes, sockets or past the cache are in no figure',
+			printf('; %,d MiB that it read from pipes, sockets or past the cache are in no figure',
 				(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576), '') AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),

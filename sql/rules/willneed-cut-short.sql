@@ -55,7 +55,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(s.counted, 0.95, 0.7) AS confidence,
-	printf('%s asked for %d pages that were not cached and brought %d; other reads fetched %d later',
+	printf('%s asked for %,d pages that were not cached and brought %,d; other reads fetched %,d later',
 		s.kind, s.wanted_pages, s.pages_brought, s.later_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_asked', 'value', s.pages_asked, 'unit', 'pages',

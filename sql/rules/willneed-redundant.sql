@@ -22,8 +22,8 @@ SELECT
 	iif(b.files = 1 OR d.path IS NULL, b.path, d.path) AS subject,
 	'low' AS severity,
 	0.9 AS confidence,
-	printf('of %d pages asked for%s, %d were cached already', b.pages_asked,
-		coalesce(' in ' || b.calls || ' calls', ''), b.redundant_pages) AS summary,
+	printf('of %,d pages asked for%s, %,d were cached already', b.pages_asked,
+		iif(b.calls IS NULL, '', printf(' in %,d calls', b.calls)), b.redundant_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.redundant_pages', 'value', b.redundant_pages, 'unit', 'pages',
 			'scope', 'advice'),

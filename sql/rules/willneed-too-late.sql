@@ -36,7 +36,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('%d calls asked for pages, and reads waited %d times for them', b.calls, b.late_waits) AS summary,
+	printf('%,d calls asked for pages, and reads waited %,d times for them', b.calls, b.late_waits) AS summary,
 	json_array(
 		json_object('metric', 'advice.used_late', 'value', b.used_late, 'unit', 'pages',
 			'scope', 'advice'),

@@ -40,8 +40,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %s pages that advice brought, %d were not read, %d of them evicted before',
-		coalesce(b.pages_brought, 'the'), b.unused_pages, b.evicted_unused) AS summary,
+	printf('of %s pages that advice brought, %,d were not read, %,d of them evicted before',
+		iif(b.pages_brought IS NULL, 'the', printf('%,d', b.pages_brought)), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',
 			'scope', 'advice'),

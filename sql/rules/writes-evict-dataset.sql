@@ -29,7 +29,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('writes%s pushed out %d pages of it, at least %d of which came back',
+	printf('writes%s pushed out %,d pages of it, at least %,d of which came back',
 		coalesce(' to ' || c.evictor_path, ''), c.pages, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',

@@ -17,7 +17,8 @@ static const char rule[] =
 	"gain_cause FROM v_job\n";
 static const char note[] =
 	"---\nid: site-great\ntitle: t\nrisk: some risk\nundo: take it back\nverify: look\n---\n"
-	"## What to do\nChange this.\n\n```c\nf(a < b);\n\tg();\n```\n\n```shell\nls | wc\n```\n";
+	"## What to do\nChange `this_one`, not the <b> of `a|b`; a ` alone.\n\n```c\nf(a < "
+	"b);\n\tg();\n```\n\n```shell\nls | wc\n```\n";
 
 static void write_file(const char *dir, const char *name, const char *text)
 {

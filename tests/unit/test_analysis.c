@@ -166,6 +166,34 @@ static void test_order_last(void **state)
 	analysis_free(&a);
 }
 
+static bool passed(const struct analysis *a, const char *id)
+{
+	for (size_t i = 0; i < a->rules.nr_rules; i++)
+		if (!strcmp(a->rules.rules[i].id, id))
+			return analysis_passed(a, &a->jobs[0], &a->rules.rules[i]);
+	fail_msg("no rule %s", id);
+	return false;
+}
+
+/* Judged and not found: neither what was found, nor what could not be judged, nor who sums up. */
+static void test_passed(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	world_write(f, "a-found.sql", RULE_HEAD("a-found") RULE_ROW " FROM v_job");
+	world_write(f, "b-passed.sql", RULE_HEAD("b-passed") RULE_ROW " FROM v_job WHERE false");
+	world_write(f, "c-none.sql", NEEDS("c-none", "counters: lookups"));
+	world_write(f, "d-last.sql",
+		    RULE_HEAD("d-last") "-- order: last\n" RULE_ROW " FROM v_job WHERE false");
+	a = world_analyse(f);
+	assert_false(passed(&a, "a-found"));
+	assert_true(passed(&a, "b-passed"));
+	assert_false(passed(&a, "c-none"));
+	assert_false(passed(&a, "d-last"));
+	analysis_free(&a);
+}
+
 /*
  * A row of every table with all that may be NULL being NULL: whatever a rule makes of that was made
  * of nothing. The needs are left aside, so that each query really runs.
@@ -385,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_needs_of_tables, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_order_last, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_passed, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin,
 						fixture_teardown),

@@ -156,7 +156,7 @@ static void formats(void **state)
 		out = open_memstream(&text, &size);
 		assert_int_equal(compare_print(&o, out, err, sizeof(err)), 0);
 		fclose(out);
-		assert_non_null(strstr(text, "improved: stall 75 "));
+		assert_non_null(strstr(text, "mproved: stall 75 "));
 		if (i != REPORT_JSON) {
 			assert_non_null(strstr(text, "64,032"));
 			assert_non_null(strstr(text, "16,032"));

@@ -109,9 +109,11 @@ static double ask(struct fixture *f, const char *what)
 static void fill(struct fixture *f)
 {
 	struct errtext err = {0};
+	struct job_curve c = {0};
 
-	if (fill_curve(f->sql, 1, &err) < 0)
+	if (job_curve_load(f->sql, 1, &c, &err) < 0 || fill_curve(f->sql, 1, &c, &err) < 0)
 		fail_msg("%s", err.text);
+	job_curve_free(&c);
 }
 
 static void a_cliff(void **state)
@@ -226,8 +228,9 @@ static void no_such_job(void **state)
 {
 	struct fixture *f = *state;
 	struct errtext err = {0};
+	struct job_curve c = {0};
 
-	assert_true(fill_curve(f->sql, 99, &err) < 0);
+	assert_true(job_curve_load(f->sql, 99, &c, &err) < 0);
 	assert_true(err.text[0]);
 }
 

@@ -215,6 +215,33 @@ static void human_figures(void **state)
 	assert_string_equal(human_exact(INT64_MIN).text, "-9,223,372,036,854,775,808");
 }
 
+static void grouping(void **state)
+{
+	static const struct {
+		const char *before;
+		const char *after;
+	} rows[] = {
+		{"", ""},
+		{"no number", "no number"},
+		{"999 of 1000", "999 of 1,000"},
+		{"12345678", "12,345,678"},
+		{"0.12345 and 1234.5678 s", "0.12345 and 1,234.5678 s"},
+		{"seq_4096 and p4096 stay", "seq_4096 and p4096 stay"},
+		{"1,234 is done", "1,234 is done"},
+		{"1 and 2, 3333 ends: 4444", "1 and 2, 3,333 ends: 4,444"},
+	};
+	char text[64];
+	char full[8] = "1234567";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "%s", rows[i].before);
+		human_group(text, sizeof(text));
+		assert_string_equal(text, rows[i].after);
+	}
+	human_group(full, sizeof(full));
+	assert_string_equal(full, "1234567");
+}
+
 static void quoting(void **state)
 {
 	static const struct {
@@ -260,9 +287,11 @@ static void quoting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(u64),	   cmocka_unit_test(durations),	    cmocka_unit_test(sizes),
-		cmocka_unit_test(pids),	   cmocka_unit_test(percents),	    cmocka_unit_test(enums),
-		cmocka_unit_test(quoting), cmocka_unit_test(human_figures),
+		cmocka_unit_test(u64),		 cmocka_unit_test(durations),
+		cmocka_unit_test(sizes),	 cmocka_unit_test(pids),
+		cmocka_unit_test(percents),	 cmocka_unit_test(enums),
+		cmocka_unit_test(grouping),	 cmocka_unit_test(quoting),
+		cmocka_unit_test(human_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,6 +280,8 @@ static void parts_of_a_traced_file(void **state)
 	assert_text(json, "jobs.0.files.1.coverage.absent",
 		    "it is not among the files that were traced");
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.traced_files"), 1);
+	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 0);
+	assert_null(at(json, "jobs.0.timeline.advice_calls.lower_bound"));
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.dontneed.0"), 0);
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.dontneed.1"), 1);
 	assert_true(cJSON_IsNull(at(json, "jobs.0.files.3.coverage")));
@@ -288,6 +290,10 @@ static void parts_of_a_traced_file(void **state)
 	json = golden_json(f);
 	assert_text(json, "jobs.0.files.0.coverage.absent",
 		    "the trace of file 1 cannot be used: chunk 0: its bytes are no events");
+	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 1);
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.timeline.advice_calls.lower_bound")));
+	assert_int_equal(number(json, "jobs.0.read_sizes.incomplete_files"), 1);
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.read_sizes.calls_log2_lower_bound")));
 	cJSON_Delete(json);
 	fixture_sql(f, "DELETE FROM trace_chunk; DELETE FROM traced_file;"
 		       "INSERT INTO trace_absent VALUES (1, 'the kernel is old')");

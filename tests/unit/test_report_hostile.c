@@ -9,6 +9,7 @@
 
 #include "report/escape.h"
 #include "report/report.h"
+#include "report/runs.h"
 
 /* Paths, as bytes. Each also is a job's name, a directory, and the file of an advice. */
 static const char *const names[] = {
@@ -164,20 +165,38 @@ static void markdown(void **state)
 }
 
 /* Only the elements and attributes that the report itself writes. */
+/* Its own script is the last thing of a page, and the one of it. */
+static char *without_script(char *page)
+{
+	char *script = strstr(page, "<script>");
+
+	assert_non_null(script);
+	assert_null(strstr(script + 1, "<script"));
+	assert_non_null(strstr(script, "</script>\n</body>\n</html>\n"));
+	*script = '\0';
+	return page;
+}
+
 static void html(void **state)
 {
 	static const char *const elements[] = {
-		"!DOCTYPE", "html", "head",    "meta",	  "title",     "style",	 "body",    "main",
-		"h1",	    "h2",   "h3",      "p",	  "div",       "table",	 "caption", "thead",
-		"tbody",    "tr",   "th",      "td",	  "span",      "figure", "svg",	    "text",
-		"rect",	    "line", "details", "summary", "figcaption"};
+		"!DOCTYPE",   "html",	"head",	 "meta", "title", "style",   "body",
+		"main",	      "h1",	"h2",	 "h3",	 "p",	  "div",     "table",
+		"caption",    "thead",	"tbody", "tr",	 "th",	  "td",	     "span",
+		"figure",     "svg",	"text",	 "rect", "line",  "details", "summary",
+		"figcaption", "nav",	"ul",	 "li",	 "a",	  "section", "article",
+		"b",	      "i",	"small", "pre",	 "code",  "path",    "circle",
+		"defs",	      "pattern"};
 	size_t len = 0;
-	char *out = report(*state, REPORT_HTML, &len);
+	char *out = without_script(report(*state, REPORT_HTML, &len));
 
-	assert_inert(out, len, "\n");
+	assert_inert(out, strlen(out), "\n");
 	assert_none(out, "onerror='");
 	assert_none(out, "=\"http");
-	assert_none(out, "href");
+	assert_none(out, " style=");
+	for (const char *p = strstr(out, "href"); p; p = strstr(p + 1, "href"))
+		if (strncmp(p, "href=\"#", 7) != 0)
+			fail_msg("a link to somewhere else: %.40s", p);
 	assert_none(out, "src=\"");
 	assert_non_null(strstr(out, "default-src 'none'"));
 	assert_non_null(
@@ -336,6 +355,33 @@ static void csv(void **state)
 	free(out);
 }
 
+/* What a terminal gets at the end of a run, and the list of runs. */
+static void terminal(void **state)
+{
+	struct fixture *f = *state;
+	const struct runs_options runs = {.db = f->db, .format = REPORT_TEXT};
+
+	for (int i = 0; i < NR_NAMES; i++) {
+		char *want = escape_inert_copy(names[i], strlen(names[i]));
+		char err[512] = "";
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		bind_name(f,
+			  "UPDATE job SET name = CAST(?2 AS TEXT), selector = CAST(?2 AS TEXT) "
+			  "WHERE id = 1 AND ?1 >= 0",
+			  i);
+		assert_int_equal(report_summary(f->db, 1, out, err, sizeof(err)), 0);
+		assert_int_equal(runs_print(&runs, out, err, sizeof(err)), 0);
+		fclose(out);
+		assert_inert(text, len, "\n");
+		assert_non_null(strstr(text, want));
+		free(text);
+		free(want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +390,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(html, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(json, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(yaml, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(terminal, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(csv, begin, fixture_teardown),
 	};
 

@@ -2,6 +2,8 @@
 /* LINK: report account util */
 #include "fixtures/report/golden.h"
 
+#include "report/runs.h"
+
 static const char *const contract_keys[] = {"schema",
 					    "cachemon",
 					    "run.id",
@@ -357,14 +359,16 @@ static void list_of_runs(void **state)
 	setenv("TZ", "UTC", 1);
 	fixture_sql(f, "UPDATE job SET name = 'tr\x1b[1m' WHERE id = 1");
 	out = open_memstream(&text, &size);
-	assert_int_equal(report_runs(f->db, false, out, err, sizeof(err)), 0);
+	assert_int_equal(runs_print(&(struct runs_options){.db = f->db}, out, err, sizeof(err)), 0);
 	fclose(out);
 	assert_non_null(strstr(text, ": 1 run, "));
 	assert_non_null(strstr(text, "  3  2026-09-21 14:13  4.20 s  full   complete  75.0 %     "
 				     "250  tr\\x1b[1m on"));
 	free(text);
 	out = open_memstream(&text, &size);
-	assert_int_equal(report_runs(f->db, true, out, err, sizeof(err)), 0);
+	assert_int_equal(runs_print(&(struct runs_options){.db = f->db, .format = REPORT_JSON}, out,
+				    err, sizeof(err)),
+			 0);
 	fclose(out);
 	json = cJSON_Parse(text);
 	assert_number(json, "runs.0.id", 3);

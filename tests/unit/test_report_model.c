@@ -165,36 +165,6 @@ static void absent_stays_absent(void **state)
 	model_free(&m);
 }
 
-static void points_of_the_timeline(void **state)
-{
-	struct fixture *f = *state;
-	struct model m;
-
-	/* 250 intervals become at most 120 points; nothing of the sums is lost. */
-	fixture_sql(
-		f,
-		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 249) "
-		"INSERT INTO interval (id, run_id, start_ns, duration_ns, read_on_ns) SELECT "
-		"i + 1, 1, i * 10, 10, CASE i WHEN 6 THEN 9 ELSE 10 END FROM n;"
-		"INSERT INTO job_interval (interval_id, job_id, lookups, misses, "
-		"prefetched_sync, prefetched_async, prefetched_willneed, "
-		"prefetched_readahead2, prefetched_mmap_around) SELECT id, 1, 5, 2, 1, 1, 1, 1, 1 "
-		"FROM interval");
-	m = loaded(f, 1);
-	assert_int_equal(m.jobs[0].nr_points, 84);
-	assert_int_equal(m.jobs[0].points[0].start_ns, 0);
-	assert_int_equal(m.jobs[0].points[0].duration_ns, 30);
-	assert_int_equal(m.jobs[0].points[0].hits.value, 9);
-	assert_int_equal(m.jobs[0].points[0].prefetched_pages.value, 15);
-	/* Interval 6 had the hook off for a part. */
-	assert_true(m.jobs[0].points[1].hits.known);
-	assert_false(m.jobs[0].points[2].hits.known);
-	assert_int_equal(m.jobs[0].points[2].misses.value, 6);
-	assert_int_equal(m.jobs[0].points[83].start_ns, 2490);
-	assert_int_equal(m.jobs[0].points[83].duration_ns, 10);
-	model_free(&m);
-}
-
 static void choice_of_run_and_job(void **state)
 {
 	struct fixture *f = *state;
@@ -259,8 +229,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(others_have_no_fates, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(absent_stays_absent, fixture_setup,
-						fixture_teardown),
-		cmocka_unit_test_setup_teardown(points_of_the_timeline, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(choice_of_run_and_job, fixture_setup,
 						fixture_teardown),

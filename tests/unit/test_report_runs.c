@@ -3,6 +3,14 @@
 /* The verb itself. */
 #include "fixtures/report/verb.h"
 
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+
+#include "fixtures/golden_files.h"
+#include "report/escape.h"
+#include "report/runs.h"
+
 static struct run run(struct fixture *f, const char *const args[])
 {
 	return verb_run(cmd_runs, f, args);
@@ -62,12 +70,271 @@ static void lists(void **state)
 	run_free(&r);
 }
 
+static char *printed(struct fixture *f, enum report_format format)
+{
+	/* A name that does not change from test to test. */
+	struct runs_options o = {.db = "runs.db", .format = format};
+	char err[512] = "";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(chdir(f->dir), 0);
+	if (!strstr(f->db, "/runs.db"))
+		assert_true(symlink(f->db, "runs.db") == 0 || errno == EEXIST);
+	if (runs_print(&o, out, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	fclose(out);
+	return text;
+}
+
+/* nr runs of "train" and "eval" in turn: the k-th takes k seconds, a tenth of it asleep, and misses
+ * k of 1000 lookups. */
+static void fill(struct fixture *f, int nr)
+{
+	fixture_sql(f, "DELETE FROM job; DELETE FROM run");
+	fixture_sql(
+		f,
+		"WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < %d) "
+		"INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, duration_ns, "
+		"state, writer_boot, writer_pidns, writer_pid, writer_start_ticks, level, "
+		"read_on_ns, advice_mode, interval_ns, page_size_bytes, memory_bytes, map_bytes) "
+		"SELECT n, 'u' || n, '0.1.0', 'node', '6.18.0', 'x86_64', 1700000000000000000 + n "
+		"* "
+		"3600000000000, n * 1000000000, 'complete', 'b', 0, 1, 0, 'full', n * 1000000000, "
+		"'calls', 1000000000, 4096, 1073741824, 65536 FROM k;"
+		"INSERT INTO job (run_id, slot, name, selector, wall_ns, cpu_ns, lookups, misses, "
+		"stall_ns) SELECT id, 1, iif(id %% 2, 'train', 'eval'), 'command: x', duration_ns, "
+		"duration_ns / 2, 1000, min(id, 1000), duration_ns / 10 FROM run",
+		nr);
+}
+
+static const cJSON *item(const cJSON *json, const char *key, int at)
+{
+	return cJSON_GetArrayItem(cJSON_GetObjectItem(json, key), at);
+}
+
+static double real(const cJSON *json, const char *key)
+{
+	assert_true(cJSON_IsNumber(cJSON_GetObjectItem(json, key)));
+	return cJSON_GetObjectItem(json, key)->valuedouble;
+}
+
+/* By how the runs were made. */
+static void figures(void **state)
+{
+	struct fixture *f = *state;
+	char *text;
+	cJSON *json;
+	const cJSON *job, *trend;
+
+	fill(f, 7);
+	text = printed(f, REPORT_JSON);
+	json = cJSON_Parse(text);
+	assert_non_null(json);
+	job = item(item(json, "runs", 3), "jobs", 0);
+	assert_true(fabs(real(job, "wall_s") - 4) < 1e-9);
+	assert_true(fabs(real(job, "miss_ratio") - 0.004) < 1e-9);
+	assert_true(fabs(real(job, "stall_share") - 0.1) < 1e-9);
+	/* The last run is one of train's. */
+	trend = item(json, "trends", 0);
+	assert_string_equal(cJSON_GetObjectItem(trend, "name")->valuestring, "train");
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trend, "runs")), 4);
+	for (int i = 0; i < 4; i++) {
+		assert_true(item(trend, "runs", i)->valuedouble == 2 * i + 1);
+		assert_true(fabs(item(trend, "wall_s", i)->valuedouble - (2 * i + 1)) < 1e-9);
+		assert_true(fabs(item(trend, "miss_ratio", i)->valuedouble - 0.001 * (2 * i + 1)) <
+			    1e-9);
+	}
+	assert_string_equal(cJSON_GetObjectItem(item(json, "trends", 1), "name")->valuestring,
+			    "eval");
+	cJSON_Delete(json);
+	free(text);
+}
+
+/* Where there is no curve, the grade of the list is that of the report. */
+static void grades_are_the_reports(void **state)
+{
+	struct fixture *f = *state;
+	struct report_options o = {.db = f->db, .run_id = 2, .format = REPORT_JSON, .files = 10};
+	char err[512] = "";
+	char *report = NULL;
+	char *text;
+	size_t size = 0;
+	cJSON *json, *want;
+	const cJSON *job, *grade;
+	FILE *out = open_memstream(&report, &size);
+
+	fill(f, 3);
+	fixture_sql(f,
+		    "UPDATE job SET used = 700, used_late = 80, evicted_unused = 60, "
+		    "prefetched_sync = 500, prefetched_async = 340, prefetched_willneed = 0, "
+		    "prefetched_readahead2 = 0, prefetched_mmap_around = 0, demand_pages = 100, "
+		    "written_pages = 3, other_added_pages = 2, refaults = 400, faults_major = 0, "
+		    "faults_minor = 0, resident_unused = 0, untracked = 0;"
+		    "INSERT INTO directory (job_id, path, refaults, demand_pages, "
+		    "prefetched_sync, prefetched_async, prefetched_willneed, "
+		    "prefetched_readahead2, prefetched_mmap_around) SELECT id, CAST('/d' AS "
+		    "BLOB), 400, 20, 100, 30, 0, 0, 0 FROM job");
+	if (report_print(&o, out, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	fclose(out);
+	want = cJSON_Parse(report);
+	text = printed(f, REPORT_JSON);
+	json = cJSON_Parse(text);
+	job = item(item(json, "runs", 1), "jobs", 0);
+	grade = item(item(want, "jobs", 0), "grade_details", 0);
+	assert_string_equal(cJSON_GetObjectItem(grade, "name")->valuestring, "overall");
+	assert_true(fabs(real(job, "score_by_counters") - real(grade, "score")) < 1e-12);
+	assert_string_equal(cJSON_GetObjectItem(job, "grade_by_counters")->valuestring,
+			    cJSON_GetObjectItem(grade, "grade")->valuestring);
+	cJSON_Delete(json);
+	cJSON_Delete(want);
+	free(text);
+	free(report);
+}
+
+/* Still running, failed, without a job, with two. */
+static void golden(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("TZ", "UTC", 1);
+	fill(f, 5);
+	fixture_sql(f,
+		    "UPDATE run SET state = 'open' WHERE id = 5;"
+		    "UPDATE run SET exit_status = 3 WHERE id = 4;"
+		    "DELETE FROM job WHERE run_id = 2;"
+		    "INSERT INTO job (run_id, slot, name, selector) VALUES (3, 2, 'other', 'x')");
+	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
+		char *text;
+
+		if (!runs_has_format(i))
+			continue;
+		text = printed(f, i);
+		if (i == REPORT_JSON)
+			text = golden_without(text, "\"size_bytes\": ", ",", "0");
+		else if (i == REPORT_HTML) {
+			text = golden_without(text, "5 runs, ", "</title>", "@SIZE@");
+			text = golden_without(text, "<h1>runs.db: 5 runs, ", "</h1>", "@SIZE@");
+		} else
+			text = golden_without(text, "5 runs, ", "\n", "@SIZE@");
+		golden_compare("runs", i, text);
+		free(text);
+	}
+}
+
+static void hostile_names(void **state)
+{
+	static const char name[] =
+		"</script><img src=x onerror=alert(1)>|`\x1b[31m\n# h\xe2\x80\xae"
+		"www.evil.example";
+	struct fixture *f = *state;
+	sqlite3_stmt *stmt = NULL;
+
+	fill(f, 4);
+	assert_int_equal(sqlite3_prepare_v2(f->sql, "UPDATE job SET name = ?1", -1, &stmt, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+	sqlite3_finalize(stmt);
+	fixture_sql(f, "UPDATE run SET host = '<b>' || char(27)");
+	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
+		char *text;
+
+		if (!runs_has_format(i))
+			continue;
+		text = printed(f, i);
+		for (size_t at = 0, len = strlen(text); at < len;) {
+			uint32_t cp = 0;
+			size_t n = escape_decode(text + at, len - at, &cp);
+
+			assert_true(n > 0);
+			assert_true(cp == '\n' || (i == REPORT_HTML && cp == '\t') ||
+				    !escape_is_unsafe(cp));
+			at += n;
+		}
+		if (i == REPORT_HTML || i == REPORT_MARKDOWN) {
+			assert_null(strstr(text, "<img"));
+			assert_null(strstr(text, "<b>\\x1b"));
+			assert_null(strstr(text, "\n# h"));
+			assert_true(i == REPORT_HTML || !strstr(text, "www.evil"));
+		}
+		free(text);
+	}
+}
+
+/* What does not fit is said, and where it is. */
+static void ten_thousand_runs(void **state)
+{
+	struct fixture *f = *state;
+	char *text;
+
+	fill(f, 10000);
+	fixture_sql(f, "UPDATE job SET name = 'job ' || (run_id %% 400)");
+	text = printed(f, REPORT_HTML);
+	assert_in_range(strlen(text), 1, 1000000);
+	assert_non_null(strstr(text, "Left out: the 9000 oldest runs"));
+	assert_non_null(strstr(text, "Left out: 100 more jobs"));
+	assert_non_null(strstr(text, "Left out: pictures of 388 more jobs"));
+	free(text);
+	text = printed(f, REPORT_JSON);
+	assert_non_null(strstr(text, "\"id\": 1,"));
+	assert_non_null(strstr(text, "\"id\": 10000,"));
+	free(text);
+}
+
+/* A link leads to a file beside the page, whatever the job is called. */
+static void reports_beside(void **state)
+{
+	struct fixture *f = *state;
+	char dir[160], path[320];
+	struct run r;
+	char *page;
+	int links = 0;
+
+	fill(f, 3);
+	fixture_sql(f, "UPDATE job SET name = '../../x <b>' WHERE run_id = 2;"
+		       "DELETE FROM job WHERE run_id = 3");
+	snprintf(dir, sizeof(dir), "%s/reports", f->dir);
+	r = run(f, ARGS("--db", "@db", "--reports", dir));
+	assert_string_equal(r.err, "");
+	assert_int_equal(r.status, 0);
+	run_free(&r);
+	snprintf(path, sizeof(path), "%s/index.html", dir);
+	page = fixture_read(path, NULL);
+	assert_non_null(page);
+	for (const char *p = strstr(page, "href=\"run"); p; p = strstr(p + 1, "href=\"run")) {
+		size_t len = strcspn(p + 6, "\"");
+
+		snprintf(path, sizeof(path), "%s/%.*s", dir, (int)len, p + 6);
+		assert_null(strchr(path + strlen(dir) + 1, '/'));
+		assert_int_equal(access(path, R_OK), 0);
+		links++;
+	}
+	assert_int_equal(links, 2);
+	free(page);
+	assert_rejected(f, 2, "leave out -o", ARGS("--reports", dir, "-o", "x.html"));
+	assert_rejected(f, 2, "not empty", ARGS("--reports", ""));
+	assert_rejected(f, 1, "cannot make the directory",
+			ARGS("--db", "@db", "--reports", "/nonexistent/a/b"));
+	assert_rejected(f, 2, "csv", ARGS("--db", "@db", "--format", "csv"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(usage, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(lists, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(figures, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(grades_are_the_reports, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(golden, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(hostile_names, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(ten_thousand_runs, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(reports_beside, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

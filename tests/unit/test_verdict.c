@@ -33,7 +33,7 @@ static const struct row rows[] = {
 	{"willneed", 100, 100, 0, 0, 51, 0, 49, 0, VERDICT_HELPED, "51 of the 100"},
 	{"willneed", 100, 0, 0, 90, 0, 0, 0, 0, VERDICT_REDUNDANT, "90 of the 100 pages"},
 	{"willneed", 100, 11, 0, 89, 11, 0, 0, 0, VERDICT_HELPED, "11 of the 11"},
-	{"willneed", 1000, 320, 0, 0, 320, 0, 0, 0, VERDICT_CUT_SHORT, "320 of the 1000"},
+	{"willneed", 1000, 320, 0, 0, 320, 0, 0, 0, VERDICT_CUT_SHORT, "320 of the 1,000"},
 	{"willneed", 1000, 500, 0, 0, 500, 0, 0, 0, VERDICT_HELPED, "500"},
 	/* What was cached already is no reason to say that it was cut short. */
 	{"willneed", 1000, 320, 0, 500, 320, 0, 0, 0, VERDICT_HELPED, "320"},

@@ -71,7 +71,7 @@ static void of_random(void **state)
 {
 	struct verdict_standing in = random_reads();
 
-	expect(&in, VERDICT_HELPED, "1000 reads fetched their pages without readahead");
+	expect(&in, VERDICT_HELPED, "1,000 reads fetched their pages without readahead");
 	in.pattern = "scan_once";
 	expect(&in, VERDICT_HARMFUL, "read in order (scan_once)");
 	in.pattern = "reread";
@@ -91,7 +91,7 @@ static void of_random(void **state)
 	in.windows_read_ahead = n(9000);
 	expect(&in, VERDICT_CUT_SHORT, "only 10 %");
 	in.windows_read_ahead = n(9001);
-	expect(&in, VERDICT_NO_EFFECT, "9001 windows of readahead");
+	expect(&in, VERDICT_NO_EFFECT, "9,001 windows of readahead");
 	/* All in the cache. */
 	in = random_reads();
 	in.demand = n(0);

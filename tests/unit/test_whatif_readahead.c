@@ -103,7 +103,7 @@ static void mapped_use_is_not_known(void **state)
 	assert_true(actual.known && isnan(actual.figure[WHATIF_WASTED]));
 	assert_true(actual.error[WHATIF_WASTED] < 0);
 	assert_true(whatif_readahead_best(&w, true) > candidate("ra_kb=128"));
-	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
+	assert_int_equal(fill_readahead(db, 1, &w, &err), 0);
 	assert_int_equal(wasted_rows(db), 0);
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
@@ -219,8 +219,8 @@ static void no_answer_has_a_reason(void **state)
 	assert_true(w.files[0].fidelity >= 0 && w.files[0].fidelity < WHATIF_LEAST_FIDELITY);
 	assert_non_null(strstr(w.files[0].note, "95 %"));
 	assert_int_equal(whatif_readahead_best(&w, false), -1);
+	assert_int_equal(fill_readahead(db, 1, &w, &err), 0);
 	whatif_readahead_free(&w);
-	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
 	assert_int_equal(
 		sqlite3_prepare_v2(db,
 				   "SELECT count(*), sum(actual), count(misses), count(note) "
@@ -338,10 +338,13 @@ static void rows_are_filled(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
 	struct errtext err = {0};
+	struct whatif_readahead w;
 	sqlite3_stmt *q;
 
 	add_file(db, 1, "seq_64k", 128, "NULL", "1.0");
-	assert_int_equal(fill_readahead_job(db, 1, &err), 0);
+	w = load(db);
+	assert_int_equal(fill_readahead(db, 1, &w, &err), 0);
+	whatif_readahead_free(&w);
 	assert_int_equal(
 		sqlite3_prepare_v2(db,
 				   "SELECT count(*), sum(actual), min(misses + prefetched), "

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For the completions of the shells: the names there are. Says nothing when there are none,
+ * whatever the reason: a shell would show it in the midst of what is being typed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/report_args.h"
+#include "cmd/rules.h"
+#include "cmd/usage.h"
+#include "report/candidates.h"
+#include "util/invoker.h"
+#include "util/paths.h"
+
+struct options {
+	struct report_args args;
+	const char *what;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	static const char *const words[] = {"run", "job", "finding"};
+	struct options *o = state->input;
+
+	if (key == ARGP_KEY_ARG) {
+		for (int i = 0; i < 3; i++)
+			if (strcmp(arg, words[i]) == 0)
+				o->what = words[i];
+		return 0;
+	}
+	if (key == ARGP_KEY_END && !o->what)
+		usage_error(state, "run, job or finding");
+	return report_args_option(&o->args, key, arg, state);
+}
+
+static int findings(const struct invoker *inv, const char *named, struct errtext *err)
+{
+	struct rule_dirs dirs = {0};
+	struct rule_set set = {0};
+	int ret = rules_of_environment(inv, named, &dirs, err);
+
+	if (!ret)
+		ret = rule_set_load(&dirs, &set);
+	for (size_t i = 0; !ret && i < set.nr_rules; i++)
+		candidates_put(stdout, set.rules[i].id, strlen(set.rules[i].id),
+			       set.rules[i].title);
+	rule_set_free(&set);
+	rule_dirs_free(&dirs);
+	return ret;
+}
+
+static int names(const struct options *o, const struct invoker *inv, struct errtext *err)
+{
+	const char *db = o->args.report.db;
+	char *default_db = NULL;
+	int ret = 0;
+
+	if (!db) {
+		ret = paths_default_db(inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"),
+				       &default_db, err);
+		db = default_db;
+	}
+	if (!ret)
+		ret = strcmp(o->what, "run") == 0
+			      ? candidates_runs(db, stdout, err->text, sizeof(err->text))
+			      : candidates_jobs(db, stdout, err->text, sizeof(err->text));
+	free(default_db);
+	return ret;
+}
+
+static const struct option_spec options[] = {
+	REPORT_ARGS_DB,
+	REPORT_ARGS_RULES,
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon __complete run --db run.db", "The runs of a database, as a shell takes them"},
+	{0},
+};
+
+const struct verb_spec complete_spec = {
+	.name = "__complete",
+	.help = "list names for the completion of a shell",
+	.operands = "run|job|finding",
+	.operand = VALUE_CHOICE,
+	.examples = examples,
+	.options = options,
+	.run = cmd_complete,
+	.hidden = true,
+};
+
+int cmd_complete(int argc, char **argv)
+{
+	struct options o = {0};
+	struct errtext err = {0};
+	struct invoker inv;
+	int ret;
+
+	usage_parse(&complete_spec, parse_option, argc, argv, 0, &o);
+	if (invoker_current(&inv, &err) < 0)
+		return EXIT_FAILED;
+	ret = strcmp(o.what, "finding") == 0 ? findings(&inv, o.args.rules, &err)
+					     : names(&o, &inv, &err);
+	invoker_free(&inv);
+	return ret ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a terminal can do, as far as lines that are rewritten in place need it. */
+#ifndef CMD_TERMINAL_H
+#define CMD_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* A terminal that can rewrite a line. */
+bool terminal_rewrites(FILE *out);
+size_t terminal_columns(FILE *out);
+/* The line that the cursor is on is gone. */
+void terminal_clear_line(FILE *out);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/report_args.h"
+#include "cmd/top.h"
+#include "cmd/usage.h"
+#include "report/db.h"
+#include "top/columns.h"
+#include "util/cleanup.h"
+#include "util/invoker.h"
+#include "util/parse.h"
+#include "util/paths.h"
+#include "util/privileges.h"
+
+enum {
+	OPT_REPLAY = OPT_OF_VERB,
+	OPT_BATCH,
+	OPT_FRAMES,
+	OPT_SORT,
+	OPT_ROWS,
+	OPT_PID,
+	OPT_CGROUP,
+	OPT_INTERVAL,
+	OPT_LEVEL
+};
+
+static const struct option_spec options[] = {
+	{{.doc = "What to show (default: the newest run that is being recorded, else the last):"},
+	 VALUE_NONE},
+	REPORT_ARGS_DB,
+	{{"run", OPT_RUN, "ID|last", 0, "This run", 0}, VALUE_RUN},
+	{{"replay", OPT_REPLAY, "FILE", 0, "A stored run of this database, from its beginning", 0},
+	 VALUE_FILE},
+	OPTIONS_HEADING("Or capture, as watch does, for as long as it is shown:"),
+	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
+	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
+	 VALUE_DIRECTORY},
+	{{"job", OPT_JOB, "NAME", 0, "A job of this name", 0}, VALUE_JOB},
+	{{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (default: 1s)", 0},
+	 VALUE_DURATION},
+	{{"level", OPT_LEVEL, "cold|full|auto", 0, "As of watch (default: auto)", 0}, VALUE_CHOICE},
+	OPTIONS_HEADING("How:"),
+	{{"rows", OPT_ROWS, "runs|jobs|directories|files", 0, "What the table begins with", 0},
+	 VALUE_CHOICE},
+	{{"sort", OPT_SORT,
+	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|name", 0,
+	  "What the rows are ordered by (default: misses)", 0},
+	 VALUE_CHOICE},
+	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one for each interval", 0},
+	 VALUE_NONE},
+	{{"frames", OPT_FRAMES, "N", 0, "With --batch: so many", 0}, VALUE_NUMBER},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon top",
+	 "The run that is being recorded, else the last one; q leaves, ? has the keys"},
+	{"cachemon top --replay run.db", "A stored run from its beginning, as it went"},
+	{"cachemon top --batch --rows files --frames 1",
+	 "The files of the newest interval, as text"},
+	{"sudo cachemon top --pid 4321",
+	 "A process that runs already, without a database of its own"},
+	{0},
+};
+
+const struct verb_spec top_spec = {
+	.name = "top",
+	.help = "show a run while it is measured, or as it went",
+	.examples = examples,
+	.options = options,
+	.notes = "Reads the database that 'cachemon watch' writes, and needs no privileges for "
+		 "that. Press ? for the keys.",
+	.run = cmd_top,
+	.measures = true,
+};
+
+static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
+{
+	usage_error(state, "%s: '%s' is not %s", option, arg, want);
+}
+
+static char *need_text(struct argp_state *state, const char *option, char *arg)
+{
+	if (!*arg)
+		usage_error(state, "%s needs a value", option);
+	return arg;
+}
+
+static void add_watch(struct top_options *o, const char *option, char *arg)
+{
+	if (o->nr_watch + 2 < TOP_WATCH_WORDS) {
+		o->watch[o->nr_watch++] = (char *)option;
+		o->watch[o->nr_watch++] = arg;
+	}
+}
+
+static void add_selector(struct argp_state *state, struct top_options *o, const char *option,
+			 char *arg)
+{
+	if (o->has_selector)
+		usage_error(state, "one of --pid, --cgroup and --job, and that once");
+	o->has_selector = true;
+	add_watch(o, option, need_text(state, option, arg));
+}
+
+static error_t parse_capture(int key, char *arg, struct argp_state *state)
+{
+	static const char *const levels[] = {"cold", "full", "auto"};
+	struct top_options *o = state->input;
+	uint64_t ns = 0;
+	size_t index = 0;
+	pid_t pid = 0;
+
+	switch (key) {
+	case OPT_PID:
+		if (parse_pid(arg, &pid))
+			reject(state, "--pid", arg, "a process id");
+		add_selector(state, o, "--pid", arg);
+		return 0;
+	case OPT_CGROUP:
+		add_selector(state, o, "--cgroup", arg);
+		return 0;
+	case OPT_JOB:
+		add_selector(state, o, "--job", arg);
+		return 0;
+	case OPT_INTERVAL:
+		if (parse_duration(arg, &ns) || ns < 100000000 || ns > 3600000000000)
+			reject(state, "--interval", arg, "a duration from 100ms to 1h (500ms, 5s)");
+		add_watch(o, "--interval", arg);
+		return 0;
+	case OPT_LEVEL:
+		if (parse_enum(arg, levels, 3, &index))
+			reject(state, "--level", arg, "cold, full or auto");
+		add_watch(o, "--level", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void parse_run(struct argp_state *state, const char *arg, struct top_options *o)
+{
+	uint64_t id = 0;
+
+	o->run_given = true;
+	if (!strcmp(arg, "last"))
+		o->run_id = REPORT_RUN_LAST;
+	else if (parse_u64(arg, &id) || id > INT64_MAX)
+		reject(state, "--run", arg, "the number of a run, or last");
+	else
+		o->run_id = (int64_t)id;
+}
+
+static void check(struct argp_state *state, const struct top_options *o)
+{
+	if (o->has_selector && (o->db || o->run_given || o->replay))
+		usage_error(state,
+			    "either a job to capture, or --db, --run and --replay: not both");
+	if (o->nr_watch && !o->has_selector)
+		usage_error(state, "--interval and --level go with --pid, --cgroup or --job");
+	if (o->frames && !o->batch)
+		usage_error(state, "--frames goes with --batch");
+}
+
+static error_t parse_view(int key, char *arg, struct argp_state *state)
+{
+	static const char *const rows[] = {"runs", "jobs", "directories", "files"};
+	struct top_options *o = state->input;
+	struct top_view view = top_view_new();
+	size_t index = 0;
+
+	switch (key) {
+	case OPT_BATCH:
+		o->batch = true;
+		return 0;
+	case OPT_FRAMES:
+		if (parse_u64(arg, &o->frames) || !o->frames)
+			reject(state, "--frames", arg, "a number of frames, 1 at least");
+		return 0;
+	case OPT_SORT:
+		if (top_view_sort(&view, arg))
+			reject(state, "--sort", arg, "a column; see --help");
+		o->sort = arg;
+		return 0;
+	case OPT_ROWS:
+		if (parse_enum(arg, rows, 4, &index))
+			reject(state, "--rows", arg, "runs, jobs, directories or files");
+		o->level = (enum top_level)index;
+		return 0;
+	default:
+		return parse_capture(key, arg, state);
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct top_options *o = state->input;
+
+	switch (key) {
+	case OPT_DB:
+	case OPT_REPLAY:
+		if (o->db)
+			usage_error(state, "one of --db and --replay, and that once");
+		o->db = need_text(state, key == OPT_DB ? "--db" : "--replay", arg);
+		o->replay = key == OPT_REPLAY;
+		return 0;
+	case OPT_RUN:
+		parse_run(state, arg, o);
+		return 0;
+	case ARGP_KEY_ARG:
+		usage_error(state,
+			    "'%s' is no option; a job is named with --pid, --cgroup or --job", arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(state, o);
+		return 0;
+	default:
+		return parse_view(key, arg, state);
+	}
+}
+
+static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, char *about,
+		    size_t size, struct errtext *err)
+{
+	bool open = true;
+	int r = 0;
+
+	*about = '\0';
+	*ret_run = o->run_id;
+	if (o->run_given)
+		return 0;
+	r = top_session_find_run(db, ret_run, &open, err->text, sizeof(err->text));
+	if (!r && !open && !o->replay)
+		snprintf(about, size,
+			 "nothing is being recorded: this is run %" PRId64 ", the last one",
+			 *ret_run);
+	return r;
+}
+
+static int show(const struct top_options *o, struct top_capture *capture, const char *path,
+		int *ret_signal, struct errtext *err)
+{
+	struct top_session s;
+	sqlite3 *db = NULL;
+	int64_t run_id = 0;
+	char about[128];
+	int r = report_db_open(path, &db, err->text, sizeof(err->text));
+
+	if (r)
+		return r;
+	r = find_run(db, o, &run_id, about, sizeof(about), err);
+	/* Root may open what others may not; what is in it is read without that. */
+	if (!r && privileges_keep(0))
+		r = errtext_set(err, -EPERM, "cannot give up capabilities");
+	if (!r && top_session_begin(db, run_id, o->replay, &s))
+		r = errtext_set(err, -ENOMEM, "not enough memory");
+	if (r) {
+		sqlite3_close(db);
+		return r;
+	}
+	s.view.level = o->level;
+	if (o->sort)
+		top_view_sort(&s.view, o->sort);
+	if (o->batch) {
+		if (*about)
+			fprintf(stderr, "cachemon: %s\n", about);
+		r = top_batch(&s, o, capture, stdout, ret_signal, err);
+	} else {
+		r = top_watch_screen(&s, o, capture, about, ret_signal, err);
+	}
+	top_session_end(&s);
+	sqlite3_close(db);
+	return r;
+}
+
+static int show_stored(const struct top_options *o, int *ret_signal, struct errtext *err)
+{
+	_cleanup_free_ char *path = NULL;
+	struct invoker inv;
+	int r;
+
+	/* A program file may give them to every user. */
+	if (geteuid() && privileges_keep(0))
+		return errtext_set(err, -EPERM, "cannot give up capabilities");
+	if (o->db)
+		return show(o, NULL, o->db, ret_signal, err);
+	r = invoker_current(&inv, err);
+	if (r)
+		return r;
+	r = paths_default_db(&inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"), &path, err);
+	invoker_free(&inv);
+	return r ? r : show(o, NULL, path, ret_signal, err);
+}
+
+static int show_captured(const struct top_options *o, int *ret_signal, struct errtext *err)
+{
+	struct top_capture *capture = NULL;
+	struct errtext end_err = {0};
+	int r = top_capture_begin(o, &capture, ret_signal, err);
+
+	if (!r)
+		r = show(o, capture, top_capture_db(capture), ret_signal, err);
+	if (top_capture_end(capture, &end_err) && !r) {
+		*err = end_err;
+		r = -EIO;
+	}
+	return r;
+}
+
+/* A machine may lack the locale of whoever came to it by a network; UTF-8 it has all the same. */
+static void take_locale(void)
+{
+	const char *all = getenv("LC_ALL"), *type = getenv("LC_CTYPE"), *lang = getenv("LANG");
+	const char *name = all && *all ? all : type && *type ? type : lang ? lang : "";
+
+	if (!setlocale(LC_CTYPE, "") && (strcasestr(name, ".utf-8") || strcasestr(name, ".utf8")))
+		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct top_options o = {.run_id = REPORT_RUN_LAST, .level = TOP_JOBS};
+	struct errtext err = {0};
+	int signal_seen = 0;
+	int r;
+
+	usage_parse(&top_spec, parse_option, argc, argv, 0, &o);
+	take_locale();
+	if (!o.batch &&
+	    (!top_screen_possible(STDIN_FILENO) || !top_screen_possible(STDOUT_FILENO))) {
+		fprintf(stderr, "cachemon: this is no terminal that can show a full screen; "
+				"'cachemon top --batch' writes text\n");
+		return EXIT_USAGE;
+	}
+	top_signals_hold();
+	r = o.has_selector ? show_captured(&o, &signal_seen, &err)
+			   : show_stored(&o, &signal_seen, &err);
+	if (r && !signal_seen)
+		fprintf(stderr, "cachemon: %s\n", err.text);
+	if (signal_seen)
+		top_signals_end_by(signal_seen);
+	return r ? EXIT_FAILED : EXIT_DONE;
+}

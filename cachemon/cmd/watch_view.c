@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/watch_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/top.h"
+#include "cmd/watch_run.h"
+#include "cmd/watch_said.h"
+#include "top/screen.h"
+
+struct watch_view {
+	pid_t pid;
+	int pidfd;
+	pid_t keeper;  /* of what is said meanwhile */
+	int stderr_fd; /* the one that was */
+};
+
+int watch_view_check(const struct watch_options *o, struct errtext *err)
+{
+	int tty;
+
+	if (o->command && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+		return errtext_set(err, -EBUSY,
+				   "--live: the command uses this terminal too; give it "
+				   "'< /dev/null > out.log 2>&1', or run 'cachemon top' in another "
+				   "terminal");
+	tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (tty < 0 || !top_screen_possible(tty)) {
+		if (tty >= 0)
+			close(tty);
+		return errtext_set(err, -ENOTTY,
+				   "--live: there is no terminal that can show a full screen; "
+				   "without --live watch needs none");
+	}
+	close(tty);
+	return 0;
+}
+
+static void __attribute__((noreturn)) become_top(const struct watch_run *run)
+{
+	char id[24];
+	char *argv[] = {"cachemon", "top", "--db", run->db, "--run", id, NULL};
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+	snprintf(id, sizeof(id), "%" PRId64, store_run_id(run->store));
+	top_signals_default();
+	/* The view may do what its user may. */
+	if (tty < 0 || dup2(tty, STDIN_FILENO) < 0 || dup2(tty, STDOUT_FILENO) < 0 ||
+	    invoker_drop_permanently(&run->invoker))
+		_exit(EXIT_FAILURE);
+	execv("/proc/self/exe", argv);
+	_exit(EXIT_FAILURE);
+}
+
+int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struct errtext *err)
+{
+	struct watch_view *v = malloc(sizeof(*v));
+	int r;
+
+	if (!v)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	*v = (struct watch_view){.pidfd = -1, .stderr_fd = -1};
+	fflush(stderr);
+	v->pid = fork();
+	if (!v->pid)
+		become_top(run);
+	r = v->pid < 0 ? -errno : 0;
+	if (!r) {
+		v->pidfd = (int)syscall(SYS_pidfd_open, v->pid, 0);
+		r = v->pidfd < 0 ? -errno : 0;
+	}
+	if (!r)
+		r = watch_said_begin(v->pidfd, &v->keeper, &v->stderr_fd);
+	if (r) {
+		watch_view_end(v);
+		return errtext_set(err, r, "--live: cannot start the view: %s", strerror(-r));
+	}
+	*ret = v;
+	return 0;
+}
+
+int watch_view_fd(const struct watch_view *v)
+{
+	return v ? v->pidfd : -1;
+}
+
+void watch_view_end(struct watch_view *v)
+{
+	if (!v)
+		return;
+	if (v->pid > 0) {
+		kill(v->pid, SIGTERM);
+		while (waitpid(v->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (v->pidfd >= 0)
+		close(v->pidfd);
+	watch_said_end(v->keeper, v->stderr_fd);
+	free(v);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The program that writes manual pages (for scdoc) and the completions of the shells while cachemon
+ * is built: a template with lines "@WORD@", each of which is filled from the tables of the verbs,
+ * the rules or the SQL files. Owns nothing at run time; it is not installed.
+ */
+#ifndef DOCS_H
+#define DOCS_H
+
+#include <stdio.h>
+
+#include "cmd/spec.h"
+
+struct docs {
+	FILE *out;
+	const struct verb_spec *verb; /* NULL: the page is not of a verb */
+	char **files;		      /* SQL files, up to a NULL */
+};
+
+/* Fills one placeholder. 0 or -errno. */
+typedef int docs_fill(const struct docs *d);
+
+docs_fill bash_verbs, bash_flags, bash_values, zsh_verbs, zsh_functions, fish_verbs, fish_options;
+docs_fill man_header, man_name, man_synopsis, man_examples, man_description, man_options, man_verbs,
+	man_see_also;
+docs_fill sql_tables, sql_terms, man_findings;
+
+/* Text for scdoc in which nothing is markup. */
+void scd_text(FILE *out, const char *text);
+/* The same, of so many bytes. */
+void scd_bytes(FILE *out, const char *text, size_t len);
+
+/* Calls each(option) for the options of a verb, then for --help; headings are left out. */
+void docs_options(const struct docs *d, const struct verb_spec *verb,
+		  void (*each)(const struct docs *d, const struct verb_spec *verb,
+			       const struct option_spec *o));
+/* Calls each(verb) for what is shown. */
+void docs_verbs(const struct docs *d,
+		void (*each)(const struct docs *d, const struct verb_spec *verb));
+/* "text md html", quoted by the caller. */
+void docs_choices(FILE *out, const char *words, const char *between);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "docs/docs.h"
+
+#include "advisor/rules/rule_set.h"
+
+static void put_rule(FILE *out, const struct rule *r)
+{
+	fputs("*", out);
+	scd_text(out, r->id);
+	fputs("*\n\t", out);
+	scd_text(out, r->title);
+	fputs(".\n\n", out);
+	for (size_t i = 0; i < r->nr_params; i++) {
+		const struct rule_param *p = &r->params[i];
+
+		fputs("\t_", out);
+		scd_text(out, p->name);
+		fputs("_ = ", out);
+		scd_text(out, p->text);
+		fprintf(out, "%s%s: ", p->unit[0] ? " " : "", p->unit);
+		scd_text(out, p->why);
+		fputs(".\n\n", out);
+	}
+}
+
+int man_findings(const struct docs *d)
+{
+	struct rule_set set = {0};
+	int ret = rule_set_load(NULL, &set);
+
+	for (size_t i = 0; !ret && i < set.nr_rules; i++)
+		put_rule(d->out, &set.rules[i]);
+	rule_set_free(&set);
+	return ret;
+}

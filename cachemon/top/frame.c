@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "top/frame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "top/columns.h"
+
+static char *name_of(struct arena *a, const struct top_row *row)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	const char *kept = NULL;
+
+	if (!out)
+		return NULL;
+	fputs(row->lead, out);
+	if (row->name.data)
+		escape_inert(out, row->name.data, row->name.len);
+	if (fclose(out) == 0)
+		kept = arena_bytes(a, text, len).data;
+	free(text);
+	return (char *)kept;
+}
+
+/* The most first, absent ones last. */
+static int by_lookups(const struct top_row *x, const struct top_row *y)
+{
+	struct opt_i64 a = counts_get(&x->counts, C_lookups);
+	struct opt_i64 b = counts_get(&y->counts, C_lookups);
+
+	if (a.known != b.known)
+		return a.known ? -1 : 1;
+	return a.known ? (b.value > a.value) - (b.value < a.value) : 0;
+}
+
+static int by_order(const void *a, const void *b, void *arg)
+{
+	const struct top_frame_row *x = a;
+	const struct top_frame_row *y = b;
+	const struct top_view *v = arg;
+	int way = top_column_info(v->sort)->worst_is_least == v->reversed ? -1 : 1;
+	int order = 0;
+
+	if (x->row->first != y->row->first)
+		return x->row->first ? -1 : 1;
+	if (x->row->last != y->row->last)
+		return x->row->last ? 1 : -1;
+	if (v->sort == TOP_NAME)
+		order = strcmp(x->name, y->name);
+	else if (x->key.known != y->key.known)
+		return x->key.known ? -1 : 1;
+	else if (x->key.known)
+		order = (x->key.value > y->key.value) - (x->key.value < y->key.value);
+	if (order)
+		return order * way;
+	/* As a report has them. */
+	order = by_lookups(x->row, y->row);
+	if (order)
+		return order;
+	return (x->row->id > y->row->id) - (x->row->id < y->row->id);
+}
+
+/* By id while it is pinned, and there; else by place. */
+static size_t place_cursor(const struct top_frame *f, const struct top_view *v)
+{
+	for (size_t i = 0; v->pinned != TOP_NO_ROW && i < f->nr_rows; i++)
+		if (f->rows[i].row->id == v->pinned)
+			return i;
+	if (!f->nr_rows)
+		return 0;
+	return v->cursor < f->nr_rows ? v->cursor : f->nr_rows - 1;
+}
+
+int top_frame_make(const struct top_moment *m, const struct top_view *v, struct top_frame *ret)
+{
+	int64_t page_size = m->model.run.page_size_bytes.value;
+	struct top_frame f = {.moment = m};
+
+	f.rows = arena_alloc(&f.arena, (m->nr_rows + 1) * sizeof(*f.rows));
+	for (size_t i = 0; f.rows && i < m->nr_rows; i++) {
+		struct top_frame_row *row = &f.rows[f.nr_rows];
+
+		row->row = &m->rows[i];
+		row->name = name_of(&f.arena, row->row);
+		if (!row->name)
+			break;
+		row->key = top_column_figure(v->sort, row->row, m->duration_ns, page_size).value;
+		if (*v->filter && !strcasestr(row->name, v->filter))
+			f.nr_filtered++;
+		else
+			f.nr_rows++;
+	}
+	if (!f.rows || f.arena.failed || f.nr_rows + f.nr_filtered < m->nr_rows) {
+		arena_free(&f.arena);
+		return -ENOMEM;
+	}
+	qsort_r(f.rows, f.nr_rows, sizeof(*f.rows), by_order, (void *)v);
+	f.cursor = place_cursor(&f, v);
+	*ret = f;
+	return 0;
+}
+
+void top_frame_free(struct top_frame *f)
+{
+	arena_free(&f->arena);
+	*f = (struct top_frame){0};
+}
+
+int64_t top_frame_cursor_id(const struct top_frame *f)
+{
+	return f->nr_rows ? f->rows[f->cursor].row->id : TOP_NO_ROW;
+}

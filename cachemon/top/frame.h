@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A frame: the rows of a moment that pass the filter, in their order, and the chosen one. A
+ * function of moment and view; owns its rows and their names. Knows neither size nor terminal.
+ */
+#ifndef TOP_FRAME_H
+#define TOP_FRAME_H
+
+#include "top/moment.h"
+#include "top/view.h"
+
+struct top_frame_row {
+	const struct top_row *row;
+	char *name; /* inert: lead and name, fit for a terminal */
+	struct opt_f64 key;
+};
+
+struct top_frame {
+	const struct top_moment *moment;
+	struct top_frame_row *rows;
+	size_t nr_rows;
+	size_t nr_filtered;		 /* rows that the filter keeps out */
+	size_t cursor;			 /* 0 where there are none */
+	const struct top_series *job;	 /* of the watched job; NULL: not loaded */
+	const struct top_series *chosen; /* of the chosen row; NULL: not loaded */
+	struct arena arena;
+};
+
+/* 0 or -ENOMEM. The moment is to stay as long as the frame. */
+int top_frame_make(const struct top_moment *m, const struct top_view *v, struct top_frame *ret);
+void top_frame_free(struct top_frame *f);
+/* The id of the chosen row, or TOP_NO_ROW. */
+int64_t top_frame_cursor_id(const struct top_frame *f);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which intervals make up a moment, and what its jobs did. */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/bounds.h"
+#include "report/db.h"
+#include "report/model_load.h"
+#include "report/rows.h"
+#include "top/load.h"
+
+/* Where intervals are shorter than asked for, those before are taken in up to this share of it. */
+#define WHOLE 0.75
+
+static int one_value(sqlite3 *db, struct arena *a, const char *sql, int nr, const int64_t params[],
+		     int64_t *value, char *err, size_t errlen)
+{
+	struct rows r = rows_begin(db, a, sql, nr, params);
+
+	while (rows_next(&r))
+		*value = rows_value(&r, *value);
+	return rows_end(&r, err, errlen);
+}
+
+/* Where the moment that is asked for begins; steps end at the first and the last one. */
+static int find_start(sqlite3 *db, const struct top_ask *ask, struct top_moment *m,
+		      int64_t *ret_start_ns, char *err, size_t errlen)
+{
+	static const char before[] =
+		"SELECT start_ns FROM (SELECT start_ns FROM interval WHERE run_id = ?1 AND "
+		"start_ns <= ?2 ORDER BY start_ns DESC LIMIT ?3)";
+	static const char after[] =
+		"SELECT start_ns FROM interval WHERE run_id = ?1 AND start_ns > ?2 "
+		"ORDER BY start_ns LIMIT ?3";
+	int64_t start = ask->at_ns == TOP_NEWEST ? INT64_MAX : ask->at_ns;
+	int64_t params[] = {m->model.run.id, start, ask->steps < 0 ? 1 - (int64_t)ask->steps : 1};
+	int ret = one_value(db, &m->arena, before, 3, params, &start, err, errlen);
+
+	if (!ret && ask->steps > 0) {
+		params[1] = start;
+		params[2] = ask->steps;
+		ret = one_value(db, &m->arena, after, 3, params, &start, err, errlen);
+	}
+	*ret_start_ns = start;
+	return ret;
+}
+
+/* A database may come from anybody: sums of these do not overflow. */
+static int64_t bounded(int64_t ns)
+{
+	const int64_t most = INT64_MAX / (2 * TOP_HISTORY);
+
+	return ns < 0 ? 0 : ns > most ? most : ns;
+}
+
+static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, char *err,
+			size_t errlen)
+{
+	int64_t params[] = {m->model.run.id, start_ns, TOP_HISTORY};
+	int64_t later = 0;
+	struct rows r = rows_begin(db, &m->arena,
+				   "SELECT id, start_ns, duration_ns, read_on_ns FROM interval "
+				   "WHERE run_id = ?1 AND start_ns <= ?2 "
+				   "ORDER BY start_ns DESC LIMIT ?3",
+				   3, params);
+	int ret;
+
+	while (m->nr_history < TOP_HISTORY && rows_next(&r)) {
+		struct top_interval *i = &m->history[m->nr_history++];
+
+		i->id = rows_value(&r, 0);
+		i->start_ns = rows_value(&r, 0);
+		i->duration_ns = bounded(rows_value(&r, 0));
+		i->read_on_ns = bounded(rows_value(&r, 0));
+	}
+	ret = rows_end(&r, err, errlen);
+	if (!ret)
+		ret = one_value(
+			db, &m->arena,
+			"SELECT 1 FROM interval WHERE run_id = ?1 AND start_ns > ?2 LIMIT 1", 2,
+			params, &later, err, errlen);
+	m->newest = !later;
+	return ret;
+}
+
+enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i)
+{
+	/* Elsewhere a difference is how exactly time was taken. */
+	if (!bytes_is(&m->model.run.level, "auto") || i->read_on_ns >= i->duration_ns)
+		return TOP_HOOK_ON;
+	return i->read_on_ns > 0 ? TOP_HOOK_MIXED : TOP_HOOK_OFF;
+}
+
+static void choose_window(struct top_moment *m)
+{
+	struct opt_i64 wanted = m->model.run.interval_ns;
+	double enough = wanted.known ? WHOLE * (double)wanted.value : 0;
+	bool on = false;
+
+	while (m->nr_window < m->nr_history && m->nr_window < TOP_WINDOW) {
+		const struct top_interval *i = &m->history[m->nr_window];
+
+		if (m->nr_window && on && (double)m->duration_ns >= enough)
+			break;
+		on = on || top_hook_of(m, i) != TOP_HOOK_OFF;
+		m->mixed = m->mixed || top_hook_of(m, i) == TOP_HOOK_MIXED;
+		m->duration_ns += i->duration_ns;
+		m->nr_window++;
+	}
+}
+
+struct counts top_counts_none(void)
+{
+	struct counts c = {.misses_read_on = {.known = true}};
+
+	for (int i = 0; i < C_NR; i++)
+		c.known[i] = true;
+	return c;
+}
+
+void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
+		     struct counts *c)
+{
+	if (top_hook_of(m, i) == TOP_HOOK_ON) {
+		c->misses_read_on = counts_get(c, C_misses);
+	} else {
+		c->misses_read_on = (struct opt_i64){.known = true};
+		c->sliced = true;
+		for (enum counter k = 0; k < C_NR; k++)
+			if (counts_estimated(c, k))
+				c->c[k] = 0;
+	}
+	counts_add(sum, c);
+	sum->misses_read_on = opt_add(sum->misses_read_on, c->misses_read_on);
+}
+
+void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds,
+		       struct slice_carry *carry)
+{
+	counts_scale(c, &m->scale, carry);
+	for (enum counter k = 0; m->mixed && k < C_NR; k++)
+		if (counts_estimated(c, k))
+			counts_forget(c, k);
+	c->bounds = bounds;
+}
+
+static void begin_jobs(struct top_moment *m)
+{
+	m->nr_jobs = m->model.nr_jobs;
+	m->jobs = arena_alloc(&m->arena, m->nr_jobs * sizeof(*m->jobs));
+	for (size_t i = 0; m->jobs && i < m->nr_jobs; i++)
+		m->jobs[i] = (struct top_row){
+			.id = m->model.jobs[i].id,
+			.name = m->model.jobs[i].name,
+			.lead = "",
+			.last = model_others(&m->model.jobs[i]),
+			.counts = top_counts_none(),
+			.cpu_ns = {.known = true},
+		};
+}
+
+struct read_bytes {
+	struct opt_i64 all, on;
+	int64_t on_ns;
+};
+
+static void take_job(struct rows *r, const struct top_interval *i, struct top_moment *m,
+		     struct read_bytes *bytes)
+{
+	int64_t id = rows_value(r, 0);
+	struct opt_i64 cpu_ns = rows_i64(r);
+	struct opt_i64 rchar = rows_i64(r);
+	struct counts c;
+
+	rows_counts(r, false, &c);
+	for (size_t j = 0; j < m->nr_jobs; j++) {
+		if (m->jobs[j].id != id)
+			continue;
+		m->jobs[j].nr_intervals++;
+		m->jobs[j].cpu_ns = opt_add(m->jobs[j].cpu_ns, cpu_ns);
+		top_counts_take(m, i, &m->jobs[j].counts, &c);
+		if (m->jobs[j].last)
+			continue;
+		bytes->all = opt_add(bytes->all, rchar);
+		if (top_hook_of(m, i) == TOP_HOOK_ON)
+			bytes->on = opt_add(bytes->on, rchar);
+	}
+}
+
+/* A job without a row was not counted, which is not nothing. */
+static void forget_uncounted(struct top_moment *m)
+{
+	for (size_t j = 0; j < m->nr_jobs; j++) {
+		if (m->jobs[j].nr_intervals >= m->nr_window)
+			continue;
+		m->jobs[j].counts = (struct counts){0};
+		m->jobs[j].cpu_ns.known = false;
+	}
+}
+
+/* As that of a run: by the bytes that the job read meanwhile, else by time. */
+static void choose_scale(struct top_moment *m, const struct read_bytes *bytes)
+{
+	struct slice_scale *s = &m->scale;
+
+	for (size_t i = 0; i < m->nr_window; i++)
+		s->sliced = s->sliced || top_hook_of(m, &m->history[i]) != TOP_HOOK_ON;
+	if (bytes->all.known && bytes->on.known && bytes->on.value > 0) {
+		s->num = bytes->all.value;
+		s->den = bytes->on.value;
+	} else if (bytes->on_ns > 0) {
+		s->num = m->duration_ns;
+		s->den = bytes->on_ns;
+	}
+}
+
+static int load_jobs(sqlite3 *db, struct top_moment *m, char *err, size_t errlen)
+{
+	struct read_bytes bytes = {.all = {.known = true}, .on = {.known = true}};
+	char *sql = rows_sql("SELECT job_id, cpu_ns, rchar_bytes",
+			     "FROM job_interval WHERE interval_id = ?1");
+	int ret = 0;
+
+	begin_jobs(m);
+	if (!sql || !m->jobs) {
+		free(sql);
+		return report_no_memory(err, errlen);
+	}
+	for (size_t i = 0; i < m->nr_window && !ret; i++) {
+		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
+
+		while (rows_next(&r))
+			take_job(&r, &m->history[i], m, &bytes);
+		ret = rows_end(&r, err, errlen);
+		bytes.on_ns += m->history[i].read_on_ns;
+	}
+	free(sql);
+	choose_scale(m, &bytes);
+	forget_uncounted(m);
+	return ret;
+}
+
+/* After the rows of the level, which are held against the job's counts as they were seen. */
+static void finish_jobs(struct top_moment *m)
+{
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		struct top_row *job = &m->jobs[i];
+		struct slice_carry carry = {0};
+
+		top_counts_finish(m, &job->counts, job->last ? 0 : bounds_of_totals(&m->model.run),
+				  &carry);
+		/* Pages of strangers have no fate. */
+		for (enum counter c = C_used; job->last && c <= C_untracked_map_full; c++)
+			counts_forget(&job->counts, c);
+	}
+}
+
+static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m, char *err,
+		    size_t errlen)
+{
+	int64_t start_ns = 0;
+	int ret = find_start(db, ask, m, &start_ns, err, errlen);
+
+	if (!ret)
+		ret = load_history(db, start_ns, m, err, errlen);
+	choose_window(m);
+	if (!ret)
+		ret = load_jobs(db, m, err, errlen);
+	if (!ret && ask->level == TOP_RUNS)
+		ret = top_runs_load(db, m, err, errlen);
+	if (!ret && ask->level > TOP_JOBS && m->nr_window)
+		ret = top_rows_load(db, ask->level, m, err, errlen);
+	if (ret)
+		return ret;
+	finish_jobs(m);
+	if (ask->level == TOP_JOBS && m->nr_window) {
+		m->rows = m->jobs;
+		m->nr_rows = m->nr_jobs;
+	}
+	return m->arena.failed ? report_no_memory(err, errlen) : 0;
+}
+
+int top_moment_load(sqlite3 *db, const struct top_ask *ask, struct top_moment *ret_moment,
+		    char *err, size_t errlen)
+{
+	struct model_query query = {.run_id = ask->run_id, .totals_only = true};
+	struct top_moment m = {0};
+	int ret = model_load(db, &query, &m.model, err, errlen);
+
+	if (ret)
+		return ret;
+	/* One transaction: an interval and its rows are of the same moment. */
+	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
+		ret = report_db_error(db, err, errlen);
+	} else {
+		ret = load_all(db, ask, &m, err, errlen);
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	if (ret)
+		top_moment_free(&m);
+	else
+		*ret_moment = m;
+	return ret;
+}
+
+void top_moment_free(struct top_moment *m)
+{
+	model_free(&m->model);
+	arena_free(&m->arena);
+	*m = (struct top_moment){0};
+}
+
+int64_t top_moment_end_ns(const struct top_moment *m)
+{
+	return m->nr_history ? bounded(m->history[0].start_ns) + m->history[0].duration_ns : 0;
+}
+
+const struct top_row *top_moment_job(const struct top_moment *m)
+{
+	return m->nr_jobs ? &m->jobs[0] : NULL;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The files of a moment, and the directories that they are in. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/bounds.h"
+#include "report/rows.h"
+#include "top/load.h"
+
+/* Of an interval; the store keeps 256. */
+enum { ROWS_MAX = 4096 };
+
+/* The id of a directory that has none; 0 is the rest. */
+enum { UNKNOWN = -2 };
+
+struct file_set {
+	struct top_row *rows;
+	int64_t *directories; /* of each; 0: not known */
+	size_t nr, room;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct top_row *x = a;
+	const struct top_row *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Rows of the same id become one. */
+static size_t fold(struct top_row *rows, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(rows, nr, sizeof(*rows), by_id);
+	for (size_t i = 0; i < nr; i++) {
+		struct top_row *last = kept ? &rows[kept - 1] : NULL;
+
+		if (last && last->id == rows[i].id) {
+			counts_add(&last->counts, &rows[i].counts);
+			last->counts.misses_read_on =
+				opt_add(last->counts.misses_read_on, rows[i].counts.misses_read_on);
+		} else {
+			if (kept != i)
+				rows[kept] = rows[i];
+			kept++;
+		}
+	}
+	return kept;
+}
+
+static struct top_row *find(struct top_row *rows, size_t nr, int64_t id)
+{
+	struct top_row key = {.id = id};
+
+	return bsearch(&key, rows, nr, sizeof(*rows), by_id);
+}
+
+static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, char *err, size_t errlen)
+{
+	int ret = 0;
+
+	*ret_nr = 0;
+	for (size_t i = 0; i < m->nr_window && !ret; i++) {
+		struct rows r = rows_begin(
+			db, &m->arena, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
+			1, &m->history[i].id);
+		int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+		*ret_nr += n < ROWS_MAX ? (size_t)n : ROWS_MAX;
+		ret = rows_end(&r, err, errlen);
+	}
+	return ret;
+}
+
+static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
+		       size_t errlen)
+{
+	char *sql = rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
+	int ret = count_rows(db, m, &set->room, err, errlen);
+
+	set->rows = arena_alloc(&m->arena, set->room * sizeof(*set->rows));
+	set->directories = arena_alloc(&m->arena, set->room * sizeof(*set->directories));
+	for (size_t i = 0; set->rows && set->directories && i < m->nr_window && !ret; i++) {
+		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
+
+		for (int n = 0; n < ROWS_MAX && set->nr < set->room && rows_next(&r); n++) {
+			struct top_row *row = &set->rows[set->nr++];
+			struct counts c;
+
+			row->id = rows_value(&r, 0);
+			row->counts = top_counts_none();
+			rows_counts(&r, false, &c);
+			top_counts_take(m, &m->history[i], &row->counts, &c);
+		}
+		ret = rows_end(&r, err, errlen);
+	}
+	free(sql);
+	if (!set->rows || !set->directories)
+		return report_no_memory(err, errlen);
+	set->nr = fold(set->rows, set->nr);
+	return ret;
+}
+
+/* "[no name, inode 12 on device 8:1]", where no name was seen. */
+static const char *describe(struct arena *a, int64_t ino, int64_t major, int64_t minor)
+{
+	char text[96];
+	int n = snprintf(text, sizeof(text),
+			 "[no name, inode %" PRIu64 " on device %" PRId64 ":%" PRId64 "]",
+			 (uint64_t)ino, major, minor);
+
+	return arena_bytes(a, text, (size_t)n).data;
+}
+
+static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
+			   size_t errlen)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < set->nr; i++)
+		set->rows[i].lead = "[a file that is no longer listed]";
+	for (size_t i = 0; i < m->nr_window && !ret; i++) {
+		struct rows r = rows_begin(
+			db, &m->arena,
+			"SELECT id, directory_id, path, deleted, ino, dev_major, dev_minor FROM "
+			"file "
+			"WHERE id IN (SELECT file_id FROM file_interval WHERE interval_id = ?1)",
+			1, &m->history[i].id);
+
+		while (rows_next(&r)) {
+			struct top_row *row = find(set->rows, set->nr, rows_value(&r, 0));
+			int64_t directory = rows_value(&r, 0), ino, major;
+
+			if (!row)
+				continue;
+			set->directories[row - set->rows] = directory;
+			row->name = rows_bytes(&r);
+			row->lead = rows_value(&r, 0) == 1 ? "[deleted] " : "";
+			ino = rows_value(&r, 0);
+			major = rows_value(&r, 0);
+			if (!row->name.data)
+				row->lead = describe(&m->arena, ino, major, rows_value(&r, 0));
+		}
+		ret = rows_end(&r, err, errlen);
+	}
+	return ret;
+}
+
+/* Files become the directories they are in. */
+static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
+			    size_t errlen)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < set->nr; i++) {
+		set->rows[i].id = set->directories[i] ? set->directories[i] : UNKNOWN;
+		set->rows[i].name = (struct bytes){0};
+		set->rows[i].lead =
+			set->directories[i] ? "[no name]" : "[a directory that is not known]";
+	}
+	set->nr = fold(set->rows, set->nr);
+	for (size_t i = 0; i < set->nr && !ret; i++) {
+		struct rows r =
+			rows_begin(db, &m->arena, "SELECT path FROM directory WHERE id = ?1", 1,
+				   &set->rows[i].id);
+
+		if (rows_next(&r)) {
+			set->rows[i].name = rows_bytes(&r);
+			if (set->rows[i].name.data)
+				set->rows[i].lead = "";
+		}
+		ret = rows_end(&r, err, errlen);
+	}
+	return ret;
+}
+
+/* What the job did in files without a row here; false: nothing. */
+static bool take_rest(const struct top_moment *m, const struct file_set *set, struct top_row *ret)
+{
+	*ret = (struct top_row){.lead = "[all other files]", .last = true};
+	ret->counts = m->jobs[0].counts;
+	for (size_t i = 0; i < set->nr; i++)
+		counts_subtract(&ret->counts, &set->rows[i].counts);
+	return counts_any(&ret->counts);
+}
+
+int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char *err, size_t errlen)
+{
+	struct file_set set = {0};
+	struct slice_carry carry = {0};
+	unsigned int bounds = bounds_of_row(&m->model.run);
+	struct top_row rest = {0};
+	bool has_rest;
+	int ret = load_counts(db, m, &set, err, errlen);
+
+	if (!ret)
+		ret = load_file_names(db, m, &set, err, errlen);
+	if (ret || !m->nr_jobs)
+		return ret;
+	has_rest = take_rest(m, &set, &rest);
+	if (level == TOP_DIRECTORIES) {
+		ret = load_directories(db, m, &set, err, errlen);
+		/* Some of the other files may be in them. */
+		bounds |= has_rest ? BOUND_ROW : 0;
+	}
+	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
+	if (!m->rows || ret)
+		return ret ? ret : report_no_memory(err, errlen);
+	if (set.nr)
+		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
+	m->nr_rows = set.nr;
+	for (size_t i = 0; i < m->nr_rows; i++)
+		top_counts_finish(m, &m->rows[i].counts, bounds, &carry);
+	if (has_rest) {
+		top_counts_finish(m, &rest.counts, bounds_of_totals(&m->model.run), &carry);
+		m->rows[m->nr_rows++] = rest;
+	}
+	return 0;
+}

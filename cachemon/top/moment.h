@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A moment of a run: the intervals up to it, and what was counted in it of jobs, directories or
+ * files. Owns those types and reading them; the database is only read, as by any report.
+ */
+#ifndef TOP_MOMENT_H
+#define TOP_MOMENT_H
+
+#include "report/model.h"
+#include "top/view.h"
+
+enum { TOP_HISTORY = 120, TOP_WINDOW = 16, TOP_RUNS_MAX = 128 };
+
+struct top_interval {
+	int64_t id, start_ns, duration_ns, read_on_ns;
+};
+
+struct top_row {
+	int64_t id; /* of the job, directory or file; 0: the rest, what has no row */
+	struct bytes name;
+	const char *lead; /* before the name, of ours; or in its place where name.data is NULL */
+	int64_t run_id;	  /* 0: that of the moment */
+	int64_t duration_ns, page_size_bytes; /* of that other run */
+	bool first; /* before the others whatever the order: it is being recorded */
+	bool last;  /* not ordered with the others: it is everybody else */
+	struct counts counts;
+	struct opt_i64 cpu_ns;
+	size_t nr_intervals; /* of the moment in which it has a row; kept of jobs only */
+};
+
+struct top_moment {
+	struct model model;			  /* the run as a whole; totals are not used */
+	struct top_interval history[TOP_HISTORY]; /* newest first */
+	size_t nr_history;			  /* 0: there is no interval yet */
+	size_t nr_window;			  /* the first ones, which make up the moment */
+	int64_t duration_ns;			  /* of these together */
+	struct slice_scale scale;		  /* for what was seen with the hook on */
+	bool mixed;	      /* merged of intervals with and without the hook: neither is known */
+	bool newest;	      /* none comes after it as yet */
+	struct top_row *jobs; /* the watched one first */
+	size_t nr_jobs;
+	struct top_row *rows; /* of the level */
+	size_t nr_rows;
+	struct arena arena;
+};
+
+/* What was counted of one row, interval by interval. */
+struct top_series {
+	struct counts counts[TOP_HISTORY]; /* as top_moment.history */
+	bool known[TOP_HISTORY];
+	enum top_level level;
+	int64_t id;
+	struct top_interval intervals[TOP_HISTORY]; /* what they were read for */
+	size_t nr;
+};
+
+struct top_ask {
+	int64_t run_id;
+	enum top_level level;
+	int64_t at_ns; /* or TOP_NEWEST */
+	int steps;
+};
+
+struct sqlite3;
+/* 0, or -errno with a line in err. top_moment_free() what was read. */
+int top_moment_load(struct sqlite3 *db, const struct top_ask *ask, struct top_moment *ret,
+		    char *err, size_t errlen);
+void top_moment_free(struct top_moment *m);
+/* Of the row of that id and level, over the history of the moment. What series holds of that row
+ * already is not read again; zeroed, it holds nothing. */
+int top_series_load(struct sqlite3 *db, const struct top_moment *m, enum top_level level,
+		    int64_t id, struct top_series *series, char *err, size_t errlen);
+
+int64_t top_moment_end_ns(const struct top_moment *m);
+const struct top_row *top_moment_job(const struct top_moment *m); /* the watched one, or NULL */
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/escape.h"
+#include "top/paint_impl.h"
+#include "util/human.h"
+
+/* Lines from which on the head has a sparkline, and rows that a table keeps beside the detail. */
+enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256 };
+
+/* Of a line, for paths, which are longer than names of jobs. */
+enum { PATH_SHARE = 3 };
+
+struct layout {
+	int spark; /* line of it, or -1 */
+	int heading;
+	int table_rows;
+	int detail, detail_rows; /* 0: none */
+};
+
+static struct layout lay_out(const struct top_view *v, const struct top_paper *paper)
+{
+	struct layout l = {.spark = paper->rows >= ROWS_WITH_SPARK ? 2 : -1};
+	int left;
+
+	l.heading = l.spark < 0 ? 2 : 3;
+	left = paper->rows - l.heading - 1 - (paper->keys ? 1 : 0);
+	if (left < 0)
+		left = 0;
+	if (v->detail && left > TABLE_ROWS_LEAST) {
+		l.detail_rows = top_detail_rows(paper->columns);
+		if (l.detail_rows > left - TABLE_ROWS_LEAST)
+			l.detail_rows = left - TABLE_ROWS_LEAST;
+	}
+	l.table_rows = left - l.detail_rows;
+	l.detail = l.heading + 1 + l.table_rows;
+	return l;
+}
+
+int top_paint_page(const struct top_view *v, const struct top_paper *paper)
+{
+	int rows = lay_out(v, paper).table_rows;
+
+	return rows > 1 ? rows - 1 : 1;
+}
+
+/* h:mm:ss, as it can be typed to go there. */
+static void elapsed(int64_t ns, char *ret, size_t size)
+{
+	int64_t s = ns / 1000000000;
+
+	snprintf(ret, size, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+}
+
+static void wall_clock(const struct top_moment *m, const char *format, char *ret, size_t size)
+{
+	struct opt_i64 started = m->model.run.started_ns;
+	int64_t ns = 0;
+	time_t s;
+	struct tm tm;
+
+	*ret = '\0';
+	if (!started.known || __builtin_add_overflow(started.value, top_moment_end_ns(m), &ns))
+		return;
+	s = (time_t)(ns / 1000000000);
+	if (localtime_r(&s, &tm))
+		strftime(ret, size, format, &tm);
+}
+
+static void put_title(struct top_canvas *c, const struct top_frame *f)
+{
+	static const char *const clocks[] = {"%Y-%m-%d %H:%M:%S  ", "%H:%M:%S  ", ""};
+	const struct model_run *run = &f->moment->model.run;
+	const struct top_row *job = top_moment_job(f->moment);
+	char name[TEXT] = "", host[TEXT] = "", left[3 * TEXT], right[64], time[32], clock[32];
+	int width, at = 0;
+
+	if (job && job->name.data)
+		escape_inert_to(name, sizeof(name), job->name.data);
+	if (run->host.data)
+		escape_inert_to(host, sizeof(host), run->host.data);
+	snprintf(left, sizeof(left), "run %" PRId64 "  %s on %s", run->id, name, host);
+	elapsed(top_moment_end_ns(f->moment), time, sizeof(time));
+	do {
+		wall_clock(f->moment, clocks[at], clock, sizeof(clock));
+		snprintf(right, sizeof(right), "%s%s", clock, time);
+		width = top_text_width(c, left) + 2 + (int)strlen(right);
+	} while (width > c->columns && ++at < 2);
+	top_put_right(c, 0, 0, c->columns, TOP_PLAIN, right);
+	top_put(c, 0, 0, c->columns - (int)strlen(right) - 2, TOP_STRONG, left);
+}
+
+static enum top_look look_of(enum top_column column, struct opt_f64 v)
+{
+	if (!v.known)
+		return TOP_FAINT;
+	if (column != TOP_HITS && column != TOP_ACCURACY)
+		return TOP_PLAIN;
+	return v.value >= 0.9 ? TOP_GOOD : v.value >= 0.5 ? TOP_POOR : TOP_BAD;
+}
+
+/* The figures of the job, as many as there is room for. */
+static void put_job(struct top_canvas *c, const struct top_frame *f)
+{
+	const struct top_row *job = top_moment_job(f->moment);
+	int64_t page_size = f->moment->model.run.page_size_bytes.value;
+	int at = 0;
+
+	for (enum top_column k = TOP_HITS; job && k < TOP_NR_COLUMNS; k++) {
+		const struct top_column_info *info = top_column_info(k);
+		struct top_figure figure =
+			top_column_figure(k, job, f->moment->duration_ns, page_size);
+		int wide = (int)strlen(info->heading) + 1 + (int)strlen(figure.shown.s);
+
+		if (at + wide > c->columns)
+			return;
+		at += top_put(c, 1, at, c->columns - at, TOP_FAINT, info->heading) + 1;
+		at += top_put(c, 1, at, c->columns - at, look_of(k, figure.value), figure.shown.s);
+		at += 2;
+	}
+}
+
+struct chosen_columns {
+	enum top_column list[TOP_NR_COLUMNS];
+	int nr;
+};
+
+/* The most important columns that leave room for the name, and that of the order whatever it is:
+ * else nothing would tell why the rows are where they are. */
+static struct chosen_columns choose_columns(int columns, const struct top_view *v)
+{
+	int name = columns / PATH_SHARE;
+	int room = columns - (v->level == TOP_JOBS || name < NAME_LEAST ? NAME_LEAST : name);
+	struct chosen_columns chosen = {.nr = 0};
+	bool full = false;
+
+	if (v->sort != TOP_NAME)
+		room -= top_column_info(v->sort)->width + 1;
+	for (enum top_column k = TOP_HITS; k < TOP_NR_COLUMNS; k++) {
+		int wide = top_column_info(k)->width + 1;
+
+		if (k == v->sort) {
+			chosen.list[chosen.nr++] = k;
+			continue;
+		}
+		/* None after one that has no room, or the order would be hard to remember. */
+		full = full || room < wide || (k == TOP_CPU && v->level > TOP_JOBS);
+		if (full)
+			continue;
+		room -= wide;
+		chosen.list[chosen.nr++] = k;
+	}
+	return chosen;
+}
+
+static bool has_rest(const struct top_moment *m)
+{
+	for (size_t i = 0; i < m->nr_rows; i++)
+		if (!m->rows[i].id)
+			return true;
+	return false;
+}
+
+static bool has_note(const struct top_frame *f, const struct top_view *v)
+{
+	return v->level == TOP_RUNS || (v->level > TOP_JOBS && has_rest(f->moment));
+}
+
+/* What the rows are. Of an interval not all files are kept: that is said as well as there is room.
+ */
+static const char *heading_of(const struct top_frame *f, const struct top_view *v, int room)
+{
+	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE"};
+	static const char *const parts[][2] = {
+		[TOP_RUNS] = {"JOB (of the newest runs, each as a whole)", "JOB (whole runs)"},
+		[TOP_DIRECTORIES] = {"DIRECTORY (its files with the most misses)",
+				     "DIRECTORY (top files)"},
+		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top files)"},
+	};
+
+	for (int i = 0; has_note(f, v) && i < 2; i++)
+		if ((int)strlen(parts[v->level][i]) <= room)
+			return parts[v->level][i];
+	return names[v->level];
+}
+
+static void put_heading(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
+			int row, const struct chosen_columns *chosen)
+{
+	const char *down = c->utf8 ? "\u25be" : "v";
+	const char *up = c->utf8 ? "\u25b4" : "^";
+	bool descending = top_column_info(v->sort)->worst_is_least == v->reversed;
+	char text[64];
+	int at = 0;
+
+	for (int k = 0; k <= chosen->nr; k++) {
+		enum top_column column = k < chosen->nr ? chosen->list[k] : TOP_NAME;
+		const struct top_column_info *info = top_column_info(column);
+
+		snprintf(text, sizeof(text), "%s%s",
+			 v->sort == column ? (descending ? down : up) : "",
+			 info->heading ? info->heading : heading_of(f, v, c->columns - at - 1));
+		if (column == TOP_NAME)
+			top_put(c, row, at, c->columns - at, TOP_HEADING, text);
+		else
+			top_put_right(c, row, at, info->width, TOP_HEADING, text);
+		at += info->width + 1;
+	}
+	top_look_line(c, row, TOP_HEADING);
+}
+
+static void put_row(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
+		    const struct top_frame_row *r, int row, const struct chosen_columns *chosen)
+{
+	int64_t page_size = f->moment->model.run.page_size_bytes.value;
+	int at = 0;
+
+	for (int k = 0; k < chosen->nr; k++) {
+		enum top_column column = chosen->list[k];
+		struct top_figure figure =
+			top_column_figure(column, r->row, f->moment->duration_ns, page_size);
+		int width = top_column_info(column)->width;
+
+		top_put_right(c, row, at, width, look_of(column, figure.value), figure.shown.s);
+		at += width + 1;
+	}
+	if (v->level <= TOP_JOBS)
+		top_put(c, row, at, c->columns - at, TOP_PLAIN, r->name);
+	else
+		top_put_tail(c, row, at, c->columns - at, TOP_PLAIN, r->name);
+}
+
+static void put_table(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
+		      const struct layout *l, bool with_cursor)
+{
+	struct chosen_columns chosen = choose_columns(c->columns, v);
+	size_t room = l->table_rows > 0 ? (size_t)l->table_rows : 0;
+	size_t first = f->cursor >= room ? f->cursor + 1 - room : 0;
+
+	put_heading(c, f, v, l->heading, &chosen);
+	for (size_t i = 0; i < room && first + i < f->nr_rows; i++) {
+		int row = l->heading + 1 + (int)i;
+
+		put_row(c, f, v, &f->rows[first + i], row, &chosen);
+		if (with_cursor && first + i == f->cursor)
+			top_look_line(c, row, TOP_CHOSEN);
+	}
+	if (f->nr_rows || !room)
+		return;
+	top_put(c, l->heading + 1, 0, c->columns, TOP_FAINT,
+		!f->moment->nr_history ? "No interval was recorded yet."
+		: f->nr_filtered       ? "No row has what is searched for."
+				       : "Nothing was read.");
+}
+
+static const char *pace_of(const struct top_view *v, const struct top_paper *paper)
+{
+	static const char *const names[] = {"live", "held", "playing"};
+
+	return v->pace == TOP_FOLLOW && paper->ended ? "ended" : names[v->pace];
+}
+
+static void put_last_line(struct top_canvas *c, const struct top_view *v,
+			  const struct top_paper *paper)
+{
+	static const char hints[] =
+		"? help  q quit  Tab level  Enter detail  / filter  s order  p hold  g time";
+	int row = c->rows - 1;
+	int room = c->columns - (int)strlen(pace_of(v, paper)) - 1;
+	char text[TOP_TYPED_MAX + 32];
+
+	top_put_right(c, row, 0, c->columns, TOP_STRONG, pace_of(v, paper));
+	if (v->typing != TOP_TYPING_NONE) {
+		snprintf(text, sizeof(text), "%s%s_",
+			 v->typing == TOP_TYPING_FILTER ? "/" : "go to: ", v->typed);
+		top_put(c, row, 0, room, TOP_STRONG, text);
+	} else if (v->complaint || paper->notice) {
+		top_put(c, row, 0, room, TOP_STRONG, v->complaint ? v->complaint : paper->notice);
+	} else if (*v->filter) {
+		snprintf(text, sizeof(text), "only: %s  (Esc: %s)", v->filter,
+			 v->nr_zooms && !strcmp(v->filter, v->zooms[v->nr_zooms - 1].into) ? "back"
+											   : "all");
+		top_put(c, row, 0, room, TOP_PLAIN, text);
+	} else {
+		top_put(c, row, 0, room, TOP_FAINT, hints);
+	}
+}
+
+int top_paint(const struct top_frame *f, const struct top_view *v, const struct top_paper *paper,
+	      struct top_canvas *ret)
+{
+	struct layout l = lay_out(v, paper);
+	int r = top_canvas_new(paper->columns, paper->rows, paper->utf8, ret);
+
+	if (r)
+		return r;
+	if (v->help) {
+		top_paint_help(ret);
+		return 0;
+	}
+	put_title(ret, f);
+	put_job(ret, f);
+	if (l.spark >= 0 && f->job)
+		top_paint_spark(ret, f, TOP_MISSES, f->job, l.spark, 0, ret->columns);
+	put_table(ret, f, v, &l, paper->keys);
+	if (l.detail_rows)
+		top_paint_detail(ret, f, l.detail, l.detail_rows);
+	if (paper->keys)
+		put_last_line(ret, v, paper);
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "top/paint_impl.h"
+#include "util/human.h"
+
+enum {
+	BUCKETS = C_window_log2_15 - C_window_log2_0 + 1,
+	LEVELS = 8,
+	SIDE_BY_SIDE = 130, /* columns from which on sparklines and histogram are */
+	BARS = 3,	    /* lines of the histogram's bars */
+	LABEL = 13,
+	MOST = 13,
+};
+
+static const enum top_column sparks[] = {TOP_HITS,	 TOP_MISSES,  TOP_LOOKUPS,
+					 TOP_PREFETCHED, TOP_EVICTED, TOP_WAITED};
+enum { NR_SPARKS = sizeof(sparks) / sizeof(sparks[0]) };
+
+/* 0: nothing, LEVELS: the most. */
+static const char *bar(const struct top_canvas *c, int level)
+{
+	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const ascii[] = {" ", "_", ".", ":", "=", "+", "*", "%", "#"};
+
+	return c->utf8 ? blocks[level] : ascii[level];
+}
+
+/* Nothing is the lowest line; what is more is seen to be more. */
+static int level_of(double value, double most)
+{
+	int level;
+
+	if (value <= 0 || most <= 0)
+		return 1;
+	level = 2 + (int)(value / most * (LEVELS - 2) + 0.5);
+	return level > LEVELS ? LEVELS : level;
+}
+
+static struct top_figure figure_at(const struct top_frame *f, enum top_column column,
+				   const struct top_series *series, size_t i)
+{
+	struct top_row row = {.counts = series->counts[i]};
+
+	if (!series->known[i])
+		return (struct top_figure){.shown = {"-"}};
+	return top_column_figure(column, &row, f->moment->history[i].duration_ns,
+				 f->moment->model.run.page_size_bytes.value);
+}
+
+void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
+		     const struct top_series *series, int row, int at, int width)
+{
+	int room = width - LABEL - MOST - 1;
+	size_t nr = f->moment->nr_history;
+	/* Of a share the least is what matters; its scale is the whole. */
+	bool share = column == TOP_HITS;
+	struct top_figure most = {.shown = {"-"}};
+	char text[64];
+
+	if (room < 1)
+		return;
+	if (nr > (size_t)room)
+		nr = (size_t)room;
+	for (size_t i = 0; i < nr; i++) {
+		struct top_figure figure = figure_at(f, column, series, i);
+
+		if (figure.value.known &&
+		    (!most.value.known || (figure.value.value < most.value.value) == share))
+			most = figure;
+	}
+	top_put(c, row, at, LABEL - 1, TOP_FAINT, top_column_info(column)->heading);
+	for (size_t i = 0; i < nr; i++) {
+		struct top_figure figure = figure_at(f, column, series, i);
+		double scale = share ? 1 : most.value.value;
+
+		top_put(c, row, at + LABEL + room - 1 - (int)i, 1, TOP_PLAIN,
+			figure.value.known ? bar(c, level_of(figure.value.value, scale)) : "-");
+	}
+	snprintf(text, sizeof(text), "%s %s", share ? "min" : "max", most.shown.s);
+	top_put_right(c, row, at + width - MOST, MOST, TOP_FAINT, text);
+}
+
+static double bucket(const struct counts *c, int i, bool *known)
+{
+	struct opt_i64 v = counts_get(c, C_window_log2_0 + i);
+
+	*known = v.known;
+	return v.known ? (double)v.value : 0;
+}
+
+/* The sizes that windows begin at, where there is room for the words. */
+static void put_sizes(struct top_canvas *c, int row, int at, int each)
+{
+	int end = at - 1;
+
+	for (int i = 0; i < BUCKETS; i++) {
+		char text[16];
+		int wide = snprintf(text, sizeof(text), i < 10 ? "%d" : "%dk",
+				    i < 10 ? 1 << i : 1 << (i - 10));
+
+		if (at + i * each <= end)
+			continue;
+		top_put(c, row, at + i * each, wide, TOP_FAINT, text);
+		end = at + i * each + wide;
+	}
+}
+
+static void put_bars(struct top_canvas *c, const struct counts *counts, int row, int nr_rows,
+		     int at, int each)
+{
+	double most = 0;
+	bool known;
+
+	for (int i = 0; i < BUCKETS; i++)
+		if (bucket(counts, i, &known) > most)
+			most = bucket(counts, i, &known);
+	for (int i = 0; i < BUCKETS; i++) {
+		double value = bucket(counts, i, &known);
+		/* In eighths of a line, at least one where there is anything. */
+		int height = most > 0 ? (int)(value / most * nr_rows * LEVELS + 0.5) : 0;
+
+		if (value > 0 && !height)
+			height = 1;
+		for (int k = 0; k < nr_rows; k++) {
+			int line = height - k * LEVELS;
+			int level = line > LEVELS ? LEVELS : line < 0 ? 0 : line;
+
+			for (int x = 0; x < (each > 1 ? each - 1 : 1); x++)
+				top_put(c, row + nr_rows - 1 - k, at + i * each + x, 1, TOP_PLAIN,
+					known	 ? bar(c, level)
+					: k || x ? " "
+						 : "-");
+		}
+	}
+}
+
+static void put_windows(struct top_canvas *c, const struct top_frame *f, int row, int nr_rows,
+			int at, int width)
+{
+	const struct counts *counts = &f->rows[f->cursor].row->counts;
+	int each = width / BUCKETS > 6 ? 6 : width / BUCKETS;
+	char text[96];
+	struct derived d;
+
+	if (nr_rows < 3 || each < 1)
+		return;
+	counts_derive(counts, 0, &d);
+	snprintf(text, sizeof(text), "Windows by pages, %s: %s",
+		 f->rows[f->cursor].row->run_id ? "whole run" : "this moment",
+		 d.windows.known ? human_count((uint64_t)d.windows.value).text : "-");
+	top_put(c, row, at, width, TOP_FAINT, text);
+	put_bars(c, counts, row + 1, nr_rows - 2 > BARS + 2 ? BARS + 2 : nr_rows - 2, at, each);
+	put_sizes(c, row + 1 + (nr_rows - 2 > BARS + 2 ? BARS + 2 : nr_rows - 2), at, each);
+}
+
+int top_detail_rows(int columns)
+{
+	return columns >= SIDE_BY_SIDE ? 1 + NR_SPARKS + 1 : 1 + NR_SPARKS + 2 + BARS;
+}
+
+void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, int nr_rows)
+{
+	bool side = c->columns >= SIDE_BY_SIDE;
+	int width = side ? c->columns / 2 : c->columns;
+	int left = nr_rows - 1;
+	int shown = !f->chosen ? 0 : left < NR_SPARKS ? left : NR_SPARKS;
+
+	if (nr_rows < 1 || !f->nr_rows)
+		return;
+	top_put_tail(c, row, 0, c->columns, TOP_STRONG, f->rows[f->cursor].name);
+	top_look_line(c, row, TOP_HEADING);
+	for (int i = 0; i < shown; i++)
+		top_paint_spark(c, f, sparks[i], f->chosen, row + 1 + i, 0,
+				side ? width - 2 : width);
+	if (side)
+		put_windows(c, f, row + 1, left, width, c->columns - width);
+	else
+		put_windows(c, f, row + 1 + shown, left - shown, 0, width);
+}

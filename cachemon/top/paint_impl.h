@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of painting, shared by paint.c (head, table, last line), paint_detail.c and paint_help.c.
+ */
+#ifndef TOP_PAINT_IMPL_H
+#define TOP_PAINT_IMPL_H
+
+#include "top/columns.h"
+#include "top/paint.h"
+
+/* Lines that the detail would like, and draws at most. */
+int top_detail_rows(int columns);
+void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, int nr_rows);
+/* "MISSES/s", the last intervals of it, and the most of them, in one line. */
+void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
+		     const struct top_series *series, int row, int at, int width);
+void top_paint_help(struct top_canvas *c);
+
+#endif

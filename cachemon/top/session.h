@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A view of a run as it goes on: the database, what was chosen, the frame. Owns when what is read
+ * again. Neither draws nor waits.
+ */
+#ifndef TOP_SESSION_H
+#define TOP_SESSION_H
+
+#include "top/frame.h"
+#include "top/paint.h"
+
+struct top_session {
+	struct sqlite3 *db; /* of the caller */
+	int64_t run_id;
+	bool replay;
+	struct top_view view;
+	struct top_moment moment;
+	struct top_frame frame;
+	struct top_series *job, *chosen;
+	struct top_ask loaded; /* what the moment was read for */
+	int64_t version;       /* of the database as it was read; -1: never */
+};
+
+/* The newest run that is still written, else the last one; -ENOENT with a line in err. */
+int top_session_find_run(struct sqlite3 *db, int64_t *ret_run, bool *ret_open, char *err,
+			 size_t errlen);
+
+/* 0 or -ENOMEM. */
+int top_session_begin(struct sqlite3 *db, int64_t run_id, bool replay, struct top_session *ret);
+void top_session_end(struct top_session *s);
+/* Whether the writer has written since it was read. */
+bool top_session_stale(struct top_session *s);
+/* Makes the frame of the moment that the view asks for; reads it only where moment, level or
+ * database are not those that were read. On failure what was there stays. */
+int top_session_load(struct top_session *s, char *err, size_t errlen);
+/* The run is not written any more. */
+bool top_session_ended(const struct top_session *s);
+void top_session_around(const struct top_session *s, const struct top_paper *paper,
+			struct top_around *ret);
+
+#endif

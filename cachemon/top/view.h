@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the viewer chose: level, order, filter, row, moment. Owns the state that keys change and
+ * frames are made with, and the function from one to the next. Knows neither terminal nor database.
+ */
+#ifndef TOP_VIEW_H
+#define TOP_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* TOP_RUNS: the jobs of all runs, each over its whole run. */
+enum top_level { TOP_RUNS, TOP_JOBS, TOP_DIRECTORIES, TOP_FILES, TOP_NR_LEVELS };
+
+enum top_column {
+	TOP_NAME,
+	TOP_HITS,
+	TOP_MISSES,
+	TOP_LOOKUPS,
+	TOP_WAITED,
+	TOP_PREFETCHED,
+	TOP_EVICTED,
+	TOP_ACCURACY,
+	TOP_WASTED,
+	TOP_READ,
+	TOP_REFAULTS,
+	TOP_CPU,
+	TOP_NR_COLUMNS
+};
+
+/* Which moment is shown: always the newest, one that stays, or one after the other. */
+enum top_pace { TOP_FOLLOW, TOP_HOLD, TOP_PLAY };
+
+enum top_typing { TOP_TYPING_NONE, TOP_TYPING_FILTER, TOP_TYPING_TIME };
+
+enum { TOP_TYPED_MAX = 255, TOP_NEWEST = -1, TOP_NO_ROW = -1, TOP_NO_RUN = -1 };
+
+/* What was zoomed into, and where from: going back is to the same rows. */
+struct top_zoom {
+	enum top_level level;
+	int64_t run_id;
+	size_t cursor;
+	char filter[TOP_TYPED_MAX + 1]; /* before it */
+	char into[TOP_TYPED_MAX + 1];	/* what it made of that */
+};
+
+struct top_view {
+	struct top_zoom zooms[TOP_NR_LEVELS - 1]; /* the last one innermost */
+	int nr_zooms;
+	enum top_level level;
+	enum top_column sort;
+	bool reversed;
+	char filter[TOP_TYPED_MAX + 1];
+	size_t cursor;	/* the chosen row, by place; as large as it may be, frames bound it */
+	int64_t pinned; /* the chosen row, by id, while its detail is shown; else TOP_NO_ROW */
+	bool detail, help;
+	enum top_pace pace;
+	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
+	int steps;	/* and so many intervals on or back, still to be gone */
+	int64_t run_id; /* to this run, still to be gone; or TOP_NO_RUN */
+	int run_steps;	/* so many runs on or back, still to be gone */
+	bool worst;	/* to the moment with the most misses, still to be gone */
+	enum top_typing typing;
+	char typed[TOP_TYPED_MAX + 1];
+	const char *complaint; /* about what was typed; NULL: none */
+};
+
+/* What a key is pressed in front of. */
+struct top_around {
+	size_t nr_rows, cursor, page;
+	int64_t cursor_id;	       /* TOP_NO_ROW: there is no row */
+	const char *cursor_name;       /* as it is shown; NULL: there is no row */
+	int64_t run_id, cursor_run_id; /* the one that is shown, that of the row; TOP_NO_RUN */
+	int64_t begin_ns;	       /* where the moment begins */
+	int64_t started_ns;	       /* wall-clock time of the start; 0: not known */
+	bool replay;		       /* nothing new will come: what was held plays on */
+};
+
+/* Characters are themselves (code points); the others are beyond Unicode. */
+enum top_key {
+	TOP_KEY_NONE,
+	TOP_KEY_TAB = '\t',
+	TOP_KEY_ENTER = '\n',
+	TOP_KEY_ESCAPE = 27,
+	TOP_KEY_UP = 0x110000,
+	TOP_KEY_DOWN,
+	TOP_KEY_LEFT,
+	TOP_KEY_RIGHT,
+	TOP_KEY_PAGE_UP,
+	TOP_KEY_PAGE_DOWN,
+	TOP_KEY_HOME,
+	TOP_KEY_END,
+	TOP_KEY_BACKSPACE,
+	TOP_KEY_BACK_TAB,
+	TOP_KEY_RESIZE
+};
+
+struct top_view top_view_new(void);
+/* Whether the viewer wants to leave. */
+bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);
+/* A name of a column, as --sort has it; -EINVAL. */
+int top_view_sort(struct top_view *v, const char *name);
+/* A time since the start: "90", "1500ms", "2m", "1:05:00"; "+30", "-2m" from where the moment is;
+ * "@14:05", "@14:05:30" by the clock, on the day of the moment. -EINVAL. */
+int top_view_time(const char *text, const struct top_around *around, int64_t *ret_ns);
+
+#endif
