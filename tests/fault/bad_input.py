@@ -43,6 +43,9 @@ READER = {
     "--job": [""],
     "--format": ["", "pdf", "TEXT", "json,html", "txt "],
     "--files": [*NUMBERS, "2147483648", "all"],
+    "--sort": ["", "HITS", "size"],
+    "--rows": ["", "job", "FILES"],
+    "--frames": [*NUMBERS, "0"],
     "-o": ["", "report.pdf", "report."],
 }
 
@@ -52,6 +55,7 @@ OTHER_READERS = {
     ("compare", "1", "2"): ["--db", "--job", "--format", "-o"],
     ("whatif", "cache"): ["--db", "--run", "--job", "--format", "-o"],
     ("runs",): ["--db"],
+    ("top",): ["--db", "--run", "--sort", "--rows", "--frames"],
 }
 
 
@@ -126,7 +130,8 @@ def add_reader(verb, option, values):
 for name_, values_ in WATCH.items():
     add_watch(name_, values_)
 for name_, values_ in READER.items():
-    add_reader(["report"], name_, values_)
+    if name_ not in ("--sort", "--rows", "--frames"):
+        add_reader(["report"], name_, values_)
 for verb_, names_ in OTHER_READERS.items():
     for name_ in names_:
         # Any ending that is not .json is text there.
@@ -146,10 +151,22 @@ def selectors(case):
         refuse(place, "watch", *arguments)
 
 
+@part.case("top: what excludes each other")
+def top(case):
+    place = Place(case)
+    for arguments_ in (["--db", "a", "--replay", "b"], ["--replay", "a", "--replay", "b"], ["--db", "a", "--pid", "1"],
+                       ["--run", "1", "--cgroup", "/"], ["--pid", "1", "--job", "x"], ["--pid", "x"], ["--job", ""],
+                       ["--interval", "2s"], ["--level", "full"], ["--pid", "1", "--interval", "1"],
+                       ["--pid", "1", "--level", "hot"], ["--frames", "3"], ["run.db"], ["--", "x"], []):
+        refuse(place, "top", *arguments_)
+    fail(place, "top", "--batch")
+    fail(place, "top", "--batch", "--replay", "no-such.db")
+
+
 @part.case("unknown options of every verb")
 def unknown_options(case):
     place = Place(case)
-    for verb in ("watch", "report", "runs", "whatif", "doctor", "selftest"):
+    for verb in ("watch", "top", "report", "runs", "whatif", "doctor", "selftest"):
         for option in ("--no-such-option", "-z", "--pids", "--no-such=1", "--json=yes", "--help=1"):
             end = ["--", "touch", "cmd-ran"] if verb == "watch" else []
             refuse(place, verb, option, *end)
@@ -160,7 +177,7 @@ def arguments(case):
     place = Place(case)
     for line in (["report", "run.db"], ["runs", "run.db"], ["doctor", "/", "/"], ["doctor", ""],
                  ["selftest", "/tmp"], ["runs", "--db", ""], ["runs", "--db"],
-                 ["selftest", "--dir"], ["selftest", "--dir", ""], ["report", "--", "x"]):
+                 ["selftest", "--dir"], ["selftest", "--dir", ""], ["report", "--", "x"], ["top", "x"]):
         refuse(place, *line)
 
 
@@ -170,14 +187,14 @@ def verbs(case):
     for verb, near in (("wtach", "watch"), ("watc", "watch"), ("Watch", "watch"),
                        ("reprot", "report"), ("reports", "report"), ("run", "runs"),
                        ("docter", "doctor"), ("self-test", "selftest"), ("selftets", "selftest"),
-                       ("--verison", "--version"), ("--hlep", "--help")):
+                       ("--verison", "--version"), ("--hlep", "--help"), ("hlep", "help")):
         done = refuse(place, verb)
         expect(f"'{near}'" in done.err and verb in done.err, shown(done))
     for verb in ("frobnicate", "", "-x", "-", "--", "\u00e9t\u00e9", "x" * 5000):
         done = refuse(place, verb)
         expect("cachemon --help" in done.err or "did you mean" in done.err, shown(done))
     done = place.run()
-    expect(done.status == 2 and not done.out and "usage: cachemon" in done.err, shown(done))
+    expect(done.status == 2 and not done.out and "cachemon VERB [OPTION...]" in done.err, shown(done))
 
 
 @part.case("what was typed is shown, but the terminal does not obey it")
@@ -235,10 +252,11 @@ def help_and_version(case):
     place = Place(case)
     done = place.run("--version")
     expect(done.status == 0 and done.out.startswith(b"cachemon ") and not done.err, shown(done))
-    for line in (["--help"], ["-h"], *[[verb, "--help"] for verb in
-                                       ("watch", "report", "runs", "whatif", "doctor", "selftest")]):
+    verbs = ("watch", "top", "report", "advise", "explain", "whatif", "compare", "runs", "doctor", "selftest")
+    for line in (["--help"], ["-h"], ["help"], *[["help", verb] for verb in verbs],
+                 *[[verb, flag] for verb in verbs for flag in ("--help", "-h")]):
         done = place.run(*line)
-        expect(done.status == 0 and b"cachemon" in done.out and not done.err, shown(done))
+        expect(done.status == 0 and b"\nEXAMPLES\n" in done.out and not done.err, shown(done))
         place.untouched(done)
 
 

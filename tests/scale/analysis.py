@@ -32,7 +32,7 @@ DAY_S, FULL_S, PER_DIR, FILES_MAX, INTERVAL_FILES = 86400, 900, 1000, 8192, 256
 BIG_TABLES = ("file", "file_interval", "job_interval", "interval", "machine_interval", "directory", "advice",
               "interference")
 READERS = (["advise"], ["report"], ["whatif", "cache"], ["whatif", "readahead"], ["compare", "1", "1"],
-           ["runs"])
+           ["runs"], ["top", "--batch", "--rows", "files"], ["top", "--batch", "--rows", "directories"])
 COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "demand_pages",
           "prefetched_sync", "prefetched_async", "prefetched_willneed", "prefetched_readahead2",
           "prefetched_mmap_around", "used", "used_late", "evicted_unused", "resident_unused",

@@ -84,7 +84,10 @@ def schema_refuses(world, stack):
     for spoil in (lambda o: o.pop("jobs"), lambda o: o["jobs"][0].pop("verdict"),
                   lambda o: o["jobs"][0].update(verdict={"result": "splendid", "sentence": ""}),
                   lambda o: o["jobs"][0]["metrics"][0].update(p=2),
-                  lambda o: o["jobs"][0]["metrics"][0].pop("p_adjusted")):
+                  lambda o: o["jobs"][0]["metrics"][0].pop("p_adjusted"),
+                  lambda o: o["jobs"][0]["metrics"][0].update(mark="maybe"),
+                  lambda o: o["jobs"][0]["pictures"]["time"]["a"].pop("panels"),
+                  lambda o: o["jobs"][0].pop("findings"), lambda o: o.pop("not_the_same")):
         spoilt = json.loads(text)
         spoil(spoilt)
         check(refused(json.dumps(spoilt), "compare"), "the schema takes what is no comparison")
@@ -105,6 +108,22 @@ def same_job_is_no_change(world, stack):
     part.note(f"{judged} of {len(runs) // 2} pairs judged, {alarms} of these called different by the cache")
     check(judged, "no pair could be judged")
     check(chance_of(alarms, judged) >= 0.001, f"{alarms} of {judged} pairs of the same job differ")
+
+
+@part.case
+def list_of_runs_is_valid(world, stack):
+    """All runs are in the list, and in the trend of their job in their order."""
+    runs = world.same_job(stack)
+    text = world.tool.run("runs", "--db", world.db, "--format", "json")
+    valid(text, "runs")
+    listed = json.loads(text)
+    trend, = [t for t in listed["trends"] if t["name"] == "loop"]
+    equal("runs of the job", [n for n in trend["runs"] if n in runs], sorted(runs))
+    for run in listed["runs"]:
+        took = run["jobs"][0]["wall_s"]
+        check(0 < took <= run["duration_s"] + 1, f"run {run['id']} of {run['duration_s']} s: its job took {took} s")
+    listed["trends"][0].pop("runs")
+    check(refused(json.dumps(listed), "runs"), "the schema takes what is no list")
 
 
 def chance_of(alarms, pairs):

@@ -3,6 +3,7 @@
 """The knowledge notes: every finding has one, its front matter and sections are whole, and what it
 tells people to paste is right: the C compiles, the Python is Python, the shell passes shellcheck."""
 
+import glob
 import os
 import re
 import shutil
@@ -20,6 +21,8 @@ LANGUAGES = ("c", "python", "shell")
 # Where there is nothing to change, there is nothing to write either.
 NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
 CC = os.environ.get("CC", "cc")
+# Of 80 columns in the text report; code stands behind four blanks there.
+CODE_COLUMNS = 76
 
 
 class Note:
@@ -125,6 +128,13 @@ def checks_shell(code, _):
     return run(["shellcheck", "-s", "bash", "-"], code)
 
 
+def widths(note):
+    """Lines of code that the text report would show beyond its 80 columns."""
+    lines = [line.expandtabs(8) for _, code in note.snippets for line in code.splitlines()]
+    return [f"{len(line)} columns, {CODE_COLUMNS} are the most: {line.strip()}"
+            for line in lines if len(line) > CODE_COLUMNS]
+
+
 def commands(note):
     """What a note has the reader type of cachemon itself: verbs and options that there are."""
     wrong = []
@@ -134,8 +144,10 @@ def commands(note):
         if not os.path.exists(path):
             wrong.append(f"cachemon has no verb {verb}")
             continue
-        with open(path) as f:
-            text = f.read()
+        text = ""
+        for name in glob.glob(os.path.join(ROOT, "cachemon", "cmd", verb + "*.c")):
+            with open(name) as f:
+                text += f.read()
         # Those that several verbs have are macros.
         known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
             {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
@@ -176,7 +188,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note)
+            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note) + widths(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])

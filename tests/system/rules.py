@@ -353,7 +353,7 @@ def null_stays_null():
 
 
 def numbers(text):
-    return set(re.findall(r"\d+(?:\.\d+)?", text))
+    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text)))
 
 
 def made_up(before, after):
@@ -448,15 +448,15 @@ def praise_is_borne():
     for what, counters, scores, praise, words in (
             ("all good", WELL, good, True, "waited for reads 2.0 % of its time"),
             ("cold", COLD, {**good, "stall": 0.55}, False,
-             "no known finding explains it: the job waited for reads 45.0 % of its time, and 42000 of 50000"),
-            ("few hits", {**COLD, "stall_ns": SECOND}, good, False, "1.0 % of its time, and 42000 of 50000"),
+             "no known finding explains it: the job waited for reads 45.0 % of its time, and 42,000 of 50,000"),
+            ("few hits", {**COLD, "stall_ns": SECOND}, good, False, "1.0 % of its time, and 42,000 of 50,000"),
             ("past the cache", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                 "direct_read_bytes": 48 << 20}, good, False,
              "2.0 % of its time, and 48 MiB were read past the cache"),
             ("faults that read", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                   "faults_major": 2000}, good, False,
-             "2.0 % of its time, and 2000 faults had to read"),
-            ("faults beside hits", {**WELL, "faults_major": 50000}, good, False, "and 50000 faults had to read"),
+             "2.0 % of its time, and 2,000 faults had to read"),
+            ("faults beside hits", {**WELL, "faults_major": 50000}, good, False, "and 50,000 faults had to read"),
             ("a bad grade", WELL, {**good, "eviction": 0.4}, False, "eviction is graded E"),
             ("no grades", WELL, {}, False, "no grade"),
             ("waits unknown", {**WELL, "stall_ns": None}, good, False, "waited was not measured")):

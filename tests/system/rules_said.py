@@ -4,6 +4,7 @@
 written anew were not read again, and sentences bear the figures they have."""
 
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -95,6 +96,14 @@ def what_is_in_no_figure():
     return wrong
 
 
+def counts_are_grouped():
+    """4096 pages are 4,096, as in the rest of a report; a setting is what is to be typed."""
+    said = {name: rules.sentence_of(name, make()) for name, make in rules.CASES.items()}
+    wrong = [f"{name}: {text}" for name, text in said.items()
+             if re.search(r"\d{4}", re.sub(r"read_ahead_kb \d+( instead of \d+)?", "", text))]
+    return wrong or ([] if sum("," in text for text in said.values()) > 15 else ["hardly any count is large"])
+
+
 def main():
     return rules.judge([
         ("pages written anew", written_anew_is_not_read_again),
@@ -103,6 +112,7 @@ def main():
         ("random-with-readahead: read again in order", reread_in_order_is_not_random),
         ("readahead-too-small: few waits", few_waits_are_chance),
         ("too-little-data: what is in no figure", what_is_in_no_figure),
+        ("large counts", counts_are_grouped),
     ])
 
 

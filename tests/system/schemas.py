@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What programs read, against docs/schema: whatif readahead over recorded traces of a kernel, and the
-ledger of advice with a verdict of each kind. The databases are made here."""
+"""What programs read, against docs/schema: reports, whatif readahead over recorded traces of a kernel, and
+the ledger of advice with a verdict of each kind. The databases are made here."""
 
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import rules  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
-from syslib.schema import refused, valid  # noqa: E402
+from syslib.schema import SCHEMAS, refused, valid  # noqa: E402
 from syslib.tool import Tool  # noqa: E402
 
 part = Part(__doc__)
@@ -124,8 +125,8 @@ def ledger_of_advice(world, _):
     run.advice("sequential", calls=1).advice("noreuse", calls=1).advice("normal", calls=1)
     run.advice("random", call="madvise", calls=1)
     found = ledger(world, run)
-    for key, verdict, words in ((("willneed", "fadvise"), "cut short", "320 of the 16384"),
-                                (("dontneed", "fadvise"), "harmful", "10000 of the 20000"),
+    for key, verdict, words in ((("willneed", "fadvise"), "cut short", "320 of the 16,384"),
+                                (("dontneed", "fadvise"), "harmful", "10,000 of the 20,000"),
                                 (("sequential", "fadvise"), "helped", "windows were larger"),
                                 (("noreuse", "fadvise"), "no effect", "reclaimed"),
                                 (("normal", "fadvise"), None, "took back"),
@@ -148,6 +149,55 @@ def random_by_traces(world, _):
         traced(world, run, 1, pattern, 128)
         entry = ledger(world, run)["random", "fadvise"]
         equal(f"{pattern}: {entry['verdict_why']}", entry["verdict"], verdict)
+
+
+@part.case
+def whole_reports(world, _):
+    """Of a run with traces, advice and who pushed out whom; of one that has none of it; the expected ones
+    of the unit tests. No key that the schema does not know."""
+    bare = rules.Run().job({"/d": rules.ONCE})
+    rich = rules.Run().job({"/d": rules.ONCE}).machine().advice("willneed", calls=1, pages_asked=8)
+    rich.pushed(evictor_kind="others", evictor_cgroup=b"/bad\xff", evictor_path=b"/x", owner_path=b"/d",
+                evictor_writes=1, pages=7)
+    rich.db.execute("UPDATE run SET kernel = '6.18.1', host = CAST(x'ff' AS TEXT)")
+    traced(world, rich, 1, "seq_4k", 128)
+    texts = [world.tool.run("report", "--db", world.stored(run), "--format", "json") for run in (bare, rich)]
+    with open(os.path.join(rules.ROOT, "tests", "unit", "fixtures", "report", "golden.json")) as f:
+        texts.append(f.read())
+    for text in texts:
+        valid(text, "report")
+    job = json.loads(texts[1])["jobs"][0]
+    check(sum(job["read_sizes"]["calls_log2"]) > 0, "no size of a call of the traced file")
+    for spoil in (lambda j: j.update(speed=3), lambda j: j["read_sizes"]["calls_log2"].pop(),
+                  lambda j: j["whatif"]["readahead"].pop("scaled_by"), lambda j: j.pop("not_judged"),
+                  lambda j: j["whatif"]["cache"].update(absent=None), lambda j: j["totals"].pop("stalls"),
+                  lambda j: j["totals"].update(misses="many"), lambda j: j["files"][0].pop("coverage")):
+        spoilt = json.loads(texts[1])
+        spoil(spoilt["jobs"][0])
+        check(refused(json.dumps(spoilt), "report"), "the schema takes what is no report")
+
+
+def keys_of(schema):
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for value in schema.values():
+            yield from keys_of(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from keys_of(value)
+
+
+@part.case
+def every_key_is_documented(world, _):
+    with open(os.path.join(rules.ROOT, "docs", "json.md")) as f:
+        documented = set(re.findall(r'"(\w+)"', f.read()))
+    for path in sorted(glob.glob(os.path.join(SCHEMAS, "*.json"))):
+        with open(path) as f:
+            keys = set(keys_of(json.load(f)))
+        # "<name>_estimated" and the like are told once, for all.
+        keys = {k for k in keys if not k.endswith(("_estimated", "_lower_bound", "_error"))}
+        missing = sorted(keys - documented)
+        check(not missing, f"{os.path.basename(path)}: docs/json.md does not have {missing}")
 
 
 if __name__ == "__main__":

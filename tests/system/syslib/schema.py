@@ -6,14 +6,15 @@ import subprocess
 
 from .part import check
 
-SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "schema")
+SCHEMAS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "schema"))
 # Debian's validator belongs to Debian's own Python.
 VALIDATOR = ["/usr/bin/python3", "-W", "ignore", "-m", "jsonschema"]
 
 
 def refused(text, schema):
     """Why the schema refuses it; None: it does not."""
-    done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", os.path.join(SCHEMAS, f"{schema}.json")],
+    path = os.path.join(SCHEMAS, f"{schema}.json")  # what it refers to is beside it
+    done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", "--base-uri", f"file://{path}", path],
                           input=text, capture_output=True, text=True)
     return (done.stderr.strip()[:300] or f"exit {done.returncode}") if done.returncode else None
 

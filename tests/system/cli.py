@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line as people meet it: examples that run, an answer at once, progress, pipes, terminals."""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from syslib import machine
+from syslib.made_jobs import make_database
+from syslib.part import Part, Skipped, check, equal
+from syslib.screen import Screen
+from syslib.terminal import Terminal
+from syslib.tool import Tool, tail
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VERBS = ["watch", "top", "report", "advise", "explain", "whatif", "compare", "runs", "doctor", "selftest"]
+BOUND_S = 120
+CLEAR = b"\r\x1b[K"
+READER = """
+import os, sys, time
+end = time.monotonic() + float(sys.argv[1])
+data = os.open("data/file", os.O_RDONLY)
+while True:
+    os.posix_fadvise(data, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.lseek(data, 0, os.SEEK_SET)
+    while os.read(data, 65536):
+        pass
+    if time.monotonic() > end:
+        break
+"""
+
+part = Part(__doc__)
+part.count_option("starts", 9, 5, "starts of each verb, of which the quickest counts")
+
+
+class World:
+    """A directory in which every example can be typed as it stands, but for PLACES."""
+
+    def __init__(self, args, work, stack):
+        self.tool = Tool(args.cachemon, work)
+        self.work = work
+        self.starts = args.starts
+        self.place = os.path.join(work, "place")
+        self.recorded = False
+        os.makedirs(os.path.join(self.place, "data"))
+        os.makedirs(os.path.join(self.place, "rules"))
+        with open(os.path.join(self.place, "data", "file"), "wb") as f:
+            f.write(os.urandom(4 << 20))
+        self.write("train.py", READER.replace("sys.argv[1]", "0.3"))
+        self.write("reader.py", READER)
+        self.made = os.path.join(self.place, "made.db")
+        make_database(self.made, ["train", "train"])
+        self.write("job", "#!/bin/sh\nexec python3 reader.py 2.5\n", 0o755)
+        tools = os.path.join(work, "bin")
+        os.makedirs(tools)
+        os.symlink(args.cachemon, os.path.join(tools, "cachemon"))
+        # These tests are root, with or without one.
+        with open(os.path.join(tools, "sudo"), "w", encoding="ascii") as f:
+            f.write('#!/bin/sh\nexec "$@"\n')
+        os.chmod(os.path.join(tools, "sudo"), 0o755)
+        self.env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}",
+                    "CACHEMON_DB": os.path.join(self.place, "cachemon.db")}
+
+    def write(self, name, text, mode=0o644):
+        with open(os.path.join(self.place, name), "w", encoding="ascii") as f:
+            f.write(text)
+        os.chmod(os.path.join(self.place, name), mode)
+
+    def shell(self, command, status=0):
+        done = subprocess.run(["bash", "-c", command], cwd=self.place, env=self.env, capture_output=True,
+                              text=True, timeout=BOUND_S, stdin=subprocess.DEVNULL)
+        check(done.returncode == status,
+              f"{command!r} exits {done.returncode}, not {status}: {tail(done.stderr)}")
+        return done
+
+    def record(self):
+        """Two runs that can be compared, in the default database and in run.db."""
+        if self.recorded:
+            return
+        for db in ("cachemon.db", "run.db"):
+            for _ in range(2):
+                self.shell(f"cachemon watch --db {db} --job train --level full --interval 100ms -- ./job")
+        self.recorded = True
+
+
+def examples(world, *words):
+    """The commands that a --help leads with."""
+    text = world.tool.run(*words, "--help")
+    lines = text[text.index("\nEXAMPLES\n"):text.index("\nUSAGE\n")].splitlines()
+    return [line.strip() for line in lines if re.match(r"  \S", line)]
+
+
+def start_reader(world, stack, seconds):
+    reader = subprocess.Popen(["python3", "reader.py", str(seconds)], cwd=world.place)
+    stack.callback(reader.wait)
+    stack.callback(reader.kill)
+    return reader
+
+
+def in_place(world, stack, command):
+    """What only names something: a process, a cgroup, a directory, a duration."""
+    if "--pid 4321" in command:
+        reader = start_reader(world, stack, 30)
+        command = command.replace("4321", str(reader.pid)).replace("30s", "1s")
+    if "/sys/fs/cgroup/batch" in command:
+        root = machine.v2_root() or machine.v1_root()
+        if not root:
+            raise Skipped("no cgroups here")
+        group = machine.cgroup(stack, root, f"cachemon-cli-{os.getpid()}")
+        reader = start_reader(world, stack, 30)
+        machine.enter_cgroup(group, reader.pid)
+        command = command.replace("/sys/fs/cgroup/batch", group)
+    return command.replace("/data", os.path.join(world.place, "data"))
+
+
+def run_until_interrupted(world, stack, command):
+    """Ctrl-C once something was recorded, as its user would."""
+    db = world.env["CACHEMON_DB"]
+
+    def recorded():
+        with contextlib.closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True, timeout=10)) as found:
+            return found.execute("SELECT EXISTS (SELECT 1 FROM interval JOIN run ON run.id = run_id"
+                                 " WHERE state = 'open' AND run.duration_ns > 0)").fetchone()[0]
+
+    with subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=world.place, env=world.env, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        stack.callback(process.kill)
+        machine.until(recorded, f"an interval of {command!r}")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=BOUND_S)
+    equal(f"status of {command!r}: {tail(err)}", process.returncode, 0)
+    return subprocess.CompletedProcess(command, 0, out, err)
+
+
+def run_on_terminal(world, stack, command):
+    """A view: what it shows, left by q; its status is that of the shell's line."""
+    terminal = Terminal(stack, world.work, 80, 24, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
+    terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
+    shown = terminal.wait(lambda screen: "MISSES/s" in screen, f"the view of {command!r}", BOUND_S)
+    terminal.keys("q")
+    terminal.wait(lambda screen: re.search(r"^status 0$", screen, re.M), f"the end of {command!r}", BOUND_S)
+    return subprocess.CompletedProcess(command, 0, shown, "")
+
+
+def run_live(world, stack, command):
+    """A watch with its view, which ends with the command that is watched."""
+    terminal = Terminal(stack, world.work, 80, 24, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
+    terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
+    shown = terminal.wait(lambda screen: re.search(r"^status \d+$", screen, re.M), f"the end of {command!r}", BOUND_S)
+    check(re.search(r"^status 0$", shown, re.M) and "hit ratio" in shown, f"{command!r}: {shown}")
+    return subprocess.CompletedProcess(command, 0, shown, "")
+
+
+def run_example(world, stack, command):
+    if "watch --live" in command:
+        return run_live(world, stack, command)
+    if " top" in command and "--batch" not in command:
+        return run_on_terminal(world, stack, command)
+    if "watch --cgroup" in command:
+        return run_until_interrupted(world, stack, command)
+    return world.shell(command)
+
+
+def run_examples(world, stack, found):
+    check(found, "no examples")
+    for command in found:
+        done = run_example(world, stack, in_place(world, stack, command))
+        # What goes into a file or a directory says nothing.
+        check(done.stdout or done.stderr or " -o " in command or " --reports " in command, f"{command!r} says nothing")
+        written = re.search(r" (?:-o|--report) (\S+\.html)", command)
+        if written:
+            with open(os.path.join(world.place, written[1]), encoding="utf-8") as f:
+                check(f.read().startswith("<!DOCTYPE html>"), f"{command!r}: no page")
+        if "--json" in command:
+            json.loads(done.stdout)
+
+
+def examples_case(*words):
+    def case(world, stack):
+        world.record()
+        run_examples(world, stack, examples(world, *words))
+    case.__name__ = f"examples_of_{words[0] if words else 'the_program'}"
+    part.case(case)
+
+
+examples_case()
+for name in VERBS:
+    examples_case(name)
+
+
+def readme():
+    with open(f"{ROOT}/README.md", encoding="utf-8") as f:
+        return f.read().replace("\\\n", "")
+
+
+@part.case
+def examples_of_the_readme(world, stack):
+    """What it has people type of the program, from above to below. How to build is tests/run's own way."""
+    world.record()
+    found = re.findall(r"^    ((?:sudo )?cachemon [a-z-].*|sqlite3 .*)$", readme(), re.M)
+    verbs = {command.split("cachemon ")[1].split()[0] for command in found if "cachemon " in command}
+    equal("verbs that it shows", verbs, {*VERBS, "help", "--help"})
+    run_examples(world, stack, found)
+
+
+@part.case
+def readme_is_true(world, _):
+    """Its packages are those that the tests install, and its piece of a report is one that was made."""
+    text = readme()
+    with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
+        wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()
+    equal("packages", re.search(r"apt-get install (.*)", text)[1].split(), wanted)
+    with open(f"{ROOT}/examples/recorded/report.txt", encoding="utf-8") as f:
+        made = f.read()
+    shown = re.search(r"^    Grade .*\n(?:    .*\n|\n(?=    ))+", text, re.M)
+    check(shown, "no report is shown")
+    lines = [line[4:] for line in shown[0].rstrip().split("\n")]
+    check("\n".join(lines) in made, "the report that is shown is not examples/recorded/report.txt")
+
+
+def quickest(world, argv, stack):
+    """Seconds to the first byte and nanoseconds on a CPU until then, the least of several starts."""
+    seconds, cpu_ns = [], []
+    for _ in range(world.starts):
+        screen = Screen(stack, argv, cwd=world.place, env=world.env)
+        screen.until(lambda said: said, f"the first output of {argv[1:]}")
+        seconds.append(time.monotonic() - screen.begin)
+        with open(f"/proc/{screen.process.pid}/schedstat", encoding="ascii") as f:
+            cpu_ns.append(int(f.read().split()[0]))
+        screen.process.send_signal(signal.SIGINT)
+        screen.end()
+        screen.close()
+    return min(seconds), min(cpu_ns)
+
+
+@part.case
+def first_output(world, stack):
+    """Judged by the time on a CPU until the first byte: what others do to the machine is not in it. What a
+    reader would wait is told beside it."""
+    world.record()
+    cachemon = world.tool.cachemon
+    base, _ = quickest(world, [cachemon, "--version"], stack)
+    for line in (["--help"], ["top", "--batch", "--frames", "1"], ["report"], ["report", "--json"], ["advise"],
+                 ["explain"], ["whatif", "cache"], ["whatif", "readahead"], ["compare", "last-1", "last"], ["runs"], ["doctor"],
+                 ["doctor", "--json"], ["selftest"], ["watch", "--", "true"], ["watch", "--pid", "1"]):
+        wall, cpu_ns = quickest(world, [cachemon, *line], stack)
+        part.note(f"{' '.join(line)}: {wall * 1e3:.1f} ms to the first byte, {wall / base:.1f} times --version; "
+                  f"{cpu_ns / 1e6:.1f} ms on a CPU")
+        check(cpu_ns < 100e6, f"{line}: {cpu_ns / 1e6:.0f} ms of work before anything is said")
+
+
+@contextlib.contextmanager
+def locked(path):
+    """As by a writer that is stuck: readers wait."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("BEGIN EXCLUSIVE")
+        yield db
+        db.execute("ROLLBACK")
+
+
+@part.case
+def progress(world, stack):
+    """A report that has to wait: a sign of life, then the seconds, then nothing of it is left."""
+    db = os.path.join(world.place, "locked.db")
+    world.shell("cp made.db locked.db")
+    argv = [world.tool.cachemon, "report", "--db", db]
+    with locked(db):
+        screen = Screen(stack, argv, env=world.env)
+        screen.until(lambda said: b"reading the database ..." in said, "a sign of life")
+        equal("said at first", screen.said, CLEAR + b"reading the database ...")
+        screen.until(lambda said: b"2 s so far" in said, "seconds")
+    status = screen.end()
+    equal("status", status, 0)
+    line, _, report = screen.said.rpartition(CLEAR)
+    check(line.startswith(CLEAR) and report.startswith(b"cachemon report: "), f"{screen.said[:400]!r}")
+    check(b"\n" not in line and b"reading the database" not in report, "not cleared")
+    check(all(len(shown) < 80 for shown in line.split(CLEAR)), "a line as wide as the terminal")
+
+
+@part.case
+def no_progress_where_none_belongs(world, stack):
+    db = os.path.join(world.place, "locked.db")
+    world.shell("cp made.db locked.db")
+    argv = [world.tool.cachemon, "report", "--db", db]
+    with locked(db):
+        dumb = Screen(stack, argv, term="dumb", env=world.env)
+        piped = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=world.env)
+        shown = Screen(stack, argv, env=world.env)
+        shown.until(lambda said: b"2 s so far" in said, "a terminal's line")
+    equal("dumb: status", dumb.end(), 0)
+    out, err = piped.communicate(timeout=BOUND_S)
+    equal("piped: stderr", err, b"")
+    check(dumb.said.replace(b"\r\n", b"\n") == out and b"\x1b" not in out, "not what a pipe gets")
+
+
+@part.case
+def closed_pipe(world, stack):
+    """A reader that has seen enough: no trace, no word, and the status of a signal or of success."""
+    for line in ("report --json", "report --format csv", "explain", "explain prefetch-waste", "--help", "advise"):
+        done = world.shell(f"CACHEMON_DB=made.db cachemon {line} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}")
+        check(len(done.stderr.splitlines()) <= 1, f"{line}: {done.stderr!r}")
+        check(done.stdout.strip() in ("0", "1", "141"), f"{line}: status {done.stdout.strip()}")
+
+
+@part.case
+def same_for_programs(world, stack):
+    """--json is --format json; -o - is standard output; neither colours nor moves a cursor."""
+    for verb in ("report", "advise", "whatif cache", "compare last-1 last"):
+        one = world.shell(f"cachemon {verb} --db made.db --json").stdout
+        equal(f"{verb} --json", one, world.shell(f"cachemon {verb} --db made.db --format json -o -").stdout)
+        json.loads(one)
+    for line in ("report", "runs", "doctor", "advise", "--help", "report --help"):
+        for env in ("", "NO_COLOR=1", "TERM=dumb"):
+            screen = Screen(stack, ["sh", "-c", f"{env} CACHEMON_DB=made.db exec cachemon {line}"],
+                            cwd=world.place, env=world.env)
+            screen.end()
+            text = screen.said.rpartition(CLEAR)[2]
+            check(b"\x1b" not in text, f"{env} {line}: an escape in what is to be read")
+
+
+@part.case
+def interrupted(world, stack):
+    """Ctrl-C while a report waits: gone at once, nothing written."""
+    db = os.path.join(world.place, "locked.db")
+    world.shell("cp made.db locked.db")
+    with locked(db):
+        screen = Screen(stack, [world.tool.cachemon, "report", "--db", db, "-o", "x.html"], cwd=world.place,
+                        env=world.env)
+        screen.until(lambda said: b"2 s so far" in said, "the wait")
+        screen.process.send_signal(signal.SIGINT)
+        equal("status", screen.end(), -signal.SIGINT)
+    check(not glob.glob(os.path.join(world.place, "x.html*")), "something was written")
+
+
+@part.case
+def secrets_have_no_flag(world, stack):
+    for verb in VERBS:
+        words = world.tool.run(verb, "--help")
+        check(not re.search(r"--\S*(key|password|token|secret)", words), f"{verb} takes a secret")
+
+
+@part.case
+def no_network(world, stack):
+    """The program calls nothing that opens a connection: it neither fetches nor reports anything."""
+    names = subprocess.run(["nm", "-D", world.tool.cachemon], capture_output=True, text=True, check=True).stdout
+    used = set(re.findall(r"\bU (socket|connect|getaddrinfo|sendto|curl_\w+|system|popen)\b", names))
+    check("sqlite3_step" in names, "the names that it calls")
+    equal("calls", used, set())
+
+
+def rows():
+    """The table of docs/cli.md: what each row leans on."""
+    with open(os.path.join(ROOT, "docs", "cli.md"), encoding="utf-8") as f:
+        text = f.read()
+    table = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line] for line in table if len(line) == 3][1:]
+
+
+@part.case
+def table_leans_on_tests(world, stack):
+    """Each row of the table names a test that is there, or says why there is none."""
+    found = rows()
+    check(len(found) > 60, f"{len(found)} rows")
+    tested = 0
+    for convention, what, test in found:
+        names = re.findall(r"`(tests/[\w/.]+)(?:: (\w+))?`", test)
+        check(names or what.startswith(("No:", "Not applicable:")) or test.startswith("read: "),
+              f"{convention}: neither a test nor a reason")
+        for path, name in names:
+            with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+                check(not name or re.search(rf"\b{name}\b", f.read()), f"{convention}: no {name} in {path}")
+            tested += 1
+    part.note(f"{len(found)} conventions, {tested} tests named")
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))

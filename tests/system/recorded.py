@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is made of the recorded database in examples/recorded, against the pages beside it: a change of a word or
+a figure is seen where it is made. CACHEMON_UPDATE=1 writes them anew, for a look at the difference."""
+
+import lzma
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.part import Part, check, equal  # noqa: E402
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "recorded")
+MADE = {
+    "report.html": ("report", "--run", "1"),
+    "report.md": ("report", "--run", "1"),
+    "report.txt": ("report", "--run", "1"),
+    "compare.html": ("compare", "1", "2", "--per", "job"),
+    "compare.md": ("compare", "1", "2", "--per", "job"),
+    "runs.html": ("runs",),
+    "runs.md": ("runs",),
+}
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.cachemon = args.cachemon
+        self.work = work
+        self.db = os.path.join(work, "train.db")
+        with lzma.open(os.path.join(HERE, "train.db.xz")) as packed, open(self.db, "wb") as out:
+            out.write(packed.read())
+
+    def run(self, *command):
+        done = subprocess.run([self.cachemon, *command, "--db", "train.db"], cwd=self.work, capture_output=True,
+                              env={**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": self.work,
+                                   "XDG_CONFIG_HOME": self.work}, check=False)
+        equal(f"status of {command}, which said {done.stderr!r}", done.returncode, 0)
+        return done.stdout
+
+    def made(self, name):
+        self.run(*MADE[name], "-o", name)
+        with open(os.path.join(self.work, name), "rb") as file:
+            return file.read()
+
+
+def first_difference(got, want):
+    pairs = zip(got.split(b"\n"), want.split(b"\n"))
+    return next((f"line {i}: {a!r}, not {b!r}" for i, (a, b) in enumerate(pairs, 1) if a != b), "its length")
+
+
+@part.case
+def pages_are_as_kept(world, _stack):
+    for name in MADE:
+        got, path = world.made(name), os.path.join(HERE, name)
+        if os.environ.get("CACHEMON_UPDATE") == "1":
+            with open(path, "wb") as file:
+                file.write(got)
+        with open(path, "rb") as file:
+            want = file.read()
+        check(got == want, f"{name} differs: {first_difference(got, want) if got != want else ''}")
+
+
+@part.case
+def a_report_is_small(world, _stack):
+    """400 KB, the bound for a usual run."""
+    check(len(world.made("report.html")) <= 400_000, "the report is larger than 400 KB")
+
+
+@part.case
+def what_was_done_is_found(world, _stack):
+    """Run 1 had a memory limit of 256 MiB for 529 MiB of files, run 2 had none; the watch said how long they took."""
+    first, second = (world.run("advise", "--run", n).decode() for n in "12")
+    check("memcg-limit-too-low" in first, "the limit of run 1 was not found")
+    check("memcg-limit-too-low" not in second, "run 2 had no limit, and one was found")
+    said = world.made("compare.md").decode().split("\n\n")[1]
+    check("40.9 to 32.5 s" in said, f"compare does not say how long both took: {said}")
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cases of a page: each is given the browser as new, and the reports."""
+
+from . import chromium, reportwork
+from .part import Skipped, equal
+from .world import World
+
+
+class Pages(World):
+    """The reports, and a browser that lasts for all cases."""
+
+    def __init__(self, args, work, stack):
+        self.missing = None
+        try:
+            self.browser = chromium.Browser(stack, work)
+        except Skipped as e:
+            self.missing = str(e)
+            return
+        super().__init__(args, work, stack)
+        self.browser.cachemon = args.cachemon
+        self.pages = reportwork.pages(self, stack)
+
+
+def page_case(part):
+    def add(function):
+        def case(world, _):
+            if world.missing:
+                raise Skipped(world.missing)
+            world.browser.fresh()
+            function(world.browser, world.pages)
+        case.__name__ = function.__name__
+        part.case(case)
+        return function
+    return add
+
+
+def quiet(browser, path):
+    """Opens it: it asks for itself alone, and complains of nothing."""
+    browser.open(path)
+    equal("what it complains of", browser.complaints(), [])
+    asked = [url for url in browser.requests() if not url.startswith("data:")]
+    equal("what it asks for", asked, ["file://" + path])

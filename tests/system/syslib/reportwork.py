@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Databases for reports: one of a capture, with what the kernel was seen to do, and to it added what a
+short job does not do, with names that nobody should give."""
+
+import contextlib
+import lzma
+import os
+import shutil
+import sqlite3
+
+from .reads import fill
+
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../examples/recorded/train.db.xz")
+PAGES = 2048
+MARKUP = '<img src=x onerror="document.title=1"><script>document.title="ran"</script>&amp;'
+NAMES = (MARKUP.encode(), b"'\"`quotes`", b"new\nline", b"\x1b[31mred\x1b[0m", "\u202egnp.exe".encode(),
+         b"not \xff utf-8", b"=1+1", b"a" * 240)
+FILES, INTERVALS = 60, 90
+# Cold, ahead of need, again, with holes, given up; then small reads.
+JOB = """
+import os, sys
+a, b, c = (os.open(p, os.O_RDONLY) for p in sys.argv[1:4])
+n = int(sys.argv[4]) * 4096
+os.posix_fadvise(a, 0, n, os.POSIX_FADV_WILLNEED)
+for fd in (a, b):
+    for at in range(0, n, 65536):
+        os.pread(fd, 65536, at)
+os.posix_fadvise(b, 0, n, os.POSIX_FADV_RANDOM)
+os.posix_fadvise(b, 0, n, os.POSIX_FADV_DONTNEED)
+for at in range(0, n, 5 * 4096):
+    os.pread(b, 4096, at)
+for at in range(0, n // 8, 512):
+    os.pread(c, 512, at)
+"""
+
+
+def captured(world, stack):
+    """The database of a job that reads in several ways."""
+    paths = [fill(f"{world.data}/{name}", PAGES) for name in ("first", "second", "third")]
+    run = world.tool.watch(stack, ["--interval", "100ms", "--level", "full"],
+                           ["/usr/bin/python3", "-c", JOB, *paths, str(PAGES)])
+    run.end()
+    return run.db
+
+
+def copied(db, table, number, key, changes):
+    """Rows like the first of a table, each with changes of its own."""
+    db.row_factory = sqlite3.Row
+    row = dict(db.execute(f"SELECT * FROM {table} WHERE {key} ORDER BY 1 LIMIT 1").fetchone())
+    row.pop("id", None)
+    for i in range(number):
+        new = {**row, **changes(i)}
+        db.execute(f"INSERT INTO {table} ({', '.join(new)}) VALUES ({', '.join('?' * len(new))})",
+                   list(new.values()))
+
+
+def name(i):
+    return b"/data/%02d/" % (i % 12) + (NAMES[i] if i < len(NAMES) else b"part-%05d.bin" % i)
+
+
+def enrich(path):
+    """In place: many files, evictions by whom, advice of each kind, and some minutes of intervals."""
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        job, run, end = db.execute("SELECT job.id, run.id, duration_ns FROM job JOIN run ON run.id = run_id "
+                                   "WHERE slot = 1 ORDER BY 1 DESC").fetchone()
+        mine = f"job_id = {job}"
+        db.execute("UPDATE job SET name = ?, evicted_reclaim_memcg = 9000, evicted_reclaim_kswapd = 800, "
+                   "evicted_unused = evicted_unused + 400, prefetched_async = prefetched_async + 400 "
+                   "WHERE id = ?", (MARKUP, job))
+        copied(db, "directory", 12, mine, lambda i: {"path": b"/data/%02d" % i, "misses": 50 * i,
+                                                     "lookups": 9000 + i})
+        copied(db, "file", FILES, mine, lambda i: {
+            "ino": 1000 + i, "path": name(i), "misses": (i * 37) % 101 * 31, "lookups": 10000 + i,
+            "stall_ns": 10 ** (i % 11)})
+        for i, cause in enumerate(("reclaim_memcg", "reclaim_kswapd", "truncate", "dontneed") * 6):
+            db.execute("INSERT INTO interference (job_id, cause, evictor_kind, evictor, evictor_path, "
+                       "owner_path, evictor_writes, pages, exact) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       (job, cause, ("own", "others")[i % 2], MARKUP, name(i), name(i + 1), i % 2,
+                        400 - 10 * i, i % 3 > 0))
+        for i, kind in enumerate(("willneed", "dontneed", "sequential", "random", "normal", "noreuse")):
+            db.execute("INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, path, kind, call, calls) "
+                       "VALUES (?, 8, 1, ?, 1, ?, ?, 'fadvise', ?)", (job, 1000 + i, name(i), kind, i + 1))
+        for i in range(INTERVALS):
+            interval = db.execute("INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) VALUES "
+                                  "(?, ?, 1000000000, 1000000000)", (run, end + i * 10**9)).lastrowid
+            copied(db, "job_interval", 1, mine, lambda _, i=i, interval=interval: {
+                "interval_id": interval, "lookups": 4000 + 90 * i, "misses": 3000 - 30 * i,
+                "stall_ns": 9 * 10**6 * i, "evicted_reclaim_memcg": 100 * (i % 7),
+                "used": 2000, "prefetched_async": 2500, "evicted_unused": 5 * i})
+        db.execute("UPDATE run SET duration_ns = duration_ns + ? WHERE id = ?", (INTERVALS * 10**9, run))
+        db.execute("UPDATE job SET wall_ns = wall_ns + ? WHERE id = ?", (INTERVALS * 10**9, job))
+
+
+def compared(world):
+    """The page that compares the two recorded runs, the one longer than the other."""
+    db, page = world.tool.fresh(".db"), world.tool.fresh(".html")
+    with lzma.open(RECORDED) as packed, open(db, "wb") as out:
+        shutil.copyfileobj(packed, out)
+    world.tool.run("compare", "--db", db, "1", "2", "--per", "job", "--format", "html", "-o", page)
+    return page
+
+
+def pages(world, stack):
+    """{name: path} of the reports of both, and of a comparison."""
+    small = captured(world, stack)
+    rich = world.tool.fresh(".db")
+    shutil.copy(small, rich)
+    enrich(rich)
+    made = {}
+    for kind, db in (("small", small), ("rich", rich)):
+        made[kind] = world.tool.fresh(".html")
+        world.tool.run("report", "--db", db, "--format", "html", "-o", made[kind])
+    made["compare"] = compared(world)
+    return made

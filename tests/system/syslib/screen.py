@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A program on a terminal: all that it writes there, as it comes."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+
+from .part import Failed
+
+BOUND_S = 60
+
+
+class Screen:
+    """stdout and stderr on one terminal; stdout can be a pipe instead, which nobody reads."""
+
+    def __init__(self, stack, argv, columns=80, term="xterm", stdout=None, **popen):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {**os.environ, **popen.pop("env", {}), "TERM": term}
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout or slave, stderr=slave,
+                                        start_new_session=True, env=environment, **popen)
+        os.close(slave)
+        self.said = b""
+        stack.callback(self.close)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        with contextlib.suppress(OSError):
+            os.close(self.master)
+
+    def _read(self, seconds):
+        """False: nothing more will come."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return True
+        try:
+            more = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.said += more
+        return bool(more)
+
+    def until(self, condition, what):
+        """Until condition(all that was said)."""
+        end = time.monotonic() + BOUND_S
+        while not condition(self.said):
+            if not self._read(0.1) and not condition(self.said):
+                raise Failed(f"{what}: the program ended and had said {self.said[-300:]!r}")
+            if time.monotonic() > end:
+                raise Failed(f"{what}: not within {BOUND_S} s; it said {self.said[-300:]!r}")
+
+    def end(self):
+        """Its status, with all that it said."""
+        end = time.monotonic() + BOUND_S
+        while self._read(0.1):
+            if time.monotonic() > end:
+                raise Failed(f"no end; it said {self.said[-300:]!r}")
+        return self.process.wait(BOUND_S)

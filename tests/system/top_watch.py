@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The live view beside a watch that goes on, and as its own: what it shows, what it leaves behind, and what is
+said meanwhile."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.machine import until  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.terminal import Terminal  # noqa: E402
+from syslib.topworld import World, read_frame  # noqa: E402
+
+part = Part(__doc__)
+
+READER = ("import os, sys, time\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+          "while True:\n    for at in range(0, os.fstat(fd).st_size, 65536):\n        os.pread(fd, 65536, at)\n"
+          "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n    time.sleep(0.02)\n")
+
+
+def reader(world, stack):
+    path = world.tool.fresh(".data")
+    with open(path, "wb") as f:
+        f.write(os.urandom(8 << 20))
+        os.fsync(f.fileno())
+    process = subprocess.Popen([sys.executable, "-c", READER, path])
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    return process, os.path.basename(path)
+
+
+@part.case
+def beside_a_watch(world, stack):
+    """A real run while it is written, its file by name; and the same moments later."""
+    process, name = reader(world, stack)
+    watch = world.tool.watch(stack, ("--pid", str(process.pid), "--level", "full", "--job", "reader"))
+    watch.wait_started()
+    env = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    live = subprocess.Popen([world.cachemon, "top", "--batch", "--db", watch.db, "--rows", "files", "--frames",
+                             "4"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=env)
+    stack.callback(live.kill)
+    terminal = Terminal(stack, world.work, 80, 24)
+    terminal.type(f"{world.cachemon} top --db {watch.db} --rows files")
+    terminal.wait(lambda s: name in s and "live" in s and "reader on" in s, "the file that is read")
+    terminal.keys("q")
+    frames = [read_frame(live) for _ in range(4)]
+    watch.interrupt()
+    watch.end()
+    replay = world.batch("--replay", watch.db, "--rows", "files", env=env).split("\n\n")
+    for frame in frames:
+        check(frame in replay, f"not replayed:\n{frame}")
+
+
+@part.case
+def captures_by_itself(world, stack):
+    """With a selector: a watch of its own, which ends with the view and leaves nothing."""
+    process, name = reader(world, stack)
+    place = os.path.join(world.work, "tmp")
+    os.makedirs(place, exist_ok=True)
+    for how in ("q", signal.SIGTERM, signal.SIGSEGV):
+        terminal = Terminal(stack, world.work, 80, 24, TMPDIR=place)
+        terminal.type(f"{world.cachemon} top --pid {process.pid} --rows files")
+        terminal.wait(lambda s: name in s and "live" in s, "the file that is read")
+        pid = terminal.child()
+        with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+            sets = dict(re.findall(r"^(Cap(?:Prm|Eff|Inh)):\s*([0-9a-f]+)", f.read(), re.M))
+        equal("capabilities of the view", {k: int(v, 16) for k, v in sets.items()},
+              {"CapPrm": 0, "CapEff": 0, "CapInh": 0})
+        watch = int(subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True,
+                                   check=True).stdout)
+        if how == "q":
+            terminal.keys(how)
+        else:
+            os.kill(pid, how)
+        until(lambda: not os.path.exists(f"/proc/{watch}"), f"the end of watch after {how}")
+        until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of top after {how}")
+        if how != signal.SIGSEGV:
+            equal(f"left behind after {how}", os.listdir(place), [])
+    check(process.poll() is None, "the job was ended too")
+
+
+LIVE = "--live --level full --job reader"
+
+
+@part.case
+def watch_live(world, stack):
+    """Full screen beside the watch; q leaves the view and not the watch, its end leaves both."""
+    process, _ = reader(world, stack)
+    terminal = Terminal(stack, world.work, 100, 24)
+    before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
+    db = world.tool.fresh(".db")
+    terminal.type(f"stty -a > {before}; echo this was there")
+    terminal.wait(lambda s: s.count("this was there") == 2, "a line on the screen")
+    modes = terminal.modes()
+    terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db}")
+    terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
+    terminal.keys("q")
+    terminal.wait(lambda s: "this was there" in s and "lookups" in s and "JOB" not in s, "the status line")
+    check(os.path.exists(f"/proc/{terminal.child()}"), "the watch has ended with its view")
+    terminal.keys("C-c")
+    terminal.wait(lambda s: "train" not in s and s.rstrip().endswith("$"), "the shell")
+    terminal.type("clear")
+    terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db} --duration 3s")
+    terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
+    screen = terminal.wait(lambda s: "--duration 3s" in s and s.rstrip().endswith("$"), "the shell")
+    check("reader" in screen.split("--duration 3s")[1], f"no summary:\n{screen}")
+    terminal.type(f"stty -a > {after}; echo done")
+    terminal.wait(lambda s: s.rstrip().endswith("done\n$"), "the shell")
+    equal("modes of the terminal", terminal.modes(), modes)
+    with open(before, encoding="utf-8") as x, open(after, encoding="utf-8") as y:
+        equal("stty -a", y.read(), x.read())
+
+
+def views_of(pid):
+    """Processes of a watch's session that show its run still."""
+    found = []
+    for each in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{each}/cmdline", encoding="utf-8", errors="replace") as f:
+                argv = f.read().split("\0")
+            with open(f"/proc/{each}/status", encoding="utf-8") as f:
+                parent = next(line for line in f if line.startswith("PPid:")).split()[1]
+            if argv[:2] == ["cachemon", "top"] and parent in (str(pid), "1"):
+                found.append(each)
+    return found
+
+
+@part.case
+def what_is_said_is_shown(world, stack):
+    """What a watch wrote to stderr behind its view is on the terminal after it; of much, the ends."""
+    process, _ = reader(world, stack)
+    for how, written in ((signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 40000), (signal.SIGSEGV, 1),
+                         (signal.SIGKILL, 1)):
+        terminal = Terminal(stack, world.work, 100, 24)
+        before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
+        terminal.type(f"stty -a > {before}; echo ready")
+        terminal.wait(lambda s: s.rstrip().endswith("ready\n$"), "the shell")
+        terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {world.tool.fresh('.db')}")
+        terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
+        pid = terminal.child()
+        with open(f"/proc/{pid}/fd/2", "w", encoding="utf-8") as f:
+            for i in range(written):
+                f.write(f"said line {i}\n")
+        os.kill(pid, how)
+        terminal.wait(lambda s: f"said line {written - 1}\n" in s and "JOB" not in s, f"what was said, {how}")
+        terminal.type(f"clear; stty -a > {after}; echo done")
+        terminal.wait(lambda s: s.rstrip().endswith("done\n$") and "JOB" not in s, "the shell")
+        equal("views that stay", views_of(pid), [])
+        with open(before, encoding="utf-8") as x, open(after, encoding="utf-8") as y:
+            equal(f"stty -a after {how}", y.read(), x.read())
+        if written > 1:
+            said = sum(len(f"said line {i}\n") for i in range(written))
+            check(said > 4 * 32768, "too little was said")
+
+
+@part.case
+def watch_live_with_a_command(world, stack):
+    """Not where both would have the same terminal; else the status is the command's."""
+    terminal = Terminal(stack, world.work, 120, 24)
+    ran, out, db = world.tool.fresh(".ran"), world.tool.fresh(".out"), world.tool.fresh(".db")
+    for redirect in ("", "> /dev/null", "< /dev/null", "< /dev/null > /dev/null"):
+        terminal.type(f"clear; {world.cachemon} watch --live --db {db} -- touch {ran} {redirect}; echo status $?")
+        screen = terminal.wait_for("status 2")
+        check("another terminal" in screen.replace("\n", "") and not os.path.exists(ran), screen)
+    check(not os.path.exists(db), "a database was made")
+    terminal.type(f"clear; {world.cachemon} watch --live --db {db} -- sh -c 'echo said; sleep 3; exit 7' "
+                  f"< /dev/null > {out} 2>&1; echo status $?")
+    terminal.wait(lambda s: "JOB" in s and "live" in s, "the view")
+    screen = terminal.wait_for("status 7")
+    check("JOB" not in screen, screen)
+    with open(out, encoding="utf-8") as f:
+        text = f.read()
+    check(text.startswith("said\n") and "\x1b" not in text, text)
+
+
+@part.case
+def capture_that_fails(world, stack):
+    done = subprocess.run([world.cachemon, "top", "--batch", "--pid", "4194303"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=60, env={**os.environ, "TMPDIR": world.work})
+    equal("status", done.returncode, 1)
+    check("4194303" in done.stderr and not done.stdout, done.stderr)
+    check(not [n for n in os.listdir(world.work) if n.startswith("cachemon-top.")], "something was left behind")
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
