@@ -10,7 +10,10 @@ import sys
 import tempfile
 import traceback
 
+from .reclaimed import Reclaimed
+
 SKIP = 77
+TRIES = 3  # of a case whose pages the kernel took away meanwhile
 
 
 class Failed(Exception):
@@ -88,6 +91,20 @@ class Part:
             traceback.print_exc()
             return "failed", f"{type(e).__name__}: {e}"
 
+    def _run_undisturbed(self, function, world, reclaimed):
+        """What fails while the kernel reclaims pages of its files is done again, and that is told."""
+        for _ in range(TRIES):
+            reclaimed.begin()
+            verdict, why = self._run_one(function, world)
+            if verdict != "failed":
+                break
+            taken = reclaimed.by_whom()
+            if not taken:
+                break
+            by = ", ".join(f"{n} by {who}" for who, n in sorted(taken.items()))
+            self.note(f"{function.__name__}: {why}; of its files, folios reclaimed meanwhile: {by}")
+        return verdict, why
+
     def main(self, make_world):
         args = self._arguments()
         if args.list:
@@ -109,10 +126,11 @@ class Part:
                 stack.callback(shutil.rmtree, work, ignore_errors=True)
             os.chmod(work, 0o755)
             world = make_world(args, work, stack)
+            reclaimed = Reclaimed(stack, work)
             for function in self.cases:
                 if args.only and function.__name__ not in args.only:
                     continue
-                verdict, why = self._run_one(function, world)
+                verdict, why = self._run_undisturbed(function, world, reclaimed)
                 counts[verdict] += 1
                 print(f"{verdict.upper():7} {function.__name__}{': ' + why if why else ''}",
                       flush=True)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which pages of a part's files the kernel reclaimed by itself: its own tracepoint says so, filtered by
+kswapd and kdamond. A machine that reclaims idle pages takes them from the files under test too, and what a
+case then finds is right and not what it asked for."""
+
+import collections
+import contextlib
+import os
+import re
+
+TRACING = "/sys/kernel/tracing"
+EVENT = "events/filemap/mm_filemap_delete_from_page_cache"
+BUFFER_KB = "4096"  # of each CPU: a minute of a machine that lets 700 pages a second go
+THREADS = ("kswapd", "kdamond")
+LINE = re.compile(r"^\s*(\S+)-\d+\s.*: dev (\d+):(\d+) ino ([0-9a-f]+) ")
+
+
+def _write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def _reclaimers():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii",
+                                                errors="replace") as f:
+            if f.read().startswith(THREADS):
+                found.append(pid)
+    return found
+
+
+class Reclaimed:
+    """Begins to look when it is made; where the kernel cannot be asked it knows of nothing."""
+
+    def __init__(self, stack, directory):
+        self.directory = directory
+        self.instance = None
+        pids = _reclaimers()
+        path = f"{TRACING}/instances/cachemon-test-{os.getpid()}"
+        try:
+            os.mkdir(path)
+        except OSError:
+            return
+        stack.callback(self._end, path)
+        with contextlib.suppress(OSError):
+            _write(f"{path}/buffer_size_kb", BUFFER_KB)
+            _write(f"{path}/{EVENT}/filter", " || ".join(f"common_pid=={p}" for p in pids))
+            _write(f"{path}/{EVENT}/enable", "1")
+            self.instance = path
+
+    @staticmethod
+    def _end(path):
+        with contextlib.suppress(OSError):
+            _write(f"{path}/{EVENT}/enable", "0")
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+
+    def begin(self):
+        """Forgets what was before."""
+        if self.instance:
+            _write(f"{self.instance}/trace", "")
+
+    def _files(self):
+        """Files of the part, and the filesystems that it made. The images of these are not looked at:
+        that their pages go changes no count."""
+        own = os.stat(self.directory).st_dev
+        files, filesystems = set(), set()
+        for root, _, names in os.walk(self.directory):
+            with contextlib.suppress(OSError):
+                if os.stat(root).st_dev != own:
+                    filesystems.add(os.stat(root).st_dev)
+            for name in names:
+                with contextlib.suppress(OSError):
+                    st = os.lstat(os.path.join(root, name))
+                    if not name.endswith(".img"):
+                        files.add((st.st_dev, st.st_ino))
+        return files, filesystems
+
+    def by_whom(self):
+        """Folios of these files that left since, by the thread that took them."""
+        taken = collections.Counter()
+        if not self.instance:
+            return taken
+        files, filesystems = self._files()
+        with open(f"{self.instance}/trace", encoding="utf-8", errors="replace") as f:
+            for line in f:
+                found = LINE.match(line)
+                if not found:
+                    continue
+                device = os.makedev(int(found[2]), int(found[3]))
+                if device in filesystems or (device, int(found[4], 16)) in files:
+                    taken[found[1]] += 1
+        return taken
