@@ -107,6 +107,7 @@ def watch_live(world, stack):
     terminal.keys("C-c")
     terminal.wait(lambda s: "train" not in s and s.rstrip().endswith("$"), "the shell")
     terminal.type("clear")
+    terminal.wait(lambda s: s.strip() == "$", "an empty screen")  # what is typed before goes with the rest
     terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db} --duration 3s")
     terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
     screen = terminal.wait(lambda s: "--duration 3s" in s and s.rstrip().endswith("$"), "the shell")
