@@ -11,7 +11,7 @@ from faultlib.bpf import held_by
 from faultlib.part import Skipped, expect
 from faultlib.watch import Db
 
-STEP_S, MAPS_STEP_S = 0.05, 0.4
+STEP_S, MAPS_STEP_S = 0.05, 0.2
 
 
 def build_job(case):
