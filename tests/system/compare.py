@@ -158,6 +158,8 @@ def one_short_run_is_tested(world, stack):
     for a, b, want in ((dropped, short, "better"), (short, dropped, "worse")):
         job = compared(world, a, b)
         part.note(job["verdict"]["sentence"])
+        verdict = {"better": "improved", "worse": "worse"}[want]
+        check(job["verdict"]["result"] in (verdict, "mixed"), f"verdict {job['verdict']['result']}")
         equal("test", job["test"], "t test on batch means of the longer run")
         metrics = {m["metric"]: m for m in job["metrics"]}
         for name in "hit_ratio", "misses_per_work":
