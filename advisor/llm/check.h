@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a model's answer may be shown. The answer is a JSON object of statements
+ * (prompts/reply.schema.json); each is kept whole or dropped whole, for one reason that is counted.
+ * Numbers are placeholders that are filled here. Owns the checks and their reasons: pure.
+ */
+#ifndef LLM_CHECK_H
+#define LLM_CHECK_H
+
+#include "advisor/llm/pack.h"
+#include "advisor/llm/redact.h"
+#include "util/errtext.h"
+
+enum drop_reason {
+	DROP_SHAPE,	  /* not an object of the schema's keys and types */
+	DROP_UNKNOWN_ID,  /* cites what was not sent */
+	DROP_NO_EVIDENCE, /* cites nothing that was measured */
+	DROP_NUMBER,	  /* a number, in digits or words, that no cited evidence has */
+	DROP_MARKUP,	  /* HTML, Markdown, links, addresses */
+	DROP_COMMAND,	  /* something to be typed into a shell */
+	DROP_CHARACTERS,  /* control characters, other scripts' digits, marks of direction */
+	DROP_LENGTH,	  /* empty, or longer than STATEMENT_MAX */
+	DROP_ECHO,	  /* says the prompt again */
+	DROP_TOO_MANY,	  /* behind the STATEMENTS_MAX first */
+	DROP_NR
+};
+
+extern const char *const drop_reason_names[DROP_NR]; /* "unknown-id": for JSON */
+extern const char *const drop_reason_texts[DROP_NR]; /* "cites what was not sent" */
+
+enum { STATEMENTS_MAX = 64, STATEMENT_MAX = 600 /* bytes */ };
+
+/* confidence of a statement, as the model has it; a rule's is its own. */
+enum llm_confidence { LLM_LOW, LLM_MEDIUM, LLM_HIGH };
+
+struct llm_statement {
+	const struct pack_finding *about; /* NULL: the job as a whole */
+	const char *text; /* numbers filled in; aliases still stand (redact_restore) */
+	const struct pack_evidence **evidence; /* at least one; those of placeholders too */
+	size_t nr_evidence;
+	const struct pack_note **notes;
+	size_t nr_notes;
+	const struct pack_action *action; /* NULL: none */
+	enum llm_confidence confidence;
+};
+
+struct llm_checked {
+	struct arena arena;
+	struct llm_statement *statements; /* in the answer's order */
+	size_t nr_statements;
+	size_t dropped[DROP_NR];
+	/* All findings of the pack: by severity, inside one severity as the answer ranks them,
+	 * those that it leaves out behind the others. */
+	const struct pack_finding **ranking;
+	size_t nr_ranking;
+	bool answered; /* the answer's own "answered"; false: the data does not say */
+};
+
+/*
+ * reply: the text of the answer: the object, also inside of fences, behind <think>...</think> or
+ * among other words. pack outlives ret. 0; -EBADMSG with a text: no such object in it (nothing of
+ * it may be shown); -ENOMEM.
+ */
+int llm_check(const struct pack *pack, const struct redact *names, const char *reply, size_t len,
+	      struct llm_checked *ret, struct errtext *err);
+void llm_checked_free(struct llm_checked *c);
+
+/* The same of one statement, an object as the stream has it. NULL dropped: kept. For showing what
+ * is known before the answer is whole. 1: kept, 0: dropped, -ENOMEM. */
+int llm_check_statement(const struct pack *pack, const struct redact *names, const char *object,
+			size_t len, struct arena *a, struct llm_statement *ret,
+			enum drop_reason *ret_reason);
+
+/* Finds whole statements in an answer that still comes in. */
+struct llm_split;
+struct llm_split *llm_split_new(void);
+void llm_split_free(struct llm_split *s);
+/* Takes in the next piece; calls for each statement that is whole. 0, -EFBIG (answer beyond 4 MiB)
+ * or -ENOMEM. */
+int llm_split_feed(struct llm_split *s, const char *piece, size_t len,
+		   void (*statement)(void *arg, const char *object, size_t len), void *arg);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names that shall not leave the machine, and the aliases that stand for them: paths, jobs, users,
+ * hosts, control groups, commands. Owns both directions and the last look before anything is sent.
+ * An alias is "<KIND-N>", of a file "<dir-1>/<file-3>.ext" (the ending is kept when it is plain).
+ */
+#ifndef LLM_REDACT_H
+#define LLM_REDACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/arena.h"
+
+enum name_kind {
+	NAME_PATH,
+	NAME_DIRECTORY,
+	NAME_JOB,
+	NAME_USER,
+	NAME_HOST,
+	NAME_CGROUP,
+	NAME_COMMAND,
+	NAME_NR
+};
+
+struct redact;
+
+/* on false: names stay as they are, and every call gives back what it got. NULL: no memory. */
+struct redact *redact_new(bool on);
+void redact_free(struct redact *r);
+
+/* Remembers a name; the same one has the same alias. 0 or -ENOMEM. Too short ones are nobody's. */
+int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
+/* The text with aliases where names stood, whole words only, longest first; in the arena. A path
+ * that was not added gets an alias here. NULL: no memory. */
+const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
+/* The text with names where aliases stood; aliases that nobody has stay. NULL: no memory. */
+const char *redact_restore(const struct redact *r, struct arena *a, const char *text);
+/* Whether an alias, "<file-3>", is one of ours. */
+bool redact_knows(const struct redact *r, const char *alias, size_t len);
+/* The last look: a name that is still in what is to be sent, or NULL. */
+const char *redact_left(const struct redact *r, const char *text, size_t len);
+
+#endif

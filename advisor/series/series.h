@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a job's intervals and its earlier runs say that no rule asks: where a figure changed, which
+ * intervals stand out, which figures go together, and how this run compares with the job's own
+ * history. Owns the types of the outcome. Deterministic: the same database gives the same answer.
+ */
+#ifndef SERIES_H
+#define SERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/arena.h"
+#include "util/optional.h"
+
+/* A figure of each interval: rates are per second, ratios 0..1. */
+struct series_metric {
+	const char *name;  /* "misses_per_s", "hit_ratio", "stall_share" */
+	const char *title; /* for people: "misses" */
+	const char *unit;  /* "pages/s", "ratio", "bytes/s", "bytes" */
+};
+
+/* From at_ns on the figure is another one. */
+struct series_change {
+	const struct series_metric *metric;
+	int64_t at_ns;	      /* since the start of the run */
+	double before, after; /* medians of the stretches before and behind it */
+	double p;	      /* corrected for all that were looked at in the job */
+};
+
+/* An interval, or intervals in a row, far from what lies around them. */
+struct series_anomaly {
+	const struct series_metric *metric;
+	int64_t start_ns, duration_ns;
+	double value;	  /* the most extreme one */
+	double low, high; /* what would have been usual */
+	double score;	  /* robust standard deviations from the median of its stretch */
+};
+
+/* Two figures that go together, b after a by lag_ns (0: at once). */
+struct series_link {
+	const struct series_metric *a, *b;
+	int64_t lag_ns;
+	double rho; /* rank correlation, -1..1 */
+	double p;   /* corrected for all pairs and lags */
+	size_t intervals;
+};
+
+/* A figure of the whole run beside those of the job's earlier runs in this database. */
+struct series_history {
+	const struct series_metric *metric;
+	double value, median;
+	double low, high; /* what a run like the earlier ones gives in 99 of 100 cases */
+	size_t runs;	  /* earlier ones that were comparable */
+	bool unusual;	  /* outside of low..high */
+	struct opt_f64 trend_per_run; /* known where the figure moves from run to run (p < 0.01) */
+};
+
+struct series_job {
+	int64_t job_id;
+	const char *absent; /* why its intervals were not looked at; NULL: they were */
+	size_t intervals;
+	struct series_change *changes;
+	size_t nr_changes;
+	struct series_anomaly *anomalies;
+	size_t nr_anomalies;
+	struct series_link *links;
+	size_t nr_links;
+	const char *history_absent; /* why there is none; NULL: there is */
+	struct series_history *history;
+	size_t nr_history;
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One question to a language model over HTTP, and its answer, whatever goes wrong. The network is
+ * touched by a child process only: without capabilities, as the invoking user, with nothing open
+ * but a pipe. Owns the attempts and their limits; wire.c has the shapes of two APIs, policy.c what
+ * is tried again.
+ */
+#ifndef WIRE_CLIENT_H
+#define WIRE_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/errtext.h"
+#include "util/invoker.h"
+
+enum llm_api { LLM_OPENAI /* chat completions */, LLM_ANTHROPIC /* messages */ };
+
+/* As the user configured it (wire/config.c); strings outlive the call. */
+struct llm_config {
+	const char *url; /* of the API's base, or the whole endpoint */
+	const char *model;
+	enum llm_api api;
+	const char *key_env;  /* name of the variable that holds the key; NULL: none */
+	const char *key_file; /* 0600, owned by the user; NULL: none */
+	const char *ca_file, *cert_file, *cert_key_file; /* PEM; NULL: the system's, none */
+	bool allow_http;				 /* to other hosts than this one */
+	const char *save_dir; /* keeps requests and answers there; NULL: nowhere */
+	uint64_t limit_ns;    /* for everything; 0: 120 s */
+};
+
+struct llm_prompt {
+	const char *system, *user;
+	const char *schema_name, *schema; /* JSON schema of the answer */
+	unsigned int max_tokens;
+};
+
+enum llm_outcome {
+	LLM_ANSWERED,
+	LLM_NOT_CONFIGURED, /* no URL or no model */
+	LLM_NOT_ALLOWED, /* root without a user behind it; plain http to another host; key file */
+	LLM_UNREACHABLE, /* network, TLS, refused, stalled, time over */
+	LLM_REFUSED,	 /* by the server: key, quota, model, request */
+	LLM_BROKEN,	 /* an answer that is cut, too long, or not of the API */
+	LLM_DECLINED,	 /* by the model: a refusal, or nothing said */
+	LLM_OUTCOME_NR
+};
+
+extern const char *const llm_outcome_names[LLM_OUTCOME_NR]; /* "answered" */
+
+struct llm_answer {
+	enum llm_outcome outcome;
+	char reason[512]; /* when not LLM_ANSWERED: what happened, why, what to do: one inert line
+			   */
+	char *text;	  /* of the model, UTF-8 is not promised; NULL: none */
+	size_t len;
+	char host[256];		       /* of the endpoint, with its port where that is said */
+	char model[128];	       /* that answered, as the server says; else that was asked */
+	int64_t tokens_in, tokens_out; /* as the server says; -1: it does not */
+	unsigned int attempts;
+	uint64_t duration_ns;
+	char warning[256]; /* "": none; as of a server that cut the prompt */
+};
+
+/*
+ * 0 whatever the outcome; -errno with a text only for what is wrong here (memory, fork). on_text
+ * (NULL: not streamed) is called in this process with pieces of the model's text as they come in.
+ * An attempt that fails after pieces came calls on_again before those of the next.
+ */
+struct llm_listener {
+	void (*text)(void *arg, const char *piece, size_t len);
+	void (*again)(void *arg);
+	void *arg;
+};
+int llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
+	    const struct invoker *as, const struct llm_listener *listener, struct llm_answer *ret,
+	    struct errtext *err);
+void llm_answer_free(struct llm_answer *a);
+
+/* The body that the first attempt sends, byte for byte; malloc'ed. Streams or not, as asked. */
+int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt, bool stream,
+		     char **ret_body, size_t *ret_len, struct errtext *err);
+
+#endif
