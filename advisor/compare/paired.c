@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "compare/alike.h"
 #include "compare/cells.h"
 #include "compare/student.h"
 
@@ -14,10 +15,8 @@
  * Autocorrelation is known with an error: it is taken for higher than it looks. Two standard
  * errors, for runs are judged that look less alike than they are, and left out that look more so.
  */
-#define TIME_MARGIN 1.3
 #define LAG_MARGIN  2.0
-#define LAG_DEGREES 0.5 /* of degrees of freedom, where the error has the whole margin already */
-#define LAG_MAX	    0.995
+#define LAG_DEGREES 0.5	  /* of degrees of freedom, where the error has the whole margin already */
 #define SAME_CELLS  1e-12 /* of the size of the values: rounding alone */
 #define LEVEL	    0.05
 #define POWER	    0.8
@@ -83,57 +82,6 @@ static struct phases phases_of(const double *a, const double *b, size_t nr)
 	if (at && best > PHASE_SHARE * total && is_of_both(a, b, at, nr))
 		ret = (struct phases){.nr = 2, .start = {0, at, nr}};
 	return ret;
-}
-
-static double lagged(const double *r, size_t nr, size_t lag)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i + lag < nr; i++)
-		sum += r[i] * r[i + lag];
-	return sum / (double)(nr - lag);
-}
-
-/*
- * How many cells one independent value is spread over: 1 + 2 x the sum of the autocorrelations, as
- * long as pairs of them stay positive and fall (Geyer's initial monotone sequence). fitted: means
- * that were taken out, each of which lowers every autocorrelation by 1 / nr.
- */
-static double correlation_time(const double *r, size_t nr, size_t fitted)
-{
-	double variance = lagged(r, nr, 0);
-	double lift = (double)fitted / (double)nr;
-	double time = 1;
-	double last = INFINITY;
-	double left;
-
-	for (size_t lag = 1; lag + 1 < nr / 2; lag += 2) {
-		double first = lagged(r, nr, lag) / variance + lift;
-		double second = lagged(r, nr, lag + 1) / variance + lift;
-		double pair = lag == 1 && second < 0 ? first : first + second;
-
-		if (pair <= 0)
-			break;
-		last = fmin(last, pair);
-		time += 2 * last;
-	}
-	left = fmax(1 - (double)fitted * time / (double)nr, 0.2);
-	return TIME_MARGIN * fmax(time, 1) / left;
-}
-
-/*
- * The lag-1 autocorrelation of a first-order process at least as alike as these residuals; margin
- * in standard errors.
- */
-static double alikeness(const double *r, size_t nr, size_t fitted, double margin)
-{
-	double rho = lagged(r, nr, 1) * (double)(nr - 1) / (lagged(r, nr, 0) * (double)nr);
-	double phi = rho + (double)fitted * (1 + 3 * rho) / (double)nr +
-		     margin * sqrt((1 - rho * rho) / (double)nr);
-	double time = correlation_time(r, nr, fitted);
-
-	phi = fmin(fmax(phi, 0), LAG_MAX);
-	return fmax(phi, (time - 1) / (time + 1));
 }
 
 /* Variance of the mean of n values of a first-order process of variance 1. */
@@ -211,17 +159,18 @@ void paired_conclude(struct paired *ret)
 static void judge_few(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alikeness(r, nr, p->nr, LAG_DEGREES);
+	double phi = alike_phi(r, nr, p->nr, LAG_DEGREES);
 
 	ret->degrees = (double)nr * (1 - phi) / (1 + phi) - (double)p->nr;
-	ret->error = FEW_MARGIN * sqrt(lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
+	ret->error =
+		FEW_MARGIN * sqrt(alike_lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
 	paired_conclude(ret);
 }
 
 static void judge(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alikeness(r, nr, p->nr, LAG_MARGIN);
+	double phi = alike_phi(r, nr, p->nr, LAG_MARGIN);
 	bool few;
 
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);
