@@ -14,6 +14,7 @@
 #include "advisor/grade.h"
 #include "advisor/job_curve.h"
 #include "advisor/rules/rule_set.h"
+#include "advisor/series/series.h"
 #include "advisor/whatif_readahead.h"
 #include "util/progress.h"
 
@@ -79,6 +80,7 @@ struct analysis {
 	struct rule_set rules; /* problems of a run of theirs are among its problems */
 	struct analysis_job *jobs;
 	size_t nr_jobs;
+	struct series_job *series; /* of each of jobs */
 	struct analysis_model *models;
 	size_t nr_models;
 	struct analysis_unjudged *unjudged;
@@ -98,6 +100,7 @@ void analysis_free(struct analysis *a);
 
 /* NULL: it is not a watched job. */
 const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job_id);
+const struct series_job *analysis_series_of(const struct analysis *a, int64_t job_id);
 const struct analysis_model *analysis_model_of(const struct analysis *a, int64_t job_id);
 const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id);
 const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,

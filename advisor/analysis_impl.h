@@ -14,6 +14,8 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err);
 /* analysis_patterns.c, analysis_grades.c: parts of it. */
 int analysis_load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err);
 int analysis_load_grades(sqlite3 *db, struct analysis *a, struct errtext *err);
+/* analysis_series.c: what the intervals of each watched job say, and its earlier runs. */
+int analysis_load_series(sqlite3 *db, struct analysis *a, struct errtext *err);
 /* analysis_rules.c: all rules, their findings and what could not be judged. */
 int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
 		   struct analysis *a, struct errtext *err);

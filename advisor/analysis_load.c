@@ -132,6 +132,8 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
 		e = load_job(db, arena, &a->jobs[i], err);
 	if (!e)
+		e = analysis_load_series(db, a, err);
+	if (!e)
 		e = load_verdicts(db, a, err);
 	if (!e)
 		e = analysis_load_grades(db, a, err);

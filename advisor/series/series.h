@@ -11,13 +11,27 @@
 #include <stdint.h>
 
 #include "util/arena.h"
+#include "util/errtext.h"
 #include "util/optional.h"
 
-/* A figure of each interval: rates are per second, ratios 0..1. */
+enum {
+	SERIES_CELLS_MIN = 20, /* fewer tell nothing of what is usual */
+	SERIES_CHANGES_MAX = 12,
+	SERIES_ANOMALIES_MAX = 5,
+	SERIES_LINKS_MAX = 5,
+	SERIES_RUNS_MIN = 4, /* earlier ones that say what is usual */
+};
+
+/* Below it something is no chance: of p that is corrected for all that was looked at in a job. */
+#define SERIES_LEVEL 0.01
+
+/* A figure of each interval: rates are per second, ratios 0..1; "tasks" and "CPUs" are the mean
+ * number of tasks asleep for the page cache, and of CPUs in use. */
 struct series_metric {
 	const char *name;  /* "misses_per_s", "hit_ratio", "stall_share" */
 	const char *title; /* for people: "misses" */
-	const char *unit;  /* "pages/s", "ratio", "bytes/s", "bytes" */
+	const char
+		*unit; /* "pages/s", "bytes/s", "ratio", "tasks", "CPUs"; of history "pages", "s" */
 };
 
 /* From at_ns on the figure is another one. */
@@ -40,9 +54,9 @@ struct series_anomaly {
 /* Two figures that go together, b after a by lag_ns (0: at once). */
 struct series_link {
 	const struct series_metric *a, *b;
-	int64_t lag_ns;
-	double rho; /* rank correlation, -1..1 */
-	double p;   /* corrected for all pairs and lags */
+	int64_t lag_ns; /* never below 0: a is the one that comes first */
+	double rho;	/* rank correlation, -1..1, of what neither's own past explains */
+	double p;	/* corrected for all pairs and lags */
 	size_t intervals;
 };
 
@@ -50,7 +64,8 @@ struct series_link {
 struct series_history {
 	const struct series_metric *metric;
 	double value, median;
-	double low, high; /* what a run like the earlier ones gives in 99 of 100 cases */
+	double low, high; /* what a run like the earlier ones gives in 99 of 100 cases, for all
+			   * its figures at once */
 	size_t runs;	  /* earlier ones that were comparable */
 	bool unusual;	  /* outside of low..high */
 	struct opt_f64 trend_per_run; /* known where the figure moves from run to run (p < 0.01) */
@@ -59,16 +74,25 @@ struct series_history {
 struct series_job {
 	int64_t job_id;
 	const char *absent; /* why its intervals were not looked at; NULL: they were */
-	size_t intervals;
-	struct series_change *changes;
-	size_t nr_changes;
-	struct series_anomaly *anomalies;
-	size_t nr_anomalies;
-	struct series_link *links;
-	size_t nr_links;
+	size_t intervals;   /* stretches of equal length that were looked at */
+	int64_t interval_ns;
+	int64_t from_ns; /* what lies before was kept in too coarse steps; 0: all was looked at */
+	const struct series_metric **metrics; /* those that were looked at */
+	size_t nr_metrics;
+	struct series_change *changes; /* by time */
+	size_t nr_changes, more_changes;
+	struct series_anomaly *anomalies; /* the most extreme one first */
+	size_t nr_anomalies, more_anomalies;
+	struct series_link *links; /* the strongest one first */
+	size_t nr_links, more_links;
 	const char *history_absent; /* why there is none; NULL: there is */
 	struct series_history *history;
 	size_t nr_history;
 };
+
+struct sqlite3;
+/* Of a run whose views_create() was. What ret holds lives as long as the arena. 0 or -errno. */
+int series_load(struct sqlite3 *db, int64_t job_id, struct arena *arena, struct series_job *ret,
+		struct errtext *err);
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "series/anomaly.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "series/series.h"
+#include "series/stats.h"
+
+/* From the median of the distances to a normal standard deviation. */
+#define MAD_NORMAL 1.4826
+/* Robust deviations are known with an error, and counts have longer tails than a normal value. */
+#define SCORE_LEAST 6.0
+/* What more of a stretch does is usual there: of a checkpoint every 20 intervals, none stands out.
+ */
+#define USUAL_SHARE 0.04
+
+/* Of its distance from the median, in one step. */
+#define LEAP_SHARE 0.5
+
+enum { STRETCH_MIN = 15 }; /* fewer cells do not say what is usual */
+
+/* What is usual on one scale. */
+struct usual {
+	double median, spread;
+};
+
+static struct usual usual_of(const double *x, size_t nr, double least, double *work)
+{
+	struct usual u;
+
+	stats_spread(x, nr, work, &u.median, &u.spread);
+	u.spread = fmax(u.spread * MAD_NORMAL, least);
+	return u;
+}
+
+static double score_of(double x, const struct usual *u)
+{
+	return fabs(x - u->median) / u->spread;
+}
+
+/* The lesser of both scores: what is far on one scale alone has a long tail, or is small. */
+struct scale {
+	struct usual plain, log;
+	double least, far;
+};
+
+static double score(const struct scale *s, double x)
+{
+	return fmin(score_of(x, &s->plain), score_of(stats_log(x, s->least), &s->log));
+}
+
+/* Both scales are to be left for a value to be unusual: the wider end of each. */
+static void bounds(const struct scale *s, struct anomaly *a)
+{
+	double by = s->far * s->plain.spread;
+	double by_log = s->far * s->log.spread;
+
+	a->low = fmin(s->plain.median - by, stats_exp(s->log.median - by_log, s->least));
+	a->high = fmax(s->plain.median + by, stats_exp(s->log.median + by_log, s->least));
+}
+
+static void keep(struct anomalies *all, const struct anomaly *a)
+{
+	size_t least = 0;
+
+	all->all++;
+	if (all->nr < ANOMALY_MAX) {
+		all->at[all->nr++] = *a;
+		return;
+	}
+	for (size_t i = 1; i < all->nr; i++)
+		if (all->at[i].score < all->at[least].score)
+			least = i;
+	if (a->score > all->at[least].score)
+		all->at[least] = *a;
+}
+
+/* The largest step on the way there and back: what wanders off is no outlier. */
+static bool leaps(const double *x, size_t from, size_t to, const struct anomaly *a, double median)
+{
+	double step = 0;
+
+	for (size_t i = a->from > from ? a->from : from + 1; i <= a->to && i < to; i++)
+		step = fmax(step, fabs(x[i] - x[i - 1]));
+	return step >= LEAP_SHARE * fabs(a->value - median);
+}
+
+static void collect(const double *x, size_t from, size_t to, const struct scale *s,
+		    struct anomalies *ret)
+{
+	for (size_t i = from; i < to; i++) {
+		struct anomaly a = {.from = i};
+
+		for (; i < to && score(s, x[i]) > s->far; i++) {
+			bool above = x[i] > s->plain.median;
+
+			if (i > a.from && above != (x[i - 1] > s->plain.median))
+				break;
+			if (score(s, x[i]) > a.score) {
+				a.score = score(s, x[i]);
+				a.value = x[i];
+			}
+		}
+		a.to = i;
+		if (a.to == a.from)
+			continue;
+		bounds(s, &a);
+		if (leaps(x, from, to, &a, s->plain.median))
+			keep(ret, &a);
+		i--;
+	}
+}
+
+void anomaly_find(const double *x, size_t from, size_t to, double least, double tests, double *work,
+		  struct anomalies *ret)
+{
+	size_t nr = to - from;
+	struct scale s = {.least = least};
+	double *log = work + nr;
+	size_t far = 0;
+
+	if (nr < STRETCH_MIN)
+		return;
+	s.far = fmax(stats_normal_z(SERIES_LEVEL / tests), SCORE_LEAST);
+	for (size_t i = 0; i < nr; i++)
+		log[i] = stats_log(x[from + i], least);
+	/* What matters, on the scale of the logarithm: a quarter of a large figure. */
+	s.log = usual_of(log, nr, 0.25 / s.far, work);
+	s.plain = usual_of(x + from, nr, least / s.far, work);
+	for (size_t i = from; i < to; i++)
+		far += score(&s, x[i]) > s.far;
+	if (far && (double)far <= fmax(USUAL_SHARE * (double)nr, 1))
+		collect(x, from, to, &s, ret);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The intervals of a job as cells of about equal length, in order of time, with each figure of
+ * each; NAN is not known. Owns how intervals that were kept in several lengths get one. (Cells of
+ * equal work, to compare runs, are compare/cells.h.)
+ */
+#ifndef SERIES_CELLS_H
+#define SERIES_CELLS_H
+
+#include "series/metrics.h"
+
+enum { SERIES_MAX = 2048 };
+
+/* What a row of the database has. */
+enum series_input {
+	INPUT_CPU_NS,
+	INPUT_READ_BYTES,
+	INPUT_LOOKUPS,
+	INPUT_MISSES,
+	INPUT_PREFETCHED,
+	INPUT_WASTED,
+	INPUT_EVICTED,
+	INPUT_REFAULTS,
+	INPUT_STALL_NS,
+	INPUT_SUMS, /* those above add up; those below are as of the end of the row */
+	INPUT_AVAILABLE = INPUT_SUMS,
+	INPUT_JOB_MEMORY,
+	INPUT_JOB_FILES,
+	INPUT_NR,
+};
+
+struct series_row {
+	int64_t start_ns, duration_ns;
+	bool partial; /* reads were not watched throughout */
+	bool rolled;  /* made of several intervals */
+	double v[INPUT_NR];
+};
+
+struct series_cells {
+	size_t nr;
+	int64_t length_ns;   /* of a cell, about */
+	int64_t left_out_ns; /* cells begin here, as what lies before is kept too coarsely; or 0 */
+	int64_t *start_ns, *end_ns;
+	double *v[FIGURE_NR];
+};
+
+/* rows in any order; they are put in order of time. nr 0: none. 0 or -ENOMEM. */
+int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
+		      struct series_cells *ret);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "series/series.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/rows.h"
+#include "series/look.h"
+
+/* More rows than a recorder keeps of a run, ten times over. */
+enum { ROWS_MAX = 100000 };
+
+static int count_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t *ret)
+{
+	struct rows r =
+		rows_begin(db, scratch, "SELECT count(*) FROM analysis_interval WHERE job_id = ?1",
+			   1, &job_id);
+	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+	*ret = n > ROWS_MAX ? ROWS_MAX : (size_t)n;
+	return rows_finish(&r);
+}
+
+static double number(struct rows *r)
+{
+	struct opt_i64 v = rows_i64(r);
+
+	return v.known ? (double)v.value : NAN;
+}
+
+/* The machine's row names one memory cgroup: whose it is can be told of a lone job only. */
+static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
+		     struct series_row *rows, size_t *ret_nr)
+{
+	struct rows r = rows_begin(
+		db, scratch,
+		"SELECT x.start_ns, x.duration_ns, x.read_on_ns < x.duration_ns, x.rolled > 1, "
+		"x.cpu_ns, x.read_bytes, x.lookups, x.misses, x.prefetched_pages, "
+		"x.evicted_unused, x.evicted_pages, x.refaults, x.stall_ns, m.available_bytes, "
+		"iif(o.jobs = 1, m.job_usage_bytes, NULL), iif(o.jobs = 1, m.job_file_bytes, NULL) "
+		"FROM (SELECT count(*) AS jobs FROM analysis_scope a JOIN job j "
+		" ON j.run_id = a.run_id AND j.slot <> 0) o CROSS JOIN analysis_interval x "
+		"LEFT JOIN machine_interval m ON m.interval_id = x.interval_id "
+		"WHERE x.job_id = ?1 ORDER BY x.start_ns, x.interval_id",
+		1, &job_id);
+	size_t nr = 0;
+
+	while (nr < room && rows_next(&r)) {
+		struct series_row *w = &rows[nr];
+
+		w->start_ns = rows_value(&r, 0);
+		w->duration_ns = rows_value(&r, 0);
+		w->partial = rows_value(&r, 0) != 0;
+		w->rolled = rows_value(&r, 0) != 0;
+		for (int i = 0; i < INPUT_NR; i++)
+			w->v[i] = number(&r);
+		nr += w->duration_ns > 0;
+	}
+	*ret_nr = nr;
+	return rows_finish(&r);
+}
+
+static const char *too_few(struct arena *arena, size_t nr)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "it was at work for %zu %s, and from fewer than %d nobody knows what is usual", nr,
+		 nr == 1 ? "interval" : "intervals", SERIES_CELLS_MIN);
+	return arena_bytes(arena, text, strlen(text)).data;
+}
+
+static int look(struct series_row *rows, size_t nr, struct arena *scratch, struct arena *arena,
+		struct series_job *ret)
+{
+	struct series_cells c = {0};
+	int e = series_cells_make(rows, nr, scratch, &c);
+
+	if (e)
+		return e;
+	ret->intervals = c.nr;
+	ret->interval_ns = c.length_ns;
+	ret->from_ns = c.left_out_ns;
+	if (c.nr < SERIES_CELLS_MIN) {
+		ret->absent = too_few(arena, c.nr);
+		return ret->absent ? 0 : -ENOMEM;
+	}
+	return series_look(&c, arena, ret);
+}
+
+int series_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series_job *ret,
+		struct errtext *err)
+{
+	struct series_row *rows = NULL;
+	struct arena scratch = {0};
+	struct series_job job = {.job_id = job_id};
+	size_t room = 0;
+	size_t nr = 0;
+	int e = count_rows(db, &scratch, job_id, &room);
+
+	if (!e) {
+		rows = calloc(room + 1, sizeof(*rows));
+		e = rows ? load_rows(db, &scratch, job_id, room, rows, &nr) : -ENOMEM;
+	}
+	if (e == -EIO)
+		errtext_set(err, e, "cannot analyse the run (its intervals): %s",
+			    sqlite3_errmsg(db));
+	if (!e)
+		e = look(rows, nr, &scratch, arena, &job);
+	free(rows);
+	if (!e)
+		e = series_look_back(db, job_id, arena, &job, err);
+	arena_free(&scratch);
+	if (!e)
+		*ret = job;
+	return e;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: advisor report account util m */
+/* What stands out over a job's intervals and beside its earlier runs, from rows of a database whose
+ * answers are known by how they were made. */
+#include "fixtures/advisor/world.h"
+#include "fixtures/chance.h"
+
+#include <math.h>
+
+#include "series/cells.h"
+
+#define S 1000000000LL
+
+static int add_interval(struct fixture *f, int64_t start_ns, int64_t duration_ns, int64_t rolled)
+{
+	fixture_sql(f,
+		    "INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns, rolled) "
+		    "VALUES (1, %lld, %lld, %lld, %lld)",
+		    (long long)start_ns, (long long)duration_ns, (long long)duration_ns,
+		    (long long)rolled);
+	return (int)sqlite3_last_insert_rowid(f->sql);
+}
+
+static void add_reads(struct fixture *f, int interval, int64_t lookups, int64_t misses)
+{
+	fixture_sql(f,
+		    "INSERT INTO job_interval (interval_id, job_id, cpu_ns, read_bytes, lookups, "
+		    "misses, stall_ns, evicted_reclaim_kswapd) VALUES (%d, 1, 500000000, %lld, "
+		    "%lld, %lld, 0, 0)",
+		    interval, (long long)lookups * 4096, (long long)lookups, (long long)misses);
+}
+
+/* A job that is cold for so many seconds and warm from then on. */
+static void add_warm_up(struct fixture *f, int cold, int all, bool backwards)
+{
+	uint64_t seed = 4;
+	int64_t misses[200];
+
+	assert_true(all <= 200);
+	for (int i = 0; i < all; i++)
+		misses[i] = (int64_t)((i < cold ? 8000 : 100) * (1 + 0.1 * uniform(&seed)));
+	fixture_sql(f, "BEGIN");
+	for (int k = 0; k < all; k++) {
+		int i = backwards ? all - 1 - k : k;
+
+		add_reads(f, add_interval(f, i * S, S, 1), 10000, misses[i]);
+	}
+	fixture_sql(f, "COMMIT");
+	fixture_sql(f, "UPDATE run SET duration_ns = %lld WHERE id = 1", all * S);
+}
+
+static const struct series_change *change_of(const struct series_job *s, const char *metric)
+{
+	for (size_t i = 0; i < s->nr_changes; i++)
+		if (!strcmp(s->changes[i].metric->name, metric))
+			return &s->changes[i];
+	return NULL;
+}
+
+static void a_warm_up_is_found(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_change *c;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	add_warm_up(f, 20, 60, false);
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	assert_non_null(s);
+	assert_null(s->absent);
+	assert_int_equal(s->intervals, 60);
+	assert_int_equal(s->interval_ns, S);
+	assert_int_equal(s->from_ns, 0);
+	/* Both figures that have it, and no other one. */
+	assert_int_equal(s->nr_changes, 2);
+	c = change_of(s, "misses_per_s");
+	assert_non_null(c);
+	assert_int_equal(c->at_ns, 20 * S);
+	assert_true(c->before >= 8000 && c->before <= 8800);
+	assert_true(c->after >= 100 && c->after <= 110);
+	assert_true(c->p > 0 && c->p < 1e-4);
+	c = change_of(s, "hit_ratio");
+	assert_non_null(c);
+	assert_int_equal(c->at_ns, 20 * S);
+	assert_true(c->before < 0.2 && c->after > 0.98);
+	assert_int_equal(s->nr_anomalies + s->nr_links, 0);
+	assert_null(analysis_series_of(&a, 2)); /* everybody else */
+	analysis_free(&a);
+}
+
+/* The order in which rows lie in the database says nothing. */
+static void the_order_of_rows_is_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a, b;
+	const struct series_job *x, *y;
+
+	fixture_zero(f, "job");
+	add_warm_up(f, 30, 90, false);
+	a = world_analyse(f);
+	fixture_sql(f, "DELETE FROM job_interval; DELETE FROM interval");
+	add_warm_up(f, 30, 90, true);
+	b = world_analyse(f);
+	x = analysis_series_of(&a, 1);
+	y = analysis_series_of(&b, 1);
+	assert_true(x->nr_changes > 0);
+	assert_int_equal(x->nr_changes, y->nr_changes);
+	for (size_t i = 0; i < x->nr_changes; i++) {
+		assert_ptr_equal(x->changes[i].metric, y->changes[i].metric);
+		assert_int_equal(x->changes[i].at_ns, y->changes[i].at_ns);
+		assert_true(x->changes[i].p == y->changes[i].p);
+		assert_true(x->changes[i].before == y->changes[i].before);
+	}
+	analysis_free(&a);
+	analysis_free(&b);
+}
+
+/* One second in which all is brought in again. */
+static void an_outlier_is_found(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	add_warm_up(f, 0, 100, false);
+	fixture_sql(f, "UPDATE job_interval SET misses = 5000 WHERE interval_id = "
+		       "(SELECT id FROM interval WHERE start_ns = 40000000000)");
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	assert_int_equal(s->nr_changes, 0);
+	assert_int_equal(s->nr_anomalies, 2); /* and the hit ratio */
+	assert_int_equal(s->more_anomalies, 0);
+	for (size_t i = 0; i < 2; i++) {
+		const struct series_anomaly *o = &s->anomalies[i];
+
+		assert_int_equal(o->start_ns, 40 * S);
+		assert_int_equal(o->duration_ns, S);
+		if (!strcmp(o->metric->name, "misses_per_s"))
+			assert_true(o->value == 5000 && o->low >= 0 && o->high > 110 &&
+				    o->high < 1000);
+		else
+			assert_true(o->value == 0.5 && o->low > 0.5 && o->high <= 1);
+		assert_true(o->score >= 6);
+	}
+	analysis_free(&a);
+}
+
+/* Seconds that stall grow with the misses of two seconds before: known lag, known sign. */
+static void a_link_is_found(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_job *s;
+	uint64_t seed = 8;
+	int64_t misses[120];
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	fixture_sql(f, "BEGIN");
+	for (int i = 0; i < 120; i++) {
+		int interval = add_interval(f, i * S, S, 1);
+
+		misses[i] = (int64_t)(2000 + 4000 * uniform(&seed));
+		add_reads(f, interval, 10000, misses[i]);
+		fixture_sql(f, "UPDATE job_interval SET stall_ns = %lld WHERE interval_id = %d",
+			    (long long)(i < 2 ? 300000000 : misses[i - 2] * 100000), interval);
+	}
+	fixture_sql(f, "COMMIT");
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	assert_int_equal(s->nr_links, 2); /* and the hit ratio, the other way round */
+	for (size_t i = 0; i < 2; i++) {
+		const struct series_link *l = &s->links[i];
+		bool ratio = !strcmp(l->a->name, "hit_ratio");
+
+		assert_string_equal(l->b->name, "stall_share");
+		assert_int_equal(l->lag_ns, 2 * S);
+		assert_true(ratio ? l->rho < -0.9 : l->rho > 0.9);
+		assert_true(l->p < 0.001);
+		assert_true(l->intervals > 100 && l->intervals < 120);
+	}
+	assert_int_equal(s->nr_changes + s->nr_anomalies, 0);
+	analysis_free(&a);
+}
+
+static void too_short(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	add_warm_up(f, 5, 19, false);
+	a = world_analyse(f);
+	assert_string_equal(analysis_series_of(&a, 1)->absent,
+			    "it was at work for 19 intervals, and from fewer than 20 nobody knows "
+			    "what is usual");
+	assert_string_equal(analysis_series_of(&a, 1)->history_absent,
+			    "how much the job read is not known");
+	analysis_free(&a);
+}
+
+/* What was not measured is not looked at, and what was is; an interval in which reads were not
+ * watched throughout has no figure of reads. */
+static void what_was_not_measured(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	add_warm_up(f, 20, 60, false);
+	fixture_sql(f, "UPDATE interval SET read_on_ns = duration_ns / 2");
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	for (size_t i = 0; i < s->nr_metrics; i++) {
+		assert_string_not_equal(s->metrics[i]->name, "hit_ratio");
+		assert_string_not_equal(s->metrics[i]->name, "stall_share");
+		assert_string_not_equal(s->metrics[i]->name, "refaults_per_s"); /* NULL */
+	}
+	assert_non_null(change_of(s, "misses_per_s"));
+	assert_null(change_of(s, "hit_ratio"));
+	analysis_free(&a);
+}
+
+/* An hour and a half: minutes, then 15 minutes of seconds. The whole of it in minutes. */
+static void rolled_up(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	fixture_sql(f, "BEGIN");
+	for (int i = 0; i < 75; i++)
+		add_reads(f, add_interval(f, i * 60 * S, 60 * S, 60), 600000,
+			  i < 40 ? 480000 + i % 7 * 1000 : 6000 + i % 7 * 100);
+	for (int i = 0; i < 900; i++)
+		add_reads(f, add_interval(f, (4500 + i) * S, S, 1), 10000, 100 + i % 7 * 2);
+	fixture_sql(f, "UPDATE job_interval SET cpu_ns = (SELECT duration_ns / 2 FROM interval "
+		       "WHERE id = interval_id); COMMIT");
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	assert_int_equal(s->interval_ns, 60 * S);
+	assert_int_equal(s->intervals, 90);
+	assert_int_equal(s->from_ns, 0);
+	assert_non_null(change_of(s, "misses_per_s"));
+	assert_int_equal(change_of(s, "misses_per_s")->at_ns, 40 * 60 * S);
+	/* The border of rolled rows is none. */
+	assert_int_equal(s->nr_changes, 2);
+	analysis_free(&a);
+}
+
+/* Twenty minutes: five of them in minutes are too few, and left out. */
+static void rolled_up_too_coarsely(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	fixture_sql(f, "BEGIN");
+	for (int i = 0; i < 5; i++)
+		add_reads(f, add_interval(f, i * 60 * S, 60 * S, 60), 600000, 480000);
+	for (int i = 0; i < 900; i++)
+		add_reads(f, add_interval(f, (300 + i) * S, S, 1), 10000,
+			  i < 450 ? 5000 + i % 7 * 20 : 100 + i % 7 * 2);
+	fixture_sql(f, "COMMIT");
+	a = world_analyse(f);
+	s = analysis_series_of(&a, 1);
+	assert_int_equal(s->interval_ns, S);
+	assert_int_equal(s->intervals, 900);
+	assert_int_equal(s->from_ns, 300 * S);
+	assert_int_equal(change_of(s, "misses_per_s")->at_ns, 750 * S);
+	analysis_free(&a);
+}
+
+/* Run number id before run 1, which becomes number 1000. */
+static void add_past(struct fixture *f, int id, double wall_s, int64_t misses, int64_t rchar)
+{
+	fixture_sql(f,
+		    "INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, "
+		    "duration_ns, state, writer_boot, writer_pidns, writer_pid, "
+		    "writer_start_ticks, level, read_on_ns, advice_mode, interval_ns, "
+		    "page_size_bytes, memory_bytes, map_bytes) SELECT %d, 'past-%d', cachemon, "
+		    "host, kernel, "
+		    "arch, started_ns - %d, duration_ns, state, 'b', 0, 1, 0, level, read_on_ns, "
+		    "advice_mode, interval_ns, page_size_bytes, memory_bytes, map_bytes FROM run "
+		    "WHERE id = 1;"
+		    "INSERT INTO job (run_id, slot, name, selector, wall_ns, rchar_bytes, lookups, "
+		    "misses) VALUES (%d, 1, 'train', 'command: train --again', %lld, %lld, 100000, "
+		    "%lld)",
+		    id, id, 10000 - id, id, (long long)(wall_s * 1e9), (long long)rchar,
+		    (long long)misses);
+}
+
+static const struct series_history *history_of(const struct series_job *s, const char *metric)
+{
+	for (size_t i = 0; i < s->nr_history; i++)
+		if (!strcmp(s->history[i].metric->name, metric))
+			return &s->history[i];
+	return NULL;
+}
+
+/* What is looked at is the newest run: ids of earlier ones are smaller. */
+static struct analysis analyse_last(struct fixture *f, int64_t run_id)
+{
+	struct analysis_options options = {0};
+	struct errtext err = {0};
+	struct analysis a = {0};
+
+	if (analysis_run(f->sql, run_id, &options, &a, &err))
+		fail_msg("%s", err.text);
+	return a;
+}
+
+static void history(void **state)
+{
+	static const double wall[] = {10.0, 10.4, 9.8, 10.2, 10.1, 9.9};
+	struct fixture *f = *state;
+	const struct series_history *h;
+	const struct series_job *s;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	for (int i = 0; i < 6; i++)
+		add_past(f, 10 + i, wall[i], 5000 + 100 * (i % 3), 400000000);
+	add_past(f, 20, 99, 90000, 900000000); /* read twice as much */
+	add_past(f, 21, 99, 90000, 400000000);
+	fixture_sql(f, "UPDATE run SET state = 'cut' WHERE id = 21");
+	add_past(f, 22, 99, 90000, 400000000);
+	fixture_sql(f, "UPDATE job SET selector = 'cgroup: /x' WHERE run_id = 22");
+	add_past(f, 23, 99, 90000, 400000000);
+	fixture_sql(f, "UPDATE run SET exit_status = 1 WHERE id = 23");
+	add_past(f, 24, 99, 90000, 400000000);
+	fixture_sql(f, "UPDATE job SET name = 'other' WHERE run_id = 24");
+	add_past(f, 30, 10.3, 60000, 410000000);
+	a = analyse_last(f, 30);
+	s = &a.series[0];
+	assert_null(s->history_absent);
+	h = history_of(s, "wall_s");
+	assert_non_null(h);
+	assert_int_equal(h->runs, 6);
+	assert_true(fabs(h->median - 10.05) < 1e-9);
+	assert_true(h->value == 10.3 && !h->unusual && !h->trend_per_run.known);
+	assert_true(h->low < 9.8 && h->low > 8 && h->high > 10.4 && h->high < 13);
+	h = history_of(s, "misses");
+	assert_true(h->unusual && h->value == 60000 && h->median == 5100);
+	assert_true(h->high < 10000);
+	h = history_of(s, "hit_ratio");
+	assert_true(h->unusual && fabs(h->value - 0.4) < 1e-12);
+	/* Not measured in the earlier ones. */
+	assert_null(history_of(s, "refaults"));
+	analysis_free(&a);
+}
+
+static void a_trend_is_known(void **state)
+{
+	struct fixture *f = *state;
+	const struct series_history *h;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	for (int i = 0; i < 9; i++)
+		add_past(f, 10 + i, 10 + 0.5 * i, 5000, 400000000);
+	add_past(f, 30, 14.5, 5000, 400000000);
+	a = analyse_last(f, 30);
+	h = history_of(&a.series[0], "wall_s");
+	assert_true(h->trend_per_run.known && fabs(h->trend_per_run.value - 0.5) < 1e-9);
+	assert_false(h->unusual);
+	assert_false(history_of(&a.series[0], "misses")->trend_per_run.known);
+	analysis_free(&a);
+}
+
+static void too_few_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	for (int i = 0; i < 3; i++)
+		add_past(f, 10 + i, 10, 5000, 400000000);
+	add_past(f, 13, 10, 5000, 800000000);
+	add_past(f, 30, 10, 5000, 400000000);
+	a = analyse_last(f, 30);
+	assert_string_equal(a.series[0].history_absent,
+			    "of 5 earlier runs of it 3 went to the end, the same way and over as "
+			    "much data; it takes 4");
+	analysis_free(&a);
+	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 30");
+	a = analyse_last(f, 30);
+	assert_string_equal(a.series[0].history_absent,
+			    "this run has no end: it is still going on, or was cut short");
+	analysis_free(&a);
+	a = analyse_last(f, 1);
+	assert_string_equal(a.series[0].history_absent, "how much the job read is not known");
+	analysis_free(&a);
+	fixture_sql(f, "UPDATE job SET name = 'new', rchar_bytes = 5 WHERE run_id = 1");
+	a = analyse_last(f, 1);
+	assert_string_equal(a.series[0].history_absent, "the database has no earlier run of it");
+	analysis_free(&a);
+}
+
+/* Each pair is bound the same way from both sides, and nothing is bound to itself. */
+static void bound_pairs(void **state)
+{
+	(void)state;
+	for (int a = 0; a < FIGURE_NR; a++) {
+		assert_null(series_bound(a, a));
+		for (int b = 0; b < FIGURE_NR; b++)
+			assert_ptr_equal(series_bound(a, b), series_bound(b, a));
+	}
+	assert_non_null(series_bound(FIGURE_HIT_RATIO, FIGURE_MISSES));
+	assert_null(series_bound(FIGURE_MISSES, FIGURE_STALL));
+}
+
+/* A lost interval is a gap, not a cell, and growth does not reach over it. */
+static void lost_intervals(void **state)
+{
+	struct series_row rows[60];
+	struct series_cells c;
+	struct arena arena = {0};
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		rows[i] =
+			(struct series_row){.start_ns = (i < 30 ? i : i + 5) * S, .duration_ns = S};
+		for (int k = 0; k < INPUT_NR; k++)
+			rows[i].v[k] = k < INPUT_SUMS ? 1000 : i < 30 ? i * 1e6 : i * 1e9;
+		rows[i].v[INPUT_REFAULTS] = NAN;
+	}
+	assert_int_equal(series_cells_make(rows, 60, &arena, &c), 0);
+	assert_int_equal(c.nr, 60);
+	assert_int_equal(c.end_ns[29], 30 * S);
+	assert_int_equal(c.start_ns[30], 35 * S);
+	assert_true(isnan(c.v[FIGURE_AVAILABLE][0]) && isnan(c.v[FIGURE_AVAILABLE][30]));
+	assert_true(c.v[FIGURE_AVAILABLE][29] == 1e6 && c.v[FIGURE_AVAILABLE][31] == 1e9);
+	assert_true(c.v[FIGURE_MISSES][7] == 1000 && c.v[FIGURE_HIT_RATIO][7] == 0);
+	assert_true(isnan(c.v[FIGURE_REFAULTS][7]));
+	arena_free(&arena);
+}
+
+/* A day of rows in too many is folded; what is left at the end is a cell where it is half of one.
+ */
+static void many_rows(void **state)
+{
+	enum { ROWS = 86400 };
+	struct series_row *rows = calloc(ROWS, sizeof(*rows));
+	struct series_cells c;
+	struct arena arena = {0};
+	double sum = 0;
+
+	(void)state;
+	assert_non_null(rows);
+	for (int i = 0; i < ROWS; i++) {
+		rows[i] = (struct series_row){.start_ns = i * S, .duration_ns = S};
+		for (int k = 0; k < INPUT_SUMS; k++)
+			rows[i].v[k] = 500;
+	}
+	assert_int_equal(series_cells_make(rows, ROWS, &arena, &c), 0);
+	assert_true(c.nr <= SERIES_MAX && c.nr > SERIES_MAX / 2);
+	assert_int_equal(c.length_ns, 43 * S);
+	for (size_t i = 0; i < c.nr; i++)
+		sum += c.v[FIGURE_MISSES][i];
+	assert_true(sum == 500.0 * (double)c.nr);
+	arena_free(&arena);
+	free(rows);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, world_begin, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_warm_up_is_found),
+		CASE(the_order_of_rows_is_nothing),
+		CASE(an_outlier_is_found),
+		CASE(a_link_is_found),
+		CASE(too_short),
+		CASE(what_was_not_measured),
+		CASE(rolled_up),
+		CASE(rolled_up_too_coarsely),
+		CASE(history),
+		CASE(a_trend_is_known),
+		CASE(too_few_runs),
+		cmocka_unit_test(bound_pairs),
+		cmocka_unit_test(lost_intervals),
+		cmocka_unit_test(many_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
