@@ -14,8 +14,11 @@
 /* NULL: the job was not analysed. */
 const struct analysis_job *advice_of(const struct model *m, const struct model_job *job);
 
-/* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged. */
+/* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
+ * passed, series. */
 void data_advice(struct tree *t, const struct model *m, const struct model_job *job);
+/* "series": what stands out over the job's intervals and beside its earlier runs. */
+void data_series(struct tree *t, const struct series_job *s);
 /* The first two of these, of a directory. */
 void data_directory_grades(struct tree *t, const struct model *m, int64_t id);
 /* "verdict" and "verdict_why" of a piece of advice. */

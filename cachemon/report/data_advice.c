@@ -210,6 +210,7 @@ void data_advice(struct tree *t, const struct model *m, const struct model_job *
 	tree_string(t, "gain_order", a->rate.method);
 	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
+	data_series(t, analysis_series_of(m->analysis, job->id));
 }
 
 void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)

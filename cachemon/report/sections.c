@@ -113,6 +113,7 @@ static const struct part {
 } parts[] = {
 	{"change", "What to change", false, has_analysis, sections_to_change},
 	{"time", "Over time", false, has_timeline, sections_timeline},
+	{"stands-out", "What stands out over time", false, has_analysis, sections_series},
 	{"totals", "What was read", false, has_any, put_totals},
 	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},
 	{"sizes", "Sizes and distances", false, has_detail, sections_windows},

@@ -20,6 +20,8 @@ void sections_windows(struct doc *d, const struct model *m, const struct model_j
 void sections_sizes(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
+/* What stands out over time, and beside earlier runs. */
+void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);

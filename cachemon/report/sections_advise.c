@@ -8,6 +8,7 @@
 
 #include "report/data.h"
 #include "report/escape.h"
+#include "report/sections.h"
 #include "report/show.h"
 #include "util/human.h"
 
@@ -142,6 +143,8 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 	}
 	if (bytes && a->nr_findings > 1)
 		doc_para(d, "What gains most comes first. %s", a->rate.method);
+	doc_heading(d, 3, "What stands out over time");
+	sections_series(d, m, job);
 	sections_grades(d, m, job);
 	sections_directory_grades(d, m, job);
 	sections_verdicts(d, m, job);

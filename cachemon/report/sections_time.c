@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "advisor/analysis.h"
 #include "report/model_detail.h"
 #include "report/show.h"
 #include "report/sizes.h"
@@ -111,7 +113,37 @@ static void say(char *says, size_t size, const struct lines *l)
 		.nr_series = sizeof(s) / sizeof((s)[0])                                            \
 	}
 
-static void put_picture(struct doc *d, const struct lines *l)
+/* Changes of figures at one time have one mark. */
+struct change_marks {
+	struct picture_mark mark[SERIES_CHANGES_MAX];
+	char name[SERIES_CHANGES_MAX][160];
+	size_t nr;
+};
+
+static void marks_of(const struct series_job *s, struct change_marks *ret)
+{
+	int64_t last_ns = -1;
+
+	ret->nr = 0;
+	for (size_t i = 0; s && i < s->nr_changes; i++) {
+		const struct series_change *c = &s->changes[i];
+		bool same = ret->nr && c->at_ns == last_ns;
+		char *name = ret->name[same ? ret->nr - 1 : ret->nr];
+		size_t len = same ? strlen(name) : 0;
+
+		if (same)
+			snprintf(name + len, sizeof(ret->name[0]) - len, ", %s", c->metric->title);
+		else
+			snprintf(name, sizeof(ret->name[0]), "from %s on %s",
+				 show_ns((struct opt_i64){c->at_ns, true}).s, c->metric->title);
+		last_ns = c->at_ns;
+		if (!same)
+			ret->mark[ret->nr++] =
+				(struct picture_mark){.at = (double)c->at_ns / 1e9, .name = name};
+	}
+}
+
+static void put_picture(struct doc *d, const struct lines *l, const struct series_job *series)
 {
 	const struct picture_series reads[] = {SERIES("hits", TONE_HIT, HITS),
 					       SERIES("misses", TONE_MISS, MISSES)};
@@ -126,6 +158,7 @@ static void put_picture(struct doc *d, const struct lines *l)
 		SERIES("other causes", TONE_OPEN, ELSE)};
 	const struct picture_series wait[] = {SERIES("tasks that sleep", TONE_STALL, STALL)};
 	const struct lanes advice = lanes_of(l);
+	struct change_marks marks;
 	const struct picture_panel panels[] = {
 		PANEL("Lookups", UNIT_PAGES_PER_S, PANEL_STACK, reads),
 		PANEL("Prefetched pages by fate", UNIT_PAGES_PER_S, PANEL_STACK, fates),
@@ -138,7 +171,7 @@ static void put_picture(struct doc *d, const struct lines *l)
 		 .nr_series = advice.nr},
 	};
 	char says[320];
-	const struct picture p = {
+	struct picture p = {
 		.id = "timeline",
 		.title = "Reads, prefetch, evictions and stall",
 		.says = says,
@@ -150,8 +183,11 @@ static void put_picture(struct doc *d, const struct lines *l)
 			 .nr = l->t->nr},
 		.panels = panels,
 		.nr_panels = sizeof(panels) / sizeof(panels[0]) - !advice.nr,
+		.marks = marks.mark,
 	};
 
+	marks_of(series, &marks);
+	p.nr_marks = marks.nr;
 	say(says, sizeof(says), l);
 	doc_put_picture(d, &p);
 }
@@ -181,7 +217,7 @@ void sections_timeline(struct doc *d, const struct model *m, const struct model_
 		l.of[k] = values + (size_t)k * l.t->nr;
 	for (size_t i = 0; i < l.t->nr; i++)
 		fill_bucket(&l, i);
-	put_picture(d, &l);
+	put_picture(d, &l, m->analysis ? analysis_series_of(m->analysis, job->id) : NULL);
 	put_whose_advice(d, l.advice);
 	free(values);
 }
