@@ -15,14 +15,15 @@ const make = (name, attributes, text) => {
 
 // "1,234", ">=12.3 KiB", "~4.2 s", "3m 07s", "-": what a cell stands for; NaN for words.
 const UNITS = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30,
-	TiB: 2 ** 40, PiB: 2 ** 50, EiB: 2 ** 60, "%": 1};
+	TiB: 2 ** 40, PiB: 2 ** 50, EiB: 2 ** 60, "%": 1,
+	k: 1e3, M: 1e6, G: 1e9, T: 1e12};
 const number = text => {
 	const t = text.replace(/^[~<>=]+/, "").replace(/,/g, "").trim();
 	const long = /^(\d+)(h|m) (\d+)(m|s)$/.exec(t);
 	if (long)
 		return long[1] * (long[2] === "h" ? 3600 : 60) + long[3] * (long[4] === "m" ? 60 : 1);
-	const m = /^(-?[\d.]+)(?:\s+(\S+))?$/.exec(t);
-	return m ? parseFloat(m[1]) * (UNITS[m[2]] || 1) : NaN;
+	const m = /^([+-]?[\d.]+)(?:\s+(\S+)|([kMGT]))?$/.exec(t);
+	return m ? parseFloat(m[1]) * (UNITS[m[2] || m[3]] || 1) : NaN;
 };
 
 const sortBy = (table, head, column) => {
