@@ -203,6 +203,10 @@ def words_of_pictures(browser, pages):
             cut = browser.js("return [...document.querySelectorAll('.picture text')].filter(t => t.checkVisibility())"
                              ".filter(t => t.getBoundingClientRect().right > innerWidth).map(t => t.textContent)")
             equal(f"{kind}, {width} px: words cut off", cut, [])
+            lost = browser.js("return [...document.querySelectorAll('.axis')].filter(a => a.checkVisibility())"
+                              ".map(a => [...a.children]).filter(t => t.length > 1 && "
+                              "t.filter(t => t.checkVisibility()).length < 2).map(t => t[0].textContent)")
+            equal(f"{kind}, {width} px: axes with one place or none", lost, [])
 
 
 @page_case(part)
