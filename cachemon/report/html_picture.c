@@ -330,7 +330,10 @@ void html_picture(struct doc *d, const struct picture *p)
 	html_text(out, p->title);
 	fputs(": ", out);
 	html_text(out, p->says);
-	fprintf(out, "\"%s>\n", p->axis.kind == AXIS_SPANS ? " data-zoom" : "");
+	putc('"', out);
+	if (p->axis.kind == AXIS_SPANS)
+		fprintf(out, " data-zoom=\"%.6g %.6g\"", picture_begin(p), picture_end(p));
+	fputs(">\n", out);
 	for (size_t i = 0; i < p->nr_panels; i++)
 		put_panel(out, p, &p->panels[i]);
 	html_axis(out, p);
