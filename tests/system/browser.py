@@ -184,7 +184,7 @@ def widths(browser, pages):
 def overlapping(browser):
     """Words of a picture that lie on each other."""
     return browser.js("""
-        return [...document.querySelectorAll('.picture')].flatMap(p => {
+        return [...document.querySelectorAll('.picture, .flow')].flatMap(p => {
             const boxes = [...p.querySelectorAll('text')].filter(t => t.checkVisibility({visibilityProperty: true}))
                 .map(t => [t.textContent, t.getBoundingClientRect()]).filter(([, b]) => b.width);
             return boxes.flatMap(([a, x], i) => boxes.slice(i + 1).filter(([, y]) => x.left < y.right - 1 &&
@@ -197,6 +197,9 @@ def words_of_pictures(browser, pages):
     for kind, path in pages.items():
         browser.open(path)
         browser.open_folds()
+        turned = browser.js("return [...document.querySelectorAll('.picture text[text-anchor]')].filter(t => "
+                            "getComputedStyle(t).textAnchor !== t.getAttribute('text-anchor')).map(t => t.textContent)")
+        equal(f"{kind}: words that are drawn to the wrong side", turned, [])
         for width in WIDTHS:
             browser.size(width)
             equal(f"{kind}, {width} px: words on each other", overlapping(browser), [])
