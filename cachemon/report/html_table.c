@@ -40,6 +40,8 @@ static void put_cell(FILE *out, enum doc_align align, bool first, const char *te
 		put_bar(out, strtod(text, NULL));
 	else if (align == DOC_LINK && *text)
 		fprintf(out, "<a href=\"%s\">%s</a>", text, text);
+	else if (align == DOC_WRAP || align == DOC_OWN_LINE)
+		html_wrapped(out, text);
 	else
 		html_text(out, text);
 	fputs(first ? "</th>" : "</td>", out);
@@ -69,9 +71,9 @@ void html_table(struct doc *d, const struct doc_table *t)
 	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n",
 		things ? " class=\"things\"" : "");
 	if (t->caption) {
-		fputs("<caption>", d->out);
+		fputs("<caption><span>", d->out);
 		html_text(d->out, t->caption);
-		fputs("</caption>\n", d->out);
+		fputs("</span></caption>\n", d->out);
 	}
 	put_head(d->out, t);
 	fputs("<tbody>\n", d->out);

@@ -181,6 +181,40 @@ def widths(browser, pages):
             equal(f"{kind}, {width} px: targets lower than 24 px", small, 0)
 
 
+@page_case(part)
+def names_break_between_their_parts(browser, pages):
+    """A path of several lines: a part of it that has room on one is on one."""
+    for kind, path in pages.items():
+        browser.open(path)
+        browser.open_folds()
+        for width in (360, 1280):
+            browser.size(width)
+            broken = browser.js("""
+                const range = document.createRange();
+                return [...document.querySelectorAll('th.w, td.w')].filter(c => c.checkVisibility()).flatMap(cell =>
+                    [cell, ...cell.querySelectorAll('.path')].flatMap(e => [...e.childNodes]).filter(n => n.nodeType === 3 && /^[^ -]{2,14}$/.test(n.data)).filter(n => {
+                        range.selectNodeContents(n);
+                        return new Set([...range.getClientRects()].map(r => r.top)).size > 1;
+                    }).map(n => `${n.data} of ${cell.textContent}`));""")
+            equal(f"{kind}, {width} px: parts of names on two lines", broken[:5], [])
+
+
+@page_case(part)
+def captions_are_read_at_once(browser, pages):
+    """What stands above a table that is wider than the page is no wider than the page."""
+    browser.size(360)
+    for kind, path in pages.items():
+        browser.open(path)
+        browser.open_folds()
+        cut = browser.js("""
+            const range = document.createRange();
+            return [...document.querySelectorAll('caption')].filter(c => c.checkVisibility()).filter(c => {
+                range.selectNodeContents(c);
+                return range.getBoundingClientRect().right > innerWidth;
+            }).map(c => c.textContent)""")
+        equal(f"{kind}: captions that are cut off", cut, [])
+
+
 def overlapping(browser):
     """Words of a picture that lie on each other."""
     return browser.js("""
