@@ -65,11 +65,13 @@ static void put_head(FILE *out, const struct doc_table *t)
 void html_table(struct doc *d, const struct doc_table *t)
 {
 	/* Rows that stand for things may be put in another order; those of totals have theirs. */
-	bool things = t->columns[0].align == DOC_OWN_LINE;
+	bool own_line = t->columns[0].align == DOC_OWN_LINE;
+	const char *kind = own_line    ? " class=\"things\""
+			   : t->things ? " class=\"things whole\""
+				       : "";
 
 	/* What scrolls can be reached by keys. */
-	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n",
-		things ? " class=\"things\"" : "");
+	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n", kind);
 	if (t->caption) {
 		fputs("<caption><span>", d->out);
 		html_text(d->out, t->caption);

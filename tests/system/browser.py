@@ -21,7 +21,7 @@ WIDTHS = (360, 768, 1280, 3840)
 USUAL_MAX = 400_000
 PARTS = {"change", "time", "totals", "prefetch", "sizes", "evictions", "evictors", "cache", "readahead", "files",
          "coverage", "filesystems", "advice", "measured"}
-PARTS_OF = {"compare": set()}  # which has no list of them
+PARTS_OF = {"compare": set(), "runs": set()}  # which have no list of them
 part = Part(__doc__)
 
 
@@ -110,7 +110,7 @@ def on_paper(browser, pages):
         for title in browser.js("return [...document.querySelectorAll('h2, h3, .card .gain, caption')]"
                                 ".filter(e => !e.closest('.numbers')).map(e => e.textContent)"):
             check(re.sub(r"\s+", "", title).lower()[:30] in text, f"{kind}, not on paper: {title}")
-        check(kind == "compare" or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
+        check(kind in PARTS_OF or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
         # A4 less its margins, at what Chromium takes for an inch.
         browser.media("print")
         browser.size(718)
@@ -273,7 +273,8 @@ def accessible(browser, pages):
     for kind, scheme, width, folds in (
             ("rich", "light", 1280, "shut"), ("rich", "light", 1280, "open"), ("rich", "dark", 1280, "open"),
             ("rich", "light", 360, "open"), ("rich", "dark", 360, "open"), ("small", "light", 1280, "open"),
-            ("small", "dark", 360, "open")):
+            ("small", "dark", 360, "open"), ("compare", "light", 1280, "open"), ("compare", "dark", 360, "open"),
+            ("runs", "light", 1280, "open"), ("runs", "dark", 360, "open")):
         browser.media(prefers_color_scheme=scheme)
         browser.size(width)
         browser.open(pages[kind])

@@ -84,6 +84,25 @@ def filtering(browser, pages):
     check(not browser.find("#files button.more")[0].is_displayed(), "there is more to show than all")
 
 
+@page_case(part)
+def the_list_of_runs(browser, pages):
+    """All of it at once, in any order, searched."""
+    browser.open(pages["runs"])
+    cells = ("return [...document.querySelector('#runs table').tBodies[0].rows].filter(r => r.checkVisibility())"
+             ".map(r => r.cells[arguments[0]].textContent)")
+    heads = browser.js("return [...document.querySelectorAll('#runs thead th')].map(c => c.textContent)")
+    runs = browser.js(cells, 0)
+    check(len(runs) > 40, f"{len(runs)} runs at first")
+    browser.find("#runs th button")[heads.index("MISSES")].click()
+    misses = [float(cell.rstrip("k")) * (1000 if cell.endswith("k") else 1)
+              for cell in browser.js(cells, heads.index("MISSES"))]
+    check(len(set(misses)) > 10 and misses == sorted(misses, reverse=True), f"misses {misses}")
+    browser.focus("#runs input")
+    browser.key("job-3")
+    check(0 < len(browser.js(cells, 0)) < len(runs) / 2, "the search shows what has not the word")
+    check(all("job-3" in job for job in browser.js(cells, heads.index("JOB"))), "the search shows others")
+
+
 def view(browser):
     """Of each panel of the timelines, what part is shown: begin and length, 0 to 1."""
     found = browser.js("return [...document.querySelectorAll('[data-zoom] .shapes')].map(s => "

@@ -97,7 +97,7 @@ for (const box of document.querySelectorAll(".scroll")) {
 		continue;
 	sortable(table);
 	if (table.tBodies[0].rows.length > 12)
-		filterable(table, box, shortened(table, box));
+		filterable(table, box, table.matches(".whole") ? () => {} : shortened(table, box));
 }
 
 for (const pre of document.querySelectorAll(".code pre")) {
