@@ -44,6 +44,19 @@ static size_t section(const char *at)
 	return at[0] == '(' && isdigit((unsigned char)at[1]) && at[2] == ')' ? 3 : 0;
 }
 
+/* A word, a version or a path: no plain number, wherever that was sent. */
+static bool is_no_number(const char *at, size_t len)
+{
+	size_t letters = 0, dots = 0, digits = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		letters += isalpha((unsigned char)at[i]) || at[i] == '_';
+		dots += at[i] == '.';
+		digits += isdigit((unsigned char)at[i]) != 0;
+	}
+	return digits && (letters || dots > 1);
+}
+
 /* The longest of what may be a term at, that is one. */
 static size_t term_at(const struct pack *pack, const char *at)
 {
@@ -56,7 +69,7 @@ static size_t term_at(const struct pack *pack, const char *at)
 	lens[2] = ident + section(at + ident);
 	lens[3] = ident;
 	for (size_t i = 0; i < 4; i++)
-		if (lens[i] && strcspn(at, "0123456789") < lens[i] && find_term(pack, at, lens[i]))
+		if (is_no_number(at, lens[i]) && find_term(pack, at, lens[i]))
 			return lens[i];
 	return 0;
 }
@@ -147,23 +160,32 @@ static void take_unit_of_range(const char *behind, struct quantity *q)
 		q->unit = second.unit;
 }
 
+/* A number of few digits, that does not begin with 0; how much of the text it is. */
+static size_t take_small(const char *at, double *ret)
+{
+	size_t n = 0;
+
+	*ret = 0;
+	for (; isdigit((unsigned char)at[n]); n++)
+		*ret = *ret * 10 + (at[n] - '0');
+	return *at == '0' || n > 4 ? 0 : n;
+}
+
 /* "1/2": how much of the text it is. */
 static size_t take_fraction(const char *at, char front, struct quantity *ret)
 {
-	char *slash, *end;
-	double a, b;
+	double above, below;
+	size_t n = front && !strchr(" (['\"", front) ? 0 : take_small(at, &above), m;
 
-	if (!isdigit((unsigned char)*at) || (front && !strchr(" (['\"", front)))
+	if (!n || at[n] != '/')
 		return 0;
-	a = strtod(at, &slash);
-	if (*slash != '/' || !isdigit((unsigned char)slash[1]) ||
-	    strcspn(at, ".eExX") < (size_t)(slash - at))
+	n++;
+	m = take_small(at + n, &below);
+	n += m;
+	if (!m || is_word(at[n]) || (at[n] && strchr("./,:", at[n]) && is_word(at[n + 1])))
 		return 0;
-	b = strtod(slash + 1, &end);
-	if (is_word(*end) || (*end && strchr("./,:", *end) && is_word(end[1])) || b <= 0)
-		return 0;
-	*ret = (struct quantity){a / b, 0.01, 2, {DIM_RATIO, 1, 0, false, "", 0}};
-	return (size_t)(end - at);
+	*ret = (struct quantity){above / below, 0.01, 2, {DIM_RATIO, 1, 0, false, "", 0}};
+	return n;
 }
 
 static bool take_digits(struct place *p)

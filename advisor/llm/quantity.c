@@ -6,7 +6,8 @@
 
 #include "advisor/llm/quantity.h"
 
-enum { DIGITS_MAX = 40, SIGNIFICANT_MIN = 2 };
+/* No figure of a run needs more; beyond, a number would become another one, or none. */
+enum { DIGITS_MAX = 40, EXPONENT_MAX = 30, SIGNIFICANT_MIN = 2 };
 
 /* The digits of a number, without the commas between thousands. */
 struct digits {
@@ -40,6 +41,8 @@ static size_t take_digits(const char *text, struct digits *d)
 {
 	size_t at = 0, first;
 
+	if (*text == '0' && (is_digit(text[1]) || is_thousands(text + 1)))
+		return 0;
 	while (is_digit(text[at]))
 		if (!take(d, text[at++]))
 			return 0;
@@ -144,7 +147,7 @@ size_t quantity_parse(const char *text, char before, struct quantity *ret)
 	used = multiplier(text + at, &by);
 	at += used;
 	at += take_unit(text + at, &ret->unit);
-	if (goes_on(text + at))
+	if (goes_on(text + at) || exponent > EXPONENT_MAX || exponent < -EXPONENT_MAX)
 		return 0;
 	ret->value = strtod(d.text, NULL) * pow(10, exponent) * by * (*text == '-' ? -1 : 1);
 	ret->step = pow(10, exponent - d.decimals) * by;
