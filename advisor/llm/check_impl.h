@@ -29,17 +29,17 @@ struct basis {
 };
 
 /* clean.c: false: a character that is not for showing. */
-bool said_clean(const char *text, size_t len, struct said *ret);
+bool clean_text(const char *text, size_t len, struct said *ret);
 /* marks.c: known placeholders and aliases become marks. */
-void said_mark(const struct basis *b, struct said *s);
+void marks_put(const struct basis *b, struct said *s);
 /* What is shown: numbers filled in. NULL: no memory. */
-const char *said_fill(const struct said *s, struct arena *a);
+const char *marks_fill(const struct said *s, struct arena *a);
 /* Keys in the text: false: one was not sent. Calls for each that was. */
-bool said_keys(const struct basis *b, const struct said *s,
-	       void (*cited)(void *arg, const struct pack_evidence *e), void *arg);
+bool marks_keys(const struct basis *b, const struct said *s,
+		void (*cited)(void *arg, const struct pack_evidence *e), void *arg);
 
 /* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
-bool has_unknown(const char *plain);
+bool marks_unknown(const char *plain);
 
 /* find.c: by key; NULL: was not sent. */
 const struct pack_evidence *find_evidence(const struct pack *p, const char *key, size_t len);
@@ -50,11 +50,11 @@ const struct pack_action *find_action(const struct pack *p, const char *key, siz
 bool find_term(const struct pack *p, const char *term, size_t len);
 
 /* Each true: it is that. text: a plain text. */
-bool is_echo(const struct pack *p, const char *text);	/* echo.c */
-bool is_command(const char *text);			/* command.c */
-bool is_markup(const struct pack *p, const char *text); /* markup.c */
+bool echo_in(const struct pack *p, const char *text);	/* echo.c */
+bool command_in(const char *text);			/* command.c */
+bool markup_in(const struct pack *p, const char *text); /* markup.c */
 /* severity.c; about NULL: the job */
-bool is_other_severity(const struct pack *p, const struct pack_finding *about, const char *text);
+bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text);
 /* numbers.c: all of them are those of evidence, or no numbers. */
 bool numbers_hold(const struct basis *b, const struct said *s);
 

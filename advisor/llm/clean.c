@@ -72,7 +72,7 @@ static char quote_of(const char *text, size_t len, size_t at)
 	return text[at] == '`' && !fence ? '\'' : text[at];
 }
 
-bool said_clean(const char *text, size_t len, struct said *ret)
+bool clean_text(const char *text, size_t len, struct said *ret)
 {
 	size_t shown = 0, plain = 0, used;
 

@@ -23,6 +23,13 @@ static const char *const calls[] = {
 	"python c",  "perl e", "run as root", NULL,
 };
 
+/* Programs that are words of prose unless a path follows. */
+static const char *const with_paths[] = {
+	"cat",	 "cp",	  "mv",	     "ls",     "ln",	 "sh",	   "mount",
+	"touch", "mkdir", "find",    "source", "python", "perl",   "tail",
+	"head",	 "less",  "vmtouch", "kill",   "sync",	 "sysctl", NULL,
+};
+
 /* "$(x)", "$HOME", "a && b", ">> file": signs that only a shell reads. */
 static bool has_shell_sign(const char *text)
 {
@@ -77,6 +84,9 @@ static bool has_call(const char *text)
 	while (word_next(&text, &w)) {
 		const char *behind = w.at + w.len;
 
+		if (*behind == ' ' && (behind[1] == '/' || behind[1] == '~') &&
+		    word_is_one_of(w, with_paths))
+			return true;
 		/* "x.sh", "rm_file" and "exec-time" are other words. */
 		if (word_is_one_of(w, programs) && !strchr("_-", *behind))
 			return true;
@@ -87,11 +97,9 @@ static bool has_call(const char *text)
 	return false;
 }
 
-bool is_command(const char *text)
+bool command_in(const char *text)
 {
-	if (*text == '#' && text[1] == ' ' && has_call(text + 2))
-		return true;
-	if (has_call(text) || has_phrase_of(text, calls) || has_shell_sign(text))
+	if (has_call(text) || phrase_in_any(text, calls) || has_shell_sign(text))
 		return true;
 	for (const char *at = text; *at; at++)
 		if (is_redirection(at) || is_option(text, at) || is_assignment(text, at))

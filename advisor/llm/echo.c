@@ -69,11 +69,11 @@ static bool repeats(const char *instructions, const char *text)
 	return false;
 }
 
-bool is_echo(const struct pack *p, const char *text)
+bool echo_in(const struct pack *p, const char *text)
 {
 	if (p->canary && *p->canary && strcasestr(text, p->canary))
 		return true;
-	if (has_phrase_of(text, phrases))
+	if (phrase_in_any(text, phrases))
 		return true;
 	return p->instructions && repeats(p->instructions, text);
 }

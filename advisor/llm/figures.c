@@ -71,7 +71,7 @@ static bool stands_in(const char *fact, const char *words, size_t len, size_t nu
 	return false;
 }
 
-bool fact_has(const struct pack *p, const char *text, const char *at, size_t len)
+bool figures_in_fact(const struct pack *p, const char *text, const char *at, size_t len)
 {
 	const char *begin = at;
 

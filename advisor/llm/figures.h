@@ -11,7 +11,7 @@
 bool figures_have(const struct basis *b, const struct quantity *said);
 /* Whether the word before a number and the number, len bytes at at, stand just so in a fact:
  * "kernel 6.12". */
-bool fact_has(const struct pack *p, const char *text, const char *at, size_t len);
+bool figures_in_fact(const struct pack *p, const char *text, const char *at, size_t len);
 
 /* Whether the value that is shown has a unit of its own. */
 bool figures_has_unit(const struct pack_evidence *e);

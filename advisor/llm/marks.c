@@ -35,7 +35,7 @@ static size_t alias_at(const struct redact *names, const char *text)
 	return longest;
 }
 
-void said_mark(const struct basis *b, struct said *s)
+void marks_put(const struct basis *b, struct said *s)
 {
 	char *out = s->plain;
 
@@ -57,7 +57,7 @@ void said_mark(const struct basis *b, struct said *s)
 	*out = '\0';
 }
 
-const char *said_fill(const struct said *s, struct arena *a)
+const char *marks_fill(const struct said *s, struct arena *a)
 {
 	size_t len = strlen(s->text) + 1, nr = 0;
 	char *text, *out;
@@ -96,8 +96,8 @@ static size_t key_at(const char *text)
 	return n > 1 && !is_word(text[n]) ? n : 0;
 }
 
-bool said_keys(const struct basis *b, const struct said *s,
-	       void (*cited)(void *arg, const struct pack_evidence *e), void *arg)
+bool marks_keys(const struct basis *b, const struct said *s,
+		void (*cited)(void *arg, const struct pack_evidence *e), void *arg)
 {
 	for (size_t i = 0; i < s->nr_filled; i++)
 		cited(arg, s->filled[i]);
@@ -132,7 +132,7 @@ static bool is_alias(const char *text)
 	return text[n] == '>' && text[n - 1] != '-';
 }
 
-bool has_unknown(const char *plain)
+bool marks_unknown(const char *plain)
 {
 	for (const char *at = plain; *at; at++)
 		if (is_alias(at) ||

@@ -97,7 +97,7 @@ static bool is_emphasis(const char *text, const char *at)
 	       !isalnum((unsigned char)strchr(at + 1, '_')[1]);
 }
 
-bool is_markup(const struct pack *p, const char *text)
+bool markup_in(const struct pack *p, const char *text)
 {
 	if (is_block(text))
 		return true;

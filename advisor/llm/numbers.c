@@ -80,12 +80,12 @@ static bool is_key(const struct pack *p, const char *at, size_t len)
 	       find_action(p, at, len);
 }
 
-/* "XIV": not one letter, and in the order that such numbers have. */
+/* "XIV": not one letter, and in the order that such numbers have. Larger ones look like what CLI,
+ * MMC and CD stand for. */
 static bool is_roman(const char *at, size_t len)
 {
-	static const char *const places[] = {"M", "M",	"M",  "CM", "D",  "CD", "C",
-					     "C", "C",	"XC", "L",  "XL", "X",	"X",
-					     "X", "IX", "V",  "IV", "I",  "I",	"I"};
+	static const char *const places[] = {"XC", "XL", "X", "X", "X", "IX",
+					     "V",  "IV", "I", "I", "I"};
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -205,7 +205,7 @@ static bool take_digits(struct place *p)
 		return used > 0;
 	}
 	take_unit_of_range(p->at + used, &q);
-	if (!figures_have(p->basis, &q) && !fact_has(pack, p->text, p->at, used))
+	if (!figures_have(p->basis, &q) && !figures_in_fact(pack, p->text, p->at, used))
 		return false;
 	p->at += used;
 	return true;

@@ -53,7 +53,7 @@ static bool begins_with(const char *text, const char *phrase)
 	return true;
 }
 
-bool has_phrase(const char *text, const char *phrase)
+bool phrase_in(const char *text, const char *phrase)
 {
 	struct word w;
 
@@ -63,10 +63,10 @@ bool has_phrase(const char *text, const char *phrase)
 	return false;
 }
 
-bool has_phrase_of(const char *text, const char *const *list)
+bool phrase_in_any(const char *text, const char *const *list)
 {
 	for (; *list; list++)
-		if (has_phrase(text, *list))
+		if (phrase_in(text, *list))
 			return true;
 	return false;
 }

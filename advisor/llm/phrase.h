@@ -17,7 +17,7 @@ bool word_next(const char **at, struct word *ret);
 bool word_is(struct word w, const char *text);
 bool word_is_one_of(struct word w, const char *const *list);
 /* Whether these words of small letters, by single blanks, stand in a row in a text. */
-bool has_phrase(const char *text, const char *phrase);
-bool has_phrase_of(const char *text, const char *const *list);
+bool phrase_in(const char *text, const char *phrase);
+bool phrase_in_any(const char *text, const char *const *list);
 
 #endif

@@ -115,7 +115,7 @@ static size_t take_unit(const char *text, struct unit *ret)
 {
 	size_t gap = (*text == ' ' || *text == '-') ? 1 : 0, used;
 
-	used = unit_parse(text + gap, !gap, ret);
+	used = unit_parse(text + gap, true, ret);
 	return used ? gap + used : 0;
 }
 

@@ -22,7 +22,7 @@ void redact_free(struct redact *r)
 		free(r->aliases[i].names);
 		free(r->aliases[i].taken);
 	}
-	tree_free(&r->tree);
+	redact_tree_free(&r->tree);
 	arena_free(&r->arena);
 	free(r->texts);
 	free(r->names);
@@ -49,7 +49,7 @@ static bool is_word(const char *name, size_t len)
 	bool letter = false;
 
 	for (size_t i = 0; i < len; i++)
-		letter |= (name[i] & 0x80) || (is_word_char(name[i]) && !is_digit(name[i]));
+		letter |= (name[i] & 0x80) || (redact_is_word(name[i]) && !is_digit(name[i]));
 	return len >= NAME_MIN && letter && !is_key(name, len);
 }
 
@@ -69,8 +69,8 @@ static uint32_t add(struct redact *r, const struct name *n)
 
 	if (!copy.data || r->nr >= NO_NAME ||
 	    redact_grow((void **)&r->names, r->nr, &r->room, sizeof(*r->names)) ||
-	    alias_look_alikes(r, copy.data, copy.len) ||
-	    tree_add(&r->tree, copy.data, copy.len, index))
+	    redact_alias_look_alikes(r, copy.data, copy.len) ||
+	    redact_tree_add(&r->tree, copy.data, copy.len, index))
 		return NO_NAME;
 	r->names[index] = *n;
 	r->names[index].text = copy.data;
@@ -89,7 +89,7 @@ static size_t base_of(const char *path, size_t len)
 /* Whether what is above a file is worth an alias: not "/", "~", or what every machine has. */
 static bool is_directory(const char *path, size_t len)
 {
-	if (len < 2 || path_is_of_system(path, len))
+	if (len < 2 || redact_path_is_of_system(path, len))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (path[i] != '/')
@@ -109,10 +109,10 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 		if (n.directory == NO_NAME)
 			return NO_NAME;
 	}
-	n.ending = path_ending(path + n.base, len - n.base);
+	n.ending = redact_path_ending(path + n.base, len - n.base);
 	index = add(r, &n);
 	if (index != NO_NAME && is_own_name(path + n.base, len - n.base) &&
-	    tree_add(&r->tree, path + n.base, len - n.base, index))
+	    redact_tree_add(&r->tree, path + n.base, len - n.base, index))
 		return NO_NAME;
 	return index;
 }
@@ -120,7 +120,7 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 uint32_t redact_path(struct redact *r, enum name_kind kind, const char *path, size_t len)
 {
 	struct name n = {kind, path, len, 0, 0, NO_NAME, 0};
-	uint32_t known = tree_find(&r->tree, path, len);
+	uint32_t known = redact_tree_find(&r->tree, path, len);
 
 	if (known != NO_NAME && r->names[known].len == len)
 		return known;
@@ -143,7 +143,7 @@ int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t l
 		return 0;
 	if (!is_path && (kind == NAME_PATH || kind == NAME_DIRECTORY) && !is_own_name(name, len))
 		return 0;
-	if (tree_find(&r->tree, name, len) != NO_NAME)
+	if (redact_tree_find(&r->tree, name, len) != NO_NAME)
 		return 0;
 	return redact_path(r, kind, name, len) == NO_NAME ? -ENOMEM : 0;
 }

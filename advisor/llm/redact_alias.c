@@ -74,7 +74,7 @@ static bool is_taken(const struct redact_aliases *a, size_t number)
 	return number / 8 < a->taken_bytes && a->taken[number / 8] & 1U << number % 8;
 }
 
-int alias_look_alikes(struct redact *r, const char *name, size_t len)
+int redact_alias_look_alikes(struct redact *r, const char *name, size_t len)
 {
 	enum name_kind kind;
 	uint32_t number;
@@ -87,7 +87,7 @@ int alias_look_alikes(struct redact *r, const char *name, size_t len)
 	return 0;
 }
 
-int alias_give(struct redact *r, uint32_t name)
+int redact_alias_give(struct redact *r, uint32_t name)
 {
 	struct name *n = &r->names[name];
 	struct redact_aliases *a = &r->aliases[n->kind];
@@ -103,7 +103,7 @@ int alias_give(struct redact *r, uint32_t name)
 	return 0;
 }
 
-uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
+uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
 {
 	enum name_kind kind;
 	uint32_t number, name;
@@ -123,7 +123,7 @@ uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *
 	return name;
 }
 
-void alias_put(const struct name *n, FILE *out)
+void redact_alias_put(const struct name *n, FILE *out)
 {
 	fprintf(out, "<%s-%u>", kinds[n->kind], n->number);
 	fwrite(n->text + n->len - n->ending, 1, n->ending, out);

@@ -8,9 +8,9 @@ static bool goes_on(const char *text, size_t len, size_t at)
 {
 	if (at >= len || !text[at])
 		return false;
-	if (is_word_char(text[at]) || (text[at] & 0x80) || strchr("-+@%~=#", text[at]))
+	if (redact_is_word(text[at]) || (text[at] & 0x80) || strchr("-+@%~=#", text[at]))
 		return true;
-	return strchr(".:,", text[at]) && at + 1 < len && is_word_char(text[at + 1]);
+	return strchr(".:,", text[at]) && at + 1 < len && redact_is_word(text[at + 1]);
 }
 
 /* Whether a name that begins at begin may end before end. */
@@ -18,17 +18,18 @@ static bool may_end(const char *text, size_t len, size_t begin, size_t end)
 {
 	if (text[begin] == '/' || text[begin] == '~')
 		return !goes_on(text, len, end);
-	return end >= len || !is_word_char(text[end - 1]) || !is_word_char(text[end]);
+	return end >= len || !redact_is_word(text[end - 1]) || !redact_is_word(text[end]);
 }
 
 static bool may_begin(const char *text, size_t at)
 {
-	return !at || !is_word_char(text[at - 1]) || !is_word_char(text[at]);
+	return !at || !redact_is_word(text[at - 1]) || !redact_is_word(text[at]);
 }
 
 /* The longest name at, and how much of the text it is. It does not reach into an alias, which is
  * one thing whatever its letters. */
-uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at, size_t *ret_len)
+uint32_t redact_find_name(const struct redact *r, const char *text, size_t len, size_t at,
+			  size_t *ret_len)
 {
 	uint32_t node = 0, found = NO_NAME;
 	size_t used;
@@ -36,9 +37,9 @@ uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at
 	if (!may_begin(text, at))
 		return NO_NAME;
 	for (size_t i = at; i < len; i++) {
-		if (text[i] == '<' && alias_at(r, text + i, len - i, &used) != NO_NAME)
+		if (text[i] == '<' && redact_alias_at(r, text + i, len - i, &used) != NO_NAME)
 			break;
-		node = tree_step(&r->tree, node, (unsigned char)text[i]);
+		node = redact_tree_step(&r->tree, node, (unsigned char)text[i]);
 		if (!node)
 			break;
 		if (r->tree.nodes[node].name != NO_NAME && may_end(text, len, at, i + 1)) {
@@ -49,18 +50,18 @@ uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at
 	return found;
 }
 
-size_t system_path_at(const char *text, size_t len, size_t at)
+size_t redact_find_system(const char *text, size_t len, size_t at)
 {
 	size_t end;
 
-	if (text[at] != '/' || !path_begins(text, len, at))
+	if (text[at] != '/' || !redact_path_begins(text, len, at))
 		return 0;
-	end = path_end(text, len, at);
-	return path_is_of_system(text + at, end - at) ? end : 0;
+	end = redact_path_end(text, len, at);
+	return redact_path_is_of_system(text + at, end - at) ? end : 0;
 }
 
 /* Whether a name stands in a text that everybody has: then it says nothing of this machine. */
-bool name_is_public(const struct redact *r, const char *name, size_t name_len)
+bool redact_find_public(const struct redact *r, const char *name, size_t name_len)
 {
 	for (size_t i = 0; i < r->nr_texts; i++) {
 		const char *text = r->texts[i].data, *hit = text;

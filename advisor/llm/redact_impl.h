@@ -59,38 +59,39 @@ struct redact {
 int redact_grow(void **list, size_t nr, size_t *room, size_t size);
 
 /* redact_tree.c: a name that is there already is left. 0 or -ENOMEM. */
-int tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name);
-uint32_t tree_find(const struct redact_tree *t, const char *text, size_t len);
+int redact_tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name);
+uint32_t redact_tree_find(const struct redact_tree *t, const char *text, size_t len);
 /* One step down from a node; 0: there is none. */
-uint32_t tree_step(const struct redact_tree *t, uint32_t node, unsigned char c);
-void tree_free(struct redact_tree *t);
+uint32_t redact_tree_step(const struct redact_tree *t, uint32_t node, unsigned char c);
+void redact_tree_free(struct redact_tree *t);
 
 /* redact_path.c */
-bool is_word_char(char c);
+bool redact_is_word(char c);
 /* Whether a path may begin at: "/x" or "~/x" that is not the middle of something. */
-bool path_begins(const char *text, size_t len, size_t at);
+bool redact_path_begins(const char *text, size_t len, size_t at);
 /* Where a path that goes on at ends, punctuation of the sentence left out. */
-size_t path_end(const char *text, size_t len, size_t at);
+size_t redact_path_end(const char *text, size_t len, size_t at);
 /* Paths that every machine has, with no names of people in them. */
-bool path_is_of_system(const char *path, size_t len);
+bool redact_path_is_of_system(const char *path, size_t len);
 /* What of a file's name is kept: its ending, when it is a usual one of data. */
-size_t path_ending(const char *base, size_t len);
+size_t redact_path_ending(const char *base, size_t len);
 
 /* redact_alias.c: remembers look-alikes inside of a name. 0 or -ENOMEM. */
-int alias_look_alikes(struct redact *r, const char *name, size_t len);
+int redact_alias_look_alikes(struct redact *r, const char *name, size_t len);
 /* Gives the name its alias, if it has none. 0 or -ENOMEM. */
-int alias_give(struct redact *r, uint32_t name);
+int redact_alias_give(struct redact *r, uint32_t name);
 /* The name behind an alias of ours that begins at text, and how much of text that is, a kept ending
  * included; NO_NAME: there is none. */
-uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len);
-void alias_put(const struct name *n, FILE *out);
+uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len);
+void redact_alias_put(const struct name *n, FILE *out);
 
 /* redact_find.c: the longest name at, and how much of the text it is; NO_NAME: there is none. It
  * does not reach into an alias, which is one thing whatever its letters. */
-uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at, size_t *ret_len);
+uint32_t redact_find_name(const struct redact *r, const char *text, size_t len, size_t at,
+			  size_t *ret_len);
 /* Where a path that every machine has ends; 0: none begins at. */
-size_t system_path_at(const char *text, size_t len, size_t at);
-bool name_is_public(const struct redact *r, const char *name, size_t len);
+size_t redact_find_system(const char *text, size_t len, size_t at);
+bool redact_find_public(const struct redact *r, const char *name, size_t len);
 
 /* redact.c: the name of a path in a text, new or not; NO_NAME: no memory. */
 uint32_t redact_path(struct redact *r, enum name_kind kind, const char *path, size_t len);

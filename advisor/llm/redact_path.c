@@ -45,7 +45,7 @@ static const char *const endings[] = {
 
 enum { ENDINGS_KEPT = 2 /* .tar.gz */ };
 
-bool is_word_char(char c)
+bool redact_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
@@ -64,17 +64,17 @@ static bool is_middle(const char *text, size_t at)
 
 	if (before == '>')
 		return at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9';
-	return is_word_char(before) || (before && strchr("./-~\\", before));
+	return redact_is_word(before) || (before && strchr("./-~\\", before));
 }
 
-bool path_begins(const char *text, size_t len, size_t at)
+bool redact_path_begins(const char *text, size_t len, size_t at)
 {
 	size_t slash = at;
 
 	if (at && is_middle(text, at))
 		return false;
 	if (text[at] == '~')
-		for (slash++; slash < len && is_word_char(text[slash]); slash++)
+		for (slash++; slash < len && redact_is_word(text[slash]); slash++)
 			;
 	if (slash >= len || text[slash] != '/')
 		return false;
@@ -90,7 +90,7 @@ static bool colon_ends(const char *text, size_t len, size_t at)
 	       (text[at + 1] >= '0' && text[at + 1] <= '9');
 }
 
-size_t path_end(const char *text, size_t len, size_t at)
+size_t redact_path_end(const char *text, size_t len, size_t at)
 {
 	size_t end = at;
 
@@ -111,7 +111,7 @@ static bool leaves(const char *path, size_t len)
 	return false;
 }
 
-bool path_is_of_system(const char *path, size_t len)
+bool redact_path_is_of_system(const char *path, size_t len)
 {
 	if (leaves(path, len))
 		return false;
@@ -141,7 +141,7 @@ static size_t one_ending(const char *base, size_t len)
 	return 0;
 }
 
-size_t path_ending(const char *base, size_t len)
+size_t redact_path_ending(const char *base, size_t len)
 {
 	size_t kept = 0;
 

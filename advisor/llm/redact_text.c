@@ -11,13 +11,13 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 {
 	bool is_path = text[at] == '/' || text[at] == '~';
 	size_t used = 0, end;
-	uint32_t name = name_at(r, text, len, at, &used);
+	uint32_t name = redact_find_name(r, text, len, at, &used);
 	enum name_kind kind;
 
 	*ret_len = used;
-	if (!is_path || (name == NO_NAME && !path_begins(text, len, at)))
+	if (!is_path || (name == NO_NAME && !redact_path_begins(text, len, at)))
 		return name;
-	end = path_end(text, len, at + used);
+	end = redact_path_end(text, len, at + used);
 	if (name != NO_NAME && (end < at + used + 2 || text[at + used] != '/'))
 		return name;
 	if (end < at + 2)
@@ -40,9 +40,9 @@ static int put_whole(struct redact *r, uint32_t name, FILE *out)
 			return -1;
 		putc('/', out);
 	}
-	if (alias_give(r, name))
+	if (redact_alias_give(r, name))
 		return -1;
-	alias_put(&r->names[name], out);
+	redact_alias_put(&r->names[name], out);
 	return 0;
 }
 
@@ -51,9 +51,9 @@ static int put_alias(struct redact *r, uint32_t name, size_t used, FILE *out)
 {
 	if (used == r->names[name].len)
 		return put_whole(r, name, out);
-	if (alias_give(r, name))
+	if (redact_alias_give(r, name))
 		return -1;
-	alias_put(&r->names[name], out);
+	redact_alias_put(&r->names[name], out);
 	return 0;
 }
 
@@ -65,17 +65,17 @@ static int put_redacted(struct redact *r, const char *text, size_t len, FILE *ou
 	while (at < len) {
 		uint32_t name = NO_NAME;
 
-		if (text[at] == '<' && alias_at(r, text + at, len - at, &used) != NO_NAME) {
+		if (text[at] == '<' && redact_alias_at(r, text + at, len - at, &used) != NO_NAME) {
 			fwrite(text + at, 1, used, out);
 			at += used;
 			continue;
 		}
 		if (at >= past)
-			past = system_path_at(text, len, at);
+			past = redact_find_system(text, len, at);
 		if (at >= past)
 			name = take_name(r, text, len, at, &used, &failed);
 		else if (text[at] != '/' && text[at] != '~')
-			name = name_at(r, text, len, at, &used);
+			name = redact_find_name(r, text, len, at, &used);
 		if (failed || (name != NO_NAME && put_alias(r, name, used, out)))
 			return -1;
 		if (name == NO_NAME)
@@ -139,7 +139,7 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 	if (!out)
 		return NULL;
 	for (size_t at = 0; at < len; at += used) {
-		uint32_t name = alias_at(r, text + at, len - at, &used);
+		uint32_t name = redact_alias_at(r, text + at, len - at, &used);
 
 		if (name == NO_NAME) {
 			putc(text[at], out);
@@ -156,7 +156,7 @@ bool redact_knows(const struct redact *r, const char *alias, size_t len)
 {
 	size_t used;
 
-	return alias_at(r, alias, len, &used) != NO_NAME && used == len;
+	return redact_alias_at(r, alias, len, &used) != NO_NAME && used == len;
 }
 
 const char *redact_left(const struct redact *r, const char *text, size_t len)
@@ -166,15 +166,15 @@ const char *redact_left(const struct redact *r, const char *text, size_t len)
 	for (size_t at = 0; at < len; at++) {
 		uint32_t name = NO_NAME;
 
-		if (text[at] == '<' && alias_at(r, text + at, len - at, &used) != NO_NAME) {
+		if (text[at] == '<' && redact_alias_at(r, text + at, len - at, &used) != NO_NAME) {
 			at += used - 1;
 			continue;
 		}
 		if (at >= past)
-			past = system_path_at(text, len, at);
+			past = redact_find_system(text, len, at);
 		if (at >= past || (text[at] != '/' && text[at] != '~'))
-			name = name_at(r, text, len, at, &used);
-		if (name != NO_NAME && !name_is_public(r, text + at, used))
+			name = redact_find_name(r, text, len, at, &used);
+		if (name != NO_NAME && !redact_find_public(r, text + at, used))
 			return r->names[name].text;
 	}
 	return NULL;

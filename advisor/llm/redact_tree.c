@@ -29,7 +29,7 @@ static int node_new(struct redact_tree *t, unsigned char c, uint32_t *ret)
 	return 0;
 }
 
-uint32_t tree_step(const struct redact_tree *t, uint32_t node, unsigned char c)
+uint32_t redact_tree_step(const struct redact_tree *t, uint32_t node, unsigned char c)
 {
 	uint32_t child = t->nr ? t->nodes[node].child : 0;
 
@@ -38,14 +38,14 @@ uint32_t tree_step(const struct redact_tree *t, uint32_t node, unsigned char c)
 	return child;
 }
 
-int tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name)
+int redact_tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name)
 {
 	uint32_t node = 0, child;
 
 	if (!t->nr && node_new(t, 0, &child))
 		return -ENOMEM;
 	for (size_t i = 0; i < len; i++) {
-		child = tree_step(t, node, (unsigned char)text[i]);
+		child = redact_tree_step(t, node, (unsigned char)text[i]);
 		if (!child) {
 			if (node_new(t, (unsigned char)text[i], &child))
 				return -ENOMEM;
@@ -59,19 +59,19 @@ int tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name)
 	return 0;
 }
 
-uint32_t tree_find(const struct redact_tree *t, const char *text, size_t len)
+uint32_t redact_tree_find(const struct redact_tree *t, const char *text, size_t len)
 {
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		node = tree_step(t, node, (unsigned char)text[i]);
+		node = redact_tree_step(t, node, (unsigned char)text[i]);
 		if (!node)
 			return NO_NAME;
 	}
 	return node ? t->nodes[node].name : NO_NAME;
 }
 
-void tree_free(struct redact_tree *t)
+void redact_tree_free(struct redact_tree *t)
 {
 	free(t->nodes);
 	*t = (struct redact_tree){0};

@@ -99,7 +99,7 @@ static bool has_grave(const struct pack *p, const struct pack_finding *about)
 	return false;
 }
 
-bool is_other_severity(const struct pack *p, const struct pack_finding *about, const char *text)
+bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text)
 {
 	const char *at = text;
 	struct word w;
@@ -107,5 +107,5 @@ bool is_other_severity(const struct pack *p, const struct pack_finding *about, c
 	while (word_next(&at, &w))
 		if (word_is_one_of(w, levels))
 			return true;
-	return is_rated(about, text) || (has_grave(p, about) && has_phrase_of(text, hiding));
+	return is_rated(about, text) || (has_grave(p, about) && phrase_in_any(text, hiding));
 }

@@ -162,20 +162,20 @@ static enum drop_reason judge(const struct basis *b, const char *text, size_t le
 
 	if (!len || len > STATEMENT_MAX)
 		return DROP_LENGTH;
-	if (!said_clean(text, len, said))
+	if (!clean_text(text, len, said))
 		return DROP_CHARACTERS;
-	said_mark(b, said);
-	if (is_echo(p, said->plain))
+	marks_put(b, said);
+	if (echo_in(p, said->plain))
 		return DROP_ECHO;
-	if (is_command(said->plain))
+	if (command_in(said->plain))
 		return DROP_COMMAND;
-	if (!said_keys(b, said, cite, c) || has_unknown(said->plain))
+	if (!marks_keys(b, said, cite, c) || marks_unknown(said->plain))
 		return DROP_UNKNOWN_ID;
-	if (is_markup(p, said->plain))
+	if (markup_in(p, said->plain))
 		return DROP_MARKUP;
 	if (!is_measured(c->statement))
 		return DROP_NO_EVIDENCE;
-	if (is_other_severity(p, c->statement->about, said->plain))
+	if (severity_differs(p, c->statement->about, said->plain))
 		return DROP_SEVERITY;
 	return numbers_hold(b, said) ? DROP_NR : DROP_NUMBER;
 }
@@ -219,7 +219,7 @@ static int check(const struct basis *b, const cJSON *o, struct citing *c, struct
 	*ret_reason = judge_text(b, get(o, "text")->valuestring, &said, c);
 	if (*ret_reason != DROP_NR)
 		return 0;
-	s->text = said_fill(&said, a);
+	s->text = marks_fill(&said, a);
 	return s->text ? 1 : -ENOMEM;
 }
 

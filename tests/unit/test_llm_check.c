@@ -3,7 +3,12 @@
 /* What of a model's answer is shown: statements that are kept, with what is made of them, and
  * statements that are dropped, each for its reason; the answer around them. */
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "fixtures/llm_pack.h"
 
@@ -18,6 +23,7 @@ static struct world made(void)
 	struct world w = {.pack = pack_made()};
 
 	w.names = pack_names(&w.arena);
+	assert_non_null(w.names);
 	return w;
 }
 
@@ -108,83 +114,80 @@ static void test_dropped(void **state)
 	", \"action\": " action ", \"confidence\": " confidence "}"
 #define GOOD S("\"F1\"", "\"It waits.\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")
 
+static const struct {
+	enum drop_reason reason;
+	const char *object;
+} objects_table[] = {
+	{DROP_NR, GOOD},
+	{DROP_NR,
+	 S("\"job\"", "\"It waits.\"", "[\"E1\", \"E1\"]", "[\"N2\"]", "\"A1\"", "\"high\"")},
+	{DROP_SHAPE, ""},
+	{DROP_SHAPE, "x"},
+	{DROP_SHAPE, "[]"},
+	{DROP_SHAPE, "{}"},
+	{DROP_SHAPE, "{\"about\": \"F1\"}"},
+	{DROP_SHAPE, GOOD "x"},
+	{DROP_SHAPE, GOOD GOOD},
+	{DROP_SHAPE, S("1", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("null", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "[\"x\"]", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "\"E1\"", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[1]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[[\"E1\"]]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "{\"E1\": 1}", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "null", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "null", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "0.9")},
+	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"certain\"")},
+	/* A key too many; one twice, where readers differ in which they take. */
+	{DROP_SHAPE,
+	 S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\", \"severity\": \"low\"")},
+	{DROP_SHAPE,
+	 S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\", \"text\": \"y\"")},
+	{DROP_SHAPE,
+	 S("\"F1\", \"about\": \"F2\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_SHAPE, S("\"F1\"", "\"\\ud800\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_CHARACTERS,
+	 S("\"F1\"", "\"It waits.\\u0000rest\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_CHARACTERS,
+	 S("\"F1\"", "\"It waits.\"", "[\"E1\\u0000\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_MARKUP,
+	 S("\"F1\"", "\"It \\\\u0000 waits.\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_MARKUP, S("\"F1\"", "\"\\u003cb\\u003e\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F9\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID,
+	 S("\"prefetch-waste\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"f1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1 \"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\", \"E99\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"F1\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E01\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"hit_ratio\"]", "[]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[\"N9\"]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[\"E1\"]", "\"none\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A9\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"\"", "\"low\"")},
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"reboot the node\"", "\"low\"")},
+	/* An action of a user's notes is none of ours, whatever was sent. */
+	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A2\"", "\"low\"")},
+};
+
 static void test_objects(void **state)
 {
-	static const struct {
-		enum drop_reason reason;
-		const char *object;
-	} table[] = {
-		{DROP_NR, GOOD},
-		{DROP_NR, S("\"job\"", "\"It waits.\"", "[\"E1\", \"E1\"]", "[\"N2\"]", "\"A1\"",
-			    "\"high\"")},
-		{DROP_SHAPE, ""},
-		{DROP_SHAPE, "x"},
-		{DROP_SHAPE, "[]"},
-		{DROP_SHAPE, "{}"},
-		{DROP_SHAPE, "{\"about\": \"F1\"}"},
-		{DROP_SHAPE, GOOD "x"},
-		{DROP_SHAPE, GOOD GOOD},
-		{DROP_SHAPE, S("1", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("null", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "[\"x\"]", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "\"E1\"", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[1]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[[\"E1\"]]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "{\"E1\": 1}", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "null", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "null", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "0.9")},
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"certain\"")},
-		/* A key too many; one twice, where readers differ in which they take. */
-		{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"",
-			       "\"low\", \"severity\": \"low\"")},
-		{DROP_SHAPE,
-		 S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\", \"text\": \"y\"")},
-		{DROP_SHAPE,
-		 S("\"F1\", \"about\": \"F2\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_SHAPE, S("\"F1\"", "\"\\ud800\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_CHARACTERS,
-		 S("\"F1\"", "\"It waits.\\u0000rest\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_CHARACTERS,
-		 S("\"F1\"", "\"It waits.\"", "[\"E1\\u0000\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_MARKUP,
-		 S("\"F1\"", "\"It \\\\u0000 waits.\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_MARKUP,
-		 S("\"F1\"", "\"\\u003cb\\u003e\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F9\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"prefetch-waste\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"f1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F1 \"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"F1\"", "\"x\"", "[\"E1\", \"E99\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"F1\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E01\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"F1\"", "\"x\"", "[\"hit_ratio\"]", "[]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"F1\"", "\"x\"", "[\"E1\"]", "[\"N9\"]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"F1\"", "\"x\"", "[\"E1\"]", "[\"E1\"]", "\"none\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A9\"", "\"low\"")},
-		{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"\"", "\"low\"")},
-		{DROP_UNKNOWN_ID,
-		 S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"reboot the node\"", "\"low\"")},
-		/* An action of a user's notes is none of ours, whatever was sent. */
-		{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A2\"", "\"low\"")},
-	};
 	struct world w = made();
 
-	for (size_t i = 0; i < NR(table); i++) {
+	for (size_t i = 0; i < NR(objects_table); i++) {
 		struct llm_statement s;
-		enum drop_reason reason = judged(&w, table[i].object, strlen(table[i].object), &s);
+		enum drop_reason reason =
+			judged(&w, objects_table[i].object, strlen(objects_table[i].object), &s);
 
-		if (reason != table[i].reason)
-			fail_msg("%zu: %s: %s, not %s", i, table[i].object,
+		if (reason != objects_table[i].reason)
+			fail_msg("%zu: %s: %s, not %s", i, objects_table[i].object,
 				 reason == DROP_NR ? "kept" : drop_reason_names[reason],
-				 table[i].reason == DROP_NR ? "kept"
-							    : drop_reason_names[table[i].reason]);
+				 objects_table[i].reason == DROP_NR
+					 ? "kept"
+					 : drop_reason_names[objects_table[i].reason]);
 	}
 	gone(&w);
 }

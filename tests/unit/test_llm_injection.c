@@ -5,7 +5,12 @@
  * findings stay as grave as they are and none is missing, and no number is shown that was not
  * measured. */
 #include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "fixtures/chance.h"
 #include "fixtures/llm_pack.h"
@@ -86,6 +91,7 @@ static void test_attacks(void **state)
 	struct redact *names = pack_names(&a);
 	size_t wrong = 0;
 
+	assert_non_null(names);
 	pack.notes = notes;
 	for (size_t i = 0; i < NR(attacks); i++) {
 		char *object, *reply;
@@ -355,6 +361,7 @@ static void test_no_foreign_digit(void **state)
 	uint64_t seed = 17;
 	size_t kept = 0, with_digits = 0;
 
+	assert_non_null(names);
 	for (int round = 0; round < ROUNDS; round++) {
 		char text[512] = "It", evidence[32];
 		struct llm_statement s;

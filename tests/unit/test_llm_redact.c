@@ -41,75 +41,76 @@ static struct redact *made(void)
 	return r;
 }
 
+static const struct {
+	const char *text, *want;
+} texts_table[] = {
+	{"", ""},
+	{"nothing here", "nothing here"},
+	{"/data/train", "<dir-1>"},
+	{"/data/train/", "<dir-1>/"},
+	{"reads /data/train.", "reads <dir-1>."},
+	{"'/data/train', then", "'<dir-1>', then"},
+	{"/data/train/shard 1.tar twice", "<dir-1>/<file-1>.tar twice"},
+	{"shard 1.tar", "<file-1>.tar"},
+	{"/data/train/x.tar.gz", "<dir-1>/<file-1>.tar.gz"},
+	/* An ending that is not one of data could name somebody. */
+	{"/data/train/report.bob", "<dir-1>/<file-1>"},
+	{"/vmlinuz", "/<file-1>"},
+	/* Not added: an alias all the same. */
+	{"/data/training", "<dir-1>/<file-1>"},
+	{"/data/train/new", "<dir-1>/<file-1>"},
+	{"/data/train/shard 1.tar.old", "<dir-1>/<file-1> 1.tar.old"},
+	{"/home/ann/secret/plan.txt", "<dir-1>/<file-1>.txt"},
+	{"~/secret/plan.txt", "<dir-1>/<file-1>.txt"},
+	{"~/plan", "~/<file-1>"},
+	{"file:///srv/x", "file:<dir-1>/<file-1>"},
+	{"/srv/a:/srv/b", "<dir-1>/<file-1>:<dir-1>/<file-2>"},
+	{"/srv/a.c:12: wrong", "<dir-1>/<file-1>.c:12: wrong"},
+	{"cat </srv/a >/srv/b", "cat <<dir-1>/<file-1> ><dir-1>/<file-2>"},
+	{"--out=/srv/a", "--out=<dir-1>/<file-1>"},
+	{"/srv/*.tar", "<dir-1>/*.tar"},
+	{"//srv//a", "<dir-1>/<file-1>"},
+	/* What every machine has. */
+	{"/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_ratio"},
+	{"/sys/block/sda/queue/read_ahead_kb", "/sys/block/sda/queue/read_ahead_kb"},
+	{"/dev/sda", "/dev/sda"},
+	{"/etc/cachemon", "/etc/cachemon"},
+	{"/dev/mapper/vg-ann", "/dev/mapper/<file-1>"},
+	{"/sys/fs/cgroup/ann", "/sys/fs/cgroup/<file-1>"},
+	{"/proc/../home/ann", "<dir-1>/<file-1>"},
+	{"/etc/ann.conf, /etc/fstab", "<dir-1>/<file-1>.conf, /etc/fstab"},
+	{"/proc/bob/x", "/proc/<user-1>/x"},
+	/* Not paths. */
+	{"I/O, and/or, 3/4, a / b", "I/O, and/or, 3/4, a / b"},
+	{"../x ./y", "../x ./y"},
+	{"a // comment", "a // comment"},
+	/* Words. */
+	{"train", "<job-1>"},
+	{"train-2", "<job-1>"},
+	{"train-3", "<job-1>-3"},
+	{"train_2 trains Train", "train_2 trains Train"},
+	{"(train)", "(<job-1>)"},
+	{"node1.cluster", "<host-1>.cluster"},
+	{"bob@node1", "<user-1>@<host-1>"},
+	{"al E12 1234", "al E12 1234"},
+	{"job 1234", "job 1234"},
+	{"/slurm/uid_1000/job_77", "<cgroup-1>"},
+	{"/slurm/uid_1000/job_77/memory.max", "<cgroup-1>/<file-1>"},
+	{"python train.py --lr 1", "<command-1>"},
+	{"python train.py", "python <job-1>.py"},
+	/* Look-alikes that nobody has. */
+	{"<file-9> <dir-0> <file-01> <x-1>", "<file-9> <dir-0> <file-01> <x-1>"},
+};
+
 static void test_texts(void **state)
 {
-	static const struct {
-		const char *text, *want;
-	} table[] = {
-		{"", ""},
-		{"nothing here", "nothing here"},
-		{"/data/train", "<dir-1>"},
-		{"/data/train/", "<dir-1>/"},
-		{"reads /data/train.", "reads <dir-1>."},
-		{"'/data/train', then", "'<dir-1>', then"},
-		{"/data/train/shard 1.tar twice", "<dir-1>/<file-1>.tar twice"},
-		{"shard 1.tar", "<file-1>.tar"},
-		{"/data/train/x.tar.gz", "<dir-1>/<file-1>.tar.gz"},
-		/* An ending that is not one of data could name somebody. */
-		{"/data/train/report.bob", "<dir-1>/<file-1>"},
-		{"/vmlinuz", "/<file-1>"},
-		/* Not added: an alias all the same. */
-		{"/data/training", "<dir-1>/<file-1>"},
-		{"/data/train/new", "<dir-1>/<file-1>"},
-		{"/data/train/shard 1.tar.old", "<dir-1>/<file-1> 1.tar.old"},
-		{"/home/ann/secret/plan.txt", "<dir-1>/<file-1>.txt"},
-		{"~/secret/plan.txt", "<dir-1>/<file-1>.txt"},
-		{"~/plan", "~/<file-1>"},
-		{"file:///srv/x", "file:<dir-1>/<file-1>"},
-		{"/srv/a:/srv/b", "<dir-1>/<file-1>:<dir-1>/<file-2>"},
-		{"/srv/a.c:12: wrong", "<dir-1>/<file-1>.c:12: wrong"},
-		{"cat </srv/a >/srv/b", "cat <<dir-1>/<file-1> ><dir-1>/<file-2>"},
-		{"--out=/srv/a", "--out=<dir-1>/<file-1>"},
-		{"/srv/*.tar", "<dir-1>/*.tar"},
-		{"//srv//a", "<dir-1>/<file-1>"},
-		/* What every machine has. */
-		{"/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_ratio"},
-		{"/sys/block/sda/queue/read_ahead_kb", "/sys/block/sda/queue/read_ahead_kb"},
-		{"/dev/sda", "/dev/sda"},
-		{"/etc/cachemon", "/etc/cachemon"},
-		{"/dev/mapper/vg-ann", "/dev/mapper/<file-1>"},
-		{"/sys/fs/cgroup/ann", "/sys/fs/cgroup/<file-1>"},
-		{"/proc/../home/ann", "<dir-1>/<file-1>"},
-		{"/etc/ann.conf, /etc/fstab", "<dir-1>/<file-1>.conf, /etc/fstab"},
-		{"/proc/bob/x", "/proc/<user-1>/x"},
-		/* Not paths. */
-		{"I/O, and/or, 3/4, a / b", "I/O, and/or, 3/4, a / b"},
-		{"../x ./y", "../x ./y"},
-		{"a // comment", "a // comment"},
-		/* Words. */
-		{"train", "<job-1>"},
-		{"train-2", "<job-1>"},
-		{"train-3", "<job-1>-3"},
-		{"train_2 trains Train", "train_2 trains Train"},
-		{"(train)", "(<job-1>)"},
-		{"node1.cluster", "<host-1>.cluster"},
-		{"bob@node1", "<user-1>@<host-1>"},
-		{"al E12 1234", "al E12 1234"},
-		{"job 1234", "job 1234"},
-		{"/slurm/uid_1000/job_77", "<cgroup-1>"},
-		{"/slurm/uid_1000/job_77/memory.max", "<cgroup-1>/<file-1>"},
-		{"python train.py --lr 1", "<command-1>"},
-		{"python train.py", "python <job-1>.py"},
-		/* Look-alikes that nobody has. */
-		{"<file-9> <dir-0> <file-01> <x-1>", "<file-9> <dir-0> <file-01> <x-1>"},
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < sizeof(texts_table) / sizeof(texts_table[0]); i++) {
 		struct redact *r = made();
 		struct arena a = {0};
-		const char *text = table[i].text, *got = redact_text(r, &a, text, strlen(text));
+		const char *text = texts_table[i].text,
+			   *got = redact_text(r, &a, text, strlen(text));
 
-		assert_string_equal(got, table[i].want);
+		assert_string_equal(got, texts_table[i].want);
 		assert_string_equal(redact_restore(r, &a, got), text);
 		assert_null(redact_left(r, got, strlen(got)));
 		arena_free(&a);

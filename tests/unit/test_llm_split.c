@@ -3,7 +3,12 @@
 /* Statements out of an answer that comes in pieces: the same ones however it is cut, and those that
  * the whole answer has. */
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "fixtures/chance.h"
 #include "fixtures/llm_pack.h"
