@@ -133,7 +133,7 @@ static bool take_placeholder(struct place *p)
 	const struct pack_evidence *e = p->said->filled[p->placeholder++];
 	const char *behind = p->at + 1 + figures_unit_again(e, p->at + 1);
 	struct unit u, own = unit_of_figure(e->unit);
-	bool clear = is_clear_before(p) && is_clear_behind(behind);
+	bool clear = is_clear_before(p) && is_clear_behind(behind) && !unit_rate_behind(behind, &u);
 
 	p->at = behind;
 	if (!clear || *behind != ' ' || !scales(behind + 1))

@@ -147,6 +147,8 @@ size_t quantity_parse(const char *text, char before, struct quantity *ret)
 	used = multiplier(text + at, &by);
 	at += used;
 	at += take_unit(text + at, &ret->unit);
+	if (!ret->unit.per_second && ret->unit.dim != DIM_OTHER)
+		unit_rate_behind(text + at, &ret->unit);
 	if (goes_on(text + at) || exponent > EXPONENT_MAX || exponent < -EXPONENT_MAX)
 		return 0;
 	ret->value = strtod(d.text, NULL) * pow(10, exponent) * by * (*text == '-' ? -1 : 1);

@@ -43,6 +43,9 @@ struct quantity {
 size_t quantity_parse(const char *text, char before, struct quantity *ret);
 /* The unit at text; 0: there is none. glued: of a number, where "k" and "M" are units too. */
 size_t unit_parse(const char *text, bool glued, struct unit *ret);
+/* "of data per second", within a few words behind a number: makes a rate of its unit, or, per
+ * something else, one that is none of ours. Whether it is there. */
+bool unit_rate_behind(const char *text, struct unit *u);
 /* The unit of a figure in a report, "kb" (KiB), "ratio", "pages/s". */
 struct unit unit_of_figure(const char *name);
 /* Whether the text says this figure: equal when rounded to as many digits as the text has, at least

@@ -89,7 +89,7 @@ static const struct {
 	{"month", ANY_CASE, DIM_OTHER, 1, 0},
 };
 
-enum { NR_UNITS = sizeof(units) / sizeof(units[0]) };
+enum { NR_UNITS = sizeof(units) / sizeof(units[0]), WORDS_BEFORE_PER = 3 };
 
 static bool is_word_char(char c)
 {
@@ -126,6 +126,25 @@ static size_t rate_at(const char *text, bool *ret_foreign)
 	*ret_foreign = (*text == '/' && isalpha((unsigned char)text[1])) ||
 		       strncasecmp(text, " per ", 5) == 0;
 	return 0;
+}
+
+bool unit_rate_behind(const char *text, struct unit *u)
+{
+	for (int words = 0; words <= WORDS_BEFORE_PER; words++) {
+		bool foreign = false;
+
+		if (strncasecmp(text, " per ", 5) == 0) {
+			u->per_second = rate_at(text, &foreign) > 0;
+			if (foreign)
+				u->dim = DIM_OTHER;
+			return true;
+		}
+		if (*text != ' ' || !isalpha((unsigned char)text[1]))
+			return false;
+		for (text++; is_word_char(*text) || *text == '-';)
+			text++;
+	}
+	return false;
 }
 
 size_t unit_parse(const char *text, bool glued, struct unit *ret)

@@ -304,7 +304,10 @@ enum words_kind words_parse(const char *text, struct quantity *ret, size_t *ret_
 	}
 	unit = kind == WORDS_NUMBER ? take_unit(text + s.end, &ret->unit) : 0;
 	*ret_len = s.end + unit;
-	if (s.nr == 1 && s.total == 1 && !unit && kind == WORDS_NUMBER && ret->unit.dim == DIM_NONE)
+	if (kind == WORDS_NUMBER && !ret->unit.per_second)
+		unit_rate_behind(text + *ret_len, &ret->unit);
+	if (s.nr == 1 && s.total == 1 && !unit && kind == WORDS_NUMBER &&
+	    ret->unit.dim == DIM_NONE && !ret->unit.per_second)
 		return WORDS_NONE; /* "one" is a pronoun, too */
 	return kind;
 }
