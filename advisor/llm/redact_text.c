@@ -110,18 +110,17 @@ static const char *one_pass(struct redact *r, struct arena *a, const char *text,
 	return finish(a, out, &made, &made_len, failed);
 }
 
-/* A path that was learned may stand before the place where it was learned, as a part of a word. */
+/* Again until nothing changes: a path that was learned may stand before the place where it was, and
+ * what went on with one that is an alias now ends there. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len)
 {
-	size_t known;
-	const char *made;
+	const char *made, *before = NULL;
 
 	if (!r->on)
 		return arena_bytes(a, text, len).data;
-	known = r->nr;
 	made = one_pass(r, a, text, len);
-	while (made && known != r->nr) {
-		known = r->nr;
+	while (made && (!before || strcmp(made, before) != 0)) {
+		before = made;
 		made = one_pass(r, a, made, strlen(made));
 	}
 	return made;

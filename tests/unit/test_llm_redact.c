@@ -63,6 +63,7 @@ static const struct {
 	{"/home/ann/secret/plan.txt", "<dir-1>/<file-1>.txt"},
 	{"~/secret/plan.txt", "<dir-1>/<file-1>.txt"},
 	{"~/plan", "~/<file-1>"},
+	{"~b~b ~b/x", "<dir-1><dir-1> <dir-1>/<file-1>"},
 	{"file:///srv/x", "file:<dir-1>/<file-1>"},
 	{"/srv/a:/srv/b", "<dir-1>/<file-1>:<dir-1>/<file-2>"},
 	{"/srv/a.c:12: wrong", "<dir-1>/<file-1>.c:12: wrong"},
