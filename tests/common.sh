@@ -19,6 +19,8 @@ PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common n
 	zstd)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
 PACKAGES_CLANG=(clang-14 clang-16 clang-19)
+# libFuzzer and the sanitizers of the clang that Debian calls clang.
+PACKAGES_FUZZ=(libclang-rt-dev)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {
