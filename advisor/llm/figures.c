@@ -36,7 +36,8 @@ static bool evidence_has(const struct pack_evidence *e, const struct quantity *s
 	char *end;
 	double value;
 
-	if (!e->value || e->is_text)
+	/* "yes" of a flag is no 1. */
+	if (!e->value || e->is_text || !strpbrk(e->shown, "0123456789"))
 		return false;
 	value = strtod(e->value, &end);
 	if (end > e->value && quantity_is(said, value, &unit))
@@ -105,16 +106,27 @@ bool figures_has_unit(const struct pack_evidence *e)
 	return !shown_unit(e, &u) || u.dim != DIM_NONE || u.per_second;
 }
 
+/* " files" behind "12 files" */
+static size_t noun_again(const char *shown, const char *behind)
+{
+	const char *noun = strrchr(shown, ' ');
+	size_t len = noun ? strlen(noun) : 0;
+
+	if (len < 2 || !isalpha((unsigned char)noun[1]) || strncasecmp(noun, behind, len) != 0)
+		return 0;
+	return is_word(behind[len]) ? 0 : len;
+}
+
 size_t figures_unit_again(const struct pack_evidence *e, const char *behind)
 {
 	size_t gap = *behind == ' ' ? 1 : 0, used;
 	struct unit shown, u;
 
-	if (!shown_unit(e, &shown) || shown.dim == DIM_NONE)
+	if (!shown_unit(e, &shown))
 		return 0;
-	used = unit_parse(behind + gap, false, &u);
-	if (!used || u.dim != shown.dim || u.scale != shown.scale ||
-	    u.per_second != shown.per_second)
-		return 0;
-	return gap + used;
+	used = shown.dim == DIM_NONE ? 0 : unit_parse(behind + gap, false, &u);
+	if (used && u.dim == shown.dim && u.scale == shown.scale &&
+	    u.per_second == shown.per_second)
+		return gap + used;
+	return noun_again(e->shown, behind);
 }
