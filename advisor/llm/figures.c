@@ -30,6 +30,18 @@ static bool text_has(const char *text, bool with_unit, const struct quantity *sa
 	return false;
 }
 
+/* "1m 12s" is neither a minute nor twelve seconds. */
+static size_t nr_numbers(const char *text)
+{
+	size_t nr = 0;
+
+	for (; *text; text++)
+		if (isdigit((unsigned char)*text) &&
+		    !strchr("0123456789.,", text[1] ? text[1] : ' '))
+			nr++;
+	return nr;
+}
+
 static bool evidence_has(const struct pack_evidence *e, const struct quantity *said)
 {
 	struct unit unit = unit_of_figure(e->unit);
@@ -42,7 +54,7 @@ static bool evidence_has(const struct pack_evidence *e, const struct quantity *s
 	value = strtod(e->value, &end);
 	if (end > e->value && quantity_is(said, value, &unit))
 		return true;
-	return text_has(e->shown, false, said);
+	return nr_numbers(e->shown) == 1 && text_has(e->shown, false, said);
 }
 
 bool figures_have(const struct basis *b, const struct quantity *said)
