@@ -69,6 +69,20 @@ char *utf8_clean(const char *text)
 	return copy;
 }
 
+size_t utf8_whole(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = s[len - back];
+		size_t needs = c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 1;
+
+		if (c >> 6 != 2)
+			return needs > back ? len - back : len;
+	}
+	return len;
+}
+
 char *utf8_inert(char *to, size_t size, const char *text, size_t len, size_t max)
 {
 	static const char more[] = "...";

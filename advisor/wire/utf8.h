@@ -13,4 +13,8 @@ char *utf8_clean(const char *text);
  * character is cut; "..." follows where something was left out and there is room. Returns to. */
 char *utf8_inert(char *to, size_t size, const char *text, size_t len, size_t max);
 
+/* How many of the bytes are whole characters: the length without a last one that is not all there
+ * yet. */
+size_t utf8_whole(const char *text, size_t len);
+
 #endif
