@@ -80,10 +80,11 @@ class World:
                               errors="surrogateescape", stdin=subprocess.DEVNULL, timeout=timeout,
                               env=self.environment(env, key))
 
-    def start(self, options, env=None, key=KEY, prefix=()):
+    def start(self, options, env=None, key=KEY, prefix=(), pass_fds=()):
         return subprocess.Popen([*prefix, self.program, *options], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                stdin=subprocess.DEVNULL, env=self.environment(env, key))
+                                stdin=subprocess.DEVNULL, pass_fds=pass_fds,
+                                env=self.environment(env, key))
 
     def ask_url(self, url, *options, limit=LIMIT_S, stall=None, **kwargs):
         """The outcome, with what holds of all of them checked."""

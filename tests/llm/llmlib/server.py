@@ -4,7 +4,7 @@ The case is the first part of the path, CASE or CASE~ANYTHING: the latter has a 
 
 import json
 
-from . import cases, contract, replies
+from . import cases, contract, refusals, replies  # noqa: F401 - refusals are cases too
 from .listener import Listener, read_request
 
 
