@@ -8,17 +8,19 @@ BUILD=${BUILD:-$REPO/build}
 
 PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson-dev
 	libcurl4-openssl-dev libelf-dev libmd-dev libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
-PACKAGES_TEST=(btrfs-progs chromium chromium-driver cmark-gfm e2fsprogs fio fish jq libaio-dev libasan8
-	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount poppler-utils procps
+PACKAGES_TEST=(btrfs-progs chromium chromium-driver cmark-gfm debian-archive-keyring e2fsprogs fio fish jq libaio-dev libasan8
+	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl poppler-utils procps
 	python3 python3-jsonschema python3-markdown-it python3-selenium python3-yaml sqlite3 tmux util-linux
 	xfsprogs xz-utils zsh)
-# For axe-core, which Debian has not: several hundred small packages, so only where there is no npm and
-# the part that needs it is run.
-PACKAGES_AXE=(npm)
+# For axe-core and the encoders of tokens, which Debian has not: several hundred small packages, so only
+# where there is no npm and a part that needs it is run.
+PACKAGES_NPM=(npm)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
 PACKAGES_CLANG=(clang-14 clang-16 clang-19)
+# libFuzzer and the sanitizers of the clang that Debian calls clang.
+PACKAGES_FUZZ=(libclang-rt-dev)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
 say() {

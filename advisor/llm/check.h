@@ -20,7 +20,8 @@ enum drop_reason {
 	DROP_COMMAND,	  /* something to be typed into a shell */
 	DROP_CHARACTERS,  /* control characters, other scripts' digits, marks of direction */
 	DROP_LENGTH,	  /* empty, or longer than STATEMENT_MAX */
-	DROP_ECHO,	  /* says the prompt again */
+	DROP_ECHO,	  /* says the prompt again, or speaks of it */
+	DROP_SEVERITY,	  /* says how grave it is otherwise than the rule does, or plays it down */
 	DROP_TOO_MANY,	  /* behind the STATEMENTS_MAX first */
 	DROP_NR
 };
@@ -57,21 +58,23 @@ struct llm_checked {
 };
 
 /*
- * reply: the text of the answer: the object, also inside of fences, behind <think>...</think> or
- * among other words. pack outlives ret. 0; -EBADMSG with a text: no such object in it (nothing of
- * it may be shown); -ENOMEM.
+ * reply: the text of the answer: the object, also inside of fences, behind <think>...</think>,
+ * among other words or inside of another object; the first one that has "statements". pack outlives
+ * ret; names may be NULL: no aliases. 0; -EBADMSG with a text: no such object in it (nothing of it
+ * may be shown); -ENOMEM.
  */
 int llm_check(const struct pack *pack, const struct redact *names, const char *reply, size_t len,
 	      struct llm_checked *ret, struct errtext *err);
 void llm_checked_free(struct llm_checked *c);
 
-/* The same of one statement, an object as the stream has it. NULL dropped: kept. For showing what
- * is known before the answer is whole. 1: kept, 0: dropped, -ENOMEM. */
+/* The same of one statement, an object as the stream has it, for showing what is known before the
+ * answer is whole. 1: kept; 0: dropped, for the reason; -ENOMEM. */
 int llm_check_statement(const struct pack *pack, const struct redact *names, const char *object,
 			size_t len, struct arena *a, struct llm_statement *ret,
 			enum drop_reason *ret_reason);
 
-/* Finds whole statements in an answer that still comes in. */
+/* Finds whole statements in an answer that still comes in: those that llm_check() sees, however the
+ * pieces are cut. */
 struct llm_split;
 struct llm_split *llm_split_new(void);
 void llm_split_free(struct llm_split *s);

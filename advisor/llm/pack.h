@@ -62,6 +62,9 @@ struct pack {
 	const char **facts; /* of the machine and the run, a line each: "kernel 6.12, x86_64" */
 	size_t nr_facts;
 	const char *question; /* NULL: none was asked */
+	/* What no answer may say again; NULL: not looked for. */
+	const char *instructions; /* as they are sent */
+	const char *canary;	  /* a word that stands there and nowhere else */
 };
 
 #endif

@@ -29,16 +29,25 @@ struct redact;
 struct redact *redact_new(bool on);
 void redact_free(struct redact *r);
 
-/* Remembers a name; the same one has the same alias. 0 or -ENOMEM. Too short ones are nobody's. */
+/*
+ * Remembers a name; the same one has the same alias. 0 or -ENOMEM. Nobody's, and left in texts:
+ * words of less than three bytes, numbers, what looks like a key ("E12"), a relative path of small
+ * letters alone. Of a file, its own name is one too, unless that could be any word.
+ */
 int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
 /* The text with aliases where names stood, whole words only, longest first; in the arena. A path
- * that was not added gets an alias here. NULL: no memory. */
+ * that was not added gets an alias here, but for those that every machine has (/proc, /sys/block,
+ * redact_path.c). Aliases of ours stay: a text may be passed again when names
+ * were learned since. NULL: no memory. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
+/* A text that everybody has (notes, instructions): a job called "read" is no secret because they
+ * have that word. The last look passes over names that stand in one. 0 or -ENOMEM. */
+int redact_public(struct redact *r, const char *text);
 /* The text with names where aliases stood; aliases that nobody has stay. NULL: no memory. */
 const char *redact_restore(const struct redact *r, struct arena *a, const char *text);
 /* Whether an alias, "<file-3>", is one of ours. */
 bool redact_knows(const struct redact *r, const char *alias, size_t len);
-/* The last look: a name that is still in what is to be sent, or NULL. */
+/* The last look: a name that is still in what is to be sent, before it is escaped; or NULL. */
 const char *redact_left(const struct redact *r, const char *text, size_t len);
 
 #endif

@@ -28,6 +28,7 @@ struct llm_config {
 	bool allow_http;				 /* to other hosts than this one */
 	const char *save_dir; /* keeps requests and answers there; NULL: nowhere */
 	uint64_t limit_ns;    /* for everything; 0: 120 s */
+	uint64_t stall_ns;    /* between two bytes of an answer; 0: 45 s */
 };
 
 struct llm_prompt {
@@ -39,11 +40,11 @@ struct llm_prompt {
 enum llm_outcome {
 	LLM_ANSWERED,
 	LLM_NOT_CONFIGURED, /* no URL or no model */
-	LLM_NOT_ALLOWED, /* root without a user behind it; plain http to another host; key file */
-	LLM_UNREACHABLE, /* network, TLS, refused, stalled, time over */
-	LLM_REFUSED,	 /* by the server: key, quota, model, request */
-	LLM_BROKEN,	 /* an answer that is cut, too long, or not of the API */
-	LLM_DECLINED,	 /* by the model: a refusal, or nothing said */
+	LLM_NOT_ALLOWED,    /* root without a user behind it; plain http to another host; key */
+	LLM_UNREACHABLE,    /* network, TLS, refused, stalled, time over */
+	LLM_REFUSED,	    /* by the server: key, quota, model, request */
+	LLM_BROKEN,	    /* an answer that is cut, too long, or not of the API */
+	LLM_DECLINED,	    /* by the model: a refusal, or nothing said */
 	LLM_OUTCOME_NR
 };
 
@@ -61,18 +62,22 @@ struct llm_answer {
 	unsigned int attempts;
 	uint64_t duration_ns;
 	char warning[256]; /* "": none; as of a server that cut the prompt */
+	bool too_long;	   /* LLM_REFUSED because of the prompt's length: a shorter one may pass */
 };
 
 /*
- * 0 whatever the outcome; -errno with a text only for what is wrong here (memory, fork). on_text
- * (NULL: not streamed) is called in this process with pieces of the model's text as they come in.
- * An attempt that fails after pieces came calls on_again before those of the next.
+ * Hears an answer while it comes, in the process that asks: pieces of the model's text, which cut
+ * no character and are the model's own bytes otherwise. An attempt that fails after pieces came
+ * calls again before those of the next.
  */
 struct llm_listener {
 	void (*text)(void *arg, const char *piece, size_t len);
 	void (*again)(void *arg);
 	void *arg;
 };
+
+/* 0 whatever the outcome; -errno with a text only for what is wrong here (memory, fork, a schema
+ * that is no JSON). listener NULL: the answer is not streamed. */
 int llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	    const struct invoker *as, const struct llm_listener *listener, struct llm_answer *ret,
 	    struct errtext *err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cmd/top.h"
@@ -21,6 +22,8 @@ struct watch_view {
 	int pidfd;
 	pid_t keeper;  /* of what is said meanwhile */
 	int stderr_fd; /* the one that was */
+	int tty;       /* -1: not known how it was */
+	struct termios modes;
 };
 
 int watch_view_check(const struct watch_options *o, struct errtext *err)
@@ -60,6 +63,16 @@ static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 	_exit(EXIT_FAILURE);
 }
 
+/* As it is before there is a view. */
+static void look_at_terminal(struct watch_view *v)
+{
+	v->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (v->tty >= 0 && tcgetattr(v->tty, &v->modes)) {
+		close(v->tty);
+		v->tty = -1;
+	}
+}
+
 int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struct errtext *err)
 {
 	struct watch_view *v = malloc(sizeof(*v));
@@ -68,6 +81,7 @@ int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struc
 	if (!v)
 		return errtext_set(err, -ENOMEM, "out of memory");
 	*v = (struct watch_view){.pidfd = -1, .stderr_fd = -1};
+	look_at_terminal(v);
 	fflush(stderr);
 	v->pid = fork();
 	if (!v->pid)
@@ -94,13 +108,20 @@ int watch_view_fd(const struct watch_view *v)
 
 void watch_view_end(struct watch_view *v)
 {
+	int status = 0;
+
 	if (!v)
 		return;
 	if (v->pid > 0) {
 		kill(v->pid, SIGTERM);
-		while (waitpid(v->pid, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(v->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
+	/* By the kernel's killer, say, when memory is short: it could leave nothing as it was. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && v->tty >= 0)
+		top_screen_repair(v->tty, &v->modes);
+	if (v->tty >= 0)
+		close(v->tty);
 	if (v->pidfd >= 0)
 		close(v->pidfd);
 	watch_said_end(v->keeper, v->stderr_fd);

@@ -33,7 +33,7 @@ static void put_metrics(struct doc *d, const struct compare_result *r)
 		put_label(&t, row, unit);
 		doc_cell(&t, "%s", compare_value(unit, row->a).s);
 		doc_cell(&t, "%s", compare_value(unit, row->b).s);
-		doc_cell(&t, "%s", compare_span(unit, row->test.difference).s);
+		doc_cell(&t, "%s", compare_difference(unit, row->test.difference).s);
 		if (compare_interval(row, &low, &high))
 			doc_cell(&t, "%s", compare_range(unit, low, high).s);
 		else
@@ -174,7 +174,8 @@ static void put_totals(struct doc *d, const struct compare_job *job)
 		doc_cell(&t, "%s", total->label);
 		doc_cell(&t, "%s", show_total(total->unit, v[0]).s);
 		doc_cell(&t, "%s", show_total(total->unit, v[1]).s);
-		doc_cell(&t, "%s", show_total(total->unit, v[1] - v[0]).s);
+		doc_cell(&t, "%s%s", v[1] > v[0] ? "+" : "",
+			 show_total(total->unit, v[1] - v[0]).s);
 	}
 	doc_put_table(d, &t);
 }

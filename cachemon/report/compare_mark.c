@@ -78,7 +78,7 @@ void compare_time_sentence(FILE *out, const struct compare_job *job)
 		compare_value(unit, row->b).s, compare_change(row).s);
 	if (compare_interval(row, &low, &high))
 		fprintf(out, "; the difference lies between %s and %s (95 %% interval): %s.",
-			compare_span(unit, low).s, compare_span(unit, high).s,
+			compare_difference(unit, low).s, compare_difference(unit, high).s,
 			compare_mark_text(row));
 	else
 		fprintf(out, ". Whether that is more than chance was not judged: %s.",

@@ -15,10 +15,20 @@ static struct shown number(double v)
 	struct shown ret = {0};
 	struct opt_i64 whole = {.value = llround(v), .known = fabs(v) < 9e15};
 
-	if (fabs(v) >= 100 && whole.known)
+	if (fabs(v) >= 99.95 && whole.known)
 		return show_count(whole, false);
-	snprintf(ret.s, sizeof(ret.s), "%.3g", v);
+	/* Three digits, zeros too; what is counted has no part, but for what adding up leaves. */
+	snprintf(ret.s, sizeof(ret.s),
+		 fabs(v - (double)whole.value) <= 1e-9 * fabs(v) ? "%.3g" : "%#.3g", v);
 	return ret;
+}
+
+/* Of a ratio; what rounds to nothing has no sign. */
+static double points(double v)
+{
+	double ret = round(1000 * v) / 10;
+
+	return ret == 0 ? 0 : ret;
 }
 
 struct shown compare_value(const char *unit, double v)
@@ -34,7 +44,29 @@ struct shown compare_span(const char *unit, double v)
 
 	if (!is_ratio(unit))
 		return number(v);
-	snprintf(ret.s, sizeof(ret.s), "%.1f points", 100 * v);
+	snprintf(ret.s, sizeof(ret.s), "%.1f points", points(v));
+	return ret;
+}
+
+/* Without its unit. */
+static struct shown with_sign(const char *unit, double v)
+{
+	struct shown ret = {0};
+	double tenths = points(v);
+
+	if (is_ratio(unit))
+		snprintf(ret.s, sizeof(ret.s), tenths == 0 ? "%.1f" : "%+.1f", tenths);
+	else
+		snprintf(ret.s, sizeof(ret.s), "%s%.40s", v > 0 ? "+" : "", number(v).s);
+	return ret;
+}
+
+struct shown compare_difference(const char *unit, double v)
+{
+	struct shown ret = {0};
+
+	snprintf(ret.s, sizeof(ret.s), "%.32s%s", with_sign(unit, v).s,
+		 is_ratio(unit) ? " points" : "");
 	return ret;
 }
 
@@ -42,10 +74,8 @@ struct shown compare_range(const char *unit, double low, double high)
 {
 	struct shown ret = {0};
 
-	if (is_ratio(unit))
-		snprintf(ret.s, sizeof(ret.s), "%.1f to %.1f points", 100 * low, 100 * high);
-	else
-		snprintf(ret.s, sizeof(ret.s), "%.20s to %.20s", number(low).s, number(high).s);
+	snprintf(ret.s, sizeof(ret.s), "%.16s to %.16s%s", with_sign(unit, low).s,
+		 with_sign(unit, high).s, is_ratio(unit) ? " points" : "");
 	return ret;
 }
 
@@ -58,7 +88,7 @@ struct shown compare_change(const struct compare_row *row)
 	if (difference == 0)
 		snprintf(ret.s, sizeof(ret.s), "unchanged");
 	else if (is_ratio(row->metric->unit))
-		snprintf(ret.s, sizeof(ret.s), "%+.1f points", 100 * difference);
+		ret = compare_difference(row->metric->unit, difference);
 	else if (row->a <= 0)
 		snprintf(ret.s, sizeof(ret.s), "up from none");
 	else if (share >= 0.995)

@@ -11,9 +11,11 @@
 
 /* In the metric's unit, which the caller prints: "0.312", "41,250", "97.1 %". */
 struct shown compare_value(const char *unit, double v);
-/* A difference or a spread of such values: a ratio's is in points. */
+/* A spread of such values: a ratio's is in points. */
 struct shown compare_span(const char *unit, double v);
-/* From one difference to another: "-4.1 to -3.2", "-4.1 to -3.2 points". */
+/* What came to it, or went: "+41,250", "-4.10", "+3.2 points". */
+struct shown compare_difference(const char *unit, double v);
+/* From one difference to another: "-4.10 to +3.20", "-4.1 to +3.2 points". */
 struct shown compare_range(const char *unit, double low, double high);
 /* "41 % less", "2.1 times as much", "+3.2 points", "unchanged". */
 struct shown compare_change(const struct compare_row *row);

@@ -33,6 +33,7 @@ struct doc_table {
 	size_t nr_columns;
 	char **cells; /* row by row */
 	size_t nr_cells;
+	bool things; /* rows are things of one kind: who reads may order them */
 	bool failed;
 };
 

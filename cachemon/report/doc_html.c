@@ -24,28 +24,64 @@ static const char head_start[] =
 	"<meta name=\"color-scheme\" content=\"light dark\">\n"
 	"<meta name=\"referrer\" content=\"no-referrer\">\n";
 
+static void put_char(FILE *out, char c)
+{
+	switch (c) {
+	case '&':
+		fputs("&amp;", out);
+		break;
+	case '<':
+		fputs("&lt;", out);
+		break;
+	case '>':
+		fputs("&gt;", out);
+		break;
+	case '"':
+		fputs("&quot;", out);
+		break;
+	case '\'':
+		fputs("&#39;", out);
+		break;
+	default:
+		putc(c, out);
+	}
+}
+
 void html_text(FILE *out, const char *s)
 {
-	for (; *s; s++) {
-		switch (*s) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
-			putc(*s, out);
-		}
+	for (; *s; s++)
+		put_char(out, *s);
+}
+
+/* One path, up to a space or the end. Behind other words it has a line of its own before it is
+ * broken. */
+static const char *put_path(FILE *out, const char *s, bool behind)
+{
+	size_t len = strcspn(s, " \t\n");
+
+	if (behind)
+		fputs("<span class=\"path\">", out);
+	for (size_t i = 0; i < len; i++) {
+		put_char(out, s[i]);
+		if (i && s[i] == '/' && i + 1 < len && s[i + 1] != '/')
+			fputs("<wbr>", out);
+	}
+	if (behind)
+		fputs("</span>", out);
+	return s + len;
+}
+
+void html_wrapped(FILE *out, const char *s)
+{
+	const char *begin = s;
+
+	while (*s) {
+		bool word = s == begin || isspace((unsigned char)s[-1]);
+
+		if (word && *s == '/')
+			s = put_path(out, s, s != begin);
+		else
+			put_char(out, *s++);
 	}
 }
 

@@ -12,6 +12,8 @@
 
 /* Text with the five special characters escaped; for elements and attributes. */
 void html_text(FILE *out, const char *s);
+/* Likewise, for elements that may be narrow: a line may end behind a slash within a path. */
+void html_wrapped(FILE *out, const char *s);
 void html_table(struct doc *d, const struct doc_table *t);
 void html_map(struct doc *d, const struct doc_map *map);
 void html_flow(struct doc *d, const struct doc_flow *flow);

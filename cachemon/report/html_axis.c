@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* TICKS: at most; then numbers of names that have room, and letters of a name that has. */
-enum { TICKS = 6, NAMES_FREE = 3, NAMES_FEW = 10, NAMES_MANY = 16, NAME_SHORT = 5 };
+/* TICKS: at most; FREE: behind 0, that always have room; then numbers of names that have, and
+ * letters of a name that has. */
+enum { TICKS = 6, FREE = 2, NAMES_FREE = 3, NAMES_FEW = 10, NAMES_MANY = 16, NAME_SHORT = 5 };
 
 /* How many names have room depends on the page: three always have, and every fourth of some
  * sixteen. */
@@ -47,11 +48,11 @@ static void put_ticks(FILE *out, const struct picture *p)
 
 		fprintf(out,
 			"<text class=\"%s\" x=\"%.2f%%\" y=\"12\" text-anchor=\"%s\">%s</text>\n",
-			i % 2 ? "t2" : "t4", share * 100,
+			nr > FREE && i % 2 ? "t2" : "t4", share * 100,
 			!i	       ? "start"
 			: share > 0.95 ? "end"
 				       : "middle",
-			picture_value(p->axis.unit, begin + (double)i * step).s);
+			picture_round(p->axis.unit, begin + (double)i * step).s);
 	}
 }
 

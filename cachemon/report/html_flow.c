@@ -7,8 +7,14 @@
 #include "report/doc_flow.h"
 
 /* The drawing is stretched to the room, as pictures are; NODE is the width of an end, GAP the least
- * room between two of a side, HEAD and TAIL what there is room for of a name. */
-enum { WIDE = 1000, HIGH = 1000, NODE = 8, GAP = 40, HEAD = 14, TAIL = 18 };
+ * room between two of a side. */
+enum { WIDE = 1000, HIGH = 1000, NODE = 8, GAP = 40, HEAD_MAX = 32 };
+
+/* What there is room for of a name, at its begin and its end: on a desk, a tablet, a telephone. */
+static const struct room {
+	const char *class;
+	size_t head, tail;
+} rooms[] = {{"desk", 30, 34}, {"tablet", 14, 18}, {"phone", 9, 13}};
 
 struct side {
 	double begin[FLOW_NAMES], size[FLOW_NAMES], used[FLOW_NAMES];
@@ -74,14 +80,16 @@ static bool inside_character(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Who it is stands at the begin, and of a path the end says most. */
-static void put_name(FILE *out, const char *name)
+/* Who it is stands at the begin, and of a path the end says most: whole parts of it, if one fits.
+ */
+static void put_name(FILE *out, const char *name, const struct room *room)
 {
 	size_t len = strlen(name);
-	size_t head = HEAD, tail = len - TAIL;
-	char begin[HEAD + 1];
+	size_t head = room->head, tail = len - room->tail;
+	char begin[HEAD_MAX + 1];
+	const char *slash;
 
-	if (len <= HEAD + TAIL + 1) {
+	if (len <= room->head + room->tail + 1) {
 		html_text(out, name);
 		return;
 	}
@@ -89,6 +97,9 @@ static void put_name(FILE *out, const char *name)
 		head--;
 	while (inside_character(name[tail]))
 		tail++;
+	slash = strchr(name + tail, '/');
+	if (slash && slash[1])
+		tail = (size_t)(slash - name);
 	snprintf(begin, sizeof(begin), "%.*s", (int)head, name);
 	html_text(out, begin);
 	fputs("…", out);
@@ -97,13 +108,14 @@ static void put_name(FILE *out, const char *name)
 
 static void put_names(FILE *out, const struct doc_flow *f, const struct side *s, int side)
 {
-	for (size_t i = 0; i < f->nr_names[side]; i++) {
-		fprintf(out, "<text x=\"%s\" y=\"%.1f%%\"%s>", side ? "98%" : "2%",
-			(s->begin[i] + s->size[i] / 2) * 100 / HIGH,
-			side ? " text-anchor=\"end\"" : "");
-		put_name(out, f->names[side][i]);
-		fputs("</text>\n", out);
-	}
+	for (size_t i = 0; i < f->nr_names[side]; i++)
+		for (size_t k = 0; k < sizeof(rooms) / sizeof(rooms[0]); k++) {
+			fprintf(out, "<text class=\"%s\" x=\"%s\" y=\"%.1f%%\"%s>", rooms[k].class,
+				side ? "98%" : "2%", (s->begin[i] + s->size[i] / 2) * 100 / HIGH,
+				side ? " text-anchor=\"end\"" : "");
+			put_name(out, f->names[side][i], &rooms[k]);
+			fputs("</text>\n", out);
+		}
 }
 
 void html_flow(struct doc *d, const struct doc_flow *f)

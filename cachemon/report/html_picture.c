@@ -208,6 +208,14 @@ static void put_value(FILE *out, enum picture_unit unit, double value)
 		fputs(picture_value(UNIT_COUNT, value).s, out);
 }
 
+static void put_scale_value(FILE *out, enum picture_unit unit, double value)
+{
+	if (value > 0 && (unit > UNIT_PAGES_PER_S || unit == UNIT_NUMBER))
+		fputs(picture_round(unit, value).s, out);
+	else
+		put_value(out, unit, value);
+}
+
 /* Lines below the shapes; their values stand left of them. */
 static void put_scale(const struct plot *g)
 {
@@ -225,7 +233,7 @@ static void put_scale(const struct plot *g)
 			y, y, y, i ? y < 4 ? "9" : "4" : "0");
 		/* Lanes have no scale. */
 		if (g->panel->kind != PANEL_LANES)
-			put_value(g->out, g->panel->unit, (double)i * step);
+			put_scale_value(g->out, g->panel->unit, (double)i * step);
 		fputs("</text>\n", g->out);
 	}
 }
@@ -289,6 +297,9 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 
 	g.per = length > 0 ? WIDE / length : 0;
 	g.top = picture_top(panel, p->axis.nr);
+	/* A line at the top is as wide as below it. */
+	if (panel->kind == PANEL_LINES)
+		g.top *= 1.02;
 	fputs("<div class=\"panel\">", out);
 	put_keys(&g);
 	if (!(g.top > 0)) {
@@ -319,7 +330,10 @@ void html_picture(struct doc *d, const struct picture *p)
 	html_text(out, p->title);
 	fputs(": ", out);
 	html_text(out, p->says);
-	fprintf(out, "\"%s>\n", p->axis.kind == AXIS_SPANS ? " data-zoom" : "");
+	putc('"', out);
+	if (p->axis.kind == AXIS_SPANS)
+		fprintf(out, " data-zoom=\"%.6g %.6g\"", picture_begin(p), picture_end(p));
+	fputs(">\n", out);
 	for (size_t i = 0; i < p->nr_panels; i++)
 		put_panel(out, p, &p->panels[i]);
 	html_axis(out, p);

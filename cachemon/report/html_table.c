@@ -40,6 +40,8 @@ static void put_cell(FILE *out, enum doc_align align, bool first, const char *te
 		put_bar(out, strtod(text, NULL));
 	else if (align == DOC_LINK && *text)
 		fprintf(out, "<a href=\"%s\">%s</a>", text, text);
+	else if (align == DOC_WRAP || align == DOC_OWN_LINE)
+		html_wrapped(out, text);
 	else
 		html_text(out, text);
 	fputs(first ? "</th>" : "</td>", out);
@@ -63,15 +65,17 @@ static void put_head(FILE *out, const struct doc_table *t)
 void html_table(struct doc *d, const struct doc_table *t)
 {
 	/* Rows that stand for things may be put in another order; those of totals have theirs. */
-	bool things = t->columns[0].align == DOC_OWN_LINE;
+	bool own_line = t->columns[0].align == DOC_OWN_LINE;
+	const char *kind = own_line    ? " class=\"things\""
+			   : t->things ? " class=\"things whole\""
+				       : "";
 
 	/* What scrolls can be reached by keys. */
-	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n",
-		things ? " class=\"things\"" : "");
+	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n", kind);
 	if (t->caption) {
-		fputs("<caption>", d->out);
+		fputs("<caption><span>", d->out);
 		html_text(d->out, t->caption);
-		fputs("</caption>\n", d->out);
+		fputs("</span></caption>\n", d->out);
 	}
 	put_head(d->out, t);
 	fputs("<tbody>\n", d->out);

@@ -2,6 +2,7 @@
 #include "report/picture.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool shares_axis(const struct picture *p)
 {
@@ -107,6 +108,28 @@ struct shown picture_value(enum picture_unit unit, double value)
 	}
 }
 
+/* ".00" and ".50" before the unit, " 00s" and " 00m" at the end. */
+struct shown picture_round(enum picture_unit unit, double value)
+{
+	struct shown ret = picture_value(unit, value);
+	char *point = strchr(ret.s, '.');
+	size_t len = strlen(ret.s);
+
+	if (point) {
+		char *end = point + 1 + strspn(point + 1, "0123456789");
+		char *cut = end;
+
+		while (cut[-1] == '0')
+			cut--;
+		cut -= cut == point + 1;
+		memmove(cut, end, strlen(end) + 1);
+	} else if (len > 4 &&
+		   (strcmp(ret.s + len - 4, " 00s") == 0 || strcmp(ret.s + len - 4, " 00m") == 0)) {
+		ret.s[len - 4] = '\0';
+	}
+	return ret;
+}
+
 struct shown picture_shown(const struct picture_panel *panel, const struct picture_series *s,
 			   double value)
 {
@@ -183,11 +206,32 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 	}
 }
 
+/* Above a minute clocks count by other numbers than ten. Days are told in hours. */
+static bool ticks_of_time(double top, size_t max, double *ret_step)
+{
+	static const double steps[] = {20,   30,   60,	 120,	300,   600,   900,
+				       1800, 3600, 7200, 10800, 21600, 43200, 86400};
+	enum { NR_STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+	if (!max || !(top > 60) || top > steps[NR_STEPS - 1] * (double)max)
+		return false;
+	for (size_t i = 0; i < NR_STEPS; i++) {
+		*ret_step = steps[i];
+		if (steps[i] * (double)max >= top * (1 - 1e-9))
+			break;
+	}
+	return true;
+}
+
 size_t picture_ticks_in(enum picture_unit unit, double top, size_t max, double *ret_step)
 {
 	double one = 1;
 	size_t nr;
 
+	if (unit == UNIT_SECONDS && ticks_of_time(top, max, ret_step))
+		return (size_t)floor(top / *ret_step + 1e-9);
+	if (unit == UNIT_SECONDS && top > 86400)
+		one = 86400;
 	while (unit == UNIT_BYTES && top / one >= 1024 && isfinite(top))
 		one *= 1024;
 	nr = picture_ticks(top / one, max, ret_step);

@@ -114,6 +114,9 @@ double picture_series_top(const struct picture_series *s, size_t nr);
 /* A value for people, "-" where it is not known: "1,234 pages/s", "93.1 %". */
 struct shown picture_value(enum picture_unit unit, double value);
 
+/* A round value, without zeros behind it that say nothing: "40 %", "2.5 MiB", "2h". */
+struct shown picture_round(enum picture_unit unit, double value);
+
 /* A value of a series, with its mark. */
 struct shown picture_shown(const struct picture_panel *panel, const struct picture_series *s,
 			   double value);
@@ -129,7 +132,7 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 /* Round numbers from 0 to at most top, the first ret_step: for a scale. Returns how many above 0,
  * at least 1 for a top above 0, at most max. */
 size_t picture_ticks(double top, size_t max, double *ret_step);
-/* Likewise, round in the unit: of bytes in KiB, MiB, ... */
+/* Likewise, round in the unit: of bytes in KiB, MiB, ..., of time in minutes, hours, days. */
 size_t picture_ticks_in(enum picture_unit unit, double top, size_t max, double *ret_step);
 
 #endif

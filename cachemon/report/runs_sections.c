@@ -213,6 +213,7 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 			put_run(&t, &m->runs[i], &m->jobs[job], nr);
 		job += nr;
 	}
+	t.things = true;
 	doc_put_table(d, &t);
 	if (first)
 		doc_para(d, "Left out: the %zu oldest runs; the JSON list has them.", first);
@@ -244,6 +245,7 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 		doc_cell(&t, "%s", show_time(j->time_s).s);
 		doc_cell_name(&t, &j->job->name, "-");
 	}
+	t.things = true;
 	doc_put_table(d, &t);
 	if (without)
 		doc_para(d, "%zu job%s of older runs ha%s no report here.", without,
@@ -266,7 +268,7 @@ static void put_commands(struct doc *d, const struct runs_model *m)
 	}
 	doc_para(d, "The report of one run, by its number; and a directory with this page and the "
 		    "reports of the newest runs:");
-	doc_code(d, "sh", text);
+	doc_code(d, "shell", text);
 }
 
 static bool any_report(const struct runs_model *m)

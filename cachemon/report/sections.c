@@ -132,16 +132,23 @@ static const struct part {
 	{"measured", "How it was measured", true, has_any, sections_measured},
 };
 
+static const char others_title[] = "Everybody else on the machine";
+
 enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
 
 static void put_contents(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	struct doc_entry entries[NR_PARTS];
+	struct doc_entry entries[NR_PARTS + 1];
 	size_t nr = 0;
+	bool others = false;
 
 	for (int i = 0; i < NR_PARTS; i++)
 		if (parts[i].there(m, job))
 			entries[nr++] = (struct doc_entry){parts[i].id, parts[i].title};
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		others = others || model_others(&m->jobs[i]);
+	if (others)
+		entries[nr++] = (struct doc_entry){"others", others_title};
 	doc_put_contents(d, entries, nr);
 }
 
@@ -164,7 +171,7 @@ static void put_others(struct doc *d, const struct model *m)
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		if (!model_others(&m->jobs[i]))
 			continue;
-		doc_part_begin(d, "others", true, "Everybody else on the machine");
+		doc_part_begin(d, "others", true, "%s", others_title);
 		sections_totals(d, m, &m->jobs[i]);
 		doc_part_end(d);
 	}

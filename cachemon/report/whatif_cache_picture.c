@@ -97,6 +97,7 @@ void curve_say(const struct job_curve *c, char *says, size_t size)
 	else
 		snprintf(says, size, "90 %% of hits take %s%s of cache.", mark,
 			 human_bytes((uint64_t)(need.pages * c->facts.page_size_bytes)).text);
+	human_group(says, size);
 }
 
 void whatif_cache_picture(struct doc *d, const struct job_curve *c)

@@ -348,10 +348,22 @@ static void arrange(struct top_view *v, uint32_t key, const struct top_around *a
 	case '?':
 	case 'h':
 		v->help = true;
+		v->help_from = 0;
 		break;
 	default:
 		break;
 	}
+}
+
+/* Any key leaves it, but those that go on in it where it is longer than the screen. */
+static void read_help(struct top_view *v, uint32_t key, const struct top_around *a)
+{
+	if ((key == TOP_KEY_DOWN || key == TOP_KEY_PAGE_DOWN) && a->help_end)
+		v->help_from += v->help_from < a->help_end;
+	else if ((key == TOP_KEY_UP || key == TOP_KEY_PAGE_UP) && a->help_end)
+		v->help_from -= v->help_from > 0;
+	else
+		v->help = false;
 }
 
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around)
@@ -363,9 +375,8 @@ bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *aro
 		type(v, key, around);
 		return false;
 	}
-	/* Any key leaves the help. */
 	if (v->help) {
-		v->help = false;
+		read_help(v, key, around);
 		return false;
 	}
 	if (key == 'q')

@@ -263,6 +263,19 @@ static const char *pace_of(const struct top_view *v, const struct top_paper *pap
 	return v->pace == TOP_FOLLOW && paper->ended ? "ended" : names[v->pace];
 }
 
+/* So many characters of them as are whole; two spaces are between two. */
+static int whole_hints(const char *hints, int room)
+{
+	int length = (int)strlen(hints);
+
+	if (length <= room)
+		return length;
+	for (length = room < 0 ? 0 : room; length > 0; length--)
+		if (strncmp(hints + length, "  ", 2) == 0)
+			return length;
+	return 0;
+}
+
 static void put_last_line(struct top_canvas *c, const struct top_view *v,
 			  const struct top_paper *paper)
 {
@@ -285,7 +298,8 @@ static void put_last_line(struct top_canvas *c, const struct top_view *v,
 											   : "all");
 		top_put(c, row, 0, room, TOP_PLAIN, text);
 	} else {
-		top_put(c, row, 0, room, TOP_FAINT, hints);
+		snprintf(text, sizeof(text), "%.*s", whole_hints(hints, room), hints);
+		top_put(c, row, 0, room, TOP_FAINT, text);
 	}
 }
 
@@ -298,7 +312,7 @@ int top_paint(const struct top_frame *f, const struct top_view *v, const struct 
 	if (r)
 		return r;
 	if (v->help) {
-		top_paint_help(ret);
+		top_paint_help(ret, v->help_from);
 		return 0;
 	}
 	put_title(ret, f);

@@ -22,5 +22,7 @@ int top_paint(const struct top_frame *f, const struct top_view *v, const struct 
 	      struct top_canvas *ret);
 /* Rows that the table has room for: what PgDn moves by. */
 int top_paint_page(const struct top_view *v, const struct top_paper *paper);
+/* The last line of the help that may be the first one shown; 0: all have room. */
+size_t top_help_end(int rows);
 
 #endif

@@ -14,6 +14,7 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 /* "MISSES/s", the last intervals of it, and the most of them, in one line. */
 void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
 		     const struct top_series *series, int row, int at, int width);
-void top_paint_help(struct top_canvas *c);
+/* from: its first line that is shown, where there is not room for all. */
+void top_paint_help(struct top_canvas *c, size_t from);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <term.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* A macro of term.h. */
@@ -75,7 +76,7 @@ static int keep(int ch)
 	return ch;
 }
 
-static void prepare_leaving(void)
+static void make_leave(void)
 {
 	static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
 
@@ -89,7 +90,17 @@ static void prepare_leaving(void)
 	/* Where there is no other screen to go back from, the next line is free. */
 	if (!tigetstr("rmcup"))
 		keep('\n');
-	top_restore_arm(leave.text, leave.length);
+}
+
+void top_screen_repair(int fd, const struct termios *modes)
+{
+	struct sigaction before;
+
+	make_leave();
+	sigaction(SIGTTOU, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
+	if (write(fd, leave.text, leave.length) >= 0)
+		tcsetattr(fd, TCSADRAIN, modes);
+	sigaction(SIGTTOU, &before, NULL);
 }
 
 static void begin_colours(struct top_screen *s)
@@ -119,7 +130,8 @@ int top_screen_open(bool colours, struct top_screen **ret)
 		free(s);
 		return r;
 	}
-	prepare_leaving();
+	make_leave();
+	top_restore_arm(leave.text, leave.length);
 	s->colours = colours;
 	begin_colours(s);
 	cbreak();

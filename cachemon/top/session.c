@@ -200,6 +200,7 @@ void top_session_around(const struct top_session *s, const struct top_paper *pap
 		.nr_rows = s->frame.nr_rows,
 		.cursor = s->frame.cursor,
 		.page = (size_t)top_paint_page(&s->view, paper),
+		.help_end = top_help_end(paper->rows),
 		.cursor_id = top_frame_cursor_id(&s->frame),
 		.run_id = s->run_id,
 		.cursor_run_id = s->frame.nr_rows && s->frame.rows[s->frame.cursor].row->run_id

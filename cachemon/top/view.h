@@ -55,6 +55,7 @@ struct top_view {
 	size_t cursor;	/* the chosen row, by place; as large as it may be, frames bound it */
 	int64_t pinned; /* the chosen row, by id, while its detail is shown; else TOP_NO_ROW */
 	bool detail, help;
+	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
 	int steps;	/* and so many intervals on or back, still to be gone */
@@ -69,6 +70,7 @@ struct top_view {
 /* What a key is pressed in front of. */
 struct top_around {
 	size_t nr_rows, cursor, page;
+	size_t help_end;	       /* as far as the help can go on; 0: all of it is seen */
 	int64_t cursor_id;	       /* TOP_NO_ROW: there is no row */
 	const char *cursor_name;       /* as it is shown; NULL: there is no row */
 	int64_t run_id, cursor_run_id; /* the one that is shown, that of the row; TOP_NO_RUN */

@@ -21,7 +21,7 @@ WIDTHS = (360, 768, 1280, 3840)
 USUAL_MAX = 400_000
 PARTS = {"change", "time", "totals", "prefetch", "sizes", "evictions", "evictors", "cache", "readahead", "files",
          "coverage", "filesystems", "advice", "measured"}
-PARTS_OF = {"compare": set()}  # which has no list of them
+PARTS_OF = {"compare": set(), "runs": set()}  # which have no list of them
 part = Part(__doc__)
 
 
@@ -110,7 +110,7 @@ def on_paper(browser, pages):
         for title in browser.js("return [...document.querySelectorAll('h2, h3, .card .gain, caption')]"
                                 ".filter(e => !e.closest('.numbers')).map(e => e.textContent)"):
             check(re.sub(r"\s+", "", title).lower()[:30] in text, f"{kind}, not on paper: {title}")
-        check(kind == "compare" or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
+        check(kind in PARTS_OF or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
         # A4 less its margins, at what Chromium takes for an inch.
         browser.media("print")
         browser.size(718)
@@ -181,10 +181,44 @@ def widths(browser, pages):
             equal(f"{kind}, {width} px: targets lower than 24 px", small, 0)
 
 
+@page_case(part)
+def names_break_between_their_parts(browser, pages):
+    """A path of several lines: a part of it that has room on one is on one."""
+    for kind, path in pages.items():
+        browser.open(path)
+        browser.open_folds()
+        for width in (360, 1280):
+            browser.size(width)
+            broken = browser.js("""
+                const range = document.createRange();
+                return [...document.querySelectorAll('th.w, td.w')].filter(c => c.checkVisibility()).flatMap(cell =>
+                    [cell, ...cell.querySelectorAll('.path')].flatMap(e => [...e.childNodes]).filter(n => n.nodeType === 3 && /^[^ -]{2,14}$/.test(n.data)).filter(n => {
+                        range.selectNodeContents(n);
+                        return new Set([...range.getClientRects()].map(r => r.top)).size > 1;
+                    }).map(n => `${n.data} of ${cell.textContent}`));""")
+            equal(f"{kind}, {width} px: parts of names on two lines", broken[:5], [])
+
+
+@page_case(part)
+def captions_are_read_at_once(browser, pages):
+    """What stands above a table that is wider than the page is no wider than the page."""
+    browser.size(360)
+    for kind, path in pages.items():
+        browser.open(path)
+        browser.open_folds()
+        cut = browser.js("""
+            const range = document.createRange();
+            return [...document.querySelectorAll('caption')].filter(c => c.checkVisibility()).filter(c => {
+                range.selectNodeContents(c);
+                return range.getBoundingClientRect().right > innerWidth;
+            }).map(c => c.textContent)""")
+        equal(f"{kind}: captions that are cut off", cut, [])
+
+
 def overlapping(browser):
     """Words of a picture that lie on each other."""
     return browser.js("""
-        return [...document.querySelectorAll('.picture')].flatMap(p => {
+        return [...document.querySelectorAll('.picture, .flow')].flatMap(p => {
             const boxes = [...p.querySelectorAll('text')].filter(t => t.checkVisibility({visibilityProperty: true}))
                 .map(t => [t.textContent, t.getBoundingClientRect()]).filter(([, b]) => b.width);
             return boxes.flatMap(([a, x], i) => boxes.slice(i + 1).filter(([, y]) => x.left < y.right - 1 &&
@@ -197,12 +231,19 @@ def words_of_pictures(browser, pages):
     for kind, path in pages.items():
         browser.open(path)
         browser.open_folds()
+        turned = browser.js("return [...document.querySelectorAll('.picture text[text-anchor]')].filter(t => "
+                            "getComputedStyle(t).textAnchor !== t.getAttribute('text-anchor')).map(t => t.textContent)")
+        equal(f"{kind}: words that are drawn to the wrong side", turned, [])
         for width in WIDTHS:
             browser.size(width)
             equal(f"{kind}, {width} px: words on each other", overlapping(browser), [])
             cut = browser.js("return [...document.querySelectorAll('.picture text')].filter(t => t.checkVisibility())"
                              ".filter(t => t.getBoundingClientRect().right > innerWidth).map(t => t.textContent)")
             equal(f"{kind}, {width} px: words cut off", cut, [])
+            lost = browser.js("return [...document.querySelectorAll('.axis')].filter(a => a.checkVisibility())"
+                              ".map(a => [...a.children]).filter(t => t.length > 1 && "
+                              "t.filter(t => t.checkVisibility()).length < 2).map(t => t[0].textContent)")
+            equal(f"{kind}, {width} px: axes with one place or none", lost, [])
 
 
 @page_case(part)
@@ -232,7 +273,8 @@ def accessible(browser, pages):
     for kind, scheme, width, folds in (
             ("rich", "light", 1280, "shut"), ("rich", "light", 1280, "open"), ("rich", "dark", 1280, "open"),
             ("rich", "light", 360, "open"), ("rich", "dark", 360, "open"), ("small", "light", 1280, "open"),
-            ("small", "dark", 360, "open")):
+            ("small", "dark", 360, "open"), ("compare", "light", 1280, "open"), ("compare", "dark", 360, "open"),
+            ("runs", "light", 1280, "open"), ("runs", "dark", 360, "open")):
         browser.media(prefers_color_scheme=scheme)
         browser.size(width)
         browser.open(pages[kind])

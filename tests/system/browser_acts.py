@@ -84,12 +84,54 @@ def filtering(browser, pages):
     check(not browser.find("#files button.more")[0].is_displayed(), "there is more to show than all")
 
 
+@page_case(part)
+def the_list_of_runs(browser, pages):
+    """All of it at once, in any order, searched."""
+    browser.open(pages["runs"])
+    cells = ("return [...document.querySelector('#runs table').tBodies[0].rows].filter(r => r.checkVisibility())"
+             ".map(r => r.cells[arguments[0]].textContent)")
+    heads = browser.js("return [...document.querySelectorAll('#runs thead th')].map(c => c.textContent)")
+    runs = browser.js(cells, 0)
+    check(len(runs) > 40, f"{len(runs)} runs at first")
+    browser.find("#runs th button")[heads.index("MISSES")].click()
+    misses = [float(cell.rstrip("k")) * (1000 if cell.endswith("k") else 1)
+              for cell in browser.js(cells, heads.index("MISSES"))]
+    check(len(set(misses)) > 10 and misses == sorted(misses, reverse=True), f"misses {misses}")
+    browser.focus("#runs input")
+    browser.key("job-3")
+    check(0 < len(browser.js(cells, 0)) < len(runs) / 2, "the search shows what has not the word")
+    check(all("job-3" in job for job in browser.js(cells, heads.index("JOB"))), "the search shows others")
+
+
 def view(browser):
     """Of each panel of the timelines, what part is shown: begin and length, 0 to 1."""
     found = browser.js("return [...document.querySelectorAll('[data-zoom] .shapes')].map(s => "
                        "[s.viewBox.baseVal.x / 12000, s.viewBox.baseVal.width / 12000])")
     check(all(v == found[0] for v in found), f"panels show different parts: {found}")
     return tuple(round(v, 2) for v in found[0])
+
+
+def seconds(text):
+    """Of "5 s", "1m 30s", "2h"."""
+    return sum(float(number) * {"h": 3600, "m": 60, "s": 1}[unit]
+               for number, unit in re.findall(r"([\d.]+) ?([hms])", text))
+
+
+def shown_is_named(browser):
+    """The places of the axis lie in what is shown, where they say that they are; so does what is told."""
+    begin, end, x, wide, told, places = browser.js("""
+        const p = document.querySelector('#time [data-zoom]');
+        const view = p.querySelector('.shapes').viewBox.baseVal;
+        return [...p.dataset.zoom.split(' ').map(Number), view.x / 12000, view.width / 12000, document.querySelector('#time .zoom [role=status]').textContent,
+            [...p.querySelectorAll('.axis text')].map(t => [t.textContent, parseFloat(t.getAttribute('x')) / 100])]""")
+    from_, length = begin + x * (end - begin), wide * (end - begin)
+    check(len(places) >= 2, f"one place or none: {places}")
+    for text, share in places:
+        check(abs(seconds(text) - from_ - share * length) <= 0.02 * length, f"{text} is drawn at {share} of {told}")
+    if told:
+        shown = [seconds(text) for text in told.removeprefix("showing ").split(" to ")]
+        check(abs(shown[0] - from_) <= 0.05 * length and abs(shown[1] - from_ - length) <= 0.05 * length,
+              f"{told}, not {from_} to {from_ + length}")
 
 
 @page_case(part)
@@ -105,6 +147,7 @@ def zoom(browser, pages):
         check(all(abs(a - b) < 0.011 for a, b in zip(got, wanted)), f"{name}: {got}, not {wanted}")
         told = browser.js("return document.querySelector('#time .zoom [role=status]').textContent")
         equal(f"{name} is told", bool(told), name != "All")
+        shown_is_named(browser)
     plot = browser.find("#time .plot")[0]
     browser.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
     browser.drag(plot, 0.2, 0.6)

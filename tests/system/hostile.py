@@ -142,9 +142,9 @@ def shape(text):
     """What a page is made of, without its words: elements and what they are told. In Markdown an @ is code,
     so that it makes no address."""
     page = Page(re.sub("<code>(@+)</code>", r"\1", text))
-    # A long cell may take several lines: class w.
+    # A long cell may take several lines: class w; a path ends one behind a slash: wbr, class path.
     return [(name, sorted((k, v) for k, v in attrs.items() if k != "aria-label" and (k, v) != ("class", "w")))
-            for name, attrs in page.elements]
+            for name, attrs in page.elements if name != "wbr" and attrs.get("class") != "path"]
 
 
 VERBS = (("report", "--run", "1"), ("advise", "--run", "1"), ("compare", "1", "2"))

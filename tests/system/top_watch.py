@@ -162,6 +162,29 @@ def what_is_said_is_shown(world, stack):
 
 
 @part.case
+def view_is_killed(world, stack):
+    """As by a kernel that is short of memory: the watch gives the terminal back as it was, and goes on."""
+    process, _ = reader(world, stack)
+    terminal = Terminal(stack, world.work, 100, 24)
+    before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
+    terminal.type(f"stty -a > {before}; echo this was there")
+    terminal.wait(lambda s: s.count("this was there") == 2, "a line on the screen")
+    modes = terminal.modes()
+    terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {world.tool.fresh('.db')}")
+    terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
+    view, = views_of(terminal.child())
+    os.kill(int(view), signal.SIGKILL)
+    terminal.wait(lambda s: "this was there" in s and "lookups" in s and "JOB" not in s, "the status line")
+    terminal.keys("C-c")
+    terminal.wait(lambda s: s.rstrip().endswith("$"), "the shell")
+    terminal.type(f"stty -a > {after}; echo done")
+    terminal.wait(lambda s: "\ndone\n" in s, "the shell")
+    equal("modes of the terminal", terminal.modes(), modes)
+    with open(before, encoding="utf-8") as x, open(after, encoding="utf-8") as y:
+        equal("stty -a", y.read(), x.read())
+
+
+@part.case
 def watch_live_with_a_command(world, stack):
     """Not where both would have the same terminal; else the status is the command's."""
     terminal = Terminal(stack, world.work, 120, 24)

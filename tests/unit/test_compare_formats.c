@@ -5,6 +5,7 @@
 #include "fixtures/report/compare.h"
 
 #include "report/compare_model.h"
+#include "report/compare_show.h"
 #include "report/db.h"
 #include "report/escape.h"
 
@@ -205,6 +206,25 @@ static void marks_are_words_and_shapes(void **state)
 	}
 }
 
+/* A difference says which way it goes; nothing has no sign. Three digits, zeros too. */
+static void differences(void **state)
+{
+	(void)state;
+	assert_string_equal(compare_difference("s", 4.94).s, "+4.94");
+	assert_string_equal(compare_difference("s", -8.4).s, "-8.40");
+	assert_string_equal(compare_difference("pages", 39873).s, "+39,873");
+	assert_string_equal(compare_difference("pages", -49).s, "-49");
+	assert_string_equal(compare_difference("pages", 0).s, "0");
+	assert_string_equal(compare_difference("ratio", 0.11).s, "+11.0 points");
+	assert_string_equal(compare_difference("ratio", -0.00001).s, "0.0 points");
+	assert_string_equal(compare_range("ratio", -0.00004, 0.235).s, "0.0 to +23.5 points");
+	assert_string_equal(compare_range("s", -1.99, 0.5).s, "-1.99 to +0.500");
+	assert_string_equal(compare_value("s", 8.4).s, "8.40");
+	assert_string_equal(compare_value("s", 99.96).s, "100");
+	assert_string_equal(compare_value("s", 0.83).s, "0.830");
+	assert_string_equal(compare_span("ratio", 0.104).s, "10.4 points");
+}
+
 static void verdicts_open(void **state)
 {
 	struct fixture *f = *state;
@@ -320,10 +340,15 @@ static void hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(golden),	     TEST(same_scales),
-		TEST(marks),	     TEST(lines_are_scaled_alike),
-		TEST(verdicts_open), TEST(marks_are_words_and_shapes),
-		TEST(several_jobs),  TEST(facts),
+		TEST(golden),
+		TEST(same_scales),
+		TEST(marks),
+		TEST(lines_are_scaled_alike),
+		TEST(verdicts_open),
+		TEST(differences),
+		TEST(marks_are_words_and_shapes),
+		TEST(several_jobs),
+		TEST(facts),
 		TEST(hostile_names),
 	};
 

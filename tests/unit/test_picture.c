@@ -59,6 +59,52 @@ static void ticks_of_bytes(void **state)
 	assert_true(step == 2e8);
 }
 
+/* A day in hours, not in thousands of seconds. */
+static void ticks_of_time(void **state)
+{
+	static const struct {
+		double top, step;
+		size_t nr;
+	} table[] = {{40.9, 10, 4},	 {61, 20, 3},	     {130, 30, 4},	{400, 120, 3},
+		     {3600, 600, 6},	 {5000, 900, 5},     {86400, 21600, 4}, {86399, 21600, 3},
+		     {250000, 43200, 5}, {864000, 172800, 5}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		double step = 0;
+		size_t nr = picture_ticks_in(UNIT_SECONDS, table[i].top, 6, &step);
+
+		if (nr != table[i].nr || step != table[i].step)
+			fail_msg("%g: %zu of %g", table[i].top, nr, step);
+	}
+}
+
+/* On an axis no zeros stand behind what is round. */
+static void round_values(void **state)
+{
+	static const struct {
+		enum picture_unit unit;
+		double value;
+		const char *want;
+	} table[] = {
+		{UNIT_SHARE, 0.5, "50 %"},     {UNIT_SHARE, 0.125, "12.5 %"},
+		{UNIT_SHARE, 1, "100 %"},      {UNIT_SECONDS, 10, "10 s"},
+		{UNIT_SECONDS, 2.5, "2.5 s"},  {UNIT_SECONDS, 0.02, "20 ms"},
+		{UNIT_SECONDS, 120, "2m"},     {UNIT_SECONDS, 150, "2m 30s"},
+		{UNIT_SECONDS, 7200, "2h"},    {UNIT_SECONDS, 5400, "1h 30m"},
+		{UNIT_SECONDS, 172800, "48h"}, {UNIT_SECONDS, 0, "0 s"},
+		{UNIT_BYTES, 65536, "64 KiB"}, {UNIT_BYTES, 1 << 20, "1 MiB"},
+		{UNIT_BYTES, 100, "100 B"},    {UNIT_NUMBER, 0.4, "0.4"},
+		{UNIT_NUMBER, 1, "1"},	       {UNIT_NUMBER, 0.25, "0.25"},
+		{UNIT_COUNT, 20000, "20,000"}, {UNIT_COUNT, NAN, "-"},
+		{UNIT_COUNT, 1000, "1,000"},   {UNIT_BYTES, 100 << 20, "100 MiB"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		assert_string_equal(picture_round(table[i].unit, table[i].value).s, table[i].want);
+}
+
 static void tops(void **state)
 {
 	static const double a[] = {1, 2, NAN, 4};
@@ -166,6 +212,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ticks_are_round),
 		cmocka_unit_test(ticks_of_bytes),
+		cmocka_unit_test(ticks_of_time),
+		cmocka_unit_test(round_values),
 		cmocka_unit_test(tops),
 		cmocka_unit_test(sparklines),
 		cmocka_unit_test(shared_scales),

@@ -180,13 +180,13 @@ static char *without_script(char *page)
 static void html(void **state)
 {
 	static const char *const elements[] = {
-		"!DOCTYPE",   "html",	"head",	 "meta", "title", "style",   "body",
-		"main",	      "h1",	"h2",	 "h3",	 "p",	  "div",     "table",
-		"caption",    "thead",	"tbody", "tr",	 "th",	  "td",	     "span",
-		"figure",     "svg",	"text",	 "rect", "line",  "details", "summary",
-		"figcaption", "nav",	"ul",	 "li",	 "a",	  "section", "article",
-		"b",	      "i",	"small", "pre",	 "code",  "path",    "circle",
-		"defs",	      "pattern"};
+		"!DOCTYPE",   "html",	 "head",  "meta", "title", "style",   "body",
+		"main",	      "h1",	 "h2",	  "h3",	  "p",	   "div",     "table",
+		"caption",    "thead",	 "tbody", "tr",	  "th",	   "td",      "span",
+		"figure",     "svg",	 "text",  "rect", "line",  "details", "summary",
+		"figcaption", "nav",	 "ul",	  "li",	  "a",	   "section", "article",
+		"b",	      "i",	 "small", "pre",  "code",  "path",    "circle",
+		"defs",	      "pattern", "wbr"};
 	size_t len = 0;
 	char *out = without_script(report(*state, REPORT_HTML, &len));
 

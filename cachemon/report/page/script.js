@@ -15,14 +15,15 @@ const make = (name, attributes, text) => {
 
 // "1,234", ">=12.3 KiB", "~4.2 s", "3m 07s", "-": what a cell stands for; NaN for words.
 const UNITS = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30,
-	TiB: 2 ** 40, PiB: 2 ** 50, EiB: 2 ** 60, "%": 1};
+	TiB: 2 ** 40, PiB: 2 ** 50, EiB: 2 ** 60, "%": 1,
+	k: 1e3, M: 1e6, G: 1e9, T: 1e12};
 const number = text => {
 	const t = text.replace(/^[~<>=]+/, "").replace(/,/g, "").trim();
 	const long = /^(\d+)(h|m) (\d+)(m|s)$/.exec(t);
 	if (long)
 		return long[1] * (long[2] === "h" ? 3600 : 60) + long[3] * (long[4] === "m" ? 60 : 1);
-	const m = /^(-?[\d.]+)(?:\s+(\S+))?$/.exec(t);
-	return m ? parseFloat(m[1]) * (UNITS[m[2]] || 1) : NaN;
+	const m = /^([+-]?[\d.]+)(?:\s+(\S+)|([kMGT]))?$/.exec(t);
+	return m ? parseFloat(m[1]) * (UNITS[m[2] || m[3]] || 1) : NaN;
 };
 
 const sortBy = (table, head, column) => {
@@ -96,7 +97,7 @@ for (const box of document.querySelectorAll(".scroll")) {
 		continue;
 	sortable(table);
 	if (table.tBodies[0].rows.length > 12)
-		filterable(table, box, shortened(table, box));
+		filterable(table, box, table.matches(".whole") ? () => {} : shortened(table, box));
 }
 
 for (const pre of document.querySelectorAll(".code pre")) {
@@ -117,6 +118,22 @@ for (const pre of document.querySelectorAll(".code pre")) {
 	pre.before(button);
 }
 
+// Round places of an axis of seconds, and what they are called: as those of the whole axis, which are not made here.
+const STEPS = [20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+const stepOf = (length, most) => {
+	const power = 10 ** Math.floor(Math.log10(length / most));
+	const steps = [1, 2, 2.5, 5, 10].map(part => part * power);
+	return (length > 60 && STEPS.find(s => s * most >= length)) || steps.find(s => s * most >= length * 0.999999);
+};
+const clock = (s, step) => {
+	const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step)) + (step % (10 ** Math.floor(Math.log10(step))) ? 1 : 0)));
+	const rest = x => String(parseFloat(x.toFixed(digits)));
+	if (s < 60)
+		return s > 0 ? `${rest(s)} s` : "0 s";
+	const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60, r = rest(s % 60);
+	return [h ? `${h}h` : "", m || !h ? `${m}m` : "", r > 0 ? `${r}s` : ""].filter(Boolean).join(" ");
+};
+
 // Zoom: a part [from, to] of the axis, 0 to 1. All panels of a picture show the same part, and so do two
 // pictures beside each other, which have the same axis.
 const views = new Map();
@@ -132,7 +149,23 @@ const zoomable = picture => {
 	const plot = picture.querySelector(".plot");
 	if (!plot)
 		return;
-	const ticks = [...picture.querySelectorAll(".axis text")].map(t => [t, parseFloat(t.getAttribute("x")) / 100]);
+	const axis = picture.querySelector(".axis"), whole = [...axis.children];
+	const [begin, end] = picture.dataset.zoom.split(" ").map(Number);
+	const ticks = (from, to) => {
+		const step = stepOf(to - from, 6), found = [];
+		for (let at = Math.ceil(from / step - 1e-6) * step; at <= to + step * 1e-6; at += step)
+			found.push(at);
+		return found.map((at, i) => {
+			const share = (at - from) / (to - from);
+			const t = document.createElementNS(axis.namespaceURI, "text");
+			t.setAttribute("class", found.length > 3 && i % 2 ? "t2" : "t4");
+			t.setAttribute("x", `${share * 100}%`);
+			t.setAttribute("y", 12);
+			t.setAttribute("text-anchor", share < 0.05 ? "start" : share > 0.95 ? "end" : "middle");
+			t.textContent = clock(at, step);
+			return t;
+		});
+	};
 	const wide = shapes[0].viewBox.baseVal.width;
 	const view = viewOf(picture);
 	view.shows.push(() => {
@@ -141,12 +174,11 @@ const zoomable = picture => {
 			const high = s.viewBox.baseVal.height;
 			s.setAttribute("viewBox", `${from * wide} 0 ${(to - from) * wide} ${high}`);
 		}
-		for (const [text, at] of ticks) {
-			const x = (at - from) / (to - from);
-			text.setAttribute("x", `${x * 100}%`);
-			text.setAttribute("visibility", x < -0.001 || x > 1.001 ? "hidden" : "visible");
-		}
-		told.textContent = to - from > 0.999 ? "" : `showing ${Math.round(from * 100)} to ${Math.round(to * 100)} % of the time`;
+		const all = to - from > 0.999, length = end - begin;
+		const first = begin + from * length, last = begin + to * length;
+		axis.replaceChildren(...all ? whole : ticks(first, last));
+		const near = stepOf(last - first, 40);
+		told.textContent = all ? "" : `showing ${clock(first, near)} to ${clock(last, near)}`;
 	});
 	const set = (middle, length) => {
 		length = Math.min(1, Math.max(0.01, length));
@@ -170,19 +202,19 @@ const zoomable = picture => {
 	bar.append(told);
 	picture.before(bar);
 	// A part is also chosen by drawing over it.
-	let begin = null;
+	let pressed = null;
 	const place = e => {
 		const box = plot.getBoundingClientRect();
 		return view.from + Math.min(1, Math.max(0, (e.clientX - box.left) / box.width)) * (view.to - view.from);
 	};
-	picture.addEventListener("pointerdown", e => { if (e.button === 0) begin = place(e); });
+	picture.addEventListener("pointerdown", e => { if (e.button === 0) pressed = place(e); });
 	picture.addEventListener("pointerup", e => {
-		if (begin === null)
+		if (pressed === null)
 			return;
-		const end = place(e);
-		if (Math.abs(end - begin) > (view.to - view.from) * 0.02)
-			set((begin + end) / 2, Math.abs(end - begin));
-		begin = null;
+		const to = place(e);
+		if (Math.abs(to - pressed) > (view.to - view.from) * 0.02)
+			set((pressed + to) / 2, Math.abs(to - pressed));
+		pressed = null;
 	});
 };
 

@@ -145,8 +145,12 @@ def axe_core():
         os.makedirs(cache, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copy(f"{AXE}/{name}", cache)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cache,
-                              capture_output=True, text=True, timeout=60, check=False)
+        try:
+            done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cache,
+                                  capture_output=True, text=True, timeout=60, check=False)
+        except subprocess.TimeoutExpired:
+            os.unlink(kept)
+            raise Skipped("axe-core: npm fetched nothing within 60 s") from None
         if "EINTEGRITY" in done.stderr:
             raise Failed(f"axe-core is not what it was: {done.stderr[:300]}")
         if done.returncode:

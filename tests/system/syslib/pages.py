@@ -14,7 +14,7 @@ md = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 sys.stdout.write(md.render(sys.stdin.read()))
 """
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?: (?:[KMGTPE]i)?B\b| [num]?s\b| %)?")
-VOID = {"meta", "br", "hr", "img", "link", "rect", "path", "line"}
+VOID = {"meta", "br", "hr", "img", "link", "rect", "path", "line", "wbr"}
 
 
 def numbers(text):

@@ -15,7 +15,7 @@ PAGES = 2048
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title="ran"</script>&amp;'
 NAMES = (MARKUP.encode(), b"'\"`quotes`", b"new\nline", b"\x1b[31mred\x1b[0m", "\u202egnp.exe".encode(),
          b"not \xff utf-8", b"=1+1", b"a" * 240)
-FILES, INTERVALS = 60, 90
+FILES, INTERVALS, RUNS = 60, 90, 40
 # Cold, ahead of need, again, with holes, given up; then small reads.
 JOB = """
 import os, sys
@@ -91,17 +91,35 @@ def enrich(path):
         db.execute("UPDATE job SET wall_ns = wall_ns + ? WHERE id = ?", (INTERVALS * 10**9, job))
 
 
-def compared(world):
-    """The page that compares the two recorded runs, the one longer than the other."""
-    db, page = world.tool.fresh(".db"), world.tool.fresh(".html")
+def recorded(world):
+    db = world.tool.fresh(".db")
     with lzma.open(RECORDED) as packed, open(db, "wb") as out:
         shutil.copyfileobj(packed, out)
+    return db
+
+
+def indexed(world):
+    """The page of all runs: many of several jobs, of whom one has a name that nobody should give."""
+    db, page = recorded(world), world.tool.fresh(".html")
+    with contextlib.closing(sqlite3.connect(db)) as base, base:
+        copied(base, "run", RUNS, "id = 1", lambda i: {"uuid": f"copy {i}", "duration_ns": 10**9 * (i * 7 % 31 + 9)})
+        for i, (run,) in enumerate(base.execute("SELECT id FROM run WHERE id > 2").fetchall()):
+            copied(base, "job", 1, "slot = 1", lambda _, i=i, run=run: {
+                "run_id": run, "name": MARKUP if i % 5 == 0 else f"job-{i % 5}", "wall_ns": 10**9 * (i * 7 % 31 + 9),
+                "lookups": 360000, "misses": 1000 * (i * 13 % 37 + 1)})
+    world.tool.run("runs", "--db", db, "-o", page)
+    return page
+
+
+def compared(world):
+    """The page that compares the two recorded runs, the one longer than the other."""
+    db, page = recorded(world), world.tool.fresh(".html")
     world.tool.run("compare", "--db", db, "1", "2", "--per", "job", "--format", "html", "-o", page)
     return page
 
 
 def pages(world, stack):
-    """{name: path} of the reports of both, and of a comparison."""
+    """{name: path} of the reports of both, of a comparison, and of all runs."""
     small = captured(world, stack)
     rich = world.tool.fresh(".db")
     shutil.copy(small, rich)
@@ -111,4 +129,5 @@ def pages(world, stack):
         made[kind] = world.tool.fresh(".html")
         world.tool.run("report", "--db", db, "--format", "html", "-o", made[kind])
     made["compare"] = compared(world)
+    made["runs"] = indexed(world)
     return made

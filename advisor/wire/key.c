@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/wire/key.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/cleanup.h"
+
+/* Shorter ones stand in texts by chance. */
+enum { MASKED_MIN = 6 };
+
+/* Without the blanks around it; only what may stand in a header. */
+static int take(const char *text, size_t len, const char *place, struct key *ret,
+		struct errtext *err)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (len && strchr(blanks, text[len - 1]))
+		len--;
+	while (len && strchr(blanks, *text)) {
+		text++;
+		len--;
+	}
+	if (len == 0)
+		return errtext_set(err, -EINVAL, "there is no key in %.200s", place);
+	if (len > KEY_MAX)
+		return errtext_set(err, -EINVAL, "the key in %.200s is too long to be one", place);
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return errtext_set(err, -EINVAL,
+					   "the key in %.200s holds a blank, a line's end or "
+					   "another character that no key has",
+					   place);
+	memcpy(ret->text, text, len);
+	ret->text[len] = '\0';
+	ret->len = len;
+	return 0;
+}
+
+static int check_file(int fd, const char *path, struct errtext *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return errtext_set(err, -errno, "the key file %.200s: %m", path);
+	if (!S_ISREG(st.st_mode))
+		return errtext_set(err, -EINVAL, "the key file %.200s is no regular file", path);
+	if (st.st_uid != geteuid())
+		return errtext_set(err, -EACCES,
+				   "the key file %.200s belongs to user %u, not to %u who asks",
+				   path, st.st_uid, geteuid());
+	if (st.st_mode & 077)
+		return errtext_set(err, -EACCES,
+				   "others than its owner have rights to the key file %.200s: "
+				   "chmod 600",
+				   path);
+	return 0;
+}
+
+static int read_file(const char *path, struct key *ret, struct errtext *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char text[KEY_MAX + 64];
+	size_t len = 0;
+	ssize_t n = 1;
+	int r;
+
+	if (fd < 0)
+		return errtext_set(err, -errno, "the key file %.200s: %m", path);
+	r = check_file(fd, path, err);
+	while (!r && n > 0 && len < sizeof(text)) {
+		n = read(fd, text + len, sizeof(text) - len);
+		if (n < 0 && errno != EINTR)
+			r = errtext_set(err, -errno, "the key file %.200s: %m", path);
+		len += n > 0 ? (size_t)n : 0;
+		n = n < 0 ? 1 : n;
+	}
+	if (!r)
+		r = take(text, len, path, ret, err);
+	explicit_bzero(text, sizeof(text));
+	return r;
+}
+
+int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err)
+{
+	const char *value;
+
+	if (file)
+		return read_file(file, ret, err);
+	if (variable) {
+		value = getenv(variable);
+		return take(value ? value : "", value ? strlen(value) : 0, variable, ret, err);
+	}
+	memset(ret, 0, sizeof(*ret));
+	return 0;
+}
+
+void key_wipe(struct key *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}
+
+void key_mask(const struct key *k, char *bytes, size_t len)
+{
+	char *at = bytes;
+
+	if (k->len < MASKED_MIN)
+		return;
+	while (at && (at = memmem(at, len - (size_t)(at - bytes), k->text, k->len))) {
+		memset(at, '*', k->len);
+		at += k->len;
+	}
+}

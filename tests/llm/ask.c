@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * llm_ask [OPTION]...: asks one question and prints its outcome as JSON, with all pieces of a
+ * stream. What is configured comes from the environment, as in cachemon itself, and from options.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/wire/client.h"
+#include "advisor/wire/config.h"
+#include "util/cleanup.h"
+#include "util/file.h"
+#include "util/parse.h"
+
+enum { TEXT_MAX = 1 << 20, MILLION = 1000000 };
+
+struct options {
+	struct llm_config config;
+	struct llm_prompt prompt;
+	bool api_given, stream, body_only;
+	char *user; /* of a file */
+};
+
+struct heard {
+	cJSON *pieces;
+	int nr_again;
+};
+
+static const char usage[] =
+	"usage: llm_ask [--url URL] [--model NAME] [--api openai|anthropic] [--key-file FILE]\n"
+	"               [--ca FILE] [--cert FILE] [--cert-key FILE] [--allow-http] [--save DIR]\n"
+	"               [--limit MS] [--stall MS] [--stream] [--body] [--system TEXT]\n"
+	"               [--user TEXT | --user-file FILE] [--schema JSON] [--max-tokens N]\n";
+
+static const struct option longs[] = {
+	{"url", 1, NULL, 'u'},	     {"model", 1, NULL, 'm'},	   {"api", 1, NULL, 'a'},
+	{"key-file", 1, NULL, 'k'},  {"ca", 1, NULL, 'c'},	   {"cert", 1, NULL, 'e'},
+	{"cert-key", 1, NULL, 'y'},  {"allow-http", 0, NULL, 'h'}, {"save", 1, NULL, 's'},
+	{"limit", 1, NULL, 'l'},     {"stall", 1, NULL, 'g'},	   {"stream", 0, NULL, 't'},
+	{"body", 0, NULL, 'b'},	     {"system", 1, NULL, 'S'},	   {"user", 1, NULL, 'U'},
+	{"user-file", 1, NULL, 'F'}, {"schema", 1, NULL, 'J'},	   {"max-tokens", 1, NULL, 'n'},
+	{NULL, 0, NULL, 0},
+};
+
+static void fail(const char *text)
+{
+	fprintf(stderr, "%s\n", text);
+	exit(2);
+}
+
+static uint64_t number(const char *text)
+{
+	uint64_t n = 0;
+
+	if (parse_u64(text, &n))
+		fail("llm_ask: no number");
+	return n;
+}
+
+static void take_more(struct options *o, int option)
+{
+	size_t len = 0;
+
+	switch (option) {
+	case 'S':
+		o->prompt.system = optarg;
+		break;
+	case 'U':
+		o->prompt.user = optarg;
+		break;
+	case 'F':
+		if (file_read(AT_FDCWD, optarg, TEXT_MAX, &o->user, &len))
+			fail("llm_ask: cannot read the file");
+		o->prompt.user = o->user;
+		break;
+	case 'J':
+		o->prompt.schema = optarg;
+		break;
+	case 'n':
+		o->prompt.max_tokens = (unsigned int)number(optarg);
+		break;
+	default:
+		fail(usage);
+	}
+}
+
+static void take(struct options *o, int option)
+{
+	struct llm_config *c = &o->config;
+	const char **text[] = {
+		['u'] = &c->url,      ['m'] = &c->model,     ['k'] = &c->key_file,
+		['c'] = &c->ca_file,  ['e'] = &c->cert_file, ['y'] = &c->cert_key_file,
+		['s'] = &c->save_dir,
+	};
+
+	if (option > 0 && (size_t)option < sizeof(text) / sizeof(text[0]) && text[option])
+		*text[option] = optarg;
+	else if (option == 'a')
+		c->api = (o->api_given = true) && !strcmp(optarg, "anthropic") ? LLM_ANTHROPIC
+									       : LLM_OPENAI;
+	else if (option == 'h')
+		c->allow_http = true;
+	else if (option == 'l')
+		c->limit_ns = number(optarg) * MILLION;
+	else if (option == 'g')
+		c->stall_ns = number(optarg) * MILLION;
+	else if (option == 't')
+		o->stream = true;
+	else if (option == 'b')
+		o->body_only = true;
+	else
+		take_more(o, option);
+}
+
+static const char *variable(void *arg, const char *name)
+{
+	return getenv(name);
+}
+
+static void on_text(void *arg, const char *piece, size_t len)
+{
+	struct heard *h = arg;
+	char *copy = strndup(piece, len);
+
+	cJSON_AddItemToArray(h->pieces, cJSON_CreateString(copy));
+	free(copy);
+}
+
+/* What was heard is to be forgotten. */
+static void on_again(void *arg)
+{
+	struct heard *h = arg;
+
+	h->nr_again++;
+	while (cJSON_GetArraySize(h->pieces))
+		cJSON_DeleteItemFromArray(h->pieces, 0);
+}
+
+static void print(const struct llm_answer *a, struct heard *h)
+{
+	cJSON *out = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddStringToObject(out, "outcome", llm_outcome_names[a->outcome]);
+	cJSON_AddStringToObject(out, "reason", a->reason);
+	if (a->text)
+		cJSON_AddStringToObject(out, "text", a->text);
+	else
+		cJSON_AddNullToObject(out, "text");
+	cJSON_AddStringToObject(out, "host", a->host);
+	cJSON_AddStringToObject(out, "model", a->model);
+	cJSON_AddNumberToObject(out, "tokens_in", (double)a->tokens_in);
+	cJSON_AddNumberToObject(out, "tokens_out", (double)a->tokens_out);
+	cJSON_AddNumberToObject(out, "attempts", a->attempts);
+	cJSON_AddNumberToObject(out, "duration_ms", (double)(a->duration_ns / MILLION));
+	cJSON_AddStringToObject(out, "warning", a->warning);
+	cJSON_AddBoolToObject(out, "too_long", a->too_long);
+	cJSON_AddItemToObject(out, "pieces", h->pieces);
+	cJSON_AddNumberToObject(out, "again", h->nr_again);
+	text = cJSON_PrintUnformatted(out);
+	puts(text);
+	free(text);
+	cJSON_Delete(out);
+}
+
+static int ask(const struct options *o, struct errtext *err)
+{
+	struct heard heard = {cJSON_CreateArray(), 0};
+	struct llm_listener listener = {on_text, on_again, &heard};
+	struct invoker invoker = {0};
+	struct llm_config config;
+	struct llm_answer answer;
+	int r = llm_config_make(&o->config, o->api_given, variable, NULL, &config, err);
+
+	if (!r)
+		r = invoker_current(&invoker, err);
+	if (!r && o->body_only) {
+		_cleanup_free_ char *body = NULL;
+		size_t len = 0;
+
+		r = llm_request_body(&config, &o->prompt, o->stream, &body, &len, err);
+		if (!r)
+			fwrite(body, 1, len, stdout);
+	} else if (!r) {
+		r = llm_ask(&config, &o->prompt, &invoker, o->stream ? &listener : NULL, &answer,
+			    err);
+		if (!r) {
+			print(&answer, &heard);
+			llm_answer_free(&answer);
+			heard.pieces = NULL;
+		}
+	}
+	cJSON_Delete(heard.pieces);
+	invoker_free(&invoker);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {
+		.prompt = {.system = "Answer in JSON.",
+			   .user = "What is to be done?",
+			   .schema_name = "answer",
+			   .schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
+				     "\"string\"}},\"required\":[\"text\"],"
+				     "\"additionalProperties\":false}",
+			   .max_tokens = 1500},
+	};
+	struct errtext err = {0};
+	int option, r;
+
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		take(&o, option);
+	r = ask(&o, &err);
+	free(o.user);
+	if (r)
+		fprintf(stderr, "%s\n", err.text[0] ? err.text : strerror(-r));
+	return r != 0;
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""An endpoint for both APIs that answers as the first part of the path says; for trying things by
+hand. Prints its address, ends with its input or by SIGTERM, then prints what it got as JSON lines."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from llmlib import cases  # noqa: E402
+from llmlib.server import Server  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", default="ok", choices=sorted(cases.CASES))
+    parser.add_argument("--text", metavar="FILE", help="what the model says")
+    args = parser.parse_args()
+    text = None
+    if args.text:
+        with open(args.text, encoding="utf-8") as f:
+            words = f.read()
+        text = lambda _: words  # noqa: E731
+    server = Server(text=text)
+    print(server.url(args.case), flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.stdin.close())
+    try:
+        sys.stdin.read()
+    except (ValueError, KeyboardInterrupt):
+        pass
+    server.stop()
+    for x in server.exchanges:
+        print(json.dumps({"name": x.name, "headers": x.request.headers, "errors": x.errors,
+                          "status": x.status, "body": x.body}))
+    return 1 if any(x.errors for x in server.exchanges) or server.troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process that talks to a model: whose it is, what it holds, and how it ends. Watched while an
+endpoint of our own keeps it waiting."""
+
+import json
+import os
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "llm")]
+
+from llmlib import asking  # noqa: E402
+from llmlib.asking import GRACE_S, KEY, NOBODY, SLACK_S  # noqa: E402
+from llmlib.server import Server  # noqa: E402
+from syslib.machine import until  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
+
+part = Part(__doc__)
+USER = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
+CAPABLE = ("--inh-caps", "-all,+net_raw,+sys_admin", "--ambient-caps", "-all,+net_raw,+sys_admin")
+# Who starts it: root for a user, that user, and one with capabilities that are handed on.
+STARTERS = {"sudo": ((), {}), "user": ((*USER, "--inh-caps", "-all"), {"SUDO_UID": ""}),
+            "capable": ((*USER, *CAPABLE), {"SUDO_UID": ""})}
+
+
+class World(asking.World):
+    def __init__(self, args, work, stack):
+        super().__init__(args, work, stack)
+        self.server = self.serve(stack, Server())
+
+    def waiting(self, stack, name="silent", limit=60, prefix=(), env=None, **kwargs):
+        """(the starter, its child) while the server keeps the child waiting."""
+        name, url = self.url_of(self.server, name, "openai", "127.0.0.1")
+        env = {k: v for k, v in {**asking.SUDO, **(env or {})}.items() if v}
+        asker = self.start(["--url", url, "--model", "m", "--limit", str(int(limit * 1000))],
+                           env=env, prefix=prefix, **kwargs)
+        stack.callback(asker.wait)
+        stack.callback(asker.kill)
+        until(lambda: self.server.of(name) or asker.poll() is not None, "the request")
+        check(asker.poll() is None, "ended at once")
+        return asker, int(children(asker.pid)[0])
+
+    def environment(self, env=None, key=KEY):
+        # Who is behind it is said by each case.
+        return {"PATH": "/usr/bin:/bin", **({"CACHEMON_LLM_KEY": key} if key else {}),
+                **(asking.SUDO if env is None else env)}
+
+
+def read(pid, name):
+    with open(f"/proc/{pid}/{name}", "rb") as f:
+        return f.read().decode("utf-8", "replace")
+
+
+def children(pid):
+    return read(pid, f"task/{pid}/children").split()
+
+
+def status(pid):
+    return dict(line.split(":\t", 1) for line in read(pid, "status").splitlines())
+
+
+def gone(pid):
+    return not os.path.exists(f"/proc/{pid}") or status(pid)["State"].startswith("Z")
+
+
+def said_by(asker):
+    out, err = asker.communicate(timeout=60)
+    equal("status and errors", (asker.returncode, err), (0, ""))
+    return json.loads(out)
+
+
+@part.case
+def confined(world, stack):
+    """The user's ids, no capability, no way to get one, nothing open but a pipe and its socket."""
+    with open(world.path("open"), "w", encoding="ascii") as extra:
+        for who, (prefix, env) in STARTERS.items():
+            asker, child = world.waiting(stack, prefix=prefix, env=env,
+                                         pass_fds=(extra.fileno(),))
+            check(str(extra.fileno()) in os.listdir(f"/proc/{asker.pid}/fd"), "nothing is given")
+            now = status(child)
+            for name in ("Uid", "Gid"):
+                equal(f"{who}: {name}", now[name].split(), [str(NOBODY)] * 4)
+            check(set(now["Groups"].split()) <= {str(NOBODY)}, f"{who}: groups {now['Groups']}")
+            for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                equal(f"{who}: {name}", int(now[name], 16), 0)
+            equal(f"{who}: NoNewPrivs", now["NoNewPrivs"], "1")
+            equal(f"{who}: signals caught", int(now["SigCgt"], 16), 0)
+            opened = {int(fd): os.readlink(f"/proc/{child}/fd/{fd}")
+                      for fd in os.listdir(f"/proc/{child}/fd")}
+            equal(f"{who}: streams", [opened.pop(fd) for fd in range(3)], ["/dev/null"] * 3)
+            check(opened.pop(3).startswith("pipe:"), f"{who}: {opened}")
+            kinds = {name.split(":")[0] for name in opened.values()}
+            check(kinds <= {"socket", "anon_inode"}, f"{who}: has open {opened}")
+            cores = read(child, "limits").split("Max core file size")[1].split()[:2]
+            equal(f"{who}: core files", cores, ["0", "0"])
+            for pid in (asker.pid, child):
+                check(KEY not in read(pid, "cmdline"), f"{who}: the key is in the arguments")
+            os.kill(child, signal.SIGKILL)
+            said_by(asker)
+
+
+@part.case
+def root_alone(world, _):
+    """Without a user behind it: no process, no request, one line, exit 0."""
+    before = world.server.connections
+    for env in ({}, {"SUDO_UID": "0", "SUDO_GID": "0"}):
+        done = world.run(["--url", world.server.url("ok"), "--model", "m"], env=env)
+        said = json.loads(done.stdout)
+        equal("outcome", (done.returncode, said["outcome"], said["attempts"]),
+              (0, "not_allowed", 0))
+        check("root" in said["reason"] and "sudo" in said["reason"], said["reason"])
+    equal("connections", world.server.connections, before)
+
+
+@part.case
+def ends_with_starter(world, stack):
+    """However that ends."""
+    for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        for who, (prefix, env) in STARTERS.items():
+            asker, child = world.waiting(stack, prefix=prefix, env=env)
+            os.kill(asker.pid, sig)
+            equal(f"{who}: ended by", asker.wait(timeout=30), -sig)
+            until(lambda: gone(child), f"{who}: the child of one ended by {sig.name} is gone", 10)
+
+
+@part.case
+def child_ends(world, stack):
+    """The starter tells, and lives on."""
+    for sig, words in ((signal.SIGSEGV, f"signal {int(signal.SIGSEGV)}"),
+                       (signal.SIGKILL, f"signal {int(signal.SIGKILL)}"),
+                       (signal.SIGINT, "interrupted"), (signal.SIGTERM, "interrupted")):
+        asker, child = world.waiting(stack)
+        os.kill(child, sig)
+        said = said_by(asker)
+        equal("outcome", said["outcome"], "unreachable")
+        check(words in said["reason"], said["reason"])
+
+
+@part.case
+def child_hangs(world, stack):
+    """One that does not keep to the limit is ended by the starter, a little later."""
+    limit = 2
+    asker, child = world.waiting(stack, limit=limit)
+    os.kill(child, signal.SIGSTOP)
+    said = said_by(asker)
+    equal("outcome", said["outcome"], "unreachable")
+    check("given up" in said["reason"], said["reason"])
+    check(limit + GRACE_S <= said["duration_ms"] / 1000 <= limit + GRACE_S + SLACK_S,
+          f"took {said['duration_ms']} ms")
+    until(lambda: gone(child), "the child is gone", 10)
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
