@@ -24,7 +24,7 @@ SECTIONS = ["What it means", "How it is decided", "Why it happens", "What to do"
 SECTIONS_SUBJECT = ["What it means", "When it is not worth it"]
 APPLIES = re.compile(r"fs:(9p|[a-z][a-z0-9._-]*)|device:(rotational|ssd|network)|cgroup:v[12]"
                      r"|kernel:(>=[0-9]+(\.[0-9]+){0,2})?(<[0-9]+(\.[0-9]+){0,2})?")
-NOTES_MIN = 30
+NOTES_MIN = 64
 # A note that is sent to a model has its front matter in 250 tokens: some 1,000 bytes.
 SENT_MAX = 1000
 LANGUAGES = ("c", "python", "shell")
