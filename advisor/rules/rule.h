@@ -51,10 +51,22 @@ struct note_snippet {
 	const char *code;     /* ends with a newline */
 };
 
+enum { NOTE_FINDINGS_MAX = 32 };
+
+/* Findings that a note is of use for; the own one of a finding's note comes first. */
+struct note_findings {
+	const char *text; /* as it was written; NULL: not said */
+	const char **id;
+	size_t nr;
+};
+
+/* Keys that were not said are NULL; id, title, risk, undo and verify never are in a whole note. */
 struct note {
-	const char *id, *title, *applies_to, *facts, *risk, *undo, *verify;
+	const char *id, *title, *applies_to, *precondition, *facts, *keywords, *risk, *undo,
+		*verify, *source;
+	struct note_findings findings;
 	const char *body;   /* Markdown, behind the front matter */
-	const char *action; /* the first paragraph of "What to do", on one line */
+	const char *action; /* the key; else the first paragraph of "What to do", on one line */
 	struct note_snippet *snippets;
 	size_t nr_snippets;
 	const char *file;
@@ -68,6 +80,10 @@ int rule_parse(struct arena *a, const char *file, const char *expected_id, const
 	       struct rule *ret, struct errtext *err);
 int note_parse(struct arena *a, const char *file, const char *expected_id, const char *text,
 	       struct note *ret, struct errtext *err);
+/* A user's: only a title and a text are needed, keys of other programs are passed over, and its id
+ * is the one that is given, which must live as long. */
+int note_parse_lenient(struct arena *a, const char *file, const char *id, const char *text,
+		       struct note *ret, struct errtext *err);
 
 /* "NAME = VALUE UNIT -- why", for a rule's own param and a site's. */
 int rule_param_parse(struct arena *a, const char *file, int line, const char *text,

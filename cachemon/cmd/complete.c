@@ -46,6 +46,11 @@ static int findings(const struct invoker *inv, const char *named, struct errtext
 	for (size_t i = 0; !ret && i < set.nr_rules; i++)
 		candidates_put(stdout, set.rules[i].id, strlen(set.rules[i].id),
 			       set.rules[i].title);
+	/* 'explain' shows notes on other subjects as well. */
+	for (size_t i = 0; !ret && i < set.nr_notes; i++)
+		if (!rule_set_rule(&set, set.notes[i].id))
+			candidates_put(stdout, set.notes[i].id, strlen(set.notes[i].id),
+				       set.notes[i].title);
 	rule_set_free(&set);
 	rule_dirs_free(&dirs);
 	return ret;

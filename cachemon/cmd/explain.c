@@ -29,7 +29,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->id)
-			usage_error(state, "'%s': one finding at a time", arg);
+			usage_error(state, "'%s': one at a time", arg);
 		o->id = arg;
 		return 0;
 	default:
@@ -88,28 +88,38 @@ static void print_rule(const struct rule *r)
 	putchar('\n');
 }
 
-static void print_note(const struct note *n)
+static void print_note(const struct note *n, bool is_of_rule)
 {
 	print_lines(n->body);
 	putchar('\n');
+	print_line("Applies to: ", n->applies_to);
+	print_line("When: ", n->precondition);
+	/* That of a finding is in the text. */
+	if (!is_of_rule)
+		print_line("Action: ", n->action);
 	print_line("Risk: ", n->risk);
 	print_line("Undo: ", n->undo);
 	print_line("Verify: ", n->verify);
-	print_line("Applies to: ", n->applies_to);
+	print_line("Findings: ", n->findings.text);
 	print_line("Figures: ", n->facts);
+	print_line("Sources: ", n->source);
 }
 
 static void list_all(const struct rule_set *s)
 {
+	size_t others = 0;
+
 	for (size_t i = 0; i < s->nr_rules; i++) {
 		printf("%-30s ", s->rules[i].id);
 		print_lines(s->rules[i].title);
 	}
-	/* A site may explain what no rule finds. */
+	/* The program and a site also explain what no rule finds. */
 	for (size_t i = 0; i < s->nr_notes; i++) {
 		if (rule_set_rule(s, s->notes[i].id))
 			continue;
-		printf("%-30s ", s->notes[i].id);
+		if (!others++)
+			puts("\nNotes on other subjects:\n");
+		printf("%-38s ", s->notes[i].id);
 		print_lines(s->notes[i].title);
 	}
 }
@@ -123,12 +133,17 @@ static int unknown(const struct rule_set *s, const char *id)
 
 	for (; nr < s->nr_rules && nr < IDS_MAX; nr++)
 		ids[nr] = s->rules[nr].id;
+	for (size_t i = 0; i < s->nr_notes && nr < IDS_MAX; i++)
+		if (!rule_set_rule(s, s->notes[i].id))
+			ids[nr++] = s->notes[i].id;
 	near = suggest_nearest(id, ids, nr);
 	escape_inert_to(shown, sizeof(shown), id);
 	if (near)
-		fprintf(stderr, "cachemon: no finding '%s'; did you mean '%s'?\n", shown, near);
+		fprintf(stderr, "cachemon: no finding or note '%s'; did you mean '%s'?\n", shown,
+			near);
 	else
-		fprintf(stderr, "cachemon: no finding '%s'; 'cachemon explain' lists all of them\n",
+		fprintf(stderr,
+			"cachemon: no finding or note '%s'; 'cachemon explain' lists all of them\n",
 			shown);
 	return EXIT_USAGE;
 }
@@ -146,7 +161,7 @@ static int explain(const struct rule_set *s, const char *id)
 	print_lines(title);
 	putchar('\n');
 	if (note)
-		print_note(note);
+		print_note(note, rule);
 	else
 		puts("There is no note on it.");
 	putchar('\n');
@@ -179,7 +194,7 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon explain", "All findings that there are"},
+	{"cachemon explain", "All findings and notes that there are"},
 	{"cachemon explain prefetch-waste", "The whole text of one"},
 	{0},
 };
@@ -187,11 +202,13 @@ static const struct example examples[] = {
 const struct verb_spec explain_spec = {
 	.name = "explain",
 	.help = "say what a finding means, how it is decided, what to do and how to undo it",
-	.operands = "[FINDING-ID]",
+	.operands = "[ID]",
 	.operand = VALUE_FINDING,
 	.examples = examples,
 	.options = options,
-	.notes = "Without a FINDING-ID it lists all of them.",
+	.notes = "ID is a finding's or that of a note on another subject. Without one it lists all "
+		 "of them, "
+		 "findings first.",
 	.run = cmd_explain,
 };
 

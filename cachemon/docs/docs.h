@@ -23,7 +23,7 @@ typedef int docs_fill(const struct docs *d);
 docs_fill bash_verbs, bash_flags, bash_values, zsh_verbs, zsh_functions, fish_verbs, fish_options;
 docs_fill man_header, man_name, man_synopsis, man_examples, man_description, man_options, man_verbs,
 	man_see_also;
-docs_fill sql_tables, sql_terms, man_findings;
+docs_fill sql_tables, sql_terms, man_findings, man_notes;
 
 /* Text for scdoc in which nothing is markup. */
 void scd_text(FILE *out, const char *text);

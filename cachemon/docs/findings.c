@@ -23,6 +23,15 @@ static void put_rule(FILE *out, const struct rule *r)
 	}
 }
 
+static void put_note(FILE *out, const struct note *n)
+{
+	fputs("*", out);
+	scd_text(out, n->id);
+	fputs("*\n\t", out);
+	scd_text(out, n->title);
+	fputs(".\n\n", out);
+}
+
 int man_findings(const struct docs *d)
 {
 	struct rule_set set = {0};
@@ -30,6 +39,18 @@ int man_findings(const struct docs *d)
 
 	for (size_t i = 0; !ret && i < set.nr_rules; i++)
 		put_rule(d->out, &set.rules[i]);
+	rule_set_free(&set);
+	return ret;
+}
+
+int man_notes(const struct docs *d)
+{
+	struct rule_set set = {0};
+	int ret = rule_set_load(NULL, &set);
+
+	for (size_t i = 0; !ret && i < set.nr_notes; i++)
+		if (!rule_set_rule(&set, set.notes[i].id))
+			put_note(d->out, &set.notes[i]);
 	rule_set_free(&set);
 	return ret;
 }

@@ -27,6 +27,7 @@ static const struct {
 	{"@TABLES@\n", sql_tables},
 	{"@TERMS@\n", sql_terms},
 	{"@FINDINGS@\n", man_findings},
+	{"@NOTES@\n", man_notes},
 };
 
 void docs_verbs(const struct docs *d,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The knowledge notes: every finding has one, its front matter and sections are whole, and what it
-tells people to paste is right: the C compiles, the Python is Python, the shell passes shellcheck."""
+"""The knowledge notes: every finding has one, those on other subjects say which findings they are for, front
+matter and sections are whole, and what they tell people to paste is right: the C compiles, the Python is Python,
+the shell passes shellcheck."""
 
 import glob
 import os
@@ -14,9 +15,18 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTES = os.path.join(ROOT, "prompts", "notes")
 RULES = os.path.join(ROOT, "sql", "rules")
-KEYS = ("id", "title", "applies_to", "facts", "risk", "undo", "verify")
+KEYS = ("id", "title", "findings", "applies_to", "precondition", "risk", "undo", "verify", "keywords")
+# Each fact has one place: the action and the sources of a finding are in its sections.
+KEYS_FINDING, KEYS_SUBJECT = ("facts",), ("action", "source")
 SECTIONS = ["What it means", "How it is decided", "Why it happens", "What to do",
             "When it is not worth it", "Sources"]
+# Of a note on another subject; it may have "What to do" with details of its action.
+SECTIONS_SUBJECT = ["What it means", "When it is not worth it"]
+APPLIES = re.compile(r"fs:(9p|[a-z][a-z0-9._-]*)|device:(rotational|ssd|network)|cgroup:v[12]"
+                     r"|kernel:(>=[0-9]+(\.[0-9]+){0,2})?(<[0-9]+(\.[0-9]+){0,2})?")
+NOTES_MIN = 64
+# A note that is sent to a model has its front matter in 250 tokens: some 1,000 bytes.
+SENT_MAX = 1000
 LANGUAGES = ("c", "python", "shell")
 # Where there is nothing to change, there is nothing to write either.
 NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
@@ -40,21 +50,61 @@ class Note:
         return found.group(1) if found else ""
 
 
+def is_finding(name):
+    return os.path.exists(os.path.join(RULES, name + ".sql"))
+
+
+def keys(note):
+    """Complaints about the front matter."""
+    own = KEYS_FINDING if is_finding(note.name) else KEYS_SUBJECT
+    other = KEYS_SUBJECT if is_finding(note.name) else ()
+    wrong = [f"no {k}" for k in KEYS + own if not note.keys.get(k)]
+    wrong += [f"has {k}, which its sections have" for k in other if k in note.keys]
+    wrong += [f"has an unknown {k}" for k in note.keys if k not in KEYS + KEYS_FINDING + KEYS_SUBJECT]
+    if note.keys.get("id") != note.name or not re.fullmatch("[a-z0-9-]+", note.name):
+        wrong.append(f"id is {note.keys.get('id')}")
+    return wrong
+
+
+def places(note):
+    """Where it applies, and for which findings."""
+    text = note.keys.get("applies_to", "")
+    wrong = [] if text == "any" else [f"applies to '{t}'" for t in re.split(", ", text.strip("[]"))
+                                      if not APPLIES.fullmatch(t) or t == "kernel:"]
+    ids = [i for i in note.keys.get("findings", "").strip("[]").split(", ") if i]
+    wrong += [f"is for {i}, which is no finding" for i in ids if not is_finding(i)]
+    if is_finding(note.name) and ids[:1] != [note.name]:
+        wrong.append("its own finding is not the first")
+    if not ids or len(set(ids)) != len(ids):
+        wrong.append("no findings, or one twice")
+    return wrong
+
+
+def sections(note):
+    found = re.findall(r"^## (.*)$", re.sub(r"^```.*?^```$", "", note.body, flags=re.M | re.S), re.M)
+    if is_finding(note.name):
+        return [f"sections are {found}"] if found != SECTIONS else []
+    return [f"sections are {found}"] if [f for f in found if f != "What to do"] != SECTIONS_SUBJECT \
+        or found != [s for s in SECTIONS if s in found] else []
+
+
+def sent(note):
+    """What a model is told of it is short, and ends as a sentence does."""
+    if is_finding(note.name):
+        return []
+    text = "".join(note.keys.get(k, "") for k in ("title", "precondition", "action", "risk", "verify"))
+    wrong = [f"{len(text)} bytes to be sent, {SENT_MAX} are the most"] if len(text) > SENT_MAX else []
+    return wrong + (["its action is no sentence"] if not note.keys.get("action", "").endswith(".") else [])
+
+
 def form(note):
     """Complaints about front matter and sections."""
-    wrong = [f"no {k}" for k in KEYS if not note.keys.get(k)]
-    if note.keys.get("id") != note.name:
-        wrong.append(f"id is {note.keys.get('id')}")
-    found = re.findall(r"^## (.*)$", re.sub(r"^```.*?^```$", "", note.body, flags=re.M | re.S), re.M)
-    if found != SECTIONS:
-        wrong.append(f"sections are {found}")
-    for language, _ in note.snippets:
-        if language not in LANGUAGES:
-            wrong.append(f"a snippet in '{language}'")
+    wrong = keys(note) + places(note) + sections(note) + sent(note)
     have = {language for language, _ in note.snippets}
-    for language in NO_CODE.get(note.name, LANGUAGES):
-        if language not in have:
-            wrong.append(f"no snippet in {language}")
+    wrong += [f"a snippet in '{language}'" for language in sorted(have - set(LANGUAGES))]
+    if is_finding(note.name):
+        wrong += [f"no snippet in {language}" for language in NO_CODE.get(note.name, LANGUAGES)
+                  if language not in have]
     return wrong
 
 
@@ -62,7 +112,7 @@ def parameters(note):
     """Thresholds that the note names must be the rule's, and the rule's must be in the note."""
     path = os.path.join(RULES, note.name + ".sql")
     if not os.path.exists(path):
-        return ["no rule"]
+        return []
     with open(path) as f:
         used = set(re.findall(r":((?:min|max|low|medium|high)_\w+)", f.read()))
     said = set(re.findall(r"`((?:min|max|low|medium|high)_\w+)`", note.section("How it is decided")))
@@ -169,10 +219,12 @@ def snippets(note, work):
 
 
 def findings():
-    """Every finding of the catalogue has a note; a rule without one is caught here."""
+    """Every finding of the catalogue has a note; a rule without one is caught here. So is a note whose rule
+    has gone: it would lack what notes on other subjects have."""
     rules = {f[:-4] for f in os.listdir(RULES) if f.endswith(".sql")} if os.path.isdir(RULES) else set()
     notes = {f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")}
-    return [f"{r} has no note" for r in sorted(rules - notes)]
+    wrong = [f"{r} has no note" for r in sorted(rules - notes)]
+    return wrong + ([f"only {len(notes)} notes"] if len(notes) < NOTES_MIN else [])
 
 
 def main():
