@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/llm/kb_impl.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer questions say no more, and whoever writes one does not choose how long a search takes. */
+enum { TEXT_MAX = 8192, WORDS_MAX = 64, WORD_MAX = 40 };
+
+/* Words that are in every question, and say nothing of it; in the order of strcmp(). */
+static const char *const stop_words[] = {
+	"about",  "after",   "all",	"also",	   "although", "am",	  "an",	    "and",
+	"any",	  "are",     "as",	"at",	   "be",       "because", "been",   "before",
+	"being",  "best",    "better",	"between", "but",      "by",	  "can",    "cannot",
+	"could",  "did",     "do",	"does",	   "doing",    "don",	  "done",   "each",
+	"else",	  "ever",    "every",	"for",	   "from",     "get",	  "gets",   "getting",
+	"give",	  "gives",   "go",	"goes",	   "good",     "had",	  "has",    "have",
+	"having", "he",	     "help",	"helps",   "her",      "here",	  "his",    "how",
+	"if",	  "in",	     "instead", "into",	   "is",       "it",	  "its",    "just",
+	"keep",	  "like",    "make",	"makes",   "many",     "matter",  "may",    "me",
+	"might",  "more",    "most",	"much",	   "must",     "my",	  "need",   "needs",
+	"no",	  "not",     "now",	"of",	   "off",      "on",	  "only",   "or",
+	"other",  "our",     "out",	"own",	   "part",     "please",  "really", "right",
+	"run",	  "same",    "see",	"should",  "so",       "some",	  "still",  "such",
+	"take",	  "takes",   "than",	"that",	   "the",      "their",	  "them",   "then",
+	"there",  "these",   "they",	"thing",   "things",   "this",	  "those",  "to",
+	"too",	  "under",   "up",	"us",	   "use",      "used",	  "uses",   "using",
+	"very",	  "want",    "was",	"way",	   "we",       "were",	  "what",   "when",
+	"where",  "whether", "which",	"while",   "who",      "whose",	  "why",    "will",
+	"with",	  "without", "work",	"works",   "would",    "yes",	  "yet",    "you",
+	"your",
+};
+
+static int by_word(const void *a, const void *b)
+{
+	return strcmp(a, *(const char *const *)b);
+}
+
+/* Other bytes than ASCII are left to the index, which knows what they are. */
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+static bool counts(const char *word, size_t len)
+{
+	bool digits = strspn(word, "0123456789") == len;
+
+	return len > 1 && !digits &&
+	       !bsearch(word, stop_words, sizeof(stop_words) / sizeof(stop_words[0]),
+			sizeof(stop_words[0]), by_word);
+}
+
+struct words {
+	char word[WORDS_MAX][WORD_MAX + 1];
+	size_t nr;
+};
+
+static bool known(const struct words *w, const char *word)
+{
+	for (size_t i = 0; i < w->nr; i++)
+		if (strcmp(w->word[i], word) == 0)
+			return true;
+	return false;
+}
+
+static void split(struct words *w, const char *text)
+{
+	size_t max = strnlen(text, TEXT_MAX);
+
+	for (size_t at = 0; at < max && w->nr < WORDS_MAX;) {
+		char *word = w->word[w->nr];
+		size_t len = 0;
+
+		for (; at < max && in_word(text[at]); at++)
+			if (len < WORD_MAX)
+				word[len++] = (char)tolower((unsigned char)text[at]);
+		word[len] = '\0';
+		if (counts(word, len) && !known(w, word))
+			w->nr++;
+		while (at < max && !in_word(text[at]))
+			at++;
+	}
+}
+
+char *kb_words(const char *text, bool *ret_failed)
+{
+	struct words w = {.nr = 0};
+	char *found = NULL, *at;
+
+	if (text)
+		split(&w, text);
+	if (!w.nr)
+		return NULL;
+	found = at = malloc(w.nr * (WORD_MAX + sizeof("\"\" OR ")));
+	*ret_failed = !found;
+	/* In quotes nothing is syntax, and there are no quotes in a word. */
+	for (size_t i = 0; found && i < w.nr; i++)
+		at += sprintf(at, "%s\"%s\"", i ? " OR " : "", w.word[i]);
+	return found;
+}
