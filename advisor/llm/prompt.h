@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From a pack to what is sent: the instructions, the data as lines of text, and the JSON schema of
+ * the answer with the keys that were sent as its only choices. Owns the layout of the data and the
+ * word by which an echo of the instructions is known. Pure.
+ */
+#ifndef LLM_PROMPT_H
+#define LLM_PROMPT_H
+
+#include <stddef.h>
+
+#include "advisor/llm/pack.h"
+#include "util/errtext.h"
+
+struct prompt {
+	char *system, *user, *schema;
+	size_t tokens; /* of all three: an estimate that is rather too high */
+};
+
+/* Stands in the instructions, and in no honest answer. */
+const char *prompt_canary(void);
+
+/* 0 or -ENOMEM. */
+int prompt_make(const struct pack *pack, struct prompt *ret, struct errtext *err);
+void prompt_free(struct prompt *p);
+
+#endif
