@@ -5,6 +5,7 @@
 
 #include "report/data.h"
 #include "report/escape.h"
+#include "report/wording.h"
 
 static void put_double(struct tree *t, const char *key, struct opt_f64 v)
 {
@@ -211,6 +212,7 @@ void data_advice(struct tree *t, const struct model *m, const struct model_job *
 	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
 	data_series(t, analysis_series_of(m->analysis, job->id));
+	data_wording(t, m->wording && m->wording->job_id == job->id ? m->wording : NULL);
 }
 
 void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)

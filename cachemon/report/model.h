@@ -68,10 +68,12 @@ struct model_job {
 };
 
 struct analysis;
+struct wording;
 
 struct model {
 	struct model_run run;
 	const struct analysis *analysis; /* of the advisor; NULL: none was made */
+	const struct wording *wording;	 /* of a language model; NULL: none was asked for */
 	struct model_probe *probes;
 	size_t nr_probes;
 	struct model_unmeasured *unmeasured;

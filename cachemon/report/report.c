@@ -129,16 +129,32 @@ static int analyse(const struct report_options *options, sqlite3 *db, struct loa
 	return 0;
 }
 
+static int word(const struct report_options *options, struct loaded *l, char *err, size_t errlen)
+{
+	struct errtext text = {0};
+	int ret = options->word ? options->word(options->word_arg, &l->model, &text) : 0;
+
+	if (ret < 0)
+		snprintf(err, errlen, "%s.", text.text);
+	return ret;
+}
+
+/* Of the model. */
+enum wanted { WANTED_SHOWN, WANTED_TOTALS, WANTED_WHOLE };
+
 /* ret stays where it is: its model points into it. */
-static int load(const struct report_options *options, bool totals_only, struct loaded *ret_loaded,
+static int load(const struct report_options *options, enum wanted wanted, struct loaded *ret_loaded,
 		char *err, size_t errlen)
 {
+	bool totals_only = wanted == WANTED_TOTALS;
+	/* What somebody else makes something of is the same for every verb. */
+	bool whole = wanted == WANTED_WHOLE || options->word;
 	struct model_query query = {
 		.run_id = options->run_id,
 		.job = options->job,
-		.files = options->files,
+		.files = whole && options->advise ? REPORT_FILES_DEFAULT : options->files,
 		.totals_only = totals_only,
-		.advice_only = options->advise,
+		.advice_only = options->advise && !whole,
 	};
 	sqlite3 *db = NULL;
 	int ret;
@@ -150,6 +166,8 @@ static int load(const struct report_options *options, bool totals_only, struct l
 	if (!ret && !totals_only)
 		ret = analyse(options, db, ret_loaded, err, errlen);
 	sqlite3_close(db);
+	if (!ret && !totals_only)
+		ret = word(options, ret_loaded, err, errlen);
 	progress_over(options->progress);
 	if (ret < 0)
 		loaded_free(ret_loaded);
@@ -174,7 +192,7 @@ int report_print(const struct report_options *options, FILE *out, char *err, siz
 	struct loaded l = {0};
 	const struct written content = {options, &l.model};
 	const struct publication p = {THE_REPORT, &content, write_report};
-	int ret = load(options, false, &l, err, errlen);
+	int ret = load(options, WANTED_SHOWN, &l, err, errlen);
 
 	if (ret < 0)
 		return ret;
@@ -192,10 +210,27 @@ int report_write(const struct report_options *options, const char *out_path,
 	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
 
 	if (!ret)
-		ret = load(options, false, &l, err, errlen);
+		ret = load(options, WANTED_SHOWN, &l, err, errlen);
 	if (ret < 0)
 		return ret;
 	ret = publish_write(&p, out_path, as, err, errlen);
+	loaded_free(&l);
+	return ret;
+}
+
+int report_use(const struct report_options *options,
+	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
+	       char *err, size_t errlen)
+{
+	struct loaded l = {0};
+	struct errtext text = {0};
+	int ret = load(options, WANTED_WHOLE, &l, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = use(arg, &l.model, &text);
+	if (ret < 0)
+		snprintf(err, errlen, "%s.", text.text);
 	loaded_free(&l);
 	return ret;
 }
@@ -206,7 +241,7 @@ int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t 
 	_cleanup_free_ char *command = NULL;
 	_cleanup_free_ char *quoted = NULL;
 	struct loaded l = {0};
-	int ret = load(&options, true, &l, err, errlen);
+	int ret = load(&options, WANTED_TOTALS, &l, err, errlen);
 
 	if (ret < 0)
 		return ret;

@@ -22,6 +22,8 @@ enum report_format {
 	REPORT_FORMAT_NR,
 };
 
+struct errtext;
+struct model;
 struct rule_dirs;
 struct progress_sink;
 
@@ -38,6 +40,10 @@ struct report_options {
 	/* What is wrong with a site's rules, a line each; NULL: it is in the report alone. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;
+	/* Puts a language model's words into the model, when all else is there; NULL: nobody does.
+	 * 0, or -errno with a text; what it puts there lives until the report is written. */
+	int (*word)(void *arg, struct model *m, struct errtext *err);
+	void *word_arg;
 	const struct progress_sink *progress; /* NULL: nobody listens */
 };
 
@@ -52,6 +58,11 @@ int report_print(const struct report_options *options, FILE *out, char *err, siz
 /* To a file that appears whole or not at all; made as the invoker when that is not NULL. */
 int report_write(const struct report_options *options, const char *out_path,
 		 const struct invoker *as, char *err, size_t errlen);
+/* Hands the model of a run to somebody who makes something else of it. use: 0 or -errno with a
+ * text. */
+int report_use(const struct report_options *options,
+	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
+	       char *err, size_t errlen);
 /* The short text at the end of a run, about ten lines. */
 int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen);
 

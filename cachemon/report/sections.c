@@ -10,6 +10,7 @@
 #include "report/pattern.h"
 #include "report/prose.h"
 #include "report/show.h"
+#include "report/wording.h"
 
 /* Sentences as a paragraph; none when there is nothing to say. */
 static void put_prose(struct doc *d, const struct model *m, const struct model_job *job)
@@ -94,6 +95,16 @@ static bool has_analysis(const struct model *m, const struct model_job *job)
 	return advice_of(m, job);
 }
 
+static bool has_wording(const struct model *m, const struct model_job *job)
+{
+	return m->wording;
+}
+
+static void put_wording(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	sections_wording(d, m->wording);
+}
+
 static bool has_any(const struct model *m, const struct model_job *job)
 {
 	return true;
@@ -112,6 +123,7 @@ static const struct part {
 	void (*put)(struct doc *d, const struct model *m, const struct model_job *job);
 } parts[] = {
 	{"change", "What to change", false, has_analysis, sections_to_change},
+	{"worded", "In the words of a model", false, has_wording, put_wording},
 	{"time", "Over time", false, has_timeline, sections_timeline},
 	{"stands-out", "What stands out over time", false, has_analysis, sections_series},
 	{"totals", "What was read", false, has_any, put_totals},

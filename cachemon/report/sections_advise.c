@@ -10,6 +10,7 @@
 #include "report/escape.h"
 #include "report/sections.h"
 #include "report/show.h"
+#include "report/wording.h"
 #include "util/human.h"
 
 /* Four digits, or as many more as tell 0.99998 from 1. */
@@ -145,6 +146,10 @@ static void put_job(struct doc *d, const struct model *m, const struct model_job
 		doc_para(d, "What gains most comes first. %s", a->rate.method);
 	doc_heading(d, 3, "What stands out over time");
 	sections_series(d, m, job);
+	if (m->wording && m->wording->job_id == job->id) {
+		doc_heading(d, 3, "In the words of a model");
+		sections_wording(d, m->wording);
+	}
 	sections_grades(d, m, job);
 	sections_directory_grades(d, m, job);
 	sections_verdicts(d, m, job);
