@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/cmd.h"
-#include "cmd/report_args.h"
+#include "cmd/llm_report.h"
 #include "cmd/usage.h"
 
 static const struct option_spec options[] = {
 	REPORT_ARGS_DB,	    REPORT_ARGS_RUN,
 	REPORT_ARGS_JOB,    REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
 	REPORT_ARGS_JSON,   REPORT_ARGS_RULES,
-	REPORT_ARGS_OUTPUT, OPTIONS_END,
+	REPORT_ARGS_OUTPUT, LLM_ARGS_LLM,
+	LLM_ARGS_DRY_RUN,   LLM_ARGS_WHOM,
+	OPTIONS_END,
 };
 
 static const struct example examples[] = {
@@ -15,6 +17,8 @@ static const struct example examples[] = {
 	{"cachemon advise --run 2 -o advice.html", "The same of run 2, as one page"},
 	{"cachemon advise --db run.db --rules rules --json",
 	 "With the rules of a site, for other programs"},
+	{"cachemon advise --llm-dry-run",
+	 "What a language model would be sent, byte for byte; nothing is sent"},
 	{0},
 };
 
@@ -23,20 +27,23 @@ const struct verb_spec advise_spec = {
 	.help = "say what to change, how much it gains, and how to check that it did",
 	.examples = examples,
 	.options = options,
-	.notes = "Needs no privileges, only the database. What gains most comes first; rules that "
-		 "could "
-		 "not be judged are listed with the reason. 'cachemon explain ID' has the whole "
-		 "text of "
-		 "a finding.",
+	.notes =
+		"Needs no privileges, only the database. What gains most comes first; rules that "
+		"could not be judged are listed with the reason. 'cachemon explain ID' has the "
+		"whole text of a finding.\n\n"
+		"With --llm a language model words what was found. Findings, severity and numbers "
+		"stay cachemon's; each of its statements is checked, and dropped where it cites "
+		"what was not measured. Names of files, jobs, users and hosts are sent as aliases. "
+		"Root asks nobody; through sudo the user behind it does.",
 	.run = cmd_advise,
 };
 
 int cmd_advise(int argc, char **argv)
 {
-	struct report_args args = {
-		.report = {.run_id = REPORT_RUN_LAST, .advise = true},
+	struct llm_report_args args = {
+		.args.report = {.run_id = REPORT_RUN_LAST, .advise = true},
 	};
 
-	usage_parse(&advise_spec, report_args_parse, argc, argv, 0, &args);
-	return report_args_show(&args);
+	usage_parse(&advise_spec, llm_report_parse, argc, argv, 0, &args);
+	return llm_report_show(&args);
 }

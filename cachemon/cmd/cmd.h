@@ -10,13 +10,15 @@
 enum exit_status { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct verb_spec;
-extern const struct verb_spec watch_spec, top_spec, report_spec, advise_spec, explain_spec,
-	whatif_spec, compare_spec, runs_spec, doctor_spec, selftest_spec, complete_spec;
+extern const struct verb_spec watch_spec, top_spec, report_spec, advise_spec, ask_spec,
+	explain_spec, whatif_spec, compare_spec, runs_spec, doctor_spec, selftest_spec,
+	complete_spec;
 
 int cmd_watch(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
+int cmd_ask(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_runs(int argc, char **argv);

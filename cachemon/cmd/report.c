@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/cmd.h"
-#include "cmd/report_args.h"
+#include "cmd/llm_report.h"
 #include "cmd/usage.h"
 
 static const struct option_spec options[] = {
@@ -14,6 +14,9 @@ static const struct option_spec options[] = {
 	 VALUE_NUMBER},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
+	LLM_ARGS_LLM,
+	LLM_ARGS_DRY_RUN,
+	LLM_ARGS_WHOM,
 	OPTIONS_END,
 };
 
@@ -39,10 +42,10 @@ const struct verb_spec report_spec = {
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_args args = {
-		.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
+	struct llm_report_args args = {
+		.args.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
 	};
 
-	usage_parse(&report_spec, report_args_parse, argc, argv, 0, &args);
-	return report_args_show(&args);
+	usage_parse(&report_spec, llm_report_parse, argc, argv, 0, &args);
+	return llm_report_show(&args);
 }

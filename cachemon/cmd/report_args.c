@@ -160,23 +160,53 @@ int report_args_run(struct report_args *args,
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* The options of a report with a site's rules, whose problems are printed. */
+struct ruled {
+	struct report_options report;
+	struct rule_dirs dirs;
+	size_t problems;
+};
+
+static int ruled_begin(const struct report_args *args, const struct invoker *as, struct ruled *ret,
+		       struct errtext *err)
+{
+	*ret = (struct ruled){.report = args->report};
+	ret->report.rules = &ret->dirs;
+	ret->report.on_problem = rules_print_problem;
+	ret->report.on_problem_arg = &ret->problems;
+	return rules_of_environment(as, args->rules, &ret->dirs, err);
+}
+
+int report_args_show_as(const struct report_args *args, const struct invoker *as,
+			struct errtext *err)
+{
+	struct ruled r;
+	int ret = ruled_begin(args, as, &r, err);
+
+	if (!ret && args->out_path)
+		ret = report_write(&r.report, args->out_path, as, err->text, sizeof(err->text));
+	else if (!ret)
+		ret = report_print(&r.report, stdout, err->text, sizeof(err->text));
+	rule_dirs_free(&r.dirs);
+	return ret ? ret : args->report.advise && r.problems;
+}
+
+int report_args_use(const struct report_args *args, const struct invoker *as,
+		    int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
+		    struct errtext *err)
+{
+	struct ruled r;
+	int ret = ruled_begin(args, as, &r, err);
+
+	if (!ret)
+		ret = report_use(&r.report, use, arg, err->text, sizeof(err->text));
+	rule_dirs_free(&r.dirs);
+	return ret;
+}
+
 static int show_report(void *arg, const struct invoker *as, struct errtext *err)
 {
-	const struct report_args *args = arg;
-	struct report_options o = args->report;
-	struct rule_dirs dirs = {0};
-	size_t problems = 0;
-	int ret = rules_of_environment(as, args->rules, &dirs, err);
-
-	o.rules = &dirs;
-	o.on_problem = rules_print_problem;
-	o.on_problem_arg = &problems;
-	if (!ret && args->out_path)
-		ret = report_write(&o, args->out_path, as, err->text, sizeof(err->text));
-	else if (!ret)
-		ret = report_print(&o, stdout, err->text, sizeof(err->text));
-	rule_dirs_free(&dirs);
-	return ret ? ret : o.advise && problems;
+	return report_args_show_as(arg, as, err);
 }
 
 int report_args_show(struct report_args *args)

@@ -91,5 +91,12 @@ int report_args_run(struct report_args *args,
 		    void *arg);
 /* That of a report. */
 int report_args_show(struct report_args *args);
+/* What it shows, for a show() of one's own. */
+int report_args_show_as(const struct report_args *args, const struct invoker *as,
+			struct errtext *err);
+/* Hands the model of the run to use(), with the rules that a report has. */
+int report_args_use(const struct report_args *args, const struct invoker *as,
+		    int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
+		    struct errtext *err);
 
 #endif

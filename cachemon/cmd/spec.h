@@ -25,6 +25,7 @@ enum value_kind {
 	VALUE_DURATION,
 	VALUE_PERCENT,
 	VALUE_NUMBER,
+	VALUE_TEXT,    /* nothing that could be offered */
 	VALUE_COMMAND, /* with its own words, behind "--" */
 	VALUE_NR,
 };

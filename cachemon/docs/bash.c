@@ -42,7 +42,7 @@ static const char *kind_word(enum value_kind kind)
 		[VALUE_FINDING] = "finding",   [VALUE_PID] = "pid",
 		[VALUE_DURATION] = "duration", [VALUE_PERCENT] = "number",
 		[VALUE_NUMBER] = "number",     [VALUE_COMMAND] = "command",
-		[VALUE_NONE] = "none",
+		[VALUE_TEXT] = "text",	       [VALUE_NONE] = "none",
 	};
 
 	return words[kind];

@@ -252,7 +252,7 @@ def help_and_version(case):
     place = Place(case)
     done = place.run("--version")
     expect(done.status == 0 and done.out.startswith(b"cachemon ") and not done.err, shown(done))
-    verbs = ("watch", "top", "report", "advise", "explain", "whatif", "compare", "runs", "doctor", "selftest")
+    verbs = ("watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "doctor", "selftest")
     for line in (["--help"], ["-h"], ["help"], *[["help", verb] for verb in verbs],
                  *[[verb, flag] for verb in verbs for flag in ("--help", "-h")]):
         done = place.run(*line)

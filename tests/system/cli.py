@@ -21,7 +21,7 @@ from syslib.terminal import Terminal
 from syslib.tool import Tool, tail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERBS = ["watch", "top", "report", "advise", "explain", "whatif", "compare", "runs", "doctor", "selftest"]
+VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "doctor", "selftest"]
 BOUND_S = 120
 CLEAR = b"\r\x1b[K"
 READER = """
@@ -166,6 +166,11 @@ def run_example(world, stack, command):
         return run_on_terminal(world, stack, command)
     if "watch --cgroup" in command:
         return run_until_interrupted(world, stack, command)
+    if " ask " in command and "--llm-dry-run" not in command:
+        # These tests are root, who asks nobody.
+        done = world.shell(command, 1)
+        check("root" in done.stderr, f"{command!r}: {done.stderr}")
+        return done
     return world.shell(command)
 
 

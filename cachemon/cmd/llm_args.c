@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/llm_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "advisor/wire/config.h"
+#include "cmd/usage.h"
+#include "report/escape.h"
+
+static const char *filled(struct argp_state *state, const char *option, const char *arg)
+{
+	if (!*arg)
+		usage_error(state, "%s needs a value that is not empty", option);
+	return arg;
+}
+
+static void take_api(struct argp_state *state, const char *arg, struct llm_args *o)
+{
+	if (strcmp(arg, "openai") && strcmp(arg, "anthropic"))
+		usage_error(state, "--llm-api: '%s' is not one of openai, anthropic", arg);
+	o->options.api = strcmp(arg, "openai") ? LLM_ANTHROPIC : LLM_OPENAI;
+	o->api_given = true;
+}
+
+/* Options with a value: where it goes. */
+static const struct text_option {
+	int key;
+	const char *name;
+	size_t offset;
+} texts[] = {
+	{OPT_LLM_URL, "--llm-url", offsetof(struct llm_args, options.url)},
+	{OPT_LLM_MODEL, "--llm-model", offsetof(struct llm_args, options.model)},
+	{OPT_LLM_KEY_FILE, "--llm-key-file", offsetof(struct llm_args, options.key_file)},
+	{OPT_LLM_CA, "--llm-ca", offsetof(struct llm_args, options.ca_file)},
+	{OPT_LLM_CERT, "--llm-cert", offsetof(struct llm_args, options.cert_file)},
+	{OPT_LLM_CERT_KEY, "--llm-cert-key", offsetof(struct llm_args, options.cert_key_file)},
+	{OPT_LLM_SAVE, "--llm-save", offsetof(struct llm_args, options.save_dir)},
+	{OPT_LLM_NOTES, "--notes", offsetof(struct llm_args, notes)},
+};
+
+static const struct text_option *text_of(int key)
+{
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].key == key)
+			return &texts[i];
+	return NULL;
+}
+
+static error_t take(struct llm_args *o, int key, char *arg, struct argp_state *state)
+{
+	const struct text_option *t = text_of(key);
+
+	if (t) {
+		*(const char **)((char *)o + t->offset) = filled(state, t->name, arg);
+		return 0;
+	}
+	switch (key) {
+	case OPT_LLM_API:
+		take_api(state, arg, o);
+		return 0;
+	case OPT_LLM_HTTP:
+		o->options.allow_http = true;
+		return 0;
+	case OPT_LLM_NAMES:
+		o->names = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *no_variable(void *arg, const char *name)
+{
+	return NULL;
+}
+
+/* What is wrong with the options themselves: the environment is looked at later. */
+static void check_options(const struct llm_args *o, struct argp_state *state)
+{
+	struct llm_config config;
+	struct errtext err = {0};
+
+	if (o->first && !o->asked)
+		usage_error(state, "options of a language model and --notes need --llm or "
+				   "--llm-dry-run");
+	if (o->options.cert_key_file && !o->options.cert_file)
+		usage_error(state, "--llm-cert-key needs --llm-cert");
+	if (llm_config_make(&o->options, o->api_given, no_variable, NULL, &config, &err))
+		usage_error(state, "%s", err.text);
+}
+
+error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state)
+{
+	error_t ret = 0;
+
+	switch (key) {
+	case OPT_LLM:
+		o->asked = true;
+		return 0;
+	case OPT_LLM_DRY_RUN:
+		o->asked = true;
+		o->dry_run = true;
+		return 0;
+	case ARGP_KEY_END:
+		check_options(o, state);
+		return ARGP_ERR_UNKNOWN;
+	default:
+		ret = take(o, key, arg, state);
+		if (!ret)
+			o->first = key;
+		return ret;
+	}
+}
+
+static const char *variable(void *arg, const char *name)
+{
+	return getenv(name);
+}
+
+/* --notes, $CACHEMON_NOTES, or the user's own where there is such a directory. */
+static int find_notes(const struct llm_args *o, const struct invoker *as, struct llm_place *p)
+{
+	const char *named = o->notes ? o->notes : getenv("CACHEMON_NOTES");
+	/* Through sudo the environment may be root's: only the account of the invoker counts. */
+	const char *config = as->switched ? NULL : getenv("XDG_CONFIG_HOME");
+	int n = 0;
+
+	if (named && *named)
+		n = asprintf(&p->notes, "%s", named);
+	else if (config && config[0] == '/')
+		n = asprintf(&p->notes, "%s/cachemon/notes", config);
+	else if (as->home)
+		n = asprintf(&p->notes, "%s/.config/cachemon/notes", as->home);
+	if (n < 0) {
+		p->notes = NULL;
+		return -ENOMEM;
+	}
+	if (p->notes && !(named && *named) && access(p->notes, F_OK)) {
+		free(p->notes);
+		p->notes = NULL;
+	}
+	return 0;
+}
+
+static void print_problem(void *arg, const char *problem)
+{
+	char shown[1024];
+
+	escape_inert_to(shown, sizeof(shown), problem);
+	fprintf(stderr, "cachemon: %s\n", shown);
+}
+
+int llm_place_make(const struct llm_args *o, const struct invoker *as, struct llm_place *ret,
+		   struct errtext *err)
+{
+	struct llm_place p = {0};
+	int e = llm_config_make(&o->options, o->api_given, variable, NULL, &p.config, err);
+
+	if (!e && find_notes(o, as, &p))
+		e = errtext_set(err, -ENOMEM, "not enough memory to look for notes");
+	if (e)
+		return e;
+	p.how = (struct word_how){
+		.as = as,
+		.notes_dir = p.notes,
+		.redact = !o->names,
+		.on_problem = print_problem,
+	};
+	*ret = p;
+	/* Of the place where it stays. */
+	ret->how.config = &ret->config;
+	return 0;
+}
+
+void llm_place_free(struct llm_place *p)
+{
+	free(p->notes);
+	*p = (struct llm_place){0};
+}
+
+int llm_print_body(void *arg, const struct model *m, struct errtext *err)
+{
+	const struct word_how *how = arg;
+	struct word_body body;
+	int e = word_body(m, how, &body, err);
+
+	if (e)
+		return e;
+	fwrite(body.body, 1, body.len, stdout);
+	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
+		body.len, body.tokens,
+		how->config->url ? how->config->url : "no endpoint (see --llm-url)");
+	free(body.body);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A pack while it is filled: shared by the files that choose what is in it. Room is bounded; what
+ * finds none is left out, last things first. */
+#ifndef WORDING_PACK_IMPL_H
+#define WORDING_PACK_IMPL_H
+
+#include "wording/pack_model.h"
+
+enum { PACK_EVIDENCE_MAX = 320, PACK_FACTS_MAX = 24 };
+
+/* See the table in pack_model.c. */
+struct pack_bounds {
+	size_t findings, evidence_each, of_job, of_models, of_series, notes, summary_bytes;
+};
+
+struct packer {
+	const struct pack_source *from;
+	const struct pack_bounds *bounds;
+	struct pack *p;
+};
+
+/* A figure; names in scope become aliases. value: a JSON number. NULL: not measured. */
+struct pack_figure {
+	const char *metric, *value, *unit, *scope, *quality;
+	bool is_text;
+};
+
+/* Its place; PACK_EVIDENCE_MAX: there was no room. */
+size_t packer_add(struct packer *k, const struct pack_figure *f);
+void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const char *unit,
+		  const char *scope, const char *quality);
+void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
+		 const char *scope, const char *quality);
+void packer_fact(struct packer *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A text with aliases, of at most so many bytes (0: all of it), cut between words. */
+const char *packer_text(struct packer *k, const char *text, size_t max_bytes);
+const char *packer_key(struct packer *k, char letter, size_t number);
+
+/* The parts. */
+void pack_facts(struct packer *k);
+void pack_of_job(struct packer *k);
+void pack_of_models(struct packer *k);
+void pack_of_series(struct packer *k);
+void pack_findings(struct packer *k);
+int pack_notes(struct packer *k, struct errtext *err);
+
+/* What people are shown of a value: "81.2 %", "267 MiB", "28,864 pages". */
+const char *pack_shown(struct arena *a, const struct pack_figure *f);
+
+#endif

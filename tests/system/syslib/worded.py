@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The program where it may ask a language model: the recorded run, a user who asks, and what would be sent."""
+
+import json
+import lzma
+import os
+import re
+import subprocess
+
+from .part import Failed, check
+from .tool import tail
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+RECORDED = os.path.join(ROOT, "examples", "recorded", "train.db.xz")
+NOBODY = 65534
+TIMEOUT_S = 120
+
+
+class Asker:
+    """A user without privileges, a home and a copy of the recorded database of two runs."""
+
+    def __init__(self, args, work, stack):
+        self.cachemon = args.cachemon
+        self.work = work
+        self.home = os.path.join(work, "home")
+        os.makedirs(self.home)
+        self.db = os.path.join(self.home, "train.db")
+        with lzma.open(RECORDED) as packed, open(self.db, "wb") as out:
+            out.write(packed.read())
+        for path in (self.home, self.db):
+            os.chown(path, NOBODY, NOBODY)
+
+    def environment(self, **more):
+        kept = {k: os.environ[k] for k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if k in os.environ}
+        return {**kept, "HOME": self.home, "LC_ALL": "C.UTF-8", "TZ": "UTC", **more}
+
+    def argv(self, *command, as_root=False):
+        who = [] if as_root else ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        return [*who, self.cachemon, command[0], "--db", self.db, *command[1:]]
+
+    def run(self, *command, as_root=False, status=0, **environment):
+        """(stdout, stderr), as bytes"""
+        done = subprocess.run(self.argv(*command, as_root=as_root), env=self.environment(**environment),
+                              capture_output=True, cwd=self.home, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL,
+                              check=False)
+        if done.returncode != status:
+            raise Failed(f"{command} exits {done.returncode}, not {status}: {tail(done.stderr.decode(errors='replace'))}")
+        return done.stdout, done.stderr
+
+    def json(self, *command, **environment):
+        return json.loads(self.run(*command, "--format", "json", **environment)[0])
+
+
+class Sent:
+    """A request's body, read as a model reads it."""
+
+    def __init__(self, body):
+        self.body = json.loads(body)
+        roles = {m["role"]: m["content"] for m in self.body["messages"]}
+        self.system, self.user = roles.get("system", ""), roles["user"]
+        self.schema = self.body["response_format"]["json_schema"]["schema"]
+        lines = self.user.splitlines()
+        self.evidence = {m[1]: m[2].split(" | ") for m in (re.match(r"(E\d+) \| (.*)$", line) for line in lines) if m}
+        self.findings = {m[1]: m[2].split(" | ") for m in (re.match(r"(F\d+) \| (.*)$", line) for line in lines) if m}
+        self.notes = {m[1]: (m[2], m[3]) for m in (re.match(r"(N\d+) \((.*?)\): (.*)$", line) for line in lines) if m}
+        self.actions = {m[1]: m[2] for m in (re.match(r"(A\d+): (.*)$", line) for line in lines) if m}
+
+    def key_of(self, metric, scope=None):
+        found = [k for k, e in self.evidence.items() if e[0] == metric and (scope is None or e[2] == scope)]
+        check(found, f"no evidence {metric} of {scope} in what was sent")
+        return found[0]
+
+
+def reply(*statements, ranking=(), answered=True):
+    """What a model answers, as text: (about, text, evidence) or whole statements."""
+    whole = [s if isinstance(s, dict) else
+             {"about": s[0], "text": s[1], "evidence": list(s[2]), "notes": [], "action": "none", "confidence": "high"}
+             for s in statements]
+    return json.dumps({"answered": answered, "statements": whole, "ranking": list(ranking)})

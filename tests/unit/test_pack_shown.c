@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: wording report account util */
+/* What stands for a placeholder, by unit: by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "wording/pack_impl.h"
+
+static void shown(void **state)
+{
+	static const struct {
+		const char *value, *unit, *shown;
+		bool is_text;
+	} rows[] = {
+		{"0.921", "ratio", "92.1 %", false},
+		{"1", "ratio", "100.0 %", false},
+		{"0.99999", "ratio", ">99.9 %", false},
+		{"28864", "pages", "28,864 pages", false},
+		{"1", "pages", "1 page", false},
+		{"1", "processes", "1 process", false},
+		{"0", "pages", "0 pages", false},
+		{"280076288", "bytes", "267 MiB", false},
+		{"4096.4", "bytes", "4.00 KiB", false},
+		{"4723790", "ns", "4.72 ms", false},
+		{"4.09", "s", "4.09 s", false},
+		{"0.0031491933333333334", "s", "3.15 ms", false},
+		{"128", "KiB", "128 KiB", false},
+		{"8192", "kb", "8.00 MiB", false},
+		{"0", "flag", "no", false},
+		{"1", "flag", "yes", false},
+		{"1048576", "bytes/s", "1.00 MiB/s", false},
+		{"1234.5678", "pages/s", "1235 pages/s", false},
+		{"-0.83", "", "-0.83", false},
+		{"-5", "bytes", "-5 bytes", false},
+		{"9e30", "ns", "9e+30 ns", false},
+		{"B", "grade", "B", true},
+		{NULL, "pages", "not measured", false},
+	};
+	struct arena a = {0};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct pack_figure f = {
+			.value = rows[i].value, .unit = rows[i].unit, .is_text = rows[i].is_text};
+
+		assert_string_equal(pack_shown(&a, &f), rows[i].shown);
+	}
+	arena_free(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
