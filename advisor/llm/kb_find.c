@@ -198,8 +198,8 @@ static int tell(struct told *t, const struct kb_note *n, bool by_finding)
 int kb_find(struct kb *kb, const struct kb_query *q, struct arena *a, struct kb_hit *hits,
 	    size_t *ret_nr, struct errtext *err)
 {
-	_cleanup_free_ struct candidate *c = calloc(kb->nr_notes + 1, sizeof(*c));
-	_cleanup_free_ size_t *own = calloc(q->max_notes + 1, sizeof(*own));
+	struct candidate *c = arena_alloc(a, (kb->nr_notes + 1) * sizeof(*c));
+	size_t *own = arena_alloc(a, (q->max_notes + 1) * sizeof(*own));
 	struct told t = {.q = q, .arena = a, .hits = hits};
 	size_t nr_own, nr_others, for_others;
 	int e = c && own ? 0 : -ENOMEM;

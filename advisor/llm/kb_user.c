@@ -32,15 +32,14 @@ static int say(const struct kb_problems *p, int e, const struct errtext *err)
 	return 0;
 }
 
-static const char *in_arena(struct arena *a, const char *before, const char *text, size_t len)
+static const char *prefixed(struct arena *a, const char *id)
 {
-	size_t at = strlen(before);
-	char *copy = arena_alloc(a, at + len + 1);
+	static const char prefix[] = "user:";
+	size_t size = sizeof(prefix) + strlen(id);
+	char *copy = arena_alloc(a, size);
 
-	if (copy) {
-		memcpy(copy, before, at);
-		memcpy(copy + at, text, len);
-	}
+	if (copy)
+		snprintf(copy, size, "%s%s", prefix, id);
 	return copy;
 }
 
@@ -49,7 +48,7 @@ static const char *id_of(struct arena *a, const char *name)
 {
 	char *inert = kb_inert(a, name, strlen(name) - strlen(".md"));
 
-	return inert ? in_arena(a, "user:", inert, strlen(inert)) : NULL;
+	return inert ? prefixed(a, inert) : NULL;
 }
 
 static int read_text(struct loading *l, const char *name, const char **ret, struct errtext *err)
@@ -68,7 +67,7 @@ static int read_text(struct loading *l, const char *name, const char **ret, stru
 		return errtext_set(err, -EINVAL, "%s/%s:1: holds a NUL byte; it is to be text",
 				   l->dir, name);
 	l->bytes += len;
-	*ret = in_arena(l->arena, "", text, len);
+	*ret = arena_bytes(l->arena, text, len).data;
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -92,7 +91,7 @@ static int load(struct loading *l, const char *name)
 	if (e)
 		return say(l->problems, e, &err);
 	snprintf(file, sizeof(file), "%s/%s", l->dir, name);
-	path = in_arena(l->arena, "", file, strlen(file));
+	path = arena_bytes(l->arena, file, strlen(file)).data;
 	id = id_of(l->arena, name);
 	if (!path || !id)
 		return -ENOMEM;

@@ -94,7 +94,7 @@ char *kb_words(const char *text, bool *ret_failed)
 		split(&w, text);
 	if (!w.nr)
 		return NULL;
-	found = at = malloc(w.nr * (WORD_MAX + sizeof("\"\" OR ")));
+	found = at = calloc(w.nr, WORD_MAX + sizeof("\"\" OR "));
 	*ret_failed = !found;
 	/* In quotes nothing is syntax, and there are no quotes in a word. */
 	for (size_t i = 0; found && i < w.nr; i++)
