@@ -12,8 +12,8 @@
 
 const char *const drop_reason_names[DROP_NR] = {
 	[DROP_SHAPE] = "shape",
-	[DROP_UNKNOWN_ID] = "unknown-id",
-	[DROP_NO_EVIDENCE] = "no-evidence",
+	[DROP_UNKNOWN_ID] = "unknown_id",
+	[DROP_NO_EVIDENCE] = "no_evidence",
 	[DROP_NUMBER] = "number",
 	[DROP_MARKUP] = "markup",
 	[DROP_COMMAND] = "command",
@@ -21,7 +21,7 @@ const char *const drop_reason_names[DROP_NR] = {
 	[DROP_LENGTH] = "length",
 	[DROP_ECHO] = "echo",
 	[DROP_SEVERITY] = "severity",
-	[DROP_TOO_MANY] = "too-many",
+	[DROP_TOO_MANY] = "too_many",
 };
 
 const char *const drop_reason_texts[DROP_NR] = {

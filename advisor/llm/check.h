@@ -26,7 +26,7 @@ enum drop_reason {
 	DROP_NR
 };
 
-extern const char *const drop_reason_names[DROP_NR]; /* "unknown-id": for JSON */
+extern const char *const drop_reason_names[DROP_NR]; /* "unknown_id": for JSON */
 extern const char *const drop_reason_texts[DROP_NR]; /* "cites what was not sent" */
 
 enum { STATEMENTS_MAX = 64, STATEMENT_MAX = 600 /* bytes */ };

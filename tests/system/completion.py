@@ -111,7 +111,8 @@ def ask_all(world, stack, shell):
                        ("whatif --format ", {"text", "json"}), ("compare --per ", {"work", "job"}),
                        ("watch --level ", {"cold", "full", "auto"}),
                        ("whatif ", {"cache", "readahead"}), ("report --files ", set()),
-                       ("explain prefetch-", {"prefetch-late", "prefetch-waste"}),
+                       # Findings, and what else there is a note on.
+                       ("explain prefetch-", {"prefetch-late", "prefetch-waste", "prefetch-with-readahead-thread"}),
                        ("selftest --dir ", {"folder"}), ("report -o file-", {"file-1", "file-2"}),
                        (f"compare --db {world.other} ", {"last", "1"}),
                        (f"report --db {world.other} --job ", {"another"}),

@@ -185,7 +185,7 @@ static void json(void **state)
 	assert_int_equal(at(said, "kept")->valueint, 2);
 	assert_int_equal(at(said, "dropped.number")->valueint, 3);
 	assert_int_equal(at(said, "dropped.markup")->valueint, 1);
-	assert_int_equal(at(said, "dropped.shape")->valueint, 0);
+	assert_int_equal(at(said, "dropped.unknown_id")->valueint, 0);
 	assert_true(cJSON_IsNull(at(said, "statements.0.about")));
 	assert_string_equal(at(said, "statements.1.about")->valuestring, "prefetch-waste");
 	assert_string_equal(at(said, "statements.1.evidence.1")->valuestring, "E3");
