@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,17 @@ static bool whole(const char *value)
 	return digits && digits < 19 && !value[digits];
 }
 
-/* Whole numbers keep every digit, others four. */
+/* Whole numbers keep every digit, and large ones their whole part; others four. */
 static struct shown number(const char *value)
 {
+	double v = strtod(value, NULL);
 	struct shown ret = {0};
 
 	if (whole(value))
 		return show_count((struct opt_i64){strtoll(value, NULL, 10), true}, false);
-	snprintf(ret.s, sizeof(ret.s), "%.4g", strtod(value, NULL));
+	if (fabs(v) >= 1000 && fabs(v) < 9e15)
+		return show_count((struct opt_i64){llround(v), true}, false);
+	snprintf(ret.s, sizeof(ret.s), "%.4g", v);
 	return ret;
 }
 
