@@ -13,7 +13,7 @@ from .tool import tail
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 RECORDED = os.path.join(ROOT, "examples", "recorded", "train.db.xz")
 NOBODY = 65534
-TIMEOUT_S = 120
+TIMEOUT_S = 150  # of a question itself 120, at most
 
 
 class Asker:
