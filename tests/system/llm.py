@@ -28,8 +28,8 @@ from syslib.worded import NOBODY, Asker, Sent, reply  # noqa: E402
 
 KEY = "sk-test-never-to-be-seen-0123456789"
 MODEL = "a-model"
-# As the recorded database has them (sqlite3, not the program).
-NAMES = [b"/data/train", b"shards", b"validation", b"train_loader", b"\"train\""]
+# As the recorded database has them (sqlite3, not the program), and no note of the program's.
+NAMES = [b"/data/train", b"shard-3.bin", b"validation.bin", b"advised-random", b"train_loader", b"job train"]
 # Those that end only when a limit does are left to the part of the wire.
 SLOW = {"silent", "stalled_body", "stalled_stream", "drip", "header_flood", "header_line", "big_chunked", "big_event",
         "big_stream", "stays_open", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
