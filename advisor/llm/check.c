@@ -30,11 +30,11 @@ const char *const drop_reason_texts[DROP_NR] = {
 	[DROP_NO_EVIDENCE] = "cites nothing that was measured",
 	[DROP_NUMBER] = "says a number that no cited evidence has",
 	[DROP_MARKUP] = "holds markup, a link or an address",
-	[DROP_COMMAND] = "holds something to be typed into a shell",
+	[DROP_COMMAND] = "holds a command",
 	[DROP_CHARACTERS] = "holds characters that are not for showing",
 	[DROP_LENGTH] = "is empty or too long",
 	[DROP_ECHO] = "repeats the instructions or speaks of them",
-	[DROP_SEVERITY] = "says how grave it is otherwise than the rule",
+	[DROP_SEVERITY] = "contradicts the severity of the rule",
 	[DROP_TOO_MANY] = "is one too many",
 };
 

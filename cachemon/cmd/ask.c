@@ -116,6 +116,7 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 
 	a->as = as;
 	a->place.how.question = a->o->question;
+	a->place.how.progress = a->o->args.report.progress;
 	if (!ret && a->o->llm.dry_run)
 		ret = report_args_use(&a->o->args, as, llm_print_body, &a->place.how, err);
 	else if (!ret)
@@ -129,8 +130,9 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_DB,	    REPORT_ARGS_RUN,
 	REPORT_ARGS_JOB,    REPORT_ARGS_FORMAT("text|md|html|json|yaml"),
 	REPORT_ARGS_JSON,   REPORT_ARGS_RULES,
-	REPORT_ARGS_OUTPUT, LLM_ARGS_DRY_RUN,
-	LLM_ARGS_WHOM,	    OPTIONS_END,
+	REPORT_ARGS_OUTPUT, LLM_ARGS_LLM,
+	LLM_ARGS_DRY_RUN,   LLM_ARGS_WHOM,
+	OPTIONS_END,
 };
 
 static const struct example examples[] = {

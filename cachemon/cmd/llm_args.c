@@ -190,6 +190,7 @@ int llm_print_body(void *arg, const struct model *m, struct errtext *err)
 
 	if (e)
 		return e;
+	progress_over(how->progress);
 	fwrite(body.body, 1, body.len, stdout);
 	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
 		body.len, body.tokens,

@@ -20,7 +20,11 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_END && o->llm.dry_run && (o->args.out_path || o->args.format_given))
 		usage_error(state, "--llm-dry-run prints what would be sent and makes no report: "
 				   "leave out -o and --format");
-	return report_args_option(&o->args, key, arg, state);
+	ret = report_args_option(&o->args, key, arg, state);
+	if (!ret && key == ARGP_KEY_END && o->llm.asked && o->args.report.format == REPORT_CSV)
+		usage_error(state,
+			    "--llm: CSV has no place for words; use text, md, html, json or yaml");
+	return ret;
 }
 
 /* A report while its words are asked for. */
@@ -133,6 +137,7 @@ static int show_body(void *arg, const struct invoker *as, struct errtext *err)
 	struct asked *a = arg;
 	int ret = llm_place_make(&a->o->llm, as, &a->place, err);
 
+	a->place.how.progress = a->o->args.report.progress;
 	if (!ret)
 		ret = report_args_use(&a->o->args, as, llm_print_body, &a->place.how, err);
 	llm_place_free(&a->place);

@@ -168,7 +168,8 @@ static int load(const struct report_options *options, enum wanted wanted, struct
 	sqlite3_close(db);
 	if (!ret && !totals_only)
 		ret = word(options, ret_loaded, err, errlen);
-	progress_over(options->progress);
+	if (ret < 0 || wanted != WANTED_WHOLE)
+		progress_over(options->progress);
 	if (ret < 0)
 		loaded_free(ret_loaded);
 	return ret;
@@ -229,8 +230,13 @@ int report_use(const struct report_options *options,
 	if (ret < 0)
 		return ret;
 	ret = use(arg, &l.model, &text);
-	if (ret < 0)
-		snprintf(err, errlen, "%s.", text.text);
+	progress_over(options->progress);
+	if (ret < 0) {
+		size_t len = strlen(text.text);
+
+		snprintf(err, errlen, "%s%s", text.text,
+			 len && text.text[len - 1] == '.' ? "" : ".");
+	}
 	loaded_free(&l);
 	return ret;
 }

@@ -32,7 +32,7 @@ static void say_dropped(FILE *out, const struct wording *w)
 		putc(')', out);
 }
 
-static void say_line(FILE *out, const struct wording *w)
+static void say_line(FILE *out, const struct wording *w, bool reasons)
 {
 	if (w->skipped) {
 		fprintf(out, "No words of a model: %s", w->skipped);
@@ -40,7 +40,8 @@ static void say_line(FILE *out, const struct wording *w)
 	}
 	fprintf(out, "Worded by %s at %s, checked: %zu statement%s kept, %zu dropped", w->model,
 		w->host, w->nr_statements, w->nr_statements == 1 ? "" : "s", wording_dropped(w));
-	say_dropped(out, w);
+	if (reasons)
+		say_dropped(out, w);
 }
 
 const char *wording_line(struct wording *w)
@@ -52,7 +53,7 @@ const char *wording_line(struct wording *w)
 
 	if (!out)
 		return NULL;
-	say_line(out, w);
+	say_line(out, w, false);
 	if (fclose(out) == 0)
 		ret = arena_bytes(&w->arena, text, len).data;
 	free(text);
@@ -96,7 +97,7 @@ void sections_wording_statement(struct doc *d, const struct wording *w,
 	fputs(s->text, out);
 	put_cited(out, w, s);
 	if (s->confidence == LLM_LOW)
-		fputs(" It is not sure of this.", out);
+		fputs(" (The model is not sure.)", out);
 	if (fclose(out) != 0)
 		d->failed = true;
 	else
@@ -114,9 +115,7 @@ static void put_evidence(struct doc *d, const struct wording *w)
 		{"VALUE", DOC_RIGHT},
 		{"OF", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("What the statements rest on, as cachemon measured or "
-				       "computed it",
-				       columns, 4);
+	struct doc_table t = doc_table("As cachemon measured or computed it", columns, 4);
 
 	for (size_t i = 0; i < w->nr_evidence; i++) {
 		const struct wording_evidence *e = &w->evidence[i];
@@ -140,8 +139,6 @@ static void put_spent(struct doc *d, const struct wording *w)
 		 show_plural(w->attempts, "", "s"), w->prompt_sha256 ? w->prompt_sha256 : "-",
 		 w->redacted ? "Names of files, jobs, users and hosts were not sent."
 			     : "Names were sent as they are.");
-	if (w->warning)
-		doc_para(d, "Warning: %s", w->warning);
 }
 
 void sections_wording_line(struct doc *d, const struct wording *w)
@@ -154,17 +151,19 @@ void sections_wording_line(struct doc *d, const struct wording *w)
 		d->failed = true;
 		return;
 	}
-	say_line(out, w);
+	say_line(out, w, true);
 	if (fclose(out) != 0)
 		d->failed = true;
 	else
-		doc_para(d, "%s.", text);
+		doc_para(d, len && strchr(".?!", text[len - 1]) ? "%s" : "%s.", text);
 	free(text);
 }
 
 void sections_wording_end(struct doc *d, const struct wording *w)
 {
-	doc_fold_begin(d, "What these words rest on");
+	if (w->warning)
+		doc_para(d, "Warning: %s", w->warning);
+	doc_fold_begin(d, w->nr_evidence ? "What these words rest on" : "What was asked");
 	put_evidence(d, w);
 	put_spent(d, w);
 	doc_fold_end(d);
@@ -177,8 +176,12 @@ void sections_wording(struct doc *d, const struct wording *w)
 	sections_wording_line(d, w);
 	if (w->skipped)
 		return;
-	doc_para(d, "The findings, their severity and every number are cachemon's; the sentences "
-		    "are a model's.");
+	if (!w->nr_statements)
+		doc_para(d, "None of its statements passed the checks.");
+	else
+		doc_para(d, "The findings, their severity and every number are cachemon's; the "
+			    "sentences "
+			    "are a model's.");
 	for (size_t i = 0; i < w->nr_statements; i++)
 		sections_wording_statement(d, w, &w->statements[i]);
 	sections_wording_end(d, w);

@@ -68,11 +68,37 @@ static int open_existing(struct store *st, char err[STORE_ERROR_MAX])
 	return migrate_check_builtin(st->db, st->path, err);
 }
 
+/* A writer of an older schema could not read its own summary if the schema changed below it. */
+static int check_writer(struct store *st, char err[STORE_ERROR_MAX])
+{
+	static const char sql[] = "SELECT (SELECT user_version FROM pragma_user_version) < ?1 "
+				  "AND EXISTS (SELECT 1 FROM run WHERE state = 'open')";
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(st->db, sql, -1, &stmt, NULL);
+	bool older = false;
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int(stmt, 1, SCHEMA_NEWEST);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	older = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	if (rc != SQLITE_ROW)
+		return store_fail(st->db, st->path, rc, "read", NULL, err);
+	if (!older)
+		return 0;
+	snprintf(err, STORE_ERROR_MAX, "%s has a run that an older cachemon may still write",
+		 st->path);
+	return -EBUSY;
+}
+
 static int put(struct store *st, const struct store_wording *w, char err[STORE_ERROR_MAX])
 {
 	int ret = open_existing(st, err);
 	int rc;
 
+	if (!ret)
+		ret = check_writer(st, err);
 	if (!ret)
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (ret)

@@ -81,8 +81,8 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 
 	if (!place->report) {
 		errtext_set(ret_said, 1,
-			    "a model's words were not kept: %s (with -o they would be, beside the "
-			    "report)",
+			    "a model's words were not kept: %s; -o FILE keeps them in "
+			    "FILE.wording.json",
 			    why);
 		return 1;
 	}
@@ -92,7 +92,7 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 	if (ret)
 		errtext_set(ret_said, ret, "a model's words were not kept: %s; %s", why, err);
 	else
-		errtext_set(ret_said, 1, "a model's words are kept in %s, for %s", path, why);
+		errtext_set(ret_said, 1, "a model's words are kept in %s: %s", path, why);
 	return 1;
 }
 

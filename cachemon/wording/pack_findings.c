@@ -44,7 +44,7 @@ static void put_gain(struct packer *k, const struct finding *f, const char *of)
 	snprintf(value, sizeof(value), "%.17g", f->gain.value);
 	figure.unit = gain_unit_names[f->gain.unit];
 	figure.quality = f->gain.method == GAIN_BOUND	? "at most"
-			 : f->gain.method == GAIN_MODEL ? "model"
+			 : f->gain.method == GAIN_MODEL ? "computed"
 							: "measured";
 	packer_add(k, &figure);
 }
@@ -52,6 +52,8 @@ static void put_gain(struct packer *k, const struct finding *f, const char *of)
 static void put_evidence(struct packer *k, const struct finding *f, struct pack_finding *to)
 {
 	size_t last = k->p->nr_evidence + k->bounds->evidence_each;
+	/* A rule does not say which of its figures rest on lookups that were scaled. */
+	const char *quality = k->from->job->counts.sliced ? "may be estimated" : "";
 
 	to->evidence = k->p->nr_evidence;
 	put_gain(k, f, to->key);
@@ -60,7 +62,7 @@ static void put_evidence(struct packer *k, const struct finding *f, struct pack_
 		char scope[160];
 
 		snprintf(scope, sizeof(scope), "%s: %s", to->key, e->scope);
-		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit, scope, "",
+		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit, scope, quality,
 						    e->is_text});
 	}
 	to->nr_evidence = k->p->nr_evidence - to->evidence;

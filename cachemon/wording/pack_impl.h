@@ -44,7 +44,7 @@ void pack_of_series(struct packer *k);
 void pack_findings(struct packer *k);
 int pack_notes(struct packer *k, struct errtext *err);
 
-/* What people are shown of a value: "81.2 %", "267 MiB", "28,864 pages". */
+/* What people are shown of a value: "81.2 %", "28,864 pages", "at most 7.64 ms". */
 const char *pack_shown(struct arena *a, const struct pack_figure *f);
 
 #endif

@@ -8,6 +8,9 @@
 #include "report/whatif_cache.h"
 #include "wording/pack_impl.h"
 
+static const char COMPUTED[] = "computed";
+static const char CACHE[] = "a cache of the job, what readahead brought counted as missed";
+
 static struct opt_f64 real(double v)
 {
 	return (struct opt_f64){v, isfinite(v)};
@@ -30,9 +33,9 @@ static void put_size(struct packer *k, const struct job_curve *c, const char *na
 		return;
 	curve_at(&c->curve, pages, &p);
 	snprintf(metric, sizeof(metric), "whatif.cache.%s.cache_bytes", name);
-	packer_count(k, metric, bytes_of(c, pages), "bytes", "a cache of the job", "model");
+	packer_count(k, metric, bytes_of(c, pages), "bytes", CACHE, COMPUTED);
 	snprintf(metric, sizeof(metric), "whatif.cache.%s.hit_ratio", name);
-	packer_real(k, metric, real(1 - p.miss), "ratio", "a cache of the job", "model");
+	packer_real(k, metric, real(1 - p.miss), "ratio", CACHE, COMPUTED);
 }
 
 static void put_curve(struct packer *k, const struct job_curve *c)
@@ -48,7 +51,7 @@ static void put_curve(struct packer *k, const struct job_curve *c)
 	curve_need(&c->curve, 0.9, &need);
 	put_size(k, c, "needs_90", need.pages);
 	packer_real(k, "whatif.cache.first_touch_ratio", real(c->curve.first_touch), "ratio",
-		    "lookups, which no cache makes hits", "model");
+		    "lookups, which no cache makes hits", COMPUTED);
 }
 
 static void put_figure(struct packer *k, const struct whatif_sum *sum, int figure,
@@ -59,7 +62,7 @@ static void put_figure(struct packer *k, const struct whatif_sum *sum, int figur
 	v.known = sum->known && isfinite(sum->figure[figure]) && sum->figure[figure] >= 0;
 	if (v.known)
 		v.value = llround(sum->figure[figure]);
-	packer_count(k, metric, v, "pages", setting, "model");
+	packer_count(k, metric, v, "pages", setting, COMPUTED);
 }
 
 /* What was in force beside the best setting. */

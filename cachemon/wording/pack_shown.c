@@ -99,8 +99,24 @@ static struct shown of_rate(const struct pack_figure *f)
 	return strcmp(s.s, "-") == 0 ? s : ret;
 }
 
+/* What a sentence must not lose of a figure. */
+static const char *before(const char *quality)
+{
+	static const char *const words[][2] = {
+		{"at most", "at most "},
+		{"at least", "at least "},
+		{"estimated", "about "},
+	};
+
+	for (size_t i = 0; quality && i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(quality, words[i][0]) == 0)
+			return words[i][1];
+	return "";
+}
+
 const char *pack_shown(struct arena *a, const struct pack_figure *f)
 {
+	char text[sizeof(((struct shown *)0)->s) + 16];
 	struct shown s;
 
 	if (!f->value)
@@ -111,5 +127,6 @@ const char *pack_shown(struct arena *a, const struct pack_figure *f)
 	/* Less than nothing, or more than fits: as it is. */
 	if (strcmp(s.s, "-") == 0)
 		s = with_unit(f);
-	return arena_bytes(a, s.s, strlen(s.s)).data;
+	snprintf(text, sizeof(text), "%s%s", before(f->quality), s.s);
+	return arena_bytes(a, text, strlen(text)).data;
 }

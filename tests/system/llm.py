@@ -6,6 +6,7 @@ without an answer there is the same report."""
 import contextlib
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ from llmlib.server import Server  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.schema import valid  # noqa: E402
 from syslib.terminal import Terminal  # noqa: E402
-from syslib.worded import NOBODY, Asker, Sent, reply  # noqa: E402
+from syslib.worded import NOBODY, RECORDED, Asker, Sent, reply  # noqa: E402
 
 KEY = "sk-test-never-to-be-seen-0123456789"
 MODEL = "a-model"
@@ -244,6 +245,35 @@ def beside_a_database_that_cannot_be_written(world, stack):
     out, said = world.run("advise", "--llm", **world.at(server))
     check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
     equal("rows", len(world.rows()), rows)
+
+
+def schema(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+@part.case
+def an_older_writer_keeps_its_schema(world, stack):
+    """It could not read what it writes; without one the database is brought to the newest."""
+    server = world.server(stack, of_exchange(good_and_bad))
+    stack.callback(setattr, world, "db", world.db)
+    world.db = os.path.join(world.home, "older.db")
+    with lzma.open(RECORDED) as packed, open(world.db, "wb") as out:
+        out.write(packed.read())
+    os.chown(world.db, NOBODY, NOBODY)
+    before = schema(world.db)
+    with contextlib.closing(sqlite3.connect(world.db)) as db:
+        db.execute("UPDATE run SET state = 'open' WHERE id = 1")
+        db.commit()
+    out, said = world.run("advise", "--llm", **world.at(server))
+    check(b"older cachemon" in said and b"statements kept" in out, f"says {said!r}")
+    equal("schema", schema(world.db), before)
+    with contextlib.closing(sqlite3.connect(world.db)) as db:
+        db.execute("UPDATE run SET state = 'complete' WHERE id = 1")
+        db.commit()
+    world.run("advise", "--llm", **world.at(server))
+    equal("rows", len(world.rows()), 1)
+    check(schema(world.db) > before, "the schema is the old one")
 
 
 @part.case
@@ -477,7 +507,7 @@ def bad_options(world, _):
     for words in (("advise", "--llm-model", "x"), ("advise", "--notes", "x"), ("report", "--llm-save", "x"),
                   ("advise", "--llm", "--llm-api", "gopher"), ("advise", "--llm", "--llm-url", ""),
                   ("advise", "--llm", "--llm-cert-key", "x"), ("advise", "--llm-dry-run", "-o", "x.html"),
-                  ("ask",), ("ask", ""), ("ask", "a", "b"), ("ask", "x" * 2001), ("ask", "a", "--format", "csv")):
+                  ("ask",), ("ask", ""), ("ask", "a", "b"), ("ask", "x" * 2001), ("ask", "a", "--format", "csv"), ("advise", "--llm", "--format", "csv")):
         _, said = world.run(*words, status=2)
         check(said.count(b"\n") <= 2, f"{words}: says {said!r}")
     for url in ("gopher://x/", "not a url", "http://user:secret@127.0.0.1/v1"):

@@ -54,10 +54,32 @@ static void shown(void **state)
 	arena_free(&a);
 }
 
+/* A bound is none without its word, and an estimate is no count. */
+static void qualified(void **state)
+{
+	static const char *const rows[][2] = {
+		{"at most", "at most 7.64 ms"},
+		{"at least", "at least 7.64 ms"},
+		{"estimated", "about 7.64 ms"},
+		{"measured", "7.64 ms"},
+		{"", "7.64 ms"},
+	};
+	struct arena a = {0};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct pack_figure f = {
+			.value = "0.00764", .unit = "s", .quality = rows[i][0]};
+
+		assert_string_equal(pack_shown(&a, &f), rows[i][1]);
+	}
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shown),
+		cmocka_unit_test(qualified),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void said(void **state)
 		"Worded by tiny at 127.0.0.1:8080, checked: 2 statements kept, 4 dropped",
 		"Only 25.0 % of the lookups hit. [E3]",
 		"What to do: Ask for less. More: cachemon explain prefetch-waste",
-		"It is not sure of this.",
+		"(The model is not sure.)",
 		"1,234 tokens sent, - received, in 1.50 s and 2 attempts",
 	};
 
