@@ -122,9 +122,17 @@ def least_privileges(case):
     return done.out.decode().strip().replace("\t", " ")
 
 
+def loaded(case):
+    """Bytes of address space in which the program and its libraries can be loaded at all."""
+    for size in range(8 << 20, 256 << 20, 2 << 20):
+        if run([case.cachemon, "--version"], prefix=["prlimit", f"--as={size}", "--"]).status == 0:
+            return size
+    raise AssertionError("the program cannot be loaded in 256 MiB")
+
+
 @part.case("too few descriptors, too little memory: said in a line or two")
 def too_little(case):
-    for limit in ("--nofile=12", "--nofile=30", "--as=12000000"):
+    for limit in ("--nofile=12", "--nofile=30", *(f"--as={loaded(case) + more}" for more in (2 << 20, 8 << 20))):
         refused(case, ["prlimit", limit, "--"], [])
 
 
