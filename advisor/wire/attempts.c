@@ -63,10 +63,18 @@ static void keep(struct run *run, const char *part, char *bytes, size_t len)
 		warn(run, err.text);
 }
 
-/* Servers may cut a character in two; those who listen get it whole. */
+static void mask(const struct run *run, char *text)
+{
+	key_mask(&run->key, text, strlen(text));
+}
+
+/* Servers may cut a character in two; those who listen get it whole. What may become the key waits
+ * until it is seen not to. */
 static int tell(struct attempt *a)
 {
-	size_t whole = utf8_whole(a->reply.text, a->reply.len);
+	size_t told = a->told;
+	size_t clear = told + key_mask(&a->run->key, a->reply.text + told, a->reply.len - told);
+	size_t whole = utf8_whole(a->reply.text, clear);
 	int err = 0;
 
 	if (whole > a->told) {
@@ -128,6 +136,9 @@ static int attempt(struct run *run, struct attempt *a)
 	keep(run, "headers", a->transport.headers, a->transport.headers_len);
 	keep(run, "response", a->transport.body, a->transport.len);
 	a->verdict = judge(job->config->api, &a->transport, &a->reply);
+	/* Of a stream, or written so that it was not seen in the bytes. */
+	mask(run, a->verdict.error.message);
+	mask(run, a->reply.model);
 	return 0;
 }
 

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "util/cleanup.h"
@@ -104,14 +106,50 @@ void key_wipe(struct key *k)
 	explicit_bzero(k, sizeof(*k));
 }
 
-void key_mask(const struct key *k, char *bytes, size_t len)
+/* How much of the bytes is the character, as it is or as JSON may write it; 0: it is another. */
+static size_t character_at(const char *at, size_t left, char c)
 {
-	char *at = bytes;
+	char escape[8];
+
+	snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)c);
+	if (left >= 6 && strncasecmp(at, escape, 6) == 0)
+		return 6;
+	if (left >= 2 && *at == '\\' && at[1] == c && strchr("\"\\/", c))
+		return 2;
+	return left && *at == c;
+}
+
+/* How much of the bytes is the key; 0: it is not there. *ret_cut: they end before that is known. */
+static size_t key_at(const struct key *k, const char *at, size_t left, bool *ret_cut)
+{
+	size_t used = 0;
+
+	*ret_cut = false;
+	for (size_t i = 0; i < k->len; i++) {
+		size_t n = character_at(at + used, left - used, k->text[i]);
+
+		if (!n) {
+			*ret_cut = used == left || (at[used] == '\\' && left - used < 6);
+			return 0;
+		}
+		used += n;
+	}
+	return used;
+}
+
+size_t key_mask(const struct key *k, char *bytes, size_t len)
+{
+	bool cut;
 
 	if (k->len < MASKED_MIN)
-		return;
-	while (at && (at = memmem(at, len - (size_t)(at - bytes), k->text, k->len))) {
-		memset(at, '*', k->len);
-		at += k->len;
+		return len;
+	for (size_t at = 0; at < len;) {
+		size_t used = key_at(k, bytes + at, len - at, &cut);
+
+		if (cut)
+			return at;
+		memset(bytes + at, '*', used);
+		at += used ? used : 1;
 	}
+	return len;
 }

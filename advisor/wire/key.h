@@ -23,7 +23,9 @@ struct key {
 int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err);
 void key_wipe(struct key *k);
 
-/* Where the key stands in bytes that somebody sent back, it is made '*'. */
-void key_mask(const struct key *k, char *bytes, size_t len);
+/* Where the key stands in bytes that somebody sent back, as it is or as JSON may write it, it is
+ * made
+ * '*'. Gives back where the key may have begun that more bytes would make whole; else len. */
+size_t key_mask(const struct key *k, char *bytes, size_t len);
 
 #endif

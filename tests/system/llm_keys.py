@@ -5,6 +5,7 @@ that is kept or shown; and what is kept, for whom."""
 
 import json
 import os
+import re
 import stat
 import sys
 
@@ -66,7 +67,7 @@ def key_comes_back(world, _):
     """A server that tells the key, in headers, errors or the answer: it is in nothing that is kept
     or shown."""
     for api in APIS:
-        for name, outcome in (("s401_echo", "refused"), ("s200_echo", "answered")):
+        for name, outcome in (("s401_echo", "refused"), ("s401_escaped", "refused"), ("s200_echo", "answered")):
             kept = world.fresh_dir()
             said = world.ask(world.server, name, "--save", kept, api=api)
             equal(name, said["outcome"], outcome)
@@ -74,7 +75,10 @@ def key_comes_back(world, _):
             check(any(b"*" * len(KEY) in text for text in files.values()), "nothing is masked")
             for file, text in files.items():
                 check(KEY.encode() not in text, f"{file} holds the key")
+                check(not re.search(rb"\\u0073\\u006b", text), f"{file} holds the key, escaped")
         equal("text", json.loads(said["text"])["text"], "*" * len(KEY))
+        said = world.ask(world.server, "s200_echo", api=api, stream=True)
+        equal("pieces", json.loads("".join(said["pieces"]))["text"], "*" * len(KEY))
 
 
 @part.case

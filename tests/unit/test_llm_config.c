@@ -357,6 +357,11 @@ static void test_masks(void **state)
 		{"secret", "secret", "******"},
 		{"short", "short", "short"},
 		{"", "any", "any"},
+		/* As JSON may write it, and not when it only looks like that. */
+		{"sec/ret", "a sec\\/ret.", "a ********."},
+		{"secret", "a \\u0073ecr\\u0065T and \\u0073ecr\\u0065t",
+		 "a \\u0073ecr\\u0065T and ****************"},
+		{"sec\\ret", "sec\\\\ret sec\\ret", "******** *******"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -370,6 +375,26 @@ static void test_masks(void **state)
 	}
 }
 
+/* Of what comes in pieces: from where on it may become the key. */
+static void test_masks_begun(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t clear;
+	} cases[] = {
+		{"", 0},      {"a se", 2},     {"a secre", 2}, {"a secret", 8},
+		{"a sex", 5}, {"sec\\u00", 0}, {"secsec", 3},  {"a\\", 1},
+	};
+	const struct key k = {.text = "secret", .len = 6};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[64];
+
+		strcpy(text, cases[i].text);
+		assert_int_equal(key_mask(&k, text, strlen(text)), cases[i].clear);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -378,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_addresses),	   cmocka_unit_test(test_loopback),
 		cmocka_unit_test(test_no_addresses),	   cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_key_variables),	   cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_masks_begun),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

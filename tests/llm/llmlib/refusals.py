@@ -98,6 +98,14 @@ def s401_echo(x):
 
 
 @case
+def s401_escaped(x):
+    """The key as JSON may write it: its bytes are others."""
+    key = (x.request.header("authorization") or x.request.header("x-api-key")).split()[-1]
+    escaped = "".join(f"\\u{ord(c):04x}" for c in key)
+    x.reply(401, b'{"error":{"message":"bad key %s","type":"authentication_error","code":null}}' % escaped.encode())
+
+
+@case
 def s200_echo(x):
     key = (x.request.header("authorization") or x.request.header("x-api-key")).split()[-1]
     answer(x, text=json.dumps({"text": key}))
