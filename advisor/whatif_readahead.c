@@ -69,7 +69,7 @@ static struct whatif_result result_of(const struct ra_replay_result *r)
 /* Faults that smaller windows would have brought about left no trace, and advice is of reads. */
 static bool answers(const struct whatif_file *f, size_t candidate)
 {
-	if (!f->mapped)
+	if (!f->mapped || candidate == WHATIF_ACTUAL)
 		return true;
 	return candidate < RANDOM_AT && pages_of(candidate) >= f->device_pages;
 }
