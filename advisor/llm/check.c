@@ -10,6 +10,8 @@
 #include "advisor/llm/split.h"
 #include "util/cleanup.h"
 
+enum { ANSWER_KEYS_MAX = 64 };
+
 const char *const drop_reason_names[DROP_NR] = {
 	[DROP_SHAPE] = "shape",
 	[DROP_UNKNOWN_ID] = "unknown_id",
@@ -105,11 +107,13 @@ static int take_ranking(const struct pack *pack, const cJSON *list, struct llm_c
 	return 0;
 }
 
-/* The object with its keys, none twice. */
+/* The object with its keys, none twice; so many of them that this takes long are no answer. */
 static bool is_answer(const cJSON *o)
 {
 	const cJSON *item, *other;
 
+	if (cJSON_GetArraySize(o) > ANSWER_KEYS_MAX)
+		return false;
 	if (!cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(o, "statements")))
 		return false;
 	cJSON_ArrayForEach(

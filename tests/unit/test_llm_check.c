@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "fixtures/llm_pack.h"
@@ -465,6 +466,28 @@ static void test_large(void **state)
 	gone(&w);
 }
 
+/* Each key beside each other one would be minutes. */
+static void test_many_keys(void **state)
+{
+	enum { KEYS = 250000, SECONDS = 20 };
+	struct world w = made();
+	struct llm_checked c;
+	char *reply = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&reply, &len);
+	time_t begin = time(NULL);
+
+	fputs("{\"statements\": []", out);
+	for (int i = 0; i < KEYS; i++)
+		fprintf(out, ",\"k%d\":1", i);
+	fputs("}", out);
+	fclose(out);
+	assert_int_equal(llm_check(&w.pack, w.names, reply, len, &c, NULL), -EBADMSG);
+	assert_true(time(NULL) - begin < SECONDS);
+	free(reply);
+	gone(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,7 +497,7 @@ int main(void)
 		cmocka_unit_test(test_severity), cmocka_unit_test(test_ranking),
 		cmocka_unit_test(test_around),	 cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_counts),	 cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_large),	 cmocka_unit_test(test_many_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
