@@ -188,7 +188,7 @@ static void look_for_cut_prompt(struct run *run, const struct wire_reply *reply)
 static void conclude(struct run *run, struct attempt *a, const struct policy_next *next,
 		     char **ret_text, size_t *ret_len)
 {
-	const char *model = a->reply.model[0] ? a->reply.model : run->job->config->model;
+	const char *model = say_is_model(a->reply.model) ? a->reply.model : run->job->config->model;
 	struct frame_end *end = run->end;
 	struct say_facts facts = {
 		.config = run->job->config,

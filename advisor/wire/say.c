@@ -45,6 +45,14 @@ static void quote(char *to, size_t size, const char *text)
 			 utf8_inert(inert, sizeof(inert), text, strlen(text), SAY_QUOTE_MAX));
 }
 
+/* "tool_calls": a name, and no words that a model could have put there. */
+static void quote_name(char *to, size_t size, const char *text)
+{
+	bool is_name = strspn(text, "abcdefghijklmnopqrstuvwxyz_") == strlen(text);
+
+	quote(to, size, is_name ? text : "");
+}
+
 static void say_network(const struct say_facts *f, const struct words *w, char *to, size_t size)
 {
 	const struct transport_result *t = f->transport;
@@ -160,13 +168,13 @@ static void say_other(const struct say_facts *f, const struct words *w, char *to
 			 w->model, w->host, f->max_tokens);
 		break;
 	case VERDICT_NO_STOP:
-		quote(more, sizeof(more), f->reply->end_said);
+		quote_name(more, sizeof(more), f->reply->end_said);
 		snprintf(to, size, "%s at %s did not end its answer as it should%s", w->model,
 			 w->host, more);
 		break;
 	case VERDICT_REFUSAL:
-		quote(more, sizeof(more), f->reply->refusal);
-		snprintf(to, size, "%s at %s declined to answer%s", w->model, w->host, more);
+		/* In a model's own words, which nobody has checked. */
+		snprintf(to, size, "%s at %s declined to answer", w->model, w->host);
 		break;
 	case VERDICT_EMPTY:
 		snprintf(to, size, "%s at %s said nothing", w->model, w->host);
@@ -177,6 +185,15 @@ static void say_other(const struct say_facts *f, const struct words *w, char *to
 			 f->transport->encoded ? ": it is compressed, which was not asked for"
 					       : "; is CACHEMON_LLM_URL right?");
 	}
+}
+
+bool say_is_model(const char *text)
+{
+	static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "._:/@+-";
+	size_t len = strspn(text, signs);
+
+	return len && len <= MODEL_MAX && !text[len] && !strstr(text, "//");
 }
 
 void say_reason(const struct say_facts *f, char *ret, size_t size)

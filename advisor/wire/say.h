@@ -27,6 +27,9 @@ struct say_facts {
 
 enum llm_outcome say_outcome(const struct verdict *v);
 
+/* Whether what a server calls its model is a name, as "org/model-7b:q4", and no sentence. */
+bool say_is_model(const char *text);
+
 /* Of what is not VERDICT_ANSWERED. */
 void say_reason(const struct say_facts *f, char *ret, size_t size);
 

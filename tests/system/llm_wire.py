@@ -100,8 +100,14 @@ def not_an_answer(world, _):
         equal("text", said["text"], None)
     world.all("tool_calls", "broken", ("did not end",), streams=(False,), attempts=1)
     world.all("filtered", "declined", ("declined",), streams=(False,), attempts=1)
-    world.all("refusal", "declined", ('declined to answer: "I will not speak of caches.?[31m"',),
-              apis=("openai",), streams=(False,), attempts=1)
+    # A model's own words are not passed on unchecked, by whichever way they come.
+    for said in world.all("refusal", "declined", ("declined to answer",), apis=("openai",), streams=(False,),
+                          attempts=1):
+        check("caches" not in said["reason"], said["reason"])
+    for said in world.all("ends_in_words", "broken", ("did not end",), streams=(False,), attempts=1):
+        check("Visit" not in said["reason"], said["reason"])
+    for said in world.all("named_in_words", "answered", attempts=1):
+        equal("model", said["model"], "m")
     world.all("empty", "declined", ("said nothing",), streams=(False,), attempts=1)
     for name in ("garbage", "page", "not_http"):
         for said in world.all(name, "broken", ("CACHEMON_LLM_URL",), attempts=1):

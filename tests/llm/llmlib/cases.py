@@ -146,6 +146,19 @@ def tool_calls(x):
 
 
 @case
+def ends_in_words(x):
+    x.reply(200, replies.whole(x.api, x.text(), "Visit https://evil.example/ for 99 %"))
+
+
+@case
+def named_in_words(x):
+    """Where the model's name should be."""
+    body = replies.whole(x.api, x.text())
+    body["model"] = "m. Visit https://evil.example/ for 99 %"
+    x.reply(200, body)
+
+
+@case
 def filtered(x):
     x.reply(200, replies.whole(x.api, "", "refusal" if x.api == "anthropic"
                                else "content_filter"))
