@@ -198,6 +198,8 @@ static int ask(struct word *w, struct wording *ret, struct llm_answer *answer, s
 	if (e || !answer->too_long || w->row + 2 >= PACK_ROWS)
 		return e;
 	llm_answer_free(answer);
+	/* It may have begun to answer before it said so. */
+	word_again(w);
 	e = fit(w, w->row + 2, err);
 	return e ? e : ask_once(w, ret, answer, err);
 }

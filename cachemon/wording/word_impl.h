@@ -20,6 +20,7 @@ struct word {
 	unsigned int row; /* of the pack's bounds */
 	struct wording *ret;
 	struct llm_split *split; /* of an answer that comes in */
+	size_t came;		 /* statements of it */
 };
 
 /* 0 or -ENOMEM. */

@@ -151,6 +151,8 @@ static void early(void *arg, const char *object, size_t len)
 	struct wording_statement to = {0};
 	enum drop_reason why;
 
+	if (w->came++ >= STATEMENTS_MAX)
+		return;
 	if (llm_check_statement(&w->pack, w->names, object, len, &so_far.arena, &s, &why) == 1) {
 		so_far.evidence = arena_alloc(&so_far.arena,
 					      (w->pack.nr_evidence + 1) * sizeof(*so_far.evidence));
@@ -179,6 +181,7 @@ void word_again(void *arg)
 
 	llm_split_free(w->split);
 	w->split = NULL;
+	w->came = 0;
 	if (w->how->on_again)
 		w->how->on_again(w->how->on_arg);
 }
