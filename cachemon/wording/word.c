@@ -92,7 +92,11 @@ static int fit(struct word *w, unsigned int row, struct errtext *err)
 		if (!ret && w->prompt.tokens <= LLM_TOKENS_IN)
 			return 0;
 	}
-	return ret;
+	return ret ? ret
+		   : errtext_set(err, -E2BIG,
+				 "what a model would be told is too long, about %zu tokens of "
+				 "%d: nothing is sent",
+				 w->prompt.tokens, LLM_TOKENS_IN);
 }
 
 static const char *name_left(const struct word *w)

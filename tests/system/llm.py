@@ -472,6 +472,22 @@ def thirty_findings_fit(world, _):
 
 
 @part.case
+def what_does_not_fit_stays_here(world, stack):
+    """Names as they are may be of any length; the report is the same."""
+    rules = os.path.join(world.home, "long-rules")
+    os.makedirs(rules)
+    for i in range(8):
+        rule = RULE.format(f"long-rule-{i}").replace("/with/a/deep/path", "/漢字" * 500).replace("'medium'", "'high'")
+        with open(os.path.join(rules, f"long-rule-{i}.sql"), "w", encoding="utf-8") as f:
+            f.write(rule)
+    server = world.server(stack)
+    out, said = world.run("advise", "--llm", "--llm-no-redact", "--rules", rules, **world.at(server))
+    check(b"too long" in said and b"long-rule-7" in out, f"says {said!r}")
+    equal("connections", server.connections, 0)
+    world.run("advise", "--llm-dry-run", "--rules", rules)
+
+
+@part.case
 def steering_changes_nothing(world, stack):
     """A name and a user's note that give orders, to a model that follows them."""
     notes = os.path.join(world.home, "notes")
