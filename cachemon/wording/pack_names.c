@@ -31,6 +31,15 @@ static int add_selector(struct redact *r, const struct bytes *b)
 		   &rest);
 }
 
+/* People say "node17" for "node17.cluster.example". */
+static int add_host(struct redact *r, const struct bytes *host)
+{
+	const char *dot = host->data ? memchr(host->data, '.', host->len) : NULL;
+	int ret = add(r, NAME_HOST, host);
+
+	return ret || !dot ? ret : redact_add(r, NAME_HOST, host->data, (size_t)(dot - host->data));
+}
+
 static int add_evictors(struct redact *r, const struct model_detail *d)
 {
 	int ret = 0;
@@ -103,7 +112,7 @@ static int add_subjects(struct redact *r, const struct analysis *a)
 
 int pack_names(struct redact *names, const struct model *m)
 {
-	int ret = add(names, NAME_HOST, &m->run.host);
+	int ret = add_host(names, &m->run.host);
 
 	for (size_t i = 0; i < m->nr_jobs && !ret; i++) {
 		const struct model_job *job = &m->jobs[i];

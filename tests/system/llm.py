@@ -135,6 +135,18 @@ def names_stay_here(world, _):
 
 
 @part.case
+def hosts_by_their_short_names(world, _):
+    with contextlib.closing(sqlite3.connect(world.db)) as db, db:
+        db.execute("UPDATE run SET host = 'node17.acme.example'")
+    try:
+        sent = world.sent("ask", "is node17 slow, or 10.0.0.1 at node17.acme.example?")
+    finally:
+        with contextlib.closing(sqlite3.connect(world.db)) as db, db:
+            db.execute("UPDATE run SET host = 'vm'")
+    check("# Question\nis <host-" in sent.user and "node17" not in sent.user, f"sends {sent.user[-200:]}")
+
+
+@part.case
 def a_dry_run_sends_nothing(world, stack):
     server = world.server(stack)
     _, said = world.run("advise", "--llm-dry-run", **world.at(server))
