@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "advisor/wire/config.h"
+#include "advisor/wire/endpoint.h"
 #include "cmd/usage.h"
 #include "report/escape.h"
 
@@ -186,15 +187,21 @@ int llm_print_body(void *arg, const struct model *m, struct errtext *err)
 {
 	const struct word_how *how = arg;
 	struct word_body body;
+	char host[256] = "";
 	int e = word_body(m, how, &body, err);
 
 	if (e)
 		return e;
 	progress_over(how->progress);
-	fwrite(body.body, 1, body.len, stdout);
-	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
-		body.len, body.tokens,
-		how->config->url ? how->config->url : "no endpoint (see --llm-url)");
+	if (fwrite(body.body, 1, body.len, stdout) != body.len || fflush(stdout))
+		e = errtext_set(err, -errno, "cannot write what would be sent: %m");
 	free(body.body);
+	if (e)
+		return e;
+	/* All of a URL may hold a secret. */
+	if (how->config->url)
+		endpoint_host(how->config->url, host, sizeof(host));
+	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
+		body.len, body.tokens, *host ? host : "no endpoint (see --llm-url)");
 	return 0;
 }

@@ -152,6 +152,13 @@ def a_dry_run_sends_nothing(world, stack):
     _, said = world.run("advise", "--llm-dry-run", **world.at(server))
     equal("connections", server.connections, 0)
     check(b"not sent" in said, f"says {said!r}")
+    _, said = world.run("advise", "--llm-dry-run", CACHEMON_LLM_URL="https://127.0.0.1/v1?code=secret")
+    check(b"127.0.0.1" in said and b"secret" not in said, f"says {said!r}")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(world.argv("advise", "--llm-dry-run"), env=world.environment(), stdout=full,
+                                  stderr=subprocess.PIPE, cwd=world.home, timeout=60, check=False)
+        check(done.returncode == 1 and b"cannot write" in done.stderr, f"{done}")
     equal("rows", world.rows(), [])
     # Nor does it need an endpoint, or a user: it is to be looked at by anybody.
     equal("as root", world.run("advise", "--llm-dry-run", as_root=True, **world.at(server))[0],
