@@ -7,9 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/llm_args.h"
 #include "cmd/usage.h"
-#include "report/escape.h"
 #include "wording/answer.h"
-#include "wording/keep.h"
 
 enum { QUESTION_MAX = 2000 };
 
@@ -62,23 +60,6 @@ struct asking {
 	int status;
 };
 
-static void say(const char *text)
-{
-	char shown[1200];
-
-	escape_inert_to(shown, sizeof(shown), text);
-	fprintf(stderr, "cachemon: %s\n", shown);
-}
-
-static void keep(struct asking *a, int64_t run_id)
-{
-	const struct keep_place place = {a->o->args.report.db, run_id, a->o->args.out_path, a->as};
-	struct errtext said = {0};
-
-	if (wording_keep(&a->wording, &place, &said))
-		say(said.text);
-}
-
 static int put_answer(struct asking *a, const struct model *m, struct errtext *err)
 {
 	const struct answer_place to = {
@@ -103,9 +84,9 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 		return e;
 	a->status = a->wording.skipped != NULL;
 	if (a->wording.skipped && !a->stream.begun)
-		say(a->wording.skipped);
+		llm_say(a->wording.skipped);
 	e = put_answer(a, m, err);
-	keep(a, m->run.id);
+	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
 	return e;
 }
 

@@ -11,6 +11,7 @@
 #include "advisor/wire/endpoint.h"
 #include "cmd/usage.h"
 #include "report/escape.h"
+#include "wording/keep.h"
 
 static const char *filled(struct argp_state *state, const char *option, const char *arg)
 {
@@ -147,12 +148,27 @@ static int find_notes(const struct llm_args *o, const struct invoker *as, struct
 	return 0;
 }
 
+void llm_say(const char *text)
+{
+	char shown[1200];
+
+	escape_inert_to(shown, sizeof(shown), text);
+	fprintf(stderr, "cachemon: %s\n", shown);
+}
+
 static void print_problem(void *arg, const char *problem)
 {
-	char shown[1024];
+	llm_say(problem);
+}
 
-	escape_inert_to(shown, sizeof(shown), problem);
-	fprintf(stderr, "cachemon: %s\n", shown);
+void llm_keep(const struct wording *w, const struct report_args *args, const struct invoker *as,
+	      int64_t run_id)
+{
+	const struct keep_place place = {args->report.db, run_id, args->out_path, as};
+	struct errtext said = {0};
+
+	if (wording_keep(w, &place, &said))
+		llm_say(said.text);
 }
 
 int llm_place_make(const struct llm_args *o, const struct invoker *as, struct llm_place *ret,

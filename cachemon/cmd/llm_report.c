@@ -7,8 +7,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
-#include "report/escape.h"
-#include "wording/keep.h"
 
 error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 {
@@ -37,14 +35,6 @@ struct asked {
 	uint64_t shown; /* statements that came so far */
 };
 
-static void say(const char *text)
-{
-	char shown[1200];
-
-	escape_inert_to(shown, sizeof(shown), text);
-	fprintf(stderr, "cachemon: %s\n", shown);
-}
-
 /* They come checked, one by one: how many, as progress; the report has them at its end. */
 static void count(void *arg, const struct wording *w, const struct wording_statement *s)
 {
@@ -60,15 +50,6 @@ static void count_again(void *arg)
 	a->shown = 0;
 }
 
-static void keep(struct asked *a, int64_t run_id)
-{
-	const struct keep_place place = {a->o->args.report.db, run_id, a->o->args.out_path, a->as};
-	struct errtext said = {0};
-
-	if (wording_keep(&a->wording, &place, &said))
-		say(said.text);
-}
-
 /* What the environment says of an endpoint is wrong. */
 static int put_reason(struct asked *a, struct model *m, const char *reason, struct errtext *err)
 {
@@ -82,7 +63,7 @@ static int put_reason(struct asked *a, struct model *m, const char *reason, stru
 	if (!w->skipped)
 		return errtext_set(err, -ENOMEM, "not enough memory");
 	m->wording = w;
-	say(reason);
+	llm_say(reason);
 	return 0;
 }
 
@@ -107,14 +88,14 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 	if (e == -ENOMEM)
 		return errtext_set(err, e, "%s", why.text);
 	if (e) {
-		say(why.text);
+		llm_say(why.text);
 		return 0;
 	}
 	m->wording = &a->wording;
 	line = wording_line(&a->wording);
 	if (line)
-		say(line);
-	keep(a, m->run.id);
+		llm_say(line);
+	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
 	return 0;
 }
 

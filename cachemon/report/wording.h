@@ -49,7 +49,6 @@ struct wording {
 	size_t dropped[DROP_NR];
 	const char **ranking; /* ids of findings, as the model ranks them */
 	size_t nr_ranking;
-	const char *kept_at; /* where it was stored; NULL: nowhere */
 };
 
 extern const char *const wording_confidence_names[]; /* by enum llm_confidence */
