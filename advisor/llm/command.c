@@ -14,13 +14,15 @@ static const char *const programs[] = {
 	"setenforce", "iptables", "modprobe",	"insmod", "swapoff",   "blockdev", "hdparm",
 	"umount",     "tee",	  "powershell", "xargs",  "awk",       "sed",	   "killall",
 	"pkill",      "ssh",	  "scp",	"apt",	  "yum",       "dnf",	   "pip",
-	"npm",	      NULL,
+	"npm",	      "shred",	  "wipefs",	"mkswap", "swapon",    "kubectl",  "rsync",
+	"setfacl",    "ionice",	  "losetup",	"mdadm",  NULL,
 };
 
 /* Programs with the words that make commands of them. */
 static const char *const calls[] = {
-	"git clone", "sh c",   "mount o",     "mount t", "kill 9",
-	"python c",  "perl e", "run as root", NULL,
+	"git clone",	"docker run", "podman run",  "systemd run", "reboot now",
+	"shutdown now", "sh c",	      "mount o",     "mount t",	    "kill 9",
+	"python c",	"perl e",     "run as root", NULL,
 };
 
 /* Programs that are words of prose unless a path follows. */
