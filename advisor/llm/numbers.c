@@ -121,7 +121,8 @@ static bool is_clear_behind(const char *behind)
 {
 	if (*behind == '-')
 		return behind[1] == MARK_PLACEHOLDER;
-	if (is_word(*behind) || *behind == '%' || *behind == MARK_PLACEHOLDER ||
+	/* "B+" is another grade, and "92 %+" more than it was. */
+	if (is_word(*behind) || *behind == '%' || *behind == '+' || *behind == MARK_PLACEHOLDER ||
 	    *behind == MARK_ALIAS)
 		return false;
 	return !*behind || !strchr(".,:/'", *behind) || !isalnum((unsigned char)behind[1]);
