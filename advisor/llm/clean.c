@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
+#include "util/utf8.h"
 
 /*
  * Letters of U+00C0 to U+017F without their accents. '*': not for showing, as it is no letter, or
@@ -26,25 +27,6 @@ static const struct {
 	{0x2026, 0x2026, "..."}, {0x202f, 0x202f, " "},	 {0x2039, 0x203a, "'"},
 	{0x2212, 0x2212, "-"},
 };
-
-/* The length of a whole UTF-8 character, none that could be shorter; 0: it is none. */
-static size_t decode(const unsigned char *s, size_t len, uint32_t *ret)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 0;
-	uint32_t c = n == 1 ? s[0] : n == 2 ? s[0] & 0x1fU : s[0] & 0x0fU;
-
-	if (!n || n > len)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fU);
-	}
-	if (n == 3 && c < 0x800)
-		return 0;
-	*ret = c;
-	return n;
-}
 
 static const char *sign_of(uint32_t c)
 {
@@ -81,7 +63,7 @@ bool clean_text(const char *text, size_t len, struct said *ret)
 		uint32_t c = 0;
 		char letter;
 
-		used = decode((const unsigned char *)text + at, len - at, &c);
+		used = utf8_decode(text + at, len - at, &c);
 		if (!used || c < ' ' || c == 0x7f)
 			return false;
 		if (c < 0x80) {
