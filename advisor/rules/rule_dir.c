@@ -10,6 +10,7 @@
 #include "advisor/rules/text.h"
 #include "util/cleanup.h"
 #include "util/file.h"
+#include "util/paths.h"
 #include "util/suggest.h"
 
 enum { FILE_MAX = 256 * 1024, IDS_MAX = 256 };
@@ -18,14 +19,9 @@ int rule_dirs_make(const char *home, const char *config_home, const char *env, c
 		   struct rule_dirs *ret)
 {
 	struct rule_dirs d = {0};
-	int n = 0;
 
 	d.dir[d.nr++].path = "/etc/cachemon/rules";
-	if (config_home && config_home[0] == '/')
-		n = asprintf(&d.owned, "%s/cachemon/rules", config_home);
-	else if (home && home[0] == '/')
-		n = asprintf(&d.owned, "%s/.config/cachemon/rules", home);
-	if (n < 0)
+	if (paths_user_config(home, config_home, "rules", &d.owned))
 		return -ENOMEM;
 	if (d.owned)
 		d.dir[d.nr++].path = d.owned;

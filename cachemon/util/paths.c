@@ -46,6 +46,21 @@ static int make_directory(const char *path, struct errtext *err)
 	return errtext_set(err, e, "cannot make the directory %s: %s", path, strerror(-e));
 }
 
+int paths_user_config(const char *home, const char *config_home, const char *name, char **ret_path)
+{
+	char *path = NULL;
+	int n = 0;
+
+	if (config_home && config_home[0] == '/')
+		n = asprintf(&path, "%s/cachemon/%s", config_home, name);
+	else if (home && home[0] == '/')
+		n = asprintf(&path, "%s/.config/cachemon/%s", home, name);
+	if (n < 0)
+		return -ENOMEM;
+	*ret_path = path;
+	return 0;
+}
+
 int paths_make_parents(const char *path, const struct invoker *inv, struct errtext *err)
 {
 	char *copy = strdup(path);

@@ -15,6 +15,10 @@
 int paths_default_db(const struct invoker *inv, const char *cachemon_db, const char *xdg_state_home,
 		     char **ret_path, struct errtext *err);
 
+/* cachemon/NAME of a user's configuration: in config_home (XDG_CONFIG_HOME, when absolute), else in
+ * .config of home. 0 or -ENOMEM; *ret_path is NULL where there is no such place. */
+int paths_user_config(const char *home, const char *config_home, const char *name, char **ret_path);
+
 /* The directories above path that are missing, made by and for the invoker, mode 0700. */
 int paths_make_parents(const char *path, const struct invoker *inv, struct errtext *err);
 
