@@ -59,9 +59,14 @@ static void put_evidence(struct packer *k, const struct finding *f, struct pack_
 	put_gain(k, f, to->key);
 	for (size_t i = 0; i < f->nr_evidence && k->p->nr_evidence < last; i++) {
 		const struct evidence *e = &f->evidence[i];
-		char scope[160];
+		_cleanup_free_ char *scope = NULL;
 
-		snprintf(scope, sizeof(scope), "%s: %s", to->key, e->scope);
+		/* Whole: half of a name would not be known as one. */
+		if (asprintf(&scope, "%s: %s", to->key, e->scope) < 0) {
+			scope = NULL;
+			k->p->arena.failed = true;
+			break;
+		}
 		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit, scope, quality,
 						    e->is_text});
 	}

@@ -38,6 +38,8 @@ const char *packer_text(struct packer *k, const char *text, size_t max_bytes)
 		redact_text(k->from->names, a, text ? text : "", text ? strlen(text) : 0);
 	size_t len = full ? strlen(full) : 0;
 
+	if (!full)
+		a->failed = true;
 	if (!full || !max_bytes || len <= max_bytes)
 		return full ? full : "";
 	len = max_bytes;
