@@ -12,7 +12,6 @@
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
-#include "report/escape.h"
 #include "wording/pack_model.h"
 #include "wording/word_impl.h"
 
@@ -52,8 +51,6 @@ static int publish_ours(struct redact *r)
 static int begin(struct word *w, const struct model *m, const struct word_how *how,
 		 struct errtext *err)
 {
-	int ret;
-
 	*w = (struct word){.m = m, .how = how, .job = model_main_job(m)};
 	w->names = redact_new(how->redact);
 	if (!w->names || pack_names(w->names, m) || name_user(w->names, how->as) ||
@@ -61,9 +58,8 @@ static int begin(struct word *w, const struct model *m, const struct word_how *h
 		return errtext_set(err, -ENOMEM, "not enough memory for the names in the report");
 	if (!w->job || !m->analysis)
 		return 0;
-	ret = kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, how->on_problem_arg,
-		      &w->kb, err);
-	return ret;
+	return kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, how->on_problem_arg,
+		       &w->kb, err);
 }
 
 static void end(struct word *w)
@@ -106,6 +102,18 @@ static const char *name_left(const struct word *w)
 	return left ? left : redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema));
 }
 
+/* What may be sent. -EPERM, -E2BIG with a text: nothing may. */
+static int prepare(struct word *w, unsigned int row, struct errtext *err)
+{
+	int e = fit(w, row, err);
+
+	if (!e && name_left(w))
+		e = errtext_set(err, -EPERM,
+				"a name was left in what would be sent, so nothing was sent; "
+				"please report this");
+	return e;
+}
+
 static struct llm_prompt wire_prompt(const struct word *w)
 {
 	return (struct llm_prompt){w->prompt.system, w->prompt.user, SCHEMA_NAME, w->prompt.schema,
@@ -125,11 +133,7 @@ int word_body(const struct model *m, const struct word_how *how, struct word_bod
 				"the run has no job that was watched: there is nothing "
 				"to be worded");
 	if (!e)
-		e = fit(&w, 0, err);
-	if (!e && name_left(&w))
-		e = errtext_set(err, -EPERM,
-				"a name was left in what would be sent; nothing is "
-				"sent, please report this");
+		e = prepare(&w, 0, err);
 	if (!e) {
 		prompt = wire_prompt(&w);
 		e = llm_request_body(how->config, &prompt, false, &body.body, &body.len, err);
@@ -204,7 +208,7 @@ static int ask(struct word *w, struct wording *ret, struct llm_answer *answer, s
 	llm_answer_free(answer);
 	/* It may have begun to answer before it said so. */
 	word_again(w);
-	e = fit(w, w->row + 2, err);
+	e = prepare(w, w->row + 2, err);
 	return e ? e : ask_once(w, ret, answer, err);
 }
 
@@ -237,6 +241,7 @@ static int take(struct word *w, const struct llm_answer *answer, struct wording 
 static int make(struct word *w, struct wording *ret, struct errtext *err)
 {
 	struct llm_answer answer = {0};
+	struct errtext why = {0};
 	int e;
 
 	ret->redacted = w->how->redact;
@@ -247,16 +252,18 @@ static int make(struct word *w, struct wording *ret, struct errtext *err)
 		return 0;
 	}
 	ret->job_id = w->job->id;
-	e = fit(w, 0, err);
-	if (!e && name_left(w)) {
+	e = prepare(w, 0, &why);
+	if (!e)
+		e = ask(w, ret, &answer, &why);
+	if (e == -EPERM || e == -E2BIG) {
 		ret->outcome = llm_outcome_names[LLM_NOT_ALLOWED];
-		ret->skipped = "a name was left in what would be sent, so nothing was sent; please "
-			       "report this";
+		ret->skipped = keep(ret, why.text);
+		llm_answer_free(&answer);
+		llm_split_free(w->split);
 		return 0;
 	}
-	w->ret = ret;
-	if (!e)
-		e = ask(w, ret, &answer, err);
+	if (e)
+		errtext_set(err, e, "%s", why.text);
 	if (!e)
 		e = take(w, &answer, ret, err);
 	llm_answer_free(&answer);

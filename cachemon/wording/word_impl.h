@@ -17,8 +17,7 @@ struct word {
 	struct kb *kb;
 	struct pack pack;
 	struct prompt prompt;
-	unsigned int row; /* of the pack's bounds */
-	struct wording *ret;
+	unsigned int row;	 /* of the pack's bounds */
 	struct llm_split *split; /* of an answer that comes in */
 	size_t came;		 /* statements of it */
 };
