@@ -84,7 +84,7 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 		return e;
 	a->status = a->wording.skipped != NULL;
 	if (a->wording.skipped && !a->stream.begun)
-		llm_say(a->wording.skipped);
+		cmd_say(a->wording.skipped);
 	e = put_answer(a, m, err);
 	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
 	return e;

@@ -27,6 +27,9 @@ int cmd_doctor(int argc, char **argv);
 int cmd_selftest(int argc, char **argv);
 int cmd_complete(int argc, char **argv);
 
+/* A line on standard error, after the program's name. What is foreign in it becomes inert. */
+void cmd_say(const char *text);
+
 /* Output that could not be written is a failure, also that of the last flush. Returns the status to
  * exit with. */
 int cmd_finish(int status);

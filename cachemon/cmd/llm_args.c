@@ -9,8 +9,9 @@
 
 #include "advisor/wire/config.h"
 #include "advisor/wire/endpoint.h"
+#include "cmd/cmd.h"
 #include "cmd/usage.h"
-#include "report/escape.h"
+#include "util/paths.h"
 #include "wording/keep.h"
 
 static const char *filled(struct argp_state *state, const char *option, const char *arg)
@@ -129,36 +130,23 @@ static int find_notes(const struct llm_args *o, const struct invoker *as, struct
 	const char *named = o->notes ? o->notes : getenv("CACHEMON_NOTES");
 	/* Through sudo the environment may be root's: only the account of the invoker counts. */
 	const char *config = as->switched ? NULL : getenv("XDG_CONFIG_HOME");
-	int n = 0;
 
-	if (named && *named)
-		n = asprintf(&p->notes, "%s", named);
-	else if (config && config[0] == '/')
-		n = asprintf(&p->notes, "%s/cachemon/notes", config);
-	else if (as->home)
-		n = asprintf(&p->notes, "%s/.config/cachemon/notes", as->home);
-	if (n < 0) {
-		p->notes = NULL;
-		return -ENOMEM;
+	if (named && *named) {
+		p->notes = strdup(named);
+		return p->notes ? 0 : -ENOMEM;
 	}
-	if (p->notes && !(named && *named) && access(p->notes, F_OK)) {
+	if (paths_user_config(as->home, config, "notes", &p->notes))
+		return -ENOMEM;
+	if (p->notes && access(p->notes, F_OK)) {
 		free(p->notes);
 		p->notes = NULL;
 	}
 	return 0;
 }
 
-void llm_say(const char *text)
-{
-	char shown[1200];
-
-	escape_inert_to(shown, sizeof(shown), text);
-	fprintf(stderr, "cachemon: %s\n", shown);
-}
-
 static void print_problem(void *arg, const char *problem)
 {
-	llm_say(problem);
+	cmd_say(problem);
 }
 
 void llm_keep(const struct wording *w, const struct report_args *args, const struct invoker *as,
@@ -168,7 +156,7 @@ void llm_keep(const struct wording *w, const struct report_args *args, const str
 	struct errtext said = {0};
 
 	if (wording_keep(w, &place, &said))
-		llm_say(said.text);
+		cmd_say(said.text);
 }
 
 int llm_place_make(const struct llm_args *o, const struct invoker *as, struct llm_place *ret,

@@ -94,8 +94,6 @@ int llm_place_make(const struct llm_args *o, const struct invoker *as, struct ll
 		   struct errtext *err);
 void llm_place_free(struct llm_place *p);
 
-/* A line on standard error, inert. */
-void llm_say(const char *text);
 /* Keeps what was asked and answered; says where, when that is not the database. */
 void llm_keep(const struct wording *w, const struct report_args *args, const struct invoker *as,
 	      int64_t run_id);

@@ -63,7 +63,7 @@ static int put_reason(struct asked *a, struct model *m, const char *reason, stru
 	if (!w->skipped)
 		return errtext_set(err, -ENOMEM, "not enough memory");
 	m->wording = w;
-	llm_say(reason);
+	cmd_say(reason);
 	return 0;
 }
 
@@ -88,13 +88,13 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 	if (e == -ENOMEM)
 		return errtext_set(err, e, "%s", why.text);
 	if (e) {
-		llm_say(why.text);
+		cmd_say(why.text);
 		return 0;
 	}
 	m->wording = &a->wording;
 	line = wording_line(&a->wording);
 	if (line)
-		llm_say(line);
+		cmd_say(line);
 	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
 	return 0;
 }

@@ -2,10 +2,9 @@
 #include "cmd/rules.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "report/escape.h"
+#include "cmd/cmd.h"
 
 int rules_of_environment(const struct invoker *inv, const char *named, struct rule_dirs *ret,
 			 struct errtext *err)
@@ -20,10 +19,8 @@ int rules_of_environment(const struct invoker *inv, const char *named, struct ru
 
 void rules_print_problem(void *arg, const char *problem)
 {
-	char shown[1024];
 	size_t *nr = arg;
 
-	escape_inert_to(shown, sizeof(shown), problem);
-	fprintf(stderr, "cachemon: %s\n", shown);
+	cmd_say(problem);
 	++*nr;
 }

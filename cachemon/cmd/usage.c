@@ -13,6 +13,14 @@
 #include "util/cleanup.h"
 #include "util/suggest.h"
 
+void cmd_say(const char *text)
+{
+	char shown[1200];
+
+	escape_inert_to(shown, sizeof(shown), text);
+	fprintf(stderr, "cachemon: %s\n", shown);
+}
+
 int cmd_finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
