@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The program where it may ask a language model: the recorded run, a user who asks, and what would be sent."""
 
+import contextlib
 import json
 import lzma
 import os
 import re
+import sqlite3
 import subprocess
+
+from llmlib.server import Server  # beside this directory, in ../llm: whoever imports this says so
 
 from .part import Failed, check
 from .tool import tail
@@ -13,6 +17,8 @@ from .tool import tail
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 RECORDED = os.path.join(ROOT, "examples", "recorded", "train.db.xz")
 NOBODY = 65534
+KEY = "sk-test-never-to-be-seen-0123456789"
+MODEL = "a-model"
 TIMEOUT_S = 150  # of a question itself 120, at most
 
 
@@ -29,6 +35,7 @@ class Asker:
             out.write(packed.read())
         for path in (self.home, self.db):
             os.chown(path, NOBODY, NOBODY)
+        self.job = self.query("SELECT * FROM job WHERE run_id = 2 AND slot = 1")[0]
 
     def environment(self, **more):
         kept = {k: os.environ[k] for k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if k in os.environ}
@@ -49,6 +56,28 @@ class Asker:
 
     def json(self, *command, **environment):
         return json.loads(self.run(*command, "--format", "json", **environment)[0])
+
+    def server(self, stack, text=None):
+        server = Server(text=text)
+        stack.callback(server.stop)
+        return server
+
+    def at(self, server, name="ok"):
+        return {"CACHEMON_LLM_URL": server.url(name), "CACHEMON_LLM_MODEL": MODEL, "CACHEMON_LLM_KEY": KEY}
+
+    def sent(self, *command, **environment):
+        return Sent(self.run(*command, "--llm-dry-run", **environment)[0])
+
+    def query(self, sql):
+        """Rows of the database, as sqlite3 has them."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.db}?mode=ro", uri=True)) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute(sql)]
+
+    def rows(self):
+        if not self.query("SELECT 1 FROM sqlite_schema WHERE name = 'wording'"):
+            return []
+        return self.query("SELECT * FROM wording ORDER BY id")
 
 
 class Sent:
@@ -77,3 +106,34 @@ def reply(*statements, ranking=(), answered=True):
              {"about": s[0], "text": s[1], "evidence": list(s[2]), "notes": [], "action": "none", "confidence": "high"}
              for s in statements]
     return json.dumps({"answered": answered, "statements": whole, "ranking": list(ranking)})
+
+
+def of_exchange(make):
+    """Of a server's text: make(what was sent)."""
+    return lambda x: make(Sent(x.request.body))
+
+
+def without_words(report):
+    for job in report["jobs"]:
+        job.pop("wording", None)
+    return report
+
+
+def good_and_bad(sent):
+    lookups, hits, gain = sent.key_of("lookups", "job"), sent.key_of("hit_ratio", "job"), sent.key_of("gain", "F1")
+    return reply(
+        ("job", f"Of {{{lookups}}} looked up, {{{hits}}} were there.", [lookups, hits]),
+        ("F1", f"What it waits for can be had back: {{{gain}}}.", [gain]),
+        {"about": "F1", "text": "Keep what is read again.", "evidence": [gain], "notes": [], "action": "A1",
+         "confidence": "low"},
+        ("job", "A cache of 512 GiB would help.", [hits]),
+        ("job", "See https://evil.example/ for more.", [hits]),
+        ("job", "Run sudo sysctl vm.drop_caches=3 first.", [hits]),
+        ("F9", "This is about nothing.", [hits]),
+        ("job", "It is so.", ["E999"]),
+        ("job", "It is so.", []),
+        ranking=["F2", "F1", "F7"])
+
+
+def as_people_see(text):
+    return re.sub(r"\s+", " ", text.decode())
