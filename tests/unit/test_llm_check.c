@@ -1,38 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
 /* What of a model's answer is shown: statements that are kept, with what is made of them, and
- * statements that are dropped, each for its reason; the answer around them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <time.h>
-#include <cmocka.h>
-
-#include "fixtures/llm_pack.h"
-
-struct world {
-	struct pack pack;
-	struct redact *names;
-	struct arena arena;
-};
-
-static struct world made(void)
-{
-	struct world w = {.pack = pack_made()};
-
-	w.names = pack_names(&w.arena);
-	assert_non_null(w.names);
-	return w;
-}
-
-static void gone(struct world *w)
-{
-	redact_free(w->names);
-	arena_free(&w->arena);
-}
+ * statements that are dropped, each for its reason. */
+#include "fixtures/llm_world.h"
 
 /* Kept (DROP_NR) or why not; *ret_text: what is shown. */
 static enum drop_reason judged(struct world *w, const char *object, size_t len,
@@ -109,11 +79,6 @@ static void test_dropped(void **state)
 	assert_int_equal(wrong, 0);
 	gone(&w);
 }
-
-#define S(about, text, evidence, notes, action, confidence)                                        \
-	"{\"about\": " about ", \"text\": " text ", \"evidence\": " evidence ", \"notes\": " notes \
-	", \"action\": " action ", \"confidence\": " confidence "}"
-#define GOOD S("\"F1\"", "\"It waits.\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")
 
 static const struct {
 	enum drop_reason reason;
@@ -291,213 +256,13 @@ static void test_severity(void **state)
 	gone(&w);
 }
 
-static void check_answer(struct world *w, const char *reply, size_t statements, const char *ranking)
-{
-	struct llm_checked c;
-	struct errtext err = {""};
-	char got[128] = "";
-
-	if (llm_check(&w->pack, w->names, reply, strlen(reply), &c, &err))
-		fail_msg("%s: %s", reply, err.text);
-	for (size_t i = 0; i < c.nr_ranking; i++)
-		sprintf(got + strlen(got), "%s%s", i ? " " : "", c.ranking[i]->key);
-	assert_int_equal(c.nr_statements, statements);
-	assert_string_equal(got, ranking);
-	llm_checked_free(&c);
-}
-
-#define ANSWER(ranking) "{\"answered\": true, \"statements\": [" GOOD "], \"ranking\": " ranking "}"
-
-static void test_ranking(void **state)
-{
-	static const struct {
-		const char *ranking, *want;
-	} table[] = {
-		{"[]", "F1 F2 F3 F4 F5"},
-		{"[\"F2\", \"F1\"]", "F2 F1 F3 F4 F5"},
-		{"[\"F5\", \"F4\", \"F3\", \"F2\", \"F1\"]", "F2 F1 F3 F4 F5"},
-		{"[\"F2\"]", "F2 F1 F3 F4 F5"},
-		{"[\"F2\", \"F2\", \"F9\", \"x\", 7, null, [\"F1\"], \"F1\"]", "F2 F1 F3 F4 F5"},
-		{"\"F2\"", "F1 F2 F3 F4 F5"},
-		{"{\"a\": \"F2\"}", "F1 F2 F3 F4 F5"},
-		{"null", "F1 F2 F3 F4 F5"},
-	};
-	struct world w = made();
-
-	for (size_t i = 0; i < NR(table); i++) {
-		char reply[1024];
-
-		snprintf(reply, sizeof(reply),
-			 "{\"answered\": true, \"statements\": [" GOOD "], \"ranking\": %s}",
-			 table[i].ranking);
-		check_answer(&w, reply, 1, table[i].want);
-	}
-	gone(&w);
-}
-
-/* The object among whatever else a model writes. */
-static void test_around(void **state)
-{
-	static const char *const table[] = {
-		ANSWER("[\"F2\"]"),
-		"\n\n  " ANSWER("[\"F2\"]") "\n",
-		"```json\n" ANSWER("[\"F2\"]") "\n```\n",
-		"Here is the answer: " ANSWER("[\"F2\"]") " I hope that it helps {you}.",
-		"<think>\nWhat of {\"statements\": []}? No.</think>\n" ANSWER("[\"F2\"]"),
-		"<think>{{{ \" </think>" ANSWER("[\"F2\"]"),
-		"Some {braces}, {\"a\": 1} and {\"b\": [1, {\"c\": null}]} first: " ANSWER(
-			"[\"F2\"]"),
-		"{\"statements\": 5} " ANSWER("[\"F2\"]"),
-		"{" ANSWER("[\"F2\"]"),
-		"{ {" ANSWER("[\"F2\"]"),
-		"{\"result\": " ANSWER("[\"F2\"]") "}",
-		"[" ANSWER("[\"F2\"]") "]",
-		ANSWER("[\"F2\"]") ANSWER("[\"F1\"]"),
-		ANSWER("[\"F2\"], \"summary\": {\"x\": [1]}"),
-		"{\"ranking\": [\"F2\"], \"x\": \"{\\\"\", \"statements\": [" GOOD "], \"y\": {}}",
-		"{\"a\": {\"statements\": [" GOOD "], \"ranking\": [\"F2\"]}, \"z\": 1}",
-	};
-	struct world w = made();
-
-	for (size_t i = 0; i < NR(table); i++)
-		check_answer(&w, table[i], 1, "F2 F1 F3 F4 F5");
-	gone(&w);
-}
-
-static void test_no_answer(void **state)
-{
-	static const char *const table[] = {
-		"",
-		"I cannot help with that.",
-		"{}",
-		"{\"statements\": {}}",
-		"{\"statements\": 1}",
-		"\"statements\": []",
-		"{\"Statements\": []}",
-		"{\"state\\u006dents\": []}",
-		"{\"statements\": [",
-		"{\"statements\": [" GOOD,
-		"{\"statements\": [" GOOD "]",
-		"{\"statements\": [" GOOD ",]}",
-		"{\"statements\": [" GOOD "] \"x\": 1}",
-		"{\"statements\": [" GOOD "}",
-		"{\"statements\": [" GOOD "]]",
-		"{\"statements\": [], \"statements\": [" GOOD "]}",
-		"{\"statements\": [], \"ranking\": [], \"ranking\": [\"F2\"]}",
-		"{\"statements\": [], \"x\": 01x}",
-		"{\"statements\": [tru]}",
-		"<think>{\"statements\": [" GOOD "]}",
-		"{'statements': []}",
-		"{\"answered\": true, \"statements\": [{\"about\": \"F1\", \"te",
-	};
-	struct world w = made();
-
-	for (size_t i = 0; i < NR(table); i++) {
-		struct errtext err = {""};
-		struct llm_checked c = {.nr_statements = 77};
-
-		if (llm_check(&w.pack, w.names, table[i], strlen(table[i]), &c, &err) != -EBADMSG)
-			fail_msg("'%s' is an answer", table[i]);
-		assert_true(*err.text);
-		assert_int_equal(c.nr_statements, 77);
-	}
-	gone(&w);
-}
-
-static void test_counts(void **state)
-{
-	static const char reply[] = "{\"answered\": false, \"statements\": [" GOOD
-				    ", 1, \"x\", null, [" GOOD "], {}, " GOOD "], \"ranking\": []}";
-	struct world w = made();
-	struct llm_checked c;
-
-	assert_int_equal(llm_check(&w.pack, w.names, reply, strlen(reply), &c, NULL), 0);
-	assert_false(c.answered);
-	assert_int_equal(c.nr_statements, 2);
-	assert_int_equal(c.dropped[DROP_SHAPE], 5);
-	llm_checked_free(&c);
-	/* Without aliases, one is markup. */
-	assert_int_equal(llm_check(&w.pack, NULL, reply, strlen(reply), &c, NULL), 0);
-	assert_int_equal(c.nr_statements, 2);
-	llm_checked_free(&c);
-	gone(&w);
-}
-
-static void test_too_many(void **state)
-{
-	enum { MORE = 9 };
-	struct world w = made();
-	struct llm_checked c;
-	char *reply = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&reply, &len);
-
-	fputs("{\"answered\": true, \"statements\": [", out);
-	for (int i = 0; i < STATEMENTS_MAX + MORE; i++)
-		fprintf(out, "%s%s", i ? "," : "", GOOD);
-	fputs("], \"ranking\": []}", out);
-	fclose(out);
-	assert_int_equal(llm_check(&w.pack, w.names, reply, len, &c, NULL), 0);
-	assert_int_equal(c.nr_statements, STATEMENTS_MAX);
-	assert_int_equal(c.dropped[DROP_TOO_MANY], MORE);
-	llm_checked_free(&c);
-	free(reply);
-	gone(&w);
-}
-
-/* Answers that are large or deep end, and soon. */
-static void test_large(void **state)
-{
-	static const char *const units[] = {"{",   "[",	 "{\"a\":", "{\"statements\":[",
-					    "{},", "\"", "\\"};
-	enum { SIZE = 5 << 20 };
-	struct world w = made();
-	char *reply = malloc(SIZE);
-
-	for (size_t u = 0; u < NR(units); u++) {
-		struct llm_checked c;
-
-		for (size_t i = 0; i < SIZE; i++)
-			reply[i] = units[u][i % strlen(units[u])];
-		assert_int_equal(llm_check(&w.pack, w.names, reply, SIZE, &c, NULL), -EBADMSG);
-		assert_int_equal(llm_check(&w.pack, w.names, reply, 4 << 20, &c, NULL), -EBADMSG);
-	}
-	free(reply);
-	gone(&w);
-}
-
-/* Each key beside each other one would be minutes. */
-static void test_many_keys(void **state)
-{
-	enum { KEYS = 250000, SECONDS = 20 };
-	struct world w = made();
-	struct llm_checked c;
-	char *reply = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&reply, &len);
-	time_t begin = time(NULL);
-
-	fputs("{\"statements\": []", out);
-	for (int i = 0; i < KEYS; i++)
-		fprintf(out, ",\"k%d\":1", i);
-	fputs("}", out);
-	fclose(out);
-	assert_int_equal(llm_check(&w.pack, w.names, reply, len, &c, NULL), -EBADMSG);
-	assert_true(time(NULL) - begin < SECONDS);
-	free(reply);
-	gone(&w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),	 cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_objects),	 cmocka_unit_test(test_nul_byte),
 		cmocka_unit_test(test_lengths),	 cmocka_unit_test(test_cited),
-		cmocka_unit_test(test_severity), cmocka_unit_test(test_ranking),
-		cmocka_unit_test(test_around),	 cmocka_unit_test(test_no_answer),
-		cmocka_unit_test(test_counts),	 cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_large),	 cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_severity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

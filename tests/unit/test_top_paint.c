@@ -2,40 +2,11 @@
 /* LINK: top report account util */
 /* What is seen: the order of rows, the filter, columns by width, every size, hostile names; and
  * that a moment is the same frame while it is the newest and later. */
-#include "fixtures/report/top.h"
+#include "fixtures/report/paint.h"
 
 #include <locale.h>
 
 #include "report/escape.h"
-#include "top/paint.h"
-
-static struct top_session begun(struct fixture *f)
-{
-	struct top_session s;
-
-	assert_int_equal(top_session_begin(f->sql, 1, false, &s), 0);
-	return s;
-}
-
-static char *painted(struct top_session *s, int columns, int rows, bool utf8, bool keys)
-{
-	struct top_paper paper = {.columns = columns, .rows = rows, .utf8 = utf8, .keys = keys};
-	struct top_canvas canvas;
-	char *text = NULL;
-	size_t len = 0;
-	char err[256];
-	FILE *out;
-
-	if (top_session_load(s, err, sizeof(err)))
-		fail_msg("%s", err);
-	assert_int_equal(top_paint(&s->frame, &s->view, &paper, &canvas), 0);
-	out = open_memstream(&text, &len);
-	assert_non_null(out);
-	top_canvas_write(&canvas, out);
-	assert_int_equal(fclose(out), 0);
-	top_canvas_free(&canvas);
-	return text;
-}
 
 static void expect_frame(struct top_session *s, int columns, int rows, const char *want)
 {
@@ -72,20 +43,6 @@ static void expect_order(struct top_session *s, const char *const names[])
 }
 
 #define ORDER(s, ...) expect_order(s, (const char *const[]){__VA_ARGS__, NULL})
-
-static void two_seconds(struct fixture *f)
-{
-	made_files(f);
-	fixture_sql(f, "UPDATE file SET path = CAST('/b/three' AS BLOB) WHERE id = 3");
-	for (int i = 1; i <= 2; i++) {
-		made_interval(f, i, (i - 1) * S, S, S);
-		made_job(f, i, 1, 100 * i, 40, 1000);
-		made_job(f, i, 2, 6, 2, 0);
-		made_file(f, i, 1, 40, 20);
-		made_file(f, i, 2, 30, 5);
-		made_file(f, i, 3, 0, 10);
-	}
-}
 
 static void whole_frame(void **state)
 {
@@ -405,69 +362,6 @@ static void last_line_tells(void **state)
 	top_session_end(&s);
 }
 
-/* What does not fit is left out whole. */
-static void hints_are_not_cut(void **state)
-{
-	struct top_session s = begun(*state);
-	char *text;
-
-	two_seconds(*state);
-	text = painted(&s, 40, 10, true, true);
-	if (!strstr(text, "Tab level  ") || strstr(text, "Ent"))
-		fail_msg("%s", text);
-	free(text);
-	top_session_end(&s);
-}
-
-/* Its words, those of a screen of 40 columns line by line. */
-static void help_words(struct top_session *s, int columns, int rows, char *ret, size_t size)
-{
-	char *text = painted(s, columns, rows, true, true);
-	size_t n = 0;
-
-	for (char *word = strtok(text, " \n"); word; word = strtok(NULL, " \n"))
-		n += (size_t)snprintf(ret + n, n < size ? size - n : 0, "%s ", word);
-	assert_true(n < size);
-	free(text);
-}
-
-/* All of the help can be read on a small screen: nothing is cut, and the rest is below. */
-static void help_is_read_to_its_end(void **state)
-{
-	enum { SIZE = 4096, ROWS = 10 };
-	struct top_session s = begun(*state);
-	struct top_paper paper = {.columns = 40, .rows = ROWS, .utf8 = true, .keys = true};
-	struct top_around around;
-	char wide[SIZE], narrow[SIZE];
-
-	two_seconds(*state);
-	s.view.help = true;
-	help_words(&s, 120, 24, wide, SIZE);
-	help_words(&s, 40, 24, narrow, SIZE);
-	assert_string_equal(wide, narrow);
-	assert_non_null(strstr(wide, "not measured"));
-	for (int i = 0; i < 100; i++) {
-		help_words(&s, 40, ROWS, narrow, SIZE);
-		if (strstr(narrow, "not measured"))
-			break;
-		top_session_around(&s, &paper, &around);
-		top_view_key(&s.view, TOP_KEY_DOWN, &around);
-		assert_true(s.view.help);
-	}
-	assert_non_null(strstr(narrow, "not measured"));
-	/* It goes no further, so that the way back begins at once. */
-	top_session_around(&s, &paper, &around);
-	top_view_key(&s.view, TOP_KEY_DOWN, &around);
-	help_words(&s, 40, ROWS, wide, SIZE);
-	assert_string_equal(wide, narrow);
-	top_view_key(&s.view, TOP_KEY_UP, &around);
-	help_words(&s, 40, ROWS, wide, SIZE);
-	assert_null(strstr(wide, "not measured"));
-	top_view_key(&s.view, 'x', &around);
-	assert_false(s.view.help);
-	top_session_end(&s);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -486,8 +380,6 @@ int main(void)
 		TEST(wide_characters_fit),
 		TEST(gaps_are_seen),
 		TEST(last_line_tells),
-		TEST(hints_are_not_cut),
-		TEST(help_is_read_to_its_end),
 	};
 
 	setenv("TZ", "UTC", 1);
