@@ -8,7 +8,7 @@
 #include "cmd/help.h"
 #include "cmd/spec.h"
 #include "report/escape.h"
-#include "util/privileges.h"
+#include "util/invoker.h"
 #include "util/suggest.h"
 
 static const char *nearest_verb(const char *word)
@@ -71,9 +71,11 @@ static void hold_standard_descriptors(void)
 
 static int run_verb(const struct verb_spec *v, int argc, char **argv)
 {
-	/* A program file may give them to every user. */
-	if (!v->measures && geteuid() && privileges_keep(0)) {
-		fprintf(stderr, "cachemon: cannot give up capabilities\n");
+	struct errtext err = {""};
+
+	/* Before it looks at anything that its caller has named. */
+	if (!v->measures && invoker_become(&err)) {
+		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;
 	}
 	return cmd_finish(v->run(argc, argv));

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/access.h"
 #include "util/cleanup.h"
-#include "util/file.h"
 
 /* A directory while it is read. */
 struct loading {
@@ -55,14 +55,14 @@ static int read_text(struct loading *l, const char *name, const char **ret, stru
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
-	int e = file_read(l->fd, name, KB_USER_FILE_MAX, &text, &len);
+	int e = access_read(l->fd, name, KB_USER_FILE_MAX, &text, &len);
 
 	if (e == -EFBIG)
 		return errtext_set(err, e, "%s/%s:1: longer than %d KiB; split the note", l->dir,
 				   name, KB_USER_FILE_MAX / 1024);
 	if (e)
 		return errtext_set(err, e, "%s/%s:1: cannot be read: %s", l->dir, name,
-				   strerror(-e));
+				   access_strerror(e));
 	if (strlen(text) != len)
 		return errtext_set(err, -EINVAL, "%s/%s:1: holds a NUL byte; it is to be text",
 				   l->dir, name);
@@ -120,16 +120,17 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 int kb_user_load(struct arena *a, const char *dir, const struct kb_problems *problems,
 		 struct kb_note *notes, size_t *ret_nr)
 {
-	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd =
+		access_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, ACCESS_DIRECTORY);
 	struct loading l = {.arena = a, .dir = dir, .fd = fd, .problems = problems, .notes = notes};
 	struct errtext err = {0};
 	struct dirent **names = NULL;
-	int nr = fd < 0 ? -1 : scandirat(fd, ".", &names, is_note, by_name);
-	int e = 0;
+	int nr = fd < 0 ? fd : scandirat(fd, ".", &names, is_note, by_name);
+	int e = fd < 0 ? fd : nr < 0 ? -errno : 0;
 
 	if (nr < 0) {
-		e = errtext_set(&err, -errno, "%s: cannot be read: %s; name a directory of notes",
-				dir, strerror(errno));
+		errtext_set(&err, e, "%s: cannot be read: %s; name a directory of notes", dir,
+			    strerror(-e));
 		return say(problems, e, &err);
 	}
 	for (int i = 0; i < nr; i++) {

@@ -8,8 +8,8 @@
 
 #include "advisor/rules/rule_set_impl.h"
 #include "advisor/rules/text.h"
+#include "util/access.h"
 #include "util/cleanup.h"
-#include "util/file.h"
 #include "util/paths.h"
 #include "util/suggest.h"
 
@@ -45,12 +45,12 @@ static const char *read_text(struct arena *a, const char *path, struct errtext *
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
 
-	*ret_e = file_read(AT_FDCWD, path, FILE_MAX, &text, &len);
+	*ret_e = access_read(AT_FDCWD, path, FILE_MAX, &text, &len);
 	if (*ret_e == -EFBIG)
 		errtext_set(err, *ret_e, "%s: longer than %d KiB; a rule is one query", path,
 			    FILE_MAX / 1024);
 	else if (*ret_e)
-		errtext_set(err, *ret_e, "%s: cannot be read: %s", path, strerror(-*ret_e));
+		errtext_set(err, *ret_e, "%s: cannot be read: %s", path, access_strerror(*ret_e));
 	else if (strlen(text) != len)
 		*ret_e = errtext_set(err, -EINVAL, "%s: holds a NUL byte; it is to be text", path);
 	return *ret_e ? NULL : arena_bytes(a, text, len).data;
@@ -229,14 +229,16 @@ int rule_dir_load(struct rule_set *s, const struct rule_dir *dir)
 	struct dir_load d = {.set = s, .path = dir->path};
 	struct errtext err = {0};
 	struct dirent **names = NULL;
-	int nr = scandir(dir->path, &names, NULL, alphasort);
-	int e = 0;
+	_cleanup_close_ int fd =
+		access_open(AT_FDCWD, dir->path, O_RDONLY | O_DIRECTORY, 0, ACCESS_DIRECTORY);
+	int nr = fd < 0 ? fd : scandirat(fd, ".", &names, NULL, alphasort);
+	int e = fd < 0 ? fd : nr < 0 ? -errno : 0;
 
-	if (nr < 0 && !dir->must_exist && (errno == ENOENT || errno == ENOTDIR))
+	if (nr < 0 && !dir->must_exist && (e == -ENOENT || e == -ENOTDIR))
 		return 0;
 	if (nr < 0) {
-		errtext_set(&err, -errno, "%s: cannot be read: %s; name a directory of rules",
-			    dir->path, strerror(errno));
+		errtext_set(&err, e, "%s: cannot be read: %s; name a directory of rules", dir->path,
+			    strerror(-e));
 		return rule_set_problem(s, -EIO, &err);
 	}
 	e = load_names(&d, names, nr);

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "util/access.h"
 #include "util/cleanup.h"
 
 /* Shorter ones stand in texts by chance. */
@@ -49,8 +50,6 @@ static int check_file(int fd, const char *path, struct errtext *err)
 
 	if (fstat(fd, &st))
 		return errtext_set(err, -errno, "the key file %.200s: %m", path);
-	if (!S_ISREG(st.st_mode))
-		return errtext_set(err, -EINVAL, "the key file %.200s is no regular file", path);
 	if (st.st_uid != geteuid())
 		return errtext_set(err, -EACCES,
 				   "the key file %.200s belongs to user %u, not to %u who asks",
@@ -65,14 +64,14 @@ static int check_file(int fd, const char *path, struct errtext *err)
 
 static int read_file(const char *path, struct key *ret, struct errtext *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
 	char text[KEY_MAX + 64];
 	size_t len = 0;
 	ssize_t n = 1;
 	int r;
 
 	if (fd < 0)
-		return errtext_set(err, -errno, "the key file %.200s: %m", path);
+		return errtext_set(err, fd, "the key file %.200s: %s", path, access_strerror(fd));
 	r = check_file(fd, path, err);
 	while (!r && n > 0 && len < sizeof(text)) {
 		n = read(fd, text + len, sizeof(text) - len);

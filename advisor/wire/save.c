@@ -4,16 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/access.h"
 #include "util/cleanup.h"
 
 enum { RUNS_MAX = 100000 };
 
 static int open_dir(int at, const char *name)
 {
-	return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return access_open(at, name, O_RDONLY | O_DIRECTORY, 0, ACCESS_DIRECTORY);
 }
 
 /* The first number that is free. */
@@ -24,9 +26,7 @@ static int make_run(int dir)
 	for (unsigned int n = 1; n < RUNS_MAX; n++) {
 		snprintf(name, sizeof(name), "run-%u", n);
 		if (!mkdirat(dir, name, 0700)) {
-			int fd = open_dir(dir, name);
-
-			return fd < 0 ? -errno : fd;
+			return open_dir(dir, name);
 		}
 		if (errno != EEXIST)
 			return -errno;
@@ -45,7 +45,7 @@ int save_open(const char *dir, struct save *ret, struct errtext *err)
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return errtext_set(err, -errno, "nothing is kept: cannot make %.150s: %m", dir);
 	fd = open_dir(AT_FDCWD, dir);
-	run = fd < 0 ? -errno : make_run(fd);
+	run = fd < 0 ? fd : make_run(fd);
 	if (run < 0) {
 		errno = -run;
 		return errtext_set(err, run, "nothing is kept: cannot write to %.150s: %m", dir);
@@ -63,9 +63,10 @@ int save_part(const struct save *s, unsigned int attempt, const char *part, cons
 	if (s->dir < 0 || !bytes)
 		return 0;
 	snprintf(name, sizeof(name), "attempt-%u-%s", attempt, part);
-	fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = access_open(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+			 ACCESS_REGULAR);
 	if (fd < 0)
-		return errtext_set(err, -errno, "cannot keep %s: %m", name);
+		return errtext_set(err, fd, "cannot keep %s: %s", name, strerror(-fd));
 	while (len) {
 		ssize_t n = write(fd, bytes, len);
 

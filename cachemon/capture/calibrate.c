@@ -200,7 +200,8 @@ static int stats_on(void)
 }
 
 /* In a directory whose reads do not go through the page cache's hooks (tmpfs) nothing is learnt. */
-static bool try_dir(struct probe_set *set, const char *dir, struct calibration *ret)
+static bool try_dir(struct probe_set *set, const char *dir, const struct invoker *as,
+		    struct calibration *ret)
 {
 	struct errtext err;
 	struct exerciser e;
@@ -208,7 +209,7 @@ static bool try_dir(struct probe_set *set, const char *dir, struct calibration *
 	uint64_t before;
 	int stats;
 
-	if (exerciser_start(&e, dir))
+	if (exerciser_start(&e, dir, as))
 		return false;
 	probe_set_seed(set, &e.pid, 1, &err);
 	before = reads_seen(set);
@@ -307,7 +308,8 @@ static int forget(struct probe_set *set)
 	return r;
 }
 
-int calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
+int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
+	      struct calibration *ret)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
 	int r;
@@ -317,8 +319,8 @@ int calibrate(struct probe_set *set, const char *dir, struct calibration *ret)
 	ret->around = 0;
 	skel->bss->shared.calibrating = 1;
 	probe_set_start(set);
-	if (!try_dir(set, dir, ret))
-		try_dir(set, "/var/tmp", ret);
+	if (!try_dir(set, dir, as, ret))
+		try_dir(set, "/var/tmp", as, ret);
 	r = forget(set);
 	skel->bss->shared.calibrating = 0;
 	return r;

@@ -9,6 +9,7 @@
 
 #include "capture/cost_charge.h"
 #include "capture/probe_set.h"
+#include "util/invoker.h"
 
 /*
  * Starts the set and stops it again: of what was counted nothing is left but names in the ring (see
@@ -16,7 +17,8 @@
  * figure that cannot be measured (no directory whose files go through the page cache, say) is < 0.
  * -errno: what was counted could not be taken back.
  */
-int calibrate(struct probe_set *set, const char *dir, struct calibration *ret);
+int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
+	      struct calibration *ret);
 
 /*
  * What a run of a program costs depends on what the job does: on the size of its folios, on pages

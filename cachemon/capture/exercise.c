@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/access.h"
+
 #define PAGES 256
 /* A block is so short that most are disturbed by nobody, whatever else the machine does. */
 #define BLOCKS	       (EXERCISE_READS_NR / BLOCK_READS)
@@ -214,13 +216,26 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 	_exit(0);
 }
 
-static int scratch_file(const char *dir, size_t page)
+/* A file without a name in a directory that somebody named. */
+static int open_scratch(const char *dir, const struct invoker *as)
 {
-	static const char block[4096];
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), r = 0;
+	struct access saved;
+	int fd = access_enter(as, &saved);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
+	fd = access_open(AT_FDCWD, dir, O_TMPFILE | O_RDWR, 0600, ACCESS_REGULAR);
+	access_leave(&saved);
+	return fd;
+}
+
+static int scratch_file(const char *dir, const struct invoker *as, size_t page)
+{
+	static const char block[4096];
+	int fd = open_scratch(dir, as), r = 0;
+
+	if (fd < 0)
+		return fd;
 	for (size_t left = PAGES * page; left && !r;) {
 		ssize_t n = write(fd, block, left < sizeof(block) ? left : sizeof(block));
 
@@ -237,14 +252,14 @@ static int scratch_file(const char *dir, size_t page)
 	return r;
 }
 
-int exerciser_start(struct exerciser *e, const char *dir)
+int exerciser_start(struct exerciser *e, const char *dir, const struct invoker *as)
 {
 	struct worker w = {
 		.page = (size_t)sysconf(_SC_PAGESIZE), .direct_fd = -1, .uring_fd = -1, .at = 1};
 	pid_t parent = getpid();
 	int pair[2], r = 0;
 
-	w.fd = scratch_file(dir, w.page);
+	w.fd = scratch_file(dir, as, w.page);
 	if (w.fd < 0)
 		return w.fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {

@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include "util/invoker.h"
+
 enum exercise {
 	EXERCISE_READS,	   /* cached reads of single pages: the hit path and nothing else */
 	EXERCISE_SYSCALLS, /* the cheapest system call there is */
@@ -21,8 +23,10 @@ struct exerciser {
 	int fd;
 };
 
-/* Forks; the process reads a file of its own in dir that has no name. < 0: -errno. */
-int exerciser_start(struct exerciser *e, const char *dir);
+/* Forks; the process reads a file of its own in dir that has no name, made as the user. < 0:
+ * -errno.
+ */
+int exerciser_start(struct exerciser *e, const char *dir, const struct invoker *as);
 /* Waits until it is done. *ret_ns: CPU time of one operation in the quiet quarter of them; 0 for
  * EXERCISE_PAGES. < 0: it could not be done. */
 int exerciser_do(struct exerciser *e, enum exercise what, double *ret_ns);

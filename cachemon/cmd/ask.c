@@ -62,8 +62,8 @@ struct asking {
 
 static int put_answer(struct asking *a, const struct model *m, struct errtext *err)
 {
-	const struct answer_place to = {
-		.format = a->o->args.report.format, .path = a->o->args.out_path, .as = a->as};
+	const struct answer_place to = {.format = a->o->args.report.format,
+					.path = a->o->args.out_path};
 
 	if (a->stream.begun)
 		return answer_stream_end(&a->stream, &a->wording, err);
@@ -86,7 +86,7 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 	if (a->wording.skipped && !a->stream.begun)
 		cmd_say(a->wording.skipped);
 	e = put_answer(a, m, err);
-	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
+	llm_keep(&a->wording, &a->o->args, m->run.id);
 	return e;
 }
 

@@ -15,6 +15,7 @@
 #include "plan/fs_direct.h"
 #include "plan/machine_plan.h"
 #include "report/escape.h"
+#include "util/access.h"
 
 enum { OPT_JSON = 256 }; /* no short form */
 
@@ -88,7 +89,18 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 {
 	const struct probe_plan *plan = d->privileged ? &d->plan : &d->with_privileges;
 	char shown[256];
-	int ret = fs_support_read(path, fs_direct_of_plan(plan), &d->fs);
+	struct access saved;
+	struct invoker inv;
+	int ret = invoker_current(&inv, err);
+
+	if (ret)
+		return ret;
+	ret = access_enter(&inv, &saved);
+	if (!ret) {
+		ret = fs_support_read(path, fs_direct_of_plan(plan), &d->fs);
+		access_leave(&saved);
+	}
+	invoker_free(&inv);
 
 	escape_inert_to(shown, sizeof(shown), path);
 	return ret ? errtext_set(err, ret, "cannot look at %s: %s", shown, strerror(-ret)) : 0;

@@ -128,14 +128,12 @@ static const char *variable(void *arg, const char *name)
 static int find_notes(const struct llm_args *o, const struct invoker *as, struct llm_place *p)
 {
 	const char *named = o->notes ? o->notes : getenv("CACHEMON_NOTES");
-	/* Through sudo the environment may be root's: only the account of the invoker counts. */
-	const char *config = as->switched ? NULL : getenv("XDG_CONFIG_HOME");
 
 	if (named && *named) {
 		p->notes = strdup(named);
 		return p->notes ? 0 : -ENOMEM;
 	}
-	if (paths_user_config(as->home, config, "notes", &p->notes))
+	if (paths_user_config(as->home, getenv("XDG_CONFIG_HOME"), "notes", &p->notes))
 		return -ENOMEM;
 	if (p->notes && access(p->notes, F_OK)) {
 		free(p->notes);
@@ -149,10 +147,9 @@ static void print_problem(void *arg, const char *problem)
 	cmd_say(problem);
 }
 
-void llm_keep(const struct wording *w, const struct report_args *args, const struct invoker *as,
-	      int64_t run_id)
+void llm_keep(const struct wording *w, const struct report_args *args, int64_t run_id)
 {
-	const struct keep_place place = {args->report.db, run_id, args->out_path, as};
+	const struct keep_place place = {args->report.db, run_id, args->out_path};
 	struct errtext said = {0};
 
 	if (wording_keep(w, &place, &said))

@@ -95,8 +95,7 @@ int llm_place_make(const struct llm_args *o, const struct invoker *as, struct ll
 void llm_place_free(struct llm_place *p);
 
 /* Keeps what was asked and answered; says where, when that is not the database. */
-void llm_keep(const struct wording *w, const struct report_args *args, const struct invoker *as,
-	      int64_t run_id);
+void llm_keep(const struct wording *w, const struct report_args *args, int64_t run_id);
 
 /* For report_args_use(): prints the body that would be sent; arg: a struct word_how. */
 int llm_print_body(void *arg, const struct model *m, struct errtext *err);

@@ -95,7 +95,7 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 	line = wording_line(&a->wording);
 	if (line)
 		cmd_say(line);
-	llm_keep(&a->wording, &a->o->args, a->as, m->run.id);
+	llm_keep(&a->wording, &a->o->args, m->run.id);
 	return 0;
 }
 

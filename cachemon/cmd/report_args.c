@@ -184,7 +184,7 @@ int report_args_show_as(const struct report_args *args, const struct invoker *as
 	int ret = ruled_begin(args, as, &r, err);
 
 	if (!ret && args->out_path)
-		ret = report_write(&r.report, args->out_path, as, err->text, sizeof(err->text));
+		ret = report_write(&r.report, args->out_path, err->text, sizeof(err->text));
 	else if (!ret)
 		ret = report_print(&r.report, stdout, err->text, sizeof(err->text));
 	rule_dirs_free(&r.dirs);

@@ -9,10 +9,8 @@
 int rules_of_environment(const struct invoker *inv, const char *named, struct rule_dirs *ret,
 			 struct errtext *err)
 {
-	/* Through sudo the environment may be root's: only the account of the invoker counts. */
-	const char *config = inv->switched ? NULL : getenv("XDG_CONFIG_HOME");
-
-	if (rule_dirs_make(inv->home, config, getenv("CACHEMON_RULES"), named, ret))
+	if (rule_dirs_make(inv->home, getenv("XDG_CONFIG_HOME"), getenv("CACHEMON_RULES"), named,
+			   ret))
 		return errtext_set(err, -ENOMEM, "not enough memory to look for rules");
 	return 0;
 }

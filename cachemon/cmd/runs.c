@@ -39,9 +39,9 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	int ret = rules_of_environment(as, NULL, &dirs, err);
 
 	if (!ret && o->reports)
-		ret = runs_write_reports(&runs, o->reports, as, err->text, sizeof(err->text));
+		ret = runs_write_reports(&runs, o->reports, err->text, sizeof(err->text));
 	else if (!ret && o->args.out_path)
-		ret = runs_write(&runs, o->args.out_path, as, err->text, sizeof(err->text));
+		ret = runs_write(&runs, o->args.out_path, err->text, sizeof(err->text));
 	else if (!ret)
 		ret = runs_print(&runs, stdout, err->text, sizeof(err->text));
 	rule_dirs_free(&dirs);

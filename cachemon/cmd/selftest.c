@@ -19,6 +19,7 @@
 #include "cmd/usage.h"
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
+#include "util/access.h"
 
 #define TRIES 5
 
@@ -33,23 +34,46 @@ struct selftest {
 	struct progress_show *progress;
 };
 
+static int open_file(const char *dir)
+{
+	struct errtext ignored;
+	struct access saved;
+	struct invoker inv;
+	int fd = invoker_current(&inv, &ignored);
+
+	if (fd < 0)
+		return fd;
+	fd = access_enter(&inv, &saved);
+	if (!fd) {
+		fd = access_open(AT_FDCWD, dir, O_TMPFILE | O_RDWR, 0600, ACCESS_REGULAR);
+		access_leave(&saved);
+	}
+	invoker_free(&inv);
+	return fd;
+}
+
 static int make_file(struct selftest *st, struct errtext *err)
 {
 	static char block[1 << 20];
 	struct statfs fs;
 	struct stat sb;
 
-	if (statfs(st->dir, &fs))
+	st->fd = open_file(st->dir);
+	if (st->fd == -EOPNOTSUPP || st->fd == -EISDIR)
+		return errtext_set(err, st->fd,
+				   "%s cannot hold a file without a name (O_TMPFILE). Give a "
+				   "directory of another filesystem with --dir",
+				   st->dir);
+	if (st->fd < 0)
+		return errtext_set(err, st->fd, "cannot make a file in %s: %s", st->dir,
+				   strerror(-st->fd));
+	if (fstatfs(st->fd, &fs))
 		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
 		return errtext_set(err, -EOPNOTSUPP,
 				   "%s is in memory: its data never leaves the cache. "
 				   "Give a directory on a disk with --dir",
 				   st->dir);
-	st->fd = open(st->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (st->fd < 0)
-		return errtext_set(err, -errno, "cannot make a file in %s: %s", st->dir,
-				   strerror(errno));
 	for (off_t at = 0; at < SELFTEST_BYTES; at += (off_t)sizeof(block)) {
 		size_t n = SELFTEST_BYTES - at < (off_t)sizeof(block)
 				   ? (size_t)(SELFTEST_BYTES - at)

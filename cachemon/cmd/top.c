@@ -285,9 +285,9 @@ static int show_stored(const struct top_options *o, int *ret_signal, struct errt
 	struct invoker inv;
 	int r;
 
-	/* A program file may give them to every user. */
-	if (geteuid() && privileges_keep(0))
-		return errtext_set(err, -EPERM, "cannot give up capabilities");
+	r = invoker_become(err);
+	if (r)
+		return r;
 	if (o->db)
 		return show(o, NULL, o->db, ret_signal, err);
 	r = invoker_current(&inv, err);

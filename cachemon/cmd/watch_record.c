@@ -186,13 +186,14 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 
 /* With a site's rules, as report and advise have them. What is wrong with these is said; the report
  * is there all the same, and the status is the command's. */
-static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
+static int write_report(void *arg, struct errtext *err)
 {
+	const struct watch_run *run = arg;
 	struct progress_show *progress = progress_show_begin();
 	struct rule_dirs dirs = {0};
 	size_t problems = 0;
 	struct report_options options = {.db = run->db,
-					 .run_id = id,
+					 .run_id = run->run_id,
 					 .files = REPORT_FILES_DEFAULT,
 					 .rules = &dirs,
 					 .on_problem = rules_print_problem,
@@ -202,34 +203,40 @@ static int write_report(struct watch_run *run, int64_t id, struct errtext *err)
 
 	if (!r)
 		r = rules_of_environment(&run->invoker, run->o->rules, &dirs, err);
-	/* The file is the invoking user's, and only where that user may write. */
 	if (!r)
-		r = report_write(&options, run->o->report, &run->invoker, err->text,
-				 sizeof(err->text));
+		r = report_write(&options, run->o->report, err->text, sizeof(err->text));
 	rule_dirs_free(&dirs);
 	progress_show_end(progress);
 	return r;
 }
 
+static int print_summary(void *arg, struct errtext *err)
+{
+	const struct watch_run *run = arg;
+
+	return report_summary(run->db, run->run_id, stderr, err->text, sizeof(err->text));
+}
+
+/* Whatever is read from the database is read with the rights of the invoker alone. */
 int watch_end(struct watch_run *run, const int *exit_status)
 {
 	struct store_end end = {.exit_status = exit_status};
-	int64_t id = store_run_id(run->store);
 	char err[STORE_ERROR_MAX], shown[512];
-	struct errtext report_err = {0};
+	struct errtext read_err = {""};
 	int r;
 
+	run->run_id = store_run_id(run->store);
 	r = store_end(run->store, run->ledger, &end, err);
 	if (r)
 		watch_say(err);
 	store_close(run->store);
 	run->store = NULL;
-	if (report_summary(run->db, id, stderr, err, sizeof(err))) {
-		fprintf(stderr, "cachemon: no summary: %s\n", err);
+	if (invoker_run(&run->invoker, print_summary, run, &read_err)) {
+		fprintf(stderr, "cachemon: no summary: %s\n", read_err.text);
 		r = -EIO;
 	}
-	if (run->o->report && write_report(run, id, &report_err)) {
-		fprintf(stderr, "cachemon: no report: %s\n", report_err.text);
+	if (run->o->report && invoker_run(&run->invoker, write_report, run, &read_err)) {
+		fprintf(stderr, "cachemon: no report: %s\n", read_err.text);
 		r = -EIO;
 	} else if (run->o->report) {
 		escape_inert_to(shown, sizeof(shown), run->o->report);

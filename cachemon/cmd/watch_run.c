@@ -11,6 +11,7 @@
 #include "plan/machine_plan.h"
 #include "plan/probe_records.h"
 #include "report/publish.h"
+#include "util/access.h"
 #include "util/clock.h"
 #include "util/human.h"
 #include "util/paths.h"
@@ -18,6 +19,7 @@
 static int open_selector(struct watch_run *run, struct errtext *err)
 {
 	struct selector_places places = {.proc_root = "/proc"};
+	struct access saved = {0};
 	struct mountinfo mounts;
 	int r;
 
@@ -29,7 +31,16 @@ static int open_selector(struct watch_run *run, struct errtext *err)
 	if (r)
 		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
 	places.mounts = &mounts;
-	r = selector_resolve(&places, run->o->request, run->o->selector, &run->selector, err);
+	/* A cgroup is a directory that somebody named; processes may be hidden from their user. */
+	if (run->o->request == SELECTOR_CGROUP)
+		r = access_enter(&run->invoker, &saved);
+	if (!r)
+		r = selector_resolve(&places, run->o->request, run->o->selector, &run->selector,
+				     err);
+	else
+		errtext_set(err, r, "cannot act as user %u: %s", run->invoker.uid, strerror(-r));
+	if (run->o->request == SELECTOR_CGROUP)
+		access_leave(&saved);
 	run->memory_cgroup = !r && run->selector.kind == SELECTED_CGROUP &&
 			     cgroup_limits_memory(&mounts, &run->selector.cgroup);
 	mountinfo_free(&mounts);
@@ -69,18 +80,25 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
+static int try_report(void *arg, struct errtext *err)
+{
+	const struct watch_run *run = arg;
+
+	return publish_place(run->o->report, err->text, sizeof(err->text));
+}
+
 /* A long run should not end with a report that nobody can write. */
 static int check_report(struct watch_run *run, struct errtext *err)
 {
-	char text[512];
-	int r = publish_place(run->o->report, &run->invoker, text, sizeof(text));
+	struct errtext why = {""};
+	int r = invoker_run(&run->invoker, try_report, run, &why);
 
-	return r ? errtext_set(err, r, "--report: %s", text) : 0;
+	return r ? errtext_set(err, r, "--report: %s", why.text) : 0;
 }
 
 static int open_store(struct watch_run *run, struct errtext *err)
 {
-	struct store_config config = {.uid = run->invoker.uid, .gid = run->invoker.gid};
+	struct store_config config = {.as = &run->invoker};
 	char text[STORE_ERROR_MAX];
 	int r = 0;
 
@@ -131,7 +149,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	if (slash)
 		*slash = 0;
 	watch_rights_try(run);
-	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->calibration);
+	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->invoker, &run->calibration);
 	free(dir);
 	if (r)
 		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));

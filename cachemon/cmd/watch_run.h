@@ -29,6 +29,7 @@ struct watch_run {
 	struct ledger *ledger;
 	struct traces *traces; /* NULL: there are none */
 	char *db;
+	int64_t run_id; /* in it, once the run has ended */
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;

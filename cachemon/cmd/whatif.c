@@ -179,7 +179,7 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		ret = load(o, &answers, err);
 	progress_over(answers.progress);
 	if (!ret && path)
-		ret = publish_write(&p, path, as, err->text, sizeof(err->text));
+		ret = publish_write(&p, path, err->text, sizeof(err->text));
 	else if (!ret)
 		ret = publish_print(&p, stdout, err->text, sizeof(err->text));
 	answers_free(&answers);

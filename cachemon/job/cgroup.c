@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "util/cleanup.h"
+#include "util/access.h"
 #include "util/file.h"
 #include "util/paths.h"
 
@@ -111,11 +112,12 @@ int cgroup_open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_r
 		e = refuse_controller(mi, m, ref.dir, err);
 		goto out;
 	}
-	ref.fd = open(ref.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (ref.fd < 0 || fstat(ref.fd, &st)) {
-		e = errtext_set(err, -errno, "%s: %s", dir,
-				errno == ENOTDIR ? "is a file: give its cgroup, the directory"
-						 : strerror(errno));
+	ref.fd = access_open(AT_FDCWD, ref.dir, O_PATH | O_DIRECTORY, 0, ACCESS_DIRECTORY);
+	e = ref.fd < 0 ? ref.fd : fstat(ref.fd, &st) ? -errno : 0;
+	if (e) {
+		errtext_set(err, e, "%s: %s", dir,
+			    e == -ENOTDIR ? "is a file: give its cgroup, the directory"
+					  : strerror(-e));
 		goto out;
 	}
 	ref.id = st.st_ino;

@@ -13,6 +13,7 @@
 #include "plan/fs_layers.h"
 #include "plan/fs_trial.h"
 #include "plan/sysfile.h"
+#include "util/access.h"
 #include "util/cleanup.h"
 
 #ifndef STATX_ATTR_DAX
@@ -160,11 +161,18 @@ static long long read_ahead(const char *root, unsigned int major, unsigned int m
 	return -1;
 }
 
+static int open_path(const char *path)
+{
+	int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
+
+	return fd == -EINVAL ? access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_DIRECTORY) : fd;
+}
+
 /* btrfs has a read-ahead setting of its own and its files a device number that no disk has. */
 static long long read_ahead_btrfs(const char *path)
 {
 	struct btrfs_ioctl_fs_info_args info = {0};
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = open_path(path);
 	const uint8_t *u = info.fsid;
 	char name[128];
 	long long kb;

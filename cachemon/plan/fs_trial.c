@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/access.h"
 #include "util/cleanup.h"
 
 /* Of pages of files that are neither one's own nor writable mincore(2) says that all are there. */
@@ -58,14 +59,13 @@ static enum fs_trial try_again(int fd, void *page, size_t size)
 
 enum fs_trial fs_trial_read(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	enum fs_trial trial;
 	struct stat st;
 	void *page;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size ||
-	    !mincore_tells(path, &st))
+	if (fd < 0 || fstat(fd, &st) || !st.st_size || !mincore_tells(path, &st))
 		return FS_TRIAL_NONE;
 	/* Private: a shared mapping is refused where direct_io is on. */
 	page = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

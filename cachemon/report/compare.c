@@ -75,8 +75,8 @@ int compare_print(const struct compare_options *options, FILE *out, char *err, s
 	return ret;
 }
 
-int compare_write(const struct compare_options *options, const char *out_path,
-		  const struct invoker *as, char *err, size_t errlen)
+int compare_write(const struct compare_options *options, const char *out_path, char *err,
+		  size_t errlen)
 {
 	struct compare_model m;
 	const struct written content = {&m, options->format};
@@ -87,7 +87,7 @@ int compare_write(const struct compare_options *options, const char *out_path,
 		return ret;
 	ret = load(options, &m, err, errlen);
 	if (!ret)
-		ret = publish_write(&p, out_path, as, err, errlen);
+		ret = publish_write(&p, out_path, err, errlen);
 	compare_model_free(&m);
 	return ret;
 }

@@ -23,7 +23,7 @@ struct compare_options {
 /* Whether comparisons come in that format: all but CSV and YAML. */
 bool compare_has_format(enum report_format format);
 int compare_print(const struct compare_options *options, FILE *out, char *err, size_t errlen);
-int compare_write(const struct compare_options *options, const char *out_path,
-		  const struct invoker *as, char *err, size_t errlen);
+int compare_write(const struct compare_options *options, const char *out_path, char *err,
+		  size_t errlen);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/escape.h"
+#include "util/access.h"
 
 static int complain(const char *path, int error, char *err, size_t errlen)
 {
@@ -60,10 +61,10 @@ static int open_temporary(struct output *o, const struct stat *old)
 /* Pipes and devices are written as they are. */
 static int open_directly(struct output *o, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = access_open(AT_FDCWD, path, O_WRONLY, 0, ACCESS_STREAM);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	o->path = strdup(path);
 	if (!o->path) {
 		close(fd);
@@ -77,6 +78,8 @@ static int open_any(struct output *o, const char *path)
 	struct stat st;
 	bool exists = stat(path, &st) == 0;
 
+	if (!exists && errno != ENOENT)
+		return -errno;
 	if (exists && S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (exists && !S_ISREG(st.st_mode))

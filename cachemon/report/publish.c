@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "report/output.h"
-#include "util/invoker.h"
 
 int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
 {
@@ -25,27 +24,10 @@ int publish_print(const struct publication *p, FILE *out, char *err, size_t errl
 	return publish_written(p->name, p->write(p->content, out), out, err, errlen);
 }
 
-/* A file is the invoking user's, and only where that user may write. */
-static int enter_as(const struct invoker *as, struct invoker_fs *saved, char *err, size_t errlen)
-{
-	int ret = as ? invoker_fs_enter(as, saved) : 0;
-
-	if (ret < 0)
-		snprintf(err, errlen, "cannot write files as the invoking user: %s.",
-			 strerror(-ret));
-	return ret;
-}
-
-static void leave_as(const struct invoker *as, struct invoker_fs *saved)
-{
-	if (as && saved->entered)
-		invoker_fs_leave(saved);
-}
-
-static int write_file(const struct publication *p, const char *path, char *err, size_t errlen)
+int publish_write(const struct publication *p, const char *out_path, char *err, size_t errlen)
 {
 	struct output o;
-	int ret = output_open(path, &o, err, errlen);
+	int ret = output_open(out_path, &o, err, errlen);
 
 	if (ret < 0)
 		return ret;
@@ -56,35 +38,18 @@ static int write_file(const struct publication *p, const char *path, char *err, 
 	return ret;
 }
 
-int publish_write(const struct publication *p, const char *out_path, const struct invoker *as,
-		  char *err, size_t errlen)
+int publish_place(const char *out_path, char *err, size_t errlen)
 {
-	struct invoker_fs saved = {0};
-	int ret = enter_as(as, &saved, err, errlen);
-
-	if (ret < 0)
-		return ret;
-	ret = write_file(p, out_path, err, errlen);
-	leave_as(as, &saved);
-	return ret;
-}
-
-int publish_place(const char *out_path, const struct invoker *as, char *err, size_t errlen)
-{
-	struct invoker_fs saved = {0};
 	struct output o;
 	struct stat st;
-	int ret = enter_as(as, &saved, err, errlen);
+	int ret = 0;
 
-	if (ret < 0)
-		return ret;
 	/* A pipe may have no reader yet. */
 	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
 		ret = output_open(out_path, &o, err, errlen);
 		if (!ret)
 			output_abort(&o);
 	}
-	leave_as(as, &saved);
 	return ret;
 }
 

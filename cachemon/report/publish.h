@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From something that can be written to a stream to a finished one: printed, or a file that appears
- * whole or not at all and belongs to the invoking user. Owns that way and its words; what is
- * written is the caller's. Functions return 0 or -errno and then leave a line in err.
+ * whole or not at all. Owns that way and its words; what is written is the caller's. Functions
+ * return 0 or -errno and then leave a line in err. For processes that have become their invoker.
  */
 #ifndef REPORT_PUBLISH_H
 #define REPORT_PUBLISH_H
 
 #include <stddef.h>
 #include <stdio.h>
-
-struct invoker;
 
 struct publication {
 	const char *name; /* in messages: "the report" */
@@ -20,14 +18,12 @@ struct publication {
 };
 
 int publish_print(const struct publication *p, FILE *out, char *err, size_t errlen);
-/* Made as the invoker when that is not NULL. */
-int publish_write(const struct publication *p, const char *out_path, const struct invoker *as,
-		  char *err, size_t errlen);
+int publish_write(const struct publication *p, const char *out_path, char *err, size_t errlen);
 /* What writing to out came to. */
 int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen);
 
 /* Whether publish_write() could make that file, before there is anything to write. */
-int publish_place(const char *out_path, const struct invoker *as, char *err, size_t errlen);
+int publish_place(const char *out_path, char *err, size_t errlen);
 /* -EINVAL: out_path is the database that it would be made from. */
 int publish_not_over(const char *name, const char *db, const char *out_path, char *err,
 		     size_t errlen);

@@ -202,8 +202,8 @@ int report_print(const struct report_options *options, FILE *out, char *err, siz
 	return ret;
 }
 
-int report_write(const struct report_options *options, const char *out_path,
-		 const struct invoker *as, char *err, size_t errlen)
+int report_write(const struct report_options *options, const char *out_path, char *err,
+		 size_t errlen)
 {
 	struct loaded l = {0};
 	const struct written content = {options, &l.model};
@@ -214,7 +214,7 @@ int report_write(const struct report_options *options, const char *out_path,
 		ret = load(options, WANTED_SHOWN, &l, err, errlen);
 	if (ret < 0)
 		return ret;
-	ret = publish_write(&p, out_path, as, err, errlen);
+	ret = publish_write(&p, out_path, err, errlen);
 	loaded_free(&l);
 	return ret;
 }

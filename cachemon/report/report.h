@@ -52,12 +52,10 @@ int report_format_parse(const char *name, enum report_format *ret_format);
 /* By the ending of a path; text when it has none. -EINVAL: an ending that names no format. */
 int report_format_of_path(const char *path, enum report_format *ret_format);
 
-struct invoker;
-
 int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen);
-/* To a file that appears whole or not at all; made as the invoker when that is not NULL. */
-int report_write(const struct report_options *options, const char *out_path,
-		 const struct invoker *as, char *err, size_t errlen);
+/* To a file that appears whole or not at all. */
+int report_write(const struct report_options *options, const char *out_path, char *err,
+		 size_t errlen);
 /* Hands the model of a run to somebody who makes something else of it. use: 0 or -errno with a
  * text. */
 int report_use(const struct report_options *options,

@@ -14,7 +14,6 @@
 #include "report/rows.h"
 #include "report/runs_model.h"
 #include "util/cleanup.h"
-#include "util/invoker.h"
 #include "util/progress.h"
 
 #define THE_LIST "the list"
@@ -81,8 +80,7 @@ int runs_print(const struct runs_options *options, FILE *out, char *err, size_t 
 	return ret;
 }
 
-int runs_write(const struct runs_options *options, const char *out_path, const struct invoker *as,
-	       char *err, size_t errlen)
+int runs_write(const struct runs_options *options, const char *out_path, char *err, size_t errlen)
 {
 	struct runs_model m;
 	const struct written content = {&m, options->format};
@@ -93,23 +91,19 @@ int runs_write(const struct runs_options *options, const char *out_path, const s
 		return ret;
 	ret = load(options, &m, err, errlen);
 	if (!ret)
-		ret = publish_write(&p, out_path, as, err, errlen);
+		ret = publish_write(&p, out_path, err, errlen);
 	runs_model_free(&m);
 	return ret;
 }
 
-static int make_directory(const char *dir, const struct invoker *as, char *err, size_t errlen)
+static int make_directory(const char *dir, char *err, size_t errlen)
 {
-	struct invoker_fs saved = {0};
-	int ret = as ? invoker_fs_enter(as, &saved) : 0;
 	char name[400];
+	int ret;
 
-	if (!ret && mkdir(dir, 0777) < 0 && errno != EEXIST)
-		ret = -errno;
-	if (as && saved.entered)
-		invoker_fs_leave(&saved);
-	if (!ret)
+	if (mkdir(dir, 0777) == 0 || errno == EEXIST)
 		return 0;
+	ret = -errno;
 	escape_inert_to(name, sizeof(name), dir);
 	snprintf(err, errlen, "cannot make the directory %s: %s.", name, strerror(-ret));
 	return ret;
@@ -117,7 +111,7 @@ static int make_directory(const char *dir, const struct invoker *as, char *err, 
 
 /* A name of letters and digits alone, whatever the job is called. */
 static int write_report(const struct runs_options *o, const char *dir, struct runs_model *m,
-			struct runs_job *j, const struct invoker *as, char *err, size_t errlen)
+			struct runs_job *j, char *err, size_t errlen)
 {
 	const struct report_options report = {.db = o->db,
 					      .run_id = j->run->id,
@@ -134,7 +128,7 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 		path = NULL;
 		return report_no_memory(err, errlen);
 	}
-	ret = report_write(&report, path, as, err, errlen);
+	ret = report_write(&report, path, err, errlen);
 	if (!ret)
 		j->report = name;
 	return ret;
@@ -158,21 +152,21 @@ static size_t first_of_newest(const struct runs_model *m)
 
 /* Newest first, so that they are there if it is ended early. */
 static int write_reports(const struct runs_options *o, const char *dir, struct runs_model *m,
-			 const struct invoker *as, char *err, size_t errlen)
+			 char *err, size_t errlen)
 {
 	size_t first = first_of_newest(m);
 	int ret = 0;
 
 	for (size_t i = m->nr_jobs; i-- > first && !ret;) {
 		progress_at(o->progress, "reports", m->nr_jobs - 1 - i, m->nr_jobs - first);
-		ret = write_report(o, dir, m, &m->jobs[i], as, err, errlen);
+		ret = write_report(o, dir, m, &m->jobs[i], err, errlen);
 	}
 	progress_over(o->progress);
 	return ret;
 }
 
-int runs_write_reports(const struct runs_options *options, const char *dir,
-		       const struct invoker *as, char *err, size_t errlen)
+int runs_write_reports(const struct runs_options *options, const char *dir, char *err,
+		       size_t errlen)
 {
 	struct runs_model m;
 	const struct written content = {&m, REPORT_HTML};
@@ -181,9 +175,9 @@ int runs_write_reports(const struct runs_options *options, const char *dir,
 	int ret = load(options, &m, err, errlen);
 
 	if (!ret)
-		ret = make_directory(dir, as, err, errlen);
+		ret = make_directory(dir, err, errlen);
 	if (!ret)
-		ret = write_reports(options, dir, &m, as, err, errlen);
+		ret = write_reports(options, dir, &m, err, errlen);
 	if (!ret && asprintf(&path, "%s/index.html", dir) < 0) {
 		path = NULL;
 		ret = report_no_memory(err, errlen);
@@ -191,7 +185,7 @@ int runs_write_reports(const struct runs_options *options, const char *dir,
 	if (!ret)
 		ret = publish_not_over(p.name, options->db, path, err, errlen);
 	if (!ret)
-		ret = publish_write(&p, path, as, err, errlen);
+		ret = publish_write(&p, path, err, errlen);
 	runs_model_free(&m);
 	return ret;
 }

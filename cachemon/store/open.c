@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,30 +11,28 @@
 #include "store/migrate.h"
 #include "store/store_impl.h"
 
-/*
- * As root, on behalf of a user: the kernel then checks that user's rights, and what is created
- * (the -wal and -shm files too, at any time) belongs to him. A link that he planted leads only
- * to what he could write anyway.
- */
-static bool acts_for_user(const struct store *st)
+int store_enter(struct store *st, char err[STORE_ERROR_MAX])
 {
-	return !geteuid() && st->uid && st->uid != (uid_t)-1;
+	int r = st->as ? access_enter(st->as, &st->saved) : 0;
+
+	if (r)
+		snprintf(err, STORE_ERROR_MAX, "cannot act as user %u to write %s: %s", st->as->uid,
+			 st->path, strerror(-r));
+	return r;
 }
 
-void store_enter(const struct store *st)
+void store_leave(struct store *st)
 {
-	if (!acts_for_user(st))
-		return;
-	setfsgid(st->gid);
-	setfsuid(st->uid);
+	if (st->as)
+		access_leave(&st->saved);
 }
 
-void store_leave(const struct store *st)
+static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
 {
-	if (!acts_for_user(st))
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
+	snprintf(err, STORE_ERROR_MAX,
+		 "cannot write %s: no permission. Choose another --db, or let user %u write it.",
+		 st->path, geteuid());
+	return -EACCES;
 }
 
 /* Only what can be told before SQLite opens it, in words that SQLite has not. */
@@ -45,20 +42,19 @@ static int prepare_file(const struct store *st, char err[STORE_ERROR_MAX])
 	struct stat sb;
 	int fd;
 
-	if (acts_for_user(st))
-		snprintf(as, sizeof(as), " as user %u", (unsigned int)st->uid);
+	if (st->as && st->as->switched)
+		snprintf(as, sizeof(as), " as user %u", st->as->uid);
 	/* An existing file is never opened here: closing it would drop this process's locks. */
-	fd = open(st->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = access_open(AT_FDCWD, st->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+			 ACCESS_REGULAR);
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
-	if (errno != EEXIST && errno != EISDIR) {
-		int error = errno;
-
+	if (fd != -EEXIST && fd != -EISDIR) {
 		snprintf(err, STORE_ERROR_MAX, "cannot create %s%s: %s. Choose another --db.",
-			 st->path, as, strerror(error));
-		return -error;
+			 st->path, as, strerror(-fd));
+		return fd;
 	}
 	if (stat(st->path, &sb)) {
 		int error = errno;
@@ -74,13 +70,15 @@ static int prepare_file(const struct store *st, char err[STORE_ERROR_MAX])
 			 st->path, directory ? "a directory" : "not a regular file");
 		return directory ? -EISDIR : -EINVAL;
 	}
-	if (faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS) && errno == EROFS) {
+	if (!faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS))
+		return 0;
+	if (errno == EROFS) {
 		snprintf(err, STORE_ERROR_MAX,
 			 "cannot write %s: its filesystem is read-only. Choose another --db.",
 			 st->path);
 		return -EROFS;
 	}
-	return 0;
+	return errno == EACCES ? no_permission(st, err) : 0;
 }
 
 /*
@@ -160,13 +158,8 @@ static int open_database(struct store *st, char err[STORE_ERROR_MAX])
 		rc = set_up(st);
 	if (rc != SQLITE_OK)
 		return store_fail(st->db, st->path, rc, "open", NULL, err);
-	if (sqlite3_db_readonly(st->db, "main")) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: no permission. Choose another --db, or let user %u "
-			 "write it.",
-			 st->path, acts_for_user(st) ? (unsigned int)st->uid : geteuid());
-		return -EACCES;
-	}
+	if (sqlite3_db_readonly(st->db, "main"))
+		return no_permission(st, err);
 	ret = migrate_check_builtin(st->db, st->path, err);
 	if (!ret)
 		ret = enter_wal(st, err);
@@ -189,12 +182,13 @@ int store_open(const struct store_config *c, struct store **ret_store, char err[
 			 c->path);
 		goto out;
 	}
-	st->uid = c->uid;
-	st->gid = c->gid;
+	st->as = c->as;
 	st->limits = c->limits ? *c->limits : store_limits_default();
-	store_enter(st);
-	ret = open_database(st, err);
-	store_leave(st);
+	ret = store_enter(st, err);
+	if (!ret) {
+		ret = open_database(st, err);
+		store_leave(st);
+	}
 out:
 	if (ret) {
 		store_close(st);
@@ -231,14 +225,20 @@ static void leave_wal(struct store *st)
 
 void store_close(struct store *st)
 {
+	char ignored[STORE_ERROR_MAX];
+	bool entered;
+
 	if (!st)
 		return;
-	store_enter(st);
 	statements_finalize(st);
-	if (st->in_wal)
+	/* What nobody may leave in order is left as a crash would. */
+	entered = st->path && !store_enter(st, ignored);
+	if (entered && st->in_wal)
 		leave_wal(st);
-	sqlite3_close(st->db);
-	store_leave(st);
+	if (entered) {
+		sqlite3_close(st->db);
+		store_leave(st);
+	}
 	for (int i = 0; i < JOB_NR; i++) {
 		free(st->job_names[i]);
 		free(st->job_selectors[i]);

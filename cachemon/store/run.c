@@ -206,9 +206,11 @@ int store_begin(struct store *st, const struct store_run *run, char err[STORE_ER
 	st->is_auto = !strcmp(run->level, "auto");
 	st->full_ns = full_resolution(&st->limits, run->interval_ns);
 	st->measured = run->measured;
-	store_enter(st);
-	ret = begin(st, run, err);
-	store_leave(st);
+	ret = store_enter(st, err);
+	if (!ret) {
+		ret = begin(st, run, err);
+		store_leave(st);
+	}
 	if (ret)
 		st->run_id = 0;
 	return ret;

@@ -7,20 +7,20 @@
 #ifndef STORE_H
 #define STORE_H
 
-#include <sys/types.h>
-
 #include "account/ledger.h"
 #include "store/limits.h"
 
 enum { STORE_ERROR_MAX = 768 };
 
+struct invoker;
 struct store;
 struct traces;
 
 struct store_config {
 	const char *path;
-	uid_t uid; /* whom the files shall belong to and who must be allowed to write them: */
-	gid_t gid; /* matters to root only */
+	/* Whose rights every access has and whom the files belong to; outlives the store. NULL: the
+	 * process is that user already. */
+	const struct invoker *as;
 	const struct store_limits *limits; /* NULL: store_limits_default() */
 };
 

@@ -9,6 +9,7 @@
 #include "account/traces.h"
 #include "store/statement.h"
 #include "store/store.h"
+#include "util/access.h"
 
 /* One step of rolling up. The row being filled is target; rows before next_ns are done. */
 struct tier {
@@ -20,8 +21,8 @@ struct tier {
 struct store {
 	sqlite3 *db;
 	char *path;
-	uid_t uid;
-	gid_t gid;
+	const struct invoker *as; /* NULL: the process is that user */
+	struct access saved;
 	struct store_limits limits;
 	bool in_wal;
 	int64_t run_id; /* 0: none begun */
@@ -95,9 +96,10 @@ struct writer {
 };
 void writer_self(struct writer *ret_writer);
 
-/* open.c: files are made and opened with the rights of the user they belong to. */
-void store_enter(const struct store *st);
-void store_leave(const struct store *st);
+/* open.c: the -wal and -shm files too are made and opened, at any time, with the rights of the user
+ * they belong to. store_enter() is 0, or -errno with a line in err. */
+int store_enter(struct store *st, char err[STORE_ERROR_MAX]);
+void store_leave(struct store *st);
 /* COMMIT or, when rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
 int store_finish(struct store *st, int rc, const char *doing, const char *note,
 		 char err[STORE_ERROR_MAX]);

@@ -114,13 +114,14 @@ int store_put_wording(const struct store_config *c, const struct store_wording *
 {
 	struct store st = {
 		.path = (char *)c->path,
-		.uid = c->uid,
-		.gid = c->gid,
+		.as = c->as,
 		.limits = c->limits ? *c->limits : store_limits_default(),
 	};
 	int ret;
 
-	store_enter(&st);
+	ret = store_enter(&st, err);
+	if (ret)
+		return ret;
 	ret = put(&st, w, err);
 	sqlite3_close(st.db);
 	store_leave(&st);

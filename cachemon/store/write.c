@@ -67,9 +67,11 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s,
 	int ret;
 
 	note_sample(st, s);
-	store_enter(st);
-	ret = write_interval(st, l, s, err);
-	store_leave(st);
+	ret = store_enter(st, err);
+	if (!ret) {
+		ret = write_interval(st, l, s, err);
+		store_leave(st);
+	}
 	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);
@@ -169,9 +171,11 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end,
 		st->measured = *end->measured;
 		ledger_rewrite(l);
 	}
-	store_enter(st);
-	ret = end_run(st, l, &was, end, err);
-	store_leave(st);
+	ret = store_enter(st, err);
+	if (!ret) {
+		ret = end_run(st, l, &was, end, err);
+		store_leave(st);
+	}
 	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);

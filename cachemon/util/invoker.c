@@ -2,11 +2,16 @@
 #include "util/invoker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
-#include <sys/fsuid.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 #include "util/parse.h"
@@ -47,19 +52,25 @@ static const struct passwd *account(uid_t uid, const char *name_hint)
 	return pw && pw->pw_uid == uid ? pw : getpwuid(uid);
 }
 
-static int own_groups(struct invoker *inv)
+int invoker_own_groups(gid_t **ret_groups, size_t *ret_nr)
 {
 	int nr = getgroups(0, NULL);
+	gid_t *groups;
 
 	if (nr < 0)
 		return -errno;
-	inv->groups = calloc((size_t)nr + 1, sizeof(gid_t));
-	if (!inv->groups)
+	groups = calloc((size_t)nr + 1, sizeof(gid_t));
+	if (!groups)
 		return -ENOMEM;
-	nr = getgroups(nr, inv->groups);
-	if (nr < 0)
-		return -errno;
-	inv->nr_groups = (size_t)nr;
+	nr = getgroups(nr, groups);
+	if (nr < 0) {
+		int err = -errno;
+
+		free(groups);
+		return err;
+	}
+	*ret_groups = groups;
+	*ret_nr = (size_t)nr;
 	return 0;
 }
 
@@ -140,7 +151,8 @@ int invoker_from_facts(const struct invoker_facts *facts, struct invoker *ret, s
 	int e = identify(facts, &inv, &sudo, err);
 
 	if (!e)
-		e = sudo && inv.switched ? account_groups(&inv) : own_groups(&inv);
+		e = sudo && inv.switched ? account_groups(&inv)
+					 : invoker_own_groups(&inv.groups, &inv.nr_groups);
 	if (e) {
 		invoker_free(&inv);
 		return e;
@@ -209,47 +221,109 @@ int invoker_drop_permanently(const struct invoker *inv)
 	return 0;
 }
 
-int invoker_fs_enter(const struct invoker *inv, struct invoker_fs *ret_saved)
+int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret)
 {
-	struct invoker_fs saved = {0};
-	struct invoker own = {0};
-	int err;
+	struct invoker inv = {.uid = uid, .gid = gid, .switched = geteuid() != uid};
+	const struct passwd *pw = getpwuid(uid);
+	int err = copy_text(pw ? pw->pw_name : NULL, &inv.name);
 
-	if (!inv->switched) {
-		*ret_saved = saved;
-		return 0;
-	}
-	err = own_groups(&own);
-	if (!err && setgroups(inv->nr_groups, inv->groups))
-		err = -errno;
+	if (!err && pw)
+		inv.gid = pw->pw_gid;
+	if (!err)
+		err = account_groups(&inv);
 	if (err) {
-		free(own.groups);
+		invoker_free(&inv);
 		return err;
 	}
-	saved.entered = true;
-	saved.groups = own.groups;
-	saved.nr_groups = own.nr_groups;
-	/* The gid goes first: without fsuid 0 its change could be refused. */
-	setfsgid(inv->gid);
-	setfsuid(inv->uid);
-	/* They report no errors; -1 is never valid and returns the present value. */
-	if ((gid_t)setfsgid((gid_t)-1) != inv->gid || (uid_t)setfsuid((uid_t)-1) != inv->uid) {
-		invoker_fs_leave(&saved);
-		return -EPERM;
-	}
-	*ret_saved = saved;
+	*ret = inv;
 	return 0;
 }
 
-void invoker_fs_leave(struct invoker_fs *saved)
+/* The process has the rights of the invoker and no others, from now on. */
+static int give_up_rights(const struct invoker *inv, struct errtext *err)
 {
-	if (!saved->entered)
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
-	/* Cannot fail where invoker_fs_enter() could set them; they are back to what they were. */
-	if (setgroups(saved->nr_groups, saved->groups))
-		abort();
-	free(saved->groups);
-	memset(saved, 0, sizeof(*saved));
+	int r = invoker_drop_permanently(inv);
+
+	/* A program file may give capabilities to every user; root keeps its own. */
+	if (!r && inv->uid)
+		r = privileges_keep(0);
+	if (r)
+		return errtext_set(err, r, "cannot give up privileges: %s", strerror(-r));
+	return 0;
+}
+
+int invoker_become(struct errtext *err)
+{
+	struct invoker inv;
+	int r = invoker_current(&inv, err);
+
+	if (r)
+		return r;
+	r = give_up_rights(&inv, err);
+	/* Under sudo $HOME may be root's. */
+	if (!r && inv.switched && (inv.home ? setenv("HOME", inv.home, 1) : unsetenv("HOME")))
+		r = errtext_set(err, -errno, "cannot set HOME: %s", strerror(errno));
+	invoker_free(&inv);
+	return r;
+}
+
+static void __attribute__((noreturn))
+run_as_invoker(const struct invoker *inv, int (*run)(void *arg, struct errtext *err), void *arg,
+	       int out, pid_t parent)
+{
+	struct errtext err = {""};
+	int r = give_up_rights(inv, &err);
+
+	/* After the change of users, which undoes it. */
+	if (!r && prctl(PR_SET_PDEATHSIG, SIGKILL))
+		r = errtext_set(&err, -errno, "cannot follow the parent: %s", strerror(errno));
+	if (!r && getppid() == parent)
+		r = run(arg, &err);
+	fflush(NULL);
+	if (r && write(out, &err, sizeof(err)) != (ssize_t)sizeof(err))
+		_exit(EXIT_FAILURE);
+	_exit(r ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static int how_it_ended(pid_t pid, int from, struct errtext *err)
+{
+	struct errtext said = {""};
+	ssize_t n = read(from, &said, sizeof(said));
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	if (WIFSIGNALED(status))
+		return errtext_set(err, -EIO, "the process that does this was killed by signal %d",
+				   WTERMSIG(status));
+	if (n != (ssize_t)sizeof(said))
+		return errtext_set(err, -EIO, "the process that does this ended early");
+	said.text[sizeof(said.text) - 1] = '\0';
+	*err = said;
+	return -EIO;
+}
+
+int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext *err), void *arg,
+		struct errtext *err)
+{
+	pid_t parent = getpid(), pid;
+	int ends[2], r;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return errtext_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	/* Else the child would write again what waits in the buffers. */
+	fflush(NULL);
+	pid = fork();
+	r = pid < 0 ? errtext_set(err, -errno, "cannot start a process: %s", strerror(errno)) : 0;
+	if (!pid) {
+		close(ends[0]);
+		run_as_invoker(inv, run, arg, ends[1], parent);
+	}
+	close(ends[1]);
+	if (!r)
+		r = how_it_ended(pid, ends[0], err);
+	close(ends[0]);
+	return r;
 }

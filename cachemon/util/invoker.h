@@ -42,18 +42,25 @@ void invoker_free(struct invoker *inv);
  * of one thread. When not switched, what a user was given for measuring is not inherited. */
 int invoker_drop_permanently(const struct invoker *inv);
 
-/* The identity that file accesses had before invoker_fs_enter(). */
-struct invoker_fs {
-	bool entered;
-	gid_t *groups;
-	size_t nr_groups;
-};
+/*
+ * Become the invoker for good, HOME included, as a verb that measures nothing does before it looks
+ * at its options. Root that nobody stands behind stays root. 0 or -errno with a line in err.
+ */
+int invoker_become(struct errtext *err);
 
 /*
- * Access files as the invoker until invoker_fs_leave(): what is created belongs to that user, and
- * no symlink in that user's directories makes root touch what the user could not.
+ * Runs something in a child that has become the invoker for good, and waits for it: reading a
+ * database, writing a report. stdout and stderr are shared. 0; -EIO with the line that run left in
+ * err, or that says how the child was killed.
  */
-int invoker_fs_enter(const struct invoker *inv, struct invoker_fs *ret_saved);
-void invoker_fs_leave(struct invoker_fs *saved);
+int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext *err), void *arg,
+		struct errtext *err);
+
+/* Whom a file belongs to, to act as with access_enter(): the account's groups, or gid alone where
+ * the user has no account. */
+int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret);
+
+/* Supplementary groups of the process, malloc'ed. */
+int invoker_own_groups(gid_t **ret_groups, size_t *ret_nr);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "util/access.h"
 #include "util/cleanup.h"
 
 int paths_default_db(const struct invoker *inv, const char *cachemon_db, const char *xdg_state_home,
@@ -64,12 +65,12 @@ int paths_user_config(const char *home, const char *config_home, const char *nam
 int paths_make_parents(const char *path, const struct invoker *inv, struct errtext *err)
 {
 	char *copy = strdup(path);
-	struct invoker_fs saved;
+	struct access saved;
 	int e;
 
 	if (!copy)
 		return -ENOMEM;
-	e = invoker_fs_enter(inv, &saved);
+	e = access_enter(inv, &saved);
 	if (e) {
 		errtext_set(err, e, "cannot act as user %u to make %s: %s", inv->uid, path,
 			    strerror(-e));
@@ -82,7 +83,7 @@ int paths_make_parents(const char *path, const struct invoker *inv, struct errte
 		e = make_directory(copy, err);
 		*slash = '/';
 	}
-	invoker_fs_leave(&saved);
+	access_leave(&saved);
 out:
 	free(copy);
 	return e;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-uint64_t privileges_permitted(void)
+static uint64_t set_of_process(cap_flag_t set)
 {
 	cap_t caps = cap_get_proc();
 	uint64_t mask = 0;
@@ -11,11 +11,21 @@ uint64_t privileges_permitted(void)
 
 	if (!caps)
 		return 0;
-	for (int cap = 0; cap < 64 && !cap_get_flag(caps, cap, CAP_PERMITTED, &value); cap++)
+	for (int cap = 0; cap < 64 && !cap_get_flag(caps, cap, set, &value); cap++)
 		if (value == CAP_SET)
 			mask |= PRIVILEGE(cap);
 	cap_free(caps);
 	return mask;
+}
+
+uint64_t privileges_permitted(void)
+{
+	return set_of_process(CAP_PERMITTED);
+}
+
+uint64_t privileges_effective(void)
+{
+	return set_of_process(CAP_EFFECTIVE);
 }
 
 /* Clears, of one of the three sets, what is not in the mask. */

@@ -14,6 +14,8 @@
 
 /* What is permitted: held, or held again by privileges_use(). */
 uint64_t privileges_permitted(void);
+/* What the kernel asks for now. */
+uint64_t privileges_effective(void);
 
 /* Makes those of wanted effective that are permitted, and no others; to be taken back. */
 int privileges_use(uint64_t wanted);

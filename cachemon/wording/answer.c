@@ -91,7 +91,7 @@ int answer_write(const struct model *m, const struct wording *w, const struct an
 	const struct publication p = {THE_ANSWER, &content, write_answer};
 
 	if (to->path)
-		return publish_write(&p, to->path, to->as, err->text, sizeof(err->text));
+		return publish_write(&p, to->path, err->text, sizeof(err->text));
 	return publish_print(&p, stdout, err->text, sizeof(err->text));
 }
 

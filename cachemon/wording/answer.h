@@ -12,7 +12,6 @@
 struct answer_place {
 	enum report_format format;
 	const char *path; /* NULL: standard output */
-	const struct invoker *as;
 };
 
 /* 0 or -errno with a text. */

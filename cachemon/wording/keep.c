@@ -44,8 +44,6 @@ static int in_database(const struct wording *w, const struct keep_place *place, 
 {
 	const struct store_config config = {
 		.path = place->db,
-		.uid = place->as->uid,
-		.gid = place->as->gid,
 	};
 	const struct store_wording row = {
 		.run_id = place->run_id,
@@ -88,7 +86,7 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 	}
 	if (asprintf(&path, "%s.wording.json", place->report) < 0)
 		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
-	ret = publish_write(&p, path, place->as, err, sizeof(err));
+	ret = publish_write(&p, path, err, sizeof(err));
 	if (ret)
 		errtext_set(ret_said, ret, "a model's words were not kept: %s; %s", why, err);
 	else

@@ -14,7 +14,6 @@ struct keep_place {
 	const char *db;
 	int64_t run_id;
 	const char *report; /* its path; NULL: it has none */
-	const struct invoker *as;
 };
 
 /* Nothing when nobody was asked. 0: in the database. 1: elsewhere or nowhere, which ret_said says,

@@ -94,8 +94,7 @@ static void write_all(struct store *st, struct ledger *l, const char *db, struct
 static void run_once(const char *db, struct outcome *ret_outcome)
 {
 	const struct store_limits limits = small_limits();
-	const struct store_config c = {
-		.path = db, .uid = (uid_t)-1, .gid = (gid_t)-1, .limits = &limits};
+	const struct store_config c = {.path = db, .limits = &limits};
 	const struct store_run run = test_run();
 	struct outcome o = {.last = -1};
 	char err[STORE_ERROR_MAX] = "";

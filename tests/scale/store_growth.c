@@ -73,7 +73,7 @@ static void make_sample(struct sample *s, uint64_t second, uint64_t interval_s)
 
 static void begin(const char *path, uint64_t interval_s, struct store **st, char *err)
 {
-	const struct store_config config = {.path = path, .uid = (uid_t)-1, .gid = (gid_t)-1};
+	const struct store_config config = {.path = path};
 	struct store_run run = {
 		.cachemon = "0",
 		.host = "host",

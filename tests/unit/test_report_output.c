@@ -179,24 +179,24 @@ static void place_of_a_report(void **state)
 	FILE *old = NULL;
 
 	snprintf(path, sizeof(path), "%s/report.html", f->dir);
-	assert_int_equal(publish_place(path, NULL, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
 	assert_int_equal(count_files(f->dir), 1); /* the database, and no trace of the question */
 	old = fopen(path, "w");
 	assert_non_null(old);
 	fputs("old", old);
 	fclose(old);
-	assert_int_equal(publish_place(path, NULL, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
 	text = fixture_read(path, NULL);
 	assert_string_equal(text, "old");
 	free(text);
-	assert_int_equal(publish_place(f->dir, NULL, err, sizeof(err)), -EISDIR);
+	assert_int_equal(publish_place(f->dir, err, sizeof(err)), -EISDIR);
 	snprintf(path, sizeof(path), "%s/no/report.html", f->dir);
-	assert_int_equal(publish_place(path, NULL, err, sizeof(err)), -ENOENT);
+	assert_int_equal(publish_place(path, err, sizeof(err)), -ENOENT);
 	assert_non_null(strstr(err, path));
 	/* Without a reader the end of a pipe cannot be opened; that is for the end of the run. */
 	snprintf(path, sizeof(path), "%s/pipe.html", f->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(publish_place(path, NULL, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
 	assert_int_equal(count_files(f->dir), 3);
 }
 

@@ -28,8 +28,7 @@ static struct store_limits quick_rollup(void)
 static struct store *open_run(const char *db, struct ledger **ret_ledger)
 {
 	const struct store_limits limits = quick_rollup();
-	const struct store_config c = {
-		.path = db, .uid = (uid_t)-1, .gid = (gid_t)-1, .limits = &limits};
+	const struct store_config c = {.path = db, .limits = &limits};
 	struct store_run run = test_run();
 	struct utsname uts;
 	struct store *st = NULL;
@@ -147,7 +146,7 @@ static void test_killed_writers(void **state)
 /* How many runs are marked as cut once the store was opened. */
 static int64_t cut_by_opening(const char *db)
 {
-	struct store_config c = {.path = db, .uid = (uid_t)-1, .gid = (gid_t)-1};
+	struct store_config c = {.path = db};
 	char err[STORE_ERROR_MAX];
 	struct store *st;
 

@@ -45,8 +45,7 @@ static inline void begin(struct fixture *f, const struct store_run *run,
 					       .quarter_ns = 900 * SECOND_NS,
 					       .file_rows = 256,
 					       .merges = 4};
-	const struct store_config c = {
-		.path = f->scratch.db, .uid = (uid_t)-1, .gid = (gid_t)-1, .limits = &impatient};
+	const struct store_config c = {.path = f->scratch.db, .limits = &impatient};
 
 	if (store_open(&c, &f->st, f->err) || store_begin(f->st, run, f->err))
 		fail_msg("%s", f->err);

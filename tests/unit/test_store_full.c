@@ -69,7 +69,7 @@ static int write_one(struct store *st, struct ledger *l, uint64_t n, char *err)
 static void test_disk_full_and_free_again(void **state)
 {
 	const struct store_run run = test_run();
-	struct store_config c = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+	struct store_config c = {0};
 	char err[STORE_ERROR_MAX];
 	struct scratch scratch;
 	char filler[300];

@@ -13,6 +13,7 @@
 
 #include "store/migrate.h"
 #include "test_store_util.h"
+#include "util/invoker.h"
 
 struct fixture {
 	struct scratch scratch;
@@ -41,7 +42,7 @@ static int teardown(void **state)
 
 static int open_at(struct fixture *f, const char *path)
 {
-	const struct store_config c = {.path = path, .uid = (uid_t)-1, .gid = (gid_t)-1};
+	const struct store_config c = {.path = path};
 	struct store *st = NULL;
 	int ret = store_open(&c, &st, f->err);
 
@@ -177,12 +178,14 @@ static void test_places(void **state)
 static void test_no_permission(void **state)
 {
 	struct fixture *f = *state;
-	const uid_t nobody = geteuid() ? (uid_t)-1 : 65534;
-	const struct store_config c = {.path = f->scratch.db, .uid = nobody, .gid = 65534};
+	gid_t group = 65534;
+	const struct invoker nobody = {
+		.uid = 65534, .gid = 65534, .groups = &group, .nr_groups = 1, .switched = true};
+	const struct store_config c = {.path = f->scratch.db, .as = geteuid() ? NULL : &nobody};
 	struct store *st = NULL;
 
 	if (!geteuid())
-		assert_int_equal(chown(f->scratch.dir, nobody, 65534), 0);
+		assert_int_equal(chown(f->scratch.dir, nobody.uid, nobody.gid), 0);
 	assert_int_equal(store_open(&c, &st, f->err), 0);
 	store_close(st);
 	st = NULL;

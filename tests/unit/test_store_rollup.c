@@ -51,8 +51,7 @@ static struct store_limits small_limits(void)
 
 static void begin(struct fixture *f, const struct store_limits *limits, uint64_t interval_ns)
 {
-	const struct store_config c = {
-		.path = f->scratch.db, .uid = (uid_t)-1, .gid = (gid_t)-1, .limits = limits};
+	const struct store_config c = {.path = f->scratch.db, .limits = limits};
 	struct store_run run = test_run();
 	char err[STORE_ERROR_MAX];
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "test_store_fixture.h"
+#include "util/invoker.h"
 
 static sqlite3 *open_raw(const char *db)
 {
@@ -104,7 +105,10 @@ static void test_moved_away(void **state)
 static void test_belongs_to_the_user(void **state)
 {
 	struct fixture *f = *state;
-	const struct store_config c = {.path = f->scratch.db, .uid = 65534, .gid = 65534};
+	gid_t group = 65534;
+	const struct invoker nobody = {
+		.uid = 65534, .gid = 65534, .groups = &group, .nr_groups = 1, .switched = true};
+	const struct store_config c = {.path = f->scratch.db, .as = &nobody};
 	const struct store_run run = test_run();
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
 	char name[400];
