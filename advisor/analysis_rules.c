@@ -21,6 +21,7 @@ struct run {
 	sqlite3 *db;
 	int64_t run_id;
 	uint64_t steps;
+	struct guard_budget budget; /* of the site's rules */
 	struct analysis *a;
 	bool *judged;	      /* of the rule at hand, a job each */
 	struct doubt *doubts; /* the same */
@@ -175,6 +176,7 @@ static int run_rule(struct run *r, const struct rule *rule)
 	struct eval eval = {.db = r->db,
 			    .arena = arena_of(r),
 			    .steps = r->steps,
+			    .budget = &r->budget,
 			    .wants = wants,
 			    .doubts = doubts,
 			    .arg = r};
@@ -225,7 +227,13 @@ static int hand_out(struct run *r)
 int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
 		   struct analysis *a, struct errtext *err)
 {
-	struct run r = {.db = db, .run_id = run_id, .steps = options->steps, .a = a, .err = err};
+	struct run r = {
+		.db = db,
+		.run_id = run_id,
+		.steps = options->steps,
+		.budget = {.cpu_ns = GUARD_CPU_MS * 1000000ULL, .text_bytes = GUARD_TEXT_MAX},
+		.a = a,
+		.err = err};
 	struct arena *arena = arena_of(&r);
 	/* A rule may turn out to be wrong when its needs were noted already. */
 	size_t room = 2 * a->rules.nr_rules * a->nr_jobs;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "advisor/rules/eval_row.h"
-#include "advisor/rules/guard.h"
 
 /* A rule that gives more than this is not one that anybody reads. */
 enum { ROWS_MAX = 100000 };
@@ -32,11 +31,27 @@ static int fail(const struct rule *rule, const struct guard *g, int rc, struct e
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: a rule may only read: %s is not allowed; leave it out",
 				   rule->file, line, g->refused);
-	if (rc == SQLITE_INTERRUPT)
+	if (rc == SQLITE_INTERRUPT && g->stopped == GUARD_TIME)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: took too long and was stopped; it must not look at each "
 				   "row of a large table again and again",
 				   rule->file, rule->sql_line);
+	if (g->stopped == GUARD_SEARCHES)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: has more than %d calls of functions that search texts, "
+				   "like instr(), LIKE or trim(), which counts for six; leave some "
+				   "out",
+				   rule->file, rule->sql_line, GUARD_SEARCHES_MAX);
+	if (g->budget && (rc == SQLITE_INTERRUPT || rc == SQLITE_NOMEM))
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: took more than %d MiB of memory and was stopped; it "
+				   "must not collect the rows of a large table",
+				   rule->file, rule->sql_line, GUARD_HEAP_MAX >> 20);
+	if (g->budget && rc == SQLITE_TOOBIG)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: made a text longer than %d KiB and was stopped; it must "
+				   "not join the rows of a large table into one text",
+				   rule->file, rule->sql_line, GUARD_LENGTH_MAX >> 10);
 	if (rc == SQLITE_NOMEM)
 		return -ENOMEM;
 	if (rc == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_IOERR)
@@ -58,6 +73,23 @@ static bool is_end(const char *tail)
 			return false;
 	}
 	return true;
+}
+
+/* The guard for a rule; the program's own rules are known, and read what may be much. */
+static int enter(const struct eval *e, const struct rule *rule, struct guard *g,
+		 struct errtext *err)
+{
+	struct guard_budget *budget = rule->builtin ? NULL : e->budget;
+	int ret;
+
+	if (budget && !budget->cpu_ns)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: was not run: the rules before it took too long",
+				   rule->file, rule->sql_line);
+	ret = guard_enter(g, e->db, e->steps ? e->steps : GUARD_STEPS_DEFAULT, budget);
+	return ret ? errtext_set(err, ret, "%s: cannot be run: %s", rule->file,
+				 sqlite3_errmsg(e->db))
+		   : 0;
 }
 
 static int prepare(const struct rule *rule, struct guard *g, sqlite3_stmt **ret_stmt,
@@ -155,6 +187,23 @@ static int take_row(const struct eval *e, struct row_reader *r, struct found *fo
 	return 0;
 }
 
+/* Whether there is room for the texts of a row, which are kept; evidence is also kept in pieces. */
+static bool has_room(struct guard_budget *budget, sqlite3_stmt *stmt)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+		int type = sqlite3_column_type(stmt, i);
+
+		if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			bytes += 2 * (size_t)sqlite3_column_bytes(stmt, i);
+	}
+	if (bytes > budget->text_bytes)
+		return false;
+	budget->text_bytes -= bytes;
+	return true;
+}
+
 static int run(const struct eval *e, const struct rule *rule, struct guard *g, struct found *found,
 	       struct errtext *err)
 {
@@ -172,6 +221,11 @@ static int run(const struct eval *e, const struct rule *rule, struct guard *g, s
 			ret = errtext_set(err, -EINVAL,
 					  "%s:%d: more than %d rows; raise its thresholds",
 					  rule->file, rule->sql_line, ROWS_MAX);
+		else if (g->budget && !has_room(g->budget, stmt))
+			ret = errtext_set(err, -EINVAL,
+					  "%s:%d: gave more than %d MiB of text and was stopped; "
+					  "raise its thresholds",
+					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
 			ret = take_row(e, &reader, found, err);
 	}
@@ -187,7 +241,7 @@ int eval_check(const struct eval *e, const struct rule *rule, struct errtext *er
 	struct row_reader reader = {.rule = rule, .db = e->db, .arena = e->arena};
 	sqlite3_stmt *stmt = NULL;
 	struct guard g = {0};
-	int ret = guard_enter(&g, e->db, e->steps ? e->steps : GUARD_STEPS_DEFAULT);
+	int ret = enter(e, rule, &g, err);
 
 	if (!ret)
 		ret = prepare(rule, &g, &stmt, err);
@@ -207,7 +261,7 @@ int eval_rule(const struct eval *e, const struct rule *rule, const struct note *
 	struct found found = {0};
 	struct guard g = {0};
 	struct finding *list = NULL;
-	int ret = guard_enter(&g, e->db, e->steps ? e->steps : GUARD_STEPS_DEFAULT);
+	int ret = enter(e, rule, &g, err);
 
 	if (!ret)
 		ret = run(e, rule, &g, &found, err);

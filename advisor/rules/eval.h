@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "advisor/finding.h"
+#include "advisor/rules/guard.h"
 
 /* Of one rule and job no more are kept: those that gain most. */
 enum { EVAL_ROWS_MAX = 10 };
@@ -16,7 +17,8 @@ enum { EVAL_ROWS_MAX = 10 };
 struct eval {
 	sqlite3 *db;
 	struct arena *arena;
-	uint64_t steps; /* 0: the default bound */
+	uint64_t steps;		     /* 0: the default bound */
+	struct guard_budget *budget; /* that the site's rules share */
 	/* Rows of which jobs count: */
 	bool (*wants)(void *arg, int64_t job_id);
 	/* Told of rows that are no findings but reasons why the rule cannot be judged; or NULL. */

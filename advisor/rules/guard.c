@@ -4,8 +4,27 @@
 #include <errno.h>
 #include <stdio.h>
 #include <strings.h>
+#include <time.h>
 
-enum { STEPS_EACH = 10000 };
+/* Between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
+enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };
+
+/* What is collected doubles its room, within one step. */
+enum { HARD_HEAP_MAX = GUARD_HEAP_MAX / 4 * 9 };
+
+static const struct {
+	int id;
+	int value;
+} limits[GUARD_LIMITS_NR] = {
+	{SQLITE_LIMIT_LENGTH, GUARD_LENGTH_MAX},
+	{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256},
+	{SQLITE_LIMIT_EXPR_DEPTH, 200},
+	{SQLITE_LIMIT_COMPOUND_SELECT, 50},
+	{SQLITE_LIMIT_COLUMN, 500},
+	{SQLITE_LIMIT_FUNCTION_ARG, 127},
+	{SQLITE_LIMIT_VDBE_OP, 100000},
+	{SQLITE_LIMIT_VARIABLE_NUMBER, 1000},
+};
 
 static const char *action_name(int action)
 {
@@ -47,11 +66,40 @@ static bool is_allowed(int action, const char *name)
 	return true;
 }
 
+/* What a call weighs that may take time in the square of its texts' length; 0: it does not. */
+static unsigned weight(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned weight; /* in 30 ms, at GUARD_LENGTH_MAX */
+	} slow[] = {
+		{"instr", 1}, {"replace", 1}, {"like", 1},  {"glob", 1},
+		{"trim", 6},  {"ltrim", 6},   {"rtrim", 6}, {"json_patch", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
+		if (strcasecmp(name, slow[i].name) == 0)
+			return slow[i].weight;
+	return 0;
+}
+
+static bool is_too_slow(struct guard *g, int action, const char *name)
+{
+	if (!g->budget || action != SQLITE_FUNCTION || !name)
+		return false;
+	g->searches += weight(name);
+	if (g->searches > GUARD_SEARCHES_MAX)
+		g->stopped = GUARD_SEARCHES;
+	return g->stopped;
+}
+
 static int authorize(void *arg, int action, const char *a, const char *b, const char *database,
 		     const char *view)
 {
 	struct guard *g = arg;
 
+	if (is_too_slow(g, action, b))
+		return SQLITE_DENY;
 	if (is_allowed(action, b))
 		return SQLITE_OK;
 	if (action == SQLITE_FUNCTION)
@@ -63,37 +111,120 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	return SQLITE_DENY;
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t spent_ns(const struct guard *g)
+{
+	return now_ns(CLOCK_THREAD_CPUTIME_ID) - g->began_cpu_ns;
+}
+
+/* The clock of CPU time takes a system call, which is left out until some milliseconds are over. */
+static bool is_late(struct guard *g)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
+
+	if (now == g->looked_ns)
+		return false;
+	g->looked_ns = now;
+	return spent_ns(g) > g->budget->cpu_ns / 2;
+}
+
 static int progress(void *arg)
 {
 	struct guard *g = arg;
+	uint64_t steps = g->budget ? STEPS_EACH_OF_SITE : STEPS_EACH;
 
-	g->exhausted = g->steps_left < STEPS_EACH;
-	g->steps_left -= g->exhausted ? g->steps_left : STEPS_EACH;
-	return g->exhausted;
+	if (g->steps_left < steps || (g->budget && is_late(g)))
+		g->stopped = GUARD_TIME;
+	else if (g->budget && sqlite3_memory_used() > g->heap_max)
+		/* Not by SQLite's own limit: it would roll back the transaction. */
+		g->stopped = GUARD_MEMORY;
+	g->steps_left -= g->stopped ? g->steps_left : steps;
+	return g->stopped;
 }
 
-int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps)
+/* The connection has one progress handler; these two take it and give it back. */
+static void take_progress(struct guard *g)
+{
+	sqlite3_progress_handler(g->db, g->budget ? STEPS_EACH_OF_SITE : STEPS_EACH, progress, g);
+}
+
+static void give_back_progress(struct guard *g)
+{
+	sqlite3_progress_handler(g->db, 0, NULL, NULL);
+}
+
+static int64_t lower(int64_t limit, int64_t other)
+{
+	return !limit || other < limit ? other : limit; /* 0: there is none */
+}
+
+/* SQLite's heap limit is there for what takes no steps: preparing. */
+static void limit(struct guard *g)
+{
+	int64_t used = sqlite3_memory_used();
+
+	g->heap_max = used + GUARD_HEAP_MAX;
+	g->soft_heap = sqlite3_soft_heap_limit64(-1);
+	g->hard_heap = sqlite3_hard_heap_limit64(-1);
+	sqlite3_hard_heap_limit64(lower(g->hard_heap, used + HARD_HEAP_MAX));
+	for (size_t i = 0; i < GUARD_LIMITS_NR; i++) {
+		g->limits[i] = sqlite3_limit(g->db, limits[i].id, -1);
+		if (limits[i].value < g->limits[i])
+			sqlite3_limit(g->db, limits[i].id, limits[i].value);
+	}
+}
+
+static void unlimit(struct guard *g)
+{
+	for (size_t i = 0; i < GUARD_LIMITS_NR; i++)
+		sqlite3_limit(g->db, limits[i].id, g->limits[i]);
+	sqlite3_hard_heap_limit64(g->hard_heap);
+	sqlite3_soft_heap_limit64(g->soft_heap);
+}
+
+int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
 {
 	/* What takes JSON apart declares its table when it is first used, which looks like a
 	 * change. */
 	static const char warm[] = "SELECT 1 FROM json_each('[]'), json_tree('[]')";
 
-	*g = (struct guard){.db = db, .steps_left = steps};
+	*g = (struct guard){.budget = budget,
+			    .steps_left = steps,
+			    .began_cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
 	if (sqlite3_exec(db, warm, NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
-	    sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
+	    (budget && guard_format(db) != SQLITE_OK))
+		return -EIO;
+	g->db = db;
+	if (budget)
+		limit(g);
+	take_progress(g);
+	if (sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_set_authorizer(db, authorize, g) != SQLITE_OK)
 		return -EIO;
-	sqlite3_progress_handler(db, STEPS_EACH, progress, g);
 	return 0;
 }
 
 void guard_leave(struct guard *g)
 {
+	uint64_t spent;
+
 	if (!g->db)
 		return;
-	sqlite3_progress_handler(g->db, 0, NULL, NULL);
+	give_back_progress(g);
 	sqlite3_set_authorizer(g->db, NULL, NULL);
 	sqlite3_exec(g->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
+	if (g->budget) {
+		unlimit(g);
+		spent = spent_ns(g);
+		g->budget->cpu_ns -= spent < g->budget->cpu_ns ? spent : g->budget->cpu_ns;
+	}
 	g->db = NULL;
 }

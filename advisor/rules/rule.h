@@ -36,6 +36,7 @@ struct rule_words {
 struct rule {
 	const char *id, *title, *severity, *version;
 	bool last;		    /* runs when all others have */
+	bool builtin;		    /* the program's own */
 	struct rule_words counters; /* columns of v_job */
 	struct rule_words tables;
 	struct rule_words facts; /* VIEW.COLUMN */

@@ -13,7 +13,7 @@
 #include "util/paths.h"
 #include "util/suggest.h"
 
-enum { FILE_MAX = 256 * 1024, IDS_MAX = 256 };
+enum { RULE_MAX = 64 * 1024, NOTE_MAX = 256 * 1024, IDS_MAX = 256 };
 
 int rule_dirs_make(const char *home, const char *config_home, const char *env, const char *named,
 		   struct rule_dirs *ret)
@@ -40,15 +40,16 @@ void rule_dirs_free(struct rule_dirs *d)
 }
 
 /* Whose text, in the arena; NULL with a complaint in err. */
-static const char *read_text(struct arena *a, const char *path, struct errtext *err, int *ret_e)
+static const char *read_text(struct arena *a, const char *path, size_t max, struct errtext *err,
+			     int *ret_e)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
 
-	*ret_e = access_read(AT_FDCWD, path, FILE_MAX, &text, &len);
+	*ret_e = access_read(AT_FDCWD, path, max, &text, &len);
 	if (*ret_e == -EFBIG)
-		errtext_set(err, *ret_e, "%s: longer than %d KiB; a rule is one query", path,
-			    FILE_MAX / 1024);
+		errtext_set(err, *ret_e, "%s: longer than %zu KiB; a rule is one query", path,
+			    max / 1024);
 	else if (*ret_e)
 		errtext_set(err, *ret_e, "%s: cannot be read: %s", path, access_strerror(*ret_e));
 	else if (strlen(text) != len)
@@ -108,7 +109,7 @@ static int load_rule(struct dir_load *d, const char *file, const char *id, struc
 	struct arena *a = &d->set->arena;
 	struct rule *rule = arena_alloc(a, sizeof(*rule));
 	int e = 0;
-	const char *text = read_text(a, file, err, &e);
+	const char *text = read_text(a, file, RULE_MAX, err, &e);
 
 	if (!rule || (!e && !text))
 		return -ENOMEM;
@@ -128,7 +129,7 @@ static int load_note(struct dir_load *d, const char *file, const char *id, struc
 	struct arena *a = &d->set->arena;
 	struct note note;
 	int e = 0;
-	const char *text = read_text(a, file, err, &e);
+	const char *text = read_text(a, file, NOTE_MAX, err, &e);
 
 	if (!e && !text)
 		return -ENOMEM;
@@ -166,7 +167,7 @@ static int load_thresholds(struct rule_set *s, const char *file)
 {
 	struct errtext err = {0};
 	int e = 0;
-	const char *text = read_text(&s->arena, file, &err, &e);
+	const char *text = read_text(&s->arena, file, RULE_MAX, &err, &e);
 	struct lines lines = {.next = text};
 	struct span line;
 

@@ -111,6 +111,7 @@ static int load_builtin(struct rule_set *s)
 		struct rule rule;
 
 		e = file ? rule_parse(&s->arena, file, id, text, &rule, &err) : -ENOMEM;
+		rule.builtin = true;
 		e = e ? rule_set_problem(s, e, &err) : rule_set_put_rule(s, &rule);
 	}
 	for (size_t i = 0; !e && embedded_note(i, &id, &text); i++) {
