@@ -13,7 +13,7 @@
 #include "util/paths.h"
 #include "util/suggest.h"
 
-enum { RULE_MAX = 64 * 1024, NOTE_MAX = 256 * 1024, IDS_MAX = 256 };
+enum { RULE_MAX = 64 * 1024, NOTE_MAX = 256 * 1024, IDS_MAX = 256, WRONG_LINES_MAX = 20 };
 
 int rule_dirs_make(const char *home, const char *config_home, const char *env, const char *named,
 		   struct rule_dirs *ret)
@@ -170,6 +170,7 @@ static int load_thresholds(struct rule_set *s, const char *file)
 	const char *text = read_text(&s->arena, file, RULE_MAX, &err, &e);
 	struct lines lines = {.next = text};
 	struct span line;
+	size_t wrong = 0;
 
 	if (!text)
 		return e ? rule_set_problem(s, e, &err) : -ENOMEM;
@@ -177,9 +178,17 @@ static int load_thresholds(struct rule_set *s, const char *file)
 		line = span_trim(line);
 		if (!line.len || line.at[0] == '#' || span_begins(line, "--"))
 			continue;
+		if (wrong == WRONG_LINES_MAX) {
+			errtext_set(&err, -EINVAL,
+				    "%s:%d: more than %d lines are wrong; the rest is not read",
+				    file, lines.number, WRONG_LINES_MAX);
+			return rule_set_problem(s, -EINVAL, &err);
+		}
 		e = load_threshold(s, file, lines.number, line, &err);
-		if (e)
+		if (e) {
 			e = rule_set_problem(s, e, &err);
+			wrong++;
+		}
 	}
 	return e;
 }

@@ -6,6 +6,9 @@
 #include "advisor/rules/text.h"
 #include "util/suggest.h"
 
+/* Each name of a parameter is compared with all others; each need is a query. */
+enum { PARAMS_MAX = 64, WORDS_MAX = 64 };
+
 enum key {
 	KEY_ID,
 	KEY_TITLE,
@@ -53,6 +56,10 @@ static int add_param(struct parser *p, struct span text, int line)
 
 	if (!copy)
 		return -ENOMEM;
+	if (p->rule->nr_params == PARAMS_MAX)
+		return errtext_set(p->err, -EINVAL,
+				   "%s:%d: more than %d parameters; leave some out", p->rule->file,
+				   line, PARAMS_MAX);
 	if (p->rule->nr_params == p->room) {
 		p->room = p->room ? 2 * p->room : 8;
 		params = arena_alloc(p->arena, p->room * sizeof(*params));
@@ -145,8 +152,7 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 		return -ENOMEM;
 	rest = (struct span){text, strlen(text)};
 	ret->line = p->line[k];
-	/* A word has a character and a blank at least. */
-	ret->word = arena_alloc(p->arena, (rest.len / 2 + 1) * sizeof(*ret->word));
+	ret->word = arena_alloc(p->arena, WORDS_MAX * sizeof(*ret->word));
 	while (ret->word && span_word(&rest, &word)) {
 		if (!span_is_name(word, also))
 			return errtext_set(p->err, -EINVAL,
@@ -158,6 +164,10 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 			return errtext_set(p->err, -EINVAL,
 					   "%s:%d: '%.*s' is no fact; write VIEW.COLUMN",
 					   p->rule->file, p->line[k], (int)word.len, word.at);
+		if (ret->nr == WORDS_MAX)
+			return errtext_set(p->err, -EINVAL,
+					   "%s:%d: more than %d names in '%s'; leave some out",
+					   p->rule->file, p->line[k], WORDS_MAX, key_names[k]);
 		ret->word[ret->nr++] = span_copy(p->arena, word);
 	}
 	return p->arena->failed ? -ENOMEM : 0;

@@ -261,6 +261,39 @@ NESTED = {"quotes": ">" * 250000, "brackets": "[" * 125000 + "](" * 60000, "star
           "ticks": "`" * 125001 + "a" + "`" * 125000, "entities": "&#x41;<" * 36000, "lists": "- " * 125000,
           "one word": "a" * 250000, "short lines": "a\n" * 125000, "tables": "|a" * 125000,
           "fences": "a\n" + "~~~\n" * 60000, "escapes": "\\x1b[31m" * 50000, "snippets": "a\n" + "```c\n```\n" * 32}
+# {what: (name of the file, its text, what is said)}
+PARTS = {
+    "wrong lines of thresholds": ("thresholds", "x=\n" * 21000, "thresholds:1: "),
+    "thresholds of no rule": ("thresholds", "".join(f"no-such-rule-{i}.a = 1\n" for i in range(2500)), "no-such-rule-0"),
+    "one long threshold": ("thresholds", "cache-too-small." + "a" * 60000 + " = 1\n", "has no parameter"),
+    "a threshold of many digits": ("thresholds", "cache-too-small.min = " + "9" * 60000 + "\n", "thresholds:1: "),
+    "many parameters": ("bomb.sql", HEAD.format("bomb") + "".join(f"-- param a{i} = 1\n" for i in range(2900)) + row(),
+                        "more than"),
+    "long parameter": ("bomb.sql", HEAD.format("bomb") + f"-- param {'a' * 30000} = 1\n" + row(f":{'a' * 30000}"), None),
+    "a parameter of many digits": ("bomb.sql", HEAD.format("bomb") + f"-- param a = 0.{'0' * 60000}1\n" + row(), None),
+    "many counters": ("bomb.sql", HEAD.format("bomb") + f"-- needs counters: {'misses ' * 7000}\n" + row(), "more than"),
+    "many tables": ("bomb.sql", HEAD.format("bomb") + f"-- needs tables: {'analysis_grade ' * 4000}\n" + row(),
+                    "more than"),
+    "many facts": ("bomb.sql", HEAD.format("bomb") + f"-- needs facts: {'v_job.misses ' * 4800}\n" + row(), "more than"),
+    "many lines of a title": ("bomb.sql", HEAD.format("bomb").replace("a rule", "a\n--\t" * 11000) + row(), None),
+}
+
+
+@part.case
+def other_parts_of_rules(world, _):
+    """Thresholds, parameters and needs."""
+    wrong, most = [], 0
+    for what, (name, content, want) in PARTS.items():
+        try:
+            found, problems, err, cpu, _ = world.advise(**{name: content})
+            most = max(most, cpu)
+            check("good" in found, f"the good rule is lost: {problems[-1:]}")
+            check(len(problems) <= 100 and len(err) < 200000, f"{len(problems)} problems")
+            check(bool(problems) == bool(want) and want in str(problems) if want else not problems, f"says {problems[:1]}")
+        except Exception as e:  # pylint: disable=broad-except
+            wrong.append(f"{what}: {str(e)[:600]}")
+    part.note(f"the longest: {most:.1f} s")
+    check(not wrong, "\n".join(wrong))
 
 
 @part.case
