@@ -9,6 +9,7 @@
 #include "cmd/spec.h"
 #include "report/escape.h"
 #include "util/invoker.h"
+#include "util/process.h"
 #include "util/suggest.h"
 
 static const char *nearest_verb(const char *word)
@@ -81,10 +82,21 @@ static int run_verb(const struct verb_spec *v, int argc, char **argv)
 	return cmd_finish(v->run(argc, argv));
 }
 
+/* Before anything else: whoever traces a process that measures has its maps and programs. */
+static int begin_process(const struct verb_spec *verb)
+{
+	process_survive_file_limit();
+	return verb && verb->measures ? process_untraceable() : 0;
+}
+
 int main(int argc, char **argv)
 {
-	const struct verb_spec *verb;
+	const struct verb_spec *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 
+	if (begin_process(verb)) {
+		fprintf(stderr, "cachemon: cannot keep other processes from tracing this one\n");
+		return EXIT_FAILED;
+	}
 	hold_standard_descriptors();
 	if (argc < 2) {
 		help_program(stderr);
@@ -97,6 +109,5 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 1, argv + 1);
-	verb = verb_find(argv[1]);
 	return verb ? run_verb(verb, argc - 1, argv + 1) : reject(argv[1]);
 }

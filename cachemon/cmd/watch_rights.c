@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a run gives up of its capabilities once the probes are attached. */
-#include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cmd/watch_run.h"
@@ -58,22 +56,9 @@ void watch_rights_try(struct watch_run *run)
 	run->rights = beside | loading[i];
 }
 
-/*
- * Who traces cachemon could use its maps and programs. While it holds more than the user does, the
- * kernel lets nobody trace it; without capabilities it must not be dumpable for that. Until then it
- * is, whatever file it was started from: else its own files in /proc are root's.
- */
-void watch_rights_begin(void)
-{
-	if (geteuid())
-		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-}
-
 int watch_rights_drop(struct watch_run *run, struct errtext *err)
 {
 	int r = privileges_keep(run->rights);
 
-	if (!r && geteuid() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		r = -errno;
 	return r ? errtext_set(err, r, "cannot give up capabilities: %s", strerror(-r)) : 0;
 }

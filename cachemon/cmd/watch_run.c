@@ -173,7 +173,6 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	*ret = run;
 	run->o = o;
 	run->selector.cgroup.fd = -1;
-	watch_rights_begin();
 	r = invoker_current(&run->invoker, err);
 	if (!r && o->report)
 		r = check_report(run, err);

@@ -87,7 +87,6 @@ void watch_traces_begin(struct watch_run *run);
 /* After a sample was taken. */
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 
-void watch_rights_begin(void);
 /* Finds out, before the counting begins, which capabilities the run goes on needing. */
 void watch_rights_try(struct watch_run *run);
 /* Gives up all others, for good. */

@@ -64,7 +64,7 @@ static void child_reset_signals(void)
 	for (int signo = 1; signo < NSIG; signo++) {
 		/* Ignored by the caller (nohup, a shell's background job): so it stays. Other
 		 * ignored signals may be cachemon's own doing. */
-		if ((signo == SIGHUP || signo == SIGINT || signo == SIGQUIT) &&
+		if ((signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGXFSZ) &&
 		    sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
 			continue;
 		/* Refused for KILL, STOP and those the C library keeps: nothing to reset there. */

@@ -16,8 +16,8 @@ enum { COMMAND_FAILED = 125, COMMAND_NOT_EXECUTABLE = 126, COMMAND_NOT_FOUND = 1
 struct command;
 
 /*
- * Fork the child and wait until it is the invoker, its signals are at their defaults (all but
- * HUP, INT and QUIT that the caller had ignored, as nohup does) and unblocked. Sets an ignored
+ * Fork the child and wait until it is the invoker, its signals are at their defaults (all but HUP,
+ * INT, QUIT and XFSZ that the caller had ignored, as nohup does) and unblocked. Sets an ignored
  * SIGCHLD to its default here too: the exit status would be lost.
  */
 int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,

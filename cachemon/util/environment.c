@@ -1,32 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/environment.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "util/cleanup.h"
 #include "util/file.h"
 
-#define ENVIRONMENT_MAX (64U << 20)
+enum { FIELD_AFTER_NAME = 3, FIELD_ENV_START = 50, STAT_MAX = 4096 };
 
-/* /proc/self/environ is root's while the process is not dumpable. No other process of the user
- * comes in meanwhile: who traces needs the capabilities that are held here. */
-static int read_original(char **ret_text, size_t *ret_len)
+/*
+ * Where the kernel put the strings of the environment. The loader takes pointers out of environ and
+ * leaves the strings. /proc/self/environ has them too, but belongs to root in a process that is not
+ * dumpable.
+ */
+static int find_strings(const char **ret_text, size_t *ret_len)
 {
-	int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), r;
+	_cleanup_free_ char *stat = NULL;
+	uintptr_t start = 0, end = 0;
+	const char *at;
+	size_t len = 0;
+	int r = file_read(AT_FDCWD, "/proc/self/stat", STAT_MAX, &stat, &len);
 
-	if (dumpable != 1)
-		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	r = file_read(AT_FDCWD, "/proc/self/environ", ENVIRONMENT_MAX, ret_text, ret_len);
-	if (dumpable != 1)
-		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return r;
+	if (r)
+		return r;
+	/* The name may hold anything, also ')'. */
+	at = strrchr(stat, ')');
+	for (int field = FIELD_AFTER_NAME; at && field <= FIELD_ENV_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%" SCNuPTR " %" SCNuPTR, &start, &end) != 2 || !start ||
+	    end <= start || ((const char *)end)[-1])
+		return -ENODATA;
+	*ret_text = (const char *)start;
+	*ret_len = end - start;
+	return 0;
 }
 
-static char **split(char *text, size_t len)
+static char **split(const char *text, size_t len)
 {
 	size_t nr = 0;
 	char **env;
@@ -38,21 +54,19 @@ static char **split(char *text, size_t len)
 		return NULL;
 	nr = 0;
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
-		env[nr++] = text + at;
+		env[nr++] = (char *)text + at;
 	return env;
 }
 
 char **environment_whole(void)
 {
 	static char **whole;
-	char *text = NULL;
+	const char *text = NULL;
 	size_t len = 0;
 
 	if (whole || !getauxval(AT_SECURE))
 		return whole ? whole : environ;
-	if (!read_original(&text, &len))
+	if (!find_strings(&text, &len))
 		whole = split(text, len);
-	if (!whole)
-		free(text);
 	return whole ? whole : environ;
 }

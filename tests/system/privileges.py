@@ -17,10 +17,8 @@ from syslib import machine  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, fill  # noqa: E402
 from syslib.tool import Tool, tail  # noqa: E402
+from syslib.users import NOBODY, PLAIN, ambient, program  # noqa: E402
 
-NOBODY = 65534
-USER = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-PLAIN = [*USER, "--inh-caps", "-all"]
 BITS = {"chown": 0, "dac_override": 1, "fowner": 3, "kill": 5, "setgid": 6, "setuid": 7,
         "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38,
         "bpf": 39}
@@ -54,20 +52,6 @@ class World:
         os.chmod(self.data, 0o644)
         self.job = ["/usr/bin/python3", "-I", "-c", JOB, self.data, str(PAGES)]
 
-    def program(self, caps=None):
-        """A copy that any user may run, with capabilities of its own."""
-        path = self.tool.fresh(".cachemon")
-        shutil.copy(self.tool.cachemon, path)
-        os.chmod(path, 0o755)
-        if caps:
-            machine.run("setcap", f"{caps}+ep", path)
-        return path
-
-
-def ambient(*names):
-    caps = ",".join("+" + name for name in names)
-    return [*USER, "--inh-caps", "-all," + caps, "--ambient-caps", "-all," + caps]
-
 
 def run(argv, status=0, **kwargs):
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
@@ -85,12 +69,12 @@ def held(status, name="CapPrm:"):
     return known
 
 
-def judge(world, prefix, program, kept, *options):
+def judge(world, prefix, path, kept, *options):
     """One run: figures of what CMD read, what CMD is, what cachemon has kept."""
     db = world.tool.fresh(".db")
     # What the user's own command would be; of another parent.
     plain = eval(run([*PLAIN, *world.job], env=ENV).stdout)
-    done = run([*prefix, program, "watch", "--db", db, *options, "--", *world.job], env=ENV)
+    done = run([*prefix, path, "watch", "--db", db, *options, "--", *world.job], env=ENV)
     mine, env, parent = eval(done.stdout)
     equal("sets and ids of CMD", mine, plain[0])
     equal("environment of CMD", env, plain[1])
@@ -113,26 +97,26 @@ def judge(world, prefix, program, kept, *options):
 @part.case
 def by_file(world, _):
     """setcap; every level, which attach differently."""
-    program = world.program("cap_bpf,cap_perfmon")
+    path = program(world.tool, "cap_bpf,cap_perfmon")
     for level in ("full", "auto", "cold"):
-        report, _ = judge(world, PLAIN, program, set(), "--level", level)
+        report, _ = judge(world, PLAIN, path, set(), "--level", level)
         equal("cost", report["run"]["cost"]["cpu_ns"], None)
 
 
 @part.case
 def by_caller(world, _):
     """setpriv, as a unit's AmbientCapabilities= does."""
-    judge(world, ambient("bpf", "perfmon"), world.program(), set(), "--level", "full")
+    judge(world, ambient("bpf", "perfmon"), program(world.tool), set(), "--level", "full")
 
 
 @part.case
 def file_gives_more(world, _):
     """What is only used at the start is not kept; what a run goes on using is."""
     caps = "cap_bpf,cap_perfmon,cap_syslog"
-    report, _ = judge(world, PLAIN, world.program(caps), set(), "--level", "full")
+    report, _ = judge(world, PLAIN, program(world.tool, caps), set(), "--level", "full")
     check(report["jobs"][0]["totals"]["evicted_pages"]["dontneed"] is not None,
           "CAP_SYSLOG is held and causes that need it are not measured")
-    report, _ = judge(world, PLAIN, world.program(caps + ",cap_sys_admin,cap_sys_ptrace"),
+    report, _ = judge(world, PLAIN, program(world.tool, caps + ",cap_sys_admin,cap_sys_ptrace"),
                       {"sys_admin", "sys_ptrace"}, "--level", "full")
     check(report["run"]["cost"]["cpu_ns"], "CAP_SYS_ADMIN is held and the cost is not known")
 
@@ -176,15 +160,15 @@ def doctor_names(world, _):
     """Each missing capability by name, with what is lost."""
     for caps, missing in (("cap_bpf", {"CAP_PERFMON"}), ("cap_perfmon", {"CAP_BPF"}),
                           ("cap_bpf,cap_perfmon", set())):
-        program = world.program(caps)
-        done = run([*PLAIN, program, "doctor", "--json"], status=1 if missing else 0)
+        path = program(world.tool, caps)
+        done = run([*PLAIN, path, "doctor", "--json"], status=1 if missing else 0)
         found = json.loads(done.stdout)["capabilities"]
         equal("required and missing", {c["name"] for c in found
                                        if c["required"] and not c["held"]}, missing)
         for c in found:
             check(c["for"] and c["without"], f"{c}: says too little")
             check(c["held"] or c["how"] or c["not_needed"], f"{c}: no way to get it")
-        text = run([*PLAIN, program, "doctor"], status=None).stdout
+        text = run([*PLAIN, path, "doctor"], status=None).stdout
         for name in missing:
             check(f"{name} is missing" in text, f"{name} is not named in {text!r}")
 
@@ -246,8 +230,8 @@ def unit_file(world, _):
     with open(DOCS, encoding="utf-8") as f:
         setcap = re.search(r"setcap (\S+)\+ep", f.read())[1].split(",")
     equal("capabilities of the unit and of the setcap line", given, setcap)
-    program = world.program(",".join(setcap))
-    found = json.loads(run([*PLAIN, program, "doctor", "--json"]).stdout)
+    path = program(world.tool, ",".join(setcap))
+    found = json.loads(run([*PLAIN, path, "doctor", "--json"]).stdout)
     held_now = [c["name"].lower() for c in found["capabilities"] if c["held"]]
     equal("held by that line", sorted(held_now), sorted(setcap))
     check(found["settings"]["kernel_addresses_readable"], "addresses are hidden from it")
@@ -259,7 +243,7 @@ def locked_memory(world, _):
     has the limit it would have had."""
     limit = 64 << 10
     for prefix in ([], ambient("bpf", "perfmon")):
-        done = run(["prlimit", f"--memlock={limit}:{limit}", *prefix, world.program(), "watch",
+        done = run(["prlimit", f"--memlock={limit}:{limit}", *prefix, program(world.tool), "watch",
                     "--db", world.tool.fresh(".db"), "--", "sh", "-c", "ulimit -l"])
         equal("the limit of CMD", done.stdout.strip(), str(limit >> 10))
 

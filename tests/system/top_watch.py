@@ -73,8 +73,7 @@ def captures_by_itself(world, stack):
             sets = dict(re.findall(r"^(Cap(?:Prm|Eff|Inh)):\s*([0-9a-f]+)", f.read(), re.M))
         equal("capabilities of the view", {k: int(v, 16) for k, v in sets.items()},
               {"CapPrm": 0, "CapEff": 0, "CapInh": 0})
-        watch = int(subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True,
-                                   check=True).stdout)
+        watch, = children(pid)
         if how == "q":
             terminal.keys(how)
         else:
@@ -89,6 +88,20 @@ def captures_by_itself(world, stack):
 LIVE = "--live --level full --job reader"
 
 
+def bpf_files(pid):
+    """Descriptors of maps, programs and links."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return [name for name in found if "bpf" in name]
+
+
+def children(pid):
+    return list(map(int, subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True,
+                                        check=True).stdout.split()))
+
+
 @part.case
 def watch_live(world, stack):
     """Full screen beside the watch; q leaves the view and not the watch, its end leaves both."""
@@ -101,6 +114,11 @@ def watch_live(world, stack):
     modes = terminal.modes()
     terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db}")
     terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
+    # Killed, it would leave these behind: they must not keep its probes in the kernel.
+    watch = terminal.child()
+    check(bpf_files(watch), "the watch holds no map")
+    equal("the view and the keeper of messages", len(children(watch)), 2)
+    equal("maps, programs and links of these", [bpf_files(pid) for pid in children(watch)], [[], []])
     terminal.keys("q")
     terminal.wait(lambda s: "this was there" in s and "lookups" in s and "JOB" not in s, "the status line")
     check(os.path.exists(f"/proc/{terminal.child()}"), "the watch has ended with its view")
