@@ -13,6 +13,9 @@
 #include "job/selector.h"
 #include "plan/probe_plan.h"
 
+/* CMD has ended with 0, and part of the record could not be written. */
+enum { WATCH_INCOMPLETE = 123 };
+
 struct watch_options {
 	const char *job;
 	bool has_selector;

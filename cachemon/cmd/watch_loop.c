@@ -28,7 +28,7 @@ struct loop {
 	bool stop;	/* leave the loop, whatever CMD does */
 	bool ended;	/* CMD has ended */
 	bool broken;	/* the loop itself cannot go on */
-	bool failed;	/* the end could not be written whole */
+	bool failed;	/* the record is not whole */
 	int status;	/* its status */
 	uint64_t start_ns, next_ns;
 };
@@ -236,6 +236,17 @@ static void begin_showing(struct loop *l)
 	watch_live_show(stderr, &f);
 }
 
+/* CMD's own failure is what its caller asks for first. */
+static int status_of_command(const struct loop *l)
+{
+	if (l->status || !l->failed)
+		return l->status;
+	fprintf(stderr,
+		"cachemon: the command succeeded, but its record is incomplete (status %d)\n",
+		WATCH_INCOMPLETE);
+	return WATCH_INCOMPLETE;
+}
+
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd)
 {
 	struct command *cmd = watch_run_command(run);
@@ -249,7 +260,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 		loop_once(&l);
 	finish(&l);
 	if (l.ended)
-		return l.status;
+		return status_of_command(&l);
 	/* Ctrl-C twice: CMD goes on, its status is not known. */
 	if (cmd) {
 		fprintf(stderr, "cachemon: the command (process %d) goes on unwatched\n",

@@ -88,10 +88,14 @@ const struct verb_spec watch_spec = {
 	.operand = VALUE_COMMAND,
 	.examples = examples,
 	.options = options,
-	.notes = "On a terminal it shows one calm line. With -- CMD, standard output is CMD's "
-		 "alone, and "
-		 "the exit status is CMD's: 128+N for a signal, 125 when cachemon fails before CMD "
-		 "starts, 126 and 127 as of a shell.",
+	.notes =
+		"On a terminal it shows one calm line. With -- CMD, standard output is CMD's "
+		"alone, and "
+		"the exit status is CMD's: 128+N for a signal, 126 and 127 as of a shell. It is "
+		"125 "
+		"when cachemon fails before CMD starts, and 123 when CMD succeeded but part of the "
+		"record was not written: an interval, the end of the run, the summary or the "
+		"report.",
 	.run = cmd_watch,
 	.measures = true,
 };

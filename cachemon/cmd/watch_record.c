@@ -143,10 +143,12 @@ void watch_write(struct watch_run *run, const struct sample *s)
 {
 	char err[STORE_ERROR_MAX];
 
-	if (store_write(run->store, run->ledger, s, err))
+	if (store_write(run->store, run->ledger, s, err)) {
 		watch_complain(&run->store_complained, err);
-	else
+		run->interval_lost = true;
+	} else {
 		run->store_complained = false;
+	}
 }
 
 static double ratio(int64_t part, int64_t whole)

@@ -302,7 +302,9 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 	run->sampler = NULL;
 	run->set = NULL;
 	end = watch_end(run, exit_status);
-	return r ? r : end;
+	if (!r)
+		r = end;
+	return r ? r : run->interval_lost ? -EIO : 0;
 }
 
 void watch_run_abort(struct watch_run *run, int status)

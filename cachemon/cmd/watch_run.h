@@ -67,6 +67,7 @@ struct watch_run {
 	bool sampler_complained;		 /* said once, until it works again */
 	bool room_complained;			 /* likewise */
 	bool store_complained;
+	bool interval_lost; /* could not be written when it was taken */
 };
 
 /* Takes the selected process and its descendants into the job. */

@@ -9,9 +9,14 @@
 
 int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
 {
-	/* A stream knows that it failed, not why: what it still holds fails for the same reason. */
-	if ((!ret || ret == -EIO) && fflush(out) != 0)
+	if (!ret && fflush(out) != 0)
 		ret = -errno;
+	/* A stream knows that it failed, not why: one more byte fails for the same reason. */
+	if (ret == -EIO) {
+		clearerr(out);
+		if (fputc('\n', out) == EOF || fflush(out) != 0)
+			ret = -errno;
+	}
 	if (ret < 0) {
 		snprintf(err, errlen, "cannot write %s: %s.", name, strerror(-ret));
 		output_forget(out);

@@ -19,6 +19,8 @@ static const struct cause causes[] = {
 	{SQLITE_READONLY_DIRECTORY, EACCES, "its directory cannot be written",
 	 "Choose a --db in a directory that can."},
 	{SQLITE_IOERR_NOMEM, ENOMEM, "out of memory", "Free some memory."},
+	{SQLITE_IOERR_SHMSIZE, ENOSPC, "its -shm file cannot grow",
+	 "Free some space there, or raise the limit of file sizes (ulimit -f)."},
 	{SQLITE_FULL, ENOSPC, "no space left on the disk", "Free some space there."},
 	{SQLITE_BUSY, EBUSY, "another program keeps it locked", "End that program's transaction."},
 	{SQLITE_LOCKED, EBUSY, "another program keeps it locked",
@@ -34,6 +36,23 @@ static const struct cause causes[] = {
 	{SQLITE_CONSTRAINT, EINVAL, NULL, "This is a defect of cachemon: please report it."},
 };
 
+/* What is not the disk's fault can come in through a call that SQLite takes for I/O. */
+static const struct cause system_causes[] = {
+	{0, ENOSPC, "no space left on the disk", "Free some space there."},
+	{0, EDQUOT, "the disk quota is used up", "Free some space there."},
+	{0, EFBIG, "the limit of file sizes is reached", "Raise it (ulimit -f)."},
+	{0, EMFILE, "too many open files", "Raise the limit (ulimit -n)."},
+	{0, ENFILE, "too many open files on this machine", "Raise fs.file-max."},
+};
+
+static const struct cause *find_system_cause(int error)
+{
+	for (size_t i = 0; i < sizeof(system_causes) / sizeof(system_causes[0]); i++)
+		if (system_causes[i].error == error)
+			return &system_causes[i];
+	return NULL;
+}
+
 static const struct cause *find_cause(int rc)
 {
 	static const struct cause other = {0, EIO, NULL, "Choose another --db."};
@@ -44,20 +63,42 @@ static const struct cause *find_cause(int rc)
 	return &other;
 }
 
+/* A COMMIT that fails leaves no errno in the connection, only in the file that was written. */
+static int errno_of_files(sqlite3 *db)
+{
+	sqlite3_file *journal = NULL;
+	int error = 0;
+
+	if (!sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) && journal &&
+	    journal->pMethods)
+		journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &error);
+	if (!error)
+		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+	return error;
+}
+
+static int system_error(sqlite3 *db, int rc)
+{
+	int primary = rc & 0xff, error = 0;
+
+	if (db && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
+		error = sqlite3_system_errno(db);
+	return db && !error && rc == SQLITE_IOERR_WRITE ? errno_of_files(db) : error;
+}
+
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
 	       char err[STORE_ERROR_MAX])
 {
 	const struct cause *c = find_cause(rc);
-	int primary = rc & 0xff;
-	int error = c->error;
-	const char *why = c->why;
-	int system = 0;
+	int system = system_error(db, rc), error;
+	const char *why;
 
-	if (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR)
-		system = db ? sqlite3_system_errno(db) : 0;
+	if (system && !c->why)
+		c = find_system_cause(system) ?: c;
+	error = c->error;
+	why = c->why;
 	if (system && !why) {
 		why = strerror(system);
-		/* A quota or a full disk can come in through a call that SQLite takes for I/O. */
 		error = system;
 	}
 	if (!why)
