@@ -285,9 +285,6 @@ static int show_stored(const struct top_options *o, int *ret_signal, struct errt
 	struct invoker inv;
 	int r;
 
-	r = invoker_become(err);
-	if (r)
-		return r;
 	if (o->db)
 		return show(o, NULL, o->db, ret_signal, err);
 	r = invoker_current(&inv, err);
@@ -298,19 +295,12 @@ static int show_stored(const struct top_options *o, int *ret_signal, struct errt
 	return r ? r : show(o, NULL, path, ret_signal, err);
 }
 
-static int show_captured(const struct top_options *o, int *ret_signal, struct errtext *err)
+static int show_captured(const struct top_options *o, struct top_capture *capture, int *ret_signal,
+			 struct errtext *err)
 {
-	struct top_capture *capture = NULL;
-	struct errtext end_err = {0};
-	int r = top_capture_begin(o, &capture, ret_signal, err);
+	int r = top_capture_begin(capture, ret_signal, err);
 
-	if (!r)
-		r = show(o, capture, top_capture_db(capture), ret_signal, err);
-	if (top_capture_end(capture, &end_err) && !r) {
-		*err = end_err;
-		r = -EIO;
-	}
-	return r;
+	return r ? r : show(o, capture, top_capture_db(capture), ret_signal, err);
 }
 
 /* A machine may lack the locale of whoever came to it by a network; UTF-8 it has all the same. */
@@ -323,27 +313,47 @@ static void take_locale(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* The viewer is the invoker before it reads a file or the description of its terminal. */
+static int run_top(const struct top_options *o, struct top_capture *capture, int *ret_signal,
+		   struct errtext *err)
+{
+	int r = invoker_become(err);
+
+	if (!r && capture && privileges_keep(0))
+		r = errtext_set(err, -EPERM, "cannot give up capabilities");
+	if (r)
+		return r;
+	take_locale();
+	if (!o->batch &&
+	    (!top_screen_possible(STDIN_FILENO) || !top_screen_possible(STDOUT_FILENO)))
+		return errtext_set(err, -ENOTTY,
+				   "this is no terminal that can show a full screen; "
+				   "'cachemon top --batch' writes text");
+	return capture ? show_captured(o, capture, ret_signal, err)
+		       : show_stored(o, ret_signal, err);
+}
+
 int cmd_top(int argc, char **argv)
 {
 	struct top_options o = {.run_id = REPORT_RUN_LAST, .level = TOP_JOBS};
-	struct errtext err = {0};
+	struct errtext err = {0}, end_err = {0};
+	struct top_capture *capture = NULL;
 	int signal_seen = 0;
-	int r;
+	int r = 0;
 
 	usage_parse(&top_spec, parse_option, argc, argv, 0, &o);
-	take_locale();
-	if (!o.batch &&
-	    (!top_screen_possible(STDIN_FILENO) || !top_screen_possible(STDOUT_FILENO))) {
-		fprintf(stderr, "cachemon: this is no terminal that can show a full screen; "
-				"'cachemon top --batch' writes text\n");
-		return EXIT_USAGE;
-	}
 	top_signals_hold();
-	r = o.has_selector ? show_captured(&o, &signal_seen, &err)
-			   : show_stored(&o, &signal_seen, &err);
+	if (o.has_selector)
+		r = top_capture_fork(&o, &capture, &err);
+	if (!r)
+		r = run_top(&o, capture, &signal_seen, &err);
+	if (top_capture_end(capture, &end_err) && !r) {
+		err = end_err;
+		r = -EIO;
+	}
 	if (r && !signal_seen)
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	if (signal_seen)
 		top_signals_end_by(signal_seen);
-	return r ? EXIT_FAILED : EXIT_DONE;
+	return r == -ENOTTY ? EXIT_USAGE : r ? EXIT_FAILED : EXIT_DONE;
 }

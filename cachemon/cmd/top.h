@@ -32,9 +32,10 @@ struct top_options {
 /* A watch of its own, into a database of its own. */
 struct top_capture;
 
-/* Starts it and waits until there is a run; then it goes on by itself. -EINTR: *ret_signal came. */
-int top_capture_begin(const struct top_options *o, struct top_capture **ret, int *ret_signal,
-		      struct errtext *err);
+/* A process that becomes the watch, with the capabilities of this one; it waits. */
+int top_capture_fork(const struct top_options *o, struct top_capture **ret, struct errtext *err);
+/* As the invoker: makes its place and waits until there is a run. -EINTR: *ret_signal came. */
+int top_capture_begin(struct top_capture *c, int *ret_signal, struct errtext *err);
 const char *top_capture_db(const struct top_capture *c);
 /* Whether it has ended, by itself. */
 bool top_capture_ended(struct top_capture *c);

@@ -27,6 +27,7 @@ struct watch_options {
 	uint64_t interval_ns;
 	uint64_t duration_ns; /* 0: until the job ends */
 	bool live;	      /* the full screen, not only a line */
+	bool until_eof;	      /* of standard input */
 	const char *db;
 	const char *report;
 	const char *rules; /* of a site, for the report; NULL: the usual places alone */

@@ -161,7 +161,7 @@ static bool job_is_over(const struct loop *l)
 	return false;
 }
 
-enum waited { SIGNALS, COMMAND, NAMES, VIEW, WAITED_COUNT };
+enum waited { SIGNALS, COMMAND, NAMES, VIEW, INPUT, WAITED_COUNT };
 
 /* Waits; ready says which are. -1 on error. */
 static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
@@ -172,6 +172,7 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 		[COMMAND] = cmd ? command_pidfd(cmd) : -1,
 		[NAMES] = l->measuring ? watch_run_names_fd(l->run) : -1,
 		[VIEW] = watch_view_fd(l->view),
+		[INPUT] = l->o->until_eof ? STDIN_FILENO : -1,
 	};
 	struct pollfd fds[WAITED_COUNT];
 	enum waited which[WAITED_COUNT];
@@ -195,6 +196,15 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 	return 0;
 }
 
+/* What comes before the end is not for watch. */
+static bool input_ended(void)
+{
+	char ignored[4096];
+	ssize_t n = read(STDIN_FILENO, ignored, sizeof(ignored));
+
+	return !n || (n < 0 && errno != EINTR && errno != EAGAIN);
+}
+
 static void loop_once(struct loop *l)
 {
 	struct command *cmd = watch_run_command(l->run);
@@ -210,6 +220,8 @@ static void loop_once(struct loop *l)
 		watch_run_names(l->run);
 	if (ready[VIEW])
 		end_view(l);
+	if (ready[INPUT] && input_ended())
+		l->stop = true;
 	if (cmd && ready[COMMAND] && !command_reap(cmd, &l->status)) {
 		l->ended = true;
 		l->stop = true;

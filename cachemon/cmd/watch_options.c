@@ -20,6 +20,7 @@ enum {
 	OPT_RULES,
 	OPT_JOB,
 	OPT_LIVE,
+	OPT_UNTIL_EOF,
 	OPT_BLOCKS,
 	OPT_ROWS
 };
@@ -50,6 +51,9 @@ static const struct option_spec options[] = {
 	 VALUE_DURATION},
 	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this; CMD goes on", 0},
 	 VALUE_DURATION},
+	{{"until-eof", OPT_UNTIL_EOF, NULL, 0,
+	  "Stop watching at the end of standard input; not with CMD, which reads it", 0},
+	 VALUE_NONE},
 	{{"live", OPT_LIVE, NULL, 0,
 	  "Show it full screen meanwhile, as 'cachemon top' does; q leaves the view, not the watch",
 	  0},
@@ -144,6 +148,8 @@ static void check(struct argp_state *state, struct watch_options *o)
 		o->request = SELECTOR_NAME;
 		o->selector = o->job;
 	}
+	if (o->command && o->until_eof)
+		usage_error(state, "either -- CMD, or --until-eof: not both");
 	if (o->command && !*o->command[0])
 		usage_error(state, "-- CMD: the command is empty");
 }
@@ -227,6 +233,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LIVE:
 		o->live = true;
+		break;
+	case OPT_UNTIL_EOF:
+		o->until_eof = true;
 		break;
 	case OPT_RULES:
 		o->rules = need_text(state, "--rules", arg);

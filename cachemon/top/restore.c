@@ -15,7 +15,6 @@ static struct {
 	struct termios modes;
 	char leave[TOP_RESTORE_MAX];
 	size_t length;
-	volatile pid_t with;
 	volatile sig_atomic_t armed;
 	_Alignas(16) char stack[STACK_BYTES]; /* that of the program may be what is broken */
 } state = {.fd = -1};
@@ -31,8 +30,6 @@ static void on_crash(int signo)
 		signal(SIGTTOU, SIG_IGN);
 		tcsetattr(state.fd, TCSANOW, &state.modes);
 	}
-	if (state.with > 0)
-		kill(state.with, SIGINT);
 	/* The handler is gone, and the signal not blocked. */
 	raise(signo);
 }
@@ -56,11 +53,6 @@ void top_restore_arm(const char *leave, size_t length)
 	sigemptyset(&action.sa_mask);
 	for (int i = 0; i < NR_CRASHES; i++)
 		sigaction(crashes[i], &action, NULL);
-}
-
-void top_restore_with(pid_t pid)
-{
-	state.with = pid;
 }
 
 void top_restore_disarm(void)

@@ -8,7 +8,6 @@
 #define TOP_RESTORE_H
 
 #include <stddef.h>
-#include <sys/types.h>
 
 enum { TOP_RESTORE_MAX = 512 };
 
@@ -17,8 +16,6 @@ int top_restore_save(int fd);
 /* From here on a crash writes leave to the terminal, sets its modes and goes on as it would have.
  */
 void top_restore_arm(const char *leave, size_t length);
-/* A process that is to end too, by SIGINT; 0: none. */
-void top_restore_with(pid_t pid);
 void top_restore_disarm(void);
 
 #endif

@@ -17,6 +17,7 @@ from syslib.machine import until  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.terminal import Terminal  # noqa: E402
 from syslib.topworld import World, read_frame  # noqa: E402
+from syslib.users import NOBODY, PLAIN, program  # noqa: E402
 
 part = Part(__doc__)
 
@@ -220,6 +221,101 @@ def watch_live_with_a_command(world, stack):
     with open(out, encoding="utf-8") as f:
         text = f.read()
     check(text.startswith("said\n") and "\x1b" not in text, text)
+
+
+def capture(stack, cachemon, place, pid, *words, env=None):
+    """A view as text that captures by itself, once it shows something; and its watch."""
+    process = subprocess.Popen([cachemon, "top", "--batch", "--pid", str(pid), "--interval", "100ms", *words],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                               env={**os.environ, "TMPDIR": place, **(env or {})})
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    line = process.stdout.readline()
+    check(line, f"nothing is shown: {line or process.stderr.read()}")
+    return process, children(process.pid)[0]
+
+
+def ids_of(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        fields = dict(line.rstrip("\n").split(":\t", 1) for line in f)
+    return {name: fields[name].split() for name in ("Uid", "Gid", "Groups", "CapPrm", "CapEff", "CapInh")}
+
+
+@part.case
+def through_sudo(world, stack):
+    """The view is the user's from before it reads anything; its watch is root's, the database the user's."""
+    process, _ = reader(world, stack)
+    place = os.path.join(world.work, "tmp-sudo")
+    os.mkdir(place)
+    os.chown(place, NOBODY, NOBODY)
+    view, watch = capture(stack, world.cachemon, place, process.pid,
+                          env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "SUDO_USER": "nobody"})
+    ids, none = ids_of(view.pid), ["0" * 16]
+    equal("the view", ids, {"Uid": [str(NOBODY)] * 4, "Gid": [str(NOBODY)] * 4, "Groups": [str(NOBODY)],
+                            "CapPrm": none, "CapEff": none, "CapInh": none})
+    equal("user of the watch", ids_of(watch)["Uid"][:3], ["0"] * 3)
+    folder = os.path.join(place, os.listdir(place)[0])
+    owners = {name: os.stat(os.path.join(folder, name)).st_uid for name in [".", *os.listdir(folder)]}
+    equal("owners", set(owners.values()), {NOBODY})
+    view.send_signal(signal.SIGINT)
+    view.communicate(timeout=60)
+    until(lambda: not os.path.exists(f"/proc/{watch}"), "the end of watch")
+    equal("left behind", os.listdir(place), [])
+
+
+def foreign_things(place, elsewhere):
+    """What has the name of a left directory and is none, or somebody's: their names."""
+    os.mkdir(elsewhere)
+    for name in ("run.db", "kept"):
+        with open(os.path.join(elsewhere, name), "w", encoding="ascii") as f:
+            f.write("kept")
+    os.symlink(elsewhere, os.path.join(place, "cachemon-top.symlnk"))
+    with open(os.path.join(place, "cachemon-top.a_file"), "w", encoding="ascii") as f:
+        f.write("kept")
+    os.mkfifo(os.path.join(place, "cachemon-top.a_fifo"))
+    os.makedirs(os.path.join(place, "cachemon-top.others"))
+    os.chown(os.path.join(place, "cachemon-top.others"), NOBODY - 1, NOBODY - 1)
+    os.makedirs(os.path.join(place, "cachemon-top.unknwn", "sub"))
+    os.symlink(os.path.join(elsewhere, "kept"), os.path.join(place, "cachemon-top.unknwn", "run.db-wal"))
+    os.makedirs(os.path.join(place, "another"))
+    return {f"cachemon-top.{end}" for end in ("symlnk", "a_file", "a_fifo", "others", "unknwn")} | {"another"}
+
+
+@part.case
+def killed_view(world, stack):
+    """kill -9: its watch ends, however it has its capabilities; the next view removes what it left, and nothing
+    that is not its own kind's."""
+    process, _ = reader(world, stack)
+    place, elsewhere = os.path.join(world.work, "tmp-killed"), os.path.join(world.work, "elsewhere")
+    os.mkdir(place)
+    os.chmod(place, 0o777)
+    foreign = foreign_things(place, elsewhere)
+    user = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    by_file = [*PLAIN, program(world.tool, "cap_bpf,cap_perfmon")]
+    for words, env in (([world.cachemon], {}), ([world.cachemon], user), (by_file, {})):
+        other, _ = capture(stack, world.cachemon, place, process.pid)
+        live = set(os.listdir(place)) - foreign
+        equal("directories of a view that goes on", len(live), 1)
+        wrapped = os.path.join(world.work, "run-top")
+        with open(wrapped, "w", encoding="ascii") as f:
+            f.write(f"#!/bin/sh\nexec {' '.join(words)} \"$@\"\n")
+        os.chmod(wrapped, 0o755)
+        view, watch = capture(stack, wrapped, place, process.pid, env=env)
+        left = set(os.listdir(place)) - foreign - live
+        equal("directories of the view", len(left), 1)
+        view.kill()
+        until(lambda: not os.path.exists(f"/proc/{watch}"), "the end of watch")
+        equal("what is left by a killed view", set(os.listdir(place)) - foreign - live, left)
+        done = subprocess.run([wrapped, "top", "--batch", "--frames", "1", "--pid", str(process.pid)],
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "TMPDIR": place, **env})
+        equal(f"status of the next view ({done.stderr})", done.returncode, 0)
+        equal("what is there after the next view", set(os.listdir(place)), foreign | live)
+        other.send_signal(signal.SIGINT)
+        other.communicate(timeout=60)
+        equal("what is there in the end", set(os.listdir(place)), foreign)
+    equal("elsewhere", sorted(os.listdir(elsewhere)), ["kept", "run.db"])
+    check(os.path.isdir(os.path.join(place, "cachemon-top.unknwn", "sub")), "a foreign directory is gone")
 
 
 @part.case
