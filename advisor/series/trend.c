@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "series/stats.h"
+#include "util/cleanup.h"
 
 enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
 
@@ -12,11 +13,15 @@ enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
  * not. The distribution of the number of inversions, one value after the other. */
 static double exact(size_t nr, long s)
 {
-	double p[PAIRS_MAX + 1] = {1};
-	double next[PAIRS_MAX + 1];
+	_cleanup_free_ double *p = calloc(2 * (PAIRS_MAX + 1), sizeof(*p));
+	double *next = p + PAIRS_MAX + 1;
 	size_t pairs = 0;
 	double sum = 0;
 
+	/* Without memory no trend is shown. */
+	if (!p)
+		return 1;
+	p[0] = 1;
 	for (size_t n = 2; n <= nr; n++) {
 		double window = 0;
 
@@ -56,12 +61,14 @@ static double about(const double *x, size_t nr, long s)
 
 struct trend trend_of(const double *x, size_t nr)
 {
-	double slopes[PAIRS_MAX];
+	_cleanup_free_ double *slopes = calloc(PAIRS_MAX, sizeof(*slopes));
 	struct trend ret = {.p = 1};
 	size_t pairs = 0;
 	size_t ties = 0;
 	long s = 0;
 
+	if (!slopes)
+		return ret;
 	if (nr > TREND_MAX) {
 		x += nr - TREND_MAX;
 		nr = TREND_MAX;

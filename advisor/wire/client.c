@@ -139,7 +139,7 @@ static int listen_to(const struct child *child, uint64_t until_ns,
 		     const struct llm_listener *listener, struct llm_answer *a)
 {
 	struct frames frames = {0};
-	char bytes[16384];
+	char bytes[4096];
 	int r = 0;
 
 	while (r == 0) {

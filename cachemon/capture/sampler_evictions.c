@@ -7,7 +7,7 @@
 
 #include "capture/sampler_impl.h"
 
-enum { BATCH = 256 };
+enum { BATCH = 128 };
 
 /* What a build without these maps counts is nothing: no rows, and not zeros. */
 bool sampler_sees_evictors(const struct sampler *s)

@@ -19,6 +19,7 @@
 #include "cmd/usage.h"
 #include "capture/map_memory.h"
 #include "plan/machine_plan.h"
+#include "util/cleanup.h"
 #include "util/access.h"
 
 #define TRIES 5
@@ -332,27 +333,38 @@ static int run_cases(struct selftest *st, struct errtext *err)
 	return wrong;
 }
 
-int cmd_selftest(int argc, char **argv)
+static int run_selftest(struct selftest *st, struct errtext *err)
 {
-	struct selftest st = {.dir = ".", .fd = -1};
-	struct errtext err;
 	int r;
 
-	usage_parse(&selftest_spec, parse_option, argc, argv, 0, &st);
-	st.progress = progress_show_begin();
-	progress_at(progress_show_sink(st.progress), "writing a file", 0, 0);
-	r = make_file(&st, &err);
-	progress_at(progress_show_sink(st.progress), "loading the probes", 0, 0);
+	st->progress = progress_show_begin();
+	progress_at(progress_show_sink(st->progress), "writing a file", 0, 0);
+	r = make_file(st, err);
+	progress_at(progress_show_sink(st->progress), "loading the probes", 0, 0);
 	if (!r)
-		r = open_probes(&st, &err);
+		r = open_probes(st, err);
 	if (!r)
-		r = run_cases(&st, &err);
-	progress_show_end(st.progress);
+		r = run_cases(st, err);
+	progress_show_end(st->progress);
+	return r;
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	_cleanup_free_ struct selftest *st = calloc(1, sizeof(*st));
+	struct errtext err = {"out of memory"};
+	int r = -ENOMEM;
+
+	if (st) {
+		st->dir = ".";
+		st->fd = -1;
+		usage_parse(&selftest_spec, parse_option, argc, argv, 0, st);
+		r = run_selftest(st, &err);
+		sampler_free(st->sampler);
+		probe_set_free(st->set);
+		cleanup_close(&st->fd);
+	}
 	if (r < 0)
 		fprintf(stderr, "cachemon: %s\n", err.text);
-	sampler_free(st.sampler);
-	probe_set_free(st.set);
-	if (st.fd >= 0)
-		close(st.fd);
 	return r ? EXIT_FAILED : EXIT_DONE;
 }

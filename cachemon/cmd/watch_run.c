@@ -173,7 +173,9 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	*ret = run;
 	run->o = o;
 	run->selector.cgroup.fd = -1;
-	r = invoker_current(&run->invoker, err);
+	r = machine_plan_check(err);
+	if (!r)
+		r = invoker_current(&run->invoker, err);
 	if (!r && o->report)
 		r = check_report(run, err);
 	if (!r)

@@ -2,12 +2,16 @@
 #include "plan/machine_plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "plan/memlock.h"
 #include "plan/preempt_trial.h"
+#include "util/cleanup.h"
 
 static bool may_load(const struct kernel_caps *caps)
 {
@@ -30,17 +34,55 @@ static void refuse_unreadable(const struct kernel_caps *caps, struct probe_plan 
 			 strerror(-caps->reads_kernel));
 }
 
+/* A run has about this many descriptors at least: else what lacks one is blamed. */
+enum { DESCRIPTORS_MIN = 64 };
+
+static int check_descriptors(struct errtext *err)
+{
+	struct rlimit limit;
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTORS_MIN - 1);
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_MIN)
+		return errtext_set(err, -EMFILE, "cannot open files: %s", strerror(errno));
+	return errtext_set(err, -EMFILE,
+			   "the limit of open files is %llu, which is too low to measure; raise it "
+			   "(ulimit -n 256)",
+			   (unsigned long long)limit.rlim_cur);
+}
+
+int machine_plan_check(struct errtext *err)
+{
+	static const char *const places[][2] = {{"/proc", "/proc/self/status"},
+						{"/sys", "/sys/kernel"}};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i][1], R_OK))
+			return errtext_set(
+				err, -errno,
+				"cannot read %s: %s; is %s mounted? cachemon needs it to "
+				"measure",
+				places[i][1], strerror(errno), places[i][0]);
+	return check_descriptors(err);
+}
+
 int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 		      struct kernel_caps *ret_caps, struct probe_plan *ret_plan,
 		      struct errtext *err)
 {
 	const struct kernel_env env = {"", kinds, hook_trial_run, preempt_trial_run};
 	const struct probe_table *table = probe_table_own();
-	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
+	_cleanup_free_ struct kernel_hook *hooks = calloc(KERNEL_HOOKS_MAX, sizeof(*hooks));
 	bool binds = memlock_binds();
-	size_t nr;
-	int r = probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr);
+	size_t nr = 0;
+	int r = machine_plan_check(err);
 
+	if (r)
+		return r;
+	r = hooks ? probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr) : -ENOMEM;
 	if (!r)
 		r = kernel_caps_read(&env, hooks, nr, ret_caps);
 	if (r)

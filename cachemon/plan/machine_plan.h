@@ -9,6 +9,10 @@
 #include "plan/probe_plan.h"
 #include "util/errtext.h"
 
+/* What every look at the machine takes: /proc, /sys, descriptors. Else what was looked for would be
+ * taken for absent. 0 or -errno with the reason; machine_plan_make() asks it too. */
+int machine_plan_check(struct errtext *err);
+
 /* kinds: of hook to try, as struct kernel_env has them. */
 int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 		      struct kernel_caps *ret_caps, struct probe_plan *ret_plan,
