@@ -195,7 +195,11 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 		      "those of its last stored interval.",
 		      next_sentence(&s));
 	else if (!bytes_is(&m->run.state, "complete"))
-		fputs("The run was cut short: the figures are those of its last stored interval.",
+		fputs("The run was cut short: cachemon ended before it could finish it. It was "
+		      "killed "
+		      "(kill -9, or the kernel's OOM killer, also that of its own memory cgroup), "
+		      "crashed, or the machine went down. The figures are those of its last stored "
+		      "interval.",
 		      next_sentence(&s));
 	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");
 	say_loss(&s, m->run.law_error_pages,
