@@ -16,7 +16,7 @@ import sys
 
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Become the invoker themselves, before anything else.
-BECOME = {"show_stored"}
+BECOME = {"run_top"}
 KEPT = re.compile(r"\.(text|data|rodata|bss|init|fini)")
 
 
