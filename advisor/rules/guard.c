@@ -6,6 +6,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "db/open.h"
+
 /* Between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
 enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };
 
@@ -157,7 +159,7 @@ static void take_progress(struct guard *g)
 
 static void give_back_progress(struct guard *g)
 {
-	sqlite3_progress_handler(g->db, 0, NULL, NULL);
+	db_restart_time(g->db);
 }
 
 static int64_t lower(int64_t limit, int64_t other)

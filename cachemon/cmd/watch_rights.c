@@ -17,10 +17,12 @@ static uint64_t for_files(const struct watch_run *run)
 {
 	if (run->invoker.switched)
 		return PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
-	/* Root's own run may write anywhere, as it did when it was started. */
-	if (!geteuid())
-		return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER);
-	return 0;
+	if (geteuid())
+		return 0;
+	/* Root's own run may write anywhere, as it did when it was started; and into a user's
+	 * database as that user. */
+	return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER) |
+	       (store_switches(run->store) ? PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) : 0);
 }
 
 /* What a run asks of the kernel once it has begun. Not who is in the job: looking at that marks

@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "db/open.h"
+#include "db/schema.h"
 #include "report/escape.h"
-#include "store/migrate.h"
 
-enum { SCHEMA_VERSION = SCHEMA_NEWEST, BUSY_TIMEOUT_MS = 5000 };
+enum { BUSY_TIMEOUT_MS = 5000, NAME_SHOWN = 512 };
 
 static int sqlite_errno(int rc)
 {
@@ -35,13 +36,29 @@ static int sqlite_errno(int rc)
 	}
 }
 
+static void name_of(sqlite3 *db, char name[NAME_SHOWN])
+{
+	const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
+
+	escape_inert_to(name, NAME_SHOWN, path ? path : "");
+}
+
+int report_db_damaged(sqlite3 *db, const char *how, char *err, size_t errlen)
+{
+	char name[NAME_SHOWN];
+
+	name_of(db, name);
+	snprintf(err, errlen, "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.",
+		 name, how);
+	return -EIO;
+}
+
 int report_db_error(sqlite3 *db, char *err, size_t errlen)
 {
-	const char *path = sqlite3_db_filename(db, "main");
-	char name[512];
+	char name[NAME_SHOWN];
 	char said[512];
 
-	escape_inert_to(name, sizeof(name), path ? path : "");
+	name_of(db, name);
 	/* It quotes the names of a schema that anybody may have written. */
 	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
 	switch (sqlite3_errcode(db) & 0xff) {
@@ -49,9 +66,20 @@ int report_db_error(sqlite3 *db, char *err, size_t errlen)
 		snprintf(err, errlen, "%s is not a cachemon database.", name);
 		break;
 	case SQLITE_CORRUPT:
+		report_db_damaged(db, said, err, errlen);
+		break;
+	case SQLITE_INTERRUPT:
 		snprintf(err, errlen,
-			 "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.", name,
-			 said);
+			 "reading %s takes more time than its size explains: it is damaged. Name "
+			 "another database with --db.",
+			 name);
+		break;
+	case SQLITE_NOMEM:
+	case SQLITE_TOOBIG:
+		snprintf(err, errlen,
+			 "reading %s takes more memory than cachemon uses (%s): it is damaged, or "
+			 "the machine has too little. Name another database with --db.",
+			 name, said);
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
@@ -92,46 +120,18 @@ static int file_check(const char *path, const char *name, char *err, size_t errl
 	return 0;
 }
 
-/* Percent-encodes what means something in a URI. "./" keeps ":memory:" a file's name. */
-static int uri_make(const char *path, const char *query, char *ret_uri, size_t size)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	size_t n = (size_t)snprintf(ret_uri, size, "file:%s", path[0] == '/' ? "//" : "./");
-
-	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-			     (*p >= '0' && *p <= '9') || strchr("/._-", *p);
-
-		if (n + 4 >= size)
-			return -ENAMETOOLONG;
-		if (plain) {
-			ret_uri[n++] = (char)*p;
-		} else {
-			ret_uri[n++] = '%';
-			ret_uri[n++] = hex[*p >> 4];
-			ret_uri[n++] = hex[*p & 15];
-		}
-	}
-	if (n + strlen(query) >= size)
-		return -ENAMETOOLONG;
-	memcpy(ret_uri + n, query, strlen(query) + 1);
-	return 0;
-}
-
 /* Opens and reads the first page, so that whatever is wrong shows here. SQLite code. */
-static int open_and_touch(const char *uri, sqlite3 **ret_db)
+static int open_and_touch(const char *path, enum db_mode mode, sqlite3 **ret_db)
 {
-	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	int rc = db_open(path, mode, ret_db);
 
-	*ret_db = db;
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
-	/* The file may come from anywhere: its schema is not to run anything for us. */
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	return sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+	sqlite3_busy_timeout(*ret_db, BUSY_TIMEOUT_MS);
+	return sqlite3_exec(*ret_db,
+			    "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000; "
+			    "PRAGMA cell_size_check = ON; SELECT 1 FROM sqlite_schema LIMIT 1",
+			    NULL, NULL, NULL);
 }
 
 static bool wal_has_data(const char *path)
@@ -140,7 +140,8 @@ static bool wal_has_data(const char *path)
 	struct stat st;
 
 	snprintf(wal, sizeof(wal), "%s-wal", path);
-	return stat(wal, &st) == 0 && st.st_size > 0;
+	/* A link is not SQLite's. */
+	return lstat(wal, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
 /*
@@ -150,19 +151,24 @@ static bool wal_has_data(const char *path)
  */
 static int open_any(const char *path, const char *name, sqlite3 **ret_db, char *err, size_t errlen)
 {
-	char uri[3 * PATH_MAX + 64];
-	int ret = uri_make(path, "", uri, sizeof(uri));
-	int rc = 0;
+	int rc = open_and_touch(path, DB_READ, ret_db) & 0xff;
 
-	if (ret < 0) {
-		snprintf(err, errlen, "the name of the database is too long: %s", name);
-		return ret;
-	}
-	rc = open_and_touch(uri, ret_db) & 0xff;
 	if (rc == SQLITE_OK)
 		return 0;
+	if (rc == SQLITE_TOOBIG) {
+		snprintf(err, errlen, "the name of the database is too long: %s", name);
+		return -ENAMETOOLONG;
+	}
 	if (rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY && rc != SQLITE_PERM)
 		return report_db_error(*ret_db, err, errlen);
+	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK) {
+		snprintf(
+			err, errlen,
+			"cannot read %s: a change of it was interrupted, and %s-journal holds what "
+			"was there before. The next run that is written to it restores that.",
+			name, name);
+		return -EACCES;
+	}
 	if (wal_has_data(path)) {
 		snprintf(err, errlen,
 			 "cannot read %s: its last intervals are still in %s-wal and the directory "
@@ -171,13 +177,7 @@ static int open_any(const char *path, const char *name, sqlite3 **ret_db, char *
 		return -EACCES;
 	}
 	sqlite3_close(*ret_db);
-	*ret_db = NULL;
-	ret = uri_make(path, "?immutable=1", uri, sizeof(uri));
-	if (ret < 0) {
-		snprintf(err, errlen, "the name of the database is too long: %s", name);
-		return ret;
-	}
-	rc = open_and_touch(uri, ret_db);
+	rc = open_and_touch(path, DB_READ_IMMUTABLE, ret_db);
 	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err, errlen);
 }
 
@@ -192,32 +192,33 @@ static int query_int(sqlite3 *db, const char *sql, int *ret_value)
 	return rc == SQLITE_OK ? 0 : sqlite_errno(rc);
 }
 
-static int schema_check(sqlite3 *db, const char *name, char *err, size_t errlen)
+static int check_schema(sqlite3 *db, const char *name, char *err, size_t errlen)
 {
 	int version = 0;
-	int tables = 0;
 	int id = 0;
+	char what[256] = "";
 	int ret = query_int(db, "PRAGMA application_id", &id);
 
 	if (!ret)
 		ret = query_int(db, "PRAGMA user_version", &version);
-
-	if (!ret)
-		ret = query_int(db,
-				"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
-				"name IN ('run', 'job', 'probe', 'file', 'directory')",
-				&tables);
 	if (ret < 0)
 		return report_db_error(db, err, errlen);
-	if (id == STORE_APPLICATION_ID && version > SCHEMA_VERSION) {
+	if (id != STORE_APPLICATION_ID || version < 1) {
+		snprintf(err, errlen, "%s is not a cachemon database.", name);
+		return -EMEDIUMTYPE;
+	}
+	if (version > SCHEMA_NEWEST) {
 		snprintf(err, errlen,
 			 "%s was written by a newer cachemon (schema %d, this one reads up to %d); "
 			 "update cachemon.",
-			 name, version, SCHEMA_VERSION);
+			 name, version, SCHEMA_NEWEST);
 		return -EPROTO;
 	}
-	if (id != STORE_APPLICATION_ID || version < 1 || version > SCHEMA_VERSION || tables != 5) {
-		snprintf(err, errlen, "%s is not a cachemon database.", name);
+	if (schema_check(db, true, what, sizeof(what)) != SQLITE_OK)
+		return report_db_error(db, err, errlen);
+	if (*what) {
+		snprintf(err, errlen, "cannot read %s: %s. Name another database with --db.", name,
+			 what);
 		return -EMEDIUMTYPE;
 	}
 	return 0;
@@ -239,7 +240,7 @@ int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen)
 		return ret;
 	ret = open_any(path, name, &db, err, errlen);
 	if (!ret)
-		ret = schema_check(db, name, err, errlen);
+		ret = check_schema(db, name, err, errlen);
 	if (ret < 0) {
 		sqlite3_close(db);
 		return ret;

@@ -13,5 +13,7 @@
 int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen);
 /* -errno of SQLite's last complaint, with a line in err that names the database. */
 int report_db_error(sqlite3 *db, char *err, size_t errlen);
+/* -EIO, with a line about damage that SQLite does not see. */
+int report_db_damaged(sqlite3 *db, const char *how, char *err, size_t errlen);
 
 #endif

@@ -31,6 +31,8 @@ static const struct cause causes[] = {
 	{SQLITE_NOTADB, EBADMSG, "the file is not an SQLite database", "Choose another --db."},
 	{SQLITE_CORRUPT, EBADMSG, "the database is damaged",
 	 "Save what sqlite3's .recover can read and choose another --db."},
+	{SQLITE_INTERRUPT, EBADMSG, "it takes more time than its size explains: it is damaged",
+	 "Choose another --db."},
 	{SQLITE_NOMEM, ENOMEM, "out of memory", "Free some memory."},
 	{SQLITE_IOERR, EIO, NULL, "Look for disk errors in the kernel log."},
 	{SQLITE_CONSTRAINT, EINVAL, NULL, "This is a defect of cachemon: please report it."},

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "migrations.h"
 #include "store/migrate.h"
 #include "store/store_impl.h"
 
@@ -22,11 +21,6 @@ static int query_int(sqlite3 *db, const char *sql, int64_t *ret_value)
 	return rc;
 }
 
-static int64_t version_of(const struct migration *m)
-{
-	return strtol(m->name, NULL, 10);
-}
-
 /* In one transaction: in between another program could have made the tables. */
 static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_version,
 			 int64_t *ret_objects)
@@ -35,7 +29,7 @@ static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_ver
 	int rc = own ? sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) : SQLITE_OK;
 
 	if (rc == SQLITE_OK)
-		rc = query_int(db, "SELECT count(*) FROM sqlite_schema", ret_objects);
+		rc = query_int(db, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)", ret_objects);
 	if (rc == SQLITE_OK)
 		rc = query_int(db, "PRAGMA application_id", ret_application);
 	if (rc == SQLITE_OK)
@@ -48,7 +42,7 @@ static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_ver
 static int check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
 		 int64_t *ret_version, char err[STORE_ERROR_MAX])
 {
-	int64_t newest = nr ? version_of(&list[nr - 1]) : 0;
+	int64_t newest = nr ? migration_version(&list[nr - 1]) : 0;
 	int64_t application = 0;
 	int64_t version = 0;
 	int64_t objects = 0;
@@ -87,7 +81,7 @@ static int apply_one(sqlite3 *db, const struct migration *m)
 	char pragma[64];
 	int rc = sqlite3_exec(db, m->text, NULL, NULL, NULL);
 
-	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %lld", (long long)version_of(m));
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", migration_version(m));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, pragma, NULL, NULL, NULL);
 	return rc;
@@ -100,7 +94,7 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	int ret = check(db, path, list, nr, &version, err);
 	int rc;
 
-	if (ret || version == (nr ? version_of(&list[nr - 1]) : 0))
+	if (ret || version == (nr ? migration_version(&list[nr - 1]) : 0))
 		return ret;
 	rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
@@ -108,7 +102,7 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	/* Again with the lock: another writer may have done it in the meantime. */
 	ret = check(db, path, list, nr, &version, err);
 	for (size_t i = 0; i < nr && !ret && rc == SQLITE_OK; i++)
-		if (version_of(&list[i]) > version)
+		if (migration_version(&list[i]) > version)
 			rc = apply_one(db, &list[i]);
 	if (!ret && rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
@@ -119,26 +113,41 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	return ret;
 }
 
-enum { NR_EMBEDDED = sizeof(embedded) / sizeof(embedded[0]) };
+enum { BUILTIN_MAX = 64 };
 
-static void builtin_list(struct migration list[NR_EMBEDDED])
+static size_t builtin_list(struct migration list[BUILTIN_MAX])
 {
-	for (size_t i = 0; i < NR_EMBEDDED; i++)
-		list[i] = (struct migration){embedded[i].name, embedded[i].text};
+	size_t nr = 0;
+
+	while (nr < BUILTIN_MAX && migration_at(nr, &list[nr]))
+		nr++;
+	return nr;
+}
+
+static int check_schema(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+{
+	char what[256];
+	int rc = schema_check(db, false, what, sizeof(what));
+
+	if (rc != SQLITE_OK)
+		return store_fail(db, path, rc, "read", NULL, err);
+	if (!*what)
+		return 0;
+	snprintf(err, STORE_ERROR_MAX, "cannot write %s: %s. Choose another --db.", path, what);
+	return -EBADMSG;
 }
 
 int migrate_check_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
 {
-	struct migration list[NR_EMBEDDED];
+	struct migration list[BUILTIN_MAX];
+	int ret = migrate_check(db, path, list, builtin_list(list), err);
 
-	builtin_list(list);
-	return migrate_check(db, path, list, NR_EMBEDDED, err);
+	return ret ? ret : check_schema(db, path, err);
 }
 
 int migrate_apply_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
 {
-	struct migration list[NR_EMBEDDED];
+	struct migration list[BUILTIN_MAX];
 
-	builtin_list(list);
-	return migrate_apply(db, path, list, NR_EMBEDDED, err);
+	return migrate_apply(db, path, list, builtin_list(list), err);
 }

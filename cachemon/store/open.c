@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/open.h"
 #include "store/migrate.h"
 #include "store/store_impl.h"
+#include "util/cleanup.h"
 
 int store_enter(struct store *st, char err[STORE_ERROR_MAX])
 {
@@ -27,6 +30,11 @@ void store_leave(struct store *st)
 		access_leave(&st->saved);
 }
 
+bool store_switches(const struct store *st)
+{
+	return st->as && st->as->switched;
+}
+
 static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
 {
 	snprintf(err, STORE_ERROR_MAX,
@@ -35,18 +43,60 @@ static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
 	return -EACCES;
 }
 
+/* The directory of a path, "." without one. */
+static int stat_directory(const char *path, struct stat *ret)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	return stat(dirname(copy), ret) ? -errno : 0;
+}
+
+/*
+ * Root that acts for nobody writes another user's database as that user, and a new one in another
+ * user's directory too: that user could have made the file anything. The name's own owner counts,
+ * which for a link is who made the link.
+ */
+static void become_owner(struct store *st)
+{
+	struct stat directory;
+	struct stat sb;
+	bool shared;
+
+	if (geteuid() || store_switches(st) || stat_directory(st->path, &directory))
+		return; /* prepare_file() says what is wrong */
+	shared = directory.st_mode & S_ISVTX && directory.st_mode & S_IWOTH;
+	if (lstat(st->path, &sb))
+		sb = directory;
+	else if (shared)
+		return; /* anybody could have put it there, for root to write its runs to */
+	if (!sb.st_uid)
+		return;
+	st->owner_group = sb.st_gid;
+	st->owner = (struct invoker){
+		.uid = sb.st_uid,
+		.gid = sb.st_gid,
+		.groups = &st->owner_group,
+		.nr_groups = 1,
+		.switched = true,
+	};
+	st->as = &st->owner;
+}
+
 /* Only what can be told before SQLite opens it, in words that SQLite has not. */
-static int prepare_file(const struct store *st, char err[STORE_ERROR_MAX])
+static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_ERROR_MAX])
 {
 	char as[48] = "";
 	struct stat sb;
 	int fd;
 
-	if (st->as && st->as->switched)
+	if (store_switches(st))
 		snprintf(as, sizeof(as), " as user %u", st->as->uid);
 	/* An existing file is never opened here: closing it would drop this process's locks. */
 	fd = access_open(AT_FDCWD, st->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
 			 ACCESS_REGULAR);
+	*ret_made = fd >= 0;
 	if (fd >= 0) {
 		close(fd);
 		return 0;
@@ -69,6 +119,13 @@ static int prepare_file(const struct store *st, char err[STORE_ERROR_MAX])
 		snprintf(err, STORE_ERROR_MAX, "cannot write %s: it is %s. Give --db a file name.",
 			 st->path, directory ? "a directory" : "not a regular file");
 		return directory ? -EISDIR : -EINVAL;
+	}
+	if (sb.st_uid != geteuid()) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot write %s: it belongs to user %u, and user %u would write it. Only "
+			 "its owner may append to a database; choose another --db.",
+			 st->path, sb.st_uid, geteuid());
+		return -EPERM;
 	}
 	if (!faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS))
 		return 0;
@@ -131,7 +188,7 @@ static int set_up(struct store *st)
 	 * SQLite keeps 2000 KiB, whatever it was built for: the collector's memory is bounded. */
 	rc = sqlite3_exec(st->db,
 			  "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; "
-			  "PRAGMA cache_size = -2000; "
+			  "PRAGMA cache_size = -2000; PRAGMA cell_size_check = ON; "
 			  "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 16777216",
 			  NULL, NULL, NULL);
 	return rc;
@@ -146,14 +203,12 @@ static int mark_cut_runs(struct store *st, char err[STORE_ERROR_MAX])
 	return store_finish(st, rc, "write", NULL, err);
 }
 
-static int open_database(struct store *st, char err[STORE_ERROR_MAX])
+static int open_prepared(struct store *st, char err[STORE_ERROR_MAX])
 {
-	int ret = prepare_file(st, err);
+	int ret;
 	int rc;
 
-	if (ret)
-		return ret;
-	rc = sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = db_open(st->path, DB_WRITE, &st->db);
 	if (rc == SQLITE_OK)
 		rc = set_up(st);
 	if (rc != SQLITE_OK)
@@ -167,6 +222,20 @@ static int open_database(struct store *st, char err[STORE_ERROR_MAX])
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (!ret)
 		ret = mark_cut_runs(st, err);
+	return ret;
+}
+
+/* What could not become a database is not left as an empty file, where nobody else has begun. */
+static int open_database(struct store *st, char err[STORE_ERROR_MAX])
+{
+	bool made = false;
+	int ret = prepare_file(st, &made, err);
+	struct stat sb;
+
+	if (!ret)
+		ret = open_prepared(st, err);
+	if (ret && made && !lstat(st->path, &sb) && !sb.st_size)
+		unlink(st->path);
 	return ret;
 }
 
@@ -184,6 +253,7 @@ int store_open(const struct store_config *c, struct store **ret_store, char err[
 	}
 	st->as = c->as;
 	st->limits = c->limits ? *c->limits : store_limits_default();
+	become_owner(st);
 	ret = store_enter(st, err);
 	if (!ret) {
 		ret = open_database(st, err);
@@ -233,6 +303,8 @@ void store_close(struct store *st)
 	statements_finalize(st);
 	/* What nobody may leave in order is left as a crash would. */
 	entered = st->path && !store_enter(st, ignored);
+	if (entered && st->db)
+		db_restart_time(st->db);
 	if (entered && st->in_wal)
 		leave_wal(st);
 	if (entered) {

@@ -64,6 +64,9 @@ struct store_end {
 };
 
 int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX]);
+/* Every access changes to another user: as configured, or to the owner of a database to which root
+ * alone writes. */
+bool store_switches(const struct store *st);
 int store_begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX]);
 /* From the next interval on what comes to them is written too; they outlive the store. */
 void store_traces(struct store *st, struct traces *traces);

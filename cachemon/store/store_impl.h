@@ -10,6 +10,7 @@
 #include "store/statement.h"
 #include "store/store.h"
 #include "util/access.h"
+#include "util/invoker.h"
 
 /* One step of rolling up. The row being filled is target; rows before next_ns are done. */
 struct tier {
@@ -22,6 +23,8 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	const struct invoker *as; /* NULL: the process is that user */
+	struct invoker owner;	  /* of another user's database, when root alone writes to it */
+	gid_t owner_group;
 	struct access saved;
 	struct store_limits limits;
 	bool in_wal;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "db/open.h"
 #include "store/migrate.h"
 #include "store/store_impl.h"
 
@@ -51,8 +52,7 @@ static int insert(sqlite3 *db, const struct store_wording *w)
  * looked at. */
 static int open_existing(struct store *st, char err[STORE_ERROR_MAX])
 {
-	int rc = sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
+	int rc = db_open(st->path, DB_WRITE, &st->db);
 
 	if (rc == SQLITE_OK) {
 		sqlite3_extended_result_codes(st->db, 1);

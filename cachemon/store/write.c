@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "db/open.h"
 #include "store/store_impl.h"
 
 /* What went on since the last sample, whether it can be written or not. */
@@ -33,6 +34,7 @@ static int begin_transaction(struct store *st)
 	if (rc == SQLITE_OK) {
 		struct binder b = bind_first(st, S_BEGIN);
 
+		db_restart_time(st->db);
 		rc = bind_run(&b);
 	}
 	return rc;

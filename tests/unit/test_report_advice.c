@@ -70,8 +70,7 @@ static void database_without_fates(void **state)
 	struct fixture *f = *state;
 	cJSON *json;
 
-	for (size_t i = FATES_FROM; i < NR; i++)
-		fixture_sql(f, "ALTER TABLE advice DROP COLUMN %s", figures[i].column);
+	fixture_older(f, 5);
 	json = golden_json(f);
 	for (size_t i = FATES_FROM; i < NR; i++)
 		assert_true(cJSON_IsNull(figure(json, i)));

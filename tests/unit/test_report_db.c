@@ -112,7 +112,7 @@ static void somebody_elses(void **state)
 	fixture_sql(f, "PRAGMA application_id = 17");
 	assert_refused(f->db, -EMEDIUMTYPE, "not a cachemon database");
 	fixture_sql(f, "PRAGMA application_id = 1667330920; DROP TABLE file");
-	assert_refused(f->db, -EMEDIUMTYPE, "not a cachemon database");
+	assert_refused(f->db, -EMEDIUMTYPE, "its table 'file' is missing");
 }
 
 static void newer(void **state)
@@ -132,8 +132,7 @@ static void older(void **state)
 	char text[1 << 14], err[512] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	fixture_sql(f, "DROP TABLE filesystem; ALTER TABLE run DROP COLUMN "
-		       "loss_recursion_misses; PRAGMA user_version = 1");
+	fixture_older(f, 1);
 	assert_non_null(out);
 	if (report_print(&o, out, err, sizeof(err)) < 0)
 		fail_msg("%s", err);

@@ -60,7 +60,7 @@ static void why_nobody_pushed_out(void **state)
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent", "the kernel is old");
 	cJSON_Delete(json);
-	fixture_sql(f, "DROP TABLE interference");
+	fixture_older(f, 5);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
 		    "the database has no table interference: an older cachemon recorded it");
@@ -174,7 +174,7 @@ static void other_jobs_are_known_by_their_cgroups(void **state)
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.command", "cat");
 	cJSON_Delete(json);
 	/* As an older cachemon left it. */
-	fixture_sql(f, "DROP VIEW evicting_job; DROP TABLE job_cgroup");
+	fixture_older(f, 7);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "others");
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.job", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account util */
+/* LINK: store account db util */
 /* What the ledger of advice says of fates: exact, or NULL. */
 #include <setjmp.h>
 #include <stdarg.h>

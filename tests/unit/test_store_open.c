@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account util */
+/* LINK: store account db util */
 /* What can be in the way when a database is opened, and the way from one schema to the next. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account util */
+/* LINK: store account db util */
 /* What can happen to a store during a run: locks, readers, a file that goes away, another user. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,8 +139,11 @@ static void test_belongs_to_the_user(void **state)
 	rmdir(name);
 	end_ok(f, &(struct store_end){0});
 	assert_int_equal(chown(f->scratch.db, 0, 0), 0);
-	assert_int_equal(store_open(&c, &f->st, f->err), -EACCES);
-	assert_non_null(strstr(f->err, "user 65534"));
+	assert_int_equal(store_open(&c, &f->st, f->err), -EPERM);
+	assert_non_null(strstr(f->err, "belongs to user 0, and user 65534"));
+	/* Rights to it, of a group or of all, do not help. */
+	assert_int_equal(chmod(f->scratch.db, 0666), 0);
+	assert_int_equal(store_open(&c, &f->st, f->err), -EPERM);
 }
 
 int main(void)

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "db/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/open.h"
+#include "migrations.h"
+
+enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };
+
+/* A row of sqlite_schema. */
+struct object {
+	char *type;
+	char *name;
+	char *table;
+	char *sql; /* with one blank for comments and white space; NULL: there is none */
+	int since; /* version */
+	int seen;
+};
+
+struct objects {
+	struct object list[OBJECTS_MAX];
+	size_t nr;
+};
+
+bool migration_at(size_t i, struct migration *ret)
+{
+	if (i >= sizeof(embedded) / sizeof(embedded[0]))
+		return false;
+	*ret = (struct migration){embedded[i].name, embedded[i].text};
+	return true;
+}
+
+int migration_version(const struct migration *m)
+{
+	return (int)strtol(m->name, NULL, 10);
+}
+
+/* Behind a comment, or p itself. */
+static const char *skip_comment(const char *p)
+{
+	if (p[0] == '-' && p[1] == '-')
+		return p + strcspn(p, "\n");
+	if (p[0] == '/' && p[1] == '*') {
+		const char *end = strstr(p + 2, "*/");
+
+		return end ? end + 2 : p + strlen(p);
+	}
+	return p;
+}
+
+/* Behind what is in quotes, or p itself. A doubled quote ends it and begins another. */
+static const char *skip_quoted(const char *p)
+{
+	char close = *p == '[' ? ']' : *p;
+	const char *end = NULL;
+
+	if (!strchr("'\"`[", *p))
+		return p;
+	end = strchr(p + 1, close);
+	return end ? end + 1 : p + strlen(p);
+}
+
+static void normalize(char *sql)
+{
+	const char *p = sql;
+	char *out = sql;
+
+	while (*p) {
+		const char *after = skip_comment(p);
+
+		if (after == p && strchr(" \t\n\f\r", *p))
+			after = p + 1;
+		if (after != p) {
+			if (out > sql && out[-1] != ' ')
+				*out++ = ' ';
+			p = after;
+			continue;
+		}
+		after = skip_quoted(p);
+		if (after == p)
+			after++;
+		memmove(out, p, (size_t)(after - p));
+		out += after - p;
+		p = after;
+	}
+	*out = '\0';
+}
+
+static int copy_column(sqlite3_stmt *stmt, int i, char **ret)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, i);
+
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static void object_free(struct object *o)
+{
+	free(o->type);
+	free(o->name);
+	free(o->table);
+	free(o->sql);
+	*o = (struct object){0};
+}
+
+static int object_read(sqlite3_stmt *stmt, struct object *ret)
+{
+	struct object o = {0};
+	int rc = copy_column(stmt, 0, &o.type);
+
+	if (rc == SQLITE_OK)
+		rc = copy_column(stmt, 1, &o.name);
+	if (rc == SQLITE_OK)
+		rc = copy_column(stmt, 2, &o.table);
+	if (rc == SQLITE_OK)
+		rc = copy_column(stmt, 3, &o.sql);
+	if (rc == SQLITE_OK && (!o.type || !o.name || !o.table))
+		rc = SQLITE_CORRUPT;
+	if (rc != SQLITE_OK) {
+		object_free(&o);
+		return rc;
+	}
+	if (o.sql)
+		normalize(o.sql);
+	*ret = o;
+	return SQLITE_OK;
+}
+
+static void objects_free(struct objects *all)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		object_free(&all->list[i]);
+	all->nr = 0;
+}
+
+static struct object *find(struct objects *all, const char *name)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		if (!sqlite3_stricmp(all->list[i].name, name))
+			return &all->list[i];
+	return NULL;
+}
+
+#define SELECT_OBJECTS "SELECT type, name, tbl_name, sql FROM main.sqlite_schema"
+
+/* Those that are not known yet: the version added them. */
+static int take_version(struct objects *all, sqlite3 *db, int version)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, SELECT_OBJECTS, -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct object o;
+
+		rc = object_read(stmt, &o);
+		if (rc != SQLITE_OK)
+			break;
+		o.since = version;
+		if (find(all, o.name) || all->nr == OBJECTS_MAX)
+			object_free(&o);
+		else
+			all->list[all->nr++] = o;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* As of that version, and the names of those that later ones add. */
+static int reference(int version, struct objects *all)
+{
+	struct migration m;
+	sqlite3 *db = NULL;
+	int rc = db_open(NULL, DB_MEMORY, &db);
+
+	for (size_t i = 0; rc == SQLITE_OK && migration_at(i, &m); i++) {
+		struct migration next;
+		bool last = !migration_at(i + 1, &next);
+
+		rc = sqlite3_exec(db, m.text, NULL, NULL, NULL);
+		if (rc == SQLITE_OK && (migration_version(&m) == version || last))
+			rc = take_version(all, db, migration_version(&m));
+	}
+	sqlite3_close(db);
+	return rc;
+}
+
+/* A name that anybody may have written, for people. */
+static void show(const char *name, char buf[NAME_SHOWN])
+{
+	size_t n = 0;
+
+	for (; name[n] && n < NAME_SHOWN - 1; n++)
+		buf[n] = (char)(name[n] < ' ' || name[n] > '~' ? '?' : name[n]);
+	buf[n] = '\0';
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static void compare(struct objects *all, int version, const struct object *o, char *what,
+		    size_t size)
+{
+	char type[NAME_SHOWN], name[NAME_SHOWN], table[NAME_SHOWN];
+	struct object *ours = find(all, o->name);
+
+	if (!ours && !find(all, o->table))
+		return;
+	if (ours && ours->since <= version && same(o->type, ours->type) &&
+	    same(o->table, ours->table) && same(o->sql, ours->sql) && !ours->seen++)
+		return;
+	show(o->type, type);
+	show(o->name, name);
+	show(o->table, table);
+	if (!ours)
+		snprintf(what, size, "it has the %s '%s' on '%s', which cachemon did not make",
+			 type, name, table);
+	else if (!same(o->type, ours->type))
+		snprintf(what, size, "it has a %s in place of the %s '%s'", type, ours->type, name);
+	else
+		snprintf(what, size, "its %s '%s' is not as cachemon makes it", type, name);
+}
+
+static int compare_all(struct objects *all, int version, sqlite3 *db, char *what, size_t size)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, SELECT_OBJECTS, -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && !*what && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct object o;
+
+		rc = object_read(stmt, &o);
+		if (rc != SQLITE_OK)
+			break;
+		compare(all, version, &o, what, size);
+		object_free(&o);
+	}
+	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < all->nr && !*what && rc == SQLITE_DONE; i++)
+		if (all->list[i].since <= version && !all->list[i].seen)
+			snprintf(what, size, "its %s '%s' is missing", all->list[i].type,
+				 all->list[i].name);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* A file's views are disabled: what somebody puts in their place later is not read. */
+static int make_views(const struct objects *all, sqlite3 *db)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < all->nr && rc == SQLITE_OK; i++) {
+		const struct object *o = &all->list[i];
+		char *sql = NULL;
+
+		if (!o->seen || strcmp(o->type, "view") != 0)
+			continue;
+		sql = sqlite3_mprintf("CREATE TEMP %s", o->sql + strlen("CREATE "));
+		rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+		sqlite3_free(sql);
+	}
+	return rc;
+}
+
+static int read_version(sqlite3 *db, int *ret)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		*ret = sqlite3_column_int(stmt, 0);
+	return sqlite3_finalize(stmt);
+}
+
+int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size)
+{
+	/* In one transaction: in between another program could change version and tables. */
+	bool own = sqlite3_get_autocommit(db);
+	struct objects all = {.nr = 0};
+	int version = 0;
+	int rc = own ? sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) : SQLITE_OK;
+
+	*ret_what = '\0';
+	if (rc == SQLITE_OK)
+		rc = read_version(db, &version);
+	if (rc == SQLITE_OK)
+		rc = reference(version, &all);
+	if (rc == SQLITE_OK)
+		rc = compare_all(&all, version, db, ret_what, size);
+	if (rc == SQLITE_OK && views && !*ret_what)
+		rc = make_views(&all, db);
+	if (own && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, rc == SQLITE_OK ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
+	objects_free(&all);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a database of ours is made of: the steps to each version of the schema, and whether a file
+ * has exactly these tables, indexes and views. Owns no connection.
+ */
+#ifndef DB_SCHEMA_H
+#define DB_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
+
+struct migration {
+	const char *name; /* "001_schema": begins with the version that it leads to */
+	const char *text;
+};
+
+/* The i-th, in order; false behind the last. */
+bool migration_at(size_t i, struct migration *ret);
+int migration_version(const struct migration *m);
+
+/*
+ * Compares with what the migrations up to the file's user_version make. Tables of a site are
+ * ignored, unless they are named as ours or change ours. An SQLite code; SQLITE_OK with words in
+ * ret_what ("it has ...", "its ..."): it is not as cachemon makes it. With views, our views are
+ * made as temporary ones, since those of a file are disabled.
+ */
+int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size);
+
+#endif
