@@ -6,6 +6,7 @@
 #include "advisor/fill.h"
 #include "advisor/pattern/fill_pattern.h"
 #include "advisor/views.h"
+#include "db/rows.h"
 
 /* In this order: what a model needs of another is above it. */
 static const struct {
@@ -19,7 +20,7 @@ static const struct {
 
 int fill_error(sqlite3 *db, const char *what, struct errtext *err)
 {
-	return errtext_set(err, -EIO, "cannot analyse the run (%s): %s", what, sqlite3_errmsg(db));
+	return errtext_set(err, -EIO, "cannot analyse the run (%s): %s", what, rows_error(db));
 }
 
 static int run(sqlite3 *db, int64_t run_id, const struct analysis_options *options,

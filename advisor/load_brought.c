@@ -79,9 +79,10 @@ int load_brought(sqlite3 *db, int64_t job_id, void (*take)(void *arg, const stru
 			     "AND t.ino = f.ino AND t.gen = f.gen WHERE f.job_id = ?1");
 	while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		bool traced = sqlite3_column_type(s, 0) != SQLITE_NULL;
+		double size = known(s, 1);
 		struct brought_file file = {
 			.traced_file_id = traced ? sqlite3_column_int64(s, 0) : -1,
-			.size_bytes = (int64_t)known(s, 1),
+			.size_bytes = size < (double)INT64_MAX ? (int64_t)size : INT64_MAX,
 			.pages = known(s, 2),
 		};
 

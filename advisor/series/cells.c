@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "util/optional.h"
+
 /* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
  * far as it was kept in finer ones. An hour of minutes, 15 hours of quarters. */
 enum { WHOLE_CELLS_MIN = 60 };
@@ -54,7 +56,7 @@ static int64_t total_ns(const struct series_row *rows, size_t nr)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		sum += rows[i].duration_ns;
+		sum = add_saturating(sum, rows[i].duration_ns);
 	return sum;
 }
 
@@ -182,7 +184,7 @@ static void add_row(struct open_cell *o, const struct series_row *r)
 	if (!o->duration_ns)
 		o->start_ns = r->start_ns;
 	o->end_ns = r->start_ns + r->duration_ns;
-	o->duration_ns += r->duration_ns;
+	o->duration_ns = add_saturating(o->duration_ns, r->duration_ns);
 	o->partial = o->partial || r->partial;
 	for (int i = 0; i < INPUT_NR; i++)
 		o->v[i] = i < INPUT_SUMS ? o->v[i] + r->v[i] : r->v[i];
@@ -206,7 +208,7 @@ static void fill(const struct series_row *rows, size_t nr, struct series_cells *
 			return;
 		add_row(&o, &rows[i]);
 		end_ns = o.end_ns;
-		if (o.duration_ns + rows[i].duration_ns / 2 >= c->length_ns)
+		if (add_saturating(o.duration_ns, rows[i].duration_ns / 2) >= c->length_ns)
 			close_cell(c, &o, last);
 	}
 	if (c->nr < room && o.duration_ns)

@@ -165,7 +165,7 @@ int series_look_back(sqlite3 *db, int64_t job_id, struct arena *arena, struct se
 	int e = load_past(db, job_id, &scratch, &p);
 
 	if (e == -EIO)
-		errtext_set(err, e, "cannot analyse the run (its history): %s", sqlite3_errmsg(db));
+		errtext_set(err, e, "cannot analyse the run (its history): %s", rows_error(db));
 	if (!e && !bytes_is(&p.now.state, "complete"))
 		ret->history_absent = "this run has no end: it is still going on, or was cut short";
 	else if (!e && !p.now.rchar_bytes.known)

@@ -51,8 +51,8 @@ static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t 
 	while (nr < room && rows_next(&r)) {
 		struct series_row *w = &rows[nr];
 
-		w->start_ns = rows_value(&r, 0);
-		w->duration_ns = rows_value(&r, 0);
+		w->start_ns = rows_ns(&r);
+		w->duration_ns = rows_ns(&r);
 		w->partial = rows_value(&r, 0) != 0;
 		w->rolled = rows_value(&r, 0) != 0;
 		for (int i = 0; i < INPUT_NR; i++)
@@ -106,8 +106,7 @@ int series_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series_
 		e = rows ? load_rows(db, &scratch, job_id, room, rows, &nr) : -ENOMEM;
 	}
 	if (e == -EIO)
-		errtext_set(err, e, "cannot analyse the run (its intervals): %s",
-			    sqlite3_errmsg(db));
+		errtext_set(err, e, "cannot analyse the run (its intervals): %s", rows_error(db));
 	if (!e)
 		e = look(rows, nr, &scratch, arena, &job);
 	free(rows);

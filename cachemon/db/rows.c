@@ -32,11 +32,20 @@ int rows_finish(struct rows *r)
 
 	if (r->arena->failed || (!good && !r->stmt && r->rc == SQLITE_NOMEM))
 		ret = -ENOMEM;
-	else if (!good)
+	else if (!good || r->damage)
 		ret = -EIO;
 	sqlite3_finalize(r->stmt);
 	r->stmt = NULL;
 	return ret;
+}
+
+const char *rows_error(sqlite3 *db)
+{
+	int rc = sqlite3_errcode(db);
+
+	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return "it has values that no cachemon writes";
+	return sqlite3_errmsg(db);
 }
 
 struct bytes rows_bytes(struct rows *r)
@@ -54,12 +63,21 @@ struct bytes rows_bytes(struct rows *r)
 	return arena_bytes(r->arena, data, (size_t)sqlite3_column_bytes(r->stmt, i));
 }
 
+/* No column of numbers takes text, so somebody changed the file below SQL. */
+static void look_at(struct rows *r, int type)
+{
+	if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+		r->damage = "text where a number should be";
+}
+
 struct opt_i64 rows_i64(struct rows *r)
 {
 	struct opt_i64 ret = {0};
 	int i = r->column++;
+	int type = sqlite3_column_type(r->stmt, i);
 
-	if (sqlite3_column_type(r->stmt, i) != SQLITE_INTEGER)
+	look_at(r, type);
+	if (type != SQLITE_INTEGER)
 		return ret;
 	ret.value = sqlite3_column_int64(r->stmt, i);
 	ret.known = true;
@@ -72,6 +90,7 @@ struct opt_f64 rows_f64(struct rows *r)
 	int i = r->column++;
 	int type = sqlite3_column_type(r->stmt, i);
 
+	look_at(r, type);
 	if (type != SQLITE_FLOAT && type != SQLITE_INTEGER)
 		return ret;
 	ret.value = sqlite3_column_double(r->stmt, i);
@@ -85,4 +104,14 @@ int64_t rows_value(struct rows *r, int64_t absent)
 	struct opt_i64 v = rows_i64(r);
 
 	return v.known ? v.value : absent;
+}
+
+int64_t rows_ns(struct rows *r)
+{
+	int64_t ns = rows_value(r, 0);
+
+	if (ns >= 0 && ns <= ROWS_NS_MAX)
+		return ns;
+	r->damage = "a time that no run takes";
+	return 0;
 }

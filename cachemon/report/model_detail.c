@@ -28,9 +28,9 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 
 	timeline_begin(t, end_of(db, m));
 	while (rows_next(&r)) {
-		struct timeline_bucket b = {.start_ns = rows_value(&r, 0),
-					    .duration_ns = rows_value(&r, 0),
-					    .read_on_ns = rows_value(&r, 0),
+		struct timeline_bucket b = {.start_ns = rows_ns(&r),
+					    .duration_ns = rows_ns(&r),
+					    .read_on_ns = rows_ns(&r),
 					    .intervals = rows_value(&r, 0),
 					    .cpu_ns = rows_i64(&r)};
 

@@ -15,10 +15,13 @@ int report_no_memory(char *err, size_t errlen)
 
 int rows_end(struct rows *r, char *err, size_t errlen)
 {
+	const char *damage = r->damage;
 	int ret = rows_finish(r);
 
 	if (ret == -ENOMEM) {
 		ret = report_no_memory(err, errlen);
+	} else if (ret < 0 && damage) {
+		report_db_damaged(r->db, damage, err, errlen);
 	} else if (ret < 0) {
 		/* The connection has the failure of its last statement. */
 		ret = report_db_error(r->db, err, errlen);

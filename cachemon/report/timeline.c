@@ -12,9 +12,9 @@ void timeline_begin(struct timeline *t, int64_t end_ns)
 
 static void add_bucket(struct timeline_bucket *into, const struct timeline_bucket *b)
 {
-	into->duration_ns += b->duration_ns;
-	into->read_on_ns += b->read_on_ns;
-	into->intervals += b->intervals;
+	into->duration_ns = add_saturating(into->duration_ns, b->duration_ns);
+	into->read_on_ns = add_saturating(into->read_on_ns, b->read_on_ns);
+	into->intervals = add_saturating(into->intervals, b->intervals);
 	into->cpu_ns = opt_add(into->cpu_ns, b->cpu_ns);
 	counts_add(&into->counts, &b->counts);
 }

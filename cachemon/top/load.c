@@ -59,7 +59,7 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, cha
 			size_t errlen)
 {
 	int64_t params[] = {m->model.run.id, start_ns, TOP_HISTORY};
-	int64_t later = 0;
+	int64_t later = start_ns;
 	struct rows r = rows_begin(db, &m->arena,
 				   "SELECT id, start_ns, duration_ns, read_on_ns FROM interval "
 				   "WHERE run_id = ?1 AND start_ns <= ?2 "
@@ -77,11 +77,11 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, cha
 	}
 	ret = rows_end(&r, err, errlen);
 	if (!ret)
-		ret = one_value(
-			db, &m->arena,
-			"SELECT 1 FROM interval WHERE run_id = ?1 AND start_ns > ?2 LIMIT 1", 2,
-			params, &later, err, errlen);
-	m->newest = !later;
+		ret = one_value(db, &m->arena,
+				"SELECT start_ns FROM interval WHERE run_id = ?1 AND start_ns > ?2 "
+				"ORDER BY start_ns LIMIT 1",
+				2, params, &later, err, errlen);
+	m->newest = later <= start_ns;
 	return ret;
 }
 

@@ -27,3 +27,12 @@ struct opt_i64 opt_mul(struct opt_i64 a, int64_t b)
 		ret.known = !__builtin_mul_overflow(a.value, b, &ret.value);
 	return ret;
 }
+
+int64_t add_saturating(int64_t a, int64_t b)
+{
+	int64_t sum = 0;
+
+	if (!__builtin_add_overflow(a, b, &sum))
+		return sum;
+	return a < 0 ? INT64_MIN : INT64_MAX;
+}
