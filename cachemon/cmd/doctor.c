@@ -88,7 +88,7 @@ static int gather(struct doctor *d, const char *path, struct errtext *err)
 static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 {
 	const struct probe_plan *plan = d->privileged ? &d->plan : &d->with_privileges;
-	char shown[256];
+	char shown[256], denied[ACCESS_DENIED_MAX] = "";
 	struct access saved;
 	struct invoker inv;
 	int ret = invoker_current(&inv, err);
@@ -98,12 +98,14 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 	ret = access_enter(&inv, &saved);
 	if (!ret) {
 		ret = fs_support_read(path, fs_direct_of_plan(plan), &d->fs);
+		access_denied(path, ret, denied);
 		access_leave(&saved);
 	}
 	invoker_free(&inv);
 
 	escape_inert_to(shown, sizeof(shown), path);
-	return ret ? errtext_set(err, ret, "cannot look at %s: %s", shown, strerror(-ret)) : 0;
+	return ret ? errtext_set(err, ret, "cannot look at %s: %s%s", shown, strerror(-ret), denied)
+		   : 0;
 }
 
 /* Every kind of program is tried, which may take a while. */

@@ -35,7 +35,7 @@ struct selftest {
 	struct progress_show *progress;
 };
 
-static int open_file(const char *dir)
+static int open_file(const char *dir, char ret_denied[ACCESS_DENIED_MAX])
 {
 	struct errtext ignored;
 	struct access saved;
@@ -47,6 +47,7 @@ static int open_file(const char *dir)
 	fd = access_enter(&inv, &saved);
 	if (!fd) {
 		fd = access_open(AT_FDCWD, dir, O_TMPFILE | O_RDWR, 0600, ACCESS_REGULAR);
+		access_denied(dir, fd, ret_denied);
 		access_leave(&saved);
 	}
 	invoker_free(&inv);
@@ -56,18 +57,19 @@ static int open_file(const char *dir)
 static int make_file(struct selftest *st, struct errtext *err)
 {
 	static char block[1 << 20];
+	char denied[ACCESS_DENIED_MAX] = "";
 	struct statfs fs;
 	struct stat sb;
 
-	st->fd = open_file(st->dir);
+	st->fd = open_file(st->dir, denied);
 	if (st->fd == -EOPNOTSUPP || st->fd == -EISDIR)
 		return errtext_set(err, st->fd,
 				   "%s cannot hold a file without a name (O_TMPFILE). Give a "
 				   "directory of another filesystem with --dir",
 				   st->dir);
 	if (st->fd < 0)
-		return errtext_set(err, st->fd, "cannot make a file in %s: %s", st->dir,
-				   strerror(-st->fd));
+		return errtext_set(err, st->fd, "cannot make a file in %s: %s%s", st->dir,
+				   strerror(-st->fd), denied);
 	if (fstatfs(st->fd, &fs))
 		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)

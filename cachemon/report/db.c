@@ -12,6 +12,7 @@
 #include "db/open.h"
 #include "db/schema.h"
 #include "report/escape.h"
+#include "util/access.h"
 
 enum { BUSY_TIMEOUT_MS = 5000, NAME_SHOWN = 512 };
 
@@ -93,19 +94,21 @@ int report_db_error(sqlite3 *db, char *err, size_t errlen)
 
 static int file_check(const char *path, const char *name, char *err, size_t errlen)
 {
+	char denied[ACCESS_DENIED_MAX];
 	struct stat st;
 
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
 		int ret = -errno;
 
+		access_denied(path, ret, denied);
 		if (ret == -ENOENT)
 			snprintf(err, errlen,
 				 "no database at %s; record a run with 'cachemon watch', or name "
 				 "another with --db.",
 				 name);
 		else
-			snprintf(err, errlen, "cannot read the database %s: %s.", name,
-				 strerror(-ret));
+			snprintf(err, errlen, "cannot read the database %s: %s%s.", name,
+				 strerror(-ret), denied);
 		return ret;
 	}
 	if (S_ISDIR(st.st_mode)) {

@@ -14,10 +14,12 @@
 
 static int complain(const char *path, int error, char *err, size_t errlen)
 {
+	char denied[ACCESS_DENIED_MAX];
 	char name[400];
 
 	escape_inert_to(name, sizeof(name), path);
-	snprintf(err, errlen, "cannot write %s: %s.", name, strerror(-error));
+	access_denied(path, error, denied);
+	snprintf(err, errlen, "cannot write %s: %s%s.", name, strerror(-error), denied);
 	return error;
 }
 

@@ -37,9 +37,11 @@ bool store_switches(const struct store *st)
 
 static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
 {
-	snprintf(err, STORE_ERROR_MAX,
-		 "cannot write %s: no permission. Choose another --db, or let user %u write it.",
-		 st->path, geteuid());
+	char denied[ACCESS_DENIED_MAX];
+
+	access_denied(st->path, -EACCES, denied);
+	snprintf(err, STORE_ERROR_MAX, "cannot write %s: %s%s. Choose another --db.", st->path,
+		 strerror(EACCES), denied);
 	return -EACCES;
 }
 
@@ -87,12 +89,10 @@ static void become_owner(struct store *st)
 /* Only what can be told before SQLite opens it, in words that SQLite has not. */
 static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_ERROR_MAX])
 {
-	char as[48] = "";
+	char denied[ACCESS_DENIED_MAX];
 	struct stat sb;
 	int fd;
 
-	if (store_switches(st))
-		snprintf(as, sizeof(as), " as user %u", st->as->uid);
 	/* An existing file is never opened here: closing it would drop this process's locks. */
 	fd = access_open(AT_FDCWD, st->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
 			 ACCESS_REGULAR);
@@ -102,16 +102,18 @@ static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_E
 		return 0;
 	}
 	if (fd != -EEXIST && fd != -EISDIR) {
-		snprintf(err, STORE_ERROR_MAX, "cannot create %s%s: %s. Choose another --db.",
-			 st->path, as, strerror(-fd));
+		access_denied(st->path, fd, denied);
+		snprintf(err, STORE_ERROR_MAX, "cannot create %s: %s%s. Choose another --db.",
+			 st->path, strerror(-fd), denied);
 		return fd;
 	}
 	if (stat(st->path, &sb)) {
-		int error = errno;
+		int error = -errno;
 
-		snprintf(err, STORE_ERROR_MAX, "cannot open %s%s: %s. Choose another --db.",
-			 st->path, as, strerror(error));
-		return -error;
+		access_denied(st->path, error, denied);
+		snprintf(err, STORE_ERROR_MAX, "cannot open %s: %s%s. Choose another --db.",
+			 st->path, strerror(-error), denied);
+		return error;
 	}
 	if (!S_ISREG(sb.st_mode)) {
 		bool directory = S_ISDIR(sb.st_mode);

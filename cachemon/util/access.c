@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -104,6 +107,45 @@ int access_read(int dirfd, const char *path, size_t max, char **ret_text, size_t
 	_cleanup_close_ int fd = access_open(dirfd, path, O_RDONLY, 0, ACCESS_REGULAR);
 
 	return fd < 0 ? fd : file_read_fd(fd, max, ret_text, ret_len);
+}
+
+/*
+ * Without allow_other FUSE serves processes alone whose real and saved ids are its user's too. For
+ * others the kernel answers statfs() itself, with nothing but the kind of the filesystem.
+ */
+static bool fuse_refuses(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == FUSE_SUPER_MAGIC && !fs.f_bsize && !fs.f_namelen;
+}
+
+/* Its root, one of the directories that lead to path, is as far as such a process gets. */
+static bool fuse_on_the_way(const char *path)
+{
+	_cleanup_free_ char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+	_cleanup_free_ char *part = NULL;
+	char *slash;
+	bool found = false;
+
+	if (asprintf(&part, "%s/%s", cwd ?: "", path) < 0)
+		return false;
+	while (!found && (slash = strrchr(part, '/'))) {
+		found = fuse_refuses(part);
+		*slash = '\0';
+	}
+	return found;
+}
+
+void access_denied(const char *path, int error, char ret_text[ACCESS_DENIED_MAX])
+{
+	if (error == -EACCES && fuse_on_the_way(path))
+		snprintf(ret_text, ACCESS_DENIED_MAX,
+			 " (FUSE without allow_other serves its own user's processes alone, none "
+			 "of root's or sudo's: name a place on a local disk, or mount it with "
+			 "allow_other)");
+	else
+		invoker_as_whom(error, ret_text, ACCESS_DENIED_MAX);
 }
 
 const char *access_strerror(int error)

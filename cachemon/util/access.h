@@ -54,6 +54,15 @@ int access_open(int dirfd, const char *path, int flags, mode_t mode, enum access
 /* A whole regular file, NUL-terminated, in a buffer of the caller's. -EFBIG above max bytes. */
 int access_read(int dirfd, const char *path, size_t max, char **ret_text, size_t *ret_len);
 
+enum { ACCESS_DENIED_MAX = 256 };
+
+/*
+ * Why path was refused, to be put behind strerror(): as whom it was tried or, where a FUSE
+ * filesystem serves its own user alone, what to do; "" for other errors than -EACCES and -EPERM.
+ * To be called before access_leave().
+ */
+void access_denied(const char *path, int error, char ret_text[ACCESS_DENIED_MAX]);
+
 /* "not a regular file" for what access_open() says of a kind, else strerror(). */
 const char *access_strerror(int error);
 

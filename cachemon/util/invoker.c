@@ -252,6 +252,32 @@ static int give_up_rights(const struct invoker *inv, struct errtext *err)
 	return 0;
 }
 
+void invoker_as_whom(int error, char *ret_text, size_t size)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	uid_t uid = geteuid();
+	const struct passwd *pw = getpwuid(uid);
+	uint32_t caller = 0;
+	char name[64];
+
+	*ret_text = '\0';
+	if (error != -EACCES && error != -EPERM)
+		return;
+	if (pw)
+		snprintf(name, sizeof(name), "user %s", pw->pw_name);
+	else
+		snprintf(name, sizeof(name), "user %u", uid);
+	if (!uid)
+		snprintf(ret_text, size, " (as root)");
+	else if (sudo_uid && !parse_id(sudo_uid, &caller) && caller == uid)
+		snprintf(ret_text, size,
+			 " (as %s, who called sudo; for root's own files: sudo env -u SUDO_UID "
+			 "cachemon ...)",
+			 name);
+	else
+		snprintf(ret_text, size, " (as %s)", name);
+}
+
 int invoker_become(struct errtext *err)
 {
 	struct invoker inv;

@@ -60,6 +60,12 @@ int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext 
  * the user has no account. */
 int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret);
 
+/*
+ * As whom a file was refused, to be put behind strerror(): " (as user ann)", "" for other errors.
+ * Through sudo also how root's own files are reached.
+ */
+void invoker_as_whom(int error, char *ret_text, size_t size);
+
 /* Supplementary groups of the process, malloc'ed. */
 int invoker_own_groups(gid_t **ret_groups, size_t *ret_nr);
 

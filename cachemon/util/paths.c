@@ -33,6 +33,7 @@ int paths_default_db(const struct invoker *inv, const char *cachemon_db, const c
 
 static int make_directory(const char *path, struct errtext *err)
 {
+	char denied[ACCESS_DENIED_MAX];
 	struct stat st;
 	int e;
 
@@ -43,8 +44,12 @@ static int make_directory(const char *path, struct errtext *err)
 		if (S_ISDIR(st.st_mode))
 			return 0;
 		e = -ENOTDIR;
+	} else if (e == -EEXIST) {
+		e = -errno;
 	}
-	return errtext_set(err, e, "cannot make the directory %s: %s", path, strerror(-e));
+	access_denied(path, e, denied);
+	return errtext_set(err, e, "cannot make the directory %s: %s%s", path, strerror(-e),
+			   denied);
 }
 
 int paths_user_config(const char *home, const char *config_home, const char *name, char **ret_path)

@@ -274,6 +274,30 @@ def groups_of_the_user(world, _):
 
 
 @part.case
+def roots_own_files(world, _):
+    """A root shell that sudo opened keeps SUDO_UID: the refusal says as whom it was tried, and the
+    command that it names works."""
+    db, page = (os.path.join(world.vault, name) for name in ("root.db", "root.html"))
+    shell = world.accounts.enter("env", f"SUDO_UID={world.user.uid}", f"SUDO_GID={world.user.uid}",
+                                 "SUDO_USER=cmuser")
+    hint = ["sudo", "env", "-u", "SUDO_UID"]
+    for argv in (["watch", "--db", db, "--report", page, "--", "true"],
+                 ["report", "--db", db, "-o", page], ["runs", "--db", db], ["advise", "--db", db],
+                 ["whatif", "cache", "--db", db], ["compare", "--db", db, "1", "1"],
+                 ["top", "--db", db, "--batch", "--frames", "1"], ["doctor", db]):
+        command = [world.accounts.program, *argv]
+        done = subprocess.run([*shell, *command], capture_output=True, text=True)
+        check(done.returncode, f"{argv}: succeeds as the user")
+        check(f"(as user cmuser, who called sudo; for root's own files: {' '.join(hint)} cachemon "
+              in done.stderr, f"{argv}: {done.stderr!r}")
+        done = subprocess.run([*shell, *hint, *command], capture_output=True, text=True)
+        check(done.returncode in (0, 1) and "denied" not in done.stderr, f"{argv}: {done.stderr!r}")
+    for path in (db, page):
+        owned(path, 0)
+        os.unlink(path)
+
+
+@part.case
 def races(world, stack):
     """A name that alternates between what may be written and a sysctl that may not."""
     user = world.user

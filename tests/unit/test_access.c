@@ -221,6 +221,42 @@ static void test_run(void **state)
 	assert_memory_equal(&before, &after, sizeof(before));
 }
 
+static void assert_denied(int error, const char *want)
+{
+	char text[ACCESS_DENIED_MAX];
+
+	access_denied("/etc/shadow", error, text);
+	assert_string_equal(text, want);
+}
+
+/* As whom a file was refused, and to whom sudo's caller is a stranger. */
+static void test_denied(void **state)
+{
+	struct access saved;
+	char *caller = getenv("SUDO_UID");
+
+	need_root();
+	caller = caller ? strdup(caller) : NULL;
+	setenv("SUDO_UID", "65534", 1);
+	assert_denied(-EACCES, " (as root)");
+	assert_int_equal(access_enter(&nobody, &saved), 0);
+	assert_denied(-EACCES, " (as user nobody, who called sudo; for root's own files: sudo env "
+			       "-u SUDO_UID cachemon ...)");
+	assert_denied(-ENOENT, "");
+	setenv("SUDO_UID", "65533", 1);
+	assert_denied(-EPERM, " (as user nobody)");
+	setenv("SUDO_UID", "65534x", 1);
+	assert_denied(-EACCES, " (as user nobody)");
+	access_leave(&saved);
+	unsetenv("SUDO_UID");
+	assert_int_equal(seteuid(4294967), 0);
+	assert_denied(-EACCES, " (as user 4294967)");
+	assert_int_equal(seteuid(0), 0);
+	if (caller)
+		setenv("SUDO_UID", caller, 1);
+	free(caller);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_denied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,28 +42,32 @@ class Account:
 
 
 class Accounts:
-    """Two users with homes of mode 0700, of whom the first may run the program through sudo."""
+    """Two users with homes of mode 0700, of whom the first may run the program through sudo.
+
+    homes: the directory of the homes, if not one below work. served: the same directory where root
+    may write it, when homes is a network filesystem that root has no rights on."""
 
     HOST = "before.example"
 
-    def __init__(self, work, program):
+    def __init__(self, work, program, homes=None, served=None):
         self.etc = os.path.join(work, "etc")
-        homes = os.path.join(work, "home")
         os.mkdir(self.etc, 0o755)
-        os.mkdir(homes, 0o755)
+        if not homes:
+            homes = os.path.join(work, "home")
+            os.mkdir(homes, 0o755)
+        served = served or homes
         self.program = os.path.join(work, "cachemon")
         shutil.copy(program, self.program)
         os.chmod(self.program, 0o755)
-        self.user = self._account("cmuser", 4801, homes)
-        self.other = self._account("cmother", 4802, homes)
+        self.user = self._account("cmuser", 4801, homes, served)
+        self.other = self._account("cmother", 4802, homes, served)
         self._etc(f"{self.user.name} ALL=(root) NOPASSWD:SETENV: {self.program}\n")
 
     @staticmethod
-    def _account(name, uid, homes):
-        home = os.path.join(homes, name)
-        os.mkdir(home, 0o700)
-        os.chown(home, uid, uid)
-        return Account(name, uid, home)
+    def _account(name, uid, homes, served):
+        os.mkdir(os.path.join(served, name), 0o700)
+        os.chown(os.path.join(served, name), uid, uid)
+        return Account(name, uid, os.path.join(homes, name))
 
     def _etc(self, rule):
         users = (self.user, self.other)
@@ -89,11 +93,14 @@ class Accounts:
         return self.enter("setpriv", "--reuid", str(who.uid), "--regid", str(who.uid),
                           "--init-groups", "--inh-caps", "-all", "--reset-env", *argv)
 
-    def run(self, who, *argv, cwd=None, status=None, timeout=120):
-        """(status, stdout and stderr) of argv as one of them, in the home."""
+    def as_user(self, who, *argv, cwd=None):
+        """What to execute for argv as one of them, in the home."""
         script = f"cd {shlex.quote(cwd or who.home)} && exec \"$@\""
-        done = subprocess.run(self.become(who, "/bin/sh", "-c", script, "sh", *argv),
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout)
+        return self.become(who, "/bin/sh", "-c", script, "sh", *argv)
+
+    def run(self, who, *argv, cwd=None, status=None, timeout=120):
+        """(status, stdout and stderr) of argv as one of them."""
+        done = subprocess.run(self.as_user(who, *argv, cwd=cwd), capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout)
         said = (done.stdout + done.stderr).decode(errors="replace")
         if status is not None:
             check(done.returncode == status, f"{argv}: exits {done.returncode}: {said[-600:]}")
@@ -102,6 +109,13 @@ class Accounts:
     def sudo(self, *argv, env=(), **kwargs):
         """cachemon as the first user through sudo."""
         return self.run(self.user, "sudo", "-n", *env, self.program, *argv, **kwargs)
+
+    def root(self, *argv, timeout=120):
+        """(status, stdout and stderr) of cachemon as root that nobody stands behind."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
+        done = subprocess.run([self.program, *argv], capture_output=True, timeout=timeout, env=env,
+                              stdin=subprocess.DEVNULL)
+        return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
 
     def with_caps(self, caps):
         """A copy of the program with capabilities of its own."""
