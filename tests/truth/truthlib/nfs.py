@@ -12,7 +12,7 @@ MODULES = ("nfsd", "nfsv4")
 # The client of a server on its own machine may go past the network, which nobody else's does.
 LOCAL = "/sys/module/nfs/parameters/localio_enabled"
 PROGRAMS = ("modprobe", "exportfs", "rpc.nfsd", "rpc.mountd", "mount.nfs4")
-OPTIONS = "rw,fsid=0,no_root_squash,insecure,no_subtree_check"
+OPTIONS = "rw,fsid=0,insecure,no_subtree_check"
 THREADS = "4"
 
 
@@ -55,8 +55,8 @@ def own_state(stack):
 
 
 @contextlib.contextmanager
-def loopback(export, mount):
-    """export, a directory of a filesystem on disk, at mount."""
+def loopback(export, mount, root="no_root_squash"):
+    """export, a directory of a filesystem on disk, at mount. root: what the server makes of it."""
     with contextlib.ExitStack() as stack:
         own_state(stack)
         if not os.path.exists(f"{NFSD}/threads"):
@@ -66,7 +66,7 @@ def loopback(export, mount):
         mountd = subprocess.Popen(["rpc.mountd", "-F", "-N", "2", "-N", "3"], stderr=errors)
         stack.callback(mountd.wait)
         stack.callback(mountd.kill)
-        run("exportfs", "-i", "-o", OPTIONS, f"127.0.0.1:{export}")
+        run("exportfs", "-i", "-o", f"{OPTIONS},{root}", f"127.0.0.1:{export}")
         stack.callback(subprocess.run, ["exportfs", "-ua"])
         stack.callback(subprocess.run, ["rpc.nfsd", "0"])
         run("rpc.nfsd", "-N", "3", "-G", "10", "-L", "10", THREADS)

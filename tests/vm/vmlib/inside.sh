@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What tests/vm/run does inside a guest: what cachemon says it can see, and the truth tests on each
-# filesystem, each with its own log and result in /out. FS.patterns there names a filesystem and holds
-# the patterns to run on it.
+# What tests/vm/run does inside a guest: what cachemon says it can see, the truth tests on each
+# filesystem, each with its own log and result in /out, and a home on NFS where /out/home asks for it.
+# FS.patterns there names a filesystem and holds the patterns to run on it.
 # usage: inside.sh BUILD
 build=$1
 cachemon=$build/cachemon/cachemon
@@ -26,3 +26,6 @@ for list in /out/*.patterns; do
 		CACHEMON=$cachemon python3 "$here/../nfs_guest.py" --dir /scratch >/out/nfs.part 2>&1
 	fi
 done
+if [ -e /out/home ]; then
+	CACHEMON=$cachemon python3 "$here/../nfs_home.py" --dir /scratch >/out/home.part 2>&1
+fi

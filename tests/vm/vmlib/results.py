@@ -21,6 +21,9 @@ GROUPS = {
 REST = "the rest"
 # Bytes by what the NFS client says of itself.
 MOUNTSTATS = "mountstats"
+# Root has no rights there: what nfs_home.py says, in a guest whose file HOME_OF names the column.
+HOME = "NFS home"
+HOME_OF = "home"
 GROUP_OF = {column: group for group, columns in GROUPS.items() for column in columns}
 
 
@@ -107,6 +110,8 @@ class Guest:
         verdicts[REST] = self.judge_whole(fs, cells)
         if fs == "nfs":
             verdicts[MOUNTSTATS] = judge_part(read_text(self.path("nfs.part")))
+        if read_text(self.path(HOME_OF)) == fs:
+            verdicts[HOME] = judge_part(read_text(self.path("home.part")))
         return verdicts
 
     def judge_whole(self, fs, cells):

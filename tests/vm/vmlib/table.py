@@ -5,7 +5,7 @@ from . import results
 
 SHOWN = 6
 COUNTED = {"exact": "passed", "off": "failed", "failed": "failed", "absent": "skipped"}
-ROWS = (*results.GROUPS, results.MOUNTSTATS, results.REST)
+ROWS = (*results.GROUPS, results.MOUNTSTATS, results.HOME, results.REST)
 
 
 class Table:
