@@ -38,7 +38,7 @@ void mincore_open(struct oracle *o)
 	o->map = map_file(o->fd, o->nr_pages);
 	o->bytes = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (o->bytes == MAP_FAILED || mlock(o->bytes, bytes))
+	if (o->bytes == MAP_FAILED || !oracle_may_go_on(mlock(o->bytes, bytes)))
 		err(1, "memory for %s", o->path);
 }
 

@@ -27,7 +27,7 @@ struct opener opener_open(struct oracle *o, int flags)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (s.fd < 0 || s.null < 0 || pipe2(s.pipe, O_CLOEXEC))
 		err(1, "%s", o->path);
-	if (s.buf == MAP_FAILED || mlock(s.buf, bytes))
+	if (s.buf == MAP_FAILED || !oracle_may_go_on(mlock(s.buf, bytes)))
 		err(1, "buffer");
 	memset(s.buf, 'w', bytes);
 	return s;

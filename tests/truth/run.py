@@ -23,6 +23,7 @@ from truthlib import conditions, fiocases, result  # noqa: E402
 from truthlib.cells import Cell  # noqa: E402
 from truthlib.image import FILESYSTEMS, Images  # noqa: E402
 from truthlib.watch import Limits, Tools  # noqa: E402
+from truthlib.ways import Root, way_of  # noqa: E402
 
 SKIP = 77
 SKIPPED_SHARE_MAX = 0.05
@@ -55,6 +56,9 @@ def parse_arguments():
     parser.add_argument("--looks", choices=("cachestat", "mincore", "both"),
                         help="how the oracle asks what is cached (default: what the kernel has); "
                              "both: and stops where they differ")
+    parser.add_argument("--as", dest="how", choices=("root", "sudo", "setcap"), default="root",
+                        help="who starts cachemon and the workload: root, or a user, through sudo "
+                             "or with capabilities of the program's own")
     parser.add_argument("--oracle", action="store_true",
                         help="run the oracle alone and print what it expects")
     parser.add_argument("--list", action="store_true")
@@ -64,6 +68,8 @@ def parse_arguments():
     unknown = [fs for fs in args.fs if fs not in FILESYSTEMS]
     if unknown:
         parser.error(f"--fs: {unknown[0]} is not one of {', '.join(FILESYSTEMS)}")
+    if args.oracle and args.how != "root":
+        parser.error("--oracle starts no cachemon: leave out --as")
     if args.repeat < 1:
         parser.error("--repeat must be at least 1")
     if not args.oracle and not args.list and not args.cachemon:
@@ -190,26 +196,30 @@ def main():
     if args.looks:
         os.environ["WL_ORACLE"] = args.looks
     if args.list:
-        for cell in all_cells(Tools(None, args.wl, None)):
+        for cell in all_cells(Tools(Root(None, args.wl), None)):
             print(cell.name)
         return 0
     if os.geteuid():
         print("truth tests need root: loop devices, BPF, cgroups", file=sys.stderr)
         return SKIP
     # A database of a failed cell is kept for whoever looks into it.
-    work = tempfile.mkdtemp(prefix="cachemon-truth-db.", dir=args.dir)
+    work = tempfile.mkdtemp(prefix="cachemon-truth-db.", dir=os.path.abspath(args.dir))
+    databases = os.path.join(work, "db")
+    os.mkdir(databases)
     # Background jobs of a script start with SIGINT ignored, and would leave their mounts behind.
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, lambda nr, _: sys.exit(128 + nr))
     try:
         with Images(args.fs, args.dir, args.image_mb << 20) as images:
             cachemon = None if args.oracle else os.path.abspath(args.cachemon)
-            tools = Tools(cachemon, os.path.abspath(args.wl), work)
+            way = way_of(args.how, work, cachemon, os.path.abspath(args.wl))
+            way.own(databases, *(images.mount(fs) for fs in args.fs if fs not in images.lacking))
+            tools = Tools(way, databases)
             looks = tools.run_wl("looks").strip()
-            print(f"kernel {os.uname().release}, presence of pages by {looks}")
+            print(f"kernel {os.uname().release}, presence of pages by {looks}, as {args.how}")
             results = run_all(args, Environment(tools, images, args.seed), looks)
     finally:
-        if args.oracle or not os.listdir(work):
+        if args.oracle or not os.listdir(databases):
             shutil.rmtree(work)
     show_table(results, args.fs)
     return summary(results)

@@ -163,7 +163,7 @@ static int run(int argc, char **argv)
 	looks();
 	w.path = argv[3];
 	/* Its own faults and evictions must not look like those of the file. */
-	if (mlockall(MCL_CURRENT))
+	if (!oracle_may_go_on(mlockall(MCL_CURRENT)))
 		err(1, "mlockall");
 	/* Newer kernels (seen on 7.2) make huge pages of the files that a process has mapped, and
 	 * khugepaged reads what is missing in them: pages that come beside the pattern. */

@@ -117,13 +117,14 @@ class Cell:
     """A named pattern. Subclasses add a condition around it and checks of their own."""
 
     alone = False  # what it does to the machine would disturb the cell of another filesystem
+    root = False  # the workload itself does what only root may
 
     def __init__(self, name, setup, pattern=None):
         self.name = name
         self.setup = setup
         self.pattern = pattern or name
         if self.pattern == "drop_caches":
-            self.alone = True
+            self.alone = self.root = True
 
     def arguments(self, env, fs):
         """Further words for wl run."""
@@ -145,6 +146,8 @@ class Cell:
         why = []
         if fs in env.images.lacking:
             return Outcome("skipped", [env.images.lacking[fs]], lacking=True)
+        if self.root and env.tools.way.user:
+            return Outcome("skipped", ["the workload needs root"], lacking=True)
         for attempt in range(1, REPEATS + 2):
             try:
                 outcome = self.attempt(env, fs, why)

@@ -89,7 +89,7 @@ def unified_with(controller):
 class GroupCell(Cell):
     """A cell inside a control group of its own."""
 
-    alone = True
+    alone = root = True
     v1 = None
     controller = None  # of the second version
 

@@ -44,9 +44,11 @@ def execute(argv):
 
 
 class Tools:
-    def __init__(self, cachemon, wl, work):
-        self.cachemon = cachemon
-        self.wl = wl
+    def __init__(self, way, work):
+        """way: of truthlib/ways.py"""
+        self.way = way
+        self.cachemon = way.cachemon
+        self.wl = way.wl
         self.work = work  # directory outside the filesystems under test
         self.serial = itertools.count(1)
 
@@ -54,7 +56,7 @@ class Tools:
         return os.path.join(self.work, f"{next(self.serial)}{suffix}")
 
     def run_wl(self, *argv):
-        done = execute([self.wl, *argv])
+        done = execute(self.way.argv(self.wl, *argv))
         check_lacking(done)
         if done.returncode:
             raise Failed(f"wl {' '.join(argv)}: {done.stderr.strip()}")
@@ -65,13 +67,13 @@ class Tools:
         return [int(n) for n in self.run_wl("scan", *paths).split()]
 
     def watch_argv(self, db, command, job="truth"):
-        return [self.cachemon, "watch", "--level", "full", "--advice", "effects", "--db", db,
-                "--job", job, "--", *command]
+        return self.way.argv(*self.cachemon, "watch", "--level", "full", "--advice", "effects",
+                             "--db", db, "--job", job, "--", *command)
 
     def watch(self, command):
         """Runs command under cachemon; returns the database. Without cachemon: just runs it."""
         db = self.fresh(".db")
-        argv = self.watch_argv(db, command) if self.cachemon else command
+        argv = self.watch_argv(db, command) if self.cachemon else self.way.argv(*command)
         try:
             done = execute(argv)
         except subprocess.TimeoutExpired as e:
@@ -83,9 +85,8 @@ class Tools:
 
     def report(self, db, job="truth"):
         """(whole report, the watched job)."""
-        argv = [self.cachemon, "report", "--db", db, "--run", "last", "--format", "json",
-                "--files", "5000"]
-        done = execute(argv)
+        done = execute(self.way.argv(*self.cachemon, "report", "--db", db, "--run", "last",
+                                     "--format", "json", "--files", "5000"))
         if done.returncode:
             raise Failed(f"report exits {done.returncode}: {tail(done.stderr)}")
         report = json.loads(done.stdout)
