@@ -16,6 +16,7 @@
 #include "cmd/watch_run.h"
 #include "cmd/watch_said.h"
 #include "top/screen.h"
+#include "util/access.h"
 
 struct watch_view {
 	pid_t pid;
@@ -26,9 +27,30 @@ struct watch_view {
 	struct termios modes;
 };
 
+/* The environment may name the file that describes the terminal (TERMINFO, HOME). */
+static int is_possible(int tty, bool *ret, struct errtext *err)
+{
+	struct access saved;
+	struct invoker inv;
+	int r = invoker_current(&inv, err);
+
+	if (r)
+		return r;
+	r = access_enter(&inv, &saved);
+	if (r) {
+		errtext_set(err, r, "--live: cannot act as user %u: %s", inv.uid, strerror(-r));
+	} else {
+		*ret = top_screen_possible(tty);
+		access_leave(&saved);
+	}
+	invoker_free(&inv);
+	return r;
+}
+
 int watch_view_check(const struct watch_options *o, struct errtext *err)
 {
-	int tty;
+	bool possible = false;
+	int tty, r = 0;
 
 	if (o->command && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
 		return errtext_set(err, -EBUSY,
@@ -36,15 +58,15 @@ int watch_view_check(const struct watch_options *o, struct errtext *err)
 				   "'< /dev/null > out.log 2>&1', or run 'cachemon top' in another "
 				   "terminal");
 	tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
-	if (tty < 0 || !top_screen_possible(tty)) {
-		if (tty >= 0)
-			close(tty);
-		return errtext_set(err, -ENOTTY,
-				   "--live: there is no terminal that can show a full screen; "
-				   "without --live watch needs none");
+	if (tty >= 0) {
+		r = is_possible(tty, &possible, err);
+		close(tty);
 	}
-	close(tty);
-	return 0;
+	if (!r && !possible)
+		r = errtext_set(err, -ENOTTY,
+				"--live: there is no terminal that can show a full screen; "
+				"without --live watch needs none");
+	return r;
 }
 
 static void __attribute__((noreturn)) become_top(const struct watch_run *run)
