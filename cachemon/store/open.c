@@ -60,30 +60,31 @@ static int stat_directory(const char *path, struct stat *ret)
  * user's directory too: that user could have made the file anything. The name's own owner counts,
  * which for a link is who made the link.
  */
-static void become_owner(struct store *st)
+static int become_owner(struct store *st, char err[STORE_ERROR_MAX])
 {
 	struct stat directory;
 	struct stat sb;
 	bool shared;
+	int r;
 
 	if (geteuid() || store_switches(st) || stat_directory(st->path, &directory))
-		return; /* prepare_file() says what is wrong */
+		return 0; /* prepare_file() says what is wrong */
 	shared = directory.st_mode & S_ISVTX && directory.st_mode & S_IWOTH;
 	if (lstat(st->path, &sb))
 		sb = directory;
 	else if (shared)
-		return; /* anybody could have put it there, for root to write its runs to */
+		return 0; /* anybody could have put it there, for root to write its runs to */
 	if (!sb.st_uid)
-		return;
-	st->owner_group = sb.st_gid;
-	st->owner = (struct invoker){
-		.uid = sb.st_uid,
-		.gid = sb.st_gid,
-		.groups = &st->owner_group,
-		.nr_groups = 1,
-		.switched = true,
-	};
+		return 0;
+	r = invoker_of_owner(sb.st_uid, sb.st_gid, &st->owner);
+	if (r) {
+		snprintf(err, STORE_ERROR_MAX,
+			 "cannot find the groups of user %u, the owner of %s: %s", sb.st_uid,
+			 st->path, strerror(-r));
+		return r;
+	}
 	st->as = &st->owner;
+	return 0;
 }
 
 /* Only what can be told before SQLite opens it, in words that SQLite has not. */
@@ -255,8 +256,9 @@ int store_open(const struct store_config *c, struct store **ret_store, char err[
 	}
 	st->as = c->as;
 	st->limits = c->limits ? *c->limits : store_limits_default();
-	become_owner(st);
-	ret = store_enter(st, err);
+	ret = become_owner(st, err);
+	if (!ret)
+		ret = store_enter(st, err);
 	if (!ret) {
 		ret = open_database(st, err);
 		store_leave(st);
@@ -317,6 +319,7 @@ void store_close(struct store *st)
 		free(st->job_names[i]);
 		free(st->job_selectors[i]);
 	}
+	invoker_free(&st->owner);
 	free(st->path);
 	free(st);
 }

@@ -24,7 +24,6 @@ struct store {
 	char *path;
 	const struct invoker *as; /* NULL: the process is that user */
 	struct invoker owner;	  /* of another user's database, when root alone writes to it */
-	gid_t owner_group;
 	struct access saved;
 	struct store_limits limits;
 	bool in_wal;
