@@ -154,7 +154,8 @@ def main():
         if args.files:
             print("".join(f"    {os.path.basename(n)}\n" for n in names), end="")
     included = set().union(*(headers(paths[name]) for name in files))
-    print(f"{'all':24}{f'{len(files)} of {len(paths)}':>12}{lines(files):>13,}{sum(objects.size.get(n, 0) for n in seen):>15,}")
+    code = sum(objects.size.get(n, 0) for n in seen)
+    print(f"{'all':24}{f'{len(files)} of {len(paths)}':>12}{lines(files):>13,}{code:>15,}")
     print(f"with {len(included)} headers: {lines(files) + lines(included):,} lines; "
           f"of the whole program: {lines(paths) + lines(set().union(*map(headers, paths.values()))):,}")
 

@@ -66,7 +66,7 @@ def refused(world, _):
         status, said = world.accounts.sudo(*argv)
         equal(f"{argv}: status", status, 1)
         check(WHY in said, f"{argv}: {said!r}")
-    # Root that nobody stands behind.
+    # Root without sudo.
     for argv in (["watch", "--db", f"{home}/x.db", "--", "true"], ["runs", "--db", f"{home}/x.db"]):
         status, said = world.accounts.root(*argv)
         check(status and WHY in said, f"{argv}: {said!r}")

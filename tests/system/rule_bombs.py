@@ -264,17 +264,21 @@ NESTED = {"quotes": ">" * 250000, "brackets": "[" * 125000 + "](" * 60000, "star
 # {what: (name of the file, its text, what is said)}
 PARTS = {
     "wrong lines of thresholds": ("thresholds", "x=\n" * 21000, "thresholds:1: "),
-    "thresholds of no rule": ("thresholds", "".join(f"no-such-rule-{i}.a = 1\n" for i in range(2500)), "no-such-rule-0"),
+    "thresholds of no rule": ("thresholds", "".join(f"no-such-rule-{i}.a = 1\n" for i in range(2500)),
+                              "no-such-rule-0"),
     "one long threshold": ("thresholds", "cache-too-small." + "a" * 60000 + " = 1\n", "has no parameter"),
     "a threshold of many digits": ("thresholds", "cache-too-small.min = " + "9" * 60000 + "\n", "thresholds:1: "),
     "many parameters": ("bomb.sql", HEAD.format("bomb") + "".join(f"-- param a{i} = 1\n" for i in range(2900)) + row(),
                         "more than"),
-    "long parameter": ("bomb.sql", HEAD.format("bomb") + f"-- param {'a' * 30000} = 1\n" + row(f":{'a' * 30000}"), None),
+    "long parameter": ("bomb.sql", HEAD.format("bomb") + f"-- param {'a' * 30000} = 1\n" + row(f":{'a' * 30000}"),
+                       None),
     "a parameter of many digits": ("bomb.sql", HEAD.format("bomb") + f"-- param a = 0.{'0' * 60000}1\n" + row(), None),
-    "many counters": ("bomb.sql", HEAD.format("bomb") + f"-- needs counters: {'misses ' * 7000}\n" + row(), "more than"),
+    "many counters": ("bomb.sql", HEAD.format("bomb") + f"-- needs counters: {'misses ' * 7000}\n" + row(),
+                      "more than"),
     "many tables": ("bomb.sql", HEAD.format("bomb") + f"-- needs tables: {'analysis_grade ' * 4000}\n" + row(),
                     "more than"),
-    "many facts": ("bomb.sql", HEAD.format("bomb") + f"-- needs facts: {'v_job.misses ' * 4800}\n" + row(), "more than"),
+    "many facts": ("bomb.sql", HEAD.format("bomb") + f"-- needs facts: {'v_job.misses ' * 4800}\n" + row(),
+                   "more than"),
     "many lines of a title": ("bomb.sql", HEAD.format("bomb").replace("a rule", "a\n--\t" * 11000) + row(), None),
 }
 
@@ -289,7 +293,7 @@ def other_parts_of_rules(world, _):
             most = max(most, cpu)
             check("good" in found, f"the good rule is lost: {problems[-1:]}")
             check(len(problems) <= 100 and len(err) < 200000, f"{len(problems)} problems")
-            check(bool(problems) == bool(want) and want in str(problems) if want else not problems, f"says {problems[:1]}")
+            check(want in str(problems) if want else not problems, f"says {problems[:1]}")
         except Exception as e:  # pylint: disable=broad-except
             wrong.append(f"{what}: {str(e)[:600]}")
     part.note(f"the longest: {most:.1f} s")
@@ -304,8 +308,10 @@ def notes(world, _):
         directory = world.rules(**{"bomb.sql": HEAD.format("bomb") + row(), "bomb.md": NOTE + body + "\n"})
         for argv in (*(("advise", "--rules", directory, "--format", f) for f in ("text", "md", "html", "json", "yaml")),
                      ("report", "--rules", directory, "--format", "html"), ("explain", "--rules", directory, "bomb"),
-                     ("advise", "--rules", directory, "--llm-dry-run", "--llm-url", "http://[::1]:1/v1", "--llm-model", "m"),
-                     ("ask", "--notes", directory, "--llm-dry-run", "--llm-url", "http://[::1]:1/v1", "--llm-model", "m",
+                     ("advise", "--rules", directory, "--llm-dry-run", "--llm-url", "http://[::1]:1/v1",
+                      "--llm-model", "m"),
+                     ("ask", "--notes", directory, "--llm-dry-run", "--llm-url", "http://[::1]:1/v1",
+                      "--llm-model", "m",
                       "why is it slow?")):
             try:
                 db = () if argv[0] == "explain" else ("--db", world.db)
@@ -323,7 +329,8 @@ HOSTILE = "char(27) || ']0;x' || char(7) || '<script>alert(1)</script>' || char(
 @part.case
 def text_of_a_rule(world, _):
     """Whatever bytes a summary, a subject, a cause and evidence have: inert in each format."""
-    evidence = f"json_array(json_object('metric', {HOSTILE}, 'value', {HOSTILE}, 'unit', {HOSTILE}, 'scope', {HOSTILE}))"
+    fields = ", ".join(f"'{name}', {HOSTILE}" for name in ("metric", "value", "unit", "scope"))
+    evidence = f"json_array(json_object({fields}))"
     query = row(summary=HOSTILE, subject=HOSTILE, evidence=evidence).replace(
         "0.5 AS confidence", f"0.5 AS confidence, 1 AS gain_value, 's' AS gain_unit, 'model' AS gain_method, "
         f"{HOSTILE} AS gain_cause")
@@ -338,7 +345,8 @@ def text_of_a_rule(world, _):
             acts = {f"{ord(c):x}" for c in out + err if c not in "\n" + ("\r" if form == "csv" else "")
                     and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cn", "Cs", "Co")}
             check(not acts or form == "csv" and not err.count("\x1b"), f"{verb} --format {form}: {sorted(acts)}")
-            check(form in ("json", "yaml", "csv", "text") or "<script>alert" not in out, f"{verb} --format {form}: script")
+            check(form in ("json", "yaml", "csv", "text") or "<script>alert" not in out,
+                  f"{verb} --format {form}: script")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def denied(world, _):
     check("ermission" in said and "CMD-ran" not in said, f"says {said}")
     _, said = world.accounts.sudo("report", "--db", other)
     check("ermission denied" in said, f"says {said}")
-    # Root itself, which nobody stands behind.
+    # Root without sudo.
     status, said = world.accounts.root("report", "--db", world.user.path("abs.db"))
     equal("status", status, 1)
     check("ermission denied" in said and "as root" in said, f"says {said}")

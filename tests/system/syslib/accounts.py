@@ -100,7 +100,8 @@ class Accounts:
 
     def run(self, who, *argv, cwd=None, status=None, timeout=120):
         """(status, stdout and stderr) of argv as one of them."""
-        done = subprocess.run(self.as_user(who, *argv, cwd=cwd), capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout)
+        done = subprocess.run(self.as_user(who, *argv, cwd=cwd), capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout)
         said = (done.stdout + done.stderr).decode(errors="replace")
         if status is not None:
             check(done.returncode == status, f"{argv}: exits {done.returncode}: {said[-600:]}")
@@ -111,7 +112,7 @@ class Accounts:
         return self.run(self.user, "sudo", "-n", *env, self.program, *argv, **kwargs)
 
     def root(self, *argv, timeout=120):
-        """(status, stdout and stderr) of cachemon as root that nobody stands behind."""
+        """(status, stdout and stderr) of cachemon as root without sudo."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
         done = subprocess.run([self.program, *argv], capture_output=True, timeout=timeout, env=env,
                               stdin=subprocess.DEVNULL)
