@@ -25,7 +25,7 @@ static int become(const struct invoker *inv)
 	return inv->uid ? privileges_use(0) : 0;
 }
 
-/* What cannot be undone here would leave a process that is neither the one nor the other. */
+/* A process that is partly the invoker and partly itself must not go on. */
 static void become_again(const struct access *saved)
 {
 	if (seteuid(saved->euid) || privileges_use(saved->rights) || setegid(saved->egid) ||
@@ -78,7 +78,7 @@ static int check_kind(mode_t mode, enum access_kind kind)
 	case ACCESS_STREAM:
 		if (S_ISDIR(mode))
 			return -EISDIR;
-		/* It was none when the caller looked. */
+		/* It was something else when the caller looked. */
 		return S_ISREG(mode) ? -EAGAIN : 0;
 	}
 	return -EINVAL;
@@ -110,8 +110,8 @@ int access_read(int dirfd, const char *path, size_t max, char **ret_text, size_t
 }
 
 /*
- * Without allow_other FUSE serves processes alone whose real and saved ids are its user's too. For
- * others the kernel answers statfs() itself, with nothing but the kind of the filesystem.
+ * Without allow_other FUSE serves only processes whose real and saved ids are its user's too. For
+ * others the kernel answers statfs() itself, with the kind of the filesystem alone.
  */
 static bool fuse_refuses(const char *path)
 {
@@ -141,9 +141,8 @@ void access_denied(const char *path, int error, char ret_text[ACCESS_DENIED_MAX]
 {
 	if (error == -EACCES && fuse_on_the_way(path))
 		snprintf(ret_text, ACCESS_DENIED_MAX,
-			 " (FUSE without allow_other serves its own user's processes alone, none "
-			 "of root's or sudo's: name a place on a local disk, or mount it with "
-			 "allow_other)");
+			 " (FUSE without allow_other refuses processes of root and sudo: name a "
+			 "place on a local disk, or mount it with allow_other)");
 	else
 		invoker_as_whom(error, ret_text, ACCESS_DENIED_MAX);
 }

@@ -32,8 +32,9 @@ struct access {
 
 /*
  * Act as the invoker until access_leave(): supplementary groups, effective gid and uid are the
- * invoker's, and no capability is effective. Changes nothing for root that nobody stands behind.
- * 0 or -errno, and then nothing has changed. For a process of one thread; not to be nested.
+ * invoker's, and no capability is effective. Changes nothing for root without sudo. 0 or -errno,
+ * and then nothing has changed. Not to be nested. Other threads keep their capabilities where the
+ * user does not change, so they must open nothing meanwhile: the progress line's does not.
  */
 int access_enter(const struct invoker *inv, struct access *ret_saved);
 void access_leave(struct access *saved);

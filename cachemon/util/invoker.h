@@ -44,7 +44,7 @@ int invoker_drop_permanently(const struct invoker *inv);
 
 /*
  * Become the invoker for good, HOME included, as a verb that measures nothing does before it looks
- * at its options. Root that nobody stands behind stays root. 0 or -errno with a line in err.
+ * at its options. Root without sudo stays root. 0 or -errno with a line in err.
  */
 int invoker_become(struct errtext *err);
 
