@@ -14,13 +14,14 @@ enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
 static double exact(size_t nr, long s)
 {
 	_cleanup_free_ double *p = calloc(2 * (PAIRS_MAX + 1), sizeof(*p));
-	double *next = p + PAIRS_MAX + 1;
+	double *next;
 	size_t pairs = 0;
 	double sum = 0;
 
 	/* Without memory no trend is shown. */
 	if (!p)
 		return 1;
+	next = p + PAIRS_MAX + 1;
 	p[0] = 1;
 	for (size_t n = 2; n <= nr; n++) {
 		double window = 0;

@@ -192,7 +192,7 @@ static void show(const char *name, char buf[NAME_SHOWN])
 {
 	size_t n = 0;
 
-	for (; name[n] && n < NAME_SHOWN - 1; n++)
+	for (; n < NAME_SHOWN - 1 && name[n]; n++)
 		buf[n] = (char)(name[n] < ' ' || name[n] > '~' ? '?' : name[n]);
 	buf[n] = '\0';
 }

@@ -75,13 +75,14 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 {
 	const struct kernel_env env = {"", kinds, hook_trial_run, preempt_trial_run};
 	const struct probe_table *table = probe_table_own();
-	_cleanup_free_ struct kernel_hook *hooks = calloc(KERNEL_HOOKS_MAX, sizeof(*hooks));
+	_cleanup_free_ struct kernel_hook *hooks = NULL;
 	bool binds = memlock_binds();
 	size_t nr = 0;
 	int r = machine_plan_check(err);
 
 	if (r)
 		return r;
+	hooks = calloc(KERNEL_HOOKS_MAX, sizeof(*hooks));
 	r = hooks ? probe_table_hooks(table, hooks, KERNEL_HOOKS_MAX, &nr) : -ENOMEM;
 	if (!r)
 		r = kernel_caps_read(&env, hooks, nr, ret_caps);

@@ -93,10 +93,11 @@ int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const c
 {
 	const struct cause *c = find_cause(rc);
 	int system = system_error(db, rc), error;
+	const struct cause *of_system = find_system_cause(system);
 	const char *why;
 
-	if (system && !c->why)
-		c = find_system_cause(system) ?: c;
+	if (!c->why && of_system)
+		c = of_system;
 	error = c->error;
 	why = c->why;
 	if (system && !why) {

@@ -121,8 +121,8 @@ struct oracle {
 
 enum { PHASE_IDLE, PHASE_SCAN, PHASE_IN_CALL };
 
-/* Whether the result of mlock() or mlockall() can be lived with: a user may lock little, and what is
- * populated stays where it is unless the machine swaps. */
+/* Whether the result of mlock() or mlockall() can be lived with: a user may lock little, and what
+ * is populated stays where it is unless the machine swaps. */
 bool oracle_may_go_on(int locked);
 /* State is shared with children that are forked later. max_bytes 0: the file does not grow. */
 struct oracle *oracle_new(const char *path, uint64_t max_bytes);
