@@ -263,8 +263,13 @@ def through_sudo(world, stack):
     equal("left behind", os.listdir(place), [])
 
 
+def captures(parent):
+    """Directories of views that capture by themselves; other programs use /var/tmp too."""
+    return {name for name in os.listdir(parent) if name.startswith("cachemon-top.")}
+
+
 def foreign_things(place, elsewhere):
-    """What has the name of a left directory and is none, or somebody's: their names."""
+    """Names like that of a directory left behind, of something else or of somebody else's."""
     os.mkdir(elsewhere)
     for name in ("run.db", "kept"):
         with open(os.path.join(elsewhere, name), "w", encoding="ascii") as f:
@@ -301,10 +306,10 @@ def killed_view(world, stack):
         other, _ = capture(stack, world.cachemon, place, process.pid)
         live = set(os.listdir(place)) - foreign
         equal("directories of a view that goes on", len(live), 1)
-        before = set(os.listdir(parent))
+        before = captures(parent)
         view, watch = capture(stack, wrapped, place, process.pid, env=env)
-        left = set(os.listdir(parent)) - before
-        check([name for name in left if name.startswith("cachemon-top.")], "the view has no directory")
+        left = captures(parent) - before
+        check(left, "the view has no directory")
         view.kill()
         until(lambda: not os.path.exists(f"/proc/{watch}"), "the end of watch")
         equal("what is left by a killed view", left - set(os.listdir(parent)), set())
