@@ -45,6 +45,9 @@ const char *rows_error(sqlite3 *db)
 
 	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
 		return "it has values that no cachemon writes";
+	if (rc == SQLITE_INTERRUPT)
+		return "it takes more time than the size of the database explains; the database "
+		       "is damaged, name another one with --db";
 	return sqlite3_errmsg(db);
 }
 
