@@ -70,10 +70,14 @@ static int become_owner(struct store *st, char err[STORE_ERROR_MAX])
 	if (geteuid() || store_switches(st) || stat_directory(st->path, &directory))
 		return 0; /* prepare_file() says what is wrong */
 	shared = directory.st_mode & S_ISVTX && directory.st_mode & S_IWOTH;
-	if (lstat(st->path, &sb))
+	if (lstat(st->path, &sb)) {
+		/* What root cannot look at it could not read at the end of the run. */
+		if (errno != ENOENT)
+			return 0;
 		sb = directory;
-	else if (shared)
+	} else if (shared) {
 		return 0; /* anybody could have put it there, for root to write its runs to */
+	}
 	if (!sb.st_uid)
 		return 0;
 	r = invoker_of_owner(sb.st_uid, sb.st_gid, &st->owner);

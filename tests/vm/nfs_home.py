@@ -128,7 +128,7 @@ def denied(world, _):
     """What the user may not write is refused before CMD; what root may not read is said so."""
     other = world.other.path("o.db")
     status, said = world.accounts.sudo("watch", "--db", other, "--", "echo", "CMD-ran")
-    equal("status", status, 125)
+    equal(f"status ({said})", status, 125)
     check("ermission" in said and "CMD-ran" not in said, f"says {said}")
     _, said = world.accounts.sudo("report", "--db", other)
     check("ermission denied" in said, f"says {said}")
@@ -138,7 +138,7 @@ def denied(world, _):
     check("ermission denied" in said and "as root" in said, f"says {said}")
     status, said = world.accounts.root("watch", "--db", world.user.path("abs.db"), "--", "echo",
                                        "CMD-ran")
-    equal("status", status, 125)
+    equal(f"status ({said})", status, 125)
     check("ermission" in said and "CMD-ran" not in said, f"says {said}")
 
 
