@@ -31,6 +31,11 @@ static int fail(const struct rule *rule, const struct guard *g, int rc, struct e
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: a rule may only read: %s is not allowed; leave it out",
 				   rule->file, line, g->refused);
+	if (g->stopped == GUARD_DATABASE)
+		return errtext_set(
+			err, -EIO,
+			"the analysis takes far longer than a database of its size should, "
+			"and was stopped: the database is damaged, or not cachemon's");
 	if (rc == SQLITE_INTERRUPT && g->stopped == GUARD_TIME)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: took too long and was stopped; it must not look at each "

@@ -142,7 +142,9 @@ static int progress(void *arg)
 	struct guard *g = arg;
 	uint64_t steps = g->budget ? STEPS_EACH_OF_SITE : STEPS_EACH;
 
-	if (g->steps_left < steps || (g->budget && is_late(g)))
+	if (!db_spend(steps))
+		g->stopped = GUARD_DATABASE;
+	else if (g->steps_left < steps || (g->budget && is_late(g)))
 		g->stopped = GUARD_TIME;
 	else if (g->budget && sqlite3_memory_used() > g->heap_max)
 		/* Not by SQLite's own limit: it would roll back the transaction. */
@@ -159,7 +161,7 @@ static void take_progress(struct guard *g)
 
 static void give_back_progress(struct guard *g)
 {
-	db_restart_time(g->db);
+	db_keep_limit(g->db);
 }
 
 static int64_t lower(int64_t limit, int64_t other)

@@ -34,7 +34,14 @@ struct guard_budget {
 	size_t text_bytes; /* of their rows */
 };
 
-enum guard_stop { GUARD_NOT_STOPPED, GUARD_TIME, GUARD_MEMORY, GUARD_SEARCHES };
+enum guard_stop {
+	GUARD_NOT_STOPPED,
+	GUARD_TIME,
+	GUARD_MEMORY,
+	GUARD_SEARCHES,
+	GUARD_DATABASE, /* all that is done with the database took too long: no fault of the rule's
+			 */
+};
 
 struct guard {
 	sqlite3 *db;

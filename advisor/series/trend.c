@@ -5,23 +5,17 @@
 #include <stdlib.h>
 
 #include "series/stats.h"
-#include "util/cleanup.h"
 
 enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
 
 /* P(|S| >= |s|) of nr values in any order: how many of their pairs are in order less how many are
  * not. The distribution of the number of inversions, one value after the other. */
-static double exact(size_t nr, long s)
+static double exact_in(double *p, size_t nr, long s)
 {
-	_cleanup_free_ double *p = calloc(2 * (PAIRS_MAX + 1), sizeof(*p));
-	double *next;
+	double *next = p + PAIRS_MAX + 1;
 	size_t pairs = 0;
 	double sum = 0;
 
-	/* Without memory no trend is shown. */
-	if (!p)
-		return 1;
-	next = p + PAIRS_MAX + 1;
 	p[0] = 1;
 	for (size_t n = 2; n <= nr; n++) {
 		double window = 0;
@@ -39,6 +33,16 @@ static double exact(size_t nr, long s)
 		if (labs((long)pairs - 2 * (long)k) >= labs(s))
 			sum += p[k];
 	return fmin(sum, 1);
+}
+
+static double exact(size_t nr, long s)
+{
+	double *p = calloc(2 * (PAIRS_MAX + 1), sizeof(*p));
+	/* Without memory no trend is shown. */
+	double probability = p ? exact_in(p, nr, s) : 1;
+
+	free(p);
+	return probability;
 }
 
 /* Of values some of which are equal: by a normal one, with the variance of so many ties. */
@@ -60,16 +64,13 @@ static double about(const double *x, size_t nr, long s)
 	return stats_normal_two_sided((double)labs(s) / sqrt(variance / 18));
 }
 
-struct trend trend_of(const double *x, size_t nr)
+static struct trend trend_in(double *slopes, const double *x, size_t nr)
 {
-	_cleanup_free_ double *slopes = calloc(PAIRS_MAX, sizeof(*slopes));
 	struct trend ret = {.p = 1};
 	size_t pairs = 0;
 	size_t ties = 0;
 	long s = 0;
 
-	if (!slopes)
-		return ret;
 	if (nr > TREND_MAX) {
 		x += nr - TREND_MAX;
 		nr = TREND_MAX;
@@ -87,5 +88,16 @@ struct trend trend_of(const double *x, size_t nr)
 	if (ties < pairs)
 		ret.tau = (double)s / sqrt((double)(pairs - ties) * (double)pairs);
 	ret.p = ties ? about(x, nr, s) : exact(nr, s);
+	return ret;
+}
+
+struct trend trend_of(const double *x, size_t nr)
+{
+	double *slopes = calloc(PAIRS_MAX, sizeof(*slopes));
+	struct trend ret = {.p = 1};
+
+	if (slopes)
+		ret = trend_in(slopes, x, nr);
+	free(slopes);
 	return ret;
 }

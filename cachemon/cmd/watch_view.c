@@ -17,6 +17,7 @@
 #include "cmd/watch_said.h"
 #include "top/screen.h"
 #include "util/access.h"
+#include "util/process.h"
 
 struct watch_view {
 	pid_t pid;
@@ -79,7 +80,7 @@ static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 	top_signals_default();
 	/* The view may do what its user may. */
 	if (tty < 0 || dup2(tty, STDIN_FILENO) < 0 || dup2(tty, STDOUT_FILENO) < 0 ||
-	    invoker_drop_permanently(&run->invoker))
+	    invoker_drop_permanently(&run->invoker) || process_untraceable())
 		_exit(EXIT_FAILURE);
 	execv("/proc/self/exe", argv);
 	_exit(EXIT_FAILURE);

@@ -7,46 +7,51 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "db/vfs.h"
 
-enum {
-	STEPS_EACH = 2000, /* of SQLite's machine, between two looks at the clock */
-	/* A report over a million files takes 2 s of CPU time and its file has 300 MB. */
-	TIME_BASE_MS = 4000,
-	BYTES_PER_MS = 16 * 1024,
-	TIME_MAX_MS = 300 * 1000,
-};
+enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the allowance */
+
+/* Steps and not time: a slow machine takes longer, and reads the same. Some seconds on a fast one.
+ * A report over a million files, of 300 MB, takes 2 s. */
+#define STEPS_BASE     UINT64_C(300000000)
+#define STEPS_PER_BYTE 5
+#define STEPS_MAX      UINT64_C(20000000000)
 
 /* Of all connections of the process. The analysis of the largest run needs 100 MiB. */
 #define HEAP_MAX (256LL << 20)
 
-static int64_t cpu_ms(void)
-{
-	struct timespec now = {0};
+/* Of the process, as SQLite's limit of memory is: it has one database that it reads or writes.
+ * There is no limit before the first one is opened. */
+static uint64_t steps_left = UINT64_MAX;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+bool db_spend(uint64_t steps)
+{
+	steps_left -= steps < steps_left ? steps : steps_left;
+	return steps_left;
 }
 
-/* What there is to know fits into the pointer, so that nothing has to live as long as db. */
-static int is_late(void *deadline_ms)
+static int is_used_up(void *arg)
 {
-	return cpu_ms() > (int64_t)(intptr_t)deadline_ms;
+	return !db_spend(STEPS_EACH);
 }
 
-void db_restart_time(sqlite3 *db)
+void db_keep_limit(sqlite3 *db)
+{
+	sqlite3_progress_handler(db, STEPS_EACH, is_used_up, NULL);
+}
+
+void db_renew(sqlite3 *db)
 {
 	const char *path = sqlite3_db_filename(db, "main");
-	int64_t allowed = TIME_BASE_MS;
 	struct stat st;
 
+	steps_left = STEPS_BASE;
 	if (path && *path && !stat(path, &st))
-		allowed += st.st_size / BYTES_PER_MS;
-	if (allowed > TIME_MAX_MS)
-		allowed = TIME_MAX_MS;
-	sqlite3_progress_handler(db, STEPS_EACH, is_late, (void *)(intptr_t)(cpu_ms() + allowed));
+		steps_left += (uint64_t)st.st_size * STEPS_PER_BYTE;
+	if (steps_left > STEPS_MAX)
+		steps_left = STEPS_MAX;
+	db_keep_limit(db);
 }
 
 /* Percent-encodes what means something in a URI. "./" keeps ":memory:" a file's name. */
@@ -144,6 +149,10 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 	if (rc != SQLITE_OK)
 		return rc;
 	limit(*ret_db);
-	db_restart_time(*ret_db);
+	/* One in memory shares the allowance of the file that it serves. */
+	if (mode == DB_MEMORY)
+		db_keep_limit(*ret_db);
+	else
+		db_renew(*ret_db);
 	return SQLITE_OK;
 }

@@ -8,6 +8,8 @@
 #define DB_OPEN_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 enum db_mode {
 	DB_READ,
@@ -21,10 +23,14 @@ enum db_mode {
 int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db);
 
 /*
- * Statements of a connection may take some seconds of CPU time, more for a large file; after that
- * they fail with SQLITE_INTERRUPT. The time begins with db_open(), and again here: for each
- * transaction of a writer, each load of a live view, and after another progress handler.
+ * The statements of a process share an allowance of SQLite's steps, larger for a large file; when
+ * it is used up they fail with SQLITE_INTERRUPT. db_open() gives it, and db_renew() gives it again:
+ * for each transaction of a writer and each load of a live view.
  */
-void db_restart_time(sqlite3 *db);
+void db_renew(sqlite3 *db);
+/* After another progress handler: the limit holds again, and nothing is given. */
+void db_keep_limit(sqlite3 *db);
+/* For another progress handler: false when the allowance is used up. */
+bool db_spend(uint64_t steps);
 
 #endif

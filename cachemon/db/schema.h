@@ -12,6 +12,9 @@
 
 enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
 
+/* More than a run of any cachemon has: each is analysed by itself, which takes its time. */
+enum { SCHEMA_JOBS_MAX = 64 };
+
 struct migration {
 	const char *name; /* "001_schema": begins with the version that it leads to */
 	const char *text;

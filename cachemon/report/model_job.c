@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/model_job.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "db/schema.h"
 #include "report/bounds.h"
 #include "report/model_detail.h"
 #include "report/rows.h"
@@ -61,8 +65,9 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 
 int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 {
-	size_t room =
+	size_t jobs =
 		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
+	size_t room = jobs > SCHEMA_JOBS_MAX ? 0 : jobs;
 	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
 			     "rchar_bytes, rchar_read_on_bytes, misses_read_on",
 			     "FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
@@ -74,6 +79,13 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 		read_job(&r, &m->run, &m->jobs[m->nr_jobs++]);
 	ret = rows_end(&r, err, errlen);
 	free(sql);
+	if (!ret && jobs > SCHEMA_JOBS_MAX) {
+		snprintf(err, errlen,
+			 "run %" PRId64 " has %zu jobs, and a run of cachemon has at most %d: the "
+			 "database is damaged.",
+			 m->run.id, jobs, SCHEMA_JOBS_MAX);
+		ret = -EIO;
+	}
 	return ret;
 }
 

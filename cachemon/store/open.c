@@ -48,11 +48,14 @@ static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
 /* The directory of a path, "." without one. */
 static int stat_directory(const char *path, struct stat *ret)
 {
-	_cleanup_free_ char *copy = strdup(path);
+	char *copy = strdup(path);
+	int r;
 
 	if (!copy)
 		return -ENOMEM;
-	return stat(dirname(copy), ret) ? -errno : 0;
+	r = stat(dirname(copy), ret) ? -errno : 0;
+	free(copy);
+	return r;
 }
 
 /*
@@ -312,7 +315,7 @@ void store_close(struct store *st)
 	/* What nobody may leave in order is left as a crash would. */
 	entered = st->path && !store_enter(st, ignored);
 	if (entered && st->db)
-		db_restart_time(st->db);
+		db_renew(st->db);
 	if (entered && st->in_wal)
 		leave_wal(st);
 	if (entered) {

@@ -34,7 +34,7 @@ static int begin_transaction(struct store *st)
 	if (rc == SQLITE_OK) {
 		struct binder b = bind_first(st, S_BEGIN);
 
-		db_restart_time(st->db);
+		db_renew(st->db);
 		rc = bind_run(&b);
 	}
 	return rc;

@@ -134,7 +134,7 @@ static int load(struct top_session *s, char *err, size_t errlen)
 	struct top_frame frame;
 	int ret = 0;
 
-	db_restart_time(s->db);
+	db_renew(s->db);
 	if (s->version < 0 || version != s->version || !same_moment(&wanted, &s->loaded))
 		ret = read_moment(s, &wanted, version, err, errlen);
 	if (ret)

@@ -24,7 +24,7 @@ static int find_strings(const char **ret_text, size_t *ret_len)
 {
 	_cleanup_free_ char *stat = NULL;
 	uintptr_t start = 0, end = 0;
-	const char *at;
+	const char *at, *strings;
 	size_t len = 0;
 	int r = file_read(AT_FDCWD, "/proc/self/stat", STAT_MAX, &stat, &len);
 
@@ -35,9 +35,12 @@ static int find_strings(const char **ret_text, size_t *ret_len)
 	for (int field = FIELD_AFTER_NAME; at && field <= FIELD_ENV_START; field++)
 		at = strchr(at + 1, ' ');
 	if (!at || sscanf(at, "%" SCNuPTR " %" SCNuPTR, &start, &end) != 2 || !start ||
-	    end <= start || ((const char *)end)[-1])
+	    end <= start)
 		return -ENODATA;
-	*ret_text = (const char *)start;
+	memcpy(&strings, &start, sizeof(strings));
+	if (strings[end - start - 1])
+		return -ENODATA;
+	*ret_text = strings;
 	*ret_len = end - start;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/privileges.h"
+#include "util/process.h"
 
 static int parse_id(const char *s, uint32_t *ret_id)
 {
@@ -300,7 +301,9 @@ run_as_invoker(const struct invoker *inv, int (*run)(void *arg, struct errtext *
 	struct errtext err = {""};
 	int r = give_up_rights(inv, &err);
 
-	/* After the change of users, which undoes it. */
+	/* After the change of users, which undoes both. */
+	if (!r && process_untraceable())
+		r = errtext_set(&err, -errno, "cannot forbid tracing: %s", strerror(errno));
 	if (!r && prctl(PR_SET_PDEATHSIG, SIGKILL))
 		r = errtext_set(&err, -errno, "cannot follow the parent: %s", strerror(errno));
 	if (!r && getppid() == parent)
