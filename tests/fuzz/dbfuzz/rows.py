@@ -93,6 +93,26 @@ def many(rng, seed, path):
     loosely(seed, path, change)
 
 
+def crowds(rng, seed, path):
+    """Rows by the hundred in every table at once: what is done for each of them adds up."""
+    def change(db):
+        count = rng.choice((20, 60, 300, 900))
+        db.execute("CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c "
+                   f"LIMIT {count}) SELECT x FROM c")
+        for table, columns in seed.columns.items():
+            others = [c for c in columns if c != "id"]
+            for spread in rng.sample(others, len(others)):
+                picked = ", ".join("x + 1000000" if c == spread else c for c in others)
+                try:
+                    added = db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(others)}) SELECT {picked} FROM "
+                                       f"(SELECT * FROM {table} LIMIT 1), n").rowcount
+                except sqlite3.Error:
+                    continue
+                if added > count // 2:
+                    break
+    loosely(seed, path, change)
+
+
 def orphans(rng, seed, path):
     """Keys that lead nowhere, or to something of another run."""
     def change(db):
@@ -210,5 +230,5 @@ def others(rng, seed, path):
                                      "DELETE FROM sqlite_stat1")))
 
 
-KINDS = (cells, cells, whole_tables, sizes, sizes, many, orphans, streams, views, triggers, computed, definitions,
+KINDS = (cells, cells, whole_tables, sizes, sizes, many, crowds, orphans, streams, views, triggers, computed, definitions,
          definitions, others)
