@@ -24,7 +24,7 @@ def build(directory):
     """The objects of the program, by their source."""
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     subprocess.run(["cmake", "-S", REPO, "-B", directory, "-DBUILD_TESTING=OFF",
-                    "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections"], **quiet)
+                    "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections -fno-inline"], **quiet)
     subprocess.run(["cmake", "--build", directory, "-j2", "--target", "cachemon"], **quiet)
     found = {}
     for base in ("cachemon", "advisor"):
