@@ -6,6 +6,7 @@
 #include "processes.bpf.h"
 #include "seeds.bpf.h"
 #include "waits.bpf.h"
+#include "calls.bpf.h"
 
 /* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
  * copies to, and both wait. */
@@ -66,6 +67,7 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		job_charge(l, prev);
 		fault_finish(l);
 		read_wait_finish(l, TYPED(prev, ioac.syscr));
+		call_finish(l, TYPED(prev, ioac.syscr));
 		if (sleeps && READ_BITFIELD(prev, in_iowait))
 			stall_begin(l, prev);
 		settle_asked(l);
@@ -147,6 +149,7 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 	if (inside) {
 		fault_finish(l);
 		read_wait_finish(l, NO_CALL);
+		call_finish(l, NO_CALL);
 	}
 	if (!group_dead) {
 		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))

@@ -171,7 +171,7 @@ enum cgroup_subsys_id {
 };
 
 struct task_io_accounting {
-	__u64 rchar, syscr, syscw;
+	__u64 rchar, wchar, syscr, syscw;
 };
 struct sched_entity {
 	__u64 sum_exec_runtime;
