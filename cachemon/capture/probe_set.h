@@ -45,6 +45,8 @@ void probe_set_stop(struct probe_set *set);
 /* The per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
 int probe_set_reads(struct probe_set *set, bool on);
 bool probe_set_reads_on(const struct probe_set *set);
+/* The hook that sees the address of each fault of a user, of anybody: only traces need it. */
+int probe_set_fault_addresses(struct probe_set *set, bool on);
 /* The hook that sees every advice call, for calibration. -ENOTSUP: not in the plan. */
 int probe_set_advice_calls(struct probe_set *set, bool on);
 

@@ -28,8 +28,12 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 		return;
 	if (run->sliced && !run->traces_stopped) {
 		run->traces_stopped = true;
-		sampler_trace_stop(run->sampler, "the per-read hook is on only at times");
-		store_no_traces(run->store, "the per-read hook is on only at times");
+		sampler_trace_stop(
+			run->sampler,
+			"reads were watched in slices from here on, to stay within --max-overhead");
+		store_no_traces(
+			run->store,
+			"reads were watched in slices from here on, to stay within --max-overhead");
 	}
 	if (!run->traces_stopped && traces_full(run->traces)) {
 		run->traces_stopped = true;

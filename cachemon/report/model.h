@@ -52,7 +52,6 @@ struct model_job {
 	struct bytes name, selector;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
-	struct slice_scale scale;
 	struct counts counts;
 	struct model_file *files; /* most misses first */
 	size_t nr_files;

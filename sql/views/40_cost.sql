@@ -34,13 +34,13 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.job_id,
 	d.directory_id,
 	d.path,
-	d.lookups,  -- pages; ~
+	d.lookups,  -- pages
 	d.added_pages,  -- pages
 	d.refaults,  -- pages
-	d.stall_ns,  -- ns; ~
+	d.stall_ns,  -- ns
 	d.added_pages - d.refaults AS first_pages,  -- pages that this run saw for the first time
 	d.lookups - (d.added_pages - d.refaults) AS repeat_lookups,
-		-- pages looked up beyond the first time, at least; ~
+		-- pages looked up beyond the first time, at least
 	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
 		- d.evicted_other
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
@@ -76,10 +76,10 @@ CREATE TEMP VIEW v_late AS SELECT
 	job_id,
 	'job' AS kind,
 	job_id AS subject_id,
-	stalls,  -- sleeps; ~
+	stalls,  -- sleeps
 	max(0, stalls - windows_sync - faults_major
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced)) AS late_waits
-		-- sleeps, at least; ~
+		-- sleeps, at least
 FROM v_job
 UNION ALL
 SELECT
