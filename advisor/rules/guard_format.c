@@ -8,7 +8,7 @@
 enum { ARGUMENTS_MAX = 127 }; /* SQLite's own limit */
 
 /* Whether a %c of a format has a precision, which is how often it is written. Every % counts:
- * better one that is none than one that is missed. */
+ * a false alarm is better than a miss. */
 static bool repeats(const char *format)
 {
 	while ((format = strchr(format, '%'))) {

@@ -12,7 +12,7 @@
 
 enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
 
-/* More than a run of any cachemon has: each is analysed by itself, which takes its time. */
+/* More than a run of any cachemon has. Each job is analysed, which takes time. */
 enum { SCHEMA_JOBS_MAX = 64 };
 
 struct migration {

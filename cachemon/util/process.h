@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this process is to others of the same user, and which signals of the kernel's it survives.
+ * Keeps other processes of the user from tracing this one, and survives the limit of file sizes.
  * Set first thing in main().
  */
 #ifndef PROCESS_H
