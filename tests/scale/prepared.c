@@ -32,6 +32,14 @@ static void tell(FILE *to, sqlite3 *db, const char *text, prepare_fn *prepare)
 	sqlite3_free(sql);
 }
 
+/* One in memory is made by the program, and has no rows of a run. */
+static int has_file(sqlite3 *db)
+{
+	const char *name = sqlite3_db_filename(db, "main");
+
+	return name && *name;
+}
+
 int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int bytes, sqlite3_stmt **ret,
 		       const char **tail)
 {
@@ -47,7 +55,7 @@ int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int bytes, sqlite3_stmt **r
 	}
 	rc = prepare(db, sql, bytes, ret, tail);
 	/* SQLite's own look at the schema has no text. */
-	if (rc == SQLITE_OK && sqlite3_sql(*ret) &&
+	if (rc == SQLITE_OK && has_file(db) && sqlite3_sql(*ret) &&
 	    (sqlite3_stmt_readonly(*ret) || !strncmp(sqlite3_sql(*ret), "INSERT", 6)))
 		tell(to, db, sqlite3_sql(*ret), prepare);
 	return rc;
