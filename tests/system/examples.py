@@ -83,6 +83,23 @@ def measured_gain(name, finding, walls):
             f"{walls[0]:.2f} s became {walls[1]:.2f} s: {walls[0] - walls[1]:.2f} s")
 
 
+def both_versions(world, name, module):
+    db = world.record(name)
+    bad, unjudged = findings(world, db, 1)
+    fixed, _ = findings(world, db, 2)
+    walls = wall_s(db)
+    for wanted in module.FINDS:
+        if wanted in unjudged:
+            raise Skipped(f"{wanted} could not be judged: {unjudged[wanted]}")
+        check(wanted in bad, f"bad does not give {wanted}; it gives {sorted(bad)}")
+        check(wanted not in fixed, f"fixed gives {wanted} still: {fixed.get(wanted)}")
+        text = measured_gain(name, bad[wanted], walls)
+        part.note(text)
+        compared(world, db)
+        if GAINS and GAINS[-1][0] == name:
+            judge_gain(module, *GAINS[-1][2:4])
+
+
 def pair(name):
     module = importlib.import_module(name)
 
@@ -90,20 +107,13 @@ def pair(name):
         del stack
         if name not in chosen(world.pairs):
             raise Skipped("with CACHEMON_FULL=1")
-        db = world.record(name)
-        bad, unjudged = findings(world, db, 1)
-        fixed, _ = findings(world, db, 2)
-        walls = wall_s(db)
-        for wanted in module.FINDS:
-            if wanted in unjudged:
-                raise Skipped(f"{wanted} could not be judged: {unjudged[wanted]}")
-            check(wanted in bad, f"bad does not give {wanted}; it gives {sorted(bad)}")
-            check(wanted not in fixed, f"fixed gives {wanted} still: {fixed.get(wanted)}")
-            text = measured_gain(name, bad[wanted], walls)
-            part.note(text)
-            compared(world, db)
-            if GAINS and GAINS[-1][0] == name:
-                judge_gain(module, *GAINS[-1][2:4])
+        try:
+            both_versions(world, name, module)
+        except Failed as e:
+            # What other guests do to the disk is in both times: two more pairs settle it.
+            part.note(f"once more, twice: {e}")
+            both_versions(world, name, module)
+            both_versions(world, name, module)
 
     case.__name__ = name
     return case
@@ -138,9 +148,9 @@ def three_pairs_gain_twice(world, stack):
     print(f"{'pair':14} {'finding':28} {'foretold':>9} {'gained':>9} {'ratio':>6}")
     for name, finding, foretold, gained, ratio in GAINS:
         print(f"{name:14} {finding:28} {foretold:7.2f} s {gained:7.2f} s {ratio:6.2f}")
-    twice = [g[0] for g in GAINS if g[4] >= 2]
+    twice = {g[0] for g in GAINS if g[4] >= 2}
     if len(twice) < TWOFOLD:
-        raise Failed(f"only {', '.join(twice) or 'none'} became twice as fast")
+        raise Failed(f"only {', '.join(sorted(twice)) or 'none'} became twice as fast")
 
 
 for example in runner.names():
