@@ -30,7 +30,8 @@ def next_id(kind, after):
 
 
 def exists(kind, number):
-    return next_id(kind, number - 1) == number
+    """What is being freed has number 0."""
+    return number > 0 and next_id(kind, number - 1) == number
 
 
 def ids(kind):
