@@ -233,6 +233,9 @@ static int run(const struct eval *e, const struct rule *rule, struct guard *g, s
 					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
 			ret = take_row(e, &reader, found, err);
+		/* What it looks up of the row is stopped as well, whatever it makes of that. */
+		if (ret && g->stopped)
+			ret = fail(rule, g, SQLITE_INTERRUPT, err);
 	}
 	if (!ret && rc != SQLITE_DONE)
 		ret = fail(rule, g, rc, err);
