@@ -139,8 +139,9 @@ static __always_inline __u32 log2_bucket(__u64 n)
 	return popcount64((n & 0xffff) | 1) - 1;
 }
 
-/* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
- * histogram is right at any moment and needs no end of a window, which no event tells. */
+/* The window grew, or gave pages back: it moves from one histogram bucket to the next as its pages
+ * arrive, so the histogram is right at any moment and needs no end of a window, which no event
+ * tells. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
 	__u64 before, after;
@@ -152,15 +153,16 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	before = s->win_pages;
 	after = before + pages;
 	s->win_pages = after;
-	if (!before) {
+	if (!before || !after) {
 		__u32 kind = s->win_kind & WIN_KIND;
+		int by = before ? -1 : 1;
 
 		row_add(row,
 			kind == WIN_SYNC    ? C_windows_sync
 			: kind == WIN_ASYNC ? C_windows_async
 					    : C_windows_forced,
-			1);
-		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
+			by);
+		row_add(row, C_window_log2_0 + log2_bucket(before | after), by);
 	} else if ((before ^ after) > (before & after)) { /* another highest bit */
 		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
 		row_add(row, C_window_log2_0 + log2_bucket(after), 1);

@@ -50,13 +50,23 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	return 0;
 }
 
+/* Of the pages of a folio, those that were asked for: from *ret_lo on. */
+static __always_inline __u64 asked_of(const struct page_range *r, const struct added *a,
+				      __u64 *ret_lo)
+{
+	__u64 lo = a->lo > r->first ? a->lo : r->first, hi = a->hi < r->last ? a->hi : r->last;
+
+	*ret_lo = lo;
+	return a->lo <= a->hi && lo <= hi ? hi - lo + 1 : 0;
+}
+
 static __always_inline int added(struct live *l, struct folio *folio)
 {
 	struct page_range r;
 	struct file_row *row;
 	struct inode *inode;
 	struct added a;
-	__u64 nr, inode_addr, asked = 0;
+	__u64 nr, inode_addr, lo, asked = 0;
 	bool due = false;
 	__s64 refaults;
 
@@ -71,10 +81,7 @@ static __always_inline int added(struct live *l, struct folio *folio)
 		       a.by_read || a.by_advice || a.counter == C_written_pages ? HINT_OWN : 0,
 		       l->s.job);
 	if (a.origin) {
-		__u64 lo = a.lo > r.first ? a.lo : r.first, hi = a.hi < r.last ? a.hi : r.last;
-
-		if (a.lo <= a.hi && lo <= hi)
-			asked = hi - lo + 1;
+		asked = asked_of(&r, &a, &lo);
 		if (asked)
 			row_add(row, C_demand_pages, asked);
 		if (a.by_read && asked) {
@@ -85,8 +92,8 @@ static __always_inline int added(struct live *l, struct folio *folio)
 				row_add(row, C_misses, asked);
 			if (lo < l->s.miss_first)
 				l->s.miss_first = lo;
-			if (hi > l->s.miss_last)
-				l->s.miss_last = hi;
+			if (lo + asked - 1 > l->s.miss_last)
+				l->s.miss_last = lo + asked - 1;
 		}
 		if (nr > asked)
 			row_add(row, a.origin, nr - asked);
@@ -125,7 +132,8 @@ struct deleted {
 	struct page_range r;
 	enum evict_cause cause;
 	__u32 by_advice; /* of the job itself */
-	__u64 own;	 /* pages of the job among them */
+	__u32 given_back;
+	__u64 own; /* pages of the job among them */
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
@@ -152,6 +160,11 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	if (!n)
 		return 0;
 	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
+	if (d->given_back) {
+		row_add(row, C_evicted_unused,
+			-chunk_settle(&d->file, row, b, base, own, C_evicted_unused));
+		return 0;
+	}
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
 	chunk_settle(&d->file, row, b, base, own, C_evicted_unused);
 	if (c->advised & own)
@@ -181,6 +194,43 @@ STEP delete_step(__u32 i, struct delete_ctx *x)
 	return 0;
 }
 
+/*
+ * Readahead adds folios before it knows whether the filesystem will read them, and takes out those
+ * that it did not: of inline data of ext4 all, of FUSE what is too much at once. Nothing of the
+ * file was in them, so they were not missed, nor prefetched, nor evicted. (Advice has brought
+ * them.)
+ */
+static __always_inline bool readahead_gives_back(struct live *l, __u64 inode)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct task_state *s = &l->s;
+
+	return s->win_inode == inode && s->win_lo <= s->win_hi &&
+	       s->win_id ==
+		       (s->win_kind & WIN_IN_FAULT ? fault_clock(t) : (__u64)READ(t, ioac.syscr));
+}
+
+GLOBAL int add_undo(struct live *l, struct file_row *row, struct deleted *d)
+{
+	struct added a;
+	__u64 pages, asked, lo;
+
+	if (!l || !d)
+		return 0;
+	pages = d->r.last - d->r.first + 1;
+	add_class(l, d->inode, &d->r, &a);
+	asked = asked_of(&d->r, &a, &lo);
+	row_add(row, C_demand_pages, -asked);
+	if (a.by_read && call_is_due(l, d->inode))
+		l->s.due_misses -= asked;
+	else if (a.by_read)
+		row_add(row, C_misses, -asked);
+	row_add(row, a.origin, asked - pages);
+	window_grow(l, row, -pages);
+	l->s.flags |= TASK_DIRTY;
+	return 0;
+}
+
 static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
 {
 	struct deleted *d = work_of(WORK_PAGE);
@@ -196,9 +246,11 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	d->r = folio_range(folio);
 	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);
 	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
+	d->given_back = d->cause == EVICT_OTHER && readahead_gives_back(l, d->inode);
 	file_key_of(inode, &d->file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d->file.ino)], OUTSTANDING_ADD);
-	references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
+	if (!d->given_back)
+		references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
 	pages = d->r.last - d->r.first + 1;
 	if (trace_may(inode))
 		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
@@ -209,6 +261,8 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 		delete_track(l, d, d->r.first & ~63ull);
 	else
 		LOOP(steps, steps, delete_step, &x);
+	if (d->given_back)
+		return add_undo(l, live_row(l, inode, 0, l->s.job), d);
 	if (d->own)
 		evictor_note(l, &d->file, d->cause, d->own);
 	if (pages > d->own) {
