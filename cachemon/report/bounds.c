@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "plan/fs_cover.h"
 #include "report/show.h"
 
 static bool lost(struct opt_i64 n)
@@ -13,13 +14,13 @@ static bool lost(struct opt_i64 n)
 static void add(struct bound *b, const char *figures, struct opt_i64 n, const char *before,
 		const char *after)
 {
-	b->figures = figures;
-	b->marked = true;
+	*b = (struct bound){.figures = figures, .marked = true};
 	snprintf(b->reason, sizeof(b->reason), "%s%s%s", before, show_count(n, false).s, after);
 }
 
 size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
+	struct bound *b;
 	size_t nr = 0;
 
 	if (lost(run->state_drops))
@@ -48,6 +49,14 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 		    " of its files were seen) leave no event where they end in a file's last page "
 		    "that has pages beyond it: read calls, bytes, lookups and hits are lower "
 		    "bounds, and nobody knows what of its prefetched pages was used.");
+	if (lost(run->direct_unseen)) {
+		b = &ret[nr++];
+		*b = (struct bound){.figures = "direct_reads", .marked = true, .always = true};
+		snprintf(b->reason, sizeof(b->reason),
+			 "No hook of this kernel shows O_DIRECT reads of block devices: direct "
+			 "reads are "
+			 "lower bounds.");
+	}
 	if (lost(run->advice_full)) {
 		add(&ret[nr], "advice", run->advice_full, "There was no room for ",
 		    " pieces of advice: they have no row, so the list of advice is not complete.");
@@ -61,16 +70,20 @@ unsigned int bounds_of_totals(const struct model_run *run)
 	return (lost(run->state_drops) || lost(run->recursion_misses) ? BOUND_ROW : 0) |
 	       (lost(run->chunk_full) ? BOUND_PAGES : 0) |
 	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0) |
-	       (lost(run->silent_files) ? BOUND_READS : 0);
+	       (lost(run->silent_files) ? BOUND_READS : 0) |
+	       (lost(run->direct_unseen) ? BOUND_DIRECT : 0);
 }
 
 unsigned int bounds_of_row(const struct model_run *run)
 {
-	return (bounds_of_totals(run) & ~(unsigned int)BOUND_READS) |
+	return (bounds_of_totals(run) & ~(unsigned int)(BOUND_READS | BOUND_DIRECT)) |
 	       (lost(run->map_full) ? BOUND_ROW : 0);
 }
 
 unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype)
 {
-	return lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
+	bool device = bytes_is(fstype, FS_BLOCK_DEVICE) || bytes_is(fstype, "bdev");
+
+	return (lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0) |
+	       (lost(run->direct_unseen) && device ? BOUND_DIRECT : 0);
 }

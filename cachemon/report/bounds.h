@@ -8,12 +8,14 @@
 
 #include "report/model.h"
 
-enum { BOUNDS_MAX = 7 };
+enum { BOUNDS_MAX = 8 };
 
 struct bound {
-	/* a word for programs: "all", "files", "evictions", "refaults", "reads", "advice" */
+	/* a word for programs: "all", "files", "evictions", "refaults", "reads", "direct_reads",
+	 * "advice" */
 	const char *figures;
 	bool marked;	  /* the figures carry a mark; else it is rows that are missing */
+	bool always;	  /* on this machine: a summary does not say so */
 	char reason[320]; /* a sentence */
 };
 

@@ -214,8 +214,8 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put(t, "minor", c, C_faults_minor);
 	tree_end(t);
 	put(t, "mapped_pages_upper_bound", c, C_mapped_pages_upper_bound);
-	put(t, "direct_read_calls", c, C_direct_read_calls);
-	put(t, "direct_read_bytes", c, C_direct_read_bytes);
+	put_bounded(t, "direct_read_calls", c, C_direct_read_calls);
+	put_bounded(t, "direct_read_bytes", c, C_direct_read_bytes);
 	put_count(t, "waste_bytes", d.waste_bytes, false);
 	mark_least(t, "waste_bytes", d.waste_bytes.known && least(c, C_evicted_unused));
 	put(t, "stall_ns", c, C_stall_ns);

@@ -60,6 +60,7 @@ static void run_cost(struct rows *r, struct model_run *run)
 	run->advice_full = rows_i64(r);
 	run->recursion_misses = rows_i64(r);
 	run->silent_files = rows_i64(r);
+	run->direct_unseen = rows_i64(r);
 	run->intervals_lost = rows_i64(r);
 	run->law_error_pages = rows_i64(r);
 }
@@ -134,7 +135,7 @@ static const char run_fields[] =
 	"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
 	"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
 
-enum { RUN_SQL_MAX = sizeof(run_fields) + 512 };
+enum { RUN_SQL_MAX = sizeof(run_fields) + 768 };
 
 static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RUN_SQL_MAX])
 {
@@ -143,8 +144,9 @@ static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RU
 		 run_has(db, a, "loss_recursion_misses")
 			 ? "loss_recursion_misses, (SELECT sum(f.files) FROM filesystem f JOIN job "
 			   "j ON j.id = f.job_id WHERE j.run_id = run.id AND f.type = 'squashfs' "
-			   "AND f.cover = 'partly')"
-			 : "NULL, NULL",
+			   "AND f.cover = 'partly'), (SELECT count(*) FROM probe p WHERE p.run_id "
+			   "= run.id AND p.role = 'direct_block' AND p.state <> 'live')"
+			 : "NULL, NULL, NULL",
 		 run_has(db, a, "cost_budget")
 			 ? "cost_budget, cost_share, cost_budget_kept, cost_over_budget_by, "
 			   "cost_reads_ns, cost_pages_ns, cost_windows_ns, cost_faults_ns, "

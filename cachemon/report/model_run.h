@@ -39,7 +39,8 @@ struct model_run {
 	size_t nr_shed;
 	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
 		recursion_misses, intervals_lost, law_error_pages, untracked_pages;
-	struct opt_i64 silent_files; /* whose reads may leave no event */
+	struct opt_i64 silent_files;  /* whose reads may leave no event */
+	struct opt_i64 direct_unseen; /* 1: no hook shows direct reads of block devices */
 };
 
 #endif

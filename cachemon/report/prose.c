@@ -213,6 +213,8 @@ static void say_bounds(struct sentences *s, const struct model_run *run)
 	bool marked = false;
 
 	for (size_t i = 0; i < nr; i++) {
+		if (bounds[i].always)
+			continue;
 		fputs(bounds[i].reason, next_sentence(s));
 		marked |= bounds[i].marked;
 	}

@@ -60,7 +60,9 @@ static void put_row(struct doc_table *t, const struct model_filesystem *f, int64
 			    counts_lower_bound(c, C_read_bytes))
 			 .s);
 	doc_cell(t, "%s",
-		 show_least(show_bytes(counts_get(c, C_direct_read_bytes), false), least).s);
+		 show_least(show_bytes(counts_get(c, C_direct_read_bytes), false),
+			    counts_lower_bound(c, C_direct_read_bytes))
+			 .s);
 	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
 	doc_cell(t, "%s",
 		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
