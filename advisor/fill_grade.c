@@ -2,6 +2,7 @@
 #include "advisor/fill.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "advisor/grade.h"
 
@@ -93,6 +94,8 @@ static int fill_subject(sqlite3_stmt *from, sqlite3_stmt *to)
 	int rc = SQLITE_DONE;
 
 	read_row(from, &in);
+	if (!strcmp((const char *)sqlite3_column_text(from, 1), "job"))
+		in.touches_min = GRADE_TOUCHES_MIN;
 	grade_all(&in, grades);
 	for (enum grade_kind k = 0; k < GRADE_NR && rc == SQLITE_DONE; k++)
 		rc = insert(to, from, k, &grades[k]);

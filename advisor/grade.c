@@ -167,7 +167,7 @@ static void grade_stall(const struct grade_input *in, struct grade *g)
 		     (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
 }
 
-static void grade_overall(struct grade g[GRADE_NR])
+static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR])
 {
 	struct grade *all = &g[GRADE_OVERALL];
 	double sum = 0;
@@ -187,6 +187,11 @@ static void grade_overall(struct grade g[GRADE_NR])
 		refuse(all, "none of the four grades is known");
 		return;
 	}
+	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
+	    in->added_pages.value < in->touches_min) {
+		refuse(all, "fewer pages were touched than the start of a small program takes");
+		return;
+	}
 	all->score = (struct opt_f64){sum / weight, true};
 	all->letter = grade_letter(all->score.value);
 }
@@ -199,5 +204,5 @@ void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR])
 	grade_prefetch(in, &ret[GRADE_PREFETCH]);
 	grade_eviction(in, &ret[GRADE_EVICTION]);
 	grade_stall(in, &ret[GRADE_STALL]);
-	grade_overall(ret);
+	grade_overall(in, ret);
 }

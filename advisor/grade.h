@@ -29,7 +29,11 @@ struct grade_input {
 	struct opt_f64 stall_ns;
 	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
 	struct opt_f64 touches; /* lookups and faults: who has none could not stall */
+	double touches_min;	/* with fewer there is no overall grade */
 };
+
+/* Of a job: less than the start of a small program, which every job has, touches and adds. */
+#define GRADE_TOUCHES_MIN 256
 
 struct grade {
 	char letter; /* 'A' to 'F'; 0: no grade */

@@ -130,6 +130,41 @@ static void test_part_of_a_job(void **state)
 	assert_score(&one_second, GRADE_STALL, 1);
 }
 
+/* Reading nothing is no merit; the grades of its parts show their figures. */
+static void test_start_of_a_program(void **state)
+{
+	struct grade_input in = {
+		.lookups = known(100),
+		.misses = known(0),
+		.all_used = known(0),
+		.refaults = known(0),
+		.added_pages = known(0),
+		.stall_ns = known(0),
+		.job_stall_ns = known(0),
+		.wall_ns = known(1e9),
+		.touches = known(255),
+	};
+
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	in.touches_min = 256;
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
+	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "the start of a small program"));
+	assert_int_equal(one(&in, GRADE_STALL).letter, 'A');
+	/* What it wrote or read ahead, or touched, is work. */
+	in.added_pages = known(256);
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	in.added_pages = known(0);
+	in.touches = known(256);
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	/* What is not known is no reason. */
+	in.touches = (struct opt_f64){0};
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	in.touches = known(0);
+	in.added_pages = (struct opt_f64){0};
+	in.stall_ns = known(1);
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+}
+
 static void test_nothing_to_judge(void **state)
 {
 	struct grade_input once = {
@@ -290,13 +325,10 @@ static void test_overall_is_monotone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_part_of_a_job),
-		cmocka_unit_test(test_nothing_to_judge),
-		cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_monotone),
-		cmocka_unit_test(test_overall_is_monotone),
+		cmocka_unit_test(test_letters),		 cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_part_of_a_job),	 cmocka_unit_test(test_start_of_a_program),
+		cmocka_unit_test(test_nothing_to_judge), cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_monotone),	 cmocka_unit_test(test_overall_is_monotone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
