@@ -268,27 +268,44 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	return 0;
 }
 
+static __always_inline void list_member(struct task_struct *t, __u32 tgid)
+{
+	struct task_state *st = state_of(t);
+	struct seed_note note = {};
+
+	if (st && st->job == JOB_WATCHED && tgid)
+		bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST);
+}
+
 /* Takes the processes named in seeds, or those inside the cgroup, into the job. */
 SEC("?iter/task")
 int seed_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
 	struct task_state *st;
-	__u32 tgid;
+	__u32 tgid, named;
 
+	if (!shared.own_tgid)
+		pid_views_find();
 	if (!t)
 		return 0;
 	tgid = TYPED(t, tgid);
 	/* A process without a live thread has had its exit event. */
-	if (tgid == config.own_tgid || !TYPED(t, signal, live.counter))
+	if (tgid == shared.own_tgid || !TYPED(t, signal, live.counter))
 		return 0;
-	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &tgid))
+	named = tgid_in(&shared.own_pids, t);
+	if (shared.listing) {
+		list_member(t, named);
+		return 0;
+	}
+	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &named))
 		return 0;
 	st = state_make(t);
 	if (!st) {
 		shared.seeds_missed++;
 		return 0;
 	}
+	shared.seeds_found++;
 	/* In a cgroup it may have had an event already. */
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);

@@ -170,6 +170,15 @@ enum cgroup_subsys_id {
 	memory_cgrp_id,
 };
 
+struct pid_namespace;
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[0];
+};
 struct task_io_accounting {
 	__u64 rchar, syscr, syscw;
 };
@@ -190,6 +199,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	unsigned long min_flt, maj_flt;

@@ -48,7 +48,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	struct css_set *set = TYPED(t, cgroups);
 	struct cgroup *cgrp, *at;
 
-	if (TYPED(t, tgid) == (int)config.own_tgid)
+	if (TYPED(t, tgid) == (int)shared.own_tgid)
 		return false;
 	cgrp = config.job_by_cgroup == 1 ? READ(set, dfl_cgrp) : memory_cgroup(set);
 	if (READ(cgrp, level) < (int)config.job_cgroup_level)

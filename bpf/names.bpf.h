@@ -7,7 +7,7 @@
 #ifndef NAMES_BPF_H
 #define NAMES_BPF_H
 
-#include "maps.bpf.h"
+#include "pid_ns.bpf.h"
 
 #define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call takes, and mounts */
 #define NAME_DEPTH_BASIC 128  /* and without a loop by helper: more is cut, and marked so */
@@ -314,7 +314,7 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	} else {
 		seen->signature = SIGNATURE_NAMELESS;
 	}
-	seen->tgid = READ(CAST(task_struct, l->task), tgid);
+	seen->tgid = tgid_in(&shared.proc_pids, CAST(task_struct, l->task));
 	if (seen->dentry) {
 		if (NAMES_AT_EVENTS)
 			seen->dentry = name_that_leads(seen->dentry);

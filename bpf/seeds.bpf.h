@@ -6,6 +6,7 @@
 #ifndef SEEDS_BPF_H
 #define SEEDS_BPF_H
 
+#include "pid_ns.bpf.h"
 #include "processes.bpf.h"
 
 #define ANCESTORS_MAX 32
@@ -15,7 +16,7 @@
 STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
-	__u32 tgid = READ(t, tgid), parent = READ(up, tgid);
+	__u32 tgid = tgid_in(&shared.own_pids, t), parent = tgid_in(&shared.own_pids, up);
 	struct seed_note note = {parent, tgid};
 
 	if (tgid <= 1 || bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST))
@@ -51,7 +52,8 @@ static __always_inline long note_parent(__u32 tgid, const struct seed_note *note
 static __always_inline bool seed_forks(struct live *l, struct task_struct *parent,
 				       struct task_struct *child)
 {
-	__u32 from = TYPED(parent, tgid), to = TYPED(child, tgid), one = 1;
+	__u32 from = tgid_in(&shared.own_pids, parent), to = tgid_in(&shared.own_pids, child);
+	__u32 one = 1;
 	struct seed_note *of = bpf_map_lookup_elem(&parents, &from);
 	struct seed_note note = {from, of ? of->line : from};
 	bool inside = bpf_map_lookup_elem(&seeds, &from) || bpf_map_lookup_elem(&seeds, &note.line);
@@ -75,7 +77,7 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 {
 	struct task_struct *leader = TYPED(t, group_leader);
-	__u32 tgid = TYPED(t, tgid);
+	__u32 tgid = tgid_in(&shared.own_pids, t);
 	struct task_state *st;
 
 	/* Without room for it the scan of /proc has to do. */

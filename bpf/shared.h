@@ -27,10 +27,19 @@ struct reference_state {
 	__u32 pages;   /* in the map of pages; user space takes out what it deletes */
 };
 
+/* A pid namespace: how deep it is, and which. At level 0 it is the kernel's own numbering. */
+struct pid_view {
+	__u64 ns;
+	__u32 level;
+	__u32 pad;
+};
+
 /* Variables that programs and user space share while it runs. */
 struct shared {
 	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
 	volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
+	volatile __u32 seeds_found;  /* tasks it took into the job */
+	volatile __u32 listing;	     /* the iterator only notes in parents who is in the job */
 	volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
 	volatile __u32 sweeping;     /* entries of the page state are being forgotten */
 	volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
@@ -41,6 +50,10 @@ struct shared {
 	volatile __u32 direct_ends; /* 1 << enum direct_end: ends that are seen */
 	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
 	volatile __u32 moves; /* of tasks between cgroups, where these do not move the epoch */
+	__u32 own_tgid;	      /* by the kernel: cachemon itself is never of the job. 0: unknown */
+	__u32 proc_levels_up; /* from cachemon's pid namespace to that of its /proc */
+	struct pid_view own_pids;  /* of seeds and parents */
+	struct pid_view proc_pids; /* of names */
 	__u64 sweep_sum;
 	struct loss_counts losses;
 	struct reference_state references;
@@ -59,7 +72,6 @@ struct shared {
 /* What programs are told before they are loaded. */
 struct config {
 	__u32 page_shift;
-	__u32 own_tgid;	     /* cachemon itself is never of the job */
 	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
 	__u32 job_cgroup_level;
 	__u64 job_cgroup_id;

@@ -87,8 +87,10 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 	const struct cgroup_ref *cg = config->cgroup;
 
 	skel->rodata_config->config.page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
-	skel->rodata_config->config.own_tgid = getpid();
 	skel->rodata_config->config.nr_cpus = config->nr_cpus;
+	/* Names then have no process to look at. */
+	if (proctree_levels_up("/proc", &skel->bss->shared.proc_levels_up))
+		skel->bss->shared.proc_levels_up = UINT32_MAX;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
 	if (cg) {
 		skel->rodata_config->config.job_by_cgroup = cg->kind == CGROUP_V2 ? 1 : 2;

@@ -48,7 +48,8 @@ bool probe_set_reads_on(const struct probe_set *set);
 /* The hook that sees every advice call, for calibration. -ENOTSUP: not in the plan. */
 int probe_set_advice_calls(struct probe_set *set, bool on);
 
-/* Takes running processes (and later children) into the job. With a cgroup tgids may be NULL. */
+/* Takes running processes (and later children) into the job; ids are those of cachemon's own pid
+ * namespace. With a cgroup tgids may be NULL. -ESRCH: the kernel shows none of them. */
 int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err);
 
 /* For a tree of processes that runs: while on, children of named seeds are named too, and of any
@@ -59,6 +60,10 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
 /* Names processes; probe_set_seed() takes them in. After it the parents of all that they had forked
  * before are noted. *ret_new: how many were not named before. -E2BIG: too many. */
 int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, size_t *ret_new);
+
+/* Processes of the job that live, of a tree that was not looked for with notes of parents; the
+ * array is the caller's. */
+int probe_set_members(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr);
 
 /* Tasks that found no memory since the last seeding began. */
 unsigned int probe_set_seeds_missed(struct probe_set *set);

@@ -38,7 +38,7 @@ static int seed_all(struct probe_set *set)
 	int r = 0;
 
 	for (int i = 0; i < SEED_LOOKS; i++) {
-		set->skel->bss->shared.seeds_missed = 0;
+		set->skel->bss->shared.seeds_missed = set->skel->bss->shared.seeds_found = 0;
 		r = iterate(set);
 		if (r || !set->skel->bss->shared.seeds_missed)
 			return r;
@@ -60,6 +60,12 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 	r = seed_all(set);
 	if (r)
 		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
+	/* These wait to be taken in: without them all would be counted as others'. */
+	if (nr && !set->skel->bss->shared.seeds_found)
+		return errtext_set(err, -ESRCH,
+				   "this kernel does not show process %d to BPF programs: run "
+				   "cachemon on the host",
+				   tgids[0]);
 	/* CPUs learn it of the task they run; the same generation of rows. */
 	if (set->started)
 		probe_set_move_epoch(set, 2);
@@ -99,6 +105,16 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
 	*ret = links;
 	*ret_nr = nr;
 	return 0;
+}
+
+int probe_set_members(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr)
+{
+	int r;
+
+	set->skel->bss->shared.listing = 1;
+	r = iterate(set);
+	set->skel->bss->shared.listing = 0;
+	return r ? r : probe_set_parents(set, ret, ret_nr);
 }
 
 int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, size_t *ret_new)

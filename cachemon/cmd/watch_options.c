@@ -31,7 +31,11 @@ static const struct option_spec options[] = {
 	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
 	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
 	 VALUE_DIRECTORY},
-	{{"job", OPT_JOB, "NAME", 0, "Name of the job in the database", 0}, VALUE_JOB},
+	{{"job", OPT_JOB, "NAME", 0,
+	  "Name of the job in the database. Alone it selects the job: KIND:NAME with pid, slurm, "
+	  "unit, container or cgroup as KIND, or the name of a unit, container or cgroup",
+	  0},
+	 VALUE_JOB},
 	OPTIONS_HEADING("How:"),
 	{{"level", OPT_LEVEL, "cold|full|auto", 0,
 	  "cold: no per-read hook, so no lookups and hits; full: all; auto (default): full within "
@@ -138,15 +142,17 @@ static uint64_t parse_entries(struct argp_state *state, const char *option, cons
 
 static void check(struct argp_state *state, struct watch_options *o)
 {
+	struct errtext err = {""};
+
 	if (o->command && o->has_selector)
 		usage_error(state, "either -- CMD, or --pid or --cgroup: not both");
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
 			usage_error(state,
 				    "nothing to watch: give -- CMD, --pid, --cgroup or --job");
+		if (selector_of_job(o->job, &o->request, &o->selector, &err))
+			usage_error(state, "%s", err.text);
 		o->has_selector = true;
-		o->request = SELECTOR_NAME;
-		o->selector = o->job;
 	}
 	if (o->command && o->until_eof)
 		usage_error(state, "either -- CMD, or --until-eof: not both");

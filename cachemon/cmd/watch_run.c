@@ -208,6 +208,17 @@ static int seed(struct watch_run *run, struct errtext *err)
 	return probe_set_seed(run->set, &pid, 1, err);
 }
 
+/* A name or a number may have been another job's. */
+static void say_selector(const struct watch_run *run)
+{
+	struct errtext text;
+
+	if (run->command)
+		return;
+	errtext_set(&text, 0, "watching %s", run->selector.text);
+	watch_say(text.text);
+}
+
 int watch_run_start(struct watch_run *run, struct errtext *err)
 {
 	char text[STORE_ERROR_MAX];
@@ -220,6 +231,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	r = seed(run, err);
 	if (r)
 		return r;
+	say_selector(run);
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
 	watch_traces_begin(run);

@@ -51,14 +51,35 @@ static const char *component_before(const char *path, const char **end)
 	return p;
 }
 
+/* path ends in prefix and name, which have these lengths. */
+static bool last_is(const char *path, const char *prefix, const char *name, size_t len)
+{
+	const char *last = paths_last(path);
+	size_t skip = strlen(prefix);
+
+	return strncmp(last, prefix, skip) == 0 && strncmp(last + skip, name, len) == 0 &&
+	       !last[skip + len];
+}
+
 static bool is_slurm_job(const char *path, const char *name)
 {
-	const char *last = paths_last(path), *end = path + strlen(path);
-	const char *parent = component_before(path, &end);
-	size_t len = (size_t)(end - parent);
+	const char *dot = strchr(name, '.'), *end = path + strlen(path), *parent;
+	_cleanup_free_ char *job = NULL;
+	size_t len;
 
-	if (strncmp(last, "job_", 4) != 0 || strcmp(last + 4, name) != 0)
+	if (dot) {
+		if (!last_is(path, "step_", dot + 1, strlen(dot + 1)))
+			return false;
+		job = strndup(path, (size_t)(paths_last(path) - path) - 1);
+		if (!job)
+			return false;
+		path = job;
+		end = path + strlen(path);
+	}
+	if (!last_is(path, "job_", name, dot ? (size_t)(dot - name) : strlen(name)))
 		return false;
+	parent = component_before(path, &end);
+	len = (size_t)(end - parent);
 	if (has_suffix(parent, len, "slurmstepd.scope"))
 		return len == strlen("slurmstepd.scope") ||
 		       parent[len - strlen("_slurmstepd.scope")] == '_';

@@ -18,8 +18,8 @@ const char *find_kind_name(enum find_kind kind);
 
 /*
  * Whether the cgroup at path ("/a/b") is what name means as a kind:
- *   slurm      job_NAME below slurmstepd.scope (also NODE_slurmstepd.scope), or below uid_* of
- *              slurm or slurm_*
+ *   slurm      of a job ID: job_ID below slurmstepd.scope (also NODE_slurmstepd.scope), or below
+ *              uid_* of slurm or slurm_*; of a step ID.STEP: step_STEP directly in that
  *   unit       NAME, a .service, .scope or .slice; NAME.service when NAME has no such suffix
  *   container  an id of 64 hex digits that begins with NAME (12 digits or more): ID, or
  *              docker-ID.scope and the like of containerd, CRI-O, podman and nerdctl

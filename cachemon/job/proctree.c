@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/cleanup.h"
@@ -12,6 +13,7 @@
 #include "util/parse.h"
 
 #define STATUS_MAX (1U << 20)
+#define PF_KTHREAD 0x00200000UL /* include/linux/sched.h */
 
 struct process {
 	pid_t tgid;
@@ -49,21 +51,31 @@ static int status_number(const char *status, const char *key, pid_t *ret)
 	return 0;
 }
 
+/* pid 0: the caller's own. */
+static int read_status(const char *proc_root, pid_t pid, char **ret_status)
+{
+	_cleanup_free_ char *path = NULL;
+	size_t len = 0;
+	int err = pid ? asprintf(&path, "%s/%d/status", proc_root, pid)
+		      : asprintf(&path, "%s/self/status", proc_root);
+
+	if (err < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	err = file_read(AT_FDCWD, path, STATUS_MAX, ret_status, &len);
+	/* Opened in time, read too late: the kernel says ESRCH. */
+	return err == -ENOENT ? -ESRCH : err;
+}
+
 static int read_process(const char *proc_root, pid_t pid, struct process *ret)
 {
-	_cleanup_free_ char *status = NULL, *path = NULL;
+	_cleanup_free_ char *status = NULL;
 	struct process p = {0};
 	const char *state;
 	pid_t threads = 0;
-	size_t len = 0;
-	int err;
+	int err = read_status(proc_root, pid, &status);
 
-	if (asprintf(&path, "%s/%d/status", proc_root, pid) < 0)
-		return -ENOMEM;
-	err = file_read(AT_FDCWD, path, STATUS_MAX, &status, &len);
-	/* Opened in time, read too late: the kernel says ESRCH. */
-	if (err == -ENOENT || err == -ESRCH)
-		return -ESRCH;
 	if (err)
 		return err;
 	state = strstr(status, "\nState:\t");
@@ -238,16 +250,73 @@ out:
 	return err;
 }
 
-void proctree_name(const char *proc_root, pid_t pid, char name[16])
+int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
+{
+	_cleanup_free_ char *status = NULL;
+	unsigned int ids = 0;
+	const char *at;
+	int err = read_status(proc_root, 0, &status);
+
+	if (err)
+		return err;
+	/* An id for each level, from that of /proc down to the caller's. */
+	at = strstr(status, "\nNSpid:");
+	if (at) {
+		at += strlen("\nNSpid:");
+		for (; *at == '\t'; at += 1 + strcspn(at + 1, "\t\n"))
+			ids++;
+	}
+	*ret_levels = ids ? ids - 1 : 0;
+	return 0;
+}
+
+static void read_name(const char *proc_root, pid_t pid, char name[16])
 {
 	_cleanup_free_ char *text = NULL, *path = NULL;
 	size_t len = 0;
 
-	name[0] = '\0';
-	if (asprintf(&path, "%s/%d/comm", proc_root, pid) < 0)
+	if (asprintf(&path, "%s/%d/comm", proc_root, pid) < 0) {
+		path = NULL;
 		return;
+	}
 	if (file_read(AT_FDCWD, path, 64, &text, &len))
 		return;
 	text[strcspn(text, "\n")] = '\0';
 	strncat(name, text, 15);
+}
+
+/* proc_pid_stat(5): the 7th field after the name, which may hold anything. */
+static bool is_kernel_thread(const char *proc_root, pid_t pid)
+{
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	unsigned long flags = 0;
+	size_t len = 0;
+	char *at;
+
+	if (asprintf(&path, "%s/%d/stat", proc_root, pid) < 0) {
+		path = NULL;
+		return false;
+	}
+	if (file_read(AT_FDCWD, path, 65536, &text, &len))
+		return false;
+	at = strrchr(text, ')');
+	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 && flags & PF_KTHREAD;
+}
+
+int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret)
+{
+	_cleanup_free_ char *status = NULL;
+	struct proctree_about about = {0};
+	int err = read_status(proc_root, tgid, &status);
+	const char *uid = err ? NULL : strstr(status, "\nUid:");
+
+	if (err)
+		return err;
+	/* Real and effective. The owner of the directory would be root for some programs. */
+	if (!uid || sscanf(uid, "\nUid: %*u %u", &about.uid) != 1)
+		return -EBADMSG;
+	about.kernel = is_kernel_thread(proc_root, tgid);
+	read_name(proc_root, tgid, about.name);
+	*ret = about;
+	return 0;
 }

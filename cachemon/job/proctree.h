@@ -7,11 +7,20 @@
 #ifndef PROCTREE_H
 #define PROCTREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 /* The thread group of a process or thread. -ESRCH: absent, or ended and not yet reaped. */
 int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid);
+
+/* What a process is, for those who chose it. */
+struct proctree_about {
+	uid_t uid;     /* effective */
+	bool kernel;   /* a thread of the kernel: it has no files, and works for everybody */
+	char name[16]; /* comm; "" when it is gone */
+};
+int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret);
 
 /* A process, there or gone, and whose child it was. */
 struct proctree_link {
@@ -33,7 +42,10 @@ struct proctree_notes {
 int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
 			 pid_t **ret_tgids, size_t *ret_nr);
 
-/* The name of a process (comm, at most 15 bytes) into name; "" when it is gone. */
-void proctree_name(const char *proc_root, pid_t pid, char name[16]);
+/*
+ * How many levels the pid namespace of /proc is above the caller's own: 0 where both are the same.
+ * -ESRCH: /proc does not show the caller at all.
+ */
+int proctree_levels_up(const char *proc_root, unsigned int *ret_levels);
 
 #endif

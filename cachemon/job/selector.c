@@ -2,13 +2,17 @@
 #include "job/selector.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "job/find.h"
 #include "job/proctree.h"
 #include "util/cleanup.h"
+#include "util/file.h"
 #include "util/parse.h"
 #include "util/paths.h"
 #include "util/quote.h"
@@ -19,59 +23,96 @@ enum { TEXT_MAX = 4096 };
 /* proc_pid_ns(7): the first cgroup namespace's inode is fixed. */
 #define INITIAL_CGROUP_NS "cgroup:[4026531835]"
 
-static int describe_pid(const struct selector_places *places, pid_t tgid, struct selector *s)
+static int describe_pid(const struct proctree_about *about, pid_t tgid, struct selector *s)
 {
+	const char *name = *about->name ? about->name : "pid";
 	_cleanup_free_ char *quoted = NULL;
-	char comm[16];
-	int err;
+	int err = quote_word(name, &quoted);
 
-	proctree_name(places->proc_root, tgid, comm);
-	err = quote_word(comm, &quoted);
 	if (err)
 		return err;
-	if (asprintf(&s->text, "pid: %d", tgid) < 0) {
+	if (asprintf(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted, about->uid) < 0) {
 		s->text = NULL;
 		return -ENOMEM;
 	}
-	if (asprintf(&s->name, "%s[%d]", *comm ? quoted : "pid", tgid) < 0) {
+	if (asprintf(&s->name, "%s[%d]", quoted, tgid) < 0) {
 		s->name = NULL;
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-static int resolve_tgid(const struct selector_places *places, pid_t pid, const char *value,
-			struct selector *ret, struct errtext *err)
+/* /proc shows no such process: a mount of it may hide those of other users. */
+static int refuse_absent(const struct selector_places *places, pid_t pid, struct errtext *err)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/%d", places->proc_root, pid) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	/* Of a place that stands for /proc kill() knows nothing. */
+	if (!strcmp(places->proc_root, "/proc") && access(path, F_OK) &&
+	    (!kill(pid, 0) || errno == EPERM))
+		return errtext_set(err, -ESRCH,
+				   "/proc hides process %d (mount option hidepid): run cachemon as "
+				   "root, or with CAP_SYS_PTRACE",
+				   pid);
+	return errtext_set(err, -ESRCH, "no such process: %d", pid);
+}
+
+/* /proc of another pid namespace has other numbers than kill(1) and a shell's $!. */
+static int refuse_other_pids(const struct selector_places *places, struct errtext *err)
+{
+	unsigned int up = 0;
+	int e = proctree_levels_up(places->proc_root, &up);
+
+	if (!e && !up)
+		return 0;
+	if (e && e != -ESRCH)
+		return errtext_set(err, e, "cannot read %s/self/status: %s", places->proc_root,
+				   strerror(-e));
+	return errtext_set(err, -EOPNOTSUPP,
+			   "%s belongs to another pid namespace, so a process id is ambiguous: "
+			   "mount this one's (mount -t proc proc /proc), or run cachemon outside",
+			   places->proc_root);
+}
+
+static int resolve_pid(const struct selector_places *places, const char *value,
+		       struct selector *ret, struct errtext *err)
 {
 	struct selector s = {.kind = SELECTED_PIDS, .cgroup.fd = -1};
-	pid_t tgid = 0;
-	int e = proctree_tgid(places->proc_root, pid, &tgid);
+	struct proctree_about about;
+	pid_t pid = 0, tgid = 0;
+	int e = parse_pid(value, &pid);
 
+	if (e)
+		return errtext_set(err, e, "'%s' is no process id: give a number from 1", value);
+	e = refuse_other_pids(places, err);
+	if (e)
+		return e;
+	e = proctree_tgid(places->proc_root, pid, &tgid);
+	if (!e)
+		e = proctree_about(places->proc_root, tgid, &about);
+	if (!e && about.kernel)
+		return errtext_set(err, -EINVAL,
+				   "process %s (%s) is a kernel thread: it works for all jobs and "
+				   "reads no files of its own; choose a process of a program",
+				   value, about.name);
 	if (!e)
 		e = proctree_descendants(places->proc_root, tgid, NULL, &s.tgids, &s.nr_tgids);
 	if (e == -ESRCH)
-		return errtext_set(err, e, "no such process: %s", value);
+		return refuse_absent(places, pid, err);
 	if (e)
 		return errtext_set(err, e, "cannot look at process %s in %s: %s", value,
 				   places->proc_root, strerror(-e));
-	e = describe_pid(places, tgid, &s);
+	e = describe_pid(&about, tgid, &s);
 	if (e) {
 		selector_free(&s);
 		return errtext_set(err, e, "process %s: %s", value, strerror(-e));
 	}
 	*ret = s;
 	return 0;
-}
-
-static int resolve_pid(const struct selector_places *places, const char *value,
-		       struct selector *ret, struct errtext *err)
-{
-	pid_t pid = 0;
-	int e = parse_pid(value, &pid);
-
-	if (e)
-		return errtext_set(err, e, "'%s' is no process id: give a number from 1", value);
-	return resolve_tgid(places, pid, value, ret, err);
 }
 
 /* In a cgroup namespace depths count from its root, and the kernel's ancestor tables do not. */
@@ -94,15 +135,39 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 			   "the host, or use --pid or a command");
 }
 
+/* ", uid: N" of the first process in a cgroup; "" where there is none to be seen. */
+static void user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref,
+			   char text[32])
+{
+	_cleanup_free_ char *path = NULL, *pids = NULL;
+	struct proctree_about about;
+	size_t len = 0;
+	pid_t pid = 0;
+
+	*text = '\0';
+	if (asprintf(&path, "%s/cgroup.procs", ref->dir) < 0) {
+		path = NULL;
+		return;
+	}
+	if (file_read(AT_FDCWD, path, 16U << 20, &pids, &len))
+		return;
+	pids[strcspn(pids, "\n")] = '\0';
+	if (!parse_pid(pids, &pid) && !proctree_about(places->proc_root, pid, &about))
+		snprintf(text, 32, ", uid: %u", about.uid);
+}
+
 /* prefix: "slurm: 12, " and the like, or "". Takes ref over, also on failure. */
-static int select_cgroup(struct cgroup_ref *ref, const char *prefix, const char *name,
-			 struct selector *ret, struct errtext *err)
+static int select_cgroup(const struct selector_places *places, struct cgroup_ref *ref,
+			 const char *prefix, const char *name, struct selector *ret,
+			 struct errtext *err)
 {
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref};
 	_cleanup_free_ char *path = NULL;
+	char user[32];
 	int e = quote_word(ref->path, &path);
 
-	if (!e && asprintf(&s.text, "%scgroup: %s", prefix, path) < 0) {
+	user_of_cgroup(places, ref, user);
+	if (!e && asprintf(&s.text, "%scgroup: %s%s", prefix, path, user) < 0) {
 		s.text = NULL;
 		e = -ENOMEM;
 	}
@@ -126,7 +191,7 @@ static int resolve_cgroup(const struct selector_places *places, const char *valu
 	if (e)
 		return e;
 	last = paths_last(ref.path);
-	return select_cgroup(&ref, "", *last ? last : ref.path, ret, err);
+	return select_cgroup(places, &ref, "", *last ? last : ref.path, ret, err);
 }
 
 static int resolve_found(const struct selector_places *places, unsigned int kinds,
@@ -140,7 +205,7 @@ static int resolve_found(const struct selector_places *places, unsigned int kind
 	if (e)
 		return e;
 	if (kind == FIND_LAST)
-		return select_cgroup(&ref, "", value, ret, err);
+		return select_cgroup(places, &ref, "", value, ret, err);
 	e = quote_word(value, &quoted);
 	if (!e && asprintf(&prefix, "%s: %s, ", find_kind_name(kind), quoted) < 0) {
 		prefix = NULL;
@@ -150,28 +215,29 @@ static int resolve_found(const struct selector_places *places, unsigned int kind
 		cgroup_close(&ref);
 		return errtext_set(err, e, "%s: %s", value, strerror(-e));
 	}
-	return select_cgroup(&ref, prefix, value, ret, err);
+	return select_cgroup(places, &ref, prefix, value, ret, err);
 }
 
 static int resolve_name(const struct selector_places *places, const char *value,
 			struct selector *ret, struct errtext *err)
 {
-	unsigned int all = (1U << FIND_NR) - 1;
-	pid_t pid = 0;
-	int e = resolve_found(places, all, value, ret, err);
+	unsigned int named = 1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_LAST;
+	bool number = *value && !value[strspn(value, "0123456789")];
+	int e = resolve_found(places, named, value, ret, err);
 
 	if (e != -ENOENT)
 		return e;
-	if (parse_pid(value, &pid) == 0) {
-		e = resolve_tgid(places, pid, value, ret, err);
-		if (e != -ESRCH)
-			return e;
-	}
-	return errtext_set(err, -ENOENT,
-			   "no job '%s': tried a Slurm job, a systemd unit, a container id (12 or "
-			   "64 hex digits), a cgroup's last component and a pid; or give a command "
-			   "after --",
-			   value);
+	if (number)
+		return errtext_set(err, e,
+				   "no job '%s': a number alone names no process and no Slurm job; "
+				   "say which: pid:%s or slurm:%s",
+				   value, value, value);
+	return errtext_set(
+		err, e,
+		"no job '%s': tried a systemd unit, a container id (12 or 64 hex digits) "
+		"and a cgroup's last component; or say what it is (pid:N, slurm:ID, "
+		"cgroup:PATH), or give a command after --",
+		value);
 }
 
 static int resolve_kind(const struct selector_places *places, enum find_kind kind,
@@ -188,6 +254,45 @@ static int resolve_kind(const struct selector_places *places, enum find_kind kin
 			   : kind == FIND_UNIT ? "systemd unit"
 					       : "container",
 			   value);
+}
+
+int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
+		    struct errtext *err)
+{
+	static const struct {
+		const char *prefix;
+		int request; /* -1: not found by this version */
+	} kinds[] = {
+		{"pid:", SELECTOR_PID},
+		{"cgroup:", SELECTOR_CGROUP},
+		{"slurm:", SELECTOR_SLURM},
+		{"unit:", SELECTOR_UNIT},
+		{"container:", SELECTOR_CONTAINER},
+		{"pod:", -1},
+		{"vm:", -1},
+	};
+
+	*ret_request = SELECTOR_NAME;
+	*ret_value = job;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t len = strlen(kinds[i].prefix);
+
+		if (strncmp(job, kinds[i].prefix, len) != 0)
+			continue;
+		if (kinds[i].request < 0)
+			return errtext_set(
+				err, -ENOTSUP,
+				"--job %s: this version does not find a %.*s by its "
+				"name; give its cgroup with --cgroup PATH, or its process "
+				"with --pid N",
+				job, (int)len - 1, job);
+		if (!job[len])
+			return errtext_set(err, -EINVAL, "--job %s: a name is missing after '%s'",
+					   job, kinds[i].prefix);
+		*ret_request = (enum selector_request)kinds[i].request;
+		*ret_value = job + len;
+	}
+	return 0;
 }
 
 int selector_resolve(const struct selector_places *places, enum selector_request request,

@@ -15,7 +15,7 @@
 #include "util/errtext.h"
 #include "util/mountinfo.h"
 
-/* What was asked for; SELECTOR_NAME: --job alone, to be found. */
+/* What was asked for; SELECTOR_NAME: a name without a kind, to be found. */
 enum selector_request {
 	SELECTOR_PID,
 	SELECTOR_CGROUP,
@@ -30,7 +30,9 @@ enum selector_kind { SELECTED_COMMAND, SELECTED_PIDS, SELECTED_CGROUP };
 
 struct selector {
 	enum selector_kind kind;
-	char *text; /* for the store and reports, UTF-8: "command: …", "pid: 12", "cgroup: /a/b" */
+	/* For the store and reports, UTF-8: "command: …", "pid: 12, command: cp, uid: 1000",
+	 * "unit: a.service, cgroup: /a/a.service, uid: 0"; the user is its first process's. */
+	char *text;
 	char *name; /* of the job when the user gives none */
 	/* SELECTED_PIDS: the process asked for, then its descendants of this moment, and those of
 	 * the notes that it was refreshed with. */
@@ -45,7 +47,15 @@ struct selector_places {
 };
 
 /*
- * -EINVAL, -ERANGE: no pid; -ESRCH: no such process; cgroups as cgroup_open() and find_cgroup();
+ * "KIND:NAME" or a name alone, as --job has it: what is asked for, and of which name. -ENOTSUP: a
+ * kind of job that this version does not find; err is filled then.
+ */
+int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
+		    struct errtext *err);
+
+/*
+ * -EINVAL, -ERANGE: no pid, or a thread of the kernel; -ESRCH: no such process; -EOPNOTSUPP: /proc
+ * has other process ids; cgroups as cgroup_open() and find_cgroup();
  * -ENOENT for SELECTOR_NAME: the text says which kinds were tried. err is always filled then.
  */
 int selector_resolve(const struct selector_places *places, enum selector_request request,

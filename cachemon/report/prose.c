@@ -2,6 +2,8 @@
 #include "report/prose.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/bounds.h"
 #include "report/escape.h"
@@ -261,6 +263,21 @@ static void put_figures(FILE *out, const struct view *v)
 		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
 }
 
+/* Of a command the user has just typed it. */
+static void put_selector(FILE *out, const struct model_job *job)
+{
+	static const char command[] = "command: ";
+	size_t len = sizeof(command) - 1;
+	char *shown;
+
+	if (job->selector.len >= len && !memcmp(job->selector.data, command, len))
+		return;
+	shown = escape_inert_copy(job->selector.data, job->selector.len);
+	if (shown)
+		fprintf(out, "  watched      %s\n", shown);
+	free(shown);
+}
+
 void prose_summary(FILE *out, const struct model *m, const char *report_command)
 {
 	const struct model_run *run = &m->run;
@@ -280,6 +297,7 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 	if (job->alive.known && job->alive.value > 0)
 		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
 	putc('\n', out);
+	put_selector(out, job);
 	put_figures(out, &v);
 	if (run->cpu_ns.known)
 		fprintf(out,

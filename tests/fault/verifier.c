@@ -73,7 +73,6 @@ static void set_constants(struct bpf_object *o, const struct config *way)
 	}
 	*config = *way;
 	config->page_shift = 12;
-	config->own_tgid = 1;
 	config->advice_by_calls = 1;
 	/* Nothing is there; what matters is that the look for it is not cut out. */
 	config->sym_fadvise[0] = config->sym_invalidate2[0] = config->sym_drop_caches[0] = 16;

@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import sys
 
@@ -14,6 +15,7 @@ from syslib import treework  # noqa: E402
 from syslib.jobworld import (OPTIONS, Obedient, end_process, expect, lines_of,  # noqa: E402
                              main)
 from syslib.part import Failed, Part, check, equal  # noqa: E402
+from syslib.machine import until  # noqa: E402
 from syslib.reader import build  # noqa: E402
 from syslib.reads import cached_pages, drop  # noqa: E402
 from syslib.tool import file_of, raw_path  # noqa: E402
@@ -226,10 +228,67 @@ def dropped_by_a_stranger(world, stack):
 
 
 @part.case
-def job_name_is_a_pid(world, stack):
-    job, lines, _ = attach(world, stack, "tree", lambda p: ["--job", str(p.pid)])
+def job_of_a_kind(world, stack):
+    """What was found is said, with its user and command."""
+    job, lines, _ = attach(world, stack, "tree", lambda p: ["--job", f"pid:{p.pid}"])
     expect(world, job, lines)
     equal("processes", job["processes"], treework.TREE_PROCESSES)
+    check(re.fullmatch(r"pid: \d+, command: python3\S*, uid: 0", job["selector"]),
+          f"selected by {job['selector']!r}")
+
+
+def refused(world, stack, words, *options, status=1):
+    watch = world.tool.watch(stack, options)
+    _, errors = watch.finish()
+    equal(f"exit status of {options} ({errors.strip()!r})", watch.process.returncode, status)
+    for word in words:
+        check(word in errors, f"'{word}' is not in {errors!r}")
+    check(not os.path.exists(watch.db), "a database was made for nothing")
+
+
+@part.case
+def jobs_that_are_refused(world, stack):
+    """A number without a kind, kinds that are not found, threads of the kernel."""
+    p = world.stranger(stack)
+    refused(world, stack, [f"pid:{p.pid}", f"slurm:{p.pid}"], "--job", str(p.pid))
+    refused(world, stack, ["pod"], "--job", "pod:default/web", status=2)
+    refused(world, stack, ["vm"], "--job", "vm:guest", status=2)
+    refused(world, stack, ["Slurm"], "--job", f"slurm:{p.pid}")
+    refused(world, stack, ["slurm"], "--job", "slurm:", status=2)
+    refused(world, stack, ["process id"], "--job", "pid:x")
+    for pid in kernel_threads():
+        refused(world, stack, ["kernel thread"], "--pid", str(pid))
+        refused(world, stack, ["kernel thread"], "--job", f"pid:{pid}")
+
+
+def kernel_threads():
+    """The first of them, and one of its children that is no kworker, which may end."""
+    with open("/proc/2/task/2/children") as f:
+        for pid in f.read().split():
+            with open(f"/proc/{pid}/comm") as comm:
+                if not comm.read().startswith("kworker"):
+                    return 2, int(pid)
+
+
+@part.case
+def pid_is_a_thread(world, stack):
+    """The process of the thread, also when its first thread has ended."""
+    for verb in ("loop_in_threads", "loop_without_leader"):
+        tally = world.tool.fresh(".tally")
+        p = Obedient(world, stack, tally, verb)
+        task = f"/proc/{p.process.pid}/task"
+        until(lambda: len(os.listdir(task)) > 1, "another thread")
+        tid = max(int(t) for t in os.listdir(task))
+        watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(tid)])
+        watch.wait_started()
+        p.do("read", 0, "in")
+        p.do("fork", 1, "in")
+        watch.wait_intervals(2)
+        watch.interrupt()
+        _, job, _ = watch.end()
+        expect(world, job, lines_of(tally))
+        equal("processes", job["processes"], 2)
+        check(f"pid: {p.process.pid}, " in watch.errors, f"not said which: {watch.errors!r}")
 
 
 @part.case
@@ -260,7 +319,7 @@ def unknown_job_names_what_was_tried(world, stack):
     watch = world.tool.watch(stack, ["--job", f"no-such-job-{os.getpid()}"])
     _, errors = watch.finish()
     equal("exit status", watch.process.returncode, 1)
-    for kind in ("Slurm", "unit", "container", "cgroup", "pid"):
+    for kind in ("slurm", "unit", "container", "cgroup", "pid"):
         check(kind in errors, f"'{kind}' is not named: {errors!r}")
     check(not os.path.exists(watch.db), "a database was made for nothing")
 

@@ -32,7 +32,7 @@ static void pid_tree(void **state)
 
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "100", &s, &err), 0);
 	assert_int_equal(s.kind, SELECTED_PIDS);
-	assert_string_equal(s.text, "pid: 100");
+	assert_string_equal(s.text, "pid: 100, command: python3, uid: 1000");
 	assert_string_equal(s.name, "python3[100]");
 	assert_int_equal(s.cgroup.fd, -1);
 	assert_int_equal(s.nr_tgids, 5);
@@ -44,7 +44,7 @@ static void pid_tree(void **state)
 	selector_free(&s);
 	/* A thread stands for its process. */
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "101", &s, &err), 0);
-	assert_string_equal(s.text, "pid: 100");
+	assert_string_equal(s.text, "pid: 100, command: python3, uid: 1000");
 	assert_int_equal(s.nr_tgids, 5);
 	selector_free(&s);
 	/* A name that imitates other lines. */
@@ -106,6 +106,7 @@ static void pid_refused(void **state)
 		{"999", -ESRCH, "no such process: 999"},
 		{"500", -ESRCH, "no such process: 500"}, /* ended, not reaped */
 		{"800", -ESRCH, "no such process: 800"},
+		{"2", -EINVAL, "process 2 (kthreadd) is a kernel thread"},
 		{"0", -ERANGE, "'0' is no process id"},
 		{"-1", -EINVAL, "'-1' is no process id"},
 		{"100x", -EINVAL, "'100x' is no process id"},
@@ -218,7 +219,9 @@ static int setup(void **state)
 	scratch_new(&t.s);
 	scratch_write(&t.s, "v2/cgroup.procs", "1\n");
 	scratch_write(&t.s, "v2/a b/train/cgroup.procs", "1\n");
-	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/cgroup.procs", "1\n");
+	scratch_write(&t.s, "v2/77/cgroup.procs", "");
+	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/cgroup.procs", "100\n1\n");
+	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/step_batch/cgroup.procs", "");
 	scratch_write(&t.s, "v2/system.slice/db.service/cgroup.procs", "1\n");
 	scratch_write(&t.s, "v2/\033\xff/cgroup.procs", "1\n");
 	snprintf(text, sizeof(text),
@@ -244,19 +247,22 @@ static void texts(void **state)
 		enum selector_request request;
 		const char *value, *text, *name;
 	} rows[] = {
-		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train'", "train"},
-		{SELECTOR_CGROUP, "/", "cgroup: /", "/"},
-		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff'", "$'\\x1b\\xff'"},
-		{SELECTOR_NAME, "train", "cgroup: '/a b/train'", "train"},
-		/* Slurm's before a process of that number; a process when nothing else. */
-		{SELECTOR_NAME, "400", "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400",
-		 "400"},
-		{SELECTOR_NAME, "200", "pid: 200", "pt_data_worker[200]"},
+		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train', uid: 1000", "train"},
+		{SELECTOR_CGROUP, "/", "cgroup: /, uid: 1000", "/"},
+		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000",
+		 "$'\\x1b\\xff'"},
+		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train"},
+		/* A cgroup may have a number for a name. */
+		{SELECTOR_NAME, "77", "cgroup: /77", "77"},
 		{SELECTOR_SLURM, "400",
-		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400", "400"},
-		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service", "db"},
-		{SELECTOR_NAME, "db.service", "unit: db.service, cgroup: /system.slice/db.service",
-		 "db.service"},
+		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400, uid: 1000", "400"},
+		{SELECTOR_SLURM, "400.batch",
+		 "slurm: 400.batch, cgroup: /system.slice/slurmstepd.scope/job_400/step_batch",
+		 "400.batch"},
+		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service, uid: 1000",
+		 "db"},
+		{SELECTOR_NAME, "db.service",
+		 "unit: db.service, cgroup: /system.slice/db.service, uid: 1000", "db.service"},
 	};
 	struct trees *t = *state;
 
@@ -279,8 +285,15 @@ static void not_found(void **state)
 		const char *value;
 		const char *text;
 	} rows[] = {
-		{SELECTOR_NAME, "nothing", "no job 'nothing': tried a Slurm job, a systemd unit, "},
-		{SELECTOR_NAME, "999", "no job '999': tried"},
+		{SELECTOR_NAME, "nothing",
+		 "no job 'nothing': tried a systemd unit, a container id"},
+		/* Neither a process nor a Slurm job is meant by its number alone. */
+		{SELECTOR_NAME, "999", "no job '999': a number alone"},
+		{SELECTOR_NAME, "200", "say which: pid:200 or slurm:200"},
+		{SELECTOR_NAME, "400", "say which: pid:400 or slurm:400"},
+		{SELECTOR_NAME, "100x", "tried a systemd unit"},
+		{SELECTOR_SLURM, "400.0", "no cgroup of a Slurm job '400.0'"},
+		{SELECTOR_SLURM, "40.batch", "no cgroup of a Slurm job '40.batch'"},
 		{SELECTOR_SLURM, "999", "no cgroup of a Slurm job '999'"},
 		{SELECTOR_UNIT, "train", "no cgroup of a systemd unit 'train'"},
 		{SELECTOR_CONTAINER, "db", "no cgroup of a container 'db'"},
@@ -315,6 +328,73 @@ static void cgroup_namespace(void **state)
 	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026532835]");
 	assert_int_equal(selector_resolve(&places, SELECTOR_CGROUP, "/a b", &s, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.text, "inside a cgroup namespace"));
+}
+
+/* /proc that does not show the caller, or shows it from a namespace above. */
+static void other_pids(void **state)
+{
+	static const struct {
+		const char *status;
+		int err;
+	} rows[] = {
+		{NULL, -EOPNOTSUPP},
+		{"Name:\tx\nTgid:\t7\nNSpid:\t7\n", -ESRCH},
+		{"Name:\tx\nTgid:\t7\n", -ESRCH},
+		{"Name:\tx\nTgid:\t7\nNSpid:\t7\t1\n", -EOPNOTSUPP},
+		{"Name:\tx\nTgid:\t7\nNSpid:\t4321\t17\t1\nNSpgid:\t1\n", -EOPNOTSUPP},
+	};
+	struct trees *t = *state;
+	struct selector_places places = t->places;
+	char proc[PATH_MAX];
+
+	places.proc_root = scratch_path(&t->s, "other", proc);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selector s;
+		struct errtext err = {""};
+
+		if (rows[i].status)
+			scratch_write(&t->s, "other/self/status", rows[i].status);
+		assert_int_equal(selector_resolve(&places, SELECTOR_PID, "7", &s, &err),
+				 rows[i].err);
+		if (rows[i].err == -EOPNOTSUPP)
+			assert_non_null(strstr(err.text, "another pid namespace"));
+	}
+}
+
+static void kinds_of_jobs(void **state)
+{
+	static const struct {
+		const char *job;
+		int err, request;
+		const char *value; /* or what the refusal says */
+	} rows[] = {
+		{"pid:14", 0, SELECTOR_PID, "14"},
+		{"slurm:12.batch", 0, SELECTOR_SLURM, "12.batch"},
+		{"unit:a:b.service", 0, SELECTOR_UNIT, "a:b.service"},
+		{"container:0123456789ab", 0, SELECTOR_CONTAINER, "0123456789ab"},
+		{"cgroup:/a:b", 0, SELECTOR_CGROUP, "/a:b"},
+		{"14", 0, SELECTOR_NAME, "14"},
+		{"train", 0, SELECTOR_NAME, "train"},
+		{"PID:14", 0, SELECTOR_NAME, "PID:14"},
+		{"dbus-:1.2.service", 0, SELECTOR_NAME, "dbus-:1.2.service"},
+		{"pod:default/web", -ENOTSUP, 0, "does not find a pod"},
+		{"vm:guest", -ENOTSUP, 0, "does not find a vm"},
+		{"unit:", -EINVAL, 0, "a name is missing after 'unit:'"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum selector_request request;
+		struct errtext err = {""};
+		const char *value;
+
+		assert_int_equal(selector_of_job(rows[i].job, &request, &value, &err), rows[i].err);
+		if (rows[i].err) {
+			assert_non_null(strstr(err.text, rows[i].value));
+			continue;
+		}
+		assert_int_equal(request, rows[i].request);
+		assert_string_equal(value, rows[i].value);
+	}
 }
 
 static void command(void **state)
@@ -353,6 +433,8 @@ int main(void)
 		cmocka_unit_test(forked_while_looked_at),
 		cmocka_unit_test(real_processes),
 		cmocka_unit_test(command),
+		cmocka_unit_test(kinds_of_jobs),
+		cmocka_unit_test_setup_teardown(other_pids, setup, teardown),
 		cmocka_unit_test_setup_teardown(texts, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(cgroup_namespace, setup, teardown),

@@ -70,8 +70,8 @@ def expect(world, job, lines):
 class Obedient:
     """A process that does as it is told: see treework.loop()."""
 
-    def __init__(self, world, stack, tally):
-        self.process = world.start(stack, "loop", tally, stdin=subprocess.PIPE)
+    def __init__(self, world, stack, tally, verb="loop"):
+        self.process = world.start(stack, verb, tally, stdin=subprocess.PIPE)
 
     def do(self, *words):
         self.process.stdin.write(" ".join(map(str, words)) + "\n")

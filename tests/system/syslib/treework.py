@@ -346,6 +346,20 @@ def loop(job):
     return 0
 
 
+def loop_in_threads(job):
+    """The same in another thread than the first, which waits."""
+    t = threading.Thread(target=loop, args=(job,))
+    t.start()
+    t.join()
+    return 0
+
+
+def loop_without_leader(job):
+    """The same in another thread than the first, which ends."""
+    threading.Thread(target=loop, args=(job,)).start()
+    libc.syscall(NR_EXIT, 0)
+
+
 def thread_inside(job, group, file, mark):
     """One thread of a process that stays outside; it works before and after it goes in."""
     burn(BURN_NS)
@@ -359,7 +373,8 @@ def thread_inside(job, group, file, mark):
 
 VERBS = {f.__name__: f for f in (forks, double_forks, exec_chain, threads, exec_from_thread,
                                  fork_from_threads, spawned, plain, outlives, tree, storm, walkers,
-                                 zombies, enders, spin, squeezed, loop)}
+                                 zombies, enders, spin, squeezed, loop,
+                                 loop_in_threads, loop_without_leader)}
 
 
 def work(verb, *args):
