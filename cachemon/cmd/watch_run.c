@@ -308,14 +308,19 @@ int watch_run_sample(struct watch_run *run, bool last)
 
 int watch_run_finish(struct watch_run *run, const int *exit_status)
 {
-	int r = watch_run_sample(run, true), end;
+	int r, end;
 
+	if (exit_status)
+		watch_outlived_find(run);
+	r = watch_run_sample(run, true);
 	/* CMD may go on for long: nothing of the run stays in the kernel. */
 	sampler_free(run->sampler);
 	probe_set_free(run->set);
 	run->sampler = NULL;
 	run->set = NULL;
 	end = watch_end(run, exit_status);
+	if (exit_status)
+		watch_outlived_say(run);
 	if (!r)
 		r = end;
 	return r ? r : run->interval_lost ? -EIO : 0;

@@ -63,9 +63,11 @@ struct watch_run {
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as util/privileges has */
 	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
-	bool described;				 /* the run is in the database, to be ended there */
-	bool sampler_complained;		 /* said once, until it works again */
-	bool room_complained;			 /* likewise */
+	pid_t outlived[3];			 /* CMD: some of its descendants */
+	size_t nr_outlived;
+	bool described;		 /* the run is in the database, to be ended there */
+	bool sampler_complained; /* said once, until it works again */
+	bool room_complained;	 /* likewise */
 	bool store_complained;
 	bool interval_lost; /* could not be written when it was taken */
 };
@@ -101,6 +103,10 @@ void watch_cost_take(struct watch_run *run, struct sample *s);
 void watch_cost_judge(struct watch_run *run);
 /* Ends the look that is going on, if any. */
 void watch_looks_end(struct watch_run *run);
+
+/* Descendants that outlive CMD: which some of them are, before the probes stop; and what to do. */
+void watch_outlived_find(struct watch_run *run);
+void watch_outlived_say(const struct watch_run *run);
 
 /* -errno: something of the end could not be written; it was said. */
 int watch_end(struct watch_run *run, const int *exit_status);

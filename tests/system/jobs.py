@@ -79,9 +79,33 @@ def command_spawned(world, stack):
 def command_outlived_by_daemon(world, stack):
     _, lines, watch = run_command(world, stack, "outlives", 1, 3, alive=1)
     os.kill(lines[0]["pid"], signal.SIGKILL)
-    check("1" in watch.errors and ("outlive" in watch.errors or "alive" in watch.errors or
-                                   "live on" in watch.errors or "still run" in watch.errors),
-          f"the summary does not say that one lives on: {watch.errors!r}")
+    check(f"1 of its descendants still runs: {lines[0]['pid']} " in watch.errors,
+          f"not said that one lives on, and which: {watch.errors!r}")
+    check("cachemon watch --pid" in watch.errors, "not said how to follow it")
+
+
+@part.case
+def command_daemonises(world, stack):
+    """It ends at once and has read nothing: that is no job to be praised."""
+    for children, daemonise in (
+            (1, "setsid sleep 60 >/dev/null 2>&1 & exit 3"),
+            (2, "exec >/dev/null 2>&1; sleep 60 & setsid sh -c 'sleep 61 & exit' & wait $!; exit 3")):
+        watch = world.tool.watch(stack, OPTIONS, ["sh", "-c", daemonise])
+        report, job, _ = watch.end(status=3)
+        equal("alive at the end", job["alive_at_end"], children)
+        said = re.search(r"descendants still runs?: ((?:\d+ \S+?(?:, )?)+);", watch.errors)
+        pids = [int(p) for p in re.findall(r"\d+", said[1])] if said else []
+        equal("processes that are named", len(pids), children)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        equal("grade", job["grades"]["overall"], None)
+
+
+@part.case
+def command_with_nothing_left(world, stack):
+    watch = world.tool.watch(stack, OPTIONS, ["sh", "-c", "sleep 0.01 & wait"])
+    watch.end()
+    check("descendants" not in watch.errors, f"one lives on? {watch.errors!r}")
 
 
 def attach(world, stack, verb, select, environment=lambda _: None):
