@@ -131,7 +131,8 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_INTERVAL:
 		if (parse_duration(arg, &ns) || ns < 100000000 || ns > 3600000000000)
-			reject(state, "--interval", arg, "a duration from 100ms to 1h (500ms, 5s)");
+			reject(state, "--interval", arg,
+			       "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
 		add_watch(o, "--interval", arg);
 		return 0;
 	case OPT_LEVEL:

@@ -188,11 +188,12 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 	case OPT_INTERVAL:
 		if (parse_duration(arg, &o->interval_ns) || o->interval_ns < 100000000 ||
 		    o->interval_ns > 3600000000000)
-			reject(state, "--interval", arg, "a duration from 100ms to 1h (500ms, 5s)");
+			reject(state, "--interval", arg,
+			       "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
 		break;
 	case OPT_DURATION:
 		if (parse_duration(arg, &o->duration_ns))
-			reject(state, "--duration", arg, "a duration (500ms, 5s, 2m)");
+			reject(state, "--duration", arg, "a duration (" PARSE_DURATION_FORMS ")");
 		break;
 	case OPT_BLOCKS:
 		o->block_entries = parse_entries(state, "--block-entries", arg);

@@ -76,24 +76,49 @@ int parse_pid(const char *s, pid_t *ret_pid)
 	return 0;
 }
 
+/* The digits after a point, each of which is a tenth of the one before; below a unit they are cut.
+ */
+static uint64_t fraction(const char *digits, const char *end, uint64_t unit)
+{
+	uint64_t value = 0;
+
+	for (; digits < end && unit; digits++) {
+		unit /= 10;
+		value += (uint64_t)(*digits - '0') * unit;
+	}
+	return value;
+}
+
 int parse_duration(const char *s, uint64_t *ret_ns)
 {
 	static const struct unit units[] = {
-		{"ms", 1000000ULL},
-		{"s", 1000000000ULL},
-		{"m", 60 * 1000000000ULL},
-		{"h", 3600 * 1000000000ULL},
-		{NULL, 0},
+		{"ms", 1000000ULL},	   {"s", 1000000000ULL},	{"", 1000000000ULL},
+		{"m", 60 * 1000000000ULL}, {"h", 3600 * 1000000000ULL}, {NULL, 0},
 	};
-	uint64_t ns = 0;
-	int err = with_unit(s, units, &ns);
+	const char *point, *end = NULL;
+	uint64_t whole = 0, ns;
+	int err = leading_digits(s, &whole, &end);
 
-	if (err)
+	if (err == -EINVAL)
 		return err;
-	if (ns == 0 || ns > INT64_MAX)
-		return -ERANGE;
-	*ret_ns = ns;
-	return 0;
+	point = end;
+	if (*end == '.')
+		do
+			end++;
+		while (is_digit(*end));
+	if (*point == '.' && end == point + 1)
+		return -EINVAL;
+	for (const struct unit *u = units; u->name; u++) {
+		if (strcmp(end, u->name) != 0)
+			continue;
+		if (err || __builtin_mul_overflow(whole, u->factor, &ns) ||
+		    __builtin_add_overflow(ns, fraction(point + 1, end, u->factor), &ns) ||
+		    ns == 0 || ns > INT64_MAX)
+			return -ERANGE;
+		*ret_ns = ns;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 int parse_size(const char *s, uint64_t *ret_bytes)

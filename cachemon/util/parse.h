@@ -16,7 +16,9 @@ int parse_u64(const char *s, uint64_t *ret_value);
 /* 1 … INT_MAX. */
 int parse_pid(const char *s, pid_t *ret_pid);
 
-/* A whole number with its unit: 500ms, 5s, 2m, 1h. More than 0. */
+/* A decimal number with its unit, or without one in seconds: 500ms, 0.5s, 5, 1.5m, 2h. More than 0.
+ * PARSE_DURATION_FORMS is for the message about one that is not. */
+#define PARSE_DURATION_FORMS "500ms, 5s, 1.5m, 2h; a number alone is seconds"
 int parse_duration(const char *s, uint64_t *ret_ns);
 
 /* 1, 0.5, 1%: more than 0, at most 100; up to 15 digits. */
