@@ -29,7 +29,7 @@ static const struct needed_table needed[] = {
 			     "dirty_bytes, job_limit_bytes, job_usage_bytes, job_file_bytes"},
 	{"device", "run_id, dev_major, dev_minor, name, rotational, read_ahead_kb, "
 		   "max_sectors_kb, io_pages, network"},
-	{"job_limit", "job_id, limit_bytes"},
+	{"job_limit", "job_id, limit_bytes, oom_kills"},
 };
 
 enum { NR_NEEDED = sizeof(needed) / sizeof(needed[0]) };

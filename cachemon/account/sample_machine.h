@@ -21,6 +21,7 @@ struct sample_memory {
 struct sample_limit {
 	int64_t limit_bytes; /* MACHINE_UNKNOWN: none */
 	int64_t usage_bytes, file_bytes;
+	int64_t oom_kills; /* in the job's cgroup and below, at such a limit, since the start */
 	char at[PATH_MAX]; /* its directory; "": not known */
 };
 

@@ -5,18 +5,23 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/machine_parse.h"
+#include "job/proctree.h"
 #include "util/cleanup.h"
 #include "util/file.h"
 
 #define FILE_MAX (1U << 20)
+enum { LEVELS_MAX = 16, CHARGED_AHEAD = 64 << 12 }; /* include/linux/memcontrol.h: a batch */
 
+/* file: a line of memory.stat; "oom_kill" is one of events, v1's without those of cgroups below. */
 static const struct {
-	const char *limit, *usage, *file; /* the last one a line of memory.stat */
+	const char *limit, *usage, *file, *events;
 } names[] = {
-	[CGROUP_V2] = {"memory.max", "memory.current", "file"},
-	[CGROUP_V1_MEMORY] = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"},
+	[CGROUP_V2] = {"memory.max", "memory.current", "file", "memory.events"},
+	[CGROUP_V1_MEMORY] = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache",
+			      "memory.oom_control"},
 };
 
 static char *text_of(const char *dir, const char *name)
@@ -49,7 +54,7 @@ static int64_t limit_of(enum cgroup_kind kind, const char *dir)
 
 void job_limit_read(const struct job_cgroup *c, struct sample_limit *ret)
 {
-	struct sample_limit found = {.limit_bytes = MACHINE_UNKNOWN};
+	struct sample_limit found = {.limit_bytes = MACHINE_UNKNOWN, .oom_kills = MACHINE_UNKNOWN};
 	_cleanup_free_ char *stat = NULL;
 	char dir[PATH_MAX];
 
@@ -68,6 +73,94 @@ void job_limit_read(const struct job_cgroup *c, struct sample_limit *ret)
 	stat = text_of(found.at, "memory.stat");
 	found.file_bytes = stat ? machine_parse_stat(stat, names[c->kind].file) : MACHINE_UNKNOWN;
 	*ret = found;
+}
+
+static int64_t event_of(enum cgroup_kind kind, const char *dir, const char *event)
+{
+	_cleanup_free_ char *text = text_of(dir, names[kind].events);
+
+	return text ? machine_parse_stat(text, event) : MACHINE_UNKNOWN;
+}
+
+static int64_t kills_in(enum cgroup_kind kind, const char *dir, int levels)
+{
+	int64_t kills = event_of(kind, dir, "oom_kill");
+	_cleanup_closedir_ DIR *d = NULL;
+	const struct dirent *entry;
+
+	if (kind == CGROUP_V2 || kills < 0 || !levels)
+		return kills;
+	d = opendir(dir);
+	while (d && (entry = readdir(d))) {
+		char below[PATH_MAX];
+		int64_t more;
+
+		if (entry->d_type != DT_DIR || *entry->d_name == '.' ||
+		    snprintf(below, sizeof(below), "%s/%s", dir, entry->d_name) >=
+			    (int)sizeof(below))
+			continue;
+		more = kills_in(kind, below, levels - 1);
+		kills += more > 0 ? more : 0;
+	}
+	return kills;
+}
+
+/* How often an allocation failed at the limit of a cgroup. v1 has no such count (failcnt is of
+ * those too that reclaim helped, and not of all): there it is 1 where the limit was ever full. */
+static int64_t failures_in(enum cgroup_kind kind, const char *dir, int64_t limit)
+{
+	int64_t most;
+
+	if (kind == CGROUP_V2)
+		return event_of(kind, dir, "oom");
+	most = number_of(dir, "memory.max_usage_in_bytes");
+	return most < 0 ? most : most >= limit - CHARGED_AHEAD;
+}
+
+/* At limits of the cgroup and of those above it. */
+static int64_t failures(const struct job_cgroup *c)
+{
+	char dir[PATH_MAX];
+	int64_t sum = 0;
+
+	snprintf(dir, sizeof(dir), "%s", c->dir);
+	while (strlen(dir) >= strlen(c->top) && *dir) {
+		int64_t limit = limit_of(c->kind, dir);
+		int64_t n = limit < 0 ? 0 : failures_in(c->kind, dir, limit);
+
+		if (n < 0)
+			return n;
+		sum += n;
+		*strrchr(dir, '/') = '\0';
+	}
+	return sum;
+}
+
+/* A count that falls is that of a cgroup that is gone. */
+static void count(int64_t now, int64_t *last, int64_t *sum)
+{
+	if (now < 0 || *sum < 0)
+		*sum = MACHINE_UNKNOWN;
+	else if (now > *last)
+		*sum += now - *last;
+	*last = now;
+}
+
+void job_oom_look(struct job_oom *o, const struct job_cgroup *c)
+{
+	int64_t kills = kills_in(c->kind, c->dir, LEVELS_MAX), failed = failures(c);
+
+	if (strcmp(o->dir, c->dir) != 0) {
+		/* What was before is not of this run; what it saw in another cgroup is. */
+		memcpy(o->dir, c->dir, sizeof(o->dir));
+		o->last_kills = kills;
+		o->last_failed = c->kind == CGROUP_V2 ? failed : 0;
+	}
+	/* One that is gone was last seen with all that is known of it. */
+	if (kills < 0 && access(c->dir, F_OK))
+		return;
+	count(kills, &o->last_kills, &o->kills);
+	count(failed, &o->last_failed, &o->failed);
 }
 
 /* "0::/a/b" or "4:cpu,memory:/a/b". */
@@ -105,6 +198,10 @@ int job_cgroup_of_process(const char *root, const struct mountinfo *mounts, pid_
 	_cleanup_free_ char *text = NULL;
 	char dir[PATH_MAX];
 
+	/* v1 shows one that ends in the root. */
+	snprintf(dir, sizeof(dir), "%s/proc", root);
+	if (proctree_flags(dir, pid) & PROCTREE_EXITING)
+		return -ENOENT;
 	snprintf(dir, sizeof(dir), "%s/proc/%d", root, (int)pid);
 	text = text_of(dir, "cgroup");
 	for (size_t i = 0; text && i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -22,6 +22,7 @@ struct machine_facts {
 	pid_t pid; /* of the job, as long as its cgroup is not found; 0: none */
 	bool has_cgroup;
 	struct job_cgroup cgroup;
+	struct job_oom oom;
 	struct sample_machine machine;
 	struct sample_device devices[DEVICES_MAX];
 };
@@ -123,6 +124,8 @@ int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cg
 		snprintf(f->cgroup.top, sizeof(f->cgroup.top), "%s", m->point);
 	}
 	mountinfo_free(&mounts);
+	if (f->has_cgroup)
+		job_oom_look(&f->oom, &f->cgroup);
 	return f->has_cgroup ? 0 : -ENOENT;
 }
 
@@ -137,6 +140,8 @@ int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 	f->has_cgroup = !r;
 	f->pid = pid;
 	mountinfo_free(&mounts);
+	if (!r)
+		job_oom_look(&f->oom, &f->cgroup);
 	return r;
 }
 
@@ -185,12 +190,17 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	struct sample_machine *m = &f->machine;
 
 	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);
-	m->limit = (struct sample_limit){MACHINE_UNKNOWN, MACHINE_UNKNOWN, MACHINE_UNKNOWN, ""};
+	m->limit = (struct sample_limit){MACHINE_UNKNOWN, MACHINE_UNKNOWN, MACHINE_UNKNOWN,
+					 MACHINE_UNKNOWN, ""};
 	/* A process may have been moved; one that is gone was last seen there. */
 	if (f->pid)
 		machine_facts_of_process(f, f->pid);
 	if (f->has_cgroup || *f->cgroup.dir)
 		job_limit_read(&f->cgroup, &m->limit);
+	if (*f->cgroup.dir) {
+		job_oom_look(&f->oom, &f->cgroup);
+		m->limit.oom_kills = f->oom.failed ? f->oom.kills : 0;
+	}
 	m->nr_devices = nr < DEVICES_MAX ? nr : DEVICES_MAX;
 	for (size_t i = 0; i < m->nr_devices; i++)
 		device_read(f, &filesystems[i], &f->devices[i]);

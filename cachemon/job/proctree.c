@@ -13,7 +13,6 @@
 #include "util/parse.h"
 
 #define STATUS_MAX (1U << 20)
-#define PF_KTHREAD 0x00200000UL /* include/linux/sched.h */
 
 struct process {
 	pid_t tgid;
@@ -286,7 +285,7 @@ static void read_name(const char *proc_root, pid_t pid, char name[16])
 }
 
 /* proc_pid_stat(5): the 7th field after the name, which may hold anything. */
-static bool is_kernel_thread(const char *proc_root, pid_t pid)
+unsigned long proctree_flags(const char *proc_root, pid_t pid)
 {
 	_cleanup_free_ char *text = NULL, *path = NULL;
 	unsigned long flags = 0;
@@ -295,12 +294,14 @@ static bool is_kernel_thread(const char *proc_root, pid_t pid)
 
 	if (asprintf(&path, "%s/%d/stat", proc_root, pid) < 0) {
 		path = NULL;
-		return false;
+		return 0;
 	}
 	if (file_read(AT_FDCWD, path, 65536, &text, &len))
-		return false;
+		return 0;
 	at = strrchr(text, ')');
-	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 && flags & PF_KTHREAD;
+	if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
+		return 0;
+	return flags;
 }
 
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret)
@@ -315,7 +316,7 @@ int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret
 	/* Real and effective. The owner of the directory would be root for some programs. */
 	if (!uid || sscanf(uid, "\nUid: %*u %u", &about.uid) != 1)
 		return -EBADMSG;
-	about.kernel = is_kernel_thread(proc_root, tgid);
+	about.kernel = proctree_flags(proc_root, tgid) & PROCTREE_KTHREAD;
 	read_name(proc_root, tgid, about.name);
 	*ret = about;
 	return 0;

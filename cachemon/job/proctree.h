@@ -20,6 +20,11 @@ struct proctree_about {
 	bool kernel;   /* a thread of the kernel: it has no files, and works for everybody */
 	char name[16]; /* comm; "" when it is gone */
 };
+/* Flags of a task by include/linux/sched.h; 0: it is gone. */
+#define PROCTREE_EXITING 0x00000004UL
+#define PROCTREE_KTHREAD 0x00200000UL
+unsigned long proctree_flags(const char *proc_root, pid_t pid);
+
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret);
 
 /* A process, there or gone, and whose child it was. */

@@ -324,6 +324,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	put_bytes(t, "selector", &job->selector);
 	data_count(t, "processes", job->processes);
 	data_count(t, "alive_at_end", job->alive);
+	data_count(t, "oom_kills", job->oom_kills);
 	data_count(t, "wall_ns", job->wall_ns);
 	data_count(t, "cpu_ns", job->cpu_ns);
 	data_count(t, "rchar_bytes", job->rchar_bytes);

@@ -63,6 +63,25 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 			counts_forget(&job->counts, c);
 }
 
+/* A database of an earlier schema does not know. */
+static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+{
+	struct rows r;
+
+	if (!count_of(db, a,
+		      "SELECT ?1 FROM pragma_table_info('job_limit') WHERE name = "
+		      "'oom_kills'",
+		      1))
+		return 0;
+	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes FROM job_limit WHERE job_id = ?1", 1,
+		       &job->id);
+	if (rows_next(&r)) {
+		job->oom_kills = rows_i64(&r);
+		job->limit_bytes = rows_i64(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
 int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 {
 	size_t jobs =
@@ -86,6 +105,8 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 			 m->run.id, jobs, SCHEMA_JOBS_MAX);
 		ret = -EIO;
 	}
+	for (size_t i = 0; !ret && i < m->nr_jobs; i++)
+		ret = load_limit(db, &m->arena, &m->jobs[i], err, errlen);
 	return ret;
 }
 

@@ -188,6 +188,18 @@ static void say_bounds(struct sentences *s, const struct model_run *run)
 		fputs("Such figures carry >=.", next_sentence(s));
 }
 
+static void say_killed(struct sentences *s, const struct model_job *job)
+{
+	if (!job || !job->oom_kills.known || !job->oom_kills.value)
+		return;
+	fprintf(next_sentence(s),
+		"The job's memory limit (%s) killed %s %s: the OOM killer ended "
+		"%s when the limit was full.",
+		show_bytes(job->limit_bytes, false).s, show_count(job->oom_kills, false).s,
+		show_plural(job->oom_kills, "process", "processes"),
+		show_plural(job->oom_kills, "it", "them"));
+}
+
 bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 {
 	struct sentences s = {.out = out, .lead = lead};
@@ -203,6 +215,7 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 		      "crashed, or the machine went down. The figures are those of its last stored "
 		      "interval.",
 		      next_sentence(&s));
+	say_killed(&s, model_main_job(m));
 	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");
 	say_loss(&s, m->run.law_error_pages,
 		 " pages of error in the conservation law: the fates of prefetched pages are not "

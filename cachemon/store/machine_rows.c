@@ -44,6 +44,7 @@ static int write_limit(struct store *st, const struct sample_limit *limit)
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
 	bind_told(&b, limit->limit_bytes);
 	bind_bytes(&b, limit->at);
+	bind_told(&b, limit->oom_kills);
 	return bind_run(&b);
 }
 

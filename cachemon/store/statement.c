@@ -176,8 +176,8 @@ static const struct {
 		 "evictor_cgroup = excluded.evictor_cgroup, pages = excluded.pages",
 		 NULL},
 	[S_JOB_LIMIT] = {PLAIN,
-			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at) "
-			 "VALUES (?, ?, ?)",
+			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at, "
+			 "oom_kills) VALUES (?, ?, ?, ?)",
 			 NULL},
 };
 

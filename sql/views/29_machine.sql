@@ -19,7 +19,8 @@ FROM analysis_scope a JOIN run r ON r.id = a.run_id LEFT JOIN machine m ON m.run
 CREATE TEMP VIEW v_limit AS SELECT
 	x.job_id,
 	x.limit_bytes,  -- bytes; NULL: none
-	x.limit_bytes / r.page_size_bytes AS limit_pages  -- pages
+	x.limit_bytes / r.page_size_bytes AS limit_pages,  -- pages
+	x.oom_kills  -- processes that the OOM killer ended at that limit; NULL: not known
 FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id
 	JOIN job_limit x ON x.job_id = j.id;
 

@@ -148,6 +148,76 @@ static void limit_is(struct world *w, int64_t limit, const char *at, int64_t usa
 	assert_int_equal(l->file_bytes, file);
 }
 
+static void oom_is(struct world *w, int64_t kills)
+{
+	assert_int_equal(take(w, NULL, 0)->limit.oom_kills, kills);
+}
+
+/* What was killed before the run, elsewhere, or by the machine's lack of memory is not the limit's.
+ */
+static void test_oom_v2(void **state)
+{
+	struct world *w = *state;
+
+	scratch_write(&w->s, "proc/77/cgroup", "0::/a/b\n");
+	scratch_write(&w->s, "unified/a/memory.max", "5000\n");
+	scratch_write(&w->s, "unified/a/memory.events", "oom 4\noom_kill 9\n");
+	scratch_write(&w->s, "unified/a/b/memory.max", "max\n");
+	scratch_write(&w->s, "unified/a/b/memory.events", "low 1\noom 3\noom_kill 7\n");
+	take(w, NULL, 0);
+	oom_is(w, MACHINE_UNKNOWN);
+	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	oom_is(w, 0);
+	/* By the machine: nothing failed at the limit. */
+	scratch_write(&w->s, "unified/a/b/memory.events", "oom 3\noom_kill 8\n");
+	oom_is(w, 0);
+	scratch_write(&w->s, "unified/a/memory.events", "oom 5\noom_kill 11\n");
+	scratch_write(&w->s, "unified/a/b/memory.events", "oom 4\noom_kill 10\n");
+	oom_is(w, 3);
+	/* It moves to where others were killed; then one more of its own. */
+	scratch_write(&w->s, "proc/77/cgroup", "0::/a\n");
+	oom_is(w, 3);
+	scratch_write(&w->s, "unified/a/memory.events", "oom 6\noom_kill 12\n");
+	oom_is(w, 4);
+	/* The process is gone, and its cgroup too. */
+	scratch_write(&w->s, "proc/77/cgroup", "");
+	oom_is(w, 4);
+}
+
+/* Kills are counted where the process was, the limit may be above. */
+static void test_oom_v1(void **state)
+{
+	struct world *w = *state;
+
+	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/a\n");
+	scratch_write(&w->s, "memory/a/memory.limit_in_bytes", "67108864\n");
+	scratch_write(&w->s, "memory/a/memory.max_usage_in_bytes", "4096\n");
+	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 2\n");
+	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 1\n");
+	take(w, NULL, 0);
+	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	oom_is(w, 0);
+	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 2\n");
+	oom_is(w, 0);
+	scratch_write(&w->s, "memory/a/memory.max_usage_in_bytes", "67100672\n");
+	oom_is(w, 1);
+	/* A step that is gone takes its count with it. */
+	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 0\n");
+	oom_is(w, 1);
+	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 3\n");
+	oom_is(w, 2);
+	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 4\n");
+	oom_is(w, 3);
+	/* One that ends is shown in the root. */
+	scratch_write(&w->s, "proc/77/stat", "77 (a) S) Z 1 77 77 0 -1 4194564 0 0\n");
+	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/\n");
+	oom_is(w, 3);
+	assert_string_equal(strrchr(take(w, NULL, 0)->limit.at, '/'), "/a");
+	/* Kernels before 4.13 do not count. */
+	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\n");
+	oom_is(w, MACHINE_UNKNOWN);
+}
+
 static void test_limit_v2(void **state)
 {
 	struct world *w = *state;
@@ -209,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_nothing_is_told), CASE(test_constants), CASE(test_generations),
 		CASE(test_devices),	    CASE(test_limit_v2),  CASE(test_limit_v1),
-		CASE(test_cgroup),
+		CASE(test_cgroup),	    CASE(test_oom_v2),	  CASE(test_oom_v1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

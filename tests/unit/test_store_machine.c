@@ -28,7 +28,7 @@ static void machine_init(void)
 		.numa_nodes = 1,
 		.thp = "madvise",
 		.memory = {1, 2, 3, MACHINE_UNKNOWN, 5},
-		.limit = {100, 90, 80, "/sys/fs/cgroup/a"},
+		.limit = {100, 90, 80, 2, "/sys/fs/cgroup/a"},
 		.devices = &disk,
 		.nr_devices = 1,
 	};
@@ -61,6 +61,7 @@ static void test_rows(void **state)
 	assert_int_equal(ask(db, "SELECT free_bytes FROM machine_interval"), 1);
 	assert_int_equal(ask(db, "SELECT dirty_bytes FROM machine_interval"), -1);
 	assert_int_equal(ask(db, "SELECT job_file_bytes FROM machine_interval"), 80);
+	assert_int_equal(ask(db, "SELECT oom_kills FROM job_limit"), 2);
 	assert_int_equal(ask(db, "SELECT limit_bytes FROM job_limit JOIN job ON job.id = job_id "
 				 "WHERE slot = 1 AND at = CAST('/sys/fs/cgroup/a' AS BLOB)"),
 			 100);
