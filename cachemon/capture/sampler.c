@@ -341,6 +341,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	/* At the very end of the generation: its lookups are those of the bytes read until now. Of
 	 * tasks that go on when nothing is counted any more nobody could tell later. */
 	jobs = sampler_jobs_take(s);
+	out->end_ns = clock_now_ns();
 	if (last)
 		probe_set_detach(s->set);
 	r = probe_set_flip(s->set, &generation);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/watch_run.h"
@@ -58,12 +57,10 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 			      .level = level_name(run->o->level),
 			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
 	struct utsname uts;
-	struct timespec t;
 
 	uname(&uts);
-	clock_gettime(CLOCK_REALTIME, &t);
 	r.host = uts.nodename;
-	r.started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	r.started_ns = run->started_ns;
 	r.interval_ns = run->o->interval_ns;
 	r.page_size_bytes = run->caps.page_size;
 	r.memory_bytes = run->caps.ram_bytes;

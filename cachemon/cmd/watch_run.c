@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/map_memory.h"
@@ -140,6 +141,15 @@ static void plan_references(struct watch_run *run)
 		sampler_references_start(run->sampler);
 }
 
+void watch_clock_begin(struct watch_run *run)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	run->started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
+}
+
 /* Calibrates in the directory of the database; the counting begins after it. */
 static int warm_up(struct watch_run *run, struct errtext *err)
 {
@@ -160,6 +170,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	sampler_forget(run->sampler);
 	plan_references(run);
 	probe_set_start(run->set);
+	watch_clock_begin(run);
 	return watch_cost_begin(run, err);
 }
 
@@ -199,13 +210,16 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 static int seed(struct watch_run *run, struct errtext *err)
 {
 	pid_t pid;
+	int r;
 
 	if (run->selector.kind == SELECTED_PIDS)
 		return watch_seed_tree(run, err);
 	if (!run->command)
 		return probe_set_seed(run->set, NULL, 0, err);
 	pid = command_pid(run->command);
-	return probe_set_seed(run->set, &pid, 1, err);
+	r = probe_set_seed(run->set, &pid, 1, err);
+	watch_clock_begin(run);
+	return r;
 }
 
 /* A name or a number may have been another job's. */
@@ -224,15 +238,15 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	char text[STORE_ERROR_MAX];
 	int r;
 
+	/* First: it sets when the run began. */
+	r = seed(run, err);
+	if (r)
+		return r;
 	r = watch_describe(run, text);
 	if (r)
 		return errtext_set(err, r, "%s", text);
 	run->described = true;
-	r = seed(run, err);
-	if (r)
-		return r;
 	say_selector(run);
-	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 	run->reads_were_on = probe_set_reads_on(run->set);
 	watch_traces_begin(run);
 	watch_machine_begin(run);
@@ -284,7 +298,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 		watch_complain(&run->sampler_complained, err.text);
 	else
 		run->sampler_complained = false;
-	now = clock_now_ns();
+	now = s.end_ns;
 	s.start_ns = run->last_ns - run->start_ns;
 	s.duration_ns = now - run->last_ns;
 	s.read_on_ns = whole ? s.duration_ns : 0;

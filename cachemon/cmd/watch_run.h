@@ -35,6 +35,7 @@ struct watch_run {
 	struct sampler *sampler;
 	struct machine_facts *machine;	/* NULL: there was no memory for it */
 	struct calibration calibration; /* before the start */
+	uint64_t started_ns;		/* CLOCK_REALTIME, the moment of start_ns */
 	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
 	uint64_t elapsed_ns;
 	uint64_t samples;
@@ -71,6 +72,9 @@ struct watch_run {
 	bool store_complained;
 	bool interval_lost; /* could not be written when it was taken */
 };
+
+/* The run has begun: what is counted from now on is its. */
+void watch_clock_begin(struct watch_run *run);
 
 /* Takes the selected process and its descendants into the job. */
 int watch_seed_tree(struct watch_run *run, struct errtext *err);

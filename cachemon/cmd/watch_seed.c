@@ -47,6 +47,7 @@ int watch_seed_tree(struct watch_run *run, struct errtext *err)
 	fresh = 1;
 	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++) {
 		r = probe_set_seed(run->set, NULL, 0, err);
+		watch_clock_begin(run);
 		fresh = probe_set_seeds_missed(run->set);
 	}
 	if (!r && fresh)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Levels, slices, times, and whose files they are: what the options of watch promise."""
 
+import array
+import bisect
 import contextlib
 import json
 import os
@@ -25,6 +27,8 @@ SLICED_READS = 6000000
 # slice's bytes and lookups are taken a moment apart, so it is a few percent off, either way.
 SLICED_BAND = 0.10
 DISTURBED_MAX = 4
+SEAM_LOOKS = 6
+SEAM_MS = 2
 
 part = Part(__doc__)
 part.count_option("repeats", 10, 2, "sliced runs")
@@ -200,6 +204,64 @@ def duration_ends_the_counting_not_the_command(world, stack):
     for name, value in told.items():
         equal(f"{name} before the end of the counting", t[name], value)
     check(report["run"]["duration_s"] >= 1.5, f"ended after {report['run']['duration_s']} s")
+
+
+# Reads a cached page all the time and notes when it began to; says so when it has to end.
+PACED = """import array, os, signal, sys, time
+stop = []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+f, times, now = os.open(sys.argv[1], os.O_RDONLY), array.array("Q"), time.time_ns
+os.pread(f, 1, 0)
+print("ready", flush=True)
+while not stop:
+    times.append(now())
+    os.pread(f, 1, 0)
+times.tofile(open(sys.argv[2], "wb"))
+"""
+
+
+def seams(world, stack):
+    """Of one watch with an end and intervals: by how many ms of reads the counts of an interval are
+    off from those that began in it, at most; the first and the last included."""
+    path, noted = world.cold(4), world.tool.fresh(".times")
+    reader_ = subprocess.Popen([sys.executable, "-I", "-c", PACED, path, noted], text=True,
+                               stdout=subprocess.PIPE)
+    stack.callback(lambda: (reader_.kill(), reader_.wait()))
+    equal("the reader", reader_.stdout.readline(), "ready\n")
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--duration", "1100ms",
+                                     "--pid", str(reader_.pid)])
+    report, job, _ = watch.end(0)
+    reader_.terminate()
+    equal("status of the reader", reader_.wait(), 0)
+    times = array.array("Q")
+    with open(noted, "rb") as f:
+        times.frombytes(f.read())
+    line = job["timeline"]
+    with contextlib.closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
+        began, = db.execute("SELECT started_ns FROM run").fetchone()
+    check(len(line["start_ns"]) >= 5, f"{len(line['start_ns'])} intervals")
+    end = began + line["start_ns"][-1] + line["duration_ns"][-1]
+    equal("end of the last interval and of the run, ms",
+          round((end - began) / 1e6), round(report["run"]["duration_s"] * 1e3))
+    worst = 0
+    for start, length, calls in zip(line["start_ns"], line["duration_ns"], line["read_calls"]):
+        first = bisect.bisect_left(times, began + start)
+        asked = bisect.bisect_left(times, began + start + length) - first
+        worst = max(worst, abs(asked - calls) * (length / 1e6) / max(asked, 1))
+    return worst
+
+
+@part.case
+def counts_are_those_of_their_time(world, stack):
+    """The scheduler may take cachemon's CPU away between two looks, though not each time."""
+    worst = []
+    for _ in range(SEAM_LOOKS):
+        with contextlib.ExitStack() as inner:
+            worst.append(seams(world, inner))
+        if worst[-1] < SEAM_MS:
+            break
+    part.note("worst interval of each watch, ms off: " + ", ".join(f"{w:.2f}" for w in worst))
+    check(min(worst) < SEAM_MS, f"counts of an interval are off by {min(worst):.1f} ms of reads")
 
 
 @part.case
