@@ -39,7 +39,9 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.refaults,  -- pages
 	d.stall_ns,  -- ns; ~
 	d.added_pages - d.refaults AS first_pages,  -- pages that this run saw for the first time
-	d.lookups - (d.added_pages - d.refaults) AS repeat_lookups,
+	-- A page that a fault brought, or a write, was not looked up for that.
+	d.lookups - max(0, min(d.lookups, d.added_pages - d.refaults, d.demand_pages + d.prefetched_pages
+		- d.faults_major - d.prefetched_mmap_around)) AS repeat_lookups,
 		-- pages looked up beyond the first time, at least; ~
 	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
 		- d.evicted_other

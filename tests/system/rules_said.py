@@ -96,6 +96,43 @@ def what_is_in_no_figure():
     return wrong
 
 
+# A limited container: its libraries come and go by faults, and a file is read now and then.
+FAULTED = {"lookups": 8000, "misses": 700, "faults_major": 9000, "demand_pages": 9700,
+           "prefetched_mmap_around": 30000, "prefetched_async": 1000, "used": 900, "untracked": 30000,
+           "refaults": 24000, "evicted_reclaim_memcg": 24000, "stall_ns": 40 * rules.SECOND,
+           "stalls": 9500, "read_calls": 1000, "read_bytes": 8000 * rules.PAGE}
+
+
+def repeats_are_of_lookups():
+    """Pages that faults or writes brought are not taken off the lookups, in whatever mix."""
+    wrong = []
+    cases = {
+        "faults": (FAULTED, [r"^24,000 pages had to be fetched again"]),
+        "faults without a read": ({**FAULTED, "lookups": 0, "misses": 0, "demand_pages": 9000,
+                                   "prefetched_async": 0, "used": 0, "read_calls": 0,
+                                   "read_bytes": 0}, [r"^24,000 pages"]),
+        "reads alone": (rules.LOOP, [r"^of 30,000 repeated lookups, 30,000 had"]),
+        "reads, and a large write": ({**rules.LOOP, "written_pages": 9000},
+                                     [r"^30,000 pages .* at least 21,000 lookups"]),
+        "reads, and a mapping": ({**rules.LOOP, "faults_major": 500, "demand_pages": 2500,
+                                  "prefetched_mmap_around": 7500, "untracked": 7500},
+                                 [r"repeated lookups|^\d", "memory limit"]),
+    }
+    for name, (figures, patterns) in cases.items():
+        run = rules.Run().job({"/d": figures}).machine()
+        run.db.execute("UPDATE job_limit SET limit_bytes = ?", (256 << 20,))
+        run.views()
+        least, = run.db.execute("SELECT min(repeat_lookups) FROM v_return").fetchone()
+        text = (run.find({"cache-thrash-loop"}).get("cache-thrash-loop") or [{"summary": ""}])[0]
+        text = text["summary"]
+        if least < 0 or least > figures["lookups"]:
+            wrong.append(f"{name}: {least} of {figures['lookups']} lookups repeat")
+        if re.search(r"-\d", text) or not all(re.search(p, text) for p in
+                                              [*patterns, "memory limit of 256 MiB"]):
+            wrong.append(f"{name}: {text!r}")
+    return wrong
+
+
 def counts_are_grouped():
     """4096 pages are 4,096, as in the rest of a report; a setting is what is to be typed."""
     said = {name: rules.sentence_of(name, make()) for name, make in rules.CASES.items()}
@@ -112,6 +149,7 @@ def main():
         ("random-with-readahead: read again in order", reread_in_order_is_not_random),
         ("readahead-too-small: few waits", few_waits_are_chance),
         ("too-little-data: what is in no figure", what_is_in_no_figure),
+        ("cache-thrash-loop: what repeats", repeats_are_of_lookups),
         ("large counts", counts_are_grouped),
     ])
 
