@@ -152,6 +152,23 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
+/* Facts of a file as they are when its interval has ended: it may have got its first link since it
+ * was read, and a write makes a file longer after its pages have come. Behind an overlay the name
+ * leads to another inode. */
+static __always_inline void row_at_end(struct file_row *row, const struct file_key *key,
+				       const struct name_seen *seen)
+{
+	struct inode *inode = CAST(inode, seen->inode);
+
+	if (!name_is_alive(seen))
+		return;
+	row->flags = (row->flags & ~ROW_DELETED) | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
+	if (READ(inode, i_ino) != key->ino || READ(inode, i_sb, s_dev) != key->dev)
+		return;
+	row->size_bytes = READ(inode, i_size);
+	row->flags |= ROW_SIZED;
+}
+
 static __always_inline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
 {
 	struct dentry *d = CAST(dentry, seen->dentry);

@@ -102,10 +102,7 @@ STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_ro
 		return 0;
 	copy = *seen;
 	name_check(&file, &copy);
-	/* As it is now: a file may have got its first link after it was read. */
-	if (name_is_alive(&copy))
-		row->flags = (row->flags & ~ROW_DELETED) |
-			     (READ(CAST(inode, copy.inode), i_nlink) ? 0 : ROW_DELETED);
+	row_at_end(row, &file, &copy);
 	return 0;
 }
 

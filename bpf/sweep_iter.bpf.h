@@ -159,9 +159,8 @@ static __noinline int name_row(struct name_work *w)
 				       ? bpf_map_lookup_elem(&rows_a, &key)
 				       : bpf_map_lookup_elem(&rows_b, &key);
 
-	if (row && name_is_alive(&w->seen))
-		row->flags = (row->flags & ~ROW_DELETED) |
-			     (READ(CAST(inode, w->seen.inode), i_nlink) ? 0 : ROW_DELETED);
+	if (row)
+		row_at_end(row, &w->key, &w->seen);
 	return 0;
 }
 

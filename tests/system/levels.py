@@ -188,6 +188,47 @@ def sliced_estimates_are_near_and_the_rest_is_exact(world, stack):
               f"{SLICED_BAND:.0%}: {ratios}")
 
 
+# ---- sizes ----
+
+GROWING = """import os, sys
+d = sys.argv[1]
+def write(name, *sizes, mode="ab"):
+    with open(f"{d}/{name}", mode, buffering=0) as f:
+        for size in sizes:
+            f.write(b"x" * size)
+write("once", 10000)
+write("pieces", *[5000] * 20)
+write("within", 100, 50, 3)
+write("large", 3 << 20, 7)
+write("again", 9000, 9000)
+write("cut", 50000)
+os.truncate(f"{d}/cut", 7)
+write("longer", 5000)
+os.truncate(f"{d}/longer", 70000)
+write("old", 4096)
+write("new", 8192, 1)
+os.rename(f"{d}/new", f"{d}/old")
+open(f"{d}/once", "rb").read()
+"""
+
+
+@part.case
+def sizes_of_files_that_grow(world, stack):
+    """As stat has it when the run ends, though a file gets longer after its pages have come."""
+    place = f"{world.data}/sizes"
+    os.mkdir(place)
+    for level in ("full", "cold"):
+        watch = world.tool.watch(stack, ["--level", level],
+                                 [sys.executable, "-I", "-c", GROWING, place])
+        _, job, _ = watch.end(0)
+        for name in os.listdir(place):
+            entry = world.entry(job, f"{place}/{name}")
+            check(entry, f"{level}: no entry of {name}")
+            equal(f"{level}: size of {name}", entry["size_bytes"], os.stat(f"{place}/{name}").st_size)
+        for name in os.listdir(place):
+            os.unlink(f"{place}/{name}")
+
+
 # ---- times ----
 
 @part.case
