@@ -123,8 +123,9 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
 	    s->read_last == last && s->read_begin == c.pos >> page_shift)
 		return;
-	/* Calls of AIO and in a worker end without moving syscr. */
-	read_wait_finish(l, NO_CALL);
+	/* Calls of AIO and in a worker end without moving syscr. A tracepoint comes after the wait
+	 * of the very call. */
+	read_wait_finish(l, config.reads_by_call ? NO_CALL : id);
 	/* A window that opened no call (io_uring) has begun to note what this one misses. */
 	if (s->read_inode || !c.uring) {
 		s->miss_first = ~0ull;

@@ -22,6 +22,27 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 	s->stall_id = id;
 }
 
+/*
+ * The file that a read call of number nr waits for. Of AIO and of workers of io_uring no descriptor
+ * tells it: the per-read hook does, and where that is off the window that the task has just opened.
+ */
+static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
+{
+	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 syscr = TYPED(prev, ioac.syscr);
+	struct task_state *s = &l->s;
+
+	if (config.reads_by_call && shared.read_on)
+		return; /* it has */
+	if (nr >= 0 && nr != NR_io_submit) {
+		read_sleep_file(l, nr == NR_sendfile ? REGS_ARG2(regs) : REGS_ARG1(regs), syscr);
+		return;
+	}
+	s->read_file = (struct file_key){};
+	if (!shared.read_on && s->win_inode && s->win_id == syscr && !(s->win_kind & WIN_IN_FAULT))
+		file_key_of(CAST(inode, s->win_inode), &s->read_file);
+}
+
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
 static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
 {
@@ -42,7 +63,8 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		if (!read_may_sleep(s, TYPED(prev, ioac.syscr)))
 			return;
 		stall_is_of(l, STALL_READ, TYPED(prev, ioac.syscr));
-		if (config.reads_by_call && s->read_id == s->stall_id)
+		stall_file(l, prev, nr);
+		if (config.reads_by_call && shared.read_on && s->read_id == s->stall_id)
 			read_sleeps(l);
 	}
 	s->sleep_start_ns = bpf_ktime_get_ns();

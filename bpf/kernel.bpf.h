@@ -362,6 +362,7 @@ struct iovec {
 /* include/uapi/linux/magic.h */
 #define PROC_SUPER_MAGIC      0x9fa0
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define TMPFS_MAGIC	      0x01021994
 /* include/linux/fs.h: what a single read or write may ask */
 #define MAX_RW_COUNT 0x7ffff000ul
 /* include/uapi/linux/io_uring.h */

@@ -410,17 +410,17 @@ GLOBAL int fault_finish(struct live *l)
 #define NO_CALL (~0ull) /* no call goes on */
 
 /*
- * Where a function is the per-read hook, nothing comes after the wait of a call's last pages: it is
- * charged when the task's next event finds the call over. The inode may be gone.
+ * Waits of a call that no event of the per-read hook charged, which may be off, or come before the
+ * wait: they are charged when the task's next event finds the call over. The inode may be gone.
  */
 static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
 {
 	struct task_state *s = &l->s;
 
-	if (!config.reads_by_call || !s->stalls || s->stall_kind != STALL_READ ||
-	    s->stall_id == syscr)
+	if (!s->stalls || s->stall_kind != STALL_READ || s->stall_id == syscr)
 		return;
-	wait_charge(l, &s->read_file, C_NR, s->stall_ns, s->stalls);
+	if (s->read_file.ino)
+		wait_charge(l, &s->read_file, C_NR, s->stall_ns, s->stalls);
 	s->stall_ns = 0;
 	s->stalls = 0;
 }

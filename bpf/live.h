@@ -51,6 +51,8 @@ struct task_state {
 	__u64 read_upto;	      /* offset it asks up to */
 	__u64 read_wait;	      /* 1 + page it was last seen to wait for; 0: none */
 	struct iter_place read_place; /* of an asynchronous one at its last event */
+
+	/* Whose row its waits are counted in when it is over; ino 0: nobody's. */
 	struct file_key read_file;
 
 	/* The readahead window being filled. */

@@ -139,12 +139,8 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	}
 	if (s->win_inode == (__u64)inode && !(s->win_kind & WIN_IN_FAULT))
 		s->win_inode = 0;
-	if (!by_call && s->stalls && s->stall_kind == STALL_READ) {
-		if (s->stall_id == id)
-			read_woke(l, mapping_addr, index, last);
-		else
-			s->stalls = 0; /* of a call that is over */
-	}
+	if (!by_call && s->stalls && s->stall_kind == STALL_READ)
+		read_woke(l, mapping_addr, index, last);
 	ahead = shared.outstanding[outstanding_slot(READ(inode, i_ino))];
 	if (!(__u32)ahead || (s->read_ahead == ahead >> 32 && s->read_settled > last))
 		return 0;

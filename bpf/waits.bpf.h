@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a read waits for, where the per-read hook is a function: it comes before the wait, and
- * nothing comes after that would tell. So the task's going to sleep is when it is seen: a lookup
- * ends with the first folio that is not read yet, and that is the one.
+ * What a read waits for, seen when the task goes to sleep: the file, by the descriptor of its
+ * system call, which needs no per-read hook; and where that hook is a function, which page, since
+ * the function runs before the wait: a lookup ends with the first folio that is not read yet.
  */
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
@@ -16,8 +16,75 @@
  * it waits for is not the file's that was read before. */
 static __always_inline bool read_may_sleep(const struct task_state *s, __u64 syscr)
 {
-	return !config.reads_by_call ||
+	return !config.reads_by_call || !shared.read_on ||
 	       (s->read_inode && (s->read_id == syscr || s->read_id == URING_CALL));
+}
+
+/* The file that holds the pages of one of an overlay: its private data, from 6.14 on the first of a
+ * pair, of which the second is the upper layer's, opened when the file was copied up since. */
+static __always_inline bool file_is_one(__u64 file)
+{
+	struct address_space *mapping = READ(CAST(file, file), f_mapping);
+
+	return mapping && READ(mapping, host, i_mapping) == mapping;
+}
+
+static __always_inline __u64 file_below(struct file *file)
+{
+	__u64 at = (__u64)READ(file, private_data), upper;
+
+	if (file_is_one(at))
+		return at;
+	upper = load_ptr(at + sizeof(at));
+	if (file_is_one(upper))
+		return upper;
+	at = load_ptr(at);
+	return file_is_one(at) ? at : 0;
+}
+
+/*
+ * The inode whose cached pages the read call of the running task waits for: 0 is none. A call whose
+ * window was seen reads through the cache. Of any other one the descriptor shows whether it may: a
+ * wait is for a page that is in the cache.
+ */
+static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr)
+{
+	struct file *file = file_of_fd(CAST(task_struct, l->task), fd);
+	__u64 seen = l->s.read_id == syscr ? l->s.read_inode : 0, magic;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	if (READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
+		if (seen)
+			return seen;
+		file = CAST(file, file_below(file));
+	}
+	inode = READ(file, f_mapping, host);
+	if (seen && seen == (__u64)inode)
+		return seen;
+	magic = READ(inode, i_sb, s_magic);
+	if (READ(file, f_flags) & O_DIRECT || !READ(inode, i_mapping, nrpages) ||
+	    magic == TMPFS_MAGIC || !inode_counts(inode))
+		return 0;
+	return addr_of(l, inode);
+}
+
+/* Notes in whose row the sleep that begins is to be counted; none: whoever sees the call. */
+GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
+{
+	__u64 inode;
+
+	if (!l)
+		return 0;
+	inode = read_waits_in(l, fd, syscr);
+	l->s.read_file = (struct file_key){};
+	if (!inode)
+		return 0;
+	file_key_of(CAST(inode, inode), &l->s.read_file);
+	/* The row and the file's name, while there is a descriptor. */
+	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
+	return 0;
 }
 
 struct wait_walk {

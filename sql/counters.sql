@@ -100,7 +100,6 @@
 	x.mapped_pages_upper_bound,  -- pages mapped around faults: use is at most this
 	x.direct_read_calls,  -- calls; O_DIRECT
 	x.direct_read_bytes,  -- bytes; O_DIRECT
-	iif(r.sliced, CAST(round(x.stall_ns * s.scale) AS INTEGER), x.stall_ns) AS stall_ns,
-		-- ns its tasks slept for the page cache; ~
-	iif(r.sliced, CAST(round(x.stalls * s.scale) AS INTEGER), x.stalls) AS stalls,  -- sleeps; ~
+	x.stall_ns,  -- ns its tasks slept for the page cache
+	x.stalls,  -- sleeps
 	x.read_bytes * 1.0 / nullif(x.read_calls, 0) AS bytes_per_call  -- bytes; mean of a buffered read

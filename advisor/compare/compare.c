@@ -17,7 +17,7 @@ struct columns {
 	double *num[2], *den[2], *work[2];
 };
 
-/* While the per-read hook is off, nobody sees reads, nor what they wait for and use. */
+/* While the per-read hook is off, nobody sees reads, nor what they use. */
 static bool needs_reads(int counter)
 {
 	enum counter_group g;
@@ -25,7 +25,7 @@ static bool needs_reads(int counter)
 	if (counter >= C_NR)
 		return false;
 	g = counter_group((enum counter)counter);
-	return g == GROUP_READ || g == GROUP_DELAY || g == GROUP_FATE || g == GROUP_STALL;
+	return g == GROUP_READ || g == GROUP_DELAY || g == GROUP_FATE;
 }
 
 static bool is_partial(const struct compare_interval *i)

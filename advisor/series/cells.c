@@ -148,7 +148,7 @@ static double hit_ratio(const struct open_cell *o)
 static void put_figures(struct series_cells *c, const struct open_cell *o, const double *last)
 {
 	double s = (double)o->duration_ns / 1e9;
-	double watched = o->partial ? NAN : 1; /* reads, and the waits for them */
+	double watched = o->partial ? NAN : 1; /* reads */
 	size_t i = c->nr;
 
 	c->v[FIGURE_HIT_RATIO][i] = hit_ratio(o);
@@ -159,7 +159,7 @@ static void put_figures(struct series_cells *c, const struct open_cell *o, const
 	c->v[FIGURE_WASTED][i] = over(o->v[INPUT_WASTED], s);
 	c->v[FIGURE_EVICTED][i] = over(o->v[INPUT_EVICTED], s);
 	c->v[FIGURE_REFAULTS][i] = over(o->v[INPUT_REFAULTS], s);
-	c->v[FIGURE_STALL][i] = over(o->v[INPUT_STALL_NS] / 1e9 * watched, s);
+	c->v[FIGURE_STALL][i] = over(o->v[INPUT_STALL_NS] / 1e9, s);
 	c->v[FIGURE_CPU][i] = over(o->v[INPUT_CPU_NS] / 1e9, s);
 	for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
 		c->v[FIGURE_AVAILABLE + k][i] = (o->v[INPUT_SUMS + k] - last[k]) / s;

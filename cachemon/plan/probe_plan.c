@@ -41,8 +41,8 @@ static const struct {
 	[GROUP_FAULT] = {R(FAULT) | R(MAP_PAGES), 0},
 	[GROUP_MAP] = {R(MAP_PAGES), 0},
 	[GROUP_DIRECT] = {R(DIRECT_READ), 0},
-	/* A wait is charged when the call it was in comes to the per-read hook. */
-	[GROUP_STALL] = {R(SWITCH) | R(READ), 0},
+	/* Registers show the file of a read call, the fault hook that of a mapping. */
+	[GROUP_STALL] = {R(SWITCH) | R(FAULT), 0},
 };
 
 /*

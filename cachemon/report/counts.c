@@ -3,15 +3,7 @@
 
 #include <stddef.h>
 
-enum {
-	CARRY_CALLS,
-	CARRY_BYTES,
-	CARRY_HITS,
-	CARRY_DELAYED,
-	CARRY_STALL_NS,
-	CARRY_STALLS,
-	CARRY_NR
-};
+enum { CARRY_CALLS, CARRY_BYTES, CARRY_HITS, CARRY_DELAYED, CARRY_NR };
 _Static_assert((int)CARRY_NR == (int)COUNTS_CARRIED, "a place for each counter that is scaled");
 
 static struct opt_f64 ratio(struct opt_i64 part, struct opt_i64 whole)
@@ -121,16 +113,13 @@ void counts_scale(struct counts *c, const struct slice_scale *s, struct slice_ca
 	counts_set(c, C_read_bytes, scale_next(counts_get(c, C_read_bytes), s, carry, CARRY_BYTES));
 	counts_set(c, C_delayed_hits,
 		   scale_next(counts_get(c, C_delayed_hits), s, carry, CARRY_DELAYED));
-	counts_set(c, C_stall_ns, scale_next(counts_get(c, C_stall_ns), s, carry, CARRY_STALL_NS));
-	counts_set(c, C_stalls, scale_next(counts_get(c, C_stalls), s, carry, CARRY_STALLS));
 	c->sliced = true;
 }
 
 bool counts_estimated(const struct counts *c, enum counter which)
 {
 	return c->sliced &&
-	       (counter_group(which) == GROUP_READ || counter_group(which) == GROUP_DELAY ||
-		counter_group(which) == GROUP_STALL);
+	       (counter_group(which) == GROUP_READ || counter_group(which) == GROUP_DELAY);
 }
 
 bool counts_lower_bound(const struct counts *c, enum counter which)

@@ -29,7 +29,7 @@ struct slice_scale {
 
 /* What has been rounded so far. Rounding the running sum, not each file, makes the estimates of
  * the files add up to the estimate of their job; no file is off by more than one. */
-enum { COUNTS_CARRIED = 6 }; /* counters that are scaled */
+enum { COUNTS_CARRIED = 4 }; /* counters that are scaled */
 
 struct slice_carry {
 	int64_t raw[COUNTS_CARRIED];

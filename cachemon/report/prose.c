@@ -126,8 +126,7 @@ static void say_stall(FILE *out, const struct view *v)
 				   : " No task waited for the page cache.",
 		      out);
 	else
-		fprintf(out, " Its tasks waited %s for the page cache.",
-			show_about(show_ns(stall), v->c->sliced).s);
+		fprintf(out, " Its tasks waited %s for the page cache.", show_ns(stall).s);
 }
 
 static void say_cost(FILE *out, const struct view *v)
@@ -271,8 +270,8 @@ static void put_figures(FILE *out, const struct view *v)
 			.s);
 	put_evictions(out, v);
 	fprintf(out, "  stall        %s in %s %s\n",
-		show_least(show_about(show_ns(counts_get(v->c, C_stall_ns)), est), least).s,
-		show_least(show_count(counts_get(v->c, C_stalls), est), least).s,
+		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
+		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
 		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
 }
 

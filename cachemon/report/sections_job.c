@@ -80,8 +80,7 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		 {""},
 		 show_least(show_bytes(outside, c->sliced), outside.known && !c->sliced),
 		 "seen by no hook: pipes, sockets, tmpfs, direct_io of FUSE and the like"},
-		{"stalls", SHOWN(stalls),
-		 LEAST(stall_ns, show_about(show_ns(COUNT(stall_ns)), c->sliced)),
+		{"stalls", SHOWN(stalls), LEAST(stall_ns, show_ns(COUNT(stall_ns))),
 		 "sleeps of its tasks for the page cache"},
 	};
 

@@ -33,8 +33,7 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	doc_cell(t, "%s", show_ratio(derived.hit_ratio, c->sliced).s);
 	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
 	doc_cell(t, "%s", show_ratio(derived.accuracy, c->sliced).s);
-	doc_cell(t, "%s",
-		 show_least(show_about(show_ns(counts_get(c, C_stall_ns)), c->sliced), least).s);
+	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);
 }
 
 /* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */

@@ -27,12 +27,12 @@ CREATE TEMP VIEW v_others AS SELECT * FROM v_job_all WHERE slot = 0;
 -- v_stall: what part of its time a job slept for the page cache. Source: job.
 CREATE TEMP VIEW v_stall AS SELECT
 	job_id,
-	stall_ns,  -- ns, of all its tasks; ~
+	stall_ns,  -- ns, of all its tasks
 	wall_ns,  -- ns
 	cpu_ns,  -- ns
 	processes,
-	stall_ns / 1e9 AS stall_s,  -- s; ~
-	stall_ns * 1.0 / nullif(stalls, 0) AS stall_ns_mean,  -- ns a sleep; ~
+	stall_ns / 1e9 AS stall_s,  -- s
+	stall_ns * 1.0 / nullif(stalls, 0) AS stall_ns_mean,  -- ns a sleep
 	-- 0..1; of one reader stall / wall; where sleep and CPU time exceed the wall clock, tasks run beside
 	-- each other, and it is the share of their time
 	stall_ns * 1.0 / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS stall_share,

@@ -37,7 +37,7 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.lookups,  -- pages; ~
 	d.added_pages,  -- pages
 	d.refaults,  -- pages
-	d.stall_ns,  -- ns; ~
+	d.stall_ns,  -- ns
 	d.added_pages - d.refaults AS first_pages,  -- pages that this run saw for the first time
 	-- A page that a fault brought, or a write, was not looked up for that.
 	d.lookups - max(0, min(d.lookups, d.added_pages - d.refaults, d.demand_pages + d.prefetched_pages
@@ -78,10 +78,10 @@ CREATE TEMP VIEW v_late AS SELECT
 	job_id,
 	'job' AS kind,
 	job_id AS subject_id,
-	stalls,  -- sleeps; ~
+	stalls,  -- sleeps
 	max(0, stalls - windows_sync - faults_major
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced)) AS late_waits
-		-- sleeps, at least; ~
+		-- sleeps, at least
 FROM v_job
 UNION ALL
 SELECT

@@ -216,7 +216,6 @@ static void what_was_not_measured(void **state)
 	s = analysis_series_of(&a, 1);
 	for (size_t i = 0; i < s->nr_metrics; i++) {
 		assert_string_not_equal(s->metrics[i]->name, "hit_ratio");
-		assert_string_not_equal(s->metrics[i]->name, "stall_share");
 		assert_string_not_equal(s->metrics[i]->name, "refaults_per_s"); /* NULL */
 	}
 	assert_non_null(change_of(s, "misses_per_s"));

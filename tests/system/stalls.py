@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time that tasks sleep for the page cache, at each level, against the job's own clocks.
+
+Around each read the job takes its wall clock, its CPU time and its count of voluntary switches: a
+read slept as often as the count grew, at least for the wall time that was not CPU time and at most for
+all of it.
+"""
+
+import json
+import mmap
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.tool import file_of  # noqa: E402
+from syslib.world import World  # noqa: E402
+
+ME = os.path.abspath(__file__)
+PAGES = 1024
+# From the scheduler's clock to the hook of the switch, which comes after it, and between clocks.
+SLACK_NS, SLACK_SHARE = 6000, 0.02
+# How long hot reads go on so that the per-read hook is sliced when the cold ones come.
+SLICED_AFTER_S = 1.5
+LEVELS = {"full": ["--level", "full"], "cold": ["--level", "cold"],
+          "sliced": ["--level", "auto", "--max-overhead", "0.01%", "--interval", "200ms"]}
+
+part = Part(__doc__)
+
+
+# ---- worker ----
+
+class Clocks:
+    """What calls slept, between bounds: of a call that was preempted as well, the lower one is 0."""
+
+    def __init__(self):
+        self.sleeps = self.least_ns = self.most_ns = self.calls = 0
+
+    def take(self, call):
+        before = resource.getrusage(resource.RUSAGE_THREAD)
+        wall, cpu = time.monotonic_ns(), time.thread_time_ns()
+        call()
+        cpu, wall = time.thread_time_ns() - cpu, time.monotonic_ns() - wall
+        after = resource.getrusage(resource.RUSAGE_THREAD)
+        self.calls += 1
+        self.sleeps += after.ru_nvcsw - before.ru_nvcsw
+        if after.ru_nvcsw == before.ru_nvcsw:
+            return
+        self.most_ns += wall
+        if after.ru_nivcsw == before.ru_nivcsw:
+            self.least_ns += wall - cpu
+
+
+def scattered(fd, clocks, call):
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    for i in range(PAGES // 4):
+        page = i * 37 % PAGES
+        clocks.take(lambda: call(fd, page * PAGE))
+
+
+def do_pread(path, clocks):
+    with open(path, "rb", buffering=0) as f:
+        scattered(f.fileno(), clocks, lambda fd, at: os.pread(fd, PAGE, at))
+
+
+def do_preadv(path, clocks):
+    buffers = [bytearray(PAGE), bytearray(PAGE)]
+    with open(path, "rb", buffering=0) as f:
+        scattered(f.fileno(), clocks, lambda fd, at: os.preadv(fd, buffers, at))
+
+
+def do_sequential(path, clocks):
+    with open(path, "rb", buffering=0) as f:
+        for _ in range(PAGES // 4):
+            clocks.take(lambda: f.read(4 * PAGE))
+
+
+def do_sendfile(path, clocks):
+    out = os.open("/dev/null", os.O_WRONLY)
+    with open(path, "rb", buffering=0) as f:
+        scattered(f.fileno(), clocks, lambda fd, at: os.sendfile(out, fd, at, PAGE))
+
+
+def do_late(path, clocks):
+    """Reads of pages that were asked for a moment before: no window is theirs."""
+    with open(path, "rb", buffering=0) as f:
+        fd = f.fileno()
+        for first in range(0, PAGES, 8):
+            os.posix_fadvise(fd, first * PAGE, 8 * PAGE, os.POSIX_FADV_WILLNEED)
+            clocks.take(lambda: os.pread(fd, 8 * PAGE, first * PAGE))
+
+
+def do_mapped(path, clocks):
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+        m.madvise(mmap.MADV_RANDOM)
+        for i in range(PAGES // 4):
+            clocks.take(lambda: m[i * 37 % PAGES * PAGE])
+
+
+def do_direct(path, _):
+    """Sleeps, and not for the page cache."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    with mmap.mmap(-1, PAGE) as buffer:
+        for i in range(PAGES // 4):
+            os.preadv(fd, [buffer], i * PAGE)
+    os.close(fd)
+
+
+def do_synced(path, _):
+    """Sleeps in a write, which is no read."""
+    fd = os.open(path, os.O_WRONLY)
+    for i in range(32):
+        os.pwrite(fd, b"x" * PAGE, i * PAGE)
+        os.fsync(fd)
+    os.close(fd)
+
+
+def work(how, hot, *paths):
+    end = time.monotonic() + float(hot or 0)
+    with open(paths[0], "rb", buffering=0) as f:
+        while time.monotonic() < end:
+            for _ in range(1000):
+                os.pread(f.fileno(), PAGE, 0)
+    told = []
+    for path in paths[1:]:
+        clocks = Clocks()
+        globals()[f"do_{how}"](path, clocks)
+        told.append(vars(clocks))
+    print(json.dumps(told))
+
+
+# ---- cases ----
+
+def rows_of(db, ino):
+    """Sleeps in the rows of a file: the report has their time alone."""
+    with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as c:
+        return c.execute("SELECT sum(stalls) FROM file WHERE ino = ?", (ino,)).fetchone()[0]
+
+
+def watched(world, stack, level, how, paths):
+    hot = SLICED_AFTER_S if level == "sliced" else 0
+    watch = world.tool.watch(stack, LEVELS[level],
+                             [sys.executable, ME, "--work", how, str(hot), world.hot, *paths])
+    report, job, out = watch.end()
+    equal(f"sliced at level {level}", report["run"]["sliced"], level == "sliced")
+    check("stall_ns_estimated" not in job["totals"], "stall_ns is counted, and marked as estimated")
+    return watch.db, job, json.loads(out)
+
+
+def entry(job, path):
+    """By the device that the cache is on, which of an overlay is not the path's."""
+    st = os.stat(path)
+    return file_of(job, f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}", st.st_ino)
+
+
+def judge_time(ns, told, level):
+    slack = told["sleeps"] * SLACK_NS + told["least_ns"] * SLACK_SHARE
+    check(told["least_ns"] - slack <= ns <= told["most_ns"],
+          f"stall at level {level}: {ns} ns, the job slept {told['least_ns']} to "
+          f"{told['most_ns']}")
+
+
+def judge(db, job, path, told, level):
+    found = entry(job, path)
+    check(found, f"{path} has no row at level {level}")
+    ns, sleeps = found["totals"]["stall_ns"], rows_of(db, os.stat(path).st_ino)
+    part.note(f"{level}: {sleeps} sleeps of {ns / 1e6:.2f} ms; the job: {told['sleeps']} in "
+              f"{told['calls']} calls, {told['least_ns'] / 1e6:.2f} to "
+              f"{told['most_ns'] / 1e6:.2f} ms")
+    equal(f"sleeps at level {level}", sleeps, told["sleeps"])
+    judge_time(ns, told, level)
+
+
+def exact(world, stack, how, make=None):
+    for level in LEVELS:
+        path = make() if make else world.cold(PAGES)
+        db, job, told = watched(world, stack, level, how, [path])
+        check(told[0]["sleeps"] > 3, f"the job slept {told[0]['sleeps']} times: nothing to count")
+        judge(db, job, path, told[0], level)
+
+
+for name in ("pread", "preadv", "sequential", "sendfile", "late", "mapped"):
+    def each(world, stack, how=name):
+        exact(world, stack, how)
+
+    each.__name__ = f"{name}_is_exact_at_each_level"
+    part.case(each)
+
+
+@part.case
+def block_devices_are_exact(world, stack):
+    def make():
+        with open(world.tool.fresh(".img"), "wb") as f:
+            f.write(os.urandom(PAGES * PAGE))
+        device = machine.loop(stack, f.name)
+        fd = os.open(device, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+        return device
+
+    for level in LEVELS:
+        device = make()
+        _, job, told = watched(world, stack, level, "pread", [device])
+        found = [e for e in job["files"] if e["path"] == device]
+        equal(f"rows of {device}", len(found), 1)
+        check(told[0]["sleeps"] > 10, "the job did not sleep")
+        judge_time(found[0]["totals"]["stall_ns"], told[0], level)
+
+
+@part.case
+def files_of_an_overlay_are_exact(world, stack):
+    lower, upper, work_dir, merged = (os.path.join(world.data, d)
+                                      for d in ("lower", "upper", "work", "merged"))
+    for d in (lower, upper, work_dir, merged):
+        os.mkdir(d)
+    names = {}
+    for level in LEVELS:
+        for how in ("pread", "late"):
+            names[level, how] = fill(f"{lower}/{level}-{how}", PAGES)
+    machine.mount(stack, "-t", "overlay", "overlay", "-o",
+                  f"lowerdir={lower},upperdir={upper},workdir={work_dir}", merged)
+    for (level, how), path in names.items():
+        db, job, told = watched(world, stack, level, how,
+                                [os.path.join(merged, os.path.basename(path))])
+        check(told[0]["sleeps"] > 10, "the job did not sleep")
+        judge(db, job, path, told[0], level)
+
+
+@part.case
+def what_goes_past_the_cache_is_none(world, stack):
+    for level in LEVELS:
+        for how in ("direct", "synced"):
+            path = world.cold(PAGES)
+            _, job, _ = watched(world, stack, level, how, [path])
+            found = entry(job, path)
+            equal(f"stall of {how} at level {level}",
+                  found["totals"]["stall_ns"] if found else 0, 0)
+
+
+@part.case
+def what_moves_into_a_cgroup_is_exact(world, stack):
+    root = machine.v2_root() or machine.v1_root()
+    if not root:
+        raise Skipped("no cgroup can be made here")
+    group = machine.cgroup(stack, root, f"cachemon-stalls-{os.getpid()}")
+    for level in LEVELS:
+        path = world.cold(PAGES)
+        watch = world.tool.watch(stack, [*LEVELS[level], "--cgroup", group])
+        watch.wait_started()
+        hot = SLICED_AFTER_S if level == "sliced" else 0
+        script = 'echo $$ > "$0"/cgroup.procs && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, group, sys.executable, ME, "--work", "late",
+                               str(hot), world.hot, path], capture_output=True, text=True,
+                              check=True)
+        watch.wait_intervals(1)
+        watch.interrupt()
+        _, job, _ = watch.end()
+        judge(watch.db, job, path, json.loads(done.stdout)[0], level)
+
+
+def main():
+    if sys.argv[1:2] == ["--work"]:
+        return work(*sys.argv[2:])
+    return part.main(World)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
