@@ -143,6 +143,10 @@ int BPF_PROG(fault_addr_tp, unsigned long address)
 	struct live *l;
 	__u32 zero = 0;
 
+#ifndef CACHEMON_BASIC
+	if (tally_is_idle(tally_here()))
+		return 0;
+#endif
 	if (!shared.tracing.live)
 		return 0;
 	alone_begin();

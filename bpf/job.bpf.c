@@ -70,19 +70,53 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 	s->sleep_start_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline int switched(struct task_struct *prev, struct task_struct *next, bool sleeps)
+/*
+ * From a task of no job, that had no event since it came, to one that is of no job either: nothing
+ * is to be kept. Most switches of a machine are so. A worker of io_uring is of the job without a
+ * fork that was seen.
+ */
+static __always_inline bool switch_is_others(struct task_struct *next)
+{
+#ifdef CACHEMON_BASIC
+	return false;
+#else
+	struct tally *t = tally_here();
+
+	if (!tally_is_idle(t))
+		return false;
+	*(volatile __u64 *)&t->scratch = (__u64)next;
+	if (member_may(*(volatile __u64 *)&t->scratch) || TYPED(next, flags) & PF_IO_WORKER)
+		return false;
+	t->switches++;
+	return true;
+#endif
+}
+
+static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
+{
+	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
+}
+
+static __always_inline int switched(struct task_struct *prev, struct task_struct *next,
+				    bool preempt, __u64 state)
 {
 	__u32 zero = 0, now = shared.epoch;
-	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+	bool sleeps = state && !preempt;
 	struct task_state *st;
+	struct live *l;
 
+	if (switch_is_others(next))
+		return 0;
+	l = bpf_map_lookup_elem(&lives, &zero);
 	if (!l || !now)
 		return 0;
 	l->epoch = now;
 	if (l->task == (__u64)prev)
 		tally_settle(&l->s);
-	else
+	else if (may_be_own(l, prev))
 		live_load(l, prev);
+	else
+		live_leave(l);
 	l->runs[l->s.job & 1][EV_SWITCH]++;
 	if (l->s.job == JOB_WATCHED) {
 		job_charge(l, prev);
@@ -102,7 +136,12 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 				st->job = l->s.job;
 		}
 	}
-	live_load(l, next);
+	if (state & TASK_DEAD && l->s.flags & TASK_NOTED)
+		member_forget(l->task);
+	if (may_be_own(l, next))
+		live_load(l, next);
+	else
+		live_leave(l);
 	if (l->s.job != JOB_WATCHED)
 		l->epoch = now | EPOCH_STALE;
 	return 0;
@@ -112,7 +151,7 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	return switched(prev, next, prev_state && !preempt);
+	return switched(prev, next, preempt, prev_state);
 }
 
 /* Before 5.18 the state is the task's alone. */
@@ -123,7 +162,7 @@ int BPF_PROG(switch3_tp, bool preempt, struct task_struct *prev, struct task_str
 			      ? TYPED(prev, __state)
 			      : TYPED((struct task_struct___state *)prev, state);
 
-	return switched(prev, next, state && !preempt);
+	return switched(prev, next, preempt, state);
 }
 
 static __always_inline int forked(struct live *l, struct task_struct *parent,
@@ -149,6 +188,7 @@ static __always_inline int forked(struct live *l, struct task_struct *parent,
 		return 0;
 	}
 	st->job = JOB_WATCHED;
+	member_note(st, addr_of(l, child));
 	if (TYPED(child, pid) == TYPED(child, tgid))
 		process_joins(st);
 	return 0;
@@ -284,6 +324,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
 		charge_from_now(st, task);
 		st->job = JOB_WATCHED;
+		member_note(st, task_addr(task));
 		process_joins(st);
 	}
 	mark_moved(st, tgid);
@@ -338,6 +379,7 @@ int seed_task(struct bpf_iter__task *ctx)
 		process_joins(st);
 	}
 	st->job = JOB_WATCHED;
+	member_note(st, task_addr(t));
 	return 0;
 }
 

@@ -350,6 +350,7 @@ struct iovec {
 #define PF_IO_WORKER 0x00000010
 #define PF_KSWAPD    0x00020000
 #define PF_KTHREAD   0x00200000
+#define TASK_DEAD    0x00000080
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)

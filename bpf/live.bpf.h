@@ -4,8 +4,8 @@
  * changed), refreshing it; and which row an event of the task counts in.
  *
  * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
- * switch, it leaves the epoch stale, and the first event refreshes from current: a kernel may hide
- * tasks from tracing, and then the switch away from one is not seen.
+ * switch, it leaves the epoch stale, and the first event refreshes from current: their state is not
+ * loaded before, and a kernel may hide tasks from tracing, whose switch is not seen then.
  */
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H
@@ -132,7 +132,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	l->regs = regs_of(t);
 	if (st) {
 		l->s = *st;
-		l->s.flags = TASK_STORED;
+		l->s.flags = TASK_STORED | (st->flags & TASK_NOTED);
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
 		/* Should it belong to the job, then from now on. */
@@ -147,6 +147,21 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	}
 	order_writes(&l->pad);
 	*(volatile __u64 *)&l->task = (__u64)t;
+	if (l->s.job == JOB_WATCHED)
+		member_note(&l->s, *(volatile __u64 *)&l->task);
+	tally_loaded(true);
+}
+
+/* Of the running task nothing is known: its first event asks. */
+static __always_inline void live_leave(struct live *l)
+{
+	*(volatile __u64 *)&l->task = 0;
+	order_writes(&l->pad);
+	tally_close();
+	tally_loaded(false);
+	l->s.job = JOB_OTHERS;
+	l->s.flags = 0;
+	l->s.direct_iocb = 0;
 }
 
 /* The epoch moved, or the switch hook left it open whose state this is. */
@@ -168,6 +183,8 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	if (l->s.job == JOB_WATCHED)
 		job_charge(l, t);
 	live_belongs(l, t, job_of(t, st));
+	if (l->s.job == JOB_WATCHED)
+		member_note(&l->s, l->task);
 	return 0;
 }
 

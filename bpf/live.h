@@ -154,7 +154,12 @@ struct tally {
 	__u64 call_id;
 	__u64 call_pos;
 	__u64 call_end;
-	__u64 unused[14];
+
+	/* Of the CPU, whoever reads. */
+	__u64 loaded;	/* struct live has the state of the running task; 0: it is of no job */
+	__u64 switches; /* from one such task to another, which are passed over */
+	__u64 scratch;	/* as in struct live */
+	__u64 unused[11];
 };
 
 /* Of a generation that ended it is the sweep's, until that gives it back. */

@@ -17,6 +17,10 @@
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
 
+/* How many tasks of the job hash alike: a task whose slot has none is of no job, as far as any
+ * event has shown. More than there are cost a longer way. */
+#define NR_MEMBERS 16384
+
 /* The sample of references; bpf/references.h. Of the running CPU a tally has its own copy of the
  * bound, which may be an older one. */
 struct reference_state {
@@ -66,6 +70,7 @@ struct shared {
 
 	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];
+	__u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 	struct trace_shared tracing;
 };
 

@@ -151,15 +151,31 @@ static __always_inline void tally_close(void)
 static long tally_close_step(__u32 cpu, void *x)
 {
 	tally_of(cpu)->mapping = 0;
+	tally_of(cpu)->loaded = 1;
 	return 0;
 }
 
-/* On all CPUs, after the epoch was moved. */
+/* On all CPUs, after the epoch was moved. Whose task runs there is to be asked. */
 static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
+/* What the CPU keeps is the state of its running task, or of no task that was asked for. */
+static __always_inline void tally_loaded(bool loaded)
+{
+	tally_here()->loaded = loaded;
+}
+
+/* False also where a tally is of several CPUs. */
+static __always_inline bool tally_is_idle(const struct tally *t)
+{
+	return config.nr_cpus <= NR_TALLY_CPUS && !t->loaded;
+}
 #else
+static __always_inline void tally_loaded(bool loaded)
+{
+}
+
 static __always_inline void tally_settle(struct task_state *s)
 {
 }

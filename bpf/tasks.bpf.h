@@ -11,8 +11,59 @@ enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 
 enum {
 	TASK_STORED = 1 << 0, /* has a copy in tasks */
-	TASK_DIRTY = 1 << 1
+	TASK_DIRTY = 1 << 1,
+	TASK_NOTED = 1 << 2, /* among the members */
 };
+
+/* The address of a task, a plain number: where there is no struct live to take it through. */
+static __always_inline __u64 task_addr(const struct task_struct *t)
+{
+	const void *at = t;
+	__u64 addr = 0;
+
+	bpf_probe_read_kernel(&addr, sizeof(addr), &at);
+	return addr;
+}
+
+#ifdef CACHEMON_BASIC
+static __always_inline bool member_may(__u64 task)
+{
+	return true;
+}
+
+static __always_inline void member_note(struct task_state *st, __u64 task)
+{
+}
+
+static __always_inline void member_forget(__u64 task)
+{
+}
+#else
+static __always_inline __u32 *member_slot(__u64 task)
+{
+	return &shared.members[task >> 6 & (NR_MEMBERS - 1)];
+}
+
+/* May the task be of the job? */
+static __always_inline bool member_may(__u64 task)
+{
+	return *member_slot(task);
+}
+
+/* st: its state, stored or running. Twice does no harm. */
+static __always_inline void member_note(struct task_state *st, __u64 task)
+{
+	if (st->flags & TASK_NOTED)
+		return;
+	st->flags |= TASK_NOTED;
+	__sync_fetch_and_add(member_slot(task), 1);
+}
+
+static __always_inline void member_forget(__u64 task)
+{
+	__sync_fetch_and_add(member_slot(task), -1);
+}
+#endif
 
 #ifdef CACHEMON_BASIC
 static __always_inline struct task_state *state_of(struct task_struct *t)

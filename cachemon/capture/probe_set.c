@@ -188,7 +188,7 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 }
 
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
- * probe_set_reads(). */
+ * probe_set_reads(), that of fault addresses with probe_set_fault_address(). */
 static int attach(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
 		  struct errtext *err)
 {
@@ -198,7 +198,7 @@ static int attach(struct probe_set *set, const struct kernel_caps *caps, struct 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) && !ret; i++)
 		ret = attach_or_fall_back(set, caps, plan, first[i]);
 	for (int role = 0; role < ROLE_NR && !ret; role++) {
-		if (role != ROLE_READ)
+		if (role != ROLE_READ && role != ROLE_FAULT_ADDRESS)
 			ret = attach_or_fall_back(set, caps, plan, role);
 	}
 	if (!ret && !plan->viable)

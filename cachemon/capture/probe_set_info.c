@@ -79,9 +79,11 @@ int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR])
 			for (int i = 0; i < JOB_NR * EV_NR; i++)
 				ret_runs[i / EV_NR][i % EV_NR] += l->runs[i / EV_NR][i % EV_NR];
 		}
-		for (unsigned int cpu = 0; cpu < NR_TALLY_CPUS && cpu < set->nr_cpus; cpu++)
+		for (unsigned int cpu = 0; cpu < NR_TALLY_CPUS && cpu < set->nr_cpus; cpu++) {
 			ret_runs[JOB_WATCHED][EV_READ] +=
 				tallies[cpu].runs + tallies[cpu].read_calls;
+			ret_runs[JOB_OTHERS][EV_SWITCH] += tallies[cpu].switches;
+		}
 	}
 	free(lives);
 	return r;

@@ -25,12 +25,14 @@ int probe_set_rest_rows(int fd)
 }
 
 /* After the epoch was moved: who opens a tally looks at the epoch then, so one of both sees the
- * other. */
+ * other. A task that runs may have been taken into the job: the next switch asks for both. */
 static void close_tallies(struct probe_set *set)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (unsigned int cpu = 0; cpu < set->nr_cpus && cpu < NR_TALLY_CPUS; cpu++)
+	for (unsigned int cpu = 0; cpu < set->nr_cpus && cpu < NR_TALLY_CPUS; cpu++) {
 		__atomic_store_n(&set->skel->bss->tallies[cpu].mapping, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&set->skel->bss->tallies[cpu].loaded, 1, __ATOMIC_RELAXED);
+	}
 }
 
 uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by)
@@ -162,14 +164,24 @@ int probe_set_reads(struct probe_set *set, bool on)
 	return r;
 }
 
-int probe_set_advice_calls(struct probe_set *set, bool on)
+static int switch_role(struct probe_set *set, enum probe_role role, bool on)
 {
-	if (!probe_set_choice(set, ROLE_ADVICE_CALLS))
+	if (!probe_set_choice(set, role))
 		return -ENOTSUP;
 	if (on)
-		return probe_set_attach_role(set, ROLE_ADVICE_CALLS);
-	probe_set_close_link(set, ROLE_ADVICE_CALLS);
+		return probe_set_attach_role(set, role);
+	probe_set_close_link(set, role);
 	return 0;
+}
+
+int probe_set_advice_calls(struct probe_set *set, bool on)
+{
+	return switch_role(set, ROLE_ADVICE_CALLS, on);
+}
+
+int probe_set_fault_address(struct probe_set *set, bool on)
+{
+	return switch_role(set, ROLE_FAULT_ADDRESS, on);
 }
 
 bool probe_set_reads_on(const struct probe_set *set)

@@ -120,9 +120,8 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	return r ? errtext_set(err, r, "%s", text) : 0;
 }
 
-/* A hook the plan has, on: the run goes on without it if it must, and says so. */
-static void hook_on(struct watch_run *run, enum probe_role role,
-		    int (*hook)(struct probe_set *, bool))
+void watch_hook_on(struct watch_run *run, enum probe_role role,
+		   int (*hook)(struct probe_set *, bool))
 {
 	const struct probe_choice *choice = &run->plan.choices[role];
 	int r = choice->state == PROBE_LIVE ? hook(run->set, true) : 0;
@@ -165,8 +164,8 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));
 	/* The calibration switches them, and may have broken off in between. */
 	if (run->o->level != LEVEL_COLD)
-		hook_on(run, ROLE_READ, probe_set_reads);
-	hook_on(run, ROLE_ADVICE_CALLS, probe_set_advice_calls);
+		watch_hook_on(run, ROLE_READ, probe_set_reads);
+	watch_hook_on(run, ROLE_ADVICE_CALLS, probe_set_advice_calls);
 	sampler_forget(run->sampler);
 	plan_references(run);
 	probe_set_start(run->set);

@@ -16,10 +16,19 @@ void watch_traces_begin(struct watch_run *run)
 		reason = "out of memory";
 	if (!reason && sampler_trace(run->sampler, run->traces))
 		reason = "the ring of traces could not be read";
-	if (reason)
+	if (reason) {
 		store_no_traces(run->store, reason);
-	else
-		store_traces(run->store, run->traces);
+		return;
+	}
+	store_traces(run->store, run->traces);
+	watch_hook_on(run, ROLE_FAULT_ADDRESS, probe_set_fault_address);
+}
+
+/* No file is traced any more, or none is chosen: why. */
+static void stop(struct watch_run *run, const char *why)
+{
+	run->traces_stopped = true;
+	store_no_traces(run->store, why);
 }
 
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
@@ -27,15 +36,12 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 	if (!run->traces)
 		return;
 	if (run->sliced && !run->traces_stopped) {
-		run->traces_stopped = true;
 		sampler_trace_stop(run->sampler, "the per-read hook is on only at times");
-		store_no_traces(run->store, "the per-read hook is on only at times");
+		probe_set_fault_address(run->set, false);
+		stop(run, "the per-read hook is on only at times");
 	}
-	if (!run->traces_stopped && traces_full(run->traces)) {
-		run->traces_stopped = true;
-		store_no_traces(run->store, "as much was recorded as is kept of one run: no more "
-					    "files were chosen");
-	}
+	if (!run->traces_stopped && traces_full(run->traces))
+		stop(run, "as much was recorded as is kept of one run: no more files were chosen");
 	sampler_trace_look(run->sampler, s, last);
 	for (size_t i = 0; i < ledger_nr_active(run->ledger); i++) {
 		const struct ledger_file *f = ledger_active(run->ledger, i);

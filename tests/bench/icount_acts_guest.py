@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest's part of tests/bench/icount for acts: python3 icount_acts_guest.py BUILD, with results in
+/out/acts.json: {turn: {act: instructions}}.
+
+A turn is a fresh process: without cachemon (off), with empty programs on the hooks of anonymous faults
+and switches (empty), as the job of a watch (cold, full), and beside the job of one (stranger).
+"""
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+OUT = "/out/acts"
+DB = "/scratch/acts.db"
+BLOCKS = 20
+EMPTY = ("tp_btf:page_fault_user", "tp_btf:sched_switch")
+
+
+def figures():
+    """The lower quartile of the blocks: no tick of the timer, no disk that was in the way."""
+    blocks = {}
+    with open(OUT) as f:
+        for line in f:
+            act, value = line.split()
+            blocks.setdefault(act, []).append(float(value))
+    return {act: statistics.quantiles(values, n=4)[0] for act, values in blocks.items()}
+
+
+def beside(watch, argv):
+    """Runs argv while a watch of something else goes on."""
+    process = subprocess.Popen([*watch, "--level", "full", "--", "sh", "-c",
+                                "echo begun; exec sleep 100000"], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    try:
+        subprocess.run(argv, check=True)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def main():
+    build = sys.argv[1]
+    cachemon = os.path.join(build, "cachemon/cachemon")
+    program = sys.argv[2] if len(sys.argv) > 2 else os.path.join(build, "tests/bench/icount_acts")
+    acts = [program, "/scratch", OUT, str(BLOCKS)]
+    watch = [cachemon, "watch", "--job", "acts", "--db", DB]
+    turns = {}
+    for turn in sys.argv[3].split(",") if len(sys.argv) > 3 else ("off", "empty", "cold", "full", "stranger"):
+        began = time.monotonic()
+        if turn == "off":
+            subprocess.run(acts, check=True)
+        elif turn == "empty":
+            subprocess.run([*acts, *EMPTY], check=True)
+        elif turn == "stranger":
+            beside(watch, acts)
+        else:
+            subprocess.run([*watch, "--level", turn, "--", *acts], check=True)
+        turns[turn] = figures()
+        print(turn, round(time.monotonic() - began, 2), turns[turn], flush=True)
+    with open("/out/acts.json", "w") as f:
+        json.dump({"release": os.uname().release, "turns": turns}, f)
+
+
+if __name__ == "__main__":
+    main()
