@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -227,6 +228,51 @@ def sizes_of_files_that_grow(world, stack):
             equal(f"{level}: size of {name}", entry["size_bytes"], os.stat(f"{place}/{name}").st_size)
         for name in os.listdir(place):
             os.unlink(f"{place}/{name}")
+
+
+# ---- hooks ----
+
+def hooks_of(pid):
+    """Programs that a process has attached, by name."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
+                lines = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        except OSError:
+            continue
+        if "link_type" in lines:
+            shown = json.loads(machine.run("bpftool", "-j", "prog", "show", "id", lines["prog_id"]))
+            found.add(shown["name"])
+    return found
+
+
+def fault_addresses(watch):
+    return "fault_addr_tp" in hooks_of(watch.pid())
+
+
+@part.case
+def fault_addresses_are_seen_only_while_files_are_traced(world, stack):
+    if not shutil.which("bpftool"):
+        raise Skipped("bpftool is not installed")
+    hot = reader.Reader(world.reader, world.hot, stack)
+    for level, traces in (("cold", False), ("full", True)):
+        watch = world.tool.watch(stack, ["--level", level, "--interval", "200ms", "--pid",
+                                         str(hot.pid())])
+        watch.wait_started()
+        check("switch_tp" in hooks_of(watch.pid()), "no hook is seen at all")
+        equal(f"a hook on each fault of the machine, at level {level}", fault_addresses(watch), traces)
+        watch.interrupt()
+        watch.end()
+    watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.01%", "--interval",
+                                     "200ms", "--pid", str(hot.pid())])
+    watch.wait_started()
+    while watch.query("SELECT min(read_on_ns) FROM interval") != 0:
+        hot.read("hot", 100000)
+    watch.wait_intervals(1)
+    equal("a hook on each fault of the machine, once the run is sliced", fault_addresses(watch), False)
+    watch.interrupt()
+    watch.end()
 
 
 # ---- times ----
