@@ -124,6 +124,7 @@ STEP_CALLED name_step(__u32 i, struct name_work **work)
 		return 1;
 	}
 	w->signature = w->signature * 31 + READ(d, d_name.hash_len);
+	w->factor *= 31;
 	w->dentry = (__u64)READ(d, d_parent);
 	if (!w->copy)
 		return 0;
@@ -169,26 +170,108 @@ static __always_inline void row_at_end(struct file_row *row, const struct file_k
 	row->flags |= ROW_SIZED;
 }
 
-static __always_inline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
+static __always_inline bool name_is_unlinked(const struct name_seen *seen)
 {
-	struct dentry *d = CAST(dentry, seen->dentry);
+	return !READ(CAST(inode, seen->inode), i_nlink);
+}
 
-	w->dentry = seen->dentry;
-	w->mount = seen->mount;
-	w->signature = READ(d, d_hash.pprev) ? 1 : 3;
+/* What a signature begins with, before the leaf. */
+static __always_inline __u64 signature_begin(const struct name_seen *seen)
+{
+	return (READ(CAST(dentry, seen->dentry), d_hash.pprev) ? 1 : 3) +
+	       (name_is_unlinked(seen) ? 4 : 0);
+}
+
+static __always_inline void name_climb(struct name_work *w, __u64 dentry, __u64 mount,
+				       __u64 signature, bool copy)
+{
+	w->dentry = dentry;
+	w->mount = mount;
+	w->signature = signature;
+	w->factor = 1;
 	w->off = 0;
-	w->flags = w->mount ? 0 : NAME_NO_MOUNT;
+	w->flags = mount ? 0 : NAME_NO_MOUNT;
 	w->copy = copy;
 	w->crossed = false;
 	w->done = false;
-	if (!READ(CAST(inode, seen->inode), i_nlink)) {
-		w->flags |= NAME_UNLINKED;
-		w->signature += 4;
-	}
 	LOOP(NAME_DEPTH_MAX, NAME_DEPTH_BASIC, name_step, &w);
 	if (!w->done)
 		w->flags |= NAME_TRUNCATED;
 }
+
+static __always_inline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
+{
+	w->dir = 0;
+	name_climb(w, seen->dentry, seen->mount, signature_begin(seen), copy);
+	if (name_is_unlinked(seen))
+		w->flags |= NAME_UNLINKED;
+}
+
+#ifndef CACHEMON_BASIC
+#define NAME_LEAF_ROOM 512 /* of the record, for the leaf; a power of two */
+
+/* Makes the record begin with this directory. */
+static __always_inline bool name_of_dir(struct name_work *w, __u64 dir, __u64 mount)
+{
+	struct dentry *d = CAST(dentry, dir);
+
+	if (w->dir == dir && w->dir_mount == mount && w->dir_epoch == shared.epoch &&
+	    w->dir_parent == (__u64)READ(d, d_parent) && w->dir_name == READ(d, d_name.hash_len))
+		return true;
+	w->dir = 0;
+	w->dir_epoch = shared.epoch;
+	w->dir_mount = mount;
+	w->dir_parent = (__u64)READ(d, d_parent);
+	w->dir_name = READ(d, d_name.hash_len);
+	name_climb(w, dir, mount, 0, true);
+	if (!w->done || w->off > NAME_DATA_MAX - NAME_LEAF_ROOM)
+		return false;
+	w->dir_signature = w->signature;
+	w->dir_factor = w->factor;
+	w->dir_flags = w->flags;
+	w->dir_off = w->off;
+	w->dir = dir;
+	return true;
+}
+
+/*
+ * The name of a file at an event: files of one directory come one after the other, so its part is
+ * read once. False: the file is the root of a mount, or the path too long: it is walked whole.
+ */
+static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
+{
+	struct dentry *d = CAST(dentry, seen->dentry);
+	__u64 signature;
+	__u32 off;
+	long n;
+
+	if ((__u64)READ(d, d_parent) == seen->dentry ||
+	    (seen->mount && seen->dentry == (__u64)READ(CAST(mount, seen->mount), mnt.mnt_root)) ||
+	    !name_of_dir(w, (__u64)READ(d, d_parent), seen->mount))
+		return false;
+	signature = signature_begin(seen) * 31 + READ(d, d_name.hash_len);
+	w->signature = signature * w->dir_factor + w->dir_signature;
+	w->flags = w->dir_flags | NAME_LEAF_LAST | (name_is_unlinked(seen) ? NAME_UNLINKED : 0);
+	w->off = w->dir_off;
+	if (w->signature == seen->signature)
+		return true;
+	off = w->off;
+	if (off > NAME_DATA_MAX - NAME_LEAF_ROOM)
+		return false;
+	barrier_var(off);
+	off &= NAME_DATA_MAX - 1;
+	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, READ(d, d_name.name));
+	if (n <= 0)
+		return false;
+	w->off = off + n;
+	return true;
+}
+#else
+static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
+{
+	return false;
+}
+#endif
 
 /* Sends the record as far as it is filled; 0 or an error that is counted. */
 static __always_inline long name_output(struct name_record *rec, __u32 data_len)
@@ -232,16 +315,19 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 {
 	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
 	struct name_record *rec;
+	bool copied;
 
 	if (!w)
 		return;
 	/* Where a walk is dear to verify there is one, and what it copied may be for nothing. */
-	name_walk(seen, w, !NAMES_AT_EVENTS);
+	copied = scratch == SCRATCH_EVENT && name_beside(w, seen);
+	if (!copied)
+		name_walk(seen, w, !NAMES_AT_EVENTS);
 	if (w->signature == seen->signature)
 		return;
 	if (scratch == SCRATCH_SWEEP && seen->mount && w->flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
 		return;
-	if (NAMES_AT_EVENTS)
+	if (NAMES_AT_EVENTS && !copied)
 		name_walk(seen, w, true);
 	rec = &w->rec;
 	rec->file = *key;

@@ -16,7 +16,8 @@ enum {
 	NAME_NO_MOUNT = 1 << 1,	 /* no mount leads there: the path starts at the fs root */
 	NAME_TRUNCATED = 1 << 2, /* deeper or longer than the record */
 	NAME_BLOCK_DEVICE = 1 << 3,
-	NAME_NONE = 1 << 4, /* no dentry at all */
+	NAME_NONE = 1 << 4,	 /* no dentry at all */
+	NAME_LEAF_LAST = 1 << 5, /* the leaf comes last, behind its directory's components */
 };
 
 #define NAME_DATA_MAX 8192 /* more than any path that a call takes */
@@ -55,6 +56,18 @@ struct name_work {
 	__u8 done;
 	struct file_key key; /* what is looked for */
 	struct name_seen seen;
+
+	/* The directory whose components the record begins with, for the next file in it. Good for
+	 * an epoch, and while neither its name nor its place is another. */
+	__u64 dir; /* dentry; 0: none */
+	__u64 dir_parent, dir_name, dir_mount;
+	__u64 dir_signature, dir_factor;
+	__u32 dir_epoch;
+	__u32 dir_flags;
+	__u32 dir_off;
+	__u32 pad;
+
+	__u64 factor; /* 31 to the power of the components that the signature is of */
 	struct name_record rec;
 };
 

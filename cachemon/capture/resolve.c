@@ -164,14 +164,37 @@ static int complete(struct resolver *r, const struct name_record *record, char *
 	return 0;
 }
 
+/* The same record with its leaf first; NULL: no memory. */
+static struct name_record *leaf_first(const struct name_record *record)
+{
+	size_t len = record->data_len, start = len - 1;
+	struct name_record *turned = malloc(sizeof(*turned));
+
+	if (!turned)
+		return NULL;
+	while (start > 0 && record->data[start - 1] != '\0')
+		start--;
+	memcpy(turned, record, offsetof(struct name_record, data));
+	memcpy(mempcpy(turned->data, record->data + start, len - start), record->data, start);
+	turned->flags &= ~NAME_LEAF_LAST;
+	return turned;
+}
+
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
 		  struct resolved *ret)
 {
+	_cleanup_free_ struct name_record *turned = NULL;
 	struct resolved name = {0};
 	int err = 0;
 
 	if (!is_valid(record, size))
 		return -EBADMSG;
+	if (record->flags & NAME_LEAF_LAST && record->data_len) {
+		turned = leaf_first(record);
+		if (!turned)
+			return -ENOMEM;
+		record = turned;
+	}
 	name.deleted = record->flags & NAME_UNLINKED;
 	if (record->flags & NAME_BLOCK_DEVICE) {
 		/* The record names a node that was opened, or nothing: mknod(2) makes any. */

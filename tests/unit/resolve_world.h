@@ -41,19 +41,42 @@ static inline size_t fill(struct name_record *record, const char *path, uint32_t
 	return offsetof(struct name_record, data) + record->data_len;
 }
 
-static inline void expect(struct world *w, const char *path, uint32_t flags, uint32_t dev,
-			  uint32_t tgid, const char *want)
+/* As programs send the name of a file whose directory they know. */
+static inline void put_leaf_last(struct name_record *record)
+{
+	char leaf[NAME_DATA_MAX];
+	size_t len = strnlen(record->data, record->data_len) + 1;
+
+	if (!record->data_len)
+		return;
+	memcpy(leaf, record->data, len);
+	memmove(record->data, record->data + len, record->data_len - len);
+	memcpy(record->data + record->data_len - len, leaf, len);
+	record->flags |= NAME_LEAF_LAST;
+}
+
+static inline void expect_once(struct world *w, const char *path, uint32_t flags, uint32_t dev,
+			       uint32_t tgid, const char *want, bool leaf_last)
 {
 	struct resolved name = {0};
 	struct name_record record;
 	size_t size = fill(&record, path, flags, dev, tgid);
 
+	if (leaf_last)
+		put_leaf_last(&record);
 	assert_int_equal(resolver_name(w->r, &record, size, &name), 0);
 	if (!name.path || strcmp(name.path, want) != 0)
 		fail_msg("%s on %u:%u: %s, not %s", path, dev >> 20, dev & 0xfffff,
 			 name.path ? name.path : "none", want);
 	assert_int_equal(name.deleted, (flags & NAME_UNLINKED) != 0);
 	free(name.path);
+}
+
+static inline void expect(struct world *w, const char *path, uint32_t flags, uint32_t dev,
+			  uint32_t tgid, const char *want)
+{
+	expect_once(w, path, flags, dev, tgid, want, false);
+	expect_once(w, path, flags, dev, tgid, want, true);
 }
 
 #endif
