@@ -144,7 +144,7 @@ int BPF_PROG(fault_addr_tp, unsigned long address)
 	__u32 zero = 0;
 
 #ifndef CACHEMON_BASIC
-	if (tally_is_idle(tally_here()))
+	if (config.nr_cpus <= NR_TALLY_CPUS && !tally_here()->own)
 		return 0;
 #endif
 	if (!shared.tracing.live)

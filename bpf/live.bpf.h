@@ -149,7 +149,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	*(volatile __u64 *)&l->task = (__u64)t;
 	if (l->s.job == JOB_WATCHED)
 		member_note(&l->s, *(volatile __u64 *)&l->task);
-	tally_loaded(true);
+	tally_loaded(true, l->s.job == JOB_WATCHED);
 }
 
 /* Of the running task nothing is known: its first event asks. */
@@ -158,7 +158,7 @@ static __always_inline void live_leave(struct live *l)
 	*(volatile __u64 *)&l->task = 0;
 	order_writes(&l->pad);
 	tally_close();
-	tally_loaded(false);
+	tally_loaded(false, false);
 	l->s.job = JOB_OTHERS;
 	l->s.flags = 0;
 	l->s.direct_iocb = 0;
@@ -185,6 +185,7 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	live_belongs(l, t, job_of(t, st));
 	if (l->s.job == JOB_WATCHED)
 		member_note(&l->s, l->task);
+	tally_loaded(true, l->s.job == JOB_WATCHED);
 	return 0;
 }
 

@@ -159,7 +159,8 @@ struct tally {
 	__u64 loaded;	/* struct live has the state of the running task; 0: it is of no job */
 	__u64 switches; /* from one such task to another, which are passed over */
 	__u64 scratch;	/* as in struct live */
-	__u64 unused[11];
+	__u64 own;	/* it is of the job; where a tally is of several CPUs, one of theirs was */
+	__u64 unused[10];
 };
 
 /* Of a generation that ended it is the sweep's, until that gives it back. */

@@ -161,9 +161,12 @@ static __always_inline void tallies_close(void)
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
 /* What the CPU keeps is the state of its running task, or of no task that was asked for. */
-static __always_inline void tally_loaded(bool loaded)
+static __always_inline void tally_loaded(bool loaded, bool own)
 {
-	tally_here()->loaded = loaded;
+	struct tally *t = tally_here();
+
+	t->loaded = loaded;
+	t->own = own;
 }
 
 /* False also where a tally is of several CPUs. */
@@ -172,7 +175,7 @@ static __always_inline bool tally_is_idle(const struct tally *t)
 	return config.nr_cpus <= NR_TALLY_CPUS && !t->loaded;
 }
 #else
-static __always_inline void tally_loaded(bool loaded)
+static __always_inline void tally_loaded(bool loaded, bool own)
 {
 }
 
