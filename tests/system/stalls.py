@@ -44,7 +44,7 @@ class Clocks:
     """What calls slept, between bounds: of a call that was preempted as well, the lower one is 0."""
 
     def __init__(self):
-        self.sleeps = self.least_ns = self.most_ns = self.calls = 0
+        self.sleeps = self.faults = self.least_ns = self.most_ns = self.calls = 0
 
     def take(self, call):
         before = resource.getrusage(resource.RUSAGE_THREAD)
@@ -54,6 +54,7 @@ class Clocks:
         after = resource.getrusage(resource.RUSAGE_THREAD)
         self.calls += 1
         self.sleeps += after.ru_nvcsw - before.ru_nvcsw
+        self.faults += after.ru_majflt - before.ru_majflt
         if after.ru_nvcsw == before.ru_nvcsw:
             return
         self.most_ns += wall
@@ -175,7 +176,7 @@ def judge(db, job, path, told, level):
     check(found, f"{path} has no row at level {level}")
     ns, sleeps = found["totals"]["stall_ns"], rows_of(db, os.stat(path).st_ino)
     part.note(f"{level}: {sleeps} sleeps of {ns / 1e6:.2f} ms; the job: {told['sleeps']} in "
-              f"{told['calls']} calls, {told['least_ns'] / 1e6:.2f} to "
+              f"{told['calls']} calls, {told['faults']} major faults, {told['least_ns'] / 1e6:.2f} to "
               f"{told['most_ns'] / 1e6:.2f} ms")
     equal(f"sleeps at level {level}", sleeps, told["sleeps"])
     judge_time(ns, told, level)
