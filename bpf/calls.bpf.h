@@ -64,10 +64,148 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 	if (from <= last) {
 		row_add(row, C_lookups, last - from + 1);
 		if (l->s.job == JOB_WATCHED)
-			references_looked_up(inode, from, last, l->epoch);
+			references_looked_up(&l->s.read_file, from, last, l->epoch);
 	}
 	if (end > pos)
 		row_add(row, C_read_bytes, end - pos);
+}
+
+enum {
+	DUE_CALL = 1 << 0,    /* the call itself is not counted */
+	DUE_LOOKUPS = 1 << 1, /* the per-read hook is on: what it looked up is counted */
+	DUE_WHOLE = 1 << 2,   /* its first byte is not known: all of its pages or none */
+	DUE_SHORT = 1 << 3,   /* of a kind that may well stop short */
+};
+
+/* The first page at or after a byte. */
+static __always_inline __u64 page_after(__u64 pos)
+{
+	return (pos + (1ull << page_shift) - 1) >> page_shift;
+}
+
+/* The end of the part that is due, as far as its last page tells. */
+static __always_inline __u64 due_part_end(struct task_state *s, struct inode *inode)
+{
+	__u64 end = s->read_counted << page_shift, size = READ(inode, i_size);
+
+	if (end > s->read_end)
+		end = s->read_end;
+	return end < size ? end : size;
+}
+
+/* A call of the job whose end the task's own count of bytes tells: it is counted then. */
+static __always_inline void call_due(struct live *l, struct inode *inode, struct call *c,
+				     bool lookups)
+{
+	__u64 size = READ(inode, i_size), end = c->end < size ? c->end : size;
+	struct task_state *s = &l->s;
+	long nr = REGS_NR(CAST(pt_regs, l->regs));
+	struct task_struct *t = CAST(task_struct, l->task);
+
+	if (c->parts)
+		end = due_part_end(s, inode);
+	if (end <= c->pos)
+		return;
+	s->due_id = s->read_id;
+	s->due_pos = c->pos;
+	s->due_page = s->read_begin;
+	s->due_bytes = end - c->pos;
+	s->due_rchar = READ(t, ioac.rchar);
+	s->due_wchar = READ(t, ioac.wchar);
+	s->due_syscw = READ(t, ioac.syscw);
+	s->due_flags = DUE_CALL | (lookups ? DUE_LOOKUPS : 0) | (nr_executes(nr) ? DUE_WHOLE : 0) |
+		       (nr != NR_read && nr != NR_pread64 ? DUE_SHORT : 0);
+	s->due_misses = 0;
+	s->due_missed = 0;
+	s->due_refaults = 0;
+	if (lookups)
+		call_row(l, inode);
+}
+
+/* Of the pages that a call missed, those up to the last one that it returned: of more than 64
+ * pages, with cached ones among those that it missed, a bound. */
+static __always_inline __u64 due_missed(struct task_state *s, __u64 last)
+{
+	__u64 n = s->due_misses, upto;
+
+	if (s->miss_last <= last)
+		return n;
+	if (s->miss_first > last)
+		return 0;
+	upto = last - s->miss_first + 1;
+	if ((__u64)popcount64(s->due_missed) == n && last - s->due_page < 64)
+		upto = popcount64(s->due_missed & ~0ull >> (63 - (last - s->due_page)));
+	return upto < n ? upto : n;
+}
+
+/* Counts what is due as far as so many bytes of it came. */
+static __always_inline void due_count(struct live *l, __u64 bytes)
+{
+	__u64 last, missed, refaults, pages = 0;
+	struct task_state *s = &l->s;
+	struct counts_at at;
+
+	if (!bytes)
+		return;
+	last = s->due_pos + (s->due_flags & DUE_WHOLE ? s->due_bytes : bytes) - 1;
+	last >>= page_shift;
+	missed = due_missed(s, last);
+	refaults = s->due_refaults < missed ? s->due_refaults : missed;
+	s->due_misses -= missed;
+	s->due_refaults -= refaults;
+	at = counts_of(l, &s->read_file);
+	counts_add(at, C_misses, missed);
+	counts_add(at, C_refault_misses, refaults);
+	if (!(s->due_flags & DUE_LOOKUPS))
+		return;
+	if (last >= s->due_page)
+		pages = last - s->due_page + 1;
+	counts_add(at, C_read_calls, s->due_flags & DUE_CALL);
+	counts_add(at, C_read_bytes, bytes);
+	counts_add(at, C_lookups, pages);
+	if (pages && s->job == JOB_WATCHED)
+		references_looked_up(&s->read_file, s->due_page, last, l->epoch);
+	s->due_flags &= ~(__u32)DUE_CALL;
+}
+
+/*
+ * The last call is over, or another one has begun. It returned what the task has read since, if no
+ * other call was in between, or what it has written, of a call that does both; else these are
+ * bounds of it.
+ */
+GLOBAL int call_returned(struct live *l)
+{
+	__u64 bytes, most, calls, writes = 0;
+	struct task_struct *t;
+	struct task_state *s;
+
+	if (!l)
+		return 0;
+	t = CAST(task_struct, l->task);
+	s = &l->s;
+	most = s->due_bytes;
+	bytes = READ(t, ioac.rchar) - s->due_rchar;
+	calls = READ(t, ioac.syscr) - s->due_id;
+	if (s->read_end && calls > 1) {
+		writes = READ(t, ioac.syscw) - s->due_syscw;
+		if (READ(t, ioac.wchar) - s->due_wchar < bytes)
+			bytes = READ(t, ioac.wchar) - s->due_wchar;
+		if (writes > 1 && s->read_bytes_to - s->due_pos < most)
+			most = s->read_bytes_to - s->due_pos;
+	}
+	if (!calls || bytes > most)
+		bytes = most;
+	due_count(l, bytes);
+	s->due_bytes = 0;
+	s->flags |= TASK_DIRTY;
+	return 0;
+}
+
+/* syscr: of the running task. */
+static __always_inline void call_finish(struct live *l, __u64 syscr)
+{
+	if (l->s.due_bytes && l->s.due_id != syscr)
+		call_returned(l);
 }
 
 /* Is this event the same call as the last one? Calls that the kernel does not count in syscr
@@ -119,6 +257,8 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	struct call c;
 
 	tally_close();
+	if (s->due_bytes)
+		call_returned(l);
 	call_find(l, inode, index, last, &c);
 	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
 	    s->read_last == last && s->read_begin == c.pos >> page_shift)
@@ -138,65 +278,73 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	s->read_next = index + 1;
 	s->read_settled = s->read_begin;
 	s->read_end = 0;
+	file_key_of(inode, &s->read_file);
+	s->wait_file = s->read_file;
 	if (config.reads_by_call) {
 		s->read_iocb = l->now.iocb;
 		s->read_wait = 0;
-		file_key_of(inode, &s->read_file);
 	}
 	if (c.parts) {
 		s->read_end = c.end;
 		c.end = part_end(c.pos, c.end, last);
 		s->read_counted = last + 1;
+		s->read_part = c.pos;
 		s->read_bytes_to = c.end;
+		last = (c.end - 1) >> page_shift;
 	}
-	if (count && !c.again)
+	if (c.told && s->job == JOB_WATCHED)
+		call_due(l, inode, &c, count);
+	else if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
 	/* The file may be chosen only now. */
 	if (!c.again && trace_may(inode))
 		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
 }
 
-#ifndef CACHEMON_BASIC
-/* The first piece of a call in parts was taken for a whole one by the tally, which does not look at
- * what the call is: this one goes on where that ended, or where the pipe was full before. */
-static __always_inline void call_was_part(struct live *l, struct inode *inode, __u64 id,
-					  __u64 index, __u64 last)
+/* The part before it went out whole, or there would be no next one. */
+GLOBAL int due_next_part(struct live *l, __u64 inode)
 {
-	struct task_state *s = &l->s;
-	struct call c;
+	struct task_state *s;
+	__u64 sent, most, page, passed;
 
-	if (s->read_end || s->read_iocb || l->now.iocb || s->read_inode != (__u64)inode ||
-	    s->read_id != id || l->now.pos <= s->read_at || l->now.pos > s->read_upto)
-		return;
-	call_from_now(l, inode, index, last, &c);
-	if (!c.parts)
-		return;
-	s->read_end = c.end;
-	s->read_counted = s->read_last + 1;
-	s->read_bytes_to = s->read_upto;
-	s->read_last = c.last;
-}
-#else
-static __always_inline void call_was_part(struct live *l, struct inode *inode, __u64 id,
-					  __u64 index, __u64 last)
-{
-}
-#endif
-
-/* The next part of a call in parts. */
-static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 last)
-{
-	struct task_state *s = &l->s;
-	__u64 end = part_end(s->read_bytes_to, s->read_end, last);
-
-	/* The last part may lie in a page that the one before it ended in. */
-	if (last < s->read_counted && end <= s->read_bytes_to)
+	if (!l)
 		return 0;
-	call_count(l, inode, s->read_counted, last, s->read_bytes_to, end, 0);
+	s = &l->s;
+	sent = s->read_bytes_to - s->due_pos;
+	due_count(l, sent);
+	s->due_rchar += sent;
+	s->due_wchar += sent;
+	s->due_pos = s->read_bytes_to;
+	page = page_after(s->due_pos);
+	passed = page - s->due_page;
+	s->due_missed = passed < 64 ? s->due_missed >> passed : 0;
+	s->due_page = page;
+	most = due_part_end(s, CAST(inode, inode));
+	s->due_bytes = most > s->due_pos ? most - s->due_pos : 0;
+	return 0;
+}
+
+/* The next part of a call in parts; begin: the first byte of the event, or of its page. */
+static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 begin,
+					  __u64 last)
+{
+	struct task_state *s = &l->s;
+	__u64 end;
+
+	if (last + 1 == s->read_counted && begin < s->read_bytes_to)
+		return 0;
+	if (begin > s->read_part && begin < s->read_bytes_to)
+		s->read_bytes_to = begin;
+	end = part_end(s->read_bytes_to, s->read_end, last);
 	if (trace_may(inode))
 		trace_read(l, addr_of(l, inode), s->read_bytes_to, end, NOTE_PART);
-	if (s->read_counted <= last)
-		s->read_counted = last + 1;
+	s->read_counted = last + 1;
+	if (s->due_bytes)
+		due_next_part(l, addr_of(l, inode));
+	else
+		call_count(l, inode, page_after(s->read_bytes_to), (end - 1) >> page_shift,
+			   s->read_bytes_to, end, 0);
+	s->read_part = s->read_bytes_to;
 	s->read_bytes_to = end;
 	return 0;
 }

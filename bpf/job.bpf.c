@@ -6,6 +6,7 @@
 #include "processes.bpf.h"
 #include "seeds.bpf.h"
 #include "waits.bpf.h"
+#include "calls.bpf.h"
 
 /* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
  * copies to, and both wait. */
@@ -38,9 +39,9 @@ static __always_inline void stall_file(struct live *l, struct task_struct *prev,
 		read_sleep_file(l, nr == NR_sendfile ? REGS_ARG2(regs) : REGS_ARG1(regs), syscr);
 		return;
 	}
-	s->read_file = (struct file_key){};
+	s->wait_file = (struct file_key){};
 	if (!shared.read_on && s->win_inode && s->win_id == syscr && !(s->win_kind & WIN_IN_FAULT))
-		file_key_of(CAST(inode, s->win_inode), &s->read_file);
+		file_key_of(CAST(inode, s->win_inode), &s->wait_file);
 }
 
 /* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
@@ -122,6 +123,7 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		job_charge(l, prev);
 		fault_finish(l);
 		read_wait_finish(l, TYPED(prev, ioac.syscr));
+		call_finish(l, TYPED(prev, ioac.syscr));
 		if (sleeps && READ_BITFIELD(prev, in_iowait))
 			stall_begin(l, prev);
 		settle_asked(l);
@@ -209,6 +211,7 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 	if (inside) {
 		fault_finish(l);
 		read_wait_finish(l, NO_CALL);
+		call_finish(l, NO_CALL);
 	}
 	if (!group_dead) {
 		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))

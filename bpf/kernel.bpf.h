@@ -180,7 +180,7 @@ struct pid {
 	struct upid numbers[0];
 };
 struct task_io_accounting {
-	__u64 rchar, syscr, syscw;
+	__u64 rchar, wchar, syscr, syscw;
 };
 struct sched_entity {
 	__u64 sum_exec_runtime;

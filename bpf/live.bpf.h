@@ -373,29 +373,45 @@ static __always_inline bool inode_counts(struct inode *inode)
 	return type == S_IFREG || type == S_IFBLK;
 }
 
-/* Waiting for a file, and one more of kind (C_NR: nothing more). */
-static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
-				  __u64 stall_ns, __u64 stalls)
+/* Where what happened to a file counts that may be gone. */
+struct counts_at {
+	struct file_row *row; /* NULL: nowhere */
+	bool cell;	      /* of this CPU alone */
+};
+
+static __always_inline struct counts_at counts_of(struct live *l, const struct file_key *file)
 {
 	bool own = l->s.job == JOB_WATCHED, made = false;
 	struct file_key nobody = {};
-	struct file_row *row;
 #ifndef CACHEMON_BASIC
 	struct cell *c = own ? cell_of_ino(l->epoch, file->ino) : cell_slot(l->epoch, CELL_OTHERS);
 
 	if (!c)
-		return 0;
-	if (!own || cell_has_key(c, file)) {
-		row_add(&c->row, kind, 1);
-		row_add(&c->row, C_stall_ns, stall_ns);
-		row_add(&c->row, C_stalls, stalls);
-		return 0;
-	}
+		return (struct counts_at){};
+	if (!own || cell_has_key(c, file))
+		return (struct counts_at){&c->row, true};
 #endif
-	row = shared_row(own ? file : &nobody, l->s.job, l->epoch, &made);
-	shared_row_add(row, kind, 1);
-	shared_row_add(row, C_stall_ns, stall_ns);
-	shared_row_add(row, C_stalls, stalls);
+	return (struct counts_at){shared_row(own ? file : &nobody, l->s.job, l->epoch, &made),
+				  false};
+}
+
+static __always_inline void counts_add(struct counts_at at, enum counter c, __s64 n)
+{
+	if (at.cell)
+		row_add(at.row, c, n);
+	else
+		shared_row_add(at.row, c, n);
+}
+
+/* Waiting for a file, and one more of kind (C_NR: nothing more). */
+static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
+				  __u64 stall_ns, __u64 stalls)
+{
+	struct counts_at at = counts_of(l, file);
+
+	counts_add(at, kind, 1);
+	counts_add(at, C_stall_ns, stall_ns);
+	counts_add(at, C_stalls, stalls);
 	return 0;
 }
 
@@ -437,8 +453,8 @@ static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
 
 	if (!s->stalls || s->stall_kind != STALL_READ || s->stall_id == syscr)
 		return;
-	if (s->read_file.ino)
-		wait_charge(l, &s->read_file, C_NR, s->stall_ns, s->stalls);
+	if (s->wait_file.ino)
+		wait_charge(l, &s->wait_file, C_NR, s->stall_ns, s->stalls);
 	s->stall_ns = 0;
 	s->stalls = 0;
 }

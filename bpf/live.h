@@ -34,6 +34,7 @@ struct task_state {
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
 	__u64 read_id;	    /* ioac.syscr: finished read calls of the task */
+	struct file_key read_file;
 	__u64 read_begin;   /* first page asked */
 	__u64 read_last;    /* last page asked, not cut at EOF */
 	__u64 read_next;    /* the next event of this call is at or after it */
@@ -41,9 +42,24 @@ struct task_state {
 	__u64 miss_first;   /* hull of the pages the call missed; first > last: none */
 	__u64 miss_last;
 	__u64 read_end;	     /* offset a call in parts (sendfile) asks up to; 0: not in parts */
-	__u64 read_counted;  /* of a call in parts: lookups counted below this page */
-	__u64 read_bytes_to; /* and bytes counted up to this offset */
+	__u64 read_counted;  /* of a call in parts: page after the last that its part asks for */
+	__u64 read_part;     /* offset that the part begins at */
+	__u64 read_bytes_to; /* and where it ends, as far as is known */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
+
+	/* What is counted when the call is over: as much of it as it has returned. */
+	__u64 due_id;	 /* ioac.syscr of it */
+	__u64 due_syscw; /* and ioac.syscw: what reads and writes at once moves both */
+	__u64 due_pos;	 /* first byte of it */
+	__u64 due_page;	 /* first page of it that is a lookup */
+	__u64 due_bytes; /* at most; 0: all of the last call is counted */
+	__u64 due_rchar; /* ioac.rchar when it began, and what was counted of the call since */
+	__u64 due_wchar;
+	__u64 due_missed; /* a bit for each of its first 64 pages that it missed */
+	__u32 due_flags;
+	__u32 due_misses; /* pages that it missed, and those of them that had left the cache */
+	__u32 due_refaults;
+	__u32 pad3;
 
 	/* By function: what a tracepoint does not tell of the call. */
 	__u64 read_iocb;	      /* of an asynchronous one; 0: it is not */
@@ -53,7 +69,7 @@ struct task_state {
 	struct iter_place read_place; /* of an asynchronous one at its last event */
 
 	/* Whose row its waits are counted in when it is over; ino 0: nobody's. */
-	struct file_key read_file;
+	struct file_key wait_file;
 
 	/* The readahead window being filled. */
 	__u64 win_inode;

@@ -149,6 +149,21 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	return 0;
 }
 
+/* What the running call has missed of the file counts when it is over. */
+static __always_inline bool call_is_due(struct live *l, __u64 inode)
+{
+	return l->s.due_bytes && l->s.read_inode == inode && l->s.due_id == l->s.win_id;
+}
+
+static __always_inline void call_misses(struct live *l, __u64 first, __u64 nr)
+{
+	struct task_state *s = &l->s;
+
+	s->due_misses += nr;
+	if (first >= s->due_page && first - s->due_page < 64)
+		s->due_missed |= ~0ull >> (nr < 64 ? 64 - nr : 0) << (first - s->due_page);
+}
+
 #ifdef CACHEMON_BASIC
 #include "pages_locked.bpf.h"
 #else

@@ -57,6 +57,8 @@ static __always_inline int added(struct live *l, struct folio *folio)
 	struct inode *inode;
 	struct added a;
 	__u64 nr, inode_addr, asked = 0;
+	bool due = false;
+	__s64 refaults;
 
 	inode = READ(folio_mapping(folio), host);
 	if (!inode_counts(inode))
@@ -76,7 +78,11 @@ static __always_inline int added(struct live *l, struct folio *folio)
 		if (asked)
 			row_add(row, C_demand_pages, asked);
 		if (a.by_read && asked) {
-			row_add(row, C_misses, asked);
+			due = call_is_due(l, inode_addr);
+			if (due)
+				call_misses(l, lo, asked);
+			else
+				row_add(row, C_misses, asked);
 			if (lo < l->s.miss_first)
 				l->s.miss_first = lo;
 			if (hi > l->s.miss_last)
@@ -100,7 +106,12 @@ static __always_inline int added(struct live *l, struct folio *folio)
 	if (l->s.job != JOB_WATCHED)
 		adder_note(l, nr, a.counter == C_written_pages ? DOES_WRITE : DOES_READ);
 	if (l->s.job == JOB_WATCHED) {
+		refaults = due && row ? row->c[C_refault_misses] : 0;
 		add_track(inode_addr, row, &r, &a);
+		if (due && row) {
+			l->s.due_refaults += row->c[C_refault_misses] - refaults;
+			row->c[C_refault_misses] = refaults;
+		}
 		/* A fault maps the whole folio: use of its other pages cannot be seen. */
 		if (a.by_fault && r.first != r.last && r.first <= l->s.fault_index &&
 		    l->s.fault_index <= r.last)

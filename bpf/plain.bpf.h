@@ -24,8 +24,9 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
-	    s->job != JOB_WATCHED || !(s->flags & TASK_STORED) ||
-	    (s->stalls && s->stall_kind == STALL_READ) || trace_may(inode))
+	    (s->due_bytes && s->due_flags & DUE_SHORT) || s->job != JOB_WATCHED ||
+	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ) ||
+	    trace_may(inode))
 		return;
 	t->regs = l->regs;
 	t->call_id = s->read_id;
@@ -130,8 +131,13 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
 	struct tally *t = tally_for(&mapping);
 	__u64 id, pos, end, last;
+	long nr;
 
 	if (!t || TYPED(iocb, ki_complete))
+		return false;
+	/* What may stop short has to be looked at. */
+	nr = REGS_NR(CAST(pt_regs, t->regs));
+	if (nr != NR_pread64 && nr != NR_read)
 		return false;
 	id = TYPED(current_task(), ioac.syscr);
 	pos = TYPED(iocb, ki_pos);

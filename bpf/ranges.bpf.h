@@ -16,6 +16,7 @@ struct call {
 	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
 	bool again; /* a call that was counted already */
 	bool uring; /* known from its submission */
+	bool told;  /* ioac.rchar and ioac.syscr move when it is over */
 };
 
 /* What the event alone says. */
@@ -27,6 +28,20 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 	c->parts = false;
 	c->again = false;
 	c->uring = false;
+	c->told = false;
+}
+
+/* System calls that read in the kernel what they need. */
+static __always_inline bool nr_executes(long nr)
+{
+	return nr == NR_execve || nr == NR_execveat || nr == NR_finit_module;
+}
+
+/* The kernel adds up what they return. It does not so for splice, AIO and io_uring. */
+static __always_inline bool nr_is_told(long nr)
+{
+	return nr == NR_read || nr == NR_pread64 || nr == NR_readv || nr == NR_preadv ||
+	       nr == NR_preadv2 || nr == NR_sendfile || nr == NR_copy_file_range || nr_executes(nr);
 }
 
 /* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes more of a vector,
@@ -62,15 +77,16 @@ static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
 	return w.total;
 }
 
-/* splice moves whole pages when the pipe is shorter than what was asked: the end that fits last. */
+/* A pipe that is shorter than what was asked takes a page in each of its places, the rest of the
+ * first one among them: the end that fits last. */
 static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 {
-	__u64 low = pos & ((1ull << page_shift) - 1);
-	__u64 fit = low ? (last << page_shift) + low : (last + 1) << page_shift;
+	__u64 low = pos & ((1ull << page_shift) - 1), fit = last + !low;
 
 	/* A part that stops short within that page is followed by one that does not. */
 	if ((end - 1) >> page_shift == last)
 		return end;
+	fit <<= page_shift;
 	return fit < end ? fit : end;
 }
 
@@ -254,6 +270,7 @@ static __always_inline void call_from_pipe(struct task_struct *t, struct pt_regs
 	c->end = pos + count;
 	c->last = (c->end - 1) >> page_shift;
 	c->parts = true;
+	c->told = true;
 }
 
 /* The rarer calls. Falls back to the event where the registers do not explain it. */
@@ -292,8 +309,10 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		if (!count) {
 			/* The vector cannot be read: the first byte is known, the end to the page.
 			 */
-			if (pos >> page_shift <= index)
+			if (pos >> page_shift <= index) {
 				c->pos = pos;
+				c->told = true;
+			}
 			return 0;
 		}
 	} else if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range) {
@@ -301,6 +320,9 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		return 0;
 	} else if (nr == NR_io_submit) {
 		return call_from_iocbs(l, mapping, index, last, c);
+	} else if (nr_executes(nr)) {
+		c->told = true;
+		return 0;
 	} else {
 		/* Task work of io_uring runs at the end of any call, and of an interrupt. */
 		return call_from_uring(READ(t, tgid), mapping, index, last, c);
@@ -309,6 +331,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		return call_from_uring(READ(t, tgid), mapping, index, last, c);
 	c->pos = pos;
 	c->end = pos + count;
+	c->told = true;
 	return 0;
 }
 
@@ -325,6 +348,7 @@ static __always_inline void call_from_now(struct live *l, struct inode *inode, _
 	c->parts = false;
 	c->again = l->now.retry;
 	c->uring = false;
+	c->told = nr_is_told(nr);
 	if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range)
 		call_from_pipe(CAST(task_struct, l->task), regs, nr,
 			       addr_of(l, READ(inode, i_mapping)), index, last, c);
@@ -370,6 +394,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		c->parts = false;
 		c->again = false;
 		c->uring = false;
+		c->told = true;
 	} else {
 		call_from_uring(READ(CAST(task_struct, l->task), tgid),
 				addr_of(l, READ(inode, i_mapping)), index, last, c);

@@ -51,6 +51,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	struct file *file = CAST(file, file_of_ra(l, ra));
 	__u64 id = READ(t, ioac.syscr), last = index + req - 1;
 
+	call_finish(l, id);
 	if (!inode_counts(inode))
 		return 0;
 	if (s->job == JOB_WATCHED)

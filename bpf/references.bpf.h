@@ -129,22 +129,19 @@ static __always_inline bool references_on(void)
 }
 
 /* Lookups first..last of a call of the job that counts them. */
-static __always_inline void references_looked_up(struct inode *inode, __u64 first, __u64 last,
+static __always_inline void references_looked_up(struct file_key *file, __u64 first, __u64 last,
 						 __u32 at_epoch)
 {
-	struct file_key file;
-
 	if (!references_on())
 		return;
-	file_key_of(inode, &file);
 	if (first == last) {
-		__u64 hash = reference_hash(reference_seed(&file), first);
+		__u64 hash = reference_hash(reference_seed(file), first);
 
 		if (hash <= shared.references.bound)
-			reference_take(&file, first, hash, reference_generation(at_epoch));
+			reference_take(file, first, hash, reference_generation(at_epoch));
 		return;
 	}
-	references_walk(&file, first, last, reference_generation(at_epoch));
+	references_walk(file, first, last, reference_generation(at_epoch));
 }
 
 static __always_inline __u64 tally_reference_generation(struct tally *t)
@@ -183,7 +180,7 @@ static __always_inline void references_left(struct file_key *file, __u64 first, 
 				REFERENCE_REMOVED | reference_generation(at_epoch));
 }
 #else
-static __always_inline void references_looked_up(struct inode *inode, __u64 first, __u64 last,
+static __always_inline void references_looked_up(struct file_key *file, __u64 first, __u64 last,
 						 __u32 at_epoch)
 {
 }

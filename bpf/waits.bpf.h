@@ -78,10 +78,10 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	if (!l)
 		return 0;
 	inode = read_waits_in(l, fd, syscr);
-	l->s.read_file = (struct file_key){};
+	l->s.wait_file = (struct file_key){};
 	if (!inode)
 		return 0;
-	file_key_of(CAST(inode, inode), &l->s.read_file);
+	file_key_of(CAST(inode, inode), &l->s.wait_file);
 	/* The row and the file's name, while there is a descriptor. */
 	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
 	return 0;

@@ -36,6 +36,7 @@ struct opener opener_open(struct oracle *o, int flags)
 void opener_close(struct opener *s)
 {
 	op_async_close(s);
+	op_short_close(s);
 	munmap(s->buf, s->buf_bytes);
 	close(s->fd);
 	close(s->null);
@@ -84,7 +85,7 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void op_read(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
+uint64_t op_try(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
 {
 	struct op op = {.kind = OP_READ, .offset = offset, .length = length};
 
@@ -93,10 +94,17 @@ void op_read(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
 	op.returned = fn(s, offset, length);
 	s->call_ns += now_ns();
 	oracle_after(s->o, &op);
-	if (op.returned != full_length(s->o, offset, length))
+	return op.returned;
+}
+
+void op_read(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
+{
+	uint64_t returned = op_try(s, fn, offset, length);
+
+	if (returned != full_length(s->o, offset, length))
 		errx(1, "%s: short read of %llu at %llu: %llu", s->o->path,
 		     (unsigned long long)length, (unsigned long long)offset,
-		     (unsigned long long)op.returned);
+		     (unsigned long long)returned);
 }
 
 void op_read_all(struct opener *s, op_reader *fn, uint64_t offset, uint64_t end, uint64_t step)

@@ -26,6 +26,7 @@ struct opener {
 	int sink;	  /* copy_file_range: a file beside the one that is read */
 	struct uring *uring;
 	struct aio *aio;
+	struct outlet *outlet; /* where little fits */
 };
 
 /* One way to read [offset, offset + length); returns bytes read. */
@@ -36,6 +37,8 @@ void opener_close(struct opener *s);
 
 /* One read call by fn, seen by the oracle. */
 void op_read(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length);
+/* One that may fail (0) or return less; returns bytes read. */
+uint64_t op_try(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length);
 /* A sequence of them over [offset, end). */
 void op_read_all(struct opener *s, op_reader *fn, uint64_t offset, uint64_t end, uint64_t step);
 /* nr calls at once, the i-th at offsets[i]. */
@@ -51,6 +54,11 @@ uint64_t now_ns(void);
 void op_count(struct oracle *o, uint64_t offset, uint64_t length);
 
 op_reader op_pread, op_seek_read, op_readv, op_preadv, op_preadv2, op_sendfile, op_splice, op_copy;
+/* op_short.c: calls that may fail or stop short. To have room again, drain. */
+op_reader op_nowait, op_bad_pread, op_bad_read, op_bad_readv, op_send_socket, op_send_pipe,
+	op_copy_limited;
+void op_drain(struct opener *s, bool by_read);
+void op_short_close(struct opener *s);
 /* op_async.c */
 op_reader op_uring, op_uring_worker, op_uring_readv, op_uring_here, op_uring_fixed, op_uring_polled,
 	op_aio;

@@ -145,6 +145,12 @@ static bool origin_of(const struct op *op, bool asked_was_present, enum figure *
 	}
 }
 
+/* A page that a read call asked for and did not return is none of its lookups. */
+static bool given(const struct op *op, uint64_t page)
+{
+	return op->kind == OP_READ && op->returned && page * PAGE_BYTES < op->offset + op->returned;
+}
+
 static void page_added(struct oracle *o, const struct op *op, uint64_t page, bool asked,
 		       bool asked_was_present)
 {
@@ -153,14 +159,14 @@ static void page_added(struct oracle *o, const struct op *op, uint64_t page, boo
 	o->f[F_added]++;
 	if (bitmap_test(o->ghost, page)) {
 		o->f[F_refaults]++;
-		o->f[F_refault_misses] += asked && op->kind == OP_READ;
+		o->f[F_refault_misses] += asked && given(op, page);
 		bitmap_put(o->ghost, page, false);
 	}
 	if (op->kind == OP_WRITE) {
 		o->f[F_written_pages]++;
 	} else if (asked && op->kind != OP_BRING) {
 		o->f[F_demand_pages]++;
-		o->f[F_misses] += op->kind == OP_READ;
+		o->f[F_misses] += given(op, page);
 	} else if (origin_of(op, asked_was_present, &origin)) {
 		o->f[F_prefetched_pages]++;
 		o->f[origin]++;
@@ -188,6 +194,10 @@ static void page_dropped(struct oracle *o, const struct op *op, uint64_t page)
 
 static void count_call(struct oracle *o, const struct op *op, uint64_t first, uint64_t last)
 {
+	if (!op->returned)
+		return;
+	if (last * PAGE_BYTES >= op->offset + op->returned)
+		last = (op->offset + op->returned - 1) / PAGE_BYTES;
 	o->f[F_read_calls]++;
 	o->f[F_read_bytes] += op->returned;
 	o->f[F_lookups] += last - first + 1;

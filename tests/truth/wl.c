@@ -32,9 +32,9 @@ static const char *const setup_names[SETUP_NR] = {
 #undef X
 };
 
-static const struct pattern *const tables[] = {patterns_read, patterns_calls, patterns_advice,
-					       patterns_mmap, patterns_file,  patterns_process,
-					       patterns_load};
+static const struct pattern *const tables[] = {patterns_read,	 patterns_calls, patterns_short,
+					       patterns_advice,	 patterns_mmap,	 patterns_file,
+					       patterns_process, patterns_load};
 
 uint64_t wl_random(struct wl *w, uint64_t below)
 {

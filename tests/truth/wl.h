@@ -55,8 +55,8 @@ struct pattern {
 	void (*run)(struct wl *w);
 };
 
-extern const struct pattern patterns_read[], patterns_calls[], patterns_advice[], patterns_mmap[],
-	patterns_file[], patterns_process[], patterns_load[];
+extern const struct pattern patterns_read[], patterns_calls[], patterns_short[], patterns_advice[],
+	patterns_mmap[], patterns_file[], patterns_process[], patterns_load[];
 
 /* The n-th file of the setup, watched. max_bytes as for oracle_new(). */
 struct oracle *wl_oracle(struct wl *w, unsigned int n, uint64_t max_bytes);

@@ -40,6 +40,9 @@ static void test_system_calls(void **state)
 	SAME(madvise);
 	SAME(io_submit);
 	SAME(io_uring_enter);
+	SAME(execve);
+	SAME(execveat);
+	SAME(finit_module);
 }
 
 static void test_flags(void **state)
