@@ -7,6 +7,7 @@
 #include "seeds.bpf.h"
 #include "waits.bpf.h"
 #include "calls.bpf.h"
+#include "requests.bpf.h"
 
 /* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
  * copies to, and both wait. */
@@ -56,11 +57,15 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 	} else {
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
-		if (nr != NR_read && nr != NR_pread64 && nr != NR_readv && nr != NR_preadv &&
-		    nr != NR_preadv2 && nr != NR_sendfile && nr != NR_splice &&
-		    nr != NR_copy_file_range && nr != NR_io_submit &&
-		    !(TYPED(prev, flags) & PF_IO_WORKER))
+		if (TYPED(prev, flags) & PF_IO_WORKER) {
+			if (!worker_reads(l, CAST(task_struct, l->task)))
+				return;
+		} else if (nr == NR_io_submit) {
+			if (!requests_read(l))
+				return;
+		} else if (nr != NR_splice && (!nr_is_told(nr) || nr_executes(nr))) {
 			return;
+		}
 		if (!read_may_sleep(s, TYPED(prev, ioac.syscr)))
 			return;
 		stall_is_of(l, STALL_READ, TYPED(prev, ioac.syscr));
@@ -98,6 +103,14 @@ static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
 }
 
+/* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.c. */
+static __always_inline bool waits_for_ring(struct live *l)
+{
+	if (!l->regs || REGS_NR(CAST(pt_regs, l->regs)) != NR_io_uring_enter)
+		return false;
+	return !(l->s.fault_inode && l->s.fault_id == fault_clock(CAST(task_struct, l->task)));
+}
+
 static __always_inline int switched(struct task_struct *prev, struct task_struct *next,
 				    bool preempt, __u64 state)
 {
@@ -124,8 +137,12 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		fault_finish(l);
 		read_wait_finish(l, TYPED(prev, ioac.syscr));
 		call_finish(l, TYPED(prev, ioac.syscr));
-		if (sleeps && READ_BITFIELD(prev, in_iowait))
+		if (sleeps && waits_for_ring(l)) {
+			stall_is_of(l, STALL_URING, 0);
+			l->s.sleep_start_ns = bpf_ktime_get_ns();
+		} else if (sleeps && READ_BITFIELD(prev, in_iowait)) {
 			stall_begin(l, prev);
+		}
 		settle_asked(l);
 	}
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {

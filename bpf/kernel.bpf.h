@@ -202,6 +202,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	void *worker_private; /* since 5.12 */
 	unsigned long min_flt, maj_flt;
 	struct files_struct *files;
 	struct task_io_accounting ioac;
@@ -279,7 +280,15 @@ struct io_ring_ctx {
 struct io_cqe {
 	int fd;
 };
+struct io_wq_work {
+	unsigned int flags;
+};
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
 struct io_kiocb {
+	struct file *file;
+	struct io_wq_work work;
 	void *async_data;
 	__u8 opcode;
 	__u64 flags;
@@ -367,7 +376,13 @@ struct iovec {
 /* include/linux/fs.h: what a single read or write may ask */
 #define MAX_RW_COUNT 0x7ffff000ul
 /* include/uapi/linux/io_uring.h */
-enum { IORING_OP_READV = 1, IORING_OP_READ_FIXED = 4, IORING_OP_READ = 22 };
+enum {
+	IORING_OP_READV = 1,
+	IORING_OP_READ_FIXED = 4,
+	IORING_OP_READ = 22,
+	IORING_OP_SPLICE = 30,
+	IORING_OP_READ_MULTISHOT = 49,
+};
 /* include/linux/io_uring_types.h: the same bit as IOSQE_FIXED_FILE of the uapi */
 #define REQ_F_FIXED_FILE  1
 #define REQ_F_FORCE_ASYNC (1 << 4) /* as IOSQE_ASYNC */

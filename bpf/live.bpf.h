@@ -17,7 +17,8 @@
 
 #define EPOCH_STALE (1u << 31)
 
-enum { STALL_READ = 1, STALL_FAULT = 2 };
+/* STALL_URING: for a ring; whether a read of the page cache ended it is seen later. */
+enum { STALL_READ = 1, STALL_FAULT = 2, STALL_URING = 3 };
 
 /* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
  * and none is taken for the last one's call because its range ends alike. */
@@ -439,6 +440,15 @@ GLOBAL int fault_finish(struct live *l)
 	s->fault_inode = 0;
 	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
 	return 0;
+}
+
+/* A read is submitted: what the ring was waited for so far was something else. */
+static __always_inline void ring_forget(struct task_state *s)
+{
+	if (s->stall_kind != STALL_URING)
+		return;
+	s->stall_ns = 0;
+	s->stalls = 0;
 }
 
 #define NO_CALL (~0ull) /* no call goes on */

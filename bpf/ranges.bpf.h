@@ -182,6 +182,7 @@ GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, s
 }
 
 /* include/uapi/linux/aio_abi.h */
+enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PREADV = 7 };
 struct iocb {
 	__u64 data;
 	__u32 key, rw_flags;

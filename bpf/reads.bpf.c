@@ -56,6 +56,23 @@ out:
 	return 0;
 }
 
+/* A read of io_uring goes on that the task has waited for at its ring. Where a function is the
+ * hook, it is seen to begin as well. */
+static __always_inline void ring_woke(struct live *l, struct inode *inode, bool by_call, bool retry)
+{
+	struct task_state *s = &l->s;
+	struct file_row *row;
+
+	if (by_call && !retry) {
+		ring_forget(s);
+		return;
+	}
+	row = live_row(l, inode, HINT_OWN, s->job);
+	row_add(row, C_stall_ns, s->stall_ns);
+	row_add(row, C_stalls, s->stalls);
+	ring_forget(s);
+}
+
 /* A function is seen before its lookup: what others added meanwhile the call has read as well. */
 static __always_inline void read_settle_last(struct live *l, struct inode *inode)
 {
@@ -130,6 +147,9 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 		if (!(s->flags & TASK_STORED) && s->job == JOB_WATCHED)
 			live_keep(l);
 	}
+	if (s->stalls && s->stall_kind == STALL_URING &&
+	    (by_call ? l->now.iocb != 0 : s->read_id == URING_CALL))
+		ring_woke(l, inode, by_call, l->now.retry);
 	if (by_call) {
 		s->read_at = l->now.pos;
 		s->read_upto = l->now.end;

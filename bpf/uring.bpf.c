@@ -125,6 +125,7 @@ static __always_inline int submitted(struct live *l, struct io_kiocb *req)
 	r.read_on = shared.read_on;
 	if (!r.read_on || !range_of_req(l, PLAIN(io_kiocb, req), &r))
 		return 0;
+	ring_forget(&l->s);
 	r.tgid = READ(CAST(task_struct, l->task), tgid);
 	r.tick = bpf_jiffies64();
 	last = (r.end - 1) >> page_shift;

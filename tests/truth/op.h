@@ -63,6 +63,9 @@ void op_short_close(struct opener *s);
 op_reader op_uring, op_uring_worker, op_uring_readv, op_uring_here, op_uring_fixed, op_uring_polled,
 	op_aio;
 op_batch op_uring_batch, op_aio_batch;
+void op_uring_write(struct opener *s, uint64_t offset, uint64_t length);
+void op_aio_write(struct opener *s, uint64_t offset, uint64_t length);
+void op_uring_sleep(struct opener *s, uint64_t ns);
 void op_async_close(struct opener *s);
 
 void op_willneed(struct opener *s, uint64_t offset, uint64_t length);

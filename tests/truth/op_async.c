@@ -148,6 +148,32 @@ uint64_t op_uring_worker(struct opener *s, uint64_t offset, uint64_t length)
 	return ring_read(s, offset, length, IOSQE_ASYNC);
 }
 
+/* The write runs in such a worker; in io_submit() itself. With O_DSYNC it waits for the device. */
+void op_uring_write(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct io_uring *r = ring_for(s, IORING_OP_WRITE);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(r);
+
+	io_uring_prep_write(sqe, s->fd, s->buf, (unsigned int)length, offset);
+	io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+	ring_run(r, 1);
+}
+
+/* Waits for the ring, where nothing is read. */
+void op_uring_sleep(struct opener *s, uint64_t ns)
+{
+	struct __kernel_timespec time = {.tv_nsec = (long long)ns};
+	struct io_uring *r = ring_for(s, IORING_OP_TIMEOUT);
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	io_uring_prep_timeout(io_uring_get_sqe(r), &time, 0, 0);
+	ret = io_uring_submit_and_wait(r, 1);
+	if (ret != 1 || io_uring_wait_cqe(r, &cqe) || cqe->res != -ETIME)
+		errx(1, "io_uring timeout: %d", ret);
+	io_uring_cqe_seen(r, cqe);
+}
+
 void op_uring_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length)
 {
 	struct io_uring *r = ring_for(s, IORING_OP_READ);
@@ -172,7 +198,7 @@ void op_uring_advise(struct opener *s, uint64_t offset, uint64_t length, int adv
 }
 
 static void aio_run(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length,
-		    uint64_t *ret_sum)
+		    uint64_t *ret_sum, bool write)
 {
 	struct iocb cbs[DEPTH], *list[DEPTH];
 	struct io_event events[DEPTH];
@@ -187,8 +213,8 @@ static void aio_run(struct opener *s, const uint64_t *offsets, unsigned int nr, 
 			errx(1, "io_setup: %s", strerror(-ret));
 	}
 	for (unsigned int i = 0; i < nr; i++) {
-		io_prep_pread(&cbs[i], s->fd, (char *)s->buf + i * length, length,
-			      (long long)offsets[i]);
+		(write ? io_prep_pwrite : io_prep_pread)(
+			&cbs[i], s->fd, (char *)s->buf + i * length, length, (long long)offsets[i]);
 		list[i] = &cbs[i];
 	}
 	ret = io_submit(s->aio->ctx, nr, list);
@@ -209,15 +235,22 @@ uint64_t op_aio(struct opener *s, uint64_t offset, uint64_t length)
 {
 	uint64_t sum;
 
-	aio_run(s, &offset, 1, length, &sum);
+	aio_run(s, &offset, 1, length, &sum, false);
 	return sum;
+}
+
+void op_aio_write(struct opener *s, uint64_t offset, uint64_t length)
+{
+	uint64_t sum;
+
+	aio_run(s, &offset, 1, length, &sum, true);
 }
 
 void op_aio_batch(struct opener *s, const uint64_t *offsets, unsigned int nr, uint64_t length)
 {
 	uint64_t sum;
 
-	aio_run(s, offsets, nr, length, &sum);
+	aio_run(s, offsets, nr, length, &sum, false);
 }
 
 void op_async_close(struct opener *s)

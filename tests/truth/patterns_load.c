@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bitmap.h"
@@ -15,6 +16,7 @@
 #define KSWAPD_IDLE_LOOKS 100
 #define DELAY_TICK_NS	  10000000ULL
 #define THROTTLED_BYTES	  (8 * MIB)
+#define TIMER_NS	  200000000ULL
 #define STEP_WAITING	  (64 << 10)
 #define KNOW_LOAD	  (KNOW_CALLS | KNOW(balance))
 
@@ -271,6 +273,109 @@ static void throttled_direct(struct wl *w)
 	opener_close(&other);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* One call, and how long its task did not run: the kernel accounts no waits for a ring. */
+static void read_ring(struct opener *s, uint64_t *slept, uint64_t at, uint64_t nr)
+{
+	uint64_t began = now_ns(), ran = cpu_ns(), offsets[8];
+
+	for (uint64_t i = 0; i < nr; i++)
+		offsets[i] = at + i * STEP_WAITING;
+	op_uring_batch(s, offsets, (unsigned int)nr, STEP_WAITING);
+	began = now_ns() - began;
+	ran = cpu_ns() - ran;
+	s->call_ns += began;
+	*slept += began > ran ? began - ran : 0;
+	for (uint64_t i = 0; i < nr; i++)
+		op_count(s->o, offsets[i], STEP_WAITING);
+}
+
+/* Waits for a ring: for one read, for eight, and for a timer before a read that is cached. */
+static void throttled_uring(struct wl *w)
+{
+	struct opener one = wl_open(w, 0), eight = wl_open(w, 1), timer = wl_open(w, 2);
+	uint64_t slept[3] = {0};
+
+	sleep_promptly();
+	need_cold(one.o);
+	need_cold(eight.o);
+	for (uint64_t at = 0; at < 3 * MIB; at += 8 * STEP_WAITING) {
+		read_ring(&one, &slept[0], at, 1);
+		op_uring_sleep(&timer, TIMER_NS);
+		read_ring(&timer, &slept[2], 0, 1);
+		read_ring(&eight, &slept[1], at, 8);
+	}
+	wl_value(w, "block_delay_ns", slept[0] + slept[1]);
+	wl_value(w, "block_delay_0_ns", slept[0]);
+	wl_value(w, "block_delay_1_ns", slept[1]);
+	wl_value(w, "block_delay_2_ns", slept[2]);
+	wl_value(w, "call_0_ns", one.call_ns);
+	wl_value(w, "call_1_ns", eight.call_ns);
+	wl_value(w, "call_2_ns", timer.call_ns);
+	balance(one.o);
+	balance(eight.o);
+	balance(timer.o);
+	opener_close(&one);
+	opener_close(&eight);
+	opener_close(&timer);
+}
+
+/* What was prefetched is there. Waits of writes to another file are none of its reads'. */
+static void writes_between(struct wl *w, op_reader *fn,
+			   void (*write)(struct opener *s, uint64_t offset, uint64_t length))
+{
+	struct opener s = wl_open(w, 0), other = opener_open(wl_oracle(w, 1, 0), O_RDWR | O_DSYNC);
+	struct op op = {.kind = OP_WRITE, .length = 4096};
+
+	op_willneed(&s, 0, MIB / 4);
+	oracle_settle(s.o);
+	s.o->known |= KNOW_SETTLED;
+	for (uint64_t at = 0; at < MIB / 4; at += 4096) {
+		op.offset = at * 8;
+		oracle_before(other.o, &op);
+		write(&other, op.offset, op.length);
+		oracle_after(other.o, &op);
+		op_read(&s, fn, at, 4096);
+	}
+	wl_drop(&s);
+	opener_close(&s);
+	opener_close(&other);
+}
+
+static void aio_writes(struct wl *w)
+{
+	writes_between(w, op_aio, op_aio_write);
+}
+
+static void uring_writes(struct wl *w)
+{
+	writes_between(w, op_uring, op_uring_write);
+}
+
+static void worker_writes(struct wl *w)
+{
+	writes_between(w, op_uring_worker, op_uring_write);
+}
+
+/* The same of calls that are no requests. */
+static void write_directly(struct opener *s, uint64_t offset, uint64_t length)
+{
+	if (pwrite(s->fd, s->buf, length, (off_t)offset) != (ssize_t)length)
+		err(1, "pwrite");
+}
+
+static void sync_writes(struct wl *w)
+{
+	writes_between(w, op_aio, write_directly);
+}
+
 static void plain_loops(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -289,6 +394,11 @@ const struct pattern patterns_load[] = {
 	{"throttled_warmed", SETUP_cold, throttled_warmed},
 	{"throttled_aio", SETUP_many, throttled_aio},
 	{"throttled_direct", SETUP_many, throttled_direct},
+	{"throttled_uring", SETUP_many, throttled_uring},
+	{"aio_writes", SETUP_many, aio_writes},
+	{"uring_writes", SETUP_many, uring_writes},
+	{"worker_writes", SETUP_many, worker_writes},
+	{"sync_writes", SETUP_many, sync_writes},
 	{"plain_loops", SETUP_cold, plain_loops},
 	{0},
 };

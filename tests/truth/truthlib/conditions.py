@@ -346,5 +346,6 @@ def cells():
     return [MemoryLimit("memcg_loop", "medium"), Kswapd("kswapd_fill", "big"),
             ThrottledCold("throttled_seq", "cold"), ThrottledWarm("throttled_warmed", "cold"),
             ThrottledFiles("throttled_aio", "many"), ThrottledFiles("throttled_direct", "many"),
+            ThrottledFiles("throttled_uring", "many"),
             TwoWatchers("two_watchers_cold", "cold", "plain_loops"),
             TwoWatchers("two_watchers_warm", "warm", "plain_loops")]
