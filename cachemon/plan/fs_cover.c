@@ -17,6 +17,9 @@ static const char why_network[] =
 static const char why_fuse[] =
 	"what goes through the page cache is counted to the page; files that its server opens with "
 	"direct_io are read past it and not seen";
+static const char why_tail[] =
+	"what goes through the page cache is counted to the page, but for reads that end in the "
+	"last page of a file: they may leave no event";
 static const char why_direct[] =
 	"what goes through the page cache is counted to the page, direct reads as such";
 static const char why_no_pages[] =
@@ -34,6 +37,8 @@ static const struct known {
 	{"xfs", FS_EXACT, why_cached},
 	{"btrfs", FS_EXACT, why_btrfs},
 	{"f2fs", FS_EXACT, why_cached},
+	/* It keeps pages beyond the end of a file that are never up to date. */
+	{"squashfs", FS_PARTLY, why_tail},
 	{FS_BLOCK_DEVICE, FS_PARTLY, why_device},
 	{"bdev", FS_PARTLY, why_device}, /* the name that the kernel has for it */
 	{"nfs", FS_PARTLY, why_network},
@@ -101,6 +106,7 @@ static const char *why_counted(const char *type, unsigned int direct)
 		const char *why;
 	} ways[] = {
 		{"btrfs", FS_DIRECT_GIVEN, why_cached},
+		{"squashfs", FS_READS_BY_CALL, why_cached},
 		{FS_BLOCK_DEVICE, FS_DIRECT_BLOCK, why_direct},
 		{"bdev", FS_DIRECT_BLOCK, why_direct},
 		{"nfs", FS_DIRECT_NFS, why_direct},

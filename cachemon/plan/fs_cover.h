@@ -31,6 +31,7 @@ enum fs_direct {
 	FS_DIRECT_BLOCK = 1 << 1,
 	FS_DIRECT_NFS = 1 << 2,
 	FS_DIRECT_FUSE = 1 << 3,
+	FS_READS_BY_CALL = 1 << 4, /* of cached ones: each is seen, whatever it finds */
 };
 
 struct fs_facts {

@@ -19,5 +19,7 @@ unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (probe_plan_has(plan, ways[i].begin) && probe_plan_has(plan, ways[i].end))
 			direct |= ways[i].direct;
+	if (probe_plan_by_function(plan, ROLE_READ))
+		direct |= FS_READS_BY_CALL;
 	return direct;
 }

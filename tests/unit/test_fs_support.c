@@ -62,6 +62,8 @@ static void test_decide(void **state)
 		{{"nfs4", "rw", false, 0, FS_DIRECT_NFS}, FS_EXACT, "direct reads"},
 		{{"nfs4", "rw,fsc", false, 0, FS_DIRECT_NFS}, FS_EXACT, "local cache"},
 		{{"nfs", "rw", false, 0, FS_DIRECT_FUSE}, FS_PARTLY, "not seen"},
+		{{"squashfs", "ro", false, 0, 0}, FS_PARTLY, "no event"},
+		{{"squashfs", "ro", false, 0, FS_READS_BY_CALL}, FS_EXACT, "to the page"},
 		{{"fuse.sshfs", "rw", false, 0, FS_DIRECT_FUSE}, FS_EXACT, "direct reads"},
 		{{"fuse", NULL, false, FS_TRIAL_PAST, FS_DIRECT_FUSE}, FS_BYPASSED, "as direct"},
 		{{"fuse", NULL, true, 0, FS_DIRECT_FUSE}, FS_BYPASSED, "DAX"},
