@@ -26,9 +26,9 @@ GLOBAL int advice_look(struct advice_row *row, __u64 inode_addr, __u64 kind, __u
 	return 0;
 }
 
-static __noinline int advice_call(struct live *l, long nr)
+static __noinline int advice_call(struct live *l)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	struct vma_seen x = {.l = l};
 	struct advice_ask a;
 	struct inode *inode;
@@ -36,7 +36,7 @@ static __noinline int advice_call(struct live *l, long nr)
 
 	if (l->s.job != JOB_WATCHED || !l->regs || !advice_find(l, &a) || !a.kind)
 		return 0;
-	if (nr == NR_madvise)
+	if (REGS_NR(regs) == NR_madvise)
 		vma_find(REGS_ARG1(regs), &x);
 	else
 		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs)));
@@ -57,10 +57,17 @@ static __noinline int advice_call(struct live *l, long nr)
 	return 0;
 }
 
-SEC("?tp_btf/sys_enter")
-int BPF_PROG(advice_call_tp, struct pt_regs *regs, long nr)
+/* Which of them it is, and of what kind of program, is looked at then. */
+static __always_inline bool nr_may_advise(long nr)
 {
-	if (nr != NR_fadvise64 && nr != NR_madvise && nr != NR_readahead)
+	return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||
+	       ARCH_COMPAT_ADVISES(nr);
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(advice_call_tp, __u64 regs, long nr)
+{
+	if (!nr_may_advise(nr))
 		return 0;
-	return WITH_LIVE(l, EV_ADVICE_CALL, advice_call(l, nr));
+	return WITH_LIVE(l, EV_ADVICE_CALL, advice_call(l));
 }

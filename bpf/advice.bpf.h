@@ -33,7 +33,7 @@ static __always_inline __u32 kind_of_madvise(__u64 advice)
 /* The advice call that runs now; false when the task is in none. */
 static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	struct vma_seen vma = {.l = l};
 	__u64 len;
 	long nr;
@@ -84,7 +84,7 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
  */
 static __always_inline __u64 advice_id(struct live *l)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	__u64 id;
 
 	if (!l->regs)
@@ -105,7 +105,7 @@ static __always_inline bool advice_is_new(struct live *l, struct inode *inode)
 
 static __always_inline __u32 advice_origin(struct live *l)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 
 	return l->regs && REGS_NR(regs) == NR_readahead ? C_prefetched_readahead2
 							: C_prefetched_willneed;

@@ -35,6 +35,7 @@ enum {
 	NR_pwritev2 = 287,
 	NR_io_uring_enter = 426,
 };
+#define ARCH_COMPAT_ADVISES(nr) false
 #elif defined(CACHEMON_ARCH_x86)
 /* arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/fcntl.h */
 #define ARCH_O_DIRECT 00040000
@@ -63,6 +64,41 @@ enum {
 	NR_pwritev2 = 328,
 	NR_io_uring_enter = 426,
 };
+
+/* arch/x86/entry/syscalls/syscall_32.tbl: of 32-bit programs, and which of the above each is. */
+enum {
+	COMPAT_pread64 = 180,
+	COMPAT_pwrite64 = 181,
+	COMPAT_sendfile = 187,
+	COMPAT_madvise = 219,
+	COMPAT_readahead = 225,
+	COMPAT_fadvise64 = 250,
+	COMPAT_fadvise64_64 = 272,
+	COMPAT_preadv = 333,
+	COMPAT_pwritev = 334,
+	COMPAT_preadv2 = 378,
+	COMPAT_pwritev2 = 379,
+};
+#define ARCH_COMPAT_CALLS                                                                          \
+	{3, NR_read}, {4, NR_write}, {11, NR_execve}, {93, NR_ftruncate}, {145, NR_readv},         \
+		{146, NR_writev}, {COMPAT_pread64, NR_pread64}, {COMPAT_pwrite64, NR_pwrite64},    \
+		{COMPAT_sendfile, NR_sendfile}, {194, NR_ftruncate}, {COMPAT_madvise, NR_madvise}, \
+		{COMPAT_readahead, NR_readahead}, {239, NR_sendfile}, {248, NR_io_submit},         \
+		{COMPAT_fadvise64, NR_fadvise64}, {COMPAT_fadvise64_64, NR_fadvise64},             \
+		{313, NR_splice}, {324, NR_fallocate}, {COMPAT_preadv, NR_preadv},                 \
+		{COMPAT_pwritev, NR_pwritev}, {350, NR_finit_module}, {358, NR_execveat},          \
+		{377, NR_copy_file_range}, {COMPAT_preadv2, NR_preadv2},                           \
+		{COMPAT_pwritev2, NR_pwritev2},                                                    \
+	{                                                                                          \
+		426, NR_io_uring_enter                                                             \
+	}
+/* The fourth argument is an offset, and the fifth its other half. */
+#define ARCH_COMPAT_AT_OFFSET(nr)                                                                  \
+	((nr) == COMPAT_pread64 || (nr) == COMPAT_pwrite64 || (nr) == COMPAT_preadv ||             \
+	 (nr) == COMPAT_pwritev || (nr) == COMPAT_preadv2 || (nr) == COMPAT_pwritev2)
+#define ARCH_COMPAT_ADVISES(nr)                                                                    \
+	((nr) == COMPAT_madvise || (nr) == COMPAT_readahead || (nr) == COMPAT_fadvise64 ||         \
+	 (nr) == COMPAT_fadvise64_64)
 #else
 #error "no numbers of this architecture"
 #endif

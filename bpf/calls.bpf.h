@@ -99,7 +99,7 @@ static __always_inline void call_due(struct live *l, struct inode *inode, struct
 {
 	__u64 size = READ(inode, i_size), end = c->end < size ? c->end : size;
 	struct task_state *s = &l->s;
-	long nr = REGS_NR(CAST(pt_regs, l->regs));
+	long nr = REGS_NR(l->regs);
 	struct task_struct *t = CAST(task_struct, l->task);
 
 	if (c->parts)
@@ -175,7 +175,7 @@ static __always_inline void due_count(struct live *l, __u64 bytes)
  */
 GLOBAL int call_returned(struct live *l)
 {
-	__u64 bytes, most, calls, writes = 0;
+	__u64 bytes, most, calls, end, writes = 0;
 	struct task_struct *t;
 	struct task_state *s;
 
@@ -195,6 +195,12 @@ GLOBAL int call_returned(struct live *l)
 	}
 	if (!calls || bytes > most)
 		bytes = most;
+	/* Others have a part in it. What is asked of the cache alone ends with a page. */
+	end = s->due_pos + bytes;
+	if (calls > 1 && !s->read_end && bytes < most) {
+		end &= ~((1ull << page_shift) - 1);
+		bytes = end > s->due_pos ? end - s->due_pos : 0;
+	}
 	due_count(l, bytes);
 	s->due_bytes = 0;
 	s->flags |= TASK_DIRTY;
@@ -267,7 +273,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	 * of the very call. */
 	read_wait_finish(l, config.reads_by_call ? NO_CALL : id);
 	/* A window that opened no call (io_uring) has begun to note what this one misses. */
-	if (s->read_inode || !c.uring) {
+	if (s->read_inode || !c.alone) {
 		s->miss_first = ~0ull;
 		s->miss_last = 0;
 	}

@@ -87,7 +87,7 @@ static __always_inline bool is_drop_caches(struct file *file)
 static __noinline int cause_from_call(struct live *l, void *ctx)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	struct file *file;
 	long nr;
 
@@ -114,7 +114,7 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 						 __u64 index, __u32 reclaim)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	__u64 id;
 
 	if (READ(t, flags) & PF_KSWAPD)

@@ -45,7 +45,7 @@ static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 GLOBAL int task_does(struct live *l, struct file_key *reached)
 {
 	struct task_struct *t;
-	struct pt_regs *regs;
+	__u64 regs;
 	struct inode *inode;
 	struct file *file;
 	__u32 does, arg;
@@ -53,7 +53,7 @@ GLOBAL int task_does(struct live *l, struct file_key *reached)
 	if (!l || !reached)
 		return DOES_NEITHER;
 	t = CAST(task_struct, l->task);
-	regs = CAST(pt_regs, l->regs);
+	regs = l->regs;
 	if (!l->regs)
 		return DOES_NEITHER;
 	if (l->s.fault_inode && l->s.fault_id == fault_clock(t)) {

@@ -49,7 +49,7 @@ static __always_inline void stall_file(struct live *l, struct task_struct *prev,
 static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
 {
 	struct task_state *s = &l->s;
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	__u64 clock = fault_clock(prev);
 
 	if (s->fault_inode && s->fault_id == clock) {
@@ -58,7 +58,7 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
 		if (TYPED(prev, flags) & PF_IO_WORKER) {
-			if (!worker_reads(l, CAST(task_struct, l->task)))
+			if (!worker_reads(CAST(task_struct, l->task)))
 				return;
 		} else if (nr == NR_io_submit) {
 			if (!requests_read(l))
@@ -106,7 +106,7 @@ static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 /* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.c. */
 static __always_inline bool waits_for_ring(struct live *l)
 {
-	if (!l->regs || REGS_NR(CAST(pt_regs, l->regs)) != NR_io_uring_enter)
+	if (!l->regs || REGS_NR(l->regs) != NR_io_uring_enter)
 		return false;
 	return !(l->s.fault_inode && l->s.fault_id == fault_clock(CAST(task_struct, l->task)));
 }

@@ -300,6 +300,12 @@ struct io_rw {
 	__u64 addr;
 	__u32 len;
 };
+struct io_splice {
+	long long off_in;
+	__u64 len;
+	int splice_fd_in;
+	unsigned int flags;
+};
 struct rb_node {
 	struct rb_node *rb_right, *rb_left;
 };
@@ -380,6 +386,8 @@ enum {
 	IORING_OP_READV = 1,
 	IORING_OP_READ_FIXED = 4,
 	IORING_OP_READ = 22,
+	IORING_OP_FADVISE = 24,
+	IORING_OP_MADVISE = 25,
 	IORING_OP_SPLICE = 30,
 	IORING_OP_READ_MULTISHOT = 49,
 };

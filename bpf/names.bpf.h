@@ -53,7 +53,7 @@ static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
 static __always_inline struct file *file_of_call(struct live *l, struct inode *inode, bool own)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	struct file *file;
 	long nr;
 

@@ -36,26 +36,33 @@ static __always_inline bool nr_writes(long nr)
 	       nr == NR_io_submit;
 }
 
-static __always_inline bool nr_advises(long nr)
+/* Advice of io_uring that brings pages always runs in a worker, as may a write after it. */
+static __always_inline bool advises(struct live *l, struct task_struct *t, long nr)
 {
-	return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||
-	       nr == NR_io_uring_enter;
+	__u8 op;
+
+	if (l->regs)
+		return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead;
+	if (!(READ(t, flags) & PF_IO_WORKER) || !worker_is_shown(t))
+		return true;
+	op = READ(worker_request(t), opcode);
+	return op == IORING_OP_FADVISE || op == IORING_OP_MADVISE;
 }
 
 GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, struct added *a)
 {
 	struct inode *inode = CAST(inode, inode_addr);
 	struct task_struct *t;
-	struct pt_regs *regs;
+	__u64 regs;
 	struct task_state *s;
 	bool fault, win_fault;
-	__u64 syscr;
+	__u64 syscr, eof;
 	long nr;
 
 	if (!l || !r || !a)
 		return 0;
 	t = CAST(task_struct, l->task);
-	regs = CAST(pt_regs, l->regs);
+	regs = l->regs;
 	s = &l->s;
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
 	fault = s->fault_inode == inode_addr && s->fault_id == fault_clock(t);
@@ -66,9 +73,14 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	if (s->win_inode == inode_addr && win_fault == fault &&
 	    ((fault && s->win_id == s->fault_id) || (!fault && s->win_id == syscr))) {
 		a->by_advice = s->win_lo > s->win_hi;
-		if (!a->by_advice || nr_advises(nr)) {
+		if (!a->by_advice || advises(l, t, nr)) {
 			a->lo = s->win_lo;
 			a->hi = s->win_hi;
+			/* A filesystem may bring pages that the file does not reach. */
+			eof = READ(inode, i_size);
+			eof = eof ? (eof - 1) >> page_shift : 0;
+			if (!a->by_advice && a->hi > eof)
+				a->hi = eof > a->lo ? eof : a->lo;
 			a->origin = s->win_origin;
 			a->by_read = !fault;
 			a->by_fault = fault;

@@ -50,13 +50,13 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 	if (!t)
 		return false;
 	regs = CAST(pt_regs, t->regs);
-	if (REGS_NR(regs) != NR_pread64)
+	if (REGS_NR_NATIVE(regs) != NR_pread64)
 		return false;
-	page = REGS_ARG4(regs) >> page_shift;
+	page = REGS_ARG4_NATIVE(regs) >> page_shift;
 	if (page != *last || page >= t->whole)
 		return false;
 	t->read_calls++;
-	t->read_bytes += REGS_ARG3(regs);
+	t->read_bytes += REGS_ARG3_NATIVE(regs);
 	if (reference_tallied(t, page, &hash))
 		reference_take_tallied(t, *(const volatile __u64 *)last, hash);
 	return true;
@@ -97,11 +97,11 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	if (id == s->read_id)
 		return false;
 	regs = CAST(pt_regs, l->regs);
-	nr = REGS_NR(regs);
+	nr = REGS_NR_NATIVE(regs);
 	if (nr == NR_pread64) {
-		pos = REGS_ARG4(regs);
+		pos = REGS_ARG4_NATIVE(regs);
 	} else if (nr == NR_read && l->regs) {
-		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(regs));
+		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(l->regs));
 
 		/* Not a request of io_uring that runs at the end of another read. */
 		if (!file || !file_leads_to(file, mapping_addr))
@@ -110,7 +110,7 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	} else {
 		return false;
 	}
-	end = REGS_ARG3(regs);
+	end = REGS_ARG3_NATIVE(regs);
 	if (end > MAX_RW_COUNT)
 		return false;
 	end += pos;
@@ -136,7 +136,7 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	if (!t || TYPED(iocb, ki_complete))
 		return false;
 	/* What may stop short has to be looked at. */
-	nr = REGS_NR(CAST(pt_regs, t->regs));
+	nr = REGS_NR_NATIVE(CAST(pt_regs, t->regs));
 	if (nr != NR_pread64 && nr != NR_read)
 		return false;
 	id = TYPED(current_task(), ioac.syscr);

@@ -16,6 +16,7 @@ struct call {
 	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
 	bool again; /* a call that was counted already */
 	bool uring; /* known from its submission */
+	bool alone; /* its windows opened no call: what it missed is noted already */
 	bool told;  /* ioac.rchar and ioac.syscr move when it is over */
 };
 
@@ -28,6 +29,7 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 	c->parts = false;
 	c->again = false;
 	c->uring = false;
+	c->alone = false;
 	c->told = false;
 }
 
@@ -51,25 +53,34 @@ enum { IOV_MAX = 1024, IOCBS_MAX = 1024, VECTOR_BASIC = 64 };
 struct iov_walk {
 	__u64 iov;
 	__u64 total;
+	bool compat; /* of a 32-bit program: half as long */
 };
 
 /* Loops by the helper are walked once by the verifier, whatever their length. */
 STEP iov_step(__u32 i, struct iov_walk *w)
 {
 	struct iovec v;
+	__u64 pair;
 
-	if (bpf_probe_read_user(&v, sizeof(v), (void *)(w->iov + i * sizeof(v)))) {
-		w->total = 0;
-		return 1;
+	if (w->compat) {
+		if (bpf_probe_read_user(&pair, sizeof(pair), (void *)(w->iov + i * sizeof(pair))))
+			goto unknown;
+		w->total += pair >> 32;
+		return 0;
 	}
+	if (bpf_probe_read_user(&v, sizeof(v), (void *)(w->iov + i * sizeof(v))))
+		goto unknown;
 	w->total += v.iov_len;
 	return 0;
+unknown:
+	w->total = 0;
+	return 1;
 }
 
 /* 0: it is empty or cannot be read. */
-static __always_inline __u64 iov_total(__u64 iov, __u64 nr)
+static __always_inline __u64 iov_total(__u64 iov, __u64 nr, bool compat)
 {
-	struct iov_walk w = {.iov = iov};
+	struct iov_walk w = {.iov = iov, .compat = compat};
 
 	if (LOOP_IS_CUT(nr, VECTOR_BASIC))
 		return 0;
@@ -168,6 +179,7 @@ GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, s
 			continue;
 		u->tick = bpf_jiffies64();
 		c->uring = true;
+		c->alone = true;
 		return 0;
 	}
 	call_from_event(index, last, c);
@@ -177,6 +189,7 @@ GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, s
 	c->pos = u->pos;
 	c->end = u->end;
 	c->uring = true;
+	c->alone = true;
 	c->again = true;
 	return 0;
 }
@@ -221,14 +234,14 @@ STEP iocb_step(__u32 i, struct iocb_walk *w)
  * this event does. */
 GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
-	struct pt_regs *regs = l ? CAST(pt_regs, l->regs) : NULL;
+	__u64 regs = l ? l->regs : 0;
 	struct iocb_walk w = {.mapping = mapping, .index = index, .last = last};
 	__u64 nr;
 
 	if (!l || !c)
 		return 0;
 	w.task = l->task;
-	nr = REGS_ARG2(regs);
+	nr = regs_compat(regs) ? 0 : REGS_ARG2(regs); /* of another layout */
 	w.list = REGS_ARG3(regs);
 	LOOP(nr < IOCBS_MAX ? nr : IOCBS_MAX, VECTOR_BASIC, iocb_step, &w);
 	if (w.end) {
@@ -238,21 +251,34 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 	return 0;
 }
 
-/* sendfile, splice, copy_file_range: c stays as it is where they do not explain the event. */
-static __always_inline void call_from_pipe(struct task_struct *t, struct pt_regs *regs, long nr,
-					   __u64 mapping, __u64 index, __u64 last, struct call *c)
+/* Of the offset that is passed by address. sendfile(2) of 32-bit programs has a shorter one, as
+ * sendfile64(2) has not. */
+static __always_inline __u32 pipe_offset_bytes(__u64 regs, long nr)
 {
-	__u64 ptr = nr == NR_sendfile ? REGS_ARG3(regs) : REGS_ARG2(regs);
-	__u64 count = nr == NR_sendfile ? REGS_ARG4(regs) : REGS_ARG5(regs);
-	__u32 fd = nr == NR_sendfile ? (__u32)REGS_ARG2(regs) : (__u32)REGS_ARG1(regs);
-	struct file *file = file_of_fd(t, fd);
-	__u64 pos, size;
+	return nr == NR_sendfile && regs_offset_is_short(regs) ? 4 : 8;
+}
 
+/* sendfile, splice, copy_file_range: c stays as it is where they do not explain the event. */
+GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
+{
+	__u64 regs, ptr, count, pos, size;
+	struct file *file;
+	bool sends;
+	long nr;
+
+	if (!l || !c)
+		return 0;
+	regs = l->regs;
+	nr = REGS_NR(regs);
+	sends = nr == NR_sendfile;
+	ptr = sends ? REGS_ARG3(regs) : REGS_ARG2(regs);
+	count = sends ? REGS_ARG4(regs) : REGS_ARG5(regs);
+	file = file_of_fd(CAST(task_struct, l->task), sends ? REGS_ARG2(regs) : REGS_ARG1(regs));
 	if (!file || !file_leads_to(file, mapping))
-		return;
-	pos = READ(file, f_pos);
-	if (ptr && bpf_probe_read_user(&pos, sizeof(pos), (void *)ptr))
-		return;
+		return 0;
+	pos = ptr ? 0 : READ(file, f_pos);
+	if (ptr && bpf_probe_read_user(&pos, pipe_offset_bytes(regs, nr), (void *)ptr))
+		return 0;
 	if (count > MAX_RW_COUNT)
 		count = MAX_RW_COUNT;
 	if (nr == NR_copy_file_range) {
@@ -262,23 +288,57 @@ static __always_inline void call_from_pipe(struct task_struct *t, struct pt_regs
 			count = size - pos;
 	}
 	if (!count || pos >> page_shift > index || (pos + count - 1) >> page_shift < last)
-		return;
+		return 0;
 	c->pos = pos;
 	if (nr == NR_splice) {
 		c->end = part_end(pos, pos + count, last);
-		return;
+		return 0;
 	}
 	c->end = pos + count;
 	c->last = (c->end - 1) >> page_shift;
 	c->parts = true;
 	c->told = true;
+	return 0;
+}
+
+/* A splice of io_uring, which always runs in a worker. False: it is another request. */
+static __always_inline bool call_from_splice(struct task_struct *t, __u64 mapping, __u64 index,
+					     __u64 last, struct call *c)
+{
+	struct io_kiocb *req;
+	struct io_splice *sp;
+	struct file *file;
+	__u64 pos, len;
+
+	if (!worker_is_shown(t) || !bpf_core_field_exists(struct io_splice, off_in))
+		return false;
+	req = worker_request(t);
+	if (READ(req, opcode) != IORING_OP_SPLICE)
+		return false;
+	sp = CAST(io_splice, (__u64)req);
+	pos = READ(sp, off_in);
+	len = READ(sp, len);
+	if (pos == ~0ull) {
+		file = file_of_fd(t, READ(sp, splice_fd_in));
+		if (!file || !file_leads_to(file, mapping))
+			return true;
+		pos = READ(file, f_pos);
+	}
+	if (len > MAX_RW_COUNT)
+		len = MAX_RW_COUNT;
+	c->alone = true;
+	if (!len || pos >> page_shift > index || (pos + len - 1) >> page_shift < last)
+		return true;
+	c->pos = pos;
+	c->end = part_end(pos, pos + len, last);
+	return true;
 }
 
 /* The rarer calls. Falls back to the event where the registers do not explain it. */
 GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct task_struct *t;
-	struct pt_regs *regs;
+	__u64 regs;
 	struct file *file = NULL;
 	__u64 pos, count = 0;
 	long nr;
@@ -286,16 +346,16 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	if (!l || !c)
 		return 0;
 	t = CAST(task_struct, l->task);
-	regs = CAST(pt_regs, l->regs);
+	regs = l->regs;
 	call_from_event(index, last, c);
 	/* A kernel thread that reads for itself, a loop device's, say. */
 	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return 0;
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
+	if (!l->regs && call_from_splice(t, mapping, index, last, c))
+		return 0;
 	if (nr == NR_io_uring_enter)
 		return call_from_uring(READ(t, tgid), mapping, index, last, c);
-	if (REGS_COMPAT(regs))
-		return 0;
 	if (nr == NR_readv || nr == NR_preadv || nr == NR_preadv2) {
 		pos = REGS_ARG4(regs);
 		if (nr == NR_readv || (nr == NR_preadv2 && pos == ~0ull)) {
@@ -304,7 +364,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 				return 0;
 			pos = READ(file, f_pos);
 		}
-		count = iov_total(REGS_ARG2(regs), REGS_ARG3(regs));
+		count = iov_total(REGS_ARG2(regs), REGS_ARG3(regs), regs_compat(regs));
 		if (count > MAX_RW_COUNT)
 			count = MAX_RW_COUNT;
 		if (!count) {
@@ -317,8 +377,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 			return 0;
 		}
 	} else if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range) {
-		call_from_pipe(t, regs, nr, mapping, index, last, c);
-		return 0;
+		return call_from_pipe(l, mapping, index, last, c);
 	} else if (nr == NR_io_submit) {
 		return call_from_iocbs(l, mapping, index, last, c);
 	} else if (nr_executes(nr)) {
@@ -340,7 +399,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 static __always_inline void call_from_now(struct live *l, struct inode *inode, __u64 index,
 					  __u64 last, struct call *c)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	long nr = l->regs && !l->now.iocb ? REGS_NR(regs) : -1;
 
 	c->pos = l->now.pos;
@@ -349,17 +408,17 @@ static __always_inline void call_from_now(struct live *l, struct inode *inode, _
 	c->parts = false;
 	c->again = l->now.retry;
 	c->uring = false;
+	c->alone = false;
 	c->told = nr_is_told(nr);
 	if (nr == NR_sendfile || nr == NR_splice || nr == NR_copy_file_range)
-		call_from_pipe(CAST(task_struct, l->task), regs, nr,
-			       addr_of(l, READ(inode, i_mapping)), index, last, c);
+		call_from_pipe(l, addr_of(l, READ(inode, i_mapping)), index, last, c);
 }
 
 /* pread64 and read inline: no helper call on the hit path. */
 static __always_inline void call_find(struct live *l, struct inode *inode, __u64 index, __u64 last,
 				      struct call *c)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
+	__u64 regs = l->regs;
 	__u64 pos, count;
 	long nr;
 
@@ -395,6 +454,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		c->parts = false;
 		c->again = false;
 		c->uring = false;
+		c->alone = false;
 		c->told = true;
 	} else {
 		call_from_uring(READ(CAST(task_struct, l->task), tgid),

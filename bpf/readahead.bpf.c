@@ -63,7 +63,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	}
 	/* Metadata of a filesystem, read on behalf of the task: not a read of the device. */
 	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK && l->regs) {
-		long call = REGS_NR(CAST(pt_regs, l->regs));
+		long call = REGS_NR(l->regs);
 
 		if (call != NR_io_uring_enter && call != NR_io_submit &&
 		    !file_of_call(l, inode, false)) {
@@ -79,7 +79,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 		/* A call's first sign. io_uring and AIO may come back to it from another context:
 		 * there the per-read hook alone counts it. An async window starts at the head of
 		 * the marked folio, which may lie before the first page asked. */
-		struct pt_regs *regs = CAST(pt_regs, l->regs);
+		__u64 regs = l->regs;
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
 		if (nr < 0 || nr == NR_io_uring_enter || nr == NR_io_submit) {

@@ -251,7 +251,7 @@ static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
 	struct task_struct *t = CAST(task_struct, l->task);
 	struct io_kiocb *req = CAST(io_kiocb, addr_of(l, iocb));
 
-	if (l->regs && REGS_NR(CAST(pt_regs, l->regs)) == NR_io_submit)
+	if (l->regs && REGS_NR(l->regs) == NR_io_submit)
 		return false;
 	if (READ(iocb, ki_flags) & IOCB_WAITQ)
 		return true;

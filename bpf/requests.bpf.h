@@ -36,12 +36,12 @@ STEP requests_step(__u32 i, struct requests_walk *w)
 GLOBAL int requests_read(struct live *l)
 {
 	struct requests_walk w = {};
-	struct pt_regs *regs;
+	__u64 regs;
 	__u64 nr;
 
 	if (!l)
 		return 0;
-	regs = CAST(pt_regs, l->regs);
+	regs = l->regs;
 	nr = REGS_ARG2(regs);
 	w.list = REGS_ARG3(regs);
 	w.task = l->task;
@@ -49,20 +49,15 @@ GLOBAL int requests_read(struct live *l)
 	return w.reads && !w.others;
 }
 
-/* What a worker of io_uring is at. Where that is not shown it is taken for a read. */
-static __always_inline bool worker_reads(struct live *l, struct task_struct *t)
+/* A worker of io_uring sleeps: whether in a read. Where that is not shown it is taken for one. */
+static __always_inline bool worker_reads(struct task_struct *t)
 {
 	struct io_kiocb *req;
-	__u64 work;
 	__u8 op;
 
-	if (!bpf_core_field_exists(t->worker_private) ||
-	    !bpf_core_field_exists(struct io_worker, cur_work))
+	if (!worker_is_shown(t))
 		return true;
-	work = (__u64)READ(CAST(io_worker, (__u64)READ(t, worker_private)), cur_work);
-	if (!work)
-		return false;
-	req = CAST(io_kiocb, work - bpf_core_field_offset(struct io_kiocb, work));
+	req = worker_request(t);
 	op = READ(req, opcode);
 	if (op == IORING_OP_SPLICE)
 		return true;

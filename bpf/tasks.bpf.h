@@ -106,6 +106,22 @@ static __always_inline __u64 regs_at(struct task_struct *t)
 }
 #endif
 
+static __always_inline bool worker_is_shown(struct task_struct *t)
+{
+	return bpf_core_field_exists(t->worker_private) &&
+	       bpf_core_field_exists(struct io_worker, cur_work) &&
+	       bpf_core_field_exists(struct io_kiocb, work);
+}
+
+/* What a worker of io_uring is at; reads as 0 where that is nothing. */
+static __always_inline struct io_kiocb *worker_request(struct task_struct *t)
+{
+	__u64 worker = (__u64)READ(t, worker_private);
+	__u64 work = (__u64)READ(CAST(io_worker, worker), cur_work);
+
+	return CAST(io_kiocb, work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0);
+}
+
 /* The mapping of the running task that an address is in. */
 struct vma_seen {
 	struct live *l;

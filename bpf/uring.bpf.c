@@ -41,7 +41,7 @@ static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, s
 	struct file *file;
 
 	if (op == IORING_OP_READV)
-		len = iov_total(READ(rw, addr), len);
+		len = iov_total(READ(rw, addr), len, regs_compat(l->regs));
 	else if (op != IORING_OP_READ && op != IORING_OP_READ_FIXED)
 		return false;
 	if (len > MAX_RW_COUNT)

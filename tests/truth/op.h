@@ -61,7 +61,7 @@ void op_drain(struct opener *s, bool by_read);
 void op_short_close(struct opener *s);
 /* op_async.c */
 op_reader op_uring, op_uring_worker, op_uring_readv, op_uring_here, op_uring_fixed, op_uring_polled,
-	op_aio;
+	op_uring_splice, op_aio;
 op_batch op_uring_batch, op_aio_batch;
 void op_uring_write(struct opener *s, uint64_t offset, uint64_t length);
 void op_aio_write(struct opener *s, uint64_t offset, uint64_t length);

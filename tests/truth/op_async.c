@@ -2,6 +2,7 @@
 /* Reads through io_uring and Linux AIO. */
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libaio.h>
 #include <liburing.h>
 #include <stdbool.h>
@@ -157,6 +158,24 @@ void op_uring_write(struct opener *s, uint64_t offset, uint64_t length)
 	io_uring_prep_write(sqe, s->fd, s->buf, (unsigned int)length, offset);
 	io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
 	ring_run(r, 1);
+}
+
+/* Through a pipe; in a worker. */
+uint64_t op_uring_splice(struct opener *s, uint64_t offset, uint64_t length)
+{
+	struct io_uring *r = ring_for(s, IORING_OP_SPLICE);
+	uint64_t n, out = 0;
+	ssize_t got;
+
+	io_uring_prep_splice(io_uring_get_sqe(r), s->fd, (int64_t)offset, s->pipe[1], -1,
+			     (unsigned int)length, 0);
+	n = ring_run(r, 1);
+	for (; out < n; out += (uint64_t)got) {
+		got = splice(s->pipe[0], NULL, s->null, NULL, n - out, 0);
+		if (got < 0)
+			err(1, "splice");
+	}
+	return n;
 }
 
 /* Waits for the ring, where nothing is read. */

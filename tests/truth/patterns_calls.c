@@ -97,6 +97,33 @@ static void call_uring_polled(struct wl *w)
 	mixed(w, op_uring_polled);
 }
 
+/* Within a pipe of 16 pages; of a read that the same worker did in that page nobody knows. */
+static void call_uring_splice(struct wl *w)
+{
+	struct opener s = wl_open(w, 0);
+
+	for (uint64_t at = 0; at < 200; at++)
+		op_read(&s, op_uring_splice, at * 40000 + wl_random(w, 20000), 1 + at * 90);
+	wl_drop(&s);
+	opener_close(&s);
+}
+
+/* Advice and writes of one worker: what the write brings is written. */
+static void uring_advised_write(struct wl *w)
+{
+	struct opener s = opener_open(wl_oracle(w, 0, 0), O_RDWR);
+	struct op op = {.kind = OP_WRITE, .length = 8192};
+
+	for (uint64_t at = 0; at < 20 * MIB; at += MIB) {
+		op_uring_advise(&s, at, 65536, POSIX_FADV_WILLNEED);
+		op.offset = at + MIB / 2;
+		oracle_before(s.o, &op);
+		op_uring_write(&s, op.offset, op.length);
+		oracle_after(s.o, &op);
+	}
+	opener_close(&s);
+}
+
 static void call_aio(struct wl *w)
 {
 	mixed(w, op_aio);
@@ -275,6 +302,8 @@ const struct pattern patterns_calls[] = {
 	{"call_uring_here", SETUP_cold, call_uring_here},
 	{"call_uring_fixed", SETUP_cold, call_uring_fixed},
 	{"call_uring_polled", SETUP_cold, call_uring_polled},
+	{"call_uring_splice", SETUP_cold, call_uring_splice},
+	{"uring_advised_write", SETUP_cold, uring_advised_write},
 	{"call_aio", SETUP_cold, call_aio},
 	{"calls_in_turn", SETUP_cold, calls_in_turn},
 	{"sendfile_whole", SETUP_cold, sendfile_whole},
