@@ -15,6 +15,25 @@ double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
 	return sum;
 }
 
+double cost_excess_ns(const struct cost_seen *seen, double budget)
+{
+	if (seen->own_ns < 0 || seen->read_ns < 0)
+		return 0;
+	return seen->own_ns + seen->read_ns - budget * seen->job_cpu_ns;
+}
+
+bool cost_slicing_helps(const struct cost_seen *seen, double budget)
+{
+	struct cost_seen always = *seen;
+	double excess;
+
+	if (seen->read_on_share <= 0 || seen->read_ns <= 0)
+		return false;
+	always.read_ns = seen->read_ns / seen->read_on_share;
+	excess = cost_excess_ns(&always, budget);
+	return excess > 0 && always.read_ns >= excess / 2;
+}
+
 double cost_duty(const struct cost_seen *seen, double budget)
 {
 	double left, full, duty;

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "account/slices.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char nothing_seen[] = "no slice saw a read of that time";
+static const char too_few[] = "too few slices saw reads to say how exact an estimate would be";
+static const char too_wide[] =
+	"the 90 % interval of the estimate is wider than a quarter of its value";
+
+void slices_exact(struct slices *s, const double seen[SLICE_FIGURES])
+{
+	for (int f = 0; f < SLICE_FIGURES; f++)
+		s->exact[f] += seen[f];
+}
+
+static void part_add(struct slice_part *sum, const struct slice_part *p)
+{
+	for (int f = 0; f < SLICE_FIGURES; f++)
+		sum->seen[f] += p->seen[f];
+	sum->on_bytes += p->on_bytes;
+	sum->all_bytes += p->all_bytes;
+	sum->cuts += p->cuts;
+}
+
+static void join_neighbours(struct slices *s)
+{
+	for (size_t i = 0; i < s->nr / 2; i++) {
+		s->parts[i] = s->parts[2 * i];
+		part_add(&s->parts[i], &s->parts[2 * i + 1]);
+	}
+	s->nr /= 2;
+	s->per_part *= 2;
+}
+
+void slices_add(struct slices *s, const struct slice_part *part)
+{
+	if (!s->per_part)
+		s->per_part = 1;
+	if (s->nr && s->last_part < s->per_part) {
+		part_add(&s->parts[s->nr - 1], part);
+		s->last_part++;
+		return;
+	}
+	if (s->nr == SLICE_PARTS_MAX) {
+		join_neighbours(s);
+		part_add(&s->parts[s->nr - 1], part);
+		s->last_part = s->per_part / 2 + 1;
+		return;
+	}
+	s->parts[s->nr++] = *part;
+	s->last_part = 1;
+}
+
+/* Of neighbouring parts: the seen and what it is a share of. */
+struct stratum {
+	double seen, on, all;
+	double calls, bytes, cuts;
+	double value;	 /* estimate of the whole stratum */
+	double variance; /* of it */
+	unsigned int nr; /* parts whose slices saw bytes */
+};
+
+static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure f,
+			struct stratum *h)
+{
+	*h = (struct stratum){0};
+	for (size_t i = 0; i < nr; i++) {
+		h->seen += p[i].seen[f];
+		h->on += p[i].on_bytes;
+		h->all += p[i].all_bytes;
+		h->calls += p[i].seen[SLICE_READ_CALLS];
+		h->bytes += p[i].seen[SLICE_READ_BYTES];
+		h->cuts += p[i].cuts;
+		h->nr += p[i].on_bytes > 0;
+	}
+}
+
+/* A slice begins and ends anywhere within a call, whose bytes are counted as a whole and whose
+ * pages are not: the part of a mean call that is missing or too much is even between none and all.
+ */
+static double cut_variance(const struct stratum *h, double ratio)
+{
+	double call = h->calls > 0 ? ratio * h->bytes / h->calls : 0;
+
+	return h->cuts * call * call / 12;
+}
+
+/*
+ * The ratio of what was seen to the bytes read in slices, times the bytes that were read outside of
+ * them, and what was seen. Its variance is that of the ratios that leave out one part each
+ * (jackknife). False: it cannot be told.
+ */
+static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_figure f,
+			     struct stratum *h)
+{
+	double ratio, mean = 0, squares = 0, off;
+
+	stratum_sum(p, nr, f, h);
+	off = fmax(h->all - h->on, 0);
+	if (off <= 0 || h->nr < 2) {
+		h->value = h->seen;
+		return off <= 0;
+	}
+	ratio = h->seen / h->on;
+	h->value = h->seen + ratio * off;
+	for (size_t i = 0; i < nr; i++)
+		if (p[i].on_bytes > 0)
+			mean += (h->seen - p[i].seen[f]) / (h->on - p[i].on_bytes) / h->nr;
+	for (size_t i = 0; i < nr; i++) {
+		double d;
+
+		if (p[i].on_bytes <= 0)
+			continue;
+		d = (h->seen - p[i].seen[f]) / (h->on - p[i].on_bytes) - mean;
+		squares += d * d;
+	}
+	/* The jackknife's factor (nr - 1) / nr is left out: of few parts the interval held too
+	 * seldom. */
+	h->variance = squares * off * off + cut_variance(h, ratio) * off * off / h->on / h->on;
+	return true;
+}
+
+/* 95 % quantile of Student's t: both sides together leave 10 %. */
+static double student(double df)
+{
+	static const double t[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895,
+				   1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761,
+				   1.753, 1.746, 1.740, 1.734, 1.729, 1.725};
+	size_t n = sizeof(t) / sizeof(t[0]);
+
+	if (df < 1)
+		return t[0];
+	return df < (double)n ? t[(size_t)df - 1] : 1.645 + 1.6 / df;
+}
+
+/* A stratum ends where it has enough parts that say something, and the last takes the rest. */
+static size_t stratum_parts(const struct slices *s, size_t from)
+{
+	size_t nr = 0, say = 0;
+
+	while (from + nr < s->nr && say < SLICE_STRATUM)
+		say += s->parts[from + nr++].on_bytes > 0;
+	for (size_t i = from + nr, rest = 0; i < s->nr; i++) {
+		rest += s->parts[i].on_bytes > 0;
+		if (rest == SLICE_STRATUM)
+			return nr;
+	}
+	return s->nr - from;
+}
+
+static void judge(struct slice_estimate *e)
+{
+	e->known = e->high - e->low <= SLICE_WIDTH_MAX * fabs(e->value);
+	e->reason = e->known ? NULL : too_wide;
+}
+
+void slices_estimate(const struct slices *s, enum slice_figure which, struct slice_estimate *ret)
+{
+	double variance = 0, freedom = 0, cuts = 0, half, seen = s->exact[which];
+	struct stratum h;
+
+	*ret = (struct slice_estimate){.value = s->exact[which]};
+	for (size_t i = 0, nr; i < s->nr; i += nr) {
+		nr = stratum_parts(s, i);
+		if (!stratum_estimate(s->parts + i, nr, which, &h)) {
+			ret->reason = h.on > 0 ? too_few : nothing_seen;
+			return;
+		}
+		ret->value += h.value;
+		seen += h.seen;
+		variance += h.variance;
+		cuts += h.cuts;
+		if (h.nr > 1)
+			freedom += h.variance * h.variance / (h.nr - 1);
+	}
+	half = freedom > 0 ? student(variance * variance / freedom) * sqrt(variance) : 0;
+	if (cuts > 0)
+		half = hypot(half, SLICE_UNSEEN * 2 / cuts * (ret->value - seen));
+	half += SLICE_SEAM * (ret->value - seen);
+	ret->low = fmax(ret->value - half, seen);
+	ret->high = ret->value + half;
+	judge(ret);
+	/* What no slice saw may have been all the same. */
+	if (s->nr && seen == s->exact[which] && which == SLICE_DELAYED_HITS) {
+		ret->known = false;
+		ret->reason = nothing_seen;
+	}
+}
+
+void slices_hits(const struct slices *s, double misses, struct slice_estimate *ret_hits,
+		 struct slice_estimate *ret_ratio)
+{
+	struct slice_estimate lookups;
+
+	slices_estimate(s, SLICE_LOOKUPS, &lookups);
+	*ret_hits = *ret_ratio = lookups;
+	if (lookups.reason && lookups.reason != too_wide)
+		return;
+	ret_hits->value = fmax(lookups.value - misses, 0);
+	ret_hits->low = fmax(lookups.low - misses, 0);
+	ret_hits->high = fmax(lookups.high - misses, 0);
+	judge(ret_hits);
+	ret_ratio->value = lookups.value > 0 ? ret_hits->value / lookups.value : 0;
+	ret_ratio->low = lookups.low > 0 ? ret_hits->low / lookups.low : 0;
+	ret_ratio->high = lookups.high > 0 ? ret_hits->high / lookups.high : 0;
+	judge(ret_ratio);
+	if (ret_ratio->known && lookups.value <= 0) {
+		ret_ratio->known = false;
+		ret_ratio->reason = nothing_seen;
+	}
+}

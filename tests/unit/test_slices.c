@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LINK: account util
+ * The estimator against jobs whose truth is known: simulated millisecond by millisecond, in phases,
+ * in bursts and with bytes that are no lookups. Its interval has to hold the truth in nine of ten
+ * runs, and the mean of many runs has to be the truth.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "account/slices.h"
+
+enum { SEEDS = 400, SLICE_MS = 10, CELL_MS = 200, PART_MS = 500 };
+
+static double uniform(uint64_t *r)
+{
+	*r ^= *r << 13;
+	*r ^= *r >> 7;
+	*r ^= *r << 17;
+	return (double)(*r >> 11) / 9007199254740992.0;
+}
+
+/* What a job reads in a millisecond. */
+struct reading {
+	double lookups, bytes;
+};
+
+typedef struct reading job_fn(int ms, uint64_t *r);
+
+/* 4 KiB reads, as fast as the machine just is. */
+static struct reading hot(int ms, uint64_t *r)
+{
+	double n = floor(500 + 500 * uniform(r));
+
+	(void)ms;
+	return (struct reading){n, n * 4096};
+}
+
+/* Hot small reads, then a pipe, then large reads, some seconds each. */
+static struct reading phases(int ms, uint64_t *r)
+{
+	double n = floor(200 + 200 * uniform(r));
+
+	switch (ms / 1700 % 3) {
+	case 0:
+		return (struct reading){n, n * 4096};
+	case 1:
+		return (struct reading){0, n * 8192};
+	default:
+		return (struct reading){n * 16, n * 65536};
+	}
+}
+
+/* Batches: 30 ms of reads of 100 bytes, 70 ms of computing. */
+static struct reading batches(int ms, uint64_t *r)
+{
+	double n = floor(400 + 100 * uniform(r));
+
+	if (ms % 100 >= 30)
+		return (struct reading){0, 0};
+	return (struct reading){n, n * 100};
+}
+
+/* Half of the bytes are from a socket, at random moments. */
+static struct reading mixed(int ms, uint64_t *r)
+{
+	double n = floor(300 * uniform(r)), other = uniform(r) < 0.5 ? 300 * uniform(r) : 0;
+
+	(void)ms;
+	return (struct reading){n, (n + other) * 4096};
+}
+
+/* Once in two seconds some milliseconds of a pipe, which most slices do not see. */
+static struct reading pipe_at_times(int ms, uint64_t *r)
+{
+	double n = floor(400 + 50 * uniform(r));
+
+	return (struct reading){ms % 2000 < 16 ? 0 : n, n * 4096};
+}
+
+/* A record size that grows all the time. */
+static struct reading drifts(int ms, uint64_t *r)
+{
+	double n = floor(500 + 100 * uniform(r));
+
+	return (struct reading){n, n * (1000 + ms)};
+}
+
+static double simulate(job_fn *job, int length_ms, int exact_ms, uint64_t seed, struct slices *s)
+{
+	uint64_t r = seed * 0x9e3779b97f4a7c15ull + 1;
+	double truth = 0, exact[SLICE_FIGURES] = {0};
+	struct slice_part part = {0};
+	int slice_at = 0;
+
+	*s = (struct slices){0};
+	for (int ms = 0; ms < length_ms; ms++) {
+		struct reading v = job(ms, &r);
+
+		truth += v.lookups;
+		if (ms < exact_ms) {
+			exact[SLICE_LOOKUPS] += v.lookups;
+			continue;
+		}
+		if ((ms - exact_ms) % CELL_MS == 0)
+			part.cuts += 2;
+		if ((ms - exact_ms) % CELL_MS == 0)
+			slice_at = ms + (int)(uniform(&r) * (CELL_MS - SLICE_MS + 1));
+		part.all_bytes += v.bytes;
+		if (ms >= slice_at && ms < slice_at + SLICE_MS) {
+			part.on_bytes += v.bytes;
+			part.seen[SLICE_LOOKUPS] += v.lookups;
+		}
+		if ((ms - exact_ms) % PART_MS == PART_MS - 1 || ms == length_ms - 1) {
+			slices_add(s, &part);
+			part = (struct slice_part){0};
+		}
+	}
+	slices_exact(s, exact);
+	return truth;
+}
+
+static void holds(job_fn *job, const char *name, int length_ms, double known_min)
+{
+	static struct slices s;
+	double bias = 0, width = 0;
+	int held = 0, known = 0;
+
+	/* Figures that are shown. */
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		double truth = simulate(job, length_ms, 300, seed, &s);
+		struct slice_estimate e;
+
+		slices_estimate(&s, SLICE_LOOKUPS, &e);
+		if (!e.known)
+			continue;
+		known++;
+		held += e.low <= truth * (1 + 1e-9) && truth * (1 - 1e-9) <= e.high;
+		bias += e.value / truth - 1;
+		width += (e.high - e.low) / truth;
+	}
+	printf("%s, %d s: held %.1f %%, shown %.1f %%, bias %+.2f %%, width %.1f %%\n", name,
+	       length_ms / 1000, 100.0 * held / known, 100.0 * known / SEEDS, 100 * bias / known,
+	       100 * width / known);
+	assert_true(known >= known_min * SEEDS);
+	assert_true(held >= 0.9 * known - 2);
+	assert_true(fabs(bias) <= 0.02 * known);
+}
+
+static void intervals_hold_the_truth(void **state)
+{
+	static const int lengths[] = {3000, 10000, 60000};
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		holds(hot, "hot", lengths[i], i ? 0.99 : 0);
+		holds(batches, "batches", lengths[i], i ? 0.99 : 0);
+		holds(drifts, "drifts", lengths[i], i > 1 ? 0.99 : 0);
+		holds(pipe_at_times, "pipe at times", lengths[i], i ? 0.99 : 0);
+		holds(mixed, "mixed", lengths[i], 0);
+		holds(phases, "phases", lengths[i], 0);
+	}
+}
+
+static void one_ratio_is_exact(void **state)
+{
+	static struct slices s;
+	struct slice_part part = {
+		.seen = {[SLICE_LOOKUPS] = 100}, .on_bytes = 1000, .all_bytes = 20000};
+	struct slice_estimate e;
+
+	s = (struct slices){0};
+	for (int i = 0; i < 20; i++)
+		slices_add(&s, &part);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_true(e.known);
+	assert_float_equal(e.value, 20 * 2000, 1e-6);
+	assert_true(e.high - e.low <= 2 * SLICE_SEAM * e.value);
+}
+
+static void exact_time_is_not_estimated(void **state)
+{
+	static struct slices s;
+	double seen[SLICE_FIGURES] = {[SLICE_LOOKUPS] = 12345, [SLICE_DELAYED_HITS] = 3};
+	struct slice_estimate e;
+
+	s = (struct slices){0};
+	slices_exact(&s, seen);
+	slices_exact(&s, seen);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_true(e.known);
+	assert_float_equal(e.value, 24690, 0);
+	assert_float_equal(e.low, 24690, 0);
+	assert_float_equal(e.high, 24690, 0);
+	slices_estimate(&s, SLICE_DELAYED_HITS, &e);
+	assert_true(e.known);
+}
+
+static void what_no_slice_saw_is_absent(void **state)
+{
+	static struct slices s;
+	struct slice_part unseen = {.all_bytes = 20000};
+	struct slice_part seen = {
+		.seen = {[SLICE_LOOKUPS] = 10}, .on_bytes = 1000, .all_bytes = 20000};
+	struct slice_estimate e;
+
+	s = (struct slices){0};
+	slices_add(&s, &unseen);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_false(e.known);
+	assert_non_null(e.reason);
+	/* One that saw something says nothing of the others. */
+	slices_add(&s, &seen);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_false(e.known);
+	/* Time in which nothing was read needs no slice. */
+	s = (struct slices){0};
+	unseen.all_bytes = 0;
+	slices_add(&s, &unseen);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_true(e.known);
+	assert_float_equal(e.value, 0, 0);
+	/* Delayed hits that no slice saw are not none. */
+	for (int i = 0; i < 20; i++)
+		slices_add(&s, &seen);
+	slices_estimate(&s, SLICE_DELAYED_HITS, &e);
+	assert_false(e.known);
+}
+
+static void a_wide_interval_is_absent(void **state)
+{
+	static struct slices s;
+	struct slice_part some = {
+		.seen = {[SLICE_LOOKUPS] = 100}, .on_bytes = 1000, .all_bytes = 20000};
+	struct slice_part none = {.on_bytes = 1000, .all_bytes = 20000};
+	struct slice_estimate e;
+
+	s = (struct slices){0};
+	for (int i = 0; i < 4; i++)
+		slices_add(&s, i % 2 ? &some : &none);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_false(e.known);
+	assert_true(e.high - e.low > e.value / 4);
+}
+
+static void hits_are_lookups_less_exact_misses(void **state)
+{
+	static struct slices s;
+	struct slice_part part = {
+		.seen = {[SLICE_LOOKUPS] = 100}, .on_bytes = 1000, .all_bytes = 20000};
+	struct slice_estimate hits, ratio;
+
+	s = (struct slices){0};
+	for (int i = 0; i < 20; i++)
+		slices_add(&s, &part);
+	slices_hits(&s, 10000, &hits, &ratio);
+	assert_true(hits.known && ratio.known);
+	assert_float_equal(hits.value, 30000, 1e-6);
+	assert_float_equal(ratio.value, 0.75, 1e-9);
+	/* More misses than lookups: the range of hits ends at 0. */
+	slices_hits(&s, 50000, &hits, &ratio);
+	assert_float_equal(hits.low, 0, 0);
+	assert_float_equal(ratio.low, 0, 0);
+}
+
+static void a_long_run_is_bounded(void **state)
+{
+	static struct slices s;
+	struct slice_part part = {.seen = {[SLICE_LOOKUPS] = 1}, .on_bytes = 10, .all_bytes = 200};
+	struct slice_estimate e;
+	enum { MANY = 100000 };
+
+	s = (struct slices){0};
+	for (int i = 0; i < MANY; i++)
+		slices_add(&s, &part);
+	assert_true(s.nr <= SLICE_PARTS_MAX);
+	assert_true(s.nr > SLICE_PARTS_MAX / 2 - 2);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_float_equal(e.value, 20.0 * MANY, 1e-3 * MANY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_hold_the_truth),
+		cmocka_unit_test(one_ratio_is_exact),
+		cmocka_unit_test(exact_time_is_not_estimated),
+		cmocka_unit_test(what_no_slice_saw_is_absent),
+		cmocka_unit_test(a_wide_interval_is_absent),
+		cmocka_unit_test(hits_are_lookups_less_exact_misses),
+		cmocka_unit_test(a_long_run_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
