@@ -11,8 +11,8 @@
 
 /* Since schema 1 a database may have been written by any version. */
 static const struct needed_table needed[] = {
-	{"filesystem",
-	 "id, job_id, dev_major, dev_minor, type, mount, cover, why, files, misses_read_on"},
+	{"run", "cost_budget"},
+	{"filesystem", "id, job_id, dev_major, dev_minor, type, mount, cover, why, files"},
 	{"advice", "used, used_late, evicted_unused, resident_unused, redundant_pages, "
 		   "dropped_refaults, cached_pages, untracked"},
 	{"reference_sample", "job_id, state, reason, threshold, pages, refs, lookups, "

@@ -1,28 +1,19 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- The counters of a job, file, directory or filesystem x, of run r and with scale s: the columns that the
--- views of all four have in common. Views name it where it goes; the build puts it there.
--- ~: of a sliced run (level auto) an estimate: what was seen while the per-read hook was on, scaled by the
--- bytes the job's tasks read; sliced says whether it is. Everything else is exact.
+-- The counters of a job, file, directory or filesystem x, of run r: the columns that the views of all
+-- four have in common. Views name it where it goes; the build puts it there.
+-- Everything is exact. Of a sliced run (level auto) what its per-read hook alone sees is NULL, and so is
+-- what became of pages unless it was seen of all: a rule has no figure to build on then.
 -- NULL: not measured, or no meaning (a ratio of nothing). It is never 0; arithmetic with it is NULL.
 
-	iif(r.sliced, CAST(round(x.read_calls * s.scale) AS INTEGER), x.read_calls) AS read_calls,
-		-- calls; buffered reads that looked up a page; ~
-	iif(r.sliced, CAST(round(x.read_bytes * s.scale) AS INTEGER), x.read_bytes) AS read_bytes,
-		-- bytes; what they returned; ~
-	x.misses + iif(r.sliced,
-		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses) AS lookups,
-		-- pages those reads asked for; ~
-	iif(r.sliced,
-		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses) AS hits,
-		-- pages found in the cache: lookups - misses; ~
-	iif(r.sliced, (x.lookups - x.misses_read_on) * s.scale
-		/ nullif(x.misses + (x.lookups - x.misses_read_on) * s.scale, 0),
-		(x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0)) AS hit_ratio,
-		-- 0..1; hits / lookups; NULL when there are none; ~
-	iif(r.sliced, CAST(round(x.delayed_hits * s.scale) AS INTEGER), x.delayed_hits) AS delayed_hits,
-		-- pages; hits that waited for I/O under way; ~
+	iif(r.sliced, NULL, x.read_calls) AS read_calls,  -- calls; buffered reads that looked up a page
+	iif(r.sliced, NULL, x.read_bytes) AS read_bytes,  -- bytes; what they returned
+	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages those reads asked for
+	iif(r.sliced, NULL, x.lookups - x.misses) AS hits,
+		-- pages found in the cache: lookups - misses
+	iif(r.sliced, NULL, (x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0)) AS hit_ratio,
+		-- 0..1; hits / lookups; NULL when there are none
+	iif(r.sliced, NULL, x.delayed_hits) AS delayed_hits,  -- pages; hits that waited for I/O under way
 	x.misses,  -- pages; exact also in a sliced run
-	x.misses_read_on,  -- pages; misses while the per-read hook was on
 	x.demand_pages,  -- pages added because they were asked for
 	x.prefetched_sync,  -- pages added ahead, origin sync
 	x.prefetched_async,  -- pages added ahead, origin async
@@ -32,21 +23,30 @@
 	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
 		+ x.prefetched_readahead2 + x.prefetched_mmap_around AS prefetched_pages,
 		-- pages; sum of the five origins
-	x.used,  -- pages prefetched and used in time
-	x.used_late,  -- pages prefetched whose reader had to wait
-	x.used + x.used_late AS all_used,  -- pages; used + used_late
-	x.evicted_unused,  -- pages prefetched that left unused
-	CASE WHEN x.resident_unused >= 0 THEN x.resident_unused END AS resident_unused,
+	iif(r.sliced AND x.untracked > 0, NULL, x.used) AS used,  -- pages prefetched and used in time
+	iif(r.sliced AND x.untracked > 0, NULL, x.used_late) AS used_late,
+		-- pages prefetched whose reader had to wait
+	iif(r.sliced AND x.untracked > 0, NULL, x.used + x.used_late) AS all_used,
+		-- pages; used + used_late
+	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused) AS evicted_unused,
+		-- pages prefetched that left unused
+	CASE WHEN x.resident_unused >= 0 AND NOT (r.sliced AND x.untracked > 0)
+		THEN x.resident_unused END AS resident_unused,
 		-- pages prefetched, still cached, not used yet
 	x.untracked,  -- pages prefetched whose fate cannot be known
-	(x.used + x.used_late) * 1.0
-		/ nullif((x.used + x.used_late) + x.evicted_unused, 0) AS accuracy,
-		-- 0..1; all_used / (all_used + evicted_unused)
-	(x.used + x.used_late) * 1.0
-		/ nullif((x.used + x.used_late) + iif(r.sliced, x.misses_read_on, x.misses), 0) AS coverage,
-		-- 0..1; all_used / (all_used + misses)
-	x.used * 1.0 / nullif((x.used + x.used_late), 0) AS timeliness,  -- 0..1; used / all_used
-	x.evicted_unused * r.page_size_bytes AS waste_bytes,  -- bytes; evicted_unused
+	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
+		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
+		/ nullif((x.used + x.used_late) + x.evicted_unused, 0)) AS accuracy,
+		-- 0..1; all_used / (all_used + evicted_unused); NULL where the fate of most is not known
+	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
+		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
+		/ nullif((x.used + x.used_late) + x.misses, 0)) AS coverage,
+		-- 0..1; all_used / (all_used + misses); likewise
+	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
+		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, x.used * 1.0 / nullif((x.used + x.used_late), 0)) AS timeliness,
+		-- 0..1; used / all_used; likewise
+	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused * r.page_size_bytes) AS waste_bytes,
+		-- bytes; evicted_unused
 	x.windows_sync,  -- windows issued for a page that was missing
 	x.windows_async,  -- windows issued ahead
 	x.windows_forced,  -- windows of advice and of RANDOM files
@@ -100,6 +100,8 @@
 	x.mapped_pages_upper_bound,  -- pages mapped around faults: use is at most this
 	x.direct_read_calls,  -- calls; O_DIRECT
 	x.direct_read_bytes,  -- bytes; O_DIRECT
-	x.stall_ns,  -- ns its tasks slept for the page cache
-	x.stalls,  -- sleeps
-	x.read_bytes * 1.0 / nullif(x.read_calls, 0) AS bytes_per_call  -- bytes; mean of a buffered read
+	iif(r.sliced AND r.cost_budget IS NULL, NULL, x.stall_ns) AS stall_ns,
+		-- ns its tasks slept for the page cache
+	iif(r.sliced AND r.cost_budget IS NULL, NULL, x.stalls) AS stalls,  -- sleeps
+	iif(r.sliced, NULL, x.read_bytes * 1.0 / nullif(x.read_calls, 0)) AS bytes_per_call
+		-- bytes; mean of a buffered read

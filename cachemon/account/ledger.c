@@ -88,16 +88,14 @@ static void apply_rest(struct ledger *l, unsigned int slot, const struct sample 
 {
 	static const int64_t none[C_NR];
 	const int64_t *rest = s->rest[slot];
-	int64_t misses_read_on = s->rest_misses_read_on[slot];
 
-	if (!memcmp(rest, none, sizeof(none)) && !misses_read_on)
+	if (!memcmp(rest, none, sizeof(none)))
 		return;
 	counters_add(&l->jobs[slot].total, rest);
 	counters_add(&l->jobs[slot].last, rest);
-	l->jobs[slot].misses_read_on += misses_read_on;
-	directory_add(l->nameless[slot], rest, misses_read_on);
+	directory_add(l->nameless[slot], rest);
 	if (slot != JOB_OTHERS)
-		filesystem_rest(l, rest, misses_read_on);
+		filesystem_rest(l, rest);
 }
 
 static void apply_facts(struct ledger_job *j, const struct sample_job *facts)
@@ -126,7 +124,6 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 
 		counters_add(&j->total, s->files[i].c);
 		counters_add(&j->last, s->files[i].c);
-		j->misses_read_on += s->files[i].misses_read_on;
 		files_apply(l, &s->files[i]);
 		advice_name(l, &s->files[i]);
 	}

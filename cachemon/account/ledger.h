@@ -31,8 +31,7 @@ struct ledger_limits {
 
 struct ledger_job {
 	struct counters total;
-	struct counters last; /* of the latest sample */
-	int64_t misses_read_on;
+	struct counters last;	 /* of the latest sample */
 	struct sample_job facts; /* as of the latest sample */
 	uint64_t last_cpu_ns;
 	uint64_t last_rchar_bytes;

@@ -116,9 +116,8 @@ struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char
 	return d;
 }
 
-void directory_add(struct ledger_directory *d, const int64_t *delta, int64_t misses_read_on)
+void directory_add(struct ledger_directory *d, const int64_t *delta)
 {
 	counters_add(&d->total, delta);
-	d->misses_read_on += misses_read_on;
 	d->mark.dirty = true;
 }

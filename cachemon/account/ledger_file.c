@@ -95,8 +95,8 @@ static void rename_file(struct ledger *l, struct ledger_file *f, const char *pat
 		return;
 	for (int i = 0; i < C_NR; i++)
 		minus[i] = -f->total.c[i];
-	directory_add(from, minus, -f->misses_read_on);
-	directory_add(to, f->total.c, f->misses_read_on);
+	directory_add(from, minus);
+	directory_add(to, f->total.c);
 	f->directory = to;
 	entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
 	if (entry)
@@ -110,7 +110,6 @@ static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sa
 	f->last_seq = l->seq;
 	counters_add(&f->last, sf->c);
 	counters_add(&f->total, sf->c);
-	f->misses_read_on += sf->misses_read_on;
 	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
 		f->size_bytes = sf->size_bytes;
 	/* What says neither size nor name was not looked at: a deleted file stays so. */
@@ -230,7 +229,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	int64_t before = entry ? fileset_weight(l->seen, entry) : 0;
 	struct ledger_file *f;
 
-	directory_add(d, sf->c, sf->misses_read_on);
+	directory_add(d, sf->c);
 	filesystem_apply(l, sf, !entry ? FILE_NOT_TOLD : added ? FILE_NEW : FILE_SEEN_BEFORE);
 	w.misses += before;
 	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
@@ -249,7 +248,7 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	struct ledger_file *f;
 
 	if (sf->job == JOB_OTHERS) {
-		directory_add(l->nameless[JOB_OTHERS], sf->c, sf->misses_read_on);
+		directory_add(l->nameless[JOB_OTHERS], sf->c);
 		return;
 	}
 	f = file_find(l, &sf->key, sf->job);
@@ -259,7 +258,7 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	}
 	if (sf->path && (!f->path || strcmp(f->path, sf->path) != 0))
 		rename_file(l, f, sf->path);
-	directory_add(f->directory, sf->c, sf->misses_read_on);
+	directory_add(f->directory, sf->c);
 	filesystem_apply(l, sf, FILE_SEEN_BEFORE);
 	add_to_file(l, f, sf);
 }

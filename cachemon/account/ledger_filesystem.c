@@ -61,10 +61,9 @@ static struct ledger_filesystem *of_device(struct ledger *l, uint32_t dev)
 	return f;
 }
 
-static void add(struct ledger_filesystem *f, const int64_t *delta, int64_t misses_read_on)
+static void add(struct ledger_filesystem *f, const int64_t *delta)
 {
 	counters_add(&f->total, delta);
-	f->misses_read_on += misses_read_on;
 	f->mark.dirty = true;
 }
 
@@ -74,15 +73,15 @@ void filesystem_apply(struct ledger *l, const struct sample_file *sf, enum file_
 
 	f->files += seen == FILE_NEW;
 	f->files_estimated |= seen == FILE_NOT_TOLD;
-	add(f, sf->c, sf->misses_read_on);
+	add(f, sf->c);
 }
 
-void filesystem_rest(struct ledger *l, const int64_t *delta, int64_t misses_read_on)
+void filesystem_rest(struct ledger *l, const int64_t *delta)
 {
 	struct ledger_filesystem *f = &l->filesystems[REST];
 
 	f->files_estimated = true;
-	add(f, delta, misses_read_on);
+	add(f, delta);
 }
 
 /* Without memory it stays as it was. */

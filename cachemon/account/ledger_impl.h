@@ -63,7 +63,7 @@ bool file_key_equal(const struct file_key *a, const struct file_key *b);
 /* ledger_directory.c: never fails, and says where counts of a file of that name go. */
 int directories_init(struct ledger *l);
 struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char *path);
-void directory_add(struct ledger_directory *d, const int64_t *delta, int64_t misses_read_on);
+void directory_add(struct ledger_directory *d, const int64_t *delta);
 
 /* ledger_file.c */
 int files_init(struct ledger *l);
@@ -86,7 +86,7 @@ int filesystems_init(struct ledger *l);
 void filesystems_free(struct ledger *l);
 enum file_seen { FILE_SEEN_BEFORE, FILE_NEW, FILE_NOT_TOLD };
 void filesystem_apply(struct ledger *l, const struct sample_file *sf, enum file_seen seen);
-void filesystem_rest(struct ledger *l, const int64_t *delta, int64_t misses_read_on);
+void filesystem_rest(struct ledger *l, const int64_t *delta);
 void filesystems_describe(struct ledger *l, const struct sample_filesystem *list, size_t nr);
 
 #endif

@@ -24,7 +24,6 @@ struct ledger_directory {
 	uint64_t files;	      /* distinct files */
 	bool files_estimated; /* there are more */
 	bool subdirectories;  /* also holds directories below it that found no room */
-	int64_t misses_read_on;
 	struct counters total;
 };
 
@@ -40,7 +39,6 @@ struct ledger_file {
 	bool folded_before; /* earlier counts, if any, are in a directory only: these are lower
 			       bounds */
 	int64_t before;	    /* about how many misses those were */
-	int64_t misses_read_on;
 	struct counters total;
 	uint64_t last_seq; /* sample that last was moved by: last */
 	struct counters last;
@@ -57,7 +55,6 @@ struct ledger_filesystem {
 	char *why;
 	uint64_t files;	      /* distinct files */
 	bool files_estimated; /* there may be more */
-	int64_t misses_read_on;
 	struct counters total;
 };
 

@@ -15,6 +15,7 @@
 #include "account/references.h"
 #include "account/sample_evictions.h"
 #include "account/sample_machine.h"
+#include "account/slices.h"
 
 #define SAMPLE_SIZE_UNKNOWN UINT64_MAX
 
@@ -27,9 +28,6 @@ struct sample_file {
 	const char *fstype;  /* NULL: unknown */
 	uint64_t size_bytes; /* SAMPLE_SIZE_UNKNOWN: not seen in this interval */
 	int64_t c[C_NR];
-	/* Misses counted while the per-read hook was on: with lookups they give a sliced hit ratio.
-	 */
-	int64_t misses_read_on;
 };
 
 /* A filesystem that files of the run lie on, as far as it is known now. */
@@ -53,9 +51,19 @@ struct sample_advice {
 struct sample_job {
 	uint64_t cpu_ns;
 	uint64_t rchar_bytes;
-	uint64_t rchar_read_on_bytes; /* read while the per-read hook was on */
 	uint64_t processes;
 	uint64_t alive; /* still running: at the end, those that outlive the command */
+};
+
+/* What a run costs, in parts. They add up to the whole. */
+enum cost_part {
+	COST_READS,
+	COST_PAGES,
+	COST_WINDOWS,
+	COST_FAULTS,
+	COST_SWITCHES,
+	COST_OTHER,
+	COST_PARTS
 };
 
 /* Absolute values since the start of the run: own cost. < 0: not known. */
@@ -64,8 +72,17 @@ struct sample_cost {
 	int64_t probe_cpu_ns; /* events x calibrated ns */
 	uint64_t collector_cpu_ns;
 	double probe_ns_per_lookup;
-	double share_of_job_cpu; /* probes in its tasks */
-	double advice_calls_ns;	 /* cost of seeing every advice call; unknown while it is off */
+	double share_of_job_cpu;     /* probes in its tasks */
+	double advice_calls_ns;	     /* cost of seeing every advice call; unknown while it is off */
+	double budget;		     /* share of the job's CPU time that all may cost; < 0: any */
+	double share;		     /* probes in its tasks and the collector, of its CPU time */
+	int64_t part_ns[COST_PARTS]; /* probes in its tasks */
+};
+
+/* Detail that was given up to keep the cost down. */
+struct sample_shed {
+	const char *detail, *reason;
+	uint64_t from_ns, to_ns; /* since the start of the run; to_ns 0: it goes on */
 };
 
 struct sample {
@@ -77,7 +94,6 @@ struct sample {
 	size_t nr_files;
 	/* Counts of files that got no row, per job slot (map full): part of the job's totals. */
 	int64_t rest[JOB_NR][C_NR];
-	int64_t rest_misses_read_on[JOB_NR]; /* as of a file */
 	const struct sample_advice *advice;
 	size_t nr_advice;
 	const struct sample_filesystem *filesystems; /* all that were seen so far */
@@ -89,6 +105,9 @@ struct sample {
 	 * has of it. */
 	struct reference_sample *references;
 	struct sample_cost cost;
+	const struct sample_shed *shed; /* all so far */
+	size_t nr_shed;
+	const struct slices *slices; /* of the watched job; NULL: the per-read hook was never off */
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */
 	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */

@@ -266,6 +266,11 @@ struct traced_file *traces_at(const struct traces *t, size_t i)
 	return t->files[i];
 }
 
+uint64_t traces_events(const struct traces *t)
+{
+	return t->events;
+}
+
 bool traces_full(const struct traces *t)
 {
 	return t->events >= t->config.events_max || t->nr_files == NR_TRACED;

@@ -326,12 +326,22 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	return r;
 }
 
+/* Of a program that counts none of its runs: it is to cost little where nothing is traced. */
+static uint64_t address_run_ns(struct probe_set *set)
+{
+	uint64_t ns, runs;
+
+	return probe_set_run_stats(set, ROLE_FAULT_ADDRESS, &ns, &runs) ? 0 : ns;
+}
+
 int calibrate_look(struct probe_set *set, struct calibration_look *look)
 {
 	look->stats_fd = stats_on();
 	if (look->stats_fd < 0)
 		return look->stats_fd;
 	stats_read(set, &look->before);
+	look->since_ns = clock_now_ns();
+	look->address_ns = address_run_ns(set);
 	return 0;
 }
 
@@ -341,6 +351,8 @@ void calibrate_looked(struct probe_set *set, struct calibration_look *look,
 	struct calibration_stats after;
 
 	stats_read(set, &after);
+	look->address_share = (double)(address_run_ns(set) - look->address_ns) /
+			      (double)(clock_now_ns() - look->since_ns);
 	close(look->stats_fd);
 	for (int ev = 0; ev < EV_NR; ev++) {
 		uint64_t runs = after.runs[ev] - look->before.runs[ev];

@@ -32,6 +32,8 @@ struct calibration_stats {
 struct calibration_look {
 	int stats_fd;
 	struct calibration_stats before;
+	uint64_t address_ns, since_ns;
+	double address_share; /* of the time of the last look: run time of ROLE_FAULT_ADDRESS */
 };
 
 /* < 0: -errno, and nothing is open. */

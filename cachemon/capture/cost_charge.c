@@ -65,7 +65,7 @@ void cost_charge_look(struct cost_charge *c, enum event ev, double ns)
 }
 
 /* Without a look all is open, at the calibration's price. */
-static double charged_ns(const struct cost_charge *c, enum event ev)
+double cost_charge_ns(const struct cost_charge *c, enum event ev)
 {
 	double price = c->price.ns[ev];
 
@@ -80,16 +80,11 @@ double cost_charge_probe_ns(const struct cost_charge *c)
 	double sum = 0;
 
 	for (int ev = 0; ev < EV_NR; ev++) {
-		double ns = charged_ns(c, (enum event)ev);
+		double ns = cost_charge_ns(c, (enum event)ev);
 
 		if (ns < 0)
 			return -1;
 		sum += ns;
 	}
 	return sum;
-}
-
-double cost_charge_read_ns(const struct cost_charge *c)
-{
-	return charged_ns(c, EV_READ);
 }

@@ -38,7 +38,7 @@ void cost_charge_look(struct cost_charge *c, enum event ev, double ns);
 /* CPU time of the job's tasks; < 0: unknown, as soon as a program ran whose price is not known. A
  * look can make it less than it was. */
 double cost_charge_probe_ns(const struct cost_charge *c);
-/* Of that, the per-read hook's. */
-double cost_charge_read_ns(const struct cost_charge *c);
+/* Of that, one kind of program's. */
+double cost_charge_ns(const struct cost_charge *c, enum event ev);
 
 #endif

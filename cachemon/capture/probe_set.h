@@ -49,7 +49,7 @@ bool probe_set_reads_on(const struct probe_set *set);
 int probe_set_advice_calls(struct probe_set *set, bool on);
 /* The hook that sees the address of every fault of the machine, while files are traced. -ENOTSUP:
  * not in the plan. */
-int probe_set_fault_address(struct probe_set *set, bool on);
+int probe_set_fault_addresses(struct probe_set *set, bool on);
 
 /* Takes running processes (and later children) into the job; ids are those of cachemon's own pid
  * namespace. With a cgroup tgids may be NULL. -ESRCH: the kernel shows none of them. */

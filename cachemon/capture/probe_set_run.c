@@ -129,6 +129,17 @@ static bool reads_stay(const struct probe_set *set)
 	return set->plan->build == BUILD_BASIC && c && c->kind == HOOK_FENTRY;
 }
 
+/* Pages whose fate is open: what is counted beside the page state says whether there are any. */
+static bool any_outstanding(const struct probe_set *set)
+{
+	const __u64 *slots = set->skel->bss->shared.outstanding;
+
+	for (size_t i = 0; i < NR_OUTSTANDING; i++)
+		if ((uint32_t)__atomic_load_n(&slots[i], __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 int probe_set_reads(struct probe_set *set, bool on)
 {
 	struct cachemon_bpf *skel = set->skel;
@@ -150,6 +161,8 @@ int probe_set_reads(struct probe_set *set, bool on)
 	if (!reads_stay(set))
 		probe_set_close_link(set, ROLE_READ);
 	r = probe_set_grace_period(set);
+	if (!r && !any_outstanding(set))
+		return 0;
 	if (!r)
 		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
 	/* Deletes that cleared a bit before the sweep have counted it down by then. */
@@ -179,7 +192,7 @@ int probe_set_advice_calls(struct probe_set *set, bool on)
 	return switch_role(set, ROLE_ADVICE_CALLS, on);
 }
 
-int probe_set_fault_address(struct probe_set *set, bool on)
+int probe_set_fault_addresses(struct probe_set *set, bool on)
 {
 	return switch_role(set, ROLE_FAULT_ADDRESS, on);
 }

@@ -11,7 +11,7 @@
 #include "capture/probe_set_impl.h"
 #include "capture/reference_known.h"
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, PAGES_LEAST = 256 /* of a sample that says something */ };
 /* One in so many ns may come in the long run. */
 #define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
 
@@ -27,6 +27,7 @@ struct reference_ring {
 	struct reference_known known;
 	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
 	bool started;
+	uint64_t taken;
 };
 
 /* Hashes of 32 bits below it have all of theirs up to the bound. */
@@ -89,6 +90,7 @@ static int on_reference(void *ctx, void *data, size_t size)
 	if (size < sizeof(*rec) || !r->started)
 		return 0;
 	take_next(r);
+	r->taken++;
 	if ((rec->page & REFERENCE_B) == r->generation)
 		take(r, rec);
 	else
@@ -222,6 +224,31 @@ void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns
 	r->generation = r->skel->bss->shared.epoch & 1 ? REFERENCE_B : 0;
 	reference_known_take(&r->known, r->skel, r->sample, last);
 	r->next_begun = true;
+}
+
+uint64_t reference_ring_taken(const struct reference_ring *r)
+{
+	return r->taken;
+}
+
+void reference_ring_limit_burst(struct reference_ring *r, uint32_t references)
+{
+	if (references < REFERENCES_AT_ONCE)
+		r->skel->bss->shared.references.came = REFERENCES_AT_ONCE - references;
+}
+
+void reference_ring_thin(struct reference_ring *r, const char *reason)
+{
+	uint64_t bound = r->skel->bss->shared.references.bound;
+	struct reference_view v;
+
+	if (!r->started || !bound)
+		return;
+	reference_sample_view(r->sample, &v);
+	if (v.live < PAGES_LEAST && bound != REFERENCES_ALL)
+		reference_ring_end(r, reason);
+	else
+		lower_bound(r, bound / 2);
 }
 
 void reference_ring_end(struct reference_ring *r, const char *reason)

@@ -26,6 +26,12 @@ void reference_ring_settle(struct reference_ring *r, uint64_t now_ns);
 /* What came in the generation of rows that was drained is a chunk, and what came since is of the
  * next; last: all that came. lookups: those that were counted in it. */
 void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups);
+/* References taken from the ring so far. */
+uint64_t reference_ring_taken(const struct reference_ring *r);
+/* At most so many at once from now on, before the programs halve the bound by themselves. */
+void reference_ring_limit_burst(struct reference_ring *r, uint32_t references);
+/* Half of the pages leave the sample; it ends where the rest would say little. */
+void reference_ring_thin(struct reference_ring *r, const char *reason);
 /* No more after what was consumed until now. */
 void reference_ring_end(struct reference_ring *r, const char *reason);
 /* NULL: it was not started. */

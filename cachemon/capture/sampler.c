@@ -118,6 +118,18 @@ int sampler_trace(struct sampler *s, struct traces *traces)
 	return r;
 }
 
+void sampler_trace_shed(struct sampler *s, const char *reason)
+{
+	if (s->traces)
+		trace_ring_shed(s->traces, reason);
+}
+
+void sampler_trace_resume(struct sampler *s)
+{
+	if (s->traces)
+		trace_ring_resume(s->traces);
+}
+
 void sampler_trace_stop(struct sampler *s, const char *reason)
 {
 	if (s->traces)
@@ -140,6 +152,23 @@ void sampler_references_start(struct sampler *s)
 {
 	if (s->references)
 		reference_ring_start(s->references);
+}
+
+uint64_t sampler_references_taken(const struct sampler *s)
+{
+	return s->references ? reference_ring_taken(s->references) : 0;
+}
+
+void sampler_references_limit_burst(struct sampler *s, uint32_t references)
+{
+	if (s->references)
+		reference_ring_limit_burst(s->references, references);
+}
+
+void sampler_references_thin(struct sampler *s, const char *reason)
+{
+	if (s->references)
+		reference_ring_thin(s->references, reason);
 }
 
 void sampler_references_end(struct sampler *s, const char *reason)

@@ -19,6 +19,9 @@ void sampler_free(struct sampler *s);
 
 /* Files are traced from now on. */
 int sampler_trace(struct sampler *s, struct traces *traces);
+/* To spend less on traces, see capture/trace_ring. */
+void sampler_trace_shed(struct sampler *s, const char *reason);
+void sampler_trace_resume(struct sampler *s);
 /* Traces end here, broken. */
 void sampler_trace_stop(struct sampler *s, const char *reason);
 /* After the sample was taken: what it tells of traces. */
@@ -32,6 +35,10 @@ void sampler_forget(struct sampler *s);
 
 /* From the start of the counting on references are sampled; before it. */
 void sampler_references_start(struct sampler *s);
+/* To spend less on references, see capture/reference_ring. */
+uint64_t sampler_references_taken(const struct sampler *s);
+void sampler_references_limit_burst(struct sampler *s, uint32_t references);
+void sampler_references_thin(struct sampler *s, const char *reason);
 /* The sample of references ends with what was taken until now. */
 void sampler_references_end(struct sampler *s, const char *reason);
 /* Completes a sample, its times known: what was looked up in it. */
@@ -53,6 +60,9 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 
 /* Whether every process of the job has ended, at this moment. */
 bool sampler_job_ended(struct sampler *s);
+
+/* CPU time of the job and bytes that its tasks have read, as of now. */
+int sampler_progress(struct sampler *s, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes);
 
 /* Program runs so far in the tasks of each job, summed over CPUs. */
 int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR]);

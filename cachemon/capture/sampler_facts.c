@@ -110,6 +110,15 @@ void sampler_advice_take(struct sampler *s)
 	}
 }
 
+int sampler_progress(struct sampler *s, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
+{
+	int r = sampler_jobs_take(s);
+
+	*ret_cpu_ns = s->jobs[JOB_WATCHED].cpu_ns;
+	*ret_rchar_bytes = s->jobs[JOB_WATCHED].rchar_bytes;
+	return r;
+}
+
 int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
 {
 	return probe_set_events(s->set, ret_runs);

@@ -19,6 +19,7 @@ struct trace_ring {
 	struct trace_shared *shared;
 	struct traces *traces;
 	int fd; /* of the map of traced files */
+	bool paused;
 	uint64_t start_ns;
 };
 
@@ -93,6 +94,36 @@ static void end(struct trace_ring *r, struct traced_file *f, const char *reason)
 		return;
 	release(r, f, TRACED_ENDED);
 	traces_end(f, reason);
+}
+
+/* As in a burst: what would be chosen lowers the threshold, so that the others still stand for all.
+ */
+static void choose_none(struct trace_ring *r)
+{
+	r->shared->burst = TRACE_BURST_MAX;
+}
+
+void trace_ring_shed(struct trace_ring *r, const char *reason)
+{
+	struct traced_file *most = NULL;
+
+	r->paused = true;
+	choose_none(r);
+	for (size_t i = 0; i < traces_nr(r->traces); i++) {
+		struct traced_file *f = traces_at(r->traces, i);
+
+		if (traced_file_live(f) &&
+		    (!most || traced_file_events(f) > traced_file_events(most)))
+			most = f;
+	}
+	if (most)
+		end(r, most, reason);
+}
+
+void trace_ring_resume(struct trace_ring *r)
+{
+	r->paused = false;
+	r->shared->burst = 0;
 }
 
 void trace_ring_stop(struct trace_ring *r, const char *reason)
@@ -199,13 +230,14 @@ void trace_ring_look(struct trace_ring *r, const struct sample *s, bool last)
 {
 	uint32_t threshold[NR_STRATA];
 
-	r->shared->burst = 0;
+	if (!r->paused)
+		r->shared->burst = 0;
 	see_ended(r);
 	if (traces_full(r->traces))
 		r->shared->on = 0;
 	memcpy(threshold, (const void *)r->shared->threshold, sizeof(threshold));
 	traces_see_sample(r->traces, s);
 	traces_see_thresholds(r->traces, threshold);
-	if (!last && r->shared->on)
+	if (!last && r->shared->on && !r->paused)
 		see_most_read(r, s);
 }

@@ -19,6 +19,9 @@ void trace_ring_free(struct trace_ring *r);
 
 /* Files are chosen from now on. */
 void trace_ring_start(struct trace_ring *r);
+/* The costliest of the files ends here, and no file is chosen any more, until resumed. */
+void trace_ring_shed(struct trace_ring *r, const char *reason);
+void trace_ring_resume(struct trace_ring *r);
 /* All that are traced are broken. */
 void trace_ring_stop(struct trace_ring *r, const char *reason);
 

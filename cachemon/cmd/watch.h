@@ -23,6 +23,7 @@ struct watch_options {
 	const char *selector;
 	enum watch_level level;
 	double max_overhead; /* share of the job's CPU time, 0..1 */
+	bool overhead_given;
 	bool advice_calls;
 	uint64_t interval_ns;
 	uint64_t duration_ns; /* 0: until the job ends */
@@ -62,6 +63,10 @@ bool watch_run_pressed(const struct watch_run *run);
 /* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
 uint64_t watch_run_slice_due(const struct watch_run *run);
 void watch_run_slice(struct watch_run *run);
+/* When the next sample is due before its interval ends, so that a short run has several; or 0. */
+uint64_t watch_run_part_due(const struct watch_run *run);
+/* Sheds what the budget has no room for, when it is time to look. */
+void watch_run_budget(struct watch_run *run);
 /* Times the programs in the midst of the job, when it is time to (CLOCK_MONOTONIC). */
 void watch_run_look(struct watch_run *run);
 uint64_t watch_run_look_due(const struct watch_run *run);
@@ -76,6 +81,7 @@ struct watch_figures {
 	double prefetch_accuracy; /* < 0: unknown */
 	double evictions_per_s;
 	double own_share; /* of the job's CPU; < 0: unknown */
+	bool over_budget;
 	bool estimated;
 	uint64_t elapsed_ns;
 };

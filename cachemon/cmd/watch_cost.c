@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run costs, and the slices that keep it within its budget. */
+/* What a run costs, and by what. */
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cmd/watch_run.h"
-#include "util/clock.h"
 
-/* How long one round of slices takes at least and at most, and the least look in it. */
-#define SLICE_PERIOD_NS	    1000000000.0
-#define SLICE_PERIOD_MAX_NS 2000000000.0
-#define SLICE_LOOK_NS	    50000000.0
-/* Before that much was seen, the budget is not judged. */
-#define JUDGE_CPU_NS 50000000.0
+static const enum cost_part parts[EV_NR] = {
+	[EV_READ] = COST_READS,	     [EV_ADD] = COST_PAGES,	    [EV_DELETE] = COST_PAGES,
+	[EV_WINDOW] = COST_WINDOWS,  [EV_FAULT] = COST_FAULTS,	    [EV_MAP] = COST_FAULTS,
+	[EV_SWITCH] = COST_SWITCHES, [EV_FORK_EXIT] = COST_OTHER,   [EV_DIRECT] = COST_OTHER,
+	[EV_URING] = COST_OTHER,     [EV_ADVICE_CALL] = COST_OTHER, [EV_SCOPE] = COST_OTHER,
+};
 
 static uint64_t own_cpu_ns(void)
 {
@@ -34,6 +33,25 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 	return 0;
 }
 
+/* Of the job's tasks, by program; < 0: not known. What runs on page faults of anybody counts too.
+ */
+static double probes_ns(const struct watch_run *run, int64_t ret_parts[COST_PARTS])
+{
+	double sum = run->address_ns;
+
+	for (int i = 0; i < COST_PARTS; i++)
+		ret_parts[i] = i == COST_FAULTS ? (int64_t)run->address_ns : 0;
+	for (int ev = 0; ev < EV_NR; ev++) {
+		double ns = cost_charge_ns(&run->charge, (enum event)ev);
+
+		if (ns < 0)
+			return -1;
+		ret_parts[parts[ev]] += (int64_t)ns;
+		sum += ns;
+	}
+	return sum;
+}
+
 /*
  * What the run cost so far. cpu_ns is all of it, in whatever task a probe ran; the share of the
  * job's CPU time is what probes ran for in its own tasks. An A/B of their CPU time shows that, and
@@ -51,141 +69,53 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 		.probe_ns_per_lookup = run->calibration.ns[EV_READ],
 		.share_of_job_cpu = -1,
 		.advice_calls_ns = run->o->advice_calls ? run->calibration.ns[EV_ADVICE_CALL] : -1,
+		.budget = run->o->level == LEVEL_AUTO ? run->o->max_overhead : -1,
+		.share = -1,
 	};
-	run->job_cpu_ns = job_cpu;
-	run->own_ns = run->own_share = -1;
+	run->own_share = -1;
+	for (int i = 0; i < COST_PARTS; i++)
+		s->cost.part_ns[i] = -1;
 	if (sampler_events(run->sampler, runs))
 		return;
 	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);
 	for (int ev = 0; ev < EV_NR; ev++)
 		runs[JOB_OTHERS][ev] -= run->events0[JOB_OTHERS][ev];
 	others = cost_probe_ns(&run->calibration, runs[JOB_OTHERS]);
-	probes = cost_charge_probe_ns(&run->charge);
+	probes = probes_ns(run, s->cost.part_ns);
 	if (probes < 0)
 		return;
 	if (others >= 0) {
 		s->cost.probe_cpu_ns = (int64_t)(probes + others);
 		s->cost.cpu_ns = s->cost.probe_cpu_ns + (int64_t)s->cost.collector_cpu_ns;
 	}
-	if (job_cpu > 0)
-		s->cost.share_of_job_cpu = probes / job_cpu;
-	run->own_ns = probes + (double)s->cost.collector_cpu_ns - cost_charge_read_ns(&run->charge);
-	run->own_share = s->cost.share_of_job_cpu;
-}
-
-/* How long the per-read hook has been on, whether a sample had use of it or not. */
-static double hook_on_ns(const struct watch_run *run)
-{
-	uint64_t ns = run->hook_on_ns;
-
-	if (probe_set_reads_on(run->set))
-		ns += clock_now_ns() - run->hook_since_ns;
-	return (double)ns;
-}
-
-void watch_cost_judge(struct watch_run *run)
-{
-	struct cost_seen seen = {
-		.job_cpu_ns = run->job_cpu_ns,
-		.own_ns = run->own_ns,
-		.read_ns = cost_charge_read_ns(&run->charge),
-		.read_on_share = run->elapsed_ns ? hook_on_ns(run) / (double)run->elapsed_ns : 0,
-	};
-
-	if (run->o->level != LEVEL_AUTO || run->job_cpu_ns < JUDGE_CPU_NS)
+	if (job_cpu <= 0)
 		return;
-	run->duty = cost_duty(&seen, run->o->max_overhead);
-	if (run->duty < 1 && !run->sliced) {
-		run->sliced = true;
-		run->slice_ns = clock_now_ns();
-	}
+	s->cost.share_of_job_cpu = probes / job_cpu;
+	s->cost.share = (probes + (double)s->cost.collector_cpu_ns) / job_cpu;
+	run->own_share = s->cost.share;
 }
 
-uint64_t watch_run_slice_due(const struct watch_run *run)
+/* As of now, between samples too. */
+int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 {
-	return run->sliced ? run->slice_ns : 0;
-}
+	uint64_t runs[JOB_NR][EV_NR], cpu_ns, rchar_bytes;
+	int64_t part_ns[COST_PARTS];
+	int r = sampler_progress(run->sampler, &cpu_ns, &rchar_bytes);
+	double probes;
 
-/* The hook is on for a share of duty of the period, seams included; a longer period makes room for
- * a look worth having. */
-static double look_ns(const struct watch_run *run)
-{
-	double look = SLICE_PERIOD_NS * run->duty - (double)run->seam_ns;
-
-	return look > SLICE_LOOK_NS ? look : SLICE_LOOK_NS;
-}
-
-static double off_ns(const struct watch_run *run)
-{
-	double on = look_ns(run) + (double)run->seam_ns, period = on / run->duty;
-
-	if (period < SLICE_PERIOD_NS)
-		period = SLICE_PERIOD_NS;
-	if (period > SLICE_PERIOD_MAX_NS)
-		period = SLICE_PERIOD_MAX_NS;
-	return period > on ? period - on : 0;
-}
-
-/* The time it was on counts, whatever of switching it off has failed. */
-static int switch_off(struct watch_run *run, uint64_t start)
-{
-	int r = probe_set_reads(run->set, false);
-	uint64_t now = clock_now_ns();
-
-	run->slice_ns = now + (uint64_t)SLICE_PERIOD_NS;
-	if (!probe_set_reads_on(run->set)) {
-		run->seam_ns += now - start;
-		run->hook_on_ns += now - run->hook_since_ns;
-	}
 	if (!r)
-		run->slice_ns = now + (uint64_t)off_ns(run);
-	return r;
-}
-
-static int switch_on(struct watch_run *run, uint64_t start)
-{
-	int r = probe_set_reads(run->set, true);
-	uint64_t now;
-
-	if (r) {
-		run->slice_ns = clock_now_ns() + (uint64_t)SLICE_PERIOD_NS;
+		r = sampler_events(run->sampler, runs);
+	if (r)
 		return r;
-	}
-	run->hook_since_ns = start;
-	watch_run_sample(run, false);
-	now = clock_now_ns();
-	run->seam_ns = now - start;
-	run->slice_ns = now + (uint64_t)look_ns(run);
+	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);
+	probes = probes_ns(run, part_ns);
+	*ret = (struct cost_seen){
+		.job_cpu_ns = (double)cpu_ns,
+		.own_ns = -1,
+		.read_ns = cost_charge_ns(&run->charge, EV_READ),
+		.read_on_share = watch_slices_on_share(run),
+	};
+	if (probes >= 0)
+		ret->own_ns = probes - ret->read_ns + (double)(own_cpu_ns() - run->cpu0_ns);
 	return 0;
-}
-
-/*
- * The hook goes on before the sample that ends the off slice: at their next read the running
- * tasks say what they read meanwhile. Without the hook a task that keeps its CPU would say it in
- * the next slice.
- */
-void watch_run_slice(struct watch_run *run)
-{
-	bool on = probe_set_reads_on(run->set);
-	uint64_t start = clock_now_ns();
-	struct errtext text;
-	int r;
-
-	if (on && run->duty >= 1) {
-		run->slice_ns = start + (uint64_t)SLICE_PERIOD_NS;
-		return;
-	}
-	if (on) {
-		watch_run_sample(run, false);
-		sampler_references_end(run->sampler,
-				       "reads were watched in slices from here on, to stay within "
-				       "--max-overhead");
-	}
-	r = on ? switch_off(run, start) : switch_on(run, start);
-	if (r && !run->hook_failed) {
-		errtext_set(&text, r, "the per-read hook cannot be switched %s: %s",
-			    on ? "off" : "on", strerror(-r));
-		watch_say(text.text);
-	}
-	run->hook_failed = r;
 }

@@ -92,6 +92,8 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
 	put_rate(&l, "evict", f->evictions_per_s, "");
 	put_share(&l, "own", f->own_share, "");
+	if (f->over_budget)
+		put(&l, "", "over budget", 11);
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
 	fprintf(out, "\r\033[K%s%s", l.text, behind(&l));

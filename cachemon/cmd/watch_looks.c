@@ -45,6 +45,7 @@ void watch_looks_end(struct watch_run *run)
 	if (runs_since(run, now, since))
 		cost_charge_runs(&run->charge, now);
 	calibrate_looked(run->set, &run->look, since, &run->charge);
+	run->address_share = run->look.address_share;
 }
 
 /* A job that waits shows nothing, and must not use up the looks of its beginning. */

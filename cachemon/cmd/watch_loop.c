@@ -16,6 +16,8 @@
 #include "util/clock.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
+/* Names come one by one: to wake for each would cost more than to take them. */
+#define NAMES_NS 5000000ULL
 
 struct loop {
 	const struct watch_options *o;
@@ -31,6 +33,7 @@ struct loop {
 	bool failed;	/* the record is not whole */
 	int status;	/* its status */
 	uint64_t start_ns, next_ns;
+	uint64_t names_ns; /* until then names wait */
 };
 
 int watch_signals_open(void)
@@ -98,16 +101,18 @@ static void on_signal(struct loop *l)
 
 static void on_time(struct loop *l)
 {
-	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run);
+	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run),
+		 part = watch_run_part_due(l->run);
 	struct watch_figures f;
 
 	watch_run_names(l->run);
 	watch_run_look(l->run);
+	watch_run_budget(l->run);
 	/* References come without waking anybody. */
 	watch_run_names(l->run);
 	if (slice && now >= slice)
 		watch_run_slice(l->run);
-	if (now >= l->next_ns || watch_run_pressed(l->run)) {
+	if (now >= l->next_ns || watch_run_pressed(l->run) || (part && now >= part)) {
 		watch_run_sample(l->run, false);
 		if (now >= l->next_ns) {
 			/* A late tick does not make the next ones hurry. */
@@ -129,14 +134,19 @@ static void on_time(struct loop *l)
 
 static int timeout_ms(const struct loop *l)
 {
-	uint64_t now = clock_now_ns(), due = l->next_ns, slice = watch_run_slice_due(l->run);
+	uint64_t now = clock_now_ns(), due = l->next_ns, slice = watch_run_slice_due(l->run),
+		 part = watch_run_part_due(l->run);
 
 	if (!l->measuring)
 		return -1;
+	if (l->names_ns > now && l->names_ns < due)
+		due = l->names_ns;
 	if (watch_run_look_due(l->run) < due)
 		due = watch_run_look_due(l->run);
 	if (slice && slice < due)
 		due = slice;
+	if (part && part < due)
+		due = part;
 	if (l->o->duration_ns && l->start_ns + l->o->duration_ns < due)
 		due = l->start_ns + l->o->duration_ns;
 	if (due > now + TICK_NS)
@@ -170,7 +180,8 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 	const int from[WAITED_COUNT] = {
 		[SIGNALS] = l->signal_fd,
 		[COMMAND] = cmd ? command_pidfd(cmd) : -1,
-		[NAMES] = l->measuring ? watch_run_names_fd(l->run) : -1,
+		[NAMES] = l->measuring && clock_now_ns() >= l->names_ns ? watch_run_names_fd(l->run)
+									: -1,
 		[VIEW] = watch_view_fd(l->view),
 		[INPUT] = l->o->until_eof ? STDIN_FILENO : -1,
 	};
@@ -216,8 +227,10 @@ static void loop_once(struct loop *l)
 	}
 	if (ready[SIGNALS])
 		on_signal(l);
-	if (ready[NAMES])
+	if (ready[NAMES]) {
 		watch_run_names(l->run);
+		l->names_ns = clock_now_ns() + NAMES_NS;
+	}
 	if (ready[VIEW])
 		end_view(l);
 	if (ready[INPUT] && input_ended())

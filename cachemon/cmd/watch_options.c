@@ -179,6 +179,7 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 		if (parse_percent(arg, &percent))
 			reject(state, "--max-overhead", arg, "a percentage above 0, at most 100");
 		o->max_overhead = percent / 100;
+		o->overhead_given = true;
 		break;
 	case OPT_ADVICE:
 		if (parse_enum(arg, advice, 2, &index))

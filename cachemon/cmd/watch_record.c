@@ -101,35 +101,13 @@ int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
 	return store_begin(run->store, &r, err);
 }
 
-/* Reads that no whole slice saw: absent, as those of the time without the hook are. */
-static void forget_reads(int64_t c[C_NR])
+void watch_account(struct watch_run *run, struct sample *s)
 {
-	c[C_read_calls] = c[C_read_bytes] = c[C_lookups] = c[C_delayed_hits] = 0;
-}
-
-void watch_account(struct watch_run *run, struct sample *s, bool reads_on)
-{
-	struct sample_job *job = &s->jobs[JOB_WATCHED];
 	struct counters sum = {};
 
-	if (reads_on)
-		run->rchar_read_on_bytes += job->rchar_bytes - run->rchar_bytes;
-	run->rchar_bytes = job->rchar_bytes;
-	job->rchar_read_on_bytes = run->rchar_read_on_bytes;
-	for (size_t i = 0; i < s->nr_files; i++) {
-		struct sample_file *f = (struct sample_file *)&s->files[i];
-
-		f->misses_read_on = reads_on ? f->c[C_misses] : 0;
-		if (!reads_on)
-			forget_reads(f->c);
-		if (f->job == JOB_WATCHED)
-			counters_add(&sum, f->c);
-	}
-	for (int slot = 0; slot < JOB_NR; slot++) {
-		s->rest_misses_read_on[slot] = reads_on ? s->rest[slot][C_misses] : 0;
-		if (!reads_on)
-			forget_reads(s->rest[slot]);
-	}
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (s->files[i].job == JOB_WATCHED)
+			counters_add(&sum, s->files[i].c);
 	counters_add(&sum, s->rest[JOB_WATCHED]);
 	/* The law twice: by the counters alone, and at the end against the page state. */
 	s->law_error_pages = llabs(counters_law_error(&sum)) + llabs(s->unsettled_error_pages);
@@ -153,6 +131,29 @@ static double ratio(int64_t part, int64_t whole)
 	return whole > 0 ? (double)part / (double)whole : -1;
 }
 
+/* In a sliced run the estimates of all of it. */
+static void take_reads(const struct watch_run *run, const struct sample *s, struct watch_figures *f)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+	struct slice_estimate lookups, hits, hit_ratio;
+	const int64_t *last = job->last.c;
+
+	f->hit_ratio = f->lookups_per_s = -1;
+	if (run->slices) {
+		slices_estimate(run->slices, SLICE_LOOKUPS, &lookups);
+		slices_hits(run->slices, (double)job->total.c[C_misses], &hits, &hit_ratio);
+		if (hit_ratio.known)
+			f->hit_ratio = hit_ratio.value;
+		if (lookups.known)
+			f->lookups_per_s = lookups.value / ((double)run->elapsed_ns / 1e9);
+	} else if (s->read_on_ns) {
+		/* A call may ask in one interval and miss in the next: then nothing can be said. */
+		if (last[C_misses] <= last[C_lookups])
+			f->hit_ratio = ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
+		f->lookups_per_s = (double)last[C_lookups] / ((double)s->duration_ns / 1e9);
+	}
+}
+
 void watch_take_figures(struct watch_run *run, const struct sample *s)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
@@ -165,19 +166,11 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 		return;
 	for (int i = 0; i < EVICT_NR; i++)
 		evicted += last[C_evicted_reclaim_kswapd + i];
-	if (s->read_on_ns) {
-		/* A call may ask in one interval and miss in the next: then nothing can be said. */
-		f->hit_ratio = last[C_misses] > last[C_lookups]
-				       ? -1
-				       : ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
-		f->lookups_per_s = (double)last[C_lookups] / seconds;
-	} else if (!run->sliced) {
-		f->hit_ratio = f->lookups_per_s = -1;
-	}
+	take_reads(run, s, f);
 	f->misses_per_s = (double)last[C_misses] / seconds;
 	f->evictions_per_s = (double)evicted / seconds;
 	f->prefetch_accuracy = -1;
-	if (run->plan.measured[GROUP_FATE])
+	if (run->plan.measured[GROUP_FATE] && !run->sliced)
 		f->prefetch_accuracy =
 			ratio(all[C_used] + all[C_used_late],
 			      all[C_used] + all[C_used_late] + all[C_evicted_unused]);

@@ -138,6 +138,7 @@ static void plan_references(struct watch_run *run)
 	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why ?: "");
 	if (!why)
 		sampler_references_start(run->sampler);
+	watch_budget_begin(run);
 }
 
 void watch_clock_begin(struct watch_run *run)
@@ -246,7 +247,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "%s", text);
 	run->described = true;
 	say_selector(run);
-	run->reads_were_on = probe_set_reads_on(run->set);
+	run->budget_seen_ns = run->start_ns;
 	watch_traces_begin(run);
 	watch_machine_begin(run);
 	watch_run_look(run);
@@ -256,16 +257,15 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
-/*
- * Samples count reads only when they lie wholly inside a slice: the hook was on when the one
- * before was taken and still is. What was counted at the seams has no bytes to be held against.
- */
-static bool reads_whole(struct watch_run *run, bool on)
+/* With the per-read hook on, since the last sample. */
+static uint64_t read_on_ns(struct watch_run *run, uint64_t now, uint64_t duration_ns, bool on)
 {
-	bool whole = on && run->reads_were_on;
+	uint64_t all = watch_slices_on_ns(run, now), since = all - run->hook_on_seen_ns;
 
-	run->reads_were_on = on;
-	return whole;
+	run->hook_on_seen_ns = all;
+	if (!run->sliced)
+		return on ? duration_ns : 0;
+	return since < duration_ns ? since : duration_ns;
 }
 
 static void make_room(struct watch_run *run)
@@ -283,7 +283,7 @@ static void make_room(struct watch_run *run)
 
 int watch_run_sample(struct watch_run *run, bool last)
 {
-	bool on = probe_set_reads_on(run->set), whole = reads_whole(run, on);
+	bool on = probe_set_reads_on(run->set);
 	struct sample s;
 	struct errtext err;
 	uint64_t now;
@@ -300,22 +300,23 @@ int watch_run_sample(struct watch_run *run, bool last)
 	now = s.end_ns;
 	s.start_ns = run->last_ns - run->start_ns;
 	s.duration_ns = now - run->last_ns;
-	s.read_on_ns = whole ? s.duration_ns : 0;
+	s.read_on_ns = read_on_ns(run, now, s.duration_ns, on);
 	run->elapsed_ns += s.duration_ns;
 	sampler_references(run->sampler, last, &s);
 	if (run->machine)
 		s.machine = machine_facts_take(run->machine, s.filesystems, s.nr_filesystems);
-	watch_account(run, &s, whole);
+	watch_account(run, &s);
+	watch_slices_sample(run, &s, on);
 	watch_cost_take(run, &s);
+	s.shed = run->shed_list;
+	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
 	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);
 	run->last_ns = now;
-	if (!last) {
+	if (!last)
 		make_room(run);
-		watch_cost_judge(run);
-	}
 	return r;
 }
 
@@ -358,6 +359,7 @@ void watch_run_free(struct watch_run *run)
 	store_close(run->store);
 	ledger_free(run->ledger);
 	traces_free(run->traces);
+	free(run->slices);
 	command_free(run->command);
 	selector_free(&run->selector);
 	invoker_free(&run->invoker);
@@ -401,6 +403,7 @@ void watch_run_figures(const struct watch_run *run, struct watch_figures *ret)
 	ret->own_share = run->own_share;
 	ret->elapsed_ns = run->elapsed_ns;
 	ret->estimated = run->sliced;
+	ret->over_budget = run->o->level == LEVEL_AUTO && run->own_share > run->o->max_overhead;
 	if (!run->samples)
-		*ret = (struct watch_figures){-1, -1, -1, -1, -1, -1, false, 0};
+		*ret = (struct watch_figures){-1, -1, -1, -1, -1, -1, false, false, 0};
 }

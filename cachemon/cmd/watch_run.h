@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
- * (what goes to the store, the sums and the live line), watch_cost.c (what it costs), watch_seed.c
- * (who is in it), watch_machine.c (what it is on), watch_rights.c (what it may), watch_view.c (who
- * looks at it). Nobody else includes this.
+ * (what goes to the store, the sums and the live line), watch_cost.c (what it costs),
+ * watch_budget.c (what it gives up to cost less), watch_slices.c (the slices of the per-read hook),
+ * watch_seed.c (who is in it), watch_machine.c (what it is on), watch_rights.c (what it may),
+ * watch_view.c (who looks at it). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
+#include "account/slices.h"
 #include "account/traces.h"
+#include "capture/budget.h"
 #include "capture/calibrate.h"
 #include "capture/cost.h"
 #include "capture/machine_facts.h"
@@ -17,6 +20,15 @@
 #include "cmd/watch.h"
 #include "store/store.h"
 #include "util/invoker.h"
+
+/* What is given up under pressure; the per-read hook, which counts, comes last. */
+enum watch_detail {
+	DETAIL_TRACES,
+	DETAIL_FAULT_ADDRESSES,
+	DETAIL_REFERENCES,
+	DETAIL_READS,
+	DETAIL_NR,
+};
 
 struct watch_run {
 	const struct watch_options *o;
@@ -49,18 +61,31 @@ struct watch_run {
 	uint64_t look_since_ns;
 	uint64_t look_pause_ns;
 	bool looking;
-	double own_ns, job_cpu_ns, own_share;
+	double own_share;		  /* of the job's CPU time; < 0: not known */
+	double address_ns, address_share; /* of ROLE_FAULT_ADDRESS; and now, of the time */
+
+	/* the budget */
+	struct budget budget;
+	uint64_t budget_ns, budget_seen_ns; /* when it is judged next, and was last */
+	double detail_ns[DETAIL_NR];	    /* cost of detail then */
+	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
+	bool traces_stopped; /* no more files are chosen */
 
 	/* slices of the per-read hook */
-	bool traces_stopped;	    /* no more files are chosen */
-	bool sliced, reads_were_on; /* when the last sample was taken */
-	bool hook_failed;	    /* to be switched; said once */
+	bool sliced;
+	bool hook_failed; /* to be switched; said once */
 	double duty;
 	uint64_t slice_ns;		    /* when it is switched next */
-	uint64_t seam_ns;		    /* of a slice: on, but in no sample that counts reads */
+	uint64_t cell_rest_ns;		    /* of the cell, after its slice */
 	uint64_t hook_on_ns, hook_since_ns; /* was on in all; is on since */
+	uint64_t hook_on_seen_ns;	    /* as of the last sample */
+	struct slices *slices;		    /* NULL: it was never off */
+	bool slices_begun;		    /* what was seen before them is in there */
+	struct slice_part part;		    /* that goes on */
+	double seen[SLICE_FIGURES];	    /* since the last part */
+	uint64_t part_rchar, slice_rchar;   /* when it began, and when its last slice did */
+	unsigned int nr_parts;
 
-	uint64_t rchar_bytes, rchar_read_on_bytes;
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as util/privileges has */
 	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
@@ -85,7 +110,7 @@ void watch_machine_begin(struct watch_run *run);
 /* Tells the store what is run and what is measured. */
 int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
 /* Completes a sample: what only the run knows. */
-void watch_account(struct watch_run *run, struct sample *s, bool reads_on);
+void watch_account(struct watch_run *run, struct sample *s);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
 
@@ -107,8 +132,22 @@ int watch_rights_drop(struct watch_run *run, struct errtext *err);
 int watch_cost_begin(struct watch_run *run, struct errtext *err);
 /* Completes a sample: own cost so far. */
 void watch_cost_take(struct watch_run *run, struct sample *s);
-/* Is the per-read hook to be sliced? */
-void watch_cost_judge(struct watch_run *run);
+/* As of now; -errno: the probes cannot be read. */
+int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
+
+/* After the sampler is there, before the start. */
+void watch_budget_begin(struct watch_run *run);
+/* From now on, or again. */
+void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason);
+/* Into shed_list; how many. */
+size_t watch_shed_list(struct watch_run *run);
+
+void watch_slices_begin(struct watch_run *run);
+/* Completes a sample. on: whether the hook was when it was taken. */
+void watch_slices_sample(struct watch_run *run, struct sample *s, bool on);
+uint64_t watch_slices_on_ns(const struct watch_run *run, uint64_t now);
+double watch_slices_on_share(const struct watch_run *run);
+
 /* Ends the look that is going on, if any. */
 void watch_looks_end(struct watch_run *run);
 

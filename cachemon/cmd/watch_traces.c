@@ -21,7 +21,7 @@ void watch_traces_begin(struct watch_run *run)
 		return;
 	}
 	store_traces(run->store, run->traces);
-	watch_hook_on(run, ROLE_FAULT_ADDRESS, probe_set_fault_address);
+	watch_hook_on(run, ROLE_FAULT_ADDRESS, probe_set_fault_addresses);
 }
 
 /* No file is traced any more, or none is chosen: why. */
@@ -36,9 +36,12 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 	if (!run->traces)
 		return;
 	if (run->sliced && !run->traces_stopped) {
-		sampler_trace_stop(run->sampler, "the per-read hook is on only at times");
-		probe_set_fault_address(run->set, false);
-		stop(run, "the per-read hook is on only at times");
+		static const char sliced[] =
+			"reads were watched in slices from here on, to stay within --max-overhead";
+
+		sampler_trace_stop(run->sampler, sliced);
+		probe_set_fault_addresses(run->set, false);
+		stop(run, sliced);
 	}
 	if (!run->traces_stopped && traces_full(run->traces))
 		stop(run, "as much was recorded as is kept of one run: no more files were chosen");

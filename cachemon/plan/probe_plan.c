@@ -109,6 +109,13 @@ static void say_missing(const struct probe_plan *plan, uint64_t missing, char *b
 	}
 }
 
+bool probe_plan_needs(enum counter c, enum probe_role role)
+{
+	enum counter_group g = counter_group(c);
+
+	return g != GROUP_FATE && group_needs[g].all & 1ULL << role;
+}
+
 bool probe_plan_has(const struct probe_plan *plan, enum probe_role role)
 {
 	return plan->choices[role].state == PROBE_LIVE;

@@ -58,6 +58,10 @@ struct probe_plan {
 void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
 		     const struct probe_table *table, struct probe_plan *ret_plan);
 
+/* Whether a counter is not exact while a role is off for a part of the time. Fates are: of pages
+ * that nobody could follow they say so. */
+bool probe_plan_needs(enum counter c, enum probe_role role);
+
 /* Is the role played by a function, where others have a tracepoint? */
 bool probe_plan_by_function(const struct probe_plan *plan, enum probe_role role);
 

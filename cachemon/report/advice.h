@@ -46,7 +46,7 @@ void sections_advise(struct doc *d, const struct model *m);
 
 /* "about 12 s (measured)", "at most 1.2 GiB (bound)", "not known". */
 struct gain_text {
-	char s[128];
+	char s[192];
 };
 struct gain_text advice_gain(const struct gain *g);
 /* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */

@@ -28,7 +28,7 @@ static void read_interval(struct rows *r, struct compare_interval *in)
 	v = rows_i64(r);
 	in->rchar_bytes = v.value;
 	in->rchar_known = v.known;
-	rows_counts(r, false, &c);
+	rows_counts(r, &c);
 	for (int i = 0; i < C_NR; i++) {
 		in->value[i] = c.c[i];
 		in->known[i] = c.known[i];

@@ -3,9 +3,6 @@
 
 #include <stddef.h>
 
-enum { CARRY_CALLS, CARRY_BYTES, CARRY_HITS, CARRY_DELAYED, CARRY_NR };
-_Static_assert((int)CARRY_NR == (int)COUNTS_CARRIED, "a place for each counter that is scaled");
-
 static struct opt_f64 ratio(struct opt_i64 part, struct opt_i64 whole)
 {
 	struct opt_f64 ret = {0};
@@ -49,7 +46,6 @@ void counts_subtract(struct counts *sum, const struct counts *part)
 	for (int i = 0; i < C_NR; i++)
 		sum->known[i] = sum->known[i] && part->known[i] &&
 				!__builtin_sub_overflow(sum->c[i], part->c[i], &sum->c[i]);
-	sum->misses_read_on = opt_sub(sum->misses_read_on, part->misses_read_on);
 }
 
 bool counts_any(const struct counts *c)
@@ -60,66 +56,58 @@ bool counts_any(const struct counts *c)
 	return false;
 }
 
-/* round(x * num / den) of non-negative numbers, half up. */
-static struct opt_i64 scale_round(int64_t x, const struct slice_scale *s)
+const char *estimate_name(enum read_estimate e)
 {
-	struct opt_i64 ret = {0};
-	__int128 wide = 0;
+	static const char *const names[ESTIMATES] = {"read_calls",   "read_bytes", "lookups",
+						     "delayed_hits", "hits",	   "hit_ratio"};
 
-	if (s->den <= 0 || s->num < 0 || x < 0)
-		return ret;
-	wide = ((__int128)x * s->num * 2 + s->den) / ((__int128)s->den * 2);
-	if (wide > INT64_MAX)
-		return ret;
-	ret.value = (int64_t)wide;
-	ret.known = true;
+	return names[e];
+}
+
+static bool by_read_hook(enum counter which)
+{
+	return counter_group(which) == GROUP_READ || counter_group(which) == GROUP_DELAY;
+}
+
+static struct opt_i64 whole(struct opt_f64 v)
+{
+	struct opt_i64 ret = {.known = v.known && v.value >= 0 && v.value < 9e18};
+
+	ret.value = ret.known ? (int64_t)(v.value + 0.5) : 0;
 	return ret;
 }
 
-static struct opt_i64 scale_next(struct opt_i64 raw, const struct slice_scale *s,
-				 struct slice_carry *carry, int slot)
+void counts_slice(struct counts *c, const struct estimates *e, bool stall_too)
 {
-	struct opt_i64 sum = {.value = carry->raw[slot], .known = true};
-	struct opt_i64 scaled = {0};
-	struct opt_i64 ret = {0};
+	static const enum counter of[] = {
+		[ESTIMATE_READ_CALLS] = C_read_calls,
+		[ESTIMATE_READ_BYTES] = C_read_bytes,
+		[ESTIMATE_LOOKUPS] = C_lookups,
+		[ESTIMATE_DELAYED_HITS] = C_delayed_hits,
+	};
 
-	sum = opt_add(sum, raw);
-	if (!sum.known)
-		return ret;
-	scaled = scale_round(sum.value, s);
-	if (!scaled.known)
-		return ret;
-	ret.value = scaled.value - carry->scaled[slot];
-	ret.known = true;
-	carry->raw[slot] = sum.value;
-	carry->scaled[slot] = scaled.value;
-	return ret;
-}
-
-/*
- * Misses are exact at all times, lookups were seen only while the hook was on. So it is the hits
- * that are scaled, and the estimated lookups are the exact misses and the estimated hits.
- */
-void counts_scale(struct counts *c, const struct slice_scale *s, struct slice_carry *carry)
-{
-	struct opt_i64 hits = {0};
-
-	if (!s->sliced)
-		return;
-	hits = scale_next(opt_sub(counts_get(c, C_lookups), c->misses_read_on), s, carry,
-			  CARRY_HITS);
-	counts_set(c, C_lookups, opt_add(counts_get(c, C_misses), hits));
-	counts_set(c, C_read_calls, scale_next(counts_get(c, C_read_calls), s, carry, CARRY_CALLS));
-	counts_set(c, C_read_bytes, scale_next(counts_get(c, C_read_bytes), s, carry, CARRY_BYTES));
-	counts_set(c, C_delayed_hits,
-		   scale_next(counts_get(c, C_delayed_hits), s, carry, CARRY_DELAYED));
+	for (enum counter k = 0; k < C_NR; k++)
+		if (by_read_hook(k) || (stall_too && counter_group(k) == GROUP_STALL))
+			counts_forget(c, k);
+	for (size_t i = 0; e && i < sizeof(of) / sizeof(of[0]); i++)
+		counts_set(c, of[i], whole(e->of[i].value));
 	c->sliced = true;
+	c->estimates = e;
+	if (!c->known[C_untracked] || c->c[C_untracked] > 0)
+		c->bounds |= BOUND_FATES;
 }
 
 bool counts_estimated(const struct counts *c, enum counter which)
 {
-	return c->sliced &&
-	       (counter_group(which) == GROUP_READ || counter_group(which) == GROUP_DELAY);
+	return c->sliced && by_read_hook(which);
+}
+
+bool counts_range(const struct counts *c, enum read_estimate e, struct range *ret)
+{
+	if (!c->sliced || !c->estimates || !c->estimates->of[e].value.known)
+		return false;
+	*ret = c->estimates->of[e];
+	return true;
 }
 
 bool counts_lower_bound(const struct counts *c, enum counter which)
@@ -129,7 +117,8 @@ bool counts_lower_bound(const struct counts *c, enum counter which)
 		     (which >= C_evicted_reclaim_kswapd && which <= C_evicted_other);
 
 	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
-	       (refaults && c->bounds & BOUND_REFAULTS);
+	       (refaults && c->bounds & BOUND_REFAULTS) ||
+	       (which >= C_used && which < C_resident_unused && c->bounds & BOUND_FATES);
 }
 
 static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enum counter last)
@@ -149,13 +138,54 @@ static struct opt_i64 law_error(const struct counts *c, struct opt_i64 prefetche
 	return diff.known ? diff : opt_sub(prefetched, fates);
 }
 
+/*
+ * part / whole where so many more pages may be in both, of which nobody saw what became: a range.
+ * It is absent where that is wider than a quarter of the ratio.
+ */
+static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t open)
+{
+	struct range r = {.value = ratio(part, all)};
+	double most = (double)all.value + (double)open;
+
+	if (!r.value.known)
+		return r;
+	r.low = (struct opt_f64){(double)part.value / most, true};
+	r.high = (struct opt_f64){((double)part.value + (double)open) / most, true};
+	r.value.known = r.high.value - r.low.value <= r.value.value / 4;
+	return r;
+}
+
+/*
+ * The ratios leave out pages of unknown fate. Where these are most of the prefetched pages, as of
+ * mappings, nothing can be said; in a sliced run they are what was not looked at.
+ */
+static void derive_prefetch(const struct counts *c, struct derived *ret)
+{
+	struct opt_i64 in_time = counts_get(c, C_used), misses = counts_get(c, C_misses);
+	struct opt_i64 used = opt_add(in_time, counts_get(c, C_used_late));
+	struct opt_i64 judged = opt_add(used, counts_get(c, C_evicted_unused));
+	int64_t untracked = c->c[C_untracked], open = c->sliced ? untracked : 0;
+	struct range coverage, timeliness;
+
+	if (!c->known[C_untracked] || untracked < 0 ||
+	    (ret->prefetched_pages.known && untracked > ret->prefetched_pages.value / 2))
+		return;
+	ret->accuracy_range = open_ratio(used, judged, open);
+	coverage = open_ratio(used, opt_add(used, misses), open);
+	timeliness = open_ratio(in_time, used, open);
+	ret->accuracy = ret->accuracy_range.value;
+	ret->coverage = coverage.value;
+	ret->timeliness = timeliness.value;
+	if (!open)
+		ret->accuracy_range = (struct range){0};
+}
+
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret)
 {
-	struct opt_i64 used = opt_add(counts_get(c, C_used), counts_get(c, C_used_late));
 	struct opt_i64 unused = counts_get(c, C_evicted_unused);
-	/* While the hook is off no use is seen: only the misses of the time it was on compare. */
-	struct opt_i64 misses = c->sliced ? c->misses_read_on : counts_get(c, C_misses);
+	struct range estimated;
 
+	*ret = (struct derived){0};
 	ret->hits = opt_sub(counts_get(c, C_lookups), counts_get(c, C_misses));
 	ret->prefetched_pages = counts_sum(c, C_prefetched_sync, C_prefetched_mmap_around);
 	ret->windows = counts_sum(c, C_windows_sync, C_windows_forced);
@@ -164,7 +194,9 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	ret->waste_bytes.known = ret->waste_bytes.known && page_size_bytes > 0;
 	ret->law_error_pages = law_error(c, ret->prefetched_pages);
 	ret->hit_ratio = ratio(ret->hits, counts_get(c, C_lookups));
-	ret->accuracy = ratio(used, opt_add(used, unused));
-	ret->coverage = ratio(used, opt_add(used, misses));
-	ret->timeliness = ratio(counts_get(c, C_used), used);
+	if (c->sliced && !counts_range(c, ESTIMATE_HITS, &estimated))
+		ret->hits.known = false;
+	if (c->sliced && !counts_range(c, ESTIMATE_HIT_RATIO, &estimated))
+		ret->hit_ratio.known = false;
+	derive_prefetch(c, ret);
 }

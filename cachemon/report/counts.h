@@ -12,29 +12,42 @@
 struct counts {
 	int64_t c[C_NR];
 	bool known[C_NR];
-	struct opt_i64 misses_read_on; /* misses while the per-read hook was on */
-	bool sliced;		       /* counts_scale() made estimates of the read counters */
-	unsigned int bounds;	       /* enum counts_bound: what was lost of them */
+	bool sliced; /* the per-read hook was on in slices: what only it sees is estimated or absent
+		      */
+	const struct estimates *estimates; /* of a sliced job; NULL: none */
+	unsigned int bounds;		   /* enum counts_bound: what was lost of them */
 };
 
-/* Losses that make lower bounds of counters: of all, of what became of pages, of refaults. */
-enum counts_bound { BOUND_ROW = 1 << 0, BOUND_PAGES = 1 << 1, BOUND_REFAULTS = 1 << 2 };
-
-/* From "while the per-read hook was on" to the whole run: x num / den. den 0: no scale known. */
-struct slice_scale {
-	bool sliced;
-	int64_t num;
-	int64_t den;
+/* Losses that make lower bounds of counters: of all, of what became of pages, of refaults; and
+ * pages that nobody followed while the per-read hook was off, of fates. */
+enum counts_bound {
+	BOUND_ROW = 1 << 0,
+	BOUND_PAGES = 1 << 1,
+	BOUND_REFAULTS = 1 << 2,
+	BOUND_FATES = 1 << 3,
 };
 
-/* What has been rounded so far. Rounding the running sum, not each file, makes the estimates of
- * the files add up to the estimate of their job; no file is off by more than one. */
-enum { COUNTS_CARRIED = 4 }; /* counters that are scaled */
-
-struct slice_carry {
-	int64_t raw[COUNTS_CARRIED];
-	int64_t scaled[COUNTS_CARRIED];
+/* Of a sliced job, with their 90 % intervals; absent ones are not known. */
+enum read_estimate {
+	ESTIMATE_READ_CALLS,
+	ESTIMATE_READ_BYTES,
+	ESTIMATE_LOOKUPS,
+	ESTIMATE_DELAYED_HITS,
+	ESTIMATE_HITS,
+	ESTIMATE_HIT_RATIO,
+	ESTIMATES,
 };
+
+struct range {
+	struct opt_f64 value, low, high;
+};
+
+struct estimates {
+	struct range of[ESTIMATES];
+};
+
+/* As in the database and in JSON. */
+const char *estimate_name(enum read_estimate e);
 
 struct derived {
 	struct opt_i64 hits;
@@ -47,6 +60,7 @@ struct derived {
 	struct opt_f64 accuracy;
 	struct opt_f64 coverage;
 	struct opt_f64 timeliness;
+	struct range accuracy_range; /* known where it is an estimate */
 };
 
 /* Absent also when below 0: a sum of ups and downs that began in the middle. */
@@ -57,7 +71,11 @@ void counts_add(struct counts *sum, const struct counts *part);
 /* sum -= part, for "the rest" of a job. */
 void counts_subtract(struct counts *sum, const struct counts *part);
 bool counts_any(const struct counts *c);
-void counts_scale(struct counts *c, const struct slice_scale *s, struct slice_carry *carry);
+/* Of a sliced run: what only the per-read hook sees is what e says, NULL: absent. stall_too: it was
+ * seen by that hook alone, as by versions before. */
+void counts_slice(struct counts *c, const struct estimates *e, bool stall_too);
+/* The 90 % interval of an estimate that is known. */
+bool counts_range(const struct counts *c, enum read_estimate e, struct range *ret);
 /* Whether this counter of a sliced run is an estimate. */
 bool counts_estimated(const struct counts *c, enum counter which);
 /* Whether it may have been more. */

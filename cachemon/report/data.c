@@ -61,6 +61,35 @@ static void put_probes(struct tree *t, const struct model *m)
 	tree_end(t);
 }
 
+/* Of all cost: what the run may, what it does, and what it gave up for it. */
+static void put_budget(struct tree *t, const struct model_run *run)
+{
+	static const char *const parts[MODEL_COST_PARTS] = {"reads",  "pages",	  "windows",
+							    "faults", "switches", "other"};
+
+	put_double(t, "share", run->cost_share);
+	put_double(t, "budget", run->cost_budget);
+	if (run->budget_kept.known)
+		tree_bool(t, "budget_kept", run->budget_kept.value);
+	else
+		tree_null(t, "budget_kept");
+	put_double(t, "over_budget_by", run->over_budget_by);
+	tree_object(t, "job_probe_ns");
+	for (int i = 0; i < MODEL_COST_PARTS; i++)
+		data_count(t, parts[i], run->cost_parts[i]);
+	tree_end(t);
+	tree_array(t, "shed");
+	for (size_t i = 0; i < run->nr_shed; i++) {
+		tree_object(t, NULL);
+		put_bytes(t, "detail", &run->shed[i].detail);
+		put_bytes(t, "reason", &run->shed[i].reason);
+		put_seconds(t, "from_s", run->shed[i].from_ns);
+		put_seconds(t, "to_s", run->shed[i].to_ns);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
 static void put_losses(struct tree *t, const struct model_run *run)
 {
 	tree_object(t, "losses");
@@ -82,6 +111,7 @@ static void put_losses(struct tree *t, const struct model_run *run)
 	data_count(t, "collector_cpu_ns", run->collector_cpu_ns);
 	put_double(t, "advice_calls_ns", run->advice_calls_ns);
 	data_count(t, "map_bytes", run->map_bytes);
+	put_budget(t, run);
 	tree_end(t);
 }
 

@@ -61,6 +61,32 @@ static void put_ratio(struct tree *t, const char *key, struct opt_f64 v, bool es
 	mark(t, key, estimated);
 }
 
+static void put_bound(struct tree *t, const char *key, const char *end, double v, bool whole)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", key, end);
+	if (whole)
+		tree_int(t, name, (int64_t)(v + 0.5));
+	else
+		tree_double(t, name, v);
+}
+
+/* "<key>_low" and "<key>_high": the 90 % interval. */
+static void put_interval(struct tree *t, const char *key, const struct range *r, bool whole)
+{
+	put_bound(t, key, "low", r->low.value, whole);
+	put_bound(t, key, "high", r->high.value, whole);
+}
+
+static void put_estimate(struct tree *t, const struct counts *c, enum read_estimate e)
+{
+	struct range r;
+
+	if (counts_range(c, e, &r))
+		put_interval(t, estimate_name(e), &r, e != ESTIMATE_HIT_RATIO);
+}
+
 static void put(struct tree *t, const char *key, const struct counts *c, enum counter which)
 {
 	put_count(t, key, counts_get(c, which), counts_estimated(c, which));
@@ -93,9 +119,11 @@ static void put_prefetch(struct tree *t, const struct counts *c, const struct de
 	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
 	put_range(t, "fate", c, C_used, data_fates, 5);
 	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
-	put_ratio(t, "accuracy", d->accuracy, c->sliced);
-	put_ratio(t, "coverage", d->coverage, c->sliced);
-	put_ratio(t, "timeliness", d->timeliness, c->sliced);
+	put_ratio(t, "accuracy", d->accuracy, d->accuracy_range.low.known);
+	if (d->accuracy.known && d->accuracy_range.low.known)
+		put_interval(t, "accuracy", &d->accuracy_range, false);
+	put_ratio(t, "coverage", d->coverage, d->accuracy_range.low.known);
+	put_ratio(t, "timeliness", d->timeliness, d->accuracy_range.low.known);
 	tree_end(t);
 }
 
@@ -130,12 +158,18 @@ static void put_windows(struct tree *t, const struct counts *c)
 static void put_cached(struct tree *t, const struct counts *c, const struct derived *d)
 {
 	put(t, "read_calls", c, C_read_calls);
+	put_estimate(t, c, ESTIMATE_READ_CALLS);
 	put(t, "read_bytes", c, C_read_bytes);
+	put_estimate(t, c, ESTIMATE_READ_BYTES);
 	put(t, "lookups", c, C_lookups);
+	put_estimate(t, c, ESTIMATE_LOOKUPS);
 	put_count(t, "hits", d->hits, c->sliced);
+	put_estimate(t, c, ESTIMATE_HITS);
 	put(t, "delayed_hits", c, C_delayed_hits);
+	put_estimate(t, c, ESTIMATE_DELAYED_HITS);
 	put(t, "misses", c, C_misses);
 	put_ratio(t, "hit_ratio", d->hit_ratio, c->sliced);
+	put_estimate(t, c, ESTIMATE_HIT_RATIO);
 	put(t, "demand_pages", c, C_demand_pages);
 	put_count(t, "prefetched_pages", d->prefetched_pages, false);
 	put(t, "written_pages", c, C_written_pages);

@@ -224,7 +224,7 @@ static void put_series(FILE *out, const struct picture *p, const struct picture_
 
 static void put_place(FILE *out, const struct picture *p)
 {
-	char text[256];
+	char text[384];
 
 	snprintf(text, sizeof(text),
 		 "From left to right: %s, %s to %s; _ is none, ? is not known%s.", p->axis.name,

@@ -63,15 +63,27 @@ static void run_cost(struct rows *r, struct model_run *run)
 	run->law_error_pages = rows_i64(r);
 }
 
-/* Of schema 3: a database that nothing was written to since has no such column. */
-static bool has_recursion_misses(sqlite3 *db, struct arena *a)
+static void run_budget(struct rows *r, struct model_run *run)
 {
-	struct rows r = rows_begin(db, a,
-				   "SELECT 1 FROM pragma_table_info('run') "
-				   "WHERE name = 'loss_recursion_misses'",
-				   0, NULL);
-	bool has = rows_next(&r);
+	run->cost_budget = rows_f64(r);
+	run->cost_share = rows_f64(r);
+	run->budget_kept = rows_i64(r);
+	run->over_budget_by = rows_f64(r);
+	for (int i = 0; i < MODEL_COST_PARTS; i++)
+		run->cost_parts[i] = rows_i64(r);
+}
 
+/* A database that nothing was written to since an earlier schema lacks columns of later ones. */
+static bool run_has(sqlite3 *db, struct arena *a, const char *column)
+{
+	char sql[96];
+	struct rows r;
+	bool has;
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM pragma_table_info('run') WHERE name = '%s'",
+		 column);
+	r = rows_begin(db, a, sql, 0, NULL);
+	has = rows_next(&r);
 	sqlite3_finalize(r.stmt);
 	return has;
 }
@@ -121,21 +133,36 @@ static const char run_fields[] =
 	"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
 	"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
 
+enum { RUN_SQL_MAX = sizeof(run_fields) + 512 };
+
+static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RUN_SQL_MAX])
+{
+	snprintf(sql, RUN_SQL_MAX, "%s%s, loss_intervals, law_error_pages, %s FROM run %s",
+		 run_fields,
+		 run_has(db, a, "loss_recursion_misses") ? "loss_recursion_misses" : "NULL",
+		 run_has(db, a, "cost_budget")
+			 ? "cost_budget, cost_share, cost_budget_kept, cost_over_budget_by, "
+			   "cost_reads_ns, cost_pages_ns, cost_windows_ns, cost_faults_ns, "
+			   "cost_switches_ns, cost_other_ns"
+			 : "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+		 where);
+}
+
 static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t errlen)
 {
-	char sql[sizeof(run_fields) + 128];
+	char sql[RUN_SQL_MAX];
 	bool found = false;
 	struct rows r;
 	int ret = 0;
 
-	snprintf(sql, sizeof(sql), "%s%s, loss_intervals, law_error_pages FROM run %s", run_fields,
-		 has_recursion_misses(db, &m->arena) ? "loss_recursion_misses" : "NULL",
-		 id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1");
+	run_sql(db, &m->arena, id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1",
+		sql);
 	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
 	if (rows_next(&r)) {
 		found = true;
 		run_facts(&r, &m->run);
 		run_cost(&r, &m->run);
+		run_budget(&r, &m->run);
 	}
 	ret = rows_end(&r, err, errlen);
 	if (ret < 0)
@@ -153,7 +180,7 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
 		   size_t *ret_nr, char *err, size_t errlen)
 {
-	char sql[sizeof(run_fields) + 128];
+	char sql[RUN_SQL_MAX];
 	struct rows n = rows_begin(db, a, "SELECT count(*) FROM run WHERE id >= ?1", 1, &first_id);
 	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
 	int res = rows_end(&n, err, errlen);
@@ -163,15 +190,14 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
 	if (res < 0 || !*ret)
 		return res < 0 ? res : report_no_memory(err, errlen);
-	snprintf(sql, sizeof(sql),
-		 "%s%s, loss_intervals, law_error_pages FROM run WHERE id >= ?1 ORDER BY id",
-		 run_fields, has_recursion_misses(db, a) ? "loss_recursion_misses" : "NULL");
+	run_sql(db, a, "WHERE id >= ?1 ORDER BY id", sql);
 	r = rows_begin(db, a, sql, 1, &first_id);
 	while (*ret_nr < room && rows_next(&r)) {
 		struct model_run *run = &(*ret)[(*ret_nr)++];
 
 		run_facts(&r, run);
 		run_cost(&r, run);
+		run_budget(&r, run);
 	}
 	return rows_end(&r, err, errlen);
 }
@@ -221,6 +247,32 @@ static int load_unmeasured(sqlite3 *db, struct model *m, char *err, size_t errle
 
 		u->counter = rows_bytes(&r);
 		u->reason = rows_bytes(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+static int load_shed(sqlite3 *db, struct model *m, char *err, size_t errlen)
+{
+	size_t room = 0;
+	struct rows r;
+
+	if (run_has(db, &m->arena, "cost_budget"))
+		room = count_rows(db, &m->arena, "SELECT count(*) FROM shed WHERE run_id = ?1",
+				  m->run.id);
+	if (!room)
+		return 0;
+	r = rows_begin(db, &m->arena,
+		       "SELECT detail, reason, from_ns, to_ns FROM shed WHERE run_id = ?1 "
+		       "ORDER BY from_ns, detail",
+		       1, &m->run.id);
+	m->run.shed = arena_alloc(&m->arena, room * sizeof(*m->run.shed));
+	while (m->run.shed && m->run.nr_shed < room && rows_next(&r)) {
+		struct model_shed *s = &m->run.shed[m->run.nr_shed++];
+
+		s->detail = rows_bytes(&r);
+		s->reason = rows_bytes(&r);
+		s->from_ns = rows_i64(&r);
+		s->to_ns = rows_i64(&r);
 	}
 	return rows_end(&r, err, errlen);
 }
@@ -287,6 +339,8 @@ static int load_all(sqlite3 *db, const struct model_query *query, struct model *
 		ret = load_probes(db, m, err, errlen);
 	if (!ret)
 		ret = load_unmeasured(db, m, err, errlen);
+	if (!ret)
+		ret = load_shed(db, m, err, errlen);
 	if (!ret)
 		ret = model_jobs_load(db, m, err, errlen);
 	if (ret < 0)

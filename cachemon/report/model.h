@@ -54,7 +54,6 @@ struct model_job {
 	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
 	struct opt_i64 limit_bytes;	   /* that limit */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
-	struct slice_scale scale;
 	struct counts counts;
 	struct model_file *files; /* most misses first */
 	size_t nr_files;

@@ -34,8 +34,8 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 					    .intervals = rows_value(&r, 0),
 					    .cpu_ns = rows_i64(&r)};
 
-		rows_counts(&r, false, &b.counts);
-		b.counts.sliced = job->scale.sliced;
+		rows_counts(&r, &b.counts);
+		b.counts.sliced = m->run.sliced.known && m->run.sliced.value;
 		timeline_add(t, &b);
 	}
 	ret = rows_end(&r, err, errlen);

@@ -23,27 +23,55 @@ static size_t count_of(sqlite3 *db, struct arena *a, const char *sql, int64_t id
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* How lookups seen while the hook was on grow to the whole run: by the bytes that the job read
- * meanwhile, else by time. */
-static struct slice_scale scale_of(const struct model_run *run, struct opt_i64 rchar,
-				   struct opt_i64 rchar_on)
+/* Versions that kept no budget saw waits by the per-read hook alone. */
+static void slice(const struct model_run *run, struct counts *c, const struct estimates *e)
 {
-	struct slice_scale s = {.sliced = run->sliced.known && run->sliced.value};
+	if (run->sliced.known && run->sliced.value)
+		counts_slice(c, e, !run->cost_budget.known);
+}
 
-	if (rchar.known && rchar_on.known && rchar_on.value > 0) {
-		s.num = rchar.value;
-		s.den = rchar_on.value;
-	} else if (run->duration_ns.known && run->read_on_ns.known && run->read_on_ns.value > 0) {
-		s.num = run->duration_ns.value;
-		s.den = run->read_on_ns.value;
-	}
-	return s;
+static bool has_estimates(sqlite3 *db, struct arena *a)
+{
+	return count_of(db, a, "SELECT count(*) FROM sqlite_schema WHERE name = 'estimate' AND ?1",
+			1);
+}
+
+/* An interval that does not hold its value is none. */
+static void read_estimate(struct rows *r, struct estimates *e)
+{
+	struct bytes name = rows_bytes(r);
+	struct range v = {.value = rows_f64(r)};
+
+	v.low = rows_f64(r);
+	v.high = rows_f64(r);
+	if (!v.value.known || !v.low.known || !v.high.known || !(v.low.value >= 0) ||
+	    !(v.low.value <= v.value.value) || !(v.value.value <= v.high.value))
+		v = (struct range){0};
+	for (enum read_estimate i = 0; i < ESTIMATES; i++)
+		if (bytes_is(&name, estimate_name(i)))
+			e->of[i] = v;
+}
+
+/* NULL: there are none. */
+static const struct estimates *load_estimates(sqlite3 *db, struct arena *a,
+					      const struct model_run *run, int64_t job_id)
+{
+	struct estimates *e;
+	struct rows r;
+
+	if (!run->sliced.known || !run->sliced.value || !has_estimates(db, a))
+		return NULL;
+	e = arena_alloc(a, sizeof(*e));
+	r = rows_begin(db, a, "SELECT name, value, low, high FROM estimate WHERE job_id = ?1", 1,
+		       &job_id);
+	while (e && rows_next(&r))
+		read_estimate(&r, e);
+	sqlite3_finalize(r.stmt);
+	return e;
 }
 
 static void read_job(struct rows *r, const struct model_run *run, struct model_job *job)
 {
-	struct opt_i64 rchar_on = {0};
-
 	job->id = rows_value(r, 0);
 	job->slot = rows_value(r, 0);
 	job->name = rows_bytes(r);
@@ -53,9 +81,7 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 	job->wall_ns = rows_i64(r);
 	job->cpu_ns = rows_i64(r);
 	job->rchar_bytes = rows_i64(r);
-	rchar_on = rows_i64(r);
-	job->scale = scale_of(run, job->rchar_bytes, rchar_on);
-	rows_counts(r, true, &job->counts);
+	rows_counts(r, &job->counts);
 	if (!model_others(job))
 		job->counts.bounds = bounds_of_totals(run);
 	else /* pages of strangers have no fate */
@@ -88,7 +114,7 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
 	size_t room = jobs > SCHEMA_JOBS_MAX ? 0 : jobs;
 	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
-			     "rchar_bytes, rchar_read_on_bytes, misses_read_on",
+			     "rchar_bytes",
 			     "FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
 	struct rows r = rows_begin(db, &m->arena, sql, 1, &m->run.id);
 	int ret = 0;
@@ -126,7 +152,7 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 	size_t room = count_of(db, a, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
 			       first_id);
 	char *sql = rows_sql("SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
-			     "cpu_ns, rchar_bytes, rchar_read_on_bytes, misses_read_on",
+			     "cpu_ns, rchar_bytes",
 			     "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
 	struct rows r = rows_begin(db, a, sql, 1, &first_id);
 	size_t at = 0;
@@ -136,14 +162,13 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
 	*ret_run = arena_alloc(a, (room + 1) * sizeof(**ret_run));
 	while (*ret && *ret_run && *ret_nr < room && rows_next(&r)) {
-		struct slice_carry carry = {0};
 		struct model_job *job = &(*ret)[*ret_nr];
 
 		at = run_of(runs, nr_runs, at, rows_value(&r, 0));
 		if (at == nr_runs)
 			break;
 		read_job(&r, &runs[at], job);
-		counts_scale(&job->counts, &job->scale, &carry);
+		slice(&runs[at], &job->counts, load_estimates(db, a, &runs[at], job->id));
 		(*ret_run)[(*ret_nr)++] = at;
 	}
 	res = rows_end(&r, err, errlen);
@@ -165,7 +190,7 @@ static void read_file(struct rows *r, const struct model_run *run, struct model_
 	f->size_bytes = rows_i64(r);
 	f->deleted = rows_value(r, 0) == 1;
 	folded = rows_value(r, 0) == 1;
-	rows_counts(r, true, &f->counts);
+	rows_counts(r, &f->counts);
 	f->counts.bounds = bounds_of_row(run) | (folded ? BOUND_ROW : 0);
 }
 
@@ -177,12 +202,11 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
 	/* The order needs two columns; the rest is fetched for those that made it. */
 	char *sql = rows_sql("SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
-			     "deleted, folded_before, misses_read_on",
+			     "deleted, folded_before",
 			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
 			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
 			     "ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 2, params);
-	struct slice_carry carry = {0};
 	int ret = 0;
 
 	room = (size_t)params[1];
@@ -193,9 +217,9 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 
 		read_file(&r, &m->run, f);
 		counts_subtract(&job->rest, &f->counts);
-		counts_scale(&f->counts, &job->scale, &carry);
+		slice(&m->run, &f->counts, NULL);
 	}
-	counts_scale(&job->rest, &job->scale, &carry);
+	slice(&m->run, &job->rest, NULL);
 	ret = rows_end(&r, err, errlen);
 	free(sql);
 	return ret;
@@ -206,13 +230,11 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 {
 	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
-	char *sql =
-		rows_sql("SELECT id, path, files, files_estimated, subdirectories, misses_read_on",
-			 "FROM directory WHERE job_id = ?1 "
-			 "ORDER BY misses DESC, lookups DESC, id");
+	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories",
+			     "FROM directory WHERE job_id = ?1 "
+			     "ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 1, &job->id);
 	struct opt_i64 files = {.known = true};
-	struct slice_carry carry = {0};
 	int ret = 0;
 
 	job->directories = arena_alloc(a, room * sizeof(*job->directories));
@@ -224,11 +246,11 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 		d->files = rows_i64(&r);
 		d->files_estimated = rows_value(&r, 0) == 1;
 		d->subdirectories = rows_value(&r, 0) == 1;
-		rows_counts(&r, true, &d->counts);
+		rows_counts(&r, &d->counts);
 		/* What got no row is in that of the files without a name. */
 		d->counts.bounds =
 			d->path.data ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
-		counts_scale(&d->counts, &job->scale, &carry);
+		slice(&m->run, &d->counts, NULL);
 		files = opt_add(files, d->files);
 		files.known = files.known && !d->files_estimated;
 	}
@@ -249,7 +271,6 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 			    size_t errlen)
 {
 	struct arena *a = &m->arena;
-	struct slice_carry carry = {0};
 	struct rows r;
 	size_t room;
 	char *sql;
@@ -259,7 +280,7 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		return 0;
 	room = count_of(db, a, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
 	sql = rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-		       "files_estimated, misses_read_on",
+		       "files_estimated",
 		       "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 		       "lookups DESC, misses DESC, id");
 	r = rows_begin(db, a, sql, 1, &job->id);
@@ -275,10 +296,10 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->dev_minor = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
-		rows_counts(&r, true, &f->counts);
+		rows_counts(&r, &f->counts);
 		f->counts.bounds =
 			f->dev_major.known ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
-		counts_scale(&f->counts, &job->scale, &carry);
+		slice(&m->run, &f->counts, NULL);
 	}
 	ret = rows_end(&r, err, errlen);
 	free(sql);
@@ -357,7 +378,6 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
 			struct model_job *job, char *err, size_t errlen)
 {
-	struct slice_carry carry = {0};
 	int ret = 0;
 
 	if (query->advice_only && !model_others(job)) {
@@ -378,7 +398,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 			ret = model_detail_load(db, m, job, err, errlen);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
-	counts_scale(&job->counts, &job->scale, &carry);
+	slice(&m->run, &job->counts,
+	      model_others(job) ? NULL : load_estimates(db, &m->arena, &m->run, job->id));
 	job->outside_read_bytes = outside_reads(job);
 	return ret;
 }

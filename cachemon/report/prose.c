@@ -51,13 +51,12 @@ static void say_reads(FILE *out, const struct view *v)
 	struct opt_i64 lookups = counts_get(v->c, C_lookups);
 	struct opt_i64 misses = counts_get(v->c, C_misses);
 	struct opt_i64 bytes = counts_get(v->c, C_read_bytes);
-	bool est = v->c->sliced;
 
 	if (v->d.hit_ratio.known) {
-		fprintf(out, "%s of the page lookups of ", show_ratio(v->d.hit_ratio, est).s);
+		fprintf(out, "%s of the page lookups of ", show_hit_ratio(v->c, &v->d).s);
 		put_name(out, v->job);
 		fprintf(out, " hit the page cache: it read %s in %s and missed %s %s (%s).",
-			show_bytes(bytes, est).s, show_ns(v->m->run.duration_ns).s,
+			show_bytes(bytes, v->c->sliced).s, show_ns(v->m->run.duration_ns).s,
 			show_count(misses, false).s, show_plural(misses, "page", "pages"),
 			pages_size(v, misses).s);
 		return;
@@ -107,7 +106,7 @@ static void say_prefetch(FILE *out, const struct view *v)
 		show_plural(pages, "was", "were"));
 	if (v->d.accuracy.known)
 		fprintf(out, "; of those used or evicted since, %s were used",
-			show_ratio(v->d.accuracy, v->c->sliced).s);
+			show_accuracy(v->c, &v->d).s);
 	else if (v->c->known[C_used])
 		fputs("; none of them was seen to be used or evicted yet", out);
 	else
@@ -122,9 +121,7 @@ static void say_stall(FILE *out, const struct view *v)
 	if (!stall.known)
 		fputs(" Waiting for the page cache was not measured.", out);
 	else if (stall.value == 0)
-		fputs(v->c->sliced ? " No task was seen to wait for the page cache."
-				   : " No task waited for the page cache.",
-		      out);
+		fputs(" No task waited for the page cache.", out);
 	else
 		fprintf(out, " Its tasks waited %s for the page cache.", show_ns(stall).s);
 }
@@ -133,9 +130,13 @@ static void say_cost(FILE *out, const struct view *v)
 {
 	const struct model_run *run = &v->m->run;
 
-	if (run->share_of_job_cpu.known)
+	struct opt_f64 share = run->cost_share.known ? run->cost_share : run->share_of_job_cpu;
+
+	if (run->budget_kept.known && !run->budget_kept.value)
+		return;
+	if (share.known)
 		fprintf(out, " Measuring cost %s of the job's CPU time.",
-			show_ratio(run->share_of_job_cpu, false).s);
+			show_ratio(share, false).s);
 	else if (run->cpu_ns.known)
 		fprintf(out, " Measuring cost %s of CPU time.", show_ns(run->cpu_ns).s);
 	else
@@ -151,6 +152,7 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	say_prefetch(out, &v);
 	say_stall(out, &v);
 	say_cost(out, &v);
+	prose_budget(out, " ", &m->run);
 }
 
 /* Sentences with a space between them, and lead before the first. */
@@ -252,11 +254,11 @@ static void put_figures(FILE *out, const struct view *v)
 	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW;
 
 	fprintf(out, "  reads        %s %s, %s\n",
-		show_least(show_count(counts_get(v->c, C_read_calls), est), least).s,
+		show_least(show_read(v->c, ESTIMATE_READ_CALLS), least).s,
 		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
-		show_least(show_bytes(counts_get(v->c, C_read_bytes), est), least).s);
-	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n",
-		show_ratio(v->d.hit_ratio, est).s, show_least(show_count(v->d.hits, est), least).s,
+		show_least(show_read_bytes(v->c), least).s);
+	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n", show_hit_ratio(v->c, &v->d).s,
+		show_least(show_count(v->d.hits, est), least).s,
 		show_least(show_count(counts_get(v->c, C_lookups), est), least).s);
 	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
 		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);
@@ -264,7 +266,7 @@ static void put_figures(FILE *out, const struct view *v)
 		show_least(show_count(v->d.prefetched_pages, false), least).s,
 		show_plural(v->d.prefetched_pages, "page", "pages"),
 		show_least(pages_size(v, v->d.prefetched_pages), least).s,
-		show_ratio(v->d.accuracy, est).s, show_ratio(v->d.timeliness, est).s,
+		show_accuracy(v->c, &v->d).s, show_ratio(v->d.timeliness, est).s,
 		show_least(show_bytes(v->d.waste_bytes, false),
 			   counts_lower_bound(v->c, C_evicted_unused))
 			.s);
@@ -288,6 +290,50 @@ static void put_selector(FILE *out, const struct model_job *job)
 	if (shown)
 		fprintf(out, "  watched      %s\n", shown);
 	free(shown);
+}
+
+/* What costs most, and what can be done about it. */
+static const char *costs_most(const struct model_run *run, const char **ret_do)
+{
+	static const struct {
+		const char *what, *todo;
+	} of[MODEL_COST_PARTS] = {
+		{"the reads", "a larger --max-overhead, or --level cold, which does not see hits"},
+		{"pages that come into the cache and leave it",
+		 "a larger --max-overhead: without them there are no counts"},
+		{"readahead windows", "a larger --max-overhead: without them there are no counts"},
+		{"page faults", "a larger --max-overhead: without them there are no counts"},
+		{"task switches", "a larger --max-overhead: without them there are no counts"},
+		{"processes that begin and end, or direct reads", "a larger --max-overhead"},
+	};
+	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
+	const char *what = "cachemon's own process";
+
+	*ret_do = "a longer --interval, or a larger --max-overhead; of a long job it is less";
+	for (int i = 0; i < MODEL_COST_PARTS; i++) {
+		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
+			continue;
+		most = run->cost_parts[i].value;
+		what = of[i].what;
+		*ret_do = of[i].todo;
+	}
+	return what;
+}
+
+bool prose_budget(FILE *out, const char *lead, const struct model_run *run)
+{
+	const char *todo, *what;
+
+	if (!run->budget_kept.known || run->budget_kept.value)
+		return false;
+	what = costs_most(run, &todo);
+	fprintf(out,
+		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
+		"time, "
+		"most of it for %s (%s).",
+		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
+		what, todo);
+	return true;
 }
 
 void prose_summary(FILE *out, const struct model *m, const char *report_command)
@@ -315,12 +361,17 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 		fprintf(out,
 			"  own cost     %s of the job's CPU time, %s ns a lookup; "
 			"%s in all\n",
-			show_ratio(run->share_of_job_cpu, false).s,
+			show_ratio(run->cost_share.known ? run->cost_share : run->share_of_job_cpu,
+				   false)
+				.s,
 			show_double(run->probe_ns_per_lookup, 1).s, show_ns(run->cpu_ns).s);
 	else
 		fputs("  own cost     not known: the probes could not be timed\n", out);
+	if (prose_budget(out, "  budget       ", run))
+		putc('\n', out);
 	if (v.c->sliced)
-		fputs("  ~            estimated: the per-read hook was off part of the time\n",
+		fputs("  ~            estimated from slices of the reads, with its 90 % interval; "
+		      "--level full counts all\n",
 		      out);
 	if (prose_caveats(out, "  caution      ", m))
 		putc('\n', out);

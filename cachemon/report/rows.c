@@ -31,11 +31,9 @@ int rows_end(struct rows *r, char *err, size_t errlen)
 	return ret;
 }
 
-void rows_counts(struct rows *r, bool read_on, struct counts *ret)
+void rows_counts(struct rows *r, struct counts *ret)
 {
 	*ret = (struct counts){0};
-	if (read_on)
-		ret->misses_read_on = rows_i64(r);
 	for (int i = 0; i < C_NR; i++) {
 		struct opt_i64 v = rows_i64(r);
 

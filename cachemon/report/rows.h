@@ -12,8 +12,8 @@
 /* rows_finish() with a line in err. */
 int rows_end(struct rows *r, char *err, size_t errlen);
 
-/* misses_read_on when the statement has it, then all counters. */
-void rows_counts(struct rows *r, bool read_on, struct counts *ret);
+/* All counters. */
+void rows_counts(struct rows *r, struct counts *ret);
 
 /* -ENOMEM, with a line in err. */
 int report_no_memory(char *err, size_t errlen);

@@ -44,12 +44,14 @@ static void put_legend(struct doc *d, const struct model *m)
 		share.known = true;
 	}
 	if (run->sliced.known && run->sliced.value)
-		doc_para(d,
-			 "~ marks an estimate: to keep its cost down, cachemon watched the reads "
-			 "for %s of the time, and read calls, bytes, lookups and hits are scaled "
-			 "up by the bytes the job read. Misses, prefetch, evictions and refaults "
-			 "are exact.",
-			 show_ratio(share, false).s);
+		doc_para(
+			d,
+			"~ marks an estimate: to keep its cost down, cachemon watched the reads "
+			"for %s of the time, in slices at random places. Read calls, bytes, "
+			"lookups and hits of the job are estimated from these, each with its 90 %% "
+			"interval; where that is wide, and of files and directories, they are "
+			"absent. Everything without a mark is exact; >= is a lower bound.",
+			show_ratio(share, false).s);
 	doc_para(d,
 		 "A page is %s; '-' means not measured, never zero. The terms are explained beside "
 		 "the figures.",

@@ -121,8 +121,8 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
 	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
 	struct opt_f64 waited = {0};
-	char grade[64] = "No grade";
-	char wait[96] = "";
+	char grade[96] = "No grade";
+	char wait[128] = "";
 
 	if (!a)
 		return;

@@ -31,17 +31,17 @@ static void read_lines(struct doc_table *t, const struct counts *c, const struct
 		       int64_t page_size)
 {
 	const struct line lines[] = {
-		{"read calls", SHOWN(read_calls),
-		 LEAST(read_bytes, show_bytes(COUNT(read_bytes), c->sliced)),
-		 "buffered reads, and what they returned"},
-		{"lookups", SHOWN(lookups), PAGES(lookups), "pages those reads asked for"},
-		{"hits", LEAST(lookups, show_count(d->hits, c->sliced)),
+		{"read calls", LEAST(read_calls, show_read(c, ESTIMATE_READ_CALLS)),
+		 LEAST(read_bytes, show_read_bytes(c)), "buffered reads, and what they returned"},
+		{"lookups", LEAST(lookups, show_read(c, ESTIMATE_LOOKUPS)), PAGES(lookups),
+		 "pages those reads asked for"},
+		{"hits", LEAST(lookups, show_read(c, ESTIMATE_HITS)),
 		 LEAST(lookups, show_bytes(opt_mul(d->hits, page_size), c->sliced)),
 		 "found in the cache"},
-		{"delayed hits", SHOWN(delayed_hits), PAGES(delayed_hits),
-		 "hits that waited for I/O already under way"},
+		{"delayed hits", LEAST(delayed_hits, show_read(c, ESTIMATE_DELAYED_HITS)),
+		 PAGES(delayed_hits), "hits that waited for I/O already under way"},
 		{"misses", SHOWN(misses), PAGES(misses), "not in the cache"},
-		{"hit ratio", show_ratio(d->hit_ratio, c->sliced), {""}, "hits / lookups"},
+		{"hit ratio", show_hit_ratio(c, d), {""}, "hits / lookups"},
 		{"demand pages", SHOWN(demand_pages), PAGES(demand_pages),
 		 "brought in because they were asked for"},
 		{"prefetched", LEAST(prefetched_sync, show_count(d->prefetched_pages, false)),
@@ -160,11 +160,14 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 			  page_size);
 	doc_put_table(d, &t);
 	put_law(d, c, derived);
+	if (counts_get(c, C_untracked).value > derived->prefetched_pages.value / 2)
+		doc_para(d,
+			 "Of most of the prefetched pages nobody can say whether they were used: "
+			 "accuracy, coverage and timeliness would be those of a small part.");
 	doc_para(d,
 		 "Accuracy %s (used, of those used or evicted), coverage %s (of what would have "
 		 "been missed without prefetch), timeliness %s (used without waiting).",
-		 show_ratio(derived->accuracy, c->sliced).s,
-		 show_ratio(derived->coverage, c->sliced).s,
+		 show_accuracy(c, derived).s, show_ratio(derived->coverage, c->sliced).s,
 		 show_ratio(derived->timeliness, c->sliced).s);
 }
 

@@ -54,8 +54,20 @@ static void put_cost(struct doc *d, const struct model_run *run)
 		struct shown value;
 		const char *meaning;
 	} lines[] = {
-		{"share of the job's CPU time", show_ratio(run->share_of_job_cpu, false),
-		 "run time of the probes in its tasks, not what they push out of the CPU's caches"},
+		{"share of the job's CPU time", show_ratio(run->cost_share, false),
+		 "probes in its tasks and the collector"},
+		{"overhead budget", show_ratio(run->cost_budget, false),
+		 !run->budget_kept.known  ? ""
+		 : run->budget_kept.value ? "kept"
+					  : "not kept"},
+		{"probes in the job's tasks", show_ratio(run->share_of_job_cpu, false),
+		 "their run time, not what they push out of the CPU's caches"},
+		{"  for reads", show_ns(run->cost_parts[0]), ""},
+		{"  for pages that come and leave", show_ns(run->cost_parts[1]), ""},
+		{"  for readahead windows", show_ns(run->cost_parts[2]), ""},
+		{"  for page faults", show_ns(run->cost_parts[3]), ""},
+		{"  for task switches", show_ns(run->cost_parts[4]), ""},
+		{"  for anything else", show_ns(run->cost_parts[5]), ""},
 		{"CPU time", show_ns(run->cpu_ns), "probes and collector"},
 		{"in the probes", show_ns(run->probe_cpu_ns), "events x calibrated cost"},
 		{"in the collector", show_ns(run->collector_cpu_ns), ""},
@@ -69,6 +81,26 @@ static void put_cost(struct doc *d, const struct model_run *run)
 		doc_cell(&t, "%s", lines[i].name);
 		doc_cell(&t, "%s", lines[i].value.s);
 		doc_cell(&t, "%s", lines[i].meaning);
+	}
+	doc_put_table(d, &t);
+}
+
+/* Detail that was given up for the budget. */
+static void put_shed(struct doc *d, const struct model_run *run)
+{
+	static const struct doc_column columns[] = {{"GIVEN UP", DOC_LEFT},
+						    {"FROM", DOC_RIGHT},
+						    {"TO", DOC_RIGHT},
+						    {"BECAUSE", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	for (size_t i = 0; i < run->nr_shed; i++) {
+		const struct model_shed *s = &run->shed[i];
+
+		doc_cell_name(&t, &s->detail, "-");
+		doc_cell(&t, "%s", show_ns(s->from_ns).s);
+		doc_cell(&t, "%s", s->to_ns.known ? show_ns(s->to_ns).s : "end");
+		doc_cell_name(&t, &s->reason, "-");
 	}
 	doc_put_table(d, &t);
 }
@@ -204,4 +236,5 @@ void sections_measured(struct doc *d, const struct model *m, const struct model_
 	put_unmeasured(d, m);
 	put_losses(d, &m->run);
 	put_cost(d, &m->run);
+	put_shed(d, &m->run);
 }

@@ -103,6 +103,88 @@ struct shown show_double(struct opt_f64 v, int decimals)
 	return ret;
 }
 
+static struct opt_i64 rounded(struct opt_f64 v)
+{
+	struct opt_i64 ret = {.known = v.known && v.value >= 0 && v.value < 9e18};
+
+	ret.value = ret.known ? (int64_t)(v.value + 0.5) : 0;
+	return ret;
+}
+
+static struct shown between(struct shown v, const char *low, const char *high)
+{
+	struct shown ret = {0};
+
+	snprintf(ret.s, sizeof(ret.s), "%.22s (%.20s to %.20s)", v.s, low, high);
+	return ret;
+}
+
+struct shown show_read(const struct counts *c, enum read_estimate e)
+{
+	static const enum counter of[] = {
+		[ESTIMATE_READ_CALLS] = C_read_calls,
+		[ESTIMATE_LOOKUPS] = C_lookups,
+		[ESTIMATE_DELAYED_HITS] = C_delayed_hits,
+	};
+	struct derived d;
+	struct range r;
+	struct opt_i64 v;
+
+	if (e == ESTIMATE_HITS) {
+		counts_derive(c, 0, &d);
+		v = d.hits;
+	} else {
+		v = counts_get(c, of[e]);
+	}
+	if (!v.known || !counts_range(c, e, &r))
+		return show_count(v, c->sliced);
+	return between(show_count(v, true), show_count(rounded(r.low), false).s,
+		       show_count(rounded(r.high), false).s);
+}
+
+struct shown show_read_bytes(const struct counts *c)
+{
+	struct opt_i64 v = counts_get(c, C_read_bytes);
+	struct range r;
+
+	if (!v.known || !counts_range(c, ESTIMATE_READ_BYTES, &r))
+		return show_bytes(v, c->sliced);
+	return between(show_bytes(v, true), show_bytes(rounded(r.low), false).s,
+		       show_bytes(rounded(r.high), false).s);
+}
+
+/* "78.1", without the sign of per cent. */
+static struct shown percent(struct opt_f64 v)
+{
+	struct shown ret = show_ratio(v, false);
+
+	ret.s[strcspn(ret.s, " ")] = 0;
+	return ret;
+}
+
+/* "~81.0 % (78.1 to 84.2)" */
+static struct shown ratio_between(struct opt_f64 v, const struct range *r)
+{
+	return v.known ? between(show_ratio(v, true), percent(r->low).s, percent(r->high).s)
+		       : absent;
+}
+
+struct shown show_hit_ratio(const struct counts *c, const struct derived *d)
+{
+	struct range r;
+
+	if (!counts_range(c, ESTIMATE_HIT_RATIO, &r))
+		return show_ratio(d->hit_ratio, c->sliced);
+	return ratio_between(d->hit_ratio, &r);
+}
+
+struct shown show_accuracy(const struct counts *c, const struct derived *d)
+{
+	if (!d->accuracy_range.low.known)
+		return show_ratio(d->accuracy, false);
+	return ratio_between(d->accuracy, &d->accuracy_range);
+}
+
 /* Seconds and the rest of a time that may lie before 1970. */
 static time_t split_seconds(int64_t realtime_ns, int64_t *ret_ns)
 {

@@ -9,7 +9,7 @@
 #include "report/counts.h"
 
 struct shown {
-	char s[48];
+	char s[72];
 };
 
 struct shown show_count(struct opt_i64 v, bool estimated);
@@ -33,6 +33,12 @@ struct shown show_ns(struct opt_i64 v);
 struct shown show_rate(double per_s);
 /* 12.5 with the given number of decimals. */
 struct shown show_double(struct opt_f64 v, int decimals);
+
+/* Of a job, with the 90 % interval where it is an estimate: "~81.0 % (78.1 to 84.2)". */
+struct shown show_read(const struct counts *c, enum read_estimate e);
+struct shown show_read_bytes(const struct counts *c);
+struct shown show_hit_ratio(const struct counts *c, const struct derived *d);
+struct shown show_accuracy(const struct counts *c, const struct derived *d);
 
 /* Wall-clock nanoseconds as 2026-03-01T10:20:30.123456789Z, or in local time "2026-03-01 10:20". */
 struct shown show_rfc3339(int64_t realtime_ns);

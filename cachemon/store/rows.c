@@ -5,6 +5,20 @@
 
 /* The rows of one transaction. What is not measured is bound as NULL, whatever the sums say. */
 
+/* In the order of the statement. */
+static void bind_budget(struct binder *b, const struct sample_cost *cost)
+{
+	bool judged = cost->budget >= 0 && cost->share >= 0;
+	double over = cost->share - cost->budget;
+
+	bind_real(b, cost->budget);
+	bind_real(b, cost->share);
+	bind_known(b, judged, over <= 0);
+	bind_real(b, judged && over > 0 ? over : -1);
+	for (int i = 0; i < COST_PARTS; i++)
+		bind_known(b, cost->part_ns[i] >= 0, cost->part_ns[i]);
+}
+
 int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 		   const int *exit_status)
 {
@@ -21,6 +35,7 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_real(&b, st->cost.probe_ns_per_lookup);
 	bind_real(&b, st->cost.share_of_job_cpu);
 	bind_real(&b, st->cost.advice_calls_ns);
+	bind_budget(&b, &st->cost);
 	bind_int(&b, (int64_t)st->losses.map_full);
 	bind_int(&b, (int64_t)st->losses.chunk_full);
 	bind_int(&b, (int64_t)st->losses.ring_drops);
@@ -51,8 +66,6 @@ static int write_job(struct store *st, const struct ledger *l, int slot)
 	bind_int(&b, (int64_t)st->duration_ns);
 	bind_known(&b, facts, (int64_t)j->facts.cpu_ns);
 	bind_known(&b, facts, (int64_t)j->facts.rchar_bytes);
-	bind_known(&b, facts, (int64_t)j->facts.rchar_read_on_bytes);
-	bind_known(&b, measured[C_misses], j->misses_read_on);
 	bind_counters(&b, &j->total, measured);
 	return bind_run(&b);
 }
@@ -84,7 +97,6 @@ static int write_directory(struct store *st, struct ledger_directory *d)
 	bind_known(&b, d->job != JOB_OTHERS, (int64_t)d->files);
 	bind_int(&b, d->files_estimated);
 	bind_int(&b, d->subdirectories);
-	bind_known(&b, measured[C_misses], d->misses_read_on);
 	bind_counters(&b, &d->total, measured);
 	return run_mark(st, &b, &d->mark);
 }
@@ -111,7 +123,6 @@ static int write_file(struct store *st, struct ledger_file *f)
 	bind_known(&b, f->size_bytes != SAMPLE_SIZE_UNKNOWN, (int64_t)f->size_bytes);
 	bind_bytes(&b, f->path);
 	bind_int(&b, f->deleted);
-	bind_known(&b, measured[C_misses], f->misses_read_on);
 	bind_counters(&b, &f->total, measured);
 	return run_mark(st, &b, &f->mark);
 }
@@ -131,7 +142,6 @@ static int write_filesystem(struct store *st, struct ledger_filesystem *f)
 	bind_text(&b, f->why);
 	bind_int(&b, (int64_t)f->files);
 	bind_int(&b, f->files_estimated);
-	bind_known(&b, measured[C_misses], f->misses_read_on);
 	bind_counters(&b, &f->total, measured);
 	return run_mark(st, &b, &f->mark);
 }

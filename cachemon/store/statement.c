@@ -11,15 +11,13 @@ enum shape {
 };
 
 #define JOB_COLUMNS                                                                                \
-	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes, "        \
-	"rchar_read_on_bytes, misses_read_on"
-#define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories, misses_read_on"
+	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes"
+#define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories"
 #define FILE_COLUMNS                                                                               \
 	"id, job_id, dev_major, dev_minor, ino, gen, folded_before|directory_id, fstype, "         \
-	"size_bytes, path, deleted, misses_read_on"
+	"size_bytes, path, deleted"
 #define FILESYSTEM_COLUMNS                                                                         \
-	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated, "       \
-	"misses_read_on"
+	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated"
 
 #define TRACED_COLUMNS                                                                             \
 	"id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, ra_pages, "         \
@@ -39,7 +37,10 @@ static const struct {
 		 "UPDATE run SET duration_ns = ?, state = ?, exit_status = ?, sliced = ?, "
 		 "read_on_ns = ?, cost_cpu_ns = ?, cost_probe_cpu_ns = ?, "
 		 "cost_collector_cpu_ns = ?, cost_probe_ns_per_lookup = ?, "
-		 "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, loss_map_full = ?, "
+		 "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, cost_budget = ?, "
+		 "cost_share = ?, cost_budget_kept = ?, cost_over_budget_by = ?, "
+		 "cost_reads_ns = ?, cost_pages_ns = ?, cost_windows_ns = ?, cost_faults_ns = ?, "
+		 "cost_switches_ns = ?, cost_other_ns = ?, loss_map_full = ?, "
 		 "loss_chunk_full = ?, loss_ring_drops = ?, loss_state_drops = ?, "
 		 "loss_ghosts_dropped = ?, loss_advice_full = ?, "
 		 "loss_recursion_misses = ?, loss_intervals = ?, law_error_pages = ? WHERE id = ?",
@@ -136,6 +137,14 @@ static const struct {
 			   "INSERT INTO trace_chunk (traced_file_id, seq, events, data) "
 			   "VALUES (?, ?, ?, ?)",
 			   NULL},
+	[S_SHED] = {PLAIN,
+		    "INSERT OR REPLACE INTO shed (run_id, detail, reason, from_ns, to_ns) "
+		    "VALUES (?, ?, ?, ?, ?)",
+		    NULL},
+	[S_ESTIMATE] = {PLAIN,
+			"INSERT OR REPLACE INTO estimate (job_id, name, value, low, high, reason) "
+			"VALUES (?, ?, ?, ?, ?, ?)",
+			NULL},
 	[S_TRACE_ABSENT] = {PLAIN,
 			    "INSERT OR REPLACE INTO trace_absent (job_id, reason) VALUES (?, ?)",
 			    NULL},

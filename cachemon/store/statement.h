@@ -52,6 +52,8 @@ enum statement {
 	S_DEVICE_CHANGE,
 	S_JOB_LIMIT,
 	S_INTERFERENCE,
+	S_SHED,
+	S_ESTIMATE,
 	S_NR,
 };
 

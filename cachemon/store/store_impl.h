@@ -44,8 +44,10 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
-	struct traces *traces; /* NULL: there are none */
-	const char *no_traces; /* why, until it is written */
+	struct traces *traces;	 /* NULL: there are none */
+	const char *no_traces;	 /* why, until it is written */
+	bool gone[C_NR];	 /* counters that are estimated from here on; */
+	const char *gone_reason; /* why, until it is written */
 	sqlite3_stmt *statements[S_NR];
 };
 
@@ -77,6 +79,10 @@ int advice_rows_forget(struct store *st);
 /* interference_rows.c: an SQLite code */
 int interference_rows_write(struct store *st, const struct ledger *l,
 			    struct ledger_interference *r);
+
+/* budget_rows.c: an SQLite code; and after the transaction was committed. */
+int budget_rows_write(struct store *st, const struct ledger *l, const struct sample *s);
+void budget_rows_written(struct store *st);
 
 /* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
  */

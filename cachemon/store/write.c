@@ -10,8 +10,7 @@ static void note_sample(struct store *st, const struct sample *s)
 {
 	st->duration_ns = s->start_ns + s->duration_ns;
 	st->read_on_ns += s->read_on_ns;
-	/* Only auto turns the hook off; elsewhere a difference is how exactly time was taken. */
-	if (st->is_auto && s->read_on_ns < s->duration_ns)
+	if (s->slices)
 		st->sliced = true;
 	st->cost = s->cost;
 	st->losses = s->losses;
@@ -54,6 +53,8 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 	if (rc == SQLITE_OK)
 		rc = traces_write(st);
 	if (rc == SQLITE_OK)
+		rc = budget_rows_write(st, l, s);
+	if (rc == SQLITE_OK)
 		rc = rows_write_run(st, l, "open", NULL);
 	if (rc == SQLITE_OK)
 		rc = rollup_step(st);
@@ -83,6 +84,7 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s,
 		return ret;
 	}
 	ledger_written(l);
+	budget_rows_written(st);
 	if (s->references)
 		reference_sample_stored(s->references);
 	return 0;

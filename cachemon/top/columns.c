@@ -78,8 +78,7 @@ static struct top_figure waited(const struct counts *c, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(counts_get(c, C_stall_ns), duration_ns)};
 
-	f.shown = show_least(show_about(show_ns(rounded(f.value)), counts_estimated(c, C_stall_ns)),
-			     counts_lower_bound(c, C_stall_ns));
+	f.shown = show_least(show_ns(rounded(f.value)), counts_lower_bound(c, C_stall_ns));
 	return f;
 }
 

@@ -90,30 +90,24 @@ enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval 
 	/* Elsewhere a difference is how exactly time was taken. */
 	if (!bytes_is(&m->model.run.level, "auto") || i->read_on_ns >= i->duration_ns)
 		return TOP_HOOK_ON;
-	return i->read_on_ns > 0 ? TOP_HOOK_MIXED : TOP_HOOK_OFF;
+	return TOP_HOOK_OFF;
 }
 
 static void choose_window(struct top_moment *m)
 {
 	struct opt_i64 wanted = m->model.run.interval_ns;
 	double enough = wanted.known ? WHOLE * (double)wanted.value : 0;
-	bool on = false;
 
 	while (m->nr_window < m->nr_history && m->nr_window < TOP_WINDOW) {
-		const struct top_interval *i = &m->history[m->nr_window];
-
-		if (m->nr_window && on && (double)m->duration_ns >= enough)
+		if (m->nr_window && (double)m->duration_ns >= enough)
 			break;
-		on = on || top_hook_of(m, i) != TOP_HOOK_OFF;
-		m->mixed = m->mixed || top_hook_of(m, i) == TOP_HOOK_MIXED;
-		m->duration_ns += i->duration_ns;
-		m->nr_window++;
+		m->duration_ns += m->history[m->nr_window++].duration_ns;
 	}
 }
 
 struct counts top_counts_none(void)
 {
-	struct counts c = {.misses_read_on = {.known = true}};
+	struct counts c = {0};
 
 	for (int i = 0; i < C_NR; i++)
 		c.known[i] = true;
@@ -123,27 +117,18 @@ struct counts top_counts_none(void)
 void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
 		     struct counts *c)
 {
-	if (top_hook_of(m, i) == TOP_HOOK_ON) {
-		c->misses_read_on = counts_get(c, C_misses);
-	} else {
-		c->misses_read_on = (struct opt_i64){.known = true};
-		c->sliced = true;
-		for (enum counter k = 0; k < C_NR; k++)
-			if (counts_estimated(c, k))
-				c->c[k] = 0;
-	}
+	if (top_hook_of(m, i) != TOP_HOOK_ON)
+		counts_slice(c, NULL, !m->model.run.cost_budget.known);
+	sum->sliced = sum->sliced || c->sliced;
 	counts_add(sum, c);
-	sum->misses_read_on = opt_add(sum->misses_read_on, c->misses_read_on);
 }
 
-void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds,
-		       struct slice_carry *carry)
+void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds)
 {
-	counts_scale(c, &m->scale, carry);
-	for (enum counter k = 0; m->mixed && k < C_NR; k++)
-		if (counts_estimated(c, k))
-			counts_forget(c, k);
 	c->bounds = bounds;
+	for (size_t i = 0; i < m->nr_window; i++)
+		if (top_hook_of(m, &m->history[i]) != TOP_HOOK_ON)
+			counts_slice(c, NULL, !m->model.run.cost_budget.known);
 }
 
 static void begin_jobs(struct top_moment *m)
@@ -161,31 +146,19 @@ static void begin_jobs(struct top_moment *m)
 		};
 }
 
-struct read_bytes {
-	struct opt_i64 all, on;
-	int64_t on_ns;
-};
-
-static void take_job(struct rows *r, const struct top_interval *i, struct top_moment *m,
-		     struct read_bytes *bytes)
+static void take_job(struct rows *r, const struct top_interval *i, struct top_moment *m)
 {
 	int64_t id = rows_value(r, 0);
 	struct opt_i64 cpu_ns = rows_i64(r);
-	struct opt_i64 rchar = rows_i64(r);
 	struct counts c;
 
-	rows_counts(r, false, &c);
+	rows_counts(r, &c);
 	for (size_t j = 0; j < m->nr_jobs; j++) {
 		if (m->jobs[j].id != id)
 			continue;
 		m->jobs[j].nr_intervals++;
 		m->jobs[j].cpu_ns = opt_add(m->jobs[j].cpu_ns, cpu_ns);
 		top_counts_take(m, i, &m->jobs[j].counts, &c);
-		if (m->jobs[j].last)
-			continue;
-		bytes->all = opt_add(bytes->all, rchar);
-		if (top_hook_of(m, i) == TOP_HOOK_ON)
-			bytes->on = opt_add(bytes->on, rchar);
 	}
 }
 
@@ -200,27 +173,9 @@ static void forget_uncounted(struct top_moment *m)
 	}
 }
 
-/* As that of a run: by the bytes that the job read meanwhile, else by time. */
-static void choose_scale(struct top_moment *m, const struct read_bytes *bytes)
-{
-	struct slice_scale *s = &m->scale;
-
-	for (size_t i = 0; i < m->nr_window; i++)
-		s->sliced = s->sliced || top_hook_of(m, &m->history[i]) != TOP_HOOK_ON;
-	if (bytes->all.known && bytes->on.known && bytes->on.value > 0) {
-		s->num = bytes->all.value;
-		s->den = bytes->on.value;
-	} else if (bytes->on_ns > 0) {
-		s->num = m->duration_ns;
-		s->den = bytes->on_ns;
-	}
-}
-
 static int load_jobs(sqlite3 *db, struct top_moment *m, char *err, size_t errlen)
 {
-	struct read_bytes bytes = {.all = {.known = true}, .on = {.known = true}};
-	char *sql = rows_sql("SELECT job_id, cpu_ns, rchar_bytes",
-			     "FROM job_interval WHERE interval_id = ?1");
+	char *sql = rows_sql("SELECT job_id, cpu_ns", "FROM job_interval WHERE interval_id = ?1");
 	int ret = 0;
 
 	begin_jobs(m);
@@ -232,12 +187,10 @@ static int load_jobs(sqlite3 *db, struct top_moment *m, char *err, size_t errlen
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
 		while (rows_next(&r))
-			take_job(&r, &m->history[i], m, &bytes);
+			take_job(&r, &m->history[i], m);
 		ret = rows_end(&r, err, errlen);
-		bytes.on_ns += m->history[i].read_on_ns;
 	}
 	free(sql);
-	choose_scale(m, &bytes);
 	forget_uncounted(m);
 	return ret;
 }
@@ -247,10 +200,8 @@ static void finish_jobs(struct top_moment *m)
 {
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		struct top_row *job = &m->jobs[i];
-		struct slice_carry carry = {0};
 
-		top_counts_finish(m, &job->counts, job->last ? 0 : bounds_of_totals(&m->model.run),
-				  &carry);
+		top_counts_finish(m, &job->counts, job->last ? 0 : bounds_of_totals(&m->model.run));
 		/* Pages of strangers have no fate. */
 		for (enum counter c = C_used; job->last && c <= C_untracked_map_full; c++)
 			counts_forget(&job->counts, c);

@@ -10,19 +10,18 @@
 
 #include "top/moment.h"
 
-/* Of the per-read hook, in an interval. */
-enum top_hook { TOP_HOOK_ON, TOP_HOOK_OFF, TOP_HOOK_MIXED };
+/* Of the per-read hook, in an interval: on all the time, or not. */
+enum top_hook { TOP_HOOK_ON, TOP_HOOK_OFF };
 
 enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i);
 
 /* Nothing, all of it known. */
 struct counts top_counts_none(void);
-/* sum += c, of this interval: what only the hook sees counts while it is on. */
+/* sum += c, of this interval. */
 void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
 		     struct counts *c);
-/* When all intervals were taken: estimates, and which losses concern it. */
-void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds,
-		       struct slice_carry *carry);
+/* When all intervals were taken: what was not seen in all of them, and which losses concern it. */
+void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
 
 /* Directories or files, and what is in none of their rows. */
 int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char *err,

@@ -40,8 +40,6 @@ static size_t fold(struct top_row *rows, size_t nr)
 
 		if (last && last->id == rows[i].id) {
 			counts_add(&last->counts, &rows[i].counts);
-			last->counts.misses_read_on =
-				opt_add(last->counts.misses_read_on, rows[i].counts.misses_read_on);
 		} else {
 			if (kept != i)
 				rows[kept] = rows[i];
@@ -92,7 +90,7 @@ static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, 
 
 			row->id = rows_value(&r, 0);
 			row->counts = top_counts_none();
-			rows_counts(&r, false, &c);
+			rows_counts(&r, &c);
 			top_counts_take(m, &m->history[i], &row->counts, &c);
 		}
 		ret = rows_end(&r, err, errlen);
@@ -190,7 +188,6 @@ static bool take_rest(const struct top_moment *m, const struct file_set *set, st
 int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char *err, size_t errlen)
 {
 	struct file_set set = {0};
-	struct slice_carry carry = {0};
 	unsigned int bounds = bounds_of_row(&m->model.run);
 	struct top_row rest = {0};
 	bool has_rest;
@@ -213,9 +210,9 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char 
 		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
 	m->nr_rows = set.nr;
 	for (size_t i = 0; i < m->nr_rows; i++)
-		top_counts_finish(m, &m->rows[i].counts, bounds, &carry);
+		top_counts_finish(m, &m->rows[i].counts, bounds);
 	if (has_rest) {
-		top_counts_finish(m, &rest.counts, bounds_of_totals(&m->model.run), &carry);
+		top_counts_finish(m, &rest.counts, bounds_of_totals(&m->model.run));
 		m->rows[m->nr_rows++] = rest;
 	}
 	return 0;

@@ -34,10 +34,8 @@ struct top_moment {
 	size_t nr_history;			  /* 0: there is no interval yet */
 	size_t nr_window;			  /* the first ones, which make up the moment */
 	int64_t duration_ns;			  /* of these together */
-	struct slice_scale scale;		  /* for what was seen with the hook on */
-	bool mixed;	      /* merged of intervals with and without the hook: neither is known */
-	bool newest;	      /* none comes after it as yet */
-	struct top_row *jobs; /* the watched one first */
+	bool newest;				  /* none comes after it as yet */
+	struct top_row *jobs;			  /* the watched one first */
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;

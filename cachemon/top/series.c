@@ -40,10 +40,7 @@ static void forget_unseen(const struct top_moment *m, const struct top_interval 
 {
 	if (top_hook_of(m, i) == TOP_HOOK_ON)
 		return;
-	c->sliced = true;
-	for (enum counter k = 0; k < C_NR; k++)
-		if (counts_estimated(c, k))
-			counts_forget(c, k);
+	counts_slice(c, NULL, !m->model.run.cost_budget.known);
 }
 
 static bool same(const struct top_interval *a, const struct top_interval *b)
@@ -96,7 +93,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 
 		if (!i || have[at])
 			continue;
-		rows_counts(&r, false, &c);
+		rows_counts(&r, &c);
 		forget_unseen(m, i, &c);
 		if (s->known[at])
 			counts_add(&s->counts[at], &c);

@@ -6,9 +6,6 @@
 --     .read share/cachemon/sql/views/00_tables.sql      and all others in the order of their names
 --     INSERT INTO analysis_file SELECT id FROM file;
 
--- How lookups seen while the per-read hook was on grow to the whole run; NULL: no scale is known.
-CREATE TEMP TABLE analysis_scale (job_id INTEGER PRIMARY KEY, scale REAL);
-
 -- The files that are analysed: all with a row, at most 8192 of each job.
 CREATE TEMP TABLE analysis_file (file_id INTEGER PRIMARY KEY);
 

@@ -1,12 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- What of the stored tables many rules need, gathered once.
-INSERT INTO analysis_scale
-SELECT j.id, CASE
-	WHEN NOT r.sliced THEN 1.0
-	WHEN j.rchar_read_on_bytes > 0 THEN j.rchar_bytes * 1.0 / j.rchar_read_on_bytes
-	ELSE r.duration_ns * 1.0 / nullif(r.read_on_ns, 0) END
-FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id;
-
 INSERT INTO analysis_interval
 SELECT x.job_id, i.id, i.start_ns, i.duration_ns, i.read_on_ns, i.rolled, x.cpu_ns, x.rchar_bytes,
 	x.read_calls, x.read_bytes, x.lookups, x.delayed_hits, x.misses, x.demand_pages,

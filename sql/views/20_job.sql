@@ -8,15 +8,14 @@ CREATE TEMP VIEW v_job_all AS SELECT
 	x.selector,  -- how it was chosen
 	r.page_size_bytes AS page_size_bytes,  -- bytes
 	r.level AS level,  -- cold, full, auto
-	r.sliced AS sliced,  -- 0/1; figures with ~ are estimates
+	r.sliced AS sliced,  -- 0/1; reads were watched in slices: what only the per-read hook sees is NULL
 	r.duration_ns AS duration_ns,  -- ns of the run
 	x.processes,  -- thread groups that belonged to it
 	x.wall_ns,  -- ns the job existed
 	x.cpu_ns,  -- ns of CPU time of its tasks
 	x.rchar_bytes,  -- bytes its tasks read from anything
 @sql/counters.sql@
-FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job x ON x.run_id = r.id
-	LEFT JOIN analysis_scale s ON s.job_id = x.id;
+FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job x ON x.run_id = r.id;
 
 -- v_job: the watched jobs. Columns of v_job_all.
 CREATE TEMP VIEW v_job AS SELECT * FROM v_job_all WHERE slot <> 0;
@@ -36,6 +35,6 @@ CREATE TEMP VIEW v_stall AS SELECT
 	-- 0..1; of one reader stall / wall; where sleep and CPU time exceed the wall clock, tasks run beside
 	-- each other, and it is the share of their time
 	stall_ns * 1.0 / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS stall_share,
-	-- ns a page that had to be fetched; what a miss costs the job; ~
+	-- ns a page that had to be fetched; what a miss costs the job
 	stall_ns * 1.0 / nullif(misses + used_late + faults_major, 0) AS stall_ns_per_miss
 FROM v_job;

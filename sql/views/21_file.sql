@@ -30,14 +30,12 @@ CREATE TEMP VIEW v_file AS SELECT
 	d.io_pages AS io_pages,  -- pages of the device's largest I/O
 	d.rotational AS rotational,  -- 0/1
 	d.network AS network,  -- 0/1
-	(x.misses + iif(r.sliced,
-		CAST(round((x.lookups - x.misses_read_on) * s.scale) AS INTEGER), x.lookups - x.misses)) * 1.0
+	iif(r.sliced, NULL, x.lookups) * 1.0
 		/ nullif((x.size_bytes + r.page_size_bytes - 1) / r.page_size_bytes, 0) AS reads_per_page,
-		-- lookups / size_pages: how often a page was asked for, mean; ~
+		-- lookups / size_pages: how often a page was asked for, mean
 @sql/counters.sql@
 -- CROSS: never the other way round, from a table of any size.
 FROM analysis_file c CROSS JOIN file x ON x.id = c.file_id
 	JOIN job j ON j.id = x.job_id JOIN run r ON r.id = j.run_id
-	LEFT JOIN analysis_scale s ON s.job_id = x.job_id
 	LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' AND p.subject_id = x.id
 	LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major AND d.dev_minor = x.dev_minor;

@@ -17,6 +17,5 @@ CREATE TEMP VIEW v_directory AS SELECT
 @sql/counters.sql@
 FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0
 	JOIN directory x ON x.job_id = j.id
-	LEFT JOIN analysis_scale s ON s.job_id = x.job_id
 	LEFT JOIN analysis_pattern p
 		ON p.job_id = x.job_id AND p.kind = 'directory' AND p.subject_id = x.id;

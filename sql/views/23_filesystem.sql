@@ -21,5 +21,4 @@ CREATE TEMP VIEW v_filesystem AS SELECT
 @sql/counters.sql@
 FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0
 	JOIN filesystem x ON x.job_id = j.id
-	LEFT JOIN analysis_scale s ON s.job_id = x.job_id
 	LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major AND d.dev_minor = x.dev_minor;

@@ -34,7 +34,7 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.job_id,
 	d.directory_id,
 	d.path,
-	d.lookups,  -- pages; ~
+	d.lookups,  -- pages
 	d.added_pages,  -- pages
 	d.refaults,  -- pages
 	d.stall_ns,  -- ns

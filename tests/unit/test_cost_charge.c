@@ -42,7 +42,7 @@ static void nothing_ran_and_nothing_is_charged(void **state)
 
 	ran(&c, 0, 0);
 	assert_float_equal(cost_charge_probe_ns(&c), 0, 1e-9);
-	assert_float_equal(cost_charge_read_ns(&c), 0, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 0, 1e-9);
 }
 
 static void the_calibration_is_the_price_without_a_look(void **state)
@@ -52,7 +52,7 @@ static void the_calibration_is_the_price_without_a_look(void **state)
 	ran(&c, 10, 1);
 	ran(&c, 20, 2);
 	assert_float_equal(cost_charge_probe_ns(&c), 22 * 50, 1e-9);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 50, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 50, 1e-9);
 }
 
 /* Once a run of a second was charged at the price of hot reads, and its reads cost four times that.
@@ -63,7 +63,7 @@ static void the_first_look_is_the_price_of_what_ran_before_it(void **state)
 
 	ran(&c, 1000, 10);
 	cost_charge_look(&c, EV_READ, 400);
-	assert_float_equal(cost_charge_read_ns(&c), 1000 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 1000 * 400, 1e-9);
 	assert_float_equal(cost_charge_probe_ns(&c), 1000 * 400 + 10 * 100, 1e-9);
 }
 
@@ -73,12 +73,12 @@ static void the_first_three_looks_are_the_price_of_what_ran_before_the_second(vo
 
 	ran(&c, 10, 0);
 	cost_charge_look(&c, EV_READ, 900);
-	assert_float_equal(cost_charge_read_ns(&c), 10 * 900, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 10 * 900, 1e-9);
 	ran(&c, 20, 0);
 	cost_charge_look(&c, EV_READ, 300);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 300, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 300, 1e-9);
 	cost_charge_look(&c, EV_READ, 400);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 400, 1e-9);
 }
 
 static void one_look_alone_is_a_disturbance(void **state)
@@ -89,7 +89,7 @@ static void one_look_alone_is_a_disturbance(void **state)
 		ran(&c, i * 100, 0);
 		cost_charge_look(&c, EV_READ, i == 5 ? 5000 : 400);
 	}
-	assert_float_equal(cost_charge_read_ns(&c), 900 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 900 * 400, 1e-9);
 }
 
 /* Looks ever more seldom, of a price that falls in one step: the reads around the step are charged
@@ -106,12 +106,12 @@ static void a_price_that_falls_is_followed(void **state)
 		cost_charge_look(&c, EV_READ, at[i] < 400 ? 600 : 400);
 	}
 	ran(&c, 900, 0);
-	assert_float_equal(cost_charge_read_ns(&c), 300 * 600 + 320 * 500 + 280 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 300 * 600 + 320 * 500 + 280 * 400, 1e-9);
 	for (int i = 5; i < 7; i++) {
 		ran(&c, at[i], 0);
 		cost_charge_look(&c, EV_READ, 400);
 	}
-	assert_float_equal(cost_charge_read_ns(&c), 300 * 600 + 320 * 500 + 1920 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 300 * 600 + 320 * 500 + 1920 * 400, 1e-9);
 }
 
 /* What a second look confirms counts for the reads before it too. */
@@ -125,10 +125,10 @@ static void a_price_that_rises_is_followed(void **state)
 	}
 	ran(&c, 40, 0);
 	cost_charge_look(&c, EV_READ, 600);
-	assert_float_equal(cost_charge_read_ns(&c), 40 * 400, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 40 * 400, 1e-9);
 	ran(&c, 50, 0);
 	cost_charge_look(&c, EV_READ, 600);
-	assert_float_equal(cost_charge_read_ns(&c), 30 * 400 + 10 * 500 + 10 * 600, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 30 * 400 + 10 * 500 + 10 * 600, 1e-9);
 }
 
 static void a_program_without_a_price_makes_the_sum_unknown(void **state)
@@ -140,10 +140,10 @@ static void a_program_without_a_price_makes_the_sum_unknown(void **state)
 	assert_float_equal(cost_charge_probe_ns(&c), 10 * 50, 1e-9);
 	ran(&c, 20, 1);
 	assert_true(cost_charge_probe_ns(&c) < 0);
-	assert_float_equal(cost_charge_read_ns(&c), 20 * 50, 1e-9);
+	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 50, 1e-9);
 	c.price.ns[EV_READ] = -1;
 	ran(&c, 30, 1);
-	assert_true(cost_charge_read_ns(&c) < 0);
+	assert_true(cost_charge_ns(&c, EV_READ) < 0);
 }
 
 int main(void)

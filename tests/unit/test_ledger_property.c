@@ -21,14 +21,12 @@ struct ref_file {
 	bool seen;
 	char path[96]; /* "": not named */
 	struct counters total;
-	int64_t misses_read_on;
 };
 
 struct ref {
 	uint64_t random;
 	struct ref_file files[JOB_NR][REF_FILES];
 	struct counters rest[JOB_NR];
-	int64_t rest_misses_read_on[JOB_NR];
 	uint64_t distinct;
 };
 
@@ -86,22 +84,17 @@ static void make_sample(struct ref *r, bool renames, struct sample *s, struct sa
 			.path = named ? f->path : NULL,
 			.fstype = "ext4",
 			.size_bytes = n << 12,
-			.misses_read_on = (int64_t)below(r, 10),
 		};
 		random_deltas(r, files[i].c);
 		if (!f->seen && job != JOB_OTHERS)
 			r->distinct++;
 		f->seen = true;
 		counters_add(&f->total, files[i].c);
-		f->misses_read_on += files[i].misses_read_on;
 	}
 	for (int job = 0; job < JOB_NR; job++) {
-		if (!below(r, 3)) {
+		if (!below(r, 3))
 			random_deltas(r, s->rest[job]);
-			s->rest_misses_read_on[job] = (int64_t)below(r, 10);
-		}
 		counters_add(&r->rest[job], s->rest[job]);
-		r->rest_misses_read_on[job] += s->rest_misses_read_on[job];
 	}
 }
 
@@ -118,25 +111,18 @@ static void check_totals(const struct ledger *l, const struct ref *r)
 	for (uint32_t job = 0; job < JOB_NR; job++) {
 		struct counters want = r->rest[job];
 		struct counters sum = {0};
-		int64_t misses_read_on = 0;
-		int64_t want_read_on = r->rest_misses_read_on[job];
 
-		for (int i = 0; i < REF_FILES; i++) {
+		for (int i = 0; i < REF_FILES; i++)
 			counters_add(&want, r->files[job][i].total.c);
-			want_read_on += r->files[job][i].misses_read_on;
-		}
 		for (size_t i = 0; i < ledger_nr_directories(l); i++) {
 			const struct ledger_directory *d = ledger_directory(l, i);
 
 			if (d->job != job)
 				continue;
 			counters_add(&sum, d->total.c);
-			misses_read_on += d->misses_read_on;
 		}
 		expect_equal(&ledger_job(l, job)->total, &want);
 		expect_equal(&sum, &want);
-		assert_int_equal(misses_read_on, want_read_on);
-		assert_int_equal(ledger_job(l, job)->misses_read_on, want_read_on);
 	}
 }
 
@@ -152,7 +138,6 @@ static void check_files(const struct ledger *l, const struct ref *r)
 				    !strncmp(f->path, f->directory->path, f->directory->path_len));
 		if (!f->folded_before) {
 			expect_equal(&f->total, &ref->total);
-			assert_int_equal(f->misses_read_on, ref->misses_read_on);
 		} else {
 			for (int c = 0; c < C_NR; c++)
 				if (c != C_resident_unused)

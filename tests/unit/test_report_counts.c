@@ -15,7 +15,6 @@ static struct counts all_known(void)
 
 	for (int i = 0; i < C_NR; i++)
 		c.known[i] = true;
-	c.misses_read_on.known = true;
 	return c;
 }
 
@@ -146,119 +145,145 @@ static void overflow_is_absent(void **state)
 	assert_false(d.waste_bytes.known);
 }
 
-/* 900 hits were seen while the job read a third of its bytes: 2,700; and 250 exact misses. */
-static void sliced_by_bytes(void **state)
+static struct range about(double value, double low, double high)
 {
-	const struct slice_scale s = {.sliced = true, .num = 3000000, .den = 1000000};
-	struct slice_carry carry = {0};
+	return (struct range){{value, true}, {low, true}, {high, true}};
+}
+
+/* What only the per-read hook sees is what was estimated, with its interval; the rest is exact. */
+static void sliced_has_its_estimates(void **state)
+{
+	struct estimates e = {0};
 	struct counts c = all_known();
 	struct derived d;
+	struct range r;
 
+	e.of[ESTIMATE_LOOKUPS] = about(2950, 2900, 3000);
+	e.of[ESTIMATE_HITS] = about(2700, 2650, 2750);
+	e.of[ESTIMATE_HIT_RATIO] = about(0.9153, 0.913, 0.917);
+	e.of[ESTIMATE_READ_CALLS] = about(30, 29, 31);
 	c.c[C_lookups] = 1000;
-	c.misses_read_on.value = 100;
 	c.c[C_misses] = 250;
-	c.c[C_read_calls] = 10;
-	c.c[C_read_bytes] = 4096000;
 	c.c[C_delayed_hits] = 7;
-	c.c[C_used] = 300;
-	counts_scale(&c, &s, &carry);
+	c.c[C_stall_ns] = 12;
+	counts_slice(&c, &e, false);
 	counts_derive(&c, 4096, &d);
-	assert_count(d.hits, 2700);
 	assert_count(counts_get(&c, C_lookups), 2950);
-	assert_true(d.hit_ratio.value == 2700.0 / 2950.0);
+	assert_count(d.hits, 2700);
+	assert_true(d.hit_ratio.known);
 	assert_count(counts_get(&c, C_read_calls), 30);
-	assert_count(counts_get(&c, C_read_bytes), 12288000);
-	assert_count(counts_get(&c, C_delayed_hits), 21);
+	assert_true(counts_range(&c, ESTIMATE_LOOKUPS, &r));
+	assert_true(r.low.value == 2900 && r.high.value == 3000);
+	/* Absent is absent, whatever was seen. */
+	assert_false(counts_get(&c, C_delayed_hits).known);
+	assert_false(counts_get(&c, C_read_bytes).known);
+	assert_false(counts_range(&c, ESTIMATE_READ_BYTES, &r));
 	assert_count(counts_get(&c, C_misses), 250);
-	assert_count(counts_get(&c, C_used), 300);
-	assert_true(d.coverage.value == 300.0 / 400.0); /* against the misses of the same time */
+	assert_count(counts_get(&c, C_stall_ns), 12);
 	assert_true(counts_estimated(&c, C_lookups));
 	assert_true(counts_estimated(&c, C_delayed_hits));
 	assert_false(counts_estimated(&c, C_misses));
 	assert_false(counts_estimated(&c, C_used));
+	assert_false(counts_estimated(&c, C_stall_ns));
 }
 
-static void sliced_rounds_half_up(void **state)
+/* Lookups may be known where hits are not: few hits of many lookups. */
+static void sliced_hits_may_be_too_wide(void **state)
 {
-	static const struct {
-		int64_t num, den, raw, want;
-	} table[] = {
-		{7, 3, 10, 23},	 {3, 2, 1, 2},
-		{5, 2, 1, 3},	 {4, 3, 1, 1},
-		{1000, 1, 0, 0}, {INT64_MAX, INT64_MAX, 9007199254740993, 9007199254740993},
-	};
+	struct estimates e = {0};
+	struct counts c = all_known();
+	struct derived d;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct slice_scale s = {true, table[i].num, table[i].den};
-		struct slice_carry carry = {0};
-		struct counts c = all_known();
-
-		c.c[C_read_calls] = table[i].raw;
-		counts_scale(&c, &s, &carry);
-		assert_count(counts_get(&c, C_read_calls), table[i].want);
-	}
+	e.of[ESTIMATE_LOOKUPS] = about(1000, 950, 1050);
+	c.c[C_misses] = 990;
+	counts_slice(&c, &e, false);
+	counts_derive(&c, 4096, &d);
+	assert_count(counts_get(&c, C_lookups), 1000);
+	assert_false(d.hits.known);
+	assert_false(d.hit_ratio.known);
 }
 
-/* One hit each of three files, times 1.5: 2 + 1 + 2 = round(4.5), not 2 + 2 + 2. */
-static void sliced_files_add_up(void **state)
+static void sliced_without_estimates(void **state)
 {
-	const struct slice_scale s = {.sliced = true, .num = 3, .den = 2};
-	static const int64_t want[] = {2, 1, 2};
-	struct slice_carry carry = {0};
-	struct slice_carry whole = {0};
-	struct counts job = all_known();
-
-	for (int i = 0; i < 3; i++) {
-		struct counts c = all_known();
-
-		c.c[C_lookups] = 1;
-		counts_scale(&c, &s, &carry);
-		assert_count(counts_get(&c, C_lookups), want[i]);
-	}
-	job.c[C_lookups] = 3;
-	counts_scale(&job, &s, &whole);
-	assert_count(counts_get(&job, C_lookups), 5);
-}
-
-static void sliced_without_scale(void **state)
-{
-	const struct slice_scale s = {.sliced = true};
-	struct slice_carry carry = {0};
 	struct counts c = all_known();
 	struct derived d;
 
 	c.c[C_lookups] = 10;
 	c.c[C_misses] = 5;
-	counts_scale(&c, &s, &carry);
+	c.c[C_stalls] = 3;
+	counts_slice(&c, NULL, true);
 	counts_derive(&c, 4096, &d);
 	assert_false(counts_get(&c, C_lookups).known);
 	assert_false(counts_get(&c, C_read_calls).known);
+	assert_false(counts_get(&c, C_stalls).known);
 	assert_false(d.hits.known);
 	assert_false(d.hit_ratio.known);
 	assert_count(counts_get(&c, C_misses), 5);
 }
 
-static void sliced_absent(void **state)
+/* Pages that nobody followed may have been used: fates are lower bounds and ratios have a range. */
+static void sliced_fates_are_open(void **state)
 {
-	const struct slice_scale s = {.sliced = true, .num = 2, .den = 1};
-	struct slice_carry carry = {0};
 	struct counts c = all_known();
+	struct derived d;
 
-	c.c[C_lookups] = 10;
-	c.misses_read_on.known = false;
-	counts_scale(&c, &s, &carry);
-	assert_false(counts_get(&c, C_lookups).known);
-	assert_count(counts_get(&c, C_read_calls), 0);
+	c.c[C_used] = 800;
+	c.c[C_evicted_unused] = 100;
+	c.c[C_untracked] = 100;
+	c.c[C_prefetched_async] = 1000;
+	counts_slice(&c, NULL, false);
+	counts_derive(&c, 4096, &d);
+	assert_true(counts_lower_bound(&c, C_used));
+	assert_true(counts_lower_bound(&c, C_evicted_unused));
+	assert_false(counts_lower_bound(&c, C_evicted_other));
+	assert_true(d.accuracy.known);
+	assert_true(d.accuracy.value == 800.0 / 900);
+	assert_true(d.accuracy_range.low.value == 0.8 && d.accuracy_range.high.value == 0.9);
+	/* Wider than a quarter. */
+	c.c[C_untracked] = 300;
+	c.c[C_prefetched_async] = 1200;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.accuracy.known);
+	/* All were followed: exact. */
+	c = all_known();
+	c.c[C_used] = 800;
+	c.c[C_evicted_unused] = 100;
+	c.c[C_prefetched_async] = 900;
+	counts_slice(&c, NULL, false);
+	counts_derive(&c, 4096, &d);
+	assert_false(counts_lower_bound(&c, C_used));
+	assert_false(d.accuracy_range.low.known);
+	assert_true(d.accuracy.known);
+}
+
+/* Of a mapping nobody sees the use: what a few reads say is no accuracy of the rest. */
+static void accuracy_is_not_of_a_small_part(void **state)
+{
+	struct counts c = all_known();
+	struct derived d;
+
+	c.c[C_used] = 94;
+	c.c[C_used_late] = 0;
+	c.c[C_evicted_unused] = 5;
+	c.c[C_untracked] = 3000;
+	c.c[C_prefetched_mmap_around] = 3099;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.accuracy.known);
+	assert_false(d.coverage.known);
+	assert_false(d.timeliness.known);
+	/* Half of them is not most. */
+	c.c[C_untracked] = 99;
+	c.c[C_prefetched_mmap_around] = 198;
+	counts_derive(&c, 4096, &d);
+	assert_true(d.accuracy.known);
+	assert_true(d.accuracy.value == 94.0 / 99);
 }
 
 static void whole_run_is_untouched(void **state)
 {
-	const struct slice_scale s = {.sliced = false, .num = 3, .den = 1};
-	struct slice_carry carry = {0};
 	struct counts c = all_known();
 
 	c.c[C_lookups] = 10;
-	counts_scale(&c, &s, &carry);
 	assert_count(counts_get(&c, C_lookups), 10);
 	assert_false(counts_estimated(&c, C_lookups));
 }
@@ -286,12 +311,18 @@ static void rest_of_a_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(derived_figures),	  cmocka_unit_test(pages_to_bytes),
-		cmocka_unit_test(absent_propagates),	  cmocka_unit_test(no_ratio_of_nothing),
-		cmocka_unit_test(overflow_is_absent),	  cmocka_unit_test(sliced_by_bytes),
-		cmocka_unit_test(sliced_rounds_half_up),  cmocka_unit_test(sliced_files_add_up),
-		cmocka_unit_test(sliced_without_scale),	  cmocka_unit_test(sliced_absent),
-		cmocka_unit_test(whole_run_is_untouched), cmocka_unit_test(rest_of_a_job),
+		cmocka_unit_test(derived_figures),
+		cmocka_unit_test(pages_to_bytes),
+		cmocka_unit_test(absent_propagates),
+		cmocka_unit_test(no_ratio_of_nothing),
+		cmocka_unit_test(overflow_is_absent),
+		cmocka_unit_test(sliced_has_its_estimates),
+		cmocka_unit_test(sliced_hits_may_be_too_wide),
+		cmocka_unit_test(sliced_fates_are_open),
+		cmocka_unit_test(sliced_without_estimates),
+		cmocka_unit_test(accuracy_is_not_of_a_small_part),
+		cmocka_unit_test(whole_run_is_untouched),
+		cmocka_unit_test(rest_of_a_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

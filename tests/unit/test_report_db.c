@@ -201,10 +201,13 @@ static void wal_with_active_writer(void **state)
 
 	fixture_sql(f, "PRAGMA journal_mode = WAL");
 	fixture_sql(
-		f,
-		"INSERT INTO run SELECT 2, 'u-2', cachemon, host, kernel, arch, started_ns, "
-		"0, 'open', writer_boot, 0, 1, 0, level, 0, 0, advice_mode, interval_ns, "
-		"4096, 1, 1, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM run");
+		f, "INSERT INTO run (id, uuid, cachemon, host, kernel, arch, started_ns, "
+		   "duration_ns, state, writer_boot, writer_pidns, writer_pid, writer_start_ticks, "
+		   "level, sliced, read_on_ns, advice_mode, interval_ns, page_size_bytes, "
+		   "memory_bytes, map_bytes) SELECT 2, 'u-2', cachemon, host, kernel, arch, "
+		   "started_ns, "
+		   "0, 'open', writer_boot, 0, 1, 0, level, 0, 0, advice_mode, interval_ns, "
+		   "4096, 1, 1 FROM run");
 	assert_runs(f->db, 2);
 	/* The writer is in the middle of a transaction. */
 	fixture_sql(f, "BEGIN IMMEDIATE; DELETE FROM run WHERE id = 2");

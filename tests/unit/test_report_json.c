@@ -287,37 +287,44 @@ static void estimates_are_marked(void **state)
 	cJSON *json = NULL;
 	char *text = NULL;
 
-	fixture_sql(f, "UPDATE run SET sliced = 1, read_on_ns = 2100000000;"
-		       "UPDATE job SET misses_read_on = 100, rchar_read_on_bytes = 2097152, "
-		       "read_calls = 11 WHERE id = 1");
+	fixture_sql(f, "UPDATE run SET sliced = 1, read_on_ns = 2100000000, cost_budget = 0.01;"
+		       "INSERT INTO estimate VALUES (1, 'lookups', 2050, 2000, 2100, NULL), "
+		       "(1, 'hits', 1800, 1750, 1850, NULL), "
+		       "(1, 'hit_ratio', 0.878, 0.875, 0.881, NULL), "
+		       "(1, 'read_calls', 22, 21, 23, NULL), "
+		       "(1, 'read_bytes', 8192000, 8000000, 8400000, NULL), "
+		       "(1, 'delayed_hits', NULL, NULL, NULL, 'too wide')");
 	json = golden_json(f);
-	/* 900 hits in the half of its bytes; 250 misses are exact. */
 	assert_number(json, "jobs.0.totals.hits", 1800);
 	assert_number(json, "jobs.0.totals.lookups", 2050);
+	assert_number(json, "jobs.0.totals.lookups_low", 2000);
+	assert_number(json, "jobs.0.totals.lookups_high", 2100);
 	assert_number(json, "jobs.0.totals.read_calls", 22);
 	assert_number(json, "jobs.0.totals.read_bytes", 8192000);
-	assert_number(json, "jobs.0.totals.delayed_hits", 80);
 	assert_number(json, "jobs.0.totals.hit_ratio", 1800.0 / 2050);
-	for (size_t i = 0; i < 6; i++) {
-		static const char *const names[] = {"hits",	  "lookups",	  "read_calls",
-						    "read_bytes", "delayed_hits", "hit_ratio"};
+	assert_number(json, "jobs.0.totals.hit_ratio_low", 0.875);
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const names[] = {"hits", "lookups", "read_calls", "read_bytes",
+						    "hit_ratio"};
 		char path[64];
 
 		snprintf(path, sizeof(path), "jobs.0.totals.%s_estimated", names[i]);
 		assert_true(cJSON_IsTrue(at(json, path)));
 	}
-	assert_true(cJSON_IsTrue(at(json, "jobs.0.totals.prefetch.coverage_estimated")));
 	assert_null(at(json, "jobs.0.totals.misses_estimated"));
 	assert_null(at(json, "jobs.0.totals.prefetched_pages_estimated"));
 	assert_null(at(json, "jobs.0.totals.prefetch.fate.used_estimated"));
 	/* Not known is not estimated. */
+	assert_null_at(json, "jobs.0.totals.delayed_hits");
+	assert_null(at(json, "jobs.0.totals.delayed_hits_estimated"));
 	assert_null_at(json, "jobs.0.files.0.totals.hits");
 	assert_null(at(json, "jobs.0.files.0.totals.hits_estimated"));
 	assert_true(cJSON_IsTrue(at(json, "run.sliced")));
 	cJSON_Delete(json);
 	for (int i = REPORT_TEXT; i <= REPORT_HTML; i++) {
 		text = golden_report(f, i, 100);
-		assert_non_null(strstr(text, i == REPORT_MARKDOWN ? "\\~2,050" : "~2,050"));
+		assert_non_null(strstr(text, i == REPORT_MARKDOWN ? "\\~2,050 (2,000 to 2,100)"
+								  : "~2,050 (2,000 to 2,100)"));
 		assert_non_null(strstr(text, "marks an estimate"));
 		/* The waits are counted, whether the hook is on or off. */
 		assert_non_null(strstr(text, "164 ms"));

@@ -117,9 +117,8 @@ static void test_not_measured_is_null_everywhere(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured WHERE counter = 'delayed_hits' "
 				 "AND reason = 'no hook sees it'"),
 			 1);
-	assert_int_equal(ask(db, "SELECT count(misses) + count(misses_read_on) + count(cpu_ns) + "
-				 "count(processes) + count(rchar_bytes) + count(alive) + "
-				 "count(rchar_read_on_bytes) FROM job WHERE slot = 0"),
+	assert_int_equal(ask(db, "SELECT count(misses) + count(cpu_ns) + count(processes) + "
+				 "count(rchar_bytes) + count(alive) FROM job WHERE slot = 0"),
 			 0);
 	assert_int_equal(ask(db, "SELECT count(i.cpu_ns) + count(i.misses) FROM "
 				 "job_interval AS i JOIN job ON job.id = job_id WHERE slot = 0"),
@@ -254,25 +253,56 @@ static void test_full_width_values(void **state)
 			 1);
 }
 
+/* What is estimated is NULL in all sums, and has its row; detail that was given up has one too. */
 static void test_sliced(void **state)
 {
+	static const struct sample_shed shed[] = {{"traces", "dear", 5, 9},
+						  {"per_read_hook", "dearer", 7, 0}};
+	static const bool gone[C_NR] = {[C_lookups] = true, [C_delayed_hits] = true};
+	static const double before[SLICE_FIGURES] = {[SLICE_LOOKUPS] = 100};
+	static struct slices slices;
 	struct fixture *f = *state;
 	struct store_run run = test_run();
+	const char *db = f->scratch.db;
 	struct test_sample t;
 
 	run.level = "auto";
 	begin(f, &run, NULL);
 	write_ok(f, 0, 12);
-	assert_int_equal(ask(f->scratch.db, "SELECT sliced FROM run"), 0);
+	assert_int_equal(ask(db, "SELECT sliced FROM run"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM estimate"), 0);
+	slices = (struct slices){0};
+	slices_exact(&slices, before);
+	store_estimates_only(f->st, f->l, gone, "in slices");
 	test_sample(&t, 1, 12);
 	t.s.read_on_ns = SECOND_NS / 4;
 	t.s.law_error_pages = -2;
+	t.s.slices = &slices;
+	t.s.shed = shed;
+	t.s.nr_shed = 2;
+	t.s.cost.budget = 0.01;
+	t.s.cost.share = 0.03;
 	ledger_apply(f->l, &t.s);
 	assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
-	write_ok(f, 2, 12);
-	assert_int_equal(ask(f->scratch.db, "SELECT sliced FROM run"), 1);
-	assert_int_equal(ask(f->scratch.db, "SELECT read_on_ns FROM run"), 2250000000LL);
-	assert_int_equal(ask(f->scratch.db, "SELECT law_error_pages FROM run"), 2);
+	assert_int_equal(ask(db, "SELECT sliced FROM run"), 1);
+	assert_int_equal(ask(db, "SELECT read_on_ns FROM run"), 1250000000LL);
+	assert_int_equal(ask(db, "SELECT law_error_pages FROM run"), 2);
+	assert_int_equal(ask(db, "SELECT count(lookups) + count(delayed_hits) FROM job"), 0);
+	assert_int_equal(ask(db, "SELECT count(lookups) + count(delayed_hits) FROM file"), 0);
+	assert_int_equal(ask(db, "SELECT count(misses) > 0 FROM file"), 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured WHERE counter = 'lookups' AND "
+				 "reason = 'in slices'"),
+			 1);
+	assert_int_equal(ask(db, "SELECT value = 100 AND low = 100 AND high = 100 FROM estimate "
+				 "WHERE name = 'lookups'"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM shed WHERE (detail = 'traces' AND "
+				 "from_ns = 5 AND to_ns = 9) OR (detail = 'per_read_hook' AND "
+				 "from_ns = 7 AND to_ns IS NULL)"),
+			 2);
+	assert_int_equal(ask(db, "SELECT cost_budget = 0.01 AND cost_budget_kept = 0 AND "
+				 "abs(cost_over_budget_by - 0.02) < 1e-9 FROM run"),
+			 1);
 }
 
 int main(void)

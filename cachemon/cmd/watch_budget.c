@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Level auto keeps to --max-overhead: detail goes first, piece by piece, and the per-read hook
+ * last. */
+#include "cmd/watch_run.h"
+#include "util/clock.h"
+
+#define BUDGET_TICK_NS 50000000ULL
+
+/*
+ * What a piece of detail costs its task and the collector, on the test machine (docs/cost.md): an
+ * event of a trace 2,300 instructions, its record and its decoding; a reference 450 and its record.
+ */
+#define TRACE_EVENT_NS 1300
+#define REFERENCE_NS   300
+
+static const char over_purse[] =
+	"recording it cost more than the part of the overhead budget that detail may have";
+static const char sliced_only[] = "reads were watched in slices from here on, to stay within "
+				  "--max-overhead";
+static const char *const names[DETAIL_NR] = {"traces", "fault_addresses", "references",
+					     "per_read_hook"};
+
+void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason)
+{
+	struct sample_shed *s = &run->shed[d];
+
+	if (s->reason) {
+		s->to_ns = 0;
+		return;
+	}
+	s->detail = names[d];
+	s->reason = reason;
+	s->from_ns = clock_now_ns() - run->start_ns;
+}
+
+static void resumed(struct watch_run *run, enum watch_detail d)
+{
+	run->shed[d].to_ns = clock_now_ns() - run->start_ns;
+}
+
+static bool is_shed(const struct watch_run *run, enum watch_detail d)
+{
+	return run->shed[d].reason && !run->shed[d].to_ns;
+}
+
+size_t watch_shed_list(struct watch_run *run)
+{
+	size_t nr = 0;
+
+	for (int d = 0; d < DETAIL_NR; d++)
+		if (run->shed[d].reason)
+			run->shed_list[nr++] = run->shed[d];
+	return nr;
+}
+
+/* Since the start, by detail. */
+static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
+{
+	ret_ns[DETAIL_TRACES] =
+		run->traces ? (double)traces_events(run->traces) * TRACE_EVENT_NS : 0;
+	ret_ns[DETAIL_FAULT_ADDRESSES] = run->address_ns;
+	ret_ns[DETAIL_REFERENCES] = (double)sampler_references_taken(run->sampler) * REFERENCE_NS;
+	ret_ns[DETAIL_READS] = 0;
+}
+
+static void shed(struct watch_run *run, enum watch_detail d)
+{
+	watch_shed(run, d, over_purse);
+	switch (d) {
+	case DETAIL_TRACES:
+		sampler_trace_shed(run->sampler, over_purse);
+		break;
+	case DETAIL_FAULT_ADDRESSES:
+		probe_set_fault_addresses(run->set, false);
+		run->address_share = 0;
+		break;
+	case DETAIL_REFERENCES:
+		sampler_references_thin(run->sampler, over_purse);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What cost most since detail was last looked at goes first. */
+static void shed_dearest(struct watch_run *run, const double ns[DETAIL_NR])
+{
+	enum watch_detail most = DETAIL_TRACES;
+
+	for (int d = 0; d < DETAIL_READS; d++)
+		if (ns[d] - run->detail_ns[d] > ns[most] - run->detail_ns[most])
+			most = (enum watch_detail)d;
+	if (ns[most] > run->detail_ns[most])
+		shed(run, most);
+}
+
+static void judge_detail(struct watch_run *run, const struct cost_seen *seen)
+{
+	double ns[DETAIL_NR], sum = 0, may = budget_detail_ns(&run->budget, seen);
+
+	detail_costs(run, ns);
+	for (int d = 0; d < DETAIL_READS; d++)
+		sum += ns[d];
+	if (sum > may) {
+		shed_dearest(run, ns);
+	} else if (sum < may / 2 && is_shed(run, DETAIL_TRACES) && !run->sliced) {
+		sampler_trace_resume(run->sampler);
+		resumed(run, DETAIL_TRACES);
+	}
+	for (int d = 0; d < DETAIL_NR; d++)
+		run->detail_ns[d] = ns[d];
+}
+
+/* Counts go last: what only the per-read hook sees is estimated from here on. */
+static void begin_slices(struct watch_run *run)
+{
+	static const enum watch_detail all[] = {DETAIL_TRACES, DETAIL_FAULT_ADDRESSES,
+						DETAIL_REFERENCES};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		watch_shed(run, all[i], sliced_only);
+	probe_set_fault_addresses(run->set, false);
+	run->address_share = 0;
+	watch_shed(run, DETAIL_READS,
+		   "it cost most of what exceeded the overhead budget: it is on in slices at "
+		   "random places, and what only it sees is estimated");
+	watch_slices_begin(run);
+	sampler_references_end(run->sampler, sliced_only);
+}
+
+void watch_budget_begin(struct watch_run *run)
+{
+	if (run->o->level == LEVEL_FULL && run->o->overhead_given)
+		watch_say("level full counts everything, whatever it costs: --max-overhead is not "
+			  "kept to");
+	if (run->o->level != LEVEL_AUTO)
+		return;
+	budget_begin(&run->budget, run->o->max_overhead);
+	sampler_references_limit_burst(run->sampler, BUDGET_PURSE_NS / REFERENCE_NS);
+}
+
+void watch_run_budget(struct watch_run *run)
+{
+	uint64_t now = clock_now_ns();
+	struct cost_seen seen;
+
+	if (run->o->level != LEVEL_AUTO || now < run->budget_ns)
+		return;
+	run->address_ns += run->address_share * (double)(now - run->budget_seen_ns);
+	run->budget_seen_ns = now;
+	run->budget_ns = now + BUDGET_TICK_NS;
+	if (watch_cost_seen(run, &seen))
+		return;
+	judge_detail(run, &seen);
+	if (run->sliced)
+		run->duty = cost_duty(&seen, run->o->max_overhead);
+	else if (budget_slices(&run->budget, &seen))
+		begin_slices(run);
+}

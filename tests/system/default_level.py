@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a user gets without options: unmarked figures are exact, the rest has an interval that holds."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.reads import PAGE, Reads, cached_pages  # noqa: E402
+from syslib.world import World  # noqa: E402
+
+ME = os.path.abspath(__file__)
+SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
+HOT_READS = 1500000
+PHASE_READS, PHASES = 250000, 6
+TURNS_MISSED = 0.3  # of intervals of 90 %, in few runs
+ESTIMATES = ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio")
+
+part = Part(__doc__)
+part.count_option("repeats", 10, 3, "runs of each sliced job")
+
+
+# ---- workers ----
+
+def small_files(folder):
+    return [os.path.join(folder, str(i)) for i in range(SMALL_FILES)]
+
+
+def work_loader(folder):
+    """Cold small files, then the same from the cache, and CPU time between reads."""
+    reads, added = Reads(), 0
+    for epoch in range(EPOCHS):
+        for path in small_files(folder):
+            fd = os.open(path, os.O_RDONLY)
+            reads.all(fd)
+            if not epoch:
+                added += cached_pages(fd)
+            os.close(fd)
+            sum(range(20000))
+    print(json.dumps({**reads.total(), "cached": added}))
+
+
+def hot_reads(fd, count, seed):
+    pages, r = os.fstat(fd).st_size // PAGE, random.Random(seed)
+    for _ in range(count):
+        os.pread(fd, PAGE, int(r.random() * pages) * PAGE)
+
+
+def work_hot(path):
+    fd = os.open(path, os.O_RDONLY)
+    hot_reads(fd, HOT_READS, 1)
+    print(json.dumps({"lookups": HOT_READS, "read_calls": HOT_READS, "read_bytes": HOT_READS * PAGE,
+                      "misses": 0}))
+
+
+def work_phases(hot, cold):
+    """Hot single pages, a cold file in large reads, and a pipe, by turns."""
+    fd, into, truth = os.open(hot, os.O_RDONLY), os.pipe(), {"lookups": 0, "misses": 0}
+    for turn in range(PHASES):
+        hot_reads(fd, PHASE_READS, turn)
+        truth["lookups"] += PHASE_READS
+        big = os.open(cold, os.O_RDONLY)
+        os.posix_fadvise(big, 0, 0, os.POSIX_FADV_DONTNEED)
+        while data := os.read(big, 1 << 18):
+            truth["lookups"] += -(-len(data) // PAGE)
+        os.close(big)
+        for _ in range(2000):
+            os.write(into[1], bytes(PAGE))
+            os.read(into[0], PAGE)
+    print(json.dumps(truth))
+
+
+def work_mapped(path):
+    """Of a file that is populated by its mapping nobody can see what is used."""
+    import mmap
+    fd = os.open(path, os.O_RDONLY)
+    with mmap.mmap(fd, 0, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0x8000)) as m:
+        total = sum(m[::PAGE])
+    print(json.dumps({"total": total}))
+
+
+WORKERS = {"loader": work_loader, "hot": work_hot, "phases": work_phases, "mapped": work_mapped}
+
+
+def worker(verb, *args):
+    # As it is: caches of bytecode would be written in the first of several runs alone.
+    return [sys.executable, "-B", ME, "--work", verb, *args]
+
+
+def drop(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+class LevelWorld(World):
+    def small(self):
+        folder = os.path.join(self.data, "small")
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+            for path in small_files(folder):
+                with open(path, "wb") as f:
+                    f.write(os.urandom(SMALL_PAGES * PAGE))
+            os.sync()
+        for path in small_files(folder):
+            drop(path)
+        return folder
+
+
+def on_device(job, dev, *names):
+    """Sums of the files of a device; None where one of them is."""
+    sums = {name: 0 for name in names}
+    for f in job["files"]:
+        # Blocks of metadata are pages of the device, and no file's.
+        if f.get("dev") != dev or "/small/" not in (f["path"] or ""):
+            continue
+        for name in names:
+            value = f["totals"][name]
+            sums[name] = None if value is None or sums[name] is None else sums[name] + value
+    return sums
+
+
+# ---- cases ----
+
+@part.case
+def a_loader_is_exact_without_options(world, stack):
+    """The job this project is for: pages and windows cost, reads do not, so they are never sliced."""
+    folder = world.small()
+    report, job, out = world.tool.watch(stack, (), worker("loader", folder)).end()
+    truth = json.loads(out)
+    equal("level", report["run"]["level"], "auto")
+    equal("sliced", report["run"]["sliced"], False)
+    check(not any(k.endswith(("_estimated", "_low", "_high")) for k in job["totals"]),
+          "an exact figure is marked")
+    got = on_device(job, world.dev, "lookups", "read_calls", "read_bytes", "misses", "demand_pages",
+                    "prefetched_pages")
+    for name in ("lookups", "read_calls", "read_bytes"):
+        equal(name, got[name], truth[name])
+    equal("pages added", got["demand_pages"] + got["prefetched_pages"], truth["cached"])
+
+
+def cost_adds_up(report, job):
+    cost = report["run"]["cost"]
+    equal("budget", cost["budget"], 0.01)
+    parts = sum(cost["job_probe_ns"].values())
+    share = (parts + cost["collector_cpu_ns"]) / job["cpu_ns"]
+    check(abs(share / cost["share"] - 1) < 0.01, f"parts come to {share:.4f}, not {cost['share']:.4f}")
+    equal("kept", cost["budget_kept"], cost["share"] <= cost["budget"])
+    if cost["budget_kept"]:
+        equal("over by", cost["over_budget_by"], None)
+    else:
+        check(abs(cost["over_budget_by"] - (cost["share"] - cost["budget"])) < 1e-9, "over_budget_by")
+
+
+@part.case
+def a_budget_that_was_not_kept_is_said(world, stack):
+    """A job of 50 ms cannot pay for any collector: by what, and what to do."""
+    watch = world.tool.watch(stack, (), worker("loader", world.small()))
+    report, job, _ = watch.end()
+    cost_adds_up(report, job)
+    cost = report["run"]["cost"]
+    if cost["budget_kept"]:
+        raise Skipped("the budget was kept")
+    check(re.search(r"budget +The overhead budget of 1\.0 % was not kept: measuring cost [\d.]+ % .* most of it "
+                    r"for .+ \(.+\)", watch.errors), f"no line about the budget: {watch.errors!r}")
+    for how in ("text", "md", "html"):
+        text = world.tool.run("report", "--db", watch.db, "--format", how)
+        check("budget" in text and "not kept" in text, f"{how} does not say it")
+
+
+@part.case
+def detail_goes_first_with_reason_and_time(world, stack):
+    watch = world.tool.watch(stack, (), worker("loader", world.small()))
+    report, _, _ = watch.end()
+    shed = report["run"]["cost"]["shed"]
+    names = [s["detail"] for s in shed]
+    check("per_read_hook" not in names, "reads were sliced")
+    check(names, "nothing was given up")
+    for s in shed:
+        check(s["reason"] and s["from_s"] >= 0, f"no reason or time: {s}")
+        check(s["to_s"] is None or s["to_s"] >= s["from_s"], f"ends before it begins: {s}")
+    text = world.tool.run("report", "--db", watch.db, "--format", "md")
+    check("GIVEN UP" in text, "the report does not say what was given up")
+
+
+def within(totals, name, truth):
+    return totals[f"{name}_low"] <= truth <= totals[f"{name}_high"]
+
+
+def check_sliced(report, job):
+    t = job["totals"]
+    equal("sliced", report["run"]["sliced"], True)
+    check("per_read_hook" in [s["detail"] for s in report["run"]["cost"]["shed"]], "no reason for slices")
+    for name in ESTIMATES:
+        if t[name] is None:
+            continue
+        equal(f"{name}_estimated", t.get(f"{name}_estimated"), True)
+        check(t[f"{name}_low"] <= t[name] <= t[f"{name}_high"], f"{name} is outside of its interval")
+        check(t[f"{name}_high"] - t[f"{name}_low"] <= 0.2501 * t[name] + 1, f"{name}: too wide to be shown")
+    for part_of in ("files", "directories"):
+        for e in job[part_of]:
+            for name in ESTIMATES:
+                equal(f"{name} of {part_of}", e["totals"][name], None)
+    for name in ("misses", "demand_pages", "prefetched_pages", "refaults"):
+        check(f"{name}_estimated" not in t and t[name] is not None, f"{name} is not exact")
+
+
+def sliced_runs(world, stack, command, names, outside=lambda job: {}):
+    """Of each name how many intervals held the truth, of those that were there."""
+    held, shown = {n: 0 for n in names}, {n: 0 for n in names}
+    for _ in range(world.args.repeats):
+        watch = world.tool.watch(stack, (), command)
+        report, job, out = watch.end()
+        truth = json.loads(out)
+        check_sliced(report, job)
+        check("~" in watch.errors, "no mark in the summary")
+        for n in names:
+            if job["totals"][n] is None:
+                continue
+            shown[n] += 1
+            t = truth[n] + outside(job).get(n, 0)
+            held[n] += within(job["totals"], n, t)
+            part.note(f"{n}: {job['totals'][n] / t - 1:+.3%} of {t}, interval "
+                      f"{job['totals'][n + '_low'] / t - 1:+.3%} to {job['totals'][n + '_high'] / t - 1:+.3%}")
+    for n in names:
+        check(shown[n], f"{n} was never shown")
+        check(held[n] >= (1 - TURNS_MISSED) * shown[n] - 1, f"{n}: {held[n]} of {shown[n]} intervals hold the truth")
+
+
+def start_up(world, stack):
+    """What Python itself reads before the worker does: seen exactly at level full."""
+    _, job, _ = world.tool.watch(stack, ("--level", "full"), worker("loader", world.small())).end()
+    mine = on_device(job, world.dev, "lookups", "read_calls", "read_bytes")
+    return {n: job["totals"][n] - mine[n] for n in mine}
+
+
+@part.case
+def hot_reads_are_sliced_and_the_intervals_hold(world, stack):
+    more = start_up(world, stack)
+    sliced_runs(world, stack, worker("hot", world.hot), ("lookups", "read_calls", "read_bytes"),
+                lambda job: more)
+
+
+@part.case
+def phases_are_estimated_by_their_slices(world, stack):
+    more = start_up(world, stack)
+    sliced_runs(world, stack, worker("phases", world.hot, world.cold(4096)), ("lookups",), lambda job: more)
+
+
+@part.case
+def nothing_estimated_stands_without_a_mark(world, stack):
+    watch = world.tool.watch(stack, (), worker("hot", world.hot))
+    report, job, _ = watch.end()
+    check_sliced(report, job)
+    text = world.tool.run("report", "--db", watch.db, "--format", "md")
+    for value in (job["totals"]["lookups"], job["totals"]["hits"], job["totals"]["read_calls"]):
+        for found in re.finditer(re.escape(f"{value:,}"), text):
+            equal("mark before an estimate", text[found.start() - 1], "~")
+    grades = {g: v for g, v in job["grades"].items()}
+    equal("grade of hits, whose inputs are estimates", (grades["hits"] or {}).get("grade"), None)
+    for f in job["findings"]:
+        check("(measured)" not in json.dumps(f) or f["id"] in ("nothing-wrong",), f"{f['id']} says measured")
+
+
+@part.case
+def accuracy_of_a_mapping_is_absent(world, stack):
+    watch = world.tool.watch(stack, ("--level", "full"), worker("mapped", world.cold(8192)))
+    _, job, _ = watch.end()
+    t = job["totals"]
+    fate = t["prefetch"]["fate"]
+    if fate["untracked"] * 2 <= t["prefetched_pages"]:
+        raise Skipped(f"only {fate['untracked']} of {t['prefetched_pages']} pages are untracked here")
+    for name in ("accuracy", "coverage", "timeliness"):
+        equal(name, t["prefetch"][name], None)
+    equal("grade of prefetch", (job["grades"]["prefetch"] or {}).get("grade"), None)
+
+
+@part.case
+def full_warns_that_a_budget_is_not_kept_to(world, stack):
+    watch = world.tool.watch(stack, ("--level", "full", "--max-overhead", "2%"), ["true"])
+    report, _, _ = watch.end()
+    lines = [line for line in watch.errors.splitlines() if "--max-overhead" in line]
+    equal("lines about it", len(lines), 1)
+    equal("budget at level full", report["run"]["cost"]["budget"], None)
+    equal("kept", report["run"]["cost"]["budget_kept"], None)
+    watch = world.tool.watch(stack, ("--level", "full"), ["true"])
+    watch.end()
+    check("--max-overhead" not in watch.errors, "a warning without the option")
+
+
+def main():
+    if sys.argv[1:2] == ["--work"]:
+        return WORKERS[sys.argv[2]](*sys.argv[3:])
+    return part.main(LevelWorld)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
