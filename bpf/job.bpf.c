@@ -30,9 +30,9 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
  */
 static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
 {
-	struct pt_regs *regs = CAST(pt_regs, l->regs);
 	__u64 syscr = TYPED(prev, ioac.syscr);
 	struct task_state *s = &l->s;
+	__u64 regs = l->regs;
 
 	if (config.reads_by_call && shared.read_on)
 		return; /* it has */
