@@ -59,6 +59,9 @@ def parse_arguments():
     parser.add_argument("--as", dest="how", choices=("root", "sudo", "setcap"), default="root",
                         help="who starts cachemon and the workload: root, or a user, through sudo "
                              "or with capabilities of the program's own")
+    parser.add_argument("--level", choices=("full", "cold", "default"), default="full",
+                        help="of watch; default: without the option (figures that are absent or "
+                             "marked there are not compared)")
     parser.add_argument("--oracle", action="store_true",
                         help="run the oracle alone and print what it expects")
     parser.add_argument("--list", action="store_true")
@@ -214,9 +217,10 @@ def main():
             cachemon = None if args.oracle else os.path.abspath(args.cachemon)
             way = way_of(args.how, work, cachemon, os.path.abspath(args.wl))
             way.own(databases, *(images.mount(fs) for fs in args.fs if fs not in images.lacking))
-            tools = Tools(way, databases)
+            tools = Tools(way, databases, args.level)
             looks = tools.run_wl("looks").strip()
-            print(f"kernel {os.uname().release}, presence of pages by {looks}, as {args.how}")
+            print(f"kernel {os.uname().release}, presence of pages by {looks}, as {args.how}, "
+                  f"level {args.level}")
             results = run_all(args, Environment(tools, images, args.seed), looks)
     finally:
         if args.oracle or not os.listdir(databases):

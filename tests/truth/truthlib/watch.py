@@ -44,9 +44,10 @@ def execute(argv):
 
 
 class Tools:
-    def __init__(self, way, work):
-        """way: of truthlib/ways.py"""
+    def __init__(self, way, work, level="full"):
+        """way: of truthlib/ways.py. level: "default" is what a user gets without options."""
         self.way = way
+        self.level = [] if level == "default" else ["--level", level]
         self.cachemon = way.cachemon
         self.wl = way.wl
         self.work = work  # directory outside the filesystems under test
@@ -67,7 +68,7 @@ class Tools:
         return [int(n) for n in self.run_wl("scan", *paths).split()]
 
     def watch_argv(self, db, command, job="truth"):
-        return self.way.argv(*self.cachemon, "watch", "--level", "full", "--advice", "effects",
+        return self.way.argv(*self.cachemon, "watch", *self.level, "--advice", "effects",
                              "--db", db, "--job", job, "--", *command)
 
     def watch(self, command):
