@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What tests/vm/run does inside a guest: what cachemon says it can see, the truth tests on each
 # filesystem, each with its own log and result in /out, and a home on NFS where /out/home asks for it.
-# FS.patterns there names a filesystem and holds the patterns to run on it.
+# FS.patterns there names a filesystem and holds the patterns to run on it, FS.level the level of watch.
 # usage: inside.sh BUILD
 build=$1
 cachemon=$build/cachemon/cachemon
@@ -20,7 +20,8 @@ for list in /out/*.patterns; do
 	[ "$(cat /out/watch.status)" = 0 ] || continue
 	# shellcheck disable=SC2046 # words
 	python3 "$here/../../truth/run.py" --cachemon "$cachemon" --wl "$build/tests/truth/wl" \
-		--dir /scratch --fs "$fs" --timeout 600 --json "/out/$fs.json" $(sed 's/^/--only /' "$list") \
+		--dir /scratch --fs "$fs" --timeout 600 --json "/out/$fs.json" \
+		--level "$(cat "/out/$fs.level")" $(sed 's/^/--only /' "$list") \
 		>"/out/$fs.log" 2>&1
 	if [ "$fs" = nfs ]; then
 		CACHEMON=$cachemon python3 "$here/../nfs_guest.py" --dir /scratch >/out/nfs.part 2>&1

@@ -43,10 +43,10 @@ class Table:
 
     def show_matrix(self):
         for part, name in (0, ""), (1, "figures"):
-            print(f"{name:14}" + "".join(f"{c[part]:>12}" for c in self.columns))
+            print(f"{name:14}" + "".join(f"{c[part]:>14}" for c in self.columns))
         for group in ROWS:
             cells = (str(c[2].get(group, "-")) for c in self.columns)
-            print(f"{group:14}" + "".join(f"{cell:>12}" for cell in cells))
+            print(f"{group:14}" + "".join(f"{cell:>14}" for cell in cells))
 
     def counts(self):
         count = {"passed": 0, "failed": 0, "skipped": self.states.get("skipped", 0)}
