@@ -265,4 +265,10 @@ static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, 
 	return bpf_map_lookup_elem(&uring_reads, &slot);
 }
 
+/* way: 1 + it; 0: NULL. What finds one is verified on its own, and hands a number back. */
+static __always_inline struct uring_read *uring_way(__u32 tgid, __u64 last, __u32 way)
+{
+	return way ? uring_read_of(tgid, last, (way - 1) & (URING_WAYS - 1)) : NULL;
+}
+
 #endif

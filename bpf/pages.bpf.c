@@ -107,7 +107,6 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	return 0;
 }
 
-#ifdef CACHEMON_BASIC
 /* The position of its highest bit, 15 at most: without a branch, each of which verifiers follow. */
 static __always_inline __u32 log2_bucket(__u64 n)
 {
@@ -115,26 +114,11 @@ static __always_inline __u32 log2_bucket(__u64 n)
 		n |= n >> by;
 	return popcount64((n & 0xffff) | 1) - 1;
 }
-#else
-static __always_inline __u32 log2_bucket(__u64 n)
-{
-	__u32 b = 0;
-
-	for (int i = 0; i < 15; i++) {
-		n >>= 1;
-		if (!n)
-			break;
-		b++;
-	}
-	return b;
-}
-#endif
 
 /* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
  * histogram is right at any moment and needs no end of a window, which no event tells. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
-	__u32 from, to, kind;
 	__u64 before, after;
 	struct task_state *s;
 
@@ -143,20 +127,19 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	s = &l->s;
 	before = s->win_pages;
 	after = before + pages;
-	from = log2_bucket(before);
-	to = log2_bucket(after);
-	kind = s->win_kind & WIN_KIND;
 	s->win_pages = after;
 	if (!before) {
+		__u32 kind = s->win_kind & WIN_KIND;
+
 		row_add(row,
 			kind == WIN_SYNC    ? C_windows_sync
 			: kind == WIN_ASYNC ? C_windows_async
 					    : C_windows_forced,
 			1);
-		row_add(row, C_window_log2_0 + to, 1);
-	} else if (from != to) {
-		row_add(row, C_window_log2_0 + from, -1);
-		row_add(row, C_window_log2_0 + to, 1);
+		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
+	} else if ((before ^ after) > (before & after)) { /* another highest bit */
+		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
+		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
 	}
 	return 0;
 }

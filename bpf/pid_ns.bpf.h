@@ -12,7 +12,7 @@
 
 static __always_inline __u64 pid_of_process(struct task_struct *t)
 {
-	return (__u64)READ(t, group_leader, thread_pid);
+	return (__u64)READ(PLAIN(task_struct, t), group_leader, thread_pid);
 }
 
 static __always_inline struct upid *pid_at(__u64 pid, __u32 level)

@@ -139,14 +139,14 @@ STEP uring_find_step(__u32 way, struct uring_walk *w)
 	return 0;
 }
 
-static __noinline struct uring_read *uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last,
-						bool waiting)
+/* 1 + the way of the one that fits; 0: none. */
+GLOBAL int uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last, bool waiting)
 {
 	struct uring_walk w = {
 		.mapping = mapping, .index = index, .last = last, .tgid = tgid, .waiting = waiting};
 
 	LOOP(URING_WAYS, URING_WAYS, uring_find_step, &w);
-	return w.best ? uring_read_of(tgid, last, (w.best - 1) & (URING_WAYS - 1)) : NULL;
+	return w.best;
 }
 
 /* One of this range is counted, if there still is one. The range is what it is while the state
@@ -172,7 +172,7 @@ GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, s
 	if (!c)
 		return 0;
 	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
-		u = uring_find(tgid, mapping, index, last, true);
+		u = uring_way(tgid, last, uring_find(tgid, mapping, index, last, true));
 		if (!u)
 			break;
 		if (!uring_take(u, tgid, mapping, index, last, c))
@@ -183,7 +183,7 @@ GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, s
 		return 0;
 	}
 	call_from_event(index, last, c);
-	u = uring_find(tgid, mapping, index, last, false);
+	u = uring_way(tgid, last, uring_find(tgid, mapping, index, last, false));
 	if (!u)
 		return 0;
 	c->pos = u->pos;

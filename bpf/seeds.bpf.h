@@ -66,7 +66,7 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 	else
 		err = note_parent(to, &note);
 	if (!inside)
-		note_ancestors(addr_of(l, TYPED(parent, group_leader)));
+		note_ancestors(addr_of(l, READ(PLAIN(task_struct, parent), group_leader)));
 	if (err)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	/* Without a name its end would not be known for that of one that was counted. */

@@ -90,6 +90,13 @@ STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u
  * and here when the interval is over; at the end of the run all that were seen are.
  */
 #ifndef CACHEMON_BASIC
+GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
+{
+	if (file && seen)
+		name_check(file, seen);
+	return 0;
+}
+
 STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row, void *x)
 {
 	struct file_key file = key->file;
@@ -101,7 +108,7 @@ STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_ro
 	if (!seen)
 		return 0;
 	copy = *seen;
-	name_check(&file, &copy);
+	name_sweep(&file, &copy);
 	row_at_end(row, &file, &copy);
 	return 0;
 }
@@ -111,7 +118,7 @@ STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *
 	struct file_key file = *key;
 	struct name_seen copy = *seen;
 
-	name_check(&file, &copy);
+	name_sweep(&file, &copy);
 	return 0;
 }
 

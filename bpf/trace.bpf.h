@@ -210,29 +210,32 @@ static __noinline int trace_begin(struct live *l, __u64 inode_addr)
 	return 0;
 }
 
-/* A place of the stratum that is free, or the one of the highest hash. */
-static __always_inline struct trace_place *trace_place_of(struct trace_pick *p)
+/* Which place of the stratum is free, or has the highest hash; was: its word. On its own, as the
+ * verifier would follow what comes after from each of them; and a loop, which unrolled would keep
+ * all addresses on the stack. */
+GLOBAL int trace_place_of(__u32 stratum, __u64 *was)
 {
-	struct trace_place *places = shared.tracing.places[p->stratum & (NR_STRATA - 1)],
-			   *best = places;
+	struct trace_place *places = shared.tracing.places[stratum & (NR_STRATA - 1)];
 	__u64 highest = 0;
+	int best = 0;
 
-	/* Unrolled, it keeps all addresses on the stack. */
+	if (!was)
+		return 0;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < STRATUM_FILES; i++) {
 		__u64 word = *(volatile __u64 *)&places[i].word;
 
 		if (!word) {
 			highest = 0;
-			best = &places[i];
+			best = i;
 			break;
 		}
 		if (word > highest) {
 			highest = word;
-			best = &places[i];
+			best = i;
 		}
 	}
-	p->was = highest;
+	*was = highest;
 	return best;
 }
 
@@ -255,9 +258,11 @@ static __noinline int trace_settle(struct live *l)
 	__u32 number = __sync_fetch_and_add(&shared.tracing.numbers, 1) + 1;
 	struct trace_pick *p = &l->note.pick;
 	struct trace_place *place;
+	__u32 free;
 	__u64 was;
 
-	place = trace_place_of(p);
+	free = trace_place_of(p->stratum, &p->was);
+	place = &shared.tracing.places[p->stratum & (NR_STRATA - 1)][free & (STRATUM_FILES - 1)];
 	was = p->was;
 	p->before = place->file;
 	if ((was && was >> 32 <= p->hash) || shared.tracing.burst >= TRACE_BURST_MAX ||

@@ -105,15 +105,14 @@ STEP uring_oldest_step(__u32 way, struct uring_places *p)
 	return 0;
 }
 
-/* The place of the range counted longest ago; where all wait, of the one submitted longest ago. */
-static __noinline struct uring_read *uring_oldest(__u32 tgid, __u64 last)
+/* 1 + the way of the range counted longest ago; where all wait, of the one submitted longest ago.
+ * 0: none. */
+GLOBAL int uring_oldest(__u32 tgid, __u64 last)
 {
 	struct uring_places p = {.tgid = tgid, .last = last};
-	__u32 found;
 
 	LOOP(URING_WAYS, URING_WAYS, uring_oldest_step, &p);
-	found = p.free ? p.free : p.old;
-	return found ? uring_read_of(tgid, last, (found - 1) & (URING_WAYS - 1)) : NULL;
+	return p.free ? p.free : p.old;
 }
 
 static __always_inline int submitted(struct live *l, struct io_kiocb *req)
@@ -136,7 +135,7 @@ static __always_inline int submitted(struct live *l, struct io_kiocb *req)
 	}
 	/* Another CPU may want the same place: whoever takes it fills it. */
 	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
-		u = uring_oldest(r.tgid, last);
+		u = uring_way(r.tgid, last, uring_oldest(r.tgid, last));
 		if (!u)
 			return 0;
 		state = u->state;
