@@ -8,9 +8,12 @@
 
 #include "ranges.bpf.h"
 
+/* Without a loop by helper: the first of a longer list tell, each of them is verified again. */
+#define REQUESTS_BASIC 8
+
 struct requests_walk {
 	__u64 task, list;
-	__u32 reads, others;
+	bool read, other; /* there is one */
 };
 
 STEP requests_step(__u32 i, struct requests_walk *w)
@@ -24,11 +27,12 @@ STEP requests_step(__u32 i, struct requests_walk *w)
 		return 1;
 	file = file_of_fd(CAST(task_struct, w->task), cb.fd);
 	if ((cb.opcode == IOCB_CMD_PREAD || cb.opcode == IOCB_CMD_PREADV) && file &&
-	    !(READ(file, f_flags) & O_DIRECT))
-		w->reads++;
-	else
-		w->others++;
-	return 0;
+	    !(READ(file, f_flags) & O_DIRECT)) {
+		w->read = true;
+		return 0;
+	}
+	w->other = true;
+	return 1;
 }
 
 /* io_submit runs them one after the other and does not say which: of a list that has both nobody
@@ -45,8 +49,8 @@ GLOBAL int requests_read(struct live *l)
 	nr = REGS_ARG2(regs);
 	w.list = REGS_ARG3(regs);
 	w.task = l->task;
-	LOOP(nr < IOCBS_MAX ? nr : IOCBS_MAX, VECTOR_BASIC, requests_step, &w);
-	return w.reads && !w.others;
+	LOOP(nr < IOCBS_MAX ? nr : IOCBS_MAX, REQUESTS_BASIC, requests_step, &w);
+	return w.read && !w.other;
 }
 
 /* A worker of io_uring sleeps: whether in a read. Where that is not shown it is taken for one. */
