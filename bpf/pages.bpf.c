@@ -28,6 +28,20 @@ struct added {
 	__u32 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
 };
 
+/*
+ * Use of a folio that comes in a fault cannot be seen where it is mapped as a whole: the one the
+ * fault is about, and one as large as an entry of a page table's upper level (of page size / 8
+ * pages), which a later fault maps without an event (filemap_map_pmd).
+ */
+static __always_inline bool mapped_unseen(struct live *l, const struct added *a,
+					  const struct page_range *r)
+{
+	if (!a->by_fault || r->first == r->last)
+		return false;
+	return (r->first <= l->s.fault_index && l->s.fault_index <= r->last) ||
+	       r->last - r->first + 1 >= 1ull << (page_shift - 3);
+}
+
 static __always_inline bool nr_writes(long nr)
 {
 	return nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_pwritev ||

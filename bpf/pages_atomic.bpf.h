@@ -112,9 +112,7 @@ static __always_inline int added(struct live *l, struct folio *folio)
 			l->s.due_refaults += row->c[C_refault_misses] - refaults;
 			row->c[C_refault_misses] = refaults;
 		}
-		/* A fault maps the whole folio: use of its other pages cannot be seen. */
-		if (a.by_fault && r.first != r.last && r.first <= l->s.fault_index &&
-		    l->s.fault_index <= r.last)
+		if (mapped_unseen(l, &a, &r))
 			settle(l, addr_of(l, inode), r.first, r.last, C_untracked);
 	}
 	return 0;

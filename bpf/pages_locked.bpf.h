@@ -97,9 +97,7 @@ static __noinline int page_added(struct live *l, struct inode *inode, struct pag
 	page_count(l, inode, p, b);
 	if (p->a.by_advice)
 		advice_effect(l, (__u64)inode, p->pages, 0, 0);
-	/* A fault maps the whole folio: use of its other pages cannot be seen. */
-	if (l->s.job == JOB_WATCHED && p->a.by_fault && p->r.first != p->r.last &&
-	    p->r.first <= l->s.fault_index && l->s.fault_index <= p->r.last)
+	if (l->s.job == JOB_WATCHED && mapped_unseen(l, &p->a, &p->r))
 		settle(l, (__u64)inode, p->r.first, p->r.last, C_untracked);
 	return 0;
 }
