@@ -20,7 +20,7 @@ static struct opt_f64 column(sqlite3_stmt *stmt, int *i)
 #define FIGURES(refaults)                                                                          \
 	"v.lookups, v.misses, v.all_used, " refaults ", v.added_pages, v.accuracy, v.coverage, "   \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
-	"v.lookups + v.faults_major + v.faults_minor "
+	"v.lookups + v.faults_major + v.faults_minor, j.sliced "
 
 /* Pages that were written anew are refaults too, and nothing had to fetch them: of a directory no
  * more pages came back than were fetched. */
@@ -66,6 +66,7 @@ static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 	in->wall_ns = column(stmt, &i);
 	in->cpu_ns = column(stmt, &i);
 	in->touches = column(stmt, &i);
+	in->sliced = column(stmt, &i).value > 0;
 }
 
 /* from: job, kind and subject are its first columns. */

@@ -65,6 +65,11 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 	double fetched, first, kernel, least, floor;
 	bool curve = in->floor.known && in->opt_miss.known;
 
+	if (in->sliced) {
+		refuse(g, "reads were watched in slices: lookups are an estimate, and not all that "
+			  "was prefetched was followed");
+		return;
+	}
 	if (!in->lookups.known || !in->misses.known || !in->all_used.known) {
 		refuse(g, "lookups, misses or the use of prefetched pages were not measured");
 		return;
@@ -120,10 +125,23 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 		refuse(g, "no page was added");
 		return;
 	}
+	if (in->lookups.known) {
+		give(g, 1 - in->refaults.value / base,
+		     "1 - pages that came back %.0f / the greater of pages added %.0f and 1 %% of "
+		     "lookups %.0f",
+		     in->refaults.value, in->added_pages.value, in->lookups.value);
+		return;
+	}
+	/* Of more lookups the score would be higher: what is said holds whatever they were. */
+	if (in->sliced && grade_letter(1 - in->refaults.value / base) != 'A') {
+		refuse(g, "reads were watched in slices: whether the pages that came back are many "
+			  "of those asked for is not known well enough");
+		return;
+	}
 	give(g, 1 - in->refaults.value / base,
-	     "1 - pages that came back %.0f / the greater of pages added %.0f and 1 %% of lookups "
-	     "%.0f",
-	     in->refaults.value, in->added_pages.value, in->lookups.known ? in->lookups.value : 0);
+	     "1 - pages that came back %.0f / pages added %.0f; lookups, a hundredth of which may "
+	     "be more, were not measured",
+	     in->refaults.value, in->added_pages.value);
 }
 
 struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
@@ -182,6 +200,12 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 		n += snprintf(all->formula + n, sizeof(all->formula) - (size_t)n,
 			      "%s %s %.4f (weight %.1f)", n > 7 ? "," : "", grade_names[i],
 			      g[i].score.value, weights[i]);
+	}
+	/* Two of the four are missing that would be there: a mean of the others is another's. */
+	if (in->sliced) {
+		refuse(all, "reads were watched in slices: how well hits and prefetch do is not "
+			    "known well enough; --level full grades all");
+		return;
 	}
 	if (weight <= 0) {
 		refuse(all, "none of the four grades is known");

@@ -34,16 +34,13 @@
 		THEN x.resident_unused END AS resident_unused,
 		-- pages prefetched, still cached, not used yet
 	x.untracked,  -- pages prefetched whose fate cannot be known
-	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
-		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
+	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
 		/ nullif((x.used + x.used_late) + x.evicted_unused, 0)) AS accuracy,
-		-- 0..1; all_used / (all_used + evicted_unused); NULL where the fate of most is not known
-	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
-		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
+		-- 0..1; all_used / (all_used + evicted_unused); NULL where the fate of many is not known
+	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
 		/ nullif((x.used + x.used_late) + x.misses, 0)) AS coverage,
 		-- 0..1; all_used / (all_used + misses); likewise
-	iif(x.untracked * 2 > x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
-		+ x.prefetched_readahead2 + x.prefetched_mmap_around OR (r.sliced AND x.untracked > 0), NULL, x.used * 1.0 / nullif((x.used + x.used_late), 0)) AS timeliness,
+	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, x.used * 1.0 / nullif((x.used + x.used_late), 0)) AS timeliness,
 		-- 0..1; used / all_used; likewise
 	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused * r.page_size_bytes) AS waste_bytes,
 		-- bytes; evicted_unused

@@ -86,9 +86,14 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	l.room = columns - 1 < sizeof(l.text) ? columns - 1 : sizeof(l.text) - 1;
 	if (l.wide)
 		put(&l, "", human_duration(f->elapsed_ns / 1000000000 * 1000000000).text, 6);
-	put_share(&l, "hit", f->hit_ratio, mark);
-	put_rate(&l, "lookups", f->lookups_per_s, mark);
-	put_rate(&l, "miss", f->misses_per_s, "");
+	if (f->mapped) {
+		put_rate(&l, "major faults", f->major_faults_per_s, "");
+		put_share(&l, "waiting", f->waiting, "");
+	} else {
+		put_share(&l, "hit", f->hit_ratio, mark);
+		put_rate(&l, "lookups", f->lookups_per_s, mark);
+		put_rate(&l, "miss", f->misses_per_s, "");
+	}
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
 	put_rate(&l, "evict", f->evictions_per_s, "");
 	put_share(&l, "own", f->own_share, "");

@@ -9,6 +9,7 @@
 #include "cmd/progress_line.h"
 #include "cmd/rules.h"
 #include "plan/probe_records.h"
+#include "report/counts.h"
 #include "report/escape.h"
 #include "report/report.h"
 
@@ -154,6 +155,22 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 	}
 }
 
+/* What a report would say of the run so far. */
+static void take_derived(const struct watch_run *run, const int64_t all[C_NR],
+			 struct watch_figures *f)
+{
+	struct counts c = {0};
+	struct derived d;
+
+	for (int i = 0; i < C_NR; i++) {
+		c.c[i] = all[i];
+		c.known[i] = run->plan.measured[counter_group((enum counter)i)];
+	}
+	counts_derive(&c, 0, &d);
+	f->mapped = !run->sliced && counts_mapped(&c);
+	f->prefetch_accuracy = d.accuracy.known && !run->sliced ? d.accuracy.value : -1;
+}
+
 void watch_take_figures(struct watch_run *run, const struct sample *s)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
@@ -169,11 +186,11 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 	take_reads(run, s, f);
 	f->misses_per_s = (double)last[C_misses] / seconds;
 	f->evictions_per_s = (double)evicted / seconds;
-	f->prefetch_accuracy = -1;
-	if (run->plan.measured[GROUP_FATE] && !run->sliced)
-		f->prefetch_accuracy =
-			ratio(all[C_used] + all[C_used_late],
-			      all[C_used] + all[C_used_late] + all[C_evicted_unused]);
+	f->major_faults_per_s = (double)last[C_faults_major] / seconds;
+	f->waiting = run->plan.measured[GROUP_STALL]
+			     ? (double)last[C_stall_ns] / (double)s->duration_ns
+			     : -1;
+	take_derived(run, all, f);
 }
 
 /* With a site's rules, as report and advise have them. What is wrong with these is said; the report

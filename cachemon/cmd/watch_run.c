@@ -405,5 +405,12 @@ void watch_run_figures(const struct watch_run *run, struct watch_figures *ret)
 	ret->estimated = run->sliced;
 	ret->over_budget = run->o->level == LEVEL_AUTO && run->own_share > run->o->max_overhead;
 	if (!run->samples)
-		*ret = (struct watch_figures){-1, -1, -1, -1, -1, -1, false, false, 0};
+		*ret = (struct watch_figures){
+			.hit_ratio = -1,
+			.lookups_per_s = -1,
+			.misses_per_s = -1,
+			.prefetch_accuracy = -1,
+			.evictions_per_s = -1,
+			.own_share = -1,
+		};
 }

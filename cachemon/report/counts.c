@@ -118,7 +118,7 @@ bool counts_lower_bound(const struct counts *c, enum counter which)
 
 	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
 	       (refaults && c->bounds & BOUND_REFAULTS) ||
-	       (which >= C_used && which < C_resident_unused && c->bounds & BOUND_FATES);
+	       (which >= C_used && which < C_untracked && c->bounds & BOUND_FATES);
 }
 
 static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enum counter last)
@@ -155,9 +155,21 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 	return r;
 }
 
+/* A quarter of those that are known or might be: what a ratio of the rest says is no figure. */
+bool counts_fates_unknown(const struct counts *c)
+{
+	int64_t judged = 0;
+
+	if (!c->known[C_untracked] || c->c[C_untracked] < 0)
+		return true;
+	for (enum counter i = C_used; i <= C_evicted_unused; i++)
+		judged += c->known[i] && c->c[i] > 0 ? c->c[i] : 0;
+	return c->c[C_untracked] > judged / 3;
+}
+
 /*
- * The ratios leave out pages of unknown fate. Where these are most of the prefetched pages, as of
- * mappings, nothing can be said; in a sliced run they are what was not looked at.
+ * The ratios leave out pages of unknown fate. Where these are many, as of mappings, nothing can be
+ * said; in a sliced run they are what was not looked at.
  */
 static void derive_prefetch(const struct counts *c, struct derived *ret)
 {
@@ -165,19 +177,30 @@ static void derive_prefetch(const struct counts *c, struct derived *ret)
 	struct opt_i64 used = opt_add(in_time, counts_get(c, C_used_late));
 	struct opt_i64 judged = opt_add(used, counts_get(c, C_evicted_unused));
 	int64_t untracked = c->c[C_untracked], open = c->sliced ? untracked : 0;
-	struct range coverage, timeliness;
 
-	if (!c->known[C_untracked] || untracked < 0 ||
-	    (ret->prefetched_pages.known && untracked > ret->prefetched_pages.value / 2))
+	if (counts_fates_unknown(c))
 		return;
 	ret->accuracy_range = open_ratio(used, judged, open);
-	coverage = open_ratio(used, opt_add(used, misses), open);
-	timeliness = open_ratio(in_time, used, open);
+	ret->coverage_range = open_ratio(used, opt_add(used, misses), open);
+	ret->timeliness_range = open_ratio(in_time, used, open);
 	ret->accuracy = ret->accuracy_range.value;
-	ret->coverage = coverage.value;
-	ret->timeliness = timeliness.value;
+	ret->coverage = ret->coverage_range.value;
+	ret->timeliness = ret->timeliness_range.value;
 	if (!open)
-		ret->accuracy_range = (struct range){0};
+		ret->accuracy_range = ret->coverage_range = ret->timeliness_range =
+			(struct range){0};
+}
+
+bool counts_mapped(const struct counts *c)
+{
+	struct opt_i64 lookups = counts_get(c, C_lookups);
+	struct opt_i64 major = counts_get(c, C_faults_major);
+	struct opt_i64 mapped = counts_get(c, C_mapped_pages_upper_bound);
+
+	if (!lookups.known || !major.known)
+		return false;
+	return major.value > lookups.value ||
+	       (mapped.known && mapped.value / COUNTS_MAPPED_TIMES > lookups.value);
 }
 
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret)
@@ -194,9 +217,14 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	ret->waste_bytes.known = ret->waste_bytes.known && page_size_bytes > 0;
 	ret->law_error_pages = law_error(c, ret->prefetched_pages);
 	ret->hit_ratio = ratio(ret->hits, counts_get(c, C_lookups));
-	if (c->sliced && !counts_range(c, ESTIMATE_HITS, &estimated))
-		ret->hits.known = false;
-	if (c->sliced && !counts_range(c, ESTIMATE_HIT_RATIO, &estimated))
-		ret->hit_ratio.known = false;
+	/* Each is known or not by its own interval: a ratio may be where its terms are too wide. */
+	if (c->sliced) {
+		estimated = (struct range){0};
+		counts_range(c, ESTIMATE_HITS, &estimated);
+		ret->hits = whole(estimated.value);
+		estimated = (struct range){0};
+		counts_range(c, ESTIMATE_HIT_RATIO, &estimated);
+		ret->hit_ratio = estimated.value;
+	}
 	derive_prefetch(c, ret);
 }

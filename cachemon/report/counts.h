@@ -60,7 +60,8 @@ struct derived {
 	struct opt_f64 accuracy;
 	struct opt_f64 coverage;
 	struct opt_f64 timeliness;
-	struct range accuracy_range; /* known where it is an estimate */
+	/* Known where they are estimates. */
+	struct range accuracy_range, coverage_range, timeliness_range;
 };
 
 /* Absent also when below 0: a sum of ups and downs that began in the middle. */
@@ -80,6 +81,14 @@ bool counts_range(const struct counts *c, enum read_estimate e, struct range *re
 bool counts_estimated(const struct counts *c, enum counter which);
 /* Whether it may have been more. */
 bool counts_lower_bound(const struct counts *c, enum counter which);
+/* So much of what was prefetched has no known fate that its ratios are absent. */
+bool counts_fates_unknown(const struct counts *c);
+/*
+ * The job reads through mappings: more major faults than lookups, or that many times as many pages
+ * mapped. Its hit ratio is of read calls alone, of a program's start as a rule.
+ */
+#define COUNTS_MAPPED_TIMES 10
+bool counts_mapped(const struct counts *c);
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
 
 #endif

@@ -98,6 +98,8 @@ static const char *bounds_word(const struct counts *c)
 		return "all";
 	if (c->bounds & BOUND_PAGES)
 		return "evictions fates refaults";
+	if (c->bounds & BOUND_FATES)
+		return c->bounds & BOUND_REFAULTS ? "fates refaults" : "fates";
 	return c->bounds & BOUND_REFAULTS ? "refaults" : "";
 }
 

@@ -113,17 +113,22 @@ static void put_range(struct tree *t, const char *key, const struct counts *c, e
 	tree_end(t);
 }
 
+static void put_share(struct tree *t, const char *key, struct opt_f64 v, const struct range *r)
+{
+	put_ratio(t, key, v, r->low.known);
+	if (v.known && r->low.known)
+		put_interval(t, key, r, false);
+}
+
 static void put_prefetch(struct tree *t, const struct counts *c, const struct derived *d)
 {
 	tree_object(t, "prefetch");
 	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
 	put_range(t, "fate", c, C_used, data_fates, 5);
 	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
-	put_ratio(t, "accuracy", d->accuracy, d->accuracy_range.low.known);
-	if (d->accuracy.known && d->accuracy_range.low.known)
-		put_interval(t, "accuracy", &d->accuracy_range, false);
-	put_ratio(t, "coverage", d->coverage, d->accuracy_range.low.known);
-	put_ratio(t, "timeliness", d->timeliness, d->accuracy_range.low.known);
+	put_share(t, "accuracy", d->accuracy, &d->accuracy_range);
+	put_share(t, "coverage", d->coverage, &d->coverage_range);
+	put_share(t, "timeliness", d->timeliness, &d->timeliness_range);
 	tree_end(t);
 }
 

@@ -232,14 +232,29 @@ static int load_probes(sqlite3 *db, struct model *m, char *err, size_t errlen)
 	return rows_end(&r, err, errlen);
 }
 
+/* Of a sliced run each estimate has its own reason to be absent, and those that are there are of
+ * the job alone. */
+#define UNMEASURED "SELECT counter, reason FROM unmeasured WHERE run_id = ?1"
+#define ESTIMATES_OF                                                                               \
+	"(SELECT e.* FROM estimate e WHERE e.job_id = "                                            \
+	"(SELECT min(id) FROM job WHERE run_id = ?1 AND slot <> 0))"
+
+static const char unmeasured[] = UNMEASURED " ORDER BY counter";
+static const char unmeasured_or_estimated[] =
+	"SELECT u.counter, coalesce(e.reason, u.reason || iif(e.value IS NULL, '', "
+	"  ': of the job there is an estimate, of files and directories none')) "
+	"FROM (" UNMEASURED ") u LEFT JOIN " ESTIMATES_OF " e ON e.name = u.counter "
+	"UNION ALL SELECT e.name, e.reason FROM " ESTIMATES_OF " e "
+	"WHERE e.reason IS NOT NULL AND e.name IN ('hits', 'hit_ratio') ORDER BY 1";
+
 static int load_unmeasured(sqlite3 *db, struct model *m, char *err, size_t errlen)
 {
-	size_t room = count_rows(db, &m->arena, "SELECT count(*) FROM unmeasured WHERE run_id = ?1",
-				 m->run.id);
-	struct rows r = rows_begin(
-		db, &m->arena,
-		"SELECT counter, reason FROM unmeasured WHERE run_id = ?1 ORDER BY counter", 1,
-		&m->run.id);
+	/* hits and hit_ratio are no counters. */
+	size_t room = count_rows(
+		db, &m->arena, "SELECT count(*) + 2 FROM unmeasured WHERE run_id = ?1", m->run.id);
+	bool estimates = run_has(db, &m->arena, "cost_budget");
+	struct rows r = rows_begin(db, &m->arena, estimates ? unmeasured_or_estimated : unmeasured,
+				   1, &m->run.id);
 
 	m->unmeasured = arena_alloc(&m->arena, room * sizeof(*m->unmeasured));
 	while (m->unmeasured && m->nr_unmeasured < room && rows_next(&r)) {

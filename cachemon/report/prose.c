@@ -46,6 +46,27 @@ static void put_name(FILE *out, const struct model_job *job)
 		escape_inert(out, job->name.data, job->name.len);
 }
 
+/* What its read calls asked for is the small part: faults and waits come first. */
+static void say_mapped(FILE *out, const struct view *v)
+{
+	struct opt_i64 major = counts_get(v->c, C_faults_major);
+	struct opt_i64 lookups = counts_get(v->c, C_lookups);
+
+	put_name(out, v->job);
+	fprintf(out, " read through mappings: %s %s had to read", show_count(major, false).s,
+		show_plural(major, "fault", "faults"));
+	if (counts_get(v->c, C_stall_ns).known)
+		fprintf(out, ", and its tasks waited %s of %s for the page cache",
+			show_ns(counts_get(v->c, C_stall_ns)).s, show_ns(v->m->run.duration_ns).s);
+	fputs(". Use of a mapping is not seen.", out);
+	if (v->d.hit_ratio.known)
+		fprintf(out,
+			" The hit ratio, %s of %s page %s, is of its read calls alone, which as a "
+			"rule are a program's start.",
+			show_hit_ratio(v->c, &v->d).s, show_count(lookups, v->c->sliced).s,
+			show_plural(lookups, "lookup", "lookups"));
+}
+
 static void say_reads(FILE *out, const struct view *v)
 {
 	struct opt_i64 lookups = counts_get(v->c, C_lookups);
@@ -69,7 +90,9 @@ static void say_reads(FILE *out, const struct view *v)
 	}
 	fputs("How often the page cache was hit by ", out);
 	put_name(out, v->job);
-	fprintf(out, " was not measured; in %s it missed %s %s (%s).",
+	fprintf(out, " %s; in %s it missed %s %s (%s).",
+		v->c->sliced ? "cannot be said: too little of its reads was watched"
+			     : "was not measured",
 		show_ns(v->m->run.duration_ns).s, show_count(misses, false).s,
 		show_plural(misses, "page", "pages"), pages_size(v, misses).s);
 }
@@ -106,7 +129,9 @@ static void say_prefetch(FILE *out, const struct view *v)
 		show_plural(pages, "was", "were"));
 	if (v->d.accuracy.known)
 		fprintf(out, "; of those used or evicted since, %s were used",
-			show_accuracy(v->c, &v->d).s);
+			show_range(v->d.accuracy, &v->d.accuracy_range).s);
+	else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0)
+		fputs("; of too many of them nobody can say whether they were used", out);
 	else if (v->c->known[C_used])
 		fputs("; none of them was seen to be used or evicted yet", out);
 	else
@@ -147,10 +172,14 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 {
 	struct view v = view_of(m, job);
 
-	say_reads(out, &v);
+	if (counts_mapped(v.c))
+		say_mapped(out, &v);
+	else
+		say_reads(out, &v);
 	say_outside(out, &v);
 	say_prefetch(out, &v);
-	say_stall(out, &v);
+	if (!counts_mapped(v.c) || !counts_get(v.c, C_stall_ns).known)
+		say_stall(out, &v);
 	say_cost(out, &v);
 	prose_budget(out, " ", &m->run);
 }
@@ -248,33 +277,50 @@ static void put_evictions(FILE *out, const struct view *v)
 			.s);
 }
 
+static void put_stall(FILE *out, const struct view *v)
+{
+	bool least = v->c->bounds & BOUND_ROW;
+
+	fprintf(out, "  stall        %s in %s %s\n",
+		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
+		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
+		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
+}
+
 static void put_figures(FILE *out, const struct view *v)
 {
 	struct opt_i64 misses = counts_get(v->c, C_misses);
-	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW;
+	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW, mapped = counts_mapped(v->c);
 
+	if (mapped) {
+		fprintf(out, "  mappings     %s major %s, %s minor: most of what it read\n",
+			show_least(show_count(counts_get(v->c, C_faults_major), false), least).s,
+			show_plural(counts_get(v->c, C_faults_major), "fault", "faults"),
+			show_least(show_count(counts_get(v->c, C_faults_minor), false), least).s);
+		put_stall(out, v);
+	}
 	fprintf(out, "  reads        %s %s, %s\n",
 		show_least(show_read(v->c, ESTIMATE_READ_CALLS), least).s,
 		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
 		show_least(show_read_bytes(v->c), least).s);
-	fprintf(out, "  hit ratio    %s (%s of %s page lookups)\n", show_hit_ratio(v->c, &v->d).s,
+	fprintf(out, "  hit ratio    %s (%s of %s page lookups%s)\n", show_hit_ratio(v->c, &v->d).s,
 		show_least(show_count(v->d.hits, est), least).s,
-		show_least(show_count(counts_get(v->c, C_lookups), est), least).s);
+		show_least(show_count(counts_get(v->c, C_lookups), est), least).s,
+		mapped ? ": of read calls alone, as a rule a program's start" : "");
 	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
 		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);
 	fprintf(out, "  prefetch     %s %s (%s): accuracy %s, in time %s, wasted %s\n",
 		show_least(show_count(v->d.prefetched_pages, false), least).s,
 		show_plural(v->d.prefetched_pages, "page", "pages"),
 		show_least(pages_size(v, v->d.prefetched_pages), least).s,
-		show_accuracy(v->c, &v->d).s, show_ratio(v->d.timeliness, est).s,
+		show_range(v->d.accuracy, &v->d.accuracy_range).s,
+		show_range(v->d.timeliness, &v->d.timeliness_range).s,
 		show_least(show_bytes(v->d.waste_bytes, false),
 			   counts_lower_bound(v->c, C_evicted_unused))
 			.s);
 	put_evictions(out, v);
-	fprintf(out, "  stall        %s in %s %s\n",
-		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
-		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
-		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
+	if (!mapped)
+		put_stall(out, v);
 }
 
 /* Of a command the user has just typed it. */

@@ -23,6 +23,8 @@ static void put_job(struct tree *t, const struct runs_job *j)
 	data_hits(t, &j->job->counts);
 	put_real(t, "wall_s", j->time_s);
 	put_real(t, "miss_ratio", j->miss_ratio);
+	if (j->miss_ratio.known && j->job->counts.sliced)
+		tree_bool(t, "miss_ratio_estimated", true);
 	put_real(t, "stall_share", j->stall_share);
 	tree_string(t, "grade_by_counters", j->letter ? letter : NULL);
 	put_real(t, "score_by_counters", j->score);

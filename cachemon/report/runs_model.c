@@ -41,6 +41,7 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 		real(opt_add(counts_get(c, C_lookups), opt_add(counts_get(c, C_faults_major),
 							       counts_get(c, C_faults_minor))));
 	in.touches_min = GRADE_TOUCHES_MIN;
+	in.sliced = c->sliced;
 	grade_all(&in, grades);
 	j->letter = grades[GRADE_OVERALL].letter;
 	j->score = grades[GRADE_OVERALL].score;

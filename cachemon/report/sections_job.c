@@ -127,6 +127,12 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 			 : 0);
 }
 
+/* A fate, as the table above has it. */
+static struct shown fate(const struct counts *c, enum counter which)
+{
+	return show_least(show_count(counts_get(c, which), false), counts_lower_bound(c, which));
+}
+
 static void put_law(struct doc *d, const struct counts *c, const struct derived *derived)
 {
 	if (!derived->law_error_pages.known) {
@@ -135,11 +141,8 @@ static void put_law(struct doc *d, const struct counts *c, const struct derived 
 		return;
 	}
 	doc_para(d, "Conservation law: %s + %s + %s + %s + %s = %s prefetched%s%s%s.",
-		 show_count(counts_get(c, C_used), false).s,
-		 show_count(counts_get(c, C_used_late), false).s,
-		 show_count(counts_get(c, C_evicted_unused), false).s,
-		 show_count(counts_get(c, C_resident_unused), false).s,
-		 show_count(counts_get(c, C_untracked), false).s,
+		 fate(c, C_used).s, fate(c, C_used_late).s, fate(c, C_evicted_unused).s,
+		 fate(c, C_resident_unused).s, fate(c, C_untracked).s,
 		 show_count(derived->prefetched_pages, false).s,
 		 derived->law_error_pages.value ? " does NOT hold, by " : ": it holds",
 		 derived->law_error_pages.value ? show_count(derived->law_error_pages, false).s
@@ -160,15 +163,15 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 			  page_size);
 	doc_put_table(d, &t);
 	put_law(d, c, derived);
-	if (counts_get(c, C_untracked).value > derived->prefetched_pages.value / 2)
-		doc_para(d,
-			 "Of most of the prefetched pages nobody can say whether they were used: "
-			 "accuracy, coverage and timeliness would be those of a small part.");
+	if (counts_fates_unknown(c))
+		doc_para(d, "Of too many of the prefetched pages nobody can say whether they were "
+			    "used: accuracy, coverage and timeliness would be those of the rest.");
 	doc_para(d,
 		 "Accuracy %s (used, of those used or evicted), coverage %s (of what would have "
 		 "been missed without prefetch), timeliness %s (used without waiting).",
-		 show_accuracy(c, derived).s, show_ratio(derived->coverage, c->sliced).s,
-		 show_ratio(derived->timeliness, c->sliced).s);
+		 show_range(derived->accuracy, &derived->accuracy_range).s,
+		 show_range(derived->coverage, &derived->coverage_range).s,
+		 show_range(derived->timeliness, &derived->timeliness_range).s);
 }
 
 void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job)

@@ -178,11 +178,9 @@ struct shown show_hit_ratio(const struct counts *c, const struct derived *d)
 	return ratio_between(d->hit_ratio, &r);
 }
 
-struct shown show_accuracy(const struct counts *c, const struct derived *d)
+struct shown show_range(struct opt_f64 v, const struct range *r)
 {
-	if (!d->accuracy_range.low.known)
-		return show_ratio(d->accuracy, false);
-	return ratio_between(d->accuracy, &d->accuracy_range);
+	return r->low.known ? ratio_between(v, r) : show_ratio(v, false);
 }
 
 /* Seconds and the rest of a time that may lie before 1970. */

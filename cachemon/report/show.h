@@ -38,7 +38,8 @@ struct shown show_double(struct opt_f64 v, int decimals);
 struct shown show_read(const struct counts *c, enum read_estimate e);
 struct shown show_read_bytes(const struct counts *c);
 struct shown show_hit_ratio(const struct counts *c, const struct derived *d);
-struct shown show_accuracy(const struct counts *c, const struct derived *d);
+/* A derived ratio and its range. */
+struct shown show_range(struct opt_f64 v, const struct range *r);
 
 /* Wall-clock nanoseconds as 2026-03-01T10:20:30.123456789Z, or in local time "2026-03-01 10:20". */
 struct shown show_rfc3339(int64_t realtime_ns);

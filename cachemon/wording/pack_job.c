@@ -50,8 +50,10 @@ static void put_ratios(struct packer *k)
 	packer_real(k, "prefetch.coverage", d.coverage, "ratio", JOB, quality);
 	packer_real(k, "prefetch.timeliness", d.timeliness, "ratio", JOB, quality);
 	packer_count(k, "prefetched_pages", d.prefetched_pages, "pages", JOB, "");
-	packer_count(k, "evicted_pages", d.evicted_pages, "pages", JOB, "");
-	packer_count(k, "waste_bytes", d.waste_bytes, "bytes", JOB, "");
+	packer_count(k, "evicted_pages", d.evicted_pages, "pages", JOB,
+		     quality_of(c, C_evicted_other));
+	packer_count(k, "waste_bytes", d.waste_bytes, "bytes", JOB,
+		     quality_of(c, C_evicted_unused));
 }
 
 static void put_waits(struct packer *k, const struct analysis_job *a)

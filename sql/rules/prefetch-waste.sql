@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: prefetch-waste
 -- title: much of what was fetched ahead was evicted before anybody read it
--- version: 1
+-- version: 2
 -- severity: high when at least high_share of the prefetched pages with a fate were wasted, else medium; low
 --           below min_bytes_medium
 -- needs counters: evicted_unused used used_late untracked
@@ -41,8 +41,10 @@ SELECT
 	coalesce(d.saved_s, d.waste_bytes) AS gain_value,
 	iif(d.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'measured' AS gain_method,
-	'readahead:' || d.directory_id AS gain_cause
+	'readahead:' || d.directory_id AS gain_cause,
+	iif(d.accuracy IS NULL, 'of too many prefetched pages it cannot be known whether they were used', NULL)
+		AS not_judged
 FROM waste d
 WHERE d.waste_bytes >= :min_waste_bytes
-	AND d.wasted_share >= :min_waste_share
+	AND (d.wasted_share >= :min_waste_share OR d.accuracy IS NULL)
 	AND d.untracked IS NOT NULL

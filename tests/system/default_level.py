@@ -127,6 +127,16 @@ def on_device(job, dev, *names):
     return sums
 
 
+def fates_of(job, dev):
+    """Sums of the fates of the small files' pages."""
+    sums = {}
+    for f in job["files"]:
+        if f.get("dev") == dev and "/small/" in (f["path"] or ""):
+            for name, value in f["totals"]["prefetch"]["fate"].items():
+                sums[name] = sums.get(name, 0) + value
+    return sums
+
+
 # ---- cases ----
 
 @part.case
@@ -144,6 +154,12 @@ def a_loader_is_exact_without_options(world, stack):
     for name in ("lookups", "read_calls", "read_bytes"):
         equal(name, got[name], truth[name])
     equal("pages added", got["demand_pages"] + got["prefetched_pages"], truth["cached"])
+    fates = fates_of(job, world.dev)
+    equal("pages used, of files that were read to their ends", fates["used"] + fates["used_late"],
+          got["prefetched_pages"])
+    equal("the same called unused or of unknown fate", [fates[f] for f in ("evicted_unused", "resident_unused",
+                                                                            "untracked")], [0, 0, 0])
+    check(not any("bound" in k or "_low" in k for k in job["totals"]["prefetch"]), "exact fates are marked")
 
 
 def cost_adds_up(report, job):
@@ -261,10 +277,12 @@ def nothing_estimated_stands_without_a_mark(world, stack):
     check_sliced(report, job)
     text = world.tool.run("report", "--db", watch.db, "--format", "md")
     for value in (job["totals"]["lookups"], job["totals"]["hits"], job["totals"]["read_calls"]):
+        if value is None:
+            continue
         for found in re.finditer(re.escape(f"{value:,}"), text):
             equal("mark before an estimate", text[found.start() - 1], "~")
-    grades = {g: v for g, v in job["grades"].items()}
-    equal("grade of hits, whose inputs are estimates", (grades["hits"] or {}).get("grade"), None)
+    for name in ("overall", "hits"):
+        equal(f"grade {name}, whose inputs are estimates", job["grades"][name], None)
     for f in job["findings"]:
         check("(measured)" not in json.dumps(f) or f["id"] in ("nothing-wrong",), f"{f['id']} says measured")
 
@@ -275,11 +293,29 @@ def accuracy_of_a_mapping_is_absent(world, stack):
     _, job, _ = watch.end()
     t = job["totals"]
     fate = t["prefetch"]["fate"]
-    if fate["untracked"] * 2 <= t["prefetched_pages"]:
+    # The job touched every page, whatever size of folio the kernel mapped at once.
+    equal("touched pages called unused", fate["evicted_unused"] + fate["resident_unused"], 0)
+    if fate["untracked"] * 4 <= t["prefetched_pages"]:
         raise Skipped(f"only {fate['untracked']} of {t['prefetched_pages']} pages are untracked here")
     for name in ("accuracy", "coverage", "timeliness"):
         equal(name, t["prefetch"][name], None)
-    equal("grade of prefetch", (job["grades"]["prefetch"] or {}).get("grade"), None)
+    equal("grade of prefetch", job["grades"]["prefetch"], None)
+
+
+@part.case
+def mappings_come_before_the_hit_ratio(world, stack):
+    """What Python reads when it starts is no figure of a job that maps its files."""
+    watch = world.tool.watch(stack, ("--level", "full"), worker("mapped", world.cold(8192)))
+    _, job, _ = watch.end()
+    equal("reads_through_mappings", job.get("reads_through_mappings"), True)
+    summary = watch.errors
+    check(summary.index("mappings") < summary.index("stall") < summary.index("hit ratio"), f"order: {summary}")
+    check("read calls alone" in summary, f"nothing says whose hit ratio it is: {summary}")
+    text = world.tool.run("report", "--db", watch.db, "--format", "text")
+    check(text.index("had to read") < text.index("hit ratio"), "the report leads with the hit ratio")
+    watch = world.tool.watch(stack, ("--level", "full"), worker("loader", world.small()))
+    _, job, _ = watch.end()
+    check("reads_through_mappings" not in job and "mappings" not in watch.errors, "a job of read calls reads mappings")
 
 
 @part.case

@@ -322,6 +322,35 @@ static void test_overall_is_monotone(void **state)
 	assert_true(compared > 5000);
 }
 
+/* In slices: what rests on lookups or on pages that were not followed has no grade, and says why.
+ */
+static void test_sliced(void **state)
+{
+	static const enum grade_kind none[] = {GRADE_OVERALL, GRADE_HITS, GRADE_EVICTION};
+	struct grade_input in = {.sliced = true};
+
+	in.refaults = known(200);
+	in.added_pages = known(1000);
+	in.stall_ns = in.job_stall_ns = known(1e8);
+	in.wall_ns = in.cpu_ns = known(1e9);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		assert_int_equal(one(&in, none[i]).letter, 0);
+		assert_false(one(&in, none[i]).score.known);
+		assert_non_null(strstr(one(&in, none[i]).formula, "slices"));
+	}
+	/* Waits are exact. */
+	assert_score(&in, GRADE_STALL, 1 - 1e8 / 1.1e9);
+	/* However many lookups there were, it is an A. */
+	in.refaults = known(100);
+	assert_score(&in, GRADE_EVICTION, 0.9);
+	assert_null(strstr(one(&in, GRADE_EVICTION).formula, "lookups 0"));
+	/* At a level that sees no lookups the pages that were added stand alone. */
+	in.sliced = false;
+	in.refaults = known(200);
+	assert_score(&in, GRADE_EVICTION, 0.8);
+	assert_null(strstr(one(&in, GRADE_EVICTION).formula, "lookups 0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_part_of_a_job),	 cmocka_unit_test(test_start_of_a_program),
 		cmocka_unit_test(test_nothing_to_judge), cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_monotone),	 cmocka_unit_test(test_overall_is_monotone),
+		cmocka_unit_test(test_sliced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

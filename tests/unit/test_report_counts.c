@@ -201,6 +201,12 @@ static void sliced_hits_may_be_too_wide(void **state)
 	assert_count(counts_get(&c, C_lookups), 1000);
 	assert_false(d.hits.known);
 	assert_false(d.hit_ratio.known);
+	/* And the ratio where neither is: of many hits the lookups hardly matter. */
+	e.of[ESTIMATE_LOOKUPS] = e.of[ESTIMATE_HITS] = (struct range){0};
+	e.of[ESTIMATE_HIT_RATIO] = about(0.9998, 0.9997, 0.9999);
+	counts_derive(&c, 4096, &d);
+	assert_false(d.hits.known);
+	assert_true(d.hit_ratio.known && d.hit_ratio.value == 0.9998);
 }
 
 static void sliced_without_estimates(void **state)
@@ -235,6 +241,8 @@ static void sliced_fates_are_open(void **state)
 	counts_derive(&c, 4096, &d);
 	assert_true(counts_lower_bound(&c, C_used));
 	assert_true(counts_lower_bound(&c, C_evicted_unused));
+	assert_true(counts_lower_bound(&c, C_resident_unused));
+	assert_false(counts_lower_bound(&c, C_untracked));
 	assert_false(counts_lower_bound(&c, C_evicted_other));
 	assert_true(d.accuracy.known);
 	assert_true(d.accuracy.value == 800.0 / 900);
@@ -271,12 +279,42 @@ static void accuracy_is_not_of_a_small_part(void **state)
 	assert_false(d.accuracy.known);
 	assert_false(d.coverage.known);
 	assert_false(d.timeliness.known);
-	/* Half of them is not most. */
-	c.c[C_untracked] = 99;
-	c.c[C_prefetched_mmap_around] = 198;
+	/* All of a quarter may have been used, or none: more, and the ratio is no figure. */
+	c.c[C_untracked] = 33;
+	c.c[C_prefetched_mmap_around] = 132;
 	counts_derive(&c, 4096, &d);
 	assert_true(d.accuracy.known);
 	assert_true(d.accuracy.value == 94.0 / 99);
+	c.c[C_untracked] = 34;
+	c.c[C_prefetched_mmap_around] = 133;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.accuracy.known);
+	/* What is used of a mapping is untracked, what is not is evicted unused. */
+	c.c[C_used] = 77;
+	c.c[C_evicted_unused] = 134986;
+	c.c[C_untracked] = 87558;
+	c.c[C_prefetched_mmap_around] = 222621;
+	counts_derive(&c, 4096, &d);
+	assert_false(d.accuracy.known);
+}
+
+/* Few lookups beside many faults, or many pages mapped: the hit ratio is not how it was served. */
+static void reading_through_mappings(void **state)
+{
+	struct counts c = all_known();
+
+	c.c[C_lookups] = 60;
+	c.c[C_faults_major] = 60;
+	c.c[C_mapped_pages_upper_bound] = 609;
+	assert_false(counts_mapped(&c));
+	c.c[C_faults_major] = 61;
+	assert_true(counts_mapped(&c));
+	c.c[C_faults_major] = 0;
+	c.c[C_mapped_pages_upper_bound] = 610;
+	assert_true(counts_mapped(&c));
+	/* Not measured is not few. */
+	c.known[C_lookups] = false;
+	assert_false(counts_mapped(&c));
 }
 
 static void whole_run_is_untouched(void **state)
@@ -320,6 +358,7 @@ int main(void)
 		cmocka_unit_test(sliced_hits_may_be_too_wide),
 		cmocka_unit_test(sliced_fates_are_open),
 		cmocka_unit_test(sliced_without_estimates),
+		cmocka_unit_test(reading_through_mappings),
 		cmocka_unit_test(accuracy_is_not_of_a_small_part),
 		cmocka_unit_test(whole_run_is_untouched),
 		cmocka_unit_test(rest_of_a_job),
