@@ -27,6 +27,7 @@ SLICED_READS = 6000000
 # Estimates of a run that is watched for its beginning and a twentieth of the time after that.
 SLICED_BAND = 0.10
 DISTURBED_MAX = 4
+TOO_WIDE = "the 90 % interval of the estimate is wider than a quarter of its value"
 SEAM_LOOKS = 6
 SEAM_MS = 2
 
@@ -145,7 +146,7 @@ def check_marks(totals):
 
 
 def sliced_run(world, stack):
-    """Estimated lookups / truth, and the report; None: others on this machine dropped pages."""
+    """Estimated lookups / truth (None: absent), and the report; None: others on this machine dropped pages."""
     scatter, straight = world.cold(), world.cold()
     watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%"],
                              worker("sliced", world.reader, world.hot, scatter, straight))
@@ -170,13 +171,16 @@ def sliced_run(world, stack):
     check(fate["untracked"] > 0, "no page came or went while the hook was off")
     equal("lookups of a file", world.entry(job, world.hot)["totals"]["lookups"], None)
     # Beside the hot reads the two files are read once each; Python's own files are not worth a line.
-    check(job["totals"]["lookups"] is not None, "lookups are absent")
+    if job["totals"]["lookups"] is None:
+        why = [u["reason"] for u in report["run"]["unmeasured"] if u["counter"] == "lookups"]
+        equal("why lookups are absent", why, [TOO_WIDE])
+        return None, report
     return job["totals"]["lookups"] / (truth["lookups"] + 2 * COLD_PAGES), report
 
 
 @part.case
 def sliced_estimates_are_near_and_the_rest_is_exact(world, stack):
-    ratios, disturbed = [], 0
+    ratios, disturbed, too_wide = [], 0, 0
     while len(ratios) < world.args.repeats:
         run = sliced_run(world, stack)
         if not run:
@@ -185,6 +189,10 @@ def sliced_estimates_are_near_and_the_rest_is_exact(world, stack):
                 raise Skipped(f"in {disturbed} runs others on this machine dropped the pages")
             continue
         ratio, report = run
+        if ratio is None:
+            too_wide += 1
+            check(too_wide <= world.args.repeats, f"{too_wide} estimates were absent, {len(ratios)} were not")
+            continue
         ratios.append(ratio)
         part.note(f"estimated lookups / truth {ratio:.4f}, hook on for "
                   f"{report['run']['read_on_share']:.1%}")
