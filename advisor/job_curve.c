@@ -79,8 +79,9 @@ static int make_curve(const struct curve_sample *s, struct job_curve *c)
 		snprintf(c->absent, sizeof(c->absent),
 			 "Too few references: %u sampled pages and %.0f lookups, where %d and %d "
 			 "are "
-			 "the least that tell anything.",
-			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
+			 "the least that tell anything%s%s.",
+			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN,
+			 c->why_broken[0] ? "; the recording ended early: " : "", c->why_broken);
 		return 0;
 	}
 	ret = curve_make(s, &c->curve);

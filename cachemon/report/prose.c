@@ -76,10 +76,12 @@ static void say_reads(FILE *out, const struct view *v)
 	if (v->d.hit_ratio.known) {
 		fprintf(out, "%s of the page lookups of ", show_hit_ratio(v->c, &v->d).s);
 		put_name(out, v->job);
-		fprintf(out, " hit the page cache: it read %s in %s and missed %s %s (%s).",
-			show_bytes(bytes, v->c->sliced).s, show_ns(v->m->run.duration_ns).s,
-			show_count(misses, false).s, show_plural(misses, "page", "pages"),
-			pages_size(v, misses).s);
+		fputs(" hit the page cache: it ", out);
+		if (bytes.known)
+			fprintf(out, "read %s in %s and ", show_bytes(bytes, v->c->sliced).s,
+				show_ns(v->m->run.duration_ns).s);
+		fprintf(out, "missed %s %s (%s).", show_count(misses, false).s,
+			show_plural(misses, "page", "pages"), pages_size(v, misses).s);
 		return;
 	}
 	if (lookups.known && lookups.value == 0) {

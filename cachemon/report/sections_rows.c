@@ -103,8 +103,8 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 		doc_para(d, "None.");
 	doc_put_table(d, &t);
 	if (nr_idle)
-		doc_para(d, "Not listed: %zu file%s of which no page was looked up or brought in.",
-			 nr_idle, nr_idle == 1 ? "" : "s");
+		doc_para(d, "Not listed: %zu file%s of which no page was %sbrought in.", nr_idle,
+			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
 }
 
 static void put_directories(struct doc *d, const struct model_job *job, int64_t page_size)
