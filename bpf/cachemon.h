@@ -122,7 +122,7 @@ enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
 /* A file as the page cache knows it: mapping->host, not the file that was opened (overlayfs). */
 struct file_key {
 	__u64 ino;
-	__u32 dev; /* kernel dev_t: major << 20 | minor */
+	__u32 dev; /* kernel dev_t: major << 20 | minor; on btrfs the subvolume's */
 	__u32 gen;
 };
 

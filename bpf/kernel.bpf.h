@@ -83,6 +83,14 @@ struct inode {
 	__u32 i_generation;
 	struct hlist_head i_dentry;
 };
+/* Its files have the device of their subvolume, which stat(2) shows. */
+struct btrfs_root {
+	__u32 anon_dev;
+};
+struct btrfs_inode {
+	struct btrfs_root *root;
+	struct inode vfs_inode;
+};
 struct address_space {
 	struct inode *host;
 	struct xarray i_pages;
@@ -378,6 +386,7 @@ struct iovec {
 /* include/uapi/linux/magic.h */
 #define PROC_SUPER_MAGIC      0x9fa0
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define BTRFS_SUPER_MAGIC     0x9123683e
 #define TMPFS_MAGIC	      0x01021994
 /* include/linux/fs.h: what a single read or write may ask */
 #define MAX_RW_COUNT 0x7ffff000ul

@@ -164,7 +164,7 @@ static __always_inline void row_at_end(struct file_row *row, const struct file_k
 	if (!name_is_alive(seen))
 		return;
 	row->flags = (row->flags & ~ROW_DELETED) | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
-	if (READ(inode, i_ino) != key->ino || READ(inode, i_sb, s_dev) != key->dev)
+	if (READ(inode, i_ino) != key->ino || file_dev(inode) != key->dev)
 		return;
 	row->size_bytes = READ(inode, i_size);
 	row->flags |= ROW_SIZED;
@@ -303,6 +303,7 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 	rec->tgid = tgid;
 	rec->flags = flags;
 	rec->rdev = READ(inode, i_rdev);
+	rec->super_dev = READ(inode, i_sb, s_dev);
 	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
 				  READ(inode, i_sb, s_type, name));
 	return name_output(rec, 0);
@@ -334,10 +335,14 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 	rec->tgid = seen->tgid;
 	rec->flags = w->flags;
 	rec->rdev = 0;
+	rec->super_dev = 0;
 	rec->fstype[0] = 0;
-	if (sb)
+	if (sb) {
+		rec->super_dev = READ(CAST(super_block, sb), s_dev);
+		rec->flags |= subvolumes_are_one(CAST(super_block, sb)) ? NAME_AS_ONE : 0;
 		bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
 					  READ(CAST(super_block, sb), s_type, name));
+	}
 	if (!name_output(rec, w->off))
 		seen->signature = w->signature;
 }
@@ -477,7 +482,7 @@ static __always_inline void name_check(const struct file_key *key, struct name_s
 	if (!now || now->dentry != seen->dentry || now->inode_id != seen->inode_id)
 		return;
 	sb = (__u64)READ(inode, i_sb);
-	if (READ(inode, i_ino) != key->ino || READ(CAST(super_block, sb), s_dev) != key->dev)
+	if (READ(inode, i_ino) != key->ino || file_dev(inode) != key->dev)
 		sb = 0;
 	seen->dentry = name_that_leads(seen->dentry);
 	name_publish(key, seen, sb, SCRATCH_SWEEP);

@@ -18,6 +18,7 @@ enum {
 	NAME_BLOCK_DEVICE = 1 << 3,
 	NAME_NONE = 1 << 4,	 /* no dentry at all */
 	NAME_LEAF_LAST = 1 << 5, /* the leaf comes last, behind its directory's components */
+	NAME_AS_ONE = 1 << 6,	 /* its subvolume is not known: the device is the filesystem's */
 };
 
 #define NAME_DATA_MAX 8192 /* more than any path that a call takes */
@@ -26,7 +27,8 @@ struct name_record {
 	__u32 tgid;
 	__u32 flags;
 	__u32 data_len;
-	__u32 rdev; /* block devices: the device itself */
+	__u32 rdev;	 /* block devices: the device itself */
+	__u32 super_dev; /* of the whole filesystem, as mounts have it; 0: not told */
 	char fstype[16];
 	char data[NAME_DATA_MAX];
 };

@@ -16,10 +16,45 @@
 
 static const struct file_row zero_row;
 
+/*
+ * Of a file of btrfs: that of its subvolume, for a snapshot has all inode numbers and generations
+ * of what it is of. Where the types of its module are not known it is dev, as for the trees that no
+ * user sees. By offsets: programs can be given the kernel's own types, not those of modules.
+ */
+static __noinline __u32 subvolume_dev(struct inode *inode, __u32 dev)
+{
+	__u64 at = (__u64)inode, root;
+	__u32 anon;
+
+	if (!bpf_core_field_exists(struct btrfs_root, anon_dev))
+		return dev;
+	at -= bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	root = load_ptr(at + bpf_core_field_offset(struct btrfs_inode, root));
+	anon = load_ptr(root + bpf_core_field_offset(struct btrfs_root, anon_dev));
+	return anon ? anon : dev;
+}
+
+static __always_inline bool subvolumes_are_one(struct super_block *sb)
+{
+	return !bpf_core_field_exists(struct btrfs_root, anon_dev) &&
+	       READ(sb, s_magic) == BTRFS_SUPER_MAGIC;
+}
+
+/* The device of a file, as stat(2) has it. Devices that are disks have a major number. */
+static __always_inline __u32 file_dev(struct inode *inode)
+{
+	struct super_block *sb = READ(inode, i_sb);
+	__u32 dev = READ(sb, s_dev);
+
+	if (dev >> 20 || READ(sb, s_magic) != BTRFS_SUPER_MAGIC)
+		return dev;
+	return subvolume_dev(inode, dev);
+}
+
 static __always_inline void file_key_of(struct inode *inode, struct file_key *key)
 {
 	key->ino = READ(inode, i_ino);
-	key->dev = READ(inode, i_sb, s_dev);
+	key->dev = file_dev(inode);
 	key->gen = READ(inode, i_generation);
 }
 
@@ -34,7 +69,7 @@ static __always_inline bool file_key_is_of(const struct file_key *key, struct in
 					   __u64 ino)
 {
 	return key->ino == ino && key->gen == READ(inode, i_generation) &&
-	       key->dev == READ(inode, i_sb, s_dev);
+	       key->dev == file_dev(inode);
 }
 
 /* *ret_new is set when it was made now: the caller may send the file's name. NULL

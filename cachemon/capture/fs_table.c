@@ -14,7 +14,9 @@ enum { FILESYSTEMS_MAX = 128 };
 struct entry {
 	char type[48];
 	uint32_t pid;
-	bool mounted; /* its mount was found */
+	uint32_t super_dev;  /* that of its mounts: on btrfs each subvolume has another */
+	unsigned int direct; /* as the table's, and FS_SUBVOLUMES_AS_ONE */
+	bool mounted;	     /* its mount was found */
 	char *mount, *why;
 };
 
@@ -68,22 +70,28 @@ static struct entry *find(struct fs_table *t, uint32_t dev)
 	if (t->nr == FILESYSTEMS_MAX)
 		return NULL;
 	t->list[t->nr].dev = dev;
+	t->entries[t->nr].super_dev = dev;
+	t->entries[t->nr].direct = t->direct;
 	t->unmounted++;
 	t->last = t->nr;
 	return &t->entries[t->nr++];
 }
 
-void fs_table_see(struct fs_table *t, uint32_t dev, const char *type, uint32_t pid)
+void fs_table_see(struct fs_table *t, uint32_t dev, const struct name_record *rec)
 {
 	struct entry *e = find(t, dev);
 
-	if (!e || e->mounted)
+	if (!e || e->mounted || !rec)
 		return;
-	if (type && *type)
+	if (*rec->fstype)
 		snprintf(e->type, sizeof(e->type), "%s",
-			 strcmp(type, "bdev") != 0 ? type : FS_BLOCK_DEVICE);
-	if (pid)
-		e->pid = pid;
+			 strcmp(rec->fstype, "bdev") != 0 ? rec->fstype : FS_BLOCK_DEVICE);
+	if (rec->super_dev)
+		e->super_dev = rec->super_dev;
+	if (rec->flags & NAME_AS_ONE)
+		e->direct |= FS_SUBVOLUMES_AS_ONE;
+	if (rec->tgid)
+		e->pid = rec->tgid;
 }
 
 /* The whole filesystem rather than a directory of it, then the shortest name. */
@@ -103,7 +111,7 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 
 	if (!fs)
 		return;
-	fs_support_of_mount(m, t->direct, fs);
+	fs_support_of_mount(m, e->direct, fs);
 	free(e->mount);
 	free(e->why);
 	e->mount = strdup(fs->mount);
@@ -128,7 +136,8 @@ static void look(struct fs_table *t, const char *pid)
 		const struct mount *best = NULL;
 
 		for (size_t k = 0; k < mi.nr && !t->entries[i].mounted; k++)
-			if (mi.mounts[k].dev == t->list[i].dev && is_better(&mi.mounts[k], best))
+			if (mi.mounts[k].dev == t->entries[i].super_dev &&
+			    is_better(&mi.mounts[k], best))
 				best = &mi.mounts[k];
 		if (best)
 			take_mount(t, i, best);
@@ -137,9 +146,9 @@ static void look(struct fs_table *t, const char *pid)
 }
 
 /* A filesystem without a mount that can be seen: its type is all there is. */
-static void by_type(const struct entry *e, unsigned int direct, struct sample_filesystem *out)
+static void by_type(const struct entry *e, struct sample_filesystem *out)
 {
-	const struct fs_facts facts = {.type = e->type, .direct = direct};
+	const struct fs_facts facts = {.type = e->type, .direct = e->direct};
 	const char *why;
 
 	out->cover = fs_cover_name(fs_cover_decide(&facts, &why));
@@ -162,7 +171,7 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 			e->pid = 0; /* the next file of it may be of a process that lives */
 		}
 		if (!e->mounted)
-			by_type(e, t->direct, &t->list[i]);
+			by_type(e, &t->list[i]);
 		else
 			t->list[i].why = e->why;
 		t->list[i].type = *e->type ? e->type : NULL;

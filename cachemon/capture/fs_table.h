@@ -7,6 +7,7 @@
 #define FS_TABLE_H
 
 #include "account/sample.h"
+#include "bpf/names.h"
 
 struct fs_table;
 
@@ -14,9 +15,9 @@ struct fs_table;
 int fs_table_new(const char *proc_root, unsigned int direct, struct fs_table **ret);
 void fs_table_free(struct fs_table *t);
 
-/* A file of that device was seen. type: the kernel's name of the filesystem, NULL or "" unknown;
- * pid: a process that sees its mount, 0 unknown. */
-void fs_table_see(struct fs_table *t, uint32_t dev, const char *type, uint32_t pid);
+/* A file of that device was seen. rec: what was sent of its name, whose process sees its mount;
+ * NULL: nothing yet. */
+void fs_table_see(struct fs_table *t, uint32_t dev, const struct name_record *rec);
 
 /* All of them, as far as they are known now; borrowed until the next call. */
 const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *ret_nr);

@@ -134,11 +134,12 @@ static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret
 static int place(struct resolver *r, const struct name_record *record, char **ret_path)
 {
 	char *inside = reverse("", record->data, record->data_len), *path = NULL;
+	uint32_t dev = record->super_dev ? record->super_dev : record->file.dev;
 	int err;
 
 	if (!inside)
 		return -ENOMEM;
-	err = mount_views_place(r->views, (pid_t)record->tgid, record->file.dev, inside, &path);
+	err = mount_views_place(r->views, (pid_t)record->tgid, dev, inside, &path);
 	if (err == -ENOENT)
 		err = asprintf(&path, UNKNOWN_BEGINNING "%s", inside) < 0 ? -ENOMEM : 0;
 	free(inside);

@@ -23,7 +23,7 @@ static int on_name(void *ctx, void *data, size_t size)
 	if (!resolver_name(s->resolver, rec, size, &name))
 		name_table_put(s->names, &rec->file, name.path, rec->fstype, name.deleted);
 	if (size >= sizeof(*rec) - sizeof(rec->data))
-		fs_table_see(s->filesystems, rec->file.dev, rec->fstype, rec->tgid);
+		fs_table_see(s->filesystems, rec->file.dev, rec);
 	return 0;
 }
 
@@ -260,7 +260,7 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	f->key = key->file;
 	f->job = key->job;
 	if (key->job != JOB_OTHERS)
-		fs_table_see(s->filesystems, key->file.dev, NULL, 0);
+		fs_table_see(s->filesystems, key->file.dev, NULL);
 	f->size_bytes = row->flags & ROW_SIZED ? row->size_bytes : SAMPLE_SIZE_UNKNOWN;
 	f->deleted = row->flags & ROW_DELETED;
 	memcpy(f->c, row->c, sizeof(f->c));

@@ -9,6 +9,9 @@ static const char why_cached[] = "its cached reads, writes and faults are counte
 static const char why_btrfs[] =
 	"its cached reads, writes and faults are counted to the page; a direct read that is done "
 	"through the cache after all is counted as both";
+static const char why_as_one[] =
+	"subvolumes could not be told apart, because the types of the btrfs module were not known "
+	"when watching began: a file and its snapshots are one row, and their figures are mixed";
 static const char why_device[] =
 	"its cached reads, writes and faults are counted to the page; O_DIRECT reads of it are not "
 	"seen";
@@ -171,6 +174,10 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 	if (why && facts->trial != FS_TRIAL_CACHED) {
 		*ret_why = why;
 		return FS_BYPASSED;
+	}
+	if (!strcmp(k->type, "btrfs") && facts->direct & FS_SUBVOLUMES_AS_ONE) {
+		*ret_why = why_as_one;
+		return FS_PARTLY;
 	}
 	why = option_note(facts->type, facts->options, direct);
 	*ret_why = why ? why : direct ? direct : k->why;

@@ -31,7 +31,8 @@ enum fs_direct {
 	FS_DIRECT_BLOCK = 1 << 1,
 	FS_DIRECT_NFS = 1 << 2,
 	FS_DIRECT_FUSE = 1 << 3,
-	FS_READS_BY_CALL = 1 << 4, /* of cached ones: each is seen, whatever it finds */
+	FS_READS_BY_CALL = 1 << 4,     /* of cached ones: each is seen, whatever it finds */
+	FS_SUBVOLUMES_AS_ONE = 1 << 5, /* the device of a subvolume is not known */
 };
 
 struct fs_facts {

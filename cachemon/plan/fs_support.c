@@ -129,11 +129,6 @@ static void read_mount(const char *root, uint64_t mount_id, const char *path, bo
 		if ((uint64_t)m->id != mount_id)
 			continue;
 		of_mount(m, 0, direct, fs);
-		/* Its subvolumes have devices of their own; counts have that of the whole. */
-		if (!strcmp(fs->type, "btrfs")) {
-			fs->major = m->dev >> 20;
-			fs->minor = m->dev & 0xfffff;
-		}
 		fs->dax |= dax;
 		if (path && !fs->dax && fs_cover_wants_trial(fs->type))
 			fs->trial = fs_trial_read(path);

@@ -4,6 +4,7 @@
 cover that doctor and the report print is what was measured."""
 
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -12,13 +13,15 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine, reader  # noqa: E402
+from syslib import machine, reader, reads  # noqa: E402
 from syslib.fscase import (BYTES, FIGURES, World, adds_up,  # noqa: E402
                            asynchronous_is_counted, cached_is_exact, direct_is_counted,
                            every_direct_read, fill, is_covered, measured, past_the_hooks,
                            split_as_the_cache_says)
-from syslib.part import Part, Skipped, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE  # noqa: E402
+
+ME = os.path.abspath(__file__)
 
 part = Part(__doc__)
 
@@ -63,6 +66,77 @@ def btrfs_is_exact(world, stack):
     machine.run("mount", "-o", "remount,compress-force=zstd", mount)
     packed = fill(f"{mount}/packed", byte=b"x")
     equal("bytes through the cache", split_as_the_cache_says(world, stack, packed), BYTES)
+
+
+def drop(path):
+    with open(path, "rb") as f:
+        reads.drop(f.fileno())
+
+
+def subvolumes(world, stack):
+    """A file, its snapshot, which has the same inode number and generation, and one beside it."""
+    mount = disk(world, stack, "btrfs")
+    machine.run("btrfs", "subvolume", "create", f"{mount}/a")
+    fill(f"{mount}/a/data")
+    machine.run("btrfs", "subvolume", "snapshot", f"{mount}/a", f"{mount}/b")
+    os.mkdir(f"{mount}/dir")
+    fill(f"{mount}/dir/data")
+    paths = [f"{mount}/{name}/data" for name in ("a", "b", "dir")]
+    equal("inode numbers", os.stat(paths[0]).st_ino, os.stat(paths[1]).st_ino)
+    check(os.stat(paths[0]).st_dev != os.stat(paths[1]).st_dev, "the snapshot has a's device")
+    for path in paths:
+        drop(path)
+    return mount, paths
+
+
+def work_subvolumes(*paths):
+    """Reads each, drops the first, and reads that again; tells what the kernel had of each."""
+    told = {path: {"lookups": 0, "brought": 0, "refaults": 0} for path in paths}
+
+    def read(path):
+        with open(path, "rb", buffering=0) as f:
+            before = reads.cached_pages(f.fileno())
+            while f.read(16 * PAGE):
+                told[path]["lookups"] += 16
+            told[path]["brought"] += reads.cached_pages(f.fileno()) - before
+
+    for path in paths:
+        read(path)
+    drop(paths[0])
+    for path in paths:
+        read(path)
+    told[paths[0]]["refaults"] = told[paths[0]]["brought"] // 2
+    print(json.dumps(told))
+
+
+@part.case
+def btrfs_snapshots_are_files_of_their_own(world, stack):
+    mount, paths = subvolumes(world, stack)
+    watch = world.tool.watch(stack, ["--level", "full"], [sys.executable, ME, "--work",
+                                                          "subvolumes", *paths])
+    _, job, out = watch.end()
+    told = json.loads(out.splitlines()[0])
+    for path in paths:
+        st = os.stat(path)
+        name = os.path.relpath(path, mount)
+        found = [f for f in job["files"] if f["path"] == path]
+        equal(f"rows of {name}", len(found), 1)
+        equal(f"device of {name}", found[0]["dev"], f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}")
+        equal(f"inode of {name}", found[0]["ino"], st.st_ino)
+        t = found[0]["totals"]
+        equal(f"lookups of {name}", t["lookups"], told[path]["lookups"])
+        equal(f"pages brought of {name}", t["demand_pages"] + t["prefetched_pages"],
+              told[path]["brought"])
+        equal(f"refaults of {name}", t["refaults"], told[path]["refaults"])
+        equal(f"fates of {name}", t["prefetch"]["fate"]["used"] +
+              t["prefetch"]["fate"]["used_late"], t["prefetched_pages"])
+        equal(f"doctor's device of {name}", world.doctor(path)["dev"], found[0]["dev"])
+    adds_up(job)
+    # Blocks of metadata have the device of the whole.
+    entries = [f for f in job["filesystems"] if f["mount"] == mount]
+    equal("filesystems with reads: one a subvolume",
+          [f["files"] for f in entries if f["totals"]["lookups"]], [1, 1, 1])
+    equal("cover", {f["seen"] for f in entries}, {"exact"})
 
 
 @part.case
@@ -173,5 +247,11 @@ def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
     equal("pages in the cache", told["after"], 0)
 
 
+def main():
+    if sys.argv[1:3] == ["--work", "subvolumes"]:
+        return work_subvolumes(*sys.argv[3:])
+    return part.main(World)
+
+
 if __name__ == "__main__":
-    sys.exit(part.main(World))
+    sys.exit(main())

@@ -71,6 +71,9 @@ static void test_decide(void **state)
 		{{"tmpfs", "rw", false, 0, ~0u}, FS_BYPASSED, "memory"},
 		{{"btrfs", "rw", false, 0, 0}, FS_EXACT, "counted as both"},
 		{{"btrfs", "rw", false, 0, FS_DIRECT_GIVEN}, FS_EXACT, "to the page"},
+		{{"btrfs", "rw", false, 0, FS_DIRECT_GIVEN | FS_SUBVOLUMES_AS_ONE},
+		 FS_PARTLY,
+		 "snapshots are one row"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

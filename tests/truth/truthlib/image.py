@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from . import nfs
-from .watch import DEVICES, Lacking
+from .watch import Lacking
 
 READ_AHEAD_KB = 128
 # Blocks of a page: with smaller ones mkfs.ext4 would make of a small image something else.
@@ -90,17 +90,12 @@ class Images:
         self._without_device(fs, os.stat(loop).st_rdev)
 
     def _without_device(self, fs, disk):
-        """Where files have a device number of no disk, wl is told the disk, and the reports are read
-        by the number that the kernel has for the whole filesystem."""
+        """Where files have a device number of no disk, wl is told the disk."""
         dev = os.stat(self.mount(fs)).st_dev
         if dev == disk:
             return
         os.environ[f"WL_DISK_{os.major(dev)}_{os.minor(dev)}"] = \
             f"{os.major(disk)}:{os.minor(disk)}{' served' if fs in SERVED else ''}"
-        with open("/proc/self/mountinfo") as f:
-            words = [line.split() for line in f]
-        DEVICES[f"{os.major(dev)}:{os.minor(dev)}"] = [w[2] for w in words
-                                                       if w[4] == self.mount(fs)][-1]
 
     def disk(self, fs):
         """Where the image is mounted."""

@@ -103,12 +103,7 @@ def tail(text, lines=6):
     return " | ".join(text.strip().splitlines()[-lines:]) or "(silent)"
 
 
-# Of files whose device is not that of their filesystem: subvolumes of btrfs.
-DEVICES = {}
-
-
 def file_totals(job, dev, ino):
-    dev = DEVICES.get(dev, dev)
     for entry in job["files"]:
         if entry["path"] is None and entry.get("ino") is None:
             continue
