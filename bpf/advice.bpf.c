@@ -32,17 +32,19 @@ static __noinline int advice_call(struct live *l)
 	struct vma_seen x = {.l = l};
 	struct advice_ask a;
 	struct inode *inode;
+	bool mapped;
 	struct advice_row *row;
 
 	if (l->s.job != JOB_WATCHED || !l->regs || !advice_find(l, &a) || !a.kind)
 		return 0;
-	if (REGS_NR(regs) == NR_madvise)
+	mapped = REGS_NR(regs) == NR_madvise;
+	if (mapped)
 		vma_find(REGS_ARG1(regs), &x);
 	else
 		x.file = addr_of(l, file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs)));
 	if (!x.file)
 		return 0;
-	inode = READ(CAST(file, x.file), f_mapping, host);
+	inode = READ(file_of_pages(CAST(file, x.file)), f_mapping, host);
 	if (!inode_counts(inode))
 		return 0;
 	row = advice_row_of(inode, a.kind, a.call);
@@ -50,7 +52,7 @@ static __noinline int advice_call(struct live *l)
 		advice_count(row, inode, &a);
 		advice_look(row, addr_of(l, inode), a.kind, a.begin, a.end);
 	}
-	live_row(l, inode, x.file, JOB_WATCHED);
+	live_row(l, inode, mapped ? x.file : HINT_OWN, JOB_WATCHED);
 	if (trace_may(inode))
 		trace_advice(l, inode, &a);
 	l->s.advice_id = 0;

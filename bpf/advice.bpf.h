@@ -14,6 +14,7 @@
 struct advice_ask {
 	__u32 kind, call;
 	__u64 begin, end; /* bytes; end ~0: to the end of the file or unknown */
+	__u64 file;	  /* struct file that is mapped there; 0: not by madvise */
 	bool range;	  /* begin and end are known */
 };
 
@@ -39,6 +40,7 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 	long nr;
 
 	a->range = false;
+	a->file = 0;
 	a->begin = 0;
 	a->end = ~0ull;
 	if (!l->regs) {
@@ -55,6 +57,7 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 		len = REGS_ARG2(regs);
 		if (vma_find(a->begin, &vma))
 			return a->kind != 0;
+		a->file = vma.file;
 		a->begin += (vma.offset_pages << page_shift) - vma.start;
 	} else if (nr == NR_fadvise64) {
 		a->kind = kind_of_fadvise(REGS_ARG4(regs));
@@ -248,6 +251,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 		return 0;
 	if (!a.kind)
 		a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
+	row_name_below(l, inode, CAST(file, a.file));
 	row = advice_row_of(inode, a.kind, a.call);
 	if (!row)
 		return 0;

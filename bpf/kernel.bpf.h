@@ -114,6 +114,12 @@ struct dentry {
 struct dentry___anon {
 	struct hlist_node d_alias;
 };
+/* Since 6.14. */
+struct dentry___short {
+	union {
+		unsigned long words;
+	} d_shortname;
+};
 struct vfsmount {
 	struct dentry *mnt_root;
 };
@@ -146,6 +152,11 @@ struct file {
 	long long f_pos;
 	void *private_data;
 	struct file_ra_state f_ra;
+};
+/* A layer's file that an overlay opened, since 6.6: the path that was opened. Before, it is the
+ * file's own. */
+struct backing_file {
+	struct path user_path;
 };
 struct fdtable {
 	unsigned int max_fds;

@@ -367,6 +367,38 @@ static __always_inline struct file_row *live_row(struct live *l, struct inode *i
 
 #endif
 
+/*
+ * An event that carries a file and no descriptor of the call. The path of one that an overlay
+ * opened is the job's, which the inode does not lead to.
+ */
+#ifdef CACHEMON_BASIC
+static __always_inline int row_name(struct live *l, __u64 inode_addr, __u64 file)
+{
+	return 0;
+}
+#else
+GLOBAL int row_name(struct live *l, __u64 inode_addr, __u64 file)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+
+	if (!l || !file || l->s.job != JOB_WATCHED)
+		return 0;
+	row = live_row(l, inode, file, JOB_WATCHED);
+	if (!row || row->flags & ROW_NAMED)
+		return 0;
+	name_send(l, inode_addr, file, 0);
+	row->flags |= ROW_NAMED;
+	return 0;
+}
+#endif
+
+static __always_inline void row_name_below(struct live *l, struct inode *inode, struct file *file)
+{
+	if (l->s.job == JOB_WATCHED && (__u64)file && file_is_below(l, file, inode))
+		row_name(l, addr_of(l, inode), addr_of(l, file));
+}
+
 static __always_inline bool inode_counts(struct inode *inode)
 {
 	__u16 type = READ(inode, i_mode) & S_IFMT;

@@ -77,6 +77,24 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 	return NULL;
 }
 
+/* FMODE_BACKING of include/linux/fs.h. 6.14 moved it, and no type shows that but one of a change
+ * of the same release. */
+static __always_inline __u32 fmode_backing_bit(void)
+{
+	return bpf_core_field_exists(struct dentry___short, d_shortname) ? 24 : 25;
+}
+
+/* Where the path is that a file was opened by. */
+static __always_inline __u64 path_of(struct live *l, struct file *file)
+{
+	__u64 at = addr_of(l, file);
+
+	if (READ(file, f_mode) & (1u << fmode_backing_bit()) &&
+	    bpf_core_field_exists(struct backing_file, user_path))
+		return at + bpf_core_field_offset(struct backing_file, user_path);
+	return at + bpf_core_field_offset(struct file, f_path);
+}
+
 /* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
  * pointer). What was read is then the path from the filesystem's root, or the end of one. */
 static __always_inline bool mount_is_detached(struct mount *m)
@@ -398,6 +416,7 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
 	struct name_seen *seen, *old;
 	struct file *file, *called;
+	struct path *path;
 
 	if (!l || !w)
 		return NAME_NOT_ASKED;
@@ -405,16 +424,17 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	if (by_call && !called)
 		return NAME_NOT_ASKED;
 	file = called ? called : CAST(file, hint == HINT_OWN ? 0 : hint);
+	path = CAST(path, (__u64)file ? path_of(l, file) : 0);
 	seen = &w->seen;
 	__builtin_memset(seen, 0, sizeof(*seen));
 	file_key_of(inode, &w->key);
 	old = bpf_map_lookup_elem(&named, &w->key);
 	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
 		seen->signature = SIGNATURE_NAMELESS;
-	} else if ((__u64)file && (__u64)READ(file, f_path.dentry)) {
-		seen->dentry = addr_of(l, READ(file, f_path.dentry));
-		seen->mount = addr_of(l, READ(file, f_path.mnt)) -
-			      bpf_core_field_offset(struct mount, mnt);
+	} else if ((__u64)file && (__u64)READ(path, dentry)) {
+		seen->dentry = addr_of(l, READ(path, dentry));
+		seen->mount =
+			addr_of(l, READ(path, mnt)) - bpf_core_field_offset(struct mount, mnt);
 	} else if (old && name_is_alive(old)) {
 		*seen = *old;
 	} else if ((__u64)READ(inode, i_dentry.first)) {

@@ -1,12 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The file below a file of an overlay: the cache and the readahead state are that one's. Owns the
- * way to it, for traces.
+ * way to it.
  */
 #ifndef OVERLAY_BPF_H
 #define OVERLAY_BPF_H
 
 #include "names.bpf.h"
+
+/* The file that holds the pages of one of an overlay: its private data, from 6.14 on the first of a
+ * pair, of which the second is the upper layer's, opened when the file was copied up since. */
+static __always_inline bool file_is_one(__u64 file)
+{
+	struct address_space *mapping = READ(CAST(file, file), f_mapping);
+
+	return mapping && READ(mapping, host, i_mapping) == mapping;
+}
+
+static __always_inline __u64 file_below(struct file *file)
+{
+	__u64 at = (__u64)READ(file, private_data), upper;
+
+	if (file_is_one(at))
+		return at;
+	upper = load_ptr(at + sizeof(at));
+	if (file_is_one(upper))
+		return upper;
+	at = load_ptr(at);
+	return file_is_one(at) ? at : 0;
+}
+
+static __always_inline bool file_is_overlay(struct file *file)
+{
+	return READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Of any file the one that has the pages: overlays lie two deep at most. */
+static __always_inline struct file *file_of_pages(struct file *file)
+{
+	if (file_is_overlay(file))
+		file = CAST(file, file_below(file));
+	if (file_is_overlay(file))
+		file = CAST(file, file_below(file));
+	return file;
+}
+
+/* A file that an overlay opened below itself: its path is that of the overlay's. Of an overlay in
+ * another one that is on a mount of its own, which no path leads to. */
+static __always_inline bool file_is_below(struct live *l, struct file *file, struct inode *inode)
+{
+	struct path *path;
+	__u64 mnt;
+
+	if (READ(file, f_mapping) != READ(inode, i_mapping))
+		return false;
+	path = CAST(path, path_of(l, file));
+	if (READ(path, dentry, d_inode) == inode)
+		return false;
+	mnt = addr_of(l, READ(path, mnt)) - bpf_core_field_offset(struct mount, mnt);
+	return !mount_is_detached(CAST(mount, mnt));
+}
 
 #ifdef CACHEMON_TRACES
 static __always_inline bool trace_file_is(__u64 file, __u64 mapping)

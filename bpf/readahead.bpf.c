@@ -57,6 +57,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	if (s->job == JOB_WATCHED)
 		advice_standing(l, inode, file, ra);
 	if (in_fault(s, t, inode)) {
+		row_name_below(l, inode, file);
 		window_open(l, inode, s->fault_id, kind | WIN_IN_FAULT, origin, s->fault_index,
 			    s->fault_index);
 		return 0;
@@ -86,6 +87,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			s->read_inode = 0;
 			s->miss_first = ~0ull;
 			s->miss_last = 0;
+			row_name_below(l, inode, file);
 			window_open(l, inode, id, kind, origin, index, last);
 			return 0;
 		}
@@ -190,6 +192,8 @@ static __always_inline int window_step(struct live *l, struct inode *inode, __u6
 {
 	bool advised = window_step_of(l, inode);
 
+	if (file && l->s.win_kind & WIN_IN_FAULT)
+		row_name_below(l, inode, CAST(file, file));
 	/* It may be the first that happens to the file, which is chosen by that. */
 	if (advised && trace_chooses(l))
 		live_row(l, inode, HINT_OWN, JOB_WATCHED);

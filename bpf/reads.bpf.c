@@ -280,6 +280,8 @@ GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count, __u64 iter)
 		read_iter_show(l, iter);
 	mapping_addr = addr_of(l, mapping);
 	read_any_call(l, mapping_addr, pos >> page_shift, (end - 1) >> page_shift);
+	if (l->now.iocb)
+		row_name_below(l, READ(mapping, host), READ(iocb, ki_filp));
 	l->now.end = 0;
 	read_expect(l, mapping_addr);
 	settle_asked(l);

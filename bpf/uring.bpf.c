@@ -31,6 +31,15 @@ static __always_inline struct file *file_of_req(struct live *l, struct io_kiocb 
 						   : file_of_fd(CAST(task_struct, l->task), fd);
 }
 
+/* No event of the read leads to the path, where its pages are cached. */
+static __always_inline void name_below(struct live *l, struct file *file)
+{
+	struct inode *inode = READ(file_of_pages(file), f_mapping, host);
+
+	if (inode_counts(inode))
+		row_name(l, addr_of(l, inode), addr_of(l, file));
+}
+
 /* What is read, or false: no such request, or it will not reach the page cache. */
 static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, struct uring_read *r)
 {
@@ -56,7 +65,9 @@ static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, s
 		inode = READ(file, f_mapping, host);
 		if (!inode_counts(inode) || r->pos >= (__u64)READ(inode, i_size))
 			return false;
-		if (READ(inode, i_sb, s_magic) != OVERLAYFS_SUPER_MAGIC)
+		if (file_is_overlay(file))
+			name_below(l, file);
+		else
 			r->mapping = (__u64)READ(file, f_mapping);
 	}
 	r->end = r->pos + len;

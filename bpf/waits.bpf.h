@@ -20,28 +20,6 @@ static __always_inline bool read_may_sleep(const struct task_state *s, __u64 sys
 	       (s->read_inode && (s->read_id == syscr || s->read_id == URING_CALL));
 }
 
-/* The file that holds the pages of one of an overlay: its private data, from 6.14 on the first of a
- * pair, of which the second is the upper layer's, opened when the file was copied up since. */
-static __always_inline bool file_is_one(__u64 file)
-{
-	struct address_space *mapping = READ(CAST(file, file), f_mapping);
-
-	return mapping && READ(mapping, host, i_mapping) == mapping;
-}
-
-static __always_inline __u64 file_below(struct file *file)
-{
-	__u64 at = (__u64)READ(file, private_data), upper;
-
-	if (file_is_one(at))
-		return at;
-	upper = load_ptr(at + sizeof(at));
-	if (file_is_one(upper))
-		return upper;
-	at = load_ptr(at);
-	return file_is_one(at) ? at : 0;
-}
-
 /*
  * The inode whose cached pages the read call of the running task waits for: 0 is none. A call whose
  * window was seen reads through the cache. Of any other one the descriptor shows whether it may: a
@@ -58,7 +36,7 @@ static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr
 	if (READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
 		if (seen)
 			return seen;
-		file = CAST(file, file_below(file));
+		file = file_of_pages(file);
 	}
 	inode = READ(file, f_mapping, host);
 	if (seen && seen == (__u64)inode)
