@@ -64,6 +64,11 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 		a->call = CALL_FADVISE;
 		a->begin = REGS_ARG2(regs);
 		len = REGS_ARG3(regs);
+	} else if (nr == NR_process_madvise) {
+		/* Its ranges are those of a vector, and may be of another process. */
+		a->kind = kind_of_madvise(REGS_ARG4(regs));
+		a->call = CALL_MADVISE;
+		return a->kind != 0;
 	} else if (nr == NR_readahead) {
 		a->kind = ADVICE_READAHEAD;
 		a->call = CALL_READAHEAD;
@@ -255,7 +260,8 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	row = advice_row_of(inode, a.kind, a.call);
 	if (!row)
 		return 0;
-	if (!config.advice_by_calls && advice_is_new(l, inode))
+	/* The entry of a call does not show a range that is in a vector. */
+	if (!(config.advice_by_calls && a.range) && advice_is_new(l, inode))
 		advice_count(row, inode, &a);
 	l->s.advice_id = advice_id(l) ^ READ(inode, i_ino);
 	l->s.flags |= TASK_DIRTY;

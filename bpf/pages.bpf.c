@@ -56,7 +56,8 @@ static __always_inline bool advises(struct live *l, struct task_struct *t, long 
 	__u8 op;
 
 	if (l->regs)
-		return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead;
+		return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||
+		       nr == NR_process_madvise;
 	if (!(READ(t, flags) & PF_IO_WORKER) || !worker_is_shown(t))
 		return true;
 	op = READ(worker_request(t), opcode);

@@ -38,6 +38,7 @@ static void test_system_calls(void **state)
 	SAME(readahead);
 	SAME(fadvise64);
 	SAME(madvise);
+	SAME(process_madvise);
 	SAME(io_submit);
 	SAME(io_uring_enter);
 	SAME(execve);
