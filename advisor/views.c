@@ -127,6 +127,37 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 	return rc;
 }
 
+/* Causes of evictions alone were added to the counters of schema 1. */
+static int counters_stand_in(sqlite3 *db, const char *table)
+{
+	char sql[256];
+	int64_t lacks = 0;
+	int rc = ask_int(db,
+			 "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = ?1) AND NOT "
+			 "EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2)",
+			 table, counter_name(C_evicted_last), &lacks);
+
+	if (rc != SQLITE_OK || !lacks)
+		return rc;
+	snprintf(sql, sizeof(sql), "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *", table);
+	for (enum counter c = C_evicted_other + 1; c <= C_evicted_last; c++)
+		snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ", NULL AS %s",
+			 counter_name(c));
+	snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), " FROM main.%s", table);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+int views_of_counters(sqlite3 *db)
+{
+	static const char *const tables[] = {"job",	     "directory",     "file",
+					     "job_interval", "file_interval", "filesystem"};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && rc == SQLITE_OK; i++)
+		rc = counters_stand_in(db, tables[i]);
+	return rc;
+}
+
 /* One pass over the index; where there are more than fit, one over the table. */
 static int choose_files(sqlite3 *db)
 {
@@ -179,6 +210,8 @@ int views_create(sqlite3 *db, int64_t run_id, const char **ret_what)
 	int rc = scope(db, run_id);
 
 	*ret_what = "the run";
+	if (rc == SQLITE_OK)
+		rc = views_of_counters(db);
 	for (size_t i = 0; i < NR_NEEDED && rc == SQLITE_OK; i++) {
 		*ret_what = needed[i].name;
 		rc = stand_in(db, &needed[i]);

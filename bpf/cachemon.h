@@ -84,6 +84,8 @@
 	X(evicted_truncate, PAGE)                                                                  \
 	X(evicted_direct_io, PAGE)                                                                 \
 	X(evicted_other, PAGE)                                                                     \
+	X(evicted_invalidate, PAGE)                                                                \
+	X(evicted_uncached, PAGE)                                                                  \
 	X(refaults, GHOST)                                                                         \
 	X(refault_misses, GHOST)                                                                   \
 	X(refault_distance_pages, GHOST)                                                           \
@@ -101,9 +103,11 @@ enum counter {
 	CACHEMON_COUNTERS(X)
 #undef X
 		C_NR,
+	C_evicted_first = C_evicted_reclaim_kswapd,
+	C_evicted_last = C_evicted_uncached,
 };
 
-/* Why a page left the cache: order of the evicted_* counters above. */
+/* Why a page left the cache: order of the evicted_* counters above. Values are on disk. */
 enum evict_cause {
 	EVICT_RECLAIM_KSWAPD = 0,
 	EVICT_RECLAIM_DIRECT = 1,
@@ -113,6 +117,8 @@ enum evict_cause {
 	EVICT_TRUNCATE = 5,
 	EVICT_DIRECT_IO = 6,
 	EVICT_OTHER = 7,
+	EVICT_INVALIDATE = 8, /* the filesystem held it for stale */
+	EVICT_UNCACHED = 9,   /* read or written with RWF_DONTCACHE */
 	EVICT_NR,
 };
 
@@ -309,6 +315,7 @@ struct loss_counts {
 
 _Static_assert(sizeof(struct file_key) == 16, "file_key");
 _Static_assert(sizeof(struct file_row_key) == 24, "file_row_key");
+_Static_assert(C_evicted_last - C_evicted_first + 1 == EVICT_NR, "a counter for each cause");
 _Static_assert(C_NR <= 8 * 32, "a bit of touched for each 8 counters");
 _Static_assert(sizeof(struct block_key) == 24, "block_key");
 _Static_assert(sizeof(struct block) == 200, "block: 48 + 24 + 200 + 16 bytes an entry");

@@ -359,8 +359,9 @@ struct bpf_iter__bpf_map_elem {
 	void *value;
 };
 
-/* Since 6.12; before, the second was one of it. */
 enum mapping_flags {
+	AS_EXITING,
+	/* Since 6.12; before, the second was one of it. */
 	AS_FOLIO_ORDER_MAX,
 	AS_LARGE_FOLIO_SUPPORT,
 };

@@ -4,7 +4,7 @@
  * their reason, whoever runs them. Their ends come from fexit, which misses none; a return probe
  * may, so that there is none of these by kprobe, and a stack tells instead (causes.bpf.h).
  */
-#include "live.bpf.h"
+#include "causes.bpf.h"
 
 static __always_inline void scope_note(struct live *l, __u32 scope)
 {
@@ -32,7 +32,22 @@ static __always_inline int scope_set(__u32 scope)
 
 SCOPE_BEGIN(generic_fadvise, fadvise, EVICT_DONTNEED)
 SCOPE_END(generic_fadvise, fadvise)
-SCOPE_BEGIN(invalidate_inode_pages2_range, inval, EVICT_DIRECT_IO)
+
+/* No direct read or write is so long that it takes all of a file. */
+static __always_inline int invalidation_set(__u64 last_page)
+{
+	bool all = last_page >= ~0ull >> 1 >> page_shift;
+
+	return WITH_LIVE(l, EV_SCOPE,
+			 scope_note(l, 1 + (all ? EVICT_INVALIDATE : cause_of_invalidation(l))));
+}
+
+SEC("?fentry/invalidate_inode_pages2_range")
+int BPF_PROG(inval_in_fn, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	return invalidation_set(last);
+}
+
 SCOPE_END(invalidate_inode_pages2_range, inval)
 SCOPE_BEGIN(drop_pagecache_sb, drop, EVICT_DROP_CACHES)
 SCOPE_END(drop_pagecache_sb, drop)

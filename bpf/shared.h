@@ -88,6 +88,8 @@ struct config {
 	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
 	__u64 sym_invalidate2[2]; /* causes only a stack can tell */
 	__u64 sym_drop_caches[2];
+	__u64 sym_fallocate[2];
+	__u64 sym_unmap[2]; /* folio_unmap_invalidate(), since 6.14; 0: none */
 };
 
 /* While the job's processes are looked for: whose child a process is, and the first of its line,

@@ -63,23 +63,28 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	return err;
 }
 
-/* Causes that only a stack can tell need the functions' addresses. */
-static bool set_symbols(struct cachemon_bpf *skel)
+/* Causes that only a stack can tell need the functions' addresses. The last is asked for only where
+ * it is: in vain all symbols are read. */
+static bool set_symbols(struct cachemon_bpf *skel, bool drops_behind)
 {
 	struct kallsym syms[] = {
-		{.name = "generic_fadvise"},
-		{.name = "invalidate_inode_pages2_range"},
-		{.name = "drop_pagecache_sb"},
+		{.name = "generic_fadvise"},	    {.name = "invalidate_inode_pages2_range"},
+		{.name = "drop_pagecache_sb"},	    {.name = "vfs_fallocate"},
+		{.name = "folio_unmap_invalidate"},
 	};
-	size_t found = kallsyms_find("/proc/kallsyms", syms, 3);
+	const volatile __u64 *const to[] = {
+		skel->rodata_config->config.sym_fadvise,
+		skel->rodata_config->config.sym_invalidate2,
+		skel->rodata_config->config.sym_drop_caches,
+		skel->rodata_config->config.sym_fallocate,
+		skel->rodata_config->config.sym_unmap,
+	};
+	size_t nr = drops_behind ? 5 : 4;
+	size_t found = kallsyms_find("/proc/kallsyms", syms, nr);
 
-	memcpy((void *)skel->rodata_config->config.sym_fadvise, &syms[0].start,
-	       2 * sizeof(uint64_t));
-	memcpy((void *)skel->rodata_config->config.sym_invalidate2, &syms[1].start,
-	       2 * sizeof(uint64_t));
-	memcpy((void *)skel->rodata_config->config.sym_drop_caches, &syms[2].start,
-	       2 * sizeof(uint64_t));
-	return found == 3;
+	for (size_t i = 0; i < nr; i++)
+		memcpy((void *)to[i], &syms[i].start, 2 * sizeof(uint64_t));
+	return found == nr;
 }
 
 static void set_constants(struct cachemon_bpf *skel, const struct probe_set_config *config)
@@ -251,7 +256,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	set->skel->rodata_config->config.preemptible = plan->preemptible;
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
-	plan->symbols = set_symbols(set->skel);
+	plan->symbols = set_symbols(set->skel, plan->drops_behind);
 	r = load(set, config->caps, plan, err);
 	if (r)
 		return r;

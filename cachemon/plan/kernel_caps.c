@@ -274,6 +274,8 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	if (!btf)
 		caps->btf_err = -errno;
 	caps->kprobe_misses = read_kprobe_misses(btf);
+	caps->drops_behind =
+		btf && btf__find_by_name_kind(btf, "folio_unmap_invalidate", BTF_KIND_FUNC) > 0;
 	caps->can_hold =
 		btf && btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0;
 	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;

@@ -43,12 +43,13 @@ struct kernel_caps {
 	struct kernel_hook hooks[KERNEL_HOOKS_MAX];
 	size_t nr_hooks;
 	struct hook_support support[HOOK_NR];
-	enum probe_build build;	       /* which of the builds this kernel can run */
-	int preemptible;	       /* as plan/preempt_trial answers; 0: not tried */
-	enum caps_flag preempts;       /* as plan/preempt_mode tells */
-	bool can_hold;		       /* programs can hold preemption off: bpf_preempt_disable() */
-	uint64_t held;		       /* effective capabilities, bit = CAP_* */
-	char lockdown[32];	       /* "none" where the kernel has no lockdown */
+	enum probe_build build;	 /* which of the builds this kernel can run */
+	int preemptible;	 /* as plan/preempt_trial answers; 0: not tried */
+	enum caps_flag preempts; /* as plan/preempt_mode tells */
+	bool drops_behind;	 /* RWF_DONTCACHE: pages go when their call ends, since 6.14 */
+	bool can_hold;		 /* programs can hold preemption off: bpf_preempt_disable() */
+	uint64_t held;		 /* effective capabilities, bit = CAP_* */
+	char lockdown[32];	 /* "none" where the kernel has no lockdown */
 	int unprivileged_bpf_disabled; /* as the sysctl, -1 unknown */
 	int reads_kernel;	       /* 0; -errno: programs may not read its memory */
 	int perf_event_paranoid;       /* as the sysctls, -1 unknown */

@@ -64,6 +64,7 @@ static const struct {
 	{C_evicted_dontneed, 0, SCOPE_FADVISE},
 	{C_evicted_drop_caches, 0, SCOPE_DROP},
 	{C_evicted_direct_io, 0, SCOPE_INVALIDATE},
+	{C_evicted_invalidate, 0, SCOPE_INVALIDATE},
 	{C_evicted_other, NEED_DIRECT | NEED_MEMCG, SCOPE_FADVISE | SCOPE_DROP | SCOPE_INVALIDATE},
 	{C_refault_misses, NEED_WINDOW, 0},
 };
@@ -155,7 +156,8 @@ static void decide_measured(struct probe_plan *plan)
 bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *buf, size_t size)
 {
 	enum counter_group g = counter_group(c);
-	bool symbols = false;
+	bool symbols = (c == C_evicted_uncached || c == C_evicted_other) && plan->drops_behind &&
+		       !plan->symbols;
 	uint64_t missing = 0;
 
 	if (!plan->measured[g]) {
@@ -167,7 +169,7 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 			continue;
 		missing = counter_needs[i].all;
 		missing &= ~live_roles(plan);
-		symbols = counter_needs[i].scopes & ~live_roles(plan) && !plan->symbols;
+		symbols |= counter_needs[i].scopes & ~live_roles(plan) && !plan->symbols;
 	}
 	if (!missing && !symbols)
 		return true;
@@ -318,6 +320,7 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 		     const struct probe_table *table, struct probe_plan *ret_plan)
 {
 	memset(ret_plan, 0, sizeof(*ret_plan));
+	ret_plan->drops_behind = caps->drops_behind;
 	ret_plan->symbols = caps->kallsyms == CAPS_YES;
 	ret_plan->build = caps->build;
 	ret_plan->preemptible = kernel_caps_must_hold(caps);

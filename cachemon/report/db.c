@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advisor/views.h"
 #include "db/open.h"
 #include "db/schema.h"
 #include "report/escape.h"
@@ -244,6 +245,8 @@ int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen)
 	ret = open_any(path, name, &db, err, errlen);
 	if (!ret)
 		ret = check_schema(db, name, err, errlen);
+	if (!ret && views_of_counters(db) != SQLITE_OK)
+		ret = report_db_error(db, err, errlen);
 	if (ret < 0) {
 		sqlite3_close(db);
 		return ret;

@@ -5,7 +5,7 @@
 
 #include "report/show.h"
 
-enum { TERMS_MAX = 3 };
+enum { TERMS_MAX = 5 };
 
 /* Sums of counters; hits are made of two others. */
 static const struct {
@@ -22,7 +22,9 @@ static const struct {
 	[RATE_BY_TASK] = {1, {C_evicted_reclaim_direct}},
 	[RATE_BY_LIMIT] = {1, {C_evicted_reclaim_memcg}},
 	[RATE_DROPPED] = {2, {C_evicted_dontneed, C_evicted_drop_caches}},
-	[RATE_ELSE] = {3, {C_evicted_truncate, C_evicted_direct_io, C_evicted_other}},
+	[RATE_ELSE] = {5,
+		       {C_evicted_truncate, C_evicted_direct_io, C_evicted_other,
+			C_evicted_invalidate, C_evicted_uncached}},
 	[RATE_STALL] = {1, {C_stall_ns}},
 };
 
@@ -37,8 +39,9 @@ static struct opt_i64 amount(const struct counts *c, enum timeline_rate which)
 	}
 	for (size_t i = 0; i < sums[which].nr; i++) {
 		enum counter term = sums[which].terms[i];
+		bool known = c->known[term] || counts_part(c, term).known;
 
-		sum = opt_add(sum, (struct opt_i64){c->c[term], c->known[term]});
+		sum = opt_add(sum, (struct opt_i64){c->c[term], known});
 	}
 	return sum;
 }

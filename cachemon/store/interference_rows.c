@@ -20,9 +20,6 @@ static void bind_directory(struct binder *b, const struct ledger *l, uint32_t nu
 
 int interference_rows_write(struct store *st, const struct ledger *l, struct ledger_interference *r)
 {
-	static const char *const causes[] = {"reclaim_kswapd", "reclaim_direct", "reclaim_memcg",
-					     "dontneed",       "drop_caches",	 "truncate",
-					     "direct_io",      "other"};
 	static const char *const kinds[] = {NULL, "own", "others", "kernel"};
 	const struct interference_key *k = &r->key;
 	struct binder b = bind_first(st, S_INTERFERENCE);
@@ -30,7 +27,7 @@ int interference_rows_write(struct store *st, const struct ledger *l, struct led
 
 	bind_mark(&b, &r->mark);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
-	bind_text(&b, causes[k->cause]);
+	bind_text(&b, counter_name(C_evicted_first + k->cause) + sizeof("evicted_") - 1);
 	bind_text(&b, kinds[k->kind]);
 	bind_text(&b, comm_text(k->comm, comm));
 	bind_bytes(&b, r->cgroup);

@@ -77,6 +77,8 @@ static void set_constants(struct bpf_object *o, const struct config *way)
 	/* Nothing is there; what matters is that the look for it is not cut out. */
 	config->sym_fadvise[0] = config->sym_invalidate2[0] = config->sym_drop_caches[0] = 16;
 	config->sym_fadvise[1] = config->sym_invalidate2[1] = config->sym_drop_caches[1] = 32;
+	config->sym_fallocate[0] = config->sym_unmap[0] = 16;
+	config->sym_fallocate[1] = config->sym_unmap[1] = 32;
 }
 
 static struct program *find(struct program *programs, size_t nr, const char *name)

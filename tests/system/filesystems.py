@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, reader, reads  # noqa: E402
-from syslib.fscase import (BYTES, FIGURES, World, adds_up,  # noqa: E402
+from syslib.fscase import (BYTES, FIGURES, Reader, World, adds_up,  # noqa: E402
                            asynchronous_is_counted, cached_is_exact, direct_is_counted,
                            every_direct_read, fill, is_covered, measured, past_the_hooks,
                            split_as_the_cache_says)
@@ -245,6 +245,30 @@ def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
     else:
         told = past_the_hooks(world, stack, "cached", f"{mount}/data")
     equal("pages in the cache", told["after"], 0)
+
+
+@part.case
+def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
+    """Each open throws out what the one before had read; nobody opens anything with O_DIRECT."""
+    path = f"{fuse(world, stack, 'cached')}/data"
+    process = Reader(world, stack)
+    process.read("cached", path)
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--pid",
+                                     str(process.process.pid)])
+    watch.wait_started()
+    told = [process.read("cached", path) for _ in range(3)]
+    watch.interrupt()
+    job = watch.end()[1]
+    equal("pages in the cache at each open", [t["before"] for t in told], [0] * 3)
+    # What was there before the run is nobody's.
+    dropped = sum(t["after"] for t in told[:-1])
+    evicted = {k: v for k, v in job["totals"]["evicted_pages"].items() if v}
+    equal("evictions", evicted, {"invalidate": dropped})
+    equal("refaults", job["totals"]["refaults"], dropped)
+    said = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
+    found = [f for j in said["jobs"] for f in j["findings"] if f["id"] == "cache-invalidated"]
+    equal("findings", len(found), 1)
+    check("keep_cache" in world.tool.run("explain", "cache-invalidated"), "no keep_cache in its note")
 
 
 def main():

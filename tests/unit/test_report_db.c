@@ -129,7 +129,7 @@ static void older(void **state)
 {
 	struct fixture *f = *state;
 	struct report_options o = {.db = f->db, .run_id = 1, .format = REPORT_JSON, .files = 1};
-	char text[1 << 14], err[512] = "";
+	char text[1 << 15], err[512] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	fixture_older(f, 1);

@@ -34,6 +34,7 @@ static void test_ids_stay(void **state)
 {
 	static const char *const ids[] = {
 		"cache-bypassed",
+		"cache-invalidated",
 		"cache-thrash-loop",
 		"cache-too-small",
 		"direct-io-rereads",
@@ -58,6 +59,7 @@ static void test_ids_stay(void **state)
 		"small-reads",
 		"stride-defeats-readahead",
 		"too-little-data",
+		"uncached-rereads",
 		"willneed-cut-short",
 		"willneed-redundant",
 		"willneed-too-late",

@@ -84,10 +84,12 @@ static void test_counters_are_the_columns(void **state)
 		while (sqlite3_step(stmt) == SQLITE_ROW) {
 			const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
-			if (!c && strcmp(name, counter_name(0)) != 0)
+			int of = 0;
+
+			while (of < C_NR && strcmp(name, counter_name(of)) != 0)
+				of++;
+			if (of == C_NR)
 				continue;
-			assert_true(c < C_NR);
-			assert_string_equal(name, counter_name(c));
 			assert_string_equal(sqlite3_column_text(stmt, 1), "INTEGER");
 			/* Not measured is NULL. */
 			assert_int_equal(sqlite3_column_int(stmt, 2), 0);

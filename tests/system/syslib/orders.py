@@ -13,6 +13,8 @@ from .reads import PAGE
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
+RWF_DONTCACHE = 0x80
+MADV_REMOVE = 9
 PLACE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -77,6 +79,22 @@ def obey(fds, order, path, first, pages, *more):
     elif order == "write":
         for page in range(first, first + pages):
             os.pwrite(fd, b"x" * PAGE, page * PAGE)
+    elif order == "uncached":
+        for page in range(first, first + pages, 64):
+            os.preadv(fd, [bytearray(min(64, first + pages - page) * PAGE)], page * PAGE, RWF_DONTCACHE)
+    elif order == "write_uncached":
+        for page in range(first, first + pages, 64):
+            os.pwritev(fd, [b"x" * (min(64, first + pages - page) * PAGE)], page * PAGE, RWF_DONTCACHE)
+    elif order == "write_direct":
+        with mmap.mmap(-1, length) as area:
+            direct = os.open(f"/proc/self/fd/{fd}", os.O_RDWR | os.O_DIRECT)
+            os.pwritev(direct, [area], begin)
+            os.close(direct)
+    elif order == "close":
+        os.close(fds.pop(path))
+    elif order == "remove":
+        with mmap.mmap(fd, length, offset=begin) as area:
+            area.madvise(MADV_REMOVE)
     elif order == "sync":
         os.fsync(fd)
     elif order == "touch":
