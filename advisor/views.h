@@ -18,8 +18,8 @@ struct needed_table {
 /* NULL: there is no such number. */
 const struct needed_table *views_needed(size_t i);
 
-/* Tables of counters that lack some, since a version wrote them that had not these: views stand in for
- * them, where the missing ones are NULL. SQLite code. Once a connection is enough. */
+/* Tables of counters that lack some, since a version wrote them that had not these: views stand in
+ * for them, where the missing ones are NULL. SQLite code. Once a connection is enough. */
 int views_of_counters(sqlite3 *db);
 
 /*

@@ -33,7 +33,7 @@ struct task_state {
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
-	__u64 read_id;	    /* ioac.syscr: finished read calls of the task */
+	__u64 read_id; /* ioac.syscr: finished read calls of the task */
 	struct file_key read_file;
 	__u64 read_begin;   /* first page asked */
 	__u64 read_last;    /* last page asked, not cut at EOF */

@@ -88,7 +88,7 @@ struct sample_shed {
 struct sample {
 	uint64_t start_ns; /* since the start of the run, CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t end_ns; /* CLOCK_MONOTONIC: what comes later counts in the next one */
+	uint64_t end_ns;     /* CLOCK_MONOTONIC: what comes later counts in the next one */
 	uint64_t read_on_ns; /* part of the interval with the per-read hook on */
 	const struct sample_file *files;
 	size_t nr_files;

@@ -80,7 +80,7 @@ struct watch_figures {
 	double misses_per_s;
 	bool mapped; /* it reads through mappings: these two instead of hits, lookups and misses */
 	double major_faults_per_s;
-	double waiting; /* tasks asleep for the page cache, mean; < 0: unknown */
+	double waiting;		  /* tasks asleep for the page cache, mean; < 0: unknown */
 	double prefetch_accuracy; /* < 0: unknown */
 	double evictions_per_s;
 	double own_share; /* of the job's CPU; < 0: unknown */

@@ -25,7 +25,7 @@
 enum { WARM_UP = 5, SLACK_KB = 128 };
 
 static struct timespec begin;
-static pid_t job; /* a process that only waits: cachemon itself is never of a job */
+static pid_t job;     /* a process that only waits: cachemon itself is never of a job */
 static double turn_s; /* 0: as fast as it goes */
 
 struct footprint {
