@@ -131,7 +131,7 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 			 m->run.id, jobs, SCHEMA_JOBS_MAX);
 		ret = -EIO;
 	}
-	for (size_t i = 0; !ret && i < m->nr_jobs; i++)
+	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++)
 		ret = load_limit(db, &m->arena, &m->jobs[i], err, errlen);
 	return ret;
 }
