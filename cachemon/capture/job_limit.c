@@ -90,7 +90,7 @@ static int64_t kills_in(enum cgroup_kind kind, const char *dir, int levels)
 
 	if (kind == CGROUP_V2 || kills < 0 || !levels)
 		return kills;
-	d = opendir(dir);
+	d = file_opendir(AT_FDCWD, dir);
 	while (d && (entry = readdir(d))) {
 		char below[PATH_MAX];
 		int64_t more;

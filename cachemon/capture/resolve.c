@@ -181,21 +181,11 @@ static struct name_record *leaf_first(const struct name_record *record)
 	return turned;
 }
 
-int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
-		  struct resolved *ret)
+static int resolve(struct resolver *r, const struct name_record *record, struct resolved *ret)
 {
-	_cleanup_free_ struct name_record *turned = NULL;
 	struct resolved name = {0};
 	int err = 0;
 
-	if (!is_valid(record, size))
-		return -EBADMSG;
-	if (record->flags & NAME_LEAF_LAST && record->data_len) {
-		turned = leaf_first(record);
-		if (!turned)
-			return -ENOMEM;
-		record = turned;
-	}
 	name.deleted = record->flags & NAME_UNLINKED;
 	if (record->flags & NAME_BLOCK_DEVICE) {
 		/* The record names a node that was opened, or nothing: mknod(2) makes any. */
@@ -213,5 +203,23 @@ int resolver_name(struct resolver *r, const struct name_record *record, size_t s
 	}
 	if (!err)
 		*ret = name;
+	return err;
+}
+
+int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
+		  struct resolved *ret)
+{
+	struct name_record *turned;
+	int err;
+
+	if (!is_valid(record, size))
+		return -EBADMSG;
+	if (!(record->flags & NAME_LEAF_LAST) || !record->data_len)
+		return resolve(r, record, ret);
+	turned = leaf_first(record);
+	if (!turned)
+		return -ENOMEM;
+	err = resolve(r, turned, ret);
+	free(turned);
 	return err;
 }

@@ -340,8 +340,8 @@ static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 	cases = selftest_cases(&nr);
 	say(st, "%-8s  %-8s  %s\n", "case", "error", headings[reads]);
 	for (int i = 0; i < nr; i++) {
-		progress_at(progress, "cases", (uint64_t)((int)reads * nr + i),
-			    (uint64_t)(nr * READS_NR));
+		progress_at(progress, "cases", (uint64_t)reads * (uint64_t)nr + (uint64_t)i,
+			    (uint64_t)nr * READS_NR);
 		r = run_case(st, &cases[i], reads, err);
 		if (r < 0)
 			return r;
