@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import resource
+import select
 import sqlite3
 import subprocess
 import sys
@@ -30,8 +31,7 @@ ME = os.path.abspath(__file__)
 PAGES = 1024
 # From the scheduler's clock to the hook of the switch, which comes after it, and between clocks.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
-# How long hot reads go on so that the per-read hook is sliced when the cold ones come.
-SLICED_AFTER_S = 1.5
+HOT_READS = 1000  # between looks for the word to go on
 LEVELS = {"full": ["--level", "full"], "cold": ["--level", "cold"],
           "sliced": ["--level", "auto", "--max-overhead", "0.01%", "--interval", "200ms"]}
 
@@ -127,13 +127,14 @@ def do_synced(path, _):
 
 
 def work(how, hot, *paths):
-    end = time.monotonic() + float(hot or 0)
-    with open(paths[0], "rb", buffering=0) as f:
-        while time.monotonic() < end:
-            for _ in range(1000):
-                os.pread(f.fileno(), PAGE, 0)
+    """hot: a file that is read until somebody writes to standard input; "": none."""
+    if hot:
+        with open(hot, "rb", buffering=0) as f:
+            while not select.select([sys.stdin], [], [], 0)[0]:
+                for _ in range(HOT_READS):
+                    os.pread(f.fileno(), PAGE, 0)
     told = []
-    for path in paths[1:]:
+    for path in paths:
         clocks = Clocks()
         globals()[f"do_{how}"](path, clocks)
         told.append(vars(clocks))
@@ -148,10 +149,16 @@ def rows_of(db, ino):
         return c.execute("SELECT sum(stalls) FROM file WHERE ino = ?", (ino,)).fetchone()[0]
 
 
+def worker(world, level, how, *paths):
+    """Reads of the cache cost at level sliced, until it is."""
+    return [sys.executable, ME, "--work", how, world.hot if level == "sliced" else "", *paths]
+
+
 def watched(world, stack, level, how, paths):
-    hot = SLICED_AFTER_S if level == "sliced" else 0
-    watch = world.tool.watch(stack, LEVELS[level],
-                             [sys.executable, ME, "--work", how, str(hot), world.hot, *paths])
+    watch = world.tool.watch(stack, LEVELS[level], worker(world, level, how, *paths),
+                             stdin=subprocess.PIPE)
+    if level == "sliced":
+        watch.wait_sliced()
     report, job, out = watch.end()
     equal(f"sliced at level {level}", report["run"]["sliced"], level == "sliced")
     check("stall_ns_estimated" not in job["totals"], "stall_ns is counted, and marked as estimated")
@@ -258,15 +265,18 @@ def what_moves_into_a_cgroup_is_exact(world, stack):
         path = world.cold(PAGES)
         watch = world.tool.watch(stack, [*LEVELS[level], "--cgroup", group])
         watch.wait_started()
-        hot = SLICED_AFTER_S if level == "sliced" else 0
         script = 'echo $$ > "$0"/cgroup.procs && exec "$@"'
-        done = subprocess.run(["sh", "-c", script, group, sys.executable, ME, "--work", "late",
-                               str(hot), world.hot, path], capture_output=True, text=True,
-                              check=True)
+        process = subprocess.Popen(["sh", "-c", script, group, *worker(world, level, "late", path)],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(process.kill)
+        if level == "sliced":
+            watch.wait_sliced()
+        out, _ = process.communicate()
+        equal("status of the worker", process.returncode, 0)
         watch.wait_intervals(1)
         watch.interrupt()
         _, job, _ = watch.end()
-        judge(watch.db, job, path, json.loads(done.stdout)[0], level)
+        judge(watch.db, job, path, json.loads(out)[0], level)
 
 
 def main():

@@ -62,6 +62,11 @@ class Watch:
         """The probes are on and the job is known: the first interval was written."""
         self.wait_intervals(1)
 
+    def wait_sliced(self):
+        """Until the per-read hook is on in slices alone."""
+        until(lambda: self.query("SELECT sliced FROM run") == 1 or self.process.poll() is not None,
+              f"slices in {self.db}", TIMEOUT_S)
+
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
