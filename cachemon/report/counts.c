@@ -166,13 +166,14 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 /* A quarter of those that are known or might be: what a ratio of the rest says is no figure. */
 bool counts_fates_unknown(const struct counts *c)
 {
-	int64_t judged = 0;
+	struct opt_i64 judged = {.known = true};
 
 	if (!c->known[C_untracked] || c->c[C_untracked] < 0)
 		return true;
 	for (enum counter i = C_used; i <= C_evicted_unused; i++)
-		judged += c->known[i] && c->c[i] > 0 ? c->c[i] : 0;
-	return c->c[C_untracked] > judged / 3;
+		if (c->known[i] && c->c[i] > 0)
+			judged = opt_add(judged, counts_get(c, i));
+	return !judged.known || c->c[C_untracked] > judged.value / 3;
 }
 
 /*
