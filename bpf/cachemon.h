@@ -273,6 +273,7 @@ struct adder_key {
 struct job_row {
 	__u64 cpu_ns;	   /* CPU time of its tasks since they joined */
 	__u64 rchar_bytes; /* bytes its tasks read from anything (task->ioac.rchar) */
+	__u64 syscr_calls; /* calls that did so, whatever they returned (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
 };

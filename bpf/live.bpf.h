@@ -68,21 +68,25 @@ static __always_inline void charge_from_now(struct task_state *st, struct task_s
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
 	st->rchar_bytes = TYPED(t, ioac.rchar);
+	st->syscr_calls = TYPED(t, ioac.syscr);
 }
 
-/* CPU time and bytes read of a task of the job since they were last charged. */
+/* CPU time, and what was read, of a task of the job since they were last charged. */
 static __always_inline void job_charge(struct live *l, struct task_struct *t)
 {
-	__u64 runtime = TYPED(t, se.sum_exec_runtime), rchar = TYPED(t, ioac.rchar);
+	__u64 runtime = TYPED(t, se.sum_exec_runtime);
+	__u64 rchar = TYPED(t, ioac.rchar), syscr = TYPED(t, ioac.syscr);
 	__u32 slot = JOB_WATCHED;
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
 		job->cpu_ns += runtime - l->s.runtime_ns;
 		job->rchar_bytes += rchar - l->s.rchar_bytes;
+		job->syscr_calls += syscr - l->s.syscr_calls;
 	}
 	l->s.runtime_ns = runtime;
 	l->s.rchar_bytes = rchar;
+	l->s.syscr_calls = syscr;
 	l->s.flags |= TASK_DIRTY;
 }
 

@@ -107,8 +107,9 @@ struct task_state {
 	__u64 direct_bytes;  /* asked, cut at EOF */
 	__u64 direct_before; /* read by the same call before this began */
 
-	__u64 runtime_ns; /* CPU time and bytes read, as far as they are charged to the job */
+	__u64 runtime_ns; /* CPU time, bytes and calls, as far as they are charged to the job */
 	__u64 rchar_bytes;
+	__u64 syscr_calls;
 
 	__u64 fault_address; /* the last one of the task that was not mapped */
 	__u64 trace_advice;  /* the advice call that traces were last told of */

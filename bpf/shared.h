@@ -121,6 +121,7 @@ struct sweep_charges_args {
 	__u32 pad;
 	__u64 cpu_ns;
 	__u64 rchar_bytes;
+	__u64 syscr_calls;
 };
 
 #endif

@@ -149,7 +149,7 @@ static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 {
 	struct sweep_charges_args *x = *args;
-	__u64 task, runtime, rchar;
+	__u64 task, runtime, rchar, syscr;
 	struct task_struct *t;
 	struct live *l;
 	__u32 zero = 0;
@@ -166,12 +166,15 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	t = CAST(task_struct, task);
 	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
 	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
+	syscr = READ(t, ioac.syscr) - l->s.syscr_calls;
 	order_reads(&l->pad);
 	/* Switched meanwhile: it was charged. */
-	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0)
+	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0 ||
+	    (__s64)syscr < 0)
 		return 0;
 	x->cpu_ns += runtime;
 	x->rchar_bytes += rchar;
+	x->syscr_calls += syscr;
 	return 0;
 }
 

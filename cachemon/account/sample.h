@@ -51,6 +51,7 @@ struct sample_advice {
 struct sample_job {
 	uint64_t cpu_ns;
 	uint64_t rchar_bytes;
+	uint64_t syscr_calls;
 	uint64_t processes;
 	uint64_t alive; /* still running: at the end, those that outlive the command */
 };

@@ -15,12 +15,20 @@ void slices_exact(struct slices *s, const double seen[SLICE_FIGURES])
 		s->exact[f] += seen[f];
 }
 
+/* What a figure is held against: what is nearest to being in proportion to it. */
+static double read_for(enum slice_figure f, const struct slice_read *r)
+{
+	return f == SLICE_READ_CALLS ? r->calls : r->bytes;
+}
+
 static void part_add(struct slice_part *sum, const struct slice_part *p)
 {
 	for (int f = 0; f < SLICE_FIGURES; f++)
 		sum->seen[f] += p->seen[f];
-	sum->on_bytes += p->on_bytes;
-	sum->all_bytes += p->all_bytes;
+	sum->on.bytes += p->on.bytes;
+	sum->on.calls += p->on.calls;
+	sum->all.bytes += p->all.bytes;
+	sum->all.calls += p->all.calls;
 	sum->cuts += p->cuts;
 }
 
@@ -56,25 +64,32 @@ void slices_add(struct slices *s, const struct slice_part *part)
 /* Of neighbouring parts: the seen and what it is a share of. */
 struct stratum {
 	double seen, on, all;
-	double calls, bytes, cuts;
+	double call; /* what a mean call is of on */
+	double cuts;
 	double value;	 /* estimate of the whole stratum */
 	double variance; /* of it */
-	unsigned int nr; /* parts whose slices saw bytes */
+	unsigned int nr; /* parts whose slices saw reads */
 };
 
 static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure f,
 			struct stratum *h)
 {
+	struct slice_read read = {0};
+
 	*h = (struct stratum){0};
 	for (size_t i = 0; i < nr; i++) {
+		double on = read_for(f, &p[i].on);
+
 		h->seen += p[i].seen[f];
-		h->on += p[i].on_bytes;
-		h->all += p[i].all_bytes;
-		h->calls += p[i].seen[SLICE_READ_CALLS];
-		h->bytes += p[i].seen[SLICE_READ_BYTES];
+		h->on += on;
+		h->all += read_for(f, &p[i].all);
 		h->cuts += p[i].cuts;
-		h->nr += p[i].on_bytes > 0;
+		h->nr += on > 0;
+		read.calls += p[i].seen[SLICE_READ_CALLS];
+		read.bytes += p[i].seen[SLICE_READ_BYTES];
 	}
+	if (read.calls > 0)
+		h->call = f == SLICE_READ_CALLS ? 1 : read.bytes / read.calls;
 }
 
 /* A slice begins and ends anywhere within a call, whose bytes are counted as a whole and whose
@@ -82,14 +97,20 @@ static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure
  */
 static double cut_variance(const struct stratum *h, double ratio)
 {
-	double call = h->calls > 0 ? ratio * h->bytes / h->calls : 0;
+	double call = ratio * h->call;
 
 	return h->cuts * call * call / 12;
 }
 
+/* The ratio of all other parts. */
+static double without(const struct stratum *h, const struct slice_part *p, enum slice_figure f)
+{
+	return (h->seen - p->seen[f]) / (h->on - read_for(f, &p->on));
+}
+
 /*
- * The ratio of what was seen to the bytes read in slices, times the bytes that were read outside of
- * them, and what was seen. Its variance is that of the ratios that leave out one part each
+ * The ratio of what was seen to what was read in slices, times what was read outside of them, and
+ * what was seen. Its variance is that of the ratios that leave out one part each
  * (jackknife). False: it cannot be told.
  */
 static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_figure f,
@@ -106,14 +127,14 @@ static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_f
 	ratio = h->seen / h->on;
 	h->value = h->seen + ratio * off;
 	for (size_t i = 0; i < nr; i++)
-		if (p[i].on_bytes > 0)
-			mean += (h->seen - p[i].seen[f]) / (h->on - p[i].on_bytes) / h->nr;
+		if (read_for(f, &p[i].on) > 0)
+			mean += without(h, &p[i], f) / h->nr;
 	for (size_t i = 0; i < nr; i++) {
 		double d;
 
-		if (p[i].on_bytes <= 0)
+		if (read_for(f, &p[i].on) <= 0)
 			continue;
-		d = (h->seen - p[i].seen[f]) / (h->on - p[i].on_bytes) - mean;
+		d = without(h, &p[i], f) - mean;
 		squares += d * d;
 	}
 	/* The jackknife's factor (nr - 1) / nr is left out: of few parts the interval held too
@@ -136,14 +157,14 @@ static double student(double df)
 }
 
 /* A stratum ends where it has enough parts that say something, and the last takes the rest. */
-static size_t stratum_parts(const struct slices *s, size_t from)
+static size_t stratum_parts(const struct slices *s, size_t from, enum slice_figure f)
 {
 	size_t nr = 0, say = 0;
 
 	while (from + nr < s->nr && say < SLICE_STRATUM)
-		say += s->parts[from + nr++].on_bytes > 0;
+		say += read_for(f, &s->parts[from + nr++].on) > 0;
 	for (size_t i = from + nr, rest = 0; i < s->nr; i++) {
-		rest += s->parts[i].on_bytes > 0;
+		rest += read_for(f, &s->parts[i].on) > 0;
 		if (rest == SLICE_STRATUM)
 			return nr;
 	}
@@ -163,7 +184,7 @@ void slices_estimate(const struct slices *s, enum slice_figure which, struct sli
 
 	*ret = (struct slice_estimate){.value = s->exact[which]};
 	for (size_t i = 0, nr; i < s->nr; i += nr) {
-		nr = stratum_parts(s, i);
+		nr = stratum_parts(s, i, which);
 		if (!stratum_estimate(s->parts + i, nr, which, &h)) {
 			ret->reason = h.on > 0 ? too_few : nothing_seen;
 			return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Estimates of what only the per-read hook sees, of a run that has it on in slices at random
- * places. A part is the time between two samples: what was seen in its slices, and the bytes that
- * the job's tasks read (rchar) in its slices and in all. Owns the estimator; knows no probe, no
- * clock and no SQL. docs/design.md has the formulas.
+ * places. A part is the time between two samples: what was seen in its slices, and what the job's
+ * tasks read of anything, in its slices and in all. Owns the estimator; knows no probe, no clock
+ * and no SQL. docs/design.md has the formulas.
  */
 #ifndef SLICES_H
 #define SLICES_H
@@ -33,10 +33,15 @@ enum slice_figure {
 /* An interval that is wider than this part of the estimate is not worth a figure. */
 #define SLICE_WIDTH_MAX 0.25
 
+/* By the kernel's own count (rchar and syscr), exact at all times. */
+struct slice_read {
+	double bytes, calls;
+};
+
 struct slice_part {
 	double seen[SLICE_FIGURES]; /* while the hook was on */
-	double on_bytes;	    /* read while it was on */
-	double all_bytes;	    /* read in all */
+	struct slice_read on;	    /* read while it was on */
+	struct slice_read all;	    /* read in all */
 	unsigned int cuts;	    /* ends of slices: a call under way is counted in part */
 };
 

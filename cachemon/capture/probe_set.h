@@ -75,7 +75,7 @@ unsigned int probe_set_seeds_missed(struct probe_set *set);
  * written. */
 int probe_set_rest_rows(int fd);
 /* What tasks of the job that run now used and read and are not charged with yet. */
-int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes);
+int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret);
 /* Moves on to the other generation of rows; *ret_generation: the one to drain, 0 is a, quiet from
  * now on. */
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation);

@@ -202,7 +202,7 @@ bool probe_set_reads_on(const struct probe_set *set)
 	return set->reads_on;
 }
 
-int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
+int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret)
 {
 	struct sweep_charges_args args = {.nr_cpus = set->nr_cpus};
 	int r = 0;
@@ -210,8 +210,7 @@ int probe_set_uncharged(struct probe_set *set, uint64_t *ret_cpu_ns, uint64_t *r
 	if (!sweeps_iterate(set))
 		r = run_program(set->skel->progs.sweep_charges, &args, sizeof(args));
 
-	*ret_cpu_ns = r ? 0 : args.cpu_ns;
-	*ret_rchar_bytes = r ? 0 : args.rchar_bytes;
+	*ret = r ? (struct sweep_charges_args){0} : args;
 	return r;
 }
 

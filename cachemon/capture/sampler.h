@@ -62,7 +62,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 bool sampler_job_ended(struct sampler *s);
 
 /* CPU time of the job and bytes that its tasks have read, as of now. */
-int sampler_progress(struct sampler *s, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes);
+int sampler_progress(struct sampler *s, struct sample_job *ret);
 
 /* Program runs so far in the tasks of each job, summed over CPUs. */
 int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR]);

@@ -22,6 +22,7 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
 		job->cpu_ns += s->job_rows[cpu].cpu_ns;
 		job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
+		job->syscr_calls += s->job_rows[cpu].syscr_calls;
 		job->processes += s->job_rows[cpu].processes;
 		alive += s->job_rows[cpu].alive;
 	}
@@ -36,7 +37,7 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 int sampler_jobs_take(struct sampler *s)
 {
 	size_t size = probe_set_cpus(s->set) * sizeof(*s->job_rows);
-	uint64_t cpu_ns = 0, rchar_bytes = 0;
+	struct sweep_charges_args running = {0};
 	int r = rows_read(s, JOB_OTHERS, s->job_rows);
 
 	if (r)
@@ -46,14 +47,15 @@ int sampler_jobs_take(struct sampler *s)
 		r = rows_read(s, JOB_WATCHED, s->job_rows);
 		if (r)
 			return r;
-		r = probe_set_uncharged(s->set, &cpu_ns, &rchar_bytes);
+		r = probe_set_uncharged(s->set, &running);
 		if (r || rows_read(s, JOB_WATCHED, s->job_rows_again) ||
 		    !memcmp(s->job_rows, s->job_rows_again, size))
 			break;
 	}
 	job_sum(s, &s->jobs[JOB_WATCHED]);
-	s->jobs[JOB_WATCHED].cpu_ns += cpu_ns;
-	s->jobs[JOB_WATCHED].rchar_bytes += rchar_bytes;
+	s->jobs[JOB_WATCHED].cpu_ns += running.cpu_ns;
+	s->jobs[JOB_WATCHED].rchar_bytes += running.rchar_bytes;
+	s->jobs[JOB_WATCHED].syscr_calls += running.syscr_calls;
 	return r;
 }
 
@@ -110,12 +112,11 @@ void sampler_advice_take(struct sampler *s)
 	}
 }
 
-int sampler_progress(struct sampler *s, uint64_t *ret_cpu_ns, uint64_t *ret_rchar_bytes)
+int sampler_progress(struct sampler *s, struct sample_job *ret)
 {
 	int r = sampler_jobs_take(s);
 
-	*ret_cpu_ns = s->jobs[JOB_WATCHED].cpu_ns;
-	*ret_rchar_bytes = s->jobs[JOB_WATCHED].rchar_bytes;
+	*ret = s->jobs[JOB_WATCHED];
 	return r;
 }
 

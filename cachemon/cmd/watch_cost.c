@@ -98,9 +98,10 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 /* As of now, between samples too. */
 int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 {
-	uint64_t runs[JOB_NR][EV_NR], cpu_ns, rchar_bytes;
+	uint64_t runs[JOB_NR][EV_NR];
 	int64_t part_ns[COST_PARTS];
-	int r = sampler_progress(run->sampler, &cpu_ns, &rchar_bytes);
+	struct sample_job job;
+	int r = sampler_progress(run->sampler, &job);
 	double probes;
 
 	if (!r)
@@ -110,7 +111,7 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);
 	probes = probes_ns(run, part_ns);
 	*ret = (struct cost_seen){
-		.job_cpu_ns = (double)cpu_ns,
+		.job_cpu_ns = (double)job.cpu_ns,
 		.own_ns = -1,
 		.read_ns = cost_charge_ns(&run->charge, EV_READ),
 		.read_on_share = watch_slices_on_share(run),

@@ -83,7 +83,8 @@ struct watch_run {
 	bool slices_begun;		    /* what was seen before them is in there */
 	struct slice_part part;		    /* that goes on */
 	double seen[SLICE_FIGURES];	    /* since the last part */
-	uint64_t part_rchar, slice_rchar;   /* when it began, and when its last slice did */
+	struct sample_job part_job;	    /* when it began, */
+	struct sample_job slice_job;	    /* and when its last slice did */
 	unsigned int nr_parts;
 
 	struct watch_figures figures;

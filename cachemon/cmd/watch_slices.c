@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The per-read hook in slices. Time is cut into cells, each with one slice at a random place; a
- * part, the time between two samples, holds several cells. What the hook saw in a part stands
- * beside the bytes that the job's tasks read in its slices and in all of it.
+ * part, the time between two samples, holds several cells. What the hook saw in a part is held
+ * against what the job's tasks read of anything, in its slices and in all of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +43,19 @@ static double random_share(void)
 	return r / 4294967296.0;
 }
 
-static uint64_t rchar_now(struct watch_run *run)
+/* What the job's tasks read of anything between two looks. */
+static void add_read(struct slice_read *sum, const struct sample_job *from,
+		     const struct sample_job *to)
 {
-	uint64_t cpu_ns, rchar_bytes = 0;
+	sum->bytes += (double)(to->rchar_bytes - from->rchar_bytes);
+	sum->calls += (double)(to->syscr_calls - from->syscr_calls);
+}
 
-	return sampler_progress(run->sampler, &cpu_ns, &rchar_bytes) ? 0 : rchar_bytes;
+static struct sample_job job_now(struct watch_run *run)
+{
+	struct sample_job job;
+
+	return sampler_progress(run->sampler, &job) ? run->slice_job : job;
 }
 
 /* When the next slice begins, and what is left of its cell after it. */
@@ -77,7 +85,9 @@ static void say_failed(struct watch_run *run, const char *to, int r)
 
 static void close_slice(struct watch_run *run)
 {
-	run->part.on_bytes += (double)(rchar_now(run) - run->slice_rchar);
+	struct sample_job now = job_now(run);
+
+	add_read(&run->part.on, &run->slice_job, &now);
 	run->part.cuts += 2;
 }
 
@@ -90,7 +100,7 @@ static void switch_off(struct watch_run *run)
 	if (!probe_set_reads_on(run->set))
 		run->hook_on_ns += clock_now_ns() - run->hook_since_ns;
 	else
-		run->slice_rchar = rchar_now(run);
+		run->slice_job = job_now(run);
 	if (r) {
 		say_failed(run, "off", r);
 		return;
@@ -108,7 +118,7 @@ static void switch_on(struct watch_run *run)
 		return;
 	}
 	run->hook_failed = false;
-	run->slice_rchar = rchar_now(run);
+	run->slice_job = job_now(run);
 	run->hook_since_ns = clock_now_ns();
 	run->slice_ns = run->hook_since_ns + (uint64_t)SLICE_NS;
 }
@@ -128,7 +138,7 @@ void watch_slices_begin(struct watch_run *run)
 		gone[c] = probe_plan_needs((enum counter)c, ROLE_READ);
 	store_estimates_only(run->store, run->ledger, gone,
 			     "reads were watched in slices, to stay within --max-overhead");
-	run->slice_rchar = run->part_rchar;
+	run->slice_job = run->part_job;
 	switch_off(run);
 }
 
@@ -168,12 +178,12 @@ static void sum_seen(const struct sample *s, double seen[SLICE_FIGURES])
 }
 
 /* A sample in the middle of a slice cuts it in two. */
-static void end_part(struct watch_run *run, uint64_t rchar, bool on)
+static void end_part(struct watch_run *run, const struct sample_job *now, bool on)
 {
 	if (on)
-		run->part.on_bytes += (double)(rchar - run->slice_rchar);
-	run->slice_rchar = rchar;
-	run->part.all_bytes = (double)(rchar - run->part_rchar);
+		add_read(&run->part.on, &run->slice_job, now);
+	run->slice_job = *now;
+	add_read(&run->part.all, &run->part_job, now);
 	memcpy(run->part.seen, run->seen, sizeof(run->seen));
 	slices_add(run->slices, &run->part);
 	run->part = (struct slice_part){0};
@@ -182,16 +192,14 @@ static void end_part(struct watch_run *run, uint64_t rchar, bool on)
 
 void watch_slices_sample(struct watch_run *run, struct sample *s, bool on)
 {
-	uint64_t rchar = s->jobs[JOB_WATCHED].rchar_bytes;
-
 	sum_seen(s, run->seen);
 	s->slices = run->slices;
 	if (run->slices && run->slices_begun)
-		end_part(run, rchar, on);
+		end_part(run, &s->jobs[JOB_WATCHED], on);
 	else if (run->slices)
 		slices_exact(run->slices, run->seen);
 	if (run->slices)
 		memset(run->seen, 0, sizeof(run->seen));
 	run->slices_begun = run->slices;
-	run->part_rchar = rchar;
+	run->part_job = s->jobs[JOB_WATCHED];
 }

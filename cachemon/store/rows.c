@@ -66,6 +66,7 @@ static int write_job(struct store *st, const struct ledger *l, int slot)
 	bind_int(&b, (int64_t)st->duration_ns);
 	bind_known(&b, facts, (int64_t)j->facts.cpu_ns);
 	bind_known(&b, facts, (int64_t)j->facts.rchar_bytes);
+	bind_known(&b, facts, (int64_t)j->facts.syscr_calls);
 	bind_counters(&b, &j->total, measured);
 	return bind_run(&b);
 }

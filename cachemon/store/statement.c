@@ -11,7 +11,8 @@ enum shape {
 };
 
 #define JOB_COLUMNS                                                                                \
-	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes"
+	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes, "        \
+	"syscr_calls"
 #define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories"
 #define FILE_COLUMNS                                                                               \
 	"id, job_id, dev_major, dev_minor, ino, gen, folded_before|directory_id, fstype, "         \
