@@ -315,11 +315,7 @@ static void put_outside(struct tree *t, const struct model_job *job)
 	if (counts_mapped(&job->counts))
 		tree_bool(t, "reads_through_mappings", true);
 	data_count(t, "outside_read_bytes", job->outside_read_bytes);
-	if (!job->outside_read_bytes.known)
-		return;
-	if (job->counts.sliced)
-		tree_bool(t, "outside_read_bytes_estimated", true);
-	else
+	if (job->outside_read_bytes.known)
 		tree_bool(t, "outside_read_bytes_lower_bound", true);
 }
 

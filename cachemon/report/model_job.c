@@ -316,7 +316,8 @@ static struct opt_i64 outside_reads(const struct model_job *job)
 	struct opt_i64 seen = opt_add(counts_get(&job->counts, C_read_bytes),
 				      counts_get(&job->counts, C_direct_read_bytes));
 
-	if (!seen.known || job->counts.bounds & BOUND_ROW)
+	/* A difference of an estimate and all that was read is mostly the estimate's error. */
+	if (!seen.known || job->counts.sliced || job->counts.bounds & BOUND_ROW)
 		bytes.known = false;
 	bytes.value = bytes.value > seen.value ? bytes.value - seen.value : 0;
 	return bytes;

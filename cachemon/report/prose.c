@@ -108,10 +108,11 @@ static void say_outside(FILE *out, const struct view *v)
 	    outside.value / OUTSIDE_SHARE_MIN < v->job->rchar_bytes.value / 100)
 		return;
 	fprintf(out,
-		" %s%s more were read outside of the page cache's hooks (pipes, sockets, tmpfs, "
+		" At least %s more were read outside of the page cache's hooks (pipes, sockets, "
+		"tmpfs, "
 		"FUSE with direct_io, O_DIRECT on devices or over a network): no figure here is "
 		"about them.",
-		v->c->sliced ? "" : "At least ", show_bytes(outside, v->c->sliced).s);
+		show_bytes(outside, false).s);
 }
 
 static void say_prefetch(FILE *out, const struct view *v)

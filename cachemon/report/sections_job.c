@@ -78,7 +78,7 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		 "past the cache (O_DIRECT)"},
 		{"other reads",
 		 {""},
-		 show_least(show_bytes(outside, c->sliced), outside.known && !c->sliced),
+		 show_least(show_bytes(outside, false), outside.known),
 		 "seen by no hook: pipes, sockets, tmpfs, direct_io of FUSE and the like"},
 		{"stalls", SHOWN(stalls), LEAST(stall_ns, show_ns(COUNT(stall_ns))),
 		 "sleeps of its tasks for the page cache"},
