@@ -6,6 +6,12 @@
 
 static const char nothing_seen[] = "no slice saw a read of that time";
 static const char too_few[] = "too few slices saw reads to say how exact an estimate would be";
+static const char uncounted[] = "the kernel does not count the bytes of AIO, io_uring and splice, "
+				"so no slice stands for the "
+				"time between slices";
+static const char lost[] = "the bytes that the job's tasks read could not be looked up once";
+static const char fewer_than_misses[] =
+	"the estimate is below the misses, each of which is a lookup";
 static const char too_wide[] =
 	"the 90 % interval of the estimate is wider than a quarter of its value";
 
@@ -177,12 +183,61 @@ static void judge(struct slice_estimate *e)
 	e->reason = e->known ? NULL : too_wide;
 }
 
+/* Of slices and of time with the hook on, all of them. */
+struct seen_in_all {
+	double figure[SLICE_FIGURES];
+	struct slice_read on; /* of slices */
+	double sliced_bytes;  /* seen in them */
+	double cuts;
+};
+
+static struct seen_in_all sum_all(const struct slices *s)
+{
+	struct seen_in_all sum = {0};
+
+	for (int f = 0; f < SLICE_FIGURES; f++)
+		sum.figure[f] = s->exact[f];
+	for (size_t i = 0; i < s->nr; i++) {
+		for (int f = 0; f < SLICE_FIGURES; f++)
+			sum.figure[f] += s->parts[i].seen[f];
+		sum.on.bytes += s->parts[i].on.bytes;
+		sum.on.calls += s->parts[i].on.calls;
+		sum.sliced_bytes += s->parts[i].seen[SLICE_READ_BYTES];
+		sum.cuts += s->parts[i].cuts;
+	}
+	return sum;
+}
+
+/* A slice may begin or end in a call, which is in one of the two counts alone then. */
+static bool are_uncounted(const struct seen_in_all *sum)
+{
+	double calls = sum->figure[SLICE_READ_CALLS];
+	double call = calls > 0 ? sum->figure[SLICE_READ_BYTES] / calls : 0;
+
+	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
+}
+
+/* Of a figure for each byte, or call, of files: what there is of it where all is read from files.
+ */
+static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
+{
+	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];
+
+	return files > 0 ? sum->figure[f] / files : 0;
+}
+
 void slices_estimate(const struct slices *s, enum slice_figure which, struct slice_estimate *ret)
 {
-	double variance = 0, freedom = 0, cuts = 0, half, seen = s->exact[which];
+	double variance = 0, freedom = 0, half, seen = s->exact[which];
+	double off = 0, unseen = 0;
+	struct seen_in_all sum = sum_all(s);
 	struct stratum h;
 
 	*ret = (struct slice_estimate){.value = s->exact[which]};
+	if (s->lost || are_uncounted(&sum)) {
+		ret->reason = s->lost ? lost : uncounted;
+		return;
+	}
 	for (size_t i = 0, nr; i < s->nr; i += nr) {
 		nr = stratum_parts(s, i, which);
 		if (!stratum_estimate(s->parts + i, nr, which, &h)) {
@@ -192,22 +247,40 @@ void slices_estimate(const struct slices *s, enum slice_figure which, struct sli
 		ret->value += h.value;
 		seen += h.seen;
 		variance += h.variance;
-		cuts += h.cuts;
+		off += fmax(h.all - h.on, 0);
+		unseen += h.seen > 0 ? h.value - h.seen
+				     : rate_of_files(&sum, which) * fmax(h.all - h.on, 0);
 		if (h.nr > 1)
 			freedom += h.variance * h.variance / (h.nr - 1);
 	}
 	half = freedom > 0 ? student(variance * variance / freedom) * sqrt(variance) : 0;
-	if (cuts > 0)
-		half = hypot(half, SLICE_UNSEEN * 2 / cuts * (ret->value - seen));
+	if (sum.cuts > 0)
+		half = hypot(half, SLICE_UNSEEN * 2 / sum.cuts * unseen);
 	half += SLICE_SEAM * (ret->value - seen);
 	ret->low = fmax(ret->value - half, seen);
 	ret->high = ret->value + half;
 	judge(ret);
 	/* What no slice saw may have been all the same. */
-	if (s->nr && seen == s->exact[which] && which == SLICE_DELAYED_HITS) {
+	if (s->nr && seen == s->exact[which] &&
+	    (which == SLICE_DELAYED_HITS || (off > 0 && sum.figure[which] <= 0))) {
 		ret->known = false;
 		ret->reason = nothing_seen;
 	}
+}
+
+void slices_lookups(const struct slices *s, double misses, struct slice_estimate *ret)
+{
+	slices_estimate(s, SLICE_LOOKUPS, ret);
+	if (ret->reason && ret->reason != too_wide)
+		return;
+	if (ret->high < misses) {
+		ret->known = false;
+		ret->reason = fewer_than_misses;
+		return;
+	}
+	ret->value = fmax(ret->value, misses);
+	ret->low = fmax(ret->low, misses);
+	judge(ret);
 }
 
 void slices_hits(const struct slices *s, double misses, struct slice_estimate *ret_hits,
@@ -215,13 +288,13 @@ void slices_hits(const struct slices *s, double misses, struct slice_estimate *r
 {
 	struct slice_estimate lookups;
 
-	slices_estimate(s, SLICE_LOOKUPS, &lookups);
+	slices_lookups(s, misses, &lookups);
 	*ret_hits = *ret_ratio = lookups;
 	if (lookups.reason && lookups.reason != too_wide)
 		return;
-	ret_hits->value = fmax(lookups.value - misses, 0);
-	ret_hits->low = fmax(lookups.low - misses, 0);
-	ret_hits->high = fmax(lookups.high - misses, 0);
+	ret_hits->value = lookups.value - misses;
+	ret_hits->low = lookups.low - misses;
+	ret_hits->high = lookups.high - misses;
 	judge(ret_hits);
 	ret_ratio->value = lookups.value > 0 ? ret_hits->value / lookups.value : 0;
 	ret_ratio->low = lookups.low > 0 ? ret_hits->low / lookups.low : 0;

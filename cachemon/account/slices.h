@@ -30,6 +30,10 @@ enum slice_figure {
 /* What none of n slices saw may have been such a share / n of the time all the same, with a chance
  * of one in ten: bytes of a pipe, say, that are no lookups. In each interval, either way. */
 #define SLICE_UNSEEN 2.3
+/* More than this share of the bytes that were seen, beyond what the job's tasks read themselves:
+ * the rest is of AIO, io_uring or splice, whose bytes no count of the kernel's has, so that nothing
+ * says how many there were outside of slices. */
+#define SLICE_UNCOUNTED_MAX 0.05
 /* An interval that is wider than this part of the estimate is not worth a figure. */
 #define SLICE_WIDTH_MAX 0.25
 
@@ -51,6 +55,7 @@ struct slices {
 	size_t nr;
 	unsigned int per_part;	/* samples that are joined in each part; */
 	unsigned int last_part; /* in the last one */
+	bool lost;		/* the tasks' own count could not be read once */
 };
 
 /* An estimate with its 90 % interval. !known: reason says why, and the rest means nothing. */
@@ -65,7 +70,9 @@ void slices_exact(struct slices *s, const double seen[SLICE_FIGURES]);
 void slices_add(struct slices *s, const struct slice_part *part);
 
 void slices_estimate(const struct slices *s, enum slice_figure which, struct slice_estimate *ret);
-/* Lookups less misses, and that by lookups. misses: of the whole run, exact. */
+/* misses: of the whole run, exact; each is a lookup. */
+void slices_lookups(const struct slices *s, double misses, struct slice_estimate *ret);
+/* Lookups less misses, and that by lookups. */
 void slices_hits(const struct slices *s, double misses, struct slice_estimate *ret_hits,
 		 struct slice_estimate *ret_ratio);
 

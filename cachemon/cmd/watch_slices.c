@@ -4,6 +4,7 @@
  * part, the time between two samples, holds several cells. What the hook saw in a part is held
  * against what the job's tasks read of anything, in its slices and in all of it.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,7 +12,7 @@
 #include "cmd/watch_run.h"
 #include "util/clock.h"
 
-/* As short as switching allows, some fifty times its seam. */
+/* As short as switching allows, some fifty times its seam; no time between slices is shorter. */
 #define SLICE_NS    10000000.0
 #define CELL_MAX_NS 500000000.0
 #define RETRY_NS    1000000000ULL
@@ -44,9 +45,13 @@ static double random_share(void)
 }
 
 /* What the job's tasks read of anything between two looks. */
-static void add_read(struct slice_read *sum, const struct sample_job *from,
+static void add_read(struct slices *s, struct slice_read *sum, const struct sample_job *from,
 		     const struct sample_job *to)
 {
+	if (to->rchar_bytes < from->rchar_bytes || to->syscr_calls < from->syscr_calls) {
+		s->lost = true;
+		return;
+	}
 	sum->bytes += (double)(to->rchar_bytes - from->rchar_bytes);
 	sum->calls += (double)(to->syscr_calls - from->syscr_calls);
 }
@@ -55,19 +60,24 @@ static struct sample_job job_now(struct watch_run *run)
 {
 	struct sample_job job;
 
-	return sampler_progress(run->sampler, &job) ? run->slice_job : job;
+	if (!sampler_progress(run->sampler, &job))
+		return job;
+	run->slices->lost = true;
+	return run->slice_job;
 }
 
 /* When the next slice begins, and what is left of its cell after it. */
 static void plan_cell(struct watch_run *run, uint64_t now)
 {
-	double cell = SLICE_NS / run->duty, place;
+	double cell = SLICE_NS / fmin(run->duty, 1 - run->duty), off, place;
 
-	if (cell > CELL_MAX_NS)
+	if (!(cell < CELL_MAX_NS))
 		cell = CELL_MAX_NS;
-	place = random_share() * (cell - SLICE_NS);
+	off = fmin(fmax((1 - run->duty) * cell, SLICE_NS), cell - SLICE_NS);
+	place = random_share() * off;
+	run->slice_length_ns = (uint64_t)(cell - off);
 	run->slice_ns = now + run->cell_rest_ns + (uint64_t)place;
-	run->cell_rest_ns = (uint64_t)(cell - SLICE_NS - place);
+	run->cell_rest_ns = (uint64_t)(off - place);
 }
 
 static void say_failed(struct watch_run *run, const char *to, int r)
@@ -87,7 +97,7 @@ static void close_slice(struct watch_run *run)
 {
 	struct sample_job now = job_now(run);
 
-	add_read(&run->part.on, &run->slice_job, &now);
+	add_read(run->slices, &run->part.on, &run->slice_job, &now);
 	run->part.cuts += 2;
 }
 
@@ -120,7 +130,7 @@ static void switch_on(struct watch_run *run)
 	run->hook_failed = false;
 	run->slice_job = job_now(run);
 	run->hook_since_ns = clock_now_ns();
-	run->slice_ns = run->hook_since_ns + (uint64_t)SLICE_NS;
+	run->slice_ns = run->hook_since_ns + run->slice_length_ns;
 }
 
 void watch_slices_begin(struct watch_run *run)
@@ -136,8 +146,8 @@ void watch_slices_begin(struct watch_run *run)
 	watch_run_sample(run, false);
 	for (int c = 0; c < C_NR; c++)
 		gone[c] = probe_plan_needs((enum counter)c, ROLE_READ);
-	store_estimates_only(run->store, run->ledger, gone,
-			     "reads were watched in slices, to stay within --max-overhead");
+	store_measure_no_more(run->store, run->ledger, gone,
+			      "reads were watched in slices, to stay within --max-overhead");
 	run->slice_job = run->part_job;
 	switch_off(run);
 }
@@ -181,9 +191,9 @@ static void sum_seen(const struct sample *s, double seen[SLICE_FIGURES])
 static void end_part(struct watch_run *run, const struct sample_job *now, bool on)
 {
 	if (on)
-		add_read(&run->part.on, &run->slice_job, now);
+		add_read(run->slices, &run->part.on, &run->slice_job, now);
 	run->slice_job = *now;
-	add_read(&run->part.all, &run->part_job, now);
+	add_read(run->slices, &run->part.all, &run->part_job, now);
 	memcpy(run->part.seen, run->seen, sizeof(run->seen));
 	slices_add(run->slices, &run->part);
 	run->part = (struct slice_part){0};

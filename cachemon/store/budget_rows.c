@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a run gave up to cost less, and the estimates of what it saw in slices alone. */
+#include <string.h>
+
 #include "store/store_impl.h"
 
 static int write_shed(struct store *st, const struct sample *s)
@@ -41,9 +43,9 @@ static int write_estimates(struct store *st, const struct ledger *l, const struc
 	} of[] = {
 		{SLICE_READ_CALLS, C_read_calls},
 		{SLICE_READ_BYTES, C_read_bytes},
-		{SLICE_LOOKUPS, C_lookups},
 		{SLICE_DELAYED_HITS, C_delayed_hits},
 	};
+	double misses = (double)ledger_job(l, JOB_WATCHED)->total.c[C_misses];
 	struct slice_estimate e, ratio;
 	int rc = SQLITE_OK;
 
@@ -51,7 +53,10 @@ static int write_estimates(struct store *st, const struct ledger *l, const struc
 		slices_estimate(slices, of[i].figure, &e);
 		rc = write_estimate(st, counter_name(of[i].counter), &e);
 	}
-	slices_hits(slices, (double)ledger_job(l, JOB_WATCHED)->total.c[C_misses], &e, &ratio);
+	slices_lookups(slices, misses, &e);
+	if (rc == SQLITE_OK)
+		rc = write_estimate(st, counter_name(C_lookups), &e);
+	slices_hits(slices, misses, &e, &ratio);
 	if (rc == SQLITE_OK)
 		rc = write_estimate(st, "hits", &e);
 	if (rc == SQLITE_OK)
@@ -64,7 +69,7 @@ static int write_gone(struct store *st)
 	int rc = SQLITE_OK;
 
 	for (int c = 0; c < C_NR && rc == SQLITE_OK; c++) {
-		struct store_unmeasured u = {counter_name((enum counter)c), st->gone_reason};
+		struct store_unmeasured u = {counter_name((enum counter)c), st->gone[c]};
 
 		if (st->gone[c])
 			rc = run_write_unmeasured(st, &u, 1);
@@ -72,15 +77,16 @@ static int write_gone(struct store *st)
 	return rc;
 }
 
-void store_estimates_only(struct store *st, struct ledger *l, const bool gone[C_NR],
-			  const char *reason)
+void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
+			   const char *reason)
 {
 	for (int c = 0; c < C_NR; c++) {
-		st->gone[c] = gone[c];
-		for (int slot = 0; slot < JOB_NR && gone[c]; slot++)
+		if (!gone[c])
+			continue;
+		st->gone[c] = reason;
+		for (int slot = 0; slot < JOB_NR; slot++)
 			st->measured.counter[slot][c] = false;
 	}
-	st->gone_reason = reason;
 	ledger_rewrite(l);
 }
 
@@ -88,7 +94,7 @@ int budget_rows_write(struct store *st, const struct ledger *l, const struct sam
 {
 	int rc = write_shed(st, s);
 
-	if (rc == SQLITE_OK && st->gone_reason)
+	if (rc == SQLITE_OK)
 		rc = write_gone(st);
 	if (rc == SQLITE_OK && s->slices)
 		rc = write_estimates(st, l, s->slices);
@@ -97,5 +103,5 @@ int budget_rows_write(struct store *st, const struct ledger *l, const struct sam
 
 void budget_rows_written(struct store *st)
 {
-	st->gone_reason = NULL;
+	memset(st->gone, 0, sizeof(st->gone));
 }

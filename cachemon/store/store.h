@@ -73,8 +73,8 @@ void store_traces(struct store *st, struct traces *traces);
 /* Why there are none, or none from now on; a constant. */
 void store_no_traces(struct store *st, const char *reason);
 /* From the next interval on these counters are NULL in all tables but estimate; a constant. */
-void store_estimates_only(struct store *st, struct ledger *l, const bool gone[C_NR],
-			  const char *reason);
+void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
+			   const char *reason);
 /* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
 int store_write(struct store *st, struct ledger *l, const struct sample *s,
 		char err[STORE_ERROR_MAX]);

@@ -44,10 +44,9 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
-	struct traces *traces;	 /* NULL: there are none */
-	const char *no_traces;	 /* why, until it is written */
-	bool gone[C_NR];	 /* counters that are estimated from here on; */
-	const char *gone_reason; /* why, until it is written */
+	struct traces *traces;	/* NULL: there are none */
+	const char *no_traces;	/* why, until it is written */
+	const char *gone[C_NR]; /* why it is not measured any more, until that is written */
 	sqlite3_stmt *statements[S_NR];
 };
 

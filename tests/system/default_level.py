@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ ME = os.path.abspath(__file__)
 SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
 HOT_READS = 1500000
 PHASE_READS, PHASES = 250000, 6
+ASYNC_PAGES, ASYNC_READS = 4096, 1000000
 TURNS_MISSED = 0.3  # of intervals of 90 %, in few runs
 ESTIMATES = ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio")
 
@@ -255,6 +257,30 @@ def start_up(world, stack):
     _, job, _ = world.tool.watch(stack, ("--level", "full"), worker("loader", world.small())).end()
     mine = on_device(job, world.dev, "lookups", "read_calls", "read_bytes")
     return {n: job["totals"][n] - mine[n] for n in mine}
+
+
+@part.case
+def asynchronous_reads_are_not_scaled(world, stack):
+    """The kernel counts bytes of AIO and io_uring for no task: nothing tells how many there were between slices."""
+    if not shutil.which("fio"):
+        raise Skipped("no fio")
+    path = world.cold(ASYNC_PAGES)
+    with open(path, "rb") as f:
+        while f.read(1 << 20):
+            pass
+    for engine in ("libaio", "io_uring"):
+        report, job, out = world.tool.watch(stack, ["--max-overhead", "0.1%"], [
+            "fio", "--name=r", f"--filename={path}", "--readonly", "--rw=randread", "--bs=4k", "--invalidate=0",
+            "--norandommap", f"--size={ASYNC_PAGES * PAGE}", f"--io_size={ASYNC_READS * PAGE}", f"--ioengine={engine}",
+            "--iodepth=1", "--thread", "--output-format=json"]).end()
+        equal("sliced", report["run"]["sliced"], True)
+        truth = json.loads(out)["jobs"][0]["read"]["total_ios"]
+        equal("reads of fio", truth, ASYNC_READS)
+        t = job["totals"]
+        for name in ESTIMATES:
+            check(t[name] is None, f"{name} of {engine}: {t[name]}, {t.get(f'{name}_low')} to {t.get(f'{name}_high')}")
+        why = {u["counter"]: u["reason"] for u in report["run"]["unmeasured"]}
+        check("AIO" in why["hits"], f"hits: {why['hits']}")
 
 
 @part.case

@@ -29,7 +29,7 @@ static double uniform(uint64_t *r)
 
 /* What a job reads in a millisecond; tasks: by the kernel's count, of anything. */
 struct reading {
-	double lookups, calls;
+	double lookups, calls, bytes; /* of files */
 	struct slice_read tasks;
 };
 
@@ -38,7 +38,7 @@ typedef struct reading job_fn(int ms, uint64_t *r);
 /* n calls of a few pages each. */
 static struct reading reads(double n, double pages, double bytes)
 {
-	return (struct reading){n * pages, n, {n * bytes, n}};
+	return (struct reading){n * pages, n, n * bytes, {n * bytes, n}};
 }
 
 /* 4 KiB reads, as fast as the machine just is. */
@@ -77,7 +77,7 @@ static struct reading mixed(int ms, uint64_t *r)
 	double n = floor(300 * uniform(r)), other = uniform(r) < 0.5 ? 300 * uniform(r) : 0;
 
 	(void)ms;
-	return (struct reading){n, n, {(n + other) * 4096, n + floor(other)}};
+	return (struct reading){n, n, n * 4096, {(n + other) * 4096, n + floor(other)}};
 }
 
 /* Once in two seconds some milliseconds of a pipe, which most slices do not see. */
@@ -85,7 +85,7 @@ static struct reading pipe_at_times(int ms, uint64_t *r)
 {
 	double n = floor(400 + 50 * uniform(r)), seen = ms % 2000 < 16 ? 0 : n;
 
-	return (struct reading){seen, seen, {n * 4096, n}};
+	return (struct reading){seen, seen, seen * 4096, {n * 4096, n}};
 }
 
 /* A record size that grows all the time. */
@@ -100,7 +100,14 @@ static struct reading whole_files(int ms, uint64_t *r)
 	double n = floor(20 + 20 * uniform(r)), pages = uniform(r) < 0.1 ? 256 : 4;
 
 	(void)ms;
-	return (struct reading){n * pages, n, {n * pages * 4096, 2 * n}};
+	return (struct reading){n * pages, n, n * pages * 4096, {n * pages * 4096, 2 * n}};
+}
+
+static void see(double seen[SLICE_FIGURES], const struct reading *v)
+{
+	seen[SLICE_READ_CALLS] += v->calls;
+	seen[SLICE_READ_BYTES] += v->bytes;
+	seen[SLICE_LOOKUPS] += v->lookups;
 }
 
 static double simulate(job_fn *job, enum slice_figure f, int length_ms, int exact_ms, uint64_t seed,
@@ -114,11 +121,10 @@ static double simulate(job_fn *job, enum slice_figure f, int length_ms, int exac
 	*s = (struct slices){0};
 	for (int ms = 0; ms < length_ms; ms++) {
 		struct reading v = job(ms, &r);
-		double n = f == SLICE_READ_CALLS ? v.calls : v.lookups;
 
-		truth += n;
+		truth += f == SLICE_READ_CALLS ? v.calls : v.lookups;
 		if (ms < exact_ms) {
-			exact[f] += n;
+			see(exact, &v);
 			continue;
 		}
 		if ((ms - exact_ms) % CELL_MS == 0)
@@ -130,7 +136,7 @@ static double simulate(job_fn *job, enum slice_figure f, int length_ms, int exac
 		if (ms >= slice_at && ms < slice_at + SLICE_MS) {
 			part.on.bytes += v.tasks.bytes;
 			part.on.calls += v.tasks.calls;
-			part.seen[f] += n;
+			see(part.seen, &v);
 		}
 		if ((ms - exact_ms) % PART_MS == PART_MS - 1 || ms == length_ms - 1) {
 			slices_add(s, &part);
@@ -292,10 +298,81 @@ static void hits_are_lookups_less_exact_misses(void **state)
 	assert_true(hits.known && ratio.known);
 	assert_float_equal(hits.value, 30000, 1e-6);
 	assert_float_equal(ratio.value, 0.75, 1e-9);
-	/* More misses than lookups: the range of hits ends at 0. */
-	slices_hits(&s, 50000, &hits, &ratio);
+	/* More misses than the estimate has lookups, whose interval may hold them or not. */
+	slices_hits(&s, 40010, &hits, &ratio);
+	assert_false(hits.known);
+	assert_false(ratio.known);
 	assert_float_equal(hits.low, 0, 0);
-	assert_float_equal(ratio.low, 0, 0);
+	assert_true(hits.high > 0);
+	slices_lookups(&s, 40010, &hits);
+	assert_true(hits.known);
+	assert_float_equal(hits.value, 40010, 0);
+	assert_float_equal(hits.low, 40010, 0);
+	slices_hits(&s, 50000, &hits, &ratio);
+	assert_false(hits.known);
+	assert_false(ratio.known);
+	slices_lookups(&s, 50000, &hits);
+	assert_false(hits.known);
+}
+
+/* AIO and io_uring: seen in slices, in no count of the tasks' reads. */
+static void what_the_kernel_does_not_count_is_absent(void **state)
+{
+	static struct slices s;
+	struct slice_part ring = {.seen = {[SLICE_READ_CALLS] = 100,
+					   [SLICE_READ_BYTES] = 409600,
+					   [SLICE_LOOKUPS] = 100},
+				  .cuts = 2};
+	struct slice_part plain = ring, some = ring;
+	struct slice_estimate e;
+
+	plain.on = (struct slice_read){409600, 100};
+	plain.all = (struct slice_read){20 * 409600, 20 * 100};
+	some.on = (struct slice_read){0.98 * 409600, 98};
+	some.all = (struct slice_read){20 * 0.98 * 409600, 20 * 98};
+	for (int turn = 0; turn < 4; turn++) {
+		s = (struct slices){0};
+		for (int i = 0; i < 40; i++)
+			slices_add(&s, turn == 0 || (turn == 1 && i % 4 == 0) ? &ring
+				       : turn == 2			      ? &some
+									      : &plain);
+		for (int f = 0; f < SLICE_DELAYED_HITS; f++) {
+			slices_estimate(&s, (enum slice_figure)f, &e);
+			assert_int_equal(e.known, turn > 1);
+			assert_int_equal(e.reason != NULL, turn < 2);
+		}
+		if (turn > 1)
+			assert_in_range((int)e.value, 0.99 * 40 * 20 * 100, 1.01 * 40 * 20 * 100);
+	}
+	s.lost = true;
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_false(e.known);
+}
+
+/* Bytes of whatever else, and a slice may have missed reads all the same. */
+static void what_no_slice_saw_has_an_interval(void **state)
+{
+	static struct slices s;
+	double exact[SLICE_FIGURES] = {
+		[SLICE_READ_CALLS] = 1000, [SLICE_READ_BYTES] = 4096000, [SLICE_LOOKUPS] = 1000};
+	struct slice_part none = {.on = {40960, 10}, .all = {819200, 200}, .cuts = 2};
+	struct slice_estimate e;
+
+	s = (struct slices){0};
+	slices_exact(&s, exact);
+	for (int i = 0; i < 12; i++)
+		slices_add(&s, &none);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	/* 12 slices, 190 lookups' worth of bytes in each part. */
+	assert_float_equal(e.value, 1000, 0);
+	assert_float_equal(e.high, 1000 + SLICE_UNSEEN / 12 * 12 * 190, 1);
+	assert_false(e.known);
+	exact[SLICE_READ_CALLS] = exact[SLICE_LOOKUPS] = 1e6;
+	exact[SLICE_READ_BYTES] = 4096e6;
+	slices_exact(&s, exact);
+	slices_estimate(&s, SLICE_LOOKUPS, &e);
+	assert_true(e.known);
+	assert_true(e.high > e.value + 400);
 }
 
 static void a_long_run_is_bounded(void **state)
@@ -324,6 +401,8 @@ int main(void)
 		cmocka_unit_test(what_no_slice_saw_is_absent),
 		cmocka_unit_test(a_wide_interval_is_absent),
 		cmocka_unit_test(hits_are_lookups_less_exact_misses),
+		cmocka_unit_test(what_the_kernel_does_not_count_is_absent),
+		cmocka_unit_test(what_no_slice_saw_has_an_interval),
 		cmocka_unit_test(a_long_run_is_bounded),
 	};
 

@@ -273,7 +273,7 @@ static void test_sliced(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM estimate"), 0);
 	slices = (struct slices){0};
 	slices_exact(&slices, before);
-	store_estimates_only(f->st, f->l, gone, "in slices");
+	store_measure_no_more(f->st, f->l, gone, "in slices");
 	test_sample(&t, 1, 12);
 	t.s.read_on_ns = SECOND_NS / 4;
 	t.s.law_error_pages = -2;
