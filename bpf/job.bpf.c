@@ -139,6 +139,8 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		call_finish(l, TYPED(prev, ioac.syscr));
 		if (sleeps && waits_for_ring(l)) {
 			stall_is_of(l, STALL_URING, 0);
+			if (!shared.read_on)
+				shared.rings_unseen = 1;
 			l->s.sleep_start_ns = bpf_ktime_get_ns();
 		} else if (sleeps && READ_BITFIELD(prev, in_iowait)) {
 			stall_begin(l, prev);

@@ -48,6 +48,7 @@ struct shared {
 	volatile __u32 sweeping;     /* entries of the page state are being forgotten */
 	volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
 	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
+	volatile __u32 rings_unseen; /* the job waited for a ring while it was not */
 	volatile __u32 rows_used;    /* rows taken in the active generation */
 	volatile __u32 blocks_used;
 	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */

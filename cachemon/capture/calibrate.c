@@ -298,6 +298,7 @@ static int forget(struct probe_set *set)
 	memset(skel->bss->tallies, 0, sizeof(skel->bss->tallies));
 	memset(skel->bss->shared.outstanding, 0, sizeof(skel->bss->shared.outstanding));
 	skel->bss->shared.losses = (struct loss_counts){};
+	skel->bss->shared.rings_unseen = 0;
 	skel->bss->shared.rows_used = 0;
 	skel->bss->shared.blocks_used = 0;
 	skel->bss->shared.evicted_pages = 0;

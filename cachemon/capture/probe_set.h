@@ -45,6 +45,8 @@ void probe_set_stop(struct probe_set *set);
 /* The per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
 int probe_set_reads(struct probe_set *set, bool on);
 bool probe_set_reads_on(const struct probe_set *set);
+/* The job has waited for a ring of io_uring while it was off: for a read, or for something else. */
+bool probe_set_rings_unseen(const struct probe_set *set);
 /* The hook that sees every advice call, for calibration. -ENOTSUP: not in the plan. */
 int probe_set_advice_calls(struct probe_set *set, bool on);
 /* The hook that sees the address of every fault of the machine, while files are traced. -ENOTSUP:

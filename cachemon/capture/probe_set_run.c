@@ -197,6 +197,11 @@ int probe_set_fault_addresses(struct probe_set *set, bool on)
 	return switch_role(set, ROLE_FAULT_ADDRESS, on);
 }
 
+bool probe_set_rings_unseen(const struct probe_set *set)
+{
+	return set->skel->bss->shared.rings_unseen;
+}
+
 bool probe_set_reads_on(const struct probe_set *set)
 {
 	return set->reads_on;

@@ -115,10 +115,28 @@ void watch_account(struct watch_run *run, struct sample *s)
 	run->samples++;
 }
 
+/* What is waited for in io_uring_enter() is told by the per-read hook alone, and where that is off
+ * a wait for a socket looks like one for a read. */
+static void judge_stalls(struct watch_run *run)
+{
+	bool gone[C_NR];
+
+	if (run->stalls_unknown || !run->plan.measured[GROUP_STALL] ||
+	    !probe_set_rings_unseen(run->set))
+		return;
+	run->stalls_unknown = true;
+	for (int c = 0; c < C_NR; c++)
+		gone[c] = counter_group((enum counter)c) == GROUP_STALL;
+	store_measure_no_more(run->store, run->ledger, gone,
+			      "the job waited for io_uring while its reads were not watched, so "
+			      "what it waited for is not known");
+}
+
 void watch_write(struct watch_run *run, const struct sample *s)
 {
 	char err[STORE_ERROR_MAX];
 
+	judge_stalls(run);
 	if (store_write(run->store, run->ledger, s, err)) {
 		watch_complain(&run->store_complained, err);
 		run->interval_lost = true;
@@ -187,7 +205,7 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 	f->misses_per_s = (double)last[C_misses] / seconds;
 	f->evictions_per_s = (double)evicted / seconds;
 	f->major_faults_per_s = (double)last[C_faults_major] / seconds;
-	f->waiting = run->plan.measured[GROUP_STALL]
+	f->waiting = run->plan.measured[GROUP_STALL] && !run->stalls_unknown
 			     ? (double)last[C_stall_ns] / (double)s->duration_ns
 			     : -1;
 	take_derived(run, all, f);

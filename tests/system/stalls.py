@@ -12,6 +12,7 @@ import mmap
 import os
 import resource
 import select
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -253,6 +254,28 @@ def what_goes_past_the_cache_is_none(world, stack):
             found = entry(job, path)
             equal(f"stall of {how} at level {level}",
                   found["totals"]["stall_ns"] if found else 0, 0)
+
+
+@part.case
+def waits_for_a_ring_are_not_guessed(world, stack):
+    """What ends them is told by the hook of reads: at level cold they are absent, with a reason, never 0."""
+    if not shutil.which("fio"):
+        raise Skipped("no fio")
+    for level in ("full", "cold"):
+        path = world.cold(PAGES)
+        report, job, _ = world.tool.watch(stack, LEVELS[level], [
+            "fio", "--name=ring", f"--filename={path}", "--readonly", "--rw=randread", "--bs=4k", "--invalidate=0",
+            f"--size={PAGES * PAGE}", "--ioengine=io_uring", "--iodepth=1", "--thread", "--output=/dev/null"]).end()
+        stalls = job["totals"]["stalls"]
+        why = [u["reason"] for u in report["run"]["unmeasured"] if u["counter"] == "stalls"]
+        if level == "full":
+            check(stalls > PAGES // 2, f"{stalls} waits of {PAGES} cold reads")
+            equal("reasons at level full", why, [])
+            continue
+        equal("waits at level cold", (stalls, job["totals"]["stall_ns"]), (None, None))
+        check(why and "io_uring" in why[0], f"why: {why}")
+        equal("grade of stalls", job["grades"]["stall"], None)
+        equal("ceiling", job["accelerator_ceiling"]["overall"], None)
 
 
 @part.case
