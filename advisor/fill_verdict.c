@@ -45,49 +45,63 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 		.evicted_unused = column(stmt, 8),
 		.dropped_refaults = column(stmt, 9),
 		.cached = column(stmt, 10),
+		.untracked = sqlite3_column_int64(stmt, 11),
 	};
 }
+
+/* In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
+ * were seen are those of the slices alone. */
+#define OPEN(x) "r.sliced AND " x ".untracked > 0"
 
 /* Dropped pages that were written anew came back too, and were not read: no more were than the file
  * had to fetch, where its row has all of it. */
 static const char moving_query[] =
 	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-	"x.redundant_pages, x.used, x.used_late, x.evicted_unused, "
-	"min(x.dropped_refaults, coalesce(iif(f.folded_before, NULL, "
-	"  f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_willneed"
-	"  + f.prefetched_readahead2 + f.prefetched_mmap_around), x.dropped_refaults)), "
-	"x.cached_pages "
-	"FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0 "
-	"JOIN advice x ON x.job_id = j.id "
-	"LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
-	"  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
-	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
+	"x.redundant_pages, iif(" OPEN(
+		"x") ", NULL, x.used), x.used_late, x.evicted_unused, "
+		     "min(x.dropped_refaults, coalesce(iif(f.folded_before, NULL, "
+		     "  f.demand_pages + f.prefetched_sync + f.prefetched_async + "
+		     "f.prefetched_willneed"
+		     "  + f.prefetched_readahead2 + f.prefetched_mmap_around), "
+		     "x.dropped_refaults)), "
+		     "x.cached_pages, x.untracked "
+		     "FROM analysis_scope a JOIN run r ON r.id = a.run_id "
+		     "JOIN job j ON j.run_id = r.id AND j.slot <> 0 "
+		     "JOIN advice x ON x.job_id = j.id "
+		     "LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
+		     "  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
+		     "WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
 
-/* The file's own row: windows, pages added and fates of it are exact in a sliced run too. */
+/* The file's own row: windows and pages added are exact in a sliced run too. */
 static const char standing_query[] =
 	"SELECT x.id, x.kind, x.call = 'madvise', f.id, p.name, p.confidence, f.demand_pages, "
 	"f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around, "
 	"f.prefetched_mmap_around, f.prefetched_willneed + f.prefetched_readahead2, "
 	"f.windows_sync + f.windows_async, f.windows_forced, v.window_pages_max, "
 	"d.read_ahead_kb * 1024 / r.page_size_bytes, "
-	"f.read_bytes * 1.0 / nullif(f.read_calls, 0) / r.page_size_bytes, f.used, f.used_late, "
-	"f.evicted_unused, "
-	"f.evicted_reclaim_kswapd + f.evicted_reclaim_direct + f.evicted_reclaim_memcg, "
-	"f.faults_major, "
-	"CASE r.advice_mode WHEN 'calls' THEN (SELECT count(*) FROM advice o "
-	"  WHERE o.job_id = x.job_id AND o.dev_major = x.dev_major AND o.dev_minor = x.dev_minor "
-	"  AND o.ino = x.ino AND o.gen = x.gen AND o.kind IN ('random', 'sequential', 'noreuse')) "
-	"END "
-	"FROM analysis_scope a JOIN run r ON r.id = a.run_id "
-	"JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id "
-	"LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
-	"  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
-	"LEFT JOIN v_file v ON v.file_id = f.id "
-	"LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major "
-	"  AND d.dev_minor = x.dev_minor "
-	"LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
-	"  AND p.subject_id = f.id "
-	"WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
+	"f.read_bytes * 1.0 / nullif(f.read_calls, 0) / r.page_size_bytes, iif(" OPEN(
+		"f") ", NULL, f.used), f.used_late, "
+		     "f.evicted_unused, "
+		     "f.evicted_reclaim_kswapd + f.evicted_reclaim_direct + "
+		     "f.evicted_reclaim_memcg, "
+		     "f.faults_major, "
+		     "CASE r.advice_mode WHEN 'calls' THEN (SELECT count(*) FROM advice o "
+		     "  WHERE o.job_id = x.job_id AND o.dev_major = x.dev_major AND o.dev_minor = "
+		     "x.dev_minor "
+		     "  AND o.ino = x.ino AND o.gen = x.gen AND o.kind IN ('random', 'sequential', "
+		     "'noreuse')) "
+		     "END, f.untracked "
+		     "FROM analysis_scope a JOIN run r ON r.id = a.run_id "
+		     "JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = "
+		     "j.id "
+		     "LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = x.dev_major "
+		     "  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = x.gen "
+		     "LEFT JOIN v_file v ON v.file_id = f.id "
+		     "LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major "
+		     "  AND d.dev_minor = x.dev_minor "
+		     "LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
+		     "  AND p.subject_id = f.id "
+		     "WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
 
 static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 {
@@ -120,6 +134,7 @@ static enum verdict judge_standing(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 		.reclaimed = column(row, 18),
 		.faults_major = column(row, 19),
 		.others_standing = column(row, 20),
+		.untracked = sqlite3_column_int64(row, 21),
 	};
 
 	return verdict_of_standing(&in, why);

@@ -76,23 +76,27 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 			   in->dropped.value, in->dropped_refaults.value);
 }
 
+bool verdict_fates_unknown(int64_t untracked, int64_t judged)
+{
+	return untracked > judged / 3;
+}
+
 /* What of the pages asked for was not there; absent when that is not known. */
 static struct opt_i64 missing_of(const struct verdict_input *in)
 {
 	return opt_sub(in->asked, in->redundant);
 }
 
-/* It brought something: what became of that. */
+/* It brought something: what became of that, as far as the pages that nobody followed cannot change
+ * it. */
 static enum verdict judge_brought(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	struct opt_i64 used = opt_add(in->used, in->used_late);
+	struct opt_i64 judged = opt_add(used, in->evicted_unused);
 	struct opt_i64 missing = missing_of(in);
 	int64_t brought = in->brought.value;
 
-	if (!used.known || !in->evicted_unused.known)
-		return verdict_say(why, VERDICT_NONE,
-				   "what became of the pages it brought was not measured");
-	if (share(in->evicted_unused.value, brought) >= HARMFUL_FROM)
+	if (judged.known && share(in->evicted_unused.value, brought) >= HARMFUL_FROM)
 		return verdict_say(why, VERDICT_HARMFUL,
 				   "%" PRId64 " of the %" PRId64 " pages it brought left unused",
 				   in->evicted_unused.value, brought);
@@ -101,6 +105,14 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 				   "it brought %" PRId64 " of the %" PRId64
 				   " pages that were asked for and not cached",
 				   brought, missing.value);
+	if (!judged.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of the pages it brought was not measured");
+	if (verdict_fates_unknown(in->untracked, judged.value))
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of %" PRId64 " of the %" PRId64
+				   " pages it brought is not known",
+				   in->untracked, brought);
 	if (used.value > 0 && share(in->used_late.value, used.value) >= LATE_FROM)
 		return verdict_say(why, VERDICT_TOO_LATE,
 				   "readers waited for %" PRId64 " of the %" PRId64
@@ -110,6 +122,11 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 		return verdict_say(why, VERDICT_HELPED,
 				   "%" PRId64 " of the %" PRId64 " pages it brought were used",
 				   used.value, brought);
+	if (share(used.value + in->untracked, brought) >= HELPED_FROM)
+		return verdict_say(why, VERDICT_NONE,
+				   "%" PRId64 " to %" PRId64 " of the %" PRId64
+				   " pages it brought were used",
+				   used.value, used.value + in->untracked, brought);
 	return verdict_say(why, VERDICT_NO_EFFECT,
 			   "only %" PRId64 " of the %" PRId64 " pages it brought were used",
 			   used.value, brought);

@@ -34,10 +34,14 @@ struct verdict_input {
 	struct opt_i64 redundant; /* asked for by a fetch and cached already */
 	struct opt_i64 cached;	  /* named by a drop and cached */
 	struct opt_i64 used, used_late, evicted_unused;
+	int64_t untracked;		 /* brought, and nobody knows what became of them */
 	struct opt_i64 dropped_refaults; /* dropped by it and read again */
 };
 
 enum { VERDICT_WHY_MAX = 256 };
+
+/* So many are untracked that the fates of the rest do not speak for all: over a third of those. */
+bool verdict_fates_unknown(int64_t untracked, int64_t judged);
 
 /* v, with the text for why: for whoever decides. */
 enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)

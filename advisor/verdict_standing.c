@@ -105,6 +105,11 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 		return verdict_say(why, VERDICT_NONE,
 				   "what became of the pages read ahead was not measured");
 	ended = used.value + in->evicted_unused.value;
+	if (verdict_fates_unknown(in->untracked, ended))
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of %" PRId64
+				   " pages read ahead is not known, and of %" PRId64 " it is",
+				   in->untracked, ended);
 	if (!ended)
 		return verdict_say(why, VERDICT_NONE, "no page that was read ahead has a fate");
 	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)

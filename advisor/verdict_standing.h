@@ -23,6 +23,7 @@ struct verdict_standing {
 	struct opt_i64 read_ahead_pages; /* of the device */
 	struct opt_f64 pages_per_call;	 /* that a read asked for, mean */
 	struct opt_i64 used, used_late, evicted_unused, reclaimed, faults_major;
+	int64_t untracked;		/* read ahead, and nobody knows what became of them */
 	struct opt_i64 others_standing; /* other such advice for the file; absent: not all seen */
 };
 

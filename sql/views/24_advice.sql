@@ -18,10 +18,14 @@ CREATE TEMP VIEW v_advice AS SELECT
 	x.cached_pages,  -- pages asked for that were in the cache at the call, whatever the kind
 	x.redundant_pages,  -- the same of calls that bring pages: asked for in vain
 	x.pages_asked - x.redundant_pages AS pages_missing,  -- pages asked for that were not cached
-	x.used,  -- pages brought and used in time
-	x.used_late,  -- pages brought whose reader had to wait
-	x.evicted_unused,  -- pages brought that left unused
-	x.resident_unused,  -- pages brought, still cached, not used yet
+	iif(r.sliced AND x.untracked > 0, NULL, x.used) AS used,
+		-- pages brought and used in time; NULL where a sliced run did not follow all
+	iif(r.sliced AND x.untracked > 0, NULL, x.used_late) AS used_late,
+		-- pages brought whose reader had to wait; likewise
+	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused) AS evicted_unused,
+		-- pages brought that left unused; likewise
+	iif(r.sliced AND x.untracked > 0, NULL, x.resident_unused) AS resident_unused,
+		-- pages brought, still cached, not used yet; likewise
 	x.untracked,  -- pages brought whose fate cannot be known
 	x.dropped_refaults,  -- pages dropped by it that came back, read or written
 	x.pages_asked * 1.0 / nullif(x.calls, 0) AS pages_asked_per_call,  -- pages

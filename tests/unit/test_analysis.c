@@ -406,6 +406,47 @@ static void test_sliced(void **state)
 	assert_int_equal(ask(f, "SELECT stall_ns FROM v_job"), 7);
 }
 
+static const struct analysis_verdict *verdict_of_run(struct fixture *f, struct analysis *ret)
+{
+	*ret = world_analyse(f);
+	assert_int_equal(ret->nr_verdicts, 1);
+	return &ret->verdicts[0];
+}
+
+/* All that readahead(2) brought was read: a sixth of it in slices, the rest by nobody's eyes. */
+static void test_fates_that_nobody_followed(void **state)
+{
+	struct fixture *f = *state;
+	const struct analysis_verdict *v;
+	struct analysis a;
+
+	fixture_sql(f,
+		    "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, kind, call, "
+		    "calls, pages_asked, pages_brought, redundant_pages, used, used_late, "
+		    "evicted_unused, resident_unused, untracked) VALUES (1, 1, 8, 0, 5, 1, "
+		    "'readahead', 'readahead', 6, 12288, 12288, 0, 2048, 0, 0, 0, 10240)");
+	for (int sliced = 0; sliced < 2; sliced++) {
+		fixture_sql(f, "UPDATE run SET sliced = %d, cost_budget = 0.01", sliced);
+		v = verdict_of_run(f, &a);
+		assert_null(v->verdict);
+		analysis_free(&a);
+	}
+	/* The slices saw most of them used at once: how many readers waited is not known. */
+	fixture_sql(f, "UPDATE advice SET used = 10240, untracked = 2048");
+	assert_null(verdict_of_run(f, &a)->verdict);
+	analysis_free(&a);
+	fixture_sql(f, "UPDATE advice SET used = 12288, untracked = 0");
+	assert_string_equal(verdict_of_run(f, &a)->verdict, "helped");
+	analysis_free(&a);
+	/* And rules have none of it. */
+	fixture_sql(f, "UPDATE advice SET used = 10240, used_late = 9, untracked = 2048");
+	views(f);
+	assert_int_equal(ask(f, "SELECT count(used) + count(used_late) + count(evicted_unused) + "
+				"count(resident_unused) FROM v_asked"),
+			 0);
+	assert_int_equal(ask(f, "SELECT untracked FROM v_asked"), 2048);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +464,8 @@ int main(void)
 		cmocka_unit_test(test_old_database),
 		cmocka_unit_test_setup_teardown(test_views_by_hand, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_sliced, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_fates_that_nobody_followed, world_begin,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,13 @@ static void of_sequential(void **state)
 	in = larger_windows();
 	in.used = n(0);
 	expect(&in, VERDICT_NONE, "has a fate");
+	/* Nobody followed a quarter of them, and more. */
+	in = larger_windows();
+	in.used = n(750);
+	in.untracked = 250;
+	expect(&in, VERDICT_HELPED, "750 of 750");
+	in.untracked = 251;
+	expect(&in, VERDICT_NONE, "251 pages");
 	in = larger_windows();
 	in.demand = in.prefetched = n(0);
 	expect(&in, VERDICT_REDUNDANT, "cached");
