@@ -224,9 +224,18 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	tree_end(t);
 }
 
-static void put_advice(struct tree *t, const struct model *m, const struct model_advice *v,
-		       bool lower_bound)
+/* As those of the job are, where nobody followed some of these pages. */
+static bool fate_lower_bound(const struct model_job *job, const struct model_advice *v)
 {
+	bool open = !v->untracked.known || v->untracked.value > 0;
+
+	return job->counts.bounds & BOUND_PAGES || (job->counts.bounds & BOUND_FATES && open);
+}
+
+static void put_advice(struct tree *t, const struct model *m, const struct model_job *job,
+		       const struct model_advice *v)
+{
+	bool lower_bound = bytes_is(&m->run.advice_mode, "effects");
 	bool to_eof = v->offset_bytes.known && !v->length_bytes.known;
 
 	tree_object(t, NULL);
@@ -256,6 +265,8 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	data_count(t, "resident_unused", v->resident_unused);
 	data_count(t, "untracked", v->untracked);
 	tree_end(t);
+	if (v->used.known && fate_lower_bound(job, v))
+		tree_bool(t, "fate_lower_bound", true);
 	data_verdict(t, m, v->id);
 	tree_end(t);
 }
@@ -367,7 +378,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_end(t);
 	tree_array(t, "advice");
 	for (size_t i = 0; i < job->nr_advice; i++)
-		put_advice(t, m, &job->advice[i], bytes_is(&m->run.advice_mode, "effects"));
+		put_advice(t, m, job, &job->advice[i]);
 	tree_end(t);
 	data_advice(t, m, job);
 	data_detail(t, job);

@@ -78,6 +78,29 @@ static void database_without_fates(void **state)
 	cJSON_Delete(json);
 }
 
+/* Nobody followed some of the pages: what is said to have become of them is the least. */
+static void fates_of_slices(void **state)
+{
+	static const struct {
+		int sliced, untracked, full;
+		bool marked;
+	} table[] = {{1, 5, 0, true}, {1, 0, 0, false}, {0, 5, 0, false}, {0, 0, 3, true}};
+	struct fixture *f = *state;
+
+	fixture_sql(f, "UPDATE advice SET used = 7; UPDATE job SET untracked = 9");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		cJSON *json;
+
+		fixture_sql(f, "UPDATE run SET sliced = %d, loss_chunk_full = %d", table[i].sliced,
+			    table[i].full);
+		fixture_sql(f, "UPDATE advice SET untracked = %d", table[i].untracked);
+		json = golden_json(f);
+		assert_int_equal(cJSON_IsTrue(at(json, "jobs.0.advice.0.fate_lower_bound")),
+				 table[i].marked);
+		cJSON_Delete(json);
+	}
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, golden_begin, fixture_teardown)
 
 int main(void)
@@ -86,6 +109,7 @@ int main(void)
 		TEST(each_under_its_name),
 		TEST(unknown_is_null),
 		TEST(database_without_fates),
+		TEST(fates_of_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
