@@ -14,7 +14,7 @@
 #define LEFT                                                                                       \
 	"(evicted_reclaim_kswapd + evicted_reclaim_direct + evicted_reclaim_memcg"                 \
 	" + evicted_dontneed + evicted_drop_caches + evicted_truncate + evicted_direct_io"         \
-	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_uncached, 0))"
+	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0))"
 
 /* Its intervals: i and j. */
 #define OF_JOB "WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1"

@@ -85,7 +85,7 @@
 	X(evicted_direct_io, PAGE)                                                                 \
 	X(evicted_other, PAGE)                                                                     \
 	X(evicted_invalidate, PAGE)                                                                \
-	X(evicted_uncached, PAGE)                                                                  \
+	X(evicted_dontcache, PAGE)                                                                 \
 	X(refaults, GHOST)                                                                         \
 	X(refault_misses, GHOST)                                                                   \
 	X(refault_distance_pages, GHOST)                                                           \
@@ -104,7 +104,7 @@ enum counter {
 #undef X
 		C_NR,
 	C_evicted_first = C_evicted_reclaim_kswapd,
-	C_evicted_last = C_evicted_uncached,
+	C_evicted_last = C_evicted_dontcache,
 };
 
 /* Why a page left the cache: order of the evicted_* counters above. Values are on disk. */
@@ -118,7 +118,7 @@ enum evict_cause {
 	EVICT_DIRECT_IO = 6,
 	EVICT_OTHER = 7,
 	EVICT_INVALIDATE = 8, /* the filesystem held it for stale */
-	EVICT_UNCACHED = 9,   /* read or written with RWF_DONTCACHE */
+	EVICT_DONTCACHE = 9,  /* read or written with RWF_DONTCACHE */
 	EVICT_NR,
 };
 

@@ -118,7 +118,7 @@ static __noinline int cause_from_stack(struct live *l, void *ctx)
 		/* Invalidation goes through it too; without that it is the end of a call, or of
 		 * its writeback. */
 		if (in_symbol(stack[i], config.sym_unmap))
-			cause = EVICT_UNCACHED;
+			cause = EVICT_DONTCACHE;
 	}
 	return cause;
 }

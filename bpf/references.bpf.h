@@ -174,7 +174,7 @@ static __always_inline void references_left(struct file_key *file, __u64 first, 
 					    enum evict_cause cause, __u32 at_epoch)
 {
 	if ((cause == EVICT_DONTNEED || cause == EVICT_DROP_CACHES || cause == EVICT_TRUNCATE ||
-	     cause == EVICT_DIRECT_IO || cause == EVICT_INVALIDATE || cause == EVICT_UNCACHED) &&
+	     cause == EVICT_DIRECT_IO || cause == EVICT_INVALIDATE || cause == EVICT_DONTCACHE) &&
 	    references_on())
 		references_walk(file, first, last,
 				REFERENCE_REMOVED | reference_generation(at_epoch));

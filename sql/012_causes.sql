@@ -2,21 +2,21 @@
 -- Schema 12. More causes of evictions. Runs of before have these pages under another cause, and NULL here.
 
 ALTER TABLE job ADD COLUMN evicted_invalidate INTEGER CHECK (evicted_invalidate >= 0);
-ALTER TABLE job ADD COLUMN evicted_uncached INTEGER CHECK (evicted_uncached >= 0);
+ALTER TABLE job ADD COLUMN evicted_dontcache INTEGER CHECK (evicted_dontcache >= 0);
 ALTER TABLE directory ADD COLUMN evicted_invalidate INTEGER CHECK (evicted_invalidate >= 0);
-ALTER TABLE directory ADD COLUMN evicted_uncached INTEGER CHECK (evicted_uncached >= 0);
+ALTER TABLE directory ADD COLUMN evicted_dontcache INTEGER CHECK (evicted_dontcache >= 0);
 ALTER TABLE file ADD COLUMN evicted_invalidate INTEGER CHECK (evicted_invalidate >= 0);
-ALTER TABLE file ADD COLUMN evicted_uncached INTEGER CHECK (evicted_uncached >= 0);
+ALTER TABLE file ADD COLUMN evicted_dontcache INTEGER CHECK (evicted_dontcache >= 0);
 ALTER TABLE filesystem ADD COLUMN evicted_invalidate INTEGER CHECK (evicted_invalidate >= 0);
-ALTER TABLE filesystem ADD COLUMN evicted_uncached INTEGER CHECK (evicted_uncached >= 0);
+ALTER TABLE filesystem ADD COLUMN evicted_dontcache INTEGER CHECK (evicted_dontcache >= 0);
 ALTER TABLE job_interval ADD COLUMN evicted_invalidate INTEGER;
-ALTER TABLE job_interval ADD COLUMN evicted_uncached INTEGER;
+ALTER TABLE job_interval ADD COLUMN evicted_dontcache INTEGER;
 ALTER TABLE file_interval ADD COLUMN evicted_invalidate INTEGER;
-ALTER TABLE file_interval ADD COLUMN evicted_uncached INTEGER;
+ALTER TABLE file_interval ADD COLUMN evicted_dontcache INTEGER;
 
 INSERT INTO unmeasured (run_id, counter, reason)
 SELECT id, 'evicted_invalidate', 'this run counted it as evicted_direct_io' FROM run
-UNION ALL SELECT id, 'evicted_uncached', 'this run counted it as evicted_other' FROM run;
+UNION ALL SELECT id, 'evicted_dontcache', 'this run counted it as evicted_other' FROM run;
 
 -- A check cannot be changed: the table is written again. A view of it goes first.
 DROP VIEW evicting_job;
@@ -24,7 +24,7 @@ CREATE TABLE interference_new (
 	id INTEGER PRIMARY KEY,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE, -- whose pages
 	cause TEXT NOT NULL CHECK (cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg',
-		'dontneed', 'drop_caches', 'truncate', 'direct_io', 'other', 'invalidate', 'uncached')),
+		'dontneed', 'drop_caches', 'truncate', 'direct_io', 'other', 'invalidate', 'dontcache')),
 	evictor_kind TEXT CHECK (evictor_kind IN ('own', 'others', 'kernel')),
 	                                        -- own: the job itself; others: anybody else, by command
 	                                        -- and cgroup; NULL: not known

@@ -82,12 +82,12 @@
 	x.evicted_direct_io,  -- pages that left, cause direct_io
 	x.evicted_other,  -- pages that left, cause other
 	x.evicted_invalidate,  -- pages that left, cause invalidate; NULL: recorded as direct_io
-	x.evicted_uncached,  -- pages that left, cause uncached; NULL: recorded as other
+	x.evicted_dontcache,  -- pages that left, cause dontcache; NULL: recorded as other
 	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg AS evicted_reclaim,
 		-- pages; sum of the three reclaims
 	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg + x.evicted_dontneed
 		+ x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io + x.evicted_other
-		+ coalesce(x.evicted_invalidate, 0) + coalesce(x.evicted_uncached, 0) AS evicted_pages,
+		+ coalesce(x.evicted_invalidate, 0) + coalesce(x.evicted_dontcache, 0) AS evicted_pages,
 		-- pages; sum of all causes
 	x.refaults,  -- pages that came back after leaving
 	x.refault_misses,  -- pages; refaults that a read missed

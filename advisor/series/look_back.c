@@ -28,7 +28,7 @@ enum { IDS_BACK = 1000 };
 	"j.evicted_reclaim_kswapd + j.evicted_reclaim_direct + j.evicted_reclaim_memcg + "         \
 	"j.evicted_dontneed + j.evicted_drop_caches + j.evicted_truncate + j.evicted_direct_io + " \
 	"j.evicted_other + coalesce(j.evicted_invalidate, 0) + "                                   \
-	"coalesce(j.evicted_uncached, 0), j.refaults "
+	"coalesce(j.evicted_dontcache, 0), j.refaults "
 
 struct past_run {
 	int64_t id, page_size, exit_status;

@@ -156,7 +156,7 @@ static void decide_measured(struct probe_plan *plan)
 bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *buf, size_t size)
 {
 	enum counter_group g = counter_group(c);
-	bool symbols = (c == C_evicted_uncached || c == C_evicted_other) && plan->drops_behind &&
+	bool symbols = (c == C_evicted_dontcache || c == C_evicted_other) && plan->drops_behind &&
 		       !plan->symbols;
 	uint64_t missing = 0;
 

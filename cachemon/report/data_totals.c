@@ -9,7 +9,7 @@ const char *const data_causes[EVICT_NR] = {
 	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
 	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
 	[EVICT_DIRECT_IO] = "direct_io",	   [EVICT_OTHER] = "other",
-	[EVICT_INVALIDATE] = "invalidate",	   [EVICT_UNCACHED] = "uncached",
+	[EVICT_INVALIDATE] = "invalidate",	   [EVICT_DONTCACHE] = "dontcache",
 };
 
 _Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");

@@ -24,7 +24,7 @@ static const struct {
 	[RATE_DROPPED] = {2, {C_evicted_dontneed, C_evicted_drop_caches}},
 	[RATE_ELSE] = {5,
 		       {C_evicted_truncate, C_evicted_direct_io, C_evicted_other,
-			C_evicted_invalidate, C_evicted_uncached}},
+			C_evicted_invalidate, C_evicted_dontcache}},
 	[RATE_STALL] = {1, {C_stall_ns}},
 };
 

@@ -11,7 +11,7 @@ SELECT x.job_id, i.id, i.start_ns, i.duration_ns, i.read_on_ns, i.rolled, x.cpu_
 	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg
 		+ x.evicted_dontneed + x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io
 		+ x.evicted_other + coalesce(x.evicted_invalidate, 0)
-		+ coalesce(x.evicted_uncached, 0),
+		+ coalesce(x.evicted_dontcache, 0),
 	x.refaults, x.refault_misses, x.faults_major, x.direct_read_bytes, x.stall_ns, x.stalls
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
 	CROSS JOIN interval i ON i.run_id = a.run_id

@@ -44,7 +44,7 @@ CREATE TEMP VIEW v_return AS SELECT
 		- d.faults_major - d.prefetched_mmap_around)) AS repeat_lookups,
 		-- pages looked up beyond the first time, at least; ~
 	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
-		- d.evicted_other - coalesce(d.evicted_invalidate, 0) - coalesce(d.evicted_uncached, 0)
+		- d.evicted_other - coalesce(d.evicted_invalidate, 0) - coalesce(d.evicted_dontcache, 0)
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
 			ELSE d.evicted_dontneed END),
 		-- What was written anew is a refault too, and was not fetched.

@@ -9,7 +9,7 @@ from faultlib.watch import FATES, PREFETCHED
 CACHED = ("demand_pages", *PREFETCHED, "written_pages", "other_added_pages")
 EVICTED = tuple(f"evicted_{why}" for why in (
     "reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate",
-    "direct_io", "other", "invalidate", "uncached"))
+    "direct_io", "other", "invalidate", "dontcache"))
 NOTED = 64
 SUMMED = ("read_calls", "read_bytes", "lookups", "misses", *CACHED, *FATES, *EVICTED)
 

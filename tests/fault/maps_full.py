@@ -17,7 +17,7 @@ part = Part("maps_full", __doc__)
 
 TINY = ["--block-entries", "64", "--row-entries", "16"]
 EVICTED = ["reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches",
-           "truncate", "direct_io", "other", "invalidate", "uncached"]
+           "truncate", "direct_io", "other", "invalidate", "dontcache"]
 CHUNK = 64 * 1024
 REPEATS = 4
 START_UP = {}  # measured once

@@ -20,7 +20,7 @@ part = Part("big_cache", __doc__, count=("MiB of cache", 10240, 512))
 big = BigRun(part)
 BLOCK = 256 << 10
 EVICTED = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches",
-           "truncate", "direct_io", "other", "invalidate", "uncached")
+           "truncate", "direct_io", "other", "invalidate", "dontcache")
 
 
 def available_mib():

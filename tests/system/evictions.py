@@ -71,9 +71,9 @@ def uncached_reads(world, stack):
         c.do("uncached", path, 0, PAGES)
         equal("pages in the cache", cached(path), 0)
     totals, causes = c.end()
-    equal("evictions", causes, {"uncached": 2 * PAGES})
+    equal("evictions", causes, {"dontcache": 2 * PAGES})
     equal("refaults", totals["refaults"], PAGES)
-    check("uncached-rereads" in c.findings(), "the finding is missing")
+    check("dontcache-reread" in c.findings(), "the finding is missing")
 
 
 @part.case
@@ -87,7 +87,7 @@ def uncached_writes(world, stack):
     totals, causes = c.end()
     equal("pages written", totals["written_pages"], PAGES)
     part.note(f"{left} of {PAGES} stayed")
-    equal("evictions", causes, {"uncached": PAGES - left} if left < PAGES else {})
+    equal("evictions", causes, {"dontcache": PAGES - left} if left < PAGES else {})
 
 
 @part.case

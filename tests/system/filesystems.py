@@ -266,9 +266,9 @@ def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
     equal("evictions", evicted, {"invalidate": dropped})
     equal("refaults", job["totals"]["refaults"], dropped)
     said = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
-    found = [f for j in said["jobs"] for f in j["findings"] if f["id"] == "cache-invalidated"]
+    found = [f for j in said["jobs"] for f in j["findings"] if f["id"] == "fuse-drops-cache"]
     equal("findings", len(found), 1)
-    check("keep_cache" in world.tool.run("explain", "cache-invalidated"), "no keep_cache in its note")
+    check("keep_cache" in world.tool.run("explain", "fuse-drops-cache"), "no keep_cache in its note")
 
 
 def main():

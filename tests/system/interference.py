@@ -23,7 +23,7 @@ LIMIT = 40 << 20
 PAGES = (16 << 20) // PAGE   # of the job's dataset: fits
 LARGE = (80 << 20) // PAGE   # of what pushes it out
 CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate",
-          "direct_io", "other", "invalidate", "uncached")
+          "direct_io", "other", "invalidate", "dontcache")
 
 part = Part(__doc__)
 

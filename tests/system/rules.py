@@ -294,10 +294,10 @@ CASES = {
     "network-readahead-small": lambda: network(Run().job({"/d": ONCE}).machine()
                                                .pattern("sequential")),
     "cache-bypassed": lambda: bypassed(Run().job({"/d": ONCE})),
-    "cache-invalidated": lambda: Run().job({"/d": {**READ_AGAIN, "evicted_dontneed": 0,
+    "fuse-drops-cache": lambda: Run().job({"/d": {**READ_AGAIN, "evicted_dontneed": 0,
                                                                "evicted_invalidate": 20000}}),
-    "uncached-rereads": lambda: Run().job({"/d": {**READ_AGAIN, "evicted_dontneed": 0,
-                                                  "evicted_uncached": 20000}}),
+    "dontcache-reread": lambda: Run().job({"/d": {**READ_AGAIN, "evicted_dontneed": 0,
+                                                  "evicted_dontcache": 20000}}),
 }
 
 

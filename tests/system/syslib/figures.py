@@ -140,7 +140,7 @@ def of_timeline(timeline, lower_bounds):
              line(*fate, "resident_unused_change"), line(*fate, "untracked"),
              *(line(*gone, k) for k in ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg")),
              added(line(*gone, "dontneed"), line(*gone, "drop_caches")),
-             added(*(line(*gone, k) for k in ("truncate", "direct_io", "other", "invalidate", "uncached")))]
+             added(*(line(*gone, k) for k in ("truncate", "direct_io", "other", "invalidate", "dontcache")))]
     # Of what is read, of fates but untracked, of evictions.
     marks = [least(lower_bounds, of) for of in [""] * 2 + ["evictions"] * 4 + [""] + ["evictions"] * 5]
     columns = [[of_ns(v) for v in starts], [of_ns(s + d) for s, d in zip(starts, durations)]]

@@ -6,7 +6,7 @@ ORIGINS = ("sync", "async", "willneed", "readahead2", "mmap_around")
 
 
 CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches",
-          "truncate", "direct_io", "other", "invalidate", "uncached")
+          "truncate", "direct_io", "other", "invalidate", "dontcache")
 EVICTED = tuple("evicted_" + cause for cause in CAUSES)
 PREFETCHED = tuple("prefetched_" + o for o in ORIGINS)
 # The counters of the database that a column here is made of, where it is not the one of its name.

@@ -1,24 +1,24 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- id: uncached-rereads
--- title: data is read or written uncached, and read again
+-- id: fuse-drops-cache
+-- title: a filesystem drops its cached pages, and they are read again
 -- version: 1
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: evicted_uncached refaults evicted_truncate demand_pages prefetched_pages
+-- needs counters: evicted_invalidate refaults evicted_truncate demand_pages prefetched_pages
 -- param min_returned_share = 0.3 ratio -- of the pages that were dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH dropped AS (
 	SELECT
-		x.directory_id, x.job_id, x.path, x.page_size_bytes, x.evicted_uncached, x.refaults,
+		x.filesystem_id, x.job_id, x.mount, x.type, x.page_size_bytes, x.evicted_invalidate, x.refaults,
 		x.refault_misses, x.stall_ns, x.demand_pages + x.prefetched_pages AS fetched_pages,
 		-- Those that no other cause can explain; what was written anew had to be fetched by nobody.
-		min(x.evicted_uncached, x.demand_pages + x.prefetched_pages,
-			x.refaults - (x.evicted_pages - x.evicted_uncached - x.evicted_truncate))
+		min(x.evicted_invalidate, x.demand_pages + x.prefetched_pages,
+			x.refaults - (x.evicted_pages - x.evicted_invalidate - x.evicted_truncate))
 			AS returned_pages
-	FROM v_directory x
-	WHERE x.evicted_uncached > 0
+	FROM v_filesystem x
+	WHERE x.evicted_invalidate > 0
 ), cost AS (
 	SELECT d.*, w.wall_s,
 		d.stall_ns * w.s_per_stall_ns * d.returned_pages / nullif(d.fetched_pages, 0) AS saved_s
@@ -26,30 +26,30 @@ WITH dropped AS (
 )
 SELECT
 	c.job_id,
-	'directory' AS subject_kind,
-	c.path AS subject,
+	'device' AS subject_kind,
+	coalesce(c.mount, c.type) AS subject,
 	CASE
 		WHEN c.saved_s >= :high_share * c.wall_s THEN 'high'
 		WHEN c.saved_s >= :medium_share * c.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %,d pages that uncached calls left out of the cache, %,d were read again', c.evicted_uncached,
-		c.returned_pages) AS summary,
+	printf('%s dropped %,d cached pages as stale, %,d of which were read again',
+		coalesce(c.type, 'its filesystem'), c.evicted_invalidate, c.returned_pages) AS summary,
 	json_array(
-		json_object('metric', 'evicted_pages.uncached', 'value', c.evicted_uncached, 'unit', 'pages',
-			'scope', 'directory'),
+		json_object('metric', 'evicted_pages.invalidate', 'value', c.evicted_invalidate, 'unit', 'pages',
+			'scope', 'filesystem'),
 		json_object('metric', 'returned_pages', 'value', c.returned_pages, 'unit', 'pages',
-			'scope', 'directory'),
-		json_object('metric', 'refaults', 'value', c.refaults, 'unit', 'pages', 'scope', 'directory'),
+			'scope', 'filesystem'),
+		json_object('metric', 'refaults', 'value', c.refaults, 'unit', 'pages', 'scope', 'filesystem'),
 		json_object('metric', 'refault_misses', 'value', c.refault_misses, 'unit', 'pages',
-			'scope', 'directory'),
-		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'directory')
+			'scope', 'filesystem'),
+		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'filesystem')
 	) AS evidence,
 	coalesce(c.saved_s, c.returned_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'measured' AS gain_method,
-	'uncached:' || c.directory_id AS gain_cause
+	'invalidate:' || c.filesystem_id AS gain_cause
 FROM cost c
 WHERE c.returned_pages >= :min_returned_pages
-	AND c.returned_pages >= :min_returned_share * c.evicted_uncached
+	AND c.returned_pages >= :min_returned_share * c.evicted_invalidate
