@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "account/counters.h"
 #include "advisor/grade.h"
 
 static struct opt_f64 column(sqlite3_stmt *stmt, int *i)
@@ -16,11 +17,17 @@ static struct opt_f64 column(sqlite3_stmt *stmt, int *i)
 	return v;
 }
 
+static struct opt_i64 whole(struct opt_f64 v)
+{
+	return (struct opt_i64){(int64_t)v.value, v.known};
+}
+
 /* Of a job or a directory, v, of the job j; in the order of read_row(). */
 #define FIGURES(refaults)                                                                          \
 	"v.lookups, v.misses, v.all_used, " refaults ", v.added_pages, v.accuracy, v.coverage, "   \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
-	"v.lookups + v.faults_major + v.faults_minor, j.sliced "
+	"v.lookups + v.faults_major + v.faults_minor, j.sliced, "                                  \
+	"v.faults_major, v.mapped_pages_upper_bound, j.processes "
 
 /* Pages that were written anew are refaults too, and nothing had to fetch them: of a directory no
  * more pages came back than were fetched. */
@@ -49,6 +56,7 @@ static const char of_directories[] =
 
 static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 {
+	struct opt_i64 major, mapped, processes;
 	int i = 3;
 
 	in->floor = column(stmt, &i);
@@ -67,6 +75,10 @@ static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 	in->cpu_ns = column(stmt, &i);
 	in->touches = column(stmt, &i);
 	in->sliced = column(stmt, &i).value > 0;
+	major = whole(column(stmt, &i));
+	mapped = whole(column(stmt, &i));
+	processes = whole(column(stmt, &i));
+	in->mapped = counters_mapped(whole(in->lookups), major, mapped, processes);
 }
 
 /* from: job, kind and subject are its first columns. */

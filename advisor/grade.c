@@ -70,6 +70,10 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 			  "was prefetched was followed");
 		return;
 	}
+	if (in->mapped) {
+		refuse(g, "it reads through mappings, where hits are not seen");
+		return;
+	}
 	if (!in->lookups.known || !in->misses.known || !in->all_used.known) {
 		refuse(g, "lookups, misses or the use of prefetched pages were not measured");
 		return;

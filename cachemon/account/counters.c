@@ -50,3 +50,18 @@ int64_t counters_law_error(const struct counters *c)
 	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] + c->c[C_resident_unused] +
 	       c->c[C_untracked] - counters_prefetched(c);
 }
+
+/* A start: of sh and cat 50 minor faults, of Python 150, each of which maps up to 16 pages. */
+enum { START_FAULTS_MAJOR = 32, START_PAGES = 2048, MAPPED_TIMES = 10 };
+
+bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
+		     struct opt_i64 mapped_pages, struct opt_i64 processes)
+{
+	int64_t starts = processes.known && processes.value > 1 ? processes.value : 1;
+
+	if (!lookups.known || !faults_major.known)
+		return false;
+	return faults_major.value - starts * START_FAULTS_MAJOR > lookups.value ||
+	       (mapped_pages.known &&
+		(mapped_pages.value - starts * START_PAGES) / MAPPED_TIMES > lookups.value);
+}

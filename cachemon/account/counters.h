@@ -6,9 +6,11 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/cachemon.h"
+#include "util/optional.h"
 
 enum counter_group {
 	GROUP_READ,   /* per-read hook: calls, bytes, lookups */
@@ -36,6 +38,13 @@ const char *counter_group_name(enum counter_group g);
 void counters_add(struct counters *sum, const int64_t delta[C_NR]);
 /* prefetched_pages: the sum of the five origins. */
 int64_t counters_prefetched(const struct counters *c);
+/*
+ * A job that reads through mappings: beyond what the start of each of its processes faults and
+ * maps, it has more major faults than lookups, or ten times as many pages mapped. Its hit ratio is
+ * of read calls alone, of a program's start as a rule.
+ */
+bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
+		     struct opt_i64 mapped_pages, struct opt_i64 processes);
 /* Conservation law: used + used_late + evicted_unused + resident_unused + untracked - prefetched.
  * 0 when it holds. */
 int64_t counters_law_error(const struct counters *c);

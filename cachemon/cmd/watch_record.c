@@ -174,25 +174,26 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 }
 
 /* What a report would say of the run so far. */
-static void take_derived(const struct watch_run *run, const int64_t all[C_NR],
+static void take_derived(const struct watch_run *run, const struct ledger_job *job,
 			 struct watch_figures *f)
 {
+	struct opt_i64 processes = {(int64_t)job->facts.processes, true};
 	struct counts c = {0};
 	struct derived d;
 
 	for (int i = 0; i < C_NR; i++) {
-		c.c[i] = all[i];
+		c.c[i] = job->total.c[i];
 		c.known[i] = run->plan.measured[counter_group((enum counter)i)];
 	}
 	counts_derive(&c, 0, &d);
-	f->mapped = !run->sliced && counts_mapped(&c);
+	f->mapped = !run->sliced && counts_mapped(&c, processes);
 	f->prefetch_accuracy = d.accuracy.known && !run->sliced ? d.accuracy.value : -1;
 }
 
 void watch_take_figures(struct watch_run *run, const struct sample *s)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
-	const int64_t *last = job->last.c, *all = job->total.c;
+	const int64_t *last = job->last.c;
 	struct watch_figures *f = &run->figures;
 	double seconds = (double)s->duration_ns / 1e9;
 	int64_t evicted = 0;
@@ -208,7 +209,7 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 	f->waiting = run->plan.measured[GROUP_STALL] && !run->stalls_unknown
 			     ? (double)last[C_stall_ns] / (double)s->duration_ns
 			     : -1;
-	take_derived(run, all, f);
+	take_derived(run, job, f);
 }
 
 /* With a site's rules, as report and advise have them. What is wrong with these is said; the report

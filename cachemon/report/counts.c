@@ -200,16 +200,10 @@ static void derive_prefetch(const struct counts *c, struct derived *ret)
 			(struct range){0};
 }
 
-bool counts_mapped(const struct counts *c)
+bool counts_mapped(const struct counts *c, struct opt_i64 processes)
 {
-	struct opt_i64 lookups = counts_get(c, C_lookups);
-	struct opt_i64 major = counts_get(c, C_faults_major);
-	struct opt_i64 mapped = counts_get(c, C_mapped_pages_upper_bound);
-
-	if (!lookups.known || !major.known)
-		return false;
-	return major.value > lookups.value ||
-	       (mapped.known && mapped.value / COUNTS_MAPPED_TIMES > lookups.value);
+	return counters_mapped(counts_get(c, C_lookups), counts_get(c, C_faults_major),
+			       counts_get(c, C_mapped_pages_upper_bound), processes);
 }
 
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret)

@@ -85,12 +85,8 @@ bool counts_estimated(const struct counts *c, enum counter which);
 bool counts_lower_bound(const struct counts *c, enum counter which);
 /* So much of what was prefetched has no known fate that its ratios are absent. */
 bool counts_fates_unknown(const struct counts *c);
-/*
- * The job reads through mappings: more major faults than lookups, or that many times as many pages
- * mapped. Its hit ratio is of read calls alone, of a program's start as a rule.
- */
-#define COUNTS_MAPPED_TIMES 10
-bool counts_mapped(const struct counts *c);
+/* Of a job of so many processes: counters_mapped(). */
+bool counts_mapped(const struct counts *c, struct opt_i64 processes);
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
 
 #endif

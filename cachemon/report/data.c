@@ -323,7 +323,7 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 
 static void put_outside(struct tree *t, const struct model_job *job)
 {
-	if (counts_mapped(&job->counts))
+	if (counts_mapped(&job->counts, job->processes))
 		tree_bool(t, "reads_through_mappings", true);
 	data_count(t, "outside_read_bytes", job->outside_read_bytes);
 	if (job->outside_read_bytes.known)

@@ -175,13 +175,13 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 {
 	struct view v = view_of(m, job);
 
-	if (counts_mapped(v.c))
+	if (counts_mapped(v.c, job->processes))
 		say_mapped(out, &v);
 	else
 		say_reads(out, &v);
 	say_outside(out, &v);
 	say_prefetch(out, &v);
-	if (!counts_mapped(v.c) || !counts_get(v.c, C_stall_ns).known)
+	if (!counts_mapped(v.c, job->processes) || !counts_get(v.c, C_stall_ns).known)
 		say_stall(out, &v);
 	say_cost(out, &v);
 	prose_budget(out, " ", &m->run);
@@ -293,7 +293,8 @@ static void put_stall(FILE *out, const struct view *v)
 static void put_figures(FILE *out, const struct view *v)
 {
 	struct opt_i64 misses = counts_get(v->c, C_misses);
-	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW, mapped = counts_mapped(v->c);
+	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW,
+	     mapped = counts_mapped(v->c, v->job->processes);
 
 	if (mapped) {
 		fprintf(out, "  mappings     %s major %s, %s minor: most of what it read\n",

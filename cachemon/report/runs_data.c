@@ -21,6 +21,8 @@ static void put_job(struct tree *t, const struct runs_job *j)
 	tree_bytes(t, "name", j->job->name.data, j->job->name.len);
 	tree_bytes(t, "selector", j->job->selector.data, j->job->selector.len);
 	data_hits(t, &j->job->counts);
+	if (j->mapped)
+		tree_bool(t, "reads_through_mappings", true);
 	put_real(t, "wall_s", j->time_s);
 	put_real(t, "miss_ratio", j->miss_ratio);
 	if (j->miss_ratio.known && j->job->counts.sliced)

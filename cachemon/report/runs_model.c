@@ -41,6 +41,7 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 		real(opt_add(counts_get(c, C_lookups), opt_add(counts_get(c, C_faults_major),
 							       counts_get(c, C_faults_minor))));
 	in.touches_min = GRADE_TOUCHES_MIN;
+	in.mapped = j->mapped;
 	in.sliced = c->sliced;
 	grade_all(&in, grades);
 	j->letter = grades[GRADE_OVERALL].letter;
@@ -54,7 +55,8 @@ static void fill_job(struct runs_job *j)
 
 	counts_derive(&j->job->counts, j->run->page_size_bytes.value, &d);
 	j->time_s = (struct opt_f64){(double)j->job->wall_ns.value / 1e9, j->job->wall_ns.known};
-	j->miss_ratio = (struct opt_f64){1 - d.hit_ratio.value, d.hit_ratio.known};
+	j->mapped = counts_mapped(&j->job->counts, j->job->processes);
+	j->miss_ratio = (struct opt_f64){1 - d.hit_ratio.value, d.hit_ratio.known && !j->mapped};
 	grade_one(j, (struct opt_i64){0});
 }
 

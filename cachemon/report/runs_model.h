@@ -20,6 +20,7 @@ struct runs_job {
 	/* Overall, by counters alone: that of a report knows the curve, too. */
 	struct opt_f64 score;
 	char letter;	    /* 0: none */
+	bool mapped;	    /* it reads through mappings: there is no hit ratio to show */
 	const char *report; /* its file; NULL: none was made */
 };
 

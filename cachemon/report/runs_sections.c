@@ -188,7 +188,10 @@ static void put_run(struct doc_table *t, const struct model_run *run, const stru
 	doc_cell(t, "%s", show_ns(run->duration_ns).s);
 	doc_cell_name(t, &run->level, "-");
 	put_state(t, run);
-	doc_cell(t, "%s", show_ratio(d.hit_ratio, c->sliced).s);
+	if (nr && jobs[0].mapped)
+		doc_cell(t, "-");
+	else
+		doc_cell(t, "%s", show_ratio(d.hit_ratio, c->sliced).s);
 	doc_cell(t, "%s", misses.known ? human_count((uint64_t)misses.value).text : "-");
 	put_names(t, run, jobs, nr);
 }

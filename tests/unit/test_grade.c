@@ -130,6 +130,25 @@ static void test_part_of_a_job(void **state)
 	assert_score(&one_second, GRADE_STALL, 1);
 }
 
+/* Lookups of a program that maps what it reads are those of its start. */
+static void test_mapped(void **state)
+{
+	struct grade_input in = {
+		.lookups = known(8),
+		.misses = known(0),
+		.all_used = known(0),
+		.refaults = known(0),
+		.added_pages = known(8192),
+		.mapped = true,
+	};
+
+	assert_int_equal(one(&in, GRADE_HITS).letter, 0);
+	assert_non_null(strstr(one(&in, GRADE_HITS).formula, "mappings"));
+	assert_int_equal(one(&in, GRADE_EVICTION).letter, 'A');
+	in.mapped = false;
+	assert_int_equal(one(&in, GRADE_HITS).letter, 'A');
+}
+
 /* Reading nothing is no merit; the grades of its parts show their figures. */
 static void test_start_of_a_program(void **state)
 {
@@ -354,10 +373,15 @@ static void test_sliced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_letters),		 cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_part_of_a_job),	 cmocka_unit_test(test_start_of_a_program),
-		cmocka_unit_test(test_nothing_to_judge), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_monotone),	 cmocka_unit_test(test_overall_is_monotone),
+		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_part_of_a_job),
+		cmocka_unit_test(test_start_of_a_program),
+		cmocka_unit_test(test_mapped),
+		cmocka_unit_test(test_nothing_to_judge),
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_monotone),
+		cmocka_unit_test(test_overall_is_monotone),
 		cmocka_unit_test(test_sliced),
 	};
 

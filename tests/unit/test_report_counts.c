@@ -301,20 +301,46 @@ static void accuracy_is_not_of_a_small_part(void **state)
 /* Few lookups beside many faults, or many pages mapped: the hit ratio is not how it was served. */
 static void reading_through_mappings(void **state)
 {
+	struct opt_i64 one = {1, true}, hundred = {100, true}, unknown = {0};
 	struct counts c = all_known();
 
 	c.c[C_lookups] = 60;
-	c.c[C_faults_major] = 60;
-	c.c[C_mapped_pages_upper_bound] = 609;
-	assert_false(counts_mapped(&c));
-	c.c[C_faults_major] = 61;
-	assert_true(counts_mapped(&c));
+	c.c[C_faults_major] = 32 + 60;
+	c.c[C_mapped_pages_upper_bound] = 2048 + 609;
+	assert_false(counts_mapped(&c, one));
+	c.c[C_faults_major] = 32 + 61;
+	assert_true(counts_mapped(&c, one));
+	assert_true(counts_mapped(&c, unknown));
+	assert_false(counts_mapped(&c, hundred));
 	c.c[C_faults_major] = 0;
-	c.c[C_mapped_pages_upper_bound] = 610;
-	assert_true(counts_mapped(&c));
+	c.c[C_mapped_pages_upper_bound] = 2048 + 610;
+	assert_true(counts_mapped(&c, one));
+	assert_false(counts_mapped(&c, hundred));
 	/* Not measured is not few. */
 	c.known[C_lookups] = false;
-	assert_false(counts_mapped(&c));
+	assert_false(counts_mapped(&c, one));
+}
+
+/* As measured: programs that read nothing, and what their start takes of their libraries. */
+static void starts_of_programs(void **state)
+{
+	static const struct {
+		int64_t processes, lookups, mapped;
+	} starts[] = {
+		{1, 8, 394}, {1, 9, 543}, {1, 32, 1793}, {41, 817, 40756}, {102, 1017, 44863}};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		struct counts c = all_known();
+
+		c.c[C_lookups] = starts[i].lookups;
+		c.c[C_faults_major] = 0;
+		c.c[C_mapped_pages_upper_bound] = starts[i].mapped;
+		assert_false(counts_mapped(&c, (struct opt_i64){starts[i].processes, true}));
+		/* One of them maps 32 MiB and reads all of it. */
+		c.c[C_mapped_pages_upper_bound] += 8192;
+		if (starts[i].processes == 1)
+			assert_true(counts_mapped(&c, (struct opt_i64){1, true}));
+	}
 }
 
 static void whole_run_is_untouched(void **state)
@@ -359,6 +385,7 @@ int main(void)
 		cmocka_unit_test(sliced_fates_are_open),
 		cmocka_unit_test(sliced_without_estimates),
 		cmocka_unit_test(reading_through_mappings),
+		cmocka_unit_test(starts_of_programs),
 		cmocka_unit_test(accuracy_is_not_of_a_small_part),
 		cmocka_unit_test(whole_run_is_untouched),
 		cmocka_unit_test(rest_of_a_job),

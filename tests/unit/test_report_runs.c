@@ -70,6 +70,28 @@ static void lists(void **state)
 	run_free(&r);
 }
 
+/* A mapping of 32 MiB, and the eight lookups of the start of the program. */
+static void mapped_job(void **state)
+{
+	struct fixture *f = *state;
+	struct run r;
+
+	fixture_sql(f, "UPDATE job SET processes = 1, lookups = 8, misses = 0, faults_major = 0, "
+		       "faults_minor = 548, mapped_pages_upper_bound = 8586");
+	r = run(f, ARGS("--db", "@db"));
+	assert_int_equal(r.status, 0);
+	assert_null(strstr(r.out, "100.0 %"));
+	run_free(&r);
+	r = run(f, ARGS("--db", "@db", "--json"));
+	assert_non_null(strstr(r.out, "\"reads_through_mappings\": true"));
+	assert_non_null(strstr(r.out, "\"miss_ratio\": null"));
+	run_free(&r);
+	fixture_sql(f, "UPDATE job SET mapped_pages_upper_bound = 394");
+	r = run(f, ARGS("--db", "@db"));
+	assert_non_null(strstr(r.out, "100.0 %"));
+	run_free(&r);
+}
+
 static char *printed(struct fixture *f, enum report_format format)
 {
 	/* A name that does not change from test to test. */
@@ -328,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(usage, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(lists, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(mapped_job, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(figures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(grades_are_the_reports, fixture_setup,
 						fixture_teardown),
