@@ -56,7 +56,8 @@ static const char of_directories[] =
 
 static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 {
-	struct opt_i64 major, mapped, processes;
+	struct opt_i64 major, mapped;
+	struct opt_f64 processes;
 	int i = 3;
 
 	in->floor = column(stmt, &i);
@@ -77,8 +78,9 @@ static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 	in->sliced = column(stmt, &i).value > 0;
 	major = whole(column(stmt, &i));
 	mapped = whole(column(stmt, &i));
-	processes = whole(column(stmt, &i));
-	in->mapped = counters_mapped(whole(in->lookups), major, mapped, processes);
+	processes = column(stmt, &i);
+	in->mapped = counters_mapped(whole(in->lookups), major, mapped, whole(processes));
+	in->touches_min = grade_touches_min(processes);
 }
 
 /* from: job, kind and subject are its first columns. */
@@ -107,8 +109,8 @@ static int fill_subject(sqlite3_stmt *from, sqlite3_stmt *to)
 	int rc = SQLITE_DONE;
 
 	read_row(from, &in);
-	if (!strcmp((const char *)sqlite3_column_text(from, 1), "job"))
-		in.touches_min = GRADE_TOUCHES_MIN;
+	if (strcmp((const char *)sqlite3_column_text(from, 1), "job") != 0)
+		in.touches_min = 0;
 	grade_all(&in, grades);
 	for (enum grade_kind k = 0; k < GRADE_NR && rc == SQLITE_DONE; k++)
 		rc = insert(to, from, k, &grades[k]);

@@ -189,6 +189,11 @@ static void grade_stall(const struct grade_input *in, struct grade *g)
 		     (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
 }
 
+double grade_touches_min(struct opt_f64 processes)
+{
+	return GRADE_START_TOUCHES * fmax(processes.known ? processes.value : 1, 1);
+}
+
 static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR])
 {
 	struct grade *all = &g[GRADE_OVERALL];
@@ -211,13 +216,18 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 			    "known well enough; --level full grades all");
 		return;
 	}
+	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
+		refuse(all, "hits and prefetch were not measured: a mean of the others is no grade "
+			    "of the job; --level full grades all");
+		return;
+	}
 	if (weight <= 0) {
 		refuse(all, "none of the four grades is known");
 		return;
 	}
 	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
-	    in->added_pages.value < in->touches_min) {
-		refuse(all, "fewer pages were touched than the start of a small program takes");
+	    in->added_pages.value < GRADE_START_TOUCHES) {
+		refuse(all, "fewer pages were touched than the start of its programs takes");
 		return;
 	}
 	all->score = (struct opt_f64){sum / weight, true};

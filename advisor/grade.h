@@ -29,13 +29,14 @@ struct grade_input {
 	struct opt_f64 stall_ns;
 	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
 	struct opt_f64 touches; /* lookups and faults: who has none could not stall */
-	double touches_min;	/* with fewer there is no overall grade */
+	double touches_min;	/* with fewer, and few pages added, there is no overall grade */
 	bool mapped;		/* it reads through mappings: lookups are of its start */
 	bool sliced;		/* what only the per-read hook sees is an estimate */
 };
 
-/* Of a job: less than the start of a small program, which every job has, touches and adds. */
-#define GRADE_TOUCHES_MIN 256
+/* A job has at least as many as the starts of its programs, which are no work, touch at most. */
+#define GRADE_START_TOUCHES 256
+double grade_touches_min(struct opt_f64 processes);
 
 struct grade {
 	char letter; /* 'A' to 'F'; 0: no grade */

@@ -40,7 +40,7 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 	in.touches =
 		real(opt_add(counts_get(c, C_lookups), opt_add(counts_get(c, C_faults_major),
 							       counts_get(c, C_faults_minor))));
-	in.touches_min = GRADE_TOUCHES_MIN;
+	in.touches_min = grade_touches_min(real(j->job->processes));
 	in.mapped = j->mapped;
 	in.sliced = c->sliced;
 	grade_all(&in, grades);

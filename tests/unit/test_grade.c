@@ -130,6 +130,25 @@ static void test_part_of_a_job(void **state)
 	assert_score(&one_second, GRADE_STALL, 1);
 }
 
+/* Where the per-read hook is off stall alone is no grade of the job, A above all. */
+static void test_level_cold(void **state)
+{
+	struct grade_input in = {
+		.misses = known(100),
+		.refaults = known(0),
+		.added_pages = known(1000),
+		.stall_ns = known(0),
+		.job_stall_ns = known(0),
+		.wall_ns = known(1e9),
+	};
+
+	assert_int_equal(one(&in, GRADE_STALL).letter, 'A');
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
+	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "were not measured"));
+	in.lookups = known(1000);
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+}
+
 /* Lookups of a program that maps what it reads are those of its start. */
 static void test_mapped(void **state)
 {
@@ -167,7 +186,7 @@ static void test_start_of_a_program(void **state)
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
 	in.touches_min = 256;
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
-	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "the start of a small program"));
+	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "the start of its programs"));
 	assert_int_equal(one(&in, GRADE_STALL).letter, 'A');
 	/* What it wrote or read ahead, or touched, is work. */
 	in.added_pages = known(256);
@@ -178,6 +197,13 @@ static void test_start_of_a_program(void **state)
 	/* What is not known is no reason. */
 	in.touches = (struct opt_f64){0};
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	/* As measured of a program that starts 41: 817 lookups and 3,878 minor faults. */
+	in.touches = known(4695);
+	in.touches_min = grade_touches_min(known(41));
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
+	in.touches_min = grade_touches_min(known(1));
+	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
+	assert_true(grade_touches_min((struct opt_f64){0}) == 256);
 	in.touches = known(0);
 	in.added_pages = (struct opt_f64){0};
 	in.stall_ns = known(1);
@@ -373,15 +399,11 @@ static void test_sliced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_part_of_a_job),
-		cmocka_unit_test(test_start_of_a_program),
-		cmocka_unit_test(test_mapped),
-		cmocka_unit_test(test_nothing_to_judge),
-		cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_monotone),
-		cmocka_unit_test(test_overall_is_monotone),
+		cmocka_unit_test(test_letters),		 cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_part_of_a_job),	 cmocka_unit_test(test_start_of_a_program),
+		cmocka_unit_test(test_mapped),		 cmocka_unit_test(test_level_cold),
+		cmocka_unit_test(test_nothing_to_judge), cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_monotone),	 cmocka_unit_test(test_overall_is_monotone),
 		cmocka_unit_test(test_sliced),
 	};
 
