@@ -31,7 +31,8 @@ static double number(struct rows *r)
 	return v.known ? (double)v.value : NAN;
 }
 
-/* The machine's row names one memory cgroup: whose it is can be told of a lone job only. */
+/* Versions that kept no budget saw waits by the per-read hook alone. The machine's row names one
+ * memory cgroup: whose it is can be told of a lone job only. */
 static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
 		     struct series_row *rows, size_t *ret_nr)
 {
@@ -39,10 +40,14 @@ static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t 
 		db, scratch,
 		"SELECT x.start_ns, x.duration_ns, x.read_on_ns < x.duration_ns, x.rolled > 1, "
 		"x.cpu_ns, x.read_bytes, x.lookups, x.misses, x.prefetched_pages, "
-		"x.evicted_unused, x.evicted_pages, x.refaults, x.stall_ns, m.available_bytes, "
+		"x.evicted_unused, x.evicted_pages, x.refaults, "
+		"iif(o.by_read_hook AND x.read_on_ns < x.duration_ns, NULL, x.stall_ns), "
+		"m.available_bytes, "
 		"iif(o.jobs = 1, m.job_usage_bytes, NULL), iif(o.jobs = 1, m.job_file_bytes, NULL) "
-		"FROM (SELECT count(*) AS jobs FROM analysis_scope a JOIN job j "
-		" ON j.run_id = a.run_id AND j.slot <> 0) o CROSS JOIN analysis_interval x "
+		"FROM (SELECT count(*) AS jobs, max(r.sliced AND r.cost_budget IS NULL) AS "
+		"by_read_hook "
+		" FROM analysis_scope a JOIN run r ON r.id = a.run_id "
+		" JOIN job j ON j.run_id = r.id AND j.slot <> 0) o CROSS JOIN analysis_interval x "
 		"LEFT JOIN machine_interval m ON m.interval_id = x.interval_id "
 		"WHERE x.job_id = ?1 ORDER BY x.start_ns, x.interval_id",
 		1, &job_id);

@@ -13,7 +13,7 @@
 #include "report/run_name.h"
 #include "util/progress.h"
 
-static void read_interval(struct rows *r, struct compare_interval *in)
+static void read_interval(struct rows *r, const struct model_run *run, struct compare_interval *in)
 {
 	struct counts c;
 	struct opt_i64 v;
@@ -29,6 +29,8 @@ static void read_interval(struct rows *r, struct compare_interval *in)
 	in->rchar_bytes = v.value;
 	in->rchar_known = v.known;
 	rows_counts(r, &c);
+	if (in->read_on_ns < in->duration_ns && model_waits_in_slices(run))
+		counts_forget_stall(&c);
 	for (int i = 0; i < C_NR; i++) {
 		in->value[i] = c.c[i];
 		in->known[i] = c.known[i];
@@ -36,12 +38,12 @@ static void read_interval(struct rows *r, struct compare_interval *in)
 }
 
 /* An interval of the run in which the job has no row is one in which nothing of it was counted. */
-static int load_intervals(sqlite3 *db, int64_t run_id, int64_t job_id, struct arena *a,
+static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_id, struct arena *a,
 			  struct compare_run *ret, char *err, size_t errlen)
 {
-	int64_t params[] = {run_id, job_id};
+	int64_t params[] = {run->id, job_id};
 	struct rows n =
-		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run_id);
+		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run->id);
 	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
 	int res = rows_end(&n, err, errlen);
 	struct compare_interval *in = arena_alloc(a, (room + 1) * sizeof(*in));
@@ -53,7 +55,7 @@ static int load_intervals(sqlite3 *db, int64_t run_id, int64_t job_id, struct ar
 	size_t nr = 0;
 
 	while (in && nr < room && rows_next(&r))
-		read_interval(&r, &in[nr++]);
+		read_interval(&r, run, &in[nr++]);
 	if (!res)
 		res = rows_end(&r, err, errlen);
 	else
@@ -199,7 +201,7 @@ static int load_all(sqlite3 *db, const struct compare_options *o, struct compare
 
 		progress_at(o->progress, "jobs", k, m->nr_jobs);
 		for (int i = 0; i < 2 && !ret; i++)
-			ret = load_intervals(db, m->model[i].run.id, j->job[i]->id, &m->arena,
+			ret = load_intervals(db, &m->model[i].run, j->job[i]->id, &m->arena,
 					     &j->run[i], err, errlen);
 		if (!ret && !m->arena.failed)
 			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);

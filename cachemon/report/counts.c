@@ -33,6 +33,13 @@ void counts_forget(struct counts *c, enum counter which)
 	counts_set(c, which, (struct opt_i64){0});
 }
 
+void counts_forget_stall(struct counts *c)
+{
+	for (enum counter k = 0; k < C_NR; k++)
+		if (counter_group(k) == GROUP_STALL)
+			counts_forget(c, k);
+}
+
 void counts_add(struct counts *sum, const struct counts *part)
 {
 	for (int i = 0; i < C_NR; i++)
@@ -87,8 +94,10 @@ void counts_slice(struct counts *c, const struct estimates *e, bool stall_too)
 	};
 
 	for (enum counter k = 0; k < C_NR; k++)
-		if (by_read_hook(k) || (stall_too && counter_group(k) == GROUP_STALL))
+		if (by_read_hook(k))
 			counts_forget(c, k);
+	if (stall_too)
+		counts_forget_stall(c);
 	for (size_t i = 0; e && i < sizeof(of) / sizeof(of[0]); i++)
 		counts_set(c, of[i], whole(e->of[i].value));
 	c->sliced = true;

@@ -69,6 +69,7 @@ struct opt_i64 counts_get(const struct counts *c, enum counter which);
 /* Of a sum over causes: what a run from before one was told has of it is under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
 void counts_forget(struct counts *c, enum counter which);
+void counts_forget_stall(struct counts *c);
 /* sum += part, as they were stored: also what is below 0. */
 void counts_add(struct counts *sum, const struct counts *part);
 /* sum -= part, for "the rest" of a job. */

@@ -12,6 +12,11 @@
 #include "report/model_job.h"
 #include "report/rows.h"
 
+bool model_waits_in_slices(const struct model_run *run)
+{
+	return run->sliced.known && run->sliced.value && !run->cost_budget.known;
+}
+
 bool model_others(const struct model_job *job)
 {
 	return job->slot == JOB_OTHERS;

@@ -36,6 +36,8 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 
 		rows_counts(&r, &b.counts);
 		b.counts.sliced = m->run.sliced.known && m->run.sliced.value;
+		if (b.read_on_ns < b.duration_ns && model_waits_in_slices(&m->run))
+			counts_forget_stall(&b.counts);
 		timeline_add(t, &b);
 	}
 	ret = rows_end(&r, err, errlen);

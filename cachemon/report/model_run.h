@@ -6,6 +6,8 @@
 #ifndef REPORT_MODEL_RUN_H
 #define REPORT_MODEL_RUN_H
 
+#include <stdbool.h>
+
 #include "util/arena.h"
 #include "report/counts.h"
 
@@ -40,5 +42,8 @@ struct model_run {
 	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
 		recursion_misses, intervals_lost, law_error_pages, untracked_pages;
 };
+
+/* Versions that kept no budget saw waits by the per-read hook alone: in its slices. */
+bool model_waits_in_slices(const struct model_run *run);
 
 #endif

@@ -78,6 +78,12 @@ static void sliced_is_not_tested(void **state)
 	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "better");
 	assert_string_equal(text_of(metric(json, "misses_per_work"), "outcome"), "better");
 	cJSON_Delete(json);
+	/* A version without a budget saw waits by that hook alone. */
+	fixture_sql(f, "UPDATE run SET sliced = 1, cost_budget = NULL WHERE id = 2");
+	json = compared(f, "1", "2");
+	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "unknown");
+	assert_string_equal(text_of(metric(json, "misses_per_work"), "outcome"), "better");
+	cJSON_Delete(json);
 }
 
 /* Half of the intervals read nothing: bytes do not measure this job. */

@@ -201,6 +201,14 @@ static void too_short(void **state)
 	analysis_free(&a);
 }
 
+static bool has_metric(const struct series_job *s, const char *name)
+{
+	for (size_t i = 0; i < s->nr_metrics; i++)
+		if (strcmp(s->metrics[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
 /* What was not measured is not looked at, and what was is; an interval in which reads were not
  * watched throughout has no figure of reads. */
 static void what_was_not_measured(void **state)
@@ -220,6 +228,12 @@ static void what_was_not_measured(void **state)
 	}
 	assert_non_null(change_of(s, "misses_per_s"));
 	assert_null(change_of(s, "hit_ratio"));
+	assert_true(has_metric(s, "stall_share"));
+	analysis_free(&a);
+	/* A version without a budget saw waits by that hook alone. */
+	fixture_sql(f, "UPDATE run SET sliced = 1");
+	a = world_analyse(f);
+	assert_false(has_metric(analysis_series_of(&a, 1), "stall_share"));
 	analysis_free(&a);
 }
 
