@@ -19,7 +19,7 @@ struct pack_evidence {
 	const char *unit;    /* "pages", "bytes", "ns", "s", "ratio", "kb", "count", "": none */
 	const char *scope;   /* what it is of: "job", "<dir-1>" */
 	const char *shown;   /* what its placeholder becomes: "81.2 %", "267 MiB" */
-	const char *quality; /* "" exact; "estimated", "may be estimated", "at least", "at most",
+	const char *quality; /* "" exact; "estimated", "at least", "at most",
 				"computed", "measured" */
 	bool is_text;
 };

@@ -52,8 +52,6 @@ static void put_gain(struct packer *k, const struct finding *f, const char *of)
 static void put_evidence(struct packer *k, const struct finding *f, struct pack_finding *to)
 {
 	size_t last = k->p->nr_evidence + k->bounds->evidence_each;
-	/* A rule does not say which of its figures rest on lookups that were scaled. */
-	const char *quality = k->from->job->counts.sliced ? "may be estimated" : "";
 
 	to->evidence = k->p->nr_evidence;
 	put_gain(k, f, to->key);
@@ -61,13 +59,13 @@ static void put_evidence(struct packer *k, const struct finding *f, struct pack_
 		const struct evidence *e = &f->evidence[i];
 		_cleanup_free_ char *scope = NULL;
 
-		/* Whole: half of a name would not be known as one. */
+		/* Whole: half of a name would not be known as one. What rules have is exact. */
 		if (asprintf(&scope, "%s: %s", to->key, e->scope) < 0) {
 			scope = NULL;
 			k->p->arena.failed = true;
 			break;
 		}
-		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit, scope, quality,
+		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit, scope, "",
 						    e->is_text});
 	}
 	to->nr_evidence = k->p->nr_evidence - to->evidence;

@@ -15,6 +15,11 @@ static const char *quality_of(const struct counts *c, enum counter which)
 	return counts_lower_bound(c, which) ? "at least" : "";
 }
 
+static const char *quality_of_ratio(const struct range *r)
+{
+	return r->low.known ? "estimated" : "";
+}
+
 static void put_counter(struct packer *k, const char *metric, enum counter which, const char *unit)
 {
 	const struct counts *c = &k->from->job->counts;
@@ -41,14 +46,16 @@ static void put_grades(struct packer *k, const struct analysis_job *a)
 static void put_ratios(struct packer *k)
 {
 	const struct counts *c = &k->from->job->counts;
-	const char *quality = c->sliced ? "estimated" : "";
 	struct derived d;
 
 	counts_derive(c, k->from->model->run.page_size_bytes.value, &d);
-	packer_real(k, "hit_ratio", d.hit_ratio, "ratio", JOB, quality);
-	packer_real(k, "prefetch.accuracy", d.accuracy, "ratio", JOB, quality);
-	packer_real(k, "prefetch.coverage", d.coverage, "ratio", JOB, quality);
-	packer_real(k, "prefetch.timeliness", d.timeliness, "ratio", JOB, quality);
+	packer_real(k, "hit_ratio", d.hit_ratio, "ratio", JOB, c->sliced ? "estimated" : "");
+	packer_real(k, "prefetch.accuracy", d.accuracy, "ratio", JOB,
+		    quality_of_ratio(&d.accuracy_range));
+	packer_real(k, "prefetch.coverage", d.coverage, "ratio", JOB,
+		    quality_of_ratio(&d.coverage_range));
+	packer_real(k, "prefetch.timeliness", d.timeliness, "ratio", JOB,
+		    quality_of_ratio(&d.timeliness_range));
 	packer_count(k, "prefetched_pages", d.prefetched_pages, "pages", JOB, "");
 	packer_count(k, "evicted_pages", d.evicted_pages, "pages", JOB,
 		     quality_of(c, C_evicted_other));
@@ -93,8 +100,9 @@ void pack_of_job(struct packer *k)
 	put_counter(k, "faults.major", C_faults_major, "faults");
 	put_counter(k, "written_pages", C_written_pages, "pages");
 	packer_count(k, "processes", k->from->job->processes, "processes", JOB, "");
-	packer_real(k, "cost.share_of_job_cpu", m->run.share_of_job_cpu, "ratio", "the measuring",
-		    "");
+	packer_real(k, "cost.share_of_job_cpu",
+		    m->run.cost_share.known ? m->run.cost_share : m->run.share_of_job_cpu, "ratio",
+		    "the measuring", "");
 	if (k->p->nr_evidence > last)
 		k->p->nr_evidence = last;
 }
@@ -113,6 +121,21 @@ static void put_filesystems(struct packer *k)
 	}
 }
 
+/* What the figures of the job cannot say themselves. */
+static void put_doubts(struct packer *k)
+{
+	const struct model_job *job = k->from->job;
+	struct range r;
+
+	if (counts_mapped(&job->counts, job->processes))
+		packer_fact(k, "the job reads through mappings: its lookups and hit ratio are of "
+			       "read calls alone, which as a rule are a program's start");
+	for (enum read_estimate e = 0; e < ESTIMATES; e++)
+		if (counts_range(&job->counts, e, &r))
+			packer_fact(k, "%s is an estimate, with a 90 %% interval of %.17g to %.17g",
+				    estimate_name(e), r.low.value, r.high.value);
+}
+
 void pack_facts(struct packer *k)
 {
 	const struct model_run *run = &k->from->model->run;
@@ -124,6 +147,7 @@ void pack_facts(struct packer *k)
 	packer_fact(k, "measured at level %.*s%s", (int)run->level.len,
 		    run->level.data ? run->level.data : "",
 		    run->sliced.known && run->sliced.value ? ", by samples" : "");
+	put_doubts(k);
 	put_filesystems(k);
 	for (size_t i = 0; i < k->from->model->nr_unmeasured && i < 6; i++) {
 		const struct model_unmeasured *u = &k->from->model->unmeasured[i];
