@@ -11,9 +11,9 @@
 /*
  * The columns: scope (job, directory, file, or rest: the job's files that are not listed), job,
  * path, path_escaped (1: not UTF-8, bad bytes as \xHH), deleted, dev, ino, fstype, size_bytes,
- * files, estimated (1: the read counters, hits and ratios are estimates of a sliced run),
- * lower_bounds (all: of the whole row; else which counters may have been more), derived figures,
- * then every counter under its own name.
+ * files, estimated (1: the row holds estimates of a sliced run), lower_bounds (all: of the whole
+ * row; else which counters may have been more), derived figures, every counter under its own name,
+ * then the ends of the 90 % interval of each figure that is an estimate.
  */
 static const char head[] =
 	"scope,job,path,path_escaped,deleted,dev,ino,fstype,size_bytes,files,"
@@ -103,13 +103,43 @@ static const char *bounds_word(const struct counts *c)
 	return c->bounds & BOUND_REFAULTS ? "refaults" : "";
 }
 
+enum { RATIOS = 3, INTERVALS = ESTIMATES + RATIOS };
+
+static const char *const ratios[RATIOS] = {"prefetch_accuracy", "prefetch_coverage",
+					   "prefetch_timeliness"};
+
+/* Empty where the figure is exact, or absent. */
+static void take_intervals(const struct counts *c, const struct derived *d,
+			   struct range ret[INTERVALS])
+{
+	const struct range of[RATIOS] = {d->accuracy_range, d->coverage_range, d->timeliness_range};
+
+	for (int i = 0; i < INTERVALS; i++) {
+		ret[i] = (struct range){0};
+		if (i < ESTIMATES)
+			counts_range(c, (enum read_estimate)i, &ret[i]);
+		else if (of[i - ESTIMATES].value.known)
+			ret[i] = of[i - ESTIMATES];
+	}
+}
+
+static bool holds_estimate(const struct range intervals[INTERVALS])
+{
+	for (int i = 0; i < INTERVALS; i++)
+		if (intervals[i].low.known)
+			return true;
+	return false;
+}
+
 static void put_row(FILE *out, const struct model *m, const struct model_job *job,
 		    const struct csv_row *row)
 {
+	struct range intervals[INTERVALS];
 	struct derived d;
 	bool escaped = false;
 
 	counts_derive(row->counts, m->run.page_size_bytes.value, &d);
+	take_intervals(row->counts, &d, intervals);
 	fprintf(out, "%s,", row->scope);
 	csv_text(out, &job->name);
 	putc(',', out);
@@ -117,7 +147,7 @@ static void put_row(FILE *out, const struct model *m, const struct model_job *jo
 	fputs(row->path && row->path->data ? escaped ? ",1" : ",0" : ",", out);
 	put_identity(out, row->file);
 	put_count(out, row->files);
-	fprintf(out, ",%d,%s", row->counts->sliced, bounds_word(row->counts));
+	fprintf(out, ",%d,%s", holds_estimate(intervals), bounds_word(row->counts));
 	put_count(out, d.hits);
 	put_ratio(out, d.hit_ratio);
 	put_count(out, d.prefetched_pages);
@@ -127,6 +157,10 @@ static void put_row(FILE *out, const struct model *m, const struct model_job *jo
 	put_count(out, d.waste_bytes);
 	for (int i = 0; i < C_NR; i++)
 		put_count(out, counts_get(row->counts, i));
+	for (int i = 0; i < INTERVALS; i++) {
+		put_ratio(out, intervals[i].low);
+		put_ratio(out, intervals[i].high);
+	}
 	putc('\n', out);
 }
 
@@ -164,6 +198,12 @@ int csv_report(FILE *out, const struct model *m)
 	fputs(head, out);
 	for (int i = 0; i < C_NR; i++)
 		fprintf(out, ",%s", counter_name(i));
+	for (int i = 0; i < INTERVALS; i++) {
+		const char *name = i < ESTIMATES ? estimate_name((enum read_estimate)i)
+						 : ratios[i - ESTIMATES];
+
+		fprintf(out, ",%s_low,%s_high", name, name);
+	}
 	putc('\n', out);
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(out, m, &m->jobs[i]);

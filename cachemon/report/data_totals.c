@@ -187,9 +187,12 @@ void data_hits(struct tree *t, const struct counts *c)
 
 	counts_derive(c, 0, &d);
 	put(t, "lookups", c, C_lookups);
+	put_estimate(t, c, ESTIMATE_LOOKUPS);
 	put_count(t, "hits", d.hits, c->sliced);
+	put_estimate(t, c, ESTIMATE_HITS);
 	put(t, "misses", c, C_misses);
 	put_ratio(t, "hit_ratio", d.hit_ratio, c->sliced);
+	put_estimate(t, c, ESTIMATE_HIT_RATIO);
 }
 
 void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes)

@@ -27,6 +27,10 @@ static void put_job(struct tree *t, const struct runs_job *j)
 	put_real(t, "miss_ratio", j->miss_ratio);
 	if (j->miss_ratio.known && j->job->counts.sliced)
 		tree_bool(t, "miss_ratio_estimated", true);
+	if (j->miss_range.low.known) {
+		put_real(t, "miss_ratio_low", j->miss_range.low);
+		put_real(t, "miss_ratio_high", j->miss_range.high);
+	}
 	put_real(t, "stall_share", j->stall_share);
 	tree_string(t, "grade_by_counters", j->letter ? letter : NULL);
 	put_real(t, "score_by_counters", j->score);
@@ -43,6 +47,26 @@ static void put_run(struct tree *t, const struct model_run *run, const struct ru
 	for (size_t i = 0; i < nr; i++)
 		put_job(t, &jobs[i]);
 	tree_end(t);
+	tree_end(t);
+}
+
+/* One value a run, null where that of the run is exact. */
+static void put_ends(struct tree *t, const struct runs_trend *trend)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trend->nr; i++)
+		any |= trend->jobs[i]->miss_range.low.known;
+	if (!any)
+		return;
+	tree_bool(t, "miss_ratio_estimated", true);
+	tree_line(t, "miss_ratio_low");
+	for (size_t i = 0; i < trend->nr; i++)
+		put_real(t, NULL, trend->jobs[i]->miss_range.low);
+	tree_end(t);
+	tree_line(t, "miss_ratio_high");
+	for (size_t i = 0; i < trend->nr; i++)
+		put_real(t, NULL, trend->jobs[i]->miss_range.high);
 	tree_end(t);
 }
 
@@ -63,6 +87,7 @@ static void put_trend(struct tree *t, const struct runs_trend *trend)
 			tree_double(t, NULL, trend->picture.panels[k].series[0].values[i]);
 		tree_end(t);
 	}
+	put_ends(t, trend);
 	tree_end(t);
 }
 

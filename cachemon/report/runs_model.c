@@ -52,11 +52,16 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 static void fill_job(struct runs_job *j)
 {
 	struct derived d;
+	struct range hits;
 
 	counts_derive(&j->job->counts, j->run->page_size_bytes.value, &d);
 	j->time_s = (struct opt_f64){(double)j->job->wall_ns.value / 1e9, j->job->wall_ns.known};
 	j->mapped = counts_mapped(&j->job->counts, j->job->processes);
 	j->miss_ratio = (struct opt_f64){1 - d.hit_ratio.value, d.hit_ratio.known && !j->mapped};
+	if (j->miss_ratio.known && counts_range(&j->job->counts, ESTIMATE_HIT_RATIO, &hits))
+		j->miss_range = (struct range){.value = j->miss_ratio,
+					       .low = {1 - hits.high.value, true},
+					       .high = {1 - hits.low.value, true}};
 	grade_one(j, (struct opt_i64){0});
 }
 

@@ -17,6 +17,7 @@ struct runs_job {
 	const struct model_job *job;
 	const struct model_run *run;
 	struct opt_f64 time_s, miss_ratio, stall_share;
+	struct range miss_range; /* where miss_ratio is an estimate */
 	/* Overall, by counters alone: that of a report knows the curve, too. */
 	struct opt_f64 score;
 	char letter;	    /* 0: none */

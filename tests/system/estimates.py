@@ -140,14 +140,28 @@ def tables_for_programs_say_what_is_estimated(world, stack):
     job = next(r for r in rows if r["scope"] == "job" and r["job"] != "(others)")
     equal("estimated", job["estimated"], "1")
     equal("lookups", job["lookups"], str(ESTIMATES["lookups"][0]))
+    for name, (_, low, high) in ESTIMATES.items():
+        equal(f"interval of {name}", [float(job[f"{name}_low"]), float(job[f"{name}_high"])], [low, high])
     check("fates" in job["lower_bounds"], f"fates are no lower bound: {job['lower_bounds']!r}")
     for row in rows:
         if row["scope"] in ("file", "directory", "rest"):
             equal(f"lookups of {row['path']}", row["lookups"], "")
+            ends = [row[k] for k in row if k.endswith("_low") and row[k]]
+            equal(f"estimated, of {row['path']}", row["estimated"], "1" if ends else "0")
     runs = json.loads(world.tool.run("runs", "--db", path, "--json"))["runs"][0]["jobs"][0]
     for name in ("lookups", "hits", "hit_ratio", "miss_ratio"):
         if runs[name] is not None:
             equal(f"mark of {name} in runs", runs.get(f"{name}_estimated"), True)
+    for name, (_, low, high) in ESTIMATES.items():
+        if name in runs:
+            equal(f"interval of {name} in runs", (runs[f"{name}_low"], runs[f"{name}_high"]), (low, high))
+    _, low, high = ESTIMATES["hit_ratio"]
+    trend = json.loads(world.tool.run("runs", "--db", path, "--json"))["trends"][0]
+    equal("mark of the miss ratio over runs", trend.get("miss_ratio_estimated"), True)
+    for of, key in ((runs["miss_ratio_low"], runs["miss_ratio_high"]), "a run"), \
+                   ((trend["miss_ratio_low"][-1], trend["miss_ratio_high"][-1]), "the trend"):
+        equal(f"interval of the miss ratio of {key}", [round(v, 9) for v in of],
+              [round(1 - high, 9), round(1 - low, 9)])
 
 
 @part.case
@@ -189,6 +203,11 @@ def a_language_model_is_told_what_is_estimated(world, stack):
     for value in (str(ESTIMATES["lookups"][0]), str(ESTIMATES["read_bytes"][0])):
         for m in re.finditer(value, request):
             check("estimated" in request[m.start():m.end() + 200], f"unmarked: {request[m.start() - 60:m.end() + 60]}")
+    for name in ("hit_ratio", "lookups"):
+        _, low, high = ESTIMATES[name]
+        check(f"{low} to {high}" in request, f"the interval of {name} is not told")
+    check("may be estimated" not in request, "what a rule found, which is exact, is called an estimate")
+    equal("cost of measuring", re.findall(r"cost\.share_of_job_cpu\D*?([0-9.]+)", request)[:1], ["0.03"])
     for name in ("waste_bytes", "used_late"):
         at = request.find(f"{name}")
         check(at < 0 or "least" in request[at:at + 200], f"{name}: {request[at:at + 120]}")
