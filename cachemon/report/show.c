@@ -111,10 +111,13 @@ static struct opt_i64 rounded(struct opt_f64 v)
 	return ret;
 }
 
+/* v has the mark of an estimate. Ends that print as v itself do say nothing. */
 static struct shown between(struct shown v, const char *low, const char *high)
 {
 	struct shown ret = {0};
 
+	if (!strcmp(low, high) && !strncmp(v.s + strlen(MARK_ABOUT), low, strlen(low)))
+		return v;
 	snprintf(ret.s, sizeof(ret.s), "%.22s (%.20s to %.20s)", v.s, low, high);
 	return ret;
 }

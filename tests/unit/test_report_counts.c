@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "report/counts.h"
+#include "report/show.h"
 
 static struct counts all_known(void)
 {
@@ -343,6 +344,26 @@ static void starts_of_programs(void **state)
 	}
 }
 
+static struct shown hits_between(double v, double low, double high)
+{
+	struct estimates e = {0};
+	struct counts c = all_known();
+	struct derived d;
+
+	e.of[ESTIMATE_HIT_RATIO] = (struct range){{v, true}, {low, true}, {high, true}};
+	counts_slice(&c, &e, false);
+	counts_derive(&c, 4096, &d);
+	return show_hit_ratio(&c, &d);
+}
+
+static void interval_that_says_nothing(void **state)
+{
+	assert_string_equal(hits_between(0.81, 0.781, 0.842).s, "~81.0 % (78.1 to 84.2)");
+	assert_string_equal(hits_between(0.99996, 0.9999, 0.99998).s, "~>99.9 %");
+	assert_string_equal(hits_between(0.81, 0.8099, 0.8101).s, "~81.0 %");
+	assert_string_equal(hits_between(0.9994, 0.9994, 0.9999).s, "~99.9 % (99.9 to >99.9)");
+}
+
 static void whole_run_is_untouched(void **state)
 {
 	struct counts c = all_known();
@@ -386,6 +407,7 @@ int main(void)
 		cmocka_unit_test(sliced_without_estimates),
 		cmocka_unit_test(reading_through_mappings),
 		cmocka_unit_test(starts_of_programs),
+		cmocka_unit_test(interval_that_says_nothing),
 		cmocka_unit_test(accuracy_is_not_of_a_small_part),
 		cmocka_unit_test(whole_run_is_untouched),
 		cmocka_unit_test(rest_of_a_job),
