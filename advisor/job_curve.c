@@ -71,17 +71,32 @@ static void say_absent(struct job_curve *c, const char *why)
 	snprintf(c->absent, sizeof(c->absent), "%s", why);
 }
 
+/* Why there are few comes first, where that is known. */
+static void say_too_few(struct job_curve *c, const struct curve_sample *s)
+{
+	size_t n = 0;
+
+	if (c->why_broken[0])
+		n = (size_t)snprintf(c->absent, sizeof(c->absent),
+				     "The recording ended early: %s. ", c->why_broken);
+	if (n >= sizeof(c->absent))
+		return;
+	if (!s->nr_pages && s->lookups < 1)
+		snprintf(c->absent + n, sizeof(c->absent) - n, "%s",
+			 n ? "It holds no lookup." : "The recording holds no lookup.");
+	else
+		snprintf(c->absent + n, sizeof(c->absent) - n,
+			 "Too few references: %u sampled pages and %.0f lookups, where %d and %d "
+			 "are the least that tell anything.",
+			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
+}
+
 static int make_curve(const struct curve_sample *s, struct job_curve *c)
 {
 	int ret = 0;
 
 	if (s->nr_pages < PAGES_MIN || s->lookups < LOOKUPS_MIN) {
-		snprintf(c->absent, sizeof(c->absent),
-			 "Too few references: %u sampled pages and %.0f lookups, where %d and %d "
-			 "are "
-			 "the least that tell anything%s%s.",
-			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN,
-			 c->why_broken[0] ? "; the recording ended early: " : "", c->why_broken);
+		say_too_few(c, s);
 		return 0;
 	}
 	ret = curve_make(s, &c->curve);

@@ -170,6 +170,19 @@ static void broken(void **state)
 	assert_float_equal(ask(f, "uncertain"), 0, 0);
 }
 
+/* Nothing but the reason is left of a recording that ended at once. */
+static void broken_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_sql(f, "INSERT INTO reference_sample VALUES (1, 'broken', 'pages came too fast', "
+		       "4294967296, 0, 0, 0, 0, 0)");
+	fill(f);
+	assert_float_equal(ask(f, "absent LIKE 'The recording ended early: pages came too fast.%'"),
+			   1, 0);
+	assert_float_equal(ask(f, "absent LIKE '%0 %'"), 0, 0);
+}
+
 static void absent(void **state)
 {
 	struct fixture *f = *state;
@@ -243,6 +256,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sizes_that_no_machine_has, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(nothing_recorded, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(damaged, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(broken_at_once, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(absent, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_such_job, begin, fixture_teardown),
 	};
