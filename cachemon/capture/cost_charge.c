@@ -74,17 +74,3 @@ double cost_charge_ns(const struct cost_charge *c, enum event ev)
 	return c->settled_ns[ev] + (double)c->between[ev] * (c->before[ev] + price) / 2 +
 	       (double)c->open[ev] * price;
 }
-
-double cost_charge_probe_ns(const struct cost_charge *c)
-{
-	double sum = 0;
-
-	for (int ev = 0; ev < EV_NR; ev++) {
-		double ns = cost_charge_ns(c, (enum event)ev);
-
-		if (ns < 0)
-			return -1;
-		sum += ns;
-	}
-	return sum;
-}

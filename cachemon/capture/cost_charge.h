@@ -35,10 +35,8 @@ void cost_charge_runs(struct cost_charge *c, const uint64_t runs[EV_NR]);
 /* A look that has just ended saw this price, of an event whose price is known. */
 void cost_charge_look(struct cost_charge *c, enum event ev, double ns);
 
-/* CPU time of the job's tasks; < 0: unknown, as soon as a program ran whose price is not known. A
- * look can make it less than it was. */
-double cost_charge_probe_ns(const struct cost_charge *c);
-/* Of that, one kind of program's. */
+/* CPU time of the job's tasks in one kind of program; < 0: unknown, as soon as it ran without a
+ * known price. A look can make it less than it was. */
 double cost_charge_ns(const struct cost_charge *c, enum event ev);
 
 #endif

@@ -32,7 +32,7 @@ SELECT
 		WHEN l.stall_ns * w.s_per_stall_ns >= :medium_share * w.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	iif(j.sliced, 0.7, 0.95) AS confidence,
+	0.95 AS confidence,
 	-- What faults of mappings fetched again was not looked up.
 	iif(l.returned_pages <= l.repeat_lookups,
 		printf('of %,d repeated lookups, %,d had to be fetched again after reclaim', l.repeat_lookups,

@@ -25,7 +25,7 @@ SELECT
 		WHEN w.stall_share >= :low_stall_share THEN 'low'
 		ELSE 'info'
 	END AS severity,
-	iif(j.sliced, 0.6, 0.9) AS confidence,
+	0.9 AS confidence,
 	printf('%,d of %,d pages that were asked for had to be brought in first, %,d came back',
 		min(f.first_pages, f.lookups), f.lookups, f.refaults) AS summary,
 	json_array(

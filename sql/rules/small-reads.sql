@@ -24,7 +24,7 @@ SELECT
 	'directory' AS subject_kind,
 	t.path AS subject,
 	iif(t.saved_calls * :call_ns >= :medium_share * t.cpu_ns, 'medium', 'low') AS severity,
-	iif(t.in_order, iif(t.sliced, 0.8, 0.95), 0.6) AS confidence,
+	iif(t.in_order, 0.95, 0.6) AS confidence,
 	printf('%,d calls read %.0f bytes each, with %.0f lookups for a page''s worth of bytes', t.read_calls,
 		t.bytes_per_call, t.lookups_per_page) AS summary,
 	json_array(

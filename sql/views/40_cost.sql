@@ -42,7 +42,7 @@ CREATE TEMP VIEW v_return AS SELECT
 	-- A page that a fault brought, or a write, was not looked up for that.
 	d.lookups - max(0, min(d.lookups, d.added_pages - d.refaults, d.demand_pages + d.prefetched_pages
 		- d.faults_major - d.prefetched_mmap_around)) AS repeat_lookups,
-		-- pages looked up beyond the first time, at least; ~
+		-- pages looked up beyond the first time, at least
 	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
 		- d.evicted_other - coalesce(d.evicted_invalidate, 0) - coalesce(d.evicted_dontcache, 0)
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
