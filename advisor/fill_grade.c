@@ -27,7 +27,7 @@ static struct opt_i64 whole(struct opt_f64 v)
 	"v.lookups, v.misses, v.all_used, " refaults ", v.added_pages, v.accuracy, v.coverage, "   \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
 	"v.lookups + v.faults_major + v.faults_minor, j.sliced, "                                  \
-	"v.faults_major, v.mapped_pages_upper_bound, j.processes "
+	"v.faults_major, v.mapped_pages_upper_bound, j.processes, v.untracked "
 
 /* Pages that were written anew are refaults too, and nothing had to fetch them: of a directory no
  * more pages came back than were fetched. */
@@ -80,6 +80,7 @@ static void read_row(sqlite3_stmt *stmt, struct grade_input *in)
 	mapped = whole(column(stmt, &i));
 	processes = column(stmt, &i);
 	in->mapped = counters_mapped(whole(in->lookups), major, mapped, whole(processes));
+	in->fates_open = column(stmt, &i).value > 0;
 	in->touches_min = grade_touches_min(processes);
 }
 

@@ -67,6 +67,25 @@ static void say_mapped(FILE *out, const struct view *v)
 			show_plural(lookups, "lookup", "lookups"));
 }
 
+/* Why the hit ratio of a sliced run is absent: as it was stored. */
+static void say_why_absent(FILE *out, const struct model *m)
+{
+	static const char *const counters[] = {"hit_ratio", "lookups"};
+
+	for (size_t k = 0; k < sizeof(counters) / sizeof(counters[0]); k++)
+		for (size_t i = 0; i < m->nr_unmeasured; i++) {
+			const struct model_unmeasured *u = &m->unmeasured[i];
+
+			if (!bytes_is(&u->counter, counters[k]))
+				continue;
+			fputs("is not known (", out);
+			escape_inert(out, u->reason.data, u->reason.len);
+			putc(')', out);
+			return;
+		}
+	fputs("is not known, because not all of its reads were watched", out);
+}
+
 static void say_reads(FILE *out, const struct view *v)
 {
 	struct opt_i64 lookups = counts_get(v->c, C_lookups);
@@ -92,11 +111,14 @@ static void say_reads(FILE *out, const struct view *v)
 	}
 	fputs("How often the page cache was hit by ", out);
 	put_name(out, v->job);
-	fprintf(out, " %s; in %s it missed %s %s (%s).",
-		v->c->sliced ? "cannot be said: too little of its reads was watched"
-			     : "was not measured",
-		show_ns(v->m->run.duration_ns).s, show_count(misses, false).s,
-		show_plural(misses, "page", "pages"), pages_size(v, misses).s);
+	putc(' ', out);
+	if (v->c->sliced)
+		say_why_absent(out, v->m);
+	else
+		fputs("was not measured", out);
+	fprintf(out, "; in %s it missed %s %s (%s).", show_ns(v->m->run.duration_ns).s,
+		show_count(misses, false).s, show_plural(misses, "page", "pages"),
+		pages_size(v, misses).s);
 }
 
 /* Much was read that no figure here is about: a ratio alone would be read as if it were. */
@@ -134,7 +156,7 @@ static void say_prefetch(FILE *out, const struct view *v)
 		fprintf(out, "; of those used or evicted since, %s were used",
 			show_range(v->d.accuracy, &v->d.accuracy_range).s);
 	else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0)
-		fputs("; of too many of them nobody can say whether they were used", out);
+		fputs("; for too many of them it is unknown whether they were used", out);
 	else if (v->c->known[C_used])
 		fputs("; none of them was seen to be used or evicted yet", out);
 	else
@@ -342,24 +364,28 @@ static void put_selector(FILE *out, const struct model_job *job)
 	free(shown);
 }
 
-/* What costs most, and what can be done about it. */
+static const char NO_COUNTS[] = "without them there are no counts";
+
+/* What costs most, and what lessens that besides a larger budget; NULL: nothing. */
 static const char *costs_most(const struct model_run *run, const char **ret_do)
 {
 	static const struct {
 		const char *what, *todo;
 	} of[MODEL_COST_PARTS] = {
-		{"the reads", "a larger --max-overhead, or --level cold, which does not see hits"},
-		{"pages that come into the cache and leave it",
-		 "a larger --max-overhead: without them there are no counts"},
-		{"readahead windows", "a larger --max-overhead: without them there are no counts"},
-		{"page faults", "a larger --max-overhead: without them there are no counts"},
-		{"task switches", "a larger --max-overhead: without them there are no counts"},
-		{"processes that begin and end, or direct reads", "a larger --max-overhead"},
+		{"the reads", "--level cold does not see hits, and costs less"},
+		{"pages that come into the cache and leave it", NO_COUNTS},
+		{"readahead windows", NO_COUNTS},
+		{"page faults", NO_COUNTS},
+		{"task switches", NO_COUNTS},
+		{"io_uring requests, direct reads, or processes that begin and end", NULL},
 	};
 	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
 	const char *what = "cachemon's own process";
 
-	*ret_do = "a longer --interval, or a larger --max-overhead; of a long job it is less";
+	/* In a sliced run it wakes for the slices, whatever the interval is. */
+	*ret_do = run->sliced.known && run->sliced.value ? "in a longer job it is a smaller share"
+							 : "a longer --interval lessens it, and in "
+							   "a longer job it is a smaller share";
 	for (int i = 0; i < MODEL_COST_PARTS; i++) {
 		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
 			continue;
@@ -372,6 +398,7 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 
 bool prose_budget(FILE *out, const char *lead, const struct model_run *run)
 {
+	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
 	const char *todo, *what;
 
 	if (!run->budget_kept.known || run->budget_kept.value)
@@ -379,10 +406,13 @@ bool prose_budget(FILE *out, const char *lead, const struct model_run *run)
 	what = costs_most(run, &todo);
 	fprintf(out,
 		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
-		"time, "
-		"most of it for %s (%s).",
+		"time, most of it for %s",
 		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
-		what, todo);
+		what);
+	if (allowed || todo)
+		fprintf(out, " (%s%s%s)", allowed ? "a larger --max-overhead allows it" : "",
+			allowed && todo ? "; " : "", todo ? todo : "");
+	putc('.', out);
 	return true;
 }
 

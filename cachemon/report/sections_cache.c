@@ -25,7 +25,7 @@ static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all
 		[EVICT_TRUNCATE] = "file truncated or deleted",
 		[EVICT_DIRECT_IO] = "direct I/O",
 		[EVICT_OTHER] = "other",
-		[EVICT_INVALIDATE] = "held for stale by the filesystem",
+		[EVICT_INVALIDATE] = "dropped as stale by the filesystem",
 		[EVICT_DONTCACHE] = "calls with RWF_DONTCACHE",
 	};
 	static const struct doc_column columns[] = {

@@ -114,6 +114,15 @@ static void put_directories(struct doc *d, const struct model *m, const struct m
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
+static size_t not_judged(const struct model *m, const struct model_job *job)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->analysis->nr_unjudged; i++)
+		nr += m->analysis->unjudged[i].job_id == job->id;
+	return nr;
+}
+
 /* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
@@ -121,6 +130,7 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
 	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
 	struct opt_f64 waited = {0};
+	size_t unjudged;
 	char grade[96] = "No grade";
 	char wait[128] = "";
 
@@ -137,6 +147,9 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	if (f && f->severity != SEVERITY_INFO)
 		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
 			 advice_gain(&f->gain).s);
+	else if ((unjudged = not_judged(m, job)) > 0)
+		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
+			 unjudged, unjudged == 1 ? "" : "s");
 	else
 		doc_para(d, "%s%s. Nothing was found that would have to change.", grade, wait);
 }

@@ -164,7 +164,7 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 	doc_put_table(d, &t);
 	put_law(d, c, derived);
 	if (counts_fates_unknown(c))
-		doc_para(d, "Of too many of the prefetched pages nobody can say whether they were "
+		doc_para(d, "For too many of the prefetched pages it is unknown whether they were "
 			    "used: accuracy, coverage and timeliness would be those of the rest.");
 	doc_para(d,
 		 "Accuracy %s (used, of those used or evicted), coverage %s (of what would have "

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Of a sliced run that is made up nothing that is an estimate stands without its mark, in any format."""
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
+import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
@@ -74,6 +76,10 @@ def unmarked(text, value):
             yield text[max(0, m.start() - 60):m.end() + 20]
 
 
+def flat(text):
+    return " ".join(text.split())
+
+
 # ---- cases ----
 
 @part.case
@@ -131,6 +137,28 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     check("looked up or brought in" not in text, "a file is said to have no lookups")
     verdict = text.split("GRADE")[0]
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
+    verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("GRADE")[0])
+    check(TOO_WIDE in verdict, f"the verdict does not say why there is no hit ratio: {verdict}")
+    check("No finding; " in verdict and "could not be judged" in verdict,
+          f"the verdict does not say that rules were not judged: {verdict}")
+
+
+@part.case
+def a_budget_that_is_not_kept_names_what_helps(world, stack):
+    path = world.sliced()
+
+    def budget(share, **parts):
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            db.execute("UPDATE run SET cost_share = ?, cost_collector_cpu_ns = 5, cost_reads_ns = 4, cost_other_ns = ?",
+                       (share, parts.get("other", 0)))
+        return re.search(r"The overhead budget.*?\)?\. ", flat(world.told(path, "report", "text")) + " ")[0]
+
+    said = budget(0.03)
+    check("a larger --max-overhead" in said and "longer job" in said, said)
+    check("--interval" not in said, f"the interval changes nothing in a sliced run: {said}")
+    said = budget(6.83)
+    check("--max-overhead" not in said and "longer job" in said, f"no budget is as large: {said}")
+    check("io_uring" in budget(0.03, other=9), "the cause is another")
 
 
 @part.case
