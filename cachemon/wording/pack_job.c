@@ -132,7 +132,7 @@ static void put_doubts(struct packer *k)
 			       "read calls alone, which as a rule are a program's start");
 	for (enum read_estimate e = 0; e < ESTIMATES; e++)
 		if (counts_range(&job->counts, e, &r))
-			packer_fact(k, "%s is an estimate, with a 90 %% interval of %.17g to %.17g",
+			packer_fact(k, "%s is an estimate, with a 90 %% interval of %.12g to %.12g",
 				    estimate_name(e), r.low.value, r.high.value);
 }
 
