@@ -105,7 +105,7 @@ static void grade_prefetch(const struct grade_input *in, struct grade *g)
 {
 	if (!in->accuracy.known || !in->coverage.known) {
 		refuse(g, in->fates_open ? "the fate of too many prefetched pages is unknown"
-					 : "no page was prefetched and then used or evicted");
+					 : "nothing was prefetched and then used or evicted");
 		return;
 	}
 	/* Nothing was used: nothing could come in time. */
