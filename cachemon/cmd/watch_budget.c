@@ -125,6 +125,7 @@ static void begin_slices(struct watch_run *run)
 		   "it cost most of what exceeded the overhead budget: it is on in slices at "
 		   "random places, and what only it sees is estimated");
 	watch_slices_begin(run);
+	watch_traces_end(run, sliced_only);
 	sampler_references_end(run->sampler, sliced_only);
 }
 

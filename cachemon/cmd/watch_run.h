@@ -123,6 +123,8 @@ void watch_hook_on(struct watch_run *run, enum probe_role role,
 
 /* Traces of files, from now on; without them the run goes on, and the database says why. */
 void watch_traces_begin(struct watch_run *run);
+/* No file is traced any more: why. */
+void watch_traces_end(struct watch_run *run, const char *why);
 /* After a sample was taken. */
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 

@@ -31,18 +31,18 @@ static void stop(struct watch_run *run, const char *why)
 	store_no_traces(run->store, why);
 }
 
+void watch_traces_end(struct watch_run *run, const char *why)
+{
+	if (!run->traces || run->traces_stopped)
+		return;
+	sampler_trace_stop(run->sampler, why);
+	stop(run, why);
+}
+
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 {
 	if (!run->traces)
 		return;
-	if (run->sliced && !run->traces_stopped) {
-		static const char sliced[] =
-			"reads were watched in slices from here on, to stay within --max-overhead";
-
-		sampler_trace_stop(run->sampler, sliced);
-		probe_set_fault_addresses(run->set, false);
-		stop(run, sliced);
-	}
 	if (!run->traces_stopped && traces_full(run->traces))
 		stop(run, "as much was recorded as is kept of one run: no more files were chosen");
 	sampler_trace_look(run->sampler, s, last);
