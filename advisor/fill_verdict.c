@@ -46,6 +46,7 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 		.dropped_refaults = column(stmt, 9),
 		.cached = column(stmt, 10),
 		.untracked = sqlite3_column_int64(stmt, 11),
+		.dropped_refaults_others = column(stmt, 12),
 	};
 }
 
@@ -64,7 +65,7 @@ static const char moving_query[] =
 		     "f.prefetched_willneed"
 		     "  + f.prefetched_readahead2 + f.prefetched_mmap_around), "
 		     "x.dropped_refaults)), "
-		     "x.cached_pages, x.untracked "
+		     "x.cached_pages, x.untracked, x.dropped_refaults_others "
 		     "FROM analysis_scope a JOIN run r ON r.id = a.run_id "
 		     "JOIN job j ON j.run_id = r.id AND j.slot <> 0 "
 		     "JOIN advice x ON x.job_id = j.id "

@@ -7,14 +7,15 @@
 
 #define PAGES_MAX (INT64_C(1) << 46)
 
-/* Pages that came into the cache and left it. */
+/* Pages that the job brought into the cache, and those of them that left it. */
 #define ADDED                                                                                      \
 	"(demand_pages + prefetched_sync + prefetched_async + prefetched_willneed"                 \
 	" + prefetched_readahead2 + prefetched_mmap_around)"
 #define LEFT                                                                                       \
 	"(evicted_reclaim_kswapd + evicted_reclaim_direct + evicted_reclaim_memcg"                 \
 	" + evicted_dontneed + evicted_drop_caches + evicted_truncate + evicted_direct_io"         \
-	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0))"
+	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0)"       \
+	" - coalesce(evicted_not_added, 0))"
 
 /* Its intervals: i and j. */
 #define OF_JOB "WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1"

@@ -65,6 +65,12 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 				   "%" PRId64 " of the %" PRId64
 				   " pages it dropped were read again",
 				   in->dropped_refaults.value, in->dropped.value);
+	if (in->dropped_refaults_others.known &&
+	    share(in->dropped_refaults_others.value, in->dropped.value) >= REREAD_FROM)
+		return verdict_say(why, VERDICT_HARMFUL,
+				   "others read %" PRId64 " of the %" PRId64
+				   " pages it dropped again",
+				   in->dropped_refaults_others.value, in->dropped.value);
 	if (in->cached.known && in->cached.value > 0 &&
 	    share(in->dropped.value, in->cached.value) < DROPPED_BELOW)
 		return verdict_say(why, VERDICT_NO_EFFECT,

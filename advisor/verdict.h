@@ -34,8 +34,9 @@ struct verdict_input {
 	struct opt_i64 redundant; /* asked for by a fetch and cached already */
 	struct opt_i64 cached;	  /* named by a drop and cached */
 	struct opt_i64 used, used_late, evicted_unused;
-	int64_t untracked;		 /* brought, and nobody knows what became of them */
-	struct opt_i64 dropped_refaults; /* dropped by it and read again */
+	int64_t untracked;			/* brought, and nobody knows what became of them */
+	struct opt_i64 dropped_refaults;	/* dropped by it and read again */
+	struct opt_i64 dropped_refaults_others; /* by others */
 };
 
 enum { VERDICT_WHY_MAX = 256 };

@@ -14,7 +14,7 @@ static const struct needed_table needed[] = {
 	{"run", "cost_budget"},
 	{"filesystem", "id, job_id, dev_major, dev_minor, type, mount, cover, why, files"},
 	{"advice", "used, used_late, evicted_unused, resident_unused, redundant_pages, "
-		   "dropped_refaults, cached_pages, untracked"},
+		   "dropped_refaults, dropped_refaults_others, cached_pages, untracked"},
 	{"reference_sample", "job_id, state, reason, threshold, pages, refs, lookups, "
 			     "distinct_pages, distinct_error"},
 	{"reference_absent", "job_id, reason"},
@@ -127,22 +127,30 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 	return rc;
 }
 
-/* Causes of evictions alone were added to the counters of schema 1. */
+/* Counters of evictions alone were added to those of schema 1. */
 static int counters_stand_in(sqlite3 *db, const char *table)
 {
 	char sql[256];
 	int64_t lacks = 0;
-	int rc = ask_int(db,
-			 "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = ?1) AND NOT "
-			 "EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2)",
-			 table, counter_name(C_evicted_last), &lacks);
+	bool any = false;
+	int rc = SQLITE_OK;
 
-	if (rc != SQLITE_OK || !lacks)
-		return rc;
 	snprintf(sql, sizeof(sql), "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *", table);
-	for (enum counter c = C_evicted_other + 1; c <= C_evicted_last; c++)
-		snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ", NULL AS %s",
-			 counter_name(c));
+	for (enum counter c = C_evicted_other + 1; c <= C_evicted_not_added; c++) {
+		rc = ask_int(db,
+			     "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = ?1) AND "
+			     "NOT EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') "
+			     "WHERE name = ?2)",
+			     table, counter_name(c), &lacks);
+		if (rc != SQLITE_OK)
+			return rc;
+		any = any || lacks;
+		if (lacks)
+			snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ", NULL AS %s",
+				 counter_name(c));
+	}
+	if (!any)
+		return SQLITE_OK;
 	snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), " FROM main.%s", table);
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }

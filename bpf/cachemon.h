@@ -85,7 +85,8 @@
 	X(evicted_direct_io, PAGE)                                                                 \
 	X(evicted_other, PAGE)                                                                     \
 	X(evicted_invalidate, PAGE)                                                                \
-	X(evicted_dontcache, PAGE)                                                                 \
+	X(evicted_dontcache, PAGE)                                                                  \
+	X(evicted_not_added, PAGE)                                                                 \
 	X(refaults, GHOST)                                                                         \
 	X(refault_misses, GHOST)                                                                   \
 	X(refault_distance_pages, GHOST)                                                           \
@@ -241,6 +242,7 @@ struct advice_row {
 
 	__u64 dropped_own; /* of those dropped, pages that are followed: the job's */
 	__u64 dropped_refaults;
+	__u64 dropped_refaults_others; /* others brought them back */
 };
 
 #define COMM_BYTES 16

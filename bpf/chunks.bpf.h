@@ -114,8 +114,8 @@ GLOBAL int advice_begin(struct file_key *file, __u32 adviser, __u32 n, __u32 unt
 	return 0;
 }
 
-/* Pages that the job's advice dropped came again. */
-GLOBAL int advice_regret(struct file_key *file, __u32 n)
+/* Pages that the job's advice dropped came again, for the job or for others. */
+GLOBAL int advice_regret(struct file_key *file, __u32 n, int others)
 {
 	struct advice_key key = {.job = JOB_WATCHED, .kind = ADVICE_DONTNEED, .call = CALL_FADVISE};
 	struct advice_row *row;
@@ -125,7 +125,8 @@ GLOBAL int advice_regret(struct file_key *file, __u32 n)
 	key.file = *file;
 	row = bpf_map_lookup_elem(&advice, &key);
 	if (row)
-		__sync_fetch_and_add(&row->dropped_refaults, n);
+		__sync_fetch_and_add(
+			others ? &row->dropped_refaults_others : &row->dropped_refaults, n);
 	return 0;
 }
 
@@ -190,6 +191,7 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 	b = block_of(&key);
 	if (b)
 		return b;
+	*used_files_slot(key.file.ino) = 1;
 	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
 		__sync_fetch_and_add(&shared.blocks_used, 1);
 	return block_of(&key);
@@ -227,7 +229,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		if (mark)
 			chunk_refault(row, c, mark, missed);
 		if (mark & dropped)
-			advice_regret(file, popcount64(mark & dropped));
+			advice_regret(file, popcount64(mark & dropped), false);
 	}
 	if (!n)
 		return;

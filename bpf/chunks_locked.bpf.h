@@ -45,6 +45,7 @@ static __always_inline struct block *block_look_or_make(struct block_key *key)
 
 	if (b)
 		return b;
+	*used_files_slot(key->file.ino) = 1;
 	if (!bpf_map_update_elem(&blocks, key, &zero_block, BPF_NOEXIST))
 		__sync_fetch_and_add(&shared.blocks_used, 1);
 	return block_look(key);
@@ -151,54 +152,73 @@ static __always_inline void blocks_entered(struct file_row *row, __u64 ino, stru
 	row_add(row, C_untracked_map_full, a->untracked);
 }
 
-/* Pages that left the cache: how many of them were the job's, and of how many the fate was open. */
+/* Pages that left the cache. */
 struct block_left {
-	__u64 own, open;
+	__u64 all;    /* ~0: all of them count for the job, not only what it had added */
+	__u64 ghosts; /* ~0: they may come again */
+
+	__u64 nr; /* that count */
+	__u64 added, open;
 };
 
-static __noinline int block_leave(struct file_key *file, __u64 base, struct page_range *r,
-				  __u64 ghosts, struct block_left *left)
+/* Those of the block at page base. */
+static __always_inline __u64 block_pages(struct page_range *r, __u64 base)
 {
+	__u64 first = r->first > base ? r->first : base, end = base + BLOCK_PAGES;
+
+	return (r->last < end ? r->last + 1 : end) - first;
+}
+
+static __noinline int block_leave(struct file_key *file, __u64 base, struct page_range *r,
+				  struct block_left *left)
+{
+	__u64 all = left->all, ghosts = left->ghosts, nr = 0;
 	struct block_key key;
 	__u32 ms = now_ms();
 	struct block *b;
 	__u64 lock;
 
 	block_key_of(file, base, &key);
-	if (!block_look(&key))
-		return 0;
+	if (!(all & ghosts) && !block_look(&key))
+		goto out;
 	lock = block_lock_of(&key);
 	if (!lock_take(lock)) {
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
-		return 0;
+		goto out;
 	}
-	b = block_look(&key);
+	b = all & ghosts ? block_look_or_make(&key) : block_look(&key);
 	for (int i = 0; i < BLOCK_CHUNKS && b; i++) {
 		struct chunk *c = &b->chunks[i];
-		__u64 bits = chunk_mask_flat(base + i * 64, r->first, r->last) & c->resident;
+		__u64 bits = chunk_mask_flat(base + i * 64, r->first, r->last);
 
-		left->own += popcount64(bits);
+		left->added += popcount64(bits & c->resident);
 		left->open += popcount64(c->outstanding & bits);
+		bits &= c->resident | all;
+		nr += popcount64(bits);
 		c->resident &= ~bits;
 		c->outstanding &= ~bits;
 		c->mark = (c->mark & ~bits) | (bits & ghosts);
 		if (bits & ghosts) {
-			c->stamp_pages = shared.evicted_pages + left->own;
+			c->stamp_pages = shared.evicted_pages + left->nr + nr;
 			c->stamp_ms = ms;
 		}
 	}
 	lock_drop(lock);
+	if (!b)
+		__sync_fetch_and_add(&shared.losses.ghosts_dropped, block_pages(r, base) & all);
+out:
+	left->nr += all ? block_pages(r, base) : nr;
 	return 0;
 }
 
-static __noinline int blocks_leave(struct file_key *file, struct page_range *r, bool truncated,
+static __noinline int blocks_leave(struct file_key *file, struct page_range *r,
 				   struct block_left *left)
 {
-	__u64 base = r->first / BLOCK_PAGES * BLOCK_PAGES, ghosts = truncated ? 0 : ~0ull;
+	__u64 base = r->first / BLOCK_PAGES * BLOCK_PAGES;
 
-	left->own = left->open = 0;
+	left->nr = left->added = left->open = 0;
 	for (int i = 0; i < FOLIO_BLOCKS_MAX && base <= r->last; i++, base += BLOCK_PAGES)
-		block_leave(file, base, r, ghosts, left);
+		block_leave(file, base, r, left);
 	return 0;
 }
 

@@ -399,6 +399,7 @@ int seed_task(struct bpf_iter__task *ctx)
 		if (belongs_by_cgroup())
 			mark_inherit(st, tgid);
 		process_joins(st);
+		names_open(task_addr(t));
 	}
 	st->job = JOB_WATCHED;
 	member_note(st, task_addr(t));

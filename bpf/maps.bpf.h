@@ -243,6 +243,11 @@ static __always_inline __u32 outstanding_slot(__u64 ino)
 	return (ino ^ ino >> 14) & (NR_OUTSTANDING - 1);
 }
 
+static __always_inline __u8 *used_files_slot(__u64 ino)
+{
+	return &shared.used_files[(ino ^ ino >> 16) & (NR_USED_FILES - 1)];
+}
+
 static __always_inline int popcount64(__u64 x)
 {
 	x -= (x >> 1) & 0x5555555555555555ull;

@@ -466,26 +466,81 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	__u32 scratch = SCRATCH_EVENT;
 	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
 	struct name_seen *old;
+	bool known;
 
 	if (!l || found == NAME_NOT_ASKED || !w)
 		return 0;
 	old = bpf_map_lookup_elem(&named, &w->key);
+	known = old && old->used >= (l->s.job == JOB_WATCHED);
+	w->seen.used = l->s.job == JOB_WATCHED || (old && old->used);
 	if (!w->seen.dentry) {
-		if ((old && old->signature == SIGNATURE_NAMELESS) ||
-		    name_output_bare(&w->key, inode, w->seen.tgid,
-				     (READ(inode, i_mode) & S_IFMT) == S_IFBLK ? NAME_BLOCK_DEVICE
-									       : NAME_NONE))
+		if (old && old->signature == SIGNATURE_NAMELESS) {
+			if (known)
+				return found == NAME_OF_CALL;
+		} else if (name_output_bare(&w->key, inode, w->seen.tgid,
+					    (READ(inode, i_mode) & S_IFMT) == S_IFBLK
+						    ? NAME_BLOCK_DEVICE
+						    : NAME_NONE)) {
 			return found == NAME_OF_CALL;
+		}
 	} else {
 		if (NAMES_AT_EVENTS)
 			name_publish(&w->key, &w->seen, addr_of(l, READ(inode, i_sb)),
 				     SCRATCH_EVENT);
-		if (old && old->signature == w->seen.signature && old->dentry == w->seen.dentry &&
+		if (known && old->signature == w->seen.signature && old->dentry == w->seen.dentry &&
 		    old->mount == w->seen.mount && old->inode_id == w->seen.inode_id)
 			return found == NAME_OF_CALL;
 	}
 	bpf_map_update_elem(&named, &w->key, &w->seen, BPF_ANY);
+	*used_files_slot(w->key.ino) = 1;
 	return found == NAME_OF_CALL;
+}
+
+/* A file that a process has open as it comes into the job: its reads of cached pages may be seen by
+ * no hook. The name is sent when the file is first counted. */
+STEP name_open_step(__u32 fd, struct task_struct **task)
+{
+	struct file *file = file_of_fd(*task, fd);
+	struct name_seen seen = {.used = 1};
+	struct file_key key;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	inode = READ(file, f_mapping, host);
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	file_key_of(inode, &key);
+	seen.dentry = (__u64)READ(file, f_path.dentry);
+	seen.mount = (__u64)READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	seen.inode = (__u64)READ(CAST(dentry, seen.dentry), d_inode);
+	seen.inode_id = inode_id(CAST(inode, seen.inode));
+	bpf_map_update_elem(&named, &key, &seen, BPF_NOEXIST);
+	*used_files_slot(key.ino) = 1;
+	return 0;
+}
+
+#define OPEN_FILES_MAX	 (1 << 16)
+#define OPEN_FILES_BASIC 64
+
+static __always_inline void names_open(__u64 task)
+{
+	struct task_struct *t = CAST(task_struct, task);
+	__u32 nr = READ(t, files, fdt, max_fds);
+
+	LOOP(nr < OPEN_FILES_MAX ? nr : OPEN_FILES_MAX, OPEN_FILES_BASIC, name_open_step, &t);
+}
+
+/* A file that the job uses: what leaves the cache of it is the job's, whoever brought it. Pages of
+ * a block device are for the most part metadata of others' files. */
+static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
+{
+	struct name_seen *seen;
+
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return false;
+	seen = bpf_map_lookup_elem(&named, file);
+	return seen && seen->used;
 }
 
 /* Out of any event: has the name of a file that was seen become another? seen: a copy, since the

@@ -42,7 +42,7 @@ struct name_seen {
 	__u64 inode; /* the dentry's; on overlayfs not the file's own */
 	__u64 inode_id;
 	__u32 tgid;
-	__u32 pad;
+	__u32 used; /* by the job: 1 */
 };
 
 /* A walk from a dentry to the root, and the record it fills. In a map and not on the stack: there

@@ -50,6 +50,46 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	return 0;
 }
 
+struct returned_ctx {
+	struct file_key file;
+	struct page_range r;
+};
+
+/* Others fetched pages that advice of the job dropped; they stay ghosts of the job. */
+STEP returned_step(__u32 i, struct returned_ctx *x)
+{
+	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, dropped;
+	struct block *b = block_find(&x->file, base);
+	struct chunk *c;
+
+	if (!b)
+		return 0;
+	c = chunk_in(b, base);
+	dropped = c->advised & c->mark & ~c->resident & chunk_mask(base, x->r.first, x->r.last);
+	if (!dropped)
+		return 0;
+	dropped &= bits_clear(&c->advised, dropped);
+	advice_regret(&x->file, popcount64(dropped), true);
+	return 0;
+}
+
+GLOBAL int returned_to_others(__u64 inode, struct page_range *r)
+{
+	struct returned_ctx x;
+	__u64 nr;
+
+	if (!r)
+		return 0;
+	file_key_of(CAST(inode, inode), &x.file);
+	x.r = *r;
+	nr = (r->last >> 6) - (r->first >> 6) + 1;
+	if (nr == 1)
+		returned_step(0, &x);
+	else
+		LOOP(nr, nr, returned_step, &x);
+	return 0;
+}
+
 static __always_inline int added(struct live *l, struct folio *folio)
 {
 	struct page_range r;
@@ -103,8 +143,11 @@ static __always_inline int added(struct live *l, struct folio *folio)
 			    NOTE(NOTE_ADD, 0, 0,
 				 !a.origin && a.counter == C_written_pages ? NOTE_BY_WRITE : 0),
 			    r.first, nr);
-	if (l->s.job != JOB_WATCHED)
+	if (l->s.job != JOB_WATCHED) {
 		adder_note(l, nr, a.counter == C_written_pages ? DOES_WRITE : DOES_READ);
+		if (a.origin && *used_files_slot(READ(inode, i_ino)))
+			returned_to_others(inode_addr, &r);
+	}
 	if (l->s.job == JOB_WATCHED) {
 		refaults = due && row ? row->c[C_refault_misses] : 0;
 		add_track(inode_addr, row, &r, &a);
@@ -125,14 +168,37 @@ struct deleted {
 	struct page_range r;
 	enum evict_cause cause;
 	__u32 by_advice; /* of the job itself */
-	__u64 own;	 /* pages of the job among them */
+	__u32 used;	 /* the job uses the file: all that leave count for it */
+	__u64 own;	 /* pages that count for the job */
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
+
+/* What becomes of the state of these pages, which left; added: those of them that the job had
+ * added. */
+static __always_inline void chunk_left(struct deleted *d, struct file_row *row, struct block *b,
+				       __u64 base, __u64 left, __u64 added)
+{
+	struct chunk *c = chunk_in(b, base);
+
+	if (added)
+		chunk_settle(&d->file, row, b, base, added, C_evicted_unused);
+	if (c->advised & left)
+		bits_clear(&c->advised, left);
+	if (d->by_advice)
+		bits_set(&c->advised, left);
+	if (d->cause == EVICT_TRUNCATE) {
+		bits_clear(&c->mark, left);
+	} else {
+		bits_set(&c->mark, left);
+		c->stamp_pages = shared.evicted_pages;
+		c->stamp_ms = now_ms();
+	}
+}
 
 /* Those in the chunk at page base. */
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 {
-	__u64 mask, own;
+	__u64 mask, left, added = 0;
 	struct file_row *row;
 	struct block *b;
 	struct chunk *c;
@@ -141,32 +207,28 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 	if (!l || !d)
 		return 0;
 	mask = chunk_mask(base, d->r.first, d->r.last);
-	b = block_find(&d->file, base);
-	if (!b)
-		return 0;
-	c = chunk_in(b, base);
-	if (!(c->resident & mask))
-		return 0;
-	own = bits_clear(&c->resident, mask) & mask;
-	n = popcount64(own);
+	/* A ghost of a page without a block needs one. */
+	b = d->used && d->cause != EVICT_TRUNCATE ? block_take(&d->file, base)
+						  : block_find(&d->file, base);
+	if (b) {
+		c = chunk_in(b, base);
+		if (c->resident & mask)
+			added = bits_clear(&c->resident, mask) & mask;
+	}
+	left = d->used ? mask : added;
+	n = popcount64(left);
 	if (!n)
 		return 0;
 	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
-	chunk_settle(&d->file, row, b, base, own, C_evicted_unused);
-	if (c->advised & own)
-		bits_clear(&c->advised, own);
-	if (d->by_advice)
-		bits_set(&c->advised, own);
-	if (d->cause == EVICT_TRUNCATE) {
-		bits_clear(&c->mark, own);
-		__sync_fetch_and_add(&shared.truncated_pages, n);
-	} else {
-		bits_set(&c->mark, own);
-		c->stamp_pages = __sync_fetch_and_add(&shared.evicted_pages, n) + n;
-		c->stamp_ms = now_ms();
-	}
+	row_add(row, C_evicted_not_added, popcount64(left & ~added));
+	__sync_fetch_and_add(
+		d->cause == EVICT_TRUNCATE ? &shared.truncated_pages : &shared.evicted_pages, n);
 	d->own += n;
+	if (b)
+		chunk_left(d, row, b, base, left, added);
+	else if (d->cause != EVICT_TRUNCATE)
+		__sync_fetch_and_add(&shared.losses.ghosts_dropped, n);
 	return 0;
 }
 
@@ -204,21 +266,20 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
 			    pages);
 	d->own = 0;
-	steps = (d->r.last >> 6) - (d->r.first >> 6) + 1;
-	if (steps == 1)
-		delete_track(l, d, d->r.first & ~63ull);
-	else
-		LOOP(steps, steps, delete_step, &x);
+	if (d->by_advice || *used_files_slot(d->file.ino)) {
+		d->used = d->by_advice || file_is_used(inode, &d->file);
+		steps = (d->r.last >> 6) - (d->r.first >> 6) + 1;
+		if (steps == 1)
+			delete_track(l, d, d->r.first & ~63ull);
+		else
+			LOOP(steps, steps, delete_step, &x);
+	}
 	if (d->own)
 		evictor_note(l, &d->file, d->cause, d->own);
 	if (pages > d->own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
 		row_add(row, C_evicted_reclaim_kswapd + d->cause, pages - d->own);
 	}
-	/* The last of a file that the job only read goes with the inode: no later look at its name
-	 * can tell. */
-	if (!d->own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &d->file))
-		live_row(l, inode, 0, JOB_WATCHED);
 	if (d->cause == EVICT_DONTNEED)
 		advice_effect(l, addr_of(l, inode), 0, pages, d->own);
 	return 0;

@@ -126,14 +126,15 @@ static __noinline int delete_own(struct live *l, struct inode *inode, struct del
 {
 	struct file_row *row;
 
-	if (!d->left.own)
+	if (!d->left.nr)
 		return 0;
 	if (d->cause == EVICT_TRUNCATE)
-		__sync_fetch_and_add(&shared.truncated_pages, d->left.own);
+		__sync_fetch_and_add(&shared.truncated_pages, d->left.nr);
 	else
-		__sync_fetch_and_add(&shared.evicted_pages, d->left.own);
+		__sync_fetch_and_add(&shared.evicted_pages, d->left.nr);
 	row = live_row(l, inode, 0, JOB_WATCHED);
-	row_add(row, C_evicted_reclaim_kswapd + d->cause, d->left.own);
+	row_add(row, C_evicted_reclaim_kswapd + d->cause, d->left.nr);
+	row_add(row, C_evicted_not_added, d->left.nr - d->left.added);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(READ(inode, i_ino))],
 			     -d->left.open);
 	row_add(row, C_resident_unused, -d->left.open);
@@ -143,7 +144,7 @@ static __noinline int delete_own(struct live *l, struct inode *inode, struct del
 
 static __noinline int delete_others(struct live *l, struct inode *inode, struct deleted *d)
 {
-	__u64 others = d->r.last - d->r.first + 1 - d->left.own;
+	__u64 others = d->r.last - d->r.first + 1 - d->left.nr;
 	struct file_row *row;
 
 	if (!others)
@@ -159,12 +160,12 @@ static __noinline int page_deleted(struct live *l, struct inode *inode, struct d
 
 	file_key_of(inode, &file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(file.ino)], OUTSTANDING_ADD);
-	blocks_leave(&file, &d->r, d->cause == EVICT_TRUNCATE, &d->left);
-	/* The last of a file that the job only read goes with the inode: no later look at its name
-	 * can tell. */
-	if (!d->left.own && !READ(inode, i_nlink) && bpf_map_lookup_elem(&named, &file))
-		live_row(l, inode, 0, JOB_WATCHED);
-	return 0;
+	d->left.nr = 0;
+	if (!*used_files_slot(file.ino))
+		return 0;
+	d->left.all = file_is_used(inode, &file) ? ~0ull : 0;
+	d->left.ghosts = d->cause == EVICT_TRUNCATE ? 0 : ~0ull;
+	return blocks_leave(&file, &d->r, &d->left);
 }
 
 static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)

@@ -17,6 +17,9 @@
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
 
+/* Files that the job uses, by hash of the inode number: 0 is none of them. */
+#define NR_USED_FILES 65536
+
 /* How many tasks of the job hash alike: a task whose slot has none is of no job, as far as any
  * event has shown. More than there are cost a longer way. */
 #define NR_MEMBERS 16384
@@ -72,6 +75,7 @@ struct shared {
 	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];
 	__u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
+	__u8 used_files[NR_USED_FILES];
 	struct trace_shared tracing;
 };
 

@@ -89,6 +89,7 @@
 		+ x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io + x.evicted_other
 		+ coalesce(x.evicted_invalidate, 0) + coalesce(x.evicted_dontcache, 0) AS evicted_pages,
 		-- pages; sum of all causes
+	x.evicted_not_added,  -- pages of those that the job had not added itself; NULL: not counted then
 	x.refaults,  -- pages that came back after leaving
 	x.refault_misses,  -- pages; refaults that a read missed
 	x.refault_distance_pages * 1.0 / nullif(x.refaults, 0) AS refault_distance_pages,

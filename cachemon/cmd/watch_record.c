@@ -25,7 +25,8 @@ void watch_complain(bool *said, const char *text)
 	*said = true;
 }
 
-/* Fates of other people's pages are not followed, nor their refaults and stalls. */
+/* Fates of other people's pages are not followed, nor their refaults and stalls, nor who added
+ * them. */
 static bool others_measure(enum counter c)
 {
 	switch (counter_group(c)) {
@@ -35,7 +36,7 @@ static bool others_measure(enum counter c)
 	case GROUP_DELAY:
 		return false;
 	default:
-		return c != C_untracked && c != C_untracked_map_full;
+		return c != C_untracked && c != C_untracked_map_full && c != C_evicted_not_added;
 	}
 }
 

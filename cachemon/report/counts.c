@@ -123,7 +123,7 @@ bool counts_lower_bound(const struct counts *c, enum counter which)
 {
 	bool refaults = counter_group(which) == GROUP_GHOST;
 	bool pages = refaults || (which >= C_used && which < C_untracked) ||
-		     (which >= C_evicted_first && which <= C_evicted_last);
+		     (which >= C_evicted_first && which <= C_evicted_not_added);
 
 	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
 	       (refaults && c->bounds & BOUND_REFAULTS) ||

@@ -258,6 +258,7 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	data_count(t, "cached_pages", v->cached_pages);
 	data_count(t, "redundant_pages", v->redundant_pages);
 	data_count(t, "dropped_refaults", v->dropped_refaults);
+	data_count(t, "dropped_refaults_others", v->dropped_refaults_others);
 	tree_object(t, "fate");
 	data_count(t, "used", v->used);
 	data_count(t, "used_late", v->used_late);

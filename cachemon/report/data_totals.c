@@ -206,6 +206,7 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put_windows(t, c);
 	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
 	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
+	put_bounded(t, "evicted_not_added", c, C_evicted_not_added);
 	put_bounded(t, "refaults", c, C_refaults);
 	put_bounded(t, "refault_misses", c, C_refault_misses);
 	put(t, "refault_distance_pages", c, C_refault_distance_pages);

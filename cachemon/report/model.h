@@ -41,7 +41,7 @@ struct model_advice {
 	int64_t id;
 	struct bytes path, kind, call;
 	struct opt_i64 calls, offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped;
-	struct opt_i64 cached_pages, redundant_pages, dropped_refaults;
+	struct opt_i64 cached_pages, redundant_pages, dropped_refaults, dropped_refaults_others;
 	struct opt_i64 used, used_late, evicted_unused, resident_unused, untracked; /* of brought */
 };
 

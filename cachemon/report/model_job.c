@@ -340,6 +340,7 @@ static void read_advice(struct rows *r, struct model_advice *v)
 	v->cached_pages = rows_i64(r);
 	v->redundant_pages = rows_i64(r);
 	v->dropped_refaults = rows_i64(r);
+	v->dropped_refaults_others = rows_i64(r);
 	v->used = rows_i64(r);
 	v->used_late = rows_i64(r);
 	v->evicted_unused = rows_i64(r);
@@ -350,6 +351,7 @@ static void read_advice(struct rows *r, struct model_advice *v)
 #define ADVICE_COLUMNS                                                                             \
 	"SELECT id, path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "            \
 	"pages_brought, pages_dropped, "
+#define ADVICE_FATES "used, used_late, evicted_unused, resident_unused, untracked" ADVICE_FROM
 #define ADVICE_FROM                                                                                \
 	" FROM advice WHERE job_id = ?1 ORDER BY "                                                 \
 	"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id"
@@ -359,16 +361,19 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 {
 	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
 	/* A database of an earlier schema has no columns for what became of the pages. */
-	bool fates = count_of(
-		db, a, "SELECT ?1 FROM pragma_table_info('advice') WHERE name = 'dropped_refaults'",
-		1);
-	struct rows r = rows_begin(
-		db, a,
-		fates ? ADVICE_COLUMNS "cached_pages, redundant_pages, dropped_refaults, used, "
-				       "used_late, evicted_unused, resident_unused, "
-				       "untracked" ADVICE_FROM
-		      : ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
-		1, &job->id);
+	static const char *const by_age[] = {
+		ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
+		ADVICE_COLUMNS
+		"cached_pages, redundant_pages, dropped_refaults, NULL, " ADVICE_FATES,
+		ADVICE_COLUMNS "cached_pages, redundant_pages, dropped_refaults, "
+			       "dropped_refaults_others, " ADVICE_FATES,
+	};
+	size_t age =
+		count_of(db, a,
+			 "SELECT count(*) FROM pragma_table_info('advice') WHERE ?1 AND name IN "
+			 "('dropped_refaults', 'dropped_refaults_others')",
+			 1);
+	struct rows r = rows_begin(db, a, by_age[age], 1, &job->id);
 
 	job->advice = arena_alloc(a, room * sizeof(*job->advice));
 	while (job->advice && job->nr_advice < room && rows_next(&r))

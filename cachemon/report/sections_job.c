@@ -66,6 +66,8 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		{"evicted", LEAST(evicted_other, show_count(d->evicted_pages, false)),
 		 LEAST(evicted_other, show_bytes(opt_mul(d->evicted_pages, page_size), false)),
 		 "left the cache"},
+		{"not added", SHOWN(evicted_not_added), PAGES(evicted_not_added),
+		 "of those, cached before the run or brought by others"},
 		{"refaults", SHOWN(refaults), PAGES(refaults), "came back after leaving"},
 		{"refault misses", SHOWN(refault_misses), PAGES(refault_misses),
 		 "of those, missed by a read"},

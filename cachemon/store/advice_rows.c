@@ -28,14 +28,14 @@ static void bind_found(struct store *st, struct binder *b, const struct ledger_a
 {
 	const struct advice_row *r = &a->row;
 	bool looked = r->calls > 0 && r->looked == r->calls;
-	bool followed = a->kind == ADVICE_DONTNEED && r->dropped_own == r->pages_dropped;
+	bool followed = a->kind == ADVICE_DONTNEED && r->dropped_own == r->pages_dropped &&
+			st->measured.counter[a->job][C_refaults] && !st->losses.ghosts_dropped &&
+			!st->losses.chunk_full;
 
 	bind_known(b, looked, (int64_t)r->pages_cached);
 	bind_known(b, looked && brings(a), (int64_t)r->pages_cached);
-	bind_known(b,
-		   followed && st->measured.counter[a->job][C_refaults] &&
-			   !st->losses.ghosts_dropped && !st->losses.chunk_full,
-		   (int64_t)r->dropped_refaults);
+	bind_known(b, followed, (int64_t)r->dropped_refaults);
+	bind_known(b, followed, (int64_t)r->dropped_refaults_others);
 }
 
 int advice_rows_write(struct store *st, struct ledger_advice *a)

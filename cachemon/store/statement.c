@@ -59,8 +59,8 @@ static const struct {
 		 "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
 		 "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
 		 "pages_dropped, used, used_late, evicted_unused, resident_unused, untracked, "
-		 "cached_pages, redundant_pages, dropped_refaults) "
-		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		 "cached_pages, redundant_pages, dropped_refaults, dropped_refaults_others) "
+		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
 		 "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
 		 "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
 		 "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
@@ -71,10 +71,12 @@ static const struct {
 		 "resident_unused = excluded.resident_unused, "
 		 "untracked = excluded.untracked, cached_pages = excluded.cached_pages, "
 		 "redundant_pages = excluded.redundant_pages, "
-		 "dropped_refaults = excluded.dropped_refaults",
+		 "dropped_refaults = excluded.dropped_refaults, "
+		 "dropped_refaults_others = excluded.dropped_refaults_others",
 		 NULL},
 	[S_ADVICE_FORGET] = {PLAIN,
-			     "UPDATE advice SET dropped_refaults = NULL WHERE job_id = ? AND "
+			     "UPDATE advice SET dropped_refaults = NULL, "
+			     "dropped_refaults_others = NULL WHERE job_id = ? AND "
 			     "dropped_refaults IS NOT NULL",
 			     NULL},
 	[S_INTERVAL] = {PLAIN,

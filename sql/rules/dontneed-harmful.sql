@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontneed-harmful
 -- title: pages dropped by advice were read again
--- version: 1
+-- version: 2
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
@@ -15,10 +15,11 @@ WITH dropped AS (
 		d.job_id, d.directory_id, d.path, d.page_size_bytes, d.evicted_dontneed, d.refaults,
 		d.refault_misses, d.demand_pages + d.prefetched_pages AS fetched_pages, d.stall_ns,
 		x.dropped_refaults IS NOT NULL AS recorded,
+		coalesce(x.dropped_refaults_others, 0) AS others_pages,
 		-- Where it is not known which came back: those that no other cause can explain.
 		-- What was written anew came back too, and had to be fetched by nobody.
 		min(d.evicted_dontneed, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
-			d.refaults - (d.evicted_pages - d.evicted_dontneed - d.evicted_truncate))) AS returned_pages
+			d.refaults - (d.evicted_pages - d.evicted_dontneed - d.evicted_truncate))) AS own_pages
 	FROM v_directory d
 		LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id
 	WHERE d.evicted_dontneed > 0
@@ -29,8 +30,9 @@ WITH dropped AS (
 			AS room_bytes
 	FROM v_job j LEFT JOIN v_machine m ON m.run_id = j.run_id LEFT JOIN v_limit l ON l.job_id = j.job_id
 ), cost AS (
-	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes,
-		d.stall_ns * w.s_per_stall_ns * d.returned_pages / nullif(d.fetched_pages, 0) AS saved_s
+	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes, d.own_pages + d.others_pages AS returned_pages,
+		-- What others waited for is not this job's time.
+		d.stall_ns * w.s_per_stall_ns * d.own_pages / nullif(d.fetched_pages, 0) AS saved_s
 	FROM dropped d JOIN room r ON r.job_id = d.job_id LEFT JOIN v_wall w ON w.job_id = d.job_id
 )
 SELECT
@@ -43,19 +45,22 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
-	printf('of %,d pages that advice dropped, %,d came back', c.evicted_dontneed, c.returned_pages) AS summary,
+	printf('of %,d pages that advice dropped, %,d came back%s', c.evicted_dontneed, c.returned_pages,
+		iif(c.others_pages, printf(', %,d of them for others', c.others_pages), '')) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.dontneed', 'value', c.evicted_dontneed, 'unit', 'pages',
 			'scope', 'directory'),
 		json_object('metric', 'returned_pages', 'value', c.returned_pages, 'unit', 'pages',
 			'scope', 'directory'),
+		json_object('metric', 'returned_pages.others', 'value', c.others_pages, 'unit', 'pages',
+			'scope', 'machine'),
 		json_object('metric', 'refaults', 'value', c.refaults, 'unit', 'pages', 'scope', 'directory'),
 		json_object('metric', 'refault_misses', 'value', c.refault_misses, 'unit', 'pages',
 			'scope', 'directory'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns', 'scope', 'directory')
 	) AS evidence,
-	coalesce(c.saved_s, c.returned_pages * c.page_size_bytes) AS gain_value,
-	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
+	iif(c.own_pages AND c.saved_s IS NOT NULL, c.saved_s, c.returned_pages * c.page_size_bytes) AS gain_value,
+	iif(c.own_pages AND c.saved_s IS NOT NULL, 's', 'bytes') AS gain_unit,
 	'measured' AS gain_method,
 	'dontneed:' || c.directory_id AS gain_cause
 FROM cost c

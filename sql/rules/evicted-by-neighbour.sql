@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: evicted-by-neighbour
--- title: another job's reads or writes push out pages that this one needs again
--- version: 1
+-- title: another job pushes out or drops pages that this one needs again
+-- version: 2
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
--- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
+-- needs counters: refaults evicted_dontneed evicted_truncate demand_pages prefetched_pages added_pages
 --           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
 -- param min_share = 0.05 ratio -- of the pages that the job brought in

@@ -28,6 +28,7 @@ CREATE TEMP VIEW v_advice AS SELECT
 		-- pages brought, still cached, not used yet; likewise
 	x.untracked,  -- pages brought whose fate cannot be known
 	x.dropped_refaults,  -- pages dropped by it that came back, read or written
+	x.dropped_refaults_others,  -- pages dropped by it that others read back
 	x.pages_asked * 1.0 / nullif(x.calls, 0) AS pages_asked_per_call,  -- pages
 	r.page_size_bytes,  -- bytes
 	f.size_bytes,  -- bytes of the file

@@ -20,7 +20,8 @@ CREATE TEMP VIEW v_dropped AS SELECT
 	f.job_id,
 	f.directory_id,
 	sum(a.pages_dropped) AS pages_dropped,  -- pages
-	sum(a.dropped_refaults) AS dropped_refaults  -- pages
+	sum(a.dropped_refaults) AS dropped_refaults,  -- pages
+	sum(a.dropped_refaults_others) AS dropped_refaults_others  -- pages; NULL: not recorded
 FROM v_advice a JOIN v_file f ON f.file_id = a.file_id
 WHERE a.kind = 'dontneed'
 GROUP BY f.job_id, f.directory_id
@@ -28,7 +29,8 @@ HAVING count(*) = count(a.dropped_refaults);
 
 -- v_return: pages of a directory that were evicted by reclaim and came back, at least. A refault may be
 -- one of a page that left for another cause, or that was fetched ahead and never used: neither says
--- anything of the memory that is wanted, and as many as there can be are taken off.
+-- anything of the memory that is wanted, and as many as there can be are taken off. Where use was not
+-- seen, that is all that was fetched ahead.
 -- Sources: v_directory, v_dropped.
 CREATE TEMP VIEW v_return AS SELECT
 	d.job_id,
@@ -43,7 +45,7 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.lookups - max(0, min(d.lookups, d.added_pages - d.refaults, d.demand_pages + d.prefetched_pages
 		- d.faults_major - d.prefetched_mmap_around)) AS repeat_lookups,
 		-- pages looked up beyond the first time, at least
-	min(max(0, d.refaults - d.evicted_unused - d.evicted_drop_caches - d.evicted_direct_io
+	min(max(0, d.refaults - coalesce(d.evicted_unused, d.prefetched_pages) - d.evicted_drop_caches - d.evicted_direct_io
 		- d.evicted_other - coalesce(d.evicted_invalidate, 0) - coalesce(d.evicted_dontcache, 0)
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
 			ELSE d.evicted_dontneed END),
@@ -90,9 +92,9 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim took, by who made it do so, and how many of them came back
--- at least: those that came back after reclaim and that what everybody else pushed out cannot explain.
--- Sources: v_interference, v_return.
+-- v_pushed: pages of a directory that reclaim took, by who made it do so, or that somebody else dropped, and how
+-- many of them came back at least: those that came back and that what everybody else took cannot explain.
+-- Sources: v_interference, v_return, v_directory.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT
@@ -111,6 +113,14 @@ WITH by_who AS (
 	FROM v_interference
 	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') AND owner_path IS NOT NULL
 	GROUP BY 1, 2
+), dropped AS (
+	SELECT
+		job_id, owner_path, evictor_kind AS who,
+		iif(evictor_kind = 'job', evictor_job, evictor) AS which, sum(pages) AS pages
+	FROM v_interference
+	WHERE cause IN ('dontneed', 'drop_caches') AND owner_path IS NOT NULL
+		AND evictor_kind IN ('job', 'others')
+	GROUP BY 1, 2, 3, 4
 )
 SELECT
 	b.job_id,
@@ -124,7 +134,14 @@ SELECT
 	min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))) AS refaulted_pages
 		-- pages of those that came back, at least
 FROM by_who b JOIN whole t ON t.job_id = b.job_id AND t.owner_path = b.owner_path
-	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path;
+	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path
+UNION ALL
+SELECT
+	p.job_id, p.owner_path, p.who, p.which, NULL, p.pages, 1,
+	-- Of what was written anew nobody had to fetch anything.
+	max(0, min(p.pages, d.demand_pages + d.prefetched_pages,
+		d.refaults - (d.evicted_pages - d.evicted_truncate - p.pages)))
+FROM dropped p LEFT JOIN v_directory d ON d.job_id = p.job_id AND d.path = p.owner_path;
 
 -- v_asked: advice that brings pages. Columns of v_advice.
 CREATE TEMP VIEW v_asked AS SELECT * FROM v_advice WHERE kind IN ('willneed', 'readahead');
