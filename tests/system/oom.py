@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A job that its memory limit kills: the summary, the report and JSON say so, and of no other."""
 
+import json
 import os
 import signal
 import subprocess
@@ -70,13 +71,23 @@ def kill(world, stack, path, select, end, earlier=()):
         watch.wait_intervals(1) if "--cgroup" in select(p) else None
         watch.interrupt()
     _, found, _ = watch.end()
+    return (found["oom_kills"], watch.errors, *judged(world, watch))
+
+
+def judged(world, watch):
+    """(report, what the finding says or None)"""
     text = world.tool.run("report", "--db", watch.db)
-    return found["oom_kills"], watch.errors, " ".join(text.split())
+    advised = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
+    said = [f["summary"] for j in advised["jobs"] for f in j["findings"] if f["id"] == "job-limit-oom"]
+    return " ".join(text.split()), said
 
 
 def expect(got, kills):
-    oom_kills, errors, text = got
+    oom_kills, errors, text, found = got
     equal("oom_kills", oom_kills, kills)
+    equal("findings", len(found), bool(kills))
+    for said in found:
+        check(said.startswith("its memory limit of 64 MiB killed 1 process"), f"finding: {said}")
     for where, said in (("summary", errors), ("report", text)):
         check(("The job's memory limit (64.0 MiB) killed 1 process:" in said) == bool(kills),
               f"{where}: {tail(said)}")
@@ -144,8 +155,7 @@ def command(world, stack):
     watch.process.stdin.write("\n")
     watch.process.stdin.flush()
     _, found, _ = watch.end(status=137)
-    text = world.tool.run("report", "--db", watch.db)
-    expect((found["oom_kills"], watch.errors, " ".join(text.split())), 1)
+    expect((found["oom_kills"], watch.errors, *judged(world, watch)), 1)
 
 
 if __name__ == "__main__":

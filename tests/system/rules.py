@@ -298,7 +298,14 @@ CASES = {
                                                                "evicted_invalidate": 20000}}),
     "dontcache-reread": lambda: Run().job({"/d": {**READ_AGAIN, "evicted_dontneed": 0,
                                                   "evicted_dontcache": 20000}}),
+    "job-limit-oom": lambda: killed(Run().job({"/d": ONCE}).machine(job_usage_bytes=1 << 30,
+                                                                    job_file_bytes=64 << 20)),
 }
+
+
+def killed(run):
+    run.db.execute("UPDATE job_limit SET limit_bytes = ?, oom_kills = 1", (1 << 30,))
+    return run
 
 
 def network(run):

@@ -45,6 +45,7 @@ static void test_ids_stay(void **state)
 		"first-touch-only",
 		"fuse-drops-cache",
 		"interleaved-streams",
+		"job-limit-oom",
 		"memcg-limit-too-low",
 		"mmap-random-faults",
 		"network-readahead-small",
