@@ -31,14 +31,17 @@ static __always_inline __u32 kind_of_madvise(__u64 advice)
 	return advice <= 4 ? kind_of_fadvise(advice) : 0;
 }
 
-/* The advice call that runs now; false when the task is in none. */
-static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
+/* The advice call that runs now; 0 when the task is in none. Apart from who asks: the stack of both
+ * would be more than there is. */
+GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 {
-	__u64 regs = l->regs;
 	struct vma_seen vma = {.l = l};
-	__u64 len;
+	__u64 regs, len;
 	long nr;
 
+	if (!l || !a)
+		return 0;
+	regs = l->regs;
 	a->range = false;
 	a->file = 0;
 	a->begin = 0;
@@ -47,7 +50,7 @@ static __always_inline bool advice_find(struct live *l, struct advice_ask *a)
 		/* An io_uring worker: WILLNEED and DONTNEED always run there. */
 		a->call = CALL_FADVISE;
 		a->kind = 0;
-		return READ(CAST(task_struct, l->task), flags) & PF_IO_WORKER;
+		return !!(READ(CAST(task_struct, l->task), flags) & PF_IO_WORKER);
 	}
 	nr = REGS_NR(regs);
 	if (nr == NR_madvise) {

@@ -399,8 +399,10 @@ GLOBAL int row_name(struct live *l, __u64 inode_addr, __u64 file)
 
 static __always_inline void row_name_below(struct live *l, struct inode *inode, struct file *file)
 {
-	if (l->s.job == JOB_WATCHED && (__u64)file && file_is_below(l, file, inode))
-		row_name(l, addr_of(l, inode), addr_of(l, file));
+	__u64 file_addr = addr_of(l, file), inode_addr = addr_of(l, inode);
+
+	if (l->s.job == JOB_WATCHED && file_addr && file_is_below(l, file_addr, inode_addr))
+		row_name(l, inode_addr, file_addr);
 }
 
 static __always_inline bool inode_counts(struct inode *inode)

@@ -47,16 +47,18 @@ static __always_inline struct file *file_of_pages(struct file *file)
 
 /* A file that an overlay opened below itself: its path is that of the overlay's. Of an overlay in
  * another one that is on a mount of its own, which no path leads to. */
-static __always_inline bool file_is_below(struct live *l, struct file *file, struct inode *inode)
+GLOBAL int file_is_below(struct live *l, __u64 file_addr, __u64 inode_addr)
 {
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file *file = CAST(file, file_addr);
 	struct path *path;
 	__u64 mnt;
 
-	if (READ(file, f_mapping) != READ(inode, i_mapping))
-		return false;
+	if (!l || READ(file, f_mapping) != READ(inode, i_mapping))
+		return 0;
 	path = CAST(path, path_of(l, file));
 	if (READ(path, dentry, d_inode) == inode)
-		return false;
+		return 0;
 	mnt = addr_of(l, READ(path, mnt)) - bpf_core_field_offset(struct mount, mnt);
 	return !mount_is_detached(CAST(mount, mnt));
 }

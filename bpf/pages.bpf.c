@@ -20,12 +20,12 @@ static __always_inline struct page_range folio_range(struct folio *f)
 /* How an add is classed: pages lo..hi were asked for, the others came ahead. */
 struct added {
 	__u64 lo, hi;
-	__u32 origin;  /* prefetched_* counter of the others; 0: none are prefetched */
-	__u32 counter; /* for adds that are neither: written or other */
+	__u16 origin;  /* prefetched_* counter of the others; 0: none are prefetched */
+	__u16 counter; /* for adds that are neither: written or other */
 	bool by_read;  /* what was asked for was missed by a read call */
 	bool by_fault;
 	bool by_advice;
-	__u32 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
+	__u8 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
 };
 
 /*

@@ -90,10 +90,18 @@ STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u
  * and here when the interval is over; at the end of the run all that were seen are.
  */
 #ifndef CACHEMON_BASIC
+/* Older verifiers take no key and no value of a map from memory that is a caller's. */
 GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
 {
-	if (file && seen)
-		name_check(file, seen);
+	struct name_seen copy;
+	struct file_key key;
+
+	if (!file || !seen)
+		return 0;
+	key = *file;
+	copy = *seen;
+	name_check(&key, &copy);
+	*seen = copy;
 	return 0;
 }
 
