@@ -136,25 +136,31 @@ int BPF_PROG(map_pages_tp, struct address_space *mapping, unsigned long first, u
 	return WITH_LIVE(l, EV_MAP, map_pages(l, addr_of(l, mapping), first, last));
 }
 
-/* The address that a fault of the job is about, for the hooks above, which do not tell. */
-SEC("?tp_btf/page_fault_user")
-int BPF_PROG(fault_addr_tp, unsigned long address)
+static __noinline int fault_address(__u64 *ctx)
 {
 	struct live *l;
 	__u32 zero = 0;
 
-#ifndef CACHEMON_BASIC
-	if (config.nr_cpus <= NR_TALLY_CPUS && !tally_here()->own)
-		return 0;
-#endif
 	if (!shared.tracing.live)
 		return 0;
 	alone_begin();
 	l = bpf_map_lookup_elem(&lives, &zero);
 	if (l && l->s.job == JOB_WATCHED && l->task == (__u64)current_task())
-		l->s.fault_address = address;
+		l->s.fault_address = ctx[0];
 	alone_end();
 	return 0;
+}
+
+/* The address that a fault of the job is about, for the hooks above, which do not tell. It runs at
+ * each fault of anybody: the test comes first. */
+SEC("?tp_btf/page_fault_user")
+int fault_addr_tp(__u64 *ctx)
+{
+#ifndef CACHEMON_BASIC
+	if (!tally_here()->own)
+		return 0;
+#endif
+	return fault_address(ctx);
 }
 
 static __always_inline __u64 fault_mapping(struct live *l, __u64 vmf)

@@ -81,15 +81,17 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
  * is to be kept. Most switches of a machine are so. A worker of io_uring is of the job without a
  * fork that was seen.
  */
-static __always_inline bool switch_is_others(struct task_struct *next)
+static __always_inline bool switch_is_others(const __u64 *ctx)
 {
 #ifdef CACHEMON_BASIC
 	return false;
 #else
 	struct tally *t = tally_here();
+	struct task_struct *next;
 
-	if (!tally_is_idle(t))
+	if (t->loaded)
 		return false;
+	next = (struct task_struct *)ctx[2];
 	*(volatile __u64 *)&t->scratch = (__u64)next;
 	if (member_may(*(volatile __u64 *)&t->scratch) || TYPED(next, flags) & PF_IO_WORKER)
 		return false;
@@ -119,8 +121,6 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 	struct task_state *st;
 	struct live *l;
 
-	if (switch_is_others(next))
-		return 0;
 	l = bpf_map_lookup_elem(&lives, &zero);
 	if (!l || !now)
 		return 0;
@@ -168,22 +168,34 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 	return 0;
 }
 
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __noinline int switched_told(__u64 *ctx)
 {
-	return switched(prev, next, preempt, prev_state);
+	return switched((void *)ctx[1], (void *)ctx[2], ctx[0], (__u32)ctx[3]);
 }
 
 /* Before 5.18 the state is the task's alone. */
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(switch3_tp, bool preempt, struct task_struct *prev, struct task_struct *next)
+static __noinline int switched_untold(__u64 *ctx)
 {
+	struct task_struct *prev = (void *)ctx[1];
 	__u64 state = bpf_core_field_exists(prev->__state)
 			      ? TYPED(prev, __state)
 			      : TYPED((struct task_struct___state *)prev, state);
 
-	return switched(prev, next, preempt, state);
+	return switched(prev, (void *)ctx[2], ctx[0], state);
+}
+
+/* What strangers pay is in the programs themselves, and all else in a function: a program then has
+ * no registers to save. */
+SEC("?tp_btf/sched_switch")
+int switch_tp(__u64 *ctx)
+{
+	return switch_is_others(ctx) ? 0 : switched_told(ctx);
+}
+
+SEC("?tp_btf/sched_switch")
+int switch3_tp(__u64 *ctx)
+{
+	return switch_is_others(ctx) ? 0 : switched_untold(ctx);
 }
 
 static __always_inline int forked(struct live *l, struct task_struct *parent,

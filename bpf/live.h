@@ -173,10 +173,11 @@ struct tally {
 	__u64 call_end;
 
 	/* Of the CPU, whoever reads. */
-	__u64 loaded;	/* struct live has the state of the running task; 0: it is of no job */
+	__u64 loaded;	/* struct live has the state of the running task, or the tally is of several
+			   CPUs; 0: it is of no job */
 	__u64 switches; /* from one such task to another, which are passed over */
 	__u64 scratch;	/* as in struct live */
-	__u64 own;	/* it is of the job; where a tally is of several CPUs, one of theirs was */
+	__u64 own;	/* it is of the job, or the tally is of several CPUs */
 	__u64 unused[10];
 };
 

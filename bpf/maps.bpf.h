@@ -213,6 +213,7 @@ struct {
 /* What user space and all programs write: alike in each build, in this order. */
 struct shared shared;
 struct tally tallies[NR_TALLY_CPUS];
+__u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 
 /* Set before loading; in a section of its own, beside which there may be other constants. */
 const volatile struct config config SEC(".rodata.config");

@@ -74,7 +74,6 @@ struct shared {
 
 	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];
-	__u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 	__u8 used_files[NR_USED_FILES];
 	struct trace_shared tracing;
 };

@@ -160,19 +160,15 @@ static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
-/* What the CPU keeps is the state of its running task, or of no task that was asked for. */
+/* What the CPU keeps is the state of its running task, or of no task that was asked for. Where a
+ * tally is of several CPUs, there is always one of which nobody knows. */
 static __always_inline void tally_loaded(bool loaded, bool own)
 {
 	struct tally *t = tally_here();
+	bool several = config.nr_cpus > NR_TALLY_CPUS;
 
-	t->loaded = loaded;
-	t->own = own;
-}
-
-/* False also where a tally is of several CPUs. */
-static __always_inline bool tally_is_idle(const struct tally *t)
-{
-	return config.nr_cpus <= NR_TALLY_CPUS && !t->loaded;
+	t->loaded = loaded || several;
+	t->own = own || several;
 }
 #else
 static __always_inline void tally_loaded(bool loaded, bool own)

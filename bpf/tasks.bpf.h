@@ -41,7 +41,7 @@ static __always_inline void member_forget(__u64 task)
 #else
 static __always_inline __u32 *member_slot(__u64 task)
 {
-	return &shared.members[task >> 6 & (NR_MEMBERS - 1)];
+	return &members[task >> 6 & (NR_MEMBERS - 1)];
 }
 
 /* May the task be of the job? */

@@ -64,6 +64,7 @@ void probe_set_start(struct probe_set *set)
 	probe_set_misses_begin(set);
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->shared.epoch = 2;
+	close_tallies(set);
 	set->started = true;
 	/* What was noted of io_uring reads before is of no meaning. */
 	if (probe_set_reads_on(set))
