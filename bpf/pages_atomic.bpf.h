@@ -155,7 +155,7 @@ static __always_inline int added(struct live *l, struct folio *folio)
 			l->s.due_refaults += row->c[C_refault_misses] - refaults;
 			row->c[C_refault_misses] = refaults;
 		}
-		if (mapped_unseen(l, &a, &r))
+		if (mapped_unseen(l, &a, &r) || (nr > asked && reads_unseen(inode)))
 			settle(l, addr_of(l, inode), r.first, r.last, C_untracked);
 	}
 	return 0;

@@ -43,6 +43,11 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 	if (lost(run->ghosts_dropped))
 		add(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
 		    " pages that had left the cache were forgotten: refaults are lower bounds.");
+	if (lost(run->silent_files))
+		add(&ret[nr++], "reads", run->silent_files, "Reads of squashfs (",
+		    " of its files were seen) leave no event where they end in a file's last page "
+		    "that has pages beyond it: read calls, bytes, lookups and hits are lower "
+		    "bounds, and nobody knows what of its prefetched pages was used.");
 	if (lost(run->advice_full)) {
 		add(&ret[nr], "advice", run->advice_full, "There was no room for ",
 		    " pieces of advice: they have no row, so the list of advice is not complete.");
@@ -55,10 +60,17 @@ unsigned int bounds_of_totals(const struct model_run *run)
 {
 	return (lost(run->state_drops) || lost(run->recursion_misses) ? BOUND_ROW : 0) |
 	       (lost(run->chunk_full) ? BOUND_PAGES : 0) |
-	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0);
+	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0) |
+	       (lost(run->silent_files) ? BOUND_READS : 0);
 }
 
 unsigned int bounds_of_row(const struct model_run *run)
 {
-	return bounds_of_totals(run) | (lost(run->map_full) ? BOUND_ROW : 0);
+	return (bounds_of_totals(run) & ~(unsigned int)BOUND_READS) |
+	       (lost(run->map_full) ? BOUND_ROW : 0);
+}
+
+unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype)
+{
+	return lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
 }

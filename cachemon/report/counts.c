@@ -127,6 +127,7 @@ bool counts_lower_bound(const struct counts *c, enum counter which)
 
 	return c->bounds & BOUND_ROW || (pages && c->bounds & BOUND_PAGES) ||
 	       (refaults && c->bounds & BOUND_REFAULTS) ||
+	       (by_read_hook(which) && c->bounds & BOUND_READS) ||
 	       (which >= C_used && which < C_untracked && c->bounds & BOUND_FATES);
 }
 

@@ -19,12 +19,14 @@ struct counts {
 };
 
 /* Losses that make lower bounds of counters: of all, of what became of pages, of refaults; and
- * pages that nobody followed while the per-read hook was off, of fates. */
+ * pages that nobody followed while the per-read hook was off, of fates; reads that left no event,
+ * of what that hook counts. */
 enum counts_bound {
 	BOUND_ROW = 1 << 0,
 	BOUND_PAGES = 1 << 1,
 	BOUND_REFAULTS = 1 << 2,
 	BOUND_FATES = 1 << 3,
+	BOUND_READS = 1 << 4,
 };
 
 /* Of a sliced job, with their 90 % intervals; absent ones are not known. */

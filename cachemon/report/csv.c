@@ -131,6 +131,14 @@ static bool holds_estimate(const struct range intervals[INTERVALS])
 	return false;
 }
 
+/* Of reads that left no event, besides. */
+static const char *reads_word(const struct counts *c)
+{
+	if (!(c->bounds & BOUND_READS) || c->bounds & BOUND_ROW)
+		return "";
+	return *bounds_word(c) ? " reads" : "reads";
+}
+
 static void put_row(FILE *out, const struct model *m, const struct model_job *job,
 		    const struct csv_row *row)
 {
@@ -147,7 +155,8 @@ static void put_row(FILE *out, const struct model *m, const struct model_job *jo
 	fputs(row->path && row->path->data ? escaped ? ",1" : ",0" : ",", out);
 	put_identity(out, row->file);
 	put_count(out, row->files);
-	fprintf(out, ",%d,%s", holds_estimate(intervals), bounds_word(row->counts));
+	fprintf(out, ",%d,%s%s", holds_estimate(intervals), bounds_word(row->counts),
+		reads_word(row->counts));
 	put_count(out, d.hits);
 	put_ratio(out, d.hit_ratio);
 	put_count(out, d.prefetched_pages);

@@ -162,18 +162,20 @@ static void put_windows(struct tree *t, const struct counts *c)
 
 static void put_cached(struct tree *t, const struct counts *c, const struct derived *d)
 {
-	put(t, "read_calls", c, C_read_calls);
+	put_bounded(t, "read_calls", c, C_read_calls);
 	put_estimate(t, c, ESTIMATE_READ_CALLS);
-	put(t, "read_bytes", c, C_read_bytes);
+	put_bounded(t, "read_bytes", c, C_read_bytes);
 	put_estimate(t, c, ESTIMATE_READ_BYTES);
-	put(t, "lookups", c, C_lookups);
+	put_bounded(t, "lookups", c, C_lookups);
 	put_estimate(t, c, ESTIMATE_LOOKUPS);
 	put_count(t, "hits", d->hits, c->sliced);
+	mark_least(t, "hits", d->hits.known && least(c, C_lookups));
 	put_estimate(t, c, ESTIMATE_HITS);
-	put(t, "delayed_hits", c, C_delayed_hits);
+	put_bounded(t, "delayed_hits", c, C_delayed_hits);
 	put_estimate(t, c, ESTIMATE_DELAYED_HITS);
 	put(t, "misses", c, C_misses);
 	put_ratio(t, "hit_ratio", d->hit_ratio, c->sliced);
+	mark_least(t, "hit_ratio", d->hit_ratio.known && c->bounds & BOUND_READS);
 	put_estimate(t, c, ESTIMATE_HIT_RATIO);
 	put(t, "demand_pages", c, C_demand_pages);
 	put_count(t, "prefetched_pages", d->prefetched_pages, false);

@@ -64,6 +64,7 @@ static void run_cost(struct rows *r, struct model_run *run)
 	run->ghosts_dropped = rows_i64(r);
 	run->advice_full = rows_i64(r);
 	run->recursion_misses = rows_i64(r);
+	run->silent_files = rows_i64(r);
 	run->intervals_lost = rows_i64(r);
 	run->law_error_pages = rows_i64(r);
 }
@@ -144,7 +145,11 @@ static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RU
 {
 	snprintf(sql, RUN_SQL_MAX, "%s%s, loss_intervals, law_error_pages, %s FROM run %s",
 		 run_fields,
-		 run_has(db, a, "loss_recursion_misses") ? "loss_recursion_misses" : "NULL",
+		 run_has(db, a, "loss_recursion_misses")
+			 ? "loss_recursion_misses, (SELECT sum(f.files) FROM filesystem f JOIN job "
+			   "j ON j.id = f.job_id WHERE j.run_id = run.id AND f.type = 'squashfs' "
+			   "AND f.cover = 'partly')"
+			 : "NULL, NULL",
 		 run_has(db, a, "cost_budget")
 			 ? "cost_budget, cost_share, cost_budget_kept, cost_over_budget_by, "
 			   "cost_reads_ns, cost_pages_ns, cost_windows_ns, cost_faults_ns, "

@@ -191,7 +191,8 @@ static void read_file(struct rows *r, const struct model_run *run, struct model_
 	f->deleted = rows_value(r, 0) == 1;
 	folded = rows_value(r, 0) == 1;
 	rows_counts(r, &f->counts);
-	f->counts.bounds = bounds_of_row(run) | (folded ? BOUND_ROW : 0);
+	f->counts.bounds =
+		bounds_of_row(run) | bounds_of_fstype(run, &f->fstype) | (folded ? BOUND_ROW : 0);
 }
 
 static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_job *job, char *err,
@@ -230,7 +231,9 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 {
 	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
-	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories",
+	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories, "
+			     "(SELECT 'squashfs' WHERE id IN (SELECT directory_id FROM file "
+			     "WHERE job_id = ?1 AND fstype = 'squashfs'))",
 			     "FROM directory WHERE job_id = ?1 "
 			     "ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 1, &job->id);
@@ -240,16 +243,19 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	job->directories = arena_alloc(a, room * sizeof(*job->directories));
 	while (job->directories && job->nr_directories < room && rows_next(&r)) {
 		struct model_directory *d = &job->directories[job->nr_directories++];
+		struct bytes fstype;
 
 		d->id = rows_value(&r, 0);
 		d->path = rows_bytes(&r);
 		d->files = rows_i64(&r);
 		d->files_estimated = rows_value(&r, 0) == 1;
 		d->subdirectories = rows_value(&r, 0) == 1;
+		fstype = rows_bytes(&r);
 		rows_counts(&r, &d->counts);
 		/* What got no row is in that of the files without a name. */
 		d->counts.bounds =
-			d->path.data ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
+			d->path.data ? bounds_of_row(&m->run) | bounds_of_fstype(&m->run, &fstype)
+				     : bounds_of_totals(&m->run);
 		slice(&m->run, &d->counts, NULL);
 		files = opt_add(files, d->files);
 		files.known = files.known && !d->files_estimated;
@@ -297,8 +303,9 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
 		rows_counts(&r, &f->counts);
-		f->counts.bounds =
-			f->dev_major.known ? bounds_of_row(&m->run) : bounds_of_totals(&m->run);
+		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
+								bounds_of_fstype(&m->run, &f->type)
+						      : bounds_of_totals(&m->run);
 		slice(&m->run, &f->counts, NULL);
 	}
 	ret = rows_end(&r, err, errlen);

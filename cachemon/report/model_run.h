@@ -41,6 +41,7 @@ struct model_run {
 	size_t nr_shed;
 	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
 		recursion_misses, intervals_lost, law_error_pages, untracked_pages;
+	struct opt_i64 silent_files; /* whose reads may leave no event */
 };
 
 /* Versions that kept no budget saw waits by the per-read hook alone: in its slices. */

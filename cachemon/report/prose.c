@@ -317,6 +317,7 @@ static void put_figures(FILE *out, const struct view *v)
 	struct opt_i64 misses = counts_get(v->c, C_misses);
 	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW,
 	     mapped = counts_mapped(v->c, v->job->processes);
+	bool reads = counts_lower_bound(v->c, C_lookups);
 
 	if (mapped) {
 		fprintf(out, "  mappings     %s major %s, %s minor: most of what it read\n",
@@ -326,12 +327,12 @@ static void put_figures(FILE *out, const struct view *v)
 		put_stall(out, v);
 	}
 	fprintf(out, "  reads        %s %s, %s\n",
-		show_least(show_read(v->c, ESTIMATE_READ_CALLS), least).s,
+		show_least(show_read(v->c, ESTIMATE_READ_CALLS), reads).s,
 		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
-		show_least(show_read_bytes(v->c), least).s);
+		show_least(show_read_bytes(v->c), reads).s);
 	fprintf(out, "  hit ratio    %s (%s of %s page lookups%s)\n", show_hit_ratio(v->c, &v->d).s,
-		show_least(show_count(v->d.hits, est), least).s,
-		show_least(show_count(counts_get(v->c, C_lookups), est), least).s,
+		show_least(show_count(v->d.hits, est), reads).s,
+		show_least(show_count(counts_get(v->c, C_lookups), est), reads).s,
 		mapped ? ": of read calls alone, as a rule a program's start" : "");
 	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
 		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);

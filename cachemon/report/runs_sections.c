@@ -191,7 +191,8 @@ static void put_run(struct doc_table *t, const struct model_run *run, const stru
 	if (nr && jobs[0].mapped)
 		doc_cell(t, "-");
 	else
-		doc_cell(t, "%s", show_ratio(d.hit_ratio, c->sliced).s);
+		doc_cell(t, "%s",
+			 show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
 	doc_cell(t, "%s", misses.known ? human_count((uint64_t)misses.value).text : "-");
 	put_names(t, run, jobs, nr);
 }

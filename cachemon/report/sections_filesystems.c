@@ -55,11 +55,15 @@ static void put_row(struct doc_table *t, const struct model_filesystem *f, int64
 	doc_cell_name(t, &f->cover, "-");
 	doc_cell(t, "%s%s", f->files_estimated && f->files.known ? ">=" : "",
 		 show_count(f->files, false).s);
-	doc_cell(t, "%s", show_least(show_bytes(counts_get(c, C_read_bytes), c->sliced), least).s);
+	doc_cell(t, "%s",
+		 show_least(show_bytes(counts_get(c, C_read_bytes), c->sliced),
+			    counts_lower_bound(c, C_read_bytes))
+			 .s);
 	doc_cell(t, "%s",
 		 show_least(show_bytes(counts_get(c, C_direct_read_bytes), false), least).s);
 	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
-	doc_cell(t, "%s", show_ratio(derived.hit_ratio, c->sliced).s);
+	doc_cell(t, "%s",
+		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
 }
 
 /* Once for all filesystems that are covered alike. */

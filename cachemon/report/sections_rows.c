@@ -29,8 +29,12 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 
 	counts_derive(c, page_size, &derived);
 	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
-	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_lookups), c->sliced), least).s);
-	doc_cell(t, "%s", show_ratio(derived.hit_ratio, c->sliced).s);
+	doc_cell(t, "%s",
+		 show_least(show_count(counts_get(c, C_lookups), c->sliced),
+			    counts_lower_bound(c, C_lookups))
+			 .s);
+	doc_cell(t, "%s",
+		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
 	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
 	doc_cell(t, "%s", show_ratio(derived.accuracy, derived.accuracy_range.low.known).s);
 	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);

@@ -177,8 +177,8 @@ struct shown show_hit_ratio(const struct counts *c, const struct derived *d)
 	struct range r;
 
 	if (!counts_range(c, ESTIMATE_HIT_RATIO, &r))
-		return show_ratio(d->hit_ratio, c->sliced);
-	return ratio_between(d->hit_ratio, &r);
+		return show_least(show_ratio(d->hit_ratio, c->sliced), c->bounds & BOUND_READS);
+	return show_least(ratio_between(d->hit_ratio, &r), c->bounds & BOUND_READS);
 }
 
 struct shown show_range(struct opt_f64 v, const struct range *r)

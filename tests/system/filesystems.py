@@ -16,8 +16,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib import machine, reader, reads  # noqa: E402
 from syslib.fscase import (BYTES, FIGURES, Reader, World, adds_up,  # noqa: E402
                            asynchronous_is_counted, cached_is_exact, direct_is_counted,
-                           every_direct_read, fill, is_covered, measured, past_the_hooks,
-                           split_as_the_cache_says)
+                           every_direct_read, fill, is_covered, measured, mount_entry,
+                           past_the_hooks, split_as_the_cache_says)
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE  # noqa: E402
 
@@ -271,7 +271,64 @@ def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
     check("keep_cache" in world.tool.run("explain", "fuse-drops-cache"), "no keep_cache in its note")
 
 
+def work_whole_files(*paths):
+    """Reads each to its end; what a call asks for and the kernel does not have is a miss."""
+    told = dict.fromkeys(FIGURES, 0)
+    for path in paths:
+        with open(path, "rb", buffering=0) as f:
+            size = os.fstat(f.fileno()).st_size
+            for at in range(0, size, 128 << 10):
+                pages = -(-min(128 << 10, size - at) // PAGE)
+                told["lookups"] += pages
+                told["misses"] += pages - reads.cached_pages(f.fileno(), at // PAGE, pages)
+                told["read_bytes"] += len(f.read(128 << 10))
+                told["read_calls"] += 1
+    print(json.dumps(told))
+
+
+@part.case
+def squashfs_is_exact_or_says_what_it_lost(world, stack):
+    """Sizes of all kinds: beyond the end of a file its blocks go on in the cache, or do not."""
+    if not shutil.which("mksquashfs"):
+        raise Skipped("no mksquashfs")
+    source, image = world.place("source"), world.place("image.sqsh")
+    os.mkdir(source)
+    sizes = [20000 + 37 * n for n in range(40)] + [4096, 8192, 131072, 100, 1234567]
+    names = [os.path.basename(fill(f"{source}/{n}", size)) for n, size in enumerate(sizes)]
+    machine.run("mksquashfs", source, image, "-comp", "gzip", "-quiet", "-no-progress")
+    mount = machine.mount(stack, "-o", "loop,ro", image, world.place("squash"))
+    paths = [f"{mount}/{name}" for name in names]
+    fs = world.doctor(mount)
+    exact = fs["seen"] == "exact"
+    for state in "cold", "warm":
+        watch = world.tool.watch(stack, ["--level", "full"], [sys.executable, ME, "--work",
+                                                              "whole_files", *paths])
+        report, job, out = watch.end()
+        told = json.loads(out.splitlines()[0])
+        entry = mount_entry(job, mount)
+        adds_up(job)
+        equal(f"misses, {state}", entry["totals"]["misses"], told["misses"])
+        for name in ("read_calls", "read_bytes", "lookups"):
+            for of in entry["totals"], job["totals"]:
+                equal(f"{name} is marked, {state}", of.get(f"{name}_lower_bound", False), not exact)
+            seen = entry["totals"][name]
+            check(seen == told[name] or (seen < told[name] and not exact),
+                  f"{name}, {state}: {seen} of {told[name]}")
+        ratio = 1 - told["misses"] / told["lookups"]
+        check(abs(entry["totals"]["hit_ratio"] - ratio) < 1e-9 if exact
+              else entry["totals"]["hit_ratio"] <= ratio + 1e-9, f"hit ratio, {state}")
+        equal("reason", [b["figures"] for b in report["run"]["lower_bounds"]],
+              [] if exact else ["reads"])
+        fates = entry["totals"]["prefetch"]["fate"]
+        # What a call used that left no event is not wasted.
+        check(exact or fates["untracked"] == entry["totals"]["prefetched_pages"], f"fates: {fates}")
+        print(f"        {state}: {entry['totals']['read_calls']} of {told['read_calls']} calls, "
+              f"{entry['totals']['lookups']} of {told['lookups']} lookups", flush=True)
+
+
 def main():
+    if sys.argv[1:3] == ["--work", "whole_files"]:
+        return work_whole_files(*sys.argv[3:])
     if sys.argv[1:3] == ["--work", "subvolumes"]:
         return work_subvolumes(*sys.argv[3:])
     return part.main(World)
