@@ -6,6 +6,7 @@
 #include "report/advice.h"
 #include "report/bounds.h"
 #include "report/pattern.h"
+#include "report/reads_check.h"
 #include "report/show.h"
 #include "report/whatif_cache.h"
 #include "report/whatif_readahead_show.h"
@@ -331,6 +332,25 @@ static void put_outside(struct tree *t, const struct model_job *job)
 		tree_bool(t, "outside_read_bytes_lower_bound", true);
 }
 
+static void put_reads_check(struct tree *t, const struct model_job *job)
+{
+	struct reads_check c;
+
+	if (model_others(job))
+		return;
+	reads_check(job, &c);
+	tree_object(t, "reads_check");
+	data_count(t, "seen_bytes", c.seen_bytes);
+	data_count(t, "kernel_bytes", c.kernel_bytes);
+	data_count(t, "seen_calls", c.seen_calls);
+	data_count(t, "kernel_calls", c.kernel_calls);
+	if (*c.warning)
+		tree_string(t, "warning", c.warning);
+	else
+		tree_null(t, "warning");
+	tree_end(t);
+}
+
 /* The answers of whatif. Everybody else has none. */
 static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
 {
@@ -369,6 +389,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	data_count(t, "cpu_ns", job->cpu_ns);
 	data_count(t, "rchar_bytes", job->rchar_bytes);
 	put_outside(t, job);
+	put_reads_check(t, job);
 	data_count(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);

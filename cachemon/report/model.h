@@ -51,6 +51,7 @@ struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
+	struct opt_i64 syscr_calls;	   /* that read from anything */
 	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
 	struct opt_i64 limit_bytes;	   /* that limit */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */

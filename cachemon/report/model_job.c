@@ -108,6 +108,20 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, char 
 	return rows_end(&r, err, errlen);
 }
 
+/* Likewise. */
+static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+{
+	struct rows r;
+
+	if (!count_of(db, a, "SELECT ?1 FROM pragma_table_info('job') WHERE name = 'syscr_calls'",
+		      1))
+		return 0;
+	r = rows_begin(db, a, "SELECT syscr_calls FROM job WHERE id = ?1", 1, &job->id);
+	if (rows_next(&r))
+		job->syscr_calls = rows_i64(&r);
+	return rows_end(&r, err, errlen);
+}
+
 int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 {
 	size_t jobs =
@@ -131,8 +145,11 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 			 m->run.id, jobs, SCHEMA_JOBS_MAX);
 		ret = -EIO;
 	}
-	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++)
+	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++) {
 		ret = load_limit(db, &m->arena, &m->jobs[i], err, errlen);
+		if (!ret)
+			ret = load_syscr(db, &m->arena, &m->jobs[i], err, errlen);
+	}
 	return ret;
 }
 

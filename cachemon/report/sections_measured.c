@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/escape.h"
+#include "report/reads_check.h"
 #include "report/show.h"
 
 /* A foreign database may list any number of names. */
@@ -229,12 +230,39 @@ static void put_probes(struct doc *d, const struct model *m)
 	doc_put_table(d, &t);
 }
 
+static void put_reads(struct doc *d, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {{"READS OF THE JOB", DOC_LEFT},
+						    {"BYTES", DOC_RIGHT},
+						    {"CALLS", DOC_RIGHT},
+						    {"WHAT IT IS", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 4);
+	const struct counts *c = &job->counts;
+	struct reads_check check;
+
+	if (model_others(job))
+		return;
+	reads_check(job, &check);
+	doc_cell(&t, "seen by the probes");
+	doc_cell(&t, "%s", show_bytes(check.seen_bytes, c->sliced).s);
+	doc_cell(&t, "%s", show_count(check.seen_calls, c->sliced).s);
+	doc_cell(&t, "of files, through the page cache and past it");
+	doc_cell(&t, "counted by the kernel");
+	doc_cell(&t, "%s", show_bytes(check.kernel_bytes, false).s);
+	doc_cell(&t, "%s", show_count(check.kernel_calls, false).s);
+	doc_cell(&t, "rchar and syscr of its tasks: of anything, calls that returned nothing too");
+	doc_put_table(d, &t);
+	if (*check.warning)
+		doc_para(d, "Warning: %s", check.warning);
+}
+
 void sections_measured(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	put_facts(d, &m->run);
 	put_probes(d, m);
 	put_unmeasured(d, m);
 	put_losses(d, &m->run);
+	put_reads(d, job);
 	put_cost(d, &m->run);
 	put_shed(d, &m->run);
 }

@@ -15,9 +15,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine, reader, reads  # noqa: E402
 from syslib.fscase import (BYTES, FIGURES, Reader, World, adds_up,  # noqa: E402
-                           asynchronous_is_counted, cached_is_exact, direct_is_counted,
-                           every_direct_read, fill, is_covered, measured, mount_entry,
-                           past_the_hooks, split_as_the_cache_says)
+                           against_the_kernel, asynchronous_is_counted, cached_is_exact,
+                           direct_is_counted, every_direct_read, fill, is_covered, measured,
+                           mount_entry, past_the_hooks, split_as_the_cache_says)
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE  # noqa: E402
 
@@ -314,6 +314,7 @@ def squashfs_is_exact_or_says_what_it_lost(world, stack):
             seen = entry["totals"][name]
             check(seen == told[name] or (seen < told[name] and not exact),
                   f"{name}, {state}: {seen} of {told[name]}")
+        against_the_kernel(job, told["read_bytes"], told["read_calls"])
         ratio = 1 - told["misses"] / told["lookups"]
         check(abs(entry["totals"]["hit_ratio"] - ratio) < 1e-9 if exact
               else entry["totals"]["hit_ratio"] <= ratio + 1e-9, f"hit ratio, {state}")

@@ -126,6 +126,42 @@ static void each_loss(void **state)
 	}
 }
 
+/* What was seen of the job's reads against the kernel's count of them, and what is said of it. */
+static void reads_against_the_kernel(void **state)
+{
+	static const struct {
+		const char *read, *direct, *rchar;
+		const char *words; /* NULL: no warning */
+	} table[] = {
+		{"1000000", "0", "1000000", NULL},     {"1000000", "0", "1009000", NULL},
+		{"600000", "400000", "1000000", NULL}, {"991000", "0", "1000000", NULL},
+		{"980000", "0", "1000000", "pipes"},   {"0", "0", "1000000", "pipes"},
+		{"1000000", "0", "980000", "AIO"},     {"0", "0", "0", NULL},
+		{"NULL", "0", "1000000", NULL},	       {"1000000", "0", "NULL", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const cJSON *warning;
+		char sql[256];
+		cJSON *json;
+
+		snprintf(sql, sizeof(sql),
+			 "UPDATE job SET read_bytes = %s, direct_read_bytes = %s, rchar_bytes = "
+			 "%s, read_calls = 7, direct_read_calls = 2, syscr_calls = 11 WHERE id = 1",
+			 table[i].read, table[i].direct, table[i].rchar);
+		fixture_sql(*state, sql);
+		json = golden_json(*state);
+		assert_int_equal(at(json, "jobs.0.reads_check.seen_calls")->valueint, 9);
+		assert_int_equal(at(json, "jobs.0.reads_check.kernel_calls")->valueint, 11);
+		warning = at(json, "jobs.0.reads_check.warning");
+		if (!table[i].words)
+			assert_true(cJSON_IsNull(warning));
+		else
+			assert_non_null(strstr(warning->valuestring, table[i].words));
+		cJSON_Delete(json);
+	}
+}
+
 static void expect_words(const char *text, const char *const *words, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -207,6 +243,8 @@ static void summary_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(reads_against_the_kernel, golden_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(good_run_has_none, golden_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(rows_that_found_no_room, golden_begin,
 						fixture_teardown),

@@ -101,6 +101,18 @@ def adds_up(job):
               sum(f["totals"][name] for f in job["filesystems"]), job["totals"][name])
 
 
+def against_the_kernel(job, kernel_bytes, kernel_calls):
+    """What the job says that its tasks read is at least that, and it warns where it saw less."""
+    said, t = job["reads_check"], job["totals"]
+    equal("bytes seen", said["seen_bytes"], t["read_bytes"] + t["direct_read_bytes"])
+    equal("calls seen", said["seen_calls"], t["read_calls"] + t["direct_read_calls"])
+    for name, least in (("kernel_bytes", kernel_bytes), ("kernel_calls", kernel_calls)):
+        check(said[name] >= least, f"{name}: {said[name]} of {least}")
+    missing = said["kernel_bytes"] - said["seen_bytes"]
+    equal(f"warning of {missing} of {said['kernel_bytes']} bytes", said["warning"] is not None,
+          abs(missing) > 0.01 * max(said["kernel_bytes"], said["seen_bytes"]))
+
+
 def cached_is_exact(world, stack, path, mount, type_, cover):
     told, job = measured(world, stack, "cached", path)
     equal("pages in the cache before", told["before"], 0)
@@ -119,6 +131,8 @@ def cached_is_exact(world, stack, path, mount, type_, cover):
     check(entry["explanation"], "the cover is not explained")
     check(0 <= job["outside_read_bytes"] < TALK_BYTES,
           f"outside of the hooks: {job['outside_read_bytes']} bytes")
+    against_the_kernel(job, told["read_bytes"], told["read_calls"])
+    equal("warning", job["reads_check"]["warning"], None)
     print(f"        {type_}: {told['lookups']} lookups, {told['misses']} misses, as the cache was before",
           flush=True)
     return entry, told
@@ -136,6 +150,8 @@ def past_the_hooks(world, stack, how, path, size=BYTES):
     check(read <= job["outside_read_bytes"] < read + TALK_BYTES,
           f"outside of the hooks: {job['outside_read_bytes']} bytes, of {read}")
     equal("marked as a lower bound", job.get("outside_read_bytes_lower_bound"), True)
+    against_the_kernel(job, read, 1)
+    check(job["reads_check"]["warning"], "no warning of what no probe saw")
     return told
 
 
