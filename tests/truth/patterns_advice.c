@@ -88,16 +88,6 @@ static void warm_dontneed(struct wl *w)
 	opener_close(&s);
 }
 
-static void warm_truncate(struct wl *w)
-{
-	struct opener s = wl_open(w, 0);
-
-	op_read_all(&s, op_pread, 0, MIB, 65536);
-	op_truncate(&s, 2 * MIB + 100);
-	op_read_all(&s, op_pread, 0, 2 * MIB, 65536);
-	opener_close(&s);
-}
-
 /* Right after WILLNEED: pages whose I/O is in flight stay. Where those are seen too late, what was
  * brought and dropped at once is not known, only what stayed. */
 static void dontneed_in_flight(struct wl *w)
@@ -153,7 +143,6 @@ const struct pattern patterns_advice[] = {
 	{"dontneed_in_flight", SETUP_cold, dontneed_in_flight},
 	{"dontneed_partial", SETUP_cold, dontneed_partial},
 	{"warm_dontneed", SETUP_warm, warm_dontneed},
-	{"warm_truncate", SETUP_warm, warm_truncate},
 	{"drop_caches", SETUP_cold, drop_caches},
 	{0},
 };

@@ -79,6 +79,16 @@ static void truncated(struct wl *w)
 	opener_close(&s);
 }
 
+static void warm_truncated(struct wl *w)
+{
+	struct opener s = open_rw(w, 0, 0);
+
+	op_read_all(&s, op_pread, 0, MIB, 65536);
+	op_truncate(&s, 2 * MIB + 100);
+	op_read_all(&s, op_pread, 0, 2 * MIB, 65536);
+	opener_close(&s);
+}
+
 /* The file's end moves within its last page, which stays, between hits of that page. */
 static void cut_within_page(struct wl *w)
 {
@@ -195,6 +205,7 @@ const struct pattern patterns_file[] = {
 	{"write_read_back", SETUP_cold, write_read_back},
 	{"read_while_writing", SETUP_many, read_while_writing},
 	{"truncated", SETUP_cold, truncated},
+	{"warm_truncated", SETUP_warm, warm_truncated},
 	{"cut_within_page", SETUP_cold, cut_within_page},
 	{"unlinked", SETUP_cold, unlinked},
 	{"past_end", SETUP_cold, past_end},
