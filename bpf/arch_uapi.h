@@ -90,9 +90,9 @@ enum {
 		{313, NR_splice}, {324, NR_fallocate}, {COMPAT_preadv, NR_preadv},                 \
 		{COMPAT_pwritev, NR_pwritev}, {350, NR_finit_module}, {358, NR_execveat},          \
 		{377, NR_copy_file_range}, {COMPAT_preadv2, NR_preadv2},                           \
-		{COMPAT_pwritev2, NR_pwritev2},                                                    \
+		{COMPAT_pwritev2, NR_pwritev2}, {426, NR_io_uring_enter},                          \
 	{                                                                                          \
-		426, NR_io_uring_enter                                                             \
+		440, NR_process_madvise                                                            \
 	}
 /* The fourth argument is an offset, and the fifth its other half. */
 #define ARCH_COMPAT_AT_OFFSET(nr)                                                                  \

@@ -85,7 +85,7 @@
 	X(evicted_direct_io, PAGE)                                                                 \
 	X(evicted_other, PAGE)                                                                     \
 	X(evicted_invalidate, PAGE)                                                                \
-	X(evicted_dontcache, PAGE)                                                                  \
+	X(evicted_dontcache, PAGE)                                                                 \
 	X(evicted_not_added, PAGE)                                                                 \
 	X(refaults, GHOST)                                                                         \
 	X(refault_misses, GHOST)                                                                   \

@@ -59,7 +59,7 @@ static __noinline int page_count(struct live *l, struct inode *inode, struct pag
 
 	if (a->origin) {
 		row_add(row, C_demand_pages, p->asked);
-		if (a->by_read && call_is_due(l, (__u64)inode))
+		if (a->by_read && p->asked && call_is_due(l, (__u64)inode))
 			call_misses(l, a->lo > p->r.first ? a->lo : p->r.first, p->asked);
 		else if (a->by_read)
 			row_add(row, C_misses, p->asked);

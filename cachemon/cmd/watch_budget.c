@@ -117,8 +117,15 @@ static void begin_slices(struct watch_run *run)
 	static const enum watch_detail all[] = {DETAIL_TRACES, DETAIL_FAULT_ADDRESSES,
 						DETAIL_REFERENCES};
 
+	const bool there[DETAIL_NR] = {
+		[DETAIL_TRACES] = run->traces,
+		[DETAIL_FAULT_ADDRESSES] = *run->plan.choices[ROLE_FAULT_ADDRESS].hook,
+		[DETAIL_REFERENCES] = !*run->references_absent,
+	};
+
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		watch_shed(run, all[i], sliced_only);
+		if (there[all[i]])
+			watch_shed(run, all[i], sliced_only);
 	probe_set_fault_addresses(run->set, false);
 	run->address_share = 0;
 	watch_shed(run, DETAIL_READS,
@@ -132,8 +139,8 @@ static void begin_slices(struct watch_run *run)
 void watch_budget_begin(struct watch_run *run)
 {
 	if (run->o->level == LEVEL_FULL && run->o->overhead_given)
-		watch_say("level full counts everything, whatever it costs: --max-overhead is not "
-			  "kept to");
+		watch_say("level full counts everything, whatever it costs: --max-overhead "
+			  "has no effect");
 	if (run->o->level != LEVEL_AUTO)
 		return;
 	budget_begin(&run->budget, run->o->max_overhead);

@@ -69,7 +69,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 		.probe_ns_per_lookup = run->calibration.ns[EV_READ],
 		.share_of_job_cpu = -1,
 		.advice_calls_ns = run->o->advice_calls ? run->calibration.ns[EV_ADVICE_CALL] : -1,
-		.budget = run->o->level == LEVEL_AUTO ? run->o->max_overhead : -1,
+		.budget = run->o->level == LEVEL_FULL ? -1 : run->o->max_overhead,
 		.share = -1,
 	};
 	run->own_share = -1;

@@ -94,11 +94,13 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 		put_rate(&l, "lookups", f->lookups_per_s, mark);
 		put_rate(&l, "miss", f->misses_per_s, "");
 	}
+	/* Before what a narrow terminal has no room for. */
+	if (f->over_budget)
+		put_share(&l, "over budget", f->own_share, "");
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
 	put_rate(&l, "evict", f->evictions_per_s, "");
-	put_share(&l, "own", f->own_share, "");
-	if (f->over_budget)
-		put(&l, "", "over budget", 11);
+	if (!f->over_budget)
+		put_share(&l, "own", f->own_share, "");
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
 	fprintf(out, "\r\033[K%s%s", l.text, behind(&l));
