@@ -14,7 +14,7 @@
 #define LEFT                                                                                       \
 	"(evicted_reclaim_kswapd + evicted_reclaim_direct + evicted_reclaim_memcg"                 \
 	" + evicted_dontneed + evicted_drop_caches + evicted_truncate + evicted_direct_io"         \
-	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0)"       \
+	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0)"      \
 	" - coalesce(evicted_not_added, 0))"
 
 /* Its intervals: i and j. */

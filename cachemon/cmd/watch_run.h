@@ -75,18 +75,18 @@ struct watch_run {
 	bool sliced;
 	bool hook_failed; /* to be switched; said once */
 	double duty;
-	uint64_t slice_ns;		    /* when it is switched next */
+	uint64_t slice_ns; /* when it is switched next */
 	uint64_t slice_length_ns;
 	uint64_t cell_rest_ns;		    /* of the cell, after its slice */
 	uint64_t hook_on_ns, hook_since_ns; /* was on in all; is on since */
 	uint64_t hook_on_seen_ns;	    /* as of the last sample */
 	struct slices *slices;		    /* NULL: it was never off */
 	bool stalls_unknown;
-	bool slices_begun;		    /* what was seen before them is in there */
-	struct slice_part part;		    /* that goes on */
-	double seen[SLICE_FIGURES];	    /* since the last part */
-	struct sample_job part_job;	    /* when it began, */
-	struct sample_job slice_job;	    /* and when its last slice did */
+	bool slices_begun;	     /* what was seen before them is in there */
+	struct slice_part part;	     /* that goes on */
+	double seen[SLICE_FIGURES];  /* since the last part */
+	struct sample_job part_job;  /* when it began, */
+	struct sample_job slice_job; /* and when its last slice did */
 	unsigned int nr_parts;
 
 	struct watch_figures figures;
