@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char nothing_seen[] = "no slice saw a read of that time";
+static const char nothing_seen[] = "no slice saw such a read";
 static const char too_few[] = "too few slices saw reads to say how exact an estimate would be";
 static const char uncounted[] = "the kernel does not count the bytes of AIO, io_uring and splice, "
 				"so no slice stands for the "

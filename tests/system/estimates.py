@@ -57,7 +57,7 @@ class SlicedWorld(World):
         for name, (value, low, high) in ESTIMATES.items():
             row = (name, None, None, None, TOO_WIDE) if name in absent else (name, value, low, high, None)
             db.execute("INSERT INTO estimate VALUES (1, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice saw a read of that time')")
+        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice saw such a read')")
         made.close()
         return made.path
 
