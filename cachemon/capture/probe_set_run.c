@@ -210,13 +210,13 @@ bool probe_set_reads_on(const struct probe_set *set)
 
 int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret)
 {
-	struct sweep_charges_args args = {.nr_cpus = set->nr_cpus};
 	int r = 0;
 
+	*ret = (struct sweep_charges_args){.nr_cpus = set->nr_cpus};
 	if (!sweeps_iterate(set))
-		r = run_program(set->skel->progs.sweep_charges, &args, sizeof(args));
-
-	*ret = r ? (struct sweep_charges_args){0} : args;
+		r = run_program(set->skel->progs.sweep_charges, ret, sizeof(*ret));
+	if (r)
+		*ret = (struct sweep_charges_args){0};
 	return r;
 }
 
