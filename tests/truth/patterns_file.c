@@ -84,7 +84,7 @@ static void warm_truncated(struct wl *w)
 	struct opener s = open_rw(w, 0, 0);
 
 	op_read_all(&s, op_pread, 0, MIB, 65536);
-	op_truncate(&s, 2 * MIB + 100);
+	op_truncate(&s, 2 * MIB);
 	op_read_all(&s, op_pread, 0, 2 * MIB, 65536);
 	opener_close(&s);
 }
