@@ -4,7 +4,9 @@
 -- version: 1
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
--- needs counters: evicted_dontcache refaults evicted_truncate demand_pages prefetched_pages
+-- needs counters: evicted_dontcache refaults evicted_truncate demand_pages prefetched_pages evicted_reclaim_kswapd
+--           evicted_reclaim_direct evicted_reclaim_memcg evicted_dontneed evicted_drop_caches evicted_direct_io
+--           evicted_other
 -- param min_returned_share = 0.3 ratio -- of the pages that were dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time

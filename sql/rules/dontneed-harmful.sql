@@ -15,7 +15,7 @@ WITH dropped AS (
 		d.job_id, d.directory_id, d.path, d.page_size_bytes, d.evicted_dontneed, d.refaults,
 		d.refault_misses, d.demand_pages + d.prefetched_pages AS fetched_pages, d.stall_ns,
 		x.dropped_refaults IS NOT NULL AS recorded,
-		coalesce(x.dropped_refaults_others, 0) AS others_pages,
+		x.dropped_refaults_others AS others_pages,
 		-- Where it is not known which came back: those that no other cause can explain.
 		-- What was written anew came back too, and had to be fetched by nobody.
 		min(d.evicted_dontneed, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
@@ -30,7 +30,8 @@ WITH dropped AS (
 			AS room_bytes
 	FROM v_job j LEFT JOIN v_machine m ON m.run_id = j.run_id LEFT JOIN v_limit l ON l.job_id = j.job_id
 ), cost AS (
-	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes, d.own_pages + d.others_pages AS returned_pages,
+	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes, 
+		iif(d.others_pages > 0, d.own_pages + d.others_pages, d.own_pages) AS returned_pages,
 		-- What others waited for is not this job's time.
 		d.stall_ns * w.s_per_stall_ns * d.own_pages / nullif(d.fetched_pages, 0) AS saved_s
 	FROM dropped d JOIN room r ON r.job_id = d.job_id LEFT JOIN v_wall w ON w.job_id = d.job_id

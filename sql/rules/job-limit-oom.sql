@@ -17,10 +17,10 @@ SELECT
 	j.name AS subject,
 	'high' AS severity,
 	0.95 AS confidence,
-	printf('its memory limit%s killed %,d process%s', coalesce(printf(' of %,d MiB', l.limit_bytes / 1048576), ''),
+	printf('its memory limit%s killed %,d process%s', iif(l.limit_bytes IS NULL, '', printf(' of %,d MiB', l.limit_bytes / 1048576)),
 			l.oom_kills, iif(l.oom_kills = 1, '', 'es'))
-		|| coalesce(printf('; at most %,d MiB in use were seen that are not page cache, beside %,d MiB that are',
-			k.other_bytes / 1048576, k.file_bytes / 1048576), '') AS summary,
+		|| iif(k.other_bytes IS NULL, '', printf('; at most %,d MiB in use were seen that are not page cache, beside %,d MiB that are',
+			k.other_bytes / 1048576, k.file_bytes / 1048576)) AS summary,
 	json_array(
 		json_object('metric', 'oom_kills', 'value', l.oom_kills, 'unit', 'processes', 'scope', 'job'),
 		json_object('metric', 'limit_bytes', 'value', l.limit_bytes, 'unit', 'bytes', 'scope', 'job'),

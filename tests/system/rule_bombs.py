@@ -223,11 +223,12 @@ def many_at_once(world, _):
     names = [f"bomb{i:03}" for i in range(300)]
     slow, wide = BOMBS["searched for in each row"][0], BOMBS["a queue that grows"][0]
     files = {f"{n}.sql": HEAD.format(n) + (slow if i % 2 else wide) for i, n in enumerate(names)}
-    few = dict(list(files.items())[:6])
+    # Each may take half of what is left: after these a sixteenth of it, some 60 ms.
+    few = dict(list(files.items())[:4])
     found, problems, _, cpu, kib = world.advise(**few)
-    check("good" in found, f"after six: {problems[-1]}")
-    equal("problems of six", len(problems), 6)
-    part.note(f"6 rules: {cpu:.1f} s, {kib >> 10} MiB")
+    check("good" in found, f"after four: {problems[-1]}")
+    equal("problems of four", len(problems), 4)
+    part.note(f"4 rules: {cpu:.1f} s, {kib >> 10} MiB")
     found, problems, _, cpu, kib = world.advise(**files)
     part.note(f"{len(files)} rules: {cpu:.1f} s, {kib >> 10} MiB")
     check(len(problems) >= len(files), f"{len(problems)} problems of {len(files)} rules")
