@@ -532,12 +532,13 @@ static __always_inline void names_open(__u64 task)
 }
 
 /* A file that the job uses: what leaves the cache of it is the job's, whoever brought it. Pages of
- * a block device are for the most part metadata of others' files. */
+ * a block device are for the most part metadata of others' files; those of shared memory are not
+ * counted as they come either. */
 static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
 {
 	struct name_seen *seen;
 
-	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG)
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || READ(inode, i_sb, s_magic) == TMPFS_MAGIC)
 		return false;
 	seen = bpf_map_lookup_elem(&named, file);
 	return seen && seen->used;
