@@ -52,7 +52,7 @@ int64_t counters_law_error(const struct counters *c)
 }
 
 /* A start: of sh and cat 50 minor faults, of Python 150, each of which maps up to 16 pages. */
-enum { START_FAULTS_MAJOR = 32, START_PAGES = 2048, MAPPED_TIMES = 10 };
+enum { START_FAULTS_MAJOR = 32, START_PAGES = 2048, MAPPED_TIMES = 4 };
 
 bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
 		     struct opt_i64 mapped_pages, struct opt_i64 processes)
