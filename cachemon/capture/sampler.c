@@ -22,7 +22,7 @@ static int on_name(void *ctx, void *data, size_t size)
 	/* Without a valid record or memory the file stays unnamed; it is counted all the same. */
 	if (!resolver_name(s->resolver, rec, size, &name))
 		name_table_put(s->names, &rec->file, name.path, rec->fstype, name.deleted);
-	if (size >= sizeof(*rec) - sizeof(rec->data))
+	if (size >= offsetof(struct name_record, data))
 		fs_table_see(s->filesystems, rec->file.dev, rec);
 	return 0;
 }
