@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -205,9 +206,8 @@ def fuse(world, stack, how):
     if flags.returncode:
         raise Skipped("no libfuse3-dev")
     program = reader.build(world.work, "fusefs", "-Wl,--no-as-needed", *flags.stdout.split())
-    mount = world.place(f"fuse-{how}")
-    os.mkdir(mount)
-    server = subprocess.Popen([program, how, fill(world.place(f"{how}.back")), mount],
+    mount = tempfile.mkdtemp(prefix="fuse-", dir=world.work)
+    server = subprocess.Popen([program, how, fill(f"{mount}.back"), mount],
                               stdout=subprocess.PIPE, text=True)
     stack.callback(server.wait)
     stack.callback(machine.unmount, mount)
