@@ -196,6 +196,43 @@ static void test_bounded(void **state)
 	analysis_free(&a);
 }
 
+/* Stopped at any place, while its evidence is read too, a rule is told that and nothing else. */
+static void test_stopped_anywhere(void **state)
+{
+	/* The guard looks each STEP steps; evidence of so many items takes some of these. */
+	enum { STEP = 100, ENOUGH = 2000 };
+	struct fixture *f = *state;
+	struct analysis_options options = {0};
+	struct rule_dirs dirs;
+	unsigned stopped = 0;
+	char path[256];
+	bool found = false;
+
+	world_write(f, "long.sql",
+		    RULE_HEAD("long") "SELECT job_id, 'job' AS subject_kind, NULL AS subject, "
+				      "'high' AS severity, 1 AS confidence, 's' AS summary, "
+				      "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+				      "FROM n WHERE i < 64) SELECT json_group_array(json_object("
+				      "'metric', 'm', 'value', i, 'unit', 'u', 'scope', 's')) "
+				      "FROM n) AS evidence FROM v_job");
+	dirs = world_dirs(f, path);
+	options.dirs = &dirs;
+	for (uint64_t i = 1; i < ENOUGH && !found; i++) {
+		struct analysis a = {0};
+		struct errtext err = {0};
+
+		options.steps = i * STEP;
+		assert_int_equal(analysis_run(f->sql, 1, &options, &a, &err), 0);
+		found = world_finding(&a, "long") != NULL;
+		stopped += !found;
+		if (!found)
+			assert_non_null(strstr(a.rules.problems[0], "long.sql:5: took too long"));
+		analysis_free(&a);
+	}
+	assert_true(found);
+	assert_true(stopped > 0);
+}
+
 /* Of many rows those that gain most are kept. */
 static void test_rows_are_bounded(void **state)
 {
@@ -225,6 +262,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_evidence_is_exact, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_bounded, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_stopped_anywhere, world_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_rows_are_bounded, world_begin,
 						fixture_teardown),
 	};
