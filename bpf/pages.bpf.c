@@ -139,8 +139,9 @@ static __always_inline __u32 log2_bucket(__u64 n)
 	return popcount64((n & 0xffff) | 1) - 1;
 }
 
-/* The window grew: it moves from one histogram bucket to the next as its pages arrive, so the
- * histogram is right at any moment and needs no end of a window, which no event tells. */
+/* The window grew, or gave pages back: it moves from one histogram bucket to the next as its pages
+ * arrive, so the histogram is right at any moment and needs no end of a window, which no event
+ * tells. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
 	__u64 before, after;
@@ -152,15 +153,16 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	before = s->win_pages;
 	after = before + pages;
 	s->win_pages = after;
-	if (!before) {
+	if (!before || !after) {
 		__u32 kind = s->win_kind & WIN_KIND;
+		int by = before ? -1 : 1;
 
 		row_add(row,
 			kind == WIN_SYNC    ? C_windows_sync
 			: kind == WIN_ASYNC ? C_windows_async
 					    : C_windows_forced,
-			1);
-		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
+			by);
+		row_add(row, C_window_log2_0 + log2_bucket(before | after), by);
 	} else if ((before ^ after) > (before & after)) { /* another highest bit */
 		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
 		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
@@ -174,13 +176,18 @@ static __always_inline bool call_is_due(struct live *l, __u64 inode)
 	return l->s.due_bytes && l->s.read_inode == inode && l->s.due_id == l->s.win_id;
 }
 
+/* A bit for each of those pages that is among the first 64 of the call. */
+static __always_inline __u64 call_pages(const struct task_state *s, __u64 first, __u64 nr)
+{
+	if (!nr || first < s->due_page || first - s->due_page >= 64)
+		return 0;
+	return ~0ull >> (nr < 64 ? 64 - nr : 0) << (first - s->due_page);
+}
+
 static __always_inline void call_misses(struct live *l, __u64 first, __u64 nr)
 {
-	struct task_state *s = &l->s;
-
-	s->due_misses += nr;
-	if (first >= s->due_page && first - s->due_page < 64)
-		s->due_missed |= ~0ull >> (nr < 64 ? 64 - nr : 0) << (first - s->due_page);
+	l->s.due_misses += nr;
+	l->s.due_missed |= call_pages(&l->s, first, nr);
 }
 
 #ifdef CACHEMON_BASIC

@@ -90,13 +90,23 @@ GLOBAL int returned_to_others(__u64 inode, struct page_range *r)
 	return 0;
 }
 
+/* Of the pages of a folio, those that were asked for: from *ret_lo on. */
+static __always_inline __u64 asked_of(const struct page_range *r, const struct added *a,
+				      __u64 *ret_lo)
+{
+	__u64 lo = a->lo > r->first ? a->lo : r->first, hi = a->hi < r->last ? a->hi : r->last;
+
+	*ret_lo = lo;
+	return a->lo <= a->hi && lo <= hi ? hi - lo + 1 : 0;
+}
+
 static __always_inline int added(struct live *l, struct folio *folio)
 {
 	struct page_range r;
 	struct file_row *row;
 	struct inode *inode;
 	struct added a;
-	__u64 nr, inode_addr, asked = 0;
+	__u64 nr, inode_addr, lo, asked = 0;
 	bool due = false;
 	__s64 refaults;
 
@@ -111,10 +121,7 @@ static __always_inline int added(struct live *l, struct folio *folio)
 		       a.by_read || a.by_advice || a.counter == C_written_pages ? HINT_OWN : 0,
 		       l->s.job);
 	if (a.origin) {
-		__u64 lo = a.lo > r.first ? a.lo : r.first, hi = a.hi < r.last ? a.hi : r.last;
-
-		if (a.lo <= a.hi && lo <= hi)
-			asked = hi - lo + 1;
+		asked = asked_of(&r, &a, &lo);
 		if (asked)
 			row_add(row, C_demand_pages, asked);
 		if (a.by_read && asked) {
@@ -125,8 +132,8 @@ static __always_inline int added(struct live *l, struct folio *folio)
 				row_add(row, C_misses, asked);
 			if (lo < l->s.miss_first)
 				l->s.miss_first = lo;
-			if (hi > l->s.miss_last)
-				l->s.miss_last = hi;
+			if (lo + asked - 1 > l->s.miss_last)
+				l->s.miss_last = lo + asked - 1;
 		}
 		if (nr > asked)
 			row_add(row, a.origin, nr - asked);
@@ -169,7 +176,8 @@ struct deleted {
 	enum evict_cause cause;
 	__u32 by_advice; /* of the job itself */
 	__u32 used;	 /* the job uses the file: all that leave count for it */
-	__u64 own;	 /* pages that count for the job */
+	__u32 given_back;
+	__u64 own; /* pages that count for the job */
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
@@ -208,18 +216,24 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 		return 0;
 	mask = chunk_mask(base, d->r.first, d->r.last);
 	/* A ghost of a page without a block needs one. */
-	b = d->used && d->cause != EVICT_TRUNCATE ? block_take(&d->file, base)
-						  : block_find(&d->file, base);
+	b = d->used && !d->given_back && d->cause != EVICT_TRUNCATE ? block_take(&d->file, base)
+								    : block_find(&d->file, base);
 	if (b) {
 		c = chunk_in(b, base);
 		if (c->resident & mask)
 			added = bits_clear(&c->resident, mask) & mask;
 	}
-	left = d->used ? mask : added;
+	left = d->used && !d->given_back ? mask : added;
 	n = popcount64(left);
 	if (!n)
 		return 0;
 	row = live_row(l, CAST(inode, d->inode), 0, JOB_WATCHED);
+	if (d->given_back) {
+		if (b)
+			row_add(row, C_evicted_unused,
+				-chunk_settle(&d->file, row, b, base, added, C_evicted_unused));
+		return 0;
+	}
 	row_add(row, C_evicted_reclaim_kswapd + d->cause, n);
 	row_add(row, C_evicted_not_added, popcount64(left & ~added));
 	__sync_fetch_and_add(
@@ -243,6 +257,47 @@ STEP delete_step(__u32 i, struct delete_ctx *x)
 	return 0;
 }
 
+/*
+ * Readahead adds folios before it knows whether the filesystem will read them, and takes out those
+ * that it did not: of inline data of ext4 all, of FUSE what is too much at once. Nothing of the
+ * file was in them, so they were not missed, nor prefetched, nor evicted. (Advice has brought
+ * them.)
+ */
+static __always_inline bool readahead_gives_back(struct live *l, __u64 inode)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	struct task_state *s = &l->s;
+
+	return s->win_inode == inode && s->win_lo <= s->win_hi &&
+	       s->win_id ==
+		       (s->win_kind & WIN_IN_FAULT ? fault_clock(t) : (__u64)READ(t, ioac.syscr));
+}
+
+GLOBAL int add_undo(struct live *l, struct file_row *row, struct deleted *d)
+{
+	struct added a;
+	__u64 pages, asked, lo;
+
+	if (!l || !d)
+		return 0;
+	pages = d->r.last - d->r.first + 1;
+	add_class(l, d->inode, &d->r, &a);
+	asked = asked_of(&d->r, &a, &lo);
+	row_add(row, C_demand_pages, -asked);
+	if (a.by_read && call_is_due(l, d->inode)) {
+		l->s.due_misses -= asked;
+		l->s.due_missed &= ~call_pages(&l->s, lo, asked);
+	} else if (a.by_read) {
+		row_add(row, C_misses, -asked);
+	}
+	row_add(row, a.origin, asked - pages);
+	if (mapped_unseen(l, &a, &d->r))
+		row_add(row, C_untracked, asked - pages);
+	window_grow(l, row, -pages);
+	l->s.flags |= TASK_DIRTY;
+	return 0;
+}
+
 static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
 {
 	struct deleted *d = work_of(WORK_PAGE);
@@ -258,9 +313,11 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	d->r = folio_range(folio);
 	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);
 	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
+	d->given_back = d->cause == EVICT_OTHER && readahead_gives_back(l, d->inode);
 	file_key_of(inode, &d->file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d->file.ino)], OUTSTANDING_ADD);
-	references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
+	if (!d->given_back)
+		references_left(&d->file, d->r.first, d->r.last, d->cause, l->epoch);
 	pages = d->r.last - d->r.first + 1;
 	if (trace_may(inode))
 		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
@@ -274,6 +331,8 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 		else
 			LOOP(steps, steps, delete_step, &x);
 	}
+	if (d->given_back)
+		return add_undo(l, live_row(l, inode, 0, l->s.job), d);
 	if (d->own)
 		evictor_note(l, &d->file, d->cause, d->own);
 	if (pages > d->own) {

@@ -5,6 +5,7 @@ cover that doctor and the report print is what was measured."""
 
 import errno
 import json
+import mmap
 import os
 import shutil
 import subprocess
@@ -286,6 +287,57 @@ def work_whole_files(*paths):
     print(json.dumps(told))
 
 
+def work_by_all_ways(*paths):
+    """Reads each file by another kind of call, then all of them again, which the cache answers."""
+    def mapped(fd):
+        with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as m:
+            return m[0]
+
+    ways = (lambda fd: os.read(fd, PAGE), lambda fd: os.pread(fd, 3, 2),
+            lambda fd: os.preadv(fd, [bytearray(2), bytearray(PAGE)], 0),
+            lambda fd: os.sendfile(null, fd, 0, PAGE), mapped)
+    told = {"lookups": 0, "misses": 0, "major": 0, "brought": 0}
+    null = os.open("/dev/null", os.O_WRONLY)
+    for n, path in enumerate(paths * 2):
+        way = ways[n % len(paths) % len(ways)]
+        fd = os.open(path, os.O_RDONLY)
+        absent = 1 - reads.cached_pages(fd)
+        way(fd)
+        told["brought"] += reads.cached_pages(fd) - 1 + absent
+        told["lookups"] += way is not mapped
+        told["major" if way is mapped else "misses"] += absent
+        os.close(fd)
+    print(json.dumps(told))
+
+
+@part.case
+def inline_data_is_read_once(world, stack):
+    """Readahead puts a page into the cache, finds data in the inode and takes the page out again, and
+    the read puts it there once more."""
+    mount = disk(world, stack, "ext4", ("-O", "inline_data", "-I", "256"))
+    paths = [fill(f"{mount}/{n}", 20 + n) for n in range(15)]
+    for level in ["--level", "full"], []:
+        for path in paths:
+            drop(path)
+        watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", "by_all_ways",
+                                                *paths])
+        _, job, out = watch.end()
+        told = json.loads(out.splitlines()[0])
+        equal("misses by the kernel", told["misses"] + told["major"], len(paths))
+        t = mount_entry(job, mount)["totals"]
+        for name in ("lookups", "misses"):
+            equal(f"{name} {level}", t[name], told[name])
+        equal(f"hits {level}", t["hits"], told["lookups"] - told["misses"])
+        equal(f"major faults {level}", t["faults"]["major"], told["major"])
+        equal(f"pages brought {level}", t["demand_pages"] + t["prefetched_pages"],
+              told["brought"])
+        equal(f"evictions {level}", sum(t["evicted_pages"].values()), 0)
+        equal(f"refaults {level}", t["refaults"], 0)
+        equal(f"law {level}", job["law_error_pages"], 0)
+        equal(f"windows {level}", sum(2 ** i * n for i, n in enumerate(
+            t["windows"]["size_pages_log2"])), told["brought"])
+
+
 @part.case
 def squashfs_is_exact_or_says_what_it_lost(world, stack):
     """Sizes of all kinds: beyond the end of a file its blocks go on in the cache, or do not."""
@@ -328,10 +380,10 @@ def squashfs_is_exact_or_says_what_it_lost(world, stack):
 
 
 def main():
-    if sys.argv[1:3] == ["--work", "whole_files"]:
-        return work_whole_files(*sys.argv[3:])
-    if sys.argv[1:3] == ["--work", "subvolumes"]:
-        return work_subvolumes(*sys.argv[3:])
+    works = {"subvolumes": work_subvolumes, "whole_files": work_whole_files,
+             "by_all_ways": work_by_all_ways}
+    if sys.argv[1:2] == ["--work"]:
+        return works[sys.argv[2]](*sys.argv[3:])
     return part.main(World)
 
 
