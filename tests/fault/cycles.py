@@ -66,6 +66,7 @@ def sees_orphans(_):
     kernel = {("btf", number) for number in bpf.ids("btf")}
     if not bpf.orphans(kernel):
         raise Failed("not even the kernel's own BTF is seen")
+    expect(any(bpf.is_kernels(*entry) for entry in kernel), "the kernel's BTF is not its own")
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def cycles(place, attacher, watch, looks):
 def nothing_left(before, seen, alone):
     """seen: those that were found open in processes that have ended."""
     def left():
-        found = {entry for entry in seen if bpf.exists(*entry)}
-        new = bpf.everything() - before
+        found = {entry for entry in seen if bpf.exists(*entry) and not bpf.is_kernels(*entry)}
+        new = {entry for entry in bpf.everything() - before if not bpf.is_kernels(*entry)}
         # What others made, they hold.
         return found | (new if alone else bpf.orphans(new))
 

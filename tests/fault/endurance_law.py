@@ -11,7 +11,8 @@ EVICTED = tuple(f"evicted_{why}" for why in (
     "reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate",
     "direct_io", "other", "invalidate", "dontcache"))
 NOTED = 64
-SUMMED = ("read_calls", "read_bytes", "lookups", "misses", *CACHED, *FATES, *EVICTED)
+SUMMED = ("read_calls", "read_bytes", "lookups", "misses", *CACHED, *FATES, *EVICTED,
+          "evicted_not_added")
 
 
 def sum_of(row, names):
@@ -45,7 +46,7 @@ class Timeline:
         prefetched, fates = sum_of(row, PREFETCHED), sum_of(row, FATES)
         if prefetched != fates:
             self.broken.append(f"{self.nr}: {prefetched} prefetched pages have {fates} fates")
-        self.resident += sum_of(row, CACHED) - sum_of(row, EVICTED)
+        self.resident += sum_of(row, CACHED) + row["evicted_not_added"] - sum_of(row, EVICTED)
         self.most = max(self.most, self.resident)
         if not 0 <= self.resident <= self.room:
             self.broken.append(f"{self.nr}: {self.resident} pages in the cache, there is room for "

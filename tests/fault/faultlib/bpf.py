@@ -11,6 +11,7 @@ from .part import wait_until
 
 SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
 NEXT_ID = {"prog": 11, "map": 12, "btf": 23, "link": 31}
+OBJ_GET_INFO_BY_FD, BTF_GET_FD_BY_ID = 15, 19
 # As /proc/PID/fd names them, and the key of the id in fdinfo.
 FILES = {"bpf-prog": ("prog", "prog_id"), "bpf-map": ("map", "map_id"),
          "bpf_link": ("link", "link_id"), "bpf_iter": None, "btf": ("btf", "btf_id")}
@@ -32,6 +33,24 @@ def next_id(kind, after):
 def exists(kind, number):
     """What is being freed has number 0."""
     return number > 0 and next_id(kind, number - 1) == number
+
+
+def is_kernels(kind, number):
+    """BTF of the kernel or of a module is there as long as that is, whoever opened it."""
+    if kind != "btf":
+        return False
+    attr = ctypes.create_string_buffer(struct.pack("III", number, 0, 0) + bytes(116))
+    fd = LIBC.syscall(SYSCALL, BTF_GET_FD_BY_ID, attr, len(attr))
+    if fd < 0:
+        return False
+    info = ctypes.create_string_buffer(32)  # struct bpf_btf_info, kernel_btf comes last
+    try:
+        attr = ctypes.create_string_buffer(
+            struct.pack("IIQ", fd, len(info), ctypes.addressof(info)) + bytes(112))
+        return not LIBC.syscall(SYSCALL, OBJ_GET_INFO_BY_FD, attr, len(attr)) and \
+            struct.unpack_from("I", info, 28)[0] == 1
+    finally:
+        os.close(fd)
 
 
 def ids(kind):

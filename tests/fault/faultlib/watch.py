@@ -66,7 +66,7 @@ class Watch:
 
     def complaints(self):
         return [line for line in self.err().splitlines() if line.startswith("cachemon: ") and
-                not line.startswith("cachemon: run ")]
+                not line.startswith(("cachemon: run ", "cachemon: watching "))]
 
     def wait(self):
         try:
