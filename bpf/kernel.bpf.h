@@ -264,7 +264,9 @@ struct kiocb {
 	void *ki_complete;
 	int ki_flags;
 };
+enum iter_type { ITER_IOVEC, ITER_UBUF };
 struct iov_iter {
+	__u8 iter_type;
 	bool data_source;
 	unsigned long iov_offset, count;
 	const struct iovec *iov; /* and of other kinds: their elements are as long. Up to 6.3 */
@@ -416,6 +418,7 @@ enum {
 #define REQ_F_FIXED_FILE  1
 #define REQ_F_FORCE_ASYNC (1 << 4) /* as IOSQE_ASYNC */
 /* include/linux/fs.h, since 5.10 */
-#define IOCB_WAITQ (1 << 19)
+#define IOCB_NOWAIT 0x8 /* RWF_NOWAIT */
+#define IOCB_WAITQ  (1 << 19)
 
 #endif

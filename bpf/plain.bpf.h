@@ -124,20 +124,35 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	return true;
 }
 
+/* Whether a call may give less than is cached: one that may not wait, and one that does not fill
+ * memory of its caller (sendfile). iter NULL: the hook does not show it, nor do kernels
+ * before 5.14. */
+static __always_inline bool may_stop_short(const struct tally *t, struct kiocb *iocb,
+					   struct iov_iter *iter)
+{
+	long nr;
+	__u8 to;
+
+	if (!iter || !bpf_core_field_exists(iter->iter_type)) {
+		nr = REGS_NR_NATIVE(CAST(pt_regs, t->regs));
+		return nr != NR_pread64 && nr != NR_read;
+	}
+	to = TYPED(iter, iter_type);
+	return TYPED(iocb, ki_flags) & IOCB_NOWAIT ||
+	       (to != bpf_core_enum_value(enum iter_type, ITER_IOVEC) &&
+		(!bpf_core_enum_value_exists(enum iter_type, ITER_UBUF) ||
+		 to != bpf_core_enum_value(enum iter_type, ITER_UBUF)));
+}
+
 /* The same of a call that says itself what it reads, before its lookup: t has what the task's state
  * is to be told of it. No caller asks for nothing. */
-static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
+static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);
 	struct tally *t = tally_for(&mapping);
 	__u64 id, pos, end, last;
-	long nr;
 
-	if (!t || TYPED(iocb, ki_complete))
-		return false;
-	/* What may stop short has to be looked at. */
-	nr = REGS_NR_NATIVE(CAST(pt_regs, t->regs));
-	if (nr != NR_pread64 && nr != NR_read)
+	if (!t || TYPED(iocb, ki_complete) || may_stop_short(t, iocb, iter))
 		return false;
 	id = TYPED(current_task(), ioac.syscr);
 	pos = TYPED(iocb, ki_pos);
@@ -154,7 +169,7 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
 	return true;
 }
 #else
-static __always_inline bool read_plain_call(struct kiocb *iocb, __u64 count)
+static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
 {
 	return false;
 }

@@ -304,7 +304,7 @@ int BPF_PROG(read_count_fn, struct kiocb *iocb, size_t count)
 {
 	struct live *l;
 
-	if (read_plain_call(iocb, count))
+	if (read_plain_call(iocb, NULL, count))
 		return 0;
 	l = live_reads();
 	return l ? read_call(l, addr_of(l, iocb), count, 0) : 0;
@@ -316,7 +316,7 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct live *l;
 
-	if (read_plain_call(iocb, TYPED(iter, count)))
+	if (read_plain_call(iocb, iter, TYPED(iter, count)))
 		return 0;
 	l = live_reads();
 	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count), addr_of(l, iter)) : 0;
