@@ -330,14 +330,21 @@ GLOBAL int due_next_part(struct live *l, __u64 inode)
 	return 0;
 }
 
-/* The next part of a call in parts; begin: the first byte of the event, or of its page. */
+/*
+ * The next part of a call in parts; begin: the first byte of the event, or of its page. upto: the
+ * end of what is asked for, where the hook tells. Up to 6.4 a full pipe ends a part whose last page
+ * is looked up all the same: that asks for the same end as before. So may the rest of a call that
+ * fits a pipe but for the page; either is in what is due.
+ */
 static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 begin,
-					  __u64 last)
+					  __u64 last, __u64 upto)
 {
 	struct task_state *s = &l->s;
 	__u64 end;
 
 	if (last + 1 == s->read_counted && begin < s->read_bytes_to)
+		return 0;
+	if (s->due_bytes && upto && upto == s->read_upto)
 		return 0;
 	if (begin > s->read_part && begin < s->read_bytes_to)
 		s->read_bytes_to = begin;

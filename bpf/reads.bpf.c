@@ -135,7 +135,8 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	call_finish(l, id);
 	if (by_call ? call_goes_on(l, inode, id, last) : call_same(s, inode, id, index, last)) {
 		if (s->read_end)
-			call_next_part(l, inode, by_call ? l->now.pos : index << page_shift, last);
+			call_next_part(l, inode, by_call ? l->now.pos : index << page_shift, last,
+				       by_call ? l->now.end : 0);
 		s->read_next = index + 1;
 	} else {
 		if (s->read_inode != (__u64)inode && !inode_counts(inode))
