@@ -113,11 +113,13 @@ def time_is_travelled(world, stack):
     terminal = world.top(stack, made)
     equal("time", seconds_of(terminal.settled()), 60)
 
+    def shown(screen):
+        return "\n".join(line.rstrip() for line in screen.split("\n")[:23]).rstrip("\n")
+
     def at(second, *keys):
         terminal.keys(*keys)
-        screen = terminal.wait(lambda s: seconds_of(s) == second, f"second {second} after {keys}")
-        shown = "\n".join(line.rstrip() for line in screen.split("\n")[:23]).rstrip("\n")
-        equal(f"the frame of second {second}", shown, frames[second - 1])
+        terminal.wait(lambda s: shown(s) == frames[second - 1],
+                      f"the frame of second {second} after {keys}")
 
     at(59, "Left")
     at(57, "Left", "Left")

@@ -215,15 +215,15 @@ def whole(trace, path, there=0):
     equal("pages that came less those that left", cached_by(trace), cached_pages_of(path) - there)
 
 
-def run_job(world, stack, name, path=None, cache=None, there=0, name_of=None):
-    """cache: whose pages they are; there: how many of them were; name_of: as it is recorded."""
+def run_job(world, stack, name, path=None, cache=None, there=0):
+    """cache: whose pages they are; there: how many of them were."""
     path, told = path or world.cold(PAGES), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full"],
                              [sys.executable, ME, "--work", name, told, path])
     watch.end()
     with open(told, encoding="ascii") as f:
         result = json.load(f)
-    trace = traces.file_of(watch.db, name_of or path)
+    trace = traces.file_of(watch.db, path)
     whole(trace, cache or path, there)
     return watch, path, trace, result
 
@@ -352,11 +352,10 @@ def a_file_of_an_overlay(world, stack):
 
 @part.case
 def faults_of_a_file_of_an_overlay(world, stack):
-    """No descriptor tells the user's name."""
     path, below = overlaid(world, stack)
-    watch, path, trace, result = run_job(world, stack, "faults", path, below, name_of=below)
+    watch, path, trace, result = run_job(world, stack, "faults", path, below)
     faulted_and_mapped(trace, result)
-    judged(world, watch.db, below)
+    judged(world, watch.db, path)
 
 
 def by_fio(world, stack, engine, depth):
