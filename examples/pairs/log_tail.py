@@ -13,7 +13,7 @@ from common import KIB, MIB
 NEEDS = {}
 FINDS = ["small-reads"]
 GAIN = "the interpreter's own time for each call is not the kernel's, which alone is foretold"
-BYTES, FIELD, BLOCK = 64 * MIB, 16, 256 * KIB
+BYTES, FIELD, BLOCK = 128 * MIB, 16, 256 * KIB
 
 
 def make(directory, scale):

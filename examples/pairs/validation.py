@@ -10,7 +10,7 @@ from common import MIB
 
 NEEDS = {"bps": 32 * MIB}
 FINDS = ["dontneed-harmful"]
-BYTES, EPOCHS = 24 * MIB, 8
+BYTES, EPOCHS = 48 * MIB, 8
 
 
 def make(directory, scale):
