@@ -118,8 +118,13 @@ static __always_inline void call_due(struct live *l, struct inode *inode, struct
 	s->due_misses = 0;
 	s->due_missed = 0;
 	s->due_refaults = 0;
-	if (lookups)
-		call_row(l, inode);
+	if (!lookups)
+		return;
+	call_row(l, inode);
+	/* Plain reads may come before this one is counted, and its references come before theirs.
+	 */
+	if (!(s->due_flags & DUE_SHORT))
+		references_looked_up(&s->read_file, s->due_page, (end - 1) >> page_shift, l->epoch);
 }
 
 /* Of the pages that a call missed, those up to the last one that it returned: of more than 64
@@ -163,7 +168,7 @@ static __always_inline void due_count(struct live *l, __u64 bytes)
 	counts_add(at, C_read_calls, s->due_flags & DUE_CALL);
 	counts_add(at, C_read_bytes, bytes);
 	counts_add(at, C_lookups, pages);
-	if (pages && s->job == JOB_WATCHED)
+	if (pages && s->job == JOB_WATCHED && s->due_flags & DUE_SHORT)
 		references_looked_up(&s->read_file, s->due_page, last, l->epoch);
 	s->due_flags &= ~(__u32)DUE_CALL;
 }

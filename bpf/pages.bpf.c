@@ -5,6 +5,7 @@
  * owner, never to current, and who caused it is a second fact.
  */
 #include "chunks.bpf.h"
+#include "calls.bpf.h"
 #include "causes.bpf.h"
 #include "advice.bpf.h"
 #include "references.bpf.h"

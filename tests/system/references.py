@@ -445,8 +445,10 @@ def a_sliced_run_ends_the_sample(world, stack):
     stored = Stored(watch.db)
     stored.check_sums()
     equal("state", stored.sample["state"], "broken")
-    check("slices" in stored.sample["reason"], f"the reason is {stored.sample['reason']!r}")
-    check(stored.sample["lookups"] < stored.job["lookups"], "it goes on to the end")
+    # When the slices begin, or before, when as few as can be still cost too much.
+    check(any(why in stored.sample["reason"] for why in ("slices", "overhead budget")),
+          f"the reason is {stored.sample['reason']!r}")
+    check(stored.sample["lookups"] < HOT_READS, "it goes on to the end")
 
 
 @part.case
