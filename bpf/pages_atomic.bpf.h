@@ -310,7 +310,8 @@ static __always_inline int deleted(struct live *l, void *ctx, struct folio *foli
 	if (!d || !inode_counts(inode))
 		return 0;
 	/* What the task read before comes before what leaves now. */
-	call_finish(l, READ(CAST(task_struct, l->task), ioac.syscr));
+	if (l->s.due_bytes)
+		call_finish(l, READ(CAST(task_struct, l->task), ioac.syscr));
 	d->inode = (__u64)inode;
 	d->r = folio_range(folio);
 	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);

@@ -105,14 +105,19 @@ def process_in_a_cgroup(world, stack):
     expect(kill(world, stack, path, lambda p: ["--pid", str(p.pid)], "hog"), 1)
 
 
+def below_it(stack, path):
+    """A cgroup below that one, with the memory controller where it has to be passed on."""
+    if not machine.v1_root():
+        with open(f"{path}/cgroup.subtree_control", "w") as f:
+            f.write("+memory")
+    return machine.cgroup(stack, path, "below")
+
+
 @part.case
 def limit_above(world, stack):
     """The job's own cgroup has no limit, the one above it has."""
     path = limited(stack, "oom")
-    if not machine.v1_root():
-        with open(f"{path}/cgroup.subtree_control", "w") as f:
-            f.write("+memory")
-    below = machine.cgroup(stack, path, "below")
+    below = below_it(stack, path)
     expect(kill(world, stack, below, lambda p: ["--cgroup", below], "hog"), 1)
 
 
@@ -120,10 +125,7 @@ def limit_above(world, stack):
 def cgroup_below(world, stack):
     """The job is a cgroup; who is killed is in one below it."""
     path = limited(stack, "oom")
-    if not machine.v1_root():
-        with open(f"{path}/cgroup.subtree_control", "w") as f:
-            f.write("+memory")
-    below = machine.cgroup(stack, path, "below")
+    below = below_it(stack, path)
     expect(kill(world, stack, below, lambda p: ["--cgroup", path], "hog"), 1)
 
 
