@@ -14,16 +14,14 @@
 #endif
 
 /* Entries of the maps that have as many on every machine. */
-#define NR_ROWS	      8192
-#define NR_NAMED      8192
-#define NR_SEEDS      16384
-#define NR_TASKS      8192 /* where the kernel does not keep their state */
-#define NR_PARENTS    8192
-#define NR_MARKS_LEFT 1024
-#define NR_ADVICE     4096
-#define NR_EVICTORS   4096
-/* Of so many folios that the job pushes out one is noted, once all are too many. */
-#define EVICTORS_THIN	16
+#define NR_ROWS		8192
+#define NR_NAMED	8192
+#define NR_SEEDS	16384
+#define NR_TASKS	8192 /* where the kernel does not keep their state */
+#define NR_PARENTS	8192
+#define NR_MARKS_LEFT	1024
+#define NR_ADVICE	4096
+#define NR_EVICTORS	4096
 #define NR_ADDERS	1024
 #define NR_LOCKS	4096 /* more than CPUs: each holds one at a time */
 #define NAME_RING_BYTES (4 << 20)

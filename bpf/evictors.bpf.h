@@ -121,11 +121,6 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 
 	if (!l || !owner || cause >= EVICT_NR)
 		return 0;
-	if (shared.evictors_thin && l->s.job == JOB_WATCHED &&
-	    bpf_get_prandom_u32() % EVICTORS_THIN) {
-		__sync_fetch_and_add(&shared.evictors_skipped[cause], pages);
-		return 0;
-	}
 	key.owner = *owner;
 	evictor_who(l, &key);
 	if (key.kind != EVICTOR_KERNEL &&

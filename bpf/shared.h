@@ -67,11 +67,10 @@ struct shared {
 	struct reference_state references;
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
 	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
-	volatile __u32 evictors_used;	  /* entries taken in the active generation */
-	volatile __u32 evictors_thin;	  /* the job's tasks ask who makes pages go of some alone */
-	__u64 evictors_full[EVICT_NR];	  /* pages whose evictor found no entry */
-	__u64 evictors_skipped[EVICT_NR]; /* pages of the job's own evictions that did not ask */
-	__u64 adders_full;		  /* pages of others whose adder found none */
+	volatile __u32 evictors_used; /* entries taken in the active generation */
+	__u32 pad;
+	__u64 evictors_full[EVICT_NR]; /* pages whose evictor found no entry */
+	__u64 adders_full;	       /* pages of others whose adder found none */
 
 	/* What is near the front is reached by less code. */
 	__u64 outstanding[NR_OUTSTANDING];

@@ -234,68 +234,6 @@ static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct
 	}
 }
 
-static void add_unknown(struct ledger *l, int cause, uint64_t pages)
-{
-	struct interference_key k;
-
-	memset(&k, 0, sizeof(k));
-	k.cause = (uint8_t)cause;
-	k.kind = EVICTOR_UNKNOWN;
-	k.does = DOES_NEITHER;
-	k.exact = 1;
-	k.owner = k.reached = LEDGER_NOWHERE;
-	add(l, &k, NULL, pages);
-}
-
-struct stand_in {
-	struct interference_key key;
-	uint64_t pages;
-};
-
-/* Of a cause, what was noted of the job's own evictions: in the sample, or else before it. */
-static size_t stand_ins(const struct ledger *l, const struct sample_evictions *e, int cause,
-			struct stand_in *ret)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < e->nr_evicted; i++)
-		if (e->evicted[i].key.cause == cause && e->evicted[i].key.kind == EVICTOR_OWN)
-			ret[nr++] =
-				(struct stand_in){key_of(l, &e->evicted[i]), e->evicted[i].pages};
-	for (size_t i = 0, all = nr ? 0 : l->nr_interference; i < all; i++) {
-		const struct ledger_interference *r = &l->interference[i];
-
-		if (r->key.cause == cause && r->key.kind == EVICTOR_OWN)
-			ret[nr++] = (struct stand_in){r->key, r->pages};
-	}
-	return nr;
-}
-
-/* Pages of which nothing was noted, in proportion to those of which it was. What nothing stands for
- * is nobody's. */
-static void share_skipped(struct ledger *l, const struct sample_evictions *e, int cause)
-{
-	size_t room = e->nr_evicted + l->nr_interference, nr = 0;
-	struct stand_in *by = calloc(room + 1, sizeof(*by));
-	uint64_t *weights = calloc(2 * room + 1, sizeof(*weights));
-	uint64_t left = e->skipped[cause];
-
-	if (by && weights)
-		nr = stand_ins(l, e, cause, by);
-	for (size_t i = 0; i < nr; i++)
-		weights[i] = by[i].pages;
-	if (nr)
-		share_out(left, weights, nr, weights + room);
-	for (size_t i = 0; i < nr; i++) {
-		by[i].key.exact = 0;
-		add(l, &by[i].key, NULL, weights[room + i]);
-		left -= weights[room + i];
-	}
-	add_unknown(l, cause, left);
-	free(by);
-	free(weights);
-}
-
 /* After the files of the sample: their directories are known. */
 void interference_apply(struct ledger *l, const struct sample *sample)
 {
@@ -315,13 +253,18 @@ void interference_apply(struct ledger *l, const struct sample *sample)
 			continue;
 		}
 		k = key_of(l, one);
-		k.exact = k.kind != EVICTOR_OWN || !e->skipped[k.cause];
 		add(l, &k, one->cgroup, one->pages);
 	}
 	for (int cause = 0; cause < EVICT_NR; cause++) {
-		add_unknown(l, cause, e->full[cause]);
-		if (e->skipped[cause])
-			share_skipped(l, e, cause);
+		struct interference_key k;
+
+		memset(&k, 0, sizeof(k));
+		k.cause = (uint8_t)cause;
+		k.kind = EVICTOR_UNKNOWN;
+		k.does = DOES_NEITHER;
+		k.exact = 1;
+		k.owner = k.reached = LEDGER_NOWHERE;
+		add(l, &k, NULL, e->full[cause]);
 	}
 }
 

@@ -33,7 +33,6 @@ struct sample_evictions {
 	/* What found no room: pages of the job by cause, and pages that others added. */
 	uint64_t full[EVICT_NR];
 	uint64_t adders_full;
-	uint64_t skipped[EVICT_NR]; /* pages that the job pushed out of which nothing was noted */
 };
 
 #endif

@@ -304,9 +304,7 @@ static int forget(struct probe_set *set)
 	skel->bss->shared.evicted_pages = 0;
 	skel->bss->shared.truncated_pages = 0;
 	skel->bss->shared.evictors_used = 0;
-	skel->bss->shared.evictors_thin = 0;
 	memset(skel->bss->shared.evictors_full, 0, sizeof(skel->bss->shared.evictors_full));
-	memset(skel->bss->shared.evictors_skipped, 0, sizeof(skel->bss->shared.evictors_skipped));
 	skel->bss->shared.adders_full = 0;
 	return r;
 }

@@ -39,10 +39,6 @@ void sampler_references_start(struct sampler *s);
 uint64_t sampler_references_taken(const struct sampler *s);
 void sampler_references_limit_burst(struct sampler *s, uint32_t references);
 void sampler_references_thin(struct sampler *s, const char *reason);
-/* From now on the job's tasks note of some of the folios that they push out who does it; those of
- * the others are shared out in proportion. Does nothing where evictors are not seen. */
-void sampler_evictors_thin(struct sampler *s);
-bool sampler_sees_evictors(const struct sampler *s);
 /* The sample of references ends with what was taken until now. */
 void sampler_references_end(struct sampler *s, const char *reason);
 /* Completes a sample, its times known: what was looked up in it. */

@@ -15,11 +15,6 @@ bool sampler_sees_evictors(const struct sampler *s)
 	return probe_build_evictors(probe_set_plan(s->set)->build);
 }
 
-void sampler_evictors_thin(struct sampler *s)
-{
-	s->skel->bss->shared.evictors_thin = 1;
-}
-
 void sampler_evictions_begin(struct sampler *s)
 {
 	s->nr_evictions = s->nr_adders = 0;
@@ -142,8 +137,6 @@ void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret)
 
 		ret->full[i] = full - s->full_told[i];
 		s->full_told[i] = full;
-		ret->skipped[i] = now->evictors_skipped[i] - s->skipped_told[i];
-		s->skipped_told[i] += ret->skipped[i];
 	}
 	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_told;
 	s->adders_full_told += ret->adders_full;

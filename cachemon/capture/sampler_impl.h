@@ -41,7 +41,7 @@ struct sampler {
 	size_t nr_adders, max_adders;
 	/* Without memory here; and all that was told so far. */
 	uint64_t evictors_full[EVICT_NR], adders_full;
-	uint64_t full_told[EVICT_NR], skipped_told[EVICT_NR], adders_full_told;
+	uint64_t full_told[EVICT_NR], adders_full_told;
 	struct sample_evictions seen;
 	struct sample_job jobs[JOB_NR]; /* as of the latest look */
 	int64_t rest[JOB_NR][C_NR];
@@ -52,6 +52,7 @@ struct sampler {
 int sampler_jobs_take(struct sampler *s);
 /* Into evictions and adders: of a generation that is quiet, between the begin of a sample and its
  * end. */
+bool sampler_sees_evictors(const struct sampler *s);
 void sampler_evictions_begin(struct sampler *s);
 int sampler_evictions_drain(struct sampler *s, uint32_t generation);
 void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret);

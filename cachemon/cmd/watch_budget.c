@@ -12,14 +12,12 @@
  */
 #define TRACE_EVENT_NS 1300
 #define REFERENCE_NS   300
-/* To ask who makes pages go, once for each folio that leaves. */
-#define EVICTOR_NS 200
 
 static const char over_purse[] =
 	"recording it cost more than the part of the overhead budget that detail may have";
 static const char sliced_only[] = "reads were watched in slices from here on, to stay within "
 				  "--max-overhead";
-static const char *const names[DETAIL_NR] = {"traces", "fault_addresses", "references", "evictors",
+static const char *const names[DETAIL_NR] = {"traces", "fault_addresses", "references",
 					     "per_read_hook"};
 
 void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason)
@@ -55,16 +53,6 @@ size_t watch_shed_list(struct watch_run *run)
 	return nr;
 }
 
-/* Deletes in the job's tasks, each of which asks once at most. */
-static uint64_t evictors_asked(const struct watch_run *run)
-{
-	if (!sampler_sees_evictors(run->sampler))
-		return 0;
-	if (is_shed(run, DETAIL_EVICTORS))
-		return run->evictors_asked;
-	return run->charge.runs[EV_DELETE] - run->events0[JOB_WATCHED][EV_DELETE];
-}
-
 /* Since the start, by detail. */
 static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
 {
@@ -72,13 +60,11 @@ static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
 		run->traces ? (double)traces_events(run->traces) * TRACE_EVENT_NS : 0;
 	ret_ns[DETAIL_FAULT_ADDRESSES] = run->address_ns;
 	ret_ns[DETAIL_REFERENCES] = (double)sampler_references_taken(run->sampler) * REFERENCE_NS;
-	ret_ns[DETAIL_EVICTORS] = (double)evictors_asked(run) * EVICTOR_NS;
 	ret_ns[DETAIL_READS] = 0;
 }
 
 static void shed(struct watch_run *run, enum watch_detail d)
 {
-	run->evictors_asked = evictors_asked(run);
 	watch_shed(run, d, over_purse);
 	switch (d) {
 	case DETAIL_TRACES:
@@ -90,9 +76,6 @@ static void shed(struct watch_run *run, enum watch_detail d)
 		break;
 	case DETAIL_REFERENCES:
 		sampler_references_thin(run->sampler, over_purse);
-		break;
-	case DETAIL_EVICTORS:
-		sampler_evictors_thin(run->sampler);
 		break;
 	default:
 		break;

@@ -26,7 +26,6 @@ enum watch_detail {
 	DETAIL_TRACES,
 	DETAIL_FAULT_ADDRESSES,
 	DETAIL_REFERENCES,
-	DETAIL_EVICTORS,
 	DETAIL_READS,
 	DETAIL_NR,
 };
@@ -70,8 +69,7 @@ struct watch_run {
 	uint64_t budget_ns, budget_seen_ns; /* when it is judged next, and was last */
 	double detail_ns[DETAIL_NR];	    /* cost of detail then */
 	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
-	uint64_t evictors_asked; /* deletes in the job until evictors were shed */
-	bool traces_stopped;	 /* no more files are chosen */
+	bool traces_stopped; /* no more files are chosen */
 
 	/* slices of the per-read hook */
 	bool sliced;

@@ -181,7 +181,7 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 	struct doc_table t = doc_table(NULL, columns, 6);
 	const struct model_detail *x = job->detail;
 	struct opt_i64 all = {.known = true};
-	bool by_kswapd = false, by_job = false;
+	bool shared = false;
 
 	if (x->interference_absent) {
 		doc_para(d, "Not known: %s.", x->interference_absent);
@@ -192,24 +192,13 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 	for (size_t i = 0; i < x->nr_evictions && i < ROWS_MAX; i++) {
 		put_row(&t, &x->evictions[i], all.known ? all.value : 0,
 			m->run.page_size_bytes.value);
-		if (x->evictions[i].exact)
-			continue;
-		if (bytes_is(&x->evictions[i].cause, "reclaim_kswapd"))
-			by_kswapd = true;
-		else
-			by_job = true;
+		shared = shared || !x->evictions[i].exact;
 	}
 	if (!t.nr_cells)
 		doc_para(d, "No page of the job left the cache.");
 	put_flow(d, x);
 	doc_put_table(d, &t);
-	if (by_job)
-		doc_para(d,
-			 "~: of what the job pushed out itself, one folio in %d was looked at, to "
-			 "stay "
-			 "within the overhead budget; it stands for the others.",
-			 EVICTORS_THIN);
-	if (by_kswapd)
+	if (shared)
 		doc_para(d, "~: kswapd works for everybody; its pages are shared out among those "
 			    "who filled the memory meanwhile.");
 	if (x->nr_evictions > ROWS_MAX)

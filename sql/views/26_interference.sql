@@ -14,7 +14,7 @@ CREATE TEMP VIEW v_interference AS SELECT
 	x.evictor_writes,  -- 0/1; it wrote; NULL: not known
 	x.owner_path,  -- bytes; directory of the evicted pages
 	x.pages,  -- pages evicted
-	x.exact,  -- 0/1; 0: in proportion, kswapd's to what filled the memory, the job's own to a part of them
+	x.exact,  -- 0/1; 0: in proportion to what filled the memory
 	r.page_size_bytes  -- bytes
 FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0
 	JOIN interference x ON x.job_id = j.id

@@ -44,7 +44,7 @@ def group_with_limit(stack, version):
 class Case:
     """A job in the group, its dataset in a/, what pushes it out in b/, and a neighbour."""
 
-    def __init__(self, world, stack, version=1, level=("--level", "full")):
+    def __init__(self, world, stack, version=1):
         self.world = world
         self.group, self.group_name = group_with_limit(stack, version)
         for name in "ab":
@@ -56,7 +56,7 @@ class Case:
         self.job, self.neighbour = Worker(stack), Worker(stack, f"{world.work}/neighbour")
         for process in self.job, self.neighbour:
             machine.enter_cgroup(self.group, process.pid)
-        self.watch = world.tool.watch(stack, [*level, "--interval", "200ms", "--pid",
+        self.watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--pid",
                                               str(self.job.pid)])
         self.watch.wait_started()
         self.job.do("random", self.a)  # page by page: nothing but what is read
@@ -208,30 +208,6 @@ def another_directory_of_the_job(world, stack):
         equal("evictor", (r["evictor_kind"], r["evictor_path"], r["evictor_writes"]),
               ("own", c.place("b"), 0))
     equal("pages of the other directory", pages(rows, owner_path=c.place("b")), came - left)
-
-
-@part.case
-def a_part_stands_for_the_rest_within_a_budget(world, stack):
-    """What the job pushes out it pushes out by reading one directory: of the few folios that are looked
-    at as of all. What a neighbour does is noted whole."""
-    c = Case(world, stack, level=("--max-overhead", "0.01%"))
-    for _ in range(4):
-        c.job.do("read", c.b, 0, LARGE)
-    c.neighbour.do("read", c.b, 0, LARGE)
-    rows = c.rows()
-    with contextlib.closing(sqlite3.connect(f"file:{c.watch.db}?mode=ro", uri=True)) as db:
-        shed = [d for d, in db.execute("SELECT detail FROM shed")]
-    check("evictors" in shed, f"given up was {shed}")
-    own = [r for r in rows if r["evictor_kind"] == "own" and r["cause"] == "reclaim_memcg"]
-    estimated = pages(own, exact=0)
-    part.note(f"{estimated} of {pages(own)} pages by share")
-    check(estimated > pages(own) // 2, f"{estimated} of {pages(own)} pages are shared out")
-    equal("who reads b", pages(own, evictor_path=c.place("b")), pages(own))
-    of_b = pages(own, owner_path=c.place("b"))
-    check(of_b > pages(own) * 0.8, f"{of_b} of {pages(own)} pages that were pushed out are of b")
-    for r in except_kernel(rows):
-        if r["evictor_kind"] == "others":
-            equal("exact of a neighbour", r["exact"], 1)
 
 
 @part.case

@@ -155,51 +155,6 @@ static void test_kswapd(void **state)
 }
 
 /* More evictors than there are rows: no page is lost, only who it was. */
-/* Of what the job pushed out a part is noted; it stands for the rest, and is marked so. */
-static void test_skipped(void **state)
-{
-	struct fixture *f = *state;
-	const char *db = f->scratch.db;
-	struct world w;
-
-	world_init(&w);
-	start(f, 100);
-	evict(&w, 1, EVICT_RECLAIM_MEMCG, EVICTOR_OWN, 30)->key.does = DOES_READ;
-	evict(&w, 9, EVICT_RECLAIM_MEMCG, EVICTOR_OWN, 10)->key.does = DOES_WRITE;
-	evict(&w, 1, EVICT_RECLAIM_MEMCG, EVICTOR_OTHERS, 7);
-	evict(&w, 1, EVICT_DONTNEED, EVICTOR_OWN, 5);
-	w.e.skipped[EVICT_RECLAIM_MEMCG] = 401;
-	w.e.skipped[EVICT_TRUNCATE] = 3;
-	apply(f, &w);
-	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE cause = 'reclaim_memcg' AND "
-				 "evictor_kind = 'own' AND NOT evictor_writes AND NOT exact"),
-			 331);
-	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE cause = 'reclaim_memcg' AND "
-				 "evictor_kind = 'own' AND evictor_writes AND NOT exact"),
-			 110);
-	assert_int_equal(ask(db,
-			     "SELECT sum(pages) FROM interference WHERE exact AND evictor_kind = "
-			     "'others'"),
-			 7);
-	assert_int_equal(ask(db, "SELECT sum(pages) FROM interference WHERE exact AND cause = "
-				 "'dontneed'"),
-			 5);
-	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE cause = 'truncate' AND "
-				 "evictor_kind IS NULL"),
-			 3);
-	assert_int_equal(ask(db, "SELECT sum(pages) FROM interference"), 456);
-	/* An interval of which nothing was noted is as what was noted before. */
-	w.e.nr_evicted = 0;
-	memset(w.e.skipped, 0, sizeof(w.e.skipped));
-	w.e.skipped[EVICT_RECLAIM_MEMCG] = 441;
-	apply(f, &w);
-	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE cause = 'reclaim_memcg' AND "
-				 "evictor_kind = 'own' AND evictor_writes AND NOT exact"),
-			 220);
-	assert_int_equal(ask(db, "SELECT sum(pages) FROM interference"), 897);
-	assert_true(is_sound(db));
-}
-
 static void test_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -260,8 +215,9 @@ static void test_many_adders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORE_TEST(test_directories), STORE_TEST(test_kswapd),
-		STORE_TEST(test_skipped),     STORE_TEST(test_bounded),
+		STORE_TEST(test_directories),
+		STORE_TEST(test_kswapd),
+		STORE_TEST(test_bounded),
 		STORE_TEST(test_many_adders),
 	};
 
