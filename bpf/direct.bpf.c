@@ -170,6 +170,60 @@ int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
 }
 
+/*
+ * Where no function can be hooked, direct reads of block devices are told by what they queue: bytes
+ * that are read, and nothing of what is refused. Who waits for one bio may be a filesystem that
+ * reads for itself; a read of the device itself waits so for its own alone.
+ */
+static __always_inline bool bio_may_be_direct(struct bio *bio)
+{
+	__u64 end = (__u64)BPF_CORE_READ(bio, bi_end_io);
+
+	return (BPF_CORE_READ(bio, bi_opf) & REQ_OP_MASK) == REQ_OP_READ &&
+	       (end == config.bio_ends[BIO_END_WAIT] || end == config.bio_ends[BIO_END_DEVICE] ||
+		end == config.bio_ends[BIO_END_DEVICE_ASYNC]);
+}
+
+static __always_inline struct inode *device_inode(struct block_device *dev)
+{
+	if (bpf_core_field_exists(dev->bd_mapping))
+		return READ(dev, bd_mapping, host);
+	return READ((struct block_device___inode *)dev, bd_inode);
+}
+
+GLOBAL int direct_bio(struct live *l, __u64 bio_addr)
+{
+	struct bio *bio = CAST(bio, bio_addr);
+	__u64 end = (__u64)READ(bio, bi_end_io), hint = HINT_OWN;
+	/* A call that takes several has one of them in its own memory. */
+	__u64 own = bio_addr - bpf_core_field_offset(struct blkdev_dio, bio), dio = own;
+	struct inode *inode = device_inode(READ(bio, bi_bdev));
+	struct file_row *row;
+
+	if (!l)
+		return 0;
+	if (end == config.bio_ends[BIO_END_WAIT] && !file_of_call(l, inode, false))
+		return 0;
+	if (end == config.bio_ends[BIO_END_DEVICE])
+		dio = (__u64)READ(bio, bi_private);
+	if (end == config.bio_ends[BIO_END_DEVICE_ASYNC] ||
+	    (end == config.bio_ends[BIO_END_DEVICE] &&
+	     !(READ(CAST(blkdev_dio, dio), flags) & DIO_IS_SYNC)))
+		hint = addr_of(l, READ(CAST(blkdev_dio, dio), iocb, ki_filp));
+	row = live_row(l, inode, hint, l->s.job);
+	row_add(row, C_direct_read_calls, dio == own);
+	row_add(row, C_direct_read_bytes, READ(bio, bi_iter.bi_size));
+	return 0;
+}
+
+SEC("?tp_btf/block_bio_queue")
+int BPF_PROG(dio_block_tp, struct bio *bio)
+{
+	if (!bio_may_be_direct(bio))
+		return 0;
+	return WITH_LIVE(l, EV_DIRECT, direct_bio(l, addr_of(l, bio)));
+}
+
 SEC("?fexit/nfs_file_direct_read")
 int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, long ret)
 {

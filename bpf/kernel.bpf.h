@@ -282,6 +282,27 @@ struct iomap_dio {
 	int error;
 	size_t done_before;
 };
+struct block_device {
+	struct address_space *bd_mapping; /* since 6.11 */
+};
+struct block_device___inode {
+	struct inode *bd_inode;
+};
+struct bvec_iter {
+	unsigned int bi_size;
+};
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	void *bi_end_io;
+	void *bi_private;
+};
+struct blkdev_dio {
+	struct kiocb *iocb; /* unless its reader waits for it */
+	unsigned int flags;
+	struct bio bio;
+};
 struct fuse_io_priv {
 	struct kiocb *iocb;
 };
@@ -420,5 +441,10 @@ enum {
 /* include/linux/fs.h, since 5.10 */
 #define IOCB_NOWAIT 0x8 /* RWF_NOWAIT */
 #define IOCB_WAITQ  (1 << 19)
+/* include/linux/blk_types.h */
+#define REQ_OP_MASK 0xff
+#define REQ_OP_READ 0
+/* block/fops.c, since 5.15 */
+#define DIO_IS_SYNC 2
 
 #endif

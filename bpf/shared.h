@@ -78,6 +78,10 @@ struct shared {
 	struct trace_shared tracing;
 };
 
+/* Functions that end a bio: of whoever waits for one, and of direct reads of block devices. Where
+ * they are; 0: nothing looks for them. */
+enum { BIO_END_WAIT, BIO_END_DEVICE, BIO_END_DEVICE_ASYNC, BIO_END_NR };
+
 /* What programs are told before they are loaded. */
 struct config {
 	__u32 page_shift;
@@ -94,6 +98,7 @@ struct config {
 	__u64 sym_drop_caches[2];
 	__u64 sym_fallocate[2];
 	__u64 sym_unmap[2]; /* folio_unmap_invalidate(), since 6.14; 0: none */
+	__u64 bio_ends[BIO_END_NR];
 };
 
 /* While the job's processes are looked for: whose child a process is, and the first of its line,

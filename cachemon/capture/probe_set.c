@@ -63,28 +63,56 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	return err;
 }
 
-/* Causes that only a stack can tell need the functions' addresses. The last is asked for only where
- * it is: in vain all symbols are read. */
-static bool set_symbols(struct cachemon_bpf *skel, bool drops_behind)
+/*
+ * Addresses of functions that programs look for: causes that only a stack can tell, and who ends a
+ * bio. The last of each are asked for only where they are: in vain all symbols are read.
+ */
+static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *caps,
+			struct probe_plan *plan)
 {
-	struct kallsym syms[] = {
-		{.name = "generic_fadvise"},	    {.name = "invalidate_inode_pages2_range"},
-		{.name = "drop_pagecache_sb"},	    {.name = "vfs_fallocate"},
-		{.name = "folio_unmap_invalidate"},
+	struct config *to = (struct config *)&skel->rodata_config->config;
+	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
+	bool bios = block->state == PROBE_LIVE && block->kind == HOOK_TP_BTF, found_bios = bios;
+	const struct {
+		const char *name;
+		__u64 *range, *start; /* one of both */
+		bool asked;
+	} wanted[] = {
+		{"generic_fadvise", to->sym_fadvise, NULL, true},
+		{"invalidate_inode_pages2_range", to->sym_invalidate2, NULL, true},
+		{"drop_pagecache_sb", to->sym_drop_caches, NULL, true},
+		{"vfs_fallocate", to->sym_fallocate, NULL, true},
+		{"folio_unmap_invalidate", to->sym_unmap, NULL, plan->drops_behind},
+		{"submit_bio_wait_endio", NULL, &to->bio_ends[BIO_END_WAIT], bios},
+		{"blkdev_bio_end_io", NULL, &to->bio_ends[BIO_END_DEVICE], bios},
+		{"blkdev_bio_end_io_async", NULL, &to->bio_ends[BIO_END_DEVICE_ASYNC], bios},
 	};
-	const volatile __u64 *const to[] = {
-		skel->rodata_config->config.sym_fadvise,
-		skel->rodata_config->config.sym_invalidate2,
-		skel->rodata_config->config.sym_drop_caches,
-		skel->rodata_config->config.sym_fallocate,
-		skel->rodata_config->config.sym_unmap,
-	};
-	size_t nr = drops_behind ? 5 : 4;
-	size_t found = kallsyms_find("/proc/kallsyms", syms, nr);
+	enum { NR = sizeof(wanted) / sizeof(wanted[0]) };
+	struct kallsym syms[NR];
+	size_t nr = 0;
 
-	for (size_t i = 0; i < nr; i++)
-		memcpy((void *)to[i], &syms[i].start, 2 * sizeof(uint64_t));
-	return found == nr;
+	for (size_t i = 0; i < NR; i++)
+		if (wanted[i].asked)
+			syms[nr++].name = wanted[i].name;
+	kallsyms_find("/proc/kallsyms", syms, nr);
+	plan->symbols = true;
+	nr = 0;
+	for (size_t i = 0; i < NR; i++) {
+		const struct kallsym *found = &syms[nr];
+
+		if (!wanted[i].asked)
+			continue;
+		nr++;
+		if (wanted[i].range) {
+			memcpy(wanted[i].range, &found->start, 2 * sizeof(*wanted[i].range));
+			plan->symbols &= found->end > 0;
+		} else {
+			*wanted[i].start = found->start;
+			found_bios &= found->end > 0;
+		}
+	}
+	if (bios && !found_bios)
+		probe_plan_fall_back(caps, probe_table_own(), plan, block->program, ENOENT);
 }
 
 static void set_constants(struct cachemon_bpf *skel, const struct probe_set_config *config)
@@ -256,7 +284,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	set->skel->rodata_config->config.preemptible = plan->preemptible;
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
-	plan->symbols = set_symbols(set->skel, plan->drops_behind);
+	set_symbols(set->skel, config->caps, plan);
 	r = load(set, config->caps, plan, err);
 	if (r)
 		return r;

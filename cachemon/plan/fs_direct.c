@@ -16,6 +16,11 @@ unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 	};
 	unsigned int direct = 0;
 
+	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
+
+	/* What a device is asked for is what it gives, but for its errors. */
+	if (probe_plan_has(plan, ROLE_DIRECT_BLOCK) && block->kind == HOOK_TP_BTF)
+		direct |= FS_DIRECT_BLOCK;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (probe_plan_has(plan, ways[i].begin) && probe_plan_has(plan, ways[i].end))
 			direct |= ways[i].direct;

@@ -268,7 +268,16 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 
 static bool stands(const struct kernel_caps *caps, const struct probe_candidate *c)
 {
-	return c->when == WHEN_ANY || (c->when == WHEN_PREEMPTIBLE) == kernel_caps_must_hold(caps);
+	switch (c->when) {
+	case WHEN_PREEMPTIBLE:
+		return kernel_caps_must_hold(caps);
+	case WHEN_NOT_PREEMPTIBLE:
+		return !kernel_caps_must_hold(caps);
+	case WHEN_SYMBOLS:
+		return caps->kallsyms == CAPS_YES;
+	default:
+		return true;
+	}
 }
 
 /* The first from the row on that fits; what it is instead of is said in reason. */

@@ -114,7 +114,11 @@ static const struct probe_candidate own[] = {
 	TP(ROLE_DIRECT_DONE, "iomap_dio_complete", "direct_done_tp", "void(kiocb*,int,ssize_t)"),
 	FUNCTION(ROLE_DIRECT_DONE, "iomap_dio_complete", "direct_done", "ssize_t(iomap_dio*)"),
 	TP(ROLE_DIRECT_QUEUED, "iomap_dio_rw_queued", "direct_queue_tp", "void(inode*,loff_t,u64)"),
-	FUNCTION(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block", READ_ITER),
+	FENTRY(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_fn", READ_ITER),
+	ROW_OF(WHEN_SYMBOLS, NULL, ROLE_DIRECT_BLOCK, HOOK_TP_BTF, "block_bio_queue",
+	       "dio_block_tp", "void(bio*)"),
+	/* It shows what is asked: the end of it takes fexit. */
+	KPROBE(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_kp", READ_ITER),
 	FEXIT(ROLE_DIRECT_BLOCK_END, "blkdev_direct_IO", "dio_block_x", READ_ITER),
 	FUNCTION_IN("nfs", ROLE_DIRECT_NFS, "nfs_file_direct_read", "dio_nfs", NFS_DIRECT,
 		    READ_ITER),

@@ -57,9 +57,9 @@ enum probe_role {
 
 #define PROBE_PROTOS_MAX 4
 
-/* On which kernels a row stands: where a task may be switched out inside of a program
- * (plan/preempt_trial), where it may not, or both. */
-enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE };
+/* On which machines a row stands: where a task may be switched out inside of a program
+ * (plan/preempt_trial), where it may not, where addresses of functions can be read, or on all. */
+enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE, WHEN_SYMBOLS };
 
 struct probe_candidate {
 	enum probe_role role;

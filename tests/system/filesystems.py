@@ -147,9 +147,63 @@ def asynchronous_direct_reads_are_exact(world, stack):
     mount = disk(world, stack, "ext4")
     for engine in "libaio", "io_uring":
         asynchronous_is_counted(world, stack, f"{mount}/{engine}", engine)
-    if world.has("direct_block_end"):
+    if world.has("direct_block"):
         device = machine.loop(stack, fill(world.place("queue.img")))
-        asynchronous_is_counted(world, stack, device, "io_uring")
+        for engine in "libaio", "io_uring":
+            asynchronous_is_counted(world, stack, device, engine)
+
+
+def work_past_the_cache(path):
+    """Reads of a device of all sizes and kinds of calls, some in parts, some that end with it."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    size = os.lseek(fd, 0, os.SEEK_END)
+    buffer = mmap.mmap(-1, 6 << 20)
+    view = memoryview(buffer)
+    told = {"calls": 0, "bytes": 0}
+
+    def note(got):
+        told["calls"] += got > 0
+        told["bytes"] += got
+
+    for length in (512, PAGE, 65536, 1 << 20, (1 << 20) + PAGE, 3 << 20, 6 << 20):
+        for at in (0, PAGE, size - PAGE, size):
+            note(os.preadv(fd, [view[:length]], at))
+        note(os.preadv(fd, [view[i:i + PAGE] for i in range(0, min(length, 40 * PAGE), 2 * PAGE)], 512))
+        os.lseek(fd, 1 << 20, os.SEEK_SET)
+        note(os.readv(fd, [view[:length]]))
+    print(json.dumps(told))
+
+
+@part.case
+def direct_reads_of_a_device_are_exact_in_all_sizes(world, stack):
+    device = machine.loop(stack, fill(world.place("sizes.img"), 16 << 20))
+    if not world.has("direct_block"):
+        raise Skipped("direct reads of block devices are not seen here")
+    for level in ["--level", "full"], []:
+        watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", "past_the_cache", device])
+        _, job, out = watch.end()
+        told = json.loads(out.splitlines()[0])
+        rows = [f for f in job["files"] if f["path"] == device]
+        equal("rows of the device", len(rows), 1)
+        for t in job["totals"], rows[0]["totals"]:
+            equal(f"direct bytes {level}", t["direct_read_bytes"], told["bytes"])
+            equal(f"direct calls {level}", t["direct_read_calls"], told["calls"])
+        equal("warning", job["reads_check"]["warning"], None)
+
+
+@part.case
+def what_a_filesystem_reads_for_itself_is_no_direct_read(world, stack):
+    """A job that mounts: xfs waits for reads of its log, one by one, as a direct read of a device does."""
+    mount = disk(world, stack, "xfs")
+    device = subprocess.run(["findmnt", "-n", "-o", "SOURCE", mount], capture_output=True, text=True,
+                            check=True).stdout.strip()
+    machine.run("umount", mount)
+    watch = world.tool.watch(stack, ["--level", "full"],
+                             ["sh", "-c", f"mount {device} {mount} && cat {device} >/dev/null && "
+                                          f"umount {mount} && mount {device} {mount}"])
+    job = watch.end()[1]
+    equal("direct bytes", job["totals"]["direct_read_bytes"], 0)
+    equal("direct calls", job["totals"]["direct_read_calls"], 0)
 
 
 @part.case
@@ -181,7 +235,7 @@ def tmpfs_is_outside(world, stack):
 
 
 @part.case
-def device_is_exact_but_for_direct_reads_without_a_hook(world, stack):
+def device_is_exact_but_for_direct_reads_that_nothing_shows(world, stack):
     image = fill(world.place("device.img"))
     device = machine.loop(stack, image)
     hooked = world.has("direct_block")
@@ -381,7 +435,7 @@ def squashfs_is_exact_or_says_what_it_lost(world, stack):
 
 def main():
     works = {"subvolumes": work_subvolumes, "whole_files": work_whole_files,
-             "by_all_ways": work_by_all_ways}
+             "by_all_ways": work_by_all_ways, "past_the_cache": work_past_the_cache}
     if sys.argv[1:2] == ["--work"]:
         return works[sys.argv[2]](*sys.argv[3:])
     return part.main(World)

@@ -11,9 +11,24 @@ static unsigned int with(const enum probe_role *roles, size_t nr)
 
 	for (int r = 0; r < ROLE_NR; r++)
 		plan.choices[r].state = PROBE_ABSENT;
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		plan.choices[roles[i]].state = PROBE_LIVE;
+		plan.choices[roles[i]].kind = HOOK_FENTRY;
+	}
 	return fs_direct_of_plan(&plan);
+}
+
+/* What a device is asked for tells what a read gives: no end of it need be seen. */
+static void test_what_is_queued(void **state)
+{
+	struct probe_plan plan = {};
+
+	for (int r = 0; r < ROLE_NR; r++)
+		plan.choices[r].state = PROBE_ABSENT;
+	plan.choices[ROLE_DIRECT_BLOCK].kind = HOOK_TP_BTF;
+	assert_int_equal(fs_direct_of_plan(&plan), 0);
+	plan.choices[ROLE_DIRECT_BLOCK].state = PROBE_LIVE;
+	assert_int_equal(fs_direct_of_plan(&plan), FS_DIRECT_BLOCK);
 }
 
 /* A read that is seen to begin and not to end may have been refused, or have given less. */
@@ -39,7 +54,8 @@ static void test_both_ends(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ends)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ends),
+					   cmocka_unit_test(test_what_is_queued)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

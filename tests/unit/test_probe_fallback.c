@@ -294,10 +294,38 @@ static void test_falling_back_keeps_reasons(void **state)
 					   "kprobe:filemap_fault was refused: Invalid argument");
 }
 
+/* A row that looks for functions by their addresses, where these are hidden. */
+static void test_hidden_addresses(void **state)
+{
+	const struct probe_table *table = probe_table_own();
+	struct kernel_caps caps;
+	struct probe_plan plan;
+
+	for (size_t row = 0; row < table->nr; row++) {
+		const struct probe_candidate *c = &table->rows[row];
+
+		if (c->when != WHEN_SYMBOLS)
+			continue;
+		invent_for(c->role, &caps);
+		leave_row(&caps, table, row);
+		make(&caps, &all, &plan);
+		assert_int_equal(plan.choices[c->role].row, row);
+		for (int hidden = CAPS_UNKNOWN; hidden <= CAPS_YES; hidden++) {
+			if (hidden == CAPS_YES)
+				continue;
+			caps.kallsyms = (enum caps_flag)hidden;
+			make(&caps, &all, &plan);
+			assert_true(plan.choices[c->role].state != PROBE_LIVE ||
+				    plan.choices[c->role].row != row);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_hook_missing),
+		cmocka_unit_test(test_hidden_addresses),
 		cmocka_unit_test(test_all_hooks_missing),
 		cmocka_unit_test(test_each_program_failing),
 		cmocka_unit_test(test_falling_back),

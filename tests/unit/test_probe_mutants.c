@@ -128,6 +128,8 @@ static bool fits(const struct kernel_caps *caps, const struct probe_candidate *c
 
 	if (h->err || caps->support[c->kind].trial != TRIAL_WORKS)
 		return false;
+	if (c->when == WHEN_SYMBOLS && caps->kallsyms != CAPS_YES)
+		return false;
 	for (int i = 0; i < PROBE_PROTOS_MAX && c->protos[i]; i++) {
 		if (!strcmp(h->proto, c->protos[i]))
 			return true;
