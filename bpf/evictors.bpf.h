@@ -121,6 +121,10 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 
 	if (!l || !owner || cause >= EVICT_NR)
 		return 0;
+	if (shared.evictors_shed) {
+		__sync_fetch_and_add(&shared.evictors_full[cause], pages);
+		return 0;
+	}
 	key.owner = *owner;
 	evictor_who(l, &key);
 	if (key.kind != EVICTOR_KERNEL &&
@@ -141,7 +145,7 @@ GLOBAL int adder_note(struct live *l, __u64 pages, __u32 does)
 	struct adder_key key = {.does = does};
 	__u64 *count, zero = 0;
 
-	if (!l)
+	if (!l || shared.evictors_shed)
 		return 0;
 	key.generation = l->epoch & 1;
 	key.cgroup = memory_cgroup_id(CAST(task_struct, l->task));

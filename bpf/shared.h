@@ -68,6 +68,7 @@ struct shared {
 	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
 	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
 	volatile __u32 evictors_used; /* entries taken in the active generation */
+	volatile __u32 evictors_shed; /* nobody is noted: all are as those that found no entry */
 	__u32 pad;
 	__u64 evictors_full[EVICT_NR]; /* pages whose evictor found no entry */
 	__u64 adders_full;	       /* pages of others whose adder found none */

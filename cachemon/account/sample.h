@@ -109,6 +109,7 @@ struct sample {
 	const struct sample_shed *shed; /* all so far */
 	size_t nr_shed;
 	const struct slices *slices; /* of the watched job; NULL: the per-read hook was never off */
+	bool no_file_rows;	     /* of this interval: files have their sums alone */
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */
 	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */

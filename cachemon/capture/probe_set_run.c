@@ -193,6 +193,11 @@ int probe_set_advice_calls(struct probe_set *set, bool on)
 	return switch_role(set, ROLE_ADVICE_CALLS, on);
 }
 
+void probe_set_evictors(struct probe_set *set, bool on)
+{
+	set->skel->bss->shared.evictors_shed = !on;
+}
+
 int probe_set_fault_addresses(struct probe_set *set, bool on)
 {
 	return switch_role(set, ROLE_FAULT_ADDRESS, on);

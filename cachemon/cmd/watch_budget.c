@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Level auto keeps to --max-overhead: detail goes first, piece by piece, and the per-read hook
  * last. */
+#include "account/ledger_rows.h"
 #include "cmd/watch_run.h"
 #include "util/clock.h"
 
@@ -8,17 +9,20 @@
 
 /*
  * What a piece of detail costs its task and the collector, on the test machine (docs/cost.md): an
- * event of a trace 2,300 instructions, its record and its decoding; a reference 450 and its record.
+ * event of a trace 2,300 instructions, its record and its decoding; a reference 450 and its record;
+ * who made a page leave, and a file's row of an interval.
  */
 #define TRACE_EVENT_NS 1300
 #define REFERENCE_NS   300
+#define EVICTOR_NS     200
+#define FILE_ROW_NS    10000
 
 static const char over_purse[] =
 	"recording it cost more than the part of the overhead budget that detail may have";
 static const char sliced_only[] = "reads were watched in slices from here on, to stay within "
 				  "--max-overhead";
-static const char *const names[DETAIL_NR] = {"traces", "fault_addresses", "references",
-					     "per_read_hook"};
+static const char *const names[DETAIL_NR] = {"traces",	 "fault_addresses", "references",
+					     "evictors", "file_rows",	    "per_read_hook"};
 
 void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason)
 {
@@ -60,7 +64,32 @@ static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
 		run->traces ? (double)traces_events(run->traces) * TRACE_EVENT_NS : 0;
 	ret_ns[DETAIL_FAULT_ADDRESSES] = run->address_ns;
 	ret_ns[DETAIL_REFERENCES] = (double)sampler_references_taken(run->sampler) * REFERENCE_NS;
+	ret_ns[DETAIL_EVICTORS] = run->evictors_ns;
+	ret_ns[DETAIL_FILE_ROWS] = run->file_rows_ns;
 	ret_ns[DETAIL_READS] = 0;
+}
+
+/* Pages that leave in the job's tasks are what it pays for. */
+static void count_evictors(struct watch_run *run)
+{
+	uint64_t deletes = run->charge.runs[EV_DELETE];
+
+	if (probe_build_evictors(run->plan.build) && !is_shed(run, DETAIL_EVICTORS))
+		run->evictors_ns += (double)(deletes - run->deletes_seen) * EVICTOR_NS;
+	run->deletes_seen = deletes;
+}
+
+/* Their price is spread over the next interval, as other detail costs all the time. */
+bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
+{
+	double ns = (double)ledger_nr_active(run->ledger) * FILE_ROW_NS;
+
+	run->file_rows_share = 0;
+	if (is_shed(run, DETAIL_FILE_ROWS))
+		return false;
+	if (interval_ns)
+		run->file_rows_share = ns / (double)interval_ns;
+	return true;
 }
 
 static void shed(struct watch_run *run, enum watch_detail d)
@@ -77,8 +106,30 @@ static void shed(struct watch_run *run, enum watch_detail d)
 	case DETAIL_REFERENCES:
 		sampler_references_thin(run->sampler, over_purse);
 		break;
+	case DETAIL_EVICTORS:
+		probe_set_evictors(run->set, false);
+		break;
+	case DETAIL_FILE_ROWS:
+		run->file_rows_share = 0;
+		break;
 	default:
 		break;
+	}
+}
+
+/* What can begin again without a gap that would be taken for something. */
+static void resume(struct watch_run *run)
+{
+	if (run->sliced)
+		return;
+	if (is_shed(run, DETAIL_EVICTORS)) {
+		probe_set_evictors(run->set, true);
+		resumed(run, DETAIL_EVICTORS);
+	} else if (is_shed(run, DETAIL_FILE_ROWS)) {
+		resumed(run, DETAIL_FILE_ROWS);
+	} else if (is_shed(run, DETAIL_TRACES)) {
+		sampler_trace_resume(run->sampler);
+		resumed(run, DETAIL_TRACES);
 	}
 }
 
@@ -103,9 +154,8 @@ static void judge_detail(struct watch_run *run, const struct cost_seen *seen)
 		sum += ns[d];
 	if (sum > may) {
 		shed_dearest(run, ns);
-	} else if (sum < may / 2 && is_shed(run, DETAIL_TRACES) && !run->sliced) {
-		sampler_trace_resume(run->sampler);
-		resumed(run, DETAIL_TRACES);
+	} else if (sum < may / 2) {
+		resume(run);
 	}
 	for (int d = 0; d < DETAIL_NR; d++)
 		run->detail_ns[d] = ns[d];
@@ -114,20 +164,21 @@ static void judge_detail(struct watch_run *run, const struct cost_seen *seen)
 /* Counts go last: what only the per-read hook sees is estimated from here on. */
 static void begin_slices(struct watch_run *run)
 {
-	static const enum watch_detail all[] = {DETAIL_TRACES, DETAIL_FAULT_ADDRESSES,
-						DETAIL_REFERENCES};
-
 	const bool there[DETAIL_NR] = {
 		[DETAIL_TRACES] = run->traces,
 		[DETAIL_FAULT_ADDRESSES] = *run->plan.choices[ROLE_FAULT_ADDRESS].hook,
 		[DETAIL_REFERENCES] = !*run->references_absent,
+		[DETAIL_EVICTORS] = probe_build_evictors(run->plan.build),
+		[DETAIL_FILE_ROWS] = true,
 	};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (there[all[i]])
-			watch_shed(run, all[i], sliced_only);
+	for (int d = 0; d < DETAIL_READS; d++)
+		if (there[d])
+			watch_shed(run, (enum watch_detail)d, sliced_only);
 	probe_set_fault_addresses(run->set, false);
 	run->address_share = 0;
+	probe_set_evictors(run->set, false);
+	run->file_rows_share = 0;
 	watch_shed(run, DETAIL_READS,
 		   "it cost most of what exceeded the overhead budget: it is on in slices at "
 		   "random places, and what only it sees is estimated");
@@ -155,10 +206,12 @@ void watch_run_budget(struct watch_run *run)
 	if (run->o->level != LEVEL_AUTO || now < run->budget_ns)
 		return;
 	run->address_ns += run->address_share * (double)(now - run->budget_seen_ns);
+	run->file_rows_ns += run->file_rows_share * (double)(now - run->budget_seen_ns);
 	run->budget_seen_ns = now;
 	run->budget_ns = now + BUDGET_TICK_NS;
 	if (watch_cost_seen(run, &seen))
 		return;
+	count_evictors(run);
 	judge_detail(run, &seen);
 	if (run->sliced)
 		run->duty = cost_duty(&seen, run->o->max_overhead);

@@ -311,6 +311,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.shed = run->shed_list;
 	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
+	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);

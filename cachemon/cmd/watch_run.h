@@ -26,6 +26,8 @@ enum watch_detail {
 	DETAIL_TRACES,
 	DETAIL_FAULT_ADDRESSES,
 	DETAIL_REFERENCES,
+	DETAIL_EVICTORS,
+	DETAIL_FILE_ROWS, /* of each interval */
 	DETAIL_READS,
 	DETAIL_NR,
 };
@@ -66,8 +68,11 @@ struct watch_run {
 
 	/* the budget */
 	struct budget budget;
-	uint64_t budget_ns, budget_seen_ns; /* when it is judged next, and was last */
-	double detail_ns[DETAIL_NR];	    /* cost of detail then */
+	uint64_t budget_ns, budget_seen_ns;   /* when it is judged next, and was last */
+	double detail_ns[DETAIL_NR];	      /* cost of detail then */
+	double evictors_ns;		      /* since the start */
+	double file_rows_ns, file_rows_share; /* since the start; and now, of the time */
+	uint64_t deletes_seen;		      /* pages that left in the job's tasks */
 	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
 	bool traces_stopped; /* no more files are chosen */
 
@@ -144,6 +149,9 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
 void watch_budget_begin(struct watch_run *run);
 /* From now on, or again. */
 void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason);
+/* Whether files get rows of the interval that is about to be written, and so long; these are paid
+ * for from then on. */
+bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);
 /* Into shed_list; how many. */
 size_t watch_shed_list(struct watch_run *run);
 

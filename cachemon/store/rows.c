@@ -206,6 +206,23 @@ static int write_job_interval(struct store *st, const struct ledger *l, int64_t 
 	return bind_run(&b);
 }
 
+static int write_file_intervals(struct store *st, struct ledger *l, int64_t interval)
+{
+	int rc = SQLITE_OK;
+
+	ledger_sort_active(l);
+	for (size_t i = 0; i < ledger_nr_active(l) && rc == SQLITE_OK; i++) {
+		const struct ledger_file *f = ledger_active(l, i);
+		struct binder b = bind_first(st, S_FILE_INTERVAL);
+
+		bind_int(&b, interval);
+		bind_int(&b, f->mark.db_id);
+		bind_counters(&b, &f->last, st->measured.counter[f->job]);
+		rc = bind_run(&b);
+	}
+	return rc;
+}
+
 /* After rows_write_sums(): the files have their ids. */
 int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
 {
@@ -221,15 +238,7 @@ int rows_write_interval(struct store *st, struct ledger *l, const struct sample 
 	interval = sqlite3_last_insert_rowid(st->db);
 	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++)
 		rc = write_job_interval(st, l, interval, slot);
-	ledger_sort_active(l);
-	for (size_t i = 0; i < ledger_nr_active(l) && rc == SQLITE_OK; i++) {
-		const struct ledger_file *f = ledger_active(l, i);
-
-		b = bind_first(st, S_FILE_INTERVAL);
-		bind_int(&b, interval);
-		bind_int(&b, f->mark.db_id);
-		bind_counters(&b, &f->last, st->measured.counter[f->job]);
-		rc = bind_run(&b);
-	}
+	if (rc == SQLITE_OK && !s->no_file_rows)
+		rc = write_file_intervals(st, l, interval);
 	return rc == SQLITE_OK && s->machine ? machine_rows_write(st, s, interval) : rc;
 }

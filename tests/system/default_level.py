@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a user gets without options: unmarked figures are exact, the rest has an interval that holds."""
 
+import contextlib
 import json
 import os
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -21,6 +23,7 @@ ME = os.path.abspath(__file__)
 SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
 HOT_READS = 1500000
 PHASE_READS, PHASES = 250000, 6
+DROPPED_PAGES, DROPS = 20000, 5
 ASYNC_PAGES, ASYNC_READS = 4096, 1000000
 TURNS_MISSED = 0.3  # of intervals of 90 %, in few runs
 ESTIMATES = ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio")
@@ -79,6 +82,19 @@ def work_phases(hot, cold):
     print(json.dumps(truth))
 
 
+def work_dropped(path):
+    """Reads single pages and drops them all, again and again; how many were there each time."""
+    fd, dropped = os.open(path, os.O_RDONLY), 0
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    for _ in range(DROPS):
+        for page in range(os.fstat(fd).st_size // PAGE):
+            os.pread(fd, PAGE, page * PAGE)
+        dropped += cached_pages(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        dropped -= cached_pages(fd)
+    print(json.dumps({"dropped": dropped}))
+
+
 def work_mapped(path):
     """Of a file that is populated by its mapping nobody can see what is used."""
     import mmap
@@ -88,7 +104,7 @@ def work_mapped(path):
     print(json.dumps({"total": total}))
 
 
-WORKERS = {"loader": work_loader, "hot": work_hot, "phases": work_phases, "mapped": work_mapped}
+WORKERS = {"loader": work_loader, "dropped": work_dropped, "hot": work_hot, "phases": work_phases, "mapped": work_mapped}
 
 
 def worker(verb, *args):
@@ -206,6 +222,48 @@ def detail_goes_first_with_reason_and_time(world, stack):
         check(s["to_s"] is None or s["to_s"] >= s["from_s"], f"ends before it begins: {s}")
     text = world.tool.run("report", "--db", watch.db, "--format", "md")
     check("GIVEN UP" in text, "the report does not say what was given up")
+
+
+def shed_of(report, detail):
+    found = [s for s in report["run"]["cost"]["shed"] if s["detail"] == detail]
+    check(found, f"{detail} were not given up: {report['run']['cost']['shed']}")
+    return found[0]
+
+
+@part.case
+def who_evicts_is_given_up_and_evictions_are_not(world, stack):
+    """All pages that are dropped count with their cause; of those after the moment nobody is named."""
+    path = world.cold(DROPPED_PAGES)
+    watch = world.tool.watch(stack, (), worker("dropped", path))
+    report, job, out = watch.end()
+    truth = json.loads(out)
+    shed_of(report, "evictors")
+    equal("pages dropped", world.entry(job, path)["totals"]["evicted_pages"]["dontneed"], truth["dropped"])
+    with contextlib.closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
+        rows = db.execute("SELECT evictor_kind, sum(pages) FROM interference GROUP BY 1").fetchall()
+    check(dict(rows).get(None, 0) > 0, f"no eviction is nobody's: {rows}")
+    equal("pages that left, by anybody", sum(dict(rows).values()), sum(job["totals"]["evicted_pages"].values()))
+
+
+@part.case
+def rows_of_files_are_given_up_and_sums_are_not(world, stack):
+    """Many files in short intervals: what each interval had of them goes, and the sums stay exact."""
+    folder = world.small()
+    watch = world.tool.watch(stack, ("--interval", "100ms"), worker("loader", folder))
+    report, job, out = watch.end()
+    given_up = shed_of(report, "file_rows")
+    got = on_device(job, world.dev, "lookups", "read_calls", "read_bytes")
+    truth = json.loads(out)
+    for name in got:
+        equal(name, got[name], truth[name])
+    with contextlib.closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
+        rows = db.execute("SELECT start_ns / 1e9, count(file_id) FROM interval LEFT JOIN file_interval ON "
+                          "interval_id = interval.id GROUP BY interval.id ORDER BY 1").fetchall()
+    end = given_up["to_s"] or 1e9
+    without = [n for start, n in rows if given_up["from_s"] <= start < end - 0.2]
+    check(without, f"no interval without rows: {rows}, {given_up}")
+    equal("rows of files meanwhile", set(without), {0})
+    check(any(n for start, n in rows if start < given_up["from_s"]), f"no rows before: {rows}")
 
 
 def within(totals, name, truth):

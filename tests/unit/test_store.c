@@ -305,6 +305,31 @@ static void test_sliced(void **state)
 			 1);
 }
 
+/* Rows of files of an interval may be left out; the sums of files, and the job's rows, may not. */
+static void test_no_file_rows(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+	struct test_sample t;
+
+	begin(f, &run, NULL);
+	for (unsigned int i = 0; i < 3; i++) {
+		test_sample(&t, i, 12);
+		t.s.no_file_rows = i == 1;
+		ledger_apply(f->l, &t.s);
+		assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+	}
+	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM file_interval"), 2);
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
+				 "job.id = job_id WHERE slot = 1"),
+			 test_misses(3));
+	/* Two of each are in files without a row. */
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file"), test_misses(3) - 6);
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"),
+			 test_misses(1) + test_misses(3) - test_misses(2) - 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +340,7 @@ int main(void)
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),
 		STORE_TEST(test_sliced),
+		STORE_TEST(test_no_file_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
