@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 from faultlib import refuse  # noqa: E402
 from faultlib.cgroup import make_reclaimed  # noqa: E402
-from faultlib.part import Part, Skipped, expect  # noqa: E402
+from faultlib.part import Part, Skipped, expect, full_counts  # noqa: E402
 from faultlib.watch import BOUND_S, run  # noqa: E402
 
 part = Part("selftest", __doc__)
@@ -94,6 +94,8 @@ def disturbed(case):
 
 @part.case("the same by mincore(2)")
 def disturbed_mincore(case):
+    if not full_counts():
+        raise Skipped("with the full counts only")
     return reclaimed(case, BY_MINCORE)
 
 

@@ -20,7 +20,7 @@ from syslib.terminal import Terminal  # noqa: E402
 from syslib.topworld import World, rate, read_frame, seconds_of  # noqa: E402
 
 part = Part(__doc__)
-part.count_option("cpu-seconds", 60, 20, "seconds of the view's CPU time")
+part.count_option("cpu-seconds", 60, 10, "seconds of the view's CPU time")
 
 SIZES = ((40, 10), (80, 24), (200, 60))
 CPU_SHARE_MAX = 0.01
