@@ -49,7 +49,8 @@ def rewrite(db, definitions):
 def loosened(sql):
     """A table's definition without types and conditions."""
     sql = re.sub(r"--[^\n]*", "", sql)
-    sql = re.sub(r"CHECK \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "", sql)
+    # A table's own condition goes with the comma before it.
+    sql = re.sub(r"(,\s*)?CHECK \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "", sql)
     sql = re.sub(r"NOT NULL|STRICT, |STRICT", "", sql)
     return re.sub(r"(?<!INTEGER )\b(INTEGER|TEXT|REAL|BLOB)\b(?! PRIMARY)", "", sql)
 
