@@ -8,16 +8,12 @@ import contextlib
 import os
 import re
 
-TRACING = "/sys/kernel/tracing"
+from . import tracefs
+
 EVENT = "events/filemap/mm_filemap_delete_from_page_cache"
 BUFFER_KB = "4096"  # of each CPU: a minute of a machine that lets 700 pages a second go
 THREADS = ("kswapd", "kdamond")
 LINE = re.compile(r"^\s*(\S+)-\d+\s.*: dev (\d+):(\d+) ino ([0-9a-f]+) ")
-
-
-def _write(path, text):
-    with open(path, "w", encoding="ascii") as f:
-        f.write(text)
 
 
 def _reclaimers():
@@ -37,31 +33,31 @@ class Reclaimed:
         self.directory = directory
         self.instance = None
         pids = _reclaimers()
-        if not pids:
+        if not pids or not tracefs.mounted():
             return  # an empty filter would take everybody for one
-        path = f"{TRACING}/instances/cachemon-test-{os.getpid()}"
+        path = f"{tracefs.TRACING}/instances/cachemon-test-{os.getpid()}"
         try:
             os.mkdir(path)
         except OSError:
             return
         stack.callback(self._end, path)
         with contextlib.suppress(OSError):
-            _write(f"{path}/buffer_size_kb", BUFFER_KB)
-            _write(f"{path}/{EVENT}/filter", " || ".join(f"common_pid=={p}" for p in pids))
-            _write(f"{path}/{EVENT}/enable", "1")
+            tracefs.write(f"{path}/buffer_size_kb", BUFFER_KB)
+            tracefs.write(f"{path}/{EVENT}/filter", " || ".join(f"common_pid=={p}" for p in pids))
+            tracefs.write(f"{path}/{EVENT}/enable", "1")
             self.instance = path
 
     @staticmethod
     def _end(path):
         with contextlib.suppress(OSError):
-            _write(f"{path}/{EVENT}/enable", "0")
+            tracefs.write(f"{path}/{EVENT}/enable", "0")
         with contextlib.suppress(OSError):
             os.rmdir(path)
 
     def begin(self):
         """Forgets what was before."""
         if self.instance:
-            _write(f"{self.instance}/trace", "")
+            tracefs.write(f"{self.instance}/trace", "")
 
     def _files(self):
         """Files of the part, and the filesystems that it made. The images of these are not looked at:
