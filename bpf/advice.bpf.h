@@ -252,26 +252,44 @@ static __always_inline void trace_advice_now(struct live *l, struct inode *inode
 GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
 {
 	struct inode *inode = CAST(inode, inode_addr);
-	struct advice_ask a;
 	struct advice_row *row;
+	struct task_state *s;
+	struct advice_ask a;
+	__u64 id;
 
-	if (!l || l->s.job != JOB_WATCHED || !advice_find(l, &a))
+	if (!l || l->s.job != JOB_WATCHED)
 		return 0;
-	if (!a.kind)
-		a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
-	row_name_below(l, inode, CAST(file, a.file));
-	row = advice_row_of(inode, a.kind, a.call);
+	s = &l->s;
+	id = advice_id(l) ^ READ(inode, i_ino);
+	a.kind = s->advice_kind;
+	a.call = s->advice_call;
+	/* Another page of the same call. */
+	if (id == s->advice_id && a.kind &&
+	    (!dropped || s->trace_advice == id || !trace_may(inode))) {
+		row = advice_row_of(inode, a.kind, a.call);
+	} else {
+		if (!advice_find(l, &a))
+			return 0;
+		s->advice_kind = a.kind;
+		s->advice_call = a.call;
+		if (!a.kind)
+			a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
+		row_name_below(l, inode, CAST(file, a.file));
+		row = advice_row_of(inode, a.kind, a.call);
+		/* The entry of a call does not show a range that is in a vector. */
+		if (row && !(config.advice_by_calls && a.range) && id != s->advice_id)
+			advice_count(row, inode, &a);
+		s->advice_id = id;
+		s->flags |= TASK_DIRTY;
+		if (dropped && s->trace_advice != id && trace_may(inode))
+			trace_advice(l, inode, &a);
+	}
 	if (!row)
 		return 0;
-	/* The entry of a call does not show a range that is in a vector. */
-	if (!(config.advice_by_calls && a.range) && advice_is_new(l, inode))
-		advice_count(row, inode, &a);
-	l->s.advice_id = advice_id(l) ^ READ(inode, i_ino);
-	l->s.flags |= TASK_DIRTY;
-	if (dropped && l->s.trace_advice != l->s.advice_id && trace_may(inode))
-		trace_advice(l, inode, &a);
-	__sync_fetch_and_add(&row->pages_brought, brought);
-	__sync_fetch_and_add(&row->pages_dropped, dropped);
+	if (brought)
+		__sync_fetch_and_add(&row->pages_brought, brought);
+	if (dropped)
+		__sync_fetch_and_add(&row->pages_dropped, dropped);
 	if (own)
 		__sync_fetch_and_add(&row->dropped_own, own);
 	if (a.kind == ADVICE_READAHEAD)

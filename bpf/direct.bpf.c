@@ -177,9 +177,9 @@ int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
  */
 static __always_inline bool bio_may_be_direct(struct bio *bio)
 {
-	__u64 end = (__u64)BPF_CORE_READ(bio, bi_end_io);
+	__u64 end = (__u64)TYPED(bio, bi_end_io);
 
-	return (BPF_CORE_READ(bio, bi_opf) & REQ_OP_MASK) == REQ_OP_READ &&
+	return (TYPED(bio, bi_opf) & REQ_OP_MASK) == REQ_OP_READ &&
 	       (end == config.bio_ends[BIO_END_WAIT] || end == config.bio_ends[BIO_END_DEVICE] ||
 		end == config.bio_ends[BIO_END_DEVICE_ASYNC]);
 }

@@ -59,7 +59,7 @@ struct task_state {
 	__u32 due_flags;
 	__u32 due_misses; /* pages that it missed, and those of them that had left the cache */
 	__u32 due_refaults;
-	__u32 pad3;
+	__u32 wait_epoch; /* in which wait_file was last given a row */
 
 	/* By function: what a tracepoint does not tell of the call. */
 	__u64 read_iocb;	      /* of an asynchronous one; 0: it is not */
@@ -99,7 +99,9 @@ struct task_state {
 	__u32 cause;
 	__u32 reclaim; /* inside a reclaim scope: whose */
 	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
-	__u32 pad2;
+	/* The last advice call that moved pages, and what it is; kind 0: only its effect tells. */
+	__u16 advice_kind;
+	__u16 advice_call;
 	__u64 advice_id;
 
 	/* The direct read that has begun; direct_iocb 0: none. */

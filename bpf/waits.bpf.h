@@ -51,16 +51,24 @@ static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr
 /* Notes in whose row the sleep that begins is to be counted; none: whoever sees the call. */
 GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 {
+	struct task_state *s;
+	struct file_key was;
 	__u64 inode;
 
 	if (!l)
 		return 0;
+	s = &l->s;
+	was = s->wait_file;
 	inode = read_waits_in(l, fd, syscr);
-	l->s.wait_file = (struct file_key){};
+	s->wait_file = (struct file_key){};
 	if (!inode)
 		return 0;
-	file_key_of(CAST(inode, inode), &l->s.wait_file);
+	file_key_of(CAST(inode, inode), &s->wait_file);
+	if (s->wait_epoch == l->epoch && was.ino == s->wait_file.ino &&
+	    was.dev == s->wait_file.dev && was.gen == s->wait_file.gen)
+		return 0;
 	/* The row and the file's name, while there is a descriptor. */
+	s->wait_epoch = l->epoch;
 	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
 	return 0;
 }
