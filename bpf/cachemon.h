@@ -263,6 +263,12 @@ struct evictor_key {
 	__u8 pad[5];
 };
 
+/* What a CPU noted last: most pages go one after the other, of one file, for one reason. */
+struct evictor_run {
+	struct evictor_key key;
+	__u64 pages;
+};
+
 /* Pages that others added to the cache in one interval: what filled memory for kswapd. */
 struct adder_key {
 	__u64 cgroup;

@@ -94,6 +94,28 @@ static __noinline __u64 *evictor_entry(const struct evictor_key *key, __u32 at_e
 	return b ? bpf_map_lookup_elem(&evictors_b, key) : bpf_map_lookup_elem(&evictors_a, key);
 }
 
+static __always_inline bool evictor_same(const struct evictor_key *a, const struct evictor_key *b)
+{
+	const __u64 *x = (const __u64 *)a, *y = (const __u64 *)b;
+	__u64 other = 0;
+
+	_Static_assert(sizeof(*a) % sizeof(*x) == 0, "words");
+	for (__u32 i = 0; i < sizeof(*a) / sizeof(*x); i++)
+		other |= x[i] ^ y[i];
+	return !other;
+}
+
+static __always_inline void evictor_run_end(struct evictor_run *run, __u32 at_epoch)
+{
+	__u32 cause = run->key.cause;
+	__u64 *count;
+
+	if (!run->pages || cause >= EVICT_NR)
+		return;
+	count = evictor_entry(&run->key, at_epoch);
+	__sync_fetch_and_add(count ?: &shared.evictors_full[cause], run->pages);
+}
+
 /* Which task it is that makes pages go: its name, and whose. Numbers in names of kernel threads
  * would make an entry for each. */
 static __always_inline void evictor_who(struct live *l, struct evictor_key *key)
@@ -117,7 +139,8 @@ static __always_inline void evictor_who(struct live *l, struct evictor_key *key)
 GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause cause, __u64 pages)
 {
 	struct evictor_key key = {.cause = cause, .does = DOES_NEITHER};
-	__u64 *count;
+	struct evictor_run *run;
+	__u32 slot;
 
 	if (!l || !owner || cause >= EVICT_NR)
 		return 0;
@@ -134,8 +157,16 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 	/* Nobody knows the names of strangers' files. */
 	if (key.kind != EVICTOR_OWN)
 		key.reached = (struct file_key){};
-	count = evictor_entry(&key, l->epoch);
-	__sync_fetch_and_add(count ?: &shared.evictors_full[cause], pages);
+	slot = l->epoch & 1;
+	run = bpf_map_lookup_elem(&evictor_runs, &slot);
+	if (!run)
+		return 0;
+	if (!evictor_same(&run->key, &key)) {
+		evictor_run_end(run, l->epoch);
+		run->key = key;
+		run->pages = 0;
+	}
+	run->pages += pages;
 	return 0;
 }
 

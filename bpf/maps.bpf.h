@@ -91,6 +91,14 @@ struct {
 	__type(value, __u64);
 } evictors_b SEC(".maps");
 
+/* In front of them, of each generation. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct evictor_run);
+} evictor_runs SEC(".maps");
+
 /* Which of the others added pages: few, so that both generations are in one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -295,6 +295,7 @@ static int forget(struct probe_set *set)
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	cells_clear(skel->maps.cells, cpus);
+	cells_clear(skel->maps.evictor_runs, cpus);
 	memset(skel->bss->tallies, 0, sizeof(skel->bss->tallies));
 	memset(skel->bss->shared.outstanding, 0, sizeof(skel->bss->shared.outstanding));
 	skel->bss->shared.losses = (struct loss_counts){};

@@ -70,6 +70,28 @@ static int evictors_drain(struct sampler *s, int fd)
 	return 0;
 }
 
+/* What CPUs have noted of it last. */
+static int runs_drain(struct sampler *s, uint32_t generation)
+{
+	int fd = bpf_map__fd(s->skel->maps.evictor_runs);
+	unsigned int nr = probe_set_cpus(s->set);
+	struct evictor_run *runs = calloc(nr, sizeof(*runs));
+	int r = 0;
+
+	if (!runs)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &generation, runs))
+		r = -errno;
+	for (unsigned int i = 0; !r && i < nr; i++)
+		if (runs[i].pages)
+			eviction_push(s, &runs[i].key, runs[i].pages);
+	memset(runs, 0, nr * sizeof(*runs));
+	if (!r && bpf_map_update_elem(fd, &generation, runs, BPF_ANY))
+		r = -errno;
+	free(runs);
+	return r;
+}
+
 static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t pages)
 {
 	struct sample_adder *a;
@@ -120,6 +142,8 @@ int sampler_evictions_drain(struct sampler *s, uint32_t generation)
 		return 0;
 	fd = bpf_map__fd(generation ? s->skel->maps.evictors_b : s->skel->maps.evictors_a);
 	r = evictors_drain(s, fd);
+	if (!r)
+		r = runs_drain(s, generation);
 	return r ? r : adders_drain(s, generation);
 }
 
