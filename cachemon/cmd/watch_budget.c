@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Level auto keeps to --max-overhead: detail goes first, piece by piece, and the per-read hook
- * last. */
+/* Levels auto and cold keep to --max-overhead: detail goes first, piece by piece, and of auto the
+ * per-read hook last. */
 #include "account/ledger_rows.h"
 #include "cmd/watch_run.h"
 #include "util/clock.h"
@@ -192,10 +192,11 @@ void watch_budget_begin(struct watch_run *run)
 	if (run->o->level == LEVEL_FULL && run->o->overhead_given)
 		watch_say("level full counts everything, whatever it costs: --max-overhead "
 			  "has no effect");
-	if (run->o->level != LEVEL_AUTO)
+	if (run->o->level == LEVEL_FULL)
 		return;
 	budget_begin(&run->budget, run->o->max_overhead);
-	sampler_references_limit_burst(run->sampler, BUDGET_PURSE_NS / REFERENCE_NS);
+	if (run->o->level == LEVEL_AUTO)
+		sampler_references_limit_burst(run->sampler, BUDGET_PURSE_NS / REFERENCE_NS);
 }
 
 void watch_run_budget(struct watch_run *run)
@@ -203,7 +204,7 @@ void watch_run_budget(struct watch_run *run)
 	uint64_t now = clock_now_ns();
 	struct cost_seen seen;
 
-	if (run->o->level != LEVEL_AUTO || now < run->budget_ns)
+	if (run->o->level == LEVEL_FULL || now < run->budget_ns)
 		return;
 	run->address_ns += run->address_share * (double)(now - run->budget_seen_ns);
 	run->file_rows_ns += run->file_rows_share * (double)(now - run->budget_seen_ns);
@@ -215,6 +216,6 @@ void watch_run_budget(struct watch_run *run)
 	judge_detail(run, &seen);
 	if (run->sliced)
 		run->duty = cost_duty(&seen, run->o->max_overhead);
-	else if (budget_slices(&run->budget, &seen))
+	else if (run->o->level == LEVEL_AUTO && budget_slices(&run->budget, &seen))
 		begin_slices(run);
 }

@@ -175,10 +175,23 @@ static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 	return ret;
 }
 
+/* To keep the cost down intervals may have no rows of files. */
+static bool file_rows_given_up(const struct top_moment *m)
+{
+	const struct model_run *run = &m->model.run;
+
+	for (size_t i = 0; i < run->nr_shed; i++)
+		if (bytes_is(&run->shed[i].detail, "file_rows"))
+			return true;
+	return false;
+}
+
 /* What the job did in files without a row here; false: nothing. */
 static bool take_rest(const struct top_moment *m, const struct file_set *set, struct top_row *ret)
 {
 	*ret = (struct top_row){.lead = "[all other files]", .last = true};
+	if (!set->nr && file_rows_given_up(m))
+		ret->lead = "[rows given up: all files]";
 	ret->counts = m->jobs[0].counts;
 	for (size_t i = 0; i < set->nr; i++)
 		counts_subtract(&ret->counts, &set->rows[i].counts);

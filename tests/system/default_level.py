@@ -264,6 +264,9 @@ def rows_of_files_are_given_up_and_sums_are_not(world, stack):
     check(without, f"no interval without rows: {rows}, {given_up}")
     equal("rows of files meanwhile", set(without), {0})
     check(any(n for start, n in rows if start < given_up["from_s"]), f"no rows before: {rows}")
+    if given_up["to_s"] is None:
+        shown = world.tool.run("top", "--db", watch.db, "--batch", "--rows", "files", "--frames", "1")
+        check("[rows given up: all files]" in shown, f"top does not say why it has no rows: {shown}")
 
 
 def within(totals, name, truth):
