@@ -7,7 +7,7 @@
 
 #include "capture/sampler_impl.h"
 
-enum { LOOKS_MAX = 8 };
+enum { LOOKS_MAX = 8, ADVICE_BATCH = 64 };
 
 static int rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
 {
@@ -83,32 +83,48 @@ bool sampler_job_ended(struct sampler *s)
 	return true;
 }
 
+static bool advice_room(struct sampler *s, size_t nr)
+{
+	size_t max = s->max_advice ? s->max_advice : ADVICE_BATCH;
+	struct sample_advice *a;
+
+	while (max < s->nr_advice + nr)
+		max *= 2;
+	if (max == s->max_advice)
+		return true;
+	a = realloc(s->advice, max * sizeof(*a));
+	if (!a)
+		return false;
+	s->advice = a;
+	s->max_advice = max;
+	return true;
+}
+
 /* Absolute values: a row without memory for it is as the sample before had it. */
 void sampler_advice_take(struct sampler *s)
 {
-	int fd = bpf_map__fd(s->skel->maps.advice);
-	struct advice_key key, *prev = NULL, last;
+	int fd = bpf_map__fd(s->skel->maps.advice), r = 0;
+	struct advice_key keys[ADVICE_BATCH];
+	struct advice_row rows[ADVICE_BATCH];
+	uint64_t token;
+	bool first = true;
 
 	s->nr_advice = 0;
-	while (!bpf_map_get_next_key(fd, prev, &key)) {
-		struct sample_advice *a;
+	while (!r) {
+		uint32_t nr = ADVICE_BATCH;
 
-		last = key;
-		prev = &last;
-		if (s->nr_advice == s->max_advice) {
-			size_t max = s->max_advice ? s->max_advice * 2 : 64;
-
-			a = realloc(s->advice, max * sizeof(*a));
-			if (!a)
-				return;
-			s->advice = a;
-			s->max_advice = max;
-		}
-		a = &s->advice[s->nr_advice];
-		*a = (struct sample_advice){
-			.file = key.file, .job = key.job, .kind = key.kind, .call = key.call};
-		if (!bpf_map_lookup_elem(fd, &key, &a->row))
-			s->nr_advice++;
+		r = bpf_map_lookup_batch(fd, first ? NULL : &token, &token, keys, rows, &nr, NULL)
+			    ? -errno
+			    : 0;
+		first = false;
+		if ((r && r != -ENOENT) || !advice_room(s, nr))
+			return;
+		for (uint32_t i = 0; i < nr; i++)
+			s->advice[s->nr_advice++] = (struct sample_advice){.file = keys[i].file,
+									   .job = keys[i].job,
+									   .kind = keys[i].kind,
+									   .call = keys[i].call,
+									   .row = rows[i]};
 	}
 }
 
