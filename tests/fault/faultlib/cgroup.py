@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Control groups of a case's own."""
 
+import errno
 import os
+import time
 
 from .part import Skipped
+
+REMOVE_S = 20
 
 
 def cgroup_mounts():
@@ -28,8 +32,20 @@ def make_cgroup(case, version):
         os.mkdir(path)
     except OSError as e:
         raise Skipped(f"cannot make {path}: {e.strerror}") from e
-    case.defer(lambda: os.path.isdir(path) and os.rmdir(path))
+    case.defer(lambda: remove_cgroup(path))
     return path
+
+
+def remove_cgroup(path):
+    """As soon as its last task is gone: one that has ended is in it until its parent knows."""
+    end = time.monotonic() + REMOVE_S
+    while os.path.isdir(path):
+        try:
+            os.rmdir(path)
+        except OSError as e:
+            if e.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def make_reclaimed(case):
