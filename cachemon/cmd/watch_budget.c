@@ -5,7 +5,7 @@
 #include "cmd/watch_run.h"
 #include "util/clock.h"
 
-/* A look costs some 100 us: of a run that is young it is worth more. */
+/* A look costs some 100 us: in a run that is young or sliced it is worth more. */
 #define BUDGET_TICK_NS	    50000000ULL
 #define BUDGET_YOUNG_NS	    2000000000ULL
 #define BUDGET_LATE_TICK_NS 250000000ULL
@@ -212,8 +212,9 @@ void watch_run_budget(struct watch_run *run)
 	run->address_ns += run->address_share * (double)(now - run->budget_seen_ns);
 	run->file_rows_ns += run->file_rows_share * (double)(now - run->budget_seen_ns);
 	run->budget_seen_ns = now;
-	run->budget_ns = now + (now - run->start_ns < BUDGET_YOUNG_NS ? BUDGET_TICK_NS
-								      : BUDGET_LATE_TICK_NS);
+	run->budget_ns = now + BUDGET_LATE_TICK_NS;
+	if (run->sliced || now - run->start_ns < BUDGET_YOUNG_NS)
+		run->budget_ns = now + BUDGET_TICK_NS;
 	if (watch_cost_seen(run, &seen))
 		return;
 	count_evictors(run);

@@ -21,7 +21,7 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
-HOT_READS = 1500000
+HOT_READS = 4000000  # a job of some ten seconds: the interval of a shorter one may be too wide to be shown
 PHASE_READS, PHASES = 250000, 6
 DROPPED_PAGES, DROPS = 20000, 5
 ASYNC_PAGES, ASYNC_READS = 4096, 1000000
