@@ -17,7 +17,7 @@
  */
 #define TRACE_EVENT_NS 1300
 #define REFERENCE_NS   300
-#define EVICTOR_NS     200
+#define EVICTOR_NS     110
 #define FILE_ROW_NS    10000
 
 static const char over_purse[] =

@@ -14,9 +14,8 @@ unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 		{FS_DIRECT_NFS, ROLE_DIRECT_NFS, ROLE_DIRECT_NFS_END},
 		{FS_DIRECT_FUSE, ROLE_DIRECT_FUSE, ROLE_DIRECT_FUSE_END},
 	};
-	unsigned int direct = 0;
-
 	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
+	unsigned int direct = 0;
 
 	/* What a device is asked for is what it gives, but for its errors. */
 	if (probe_plan_has(plan, ROLE_DIRECT_BLOCK) && block->kind == HOOK_TP_BTF)

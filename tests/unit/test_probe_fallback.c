@@ -310,9 +310,7 @@ static void test_hidden_addresses(void **state)
 		leave_row(&caps, table, row);
 		make(&caps, &all, &plan);
 		assert_int_equal(plan.choices[c->role].row, row);
-		for (int hidden = CAPS_UNKNOWN; hidden <= CAPS_YES; hidden++) {
-			if (hidden == CAPS_YES)
-				continue;
+		for (int hidden = CAPS_UNKNOWN; hidden < CAPS_YES; hidden++) {
 			caps.kallsyms = (enum caps_flag)hidden;
 			make(&caps, &all, &plan);
 			assert_true(plan.choices[c->role].state != PROBE_LIVE ||
