@@ -159,8 +159,10 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 		key.reached = (struct file_key){};
 	slot = l->epoch & 1;
 	run = bpf_map_lookup_elem(&evictor_runs, &slot);
-	if (!run)
+	if (!run) {
+		__sync_fetch_and_add(&shared.evictors_full[cause], pages);
 		return 0;
+	}
 	if (!evictor_same(&run->key, &key)) {
 		evictor_run_end(run, l->epoch);
 		run->key = key;
