@@ -17,14 +17,12 @@
 	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0)"      \
 	" - coalesce(evicted_not_added, 0))"
 
-/* Its intervals: i and j. */
-#define OF_JOB "WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1"
-
-/* Of the whole run, and of the intervals before the sample ended. */
+/* Of the whole run, or of an interval. */
 #define COUNTED                                                                                    \
-	"sum(misses + used + used_late), sum(untracked), sum(lookups), sum(refaults),"             \
-	" sum(refault_distance_pages), sum(" ADDED "),"                                            \
-	" sum(windows_sync + windows_async + windows_forced)"
+	"misses + used + used_late, untracked, lookups, refaults, refault_distance_pages, " ADDED  \
+	", windows_sync + windows_async + windows_forced"
+
+enum { MISSED, UNTRACKED, LOOKUPS, REFAULTS, DISTANCE, BROUGHT, WINDOWS, NR_COUNTED };
 
 static int failed(sqlite3 *db, struct errtext *err)
 {
@@ -74,42 +72,6 @@ static int has_table(sqlite3 *db, const char *name, bool *ret, struct errtext *e
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(db, err);
 }
 
-static void take_counts(const double v[7], struct curve_counted *c)
-{
-	*c = (struct curve_counted){-1, -1, -1, -1, -1, -1};
-	if (v[0] >= 0 && v[2] > 0) {
-		c->miss_low = v[0] / v[2];
-		c->miss_high = (v[0] + (v[1] > 0 ? v[1] : 0)) / v[2];
-	}
-	c->refaults = v[3];
-	if (v[3] > 0 && v[4] >= 0)
-		c->refault_distance = v[4] / v[3];
-	if (v[5] >= 0 && v[6] > 0)
-		c->run_pages = v[5] / v[6];
-}
-
-static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve_counted *ret,
-		       struct errtext *err)
-{
-	static const char whole[] =
-		"SELECT " COUNTED " FROM job WHERE id = ?1 AND lookups <= ?2 * 1.01";
-	static const char part[] =
-		"SELECT " COUNTED
-		" FROM interval i JOIN job_interval j ON j.interval_id = i.id " OF_JOB
-		" AND i.id IN (SELECT id FROM (SELECT i.id, "
-		"sum(j.lookups) OVER (ORDER BY i.start_ns) AS upto FROM interval i "
-		"JOIN job_interval j ON j.interval_id = i.id " OF_JOB ") WHERE upto <= ?2)";
-	double v[7];
-	bool found = false;
-	int r = ask(db, whole, job_id, lookups, 7, v, &found, err);
-
-	if (!r && v[2] < 0)
-		r = ask(db, part, job_id, lookups, 7, v, &found, err);
-	if (!r)
-		take_counts(v, ret);
-	return r;
-}
-
 /* As many as a machine can have; what is not, of damaged counters too, is not known. */
 static double pages_of(double bytes, double page_size_bytes)
 {
@@ -118,16 +80,96 @@ static double pages_of(double bytes, double page_size_bytes)
 	return pages >= 0 && pages <= (double)PAGES_MAX ? pages : -1;
 }
 
-/* The most that the job had in the cache at the end of an interval. Where its cgroup has a limit,
- * what the cgroup was charged with: it may have been there before the run. */
-static int load_present(sqlite3 *db, int64_t job_id, bool machine, struct curve_facts *f,
-			struct errtext *err)
+static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
 {
-	static const char counted[] =
-		"SELECT max(present) FROM (SELECT sum(" ADDED
-		" + written_pages + other_added_pages - " LEFT ") OVER (ORDER BY i.start_ns) "
-		"AS present FROM interval i JOIN job_interval j ON j.interval_id = i.id " OF_JOB
-		")";
+	*c = (struct curve_counted){-1, -1, -1, -1, -1, -1};
+	if (v[MISSED] >= 0 && v[LOOKUPS] > 0) {
+		c->miss_low = v[MISSED] / v[LOOKUPS];
+		c->miss_high = (v[MISSED] + (v[UNTRACKED] > 0 ? v[UNTRACKED] : 0)) / v[LOOKUPS];
+	}
+	c->refaults = v[REFAULTS];
+	if (v[REFAULTS] > 0 && v[DISTANCE] >= 0)
+		c->refault_distance = v[DISTANCE] / v[REFAULTS];
+	if (v[BROUGHT] >= 0 && v[WINDOWS] > 0)
+		c->run_pages = v[BROUGHT] / v[WINDOWS];
+}
+
+/* What a walk over a job's intervals adds up, in the order of time. Sums of what no interval knows
+ * are -1. */
+struct walk {
+	double counted[NR_COUNTED]; /* of the intervals before the sample ended */
+	double lookups;
+	double present, present_max;
+	bool ended;
+};
+
+static void add_known(double *sum, sqlite3_stmt *stmt, int column)
+{
+	if (sqlite3_column_type(stmt, column) != SQLITE_NULL)
+		*sum = (*sum > 0 ? *sum : 0) + sqlite3_column_double(stmt, column);
+}
+
+static void walk_interval(struct walk *w, sqlite3_stmt *stmt, double lookups)
+{
+	w->lookups += sqlite3_column_double(stmt, LOOKUPS);
+	w->ended = w->ended || w->lookups > lookups;
+	for (int i = 0; !w->ended && i < NR_COUNTED; i++)
+		add_known(&w->counted[i], stmt, i);
+	if (sqlite3_column_type(stmt, NR_COUNTED) == SQLITE_NULL)
+		return;
+	w->present += sqlite3_column_double(stmt, NR_COUNTED);
+	if (w->present > w->present_max)
+		w->present_max = w->present;
+}
+
+/* Once over the intervals, which may be a hundred thousand. */
+static int walk_intervals(sqlite3 *db, int64_t job_id, double lookups, struct walk *ret,
+			  struct errtext *err)
+{
+	static const char sql[] =
+		"SELECT " COUNTED ", " ADDED " + written_pages + other_added_pages - " LEFT
+		" FROM interval i JOIN job_interval j ON j.interval_id = i.id "
+		"WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1 "
+		"ORDER BY i.start_ns";
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	*ret = (struct walk){.present_max = -1};
+	for (int i = 0; i < NR_COUNTED; i++)
+		ret->counted[i] = -1;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(stmt, 1, job_id);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		walk_interval(ret, stmt, lookups);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : failed(db, err);
+}
+
+static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve_facts *f,
+		       struct errtext *err)
+{
+	static const char whole[] =
+		"SELECT " COUNTED " FROM job WHERE id = ?1 AND lookups <= ?2 * 1.01";
+	double v[NR_COUNTED];
+	struct walk w;
+	bool found = false;
+	int r = ask(db, whole, job_id, lookups, NR_COUNTED, v, &found, err);
+
+	if (!r)
+		r = walk_intervals(db, job_id, lookups, &w, err);
+	if (r)
+		return r;
+	take_counts(v[LOOKUPS] < 0 ? w.counted : v, &f->counted);
+	f->counted.present_pages = pages_of(w.present_max, 1);
+	return 0;
+}
+
+/* Where a job's cgroup has a limit, what the cgroup was charged with takes the place of what was
+ * counted: it may have been there before the run. */
+static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, struct errtext *err)
+{
 	static const char charged[] =
 		"SELECT max(m.job_file_bytes), max(l.limit_bytes) FROM job "
 		"JOIN job_limit l ON l.job_id = job.id AND l.limit_bytes IS NOT NULL "
@@ -135,13 +177,8 @@ static int load_present(sqlite3 *db, int64_t job_id, bool machine, struct curve_
 		"JOIN machine_interval m ON m.interval_id = i.id WHERE job.id = ?1";
 	double v[2];
 	bool found = false;
-	int r = ask(db, counted, job_id, 0, 1, v, &found, err);
+	int r = ask(db, charged, job_id, 0, 2, v, &found, err);
 
-	if (!r)
-		f->counted.present_pages = pages_of(v[0], 1);
-	if (r < 0 || !machine)
-		return r;
-	r = ask(db, charged, job_id, 0, 2, v, &found, err);
 	if (!r && v[0] >= 0)
 		f->counted.present_pages = pages_of(v[0], f->page_size_bytes);
 	if (!r && v[1] >= 0)
@@ -170,13 +207,13 @@ int load_curve_facts(sqlite3 *db, int64_t job_id, double lookups, struct curve_f
 	f.memory_pages = pages_of(v[1], v[0]);
 	f.cold = v[2] > 0;
 	f.sliced = v[3] > 0;
-	r = load_counts(db, job_id, lookups, &f.counted, err);
+	r = load_counts(db, job_id, lookups, &f, err);
 	if (!r)
 		r = has_table(db, "job_limit", &limits, err);
 	if (!r)
 		r = has_table(db, "machine_interval", &machine, err);
-	if (!r)
-		r = load_present(db, job_id, limits && machine, &f, err);
+	if (!r && limits && machine)
+		r = load_charged(db, job_id, &f, err);
 	if (!r)
 		*ret = f;
 	return r;
