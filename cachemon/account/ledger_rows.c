@@ -93,7 +93,8 @@ const int64_t *ledger_dead(const struct ledger *l, size_t *ret_nr)
 static void mark_written(struct ledger_mark *m)
 {
 	m->fresh = false;
-	m->dirty = false;
+	m->dirty = m->dirty && !m->written;
+	m->written = false;
 }
 
 static void mark_unwritten(struct ledger_mark *m)
@@ -101,6 +102,7 @@ static void mark_unwritten(struct ledger_mark *m)
 	if (m->fresh)
 		m->db_id = 0;
 	m->fresh = false;
+	m->written = false;
 }
 
 static void mark_rewrite(struct ledger_mark *m)

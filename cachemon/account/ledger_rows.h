@@ -10,8 +10,9 @@
 
 struct ledger_mark {
 	int64_t db_id;
-	bool fresh; /* db_id was given in a transaction that is not committed yet */
-	bool dirty; /* differs from what the database has */
+	bool fresh;   /* db_id was given in a transaction that is not committed yet */
+	bool written; /* in a transaction that is not committed yet */
+	bool dirty;   /* differs from what the database has */
 };
 
 struct ledger_directory {

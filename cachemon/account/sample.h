@@ -110,6 +110,7 @@ struct sample {
 	size_t nr_shed;
 	const struct slices *slices; /* of the watched job; NULL: the per-read hook was never off */
 	bool no_file_rows;	     /* of this interval: files have their sums alone */
+	bool file_sums_wait;	     /* with no_file_rows: for a later interval, or the end */
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */
 	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */

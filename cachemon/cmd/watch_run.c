@@ -17,6 +17,10 @@
 #include "util/human.h"
 #include "util/paths.h"
 
+/* Samples between two that write the sums of files, when their rows of each interval are given up:
+ * a reader's files, and those of a run that is killed, are as old. The job's sums never wait. */
+enum { FILE_SUMS_EVERY = 10 };
+
 static int open_selector(struct watch_run *run, struct errtext *err)
 {
 	struct selector_places places = {.proc_root = "/proc"};
@@ -312,6 +316,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
+	s.file_sums_wait = s.no_file_rows && run->samples % FILE_SUMS_EVERY;
 	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);

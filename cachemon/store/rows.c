@@ -80,10 +80,13 @@ int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
 {
 	int rc = bind_run(b);
 
-	if (rc == SQLITE_OK && !m->db_id) {
+	if (rc != SQLITE_OK)
+		return rc;
+	if (!m->db_id) {
 		m->db_id = sqlite3_last_insert_rowid(st->db);
 		m->fresh = true;
 	}
+	m->written = true;
 	return rc;
 }
 
@@ -164,9 +167,9 @@ static int delete_folded(struct store *st, const struct ledger *l)
 
 /*
  * Directories before the files that point to them; folded files go before their like comes back
- * under a new id.
+ * under a new id. Files that are not written now are with the next that are.
  */
-int rows_write_sums(struct store *st, struct ledger *l)
+int rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
 	int rc = SQLITE_OK;
 
@@ -177,7 +180,7 @@ int rows_write_sums(struct store *st, struct ledger *l)
 			rc = write_directory(st, ledger_directory(l, i));
 	if (rc == SQLITE_OK)
 		rc = delete_folded(st, l);
-	for (size_t i = 0; i < ledger_nr_files(l) && rc == SQLITE_OK; i++)
+	for (size_t i = 0; files && i < ledger_nr_files(l) && rc == SQLITE_OK; i++)
 		if (ledger_file(l, i)->mark.dirty)
 			rc = write_file(st, ledger_file(l, i));
 	for (size_t i = 0; i < ledger_nr_filesystems(l) && rc == SQLITE_OK; i++)

@@ -58,7 +58,7 @@ int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const c
 /* rows.c: SQLite codes */
 int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 		   const int *exit_status);
-int rows_write_sums(struct store *st, struct ledger *l);
+int rows_write_sums(struct store *st, struct ledger *l, bool files);
 int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
 
 /* rows_references.c: SQLite codes */

@@ -45,7 +45,7 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 	int rc = begin_transaction(st);
 
 	if (rc == SQLITE_OK)
-		rc = rows_write_sums(st, l);
+		rc = rows_write_sums(st, l, !s->file_sums_wait);
 	if (rc == SQLITE_OK)
 		rc = rows_write_interval(st, l, s);
 	if (rc == SQLITE_OK && s->references)
@@ -157,7 +157,7 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 	if (rc == SQLITE_OK && end->measured)
 		rc = withdraw(st, was, end);
 	if (rc == SQLITE_OK)
-		rc = rows_write_sums(st, l);
+		rc = rows_write_sums(st, l, true);
 	if (rc == SQLITE_OK)
 		rc = traces_write(st);
 	if (rc == SQLITE_OK)

@@ -167,6 +167,18 @@ static void test_weights_add_up(void **state)
 	fileset_free(set);
 }
 
+/* As the store does, in a transaction that succeeds. */
+static void write_all(struct ledger *l)
+{
+	for (size_t i = 0; i < ledger_nr_files(l); i++)
+		ledger_file(l, i)->mark.written = true;
+	for (size_t i = 0; i < ledger_nr_filesystems(l); i++)
+		ledger_filesystem(l, i)->mark.written = true;
+	for (size_t i = 0; i < ledger_nr_advice(l); i++)
+		ledger_advice(l, i)->mark.written = true;
+	ledger_written(l);
+}
+
 static void test_marks(void **state)
 {
 	struct ledger_limits limits = roomy;
@@ -181,13 +193,16 @@ static void test_marks(void **state)
 	assert_false(directory(l, "/")->mark.dirty);
 	/* An id given in a transaction that failed is void, and the row is still to be written. */
 	ledger_file(l, 0)->mark.db_id = 7;
-	ledger_file(l, 0)->mark.fresh = true;
+	ledger_file(l, 0)->mark.fresh = ledger_file(l, 0)->mark.written = true;
 	ledger_unwritten(l);
 	assert_int_equal(ledger_file(l, 0)->mark.db_id, 0);
 	assert_true(ledger_file(l, 0)->mark.dirty);
+	/* So it is when a transaction succeeds that left it out. */
+	ledger_written(l);
+	assert_true(ledger_file(l, 0)->mark.dirty);
 	ledger_file(l, 0)->mark.db_id = 8;
 	ledger_file(l, 0)->mark.fresh = true;
-	ledger_written(l);
+	write_all(l);
 	assert_false(ledger_file(l, 0)->mark.dirty);
 	assert_int_equal(ledger_file(l, 0)->mark.db_id, 8);
 	ledger_unwritten(l);
@@ -201,7 +216,7 @@ static void test_marks(void **state)
 	ledger_unwritten(l);
 	ledger_dead(l, &nr);
 	assert_int_equal(nr, 1);
-	ledger_written(l);
+	write_all(l);
 	ledger_dead(l, &nr);
 	assert_int_equal(nr, 0);
 	ledger_rewrite(l);
@@ -284,7 +299,7 @@ static void test_filesystems(void **state)
 		sum += ledger_filesystem(l, i)->total.c[C_misses];
 	}
 	assert_int_equal(sum, ledger_job(l, JOB_WATCHED)->total.c[C_misses]);
-	ledger_written(l);
+	write_all(l);
 	s.nr_files = 0;
 	memset(s.rest, 0, sizeof(s.rest));
 	ledger_apply(l, &s);
@@ -333,7 +348,7 @@ static void test_advice(void **state)
 	assert_int_equal(ledger_nr_advice(l), 2);
 	assert_int_equal(ledger_advice_lost(l), 1);
 	assert_null(ledger_advice(l, 0)->path);
-	ledger_written(l);
+	write_all(l);
 	s.nr_advice = 2;
 	advice[1].row.calls = 6;
 	ledger_apply(l, &s);

@@ -330,6 +330,33 @@ static void test_no_file_rows(void **state)
 			 test_misses(1) + test_misses(3) - test_misses(2) - 4);
 }
 
+/* Then the sums of files may wait as well: all of them are there with the next that do not. */
+static void test_file_sums_wait(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+	struct test_sample t;
+
+	begin(f, &run, NULL);
+	for (unsigned int i = 0; i < 5; i++) {
+		bool waits = i == 1 || i == 2 || i == 4;
+		unsigned int seen = i == 4 ? 4 : waits ? 1 : i + 1;
+
+		test_sample(&t, i, 12);
+		t.s.no_file_rows = t.s.file_sums_wait = waits;
+		ledger_apply(f->l, &t.s);
+		assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+		assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 1"),
+				 test_misses(i + 1));
+		assert_int_equal(ask(db, "SELECT sum(misses) FROM file"),
+				 test_misses(seen) - 2 * (int64_t)seen);
+	}
+	end_ok(f, &(struct store_end){0});
+	assert_true(adds_up(db));
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file"), test_misses(5) - 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +368,7 @@ int main(void)
 		STORE_TEST(test_full_width_values),
 		STORE_TEST(test_sliced),
 		STORE_TEST(test_no_file_rows),
+		STORE_TEST(test_file_sums_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
