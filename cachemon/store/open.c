@@ -148,6 +148,12 @@ static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_E
 	return errno == EACCES ? no_permission(st, err) : 0;
 }
 
+/* A run that does not begin is worse than an interval that is late. */
+static unsigned int opening_busy_ms(const struct store *st)
+{
+	return 5 * st->limits.busy_ms;
+}
+
 /*
  * WAL lets readers read while a write goes on. Two programs that switch at the same moment make
  * SQLite give up at once instead of waiting, so the waiting is here.
@@ -171,7 +177,7 @@ static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
 			rc = SQLITE_OK;
 		}
 		sqlite3_finalize(stmt);
-		if ((rc & 0xff) != SQLITE_BUSY || waited_ms >= st->limits.busy_ms)
+		if ((rc & 0xff) != SQLITE_BUSY || waited_ms >= opening_busy_ms(st))
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -193,7 +199,7 @@ static int set_up(struct store *st)
 	int rc;
 
 	sqlite3_extended_result_codes(st->db, 1);
-	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
+	sqlite3_busy_timeout(st->db, (int)opening_busy_ms(st));
 	/* A long reader makes the -wal grow; when it has gone, the file shrinks again. Of the pages
 	 * SQLite keeps 2000 KiB, whatever it was built for: the collector's memory is bounded. */
 	rc = sqlite3_exec(st->db,
@@ -232,6 +238,7 @@ static int open_prepared(struct store *st, char err[STORE_ERROR_MAX])
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (!ret)
 		ret = mark_cut_runs(st, err);
+	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
 	return ret;
 }
 
