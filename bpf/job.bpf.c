@@ -19,6 +19,7 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 		read_wait_finish(l, NO_CALL);
 		s->stall_ns = 0;
 		s->stalls = 0;
+		s->flags &= ~TASK_AWAITED;
 	}
 	s->stall_kind = kind;
 	s->stall_id = id;
@@ -72,6 +73,8 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		stall_file(l, prev, nr);
 		if (config.reads_by_call && shared.read_on && s->read_id == s->stall_id)
 			read_sleeps(l);
+		if (!config.reads_by_call && shared.read_on && read_awaits(l, s->stall_id))
+			s->flags |= TASK_AWAITED;
 	}
 	s->sleep_start_ns = bpf_ktime_get_ns();
 }

@@ -137,7 +137,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	l->regs = regs_of(t);
 	if (st) {
 		l->s = *st;
-		l->s.flags = TASK_STORED | (st->flags & TASK_NOTED);
+		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
 		/* Should it belong to the job, then from now on. */

@@ -76,6 +76,7 @@ struct task_state {
 	__u32 win_kind;
 	__u32 win_origin;
 	__u64 win_id;
+	__u64 win_at; /* page that a sync or async one was asked for at */
 	__u64 win_lo; /* asked for by the call or fault: demand; lo > hi: nothing was */
 	__u64 win_hi;
 	__u64 win_pages;

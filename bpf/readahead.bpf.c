@@ -54,6 +54,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	call_finish(l, id);
 	if (!inode_counts(inode))
 		return 0;
+	s->win_at = index;
 	if (s->job == JOB_WATCHED)
 		advice_standing(l, inode, file, ra);
 	if (in_fault(s, t, inode)) {

@@ -10,9 +10,10 @@
 #include "plain.bpf.h"
 
 /*
- * The call slept for I/O before this event. The folio at index is the one it waited for: a wait
- * drops the folio and looks it up again, or ends the batch before it. If the call did not add it
- * itself, it was on its way for somebody else's sake: a delayed hit, a late prefetch.
+ * The call slept for I/O before this event. The folio at index is the one it waited for, if it was
+ * for any: a wait drops the folio and looks it up again, or ends the batch before it. If the call
+ * did not add it itself, it was on its way for somebody else's sake: a delayed hit, a late
+ * prefetch.
  */
 GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 {
@@ -30,7 +31,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
-	if (index >= s->miss_first && index <= s->miss_last)
+	if (!(s->flags & TASK_AWAITED) || (index >= s->miss_first && index <= s->miss_last))
 		goto out;
 	if (!folio_span(l, mapping, index, &first, &end))
 		goto out;
@@ -53,6 +54,7 @@ out:
 	s->stall_ns = 0;
 	s->stalls = 0;
 	s->stall_kind = 0;
+	s->flags &= ~TASK_AWAITED;
 	return 0;
 }
 

@@ -12,7 +12,8 @@ enum { WIN_SYNC = 1, WIN_ASYNC, WIN_FORCED, WIN_KIND = 3, WIN_IN_FAULT = 4 };
 enum {
 	TASK_STORED = 1 << 0, /* has a copy in tasks */
 	TASK_DIRTY = 1 << 1,
-	TASK_NOTED = 1 << 2, /* among the members */
+	TASK_NOTED = 1 << 2,   /* among the members */
+	TASK_AWAITED = 1 << 3, /* some of its stalls were for a folio that it reads */
 };
 
 /* The address of a task, a plain number: where there is no struct live to take it through. */

@@ -73,6 +73,28 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	return 0;
 }
 
+/*
+ * A lookup ends with the folio that has an async window asked for, and then waits for that one
+ * alone. When it is there, the window itself waits: for blocks that tell where the file lies.
+ */
+static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
+{
+	return s->win_inode && s->win_kind == WIN_ASYNC && s->win_id == syscr;
+}
+
+static __always_inline bool read_awaits(struct live *l, __u64 syscr)
+{
+	struct task_state *s = &l->s;
+	struct address_space *mapping;
+	struct folio *f;
+
+	if (!window_is_open(s, syscr))
+		return true;
+	mapping = READ(CAST(inode, s->win_inode), i_mapping);
+	f = CAST(folio, folio_at(l, mapping, s->win_at));
+	return !(__u64)f || !folio_uptodate(f);
+}
+
 struct wait_walk {
 	struct live *l;
 	__u64 mapping;
@@ -131,6 +153,8 @@ GLOBAL int read_sleeps(struct live *l)
 	w.mapping = addr_of(l, READ(inode, i_mapping));
 	w.index = s->read_next - 1;
 	w.last = s->read_last < eof ? s->read_last : eof;
+	if (window_is_open(s, s->read_id) && s->win_at < w.last)
+		w.last = s->win_at;
 #ifdef CACHEMON_BASIC
 	/* The hook is above all batches of the call, and the call is at this very page. */
 	if (s->read_iter)

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads that sleep for something else than a page are not late: the blocks that tell where a file lies.
+
+A file of 2,048 extents, alternately written and not, has them in some 25 blocks of ext4. Readahead maps what
+it brings, and sleeps for each of these blocks while the page that the read asks for is there. That is known
+outside: each call begins when mincore(2), which sees pages that are read already, has all that it reads. So no
+hit is delayed and no prefetched page is late, whatever the call slept."""
+
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import sqlite3
+import sys
+import time
+from contextlib import closing
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.tool import Tool, file_of  # noqa: E402
+
+ME = os.path.abspath(__file__)
+PAGES = 2048
+# What a filesystem keeps in memory of where a file lies, and of its blocks on the device.
+EXT4_IOC_CLEAR_ES_CACHE, BLKFLSBUF = 0x6628, 0x1261
+# One page at a time until readahead has its whole window, then parts of a window.
+SMALL, CALL = 64, 16
+LEVELS = ([], ["--level", "full"])
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.tool = Tool(args.cachemon, work)
+        self.mount = os.path.join(work, "data")
+        self.device = machine.loop(stack, f"{work}/data.img", 256 << 20, ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"])
+        machine.mount(stack, self.device, self.mount)
+
+    def of_many_extents(self, name):
+        path = os.path.join(self.mount, name)
+        with open(path, "wb") as f:
+            os.posix_fallocate(f.fileno(), 0, PAGES * PAGE)
+            for page in range(0, PAGES, 2):
+                os.pwrite(f.fileno(), os.urandom(PAGE), page * PAGE)
+            os.fsync(f.fileno())
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            fcntl.ioctl(f, EXT4_IOC_CLEAR_ES_CACHE)
+        with open(self.device, "rb") as f:
+            fcntl.ioctl(f, BLKFLSBUF)
+        return path
+
+
+# ---- worker ----
+
+class Cached:
+    """Which pages of a file are cached, by mincore(2)."""
+
+    def __init__(self, fd):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.mmap.restype = ctypes.c_void_p
+        self.at = self.libc.mmap(None, ctypes.c_size_t(PAGES * PAGE), 1, 1, fd, ctypes.c_long(0))
+
+    def absent_pages(self, page, nr):
+        """When what is on its way has come, or after a second: what readahead left out does not come."""
+        end = time.monotonic() + 1
+        while self.absent_now(page, nr) and page and time.monotonic() < end:
+            pass
+        return self.absent_now(page, nr)
+
+    def absent_now(self, page, nr):
+        vector = (ctypes.c_ubyte * nr)()
+        if self.libc.mincore(ctypes.c_void_p(self.at + page * PAGE), ctypes.c_size_t(nr * PAGE), vector):
+            raise OSError(ctypes.get_errno(), "mincore")
+        return sum(not v & 1 for v in vector)
+
+
+def pread(fd, nr, at):
+    return len(os.pread(fd, nr * PAGE, at))
+
+
+def preadv(fd, nr, at):
+    return os.preadv(fd, [bytearray(PAGE) for _ in range(nr)], at)
+
+
+def read(fd, nr, at):
+    os.lseek(fd, at, os.SEEK_SET)
+    return len(os.read(fd, nr * PAGE))
+
+
+def work(how, path):
+    fd = os.open(path, os.O_RDONLY)
+    cached, told, page = Cached(fd), {"absent": 0, "sleeps": 0}, 0
+    while page < PAGES:
+        nr = 1 if page < SMALL else CALL
+        told["absent"] += cached.absent_pages(page, nr)
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+        equal("bytes read", globals()[how](fd, nr, page * PAGE), nr * PAGE)
+        told["sleeps"] += resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before
+        page += nr
+    print(json.dumps(told))
+
+
+def work_late(path):
+    """The other way round: each page was asked for a moment before."""
+    fd = os.open(path, os.O_RDONLY)
+    for first in range(0, PAGES, 8):
+        os.posix_fadvise(fd, first * PAGE, 8 * PAGE, os.POSIX_FADV_WILLNEED)
+        os.pread(fd, 8 * PAGE, first * PAGE)
+    print("{}")
+
+
+# ---- cases ----
+
+def watched(world, stack, level, path, *how):
+    watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", *how, path])
+    _, job, out = watch.end()
+    found = file_of(job, machine.device_of(path), os.stat(path).st_ino)
+    check(found, f"{path} has no row")
+    with closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
+        row = db.execute("SELECT misses, windows_async, stalls, delayed_hits, used_late FROM file WHERE ino = ?",
+                         (os.stat(path).st_ino,)).fetchone()
+    return json.loads(out.splitlines()[0]), found["totals"], row
+
+
+def none_is_late(world, stack, how):
+    for number, level in enumerate(LEVELS):
+        path = world.of_many_extents(f"{how}{number}")
+        told, totals, (misses, windows, stalls, delayed, late) = watched(world, stack, level, path, how)
+        equal("pages that were not there when they were asked for", told["absent"], misses)
+        check(windows > 20 and told["sleeps"] > 10, f"{windows} windows, {told['sleeps']} sleeps: nothing to see")
+        equal("sleeps", stalls, told["sleeps"])
+        equal("delayed hits and late pages", (delayed, late), (0, 0))
+        equal("the same in the report", totals["delayed_hits"], 0)
+
+
+for name in ("pread", "preadv", "read"):
+    def each(world, stack, how=name):
+        none_is_late(world, stack, how)
+
+    each.__name__ = f"{name}_that_waits_for_extents_is_not_late"
+    part.case(each)
+
+
+@part.case
+def what_is_on_its_way_is_late(world, stack):
+    for number, level in enumerate(LEVELS):
+        path = fill(os.path.join(world.mount, f"late{number}"), PAGES)
+        _, totals, (_, _, stalls, delayed, late) = watched(world, stack, level, path, "late")
+        check(0 < delayed <= PAGES and 0 < late <= delayed and stalls > 0,
+              f"{delayed} delayed hits, {late} late pages, {stalls} sleeps")
+        equal("delayed hits in the report", totals["delayed_hits"], delayed)
+
+
+def main():
+    if sys.argv[1:2] == ["--work"]:
+        return work_late(sys.argv[3]) if sys.argv[2] == "late" else work(*sys.argv[2:])
+    return part.main(World)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
