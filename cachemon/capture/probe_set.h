@@ -52,7 +52,8 @@ int probe_set_advice_calls(struct probe_set *set, bool on);
 /* The hook that sees the address of every fault of the machine, while files are traced. -ENOTSUP:
  * not in the plan. */
 int probe_set_fault_addresses(struct probe_set *set, bool on);
-/* Whether who makes pages leave is noted; off, it is told as for want of room. On at first. */
+/* Whether programs note who makes pages leave; it is on at first. While it is off these pages have
+ * no evictor, as when there is no room to note one. */
 void probe_set_evictors(struct probe_set *set, bool on);
 
 /* Takes running processes (and later children) into the job; ids are those of cachemon's own pid

@@ -17,7 +17,7 @@ unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
 	unsigned int direct = 0;
 
-	/* What a device is asked for is what it gives, but for its errors. */
+	/* Counted by what is asked: a device gives all of it, or fails. */
 	if (probe_plan_has(plan, ROLE_DIRECT_BLOCK) && block->kind == HOOK_TP_BTF)
 		direct |= FS_DIRECT_BLOCK;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
