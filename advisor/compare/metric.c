@@ -24,9 +24,13 @@
 	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = PER_WORK,                   \
 	.relevant_share = TWENTIETH, .relevant_least = FEW_PAGES
 #define PAGES_UNIT COUNT_UNIT("pages")
-#define RATIO_UNIT                                                                                 \
+#define SHARE_UNIT                                                                                 \
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
-	.job_scale = 1, .relevant_least = FEW_SHARE
+	.job_scale = 1
+#define RATIO_UNIT SHARE_UNIT, .relevant_least = FEW_SHARE
+/* What a share of the prefetched pages is worth is in misses, waste and stall, which have rows of
+ * their own: a few points of it, of fewer pages perhaps, are neither gain nor loss. */
+#define PREFETCH_UNIT SHARE_UNIT, .relevant_least = TWENTIETH
 #define TIME_UNIT                                                                                  \
 	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \
 	.den = PER_WORK, .relevant_share = TWENTIETH
@@ -43,11 +47,11 @@ static const struct compare_metric metrics[] = {
 	 .better = BETTER_LOWER, .rank = 1},
 	{"major_faults_per_work", "major faults", COUNT_UNIT("faults"), .num = SUM(C_faults_major),
 	 .better = BETTER_LOWER, .rank = 1},
-	{"prefetch_accuracy", "prefetch accuracy", RATIO_UNIT, .num = SUM(C_used, C_used_late),
+	{"prefetch_accuracy", "prefetch accuracy", PREFETCH_UNIT, .num = SUM(C_used, C_used_late),
 	 .den = SUM(C_used, C_used_late, C_evicted_unused), .better = BETTER_HIGHER, .rank = 1},
-	{"prefetch_coverage", "prefetch coverage", RATIO_UNIT, .num = SUM(C_used, C_used_late),
+	{"prefetch_coverage", "prefetch coverage", PREFETCH_UNIT, .num = SUM(C_used, C_used_late),
 	 .den = SUM(C_used, C_used_late, C_misses), .better = BETTER_HIGHER, .rank = 1},
-	{"prefetch_timeliness", "prefetch timeliness", RATIO_UNIT, .num = SUM(C_used),
+	{"prefetch_timeliness", "prefetch timeliness", PREFETCH_UNIT, .num = SUM(C_used),
 	 .den = SUM(C_used, C_used_late), .better = BETTER_HIGHER, .rank = 1},
 	{"waste_per_work", "prefetched and evicted unused", PAGES_UNIT,
 	 .num = SUM(C_evicted_unused), .better = BETTER_LOWER, .rank = 1},
