@@ -23,7 +23,7 @@ fail() {
 	exit 1
 }
 
-# Ends the part where there is nothing to build with, or nothing comes of it.
+# cross_build TARGET...: ends the part where there is nothing to build with, or nothing comes of it.
 cross_build() {
 	local sysroot
 
@@ -35,7 +35,7 @@ cross_build() {
 		exec {lock}>"$CROSS.lock"
 		flock "$lock"
 		build_tree "$CROSS" --toolchain "$REPO/cmake/aarch64.cmake" \
-			"-DCMAKE_SYSROOT=$sysroot" -DBUILD_TESTING=ON -- all unit_tests
+			"-DCMAKE_SYSROOT=$sysroot" -DBUILD_TESTING=ON -- "$@"
 	) || fail "the build failed (above)"
 	readelf -h "$CROSS/cachemon/cachemon" | grep -q 'Machine: *AArch64' ||
 		fail "what was built is not for aarch64"
