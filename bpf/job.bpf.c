@@ -73,7 +73,9 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		stall_file(l, prev, nr);
 		if (config.reads_by_call && shared.read_on && s->read_id == s->stall_id)
 			read_sleeps(l);
-		if (!config.reads_by_call && shared.read_on && read_awaits(l, s->stall_id))
+		/* Without the per-read hook nothing closes a window: whoever sees the call judges.
+		 */
+		if (!config.reads_by_call && (!shared.read_on || read_awaits(l, s->stall_id)))
 			s->flags |= TASK_AWAITED;
 	}
 	s->sleep_start_ns = bpf_ktime_get_ns();

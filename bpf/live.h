@@ -100,8 +100,7 @@ struct task_state {
 	__u32 cause;
 	__u32 reclaim; /* inside a reclaim scope: whose */
 	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
-	/* The last advice call that moved pages: its kind (0: known by its effect alone) and call.
-	 */
+	/* The last advice call that moved pages: its kind (0: not known) and its number. */
 	__u16 advice_kind;
 	__u16 advice_call;
 	__u64 advice_id;

@@ -88,7 +88,9 @@ static __always_inline bool read_awaits(struct live *l, __u64 syscr)
 	struct address_space *mapping;
 	struct folio *f;
 
-	if (!window_is_open(s, syscr))
+	/* A window that no event closed may be another file's, which may be gone. */
+	if (!window_is_open(s, syscr) ||
+	    (s->wait_file.ino && s->wait_file.ino != READ(CAST(inode, s->win_inode), i_ino)))
 		return true;
 	mapping = READ(CAST(inode, s->win_inode), i_mapping);
 	f = CAST(folio, folio_at(l, mapping, s->win_at));
@@ -140,7 +142,7 @@ GLOBAL int read_sleeps(struct live *l)
 	struct task_state *s;
 	struct inode *inode;
 	struct wait_walk w = {.l = l, .first = 1};
-	__u64 eof, first, end;
+	__u64 eof, first, last, end;
 
 	if (!l)
 		return 0;
@@ -152,22 +154,25 @@ GLOBAL int read_sleeps(struct live *l)
 	eof = (eof - 1) >> page_shift;
 	w.mapping = addr_of(l, READ(inode, i_mapping));
 	w.index = s->read_next - 1;
-	w.last = s->read_last < eof ? s->read_last : eof;
-	if (window_is_open(s, s->read_id) && s->win_at < w.last)
-		w.last = s->win_at;
+	last = s->read_last < eof ? s->read_last : eof;
+	w.last = last;
 #ifdef CACHEMON_BASIC
 	/* The hook is above all batches of the call, and the call is at this very page. */
 	if (s->read_iter)
 		w.index = (s->read_upto - wait_left(s)) >> page_shift;
 	wait_step(0, &w);
 #else
+	/* Up to the folio that has the window asked for, whose head may lie before the call. A call
+	 * that has waited for it looks further in the same event. */
+	if (window_is_open(s, s->read_id) && s->read_wait != s->win_at + 1 && s->win_at < last)
+		w.last = s->win_at > w.index ? s->win_at : w.index;
 	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
 #endif
 	if (w.first > w.end || s->read_wait == w.first + 1)
 		return 0;
 	s->read_wait = w.first + 1;
 	first = w.first < s->read_next - 1 ? s->read_next - 1 : w.first;
-	end = w.end < w.last ? w.end : w.last;
+	end = w.end < last ? w.end : last;
 	if (end < first || (first >= s->miss_first && first <= s->miss_last))
 		return 0;
 	row_add(live_row(l, inode, HINT_OWN, s->job), C_delayed_hits, end - first + 1);

@@ -14,7 +14,6 @@ import os
 import resource
 import sqlite3
 import sys
-import time
 from contextlib import closing
 
 sys.dont_write_bytecode = True
@@ -22,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import machine  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
-from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.reads import PAGE, cached_pages, fill  # noqa: E402
 from syslib.tool import Tool, file_of  # noqa: E402
 
 ME = os.path.abspath(__file__)
@@ -31,6 +30,7 @@ PAGES = 2048
 EXT4_IOC_CLEAR_ES_CACHE, BLKFLSBUF = 0x6628, 0x1261
 # One page at a time until readahead has its whole window, then parts of a window.
 SMALL, CALL = 64, 16
+TRIES = 3
 LEVELS = ([], ["--level", "full"])
 
 part = Part(__doc__)
@@ -63,15 +63,15 @@ class Cached:
     """Which pages of a file are cached, by mincore(2)."""
 
     def __init__(self, fd):
+        self.fd = fd
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.mmap.restype = ctypes.c_void_p
         self.at = self.libc.mmap(None, ctypes.c_size_t(PAGES * PAGE), 1, 1, fd, ctypes.c_long(0))
 
     def absent_pages(self, page, nr):
-        """When what is on its way has come, or after a second: what readahead left out does not come."""
-        end = time.monotonic() + 1
-        while self.absent_now(page, nr) and page and time.monotonic() < end:
-            pass
+        """When what is on its way has come; what readahead left out is not on its way."""
+        machine.until(lambda: cached_pages(self.fd, page, nr) <= nr - self.absent_now(page, nr),
+                      "pages that are on their way", 60)
         return self.absent_now(page, nr)
 
     def absent_now(self, page, nr):
@@ -116,26 +116,43 @@ def work_late(path):
     print("{}")
 
 
+def work_ahead(path):
+    """Readahead alone: the first page of a window has the next one asked for, and is on its way itself."""
+    fd = os.open(path, os.O_RDONLY)
+    for page in range(PAGES):
+        os.pread(fd, PAGE, page * PAGE)
+    print("{}")
+
+
 # ---- cases ----
 
-def watched(world, stack, level, path, *how):
-    watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", *how, path])
-    _, job, out = watch.end()
-    found = file_of(job, machine.device_of(path), os.stat(path).st_ino)
+def watched(world, stack, level, make, *how):
+    """Of a file that make() makes. What a busy kernel leaves out of a program's runs is counted, and the figures
+    are lower bounds: then it is done again."""
+    for number in range(TRIES):
+        path = make(number)
+        watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", *how, path])
+        report, job, out = watch.end()
+        if not report["run"]["losses"]["recursion_misses"]:
+            break
+    st = os.stat(path)
+    found = file_of(job, machine.device_of(path), st.st_ino)
     check(found, f"{path} has no row")
     with closing(sqlite3.connect(f"file:{watch.db}?mode=ro", uri=True)) as db:
-        row = db.execute("SELECT misses, windows_async, stalls, delayed_hits, used_late FROM file WHERE ino = ?",
-                         (os.stat(path).st_ino,)).fetchone()
+        row = db.execute("SELECT misses, windows_async, stalls, delayed_hits, used_late FROM file WHERE ino = ? "
+                         "AND dev_major = ? AND dev_minor = ?",
+                         (st.st_ino, os.major(st.st_dev), os.minor(st.st_dev))).fetchone()
     return json.loads(out.splitlines()[0]), found["totals"], row
 
 
 def none_is_late(world, stack, how):
     for number, level in enumerate(LEVELS):
-        path = world.of_many_extents(f"{how}{number}")
-        told, totals, (misses, windows, stalls, delayed, late) = watched(world, stack, level, path, how)
+        told, totals, (misses, windows, stalls, delayed, late) = watched(
+            world, stack, level, lambda n, of=number: world.of_many_extents(f"{how}{of}.{n}"), how)
         equal("pages that were not there when they were asked for", told["absent"], misses)
         check(windows > 20 and told["sleeps"] > 10, f"{windows} windows, {told['sleeps']} sleeps: nothing to see")
-        equal("sleeps", stalls, told["sleeps"])
+        # Some may be for a lock, which is no wait for the cache.
+        check(10 < stalls <= told["sleeps"], f"{stalls} of {told['sleeps']} sleeps")
         equal("delayed hits and late pages", (delayed, late), (0, 0))
         equal("the same in the report", totals["delayed_hits"], 0)
 
@@ -148,19 +165,29 @@ for name in ("pread", "preadv", "read"):
     part.case(each)
 
 
-@part.case
-def what_is_on_its_way_is_late(world, stack):
+def some_are_late(world, stack, how):
     for number, level in enumerate(LEVELS):
-        path = fill(os.path.join(world.mount, f"late{number}"), PAGES)
-        _, totals, (_, _, stalls, delayed, late) = watched(world, stack, level, path, "late")
+        _, totals, (_, windows, stalls, delayed, late) = watched(
+            world, stack, level, lambda n, of=number: fill(os.path.join(world.mount, f"{how}{of}.{n}"), PAGES), how)
         check(0 < delayed <= PAGES and 0 < late <= delayed and stalls > 0,
-              f"{delayed} delayed hits, {late} late pages, {stalls} sleeps")
+              f"{windows} windows, {delayed} delayed hits, {late} late pages, {stalls} sleeps")
         equal("delayed hits in the report", totals["delayed_hits"], delayed)
+
+
+@part.case
+def what_advice_asked_for_is_late(world, stack):
+    some_are_late(world, stack, "late")
+
+
+@part.case
+def the_page_that_asks_for_a_window_is_late(world, stack):
+    some_are_late(world, stack, "ahead")
 
 
 def main():
     if sys.argv[1:2] == ["--work"]:
-        return work_late(sys.argv[3]) if sys.argv[2] == "late" else work(*sys.argv[2:])
+        own = {"late": work_late, "ahead": work_ahead}.get(sys.argv[2])
+        return own(sys.argv[3]) if own else work(*sys.argv[2:])
     return part.main(World)
 
 
