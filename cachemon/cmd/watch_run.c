@@ -316,7 +316,8 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
-	s.file_sums_wait = s.no_file_rows && run->samples % FILE_SUMS_EVERY;
+	s.file_sums_wait =
+		s.no_file_rows && !last && !run->store_complained && run->samples % FILE_SUMS_EVERY;
 	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	watch_take_figures(run, &s);

@@ -165,6 +165,7 @@ static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
 	bool wal = false;
 	int rc;
 
+	sqlite3_busy_timeout(st->db, 0); /* the loop waits */
 	for (unsigned int waited_ms = 0;; waited_ms += 5) {
 		stmt = NULL;
 		rc = sqlite3_prepare_v2(st->db, "PRAGMA journal_mode = WAL", -1, &stmt, NULL);
@@ -181,6 +182,7 @@ static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
 			break;
 		nanosleep(&pause, NULL);
 	}
+	sqlite3_busy_timeout(st->db, (int)opening_busy_ms(st));
 	if (rc != SQLITE_OK)
 		return store_fail(st->db, st->path, rc, "write", NULL, err);
 	if (!wal) {
@@ -238,7 +240,6 @@ static int open_prepared(struct store *st, char err[STORE_ERROR_MAX])
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (!ret)
 		ret = mark_cut_runs(st, err);
-	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
 	return ret;
 }
 

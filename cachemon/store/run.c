@@ -211,6 +211,7 @@ int store_begin(struct store *st, const struct store_run *run, char err[STORE_ER
 		ret = begin(st, run, err);
 		store_leave(st);
 	}
+	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms); /* from now on intervals wait */
 	if (ret)
 		st->run_id = 0;
 	return ret;
