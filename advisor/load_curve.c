@@ -111,9 +111,9 @@ static void add_known(double *sum, sqlite3_stmt *stmt, int column)
 
 static void walk_interval(struct walk *w, sqlite3_stmt *stmt, double lookups)
 {
-	w->lookups += sqlite3_column_double(stmt, LOOKUPS);
+	add_known(&w->lookups, stmt, LOOKUPS);
 	w->ended = w->ended || w->lookups > lookups;
-	for (int i = 0; !w->ended && i < NR_COUNTED; i++)
+	for (int i = 0; !w->ended && w->lookups >= 0 && i < NR_COUNTED; i++)
 		add_known(&w->counted[i], stmt, i);
 	if (sqlite3_column_type(stmt, NR_COUNTED) == SQLITE_NULL)
 		return;
@@ -134,7 +134,7 @@ static int walk_intervals(sqlite3 *db, int64_t job_id, double lookups, struct wa
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
 
-	*ret = (struct walk){.present_max = -1};
+	*ret = (struct walk){.lookups = -1, .present_max = -1};
 	for (int i = 0; i < NR_COUNTED; i++)
 		ret->counted[i] = -1;
 	if (rc == SQLITE_OK)
