@@ -15,10 +15,11 @@
 #define RECLAIMED C_evicted_reclaim_kswapd, C_evicted_reclaim_direct, C_evicted_reclaim_memcg
 
 /* 0.1 % of the pages of a GiB; a hundredth of all; a twentieth of what it was. */
-#define FEW_PAGES 262
-#define FEW_SHARE 0.01
-#define TWENTIETH 0.05
-#define PER_WORK  SUM(X_WORK)
+#define FEW_PAGES      262
+#define FEW_SHARE      0.01
+#define TWENTIETH      0.05
+#define PREFETCH_SHARE 0.05 /* five points */
+#define PER_WORK       SUM(X_WORK)
 #define COUNT_UNIT(what)                                                                           \
 	.unit = what " per GiB read", .time_unit = what " per second", .scale = METRIC_GIB,        \
 	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = PER_WORK,                   \
@@ -30,7 +31,7 @@
 #define RATIO_UNIT SHARE_UNIT, .relevant_least = FEW_SHARE
 /* What a share of the prefetched pages is worth is in misses, waste and stall, which have rows of
  * their own: a few points of it, of fewer pages perhaps, are neither gain nor loss. */
-#define PREFETCH_UNIT SHARE_UNIT, .relevant_least = TWENTIETH
+#define PREFETCH_UNIT SHARE_UNIT, .relevant_least = PREFETCH_SHARE
 #define TIME_UNIT                                                                                  \
 	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \
 	.den = PER_WORK, .relevant_share = TWENTIETH

@@ -23,8 +23,6 @@ part = Part("selftest", __doc__)
 CASES = ["cold", "warm", "random", "mmap"]
 BOTH = CASES * 2  # with the per-read hook, and without
 LINE = re.compile(r"^(\w+) +(\?|\d+) ", re.M)
-
-
 RECLAIM_EVERY_S = 0.02
 
 # A number above the others' on every architecture.
@@ -90,7 +88,7 @@ def reclaimed(case, prefix):
     return f"{judged} of {len(BOTH)} could be judged"
 
 
-@part.case("its pages are reclaimed all the time: each case is right or not judged")
+@part.case("its pages are reclaimed again and again: each case is right or not judged")
 def disturbed(case):
     return reclaimed(case, BY_CACHESTAT)
 
