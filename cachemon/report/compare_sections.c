@@ -280,11 +280,9 @@ static void put_judged(struct doc *d, const struct compare_model *m)
 		d,
 		"Spread is the standard deviation of the cells, each taken for the whole; of a run "
 		"of few intervals the cells are larger. A difference is real when its adjusted p "
-		"is "
-		"at most %.2g, and matters from 5 %% of what it was before on (1 point of a ratio, "
-		"5 "
-		"points of prefetch accuracy, coverage and timeliness; 1 %% of the time of a "
-		"stall).",
+		"is at most %.2g, and matters from 5 %% of what it was before on (1 point of a "
+		"ratio, 5 points of prefetch accuracy, coverage and timeliness; 1 %% of the time "
+		"of a stall).",
 		COMPARE_LEVEL);
 	doc_part_end(d);
 }

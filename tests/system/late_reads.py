@@ -40,7 +40,9 @@ class World:
     def __init__(self, args, work, stack):
         self.tool = Tool(args.cachemon, work)
         self.mount = os.path.join(work, "data")
-        self.device = machine.loop(stack, f"{work}/data.img", 256 << 20, ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"])
+        # A journal would keep the blocks in memory.
+        self.device = machine.loop(stack, f"{work}/data.img", 256 << 20,
+                                   ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"])
         machine.mount(stack, self.device, self.mount)
 
     def of_many_extents(self, name):

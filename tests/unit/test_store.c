@@ -305,6 +305,12 @@ static void test_sliced(void **state)
 			 1);
 }
 
+static void write_sample(struct fixture *f, struct test_sample *t)
+{
+	ledger_apply(f->l, &t->s);
+	assert_int_equal(store_write(f->st, f->l, &t->s, f->err), 0);
+}
+
 /* Rows of files of an interval may be left out; the sums of files, and the job's rows, may not. */
 static void test_no_file_rows(void **state)
 {
@@ -317,8 +323,7 @@ static void test_no_file_rows(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		test_sample(&t, i, 12);
 		t.s.no_file_rows = i == 1;
-		ledger_apply(f->l, &t.s);
-		assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+		write_sample(f, &t);
 	}
 	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM file_interval"), 2);
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
@@ -345,8 +350,7 @@ static void test_file_sums_wait(void **state)
 
 		test_sample(&t, i, 12);
 		t.s.no_file_rows = t.s.file_sums_wait = waits;
-		ledger_apply(f->l, &t.s);
-		assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+		write_sample(f, &t);
 		assert_int_equal(ask(db, "SELECT misses FROM job WHERE slot = 1"),
 				 test_misses(i + 1));
 		assert_int_equal(ask(db, "SELECT sum(misses) FROM file"),
