@@ -6,7 +6,7 @@
 #include "advisor/fill.h"
 #include "advisor/pattern/fill_pattern.h"
 #include "advisor/views.h"
-#include "db/rows.h"
+#include "cachemon/db/rows.h"
 
 /* In this order: what a model needs of another is above it. */
 static const struct {

@@ -16,7 +16,7 @@
 #include "advisor/rules/rule_set.h"
 #include "advisor/series/series.h"
 #include "advisor/whatif_readahead.h"
-#include "util/progress.h"
+#include "cachemon/util/progress.h"
 
 struct analysis_options {
 	const struct rule_dirs *dirs; /* of a site's rules; NULL: the program's own alone */

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "advisor/fill.h"
-#include "db/rows.h"
+#include "cachemon/db/rows.h"
 
 /* name, grade, score and formula are the next columns. */
 static void read_grade(struct rows *r, struct analysis_grade grades[GRADE_NR])

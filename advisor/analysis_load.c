@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "advisor/fill.h"
-#include "db/rows.h"
+#include "cachemon/db/rows.h"
 
 static int rows_fail(sqlite3 *db, struct rows *r, const char *what, struct errtext *err)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "advisor/fill.h"
-#include "db/rows.h"
+#include "cachemon/db/rows.h"
 
 int analysis_load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 {

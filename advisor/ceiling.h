@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 /* A piece of the timeline, oldest first. */
 struct ceiling_point {

@@ -10,7 +10,7 @@
 
 #include <sqlite3.h>
 
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 /* 0, or -errno with a line in err. What cannot be modelled is no failure: it gets no row, or one
  * with a reason. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill_curve.h"
+#include "advisor/fill_curve.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "job_curve.h"
+#include "advisor/job_curve.h"
 
 /* Ratios are 0..1, sizes base pages; NULL: not known, or not to be had. */
 static const char tables[] =

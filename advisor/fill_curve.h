@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "advisor/job_curve.h"
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 /* Makes the tables that are missing. */
 int fill_curve_begin(sqlite3 *db, struct errtext *err);

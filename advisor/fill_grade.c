@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "account/counters.h"
+#include "cachemon/account/counters.h"
 #include "advisor/grade.h"
 
 static struct opt_f64 column(sqlite3_stmt *stmt, int *i)

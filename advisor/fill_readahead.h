@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "advisor/whatif_readahead.h"
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 /*
  * For a job; makes the table where it is missing. A file of which nothing can be said gets one row,

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 const char *const grade_names[GRADE_NR] = {"overall", "hits", "prefetch", "eviction", "stall"};
 

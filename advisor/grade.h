@@ -7,7 +7,7 @@
 #ifndef GRADE_H
 #define GRADE_H
 
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 enum grade_kind {
 	GRADE_OVERALL,

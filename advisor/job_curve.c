@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job_curve.h"
+#include "advisor/job_curve.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "load_references.h"
+#include "advisor/load_references.h"
 
 /* Too few sampled pages for a band that means anything, and too few lookups for a ratio. */
 enum { PAGES_MIN = 64, LOOKUPS_MIN = 1000 };

@@ -6,7 +6,7 @@
 #ifndef JOB_CURVE_H
 #define JOB_CURVE_H
 
-#include "load_curve.h"
+#include "advisor/load_curve.h"
 
 struct job_curve {
 	bool there;

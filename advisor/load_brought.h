@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 /* < 0: not known, not measured, not traced. */
 struct brought_file {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "load_curve.h"
+#include "advisor/load_curve.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-#include "curve/judge.h"
-#include "util/errtext.h"
+#include "advisor/curve/judge.h"
+#include "cachemon/util/errtext.h"
 
 struct curve_facts {
 	struct curve_counted counted;

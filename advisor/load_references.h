@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 #define REFERENCE_THRESHOLD_ALL (UINT64_C(1) << 32) /* every page is in the sample */
 

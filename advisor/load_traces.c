@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "load_traces.h"
+#include "advisor/load_traces.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace_code.h"
-#include "util/errtext.h"
+#include "advisor/trace_code.h"
+#include "cachemon/util/errtext.h"
 
 /* < 0 and NULL: not known. */
 struct trace_file {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trace_code.h"
+#include "advisor/trace_code.h"
 
 enum {
 	HEAD_KIND = 0x0f,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 /* Shares from which on a word is right; docs/advisor.md has them. */
 static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */

@@ -6,7 +6,7 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 enum verdict {
 	VERDICT_NONE, /* could not be judged: why has the reason */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/counters.h"
+#include "cachemon/account/counters.h"
 #include "advisor/rules/embedded.h"
 
 /* Since schema 1 a database may have been written by any version. */

@@ -9,9 +9,9 @@
 
 #include <sqlite3.h>
 
-#include "load_traces.h"
-#include "readahead/replay.h"
-#include "util/errtext.h"
+#include "advisor/load_traces.h"
+#include "advisor/readahead/replay.h"
+#include "cachemon/util/errtext.h"
 
 /* The first is what was in force. */
 enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13 };

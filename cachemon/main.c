@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
-#include "cmd/help.h"
-#include "cmd/spec.h"
-#include "report/escape.h"
-#include "util/invoker.h"
-#include "util/process.h"
-#include "util/suggest.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/help.h"
+#include "cachemon/cmd/spec.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/process.h"
+#include "cachemon/util/suggest.h"
 
 static const char *nearest_verb(const char *word)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/alike.h"
+#include "advisor/compare/alike.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/cells.h"
+#include "advisor/compare/cells.h"
 
 #include <errno.h>
 #include <math.h>

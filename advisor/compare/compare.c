@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/compare.h"
+#include "advisor/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "account/counters.h"
-#include "compare/cells.h"
-#include "compare/holm.h"
-#include "compare/lone.h"
+#include "cachemon/account/counters.h"
+#include "advisor/compare/cells.h"
+#include "advisor/compare/holm.h"
+#include "advisor/compare/lone.h"
 
 #define PAGE_BYTES 4096.0
 

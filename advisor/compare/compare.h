@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compare/metric.h"
-#include "compare/paired.h"
+#include "advisor/compare/metric.h"
+#include "advisor/compare/paired.h"
 
 /* Below it a difference is no chance. Of adjusted p. */
 #define COMPARE_LEVEL 0.05

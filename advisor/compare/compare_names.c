@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/compare.h"
+#include "advisor/compare/compare.h"
 
 const char *compare_outcome_name(enum compare_outcome o)
 {

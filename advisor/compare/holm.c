@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/holm.h"
+#include "advisor/compare/holm.h"
 
 #include <math.h>
 #include <stdbool.h>

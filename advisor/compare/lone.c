@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/lone.h"
+#include "advisor/compare/lone.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#include "compare/cells.h"
+#include "advisor/compare/cells.h"
 
 /* The error of the difference, and its degrees of freedom by Welch and Satterthwaite. */
 static void add_error(struct paired *t, double work, double spread, size_t few)

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "compare/paired.h"
+#include "advisor/compare/paired.h"
 
 /* One value alone says nothing of its run: with it false alarms of jobs in bursts were up to 46 %.
  */

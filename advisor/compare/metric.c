@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/metric.h"
+#include "advisor/compare/metric.h"
 
 #define NS 1e-9
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/paired.h"
+#include "advisor/compare/paired.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#include "compare/alike.h"
-#include "compare/cells.h"
-#include "compare/student.h"
+#include "advisor/compare/alike.h"
+#include "advisor/compare/cells.h"
+#include "advisor/compare/student.h"
 
 /* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75

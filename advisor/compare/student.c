@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "compare/student.h"
+#include "advisor/compare/student.h"
 
 #include <math.h>
 

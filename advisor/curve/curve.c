@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/curve.h"
+#include "advisor/curve/curve.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "curve/opt.h"
-#include "curve/stack.h"
+#include "advisor/curve/opt.h"
+#include "advisor/curve/stack.h"
 
 /* Of all simulations of OPT together: a second or so. */
 enum { OPT_ENTRIES_MAX = 20000000 };

@@ -8,8 +8,8 @@
 #ifndef CURVE_H
 #define CURVE_H
 
-#include "curve/estimate.h"
-#include "curve/shape.h"
+#include "advisor/curve/estimate.h"
+#include "advisor/curve/shape.h"
 
 /* Beside the band: what the kernel's cache was seen to differ from LRU by. */
 #define CURVE_MODEL_ERROR 0.02

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/estimate.h"
+#include "advisor/curve/estimate.h"
 
 #include <errno.h>
 #include <math.h>

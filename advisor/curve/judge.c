@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/judge.h"
+#include "advisor/curve/judge.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #ifndef CURVE_JUDGE_H
 #define CURVE_JUDGE_H
 
-#include "curve/curve.h"
-#include "curve/refault.h"
+#include "advisor/curve/curve.h"
+#include "advisor/curve/refault.h"
 
 /* The two opinions differ by more than this: uncertain. */
 #define CURVE_DISAGREEMENT 0.2

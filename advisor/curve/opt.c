@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/opt.h"
+#include "advisor/curve/opt.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef CURVE_OPT_H
 #define CURVE_OPT_H
 
-#include "curve/estimate.h"
+#include "advisor/curve/estimate.h"
 
 struct opt;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/refault.h"
+#include "advisor/curve/refault.h"
 
 #include <errno.h>
 #include <stdlib.h>

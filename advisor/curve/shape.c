@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/shape.h"
+#include "advisor/curve/shape.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "curve/stack.h"
+#include "advisor/curve/stack.h"
 
 /* Measured against memory-limited cgroups: what the kernel's two lists make of such jobs. */
 #define SHUFFLED_BETTER 0.10

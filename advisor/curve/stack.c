@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "curve/stack.h"
+#include "advisor/curve/stack.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "advisor/rules/rule.h"
 #include "advisor/rules/rule_set.h"
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 struct kb;
 

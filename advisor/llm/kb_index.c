@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "advisor/rules/text.h"
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 enum { INDEXED_MAX = 64 * 1024 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 /* A directory while it is read. */
 struct loading {

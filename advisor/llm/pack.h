@@ -9,7 +9,7 @@
 #define LLM_PACK_H
 
 #include "advisor/finding.h"
-#include "util/arena.h"
+#include "cachemon/util/arena.h"
 
 /* A figure that may be cited. */
 struct pack_evidence {

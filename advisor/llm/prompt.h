@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "advisor/llm/pack.h"
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 struct prompt {
 	char *system, *user, *schema;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 enum { OBJECT_MAX = 64 * 1024, CITED_MAX = 64, NR_KEYS = 6 };
 

@@ -6,7 +6,7 @@
 #ifndef PATTERN_ACCESSES_H
 #define PATTERN_ACCESSES_H
 
-#include "pattern/features.h"
+#include "advisor/pattern/features.h"
 
 struct access {
 	uint64_t pos, len;    /* bytes; of a fault its page */

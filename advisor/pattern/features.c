@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/features.h"
+#include "advisor/pattern/features.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/fill_pattern.h"
+#include "advisor/pattern/fill_pattern.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pattern/pattern_file.h"
+#include "advisor/pattern/pattern_file.h"
 
 int pattern_error(sqlite3 *db, const char *what, struct errtext *err)
 {

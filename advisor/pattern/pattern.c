@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/pattern.h"
+#include "advisor/pattern/pattern.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #ifndef PATTERN_H
 #define PATTERN_H
 
-#include "pattern/features.h"
+#include "advisor/pattern/features.h"
 
 #define PATTERN_NAMES(X)                                                                           \
 	X(unknown)                                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/pattern_file.h"
+#include "advisor/pattern/pattern_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

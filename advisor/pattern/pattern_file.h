@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "pattern/pattern.h"
-#include "util/errtext.h"
+#include "advisor/pattern/pattern.h"
+#include "cachemon/util/errtext.h"
 
 struct pattern_file {
 	int64_t id, directory_id; /* directory_id 0: of none */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/pattern_file.h"
+#include "advisor/pattern/pattern_file.h"
 
 #if __has_include("load_references.h")
 #include <errno.h>
 #include <stdlib.h>
 
-#include "load_references.h"
-#include "pattern/reuse.h"
+#include "advisor/load_references.h"
+#include "advisor/pattern/reuse.h"
 
 enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */
 #define NO_GROUP UINT32_MAX

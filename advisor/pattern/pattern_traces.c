@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/pattern_file.h"
+#include "advisor/pattern/pattern_file.h"
 
 #if __has_include("trace_code.h")
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pattern/trace_features.h"
+#include "advisor/pattern/trace_features.h"
 
 /* Of one file; a trace this long has shown its pattern. */
 enum { EVENTS_MAX = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/accesses.h"
+#include "advisor/pattern/accesses.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern/reuse.h"
+#include "advisor/pattern/reuse.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #if __has_include("trace_code.h")
-#include "pattern/trace_features.h"
+#include "advisor/pattern/trace_features.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pattern/accesses.h"
-#include "pattern/reuse.h"
+#include "advisor/pattern/accesses.h"
+#include "advisor/pattern/reuse.h"
 
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };

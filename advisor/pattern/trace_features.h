@@ -6,8 +6,8 @@
 #ifndef PATTERN_TRACE_FEATURES_H
 #define PATTERN_TRACE_FEATURES_H
 
-#include "pattern/features.h"
-#include "trace_code.h"
+#include "advisor/pattern/features.h"
+#include "advisor/trace_code.h"
 
 /* 0 or -ENOMEM. size_bytes: of the file at the end; 0: not known. */
 int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,

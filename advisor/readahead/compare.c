@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/compare.h"
+#include "advisor/readahead/compare.h"
 
 #include <errno.h>
 #include <stdlib.h>

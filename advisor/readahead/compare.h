@@ -7,8 +7,8 @@
 #ifndef READAHEAD_COMPARE_H
 #define READAHEAD_COMPARE_H
 
-#include "readahead/read.h"
-#include "readahead/replay.h"
+#include "advisor/readahead/read.h"
+#include "advisor/readahead/replay.h"
 
 struct ra_adds {
 	struct ra_add *v;

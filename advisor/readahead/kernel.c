@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/kernel.h"
+#include "advisor/readahead/kernel.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/model.h"
+#include "advisor/readahead/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "readahead/window.h"
+#include "advisor/readahead/window.h"
 
 enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT };
 

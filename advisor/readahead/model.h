@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "readahead/kernel.h"
-#include "readahead/pages.h"
+#include "advisor/readahead/kernel.h"
+#include "advisor/readahead/pages.h"
 
 /* One folio that an access brought. */
 struct ra_add {

@@ -6,7 +6,7 @@
 #ifndef READAHEAD_READ_H
 #define READAHEAD_READ_H
 
-#include "readahead/model.h"
+#include "advisor/readahead/model.h"
 
 /* A read under way. */
 struct ra_call {

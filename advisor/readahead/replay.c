@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/replay.h"
+#include "advisor/readahead/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cachemon.h"
-#include "readahead/replay_impl.h"
-#include "readahead/resident.h"
+#include "advisor/readahead/replay_impl.h"
+#include "advisor/readahead/resident.h"
 
 enum { MOST_NUMBERS = 1 << 20, PAGE_BYTES = 4096 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/replay_impl.h"
+#include "advisor/readahead/replay_impl.h"
 
 static struct ra_mapping mapping_of(const struct trace_event *e)
 {

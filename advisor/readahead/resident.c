@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/resident.h"
+#include "advisor/readahead/resident.h"
 
 #include <errno.h>
 #include <stdlib.h>

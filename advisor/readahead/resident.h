@@ -7,8 +7,8 @@
 #ifndef READAHEAD_RESIDENT_H
 #define READAHEAD_RESIDENT_H
 
-#include "readahead/pages.h"
-#include "trace_code.h"
+#include "advisor/readahead/pages.h"
+#include "advisor/trace_code.h"
 
 /* Adds them to an empty cache. 0, -E2BIG or -ENOMEM. */
 int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pages *ret);

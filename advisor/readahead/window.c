@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readahead/window.h"
+#include "advisor/readahead/window.h"
 
 enum { FORCE_CHUNK = 512, PAGE_SHIFT = 12 };
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/arena.h"
+#include "cachemon/util/arena.h"
 
 /* A piece of a text. */
 struct span {

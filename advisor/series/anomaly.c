@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/anomaly.h"
+#include "advisor/series/anomaly.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#include "series/series.h"
-#include "series/stats.h"
+#include "advisor/series/series.h"
+#include "advisor/series/stats.h"
 
 /* From the median of the distances to a normal standard deviation. */
 #define MAD_NORMAL 1.4826

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/cells.h"
+#include "advisor/series/cells.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 /* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
  * far as it was kept in finer ones. An hour of minutes, 15 hours of quarters. */

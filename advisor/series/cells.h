@@ -7,7 +7,7 @@
 #ifndef SERIES_CELLS_H
 #define SERIES_CELLS_H
 
-#include "series/metrics.h"
+#include "advisor/series/metrics.h"
 
 enum { SERIES_MAX = 2048 };
 

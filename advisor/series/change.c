@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/change_impl.h"
+#include "advisor/series/change_impl.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "series/stats.h"
+#include "advisor/series/stats.h"
 
 /* A figure that is a quarter higher or lower is what a reader would call another one: runs of one
  * job differ by a few per cent. */

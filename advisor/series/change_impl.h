@@ -6,7 +6,7 @@
 #ifndef SERIES_CHANGE_IMPL_H
 #define SERIES_CHANGE_IMPL_H
 
-#include "series/change.h"
+#include "advisor/series/change.h"
 
 /* A change is tested twice, and the better one counts. */
 enum { CHANGE_TESTS = 2 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/change_impl.h"
+#include "advisor/series/change_impl.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "compare/alike.h"
-#include "compare/student.h"
-#include "series/stats.h"
-#include "series/tail.h"
+#include "advisor/compare/alike.h"
+#include "advisor/compare/student.h"
+#include "advisor/series/stats.h"
+#include "advisor/series/tail.h"
 
 /* Of standard errors of the autocorrelation: the pieces are chosen so that little of it is left in
  * them. docs/advisor.md has the rates that come of it. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/history.h"
+#include "advisor/series/history.h"
 
 #include <math.h>
 
-#include "compare/student.h"
-#include "series/stats.h"
-#include "series/trend.h"
+#include "advisor/compare/student.h"
+#include "advisor/series/stats.h"
+#include "advisor/series/trend.h"
 
 /* Runs of one job on one machine differ by a few per cent: what is nearer to their median than a
  * twentieth of it is never unusual, however alike a few of them were. */

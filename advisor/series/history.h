@@ -6,7 +6,7 @@
 #ifndef SERIES_HISTORY_H
 #define SERIES_HISTORY_H
 
-#include "series/series.h"
+#include "advisor/series/series.h"
 
 enum past_figure {
 	PAST_WALL,

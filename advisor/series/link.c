@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/link.h"
+#include "advisor/series/link.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "compare/student.h"
-#include "series/stats.h"
+#include "advisor/compare/student.h"
+#include "advisor/series/stats.h"
 
 /* Autocorrelations up to here lower what the cells are worth. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };

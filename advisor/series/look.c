@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/look_impl.h"
+#include "advisor/series/look_impl.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "series/anomaly.h"
+#include "advisor/series/anomaly.h"
 
 bool series_moves(const struct series_known *k)
 {

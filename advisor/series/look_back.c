@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/look.h"
+#include "advisor/series/look.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "db/rows.h"
-#include "series/history.h"
+#include "cachemon/db/rows.h"
+#include "advisor/series/history.h"
 
 /* What a run is looked for among: the database may have thousands. */
 enum { IDS_BACK = 1000 };

@@ -3,8 +3,8 @@
 #ifndef SERIES_LOOK_IMPL_H
 #define SERIES_LOOK_IMPL_H
 
-#include "series/change.h"
-#include "series/look.h"
+#include "advisor/series/change.h"
+#include "advisor/series/look.h"
 
 /* A figure without what is not known of it. */
 struct series_known {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/look_impl.h"
+#include "advisor/series/look_impl.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "series/link.h"
-#include "series/stats.h"
+#include "advisor/series/link.h"
+#include "advisor/series/stats.h"
 
 /* Nine of ten values lie further apart than what matters: else a link is one of ripples. */
 static bool swings(const struct series_known *k, double least, double *work)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/metrics.h"
+#include "advisor/series/metrics.h"
 
 #include <math.h>
 

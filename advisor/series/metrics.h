@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "series/series.h"
+#include "advisor/series/series.h"
 
 enum series_figure {
 	FIGURE_HIT_RATIO,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/series.h"
+#include "advisor/series/series.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/rows.h"
-#include "series/look.h"
+#include "cachemon/db/rows.h"
+#include "advisor/series/look.h"
 
 /* More rows than a recorder keeps of a run, ten times over. */
 enum { ROWS_MAX = 100000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/stats.h"
+#include "advisor/series/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/tail.h"
+#include "advisor/series/tail.h"
 
 #include <math.h>
 

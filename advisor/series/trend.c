@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "series/trend.h"
+#include "advisor/series/trend.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "series/stats.h"
+#include "advisor/series/stats.h"
 
 enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
 

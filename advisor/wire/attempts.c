@@ -16,8 +16,8 @@
 #include "advisor/wire/sse.h"
 #include "advisor/wire/transport.h"
 #include "advisor/wire/utf8.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/clock.h"
 
 /* Of the question, over all attempts. */
 struct run {

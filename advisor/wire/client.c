@@ -15,8 +15,8 @@
 #include "advisor/wire/frames.h"
 #include "advisor/wire/utf8.h"
 #include "advisor/wire/wire.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 

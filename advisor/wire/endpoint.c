@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "advisor/wire/utf8.h"
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 static void cleanup_url(CURLU **u)
 {

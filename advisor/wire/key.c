@@ -10,8 +10,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 /* Shorter ones stand in texts by chance. */
 enum { MASKED_MIN = 6 };

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 enum { RUNS_MAX = 100000 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/utf8.h"
+#include "cachemon/util/utf8.h"
 
 char *utf8_clean(const char *text)
 {

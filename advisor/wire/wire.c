@@ -7,7 +7,7 @@
 
 #include "advisor/wire/utf8.h"
 #include "advisor/wire/wire_impl.h"
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 static void cleanup_json(cJSON **json)
 {

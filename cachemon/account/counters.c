@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/counters.h"
+#include "cachemon/account/counters.h"
 
 static const struct {
 	const char *name;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/cachemon.h"
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 enum counter_group {
 	GROUP_READ,   /* per-read hook: calls, bytes, lookups */

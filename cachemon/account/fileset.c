@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/fileset.h"
+#include "cachemon/account/fileset.h"
 
 #include <stdlib.h>
 #include <string.h>

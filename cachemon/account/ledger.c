@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/ledger_impl.h"
+#include "cachemon/account/ledger_impl.h"
 
 /*
  * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "account/counters.h"
-#include "account/sample.h"
+#include "cachemon/account/counters.h"
+#include "cachemon/account/sample.h"
 
 struct ledger;
 

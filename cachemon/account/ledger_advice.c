@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/ledger_impl.h"
+#include "cachemon/account/ledger_impl.h"
 
 int advice_init(struct ledger *l)
 {

@@ -5,9 +5,9 @@
 #ifndef LEDGER_IMPL_H
 #define LEDGER_IMPL_H
 
-#include "account/fileset.h"
-#include "account/ledger_rows.h"
-#include "account/row_index.h"
+#include "cachemon/account/fileset.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/account/row_index.h"
 
 /* Misses first, then any other use of the file. */
 struct weight {

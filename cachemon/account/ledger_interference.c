@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/ledger_impl.h"
-#include "account/share_out.h"
+#include "cachemon/account/ledger_impl.h"
+#include "cachemon/account/share_out.h"
 
 /* For what finds no room there is always a row of its cause, its kind and nothing else. */
 enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };

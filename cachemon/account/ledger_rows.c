@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "account/ledger_impl.h"
+#include "cachemon/account/ledger_impl.h"
 
 /* The finaliser of MurmurHash3: every bit of the input reaches every bit of the output. */
 static uint64_t mix(uint64_t h)

@@ -6,7 +6,7 @@
 #ifndef LEDGER_ROWS_H
 #define LEDGER_ROWS_H
 
-#include "account/ledger.h"
+#include "cachemon/account/ledger.h"
 
 struct ledger_mark {
 	int64_t db_id;

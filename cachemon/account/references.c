@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/references.h"
+#include "cachemon/account/references.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/references_impl.h"
+#include "cachemon/account/references_impl.h"
 
 struct reference_limits reference_limits_default(void)
 {

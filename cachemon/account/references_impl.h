@@ -6,7 +6,7 @@
 #ifndef REFERENCES_IMPL_H
 #define REFERENCES_IMPL_H
 
-#include "account/references.h"
+#include "cachemon/account/references.h"
 
 struct reference_sample {
 	struct reference_limits limits;

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "account/references_impl.h"
+#include "cachemon/account/references_impl.h"
 
 /* In the store there may be as much again of what left, and this much in any case. */
 enum { STORED_SPARE = 65536, PAGES_SPARE = 1024 };

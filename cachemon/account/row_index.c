@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/row_index.h"
+#include "cachemon/account/row_index.h"
 
 #include <errno.h>
 #include <stdlib.h>

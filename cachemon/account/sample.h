@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "account/counters.h"
-#include "account/references.h"
-#include "account/sample_evictions.h"
-#include "account/sample_machine.h"
-#include "account/slices.h"
+#include "cachemon/account/counters.h"
+#include "cachemon/account/references.h"
+#include "cachemon/account/sample_evictions.h"
+#include "cachemon/account/sample_machine.h"
+#include "cachemon/account/slices.h"
 
 #define SAMPLE_SIZE_UNKNOWN UINT64_MAX
 

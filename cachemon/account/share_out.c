@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/share_out.h"
+#include "cachemon/account/share_out.h"
 
 /* Of equal remainders the first, so that the same figures give the same shares. */
 static size_t largest(const uint64_t *weights, const uint64_t *shares, size_t nr, uint64_t pages,

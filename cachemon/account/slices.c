@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/slices.h"
+#include "cachemon/account/slices.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "account/traces.h"
+#include "cachemon/account/traces.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/traces_impl.h"
+#include "cachemon/account/traces_impl.h"
 
 #define EVENTS_MAX    4000000	/* about 50 MB in the database */
 #define UNWRITTEN_MAX (1 << 20) /* of 64 files at once */

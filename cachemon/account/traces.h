@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "account/sample.h"
+#include "cachemon/account/sample.h"
 #include "bpf/trace.h"
 
 struct traces;

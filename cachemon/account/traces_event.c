@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/traces_impl.h"
+#include "cachemon/account/traces_impl.h"
 
 _Static_assert((int)NOTE_READ == TRACE_READ && (int)NOTE_FAULT == TRACE_FAULT &&
 		       (int)NOTE_MAP == TRACE_MAP && (int)NOTE_ADVICE == TRACE_ADVICE &&

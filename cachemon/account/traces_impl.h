@@ -6,8 +6,8 @@
 #ifndef TRACES_IMPL_H
 #define TRACES_IMPL_H
 
-#include "account/row_index.h"
-#include "account/traces.h"
+#include "cachemon/account/row_index.h"
+#include "cachemon/account/traces.h"
 #include "advisor/trace_code.h"
 
 enum { DESCRIPTIONS_MAX = 4096, ACTORS_MAX = 4096, MAPPINGS_MAX = 4096 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/budget.h"
+#include "cachemon/capture/budget.h"
 
 void budget_begin(struct budget *b, double share)
 {

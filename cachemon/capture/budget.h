@@ -6,7 +6,7 @@
 #ifndef BUDGET_H
 #define BUDGET_H
 
-#include "capture/cost.h"
+#include "cachemon/capture/cost.h"
 
 /* CPU time of the job between two judgements of the per-read hook: less shows only noise. */
 #define BUDGET_WINDOW_NS 50000000.0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/calibrate.h"
+#include "cachemon/capture/calibrate.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cachemon.skel.h"
-#include "capture/exercise.h"
-#include "util/clock.h"
+#include "cachemon/capture/exercise.h"
+#include "cachemon/util/clock.h"
 
 #define TURNS	    2 /* on and off, each */
 #define READ_ROUNDS 3

@@ -7,9 +7,9 @@
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
 
-#include "capture/cost_charge.h"
-#include "capture/probe_set.h"
-#include "util/invoker.h"
+#include "cachemon/capture/cost_charge.h"
+#include "cachemon/capture/probe_set.h"
+#include "cachemon/util/invoker.h"
 
 /*
  * Starts the set and stops it again: of what was counted nothing is left but names in the ring (see

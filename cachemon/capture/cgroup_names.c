@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/cgroup_names.h"
+#include "cachemon/capture/cgroup_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "job/cgroup.h"
-#include "util/cleanup.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/util/cleanup.h"
 
 enum { NAMES_MAX = 4096, DEPTH_MAX = 32 };
 

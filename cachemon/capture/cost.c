@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/cost.h"
+#include "cachemon/capture/cost.h"
 
 double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR])
 {

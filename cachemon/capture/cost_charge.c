@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/cost_charge.h"
+#include "cachemon/capture/cost_charge.h"
 
 #include <string.h>
 

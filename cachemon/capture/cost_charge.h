@@ -9,7 +9,7 @@
 #ifndef COST_CHARGE_H
 #define COST_CHARGE_H
 
-#include "capture/cost.h"
+#include "cachemon/capture/cost.h"
 
 /* The price at a look is the median of it and its neighbours: a disturbance (an interrupt, a
  * hypervisor that takes the CPU) only adds, and seldom to two of them. At the newest one it is the

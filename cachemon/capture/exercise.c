@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/exercise.h"
+#include "cachemon/capture/exercise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/access.h"
+#include "cachemon/util/access.h"
 
 #define PAGES 256
 /* A block is so short that most are disturbed by nobody, whatever else the machine does. */

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 enum exercise {
 	EXERCISE_READS,	   /* cached reads of single pages: the hit path and nothing else */

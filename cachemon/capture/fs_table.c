@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/fs_table.h"
+#include "cachemon/capture/fs_table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/fs_support.h"
+#include "cachemon/plan/fs_support.h"
 
 enum { FILESYSTEMS_MAX = 128 };
 

@@ -6,7 +6,7 @@
 #ifndef FS_TABLE_H
 #define FS_TABLE_H
 
-#include "account/sample.h"
+#include "cachemon/account/sample.h"
 #include "bpf/names.h"
 
 struct fs_table;

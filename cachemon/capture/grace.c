@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/grace.h"
+#include "cachemon/capture/grace.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

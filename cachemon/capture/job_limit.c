@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/job_limit.h"
+#include "cachemon/capture/job_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/machine_parse.h"
-#include "job/proctree.h"
-#include "util/cleanup.h"
-#include "util/file.h"
+#include "cachemon/capture/machine_parse.h"
+#include "cachemon/job/proctree.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
 
 #define FILE_MAX (1U << 20)
 enum { LEVELS_MAX = 16, CHARGED_AHEAD = 64 << 12 }; /* include/linux/memcontrol.h: a batch */

@@ -8,9 +8,9 @@
 
 #include <sys/types.h>
 
-#include "account/sample_machine.h"
-#include "job/cgroup.h"
-#include "util/mountinfo.h"
+#include "cachemon/account/sample_machine.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/util/mountinfo.h"
 
 /* A cgroup directory, and that of its mount: above it nothing can be seen. */
 struct job_cgroup {

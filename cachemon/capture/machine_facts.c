@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/machine_facts.h"
+#include "cachemon/capture/machine_facts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/job_limit.h"
-#include "capture/machine_parse.h"
-#include "util/cleanup.h"
-#include "util/file.h"
+#include "cachemon/capture/job_limit.h"
+#include "cachemon/capture/machine_parse.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
 
 enum { DEVICES_MAX = 128 };
 #define FILE_MAX (1U << 16)

@@ -9,9 +9,9 @@
 
 #include <sys/types.h>
 
-#include "account/sample.h"
-#include "job/cgroup.h"
-#include "util/mountinfo.h"
+#include "cachemon/account/sample.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/util/mountinfo.h"
 
 struct machine_facts;
 

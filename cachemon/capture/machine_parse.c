@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/machine_parse.h"
+#include "cachemon/capture/machine_parse.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef MACHINE_PARSE_H
 #define MACHINE_PARSE_H
 
-#include "account/sample_machine.h"
+#include "cachemon/account/sample_machine.h"
 
 /* /proc/meminfo: its sizes of now, and what does not change. */
 void machine_parse_meminfo(const char *text, struct sample_memory *ret, int64_t *ret_total,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/map_memory.h"
+#include "cachemon/capture/map_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/map_sizes.h"
-#include "capture/memory_room.h"
-#include "plan/memlock.h"
-#include "util/human.h"
-#include "util/privileges.h"
+#include "cachemon/capture/map_sizes.h"
+#include "cachemon/capture/memory_room.h"
+#include "cachemon/plan/memlock.h"
+#include "cachemon/util/human.h"
+#include "cachemon/util/privileges.h"
 
 enum { MAPS_MAX = MAP_SIZES_MAX, LOOKS = 60 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/map_sizes.h"
+#include "cachemon/capture/map_sizes.h"
 
 #include "bpf/names.h"
 #include "bpf/references.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/memory_room.h"
+#include "cachemon/capture/memory_room.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/cgroup.h"
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/parse.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/parse.h"
 
 #define FILE_MAX (1U << 20)
 

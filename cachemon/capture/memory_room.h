@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "util/mountinfo.h"
+#include "cachemon/util/mountinfo.h"
 
 struct memory_room {
 	uint64_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/mount_view.h"
+#include "cachemon/capture/mount_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/mountinfo.h"
-#include "util/paths.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/mountinfo.h"
+#include "cachemon/util/paths.h"
 
 enum {
 	VIEWS_MAX = 64, /* beside one's own; the least recently used goes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/name_table.h"
+#include "cachemon/capture/name_table.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/own_root.h"
+#include "cachemon/capture/own_root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 /* The kernel names what is outside of the asking process's root by its whole path, so whoever asks
  * goes into another root first. */

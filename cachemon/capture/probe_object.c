@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/probe_object.h"
+#include "cachemon/capture/probe_object.h"
 
 #include "bpf/shared.h"
 

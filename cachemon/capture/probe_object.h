@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "plan/probe_build.h"
+#include "cachemon/plan/probe_build.h"
 
 /* The ELF file of a build. All have the maps, programs and variables of the skeleton. */
 const void *probe_object_bytes(enum probe_build build, size_t *ret_size);

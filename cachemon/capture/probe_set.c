@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/probe_set_impl.h"
+#include "cachemon/capture/probe_set_impl.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "bpf/cachemon.h"
-#include "capture/kallsyms.h"
-#include "capture/map_sizes.h"
-#include "capture/probe_object.h"
+#include "cachemon/capture/kallsyms.h"
+#include "cachemon/capture/map_sizes.h"
+#include "cachemon/capture/probe_object.h"
 
 /* The verifier's last words on a program: that there are any is what counts. */
 #define LOG_MAX 4096

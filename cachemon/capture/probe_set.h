@@ -12,10 +12,10 @@
 #include <sys/types.h>
 
 #include "bpf/shared.h"
-#include "job/cgroup.h"
-#include "job/proctree.h"
-#include "plan/probe_plan.h"
-#include "util/errtext.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/job/proctree.h"
+#include "cachemon/plan/probe_plan.h"
+#include "cachemon/util/errtext.h"
 
 struct cachemon_bpf;
 struct probe_set;

@@ -12,8 +12,8 @@
 #include "bpf/shared.h"
 
 #include "cachemon.skel.h"
-#include "capture/grace.h"
-#include "capture/probe_set.h"
+#include "cachemon/capture/grace.h"
+#include "cachemon/capture/probe_set.h"
 
 struct probe_set {
 	struct cachemon_bpf *skel;

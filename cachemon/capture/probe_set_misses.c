@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "capture/probe_set_impl.h"
+#include "cachemon/capture/probe_set_impl.h"
 
 /*
  * Two counts that add up: a program's own (bpf_prog_info.recursion_misses: raw tracepoints and

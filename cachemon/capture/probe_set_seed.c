@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/probe_set_impl.h"
+#include "cachemon/capture/probe_set_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

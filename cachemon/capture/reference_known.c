@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/reference_known.h"
+#include "cachemon/capture/reference_known.h"
 
 #include <bpf/bpf.h>
 
-#include "capture/probe_set_impl.h"
-#include "util/clock.h"
+#include "cachemon/capture/probe_set_impl.h"
+#include "cachemon/util/clock.h"
 
 /* Asking takes a system call for each page: not more often than that but at the end. */
 #define ASK_AGAIN_NS 1000000000ULL

@@ -6,7 +6,7 @@
 #ifndef REFERENCE_KNOWN_H
 #define REFERENCE_KNOWN_H
 
-#include "account/references.h"
+#include "cachemon/account/references.h"
 
 struct cachemon_bpf;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/reference_ring.h"
+#include "cachemon/capture/reference_ring.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bpf/references.h"
-#include "capture/probe_set_impl.h"
-#include "capture/reference_known.h"
+#include "cachemon/capture/probe_set_impl.h"
+#include "cachemon/capture/reference_known.h"
 
 enum { BATCH = 1024, PAGES_LEAST = 256 /* of a sample that says something */ };
 /* One in so many ns may come in the long run. */

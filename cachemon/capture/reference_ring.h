@@ -9,8 +9,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "account/references.h"
-#include "capture/probe_set.h"
+#include "cachemon/account/references.h"
+#include "cachemon/capture/probe_set.h"
 
 struct reference_ring;
 

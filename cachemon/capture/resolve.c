@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/resolve.h"
+#include "cachemon/capture/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/mount_view.h"
-#include "capture/own_root.h"
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/paths.h"
+#include "cachemon/capture/mount_view.h"
+#include "cachemon/capture/own_root.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/paths.h"
 
 struct resolver {
 	char *sys_root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/sampler_impl.h"
+#include "cachemon/capture/sampler_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/name_table.h"
-#include "plan/fs_direct.h"
-#include "util/clock.h"
+#include "cachemon/capture/name_table.h"
+#include "cachemon/plan/fs_direct.h"
+#include "cachemon/util/clock.h"
 
 #define BATCH 1024
 

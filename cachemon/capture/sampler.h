@@ -6,10 +6,10 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
-#include "account/sample.h"
-#include "capture/probe_set.h"
-#include "capture/resolve.h"
-#include "util/errtext.h"
+#include "cachemon/account/sample.h"
+#include "cachemon/capture/probe_set.h"
+#include "cachemon/capture/resolve.h"
+#include "cachemon/util/errtext.h"
 
 struct sampler;
 struct traces;

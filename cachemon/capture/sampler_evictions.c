@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/sampler_impl.h"
+#include "cachemon/capture/sampler_impl.h"
 
 enum { BATCH = 128 };
 

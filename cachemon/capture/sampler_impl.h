@@ -7,13 +7,13 @@
 #ifndef SAMPLER_IMPL_H
 #define SAMPLER_IMPL_H
 
-#include "capture/cgroup_names.h"
-#include "capture/fs_table.h"
-#include "capture/name_table.h"
-#include "capture/probe_set_impl.h"
-#include "capture/reference_ring.h"
-#include "capture/sampler.h"
-#include "capture/trace_ring.h"
+#include "cachemon/capture/cgroup_names.h"
+#include "cachemon/capture/fs_table.h"
+#include "cachemon/capture/name_table.h"
+#include "cachemon/capture/probe_set_impl.h"
+#include "cachemon/capture/reference_ring.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/capture/trace_ring.h"
 
 struct sampler {
 	struct probe_set *set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "capture/trace_ring.h"
+#include "cachemon/capture/trace_ring.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "advisor/trace_code.h"
-#include "capture/probe_set_impl.h"
-#include "util/clock.h"
+#include "cachemon/capture/probe_set_impl.h"
+#include "cachemon/util/clock.h"
 
 #define WARM_MAX     8	  /* traced at a time because they are read most */
 #define WARM_LOOKUPS 1000 /* in an interval, and a fiftieth of all */

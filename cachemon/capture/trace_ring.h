@@ -6,8 +6,8 @@
 #ifndef TRACE_RING_H
 #define TRACE_RING_H
 
-#include "account/traces.h"
-#include "capture/probe_set.h"
+#include "cachemon/account/traces.h"
+#include "cachemon/capture/probe_set.h"
 
 struct trace_ring;
 struct ring_buffer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/cmd.h"
-#include "cmd/llm_report.h"
-#include "cmd/usage.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/llm_report.h"
+#include "cachemon/cmd/usage.h"
 
 static const struct option_spec options[] = {
 	REPORT_ARGS_DB,	    REPORT_ARGS_RUN,

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
-#include "cmd/llm_args.h"
-#include "cmd/usage.h"
-#include "wording/answer.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/llm_args.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/wording/answer.h"
 
 enum { QUESTION_MAX = 2000 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/report_args.h"
-#include "cmd/rules.h"
-#include "cmd/usage.h"
-#include "report/compare.h"
-#include "report/run_name.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/compare.h"
+#include "cachemon/report/run_name.h"
 
 struct options {
 	struct report_args args;

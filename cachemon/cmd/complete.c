@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/report_args.h"
-#include "cmd/rules.h"
-#include "cmd/usage.h"
-#include "report/candidates.h"
-#include "util/invoker.h"
-#include "util/paths.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/candidates.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/paths.h"
 
 struct options {
 	struct report_args args;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/doctor.h"
+#include "cachemon/cmd/doctor.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/map_memory.h"
-#include "cmd/cmd.h"
-#include "cmd/progress_line.h"
-#include "cmd/usage.h"
-#include "plan/fs_direct.h"
-#include "plan/machine_plan.h"
-#include "report/escape.h"
-#include "util/access.h"
+#include "cachemon/capture/map_memory.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/progress_line.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/plan/fs_direct.h"
+#include "cachemon/plan/machine_plan.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/access.h"
 
 enum { OPT_JSON = 256 }; /* no short form */
 

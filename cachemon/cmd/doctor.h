@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "capture/map_sizes.h"
-#include "plan/fs_support.h"
-#include "plan/probe_plan.h"
-#include "util/errtext.h"
+#include "cachemon/capture/map_sizes.h"
+#include "cachemon/plan/fs_support.h"
+#include "cachemon/plan/probe_plan.h"
+#include "cachemon/util/errtext.h"
 
 #define DOCTOR_MAPS_MAX MAP_SIZES_MAX
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/doctor.h"
+#include "cachemon/cmd/doctor.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/probe_records.h"
-#include "report/escape.h"
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/report/escape.h"
 
 /* Numbers go in as text: a double loses digits of 64 bits. */
 static void add_u64(cJSON *o, const char *name, uint64_t n)

@@ -3,7 +3,7 @@
 #include <linux/capability.h>
 #include <string.h>
 
-#include "cmd/doctor.h"
+#include "cachemon/cmd/doctor.h"
 
 const struct doctor_cap *doctor_caps(void)
 {

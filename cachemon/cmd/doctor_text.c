@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/doctor.h"
+#include "cachemon/cmd/doctor.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/probe_records.h"
-#include "report/escape.h"
-#include "util/human.h"
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/human.h"
 
 #define WIDTH  80
 #define INDENT 15

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/rules.h"
-#include "cmd/usage.h"
-#include "report/escape.h"
-#include "util/invoker.h"
-#include "util/suggest.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/suggest.h"
 
 enum { OPT_RULES = 256, IDS_MAX = 512 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/help.h"
+#include "cachemon/cmd/help.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "cmd/spec.h"
+#include "cachemon/cmd/spec.h"
 
 void help_program(FILE *out);
 void help_verb(FILE *out, const struct verb_spec *spec);

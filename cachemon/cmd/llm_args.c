@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/llm_args.h"
+#include "cachemon/cmd/llm_args.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 #include "advisor/wire/config.h"
 #include "advisor/wire/endpoint.h"
-#include "cmd/cmd.h"
-#include "cmd/usage.h"
-#include "util/paths.h"
-#include "wording/keep.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/util/paths.h"
+#include "cachemon/wording/keep.h"
 
 static const char *filled(struct argp_state *state, const char *option, const char *arg)
 {

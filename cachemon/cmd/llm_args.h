@@ -8,9 +8,9 @@
 
 #include <argp.h>
 
-#include "cmd/report_args.h"
-#include "cmd/spec.h"
-#include "wording/word.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/spec.h"
+#include "cachemon/wording/word.h"
 
 enum {
 	OPT_LLM = 512,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/llm_report.h"
+#include "cachemon/cmd/llm_report.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/usage.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/usage.h"
 
 error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 {

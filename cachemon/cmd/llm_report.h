@@ -6,7 +6,7 @@
 #ifndef CMD_LLM_REPORT_H
 #define CMD_LLM_REPORT_H
 
-#include "cmd/llm_args.h"
+#include "cachemon/cmd/llm_args.h"
 
 struct llm_report_args {
 	struct report_args args; /* first: report_args_option() takes it */

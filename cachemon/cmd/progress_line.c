@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/progress_line.h"
+#include "cachemon/cmd/progress_line.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "cmd/terminal.h"
-#include "util/clock.h"
+#include "cachemon/cmd/terminal.h"
+#include "cachemon/util/clock.h"
 
 struct progress_show {
 	pthread_t thread;

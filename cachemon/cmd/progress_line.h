@@ -7,7 +7,7 @@
 #ifndef CMD_PROGRESS_LINE_H
 #define CMD_PROGRESS_LINE_H
 
-#include "util/progress.h"
+#include "cachemon/util/progress.h"
 
 struct progress_show;
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/report_args.h"
+#include "cachemon/cmd/report_args.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/progress_line.h"
-#include "cmd/rules.h"
-#include "cmd/usage.h"
-#include "report/report.h"
-#include "util/cleanup.h"
-#include "util/invoker.h"
-#include "util/parse.h"
-#include "util/paths.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/progress_line.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/report.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/paths.h"
 
 static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
 {

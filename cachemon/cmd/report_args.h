@@ -9,9 +9,9 @@
 
 #include <argp.h>
 
-#include "cmd/spec.h"
-#include "report/report.h"
-#include "util/errtext.h"
+#include "cachemon/cmd/spec.h"
+#include "cachemon/report/report.h"
+#include "cachemon/util/errtext.h"
 
 enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULES, OPT_OF_VERB };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/rules.h"
+#include "cachemon/cmd/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cmd/cmd.h"
+#include "cachemon/cmd/cmd.h"
 
 int rules_of_environment(const struct invoker *inv, const char *named, struct rule_dirs *ret,
 			 struct errtext *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/cmd.h"
-#include "cmd/report_args.h"
-#include "cmd/rules.h"
-#include "cmd/usage.h"
-#include "report/runs.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/runs.h"
 
 enum { OPT_REPORTS = OPT_OF_VERB };
 

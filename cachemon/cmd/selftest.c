@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/selftest.h"
+#include "cachemon/cmd/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/probe_set.h"
-#include "capture/sampler.h"
-#include "cmd/cmd.h"
-#include "cmd/progress_line.h"
-#include "cmd/usage.h"
-#include "capture/map_memory.h"
-#include "plan/machine_plan.h"
-#include "util/cleanup.h"
-#include "util/access.h"
+#include "cachemon/capture/probe_set.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/progress_line.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/capture/map_memory.h"
+#include "cachemon/plan/machine_plan.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/access.h"
 
 #define TRIES 5
 

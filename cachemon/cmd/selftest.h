@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/selftest_look.h"
+#include "cachemon/cmd/selftest_look.h"
 
 #define SELFTEST_BYTES (16 * 1024 * 1024 + 1) /* ends inside a page */
 

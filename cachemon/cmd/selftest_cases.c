@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/selftest.h"
+#include "cachemon/cmd/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>

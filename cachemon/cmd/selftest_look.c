@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/selftest_look.h"
+#include "cachemon/cmd/selftest_look.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "util/clock.h"
+#include "cachemon/util/clock.h"
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/spec.h"
+#include "cachemon/cmd/spec.h"
 
 #include <string.h>
 
-#include "cmd/cmd.h"
+#include "cachemon/cmd/cmd.h"
 
 bool option_spec_end(const struct option_spec *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/terminal.h"
+#include "cachemon/cmd/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

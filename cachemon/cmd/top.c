@@ -6,17 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
-#include "cmd/report_args.h"
-#include "cmd/top.h"
-#include "cmd/usage.h"
-#include "report/db.h"
-#include "top/columns.h"
-#include "util/cleanup.h"
-#include "util/invoker.h"
-#include "util/parse.h"
-#include "util/paths.h"
-#include "util/privileges.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/top.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/db.h"
+#include "cachemon/top/columns.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/paths.h"
+#include "cachemon/util/privileges.h"
 
 enum {
 	OPT_REPLAY = OPT_OF_VERB,

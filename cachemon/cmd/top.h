@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "top/screen.h"
-#include "top/session.h"
-#include "util/errtext.h"
+#include "cachemon/top/screen.h"
+#include "cachemon/top/session.h"
+#include "cachemon/util/errtext.h"
 
 enum { TOP_WATCH_WORDS = 16 };
 

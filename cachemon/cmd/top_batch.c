@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/top.h"
-#include "util/parse.h"
+#include "cachemon/cmd/top.h"
+#include "cachemon/util/parse.h"
 
 enum { COLUMNS_DEFAULT = 80, LINES_DEFAULT = 24, SIZE_MAX_CHARS = 10000, LOOK_MS = 100 };
 

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/top.h"
-#include "report/db.h"
-#include "util/cleanup.h"
+#include "cachemon/cmd/top.h"
+#include "cachemon/report/db.h"
+#include "cachemon/util/cleanup.h"
 
 enum { LOOK_MS = 50, SAID_MAX = 400, PLACE_TRIES = 10 };
 

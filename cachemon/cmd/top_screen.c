@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/top.h"
-#include "util/clock.h"
+#include "cachemon/cmd/top.h"
+#include "cachemon/util/clock.h"
 
 /* How often the database is looked at, a replay goes on, and what is late is told. */
 #define LOOK_NS 250000000ULL

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "cmd/top.h"
+#include "cachemon/cmd/top.h"
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { NR_ENDS = sizeof(ends) / sizeof(ends[0]) };

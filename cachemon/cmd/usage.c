@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/usage.h"
+#include "cachemon/cmd/usage.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/help.h"
-#include "report/escape.h"
-#include "util/cleanup.h"
-#include "util/suggest.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/help.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/suggest.h"
 
 void cmd_say(const char *text)
 {

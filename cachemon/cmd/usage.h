@@ -10,7 +10,7 @@
 
 #include <argp.h>
 
-#include "cmd/spec.h"
+#include "cachemon/cmd/spec.h"
 
 /* The options are those of the table; parser as in struct argp. Returns when all is well, else
  * exits with 2; after help with 0. */

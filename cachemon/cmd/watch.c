@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/watch.h"
-#include "cmd/watch_view.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/cmd/watch_view.h"
 
 /* The kernel checks the probes before it takes them, which a reader would wait for in silence. */
 static int prepare(const struct watch_options *o, struct watch_run **ret, struct errtext *err)

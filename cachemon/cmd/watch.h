@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "job/command.h"
-#include "job/selector.h"
-#include "plan/probe_plan.h"
+#include "cachemon/job/command.h"
+#include "cachemon/job/selector.h"
+#include "cachemon/plan/probe_plan.h"
 
 /* CMD has ended with 0, and part of the record could not be written. */
 enum { WATCH_INCOMPLETE = 123 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Levels auto and cold keep to --max-overhead: detail goes first, piece by piece, and of auto the
  * per-read hook last. */
-#include "account/ledger_rows.h"
-#include "cmd/watch_run.h"
-#include "util/clock.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/util/clock.h"
 
 /* A look costs some 100 us: in a run that is young or sliced it is worth more. */
 #define BUDGET_TICK_NS	    50000000ULL

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cmd/watch_run.h"
+#include "cachemon/cmd/watch_run.h"
 
 static const enum cost_part parts[EV_NR] = {
 	[EV_READ] = COST_READS,	     [EV_ADD] = COST_PAGES,	    [EV_DELETE] = COST_PAGES,

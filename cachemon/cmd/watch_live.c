@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cmd/terminal.h"
-#include "cmd/watch.h"
-#include "util/human.h"
+#include "cachemon/cmd/terminal.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/util/human.h"
 
 /* Columns from which on the elapsed time and spaces have room. */
 enum { WIDE = 104 };

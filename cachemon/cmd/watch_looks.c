@@ -2,8 +2,8 @@
 /* When the programs are timed while the job runs: for a moment, now and then. */
 #include <string.h>
 
-#include "cmd/watch_run.h"
-#include "util/clock.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/util/clock.h"
 
 /* How long the programs are timed, longer where little runs, and how seldom in the end: their clock
  * costs as much as a small program. At first it is often, for the job is not known. */

@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
-#include "cmd/watch.h"
-#include "cmd/watch_view.h"
-#include "job/signal_policy.h"
-#include "report/escape.h"
-#include "util/clock.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/cmd/watch_view.h"
+#include "cachemon/job/signal_policy.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/clock.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 /* Names come one by one: to wake for each would cost more than to take them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/watch_run.h"
+#include "cachemon/cmd/watch_run.h"
 
 /* Nothing of this is needed to count: what cannot be read is absent. */
 void watch_machine_begin(struct watch_run *run)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/usage.h"
-#include "cmd/watch.h"
-#include "report/report.h"
-#include "util/parse.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/report/report.h"
+#include "cachemon/util/parse.h"
 
 enum {
 	OPT_PID = 256,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/watch_run.h"
+#include "cachemon/cmd/watch_run.h"
 
 enum { SHOWN_MAX = sizeof(((struct watch_run *)0)->outlived) / sizeof(pid_t) };
 

@@ -5,13 +5,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cmd/watch_run.h"
-#include "cmd/progress_line.h"
-#include "cmd/rules.h"
-#include "plan/probe_records.h"
-#include "report/counts.h"
-#include "report/escape.h"
-#include "report/report.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/cmd/progress_line.h"
+#include "cachemon/cmd/rules.h"
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/report/counts.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/report.h"
 
 void watch_say(const char *text)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/watch_run.h"
-#include "util/privileges.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/util/privileges.h"
 
 #define LOADING (PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/watch_run.h"
+#include "cachemon/cmd/watch_run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/map_memory.h"
-#include "plan/machine_plan.h"
-#include "plan/probe_records.h"
-#include "report/publish.h"
-#include "util/access.h"
-#include "util/clock.h"
-#include "util/human.h"
-#include "util/paths.h"
+#include "cachemon/capture/map_memory.h"
+#include "cachemon/plan/machine_plan.h"
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/clock.h"
+#include "cachemon/util/human.h"
+#include "cachemon/util/paths.h"
 
 /* Samples between two that write the sums of files, when their rows of each interval are given up:
  * a reader's files, and those of a run that is killed, are as old. The job's sums never wait. */

@@ -9,17 +9,17 @@
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
-#include "account/slices.h"
-#include "account/traces.h"
-#include "capture/budget.h"
-#include "capture/calibrate.h"
-#include "capture/cost.h"
-#include "capture/machine_facts.h"
-#include "capture/probe_set.h"
-#include "capture/sampler.h"
-#include "cmd/watch.h"
-#include "store/store.h"
-#include "util/invoker.h"
+#include "cachemon/account/slices.h"
+#include "cachemon/account/traces.h"
+#include "cachemon/capture/budget.h"
+#include "cachemon/capture/calibrate.h"
+#include "cachemon/capture/cost.h"
+#include "cachemon/capture/machine_facts.h"
+#include "cachemon/capture/probe_set.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/store/store.h"
+#include "cachemon/util/invoker.h"
 
 /* What is given up under pressure; the per-read hook, which counts, comes last. */
 enum watch_detail {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/watch_said.h"
+#include "cachemon/cmd/watch_said.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/watch_run.h"
+#include "cachemon/cmd/watch_run.h"
 
 /* A round finds who was forked before the one before it had named the parent: two do, mostly. */
 enum { ROUNDS_MAX = 1000 };

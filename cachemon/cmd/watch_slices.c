@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cmd/watch_run.h"
-#include "util/clock.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/util/clock.h"
 
 /* As short as switching allows, some fifty times its seam; no time between slices is shorter. */
 #define SLICE_NS    10000000.0

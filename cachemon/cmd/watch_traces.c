@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "account/ledger_rows.h"
-#include "cmd/watch_run.h"
-#include "plan/probe_records.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/plan/probe_records.h"
 
 void watch_traces_begin(struct watch_run *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/watch_view.h"
+#include "cachemon/cmd/watch_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cmd/top.h"
-#include "cmd/watch_run.h"
-#include "cmd/watch_said.h"
-#include "top/screen.h"
-#include "util/access.h"
-#include "util/process.h"
+#include "cachemon/cmd/top.h"
+#include "cachemon/cmd/watch_run.h"
+#include "cachemon/cmd/watch_said.h"
+#include "cachemon/top/screen.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/process.h"
 
 struct watch_view {
 	pid_t pid;

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "cmd/watch.h"
-#include "util/errtext.h"
+#include "cachemon/cmd/watch.h"
+#include "cachemon/util/errtext.h"
 
 struct watch_view;
 

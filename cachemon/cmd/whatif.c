@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/whatif.h"
+#include "cachemon/cmd/whatif.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "cmd/report_args.h"
-#include "cmd/usage.h"
-#include "report/data.h"
-#include "report/db.h"
-#include "report/model_load.h"
-#include "report/publish.h"
-#include "util/progress.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/util/progress.h"
 
 static const struct whatif_kind *(*const kinds[])(void) = {whatif_cache, whatif_readahead};
 

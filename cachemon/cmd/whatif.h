@@ -9,10 +9,10 @@
 
 #include <sqlite3.h>
 
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
-#include "util/errtext.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
+#include "cachemon/util/errtext.h"
 
 struct whatif_kind {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "db/open.h"
+#include "cachemon/db/open.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "db/vfs.h"
+#include "cachemon/db/vfs.h"
 
 enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the allowance */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "db/rows.h"
+#include "cachemon/db/rows.h"
 
 #include <errno.h>
 

@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "util/arena.h"
-#include "util/optional.h"
+#include "cachemon/util/arena.h"
+#include "cachemon/util/optional.h"
 
 struct rows {
 	sqlite3 *db;

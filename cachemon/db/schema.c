@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "db/schema.h"
+#include "cachemon/db/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/open.h"
+#include "cachemon/db/open.h"
 #include "migrations.h"
 
 enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };

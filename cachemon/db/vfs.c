@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "db/vfs.h"
+#include "cachemon/db/vfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

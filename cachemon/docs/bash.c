@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 static void put_flag(const struct docs *d, const struct verb_spec *verb,
 		     const struct option_spec *o)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "cmd/spec.h"
+#include "cachemon/cmd/spec.h"
 
 struct docs {
 	FILE *out;

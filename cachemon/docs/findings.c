@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 #include "advisor/rules/rule_set.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 static const struct {
 	const char *line;

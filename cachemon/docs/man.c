@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 /* A backslash before these makes scdoc take them as they are; some act at the start of a line only.
  * A full stop there must have none: scdoc hides it from roff by itself. */

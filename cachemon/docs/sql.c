@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 enum { TEXT_MAX = 2048 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "docs/docs.h"
+#include "cachemon/docs/docs.h"
 
 /* Between single quotes, where ':' ends a part and brackets hold one. */
 static void put_text(FILE *out, const char *text)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/cgroup.h"
+#include "cachemon/job/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "util/cleanup.h"
-#include "util/access.h"
-#include "util/file.h"
-#include "util/paths.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/paths.h"
 
 #define FILE_MAX (16U << 20)
 /* Deeper than any cgroup tree in use; the kernel bounds v2 by cgroup.max.depth. */

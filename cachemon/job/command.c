@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/command.h"
+#include "cachemon/job/command.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "job/command_env.h"
-#include "job/exec.h"
-#include "util/cleanup.h"
-#include "util/environment.h"
+#include "cachemon/job/command_env.h"
+#include "cachemon/job/exec.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/environment.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/command_env.h"
+#include "cachemon/job/command_env.h"
 
 #include <errno.h>
 #include <stdio.h>

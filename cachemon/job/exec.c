@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/exec.h"
+#include "cachemon/job/exec.h"
 
 #include <errno.h>
 #include <limits.h>

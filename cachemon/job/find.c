@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/find.h"
+#include "cachemon/job/find.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/paths.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/paths.h"
 
 enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, DEPTH_MAX = 64 };
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "job/cgroup.h"
+#include "cachemon/job/cgroup.h"
 
 /* In the order of preference when a name could be several. */
 enum find_kind { FIND_SLURM, FIND_UNIT, FIND_CONTAINER, FIND_LAST, FIND_NR };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/proctree.h"
+#include "cachemon/job/proctree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/parse.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/parse.h"
 
 #define STATUS_MAX (1U << 20)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/selector.h"
+#include "cachemon/job/selector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "job/find.h"
-#include "job/proctree.h"
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/parse.h"
-#include "util/paths.h"
-#include "util/quote.h"
+#include "cachemon/job/find.h"
+#include "cachemon/job/proctree.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/paths.h"
+#include "cachemon/util/quote.h"
 
 /* A command line may have megabytes; its beginning tells it. */
 enum { TEXT_MAX = 4096 };

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "job/cgroup.h"
-#include "job/proctree.h"
-#include "util/errtext.h"
-#include "util/mountinfo.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/job/proctree.h"
+#include "cachemon/util/errtext.h"
+#include "cachemon/util/mountinfo.h"
 
 /* What was asked for; SELECTOR_NAME: a name without a kind, to be found. */
 enum selector_request {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job/signal_policy.h"
+#include "cachemon/job/signal_policy.h"
 
 enum signal_action signal_policy_decide(const struct signal_seen *seen, struct signal_state *state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/btf_proto.h"
+#include "cachemon/plan/btf_proto.h"
 
 #include <bpf/btf.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "plan/hook_trial.h"
+#include "cachemon/plan/hook_trial.h"
 
 /*
  * Writes the prototype of target as a hook of that kind: arguments of a tracepoint are without

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/fs_cover.h"
+#include "cachemon/plan/fs_cover.h"
 
 #include <string.h>
 
-#include "util/mountinfo.h"
+#include "cachemon/util/mountinfo.h"
 
 static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
 static const char why_btrfs[] =

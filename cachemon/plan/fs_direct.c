@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/fs_direct.h"
+#include "cachemon/plan/fs_direct.h"
 
-#include "plan/fs_cover.h"
+#include "cachemon/plan/fs_cover.h"
 
 unsigned int fs_direct_of_plan(const struct probe_plan *plan)
 {

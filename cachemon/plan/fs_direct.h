@@ -5,7 +5,7 @@
 #ifndef FS_DIRECT_H
 #define FS_DIRECT_H
 
-#include "plan/probe_plan.h"
+#include "cachemon/plan/probe_plan.h"
 
 /* Bits of enum fs_direct. Of reads whose end is not seen a plan counts no more than what was asked,
  * also of those that are refused: that is not counted. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/fs_layers.h"
+#include "cachemon/plan/fs_layers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/cleanup.h"
-#include "util/mountinfo.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/mountinfo.h"
 
 /* The next path of *list, which ends at a colon without a backslash; unescaped in place. NULL:
  * none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/fs_support.h"
+#include "cachemon/plan/fs_support.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "plan/fs_layers.h"
-#include "plan/fs_trial.h"
-#include "plan/sysfile.h"
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/plan/fs_layers.h"
+#include "cachemon/plan/fs_trial.h"
+#include "cachemon/plan/sysfile.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000

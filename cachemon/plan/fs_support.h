@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/fs_cover.h"
-#include "util/mountinfo.h"
+#include "cachemon/plan/fs_cover.h"
+#include "cachemon/util/mountinfo.h"
 
 struct fs_support {
 	char type[48];	      /* as in mountinfo; FS_BLOCK_DEVICE for a device node; "" unknown */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/fs_trial.h"
+#include "cachemon/plan/fs_trial.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 /* Of pages of files that are neither one's own nor writable mincore(2) says that all are there. */
 static bool mincore_tells(const char *path, const struct stat *st)

@@ -6,7 +6,7 @@
 #ifndef FS_TRIAL_H
 #define FS_TRIAL_H
 
-#include "plan/fs_cover.h"
+#include "cachemon/plan/fs_cover.h"
 
 /* Reads the first byte. FS_TRIAL_NONE: no regular file, empty, or the kernel does not tell. */
 enum fs_trial fs_trial_read(const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/hook_trial.h"
+#include "cachemon/plan/hook_trial.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plan/sysfile.h"
+#include "cachemon/plan/sysfile.h"
 
 /* Targets that every kernel with BTF has and that fire seldom: the trial must not be felt. */
 #define TRIAL_TRACEPOINT "sched_process_fork"

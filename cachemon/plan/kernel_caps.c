@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/kernel_caps.h"
+#include "cachemon/plan/kernel_caps.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -12,10 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "plan/btf_proto.h"
-#include "plan/preempt_mode.h"
-#include "plan/sysfile.h"
-#include "util/mountinfo.h"
+#include "cachemon/plan/btf_proto.h"
+#include "cachemon/plan/preempt_mode.h"
+#include "cachemon/plan/sysfile.h"
+#include "cachemon/util/mountinfo.h"
 
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
 {

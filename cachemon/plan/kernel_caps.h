@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/hook_trial.h"
-#include "plan/probe_build.h"
+#include "cachemon/plan/hook_trial.h"
+#include "cachemon/plan/probe_build.h"
 
 #define KERNEL_HOOKS_MAX 128
 #define KERNEL_PROTO_MAX 160

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/machine_plan.h"
+#include "cachemon/plan/machine_plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "plan/memlock.h"
-#include "plan/preempt_trial.h"
-#include "util/cleanup.h"
+#include "cachemon/plan/memlock.h"
+#include "cachemon/plan/preempt_trial.h"
+#include "cachemon/util/cleanup.h"
 
 static bool may_load(const struct kernel_caps *caps)
 {

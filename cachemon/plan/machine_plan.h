@@ -6,8 +6,8 @@
 #ifndef MACHINE_PLAN_H
 #define MACHINE_PLAN_H
 
-#include "plan/probe_plan.h"
-#include "util/errtext.h"
+#include "cachemon/plan/probe_plan.h"
+#include "cachemon/util/errtext.h"
 
 /* What every look at the machine takes: /proc, /sys, descriptors. Else what was looked for would be
  * taken for absent. 0 or -errno with the reason; machine_plan_make() asks it too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/memlock.h"
+#include "cachemon/plan/memlock.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/preempt_mode.h"
+#include "cachemon/plan/preempt_mode.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "plan/sysfile.h"
+#include "cachemon/plan/sysfile.h"
 
 static enum caps_flag mode_named(const char *name, size_t len)
 {

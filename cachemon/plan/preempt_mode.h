@@ -7,7 +7,7 @@
 #ifndef PREEMPT_MODE_H
 #define PREEMPT_MODE_H
 
-#include "plan/kernel_caps.h"
+#include "cachemon/plan/kernel_caps.h"
 
 /* CAPS_YES: full, lazy or real-time; CAPS_NO: none or voluntary; CAPS_UNKNOWN: it may have been
  * chosen at boot, and nothing tells. root: "" for the running machine; release: as uname -r. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/preempt_trial.h"
+#include "cachemon/plan/preempt_trial.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/sysfile.h"
+#include "cachemon/plan/sysfile.h"
 
 #define TRIAL_TRACEPOINT "mm_filemap_get_pages"
 #define PREEMPT_MASK	 0xff /* include/linux/preempt.h: the rest of the word are interrupts */

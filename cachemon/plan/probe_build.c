@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/probe_build.h"
+#include "cachemon/plan/probe_build.h"
 
 #include <bpf/btf.h>
 #include <stdbool.h>

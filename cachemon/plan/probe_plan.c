@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/probe_plan.h"
+#include "cachemon/plan/probe_plan.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "account/counters.h"
-#include "plan/probe_table.h"
+#include "cachemon/account/counters.h"
+#include "cachemon/plan/probe_table.h"
 
 #define PLAN_REASON_MAX 1024
 

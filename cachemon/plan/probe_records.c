@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/probe_records.h"
+#include "cachemon/plan/probe_records.h"
 
 static const struct {
 	const char *name, *use;

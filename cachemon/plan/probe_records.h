@@ -6,7 +6,7 @@
 #ifndef PROBE_RECORDS_H
 #define PROBE_RECORDS_H
 
-#include "plan/probe_plan.h"
+#include "cachemon/plan/probe_plan.h"
 
 enum probe_record {
 	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */

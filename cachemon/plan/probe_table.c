@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/probe_table.h"
+#include "cachemon/plan/probe_table.h"
 
 #include <errno.h>
 #include <stdbool.h>

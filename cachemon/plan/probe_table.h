@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "plan/kernel_caps.h"
+#include "cachemon/plan/kernel_caps.h"
 
 /* Append only: names of roles are on disk. */
 enum probe_role {

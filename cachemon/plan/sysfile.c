@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan/sysfile.h"
+#include "cachemon/plan/sysfile.h"
 
 #include <errno.h>
 #include <limits.h>

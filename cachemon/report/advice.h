@@ -7,9 +7,9 @@
 #define REPORT_ADVICE_H
 
 #include "advisor/analysis.h"
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 /* NULL: the job was not analysed. */
 const struct analysis_job *advice_of(const struct model *m, const struct model_job *job);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/bounds.h"
+#include "cachemon/report/bounds.h"
 
 #include <stdio.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 static bool lost(struct opt_i64 n)
 {

@@ -6,7 +6,7 @@
 #ifndef REPORT_BOUNDS_H
 #define REPORT_BOUNDS_H
 
-#include "report/model.h"
+#include "cachemon/report/model.h"
 
 enum { BOUNDS_MAX = 7 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/candidates.h"
+#include "cachemon/report/candidates.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <string.h>
 
-#include "report/db.h"
-#include "report/escape.h"
-#include "report/rows.h"
-#include "report/show.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/report/show.h"
 
 /* More than these nobody reads on a terminal. */
 #define RUNS                                                                                       \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare.h"
+#include "cachemon/report/compare.h"
 
-#include "report/compare_model.h"
-#include "report/db.h"
-#include "report/publish.h"
-#include "util/progress.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/util/progress.h"
 
 #define THE_COMPARISON "the comparison"
 

@@ -8,7 +8,7 @@
 #define REPORT_COMPARE_H
 
 #include "advisor/compare/compare.h"
-#include "report/report.h"
+#include "cachemon/report/report.h"
 
 struct compare_options {
 	const char *db;

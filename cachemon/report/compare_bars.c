@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_pictures.h"
+#include "cachemon/report/compare_pictures.h"
 
-#include "report/sizes.h"
+#include "cachemon/report/sizes.h"
 
 enum { BARS_MAX = READ_SIZES };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_pictures.h"
+#include "cachemon/report/compare_pictures.h"
 
 #include <math.h>
 
 #include "advisor/analysis.h"
-#include "report/whatif_cache.h"
-#include "util/human.h"
+#include "cachemon/report/whatif_cache.h"
+#include "cachemon/util/human.h"
 
 enum { PLACES = 96 };
 

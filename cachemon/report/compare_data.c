@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/compare_model.h"
-#include "report/compare_show.h"
-#include "report/data.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/compare_show.h"
+#include "cachemon/report/data.h"
 
 static void put_number(struct tree *t, const char *key, double v, bool known)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_findings.h"
+#include "cachemon/report/compare_findings.h"
 
 #include <string.h>
 
-#include "report/rows.h"
+#include "cachemon/report/rows.h"
 
 /* What a run was on and how it was watched: a name and a value, as text. */
 #define OF_THE_RUN                                                                                 \

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compare_model.h"
-#include "report/compare_show.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/compare_show.h"
 
 static void put_label(struct doc_table *t, const struct compare_row *row, const char *unit)
 {

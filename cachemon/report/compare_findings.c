@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_findings.h"
+#include "cachemon/report/compare_findings.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #include "advisor/analysis.h"
-#include "report/model.h"
+#include "cachemon/report/model.h"
 
 enum finding_fate {
 	FINDING_STILL,

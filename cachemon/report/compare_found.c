@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_model.h"
+#include "cachemon/report/compare_model.h"
 
-#include "report/advice.h"
-#include "report/show.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/show.h"
 
 /* "B 0.84" */
 static struct shown letter_of(const struct analysis_grade *g)

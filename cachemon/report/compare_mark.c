@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_model.h"
+#include "cachemon/report/compare_model.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "advisor/compare/student.h"
-#include "report/compare_show.h"
+#include "cachemon/report/compare_show.h"
 
 enum compare_mark compare_mark(const struct compare_row *row)
 {

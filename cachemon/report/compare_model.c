@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_model.h"
+#include "cachemon/report/compare_model.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/db.h"
-#include "report/escape.h"
-#include "report/model_load.h"
-#include "report/rows.h"
-#include "report/run_name.h"
-#include "util/progress.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/report/run_name.h"
+#include "cachemon/util/progress.h"
 
 static void read_interval(struct rows *r, const struct model_run *run, struct compare_interval *in)
 {

@@ -10,12 +10,12 @@
 
 #include "advisor/analysis.h"
 #include "advisor/compare/compare.h"
-#include "report/compare.h"
-#include "report/compare_findings.h"
-#include "report/compare_pictures.h"
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/compare.h"
+#include "cachemon/report/compare_findings.h"
+#include "cachemon/report/compare_pictures.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 struct compare_job {
 	const struct model_job *job[2];

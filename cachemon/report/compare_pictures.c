@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_pictures.h"
+#include "cachemon/report/compare_pictures.h"
 
 #include <math.h>
 #include <stdarg.h>

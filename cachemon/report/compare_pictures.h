@@ -6,8 +6,8 @@
 #ifndef REPORT_COMPARE_PICTURES_H
 #define REPORT_COMPARE_PICTURES_H
 
-#include "report/model.h"
-#include "report/picture.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/picture.h"
 
 /* A picture without points is none: absent says why. */
 struct compare_picture {

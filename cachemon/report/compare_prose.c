@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "advisor/compare/lone.h"
-#include "report/compare_model.h"
-#include "report/compare_show.h"
-#include "report/show.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/compare_show.h"
+#include "cachemon/report/show.h"
 
 /* Of a verdict's metrics a sentence names the first. */
 enum { NAMED_MAX = 3 };

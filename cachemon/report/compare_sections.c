@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compare_model.h"
-#include "report/compare_show.h"
-#include "util/human.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/compare_show.h"
+#include "cachemon/util/human.h"
 
 /* Runs whose work differs by more did not do the same. */
 #define WORK_APART 0.1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_show.h"
+#include "cachemon/report/compare_show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #define REPORT_COMPARE_SHOW_H
 
 #include "advisor/compare/compare.h"
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 /* In the metric's unit, which the caller prints: "0.312", "41,250", "97.1 %". */
 struct shown compare_value(const char *unit, double v);

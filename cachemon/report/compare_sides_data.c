@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_model.h"
+#include "cachemon/report/compare_model.h"
 
 #include <string.h>
 
-#include "report/advice.h"
-#include "report/picture_data.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/picture_data.h"
 
 static const char *const keys[2] = {"a", "b"};
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/compare_pictures.h"
+#include "cachemon/report/compare_pictures.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report/model_detail.h"
-#include "report/timeline_rates.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/timeline_rates.h"
 
 enum { PANELS = 3, SERIES_MAX = 5 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/counts.h"
+#include "cachemon/report/counts.h"
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
 #ifndef REPORT_COUNTS_H
 #define REPORT_COUNTS_H
 
-#include "account/counters.h"
-#include "util/optional.h"
+#include "cachemon/account/counters.h"
+#include "cachemon/util/optional.h"
 
 struct counts {
 	int64_t c[C_NR];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/data.h"
+#include "cachemon/report/data.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 /*
  * The columns: scope (job, directory, file, or rest: the job's files that are not listed), job,

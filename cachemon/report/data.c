@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/data.h"
+#include "cachemon/report/data.h"
 
 #include <inttypes.h>
 
-#include "report/advice.h"
-#include "report/bounds.h"
-#include "report/pattern.h"
-#include "report/reads_check.h"
-#include "report/show.h"
-#include "report/whatif_cache.h"
-#include "report/whatif_readahead_show.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/bounds.h"
+#include "cachemon/report/pattern.h"
+#include "cachemon/report/reads_check.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/whatif_cache.h"
+#include "cachemon/report/whatif_readahead_show.h"
 
 enum { NS_PER_S = 1000000000 };
 

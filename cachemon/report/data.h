@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 void data_report(struct tree *t, const struct model *m);
 /* The object of all counts and ratios of a job, file or directory. */

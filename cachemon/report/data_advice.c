@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/advice.h"
+#include "cachemon/report/advice.h"
 
 #include <string.h>
 
-#include "report/data.h"
-#include "report/escape.h"
-#include "report/wording.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/wording.h"
 
 static void put_double(struct tree *t, const char *key, struct opt_f64 v)
 {

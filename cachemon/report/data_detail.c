@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/data.h"
+#include "cachemon/report/data.h"
 
 #include <string.h>
 
-#include "report/model_detail.h"
+#include "cachemon/report/model_detail.h"
 
 /* What a bucket has of one figure; with is what the function needs to know. */
 typedef struct opt_i64 figure(const struct timeline_bucket *b, int with);

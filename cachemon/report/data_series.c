@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/advice.h"
+#include "cachemon/report/advice.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/data.h"
+#include "cachemon/report/data.h"
 
 const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
 const char *const data_fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",

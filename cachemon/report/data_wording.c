@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "report/data.h"
-#include "report/escape.h"
-#include "report/show.h"
-#include "report/wording.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/wording.h"
 
 /* Any bytes: names were put in. */
 static void put_text(struct tree *t, const char *key, const char *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/db.h"
+#include "cachemon/report/db.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "advisor/views.h"
-#include "db/open.h"
-#include "db/schema.h"
-#include "report/escape.h"
-#include "util/access.h"
+#include "cachemon/db/open.h"
+#include "cachemon/db/schema.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/access.h"
 
 enum { BUSY_TIMEOUT_MS = 5000, NAME_SHOWN = 512 };
 

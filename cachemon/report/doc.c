@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_ops.h"
+#include "cachemon/report/doc_ops.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 static char *format_inert(const char *fmt, va_list args)
 {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/picture.h"
-#include "util/arena.h"
+#include "cachemon/report/picture.h"
+#include "cachemon/util/arena.h"
 
 enum doc_align {
 	DOC_LEFT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_ops.h"
+#include "cachemon/report/doc_ops.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 /* NULL: of NULL, or there was no memory, which d then knows. */
 static char *inert(struct doc *d, const char *text)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_flow.h"
+#include "cachemon/report/doc_flow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/doc_ops.h"
-#include "report/escape.h"
+#include "cachemon/report/doc_ops.h"
+#include "cachemon/report/escape.h"
 
 void doc_put_flow(struct doc *d, const struct doc_flow *flow)
 {

@@ -6,7 +6,7 @@
 #ifndef REPORT_DOC_FLOW_H
 #define REPORT_DOC_FLOW_H
 
-#include "report/doc.h"
+#include "cachemon/report/doc.h"
 
 /* A side has this many names; the last stands for all that are not named. */
 enum { FLOW_NAMES = 7 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_ops.h"
+#include "cachemon/report/doc_ops.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "page.h"
-#include "report/html.h"
+#include "cachemon/report/html.h"
 
 /*
  * Nothing is fetched, and nothing runs but the one script and the one style, by their hashes:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_ops.h"
+#include "cachemon/report/doc_ops.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #ifndef REPORT_DOC_OPS_H
 #define REPORT_DOC_OPS_H
 
-#include "report/doc.h"
-#include "report/doc_flow.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/doc_flow.h"
 
 /* What a renderer is given is inert (escape.h); it adds the escapes of its own markup. */
 struct doc_ops {

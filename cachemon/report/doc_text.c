@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/doc_ops.h"
+#include "cachemon/report/doc_ops.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/show.h"
-#include "report/wrap.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/wrap.h"
 
 enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 

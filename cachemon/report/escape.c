@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/utf8.h"
+#include "cachemon/util/utf8.h"
 
 size_t escape_decode(const char *s, size_t len, uint32_t *ret_cp)
 {

@@ -7,8 +7,8 @@
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
-#include "report/doc.h"
-#include "report/doc_flow.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/doc_flow.h"
 
 /* Text with the five special characters escaped; for elements and attributes. */
 void html_text(FILE *out, const char *s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/html.h"
+#include "cachemon/report/html.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report/doc_flow.h"
+#include "cachemon/report/doc_flow.h"
 
 /* The drawing is stretched to the room, as pictures are; NODE is the width of an end, GAP the least
  * room between two of a side. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/html.h"
+#include "cachemon/report/html.h"
 
 /* About what a page shows of an axis; less than one of these is no gap. */
 enum { WIDE = 1000 };

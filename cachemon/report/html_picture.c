@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/html.h"
+#include "cachemon/report/html.h"
 
 #include <math.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/model_load.h"
+#include "cachemon/report/model_load.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/db.h"
-#include "report/escape.h"
-#include "report/model_job.h"
-#include "report/rows.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/model_job.h"
+#include "cachemon/report/rows.h"
 
 bool model_waits_in_slices(const struct model_run *run)
 {

@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-#include "util/arena.h"
-#include "report/counts.h"
-#include "report/model_run.h"
+#include "cachemon/util/arena.h"
+#include "cachemon/report/counts.h"
+#include "cachemon/report/model_run.h"
 
 struct model_file {
 	int64_t id;

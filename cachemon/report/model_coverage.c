@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/model_detail.h"
+#include "cachemon/report/model_detail.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "advisor/load_references.h"
 #include "advisor/load_traces.h"
-#include "report/rows.h"
+#include "cachemon/report/rows.h"
 
 /* Which file of the list it is, by the kernel's name of it. */
 struct identity {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/model_detail.h"
+#include "cachemon/report/model_detail.h"
 
 #include <stdlib.h>
 
-#include "report/rows.h"
+#include "cachemon/report/rows.h"
 
 static int64_t end_of(sqlite3 *db, struct model *m)
 {

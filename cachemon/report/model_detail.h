@@ -10,8 +10,8 @@
 
 #include "advisor/coverage.h"
 #include "bpf/cachemon.h"
-#include "report/model_load.h"
-#include "report/timeline.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/timeline.h"
 
 enum { INTERFERENCE_ROWS = 100, ADVICE_KINDS = ADVICE_READAHEAD + 1 };
 

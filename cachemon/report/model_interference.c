@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/model_detail.h"
+#include "cachemon/report/model_detail.h"
 
 #include <string.h>
 
-#include "report/rows.h"
+#include "cachemon/report/rows.h"
 
 #define TOP "SELECT id FROM interference WHERE job_id = ?1 ORDER BY pages DESC, id LIMIT 100"
 #define ROWS                                                                                       \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/model_job.h"
+#include "cachemon/report/model_job.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "db/schema.h"
-#include "report/bounds.h"
-#include "report/model_detail.h"
-#include "report/rows.h"
+#include "cachemon/db/schema.h"
+#include "cachemon/report/bounds.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/rows.h"
 
 /* More points than a picture has room for are merged. */
 enum { POINTS_MAX = 120 };

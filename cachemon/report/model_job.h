@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "report/model_load.h"
+#include "cachemon/report/model_load.h"
 
 int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen);
 /* Files, directories, advice and timeline; estimates of a sliced run are made here. */

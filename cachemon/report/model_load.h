@@ -6,7 +6,7 @@
 #ifndef REPORT_MODEL_LOAD_H
 #define REPORT_MODEL_LOAD_H
 
-#include "report/model.h"
+#include "cachemon/report/model.h"
 
 enum { MODEL_RUN_LAST = -1 };
 

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "util/arena.h"
-#include "report/counts.h"
+#include "cachemon/util/arena.h"
+#include "cachemon/report/counts.h"
 
 struct model_probe {
 	struct bytes role, hook, state, reason;

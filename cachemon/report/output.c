@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/output.h"
+#include "cachemon/report/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/escape.h"
-#include "util/access.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/util/access.h"
 
 static int complain(const char *path, int error, char *err, size_t errlen)
 {

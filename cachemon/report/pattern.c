@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/pattern.h"
+#include "cachemon/report/pattern.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 /* Files and directories, of each. */
 enum { ROWS_MAX = 20 };

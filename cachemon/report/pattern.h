@@ -6,9 +6,9 @@
 #ifndef REPORT_PATTERN_H
 #define REPORT_PATTERN_H
 
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 /* "pattern": name, confidence and features of a file or a directory; null without an analysis. */
 void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id);

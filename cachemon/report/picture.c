@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/picture.h"
+#include "cachemon/report/picture.h"
 
 #include <math.h>
 #include <string.h>

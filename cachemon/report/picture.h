@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 /* What a series is about: the same thing has the same colour in every picture. */
 enum tone {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/picture_data.h"
+#include "cachemon/report/picture_data.h"
 
 #include <math.h>
 #include <string.h>

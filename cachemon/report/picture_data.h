@@ -3,8 +3,8 @@
 #ifndef REPORT_PICTURE_DATA_H
 #define REPORT_PICTURE_DATA_H
 
-#include "report/picture.h"
-#include "report/tree.h"
+#include "cachemon/report/picture.h"
+#include "cachemon/report/tree.h"
 
 /* {"title", "says", "axis": {...}, "panels": [...], "marks": [...]}; null without a point. */
 void picture_data(struct tree *t, const char *key, const struct picture *p);

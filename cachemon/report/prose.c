@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/prose.h"
+#include "cachemon/report/prose.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/bounds.h"
-#include "report/escape.h"
-#include "report/show.h"
+#include "cachemon/report/bounds.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
 
 /* Of the bytes the tasks read: from here on a sentence says so. */
 enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };

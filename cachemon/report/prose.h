@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "report/model.h"
+#include "cachemon/report/model.h"
 
 /* Hit ratio, what was read, misses, prefetch, stall, own cost: one paragraph, no newline. */
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/publish.h"
+#include "cachemon/report/publish.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/output.h"
+#include "cachemon/report/output.h"
 
 int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
 {

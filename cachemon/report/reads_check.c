@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/reads_check.h"
+#include "cachemon/report/reads_check.h"
 
 #include <stdio.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 /* Of the greater one. */
 #define DIFFER_MIN 0.01

@@ -6,7 +6,7 @@
 #ifndef REPORT_READS_CHECK_H
 #define REPORT_READS_CHECK_H
 
-#include "report/model.h"
+#include "cachemon/report/model.h"
 
 struct reads_check {
 	struct opt_i64 seen_bytes, seen_calls;	   /* read through the cache and past it */

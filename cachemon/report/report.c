@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/report.h"
+#include "cachemon/report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,16 +7,16 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/advice.h"
-#include "report/data.h"
-#include "report/db.h"
-#include "report/model_load.h"
-#include "report/prose.h"
-#include "report/publish.h"
-#include "report/sections.h"
-#include "util/cleanup.h"
-#include "util/progress.h"
-#include "util/quote.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/prose.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/report/sections.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/progress.h"
+#include "cachemon/util/quote.h"
 
 _Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
 

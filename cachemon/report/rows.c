@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/rows.h"
+#include "cachemon/report/rows.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/db.h"
+#include "cachemon/report/db.h"
 
 int report_no_memory(char *err, size_t errlen)
 {

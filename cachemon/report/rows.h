@@ -6,8 +6,8 @@
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H
 
-#include "db/rows.h"
-#include "report/counts.h"
+#include "cachemon/db/rows.h"
+#include "cachemon/report/counts.h"
 
 /* rows_finish() with a line in err. */
 int rows_end(struct rows *r, char *err, size_t errlen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/run_name.h"
+#include "cachemon/report/run_name.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/db.h"
-#include "util/parse.h"
+#include "cachemon/report/db.h"
+#include "cachemon/util/parse.h"
 
 enum { UUID_LEN = 36 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/runs.h"
+#include "cachemon/report/runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/compare_pictures.h"
-#include "report/db.h"
-#include "report/escape.h"
-#include "report/publish.h"
-#include "report/rows.h"
-#include "report/runs_model.h"
-#include "util/cleanup.h"
-#include "util/progress.h"
+#include "cachemon/report/compare_pictures.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/report/runs_model.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/progress.h"
 
 #define THE_LIST "the list"
 

@@ -7,7 +7,7 @@
 #ifndef REPORT_RUNS_H
 #define REPORT_RUNS_H
 
-#include "report/report.h"
+#include "cachemon/report/report.h"
 
 struct runs_options {
 	const char *db;

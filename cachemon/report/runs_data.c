@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/runs_model.h"
+#include "cachemon/report/runs_model.h"
 
 #include <string.h>
 
-#include "report/data.h"
+#include "cachemon/report/data.h"
 
 static void put_real(struct tree *t, const char *key, struct opt_f64 v)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/runs_model.h"
+#include "cachemon/report/runs_model.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "advisor/grade.h"
-#include "report/db.h"
-#include "report/model_load.h"
-#include "report/rows.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/rows.h"
 
 static struct opt_f64 real(struct opt_i64 v)
 {

@@ -8,9 +8,9 @@
 
 #include <sqlite3.h>
 
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 /* A job of a run. */
 struct runs_job {

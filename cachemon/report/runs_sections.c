@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/runs_model.h"
+#include "cachemon/report/runs_model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/show.h"
-#include "util/cleanup.h"
-#include "util/human.h"
-#include "util/quote.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/human.h"
+#include "cachemon/util/quote.h"
 
 /* What a page has room for, newest first. */
 enum { JOBS_MAX = 300, PICTURES_MAX = 12, POINTS_MAX = 200, RUNS_MAX = 1000, LINE_WIDTH = 24 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/runs_model.h"
+#include "cachemon/report/runs_model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compare_pictures.h"
+#include "cachemon/report/compare_pictures.h"
 
 enum { PANELS = 4 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/advice.h"
-#include "report/model_detail.h"
-#include "report/escape.h"
-#include "report/pattern.h"
-#include "report/prose.h"
-#include "report/show.h"
-#include "report/wording.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/pattern.h"
+#include "cachemon/report/prose.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/wording.h"
 
 /* Sentences as a paragraph; none when there is nothing to say. */
 static void put_prose(struct doc *d, const struct model *m, const struct model_job *job)

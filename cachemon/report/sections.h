@@ -6,8 +6,8 @@
 #ifndef REPORT_SECTIONS_H
 #define REPORT_SECTIONS_H
 
-#include "report/doc.h"
-#include "report/model.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
 
 /* Everything, from doc_begin() on; the caller calls doc_end(). */
 void sections_report(struct doc *d, const struct model *m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/advice.h"
+#include "cachemon/report/advice.h"
 
-#include "report/escape.h"
-#include "report/show.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
 
 enum { TO_CHANGE = 3, ADVICE_MAX = 20 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/advice.h"
+#include "cachemon/report/advice.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/data.h"
-#include "report/escape.h"
-#include "report/sections.h"
-#include "report/show.h"
-#include "report/wording.h"
-#include "util/human.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/sections.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/wording.h"
+#include "cachemon/util/human.h"
 
 /* Four digits, or as many more as tell 0.99998 from 1. */
 static void put_rounded(struct doc_table *t, double value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 void sections_windows(struct doc *d, const struct model *m, const struct model_job *job)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/doc_flow.h"
-#include "report/escape.h"
-#include "report/model_detail.h"
-#include "report/show.h"
+#include "cachemon/report/doc_flow.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/show.h"
 
 enum { ROWS_MAX = 20 };
 

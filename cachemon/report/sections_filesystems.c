@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/show.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
 
 static void put_text(FILE *out, const struct bytes *b, const char *absent)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/advice.h"
+#include "cachemon/report/advice.h"
 
 #include <stdlib.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 enum { DIRECTORIES_MAX = 10 };
 

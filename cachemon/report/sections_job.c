@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <stdlib.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 struct line {
 	const char *name;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/reads_check.h"
-#include "report/show.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/reads_check.h"
+#include "cachemon/report/show.h"
 
 /* A foreign database may list any number of names. */
 enum { UNMEASURED_MAX = 4 * C_NR };

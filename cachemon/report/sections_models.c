@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include "advisor/analysis.h"
-#include "report/whatif_cache.h"
-#include "report/whatif_readahead_show.h"
+#include "cachemon/report/whatif_cache.h"
+#include "cachemon/report/whatif_readahead_show.h"
 
 static const struct analysis_model *model_of(const struct model *m, const struct model_job *job)
 {

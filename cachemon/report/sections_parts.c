@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/escape.h"
-#include "report/model_detail.h"
-#include "report/show.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/show.h"
 
 /* Of the files with the most misses; the formats for programs have all. */
 enum { FILES_MAX = 12 };

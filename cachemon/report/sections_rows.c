@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/advice.h"
-#include "report/escape.h"
-#include "report/show.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/show.h"
 
 /* A page for people is not a database: the formats for programs have all rows. */
 enum { ROWS_MAX = 50 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/advice.h"
-#include "report/show.h"
-#include "util/human.h"
+#include "cachemon/report/advice.h"
+#include "cachemon/report/show.h"
+#include "cachemon/util/human.h"
 
 /* A value of a figure, for people. */
 static struct shown value(const struct series_metric *m, double v)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/model_detail.h"
-#include "report/show.h"
-#include "report/sizes.h"
-#include "report/whatif_cache.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/sizes.h"
+#include "cachemon/report/whatif_cache.h"
 
 enum { NAMES_MAX = 48 };
 

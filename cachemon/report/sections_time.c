@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sections.h"
+#include "cachemon/report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/model_detail.h"
-#include "report/show.h"
-#include "report/sizes.h"
-#include "report/timeline_rates.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/sizes.h"
+#include "cachemon/report/timeline_rates.h"
 
 /* What is drawn of each bucket. */
 enum line {

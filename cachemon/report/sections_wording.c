@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/show.h"
-#include "report/wording.h"
+#include "cachemon/report/show.h"
+#include "cachemon/report/wording.h"
 
 const char *const wording_confidence_names[] = {"low", "medium", "high"};
 

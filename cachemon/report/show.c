@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 enum { NS_PER_S = 1000000000 };
 

@@ -6,7 +6,7 @@
 #ifndef REPORT_SHOW_H
 #define REPORT_SHOW_H
 
-#include "report/counts.h"
+#include "cachemon/report/counts.h"
 
 struct shown {
 	char s[72];

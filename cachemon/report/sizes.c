@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/sizes.h"
+#include "cachemon/report/sizes.h"
 
 #include <stdio.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 struct human sizes_window_name(int i)
 {

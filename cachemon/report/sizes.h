@@ -6,8 +6,8 @@
 #ifndef REPORT_SIZES_H
 #define REPORT_SIZES_H
 
-#include "report/model_detail.h"
-#include "util/human.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/util/human.h"
 
 enum { WINDOW_SIZES = C_window_log2_15 - C_window_log2_0 + 1 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/timeline.h"
+#include "cachemon/report/timeline.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "report/counts.h"
+#include "cachemon/report/counts.h"
 
 enum { TIMELINE_BUCKETS = 120 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/timeline_rates.h"
+#include "cachemon/report/timeline_rates.h"
 
 #include <math.h>
 
-#include "report/show.h"
+#include "cachemon/report/show.h"
 
 enum { TERMS_MAX = 5 };
 

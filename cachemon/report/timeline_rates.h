@@ -6,7 +6,7 @@
 #ifndef REPORT_TIMELINE_RATES_H
 #define REPORT_TIMELINE_RATES_H
 
-#include "report/timeline.h"
+#include "cachemon/report/timeline.h"
 
 enum timeline_rate {
 	RATE_HITS,

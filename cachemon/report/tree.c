@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/tree.h"
+#include "cachemon/report/tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 static void open_level(struct tree *t, const char *key, enum tree_shape shape)
 {

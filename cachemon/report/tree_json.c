@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/tree.h"
+#include "cachemon/report/tree.h"
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 static void put_string(FILE *out, const char *s, size_t len)
 {

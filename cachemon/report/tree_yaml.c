@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/tree.h"
+#include "cachemon/report/tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #ifndef REPORT_WHATIF_CACHE_H
 #define REPORT_WHATIF_CACHE_H
 
-#include "job_curve.h"
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "advisor/job_curve.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 /* A size of the cache worth marking. */
 struct curve_mark {

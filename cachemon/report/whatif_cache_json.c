@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_cache.h"
+#include "cachemon/report/whatif_cache.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_cache.h"
+#include "cachemon/report/whatif_cache.h"
 
 #include <ctype.h>
 
-#include "report/show.h"
-#include "util/human.h"
+#include "cachemon/report/show.h"
+#include "cachemon/util/human.h"
 
 void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS])
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_cache.h"
+#include "cachemon/report/whatif_cache.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 enum { COLUMNS = 68, ROWS = 21, ROWS_A_LABEL = 5 };
 

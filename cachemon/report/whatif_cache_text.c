@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_cache.h"
+#include "cachemon/report/whatif_cache.h"
 
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
 
-#include "report/show.h"
-#include "util/human.h"
+#include "cachemon/report/show.h"
+#include "cachemon/util/human.h"
 
 enum { TABLE_ROWS = 12 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_readahead_show.h"
+#include "cachemon/report/whatif_readahead_show.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #define REPORT_WHATIF_READAHEAD_SHOW_H
 
 #include "advisor/whatif_readahead.h"
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 /* Inside an open object. */
 void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,

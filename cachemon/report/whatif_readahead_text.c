@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/whatif_readahead_show.h"
+#include "cachemon/report/whatif_readahead_show.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 enum { MOST_FILES = 20 };
 

@@ -8,9 +8,9 @@
 #define REPORT_WORDING_H
 
 #include "advisor/llm/check.h"
-#include "report/doc.h"
-#include "report/model.h"
-#include "report/tree.h"
+#include "cachemon/report/doc.h"
+#include "cachemon/report/model.h"
+#include "cachemon/report/tree.h"
 
 struct wording_evidence {
 	const char *key, *metric, *value, *unit, *scope, *shown, *quality;

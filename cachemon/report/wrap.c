@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/wrap.h"
+#include "cachemon/report/wrap.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <wchar.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 /* Columns of the terminal that a character takes; the C library's table, in a UTF-8 locale. */
 static int char_width(uint32_t cp)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 static bool brings(const struct ledger_advice *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 struct binder bind_first(struct store *st, enum statement s)
 {

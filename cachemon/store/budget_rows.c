@@ -2,7 +2,7 @@
 /* What a run gave up to cost less, and the estimates of what it saw in slices alone. */
 #include <string.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 static int write_shed(struct store *st, const struct sample *s)
 {

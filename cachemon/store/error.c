@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 struct cause {
 	int code; /* primary or extended */

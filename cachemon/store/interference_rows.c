@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 /* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. The text, which
  * has to be there until the row is written, or NULL without a name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 /* What the kernel does not tell is below 0, and NULL. */
 static void bind_told(struct binder *b, int64_t v)

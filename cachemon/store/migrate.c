@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/migrate.h"
-#include "store/store_impl.h"
+#include "cachemon/store/migrate.h"
+#include "cachemon/store/store_impl.h"
 
 static int query_int(sqlite3 *db, const char *sql, int64_t *ret_value)
 {

@@ -6,8 +6,8 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-#include "db/schema.h"
-#include "store/store.h"
+#include "cachemon/db/schema.h"
+#include "cachemon/store/store.h"
 
 /* 0, or -errno and a text when the database is not ours, newer than the list, or unreadable. */
 int migrate_check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,

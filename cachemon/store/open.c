@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "db/open.h"
-#include "store/migrate.h"
-#include "store/store_impl.h"
-#include "util/cleanup.h"
+#include "cachemon/db/open.h"
+#include "cachemon/store/migrate.h"
+#include "cachemon/store/store_impl.h"
+#include "cachemon/util/cleanup.h"
 
 int store_enter(struct store *st, char err[STORE_ERROR_MAX])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 /*
  * What bounds the growth of a run. The sums (job, directory, file, advice) are bounded by the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 /* The rows of one transaction. What is not measured is bound as NULL, whatever the sums say. */
 

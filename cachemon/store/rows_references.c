@@ -2,7 +2,7 @@
 /* The rows of references: what came since they were last written, or all of it anew. */
 #include <stdlib.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 enum { VARINT_MAX = 5 }; /* bytes of 32 bits, seven in each */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 static const char insert_run[] =
 	"INSERT INTO run (uuid, cachemon, host, kernel, arch, started_ns, writer_boot, "

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "account/counters.h"
+#include "cachemon/account/counters.h"
 
 struct store;
 

@@ -7,8 +7,8 @@
 #ifndef STORE_H
 #define STORE_H
 
-#include "account/ledger.h"
-#include "store/limits.h"
+#include "cachemon/account/ledger.h"
+#include "cachemon/store/limits.h"
 
 enum { STORE_ERROR_MAX = 768 };
 

@@ -5,12 +5,12 @@
 
 #include <sqlite3.h>
 
-#include "account/ledger_rows.h"
-#include "account/traces.h"
-#include "store/statement.h"
-#include "store/store.h"
-#include "util/access.h"
-#include "util/invoker.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/account/traces.h"
+#include "cachemon/store/statement.h"
+#include "cachemon/store/store.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/invoker.h"
 
 /* One step of rolling up. The row being filled is target; rows before next_ns are done. */
 struct tier {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The traces of files: a row each, and a chunk of events of each interval that has some. */
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 void store_traces(struct store *st, struct traces *traces)
 {

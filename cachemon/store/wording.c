@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/wording.h"
+#include "cachemon/store/wording.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "db/open.h"
-#include "store/migrate.h"
-#include "store/store_impl.h"
+#include "cachemon/db/open.h"
+#include "cachemon/store/migrate.h"
+#include "cachemon/store/store_impl.h"
 
 static const char INSERT[] =
 	"INSERT INTO wording (run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "

@@ -6,8 +6,8 @@
 #ifndef STORE_WORDING_H
 #define STORE_WORDING_H
 
-#include "store/store.h"
-#include "util/optional.h"
+#include "cachemon/store/store.h"
+#include "cachemon/util/optional.h"
 
 struct store_wording {
 	int64_t run_id, job_id, asked_ns, attempts, duration_ns, kept, dropped;

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "db/open.h"
-#include "store/store_impl.h"
+#include "cachemon/db/open.h"
+#include "cachemon/store/store_impl.h"
 
 /* What went on since the last sample, whether it can be written or not. */
 static void note_sample(struct store *st, const struct sample *s)

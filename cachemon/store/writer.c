@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "store/store_impl.h"
+#include "cachemon/store/store_impl.h"
 
 /*
  * Who writes a run. A pid alone would be reused, so a writer is its boot, its pid namespace, its

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/canvas.h"
+#include "cachemon/top/canvas.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 enum { CELLS_MAX = 1 << 22 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/columns.h"
+#include "cachemon/top/columns.h"
 
 #include <stdio.h>
 
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 static const struct top_column_info columns[TOP_NR_COLUMNS] = {
 	[TOP_NAME] = {"name", NULL, "name", 12, true},

@@ -6,9 +6,9 @@
 #ifndef TOP_COLUMNS_H
 #define TOP_COLUMNS_H
 
-#include "report/show.h"
-#include "top/moment.h"
-#include "top/view.h"
+#include "cachemon/report/show.h"
+#include "cachemon/top/moment.h"
+#include "cachemon/top/view.h"
 
 struct top_column_info {
 	const char *option;  /* of --sort */

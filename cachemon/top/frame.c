@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/frame.h"
+#include "cachemon/top/frame.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "top/columns.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/top/columns.h"
 
 static char *name_of(struct arena *a, const struct top_row *row)
 {

@@ -6,8 +6,8 @@
 #ifndef TOP_FRAME_H
 #define TOP_FRAME_H
 
-#include "top/moment.h"
-#include "top/view.h"
+#include "cachemon/top/moment.h"
+#include "cachemon/top/view.h"
 
 struct top_frame_row {
 	const struct top_row *row;

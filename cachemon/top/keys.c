@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "top/columns.h"
-#include "top/view.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/top/columns.h"
+#include "cachemon/top/view.h"
 
 enum { BACKSPACE = 8, DELETE = 127, MANY_STEPS = 10 };
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/bounds.h"
-#include "report/db.h"
-#include "report/model_load.h"
-#include "report/rows.h"
-#include "top/load.h"
+#include "cachemon/report/bounds.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/top/load.h"
 
 /* Where intervals are shorter than asked for, those before are taken in up to this share of it. */
 #define WHOLE 0.75

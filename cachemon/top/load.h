@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "top/moment.h"
+#include "cachemon/top/moment.h"
 
 /* Of the per-read hook, in an interval: on all the time, or not. */
 enum top_hook { TOP_HOOK_ON, TOP_HOOK_OFF };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/bounds.h"
-#include "report/rows.h"
-#include "top/load.h"
+#include "cachemon/report/bounds.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/top/load.h"
 
 /* Of an interval; the store keeps 256. */
 enum { ROWS_MAX = 4096 };

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "report/model_load.h"
-#include "report/rows.h"
-#include "top/load.h"
+#include "cachemon/report/model_load.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/top/load.h"
 
 static int64_t first_run(sqlite3 *db, struct arena *a)
 {

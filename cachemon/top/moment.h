@@ -6,8 +6,8 @@
 #ifndef TOP_MOMENT_H
 #define TOP_MOMENT_H
 
-#include "report/model.h"
-#include "top/view.h"
+#include "cachemon/report/model.h"
+#include "cachemon/top/view.h"
 
 enum { TOP_HISTORY = 120, TOP_WINDOW = 16, TOP_RUNS_MAX = 128 };
 

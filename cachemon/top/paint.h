@@ -6,8 +6,8 @@
 #ifndef TOP_PAINT_H
 #define TOP_PAINT_H
 
-#include "top/canvas.h"
-#include "top/frame.h"
+#include "cachemon/top/canvas.h"
+#include "cachemon/top/frame.h"
 
 struct top_paper {
 	int columns, rows;

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "top/paint_impl.h"
-#include "util/human.h"
+#include "cachemon/top/paint_impl.h"
+#include "cachemon/util/human.h"
 
 enum {
 	BUCKETS = C_window_log2_15 - C_window_log2_0 + 1,

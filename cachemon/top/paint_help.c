@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/paint_impl.h"
+#include "cachemon/top/paint_impl.h"
 
 /* In 40 columns all of it can be read. */
 static const struct line {

@@ -5,8 +5,8 @@
 #ifndef TOP_PAINT_IMPL_H
 #define TOP_PAINT_IMPL_H
 
-#include "top/columns.h"
-#include "top/paint.h"
+#include "cachemon/top/columns.h"
+#include "cachemon/top/paint.h"
 
 /* Lines that the detail would like, and draws at most. */
 int top_detail_rows(int columns);

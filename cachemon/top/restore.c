@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/restore.h"
+#include "cachemon/top/restore.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _XOPEN_SOURCE_EXTENDED 1
 #define NCURSES_WIDECHAR       1
-#include "top/screen.h"
+#include "cachemon/top/screen.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 /* A macro of term.h. */
 #undef columns
 
-#include "top/restore.h"
-#include "top/view.h"
+#include "cachemon/top/restore.h"
+#include "cachemon/top/view.h"
 
 /* curses.h has names of its own for these. */
 enum { FROM = STDIN_FILENO, TO = STDOUT_FILENO, ESCAPE_MS = 25 };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "top/canvas.h"
+#include "cachemon/top/canvas.h"
 
 struct top_screen;
 struct termios;

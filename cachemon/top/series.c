@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/rows.h"
-#include "top/load.h"
+#include "cachemon/report/rows.h"
+#include "cachemon/top/load.h"
 
 #define HISTORY                                                                                    \
 	"interval_id IN (SELECT id FROM interval WHERE run_id = ?1 AND start_ns BETWEEN ?2 AND "   \

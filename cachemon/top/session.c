@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "top/session.h"
+#include "cachemon/top/session.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "db/open.h"
-#include "db/rows.h"
-#include "report/rows.h"
+#include "cachemon/db/open.h"
+#include "cachemon/db/rows.h"
+#include "cachemon/report/rows.h"
 
 int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, char *err, size_t errlen)
 {

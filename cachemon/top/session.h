@@ -6,8 +6,8 @@
 #ifndef TOP_SESSION_H
 #define TOP_SESSION_H
 
-#include "top/frame.h"
-#include "top/paint.h"
+#include "cachemon/top/frame.h"
+#include "cachemon/top/paint.h"
 
 struct top_session {
 	struct sqlite3 *db; /* of the caller */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "top/view.h"
-#include "util/parse.h"
+#include "cachemon/top/view.h"
+#include "cachemon/util/parse.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/access.h"
+#include "cachemon/util/access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/privileges.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/privileges.h"
 
 /* After the groups, which need the capability that the change of the user takes away. */
 static int become(const struct invoker *inv)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 /* The identity that the process had before access_enter(). */
 struct access {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/arena.h"
+#include "cachemon/util/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>

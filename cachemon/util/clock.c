@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/clock.h"
+#include "cachemon/util/clock.h"
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/environment.h"
+#include "cachemon/util/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
 
 enum { FIELD_AFTER_NAME = 3, FIELD_ENV_START = 50, STAT_MAX = 4096 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 #include <stdarg.h>
 #include <stdio.h>

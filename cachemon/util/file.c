@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/file.h"
+#include "cachemon/util/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len)
 {

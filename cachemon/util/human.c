@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/human.h"
+#include "cachemon/util/human.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-#include "util/parse.h"
-#include "util/privileges.h"
-#include "util/process.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/privileges.h"
+#include "cachemon/util/process.h"
 
 static int parse_id(const char *s, uint32_t *ret_id)
 {

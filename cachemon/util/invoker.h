@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "util/errtext.h"
+#include "cachemon/util/errtext.h"
 
 struct invoker {
 	uid_t uid;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/mountinfo.h"
+#include "cachemon/util/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/cleanup.h"
-#include "util/file.h"
-#include "util/parse.h"
-#include "util/paths.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/file.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/paths.h"
 
 /* Far beyond what machines with thousands of containers have. */
 #define TEXT_MAX (64U << 20)

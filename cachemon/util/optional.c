@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/optional.h"
+#include "cachemon/util/optional.h"
 
 struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/parse.h"
+#include "cachemon/util/parse.h"
 
 #include <errno.h>
 #include <limits.h>

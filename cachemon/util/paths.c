@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/paths.h"
+#include "cachemon/util/paths.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "util/access.h"
-#include "util/cleanup.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
 
 int paths_default_db(const struct invoker *inv, const char *cachemon_db, const char *xdg_state_home,
 		     char **ret_path, struct errtext *err)

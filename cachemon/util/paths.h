@@ -5,7 +5,7 @@
 #ifndef PATHS_H
 #define PATHS_H
 
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 /*
  * The default database: $CACHEMON_DB as it is, else cachemon/cachemon.db in $XDG_STATE_HOME (when

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/privileges.h"
+#include "cachemon/util/privileges.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/process.h"
+#include "cachemon/util/process.h"
 
 #include <errno.h>
 #include <signal.h>

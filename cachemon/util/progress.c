@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/progress.h"
+#include "cachemon/util/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

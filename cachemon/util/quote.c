@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/quote.h"
+#include "cachemon/util/quote.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/cleanup.h"
+#include "cachemon/util/cleanup.h"
 
 /* Length of the UTF-8 character at s, or 0: malformed, overlong, surrogate, beyond Unicode. */
 static size_t utf8_length(const unsigned char *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/suggest.h"
+#include "cachemon/util/suggest.h"
 
 #include <string.h>
 

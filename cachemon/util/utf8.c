@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/utf8.h"
+#include "cachemon/util/utf8.h"
 
 static size_t sequence_length(unsigned char lead)
 {

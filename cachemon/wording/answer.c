@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wording/answer.h"
+#include "cachemon/wording/answer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/data.h"
-#include "report/escape.h"
-#include "report/publish.h"
+#include "cachemon/report/data.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/publish.h"
 
 static const char THE_ANSWER[] = "the answer";
 

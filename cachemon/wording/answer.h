@@ -6,8 +6,8 @@
 #ifndef WORDING_ANSWER_H
 #define WORDING_ANSWER_H
 
-#include "report/report.h"
-#include "wording/word.h"
+#include "cachemon/report/report.h"
+#include "cachemon/wording/word.h"
 
 struct answer_place {
 	enum report_format format;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wording/keep.h"
+#include "cachemon/wording/keep.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/publish.h"
-#include "store/wording.h"
-#include "util/cleanup.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/store/wording.h"
+#include "cachemon/util/cleanup.h"
 
 static int write_json(const void *content, FILE *out)
 {

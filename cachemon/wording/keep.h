@@ -6,9 +6,9 @@
 #ifndef WORDING_KEEP_H
 #define WORDING_KEEP_H
 
-#include "report/wording.h"
-#include "util/errtext.h"
-#include "util/invoker.h"
+#include "cachemon/report/wording.h"
+#include "cachemon/util/errtext.h"
+#include "cachemon/util/invoker.h"
 
 struct keep_place {
 	const char *db;

@@ -5,8 +5,8 @@
 
 #include "advisor/analysis.h"
 #include "advisor/llm/tokens.h"
-#include "util/cleanup.h"
-#include "wording/pack_impl.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/wording/pack_impl.h"
 
 enum { ACTION_BYTES = 110 };
 

@@ -4,7 +4,7 @@
 #ifndef WORDING_PACK_IMPL_H
 #define WORDING_PACK_IMPL_H
 
-#include "wording/pack_model.h"
+#include "cachemon/wording/pack_model.h"
 
 enum { PACK_EVIDENCE_MAX = 320, PACK_FACTS_MAX = 24 };
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/show.h"
-#include "wording/pack_impl.h"
+#include "cachemon/report/show.h"
+#include "cachemon/wording/pack_impl.h"
 
 static const char JOB[] = "job";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wording/pack_model.h"
+#include "cachemon/wording/pack_model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
-#include "wording/pack_impl.h"
+#include "cachemon/wording/pack_impl.h"
 
 /* What findings rest on is told longest; notes and models go first. */
 static const struct pack_bounds rows[PACK_ROWS] = {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/whatif_cache.h"
-#include "wording/pack_impl.h"
+#include "cachemon/report/whatif_cache.h"
+#include "cachemon/wording/pack_impl.h"
 
 static const char COMPUTED[] = "computed";
 static const char CACHE[] = "a cache of the job, what readahead brought counted as missed";

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "report/model_detail.h"
-#include "wording/pack_model.h"
+#include "cachemon/report/model_detail.h"
+#include "cachemon/wording/pack_model.h"
 
 static int add(struct redact *r, enum name_kind kind, const struct bytes *b)
 {

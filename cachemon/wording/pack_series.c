@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "advisor/analysis.h"
-#include "report/show.h"
-#include "wording/pack_impl.h"
+#include "cachemon/report/show.h"
+#include "cachemon/wording/pack_impl.h"
 
 /* Of each kind; what is most telling comes first. */
 enum { CHANGES_MAX = 4, ANOMALIES_MAX = 3, LINKS_MAX = 4, HISTORY_MAX = 4 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/show.h"
-#include "wording/pack_impl.h"
+#include "cachemon/report/show.h"
+#include "cachemon/wording/pack_impl.h"
 
 static bool whole(const char *value)
 {

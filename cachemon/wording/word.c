@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wording/word.h"
+#include "cachemon/wording/word.h"
 
 #include <errno.h>
 #include <sha256.h>
@@ -12,8 +12,8 @@
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
-#include "wording/pack_model.h"
-#include "wording/word_impl.h"
+#include "cachemon/wording/pack_model.h"
+#include "cachemon/wording/word_impl.h"
 
 static const char SCHEMA_NAME[] = "wording";
 

@@ -5,7 +5,7 @@
 #define WORDING_WORD_IMPL_H
 
 #include "advisor/llm/prompt.h"
-#include "wording/word.h"
+#include "cachemon/wording/word.h"
 
 struct kb;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "advisor/analysis.h"
-#include "wording/word_impl.h"
+#include "cachemon/wording/word_impl.h"
 
 static const char *copy(struct arena *a, const char *s)
 {

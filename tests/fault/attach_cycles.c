@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/calibrate.h"
-#include "capture/sampler.h"
-#include "plan/machine_plan.h"
+#include "cachemon/capture/calibrate.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/plan/machine_plan.h"
 
 /* Until then what is made once and kept (of the C library, libelf) has been made. */
 enum { WARM_UP = 5, SLACK_KB = 128 };

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/grace.h"
+#include "cachemon/capture/grace.h"
 #include "sampled.h"
 
 enum { FILES = 40, PAGES = 8, TOUCHED = 10 };

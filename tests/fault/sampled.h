@@ -12,8 +12,8 @@
 #include "bpf/shared.h"
 
 #include "cachemon.skel.h"
-#include "capture/sampler.h"
-#include "plan/machine_plan.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/plan/machine_plan.h"
 
 static void __attribute__((noreturn)) fail(const char *what)
 {

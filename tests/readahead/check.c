@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "patterns.h"
-#include "readahead/model.h"
+#include "advisor/readahead/model.h"
 
 enum { LINE_BYTES = 1 << 17 };
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "trace_code.h"
+#include "advisor/trace_code.h"
 
 enum { TAPE_IO_PAGES = 320 };
 

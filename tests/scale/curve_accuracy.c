@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curve/curve.h"
+#include "advisor/curve/curve.h"
 #include "curve_traces.h"
 
 enum { PAGES = 262144, ACCESSES = 1000000, SIZES = 10 };

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "account/ledger_rows.h"
-#include "store/store.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/store/store.h"
 
 enum { FILES = 20000, BUSY = 400, HOUR_S = 3600 };
 #define SECOND_NS 1000000000ULL

@@ -3,7 +3,7 @@
 #ifndef EXPECT_PATTERN_H
 #define EXPECT_PATTERN_H
 
-#include "pattern/pattern.h"
+#include "advisor/pattern/pattern.h"
 
 static inline void expect(const struct pattern *p, enum pattern_name want, const char *what)
 {

@@ -3,7 +3,7 @@
 #ifndef MADE_READS_H
 #define MADE_READS_H
 
-#include "pattern/accesses.h"
+#include "advisor/pattern/accesses.h"
 
 enum { PAGE = 4096, FILE_PAGES = 1024, MOST = 40000 };
 

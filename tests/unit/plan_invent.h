@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "plan/probe_plan.h"
+#include "cachemon/plan/probe_plan.h"
 
 #define G(group)   (1U << GROUP_##group)
 #define ALL_GROUPS ((1U << GROUP_NR) - 1)

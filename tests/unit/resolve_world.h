@@ -6,7 +6,7 @@
 #ifndef RESOLVE_WORLD_H
 #define RESOLVE_WORLD_H
 
-#include "capture/resolve.h"
+#include "cachemon/capture/resolve.h"
 #include "scratch.h"
 
 #define DEV(major, minor) ((uint32_t)(major) << 20 | (uint32_t)(minor))

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "job/command.h"
+#include "cachemon/job/command.h"
 
 /* Far more than anything here takes; only a failure waits for it. */
 enum { PATIENCE_MS = 20000 };

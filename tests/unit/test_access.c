@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "util/access.h"
-#include "util/cleanup.h"
-#include "util/privileges.h"
+#include "cachemon/util/access.h"
+#include "cachemon/util/cleanup.h"
+#include "cachemon/util/privileges.h"
 
 enum { NOBODY = 65534 };
 

@@ -5,8 +5,8 @@
 #include <bpf/btf.h>
 #include <errno.h>
 
-#include "plan/btf_proto.h"
-#include "plan/kernel_caps.h"
+#include "cachemon/plan/btf_proto.h"
+#include "cachemon/plan/kernel_caps.h"
 
 /* "-": not in that kernel. In order of kernel: 5.10 6.1 6.12 6.18 7.2. */
 static const struct {

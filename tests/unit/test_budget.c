@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "capture/budget.h"
+#include "cachemon/capture/budget.h"
 
 #define MS 1e6
 

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "job/cgroup.h"
-#include "job/find.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/job/find.h"
 #include "scratch.h"
 
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

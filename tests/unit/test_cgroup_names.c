@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "capture/cgroup_names.h"
+#include "cachemon/capture/cgroup_names.h"
 #include "scratch.h"
 
 static uint64_t id_of(const struct scratch *s, const char *name)

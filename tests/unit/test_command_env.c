@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "job/command_env.h"
+#include "cachemon/job/command_env.h"
 
 static void environment(void **state)
 {

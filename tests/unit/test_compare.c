@@ -2,7 +2,7 @@
 /* LINK: report advisor account util */
 #include "fixtures/report/compare.h"
 
-#include "report/run_name.h"
+#include "cachemon/report/run_name.h"
 
 /* The figures by hand: 64 MiB an interval, 16384 lookups; waves of 0 to 4, 2 on the average. */
 static void figures(void **state)

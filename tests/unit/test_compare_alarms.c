@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "compare/cells.h"
-#include "compare/compare.h"
-#include "compare/lone.h"
+#include "advisor/compare/cells.h"
+#include "advisor/compare/compare.h"
+#include "advisor/compare/lone.h"
 #include "fixtures/chance.h"
 #include "fixtures/counts.h"
 

@@ -4,10 +4,10 @@
 #include "fixtures/golden_files.h"
 #include "fixtures/report/compare.h"
 
-#include "report/compare_model.h"
-#include "report/compare_show.h"
-#include "report/db.h"
-#include "report/escape.h"
+#include "cachemon/report/compare_model.h"
+#include "cachemon/report/compare_show.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/escape.h"
 
 static char *printed(struct fixture *f, enum report_format format)
 {

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "compare/cells.h"
-#include "compare/holm.h"
-#include "compare/lone.h"
-#include "compare/paired.h"
-#include "compare/student.h"
+#include "advisor/compare/cells.h"
+#include "advisor/compare/holm.h"
+#include "advisor/compare/lone.h"
+#include "advisor/compare/paired.h"
+#include "advisor/compare/student.h"
 #include "fixtures/chance.h"
 
 static void close_to(double got, double want, double tolerance)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "capture/cost.h"
+#include "cachemon/capture/cost.h"
 
 static struct calibration unknown(void)
 {

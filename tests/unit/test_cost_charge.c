@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "capture/cost_charge.h"
+#include "cachemon/capture/cost_charge.h"
 
 /* Everything costs ns at the calibration; what ran until now is nobody's. */
 static struct cost_charge begun(double ns)

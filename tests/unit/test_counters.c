@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "account/counters.h"
+#include "cachemon/account/counters.h"
 
 static void names_are_unique_and_grouped(void **state)
 {

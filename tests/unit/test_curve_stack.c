@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curve/opt.h"
-#include "curve/refault.h"
-#include "curve/stack.h"
+#include "advisor/curve/opt.h"
+#include "advisor/curve/refault.h"
+#include "advisor/curve/stack.h"
 
 enum { PAGES = 40, ENTRIES = 4000 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/doc_flow.h"
+#include "cachemon/report/doc_flow.h"
 
 static char *shown(struct doc (*make)(FILE *out), const struct doc_flow *flow)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account util */
-#include "plan/fs_direct.h"
+#include "cachemon/plan/fs_direct.h"
 
-#include "plan/fs_cover.h"
+#include "cachemon/plan/fs_cover.h"
 #include "plan_invent.h"
 
 static unsigned int with(const enum probe_role *roles, size_t nr)

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "plan/fs_layers.h"
-#include "plan/fs_support.h"
+#include "cachemon/plan/fs_layers.h"
+#include "cachemon/plan/fs_support.h"
 
 static int setup(void **state)
 {

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <linux/capability.h>
 
-#include "plan/kernel_caps.h"
-#include "plan/sysfile.h"
+#include "cachemon/plan/kernel_caps.h"
+#include "cachemon/plan/sysfile.h"
 
 #define CAP_BIT(cap) (1ULL << (cap))
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "account/fileset.h"
+#include "cachemon/account/fileset.h"
 #include "test_ledger_util.h"
 
 static void test_size_stays_known(void **state)

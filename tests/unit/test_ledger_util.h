@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "account/ledger_rows.h"
+#include "cachemon/account/ledger_rows.h"
 
 static inline struct file_key key_of(uint64_t i)
 {

@@ -12,7 +12,7 @@
 
 #include "advisor/llm/kb_impl.h"
 #include "advisor/llm/tokens.h"
-#include "util/utf8.h"
+#include "cachemon/util/utf8.h"
 
 static void test_allows(void **state)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <cmocka.h>
 
-#include "load_references.h"
+#include "advisor/load_references.h"
 #include "test_store_fixture.h"
 
 static void run_sql(const char *path, const char *sql)

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "account/traces.h"
-#include "load_traces.h"
+#include "cachemon/account/traces.h"
+#include "advisor/load_traces.h"
 #include "test_store_fixture.h"
 
 static void sql(const char *path, const char *text)

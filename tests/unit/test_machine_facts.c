@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "capture/machine_facts.h"
+#include "cachemon/capture/machine_facts.h"
 #include "scratch.h"
 
 enum { PID = 77 };

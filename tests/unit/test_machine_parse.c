@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "capture/machine_parse.h"
+#include "cachemon/capture/machine_parse.h"
 
 static const char meminfo[] = "MemTotal:        8000 kB\n"
 			      "MemFree:         1000 kB\n"

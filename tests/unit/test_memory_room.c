@@ -10,9 +10,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "capture/map_memory.h"
-#include "capture/map_sizes.h"
-#include "capture/memory_room.h"
+#include "cachemon/capture/map_memory.h"
+#include "cachemon/capture/map_sizes.h"
+#include "cachemon/capture/memory_room.h"
 #include "scratch.h"
 
 /* A v1 memory controller of which a container sees the part /box, and a v2 tree. */

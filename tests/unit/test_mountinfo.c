@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "util/mountinfo.h"
+#include "cachemon/util/mountinfo.h"
 
 static int parse(const char *text, struct mountinfo *mi)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "capture/name_table.h"
+#include "cachemon/capture/name_table.h"
 
 static struct file_key key_of(uint64_t ino)
 {

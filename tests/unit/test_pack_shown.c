@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "wording/pack_impl.h"
+#include "cachemon/wording/pack_impl.h"
 
 static void shown(void **state)
 {

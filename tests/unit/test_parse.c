@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "util/human.h"
-#include "util/parse.h"
-#include "util/quote.h"
+#include "cachemon/util/human.h"
+#include "cachemon/util/parse.h"
+#include "cachemon/util/quote.h"
 
 #define NELEMS(a) (sizeof(a) / sizeof((a)[0]))
 #define UNTOUCHED 0x5a5a5a5a5a5a5a5aULL

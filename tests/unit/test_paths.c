@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 
 #include "scratch.h"
-#include "util/invoker.h"
-#include "util/paths.h"
+#include "cachemon/util/invoker.h"
+#include "cachemon/util/paths.h"
 
 static void default_db(void **state)
 {

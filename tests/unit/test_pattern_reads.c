@@ -13,7 +13,7 @@
 
 #include "expect_pattern.h"
 #include "made_reads.h"
-#include "pattern/reuse.h"
+#include "advisor/pattern/reuse.h"
 
 /* All pages of all reads as references, in order; nothing is sampled. */
 static void reuse_of(const struct made *m, struct features *f)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/picture.h"
+#include "cachemon/report/picture.h"
 
 static const double from[] = {0, 1, 2, 3};
 static const double to[] = {1, 2, 3, 4};

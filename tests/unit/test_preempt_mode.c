@@ -3,7 +3,7 @@
 /* Whether tasks are switched out inside of the kernel, by what a machine's files say. */
 #include "plan_kernels.h"
 
-#include "plan/preempt_mode.h"
+#include "cachemon/plan/preempt_mode.h"
 
 #define VERSION "/proc/sys/kernel/version"
 #define FORCE	"/sys/kernel/debug/sched/preempt"

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "bpf/cachemon.h"
-#include "capture/probe_object.h"
-#include "plan/probe_table.h"
+#include "cachemon/capture/probe_object.h"
+#include "cachemon/plan/probe_table.h"
 
 static struct bpf_object *objects[BUILD_NR];
 

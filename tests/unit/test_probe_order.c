@@ -15,7 +15,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "capture/probe_object.h"
+#include "cachemon/capture/probe_object.h"
 
 #if defined(__x86_64__)
 #define KEEPS_ORDER true

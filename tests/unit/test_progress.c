@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "util/progress.h"
+#include "cachemon/util/progress.h"
 
 #define S_NS 1000000000ULL
 

@@ -18,7 +18,7 @@
 #include "bpf/cachemon.h"
 #include "check.h"
 #include "patterns.h"
-#include "readahead/replay.h"
+#include "advisor/readahead/replay.h"
 #include "tape.h"
 
 enum { TRACED_KB = 128 };

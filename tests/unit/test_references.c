@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/references.h"
+#include "cachemon/account/references.h"
 
 enum { EVENTS_MAX = 60000, FILES = 7 };
 

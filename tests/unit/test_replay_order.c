@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "bpf/cachemon.h"
-#include "readahead/replay.h"
+#include "advisor/readahead/replay.h"
 #include "tape.h"
 
 enum { RA_PAGES = 32, PAGE_BYTES = 4096 };

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "report/counts.h"
-#include "report/show.h"
+#include "cachemon/report/counts.h"
+#include "cachemon/report/show.h"
 
 static struct counts all_known(void)
 {

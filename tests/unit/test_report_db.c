@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "report/db.h"
-#include "report/report.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/report.h"
 
 static void assert_refused(const char *path, int want, const char *word)
 {

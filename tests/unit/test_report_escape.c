@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 static char *run_inert(const char *s, size_t len)
 {

@@ -7,9 +7,9 @@
 #include <ctype.h>
 #include <yaml.h>
 
-#include "report/escape.h"
-#include "report/report.h"
-#include "report/runs.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/report.h"
+#include "cachemon/report/runs.h"
 
 /* Paths, as bytes. Each also is a job's name, a directory, and the file of an advice. */
 static const char *const names[] = {

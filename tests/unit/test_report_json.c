@@ -2,7 +2,7 @@
 /* LINK: report account util */
 #include "fixtures/report/golden.h"
 
-#include "report/runs.h"
+#include "cachemon/report/runs.h"
 
 static const char *const contract_keys[] = {"schema",
 					    "cachemon",

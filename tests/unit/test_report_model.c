@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "report/db.h"
-#include "report/model_load.h"
+#include "cachemon/report/db.h"
+#include "cachemon/report/model_load.h"
 
 static int load(struct fixture *f, const struct model_query *q, struct model *ret, char *err)
 {

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "report/output.h"
-#include "report/publish.h"
-#include "report/report.h"
+#include "cachemon/report/output.h"
+#include "cachemon/report/publish.h"
+#include "cachemon/report/report.h"
 
 static int count_files(const char *dir)
 {

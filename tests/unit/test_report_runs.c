@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "fixtures/golden_files.h"
-#include "report/escape.h"
-#include "report/runs.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/runs.h"
 
 static struct run run(struct fixture *f, const char *const args[])
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/tree.h"
+#include "cachemon/report/tree.h"
 
 static char *written(bool yaml, void (*tell)(struct tree *t))
 {

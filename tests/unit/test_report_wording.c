@@ -4,8 +4,8 @@
  */
 #include "fixtures/report/golden.h"
 
-#include "report/escape.h"
-#include "report/wording.h"
+#include "cachemon/report/escape.h"
+#include "cachemon/report/wording.h"
 
 /* What no check would let through: the formats do not rely on the checks. */
 static const char hostile[] =

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "pattern/reuse.h"
+#include "advisor/pattern/reuse.h"
 
 /* By hand: 3 pages, twice, the second time backward; then what is no epoch. */
 static void epochs_by_hand(void **state)

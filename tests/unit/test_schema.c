@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "account/counters.h"
-#include "store/migrate.h"
+#include "cachemon/account/counters.h"
+#include "cachemon/store/migrate.h"
 
 static int apply(sqlite3 *db, const char *path)
 {

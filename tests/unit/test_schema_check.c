@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "db/schema.h"
-#include "report/db.h"
+#include "cachemon/db/schema.h"
+#include "cachemon/report/db.h"
 
 static void assert_check(struct fixture *f, const char *want)
 {

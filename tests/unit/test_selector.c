@@ -9,8 +9,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "job/proctree.h"
-#include "job/selector.h"
+#include "cachemon/job/proctree.h"
+#include "cachemon/job/selector.h"
 #include "scratch.h"
 
 static const struct mountinfo no_mounts;

@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#include "cmd/selftest_look.h"
+#include "cachemon/cmd/selftest_look.h"
 #include "scratch.h"
 
 #define FILE_BYTES (1 << 20)

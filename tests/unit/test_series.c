@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "series/cells.h"
+#include "advisor/series/cells.h"
 
 #define S 1000000000LL
 

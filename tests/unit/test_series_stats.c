@@ -14,10 +14,10 @@
 
 #include "fixtures/chance.h"
 #include "fixtures/series/scipy.h"
-#include "series/link.h"
-#include "series/stats.h"
-#include "series/tail.h"
-#include "series/trend.h"
+#include "advisor/series/link.h"
+#include "advisor/series/stats.h"
+#include "advisor/series/tail.h"
+#include "advisor/series/trend.h"
 
 enum { NR = sizeof(of_scipy) / sizeof(of_scipy[0]), MOST = 40 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "job/signal_policy.h"
+#include "cachemon/job/signal_policy.h"
 
 static void policy(void **state)
 {

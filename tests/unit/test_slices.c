@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "account/slices.h"
+#include "cachemon/account/slices.h"
 
 enum { SEEDS = 400, SLICE_MS = 10, CELL_MS = 200, PART_MS = 500 };
 

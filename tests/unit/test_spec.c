@@ -3,8 +3,8 @@
 /* The tables of the verbs: whole, of one mind, and what help makes of them. */
 #include "fixtures/report/verb.h"
 
-#include "cmd/help.h"
-#include "cmd/spec.h"
+#include "cachemon/cmd/help.h"
+#include "cachemon/cmd/spec.h"
 
 static size_t nr_verbs(void)
 {

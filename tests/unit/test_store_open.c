@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "store/migrate.h"
+#include "cachemon/store/migrate.h"
 #include "test_store_util.h"
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 struct fixture {
 	struct scratch scratch;

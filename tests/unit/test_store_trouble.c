@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "test_store_fixture.h"
-#include "util/invoker.h"
+#include "cachemon/util/invoker.h"
 
 static sqlite3 *open_raw(const char *db)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "account/ledger_rows.h"
-#include "store/store.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/store/store.h"
 
 #define SECOND_NS 1000000000ULL
 

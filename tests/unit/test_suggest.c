@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "util/suggest.h"
+#include "cachemon/util/suggest.h"
 
 static const char *const verbs[] = {"watch", "report", "runs", "doctor", "selftest"};
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/timeline.h"
+#include "cachemon/report/timeline.h"
 
 enum { SECOND = 1000000000, RUNS = 200 };
 

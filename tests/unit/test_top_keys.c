@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "top/view.h"
+#include "cachemon/top/view.h"
 
 static const struct top_around around = {.nr_rows = 50,
 					 .cursor = 10,

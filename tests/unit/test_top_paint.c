@@ -6,7 +6,7 @@
 
 #include <locale.h>
 
-#include "report/escape.h"
+#include "cachemon/report/escape.h"
 
 static void expect_frame(struct top_session *s, int columns, int rows, const char *want)
 {

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "pattern/pattern.h"
+#include "advisor/pattern/pattern.h"
 
 #if __has_include("trace_code.h")
-#include "pattern/trace_features.h"
+#include "advisor/pattern/trace_features.h"
 
 enum { PAGE = 4096, MAX = 4096 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "account/traces.h"
+#include "cachemon/account/traces.h"
 #include "advisor/trace_code.h"
 
 enum { EVENTS_MAX = 64 };

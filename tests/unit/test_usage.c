@@ -3,7 +3,7 @@
 /* Command lines: help wherever it is asked for, near misses, "-" for standard output. */
 #include "fixtures/report/verb.h"
 
-#include "cmd/spec.h"
+#include "cachemon/cmd/spec.h"
 
 static void assert_help(struct fixture *f, const struct verb_spec *v, const char *const args[])
 {
