@@ -7,10 +7,10 @@
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/help.h"
 #include "cachemon/cmd/spec.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/process.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/base/process.h"
+#include "cachemon/base/suggest.h"
 
 static const char *nearest_verb(const char *word)
 {

@@ -25,7 +25,7 @@ CREATE TABLE traced_file (
 	UNIQUE (job_id, dev_major, dev_minor, ino, gen)
 ) STRICT;
 
--- Events in order; advisor/trace_code.h has the encoding. A chunk can be read by itself.
+-- Events in order; cachemon/figures/trace_code.h has the encoding. A chunk can be read by itself.
 CREATE TABLE trace_chunk (
 	traced_file_id INTEGER NOT NULL REFERENCES traced_file(id) ON DELETE CASCADE,
 	seq INTEGER NOT NULL,

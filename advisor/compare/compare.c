@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 #include "advisor/compare/cells.h"
-#include "advisor/compare/holm.h"
+#include "advisor/stats/holm.h"
 #include "advisor/compare/lone.h"
 
 #define PAGE_BYTES 4096.0

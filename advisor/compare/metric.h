@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/cachemon.h"
+#include "cachemon/figures/counters.h"
 
 #define METRIC_GIB 1073741824.0
 

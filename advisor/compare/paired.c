@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "advisor/compare/alike.h"
+#include "advisor/stats/alike.h"
 #include "advisor/compare/cells.h"
-#include "advisor/compare/student.h"
+#include "advisor/stats/student.h"
 
 /* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75

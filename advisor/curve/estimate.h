@@ -20,7 +20,7 @@
 #ifndef CURVE_ESTIMATE_H
 #define CURVE_ESTIMATE_H
 
-#include "advisor/curve/sample.h"
+#include "advisor/curve/curve_sample.h"
 
 enum { CURVE_GROUPS = 16 };
 

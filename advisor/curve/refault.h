@@ -6,7 +6,7 @@
 #ifndef CURVE_REFAULT_H
 #define CURVE_REFAULT_H
 
-#include "advisor/curve/sample.h"
+#include "advisor/curve/curve_sample.h"
 
 struct refault_model {
 	uint32_t refaults; /* lookups of sampled pages that had been in the cache before */

@@ -6,7 +6,7 @@
 #ifndef CURVE_SHAPE_H
 #define CURVE_SHAPE_H
 
-#include "advisor/curve/sample.h"
+#include "advisor/curve/curve_sample.h"
 
 enum curve_order {
 	CURVE_ORDER_NONE, /* no epochs: not every page is read as often as the others, in turn */

@@ -7,7 +7,7 @@
 #ifndef CURVE_STACK_H
 #define CURVE_STACK_H
 
-#include "advisor/curve/sample.h"
+#include "advisor/curve/curve_sample.h"
 
 #define STACK_REMOVED UINT32_C(0)      /* the entry is no lookup */
 #define STACK_AGAIN   (UINT32_MAX - 1) /* looked up again after its removal: misses in any cache */

@@ -8,7 +8,7 @@
 
 #include "advisor/llm/check_impl.h"
 #include "advisor/llm/split.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 enum { ANSWER_KEYS_MAX = 64 };
 

@@ -9,7 +9,7 @@
 
 #include "advisor/llm/pack.h"
 #include "advisor/llm/redact.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 enum drop_reason {
 	DROP_SHAPE,	  /* not an object of the schema's keys and types */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "cachemon/util/utf8.h"
+#include "cachemon/base/utf8.h"
 
 /*
  * Letters of U+00C0 to U+017F without their accents. '*': not for showing, as it is no letter, or

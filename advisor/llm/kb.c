@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 void kb_free(struct kb *kb)
 {

@@ -10,7 +10,7 @@
 
 #include "advisor/rules/rule.h"
 #include "advisor/rules/rule_set.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct kb;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 /* Places for notes that are not the findings' own, where there are any. */
 enum { FOR_OTHERS = 2 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "advisor/rules/text.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 enum { INDEXED_MAX = 64 * 1024 };
 

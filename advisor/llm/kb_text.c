@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/utf8.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/utf8.h"
 
 /* Of a user's note, which may be of any length. Ours are shorter: tests/unit/test_llm_kb.c. */
 enum { TEXT_TOKENS_MAX = 250, FIELD_MAX = 400 };

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
 
 /* A directory while it is read. */
 struct loading {

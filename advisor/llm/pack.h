@@ -8,8 +8,8 @@
 #ifndef LLM_PACK_H
 #define LLM_PACK_H
 
-#include "advisor/finding.h"
-#include "cachemon/util/arena.h"
+#include "advisor/rules/finding.h"
+#include "cachemon/base/arena.h"
 
 /* A figure that may be cited. */
 struct pack_evidence {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/llm/embedded.h"
+#include "advisor/llm/llm_embedded.h"
 #include "advisor/llm/tokens.h"
 
 const char *prompt_canary(void)

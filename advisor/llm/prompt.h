@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "advisor/llm/pack.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct prompt {
 	char *system, *user, *schema;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cachemon/util/arena.h"
+#include "cachemon/base/arena.h"
 
 enum name_kind {
 	NAME_PATH,

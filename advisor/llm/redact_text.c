@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "advisor/llm/redact_impl.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 /* The name at, or that of a path which nobody added; NO_NAME: there is none. */
 static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t at,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 static const char think[] = "<think>", unthink[] = "</think>", wanted_key[] = "statements";
 

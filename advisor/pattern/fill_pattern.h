@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 /* 0, or -errno with a line in err. */
 int fill_pattern(sqlite3 *db, struct errtext *err);

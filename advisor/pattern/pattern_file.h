@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #include "advisor/pattern/pattern.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct pattern_file {
 	int64_t id, directory_id; /* directory_id 0: of none */

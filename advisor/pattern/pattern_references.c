@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "advisor/load_references.h"
+#include "advisor/load/load_references.h"
 #include "advisor/pattern/reuse.h"
 
 enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */

@@ -7,7 +7,7 @@
 #define PATTERN_TRACE_FEATURES_H
 
 #include "advisor/pattern/features.h"
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 /* 0 or -ENOMEM. size_bytes: of the file at the end; 0: not known. */
 int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,

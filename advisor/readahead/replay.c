@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/cachemon.h"
+#include "cachemon/figures/counters.h"
 #include "advisor/readahead/replay_impl.h"
 #include "advisor/readahead/resident.h"
 

@@ -7,8 +7,8 @@
 #ifndef READAHEAD_REPLAY_H
 #define READAHEAD_REPLAY_H
 
-#include "advisor/readahead/model.h"
-#include "advisor/trace_code.h"
+#include "advisor/readahead/readahead_model.h"
+#include "cachemon/figures/trace_code.h"
 
 enum ra_setting_kind {
 	RA_SETTING_ACTUAL, /* as it was: read_ahead_kb, advice */

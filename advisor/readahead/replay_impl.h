@@ -6,7 +6,7 @@
 #ifndef READAHEAD_REPLAY_IMPL_H
 #define READAHEAD_REPLAY_IMPL_H
 
-#include "advisor/readahead/compare.h"
+#include "advisor/readahead/readahead_compare.h"
 
 struct description {
 	struct ra_stream stream;

@@ -8,7 +8,7 @@
 #define READAHEAD_RESIDENT_H
 
 #include "advisor/readahead/pages.h"
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 /* Adds them to an empty cache. 0, -E2BIG or -ENOMEM. */
 int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pages *ret);

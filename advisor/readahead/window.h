@@ -6,7 +6,7 @@
 #ifndef READAHEAD_WINDOW_H
 #define READAHEAD_WINDOW_H
 
-#include "advisor/readahead/model.h"
+#include "advisor/readahead/readahead_model.h"
 
 /* Around each access: which pages it asks for, and the totals that are made of that. */
 void ra_access_begin(struct ra_file *f, uint64_t first, uint64_t end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/rules/embedded.h"
+#include "advisor/rules/embedded_notes.h"
 
-#include "embedded_notes.h"
+#include "note_texts.h"
 
 bool embedded_note(size_t i, const char **ret_name, const char **ret_text)
 {

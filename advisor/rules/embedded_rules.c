@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/rules/embedded.h"
+#include "advisor/rules/embedded_rules.h"
 
-#include "embedded_rules.h"
+#include "rule_texts.h"
 
 bool embedded_rule(size_t i, const char **ret_name, const char **ret_text)
 {

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "advisor/finding.h"
+#include "advisor/rules/finding.h"
 #include "advisor/rules/guard.h"
 
 /* Of one rule and job no more are kept: those that gain most. */

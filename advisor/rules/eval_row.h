@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "advisor/finding.h"
+#include "advisor/rules/finding.h"
 
 enum row_column {
 	ROW_JOB_ID,

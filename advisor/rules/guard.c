@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "cachemon/db/open.h"
+#include "cachemon/db/db_open.h"
 
 /* Between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
 enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/suggest.h"
 
 /* Rows of a table that were recorded for the job (:job) or its run (:run). */
 static const struct need_table {

@@ -5,7 +5,7 @@
 
 #include "advisor/rules/applies.h"
 #include "advisor/rules/note_impl.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/suggest.h"
 
 static const struct {
 	const char *name;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/util/arena.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/arena.h"
+#include "cachemon/base/errtext.h"
 
 /* A threshold. The text is as it was written; either is what is bound. */
 struct rule_param {

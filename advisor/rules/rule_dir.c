@@ -8,10 +8,10 @@
 
 #include "advisor/rules/rule_set_impl.h"
 #include "advisor/rules/text.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/paths.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/paths.h"
+#include "cachemon/base/suggest.h"
 
 enum { RULE_MAX = 64 * 1024, NOTE_MAX = 256 * 1024, IDS_MAX = 256, WRONG_LINES_MAX = 20 };
 

@@ -4,7 +4,7 @@
 
 #include "advisor/rules/rule.h"
 #include "advisor/rules/text.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/suggest.h"
 
 /* Each name of a parameter is compared with all others; each need is a query. */
 enum { PARAMS_MAX = 64, WORDS_MAX = 64 };

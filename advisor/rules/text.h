@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cachemon/util/arena.h"
+#include "cachemon/base/arena.h"
 
 /* A piece of a text. */
 struct span {

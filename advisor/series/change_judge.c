@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "advisor/compare/alike.h"
-#include "advisor/compare/student.h"
+#include "advisor/stats/alike.h"
+#include "advisor/stats/student.h"
 #include "advisor/series/stats.h"
 #include "advisor/series/tail.h"
 

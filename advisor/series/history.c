@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "advisor/compare/student.h"
+#include "advisor/stats/student.h"
 #include "advisor/series/stats.h"
 #include "advisor/series/trend.h"
 

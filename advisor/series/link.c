@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advisor/compare/student.h"
+#include "advisor/stats/student.h"
 #include "advisor/series/stats.h"
 
 /* Autocorrelations up to here lower what the cells are worth. */

@@ -6,7 +6,7 @@
 #ifndef SERIES_LOOK_H
 #define SERIES_LOOK_H
 
-#include "advisor/series/cells.h"
+#include "advisor/series/series_cells.h"
 
 /* Changes, anomalies and links of ret, in the arena. 0 or -ENOMEM. */
 int series_look(const struct series_cells *c, struct arena *arena, struct series_job *ret);

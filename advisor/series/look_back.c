@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/db/rows.h"
+#include "cachemon/db/db_rows.h"
 #include "advisor/series/history.h"
 
 /* What a run is looked for among: the database may have thousands. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/db/rows.h"
+#include "cachemon/db/db_rows.h"
 #include "advisor/series/look.h"
 
 /* More rows than a recorder keeps of a run, ten times over. */

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/util/arena.h"
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/optional.h"
+#include "cachemon/base/arena.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/base/optional.h"
 
 enum {
 	SERIES_CELLS_MIN = 20, /* fewer tell nothing of what is usual */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "advisor/wire/wire_impl.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 /* There is no form between a schema and none. */
 static bool add_format(cJSON *root, const cJSON *schema)

@@ -15,9 +15,9 @@
 #include "advisor/wire/say.h"
 #include "advisor/wire/sse.h"
 #include "advisor/wire/transport.h"
-#include "advisor/wire/utf8.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/clock.h"
+#include "advisor/wire/wire_utf8.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
 
 /* Of the question, over all attempts. */
 struct run {

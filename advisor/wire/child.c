@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 static void client(struct attempts_job *job, const struct invoker *as, pid_t starter)
 {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "advisor/wire/child.h"
-#include "cachemon/util/privileges.h"
+#include "cachemon/access/privileges.h"
 
 enum { PIPE = 3, FREE, OPEN_MAX_GUESS = 1 << 16 };
 

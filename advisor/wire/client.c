@@ -13,10 +13,10 @@
 #include "advisor/wire/child.h"
 #include "advisor/wire/endpoint.h"
 #include "advisor/wire/frames.h"
-#include "advisor/wire/utf8.h"
+#include "advisor/wire/wire_utf8.h"
 #include "advisor/wire/wire.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 

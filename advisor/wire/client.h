@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/access/invoker.h"
 
 enum llm_api { LLM_OPENAI /* chat completions */, LLM_ANTHROPIC /* messages */ };
 

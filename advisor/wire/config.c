@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "advisor/wire/endpoint.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/base/parse.h"
 
 struct source {
 	config_variable variable;

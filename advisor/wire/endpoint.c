@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/wire/utf8.h"
-#include "cachemon/util/cleanup.h"
+#include "advisor/wire/wire_utf8.h"
+#include "cachemon/base/cleanup.h"
 
 static void cleanup_url(CURLU **u)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "advisor/wire/transport.h"
-#include "advisor/wire/utf8.h"
+#include "advisor/wire/wire_utf8.h"
 
 enum { TEXT_MAX = TRANSPORT_BODY_MAX, FRAME_MAX = TEXT_MAX + sizeof(struct frame_end) };
 

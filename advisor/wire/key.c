@@ -10,8 +10,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
 
 /* Shorter ones stand in texts by chance. */
 enum { MASKED_MIN = 6 };

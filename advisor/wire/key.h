@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 enum { KEY_MAX = 4096 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "advisor/wire/wire_impl.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 static bool add_message(cJSON *messages, const char *role, const char *text)
 {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
 
 enum { RUNS_MAX = 100000 };
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct save {
 	int dir; /* of this run; -1: nothing is kept */

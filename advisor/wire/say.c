@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "advisor/wire/utf8.h"
+#include "advisor/wire/wire_utf8.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "advisor/wire/transport_impl.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/clock.h"
 
 enum { CONNECT_MS = 10000, TOO_LARGE = 100 /* CURLE_TOO_LARGE, since 8.6.0 */ };
 

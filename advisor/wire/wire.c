@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/wire/utf8.h"
+#include "advisor/wire/wire_utf8.h"
 #include "advisor/wire/wire_impl.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 static void cleanup_json(cJSON **json)
 {

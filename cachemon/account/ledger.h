@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/account/sample.h"
 
 struct ledger;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/account/references.h"
 #include "cachemon/account/sample_evictions.h"
 #include "cachemon/account/sample_machine.h"

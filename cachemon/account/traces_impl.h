@@ -8,7 +8,7 @@
 
 #include "cachemon/account/row_index.h"
 #include "cachemon/account/traces.h"
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 enum { DESCRIPTIONS_MAX = 4096, ACTORS_MAX = 4096, MAPPINGS_MAX = 4096 };
 

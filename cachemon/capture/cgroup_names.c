@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "cachemon/job/cgroup.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 enum { NAMES_MAX = 4096, DEPTH_MAX = 32 };
 

@@ -10,8 +10,8 @@
 #include "cachemon/capture/map_sizes.h"
 #include "cachemon/capture/memory_room.h"
 #include "cachemon/plan/memlock.h"
-#include "cachemon/util/human.h"
-#include "cachemon/util/privileges.h"
+#include "cachemon/base/human.h"
+#include "cachemon/access/privileges.h"
 
 enum { MAPS_MAX = MAP_SIZES_MAX, LOOKS = 60 };
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 /* Maps and programs, for a machine of that size; block_entries and row_entries as those of struct
  * probe_set_config. */

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cachemon/job/cgroup.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/base/parse.h"
 
 #define FILE_MAX (1U << 20)
 

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/access/mountinfo.h"
 
 struct memory_room {
 	uint64_t

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/mountinfo.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/access/mountinfo.h"
+#include "cachemon/access/paths.h"
 
 enum {
 	VIEWS_MAX = 64, /* beside one's own; the least recently used goes */

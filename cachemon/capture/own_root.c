@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 /* The kernel names what is outside of the asking process's root by its whole path, so whoever asks
  * goes into another root first. */

@@ -15,7 +15,7 @@
 #include "cachemon/job/cgroup.h"
 #include "cachemon/job/proctree.h"
 #include "cachemon/plan/probe_plan.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct cachemon_bpf;
 struct probe_set;
@@ -110,7 +110,7 @@ int probe_set_events(struct probe_set *set, uint64_t ret_runs[JOB_NR][EV_NR]);
 int probe_set_recursion_misses(const struct probe_set *set, uint64_t *ret_runs);
 
 /* Average run time of the program of a role over what happens while stats are on; see
- * capture/calibrate. < 0: unknown. */
+ * collector/calibrate. < 0: unknown. */
 int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *ret_ns,
 			uint64_t *ret_runs);
 

@@ -4,7 +4,7 @@
 #include <bpf/bpf.h>
 
 #include "cachemon/capture/probe_set_impl.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/clock.h"
 
 /* Asking takes a system call for each page: not more often than that but at the end. */
 #define ASK_AGAIN_NS 1000000000ULL

@@ -8,9 +8,9 @@
 
 #include "cachemon/capture/mount_view.h"
 #include "cachemon/capture/own_root.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/access/paths.h"
 
 struct resolver {
 	char *sys_root;

@@ -9,7 +9,7 @@
 
 #include "cachemon/capture/name_table.h"
 #include "cachemon/plan/fs_direct.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/clock.h"
 
 #define BATCH 1024
 

@@ -9,7 +9,7 @@
 #include "cachemon/account/sample.h"
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/capture/resolve.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 struct sampler;
 struct traces;

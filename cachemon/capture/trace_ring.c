@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 #include "cachemon/capture/probe_set_impl.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/clock.h"
 
 #define WARM_MAX     8	  /* traced at a time because they are read most */
 #define WARM_LOOKUPS 1000 /* in an interval, and a fiftieth of all */

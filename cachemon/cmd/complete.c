@@ -10,9 +10,9 @@
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/candidates.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/model/candidates.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/access/paths.h"
 
 struct options {
 	struct report_args args;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/cmd/doctor.h"
+#include "cachemon/doctor/doctor.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/progress_line.h"
+#include "cachemon/base/progress_line.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/plan/fs_direct.h"
 #include "cachemon/plan/machine_plan.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/util/access.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/access.h"
 
 enum { OPT_JSON = 256 }; /* no short form */
 

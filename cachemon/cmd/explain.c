@@ -6,9 +6,9 @@
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/base/suggest.h"
 
 enum { OPT_RULES = 256, IDS_MAX = 512 };
 

@@ -11,7 +11,7 @@
 #include "advisor/wire/endpoint.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/access/paths.h"
 #include "cachemon/wording/keep.h"
 
 static const char *filled(struct argp_state *state, const char *option, const char *arg)

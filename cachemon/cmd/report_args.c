@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/progress_line.h"
+#include "cachemon/base/progress_line.h"
 #include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/report.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/parse.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/access/paths.h"
 
 static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
 {

@@ -10,8 +10,8 @@
 #include <argp.h>
 
 #include "cachemon/cmd/spec.h"
-#include "cachemon/report/report.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/base/errtext.h"
 
 enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULES, OPT_OF_VERB };
 

@@ -7,7 +7,7 @@
 #define CMD_RULES_H
 
 #include "advisor/rules/rule_set.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/access/invoker.h"
 
 /* named: of --rules, or NULL. 0, or -ENOMEM with a text. Free with rule_dirs_free(). */
 int rules_of_environment(const struct invoker *inv, const char *named, struct rule_dirs *ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/cmd/selftest.h"
+#include "cachemon/selftest/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/capture/sampler.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/progress_line.h"
+#include "cachemon/base/progress_line.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/plan/machine_plan.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/access.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/access.h"
 
 #define TRIES 5
 

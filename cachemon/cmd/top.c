@@ -8,15 +8,15 @@
 
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
-#include "cachemon/cmd/top.h"
+#include "cachemon/top/top.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/db.h"
+#include "cachemon/db/db_read.h"
 #include "cachemon/top/columns.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/parse.h"
-#include "cachemon/util/paths.h"
-#include "cachemon/util/privileges.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/access/paths.h"
+#include "cachemon/access/privileges.h"
 
 enum {
 	OPT_REPLAY = OPT_OF_VERB,

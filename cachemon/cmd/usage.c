@@ -9,9 +9,9 @@
 
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/help.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/suggest.h"
 
 void cmd_say(const char *text)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/watch.h"
+#include "cachemon/watch/watch.h"
 #include "cachemon/cmd/watch_view.h"
 
 /* The kernel checks the probes before it takes them, which a reader would wait for in silence. */

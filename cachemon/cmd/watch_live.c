@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cachemon/cmd/terminal.h"
-#include "cachemon/cmd/watch.h"
-#include "cachemon/util/human.h"
+#include "cachemon/base/terminal.h"
+#include "cachemon/watch/watch.h"
+#include "cachemon/base/human.h"
 
 /* Columns from which on the elapsed time and spaces have room. */
 enum { WIDE = 104 };

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/watch.h"
+#include "cachemon/cmd/watch_report.h"
+#include "cachemon/watch/watch.h"
 #include "cachemon/cmd/watch_view.h"
 #include "cachemon/job/signal_policy.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/util/clock.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/clock.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 /* Names come one by one: to wake for each would cost more than to take them. */
@@ -72,6 +73,10 @@ static void finish(struct loop *l)
 		end_view(l);
 	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
 		l->failed = true;
+	if (watch_report(l->o, l->run))
+		l->failed = true;
+	if (l->ended)
+		watch_outlived_say(l->run);
 }
 
 static void on_signal(struct loop *l)

@@ -3,9 +3,9 @@
 
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/cmd/watch.h"
-#include "cachemon/report/report.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/watch/watch.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/base/parse.h"
 
 enum {
 	OPT_PID = 256,

@@ -12,12 +12,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cachemon/cmd/top.h"
-#include "cachemon/cmd/watch_run.h"
+#include "cachemon/top/top.h"
 #include "cachemon/cmd/watch_said.h"
 #include "cachemon/top/screen.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/process.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/process.h"
 
 struct watch_view {
 	pid_t pid;
@@ -73,14 +72,14 @@ int watch_view_check(const struct watch_options *o, struct errtext *err)
 static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 {
 	char id[24];
-	char *argv[] = {"cachemon", "top", "--db", run->db, "--run", id, NULL};
+	char *argv[] = {"cachemon", "top", "--db", (char *)watch_run_db(run), "--run", id, NULL};
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 
-	snprintf(id, sizeof(id), "%" PRId64, store_run_id(run->store));
+	snprintf(id, sizeof(id), "%" PRId64, watch_run_id(run));
 	top_signals_default();
 	/* The view may do what its user may. */
 	if (tty < 0 || dup2(tty, STDIN_FILENO) < 0 || dup2(tty, STDOUT_FILENO) < 0 ||
-	    invoker_drop_permanently(&run->invoker) || process_untraceable())
+	    invoker_drop_permanently(watch_run_invoker(run)) || process_untraceable())
 		_exit(EXIT_FAILURE);
 	execv("/proc/self/exe", argv);
 	_exit(EXIT_FAILURE);

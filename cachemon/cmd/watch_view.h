@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "cachemon/cmd/watch.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/watch/watch.h"
+#include "cachemon/base/errtext.h"
 
 struct watch_view;
 

@@ -9,11 +9,11 @@
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/data.h"
-#include "cachemon/report/db.h"
-#include "cachemon/report/model_load.h"
-#include "cachemon/report/publish.h"
-#include "cachemon/util/progress.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/model/model_load.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/base/progress.h"
 
 static const struct whatif_kind *(*const kinds[])(void) = {whatif_cache, whatif_readahead};
 

@@ -9,10 +9,10 @@
 
 #include <sqlite3.h>
 
-#include "cachemon/report/doc.h"
-#include "cachemon/report/model.h"
-#include "cachemon/report/tree.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/render/doc.h"
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+#include "cachemon/base/errtext.h"
 
 struct whatif_kind {
 	const char *name;

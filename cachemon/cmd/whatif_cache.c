@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/whatif_cache.h"
+#include "cachemon/report/whatif/whatif_cache.h"
 
 #include "cachemon/cmd/whatif.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/db/open.h"
+#include "cachemon/db/db_open.h"
 #include "migrations.h"
 
 enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };

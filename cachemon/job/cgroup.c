@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/file.h"
+#include "cachemon/access/paths.h"
 
 #define FILE_MAX (16U << 20)
 /* Deeper than any cgroup tree in use; the kernel bounds v2 by cgroup.max.depth. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/access/mountinfo.h"
 
 enum cgroup_kind { CGROUP_V2, CGROUP_V1_MEMORY };
 

@@ -11,8 +11,8 @@
 
 #include "cachemon/job/command_env.h"
 #include "cachemon/job/exec.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/environment.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/environment.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3

@@ -8,8 +8,8 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/access/invoker.h"
 
 enum { COMMAND_FAILED = 125, COMMAND_NOT_EXECUTABLE = 126, COMMAND_NOT_FOUND = 127 };
 

@@ -11,7 +11,7 @@
 #ifndef COMMAND_ENV_H
 #define COMMAND_ENV_H
 
-#include "cachemon/util/invoker.h"
+#include "cachemon/access/invoker.h"
 
 /* root_home, root_shell: of root's account, NULL when unknown. NULL-terminated, the caller's. */
 int command_env_build(char *const env[], const struct invoker *inv, const char *root_home,

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/base/parse.h"
 
 #define STATUS_MAX (1U << 20)
 

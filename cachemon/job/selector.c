@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachemon/job/find.h"
+#include "cachemon/job/job_find.h"
 #include "cachemon/job/proctree.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/parse.h"
-#include "cachemon/util/paths.h"
-#include "cachemon/util/quote.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/access/paths.h"
+#include "cachemon/base/quote.h"
 
 /* A command line may have megabytes; its beginning tells it. */
 enum { TEXT_MAX = 4096 };

@@ -12,8 +12,8 @@
 
 #include "cachemon/job/cgroup.h"
 #include "cachemon/job/proctree.h"
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/access/mountinfo.h"
 
 /* What was asked for; SELECTOR_NAME: a name without a kind, to be found. */
 enum selector_request {

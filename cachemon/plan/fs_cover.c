@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/access/mountinfo.h"
 
 static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
 static const char why_btrfs[] =

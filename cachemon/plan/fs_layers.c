@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/mountinfo.h"
 
 /* The next path of *list, which ends at a colon without a backslash; unescaped in place. NULL:
  * none. */

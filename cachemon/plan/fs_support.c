@@ -13,8 +13,8 @@
 #include "cachemon/plan/fs_layers.h"
 #include "cachemon/plan/fs_trial.h"
 #include "cachemon/plan/sysfile.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
 
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cachemon/plan/fs_cover.h"
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/access/mountinfo.h"
 
 struct fs_support {
 	char type[48];	      /* as in mountinfo; FS_BLOCK_DEVICE for a device node; "" unknown */

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
 
 /* Of pages of files that are neither one's own nor writable mincore(2) says that all are there. */
 static bool mincore_tells(const char *path, const struct stat *st)

@@ -15,7 +15,7 @@
 #include "cachemon/plan/btf_proto.h"
 #include "cachemon/plan/preempt_mode.h"
 #include "cachemon/plan/sysfile.h"
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/access/mountinfo.h"
 
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
 {

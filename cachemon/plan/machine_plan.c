@@ -11,7 +11,7 @@
 
 #include "cachemon/plan/memlock.h"
 #include "cachemon/plan/preempt_trial.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 
 static bool may_load(const struct kernel_caps *caps)
 {

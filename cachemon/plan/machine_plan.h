@@ -7,7 +7,7 @@
 #define MACHINE_PLAN_H
 
 #include "cachemon/plan/probe_plan.h"
-#include "cachemon/util/errtext.h"
+#include "cachemon/base/errtext.h"
 
 /* What every look at the machine takes: /proc, /sys, descriptors. Else what was looked for would be
  * taken for absent. 0 or -errno with the reason; machine_plan_make() asks it too. */

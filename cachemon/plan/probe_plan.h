@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/plan/probe_table.h"
 
 #define PLAN_REASON_MAX 1024

@@ -7,10 +7,10 @@
 
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/account/traces.h"
-#include "cachemon/store/statement.h"
+#include "cachemon/store/store_statement.h"
 #include "cachemon/store/store.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/access/access.h"
+#include "cachemon/access/invoker.h"
 
 /* One step of rolling up. The row being filled is target; rows before next_ns are done. */
 struct tier {

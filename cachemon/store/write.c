@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "cachemon/db/open.h"
+#include "cachemon/db/db_open.h"
 #include "cachemon/store/store_impl.h"
 
 /* What went on since the last sample, whether it can be written or not. */

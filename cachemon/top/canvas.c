@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/report/escape.h"
+#include "cachemon/base/escape.h"
 
 enum { CELLS_MAX = 1 << 22 };
 

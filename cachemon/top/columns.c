@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cachemon/util/human.h"
+#include "cachemon/base/human.h"
 
 static const struct top_column_info columns[TOP_NR_COLUMNS] = {
 	[TOP_NAME] = {"name", NULL, "name", 12, true},

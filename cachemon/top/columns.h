@@ -6,7 +6,7 @@
 #ifndef TOP_COLUMNS_H
 #define TOP_COLUMNS_H
 
-#include "cachemon/report/show.h"
+#include "cachemon/figures/show.h"
 #include "cachemon/top/moment.h"
 #include "cachemon/top/view.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/report/escape.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/top/columns.h"
 
 static char *name_of(struct arena *a, const struct top_row *row)

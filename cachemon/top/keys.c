@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/report/escape.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/top/columns.h"
 #include "cachemon/top/view.h"
 

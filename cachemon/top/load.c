@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cachemon/report/bounds.h"
-#include "cachemon/report/db.h"
-#include "cachemon/report/model_load.h"
-#include "cachemon/report/rows.h"
+#include "cachemon/model/bounds.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/model/model_load.h"
+#include "cachemon/model/model_rows.h"
 #include "cachemon/top/load.h"
 
 /* Where intervals are shorter than asked for, those before are taken in up to this share of it. */

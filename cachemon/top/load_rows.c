@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/report/bounds.h"
-#include "cachemon/report/rows.h"
+#include "cachemon/model/bounds.h"
+#include "cachemon/model/model_rows.h"
 #include "cachemon/top/load.h"
 
 /* Of an interval; the store keeps 256. */

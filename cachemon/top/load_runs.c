@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cachemon/report/model_load.h"
-#include "cachemon/report/rows.h"
+#include "cachemon/model/model_load.h"
+#include "cachemon/model/model_rows.h"
 #include "cachemon/top/load.h"
 
 static int64_t first_run(sqlite3 *db, struct arena *a)

@@ -6,7 +6,7 @@
 #ifndef TOP_MOMENT_H
 #define TOP_MOMENT_H
 
-#include "cachemon/report/model.h"
+#include "cachemon/model/model.h"
 #include "cachemon/top/view.h"
 
 enum { TOP_HISTORY = 120, TOP_WINDOW = 16, TOP_RUNS_MAX = 128 };

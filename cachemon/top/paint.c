@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cachemon/report/escape.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/top/paint_impl.h"
-#include "cachemon/util/human.h"
+#include "cachemon/base/human.h"
 
 /* Lines from which on the head has a sparkline, and rows that a table keeps beside the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256 };

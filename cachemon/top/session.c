@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cachemon/db/open.h"
-#include "cachemon/db/rows.h"
-#include "cachemon/report/rows.h"
+#include "cachemon/db/db_open.h"
+#include "cachemon/db/db_rows.h"
+#include "cachemon/model/model_rows.h"
 
 int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, char *err, size_t errlen)
 {

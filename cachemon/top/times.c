@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cachemon/top/view.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/base/parse.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cachemon/report/data.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/report/publish.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/publish.h"
 
 static const char THE_ANSWER[] = "the answer";
 

@@ -6,7 +6,7 @@
 #ifndef WORDING_ANSWER_H
 #define WORDING_ANSWER_H
 
-#include "cachemon/report/report.h"
+#include "cachemon/report/run/report.h"
 #include "cachemon/wording/word.h"
 
 struct answer_place {

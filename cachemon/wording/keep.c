@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cachemon/report/publish.h"
-#include "cachemon/store/wording.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/store/store_wording.h"
+#include "cachemon/base/cleanup.h"
 
 static int write_json(const void *content, FILE *out)
 {

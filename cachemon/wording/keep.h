@@ -6,9 +6,9 @@
 #ifndef WORDING_KEEP_H
 #define WORDING_KEEP_H
 
-#include "cachemon/report/wording.h"
-#include "cachemon/util/errtext.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/report/run/wording.h"
+#include "cachemon/base/errtext.h"
+#include "cachemon/access/invoker.h"
 
 struct keep_place {
 	const char *db;

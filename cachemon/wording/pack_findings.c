@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/analysis.h"
+#include "advisor/analysis/analysis.h"
 #include "advisor/llm/tokens.h"
-#include "cachemon/util/cleanup.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/wording/pack_impl.h"
 
 enum { ACTION_BYTES = 110 };

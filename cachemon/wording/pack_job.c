@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "advisor/analysis.h"
-#include "cachemon/report/show.h"
+#include "advisor/analysis/analysis.h"
+#include "cachemon/figures/show.h"
 #include "cachemon/wording/pack_impl.h"
 
 static const char JOB[] = "job";

@@ -9,7 +9,7 @@
 #include "advisor/llm/kb.h"
 #include "advisor/llm/pack.h"
 #include "advisor/llm/redact.h"
-#include "cachemon/report/model.h"
+#include "cachemon/model/model.h"
 
 struct pack_source {
 	const struct model *model;

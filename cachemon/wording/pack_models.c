@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "advisor/analysis.h"
-#include "cachemon/report/whatif_cache.h"
+#include "advisor/analysis/analysis.h"
+#include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/wording/pack_impl.h"
 
 static const char COMPUTED[] = "computed";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "advisor/analysis.h"
-#include "cachemon/report/model_detail.h"
+#include "advisor/analysis/analysis.h"
+#include "cachemon/model/model_detail.h"
 #include "cachemon/wording/pack_model.h"
 
 static int add(struct redact *r, enum name_kind kind, const struct bytes *b)

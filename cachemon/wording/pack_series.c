@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "advisor/analysis.h"
-#include "cachemon/report/show.h"
+#include "advisor/analysis/analysis.h"
+#include "cachemon/figures/show.h"
 #include "cachemon/wording/pack_impl.h"
 
 /* Of each kind; what is most telling comes first. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/report/show.h"
+#include "cachemon/figures/show.h"
 #include "cachemon/wording/pack_impl.h"
 
 static bool whole(const char *value)

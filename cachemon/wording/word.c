@@ -8,10 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "advisor/analysis.h"
+#include "advisor/analysis/analysis.h"
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
-#include "advisor/rules/embedded.h"
+#include "advisor/rules/embedded_rules.h"
+#include "advisor/rules/embedded_notes.h"
 #include "cachemon/wording/pack_model.h"
 #include "cachemon/wording/word_impl.h"
 

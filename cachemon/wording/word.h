@@ -8,8 +8,8 @@
 #define WORDING_WORD_H
 
 #include "advisor/wire/client.h"
-#include "cachemon/report/wording.h"
-#include "cachemon/util/progress.h"
+#include "cachemon/report/run/wording.h"
+#include "cachemon/base/progress.h"
 
 struct word_how {
 	const struct llm_config *config;

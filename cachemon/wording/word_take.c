@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/analysis.h"
+#include "advisor/analysis/analysis.h"
 #include "cachemon/wording/word_impl.h"
 
 static const char *copy(struct arena *a, const char *s)

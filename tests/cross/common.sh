@@ -34,7 +34,7 @@ cross_build() {
 		# Both may run at once.
 		exec {lock}>"$CROSS.lock"
 		flock "$lock"
-		build_tree "$CROSS" --toolchain "$REPO/cmake/aarch64.cmake" \
+		build_tree "$CROSS" --toolchain "$REPO/tests/cross/aarch64.cmake" \
 			"-DCMAKE_SYSROOT=$sysroot" -DBUILD_TESTING=ON -- "$@"
 	) || fail "the build failed (above)"
 	readelf -h "$CROSS/cachemon/cachemon" | grep -q 'Machine: *AArch64' ||

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachemon/capture/calibrate.h"
+#include "cachemon/collector/calibrate.h"
 #include "cachemon/capture/sampler.h"
 #include "cachemon/plan/machine_plan.h"
 

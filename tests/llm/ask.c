@@ -13,9 +13,9 @@
 
 #include "advisor/wire/client.h"
 #include "advisor/wire/config.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/file.h"
-#include "cachemon/util/parse.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/base/parse.h"
 
 enum { TEXT_MAX = 1 << 20, MILLION = 1000000 };
 

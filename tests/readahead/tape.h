@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 enum { TAPE_IO_PAGES = 320 };
 

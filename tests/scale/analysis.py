@@ -222,7 +222,7 @@ def texts(*pattern):
 
 
 def stand_ins(db):
-    """As advisor/views.c makes them: what the schema does not have."""
+    """As cachemon/db/views.c makes them: what the schema does not have."""
     with open(os.path.join(REPO, "advisor", "views.c"), encoding="utf-8") as f:
         source = f.read()
     source = re.sub(r'"\s*\n\s*"', "", source[:source.index("enum { NR_NEEDED")])

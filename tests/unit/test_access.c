@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Access as the invoker: what the kernel then refuses, and that all of it is taken back. LINK: util
- */
+/* Access as the invoker: what the kernel then refuses, and that all of it is taken back.
+ * LINK: access */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "cachemon/util/access.h"
-#include "cachemon/util/cleanup.h"
-#include "cachemon/util/privileges.h"
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/access/privileges.h"
 
 enum { NOBODY = 65534 };
 

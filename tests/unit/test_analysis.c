@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* The analysis of a run: needs, NULL that is never 0, rules that run last, and what the views say.
  */
 #include "fixtures/advisor/world.h"

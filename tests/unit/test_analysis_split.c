@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* However a run is cut into intervals, what is said of it is the same. */
 #include "fixtures/advisor/world.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 /* The numbers that BPF programs have of this architecture, against its own headers. */
 #include <setjmp.h>
 #include <stdarg.h>

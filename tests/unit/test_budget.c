@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan account job util */
+/* LINK: collector plan account job access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/capture/budget.h"
+#include "cachemon/collector/budget.h"
 
 #define MS 1e6
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account util */
+/* LINK: cmd report account access */
 /* What the completions ask for: names as they are, a line each, and silence when there are none. */
 #include "fixtures/report/verb.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util m */
+/* LINK: advisor report account access m */
 /* The accelerator's ceiling, by hand. */
 #include <math.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/ceiling.h"
+#include "advisor/analysis/ceiling.h"
 
 #define S 1000000000
 

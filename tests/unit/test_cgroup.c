@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: job util */
+/* LINK: job access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cachemon/job/cgroup.h"
-#include "cachemon/job/find.h"
+#include "cachemon/job/job_find.h"
 #include "scratch.h"
 
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan job account util */
+/* LINK: collector plan job account access */
 /* A directory stands for a hierarchy: its inode numbers for the ids. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: job util */
+/* LINK: job access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

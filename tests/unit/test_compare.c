@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report advisor account util */
+/* LINK: report advisor account access */
 #include "fixtures/report/compare.h"
 
-#include "cachemon/report/run_name.h"
+#include "cachemon/model/run_name.h"
 
 /* The figures by hand: 64 MiB an interval, 16384 lookups; waves of 0 to 4, 2 on the average. */
 static void figures(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util m */
+/* LINK: advisor account access m */
 /*
  * How often two runs of the same process are called different: simulated, and counted among the
  * pairs that are judged, for a pair that gets no p raises no alarm. CACHEMON_FULL=1: ten times as

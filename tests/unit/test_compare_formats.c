@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report advisor account util */
+/* LINK: report advisor account access */
 /* A comparison in each format: what it has, the same scales of both runs, marks, hostile names. */
 #include "fixtures/golden_files.h"
 #include "fixtures/report/compare.h"
 
-#include "cachemon/report/compare_model.h"
-#include "cachemon/report/compare_show.h"
-#include "cachemon/report/db.h"
-#include "cachemon/report/escape.h"
+#include "cachemon/report/compare/compare_model.h"
+#include "cachemon/report/compare/compare_show.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/base/escape.h"
 
 static char *printed(struct fixture *f, enum report_format format)
 {

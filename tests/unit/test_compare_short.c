@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report advisor account util */
+/* LINK: report advisor account access */
 /* Runs of which one is short, or reads less because it was changed: by intervals, and as a whole.
  */
 #include "fixtures/report/compare.h"

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "advisor/compare/cells.h"
-#include "advisor/compare/holm.h"
+#include "advisor/stats/holm.h"
 #include "advisor/compare/lone.h"
 #include "advisor/compare/paired.h"
-#include "advisor/compare/student.h"
+#include "advisor/stats/student.h"
 #include "fixtures/chance.h"
 
 static void close_to(double got, double want, double tolerance)

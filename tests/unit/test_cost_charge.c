@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan account job util */
+/* LINK: collector plan account job access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/capture/cost_charge.h"
+#include "cachemon/collector/cost_charge.h"
 
 /* Everything costs ns at the calibration; what ran until now is nobody's. */
 static struct cost_charge begun(double ns)

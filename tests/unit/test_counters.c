@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: account util */
+/* LINK: account access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 
 static void names_are_unique_and_grouped(void **state)
 {

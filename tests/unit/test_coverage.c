@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "advisor/coverage.h"
+#include "advisor/analysis/coverage.h"
 
 enum { PAGE = 4096, PAGES = 640, MAX = 64 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/curve/judge.h"
+#include "advisor/curve/curve_judge.h"
 
 enum { M = 4000 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util */
+/* LINK: advisor account access */
 /* The rows that rules read of a curve, from databases with a known sample. */
 #include "fixtures/report/fixture.h"
 
-#include "advisor/fill_curve.h"
+#include "advisor/analysis/fill_curve.h"
 
 enum { PAGES = 200, EPOCHS = 12 };
 

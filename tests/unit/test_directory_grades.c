@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util m */
+/* LINK: advisor report account access m */
 /* Grades of directories: from the counters of a database, against the formulas by hand. */
 #include "fixtures/advisor/world.h"
 

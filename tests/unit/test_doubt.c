@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* What all but one thing speaks for, and that one thing is not sure: listed as not judged, praised
  * by nobody. */
 #include "fixtures/advisor/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util */
+/* LINK: advisor account access */
 #include "fixtures/report/fixture.h"
 
 #include <cjson/cJSON.h>

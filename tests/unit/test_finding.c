@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* The order of findings, and merging by cause. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/finding.h"
+#include "advisor/rules/finding.h"
 
 static const struct rule rules[] = {{.id = "a"}, {.id = "b"}, {.id = "c"},
 				    {.id = "d"}, {.id = "e"}, {.id = "f"}};

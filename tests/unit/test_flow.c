@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report advisor account util m */
+/* LINK: report advisor account access m */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/report/doc_flow.h"
+#include "cachemon/render/doc_flow.h"
 
 static char *shown(struct doc (*make)(FILE *out), const struct doc_flow *flow)
 {

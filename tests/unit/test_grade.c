@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util m */
+/* LINK: advisor report account access m */
 /* Grades: by hand, absent in absent out, and monotone in every input. */
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/grade.h"
+#include "advisor/analysis/grade.h"
 
 /* But touches, the last: whether there is a stall to judge. */
 enum { NR_INPUTS = offsetof(struct grade_input, touches) / sizeof(struct opt_f64) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor util */
+/* LINK: advisor access */
 /* What the guard takes from a connection, and that it gives all of it back. */
 #include <stdarg.h>
 #include <stddef.h>

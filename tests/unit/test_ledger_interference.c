@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* Who pushed out whose pages: from samples to rows. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire util */
+/* LINK: wire access */
 /* Which model is asked, and with whose key: what goes before what, addresses, and what is refused
  * before anything is sent. */
 #include <errno.h>

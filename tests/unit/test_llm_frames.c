@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire util */
+/* LINK: wire access */
 /* What comes from the client's process, whole, in pieces and made up; and foreign bytes made fit to
  * be shown. */
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "advisor/wire/frames.h"
 #include "advisor/wire/transport.h"
-#include "advisor/wire/utf8.h"
+#include "advisor/wire/wire_utf8.h"
 
 /* All that was written into a pipe. */
 static size_t drain(int fd, char *bytes, size_t size)

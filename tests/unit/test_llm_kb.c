@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: llm advisor util */
+/* LINK: llm advisor access */
 /*
  * Which notes a run or a question gets: a table of what belongs to it, written by hand
  * (fixtures/kb/golden.tsv), and that the table can be missed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: llm advisor util */
+/* LINK: llm advisor access */
 /* Parts of retrieval: where a note holds, what is searched for, what of a note is sent, and
  * budgets. */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "advisor/llm/kb_impl.h"
 #include "advisor/llm/tokens.h"
-#include "cachemon/util/utf8.h"
+#include "cachemon/base/utf8.h"
 
 static void test_allows(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: llm advisor util */
+/* LINK: llm advisor access */
 /* A user's notes: any bytes in any file do no more than cost that file, and replace nothing of
  * ours. */
 #include <setjmp.h>

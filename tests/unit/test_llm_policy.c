@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire util */
+/* LINK: wire access */
 /* What follows an attempt: what is tried again, after how long, in which shape, and what is said.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: llm advisor util */
+/* LINK: llm advisor access */
 /* What is sent of a pack: every key once, a line a thing, and no choice that was not sent. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire util */
+/* LINK: wire access */
 /* Server-sent events: what events are in a stream, however its bytes are cut. */
 #include <errno.h>
 #include <setjmp.h>

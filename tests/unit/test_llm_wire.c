@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire util */
+/* LINK: wire access */
 /* The shapes of two APIs: what is sent, and what is taken from replies as servers send them. */
 #include <errno.h>
 #include <setjmp.h>

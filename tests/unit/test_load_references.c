@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor store account util */
+/* LINK: advisor store account access */
 /*
  * References from the store to the advisor: what is loaded after any interval is what the sample
  * had then, and a database that was tampered with is refused with a reason.
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <cmocka.h>
 
-#include "advisor/load_references.h"
+#include "advisor/load/load_references.h"
 #include "test_store_fixture.h"
 
 static void run_sql(const char *path, const char *sql)

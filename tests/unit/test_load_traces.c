@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor store account tracecode util */
+/* LINK: advisor store account figures access */
 /*
  * Traces from the store to the advisor: what was taken is what is loaded, and a database that was
  * tampered with is refused with a reason.
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "cachemon/account/traces.h"
-#include "advisor/load_traces.h"
+#include "advisor/load/load_traces.h"
 #include "test_store_fixture.h"
 
 static void sql(const char *path, const char *text)

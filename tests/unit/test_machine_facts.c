@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan job account util */
+/* LINK: collector plan job account access */
 /* Machines that are invented below a root: constants, devices, the limit of a job. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cachemon/capture/machine_facts.h"
+#include "cachemon/collector/machine_facts.h"
 #include "scratch.h"
 
 enum { PID = 77 };

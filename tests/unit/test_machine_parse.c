@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan job account util */
+/* LINK: collector plan job account access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cachemon/capture/machine_parse.h"
+#include "cachemon/collector/machine_parse.h"
 
 static const char meminfo[] = "MemTotal:        8000 kB\n"
 			      "MemFree:         1000 kB\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan job account util */
+/* LINK: collector plan job account access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

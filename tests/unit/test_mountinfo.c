@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "cachemon/util/mountinfo.h"
+#include "cachemon/access/mountinfo.h"
 
 static int parse(const char *text, struct mountinfo *mi)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan account job util */
+/* LINK: collector plan account job access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Rules that need a replay of readahead: of a job for which nothing was fetched there is nothing to
  * replay, and they hold for nothing. */
 #include "fixtures/advisor/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor util */
+/* LINK: advisor access */
 /* What a note's front matter says beyond its title: places, findings, action; a user's note. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wording report account util */
+/* LINK: wording report account access */
 /* What stands for a placeholder, by unit: by hand. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cachemon/util/human.h"
-#include "cachemon/util/parse.h"
-#include "cachemon/util/quote.h"
+#include "cachemon/base/human.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/base/quote.h"
 
 #define NELEMS(a) (sizeof(a) / sizeof((a)[0]))
 #define UNTOUCHED 0x5a5a5a5a5a5a5a5aULL

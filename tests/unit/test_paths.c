@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 
 #include "scratch.h"
-#include "cachemon/util/invoker.h"
-#include "cachemon/util/paths.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/access/paths.h"
 
 static void default_db(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report advisor account util m */
+/* LINK: report advisor account access m */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/report/picture.h"
+#include "cachemon/render/picture.h"
 
 static const double from[] = {0, 1, 2, 3};
 static const double to[] = {1, 2, 3, 4};

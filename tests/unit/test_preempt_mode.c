@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 /* Whether tasks are switched out inside of the kernel, by what a machine's files say. */
 #include "plan_kernels.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 /* What becomes of each role when its hooks are missing or its programs are refused. */
 #include "plan_invent.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 /*
  * The whole plan of each kernel whose BTF is here, against fixtures/plan/KERNEL.plan: every role's
  * hook and program or why there is none, what is measured, and which counters are not known.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 /*
  * Kernels that differ from the real ones in one thing: a hook gone, an argument more, one less, one
  * of another type, another return value, a type renamed. For every hook of the table on every

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan account util */
+/* LINK: collector plan account access */
 /*
  * The embedded objects beside the table and beside each other: the skeleton of one build is used
  * for all, so programs, maps and the layout of variables must not differ.

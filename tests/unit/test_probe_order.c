@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture plan account util */
+/* LINK: collector plan account access */
 /*
  * Whose state a CPU holds is read by others while it changes. Where the architecture does not keep
  * the order of stores the programs have to, by atomic operations that return what was there; where

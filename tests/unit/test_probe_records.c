@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 /* What is recorded beside counters, by each build and with each probe, and the reason why not. */
 #include "plan_invent.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: plan account util */
+/* LINK: plan account access */
 #include "plan_invent.h"
 
 static const struct plan_request full = {.level = LEVEL_FULL};

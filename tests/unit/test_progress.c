@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 /* When a line about long work is shown, and what it says. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/util/progress.h"
+#include "cachemon/base/progress.h"
 
 #define S_NS 1000000000ULL
 

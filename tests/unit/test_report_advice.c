@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 /* The ledger of advice in the report's JSON: every figure of its row, null where there is none. */
 #include "fixtures/report/golden.h"
 

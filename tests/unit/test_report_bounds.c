@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 /* What was lost makes lower bounds: marked beside each figure it concerns, with the reason. */
 #include "fixtures/report/golden.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account util */
+/* LINK: cmd report account access */
 /* The verb itself. */
 #include "fixtures/report/verb.h"
 

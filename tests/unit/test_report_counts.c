@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "cachemon/report/counts.h"
-#include "cachemon/report/show.h"
+#include "cachemon/figures/counts.h"
+#include "cachemon/figures/show.h"
 
 static struct counts all_known(void)
 {

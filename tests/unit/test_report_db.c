@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include "fixtures/report/fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "cachemon/report/db.h"
-#include "cachemon/report/report.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/report/run/report.h"
 
 static void assert_refused(const char *path, int want, const char *word)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 /* timeline, interference and coverage of a job, as the formats for programs have them. */
 #include "fixtures/report/golden.h"
 
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 static int begin(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include "fixtures/golden_files.h"
 #include "fixtures/report/golden.h"
 

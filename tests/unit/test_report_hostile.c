@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 /* Names that attack each output format. */
 #include "fixtures/report/fixture.h"
 
@@ -7,9 +7,9 @@
 #include <ctype.h>
 #include <yaml.h>
 
-#include "cachemon/report/escape.h"
-#include "cachemon/report/report.h"
-#include "cachemon/report/runs.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/report/runs/runs_report.h"
 
 /* Paths, as bytes. Each also is a job's name, a directory, and the file of an advice. */
 static const char *const names[] = {

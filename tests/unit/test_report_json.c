@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include "fixtures/report/golden.h"
 
-#include "cachemon/report/runs.h"
+#include "cachemon/report/runs/runs_report.h"
 
 static const char *const contract_keys[] = {"schema",
 					    "cachemon",

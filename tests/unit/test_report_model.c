@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include "fixtures/report/fixture.h"
 
 #include <errno.h>
 
-#include "cachemon/report/db.h"
-#include "cachemon/report/model_load.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/model/model_load.h"
 
 static int load(struct fixture *f, const struct model_query *q, struct model *ret, char *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include "fixtures/report/fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cachemon/report/output.h"
-#include "cachemon/report/publish.h"
-#include "cachemon/report/report.h"
+#include "cachemon/access/output.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/report/run/report.h"
 
 static int count_files(const char *dir)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account util */
+/* LINK: cmd report account access */
 /* The verb itself. */
 #include "fixtures/report/verb.h"
 
@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "fixtures/golden_files.h"
-#include "cachemon/report/escape.h"
-#include "cachemon/report/runs.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/report/runs/runs_report.h"
 
 static struct run run(struct fixture *f, const char *const args[])
 {

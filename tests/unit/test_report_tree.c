@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/report/tree.h"
+#include "cachemon/render/tree.h"
 
 static char *written(bool yaml, void (*tell)(struct tree *t))
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 /* A model's words in each format of a report: all of them, inert, and the same numbers as without.
  */
 #include "fixtures/report/golden.h"
 
-#include "cachemon/report/escape.h"
-#include "cachemon/report/wording.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/report/run/wording.h"
 
 /* What no check would let through: the formats do not rely on the checks. */
 static const char hostile[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: capture util */
+/* LINK: collector access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Queries of rules: what they may do, what a row must be, and what is said when it is not. */
 #include "fixtures/advisor/world.h"
 

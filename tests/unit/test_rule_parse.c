@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Front matters of rules and notes: what is read, and the line and the words of each mistake. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Directories of a site: rules and notes on top of the program's, thresholds, and what is wrong. */
 #include "fixtures/advisor/world.h"
 

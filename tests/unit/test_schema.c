@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "cachemon/account/counters.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/store/migrate.h"
 
 static int apply(sqlite3 *db, const char *path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account db util */
+/* LINK: report account db access */
 /* A database whose schema somebody changed: refused, by name, by those that read and those that
  * write; and what may be in one. */
 #include "fixtures/report/fixture.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "cachemon/db/schema.h"
-#include "cachemon/report/db.h"
+#include "cachemon/db/db_read.h"
 
 static void assert_check(struct fixture *f, const char *want)
 {

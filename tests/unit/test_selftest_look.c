@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd util */
+/* LINK: cmd access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#include "cachemon/cmd/selftest_look.h"
+#include "cachemon/selftest/selftest_look.h"
 #include "scratch.h"
 
 #define FILE_BYTES (1 << 20)

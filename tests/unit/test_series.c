@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util m */
+/* LINK: advisor report account access m */
 /* What stands out over a job's intervals, from rows of a database whose
  * answers are known by how they were made. */
 #include "fixtures/advisor/world.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "advisor/series/cells.h"
+#include "advisor/series/series_cells.h"
 
 #define S 1000000000LL
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util m */
+/* LINK: advisor account access m */
 /*
  * How often something is found in jobs in which nothing happens, and how often what happens is
  * found: simulated, all figures of a job at once. CACHEMON_FULL=1: twenty times as many jobs.

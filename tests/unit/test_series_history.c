@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util m */
+/* LINK: advisor report account access m */
 /* A run beside the job's earlier ones: what is usual, what is not, where a figure moves, and when
  * there are too few. */
 #include "fixtures/advisor/world.h"

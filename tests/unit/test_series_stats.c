@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util m */
+/* LINK: advisor account access m */
 /* Statistics by order against SciPy's, and against what can be counted by hand. */
 #include <math.h>
 #include <setjmp.h>

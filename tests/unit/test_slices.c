@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LINK: account util
+ * LINK: account access
  * The estimator against jobs whose truth is known: simulated millisecond by millisecond, in phases,
  * in bursts and with bytes that are no lookups. Its interval has to hold the truth in nine of ten
  * runs, and the mean of many runs has to be the truth.

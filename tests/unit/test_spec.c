@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account util */
+/* LINK: cmd report account access */
 /* The tables of the verbs: whole, of one mind, and what help makes of them. */
 #include "fixtures/report/verb.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* A run through the store, read back through a connection of its own. */
 #include <setjmp.h>
 #include <stdarg.h>

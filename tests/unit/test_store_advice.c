@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* What the ledger of advice says of fates: exact, or NULL. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* Writers that are killed, and writers that share a database. */
 #include <setjmp.h>
 #include <stdarg.h>

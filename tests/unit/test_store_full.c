@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* A disk that is full, and then is not: a small tmpfs in a mount namespace of the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>

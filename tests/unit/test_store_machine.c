@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* What samples tell of the machine, as the database has it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* What can be in the way when a database is opened, and the way from one schema to the next. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "cachemon/store/migrate.h"
 #include "test_store_util.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/access/invoker.h"
 
 struct fixture {
 	struct scratch scratch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* Old intervals are merged: the sums stay, the rows do not grow without end. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: store account db util */
+/* LINK: store account db access */
 /* What can happen to a store during a run: locks, readers, a file that goes away, another user. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "test_store_fixture.h"
-#include "cachemon/util/invoker.h"
+#include "cachemon/access/invoker.h"
 
 static sqlite3 *open_raw(const char *db)
 {

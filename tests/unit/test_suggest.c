@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: util */
+/* LINK: access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cachemon/util/suggest.h"
+#include "cachemon/base/suggest.h"
 
 static const char *const verbs[] = {"watch", "report", "runs", "doctor", "selftest"};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: report account util */
+/* LINK: report account access */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/report/timeline.h"
+#include "cachemon/model/timeline.h"
 
 enum { SECOND = 1000000000, RUNS = 200 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report account util */
+/* LINK: top report account access */
 /* Hints and help on small screens: nothing is cut, and all can be read. */
 #include "fixtures/report/paint.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report util */
+/* LINK: top report access */
 /* Keys change the view as docs/top.md has it: one table of a key, what it is pressed in front of,
  * and what is different after it. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report account util */
+/* LINK: top report account access */
 /* What is read of a run at a moment: which intervals, rates, what is absent, estimates, bounds. */
 #include "fixtures/report/top.h"
 

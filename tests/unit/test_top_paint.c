@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report account util */
+/* LINK: top report account access */
 /* What is seen: the order of rows, the filter, columns by width, every size, hostile names; and
  * that a moment is the same frame while it is the newest and later. */
 #include "fixtures/report/paint.h"
 
 #include <locale.h>
 
-#include "cachemon/report/escape.h"
+#include "cachemon/base/escape.h"
 
 static void expect_frame(struct top_session *s, int columns, int rows, const char *want)
 {

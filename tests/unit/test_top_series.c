@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report account util */
+/* LINK: top report account access */
 /* The course of a row over a run: gaps, and that step by step is what it is at once. */
 #include "fixtures/report/top.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: top report account util */
+/* LINK: top report account access */
 /* What a session asks of the database: the worst moment, the jobs of all runs, no more than has
  * changed. */
 #include "fixtures/report/top.h"

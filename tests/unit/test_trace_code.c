@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: tracecode */
+/* LINK: figures */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 static const struct trace_ra begun = {
 	.start = 96, .size = 32, .async_size = 24, .mmap_miss = 7, .prev_pos = 397312};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: account tracecode util */
+/* LINK: account figures access */
 /* From what the probes send to encoded events: descriptions, mappings, bounds, weights. */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "cachemon/account/traces.h"
-#include "advisor/trace_code.h"
+#include "cachemon/figures/trace_code.h"
 
 enum { EVENTS_MAX = 64 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account util */
+/* LINK: cmd report account access */
 /* Command lines: help wherever it is asked for, near misses, "-" for standard output. */
 #include "fixtures/report/verb.h"
 

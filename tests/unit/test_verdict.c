@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Verdicts on advice: each word, the limits between them, and what is not known. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/verdict.h"
+#include "advisor/analysis/verdict.h"
 
 enum { X = -1 }; /* not measured */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Verdicts on advice that stands: each word, the limits between them, and what is not known. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/verdict_standing.h"
+#include "advisor/analysis/verdict_standing.h"
 
 static struct opt_i64 n(int64_t v)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor account util */
+/* LINK: advisor account access */
 /* The views as they travel in the binary: whole, alike where they share columns, each explained. */
 #include "fixtures/advisor/world.h"
 
 #include <ctype.h>
 
-#include "advisor/rules/embedded.h"
+#include "cachemon/db/embedded_views.h"
 
 enum { MOST = 200, NAME = 64 };
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "advisor/fill_readahead.h"
-#include "advisor/whatif_readahead.h"
+#include "advisor/analysis/fill_readahead.h"
+#include "advisor/readahead/whatif_readahead.h"
 #include "whatif_db.h"
 
 static void settings_have_their_names(void **state)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "advisor/whatif_readahead.h"
+#include "advisor/readahead/whatif_readahead.h"
 #include "whatif_db.h"
 
 #define COUNTERS                                                                                   \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: advisor report account util */
+/* LINK: advisor report account access */
 /* Pages that left and were written anew count as refaults, and nobody had to wait for them: no
  * verdict and no grade takes them for pages that came back. */
 #include "fixtures/advisor/world.h"
 
-#include "advisor/fill.h"
+#include "advisor/analysis/fill.h"
 
 static void text_of(struct fixture *f, const char *sql, char ret[256])
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/whatif_readahead.h"
+#include "advisor/readahead/whatif_readahead.h"
 #include "tape.h"
 
 static inline void run(sqlite3 *db, const char *sql)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the traces of a database, by the description of the encoding in advisor/trace_code.h and
+"""Reads the traces of a database, by the description of the encoding in cachemon/figures/trace_code.h and
 not by its code."""
 
 import sqlite3

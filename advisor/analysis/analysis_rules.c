@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/analysis/analysis_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/analysis/fill.h"
+#include "advisor/rules/eval.h"
+#include "advisor/rules/needs.h"
+#include "advisor/rules/rule_set_impl.h"
+
+/* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
+struct doubt {
+	const char *reason;
+	size_t nr;
+};
+
+struct run {
+	sqlite3 *db;
+	int64_t run_id;
+	uint64_t steps;
+	struct guard_budget budget; /* of the site's rules */
+	struct analysis *a;
+	bool *judged;	      /* of the rule at hand, a job each */
+	struct doubt *doubts; /* the same */
+	struct finding *list; /* of all rules */
+	size_t nr, room;
+	struct errtext *err;
+};
+
+static struct arena *arena_of(struct run *r)
+{
+	return &r->a->rules.arena;
+}
+
+static bool wants(void *arg, int64_t job_id)
+{
+	struct run *r = arg;
+
+	for (size_t i = 0; i < r->a->nr_jobs; i++)
+		if (r->a->jobs[i].id == job_id)
+			return r->judged[i];
+	return false;
+}
+
+static void doubts(void *arg, int64_t job_id, const char *reason)
+{
+	struct run *r = arg;
+
+	for (size_t i = 0; i < r->a->nr_jobs; i++)
+		if (r->a->jobs[i].id == job_id && !r->doubts[i].nr++)
+			r->doubts[i].reason = reason;
+}
+
+static int put(sqlite3 *db, const char *sql, int64_t job_id, const char *id, const char *text,
+	       double number, const char *kind, const struct bytes *subject)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, job_id);
+	sqlite3_bind_text(stmt, 2, id, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 3, text, -1, SQLITE_STATIC);
+	if (kind) {
+		sqlite3_bind_double(stmt, 4, number);
+		sqlite3_bind_text(stmt, 5, kind, -1, SQLITE_STATIC);
+		if (subject->data)
+			sqlite3_bind_blob(stmt, 6, subject->data, (int)subject->len, SQLITE_STATIC);
+	}
+	rc = sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Also for rules that run last. doubt: but for that all of the rule holds. */
+static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id, const char *reason,
+			 bool doubt)
+{
+	struct analysis_unjudged *u = &r->a->unjudged[r->a->nr_unjudged++];
+	const char *sql = doubt ? "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 1)"
+				: "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 0)";
+
+	*u = (struct analysis_unjudged){.job_id = job_id, .rule = rule, .reason = reason};
+	if (put(r->db, sql, job_id, rule->id, reason, 0, NULL, NULL) != SQLITE_OK)
+		return fill_error(r->db, "rules", r->err);
+	return 0;
+}
+
+static int note_finding(struct run *r, const struct finding *f)
+{
+	if (put(r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+		f->job_id, f->rule->id, severity_names[f->severity], f->confidence,
+		subject_names[f->kind], &f->subject) != SQLITE_OK)
+		return fill_error(r->db, "rules", r->err);
+	return 0;
+}
+
+static int append(struct run *r, const struct finding *list, size_t nr)
+{
+	struct finding *more;
+	int e = 0;
+
+	if (r->nr + nr > r->room) {
+		r->room = 2 * (r->nr + nr);
+		more = reallocarray(r->list, r->room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		r->list = more;
+	}
+	for (size_t i = 0; i < nr && !e; i++) {
+		r->list[r->nr++] = list[i];
+		e = note_finding(r, &list[i]);
+	}
+	return e;
+}
+
+/* Which jobs the rule can be judged for; *ret_any. */
+static int check_needs(struct run *r, const struct rule *rule, bool *ret_any, struct errtext *err)
+{
+	*ret_any = false;
+	for (size_t i = 0; i < r->a->nr_jobs; i++) {
+		struct needs_subject s = {r->db, arena_of(r), r->run_id, r->a->jobs[i].id};
+		const char *reason = NULL;
+		int e = needs_check(&s, rule, &reason, err);
+
+		if (!e && reason)
+			e = note_unjudged(r, rule, s.job_id, reason, false);
+		if (e)
+			return e;
+		r->judged[i] = !reason;
+		r->doubts[i] = (struct doubt){0};
+		*ret_any = *ret_any || !reason;
+	}
+	return 0;
+}
+
+static bool found_for(const struct finding *list, size_t nr, int64_t job_id)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i].job_id == job_id)
+			return true;
+	return false;
+}
+
+/* Who is found has been judged, whatever is in doubt beside it. */
+static int note_doubts(struct run *r, const struct rule *rule, const struct finding *list,
+		       size_t nr)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < r->a->nr_jobs && !e; i++) {
+		const struct doubt *d = &r->doubts[i];
+		int64_t job_id = r->a->jobs[i].id;
+		const char *reason = d->reason;
+		char text[1024];
+
+		if (!d->nr || found_for(list, nr, job_id))
+			continue;
+		if (d->nr > 1) {
+			snprintf(text, sizeof(text), "%.900s; and %zu more of the kind", reason,
+				 d->nr - 1);
+			reason = arena_bytes(arena_of(r), text, strlen(text)).data;
+		}
+		e = reason ? note_unjudged(r, rule, job_id, reason, true) : -ENOMEM;
+	}
+	return e;
+}
+
+/* A rule that is wrong is a problem of its own, no failure of the analysis. */
+static int run_rule(struct run *r, const struct rule *rule)
+{
+	struct eval eval = {.db = r->db,
+			    .arena = arena_of(r),
+			    .steps = r->steps,
+			    .budget = &r->budget,
+			    .wants = wants,
+			    .doubts = doubts,
+			    .arg = r};
+	struct errtext wrong = {0};
+	struct finding *list = NULL;
+	size_t nr = 0;
+	bool any = false;
+	int e = eval_check(&eval, rule, &wrong);
+
+	if (!e)
+		e = check_needs(r, rule, &any, &wrong);
+	if (!e && any)
+		e = eval_rule(&eval, rule, rule_set_note(&r->a->rules, rule->id), &list, &nr,
+			      &wrong);
+	if (!e && any)
+		e = note_doubts(r, rule, list, nr);
+	if (!e)
+		return append(r, list, nr);
+	if (e != -EINVAL)
+		return e == -ENOMEM ? e : errtext_set(r->err, e, "%s", wrong.text);
+	e = rule_set_problem(&r->a->rules, e, &wrong);
+	for (size_t i = 0; i < r->a->nr_jobs && !e; i++)
+		e = note_unjudged(r, rule, r->a->jobs[i].id, "the rule has a mistake", false);
+	return e;
+}
+
+static int hand_out(struct run *r)
+{
+	struct finding *list = arena_alloc(arena_of(r), r->nr * sizeof(*list));
+	size_t at = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t j = 0; j < r->a->nr_jobs; j++) {
+		struct analysis_job *job = &r->a->jobs[j];
+		size_t nr = 0;
+
+		for (size_t i = 0; i < r->nr; i++)
+			if (r->list[i].job_id == job->id)
+				list[at + nr++] = r->list[i];
+		job->findings = list + at;
+		job->nr_findings = findings_rank(list + at, nr, &job->rate);
+		at += nr;
+	}
+	return 0;
+}
+
+int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
+		   struct analysis *a, struct errtext *err)
+{
+	struct run r = {
+		.db = db,
+		.run_id = run_id,
+		.steps = options->steps,
+		.budget = {.cpu_ns = GUARD_CPU_MS * 1000000ULL, .text_bytes = GUARD_TEXT_MAX},
+		.a = a,
+		.err = err};
+	struct arena *arena = arena_of(&r);
+	/* A rule may turn out to be wrong when its needs were noted already. */
+	size_t room = 2 * a->rules.nr_rules * a->nr_jobs;
+	size_t done = 0;
+	int e = 0;
+
+	a->unjudged = arena_alloc(arena, room * sizeof(*a->unjudged));
+	r.judged = arena_alloc(arena, a->nr_jobs * sizeof(*r.judged));
+	r.doubts = arena_alloc(arena, a->nr_jobs * sizeof(*r.doubts));
+	if (!a->unjudged || !r.judged || !r.doubts)
+		return -ENOMEM;
+	for (int last = 0; last < 2; last++)
+		for (size_t i = 0; i < a->rules.nr_rules && !e; i++)
+			if (a->rules.rules[i].last == (last == 1)) {
+				progress_at(options->progress, "rules", done++, a->rules.nr_rules);
+				e = run_rule(&r, &a->rules.rules[i]);
+			}
+	if (!e)
+		e = hand_out(&r);
+	free(r.list);
+	return e;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/analysis/grade.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cachemon/base/human.h"
+
+const char *const grade_names[GRADE_NR] = {"overall", "hits", "prefetch", "eviction", "stall"};
+
+/* The score from which on a grade is given. */
+static const struct {
+	double from;
+	char letter;
+} letters[] = {{0.90, 'A'}, {0.80, 'B'}, {0.65, 'C'}, {0.50, 'D'}, {0.30, 'E'}, {0, 'F'}};
+
+static const double weights[GRADE_NR] = {
+	[GRADE_HITS] = 0.2,
+	[GRADE_PREFETCH] = 0.2,
+	[GRADE_EVICTION] = 0.2,
+	[GRADE_STALL] = 0.4,
+};
+
+/* Below that share of lookups that are no first touches there is nothing to judge. */
+static const double REUSE_MIN = 0.01;
+
+char grade_letter(double score)
+{
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (score >= letters[i].from)
+			return letters[i].letter;
+	return 'F';
+}
+
+static double clamp(double v)
+{
+	return v < 0 ? 0 : v > 1 ? 1 : v;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+give(struct grade *g, double score, const char *fmt, ...)
+{
+	va_list args;
+
+	g->score = (struct opt_f64){clamp(score), true};
+	g->letter = grade_letter(g->score.value);
+	va_start(args, fmt);
+	vsnprintf(g->formula, sizeof(g->formula), fmt, args);
+	va_end(args);
+	human_group(g->formula, sizeof(g->formula));
+}
+
+static void refuse(struct grade *g, const char *reason)
+{
+	snprintf(g->formula, sizeof(g->formula), "%s", reason);
+}
+
+/*
+ * What had to be fetched, against the least that had to be at this size. Readahead makes hits of
+ * first touches: a page that it brought was not in the cache, so it counts as fetched here.
+ */
+static void grade_hits(const struct grade_input *in, struct grade *g)
+{
+	double fetched, first, kernel, least, floor;
+	bool curve = in->floor.known && in->opt_miss.known;
+
+	if (in->sliced) {
+		refuse(g, "reads were watched in slices: lookups are an estimate, and not all that "
+			  "was prefetched was followed");
+		return;
+	}
+	if (in->mapped) {
+		refuse(g, "it reads through mappings, where hits are not seen");
+		return;
+	}
+	if (!in->lookups.known || !in->misses.known || !in->all_used.known) {
+		refuse(g, "lookups, misses or the use of prefetched pages were not measured");
+		return;
+	}
+	if (!curve && !in->refaults.known) {
+		refuse(g, "there is no miss-ratio curve, and refaults were not measured");
+		return;
+	}
+	if (in->lookups.value < 1) {
+		refuse(g, "no page was asked for by read(2)");
+		return;
+	}
+	fetched = fmin(in->misses.value + in->all_used.value, in->lookups.value);
+	first = fetched - fmin(in->refaults.known ? in->refaults.value : 0, fetched);
+	kernel = fetched / in->lookups.value;
+	floor = curve ? in->floor.value : first / in->lookups.value;
+	least = curve ? fmax(in->opt_miss.value, floor) : floor;
+	if (1 - floor < REUSE_MIN) {
+		refuse(g, "nearly every page is asked for once: no cache makes hits of that");
+		return;
+	}
+	give(g, 1 - (kernel - least) / (1 - floor),
+	     "1 - (fetched %.4f - %s %.4f) / (1 - first touches %.4f)%s", kernel,
+	     curve ? "best possible" : "first touches", least, floor,
+	     curve ? "" : "; without a miss-ratio curve a lower bound");
+}
+
+static void grade_prefetch(const struct grade_input *in, struct grade *g)
+{
+	if (!in->accuracy.known || !in->coverage.known) {
+		refuse(g, in->fates_open ? "the fate of too many prefetched pages is unknown"
+					 : "nothing was prefetched and then used or evicted");
+		return;
+	}
+	/* Nothing was used: nothing could come in time. */
+	double in_time = in->timeliness.known ? in->timeliness.value : 0;
+
+	give(g, in->accuracy.value * (0.6 + 0.4 * in_time) * (0.8 + 0.2 * in->coverage.value),
+	     "accuracy %.4f x (0.6 + 0.4 x timeliness %.4f) x (0.8 + 0.2 x coverage %.4f)",
+	     in->accuracy.value, in_time, in->coverage.value);
+}
+
+static void grade_eviction(const struct grade_input *in, struct grade *g)
+{
+	double base;
+
+	if (!in->refaults.known || !in->added_pages.known) {
+		refuse(g, "refaults or added pages were not measured");
+		return;
+	}
+	/* A handful of pages of a job that hits is no harm. */
+	base = fmax(in->added_pages.value, in->lookups.known ? in->lookups.value / 100 : 0);
+	if (base < 1) {
+		refuse(g, "no page was added");
+		return;
+	}
+	if (in->lookups.known) {
+		give(g, 1 - in->refaults.value / base,
+		     "1 - pages that came back %.0f / the greater of pages added %.0f and 1 %% of "
+		     "lookups %.0f",
+		     in->refaults.value, in->added_pages.value, in->lookups.value);
+		return;
+	}
+	/* Of more lookups the score would be higher: what is said holds whatever they were. */
+	if (in->sliced && grade_letter(1 - in->refaults.value / base) != 'A') {
+		refuse(g, "reads were watched in slices: whether the pages that came back are many "
+			  "of those asked for is not known well enough");
+		return;
+	}
+	give(g, 1 - in->refaults.value / base,
+	     "1 - pages that came back %.0f / pages added %.0f; lookups, a hundredth of which may "
+	     "be more, were not measured",
+	     in->refaults.value, in->added_pages.value);
+}
+
+struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
+				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns)
+{
+	struct opt_f64 ret = {0};
+	double time;
+
+	if (!stall_ns.known || !job_stall_ns.known || !wall_ns.known)
+		return ret;
+	time = fmax(wall_ns.value, cpu_ns.known ? job_stall_ns.value + cpu_ns.value : 0);
+	if (time <= 0)
+		return ret;
+	ret.value = clamp(stall_ns.value / time);
+	ret.known = true;
+	return ret;
+}
+
+static void grade_stall(const struct grade_input *in, struct grade *g)
+{
+	struct opt_f64 share =
+		grade_stall_share(in->stall_ns, in->job_stall_ns, in->wall_ns, in->cpu_ns);
+
+	if (!share.known) {
+		refuse(g, "stalls or the job's time were not measured");
+		return;
+	}
+	if (in->touches.known && in->touches.value < 1) {
+		refuse(g, "nothing was asked of the page cache: nobody could wait for it");
+		return;
+	}
+	if (!in->cpu_ns.known)
+		give(g, 1 - share.value,
+		     "1 - stall %.3f s / the job's wall %.3f s; CPU time is not known",
+		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
+	else
+		give(g, 1 - share.value,
+		     "1 - stall %.3f s / the greater of the job's wall %.3f s and stall + CPU %.3f "
+		     "s",
+		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
+		     (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
+}
+
+double grade_touches_min(struct opt_f64 processes)
+{
+	return GRADE_START_TOUCHES * fmax(processes.known ? processes.value : 1, 1);
+}
+
+static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR])
+{
+	struct grade *all = &g[GRADE_OVERALL];
+	double sum = 0;
+	double weight = 0;
+	int n = snprintf(all->formula, sizeof(all->formula), "mean of");
+
+	for (int i = GRADE_HITS; i < GRADE_NR; i++) {
+		if (!g[i].score.known)
+			continue;
+		sum += weights[i] * g[i].score.value;
+		weight += weights[i];
+		n += snprintf(all->formula + n, sizeof(all->formula) - (size_t)n,
+			      "%s %s %.4f (weight %.1f)", n > 7 ? "," : "", grade_names[i],
+			      g[i].score.value, weights[i]);
+	}
+	/* Two of the four are missing that would be there: a mean of the others is another's. */
+	if (in->sliced) {
+		refuse(all, "reads were watched in slices: how well hits and prefetch do is not "
+			    "known well enough; --level full grades all");
+		return;
+	}
+	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
+		refuse(all, "hits and prefetch were not measured: a mean of the others is no grade "
+			    "of the job; --level full grades all");
+		return;
+	}
+	if (weight <= 0) {
+		refuse(all, "none of the four grades is known");
+		return;
+	}
+	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
+	    in->added_pages.value < GRADE_START_TOUCHES) {
+		refuse(all, "fewer pages were touched than the start of its programs takes");
+		return;
+	}
+	all->score = (struct opt_f64){sum / weight, true};
+	all->letter = grade_letter(all->score.value);
+}
+
+void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR])
+{
+	for (int i = 0; i < GRADE_NR; i++)
+		ret[i] = (struct grade){0};
+	grade_hits(in, &ret[GRADE_HITS]);
+	grade_prefetch(in, &ret[GRADE_PREFETCH]);
+	grade_eviction(in, &ret[GRADE_EVICTION]);
+	grade_stall(in, &ret[GRADE_STALL]);
+	grade_overall(in, ret);
+}

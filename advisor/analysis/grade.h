@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Grades A to F of a job, or of what it read in one directory: from plain figures to a score, a
+ * letter and the formula with the figures put in. Owns the formulas and the limits of the letters;
+ * docs/advisor.md publishes them. Pure.
+ */
+#ifndef GRADE_H
+#define GRADE_H
+
+#include "cachemon/base/optional.h"
+
+enum grade_kind {
+	GRADE_OVERALL,
+	GRADE_HITS,
+	GRADE_PREFETCH,
+	GRADE_EVICTION,
+	GRADE_STALL,
+	GRADE_NR
+};
+
+extern const char *const grade_names[GRADE_NR];
+
+/* Absent is what was not measured. Pages, ratios 0..1, nanoseconds. */
+struct grade_input {
+	struct opt_f64 lookups, misses, all_used, refaults, added_pages;
+	struct opt_f64 floor;	 /* of the curve: miss ratio that no memory removes */
+	struct opt_f64 opt_miss; /* of the curve: best possible at the present size */
+	struct opt_f64 accuracy, coverage, timeliness;
+	struct opt_f64 stall_ns;
+	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
+	struct opt_f64 touches; /* lookups and faults: who has none could not stall */
+	double touches_min;	/* with fewer, and few pages added, there is no overall grade */
+	bool fates_open;	/* nobody followed some of the prefetched pages */
+	bool mapped;		/* it reads through mappings: lookups are of its start */
+	bool sliced;		/* what only the per-read hook sees is an estimate */
+};
+
+/* A job has at least as many as the starts of its programs, which are no work, touch at most. */
+#define GRADE_START_TOUCHES 256
+double grade_touches_min(struct opt_f64 processes);
+
+struct grade {
+	char letter; /* 'A' to 'F'; 0: no grade */
+	struct opt_f64 score;
+	char formula[384]; /* with the figures; without a grade the reason why there is none */
+};
+
+void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);
+
+/*
+ * The share of its time that a job slept for the page cache: of one reader stall / wall. stall_ns
+ * is a part of job_stall_ns or all of it; the shares of parts add up to that of the job.
+ */
+struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
+				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns);
+char grade_letter(double score);
+
+#endif

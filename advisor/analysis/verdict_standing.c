@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/analysis/verdict_standing.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Shares from which on a word is right; docs/advisor.md has them. */
+static const double IN_FORCE_FROM = 0.1; /* of the windows: without readahead */
+static const double CUT_BELOW = 0.5;	 /* of the windows: without readahead */
+static const double HARMFUL_FROM = 0.5;	 /* of the pages read ahead: evicted unused */
+static const double LATE_FROM = 0.5;	 /* of the pages used: waited for */
+/* A pattern that counters alone gave is no surer, and goes by the very windows that are judged
+ * here. */
+static const double OF_COUNTERS = 0.5;
+
+static const char *const in_order[] = {"sequential", "scan_once", "append_follow",
+				       "mmap_sequential"};
+static const char *const at_random[] = {"random", "shuffled_epoch", "mmap_random"};
+
+static bool is_one_of(const struct verdict_standing *in, const char *const *names, size_t nr)
+{
+	if (!in->pattern || !in->confidence.known || in->confidence.value <= OF_COUNTERS)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(in->pattern, names[i]))
+			return true;
+	return false;
+}
+
+/* What the order of the reads says of their having had no readahead. */
+static enum verdict by_pattern(const struct verdict_standing *in, const char *brought,
+			       int64_t number, double share, char why[VERDICT_WHY_MAX])
+{
+	if (is_one_of(in, in_order, sizeof(in_order) / sizeof(in_order[0])))
+		return verdict_say(why, VERDICT_HARMFUL,
+				   "it is read in order (%s), and %" PRId64 " %s without readahead",
+				   in->pattern, number, brought);
+	if (!is_one_of(in, at_random, sizeof(at_random) / sizeof(at_random[0])))
+		return verdict_say(
+			why, VERDICT_NONE,
+			"how it is read (%s) does not tell what readahead would have brought",
+			in->pattern ? in->pattern : "unknown");
+	if (share < CUT_BELOW)
+		return verdict_say(
+			why, VERDICT_CUT_SHORT,
+			"it is read in no order, but only %.0f %% of its windows were without "
+			"readahead",
+			100 * share);
+	return verdict_say(why, VERDICT_HELPED,
+			   "it is read in no order (%s), and %" PRId64 " %s without readahead",
+			   in->pattern, number, brought);
+}
+
+static enum verdict judge_random_mapping(const struct verdict_standing *in,
+					 char why[VERDICT_WHY_MAX])
+{
+	if (!in->faults_major.known || !in->around.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "faults and what they read around were not measured");
+	if (!in->faults_major.value)
+		return verdict_say(why, VERDICT_REDUNDANT,
+				   "every page that was touched was cached");
+	if (in->around.value > in->faults_major.value)
+		return verdict_say(why, VERDICT_NO_EFFECT,
+				   "%" PRId64 " pages were read around %" PRId64
+				   " faults all the same",
+				   in->around.value, in->faults_major.value);
+	return by_pattern(in, "faults fetched their page", in->faults_major.value, 1, why);
+}
+
+static enum verdict judge_random(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	double all;
+	double share;
+
+	if (in->mapping)
+		return judge_random_mapping(in, why);
+	if (!in->windows_forced.known || !in->windows_read_ahead.known || !in->advised.known)
+		return verdict_say(why, VERDICT_NONE, "windows of readahead were not measured");
+	if (in->advised.value)
+		return verdict_say(
+			why, VERDICT_NONE,
+			"other advice brought pages of the file too, and whose windows were whose "
+			"was not measured");
+	all = (double)(in->windows_forced.value + in->windows_read_ahead.value);
+	if (all == 0)
+		return verdict_say(why, VERDICT_NONE, "no window was opened for the file");
+	share = (double)in->windows_forced.value / all;
+	if (share < IN_FORCE_FROM)
+		return verdict_say(why, VERDICT_NO_EFFECT,
+				   "%" PRId64
+				   " windows of readahead were opened all the same, and %" PRId64
+				   " reads did without",
+				   in->windows_read_ahead.value, in->windows_forced.value);
+	return by_pattern(in, "reads fetched their pages", in->windows_forced.value, share, why);
+}
+
+/* Its windows were larger: what became of what they brought. */
+static enum verdict judge_larger(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	struct opt_i64 used = opt_add(in->used, in->used_late);
+	int64_t ended;
+
+	if (!used.known || !in->evicted_unused.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of the pages read ahead was not measured");
+	ended = used.value + in->evicted_unused.value;
+	if (verdict_fates_unknown(in->untracked, ended))
+		return verdict_say(why, VERDICT_NONE,
+				   "what became of %" PRId64
+				   " pages read ahead is not known, and of %" PRId64 " it is",
+				   in->untracked, ended);
+	if (!ended)
+		return verdict_say(why, VERDICT_NONE, "no page that was read ahead has a fate");
+	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)
+		return verdict_say(why, VERDICT_HARMFUL,
+				   "windows were larger, and %" PRId64 " of %" PRId64
+				   " pages read ahead left unused",
+				   in->evicted_unused.value, ended);
+	if ((double)in->used_late.value >= LATE_FROM * (double)used.value)
+		return verdict_say(why, VERDICT_TOO_LATE,
+				   "windows were larger, and readers waited for %" PRId64
+				   " of the %" PRId64 " pages that were used",
+				   in->used_late.value, used.value);
+	return verdict_say(why, VERDICT_HELPED,
+			   "windows were larger, and %" PRId64 " of %" PRId64
+			   " pages read ahead were used",
+			   used.value, ended);
+}
+
+/*
+ * It doubles the largest window, which is in the next bucket of the histogram then. So is that of a
+ * read which asks for more than a window holds, without any advice.
+ */
+static bool is_by_large_reads(const struct verdict_standing *in)
+{
+	int64_t least = (in->window_pages_max.value + 1) / 2;
+
+	return least > 2 * in->read_ahead_pages.value || !in->pages_per_call.known ||
+	       2 * in->pages_per_call.value > (double)in->read_ahead_pages.value;
+}
+
+static enum verdict judge_sequential(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (in->mapping)
+		return verdict_say(why, VERDICT_NONE,
+				   "what a mapping reads ahead because of it is not counted apart");
+	if (!in->read_ahead_pages.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "the read_ahead_kb of the device was not recorded");
+	if (!in->window_pages_max.known)
+		return verdict_say(why, VERDICT_NONE, "no window has a size that was measured");
+	if ((in->window_pages_max.value + 1) / 2 <= in->read_ahead_pages.value)
+		return verdict_say(why, VERDICT_NO_EFFECT,
+				   "no window was larger than the %" PRId64
+				   " pages that there are without it",
+				   in->read_ahead_pages.value);
+	if (is_by_large_reads(in))
+		return verdict_say(why, VERDICT_NONE,
+				   "windows were larger, but large reads make them so as well");
+	return judge_larger(in, why);
+}
+
+static enum verdict judge_noreuse(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (!in->reclaimed.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "whether its pages were reclaimed was not measured");
+	if (!in->reclaimed.value)
+		return verdict_say(why, VERDICT_NO_EFFECT, "no page of the file was reclaimed");
+	return verdict_say(why, VERDICT_NONE,
+			   "%" PRId64
+			   " pages were reclaimed; which would have gone without it is not known",
+			   in->reclaimed.value);
+}
+
+static enum verdict judge_normal(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (!in->others_standing.known)
+		return verdict_say(why, VERDICT_NONE,
+				   "whether other advice stood before it was not recorded");
+	if (!in->others_standing.value)
+		return verdict_say(why, VERDICT_REDUNDANT, "no other advice stood for the file");
+	return verdict_say(why, VERDICT_NONE,
+			   "what changed when it took back other advice is not known");
+}
+
+enum verdict verdict_of_standing(const struct verdict_standing *in, char ret_why[VERDICT_WHY_MAX])
+{
+	if (!strcmp(in->kind, "normal"))
+		return judge_normal(in, ret_why);
+	if (!in->has_file)
+		return verdict_say(
+			ret_why, VERDICT_NONE,
+			"the file has no row of its own, so what was read of it is not known");
+	if (!strcmp(in->kind, "noreuse"))
+		return judge_noreuse(in, ret_why);
+	if (in->demand.known && in->prefetched.known && !in->demand.value && !in->prefetched.value)
+		return verdict_say(ret_why, VERDICT_REDUNDANT,
+				   "every page that was asked for was cached");
+	return strcmp(in->kind, "random") ? judge_sequential(in, ret_why)
+					  : judge_random(in, ret_why);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/curve/curve_judge.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The cache was not of one size all the time. */
+#define SIZE_ERROR 0.05
+
+/* Distances are counted for 64 pages at a time, from the last of them that left: too short where
+ * they leave one by one. */
+enum { NEIGHBOURS = 64, REFAULTS_MIN = 100 };
+
+static void compare_ratios(const struct curve *c, const struct curve_counted *counted,
+			   struct curve_verdict *v)
+{
+	struct curve_point smaller;
+	struct curve_point larger;
+
+	if (counted->present_pages < 0 || counted->miss_low < 0)
+		return;
+	v->compared = true;
+	curve_at(c, counted->present_pages, &v->present);
+	curve_at(c, counted->present_pages * (1 - SIZE_ERROR), &smaller);
+	curve_at(c, counted->present_pages * (1 + SIZE_ERROR), &larger);
+	v->expected_low = larger.low - CURVE_MODEL_ERROR - c->shape.kernel_better_up_to;
+	v->expected_high = smaller.high + CURVE_MODEL_ERROR + c->shape.kernel_worse_up_to;
+	if (v->expected_low < 0)
+		v->expected_low = 0;
+	if (v->expected_high > 1)
+		v->expected_high = 1;
+	v->outside = counted->miss_high < v->expected_low || counted->miss_low > v->expected_high;
+}
+
+static int compare_refaults(const struct curve *c, const struct curve_sample *s,
+			    const struct curve_counted *counted, struct curve_verdict *v)
+{
+	struct refault_model model;
+	uint32_t size = estimate_size(&c->estimate, counted->present_pages, c->lru.size_max);
+	double ratio = 0;
+	int ret = 0;
+
+	v->refault_distance = -1;
+	if (counted->present_pages < 0 || counted->refaults < REFAULTS_MIN ||
+	    counted->refault_distance < 0 || !size)
+		return 0;
+	ret = refault_simulate(s, size, &model);
+	if (ret < 0 || model.refaults < REFAULTS_MIN)
+		return ret;
+	v->refault_distance = model.mean_distance / c->estimate.rate;
+	ratio = counted->refault_distance / v->refault_distance;
+	if (ratio > 1 + CURVE_DISAGREEMENT)
+		v->refaults = OPINION_OTHER;
+	else if (ratio >= 1 - CURVE_DISAGREEMENT)
+		v->refaults = OPINION_SAME;
+	else
+		v->refaults = counted->run_pages >= NEIGHBOURS ? OPINION_OTHER : OPINION_WEAK;
+	return 0;
+}
+
+static void say_outside(const struct curve_counted *counted, double floor, struct curve_verdict *v)
+{
+	bool fewer = counted->miss_high < v->expected_low;
+	const char *why = "the memory for it was not of one size, or others read the same pages";
+
+	if (fewer && counted->miss_high < floor)
+		why = "its pages were cached before the run, or others or writes brought them";
+	snprintf(v->reason, sizeof(v->reason),
+		 "At the present size %.3f of the lookups needed the device; the curve has %.3f to "
+		 "%.3f there, the kernel's ways included: %s.",
+		 fewer ? counted->miss_high : counted->miss_low, v->expected_low, v->expected_high,
+		 why);
+}
+
+int curve_judge(const struct curve *c, const struct curve_sample *s,
+		const struct curve_counted *counted, struct curve_verdict *ret)
+{
+	struct curve_verdict v = {.refault_distance = -1};
+	int err = 0;
+
+	compare_ratios(c, counted, &v);
+	err = compare_refaults(c, s, counted, &v);
+	if (err < 0)
+		return err;
+	if (v.outside)
+		say_outside(counted, c->first_touch, &v);
+	else if (v.refaults == OPINION_OTHER)
+		snprintf(v.reason, sizeof(v.reason),
+			 "Pages that came again had been gone for %.0f evictions on average, and a "
+			 "cache as "
+			 "the curve has it would have made that %.0f: more than %.0f %% apart.",
+			 counted->refault_distance, v.refault_distance, CURVE_DISAGREEMENT * 100);
+	v.uncertain = v.outside || v.refaults == OPINION_OTHER;
+	*ret = v;
+	return 0;
+}

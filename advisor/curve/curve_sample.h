@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A reference string as the models of this directory read it: every lookup of some pages of a job,
+ * in order. Owns the type and the coding of an entry; where a sample comes from is
+ * advisor/analysis/load_curve.h's.
+ */
+#ifndef CURVE_SAMPLE_H
+#define CURVE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CURVE_HASHES (UINT64_C(1) << 32) /* hashes are below */
+
+enum { CURVE_PAGES_MAX = 1 << 30 };
+
+struct curve_sample {
+	const uint32_t *entries; /* page << 1 | removed */
+	size_t nr_entries;
+	const uint32_t *hashes; /* by page; all below the threshold */
+	uint32_t nr_pages;	/* each is looked up at least once */
+	uint64_t threshold;    /* of CURVE_HASHES: pages whose hash is below it are in the sample */
+	double lookups;	       /* of the job while its references were sampled, all pages */
+	double distinct_pages; /* looked up meanwhile; < 0: not known */
+	double distinct_error; /* relative standard error of it; 0: counted */
+};
+
+static inline uint32_t curve_entry_page(uint32_t entry)
+{
+	return entry >> 1;
+}
+
+/* The page left the cache by advice, truncation or drop_caches, whatever the size of the cache. */
+static inline bool curve_entry_removed(uint32_t entry)
+{
+	return entry & 1;
+}
+
+#endif

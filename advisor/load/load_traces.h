@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traces of one job, as a database has them: which files were traced, and all that happened to
+ * one of them. Owns the reading of the tables of sql/005_traces.sql; computes nothing of them.
+ */
+#ifndef LOAD_TRACES_H
+#define LOAD_TRACES_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cachemon/figures/trace_code.h"
+#include "cachemon/base/errtext.h"
+
+/* < 0 and NULL: not known. */
+struct trace_file {
+	int64_t id;
+	uint32_t dev_major, dev_minor, gen;
+	uint64_t ino;
+	char *path; /* raw bytes */
+	char *fstype;
+	int64_t size_bytes, ra_pages, io_pages, max_order;
+	int64_t stratum;   /* < 0: it was chosen for being read much */
+	double stands_for; /* < 0: for none, others do */
+	bool broken;	   /* it ends before the run does, and reason says why */
+	char *reason;
+	bool warm; /* it was read before, or had pages cached */
+};
+
+struct trace_files {
+	struct trace_file *files; /* in the order in which they were chosen */
+	size_t nr;
+};
+
+/* Everything that happened to a file, in order. */
+struct trace_events {
+	struct trace_event *events;
+	size_t nr;
+};
+
+/* -ENOENT: the job has no traces at all, and the text says why. Free it when it is 0. Nothing is
+ * changed on failure. */
+int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struct errtext *err);
+void trace_files_free(struct trace_files *files);
+
+/* -EBADMSG: what the database holds is no trace; -E2BIG: it is longer than any that is recorded. */
+int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, struct errtext *err);
+void trace_events_free(struct trace_events *events);
+
+/* The same one by one, without keeping them; take gets what is well-formed, up to where it is not.
+ */
+int load_trace_each(sqlite3 *db, int64_t file_id,
+		    void (*take)(void *arg, const struct trace_event *e), void *arg,
+		    struct errtext *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/readahead/readahead_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ra_adds_push(struct ra_adds *a, struct ra_add add)
+{
+	if (a->nr == a->room) {
+		size_t room = a->room ? 2 * a->room : 32;
+		struct ra_add *more = realloc(a->v, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		a->v = more;
+		a->room = room;
+	}
+	a->v[a->nr++] = add;
+	return 0;
+}
+
+int ra_actor_take(struct ra_actor *a, const struct ra_file *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < f->nr_adds; i++)
+		r = ra_adds_push(&a->model, f->adds[i]);
+	return r;
+}
+
+void ra_actor_free(struct ra_actor *a)
+{
+	free(a->model.v);
+	free(a->trace.v);
+}
+
+static bool equal(const struct ra_adds *a, const struct ra_adds *b)
+{
+	if (a->nr != b->nr)
+		return false;
+	for (size_t i = 0; i < a->nr; i++)
+		if (a->v[i].first != b->v[i].first || a->v[i].order != b->v[i].order)
+			return false;
+	return true;
+}
+
+/*
+ * Pages the model brought, since they did not come: those that did are brought anew. Those that
+ * were read were there all the same.
+ */
+static void take_back(const struct ra_actor *a, struct ra_file *f)
+{
+	for (size_t i = 0; i < a->model.nr; i++) {
+		uint64_t first = a->model.v[i].first, end = first + (1ULL << a->model.v[i].order);
+
+		for (uint64_t page = first; page < end; page++) {
+			if (page >= a->asked_first && page < a->asked_end)
+				continue;
+			ra_pages_remove(&f->pages, page);
+		}
+	}
+}
+
+static void bring(const struct ra_actor *a, struct ra_file *f)
+{
+	uint64_t mark = UINT64_MAX;
+
+	if (a->has_window && a->window.async_size)
+		mark = a->window.start + a->window.size - a->window.async_size;
+	for (size_t i = 0; i < a->trace.nr; i++) {
+		const struct ra_add *add = &a->trace.v[i];
+		uint64_t end = add->first + (1ULL << add->order);
+
+		for (uint64_t page = add->first; page < end; page++)
+			ra_pages_remove(&f->pages, page);
+		ra_pages_add(&f->pages, add->first, add->order, mark >= add->first && mark < end);
+		for (uint64_t page = add->first; page < end; page++)
+			if (page < a->asked_first || page >= a->asked_end)
+				ra_pages_set_unused(&f->pages, page);
+	}
+}
+
+void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_result *result)
+{
+	if (a->model.nr || a->trace.nr) {
+		result->windows++;
+		if (equal(&a->model, &a->trace)) {
+			result->exact_windows++;
+		} else {
+			take_back(a, f);
+			bring(a, f);
+		}
+	}
+	a->model.nr = a->trace.nr = 0;
+	a->asked_first = a->asked_end = 0;
+	a->has_window = false;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/readahead/whatif_readahead.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_KB = 4, PAGE_BYTES = 4096, FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
+
+/* ra_kb 0, 32, 64 ... 8192 from 1 on. */
+static uint32_t pages_of(size_t candidate)
+{
+	return candidate == 1 ? 0 : (uint32_t)(FIRST_KB / PAGE_KB) << (candidate - 2);
+}
+
+static struct ra_setting setting_of(size_t candidate)
+{
+	struct ra_setting s = {.kind = RA_SETTING_ACTUAL};
+
+	if (candidate == RANDOM_AT) {
+		s.kind = RA_SETTING_RANDOM;
+	} else if (candidate == SEQUENTIAL_AT) {
+		s.kind = RA_SETTING_SEQUENTIAL;
+	} else if (candidate != WHATIF_ACTUAL) {
+		s.kind = RA_SETTING_PAGES;
+		s.pages = pages_of(candidate);
+	}
+	return s;
+}
+
+const char *whatif_reason_text(enum whatif_reason reason)
+{
+	static const char *const texts[] = {
+		[WHATIF_ANSWERED] = "",
+		[WHATIF_UNKNOWN] = "not known how it is read ahead",
+		[WHATIF_CACHED] = "read from the cache alone",
+		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
+		[WHATIF_BROKEN] = "its trace is broken",
+		[WHATIF_GAVE_WAY] = "gave way to another file of the sample",
+		[WHATIF_UNREADABLE] = "its trace is damaged, or too long",
+	};
+
+	return texts[reason];
+}
+
+void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t size)
+{
+	if (i == RANDOM_AT || i == SEQUENTIAL_AT)
+		snprintf(text, size, "%s", i == RANDOM_AT ? "random" : "sequential");
+	else
+		snprintf(text, size, "ra_kb=%u",
+			 PAGE_KB * (i == WHATIF_ACTUAL ? device_pages : pages_of(i)));
+}
+
+static struct whatif_result result_of(const struct ra_replay_result *r)
+{
+	struct whatif_result w = {.known = true, .windows = r->totals.windows};
+
+	w.figure[WHATIF_MISSES] = r->totals.misses;
+	w.figure[WHATIF_PREFETCHED] = r->totals.added_pages - r->totals.demand_pages;
+	w.figure[WHATIF_WASTED] = r->wasted_pages;
+	w.figure[WHATIF_REQUESTS] = r->totals.requests;
+	w.figure[WHATIF_STALLS] = r->totals.stalls;
+	return w;
+}
+
+/* Faults that smaller windows would have brought about left no trace, and advice is of reads. */
+static bool answers(const struct whatif_file *f, size_t candidate)
+{
+	if (!f->mapped || candidate == WHATIF_ACTUAL)
+		return true;
+	return candidate < RANDOM_AT && pages_of(candidate) >= f->device_pages;
+}
+
+/* What is to be kept in mind of a file that has an answer. */
+static void remark(struct whatif_file *f)
+{
+	f->judged = true;
+	f->reason = WHATIF_ANSWERED;
+	snprintf(f->note, sizeof(f->note), "%s%s",
+		 f->evicted ? "with the evictions that happened" : "without memory pressure",
+		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
+}
+
+/* What the trace does not tell, where that may be why the model differs; "": it tells all. */
+static const char *untold(const struct ra_replay_result *r, bool warm)
+{
+	if (r->reads_of_none)
+		return "; reads in flight together (io_uring) are told after what they brought, "
+		       "and "
+		       "of no description";
+	if (r->shared)
+		return "; tasks share a description, and which of them had it first is not told";
+	return warm ? "; what was cached before it was traced is not known in full" : "";
+}
+
+/* Whether the model may speak of the file, by how it agrees with what happened. */
+static void judge(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
+{
+	f->mapped = actual->mapped > 0;
+	f->evicted = actual->evicted > 0;
+	f->windows = actual->windows;
+	f->exact_windows = actual->exact_windows;
+	if (f->windows)
+		f->fidelity = (double)f->exact_windows / (double)f->windows;
+	if (!f->windows) {
+		f->reason = WHATIF_CACHED;
+		snprintf(f->note, sizeof(f->note),
+			 "no access brought pages: what was asked for was in the cache");
+	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
+		f->reason = WHATIF_UNFAITHFUL;
+		snprintf(f->note, sizeof(f->note),
+			 "the model has %llu of the %llu windows exactly, and it takes 95 %%%s",
+			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
+			 untold(actual, warm));
+	} else {
+		remark(f);
+	}
+}
+
+/* Nothing was brought, nor would be with any setting. */
+static void answer_cached(struct whatif_file *f)
+{
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
+		f->results[i].known = answers(f, i);
+}
+
+static int answer(struct whatif_file *f, const struct ra_replay_input *in)
+{
+	struct ra_replay_result r = {0};
+	int error = ra_replay(in, setting_of(WHATIF_ACTUAL), &r);
+
+	if (error)
+		return error;
+	judge(f, &r, in->warm);
+	f->results[WHATIF_ACTUAL] = result_of(&r);
+	if (f->reason == WHATIF_CACHED)
+		answer_cached(f);
+	if (!f->judged)
+		return 0;
+	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
+		if (!answers(f, i))
+			continue;
+		if (setting_of(i).kind == RA_SETTING_PAGES && pages_of(i) == f->device_pages) {
+			f->results[i] = f->results[WHATIF_ACTUAL];
+			continue;
+		}
+		error = ra_replay(in, setting_of(i), &r);
+		if (error)
+			return error;
+		f->results[i] = result_of(&r);
+	}
+	return 0;
+}
+
+static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_input *in,
+		       struct errtext *err)
+{
+	struct trace_events events;
+	int r = load_trace_events(db, f->id, &events, err);
+
+	if (!r) {
+		in->events = events.events;
+		in->nr_events = events.nr;
+		r = answer(f, in);
+		trace_events_free(&events);
+		if (r == -ENOMEM)
+			errtext_set(err, r, "out of memory");
+	}
+	if (r == -EBADMSG || r == -E2BIG) {
+		f->judged = false;
+		f->reason = WHATIF_UNREADABLE;
+		snprintf(f->note, sizeof(f->note), "%s",
+			 r == -E2BIG ? "its trace is longer, or goes over more of the file, than "
+				       "can be replayed"
+				     : "what the database holds of it is no trace");
+		r = 0;
+	}
+	return r;
+}
+
+/* What all files have in common. */
+struct run_facts {
+	const struct ra_kernel *kernel;
+	const char *why; /* nothing can be said of any file */
+};
+
+static int load_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct errtext *err)
+{
+	sqlite3_stmt *q = NULL;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT r.kernel, r.page_size_bytes FROM job j JOIN run r ON "
+			       "r.id = j.run_id WHERE j.id = ?1",
+			       -1, &q, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(q, 1, job_id);
+		if (sqlite3_step(q) == SQLITE_ROW) {
+			ret->kernel =
+				ra_kernel_of((const char *)sqlite3_column_text(q, 0), &ret->why);
+			if (sqlite3_column_int64(q, 1) != PAGE_BYTES)
+				ret->why = "the model knows pages of 4 KiB alone";
+		}
+	}
+	if (sqlite3_errcode(db) != SQLITE_ROW)
+		r = errtext_set(err, -EIO, "cannot read the run of job %lld: %s", (long long)job_id,
+				sqlite3_errmsg(db));
+	sqlite3_finalize(q);
+	return r;
+}
+
+/* What the replay needs of the file. False: something is not known, and the note says what. */
+static bool prepare(const struct run_facts *run, const struct trace_file *t, struct whatif_file *f,
+		    struct ra_replay_input *in)
+{
+	const char *why = run->why;
+	int64_t order = t->max_order;
+
+	if (!why && order < 0 && t->fstype)
+		order = ra_kernel_max_order(run->kernel, t->fstype);
+	if (!why && t->ra_pages < 0)
+		why = "the setting in force is not known";
+	else if (!why && order < 0)
+		why = "how large folios are on its filesystem is not known";
+	in->kernel = run->kernel;
+	in->device_pages = f->device_pages;
+	in->io_pages = t->io_pages < 0 ? 0 : (uint32_t)t->io_pages;
+	in->max_order = order < 0 ? 0 : (unsigned int)order;
+	in->warm = t->warm;
+	if (why) {
+		f->reason = WHATIF_UNKNOWN;
+		snprintf(f->note, sizeof(f->note), "%s", why);
+	}
+	return !why;
+}
+
+/* What was said of the part that there is holds, but not for the file. */
+static void set_broken(struct whatif_file *f, const struct trace_file *t)
+{
+	bool gave_way = t->reason && strcmp(t->reason, TRACE_GAVE_WAY) == 0;
+
+	f->judged = false;
+	f->reason = gave_way ? WHATIF_GAVE_WAY : WHATIF_BROKEN;
+	snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
+		 t->reason ? t->reason : "no reason is given");
+}
+
+static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file *t,
+		     struct whatif_file *f, struct errtext *err)
+{
+	struct ra_replay_input in = {0};
+	int r = 0;
+
+	f->id = t->id;
+	f->path = t->path;
+	t->path = NULL;
+	f->fidelity = -1;
+	f->stratum = t->stratum;
+	f->stands_for = t->stands_for < 0 ? 0 : t->stands_for;
+	f->device_known = t->ra_pages >= 0;
+	f->device_pages = f->device_known ? (uint32_t)t->ra_pages : 0;
+	if (prepare(run, t, f, &in))
+		r = answer_from(db, f, &in, err);
+	if (!r && t->broken)
+		set_broken(f, t);
+	return r;
+}
+
+/*
+ * Files that were in the cache stand for others like them, which bring a sum down. Of sizes of
+ * which there are no others the sum says nothing.
+ */
+static bool counted(const struct whatif_readahead *w, const struct whatif_file *f)
+{
+	if (f->judged || f->reason != WHATIF_CACHED)
+		return f->judged;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *other = &w->files[i];
+
+		if (other->judged && other->stratum == f->stratum && other->mapped == f->mapped)
+			return true;
+	}
+	return false;
+}
+
+static void count_files(struct whatif_readahead *w)
+{
+	for (size_t i = 0; i < w->nr_files; i++) {
+		struct whatif_file *f = &w->files[i];
+
+		f->counted = counted(w, f);
+		w->nr_judged += f->judged;
+		w->nr_gave_way += f->reason == WHATIF_GAVE_WAY;
+	}
+}
+
+int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *ret,
+			  struct errtext *err)
+{
+	struct whatif_readahead w = {0};
+	struct run_facts run = {0};
+	struct trace_files traced = {0};
+	int r = load_trace_files(db, job_id, &traced, err);
+
+	if (r == -ENOENT) {
+		snprintf(w.absent, sizeof(w.absent), "%s", err->text);
+		*ret = w;
+		return 0;
+	}
+	if (!r)
+		r = load_facts(db, job_id, &run, err);
+	if (!r && traced.nr) {
+		w.files = calloc(traced.nr, sizeof(*w.files));
+		if (!w.files) {
+			errtext_set(err, -ENOMEM, "out of memory");
+			r = -ENOMEM;
+		}
+	}
+	for (size_t i = 0; !r && i < traced.nr; i++)
+		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
+	trace_files_free(&traced);
+	count_files(&w);
+	if (!r)
+		r = whatif_readahead_weigh(db, job_id, &w, err);
+	if (r)
+		whatif_readahead_free(&w);
+	else
+		*ret = w;
+	return r;
+}
+
+void whatif_readahead_free(struct whatif_readahead *w)
+{
+	for (size_t i = 0; i < w->nr_files; i++)
+		free(w->files[i].path);
+	free(w->files);
+	memset(w, 0, sizeof(*w));
+}

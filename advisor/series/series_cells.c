@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/series/series_cells.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cachemon/base/optional.h"
+
+/* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
+ * far as it was kept in finer ones. An hour of minutes, 15 hours of quarters. */
+enum { WHOLE_CELLS_MIN = 60 };
+
+/* Of fewer lookups a hit ratio is chance. */
+#define LOOKUPS_MIN 100
+
+static int by_start(const void *a, const void *b)
+{
+	const struct series_row *x = a;
+	const struct series_row *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a;
+	int64_t y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_active(const struct series_row *r)
+{
+	for (int i = 0; i < INPUT_SUMS; i++)
+		if (r->v[i] > 0)
+			return true;
+	return false;
+}
+
+/* From the job's first act to its last: it may have begun after the run, and ended before. */
+static void trim(struct series_row **rows, size_t *nr)
+{
+	while (*nr && !is_active(&(*rows)[*nr - 1]))
+		--*nr;
+	while (*nr && !is_active(&(*rows)[0])) {
+		++*rows;
+		--*nr;
+	}
+}
+
+static int64_t total_ns(const struct series_row *rows, size_t nr)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum = add_saturating(sum, rows[i].duration_ns);
+	return sum;
+}
+
+static int64_t longest_rolled(const struct series_row *rows, size_t nr)
+{
+	int64_t longest = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].rolled && rows[i].duration_ns > longest)
+			longest = rows[i].duration_ns;
+	return longest;
+}
+
+/* Behind the last row that is about as long. */
+static size_t behind_rolled(const struct series_row *rows, size_t nr, int64_t length_ns)
+{
+	size_t behind = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].rolled && rows[i].duration_ns > length_ns / 2)
+			behind = i + 1;
+	return behind;
+}
+
+static int median_length(const struct series_row *rows, size_t nr, int64_t *ret)
+{
+	int64_t *lengths = reallocarray(NULL, nr, sizeof(*lengths));
+
+	if (!lengths)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		lengths[i] = rows[i].duration_ns;
+	qsort(lengths, nr, sizeof(*lengths), by_length);
+	*ret = lengths[nr / 2];
+	free(lengths);
+	return 0;
+}
+
+/* How long cells are, and from which row on. */
+static int choose_length(struct series_row **rows, size_t *nr, struct series_cells *c)
+{
+	int64_t length = longest_rolled(*rows, *nr);
+	int64_t folded;
+	int e = 0;
+
+	while (length && total_ns(*rows, *nr) / length < WHOLE_CELLS_MIN) {
+		size_t behind = behind_rolled(*rows, *nr, length);
+
+		/* A job that is over since, kept in nothing else. */
+		if (behind == *nr)
+			break;
+		*rows += behind;
+		*nr -= behind;
+		c->left_out_ns = (*rows)->start_ns;
+		length = longest_rolled(*rows, *nr);
+	}
+	if (!length)
+		e = median_length(*rows, *nr, &length);
+	if (e)
+		return e;
+	folded = length > 0 ? total_ns(*rows, *nr) / length / SERIES_MAX + 1 : 1;
+	c->length_ns = length * folded;
+	return 0;
+}
+
+struct open_cell {
+	int64_t start_ns, end_ns, duration_ns;
+	bool partial;
+	double v[INPUT_NR];
+};
+
+/* NAN of what is not known: fmax() would take it for none. */
+static double over(double sum, double by)
+{
+	return isnan(sum) || !(by > 0) ? NAN : fmax(sum, 0) / by;
+}
+
+static double hit_ratio(const struct open_cell *o)
+{
+	double lookups = o->v[INPUT_LOOKUPS];
+	double misses = o->v[INPUT_MISSES];
+
+	if (o->partial || isnan(misses) || !(lookups >= LOOKUPS_MIN))
+		return NAN;
+	return 1 - fmin(over(misses, lookups), 1);
+}
+
+/* last: of the cell that ends where this one begins; NAN: there is none. */
+static void put_figures(struct series_cells *c, const struct open_cell *o, const double *last)
+{
+	double s = (double)o->duration_ns / 1e9;
+	double watched = o->partial ? NAN : 1; /* reads */
+	size_t i = c->nr;
+
+	c->v[FIGURE_HIT_RATIO][i] = hit_ratio(o);
+	c->v[FIGURE_MISSES][i] = over(o->v[INPUT_MISSES], s);
+	c->v[FIGURE_LOOKUPS][i] = over(o->v[INPUT_LOOKUPS] * watched, s);
+	c->v[FIGURE_READ_BYTES][i] = over(o->v[INPUT_READ_BYTES] * watched, s);
+	c->v[FIGURE_PREFETCHED][i] = over(o->v[INPUT_PREFETCHED], s);
+	c->v[FIGURE_WASTED][i] = over(o->v[INPUT_WASTED], s);
+	c->v[FIGURE_EVICTED][i] = over(o->v[INPUT_EVICTED], s);
+	c->v[FIGURE_REFAULTS][i] = over(o->v[INPUT_REFAULTS], s);
+	c->v[FIGURE_STALL][i] = over(o->v[INPUT_STALL_NS] / 1e9, s);
+	c->v[FIGURE_CPU][i] = over(o->v[INPUT_CPU_NS] / 1e9, s);
+	for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
+		c->v[FIGURE_AVAILABLE + k][i] = (o->v[INPUT_SUMS + k] - last[k]) / s;
+}
+
+static void close_cell(struct series_cells *c, struct open_cell *o, double *last)
+{
+	bool short_one = o->duration_ns < c->length_ns / 2;
+
+	if (o->duration_ns > 0 && !short_one) {
+		put_figures(c, o, last);
+		c->start_ns[c->nr] = o->start_ns;
+		c->end_ns[c->nr++] = o->end_ns;
+	}
+	for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
+		last[k] = o->duration_ns > 0 && !short_one ? o->v[INPUT_SUMS + k] : NAN;
+	*o = (struct open_cell){0};
+}
+
+static void add_row(struct open_cell *o, const struct series_row *r)
+{
+	if (!o->duration_ns)
+		o->start_ns = r->start_ns;
+	o->end_ns = r->start_ns + r->duration_ns;
+	o->duration_ns = add_saturating(o->duration_ns, r->duration_ns);
+	o->partial = o->partial || r->partial;
+	for (int i = 0; i < INPUT_NR; i++)
+		o->v[i] = i < INPUT_SUMS ? o->v[i] + r->v[i] : r->v[i];
+}
+
+static void fill(const struct series_row *rows, size_t nr, struct series_cells *c, size_t room)
+{
+	struct open_cell o = {0};
+	double last[INPUT_NR - INPUT_SUMS] = {NAN, NAN, NAN};
+	int64_t end_ns = rows[0].start_ns;
+
+	for (size_t i = 0; i < nr && c->nr < room; i++) {
+		/* Intervals that were lost: the next cell begins anew, and is the next to none. */
+		if (rows[i].start_ns - end_ns > c->length_ns / 2) {
+			if (o.duration_ns)
+				close_cell(c, &o, last);
+			for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
+				last[k] = NAN;
+		}
+		if (c->nr == room)
+			return;
+		add_row(&o, &rows[i]);
+		end_ns = o.end_ns;
+		if (add_saturating(o.duration_ns, rows[i].duration_ns / 2) >= c->length_ns)
+			close_cell(c, &o, last);
+	}
+	if (c->nr < room && o.duration_ns)
+		close_cell(c, &o, last);
+}
+
+int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
+		      struct series_cells *ret)
+{
+	struct series_cells c = {0};
+	size_t room;
+	int e;
+
+	qsort(rows, nr, sizeof(*rows), by_start);
+	trim(&rows, &nr);
+	if (!nr) {
+		*ret = c;
+		return 0;
+	}
+	e = choose_length(&rows, &nr, &c);
+	if (e)
+		return e;
+	room = nr < 2 * SERIES_MAX ? nr : 2 * SERIES_MAX;
+	c.start_ns = arena_alloc(arena, room * sizeof(*c.start_ns));
+	c.end_ns = arena_alloc(arena, room * sizeof(*c.end_ns));
+	for (int f = 0; f < FIGURE_NR; f++)
+		c.v[f] = arena_alloc(arena, room * sizeof(*c.v[f]));
+	if (arena->failed)
+		return -ENOMEM;
+	fill(rows, nr, &c, room);
+	*ret = c;
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/access/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachemon/base/escape.h"
+#include "cachemon/access/access.h"
+
+static int complain(const char *path, int error, char *err, size_t errlen)
+{
+	char denied[ACCESS_DENIED_MAX];
+	char name[400];
+
+	escape_inert_to(name, sizeof(name), path);
+	access_denied(path, error, denied);
+	snprintf(err, errlen, "cannot write %s: %s%s.", name, strerror(-error), denied);
+	return error;
+}
+
+/* Permissions of a new file: those of the one it replaces, else what the umask leaves. */
+static mode_t mode_for(const struct stat *old)
+{
+	mode_t mask = 0;
+
+	if (old)
+		return old->st_mode & 0777;
+	mask = umask(0);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static int open_temporary(struct output *o, const struct stat *old)
+{
+	const char *slash = strrchr(o->path, '/');
+	int dir_len = slash ? (int)(slash - o->path) + 1 : 0;
+	char *name = NULL;
+	int ret = 0;
+	int fd = -1;
+
+	if (asprintf(&name, "%.*s.cachemon-XXXXXX", dir_len, o->path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		free(name);
+		return ret;
+	}
+	o->temporary = name;
+	if (fchmod(fd, mode_for(old)) < 0) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* Pipes and devices are written as they are. */
+static int open_directly(struct output *o, const char *path)
+{
+	int fd = access_open(AT_FDCWD, path, O_WRONLY, 0, ACCESS_STREAM);
+
+	if (fd < 0)
+		return fd;
+	o->path = strdup(path);
+	if (!o->path) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return fd;
+}
+
+static int open_any(struct output *o, const char *path)
+{
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+
+	if (!exists && errno != ENOENT)
+		return -errno;
+	if (exists && S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (exists && !S_ISREG(st.st_mode))
+		return open_directly(o, path);
+	/* A link stays one: the file it leads to is replaced. */
+	o->path = exists ? realpath(path, NULL) : strdup(path);
+	if (!o->path)
+		return -errno;
+	return open_temporary(o, exists ? &st : NULL);
+}
+
+int output_open(const char *path, struct output *ret_output, char *err, size_t errlen)
+{
+	struct output o = {0};
+	int fd = open_any(&o, path);
+
+	if (fd >= 0)
+		o.out = fdopen(fd, "w");
+	if (!o.out) {
+		int ret = fd < 0 ? fd : -errno;
+
+		if (fd >= 0)
+			close(fd);
+		output_abort(&o);
+		return complain(path, ret, err, errlen);
+	}
+	*ret_output = o;
+	return 0;
+}
+
+int output_commit(struct output *o, char *err, size_t errlen)
+{
+	int ret = ferror(o->out) ? -EIO : 0;
+
+	if (fflush(o->out) != 0)
+		ret = -errno;
+	/* A full disk may show only when the data is really written; a pipe cannot be synced. */
+	if (!ret && o->temporary && fsync(fileno(o->out)) < 0)
+		ret = -errno;
+	if (fclose(o->out) != 0 && !ret)
+		ret = -errno;
+	o->out = NULL;
+	if (!ret && o->temporary && rename(o->temporary, o->path) < 0)
+		ret = -errno;
+	if (ret < 0) {
+		complain(o->path, ret, err, errlen);
+	} else {
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	output_abort(o);
+	return ret;
+}
+
+void output_abort(struct output *o)
+{
+	if (o->out)
+		fclose(o->out);
+	if (o->temporary)
+		unlink(o->temporary);
+	free(o->temporary);
+	free(o->path);
+	*o = (struct output){0};
+}
+
+void output_forget(FILE *out)
+{
+	if (!ferror(out) && fflush(out) == 0)
+		return;
+	__fpurge(out);
+	clearerr(out);
+}

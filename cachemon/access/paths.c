@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/access/paths.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
+
+int paths_default_db(const struct invoker *inv, const char *cachemon_db, const char *xdg_state_home,
+		     char **ret_path, struct errtext *err)
+{
+	char *path = NULL;
+	int n;
+
+	if (cachemon_db && *cachemon_db)
+		n = asprintf(&path, "%s", cachemon_db);
+	else if (xdg_state_home && xdg_state_home[0] == '/')
+		n = asprintf(&path, "%s/cachemon/cachemon.db", xdg_state_home);
+	else if (inv->home)
+		n = asprintf(&path, "%s/.local/state/cachemon/cachemon.db", inv->home);
+	else
+		return errtext_set(err, -ENOENT,
+				   "user %u has no home directory to keep a database in: give --db "
+				   "FILE or set CACHEMON_DB",
+				   inv->uid);
+	if (n < 0)
+		return -ENOMEM;
+	*ret_path = path;
+	return 0;
+}
+
+static int make_directory(const char *path, struct errtext *err)
+{
+	char denied[ACCESS_DENIED_MAX];
+	struct stat st;
+	int e;
+
+	if (mkdir(path, 0700) == 0)
+		return 0;
+	e = -errno;
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return 0;
+		e = -ENOTDIR;
+	} else if (e == -EEXIST) {
+		e = -errno;
+	}
+	access_denied(path, e, denied);
+	return errtext_set(err, e, "cannot make the directory %s: %s%s", path, strerror(-e),
+			   denied);
+}
+
+int paths_user_config(const char *home, const char *config_home, const char *name, char **ret_path)
+{
+	char *path = NULL;
+	int n = 0;
+
+	if (config_home && config_home[0] == '/')
+		n = asprintf(&path, "%s/cachemon/%s", config_home, name);
+	else if (home && home[0] == '/')
+		n = asprintf(&path, "%s/.config/cachemon/%s", home, name);
+	if (n < 0)
+		return -ENOMEM;
+	*ret_path = path;
+	return 0;
+}
+
+int paths_make_parents(const char *path, const struct invoker *inv, struct errtext *err)
+{
+	char *copy = strdup(path);
+	struct access saved;
+	int e;
+
+	if (!copy)
+		return -ENOMEM;
+	e = access_enter(inv, &saved);
+	if (e) {
+		errtext_set(err, e, "cannot act as user %u to make %s: %s", inv->uid, path,
+			    strerror(-e));
+		goto out;
+	}
+	/* Not the root directory's slash. */
+	for (char *slash = strchr(copy + (copy[0] == '/'), '/'); slash && !e;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		e = make_directory(copy, err);
+		*slash = '/';
+	}
+	access_leave(&saved);
+out:
+	free(copy);
+	return e;
+}
+
+const char *paths_below(const char *path, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	if (len == 1 && prefix[0] == '/')
+		return path[0] == '/' ? path + 1 : NULL;
+	if (strncmp(path, prefix, len) != 0)
+		return NULL;
+	if (path[len] == '\0')
+		return path + len;
+	return path[len] == '/' ? path + len + 1 : NULL;
+}
+
+const char *paths_last(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/access/publish.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cachemon/access/output.h"
+
+int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
+{
+	if (!ret && fflush(out) != 0)
+		ret = -errno;
+	/* A stream knows that it failed, not why: one more byte fails for the same reason. */
+	if (ret == -EIO) {
+		clearerr(out);
+		if (fputc('\n', out) == EOF || fflush(out) != 0)
+			ret = -errno;
+	}
+	if (ret < 0) {
+		snprintf(err, errlen, "cannot write %s: %s.", name, strerror(-ret));
+		output_forget(out);
+	}
+	return ret;
+}
+
+int publish_print(const struct publication *p, FILE *out, char *err, size_t errlen)
+{
+	return publish_written(p->name, p->write(p->content, out), out, err, errlen);
+}
+
+int publish_write(const struct publication *p, const char *out_path, char *err, size_t errlen)
+{
+	struct output o;
+	int ret = output_open(out_path, &o, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = publish_print(p, o.out, err, errlen);
+	if (!ret)
+		return output_commit(&o, err, errlen);
+	output_abort(&o);
+	return ret;
+}
+
+int publish_place(const char *out_path, char *err, size_t errlen)
+{
+	struct output o;
+	struct stat st;
+	int ret = 0;
+
+	/* A pipe may have no reader yet. */
+	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		ret = output_open(out_path, &o, err, errlen);
+		if (!ret)
+			output_abort(&o);
+	}
+	return ret;
+}
+
+int publish_not_over(const char *name, const char *db, const char *out_path, char *err,
+		     size_t errlen)
+{
+	struct stat a;
+	struct stat b;
+
+	if (stat(db, &a) < 0 || stat(out_path, &b) < 0 || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		return 0;
+	snprintf(err, errlen, "%s would replace its own database; name another file to write.",
+		 name);
+	return -EINVAL;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/collector/machine_facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/collector/job_limit.h"
+#include "cachemon/collector/machine_parse.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+
+enum { DEVICES_MAX = 128 };
+#define FILE_MAX (1U << 16)
+
+struct machine_facts {
+	char *root;
+	uint64_t page_size;
+	pid_t pid; /* of the job, as long as its cgroup is not found; 0: none */
+	bool has_cgroup;
+	struct job_cgroup cgroup;
+	struct job_oom oom;
+	struct sample_machine machine;
+	struct sample_device devices[DEVICES_MAX];
+};
+
+__attribute__((format(printf, 2, 3))) static char *text_of(const struct machine_facts *f,
+							   const char *fmt, ...)
+{
+	char name[PATH_MAX], path[PATH_MAX];
+	char *text = NULL;
+	size_t len;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(name, sizeof(name), fmt, args);
+	va_end(args);
+	if (snprintf(path, sizeof(path), "%s%s", f->root, name) >= (int)sizeof(path))
+		return NULL;
+	return file_read(AT_FDCWD, path, FILE_MAX, &text, &len) ? NULL : text;
+}
+
+static int64_t parsed(char *text, int64_t (*parse)(const char *))
+{
+	int64_t n = text ? parse(text) : MACHINE_UNKNOWN;
+
+	free(text);
+	return n;
+}
+
+static bool is_there(const struct machine_facts *f, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s", f->root, name);
+	return !access(path, F_OK);
+}
+
+static void read_constants(struct machine_facts *f)
+{
+	struct sample_machine *m = &f->machine;
+	_cleanup_free_ char *thp = text_of(f, "/sys/kernel/mm/transparent_hugepage/enabled");
+
+	m->nr_cpus = parsed(text_of(f, "/sys/devices/system/cpu/online"), machine_parse_list);
+	m->numa_nodes = parsed(text_of(f, "/sys/devices/system/node/online"), machine_parse_list);
+	m->mglru = parsed(text_of(f, "/sys/kernel/mm/lru_gen/enabled"), machine_parse_mglru);
+	/* A kernel that can reclaim by generations says whether it does. */
+	if (m->mglru < 0 && is_there(f, "/sys/kernel/mm") && !is_there(f, "/sys/kernel/mm/lru_gen"))
+		m->mglru = 0;
+	if (thp)
+		machine_parse_chosen(thp, m->thp, sizeof(m->thp));
+}
+
+int machine_facts_new(const char *root, uint64_t page_size, struct machine_facts **ret)
+{
+	struct machine_facts *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->root = strdup(root);
+	if (!f->root) {
+		free(f);
+		return -ENOMEM;
+	}
+	f->page_size = page_size;
+	read_constants(f);
+	f->machine.devices = f->devices;
+	*ret = f;
+	return 0;
+}
+
+void machine_facts_free(struct machine_facts *f)
+{
+	if (!f)
+		return;
+	free(f->root);
+	free(f);
+}
+
+static int read_mounts(const struct machine_facts *f, struct mountinfo *ret)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", f->root);
+	return mountinfo_read(path, ret);
+}
+
+int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cgroup)
+{
+	struct mountinfo mounts;
+	const struct mount *m;
+	int r = read_mounts(f, &mounts);
+
+	if (r)
+		return r;
+	m = cgroup_mount(&mounts, cgroup->kind);
+	f->has_cgroup = m && strlen(cgroup->dir) < sizeof(f->cgroup.dir);
+	if (f->has_cgroup) {
+		f->cgroup.kind = cgroup->kind;
+		snprintf(f->cgroup.dir, sizeof(f->cgroup.dir), "%s", cgroup->dir);
+		snprintf(f->cgroup.top, sizeof(f->cgroup.top), "%s", m->point);
+	}
+	mountinfo_free(&mounts);
+	if (f->has_cgroup)
+		job_oom_look(&f->oom, &f->cgroup);
+	return f->has_cgroup ? 0 : -ENOENT;
+}
+
+int machine_facts_of_process(struct machine_facts *f, pid_t pid)
+{
+	struct mountinfo mounts;
+	int r = read_mounts(f, &mounts);
+
+	if (r)
+		return r;
+	r = job_cgroup_of_process(f->root, &mounts, pid, &f->cgroup);
+	f->has_cgroup = !r;
+	f->pid = pid;
+	mountinfo_free(&mounts);
+	if (!r)
+		job_oom_look(&f->oom, &f->cgroup);
+	return r;
+}
+
+/* A partition has the queue of its disk. */
+static int64_t queue_number(const struct machine_facts *f, unsigned int major, unsigned int minor,
+			    const char *name)
+{
+	int64_t n = parsed(text_of(f, "/sys/dev/block/%u:%u/queue/%s", major, minor, name),
+			   machine_parse_number);
+
+	if (n >= 0)
+		return n;
+	return parsed(text_of(f, "/sys/dev/block/%u:%u/../queue/%s", major, minor, name),
+		      machine_parse_number);
+}
+
+/* Of a block device; NFS and FUSE have a bdi of the filesystem's own device number. */
+static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, unsigned int minor)
+{
+	int64_t n = parsed(text_of(f, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor),
+			   machine_parse_number);
+
+	return n >= 0 ? n : queue_number(f, major, minor, "read_ahead_kb");
+}
+
+static void device_read(const struct machine_facts *f, const struct sample_filesystem *fs,
+			struct sample_device *d)
+{
+	unsigned int major = fs->dev >> 20, minor = fs->dev & 0xfffff;
+	_cleanup_free_ char *uevent = text_of(f, "/sys/dev/block/%u:%u/uevent", major, minor);
+
+	*d = (struct sample_device){.dev = fs->dev, .network = machine_is_network(fs->type)};
+	if (uevent)
+		machine_parse_device_name(uevent, d->name, sizeof(d->name));
+	d->rotational = queue_number(f, major, minor, "rotational");
+	d->max_sectors_kb = queue_number(f, major, minor, "max_sectors_kb");
+	d->read_ahead_kb = read_ahead_kb(f, major, minor);
+	d->io_pages = d->max_sectors_kb < 0 ? MACHINE_UNKNOWN
+					    : d->max_sectors_kb * 1024 / (int64_t)f->page_size;
+}
+
+const struct sample_machine *
+machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr)
+{
+	_cleanup_free_ char *text = text_of(f, "/proc/meminfo");
+	struct sample_machine *m = &f->machine;
+
+	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);
+	m->limit = (struct sample_limit){MACHINE_UNKNOWN, MACHINE_UNKNOWN, MACHINE_UNKNOWN,
+					 MACHINE_UNKNOWN, ""};
+	/* A process may have been moved; one that is gone was last seen there. */
+	if (f->pid)
+		machine_facts_of_process(f, f->pid);
+	if (f->has_cgroup || *f->cgroup.dir)
+		job_limit_read(&f->cgroup, &m->limit);
+	if (*f->cgroup.dir) {
+		job_oom_look(&f->oom, &f->cgroup);
+		m->limit.oom_kills = f->oom.failed ? f->oom.kills : 0;
+	}
+	m->nr_devices = nr < DEVICES_MAX ? nr : DEVICES_MAX;
+	for (size_t i = 0; i < m->nr_devices; i++)
+		device_read(f, &filesystems[i], &f->devices[i]);
+	return m;
+}

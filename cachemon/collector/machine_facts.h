@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the machine has and has left, read at the end of each interval from procfs, sysfs and the
+ * cgroup filesystems below a root that tests can choose. Owns the reading and the list of devices;
+ * machine_parse.h has the texts.
+ */
+#ifndef MACHINE_FACTS_H
+#define MACHINE_FACTS_H
+
+#include <sys/types.h>
+
+#include "cachemon/account/sample.h"
+#include "cachemon/job/cgroup.h"
+#include "cachemon/access/mountinfo.h"
+
+struct machine_facts;
+
+/* root: "" for this machine. */
+int machine_facts_new(const char *root, uint64_t page_size, struct machine_facts **ret);
+void machine_facts_free(struct machine_facts *f);
+
+/* Whose limit is meant: of a cgroup, or of a process, which is in one. Neither: nobody's. */
+int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cgroup);
+int machine_facts_of_process(struct machine_facts *f, pid_t pid);
+
+/* As it is now, the devices of these filesystems included; borrowed until the next call. */
+const struct sample_machine *
+machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr);
+
+#endif

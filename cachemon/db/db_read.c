@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/db/db_read.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachemon/db/views.h"
+#include "cachemon/db/db_open.h"
+#include "cachemon/db/schema.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/access.h"
+
+enum { BUSY_TIMEOUT_MS = 5000, NAME_SHOWN = 512 };
+
+static int sqlite_errno(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+	case SQLITE_READONLY:
+		return -EACCES;
+	case SQLITE_NOTADB:
+		return -EMEDIUMTYPE;
+	default:
+		return -EIO;
+	}
+}
+
+static void name_of(sqlite3 *db, char name[NAME_SHOWN])
+{
+	const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
+
+	escape_inert_to(name, NAME_SHOWN, path ? path : "");
+}
+
+int report_db_damaged(sqlite3 *db, const char *how, char *err, size_t errlen)
+{
+	char name[NAME_SHOWN];
+
+	name_of(db, name);
+	snprintf(err, errlen, "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.",
+		 name, how);
+	return -EIO;
+}
+
+int report_db_error(sqlite3 *db, char *err, size_t errlen)
+{
+	char name[NAME_SHOWN];
+	char said[512];
+
+	name_of(db, name);
+	/* It quotes the names of a schema that anybody may have written. */
+	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
+	switch (sqlite3_errcode(db) & 0xff) {
+	case SQLITE_NOTADB:
+		snprintf(err, errlen, "%s is not a cachemon database.", name);
+		break;
+	case SQLITE_CORRUPT:
+		report_db_damaged(db, said, err, errlen);
+		break;
+	case SQLITE_INTERRUPT:
+		snprintf(err, errlen,
+			 "reading %s takes more time than its size explains: it is damaged. Name "
+			 "another database with --db.",
+			 name);
+		break;
+	case SQLITE_NOMEM:
+	case SQLITE_TOOBIG:
+		snprintf(err, errlen,
+			 "reading %s takes more memory than cachemon uses (%s): it is damaged, or "
+			 "the machine has too little. Name another database with --db.",
+			 name, said);
+		break;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		snprintf(err, errlen, "%s is locked by another program; try again.", name);
+		break;
+	default:
+		snprintf(err, errlen, "cannot read %s: %s.", name, said);
+	}
+	return sqlite_errno(sqlite3_errcode(db));
+}
+
+static int file_check(const char *path, const char *name, char *err, size_t errlen)
+{
+	char denied[ACCESS_DENIED_MAX];
+	struct stat st;
+
+	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
+		int ret = -errno;
+
+		access_denied(path, ret, denied);
+		if (ret == -ENOENT)
+			snprintf(err, errlen,
+				 "no database at %s; record a run with 'cachemon watch', or name "
+				 "another with --db.",
+				 name);
+		else
+			snprintf(err, errlen, "cannot read the database %s: %s%s.", name,
+				 strerror(-ret), denied);
+		return ret;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		snprintf(err, errlen, "%s is a directory; --db needs a database file.", name);
+		return -EISDIR;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		snprintf(err, errlen, "%s is not a regular file; --db needs a database file.",
+			 name);
+		return -EMEDIUMTYPE;
+	}
+	return 0;
+}
+
+/* Opens and reads the first page, so that whatever is wrong shows here. SQLite code. */
+static int open_and_touch(const char *path, enum db_mode mode, sqlite3 **ret_db)
+{
+	int rc = db_open(path, mode, ret_db);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_busy_timeout(*ret_db, BUSY_TIMEOUT_MS);
+	return sqlite3_exec(*ret_db,
+			    "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000; "
+			    "PRAGMA cell_size_check = ON; SELECT 1 FROM sqlite_schema LIMIT 1",
+			    NULL, NULL, NULL);
+}
+
+static bool wal_has_data(const char *path)
+{
+	char wal[PATH_MAX + 8];
+	struct stat st;
+
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	/* A link is not SQLite's. */
+	return lstat(wal, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+/*
+ * A database in WAL mode needs its index file, which a user who cannot write the directory cannot
+ * make. When no write-ahead log is left over, nothing but the database file counts and it can be
+ * read as immutable; with a log, that would silently leave out the last intervals.
+ */
+static int open_any(const char *path, const char *name, sqlite3 **ret_db, char *err, size_t errlen)
+{
+	int rc = open_and_touch(path, DB_READ, ret_db) & 0xff;
+
+	if (rc == SQLITE_OK)
+		return 0;
+	if (rc == SQLITE_TOOBIG) {
+		snprintf(err, errlen, "the name of the database is too long: %s", name);
+		return -ENAMETOOLONG;
+	}
+	if (rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY && rc != SQLITE_PERM)
+		return report_db_error(*ret_db, err, errlen);
+	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK) {
+		snprintf(
+			err, errlen,
+			"cannot read %s: a change of it was interrupted, and %s-journal holds what "
+			"was there before. The next run that is written to it restores that.",
+			name, name);
+		return -EACCES;
+	}
+	if (wal_has_data(path)) {
+		snprintf(err, errlen,
+			 "cannot read %s: its last intervals are still in %s-wal and the directory "
+			 "cannot be written. Copy both files to a directory of your own.",
+			 name, name);
+		return -EACCES;
+	}
+	sqlite3_close(*ret_db);
+	rc = open_and_touch(path, DB_READ_IMMUTABLE, ret_db);
+	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err, errlen);
+}
+
+static int query_int(sqlite3 *db, const char *sql, int *ret_value)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		*ret_value = sqlite3_column_int(stmt, 0);
+	rc = sqlite3_finalize(stmt);
+	return rc == SQLITE_OK ? 0 : sqlite_errno(rc);
+}
+
+static int check_schema(sqlite3 *db, const char *name, char *err, size_t errlen)
+{
+	int version = 0;
+	int id = 0;
+	char what[256] = "";
+	int ret = query_int(db, "PRAGMA application_id", &id);
+
+	if (!ret)
+		ret = query_int(db, "PRAGMA user_version", &version);
+	if (ret < 0)
+		return report_db_error(db, err, errlen);
+	if (id != STORE_APPLICATION_ID || version < 1) {
+		snprintf(err, errlen, "%s is not a cachemon database.", name);
+		return -EMEDIUMTYPE;
+	}
+	if (version > SCHEMA_NEWEST) {
+		snprintf(err, errlen,
+			 "%s was written by a newer cachemon (schema %d, this one reads up to %d); "
+			 "update cachemon.",
+			 name, version, SCHEMA_NEWEST);
+		return -EPROTO;
+	}
+	if (schema_check(db, true, what, sizeof(what)) != SQLITE_OK)
+		return report_db_error(db, err, errlen);
+	if (*what) {
+		snprintf(err, errlen, "cannot read %s: %s. Name another database with --db.", name,
+			 what);
+		return -EMEDIUMTYPE;
+	}
+	return 0;
+}
+
+int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen)
+{
+	char name[512];
+	sqlite3 *db = NULL;
+	int ret = 0;
+
+	escape_inert_to(name, sizeof(name), path);
+	if (strlen(path) >= PATH_MAX) {
+		snprintf(err, errlen, "the name of the database is too long.");
+		return -ENAMETOOLONG;
+	}
+	ret = file_check(path, name, err, errlen);
+	if (ret < 0)
+		return ret;
+	ret = open_any(path, name, &db, err, errlen);
+	if (!ret)
+		ret = check_schema(db, name, err, errlen);
+	if (!ret && views_of_counters(db) != SQLITE_OK)
+		ret = report_db_error(db, err, errlen);
+	if (ret < 0) {
+		sqlite3_close(db);
+		return ret;
+	}
+	*ret_db = db;
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
+ * capture/map_sizes; cmd/doctor.c gathers them here.
+ */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cachemon/capture/map_sizes.h"
+#include "cachemon/plan/fs_support.h"
+#include "cachemon/plan/probe_plan.h"
+#include "cachemon/base/errtext.h"
+
+#define DOCTOR_MAPS_MAX MAP_SIZES_MAX
+
+struct doctor {
+	struct kernel_caps caps;
+	struct probe_plan plan;		   /* for this process, asked for everything */
+	bool privileged;		   /* enough to try */
+	struct probe_plan with_privileges; /* by BTF alone, where not privileged */
+	int memory_err;			   /* the maps do not fit here: memory says why */
+	struct errtext memory;
+	struct map_size maps[DOCTOR_MAPS_MAX];
+	size_t nr_maps;
+	const char *path; /* NULL: none given */
+	struct fs_support fs;
+};
+
+struct doctor_cap {
+	int cap;
+	const char *name;
+	bool required;	     /* nothing can be measured without it */
+	const char *what;    /* it is for */
+	const char *without; /* what follows where it is missing */
+};
+
+/* Terminated by a name of NULL. */
+const struct doctor_cap *doctor_caps(void);
+/* How to get the missing ones that are worth it. */
+const char *doctor_cap_remedy(void);
+/* Where it is missing and yet not missed on this machine: why; else NULL. */
+const char *doctor_cap_spared(const struct kernel_caps *caps, int cap);
+/* What a setting of the kernel means here; NULL: nothing to be said. */
+const char *doctor_lockdown_means(const struct kernel_caps *caps);
+const char *doctor_paranoid_means(const struct kernel_caps *caps);
+const char *doctor_unprivileged_means(const struct kernel_caps *caps);
+
+void doctor_print_text(const struct doctor *d);
+/* 0 or -errno. */
+int doctor_print_json(const struct doctor *d);
+
+#endif

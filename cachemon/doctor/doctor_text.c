@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/doctor/doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
+
+#define WIDTH  80
+#define INDENT 15
+
+/* One line of facts "label   text", words wrapped below the text's column. */
+static void __attribute__((format(printf, 3, 4)))
+line(int indent, const char *label, const char *fmt, ...)
+{
+	char text[2048]; /* longer than any reason and list */
+	const char *word = text;
+	int column;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	column = printf("%-*s", indent, label);
+	while (*word) {
+		int len = (int)strcspn(word, " ");
+
+		if (column > indent && column + 1 + len > WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", len, word);
+		column += len;
+		word += len;
+		word += strspn(word, " ");
+	}
+	putchar('\n');
+}
+
+static const char *flag(enum caps_flag f, const char *yes, const char *no)
+{
+	return f == CAPS_UNKNOWN ? "unknown" : f == CAPS_YES ? yes : no;
+}
+
+static const char *or_unknown(const char *text)
+{
+	return *text ? text : "unknown";
+}
+
+static void print_kernel(const struct kernel_caps *c)
+{
+	line(INDENT, "kernel", "%s %s, %" PRIu64 "-byte pages, %u CPUs, %s of memory",
+	     or_unknown(c->release), or_unknown(c->arch), c->page_size, c->nr_cpus,
+	     human_bytes(c->ram_bytes).text);
+	if (!c->btf_err)
+		line(INDENT, "BTF", "%s", KERNEL_BTF_PATH);
+	else
+		line(INDENT, "BTF", "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
+		     KERNEL_BTF_PATH, strerror(-c->btf_err));
+	line(INDENT, "lockdown", "%s", doctor_lockdown_means(c) ?: or_unknown(c->lockdown));
+}
+
+static void print_privileges(const struct doctor *d)
+{
+	bool missing = false;
+
+	for (const struct doctor_cap *c = doctor_caps(); c->name; c++) {
+		const char *label = c == doctor_caps() ? "privileges" : "", *spared;
+
+		spared = doctor_cap_spared(&d->caps, c->cap);
+		if (kernel_caps_holds(&d->caps, c->cap)) {
+			line(INDENT, label, "%s: %s", c->name, c->what);
+		} else if (spared) {
+			line(INDENT, label, "%s is not needed here: %s", c->name, spared);
+		} else {
+			missing = true;
+			line(INDENT, label, "%s is missing (%s): %s", c->name, c->what, c->without);
+		}
+	}
+	if (missing)
+		line(INDENT, "", "To get them: %s", doctor_cap_remedy());
+}
+
+static void print_cgroups(const struct kernel_caps *c)
+{
+	char v1[256] = "", v2[256] = "";
+
+	if (*c->cgroup_v1_memory)
+		escape_inert_to(v1, sizeof(v1), c->cgroup_v1_memory);
+	if (*c->cgroup_v2)
+		escape_inert_to(v2, sizeof(v2), c->cgroup_v2);
+	line(INDENT, "cgroups", "%s", kernel_caps_cgroup(c));
+	/* Not wrapped: blanks of a path are its own. */
+	if (*v1)
+		printf("%*sv1 memory controller at %s\n", INDENT, "", v1);
+	if (*v2)
+		printf("%*sv2 at %s\n", INDENT, "", v2);
+}
+
+static struct human setting(int value)
+{
+	struct human h;
+
+	if (value < 0)
+		snprintf(h.text, sizeof(h.text), "unknown");
+	else
+		snprintf(h.text, sizeof(h.text), "%d", value);
+	return h;
+}
+
+static void print_settings(const struct kernel_caps *c)
+{
+	char text[128];
+
+	line(INDENT, "settings", "BPF JIT %s, kernel addresses %s, delay accounting %s",
+	     flag(c->jit, "on", "off"), flag(c->kallsyms, "readable", "hidden"),
+	     flag(c->task_delayacct, "on", "off"));
+	line(INDENT, "", "unprivileged_bpf_disabled %s%s%s",
+	     setting(c->unprivileged_bpf_disabled).text, doctor_unprivileged_means(c) ? ": " : "",
+	     doctor_unprivileged_means(c) ?: "");
+	line(INDENT, "", "perf_event_paranoid %s, kptr_restrict %s%s%s",
+	     setting(c->perf_event_paranoid).text, setting(c->kptr_restrict).text,
+	     doctor_paranoid_means(c) ? ": " : "", doctor_paranoid_means(c) ?: "");
+	line(INDENT, "", "locked memory %s%s",
+	     c->memlock_bytes == UINT64_MAX ? "unlimited" : human_bytes(c->memlock_bytes).text,
+	     c->memlock_binds == CAPS_YES  ? ", which binds the maps"
+	     : c->memlock_binds == CAPS_NO ? ", which does not bind the maps"
+					   : "");
+	for (int k = 0; k < HOOK_NR; k++) {
+		hook_support_text(&c->support[k], text, sizeof(text));
+		line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
+	}
+	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
+		line(INDENT, "", "preemption is held off by %s",
+		     c->preemptible > 0	   ? "the programs: tracepoints do not"
+		     : c->preemptible == 0 ? "tracepoints"
+		     : kernel_caps_must_hold(c)
+			     ? "the programs: nothing tells whether tracepoints do"
+			     : "tracepoints, for all that is known: BTF does not "
+			       "tell where it is counted");
+	line(INDENT, "", "tasks are switched out inside of the kernel: %s",
+	     c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
+					 : flag(c->preempts, "yes", "no"));
+}
+
+/* The plan that says most: without privileges nothing is live, with them BTF tells. */
+static const struct probe_plan *telling_plan(const struct doctor *d)
+{
+	return d->privileged ? &d->plan : &d->with_privileges;
+}
+
+static void print_roles(const struct doctor *d)
+{
+	printf("\n%-22s%-9s%s\n", "ROLE", d->privileged ? "PLAN" : "AS ROOT", "HOOK");
+	for (int r = 0; r < ROLE_NR; r++) {
+		const struct probe_choice *c = &telling_plan(d)->choices[r];
+		char label[40];
+
+		snprintf(label, sizeof(label), "%-22s%-9s", probe_role_name(r),
+			 probe_state_name(c->state));
+		if (c->state == PROBE_LIVE && *c->instead)
+			line(31, label, "%s. Better, but: %s.", c->hook, c->instead);
+		else if (c->state == PROBE_LIVE)
+			line(31, label, "%s", c->hook);
+		else
+			line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,
+			     probe_role_loss(r));
+	}
+}
+
+static void print_records(const struct doctor *d)
+{
+	const char *why;
+
+	printf("\n%-22s%-9s%s\n", "RECORD", "", "FOR");
+	for (int r = 0; r < RECORD_NR; r++) {
+		char label[40];
+
+		why = probe_record_absent(telling_plan(d), r);
+		snprintf(label, sizeof(label), "%-22s%-9s", probe_record_name(r),
+			 why ? "absent" : "yes");
+		line(31, label, "%s%s%s", probe_record_use(r), why ? ". Not here: " : "",
+		     why ?: "");
+	}
+}
+
+static void print_maps(const struct doctor *d)
+{
+	uint64_t sum = 0;
+
+	printf("\n%-22s%14s %12s\n", "MAP", "ENTRIES", "MEMORY");
+	for (size_t i = 0; i < d->nr_maps; i++) {
+		const struct map_size *m = &d->maps[i];
+
+		printf("%-22s%14" PRIu64 " %12s\n", m->name, m->entries,
+		       human_bytes(m->bytes).text);
+		sum += m->bytes;
+	}
+	printf("%-22s%14s %12s\n", "together", "", human_bytes(sum).text);
+}
+
+static void print_filesystem(const struct doctor *d)
+{
+	char path[512], device[32], kb[32];
+
+	if (!d->path)
+		return;
+	escape_inert_to(path, sizeof(path), d->path);
+	snprintf(device, sizeof(device), "%u:%u", d->fs.major, d->fs.minor);
+	snprintf(kb, sizeof(kb), "%lld KiB", d->fs.read_ahead_kb);
+	putchar('\n');
+	printf("%-*s%s\n", INDENT, "path", path);
+	line(INDENT, "filesystem", "%s%s on device %s, read-ahead %s", or_unknown(d->fs.type),
+	     d->fs.dax ? " with DAX" : "", device, d->fs.read_ahead_kb < 0 ? "unknown" : kb);
+	if (*d->fs.mount) {
+		escape_inert_to(path, sizeof(path), d->fs.mount);
+		printf("%-*s%s\n", INDENT, "mounted at", path);
+	}
+	if (d->fs.trial == FS_TRIAL_CACHED)
+		line(INDENT, "trial", "a read of this file went through the page cache");
+	line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
+}
+
+/* Groups measured or not, as "a, b, c"; empty: none. A run that is refused measures none. */
+static void list_groups(const struct probe_plan *plan, bool measured, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (int g = 0; g < GROUP_NR; g++) {
+		if ((plan->measured[g] && plan->viable) == measured && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
+						counter_group_name(g));
+	}
+}
+
+static void print_verdict(const struct doctor *d)
+{
+	const struct probe_plan *plan = telling_plan(d);
+	char can[512], cannot[512], why[PLAN_REASON_MAX];
+
+	putchar('\n');
+	for (int g = 0; g < GROUP_NR; g++) {
+		if (!plan->measured[g])
+			line(INDENT, counter_group_name(g), "%s", plan->reason[g]);
+	}
+	for (int c = 0; c < C_NR; c++) {
+		if (plan->measured[counter_group(c)] &&
+		    !probe_plan_measures(plan, c, why, sizeof(why)))
+			line(0, "", "%s: %s", counter_name(c), why);
+	}
+	list_groups(plan, true, can, sizeof(can));
+	list_groups(plan, false, cannot, sizeof(cannot));
+	if (!plan->viable)
+		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
+	else if (!d->privileged)
+		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
+	if (d->memory_err)
+		line(0, "", "watch cannot run here: %s", d->memory.text);
+	if (*cannot)
+		line(0, "", "this machine can measure: %s; cannot: %s", *can ? can : "nothing",
+		     cannot);
+	else
+		line(0, "", "this machine can measure all: %s", can);
+}
+
+void doctor_print_text(const struct doctor *d)
+{
+	print_kernel(&d->caps);
+	print_privileges(d);
+	print_cgroups(&d->caps);
+	print_settings(&d->caps);
+	print_roles(d);
+	print_records(d);
+	print_maps(d);
+	print_filesystem(d);
+	print_verdict(d);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/figures/counters.h"
+
+static const struct {
+	const char *name;
+	enum counter_group group;
+} table[C_NR] = {
+#define X(name, group) [C_##name] = {#name, GROUP_##group},
+	CACHEMON_COUNTERS(X)
+#undef X
+};
+
+const char *counter_name(enum counter c)
+{
+	return table[c].name;
+}
+
+enum counter_group counter_group(enum counter c)
+{
+	return table[c].group;
+}
+
+const char *counter_group_name(enum counter_group g)
+{
+	static const char *const names[GROUP_NR] = {
+		[GROUP_READ] = "reads",		 [GROUP_DELAY] = "delayed hits",
+		[GROUP_WINDOW] = "windows",	 [GROUP_FATE] = "fates",
+		[GROUP_PAGE] = "pages",		 [GROUP_GHOST] = "refaults",
+		[GROUP_FAULT] = "faults",	 [GROUP_MAP] = "mapped pages",
+		[GROUP_DIRECT] = "direct reads", [GROUP_STALL] = "stalls",
+	};
+
+	return names[g];
+}
+
+void counters_add(struct counters *sum, const int64_t delta[C_NR])
+{
+	for (int i = 0; i < C_NR; i++)
+		sum->c[i] += delta[i];
+}
+
+int64_t counters_prefetched(const struct counters *c)
+{
+	return c->c[C_prefetched_sync] + c->c[C_prefetched_async] + c->c[C_prefetched_willneed] +
+	       c->c[C_prefetched_readahead2] + c->c[C_prefetched_mmap_around];
+}
+
+int64_t counters_law_error(const struct counters *c)
+{
+	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] + c->c[C_resident_unused] +
+	       c->c[C_untracked] - counters_prefetched(c);
+}
+
+/* A start: of sh and cat 50 minor faults, of Python 150, each of which maps up to 16 pages. */
+enum { START_FAULTS_MAJOR = 32, START_PAGES = 2048, MAPPED_TIMES = 4 };
+
+bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
+		     struct opt_i64 mapped_pages, struct opt_i64 processes)
+{
+	int64_t starts = processes.known && processes.value > 1 ? processes.value : 1;
+
+	if (!lookups.known || !faults_major.known)
+		return false;
+	return faults_major.value - starts * START_FAULTS_MAJOR > lookups.value ||
+	       (mapped_pages.known &&
+		(mapped_pages.value - starts * START_PAGES) / MAPPED_TIMES > lookups.value);
+}

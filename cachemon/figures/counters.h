@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The counters by name. Owns the name and the measuring group of each counter of
+ * bpf/cachemon.h; every table, column list and report field is made from these.
+ */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/cachemon.h"
+#include "cachemon/base/optional.h"
+
+enum counter_group {
+	GROUP_READ,   /* per-read hook: calls, bytes, lookups */
+	GROUP_DELAY,  /* per-read hook and switches */
+	GROUP_WINDOW, /* readahead hooks and page adds */
+	GROUP_FATE,   /* windows, per-read hook and page deletes */
+	GROUP_PAGE,   /* page adds and deletes */
+	GROUP_GHOST,  /* page adds and deletes, own ghosts */
+	GROUP_FAULT,
+	GROUP_MAP,
+	GROUP_DIRECT,
+	GROUP_STALL,
+	GROUP_NR,
+};
+
+struct counters {
+	int64_t c[C_NR];
+};
+
+/* Name of a counter, as in SQL and JSON; never NULL for c < C_NR. */
+const char *counter_name(enum counter c);
+enum counter_group counter_group(enum counter c);
+const char *counter_group_name(enum counter_group g);
+
+void counters_add(struct counters *sum, const int64_t delta[C_NR]);
+/* prefetched_pages: the sum of the five origins. */
+int64_t counters_prefetched(const struct counters *c);
+/*
+ * A job that reads through mappings: beyond what the start of each of its processes faults and
+ * maps, it has more major faults than lookups, or ten times as many pages mapped. Its hit ratio is
+ * of read calls alone, of a program's start as a rule.
+ */
+bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
+		     struct opt_i64 mapped_pages, struct opt_i64 processes);
+/* Conservation law: used + used_late + evicted_unused + resident_unused + untracked - prefetched.
+ * 0 when it holds. */
+int64_t counters_law_error(const struct counters *c);
+
+#endif

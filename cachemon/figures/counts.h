@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counters of a job, directory or file as a report shows them. Owns the estimates of a sliced run
+ * and the derived ratios. Knows neither SQL nor any output format.
+ */
+#ifndef REPORT_COUNTS_H
+#define REPORT_COUNTS_H
+
+#include "cachemon/figures/counters.h"
+#include "cachemon/base/optional.h"
+
+struct counts {
+	int64_t c[C_NR];
+	bool known[C_NR];
+	bool sliced; /* the per-read hook was on in slices: what only it sees is estimated or absent
+		      */
+	const struct estimates *estimates; /* of a sliced job; NULL: none */
+	unsigned int bounds;		   /* enum counts_bound: what was lost of them */
+};
+
+/* Losses that make lower bounds of counters: of all, of what became of pages, of refaults; and
+ * pages that nobody followed while the per-read hook was off, of fates; reads that left no event,
+ * of what that hook counts. */
+enum counts_bound {
+	BOUND_ROW = 1 << 0,
+	BOUND_PAGES = 1 << 1,
+	BOUND_REFAULTS = 1 << 2,
+	BOUND_FATES = 1 << 3,
+	BOUND_READS = 1 << 4,
+};
+
+/* Of a sliced job, with their 90 % intervals; absent ones are not known. */
+enum read_estimate {
+	ESTIMATE_READ_CALLS,
+	ESTIMATE_READ_BYTES,
+	ESTIMATE_LOOKUPS,
+	ESTIMATE_DELAYED_HITS,
+	ESTIMATE_HITS,
+	ESTIMATE_HIT_RATIO,
+	ESTIMATES,
+};
+
+struct range {
+	struct opt_f64 value, low, high;
+};
+
+struct estimates {
+	struct range of[ESTIMATES];
+};
+
+/* As in the database and in JSON. */
+const char *estimate_name(enum read_estimate e);
+
+struct derived {
+	struct opt_i64 hits;
+	struct opt_i64 prefetched_pages;
+	struct opt_i64 windows;
+	struct opt_i64 evicted_pages;
+	struct opt_i64 waste_bytes;
+	struct opt_i64 law_error_pages; /* |fates - prefetched| */
+	struct opt_f64 hit_ratio;
+	struct opt_f64 accuracy;
+	struct opt_f64 coverage;
+	struct opt_f64 timeliness;
+	/* Known where they are estimates. */
+	struct range accuracy_range, coverage_range, timeliness_range;
+};
+
+/* Absent also when below 0: a sum of ups and downs that began in the middle. */
+struct opt_i64 counts_get(const struct counts *c, enum counter which);
+/* Of a sum over causes: what a run from before one was told has of it is under another. */
+struct opt_i64 counts_part(const struct counts *c, enum counter which);
+void counts_forget(struct counts *c, enum counter which);
+void counts_forget_stall(struct counts *c);
+/* sum += part, as they were stored: also what is below 0. */
+void counts_add(struct counts *sum, const struct counts *part);
+/* sum -= part, for "the rest" of a job. */
+void counts_subtract(struct counts *sum, const struct counts *part);
+bool counts_any(const struct counts *c);
+/* Of a sliced run: what only the per-read hook sees is what e says, NULL: absent. stall_too: it was
+ * seen by that hook alone, as by versions before. */
+void counts_slice(struct counts *c, const struct estimates *e, bool stall_too);
+/* The 90 % interval of an estimate that is known. */
+bool counts_range(const struct counts *c, enum read_estimate e, struct range *ret);
+/* Whether this counter of a sliced run is an estimate. */
+bool counts_estimated(const struct counts *c, enum counter which);
+/* Whether it may have been more. */
+bool counts_lower_bound(const struct counts *c, enum counter which);
+/* So much of what was prefetched has no known fate that its ratios are absent. */
+bool counts_fates_unknown(const struct counts *c);
+/* Of a job of so many processes: counters_mapped(). */
+bool counts_mapped(const struct counts *c, struct opt_i64 processes);
+void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables, columns and figures from the SQL files themselves: what they are is said there, once. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/gen/docs.h"
+
+enum { TEXT_MAX = 2048 };
+
+struct reader {
+	FILE *out;
+	char text[TEXT_MAX];   /* comment lines that wait for what they are about */
+	char column[TEXT_MAX]; /* a column that waits for the rest of its comment */
+	char says[TEXT_MAX];
+	bool in_table;
+	bool bare; /* the columns before had no comment either */
+};
+
+/* What a comment says, "" where there is none; before it stands so much code. */
+static const char *comment_of(const char *line, size_t *ret_code)
+{
+	const char *comment = strstr(line, "--");
+
+	*ret_code = comment ? (size_t)(comment - line) : strlen(line);
+	return comment ? comment + 2 : "";
+}
+
+static void append(char text[TEXT_MAX], const char *more, size_t len)
+{
+	size_t at = strlen(text);
+
+	while (len && isspace((unsigned char)more[len - 1]))
+		len--;
+	while (len && isspace((unsigned char)*more))
+		more++, len--;
+	if (len)
+		snprintf(text + at, TEXT_MAX - at, "%s%.*s", at ? " " : "", (int)len, more);
+}
+
+static void put_text(struct reader *r)
+{
+	if (!r->text[0])
+		return;
+	scd_text(r->out, r->text);
+	fputs("\n\n", r->out);
+	r->text[0] = 0;
+}
+
+/* Columns without a comment stand in one paragraph: they are what their names say. */
+static void put_column(struct reader *r)
+{
+	size_t name = strcspn(r->column, " ,");
+	size_t len = strlen(r->column);
+
+	if (!len)
+		return;
+	if (r->column[len - 1] == ',')
+		r->column[len - 1] = 0;
+	if (!r->says[0]) {
+		fputs(r->bare ? ", *" : "*", r->out);
+		scd_bytes(r->out, r->column, name);
+		fputs("*", r->out);
+	} else {
+		fputs(r->bare ? "\n\n*" : "*", r->out);
+		scd_bytes(r->out, r->column, name);
+		fputs("*", r->out);
+		scd_text(r->out, r->column + name);
+		/* A line that begins with a quotation mark is a command to roff. */
+		fprintf(r->out, "\n\t%s", r->says[0] == '\'' ? "such as " : "");
+		scd_text(r->out, r->says);
+		fputs("\n\n", r->out);
+	}
+	r->bare = !r->says[0];
+	r->column[0] = r->says[0] = 0;
+}
+
+static void end_columns(struct reader *r)
+{
+	put_column(r);
+	if (r->bare)
+		fputs("\n\n", r->out);
+	r->bare = false;
+}
+
+static void read_in_table(struct reader *r, const char *line)
+{
+	size_t code;
+	const char *comment = comment_of(line, &code);
+	bool top = line[0] == '\t' && line[1] != '\t' && line[1] != ' ';
+
+	if (line[0] == ')') {
+		end_columns(r);
+		put_text(r);
+		r->in_table = false;
+		return;
+	}
+	if (top && line[1] == '-') {
+		/* Of the columns that follow. */
+		end_columns(r);
+		append(r->text, comment, strlen(comment));
+		put_text(r);
+		return;
+	}
+	if (top && islower((unsigned char)line[1]))
+		put_column(r);
+	else if (top)
+		end_columns(r); /* a constraint of the table */
+	if (top && !islower((unsigned char)line[1]))
+		return;
+	append(r->column, line, code);
+	append(r->says, comment, strlen(comment));
+}
+
+static void put_heading(struct reader *r, const char *name, const char *what)
+{
+	fputs("## ", r->out);
+	scd_bytes(r->out, name, strcspn(name, " ("));
+	fprintf(r->out, "%s\n\n", what);
+	put_text(r);
+}
+
+/* "ALTER TABLE table ADD COLUMN column rest;" */
+static void put_added(struct reader *r, const char *line)
+{
+	char table[64], column[64];
+
+	if (sscanf(line, "ALTER TABLE %63s ADD COLUMN %63s", table, column) != 2)
+		return;
+	put_text(r);
+	fputs("*", r->out);
+	scd_text(r->out, table);
+	fputs(".", r->out);
+	scd_bytes(r->out, column, strcspn(column, ";"));
+	fputs("*\n\n", r->out);
+}
+
+static void read_line(struct reader *r, const char *line)
+{
+	if (r->in_table) {
+		read_in_table(r, line);
+	} else if (strncmp(line, "-- SPDX", 7) == 0) {
+		return;
+	} else if (strncmp(line, "--", 2) == 0) {
+		append(r->text, line + 2, strlen(line + 2));
+	} else if (strncmp(line, "CREATE TABLE ", 13) == 0) {
+		put_heading(r, line + 13, "");
+		r->in_table = true;
+	} else if (strncmp(line, "CREATE VIEW ", 12) == 0) {
+		put_heading(r, line + 12, " (view)");
+	} else if (strncmp(line, "ALTER TABLE ", 12) == 0) {
+		put_added(r, line);
+	} else if (line[0] == '\n') {
+		put_text(r);
+	} else {
+		/* Indexes, pragmas, what is inside of views: no part of what is read. */
+		r->text[0] = 0;
+	}
+}
+
+static int read_file(FILE *out, const char *path, void (*read)(struct reader *r, const char *line))
+{
+	struct reader r = {.out = out};
+	FILE *in = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!in)
+		return -errno;
+	while (getline(&line, &size, in) > 0)
+		read(&r, line);
+	free(line);
+	fclose(in);
+	return 0;
+}
+
+int sql_tables(const struct docs *d)
+{
+	int ret = 0;
+
+	for (char **path = d->files; !ret && *path; path++) {
+		const char *name = strrchr(*path, '/') ? strrchr(*path, '/') + 1 : *path;
+
+		fprintf(d->out, "# SCHEMA %d\n\n", atoi(name));
+		ret = read_file(d->out, *path, read_line);
+	}
+	return ret;
+}
+
+/* The last word of a column's expression, which is its name. */
+static void name_of(struct reader *r, const char *line, size_t code)
+{
+	size_t end = code, begin;
+
+	while (end && (isspace((unsigned char)line[end - 1]) || line[end - 1] == ','))
+		end--;
+	begin = end;
+	while (begin && (isalnum((unsigned char)line[begin - 1]) || line[begin - 1] == '_'))
+		begin--;
+	if (begin == end)
+		return;
+	r->column[0] = 0;
+	append(r->column, line + begin, end - begin);
+}
+
+static void read_term(struct reader *r, const char *line)
+{
+	size_t code;
+	const char *comment = comment_of(line, &code);
+
+	if (line[0] == '-') {
+		/* What the marks mean; before it stands how the build uses the file. */
+		if (r->text[0] || strncmp(line, "-- ~", 4) == 0)
+			append(r->text, line + 2, strlen(line + 2));
+		return;
+	}
+	put_text(r);
+	name_of(r, line, code);
+	if (!*comment || !r->column[0])
+		return;
+	fputs("*", r->out);
+	scd_text(r->out, r->column);
+	fputs("*\n\t", r->out);
+	append(r->says, comment, strlen(comment));
+	scd_text(r->out, r->says);
+	fputs("\n\n", r->out);
+	r->column[0] = r->says[0] = 0;
+}
+
+int sql_terms(const struct docs *d)
+{
+	return d->files[0] ? read_file(d->out, d->files[0], read_term) : -EINVAL;
+}

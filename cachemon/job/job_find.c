@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/job/job_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/access/paths.h"
+
+enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, DEPTH_MAX = 64 };
+
+struct search {
+	unsigned int kinds;
+	const char *name;
+	enum find_kind best; /* FIND_NR: nothing found */
+	char *path;
+	char *second; /* another match of the same kind */
+};
+
+const char *find_kind_name(enum find_kind kind)
+{
+	static const char *const names[] = {"slurm", "unit", "container", "cgroup"};
+
+	return kind < FIND_NR ? names[kind] : "?";
+}
+
+static bool has_suffix(const char *s, size_t len, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return len >= n && strncmp(s + len - n, suffix, n) == 0;
+}
+
+/* The component before the one that ends at end: moves end to its end, returns its start. */
+static const char *component_before(const char *path, const char **end)
+{
+	const char *p = *end;
+
+	while (p > path && p[-1] != '/')
+		p--;
+	/* p is the start of the last component; the one before ends ahead of its slash. */
+	if (p <= path + 1) {
+		*end = path;
+		return path;
+	}
+	*end = --p;
+	while (p > path && p[-1] != '/')
+		p--;
+	return p;
+}
+
+/* path ends in prefix and name, which have these lengths. */
+static bool last_is(const char *path, const char *prefix, const char *name, size_t len)
+{
+	const char *last = paths_last(path);
+	size_t skip = strlen(prefix);
+
+	return strncmp(last, prefix, skip) == 0 && strncmp(last + skip, name, len) == 0 &&
+	       !last[skip + len];
+}
+
+static bool is_slurm_job(const char *path, const char *name)
+{
+	const char *dot = strchr(name, '.'), *end = path + strlen(path), *parent;
+	_cleanup_free_ char *job = NULL;
+	size_t len;
+
+	if (dot) {
+		if (!last_is(path, "step_", dot + 1, strlen(dot + 1)))
+			return false;
+		job = strndup(path, (size_t)(paths_last(path) - path) - 1);
+		if (!job)
+			return false;
+		path = job;
+		end = path + strlen(path);
+	}
+	if (!last_is(path, "job_", name, dot ? (size_t)(dot - name) : strlen(name)))
+		return false;
+	parent = component_before(path, &end);
+	len = (size_t)(end - parent);
+	if (has_suffix(parent, len, "slurmstepd.scope"))
+		return len == strlen("slurmstepd.scope") ||
+		       parent[len - strlen("_slurmstepd.scope")] == '_';
+	if (strncmp(parent, "uid_", 4) != 0)
+		return false;
+	parent = component_before(path, &end);
+	len = (size_t)(end - parent);
+	return (len == 5 && strncmp(parent, "slurm", 5) == 0) ||
+	       (len > 6 && strncmp(parent, "slurm_", 6) == 0);
+}
+
+static bool is_unit_name(const char *s)
+{
+	size_t len = strlen(s);
+
+	return has_suffix(s, len, ".service") || has_suffix(s, len, ".scope") ||
+	       has_suffix(s, len, ".slice");
+}
+
+static bool is_unit(const char *path, const char *name)
+{
+	const char *last = paths_last(path);
+	size_t len = strlen(name);
+
+	if (is_unit_name(name))
+		return strcmp(last, name) == 0;
+	return strncmp(last, name, len) == 0 && strcmp(last + len, ".service") == 0;
+}
+
+static bool is_container(const char *path, const char *name)
+{
+	static const char *const runtimes[] = {"",	"docker-", "cri-containerd-",
+					       "crio-", "libpod-", "nerdctl-"};
+	static const char hex[] = "0123456789abcdef";
+	const char *last = paths_last(path);
+	size_t len = strlen(name);
+
+	if (len < ID_PREFIX_MIN || len > ID_DIGITS || strspn(name, hex) != len)
+		return false;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		size_t skip = strlen(runtimes[i]);
+		const char *id = last + skip;
+
+		if (strncmp(last, runtimes[i], skip) != 0 || strspn(id, hex) != ID_DIGITS)
+			continue;
+		if (id[ID_DIGITS] && strcmp(id + ID_DIGITS, ".scope") != 0)
+			continue;
+		return strncmp(id, name, len) == 0;
+	}
+	return false;
+}
+
+bool find_matches(const char *path, enum find_kind kind, const char *name)
+{
+	switch (kind) {
+	case FIND_SLURM:
+		return is_slurm_job(path, name);
+	case FIND_UNIT:
+		return is_unit(path, name);
+	case FIND_CONTAINER:
+		return is_container(path, name);
+	case FIND_LAST:
+		return strcmp(paths_last(path), name) == 0;
+	case FIND_NR:
+		break;
+	}
+	return false;
+}
+
+static int consider(struct search *s, const char *path)
+{
+	for (enum find_kind kind = 0; kind < FIND_NR && kind <= s->best; kind++) {
+		char **slot;
+
+		if (!(s->kinds & 1U << kind) || !find_matches(path, kind, s->name))
+			continue;
+		if (kind < s->best) {
+			free(s->path);
+			free(s->second);
+			s->path = s->second = NULL;
+			s->best = kind;
+		}
+		slot = s->path ? &s->second : &s->path;
+		if (*slot)
+			return 0;
+		*slot = strdup(path);
+		return *slot ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+/* Directories that vanish meanwhile are skipped: they cannot be watched either. */
+static int search_tree(struct search *s, int parent, const char *name, const char *path, int levels)
+{
+	_cleanup_closedir_ DIR *dir = file_opendir(parent, name);
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!dir)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+	while (!err && (entry = readdir(dir))) {
+		_cleanup_free_ char *below = NULL;
+
+		if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
+			return -ENOMEM;
+		err = consider(s, below);
+		if (!err && levels > 0)
+			err = search_tree(s, dirfd(dir), entry->d_name, below, levels - 1);
+	}
+	return err;
+}
+
+static int search_kind(const struct mountinfo *mi, enum cgroup_kind kind, struct search *s)
+{
+	const struct mount *m = cgroup_mount(mi, kind);
+
+	if (!m)
+		return 0;
+	return search_tree(s, AT_FDCWD, m->point, strcmp(m->root, "/") == 0 ? "" : m->root,
+			   DEPTH_MAX);
+}
+
+static int choose(const struct mountinfo *mi, const struct search *v2, const struct search *v1,
+		  struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
+{
+	enum find_kind best = v2->best < v1->best ? v2->best : v1->best;
+	bool in_v2 = v2->best <= v1->best, in_v1 = v1->best <= v2->best;
+	const struct search *two = NULL;
+	int e;
+
+	if (best == FIND_NR)
+		return errtext_set(err, -ENOENT, "no cgroup is named '%s'", v2->name);
+	if (in_v2 && v2->second)
+		two = v2;
+	else if (in_v1 && v1->second)
+		two = v1;
+	if (two)
+		return errtext_set(err, -ENOTUNIQ,
+				   "'%s' names several cgroups, %s and %s: choose with --cgroup "
+				   "PATH",
+				   two->name, two->path, two->second);
+	e = cgroup_open_either(mi, in_v2 ? v2->path : NULL, in_v1 ? v1->path : NULL, ret, err);
+	if (e == -ENOENT)
+		return errtext_set(err, e, "the cgroup of '%s' has just vanished", v2->name);
+	if (!e)
+		*ret_kind = best;
+	return e;
+}
+
+int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name,
+		struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
+{
+	struct search v2 = {.kinds = kinds, .name = name, .best = FIND_NR};
+	struct search v1 = v2;
+	int e = search_kind(mi, CGROUP_V2, &v2);
+
+	if (!e)
+		e = search_kind(mi, CGROUP_V1_MEMORY, &v1);
+	if (e)
+		errtext_set(err, e, "cannot search the cgroups: %s", strerror(-e));
+	else
+		e = choose(mi, &v2, &v1, ret, ret_kind, err);
+	free(v2.path);
+	free(v2.second);
+	free(v1.path);
+	free(v1.second);
+	return e;
+}

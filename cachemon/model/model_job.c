@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/model/model_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cachemon/db/schema.h"
+#include "cachemon/model/bounds.h"
+#include "cachemon/model/model_detail.h"
+#include "cachemon/model/model_rows.h"
+
+/* More points than a picture has room for are merged. */
+enum { POINTS_MAX = 120 };
+
+static size_t count_of(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
+{
+	struct rows r = rows_begin(db, a, sql, 1, &id);
+	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+	sqlite3_finalize(r.stmt);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Versions that kept no budget saw waits by the per-read hook alone. */
+static void slice(const struct model_run *run, struct counts *c, const struct estimates *e)
+{
+	if (run->sliced.known && run->sliced.value)
+		counts_slice(c, e, !run->cost_budget.known);
+}
+
+static bool has_estimates(sqlite3 *db, struct arena *a)
+{
+	return count_of(db, a, "SELECT count(*) FROM sqlite_schema WHERE name = 'estimate' AND ?1",
+			1);
+}
+
+/* An interval that does not hold its value is none. */
+static void read_estimate(struct rows *r, struct estimates *e)
+{
+	struct bytes name = rows_bytes(r);
+	struct range v = {.value = rows_f64(r)};
+
+	v.low = rows_f64(r);
+	v.high = rows_f64(r);
+	if (!v.value.known || !v.low.known || !v.high.known || !(v.low.value >= 0) ||
+	    !(v.low.value <= v.value.value) || !(v.value.value <= v.high.value))
+		v = (struct range){0};
+	for (enum read_estimate i = 0; i < ESTIMATES; i++)
+		if (bytes_is(&name, estimate_name(i)))
+			e->of[i] = v;
+}
+
+/* NULL: there are none. */
+static const struct estimates *load_estimates(sqlite3 *db, struct arena *a,
+					      const struct model_run *run, int64_t job_id)
+{
+	struct estimates *e;
+	struct rows r;
+
+	if (!run->sliced.known || !run->sliced.value || !has_estimates(db, a))
+		return NULL;
+	e = arena_alloc(a, sizeof(*e));
+	r = rows_begin(db, a, "SELECT name, value, low, high FROM estimate WHERE job_id = ?1", 1,
+		       &job_id);
+	while (e && rows_next(&r))
+		read_estimate(&r, e);
+	sqlite3_finalize(r.stmt);
+	return e;
+}
+
+static void read_job(struct rows *r, const struct model_run *run, struct model_job *job)
+{
+	job->id = rows_value(r, 0);
+	job->slot = rows_value(r, 0);
+	job->name = rows_bytes(r);
+	job->selector = rows_bytes(r);
+	job->processes = rows_i64(r);
+	job->alive = rows_i64(r);
+	job->wall_ns = rows_i64(r);
+	job->cpu_ns = rows_i64(r);
+	job->rchar_bytes = rows_i64(r);
+	rows_counts(r, &job->counts);
+	if (!model_others(job))
+		job->counts.bounds = bounds_of_totals(run);
+	else /* pages of strangers have no fate */
+		for (enum counter c = C_used; c <= C_untracked_map_full; c++)
+			counts_forget(&job->counts, c);
+}
+
+/* A database of an earlier schema does not know. */
+static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+{
+	struct rows r;
+
+	if (!count_of(db, a,
+		      "SELECT ?1 FROM pragma_table_info('job_limit') WHERE name = "
+		      "'oom_kills'",
+		      1))
+		return 0;
+	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes FROM job_limit WHERE job_id = ?1", 1,
+		       &job->id);
+	if (rows_next(&r)) {
+		job->oom_kills = rows_i64(&r);
+		job->limit_bytes = rows_i64(&r);
+	}
+	return rows_end(&r, err, errlen);
+}
+
+/* Likewise. */
+static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+{
+	struct rows r;
+
+	if (!count_of(db, a, "SELECT ?1 FROM pragma_table_info('job') WHERE name = 'syscr_calls'",
+		      1))
+		return 0;
+	r = rows_begin(db, a, "SELECT syscr_calls FROM job WHERE id = ?1", 1, &job->id);
+	if (rows_next(&r))
+		job->syscr_calls = rows_i64(&r);
+	return rows_end(&r, err, errlen);
+}
+
+int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
+{
+	size_t jobs =
+		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
+	size_t room = jobs > SCHEMA_JOBS_MAX ? 0 : jobs;
+	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
+			     "rchar_bytes",
+			     "FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
+	struct rows r = rows_begin(db, &m->arena, sql, 1, &m->run.id);
+	int ret = 0;
+
+	m->jobs = arena_alloc(&m->arena, room * sizeof(*m->jobs));
+	while (m->jobs && m->nr_jobs < room && rows_next(&r))
+		read_job(&r, &m->run, &m->jobs[m->nr_jobs++]);
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	if (!ret && jobs > SCHEMA_JOBS_MAX) {
+		snprintf(err, errlen,
+			 "run %" PRId64 " has %zu jobs, and a run of cachemon has at most %d: the "
+			 "database is damaged.",
+			 m->run.id, jobs, SCHEMA_JOBS_MAX);
+		ret = -EIO;
+	}
+	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++) {
+		ret = load_limit(db, &m->arena, &m->jobs[i], err, errlen);
+		if (!ret)
+			ret = load_syscr(db, &m->arena, &m->jobs[i], err, errlen);
+	}
+	return ret;
+}
+
+/* Runs come in the same order. */
+static size_t run_of(const struct model_run *runs, size_t nr_runs, size_t from, int64_t id)
+{
+	while (from < nr_runs && runs[from].id < id)
+		from++;
+	return from;
+}
+
+int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, size_t nr_runs,
+		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, char *err,
+		   size_t errlen)
+{
+	int64_t first_id = nr_runs ? runs[0].id : 0;
+	size_t room = count_of(db, a, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
+			       first_id);
+	char *sql = rows_sql("SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
+			     "cpu_ns, rchar_bytes",
+			     "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
+	struct rows r = rows_begin(db, a, sql, 1, &first_id);
+	size_t at = 0;
+	int res;
+
+	*ret_nr = 0;
+	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
+	*ret_run = arena_alloc(a, (room + 1) * sizeof(**ret_run));
+	while (*ret && *ret_run && *ret_nr < room && rows_next(&r)) {
+		struct model_job *job = &(*ret)[*ret_nr];
+
+		at = run_of(runs, nr_runs, at, rows_value(&r, 0));
+		if (at == nr_runs)
+			break;
+		read_job(&r, &runs[at], job);
+		slice(&runs[at], &job->counts, load_estimates(db, a, &runs[at], job->id));
+		(*ret_run)[(*ret_nr)++] = at;
+	}
+	res = rows_end(&r, err, errlen);
+	free(sql);
+	return res;
+}
+
+static void read_file(struct rows *r, const struct model_run *run, struct model_file *f)
+{
+	bool folded; /* earlier counts are in its directory only */
+
+	f->id = rows_value(r, 0);
+	f->path = rows_bytes(r);
+	f->fstype = rows_bytes(r);
+	f->dev_major = rows_i64(r);
+	f->dev_minor = rows_i64(r);
+	f->ino = rows_i64(r);
+	f->gen = rows_i64(r);
+	f->size_bytes = rows_i64(r);
+	f->deleted = rows_value(r, 0) == 1;
+	folded = rows_value(r, 0) == 1;
+	rows_counts(r, &f->counts);
+	f->counts.bounds =
+		bounds_of_row(run) | bounds_of_fstype(run, &f->fstype) | (folded ? BOUND_ROW : 0);
+}
+
+static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_job *job, char *err,
+		      size_t errlen)
+{
+	struct arena *a = &m->arena;
+	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
+	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
+	/* The order needs two columns; the rest is fetched for those that made it. */
+	char *sql = rows_sql("SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
+			     "deleted, folded_before",
+			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
+			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
+			     "ORDER BY misses DESC, lookups DESC, id");
+	struct rows r = rows_begin(db, a, sql, 2, params);
+	int ret = 0;
+
+	room = (size_t)params[1];
+	job->rest = job->counts;
+	job->files = arena_alloc(a, room * sizeof(*job->files));
+	while (job->files && job->nr_files < room && rows_next(&r)) {
+		struct model_file *f = &job->files[job->nr_files++];
+
+		read_file(&r, &m->run, f);
+		counts_subtract(&job->rest, &f->counts);
+		slice(&m->run, &f->counts, NULL);
+	}
+	slice(&m->run, &job->rest, NULL);
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+static int load_directories(sqlite3 *db, struct model *m, struct model_job *job, char *err,
+			    size_t errlen)
+{
+	struct arena *a = &m->arena;
+	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
+	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories, "
+			     "(SELECT 'squashfs' WHERE id IN (SELECT directory_id FROM file "
+			     "WHERE job_id = ?1 AND fstype = 'squashfs'))",
+			     "FROM directory WHERE job_id = ?1 "
+			     "ORDER BY misses DESC, lookups DESC, id");
+	struct rows r = rows_begin(db, a, sql, 1, &job->id);
+	struct opt_i64 files = {.known = true};
+	int ret = 0;
+
+	job->directories = arena_alloc(a, room * sizeof(*job->directories));
+	while (job->directories && job->nr_directories < room && rows_next(&r)) {
+		struct model_directory *d = &job->directories[job->nr_directories++];
+		struct bytes fstype;
+
+		d->id = rows_value(&r, 0);
+		d->path = rows_bytes(&r);
+		d->files = rows_i64(&r);
+		d->files_estimated = rows_value(&r, 0) == 1;
+		d->subdirectories = rows_value(&r, 0) == 1;
+		fstype = rows_bytes(&r);
+		rows_counts(&r, &d->counts);
+		/* What got no row is in that of the files without a name. */
+		d->counts.bounds =
+			d->path.data ? bounds_of_row(&m->run) | bounds_of_fstype(&m->run, &fstype)
+				     : bounds_of_totals(&m->run);
+		slice(&m->run, &d->counts, NULL);
+		files = opt_add(files, d->files);
+		files.known = files.known && !d->files_estimated;
+	}
+	job->rest_files = opt_sub(files, (struct opt_i64){(int64_t)job->nr_files, true});
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+/* Runs of schema 1 have none, and a database of it no table. */
+static bool has_filesystems(sqlite3 *db, struct arena *a)
+{
+	return count_of(db, a,
+			"SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1", 1);
+}
+
+static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job, char *err,
+			    size_t errlen)
+{
+	struct arena *a = &m->arena;
+	struct rows r;
+	size_t room;
+	char *sql;
+	int ret;
+
+	if (!has_filesystems(db, a))
+		return 0;
+	room = count_of(db, a, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
+	sql = rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
+		       "files_estimated",
+		       "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
+		       "lookups DESC, misses DESC, id");
+	r = rows_begin(db, a, sql, 1, &job->id);
+	job->filesystems = arena_alloc(a, room * sizeof(*job->filesystems));
+	while (job->filesystems && job->nr_filesystems < room && rows_next(&r)) {
+		struct model_filesystem *f = &job->filesystems[job->nr_filesystems++];
+
+		f->type = rows_bytes(&r);
+		f->mount = rows_bytes(&r);
+		f->cover = rows_bytes(&r);
+		f->why = rows_bytes(&r);
+		f->dev_major = rows_i64(&r);
+		f->dev_minor = rows_i64(&r);
+		f->files = rows_i64(&r);
+		f->files_estimated = rows_value(&r, 0) == 1;
+		rows_counts(&r, &f->counts);
+		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
+								bounds_of_fstype(&m->run, &f->type)
+						      : bounds_of_totals(&m->run);
+		slice(&m->run, &f->counts, NULL);
+	}
+	ret = rows_end(&r, err, errlen);
+	free(sql);
+	return ret;
+}
+
+/*
+ * What the job's tasks read beyond the reads that were counted. Some of those (io_uring's, AIO's,
+ * what exec reads) are not among the bytes of its tasks, so there may have been more.
+ */
+static struct opt_i64 outside_reads(const struct model_job *job)
+{
+	struct opt_i64 bytes = job->rchar_bytes;
+	struct opt_i64 seen = opt_add(counts_get(&job->counts, C_read_bytes),
+				      counts_get(&job->counts, C_direct_read_bytes));
+
+	/* A difference of an estimate and all that was read is mostly the estimate's error. */
+	if (!seen.known || job->counts.sliced || job->counts.bounds & BOUND_ROW)
+		bytes.known = false;
+	bytes.value = bytes.value > seen.value ? bytes.value - seen.value : 0;
+	return bytes;
+}
+
+static void read_advice(struct rows *r, struct model_advice *v)
+{
+	v->id = rows_value(r, 0);
+	v->path = rows_bytes(r);
+	v->kind = rows_bytes(r);
+	v->call = rows_bytes(r);
+	v->calls = rows_i64(r);
+	v->offset_bytes = rows_i64(r);
+	v->length_bytes = rows_i64(r);
+	if (v->offset_bytes.value < 0) /* no range was seen */
+		v->offset_bytes.known = v->length_bytes.known = false;
+	v->pages_asked = rows_i64(r);
+	v->pages_brought = rows_i64(r);
+	v->pages_dropped = rows_i64(r);
+	v->cached_pages = rows_i64(r);
+	v->redundant_pages = rows_i64(r);
+	v->dropped_refaults = rows_i64(r);
+	v->dropped_refaults_others = rows_i64(r);
+	v->used = rows_i64(r);
+	v->used_late = rows_i64(r);
+	v->evicted_unused = rows_i64(r);
+	v->resident_unused = rows_i64(r);
+	v->untracked = rows_i64(r);
+}
+
+#define ADVICE_COLUMNS                                                                             \
+	"SELECT id, path, kind, call, calls, offset_bytes, length_bytes, pages_asked, "            \
+	"pages_brought, pages_dropped, "
+#define ADVICE_FATES "used, used_late, evicted_unused, resident_unused, untracked" ADVICE_FROM
+#define ADVICE_FROM                                                                                \
+	" FROM advice WHERE job_id = ?1 ORDER BY "                                                 \
+	"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id"
+
+static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
+		       size_t errlen)
+{
+	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
+	/* A database of an earlier schema has no columns for what became of the pages. */
+	static const char *const by_age[] = {
+		ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
+		ADVICE_COLUMNS
+		"cached_pages, redundant_pages, dropped_refaults, NULL, " ADVICE_FATES,
+		ADVICE_COLUMNS "cached_pages, redundant_pages, dropped_refaults, "
+			       "dropped_refaults_others, " ADVICE_FATES,
+	};
+	size_t age =
+		count_of(db, a,
+			 "SELECT count(*) FROM pragma_table_info('advice') WHERE ?1 AND name IN "
+			 "('dropped_refaults', 'dropped_refaults_others')",
+			 1);
+	struct rows r = rows_begin(db, a, by_age[age], 1, &job->id);
+
+	job->advice = arena_alloc(a, room * sizeof(*job->advice));
+	while (job->advice && job->nr_advice < room && rows_next(&r))
+		read_advice(&r, &job->advice[job->nr_advice++]);
+	return rows_end(&r, err, errlen);
+}
+
+int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
+			struct model_job *job, char *err, size_t errlen)
+{
+	int ret = 0;
+
+	if (query->advice_only && !model_others(job)) {
+		ret = load_directories(db, m, job, err, errlen);
+		if (!ret)
+			ret = load_advice(db, &m->arena, job, err, errlen);
+	} else if (query->detail_only && !model_others(job)) {
+		ret = model_detail_load(db, m, job, err, errlen);
+	} else if (!query->totals_only && !model_others(job)) {
+		ret = load_files(db, query->files, m, job, err, errlen);
+		if (!ret)
+			ret = load_directories(db, m, job, err, errlen);
+		if (!ret)
+			ret = load_filesystems(db, m, job, err, errlen);
+		if (!ret)
+			ret = load_advice(db, &m->arena, job, err, errlen);
+		if (!ret)
+			ret = model_detail_load(db, m, job, err, errlen);
+	}
+	/* Last: the rest of the files is made from the job's counts as they were measured. */
+	slice(&m->run, &job->counts,
+	      model_others(job) ? NULL : load_estimates(db, &m->arena, &m->run, job->id));
+	job->outside_read_bytes = outside_reads(job);
+	return ret;
+}

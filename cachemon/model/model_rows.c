@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/model/model_rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cachemon/db/db_read.h"
+
+int report_no_memory(char *err, size_t errlen)
+{
+	snprintf(err, errlen, "not enough memory to read the run.");
+	return -ENOMEM;
+}
+
+int rows_end(struct rows *r, char *err, size_t errlen)
+{
+	const char *damage = r->damage;
+	int ret = rows_finish(r);
+
+	if (ret == -ENOMEM) {
+		ret = report_no_memory(err, errlen);
+	} else if (ret < 0 && damage) {
+		report_db_damaged(r->db, damage, err, errlen);
+	} else if (ret < 0) {
+		/* The connection has the failure of its last statement. */
+		ret = report_db_error(r->db, err, errlen);
+		if (!ret)
+			ret = -EIO;
+	}
+	return ret;
+}
+
+void rows_counts(struct rows *r, struct counts *ret)
+{
+	*ret = (struct counts){0};
+	for (int i = 0; i < C_NR; i++) {
+		struct opt_i64 v = rows_i64(r);
+
+		ret->known[i] = v.known;
+		ret->c[i] = v.value;
+	}
+}
+
+char *rows_sql(const char *before, const char *after)
+{
+	char *sql = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&sql, &size);
+
+	if (!out)
+		return NULL;
+	fputs(before, out);
+	for (int i = 0; i < C_NR; i++)
+		fprintf(out, ", %s", counter_name(i));
+	fprintf(out, " %s", after);
+	if (fclose(out) != 0) {
+		free(sql);
+		return NULL;
+	}
+	return sql;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/render/doc_ops.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+
+static char *format_inert(const char *fmt, va_list args)
+{
+	char *text = NULL;
+	char *ret = NULL;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		return NULL;
+	ret = escape_inert_copy(text, strlen(text));
+	free(text);
+	return ret;
+}
+
+void doc_begin(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	d->ops->begin(d, text ? text : "");
+	free(text);
+}
+
+void doc_heading(struct doc *d, int level, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->heading(d, level, text);
+	free(text);
+}
+
+void doc_para(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->para(d, text);
+	free(text);
+}
+
+void doc_words(struct doc *d, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	d->failed = d->failed || !text;
+	if (text)
+		d->ops->words(d, text);
+	free(text);
+}
+
+/* Line by line: what ends a line is not to be made visible, nor is a tab. */
+static void inert_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		for (; *text == '\t'; text++, len--)
+			fputs("        ", out);
+		escape_inert(out, text, len);
+		putc('\n', out);
+		text += len;
+		text += *text == '\n';
+	}
+}
+
+void doc_code(struct doc *d, const char *language, const char *text)
+{
+	char *inert = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&inert, &len);
+
+	if (out)
+		inert_lines(out, text);
+	if (!out || fclose(out) != 0)
+		d->failed = true;
+	else
+		d->ops->code(d, language, inert);
+	free(inert);
+}
+
+struct doc_table doc_table(const char *caption, const struct doc_column *columns, size_t nr_columns)
+{
+	return (struct doc_table){.caption = caption, .columns = columns, .nr_columns = nr_columns};
+}
+
+/* Takes text; room for the cells doubles at each power of two. */
+static void cell_add(struct doc_table *t, char *text)
+{
+	if (text && (t->nr_cells & (t->nr_cells - 1)) == 0) {
+		size_t room = t->nr_cells ? t->nr_cells * 2 : 1;
+		char **more = reallocarray(t->cells, room, sizeof(*more));
+
+		if (!more) {
+			free(text);
+			text = NULL;
+		} else {
+			t->cells = more;
+		}
+	}
+	if (text)
+		t->cells[t->nr_cells++] = text;
+	else
+		t->failed = true;
+}
+
+void doc_cell(struct doc_table *t, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = format_inert(fmt, args);
+	va_end(args);
+	cell_add(t, text);
+}
+
+void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent)
+{
+	if (name->data)
+		cell_add(t, escape_inert_copy(name->data, name->len));
+	else
+		doc_cell(t, "%s", absent);
+}
+
+void doc_put_table(struct doc *d, struct doc_table *t)
+{
+	if (t->failed)
+		d->failed = true;
+	else if (t->nr_columns && t->nr_cells)
+		d->ops->table(d, t);
+	doc_table_free(t);
+}
+
+void doc_table_free(struct doc_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct doc_table){0};
+}
+
+int doc_end(struct doc *d)
+{
+	d->ops->end(d);
+	if (d->failed)
+		return -ENOMEM;
+	return ferror(d->out) ? -EIO : 0;
+}

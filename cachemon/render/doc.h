@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A document for people, told once and written as plain text, Markdown or HTML: parts, headings,
+ * paragraphs, tables, pictures. All text given here may hold foreign names: it is made inert.
+ */
+#ifndef REPORT_DOC_H
+#define REPORT_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cachemon/render/picture.h"
+#include "cachemon/base/arena.h"
+
+enum doc_align {
+	DOC_LEFT,
+	DOC_RIGHT,
+	DOC_WRAP,     /* text that may take several lines; last column only */
+	DOC_BAR,      /* a share, "0.25", drawn as a bar */
+	DOC_LINK,     /* of the program's own: where to, relative, of letters, digits, '-', '.' */
+	DOC_OWN_LINE, /* plain text: a line of its own above the row's figures; first column only */
+};
+
+struct doc_column {
+	const char *name;
+	enum doc_align align;
+};
+
+struct doc_table {
+	const char *caption;
+	const struct doc_column *columns;
+	size_t nr_columns;
+	char **cells; /* row by row */
+	size_t nr_cells;
+	bool things; /* rows are things of one kind: who reads may order them */
+	bool failed;
+};
+
+/* A part of a document: id: letters and '-', once in it. */
+struct doc_entry {
+	const char *id, *title;
+};
+
+/* How good something is: a letter on a page. */
+struct doc_grade {
+	const char *name;   /* "prefetch" */
+	const char *letter; /* NULL: none could be given */
+	const char *score;  /* "0.84" */
+	const char *how;    /* the formula with its numbers, or why there is none */
+};
+
+/* Something to change. What it rests on, and what to do, stands between its begin and its end. */
+struct doc_card {
+	const char *id;	      /* of its kind: letters and '-' */
+	const char *severity; /* "high" */
+	const char *title, *subject;
+	const char *gain, *gain_range; /* "about 4.2 s (model)", "2.8 to 6.3 s" or NULL */
+	const char *text;
+};
+
+/* A thing in parts of equal length: what of each part, 0 to 1; NAN: not known. */
+struct doc_strip {
+	const char *name; /* "read" */
+	enum tone tone;
+	const double *shares;
+	size_t nr;
+	const char *mark; /* of all its shares, as of a series */
+};
+
+/* Strips of one thing, a file: each the same parts. */
+struct doc_map {
+	const char *name, *says;
+	const struct doc_strip *strips;
+	size_t nr_strips;
+};
+
+struct doc_ops;
+
+struct doc {
+	const struct doc_ops *ops;
+	FILE *out;
+	void *state; /* of the renderer */
+	bool failed;
+};
+
+struct doc doc_text(FILE *out);
+struct doc doc_markdown(FILE *out);
+struct doc doc_html(FILE *out);
+
+void doc_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The parts that follow, for a page to lead to. */
+void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr);
+/* A part, under a heading of level 2. folded: shut on a page until somebody opens it. */
+void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void doc_part_end(struct doc *d);
+/* What not everybody wants to see at once. */
+void doc_fold_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_fold_end(struct doc *d);
+/* Two things to be seen beside each other, each under its title: on a wide page in two columns,
+ * else the second below the first. */
+void doc_pair_begin(struct doc *d, const char *title);
+void doc_pair_next(struct doc *d, const char *title);
+void doc_pair_end(struct doc *d);
+void doc_heading(struct doc *d, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void doc_para(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A paragraph of a note: as in Markdown, code stands between backticks. */
+void doc_words(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Lines of a program or a shell, as they are. */
+void doc_code(struct doc *d, const char *language, const char *text);
+struct doc_table doc_table(const char *caption, const struct doc_column *columns,
+			   size_t nr_columns);
+void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A name as the database has it; absent when it has none. */
+void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent);
+/* Writes the table, unless it has no rows, and frees it. */
+void doc_put_table(struct doc *d, struct doc_table *t);
+void doc_table_free(struct doc_table *t);
+/* The first is that of all. */
+void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
+void doc_card_begin(struct doc *d, const struct doc_card *card);
+void doc_card_end(struct doc *d);
+void doc_put_map(struct doc *d, const struct doc_map *map);
+/* Nothing where it has no point. */
+void doc_put_picture(struct doc *d, const struct picture *p);
+/* 0 or -errno; always to be called. */
+int doc_end(struct doc *d);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/render/doc_ops.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+
+/* NULL: of NULL, or there was no memory, which d then knows. */
+static char *inert(struct doc *d, const char *text)
+{
+	char *ret = text ? escape_inert_copy(text, strlen(text)) : NULL;
+
+	d->failed = d->failed || (text && !ret);
+	return ret;
+}
+
+static char *inert_of(struct doc *d, const char *fmt, va_list args)
+{
+	char *text = NULL;
+	char *ret;
+
+	if (vasprintf(&text, fmt, args) < 0) {
+		d->failed = true;
+		return NULL;
+	}
+	ret = inert(d, text);
+	free(text);
+	return ret;
+}
+
+void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
+{
+	if (nr)
+		d->ops->contents(d, entries, nr);
+}
+
+void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
+{
+	char *title = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	title = inert_of(d, fmt, args);
+	va_end(args);
+	d->ops->part_begin(d, id, folded, title ? title : "");
+	free(title);
+}
+
+void doc_part_end(struct doc *d)
+{
+	d->ops->part_end(d);
+}
+
+void doc_fold_begin(struct doc *d, const char *fmt, ...)
+{
+	char *title = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	title = inert_of(d, fmt, args);
+	va_end(args);
+	d->ops->fold_begin(d, title ? title : "");
+	free(title);
+}
+
+void doc_fold_end(struct doc *d)
+{
+	d->ops->fold_end(d);
+}
+
+void doc_pair_begin(struct doc *d, const char *title)
+{
+	char *safe = inert(d, title);
+
+	d->ops->pair_begin(d, safe ? safe : "");
+	free(safe);
+}
+
+void doc_pair_next(struct doc *d, const char *title)
+{
+	char *safe = inert(d, title);
+
+	d->ops->pair_next(d, safe ? safe : "");
+	free(safe);
+}
+
+void doc_pair_end(struct doc *d)
+{
+	d->ops->pair_end(d);
+}
+
+void doc_side(struct doc *d, const char *title)
+{
+	d->ops->heading(d, 3, title);
+}
+
+void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr)
+{
+	if (nr)
+		d->ops->grades(d, grades, nr);
+}
+
+void doc_card_begin(struct doc *d, const struct doc_card *card)
+{
+	char *title = inert(d, card->title);
+	char *subject = inert(d, card->subject);
+	char *text = inert(d, card->text);
+	struct doc_card safe = *card;
+
+	safe.title = title ? title : "";
+	safe.subject = subject;
+	safe.text = text ? text : "";
+	d->ops->card_begin(d, &safe);
+	free(title);
+	free(subject);
+	free(text);
+}
+
+void doc_card_end(struct doc *d)
+{
+	d->ops->card_end(d);
+}
+
+void doc_put_map(struct doc *d, const struct doc_map *map)
+{
+	char *name = inert(d, map->name);
+	struct doc_map safe = *map;
+
+	safe.name = name ? name : "";
+	d->ops->map(d, &safe);
+	free(name);
+}
+
+void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const char *s),
+		   void (*put_code)(FILE *out, const char *s))
+{
+	char *copy = strdup(text);
+	char *at = copy;
+
+	while (at && *at) {
+		char *begin = strchr(at, '`');
+		char *end = begin ? strchr(begin + 1, '`') : NULL;
+
+		/* One without another is a character like any other. */
+		if (!end)
+			break;
+		*begin = '\0';
+		*end = '\0';
+		put(out, at);
+		put_code(out, begin + 1);
+		at = end + 1;
+	}
+	put(out, at ? at : text);
+	free(copy);
+}
+
+static void put_plain(FILE *out, const char *s)
+{
+	fputs(s, out);
+}
+
+void doc_plain_words(struct doc *d, const char *text)
+{
+	char *plain = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&plain, &size);
+
+	if (out)
+		doc_put_words(out, text, put_plain, put_plain);
+	if (!out || fclose(out) != 0)
+		d->failed = true;
+	else
+		d->ops->para(d, plain);
+	free(plain);
+}
+
+void doc_strip_line(FILE *out, const struct doc_strip *strip)
+{
+	static const char *const steps[] = {"_", "░", "▒", "▓", "█"};
+
+	for (size_t i = 0; i < strip->nr; i++) {
+		double v = strip->shares[i];
+
+		/* A little is not none, and nearly all is not all. */
+		fputs(isnan(v) ? "?" : steps[v <= 0 ? 0 : v >= 1 ? 4 : 1 + (int)(v * 3)], out);
+	}
+}
+
+void doc_put_picture(struct doc *d, const struct picture *p)
+{
+	if (p->axis.nr && p->nr_panels)
+		d->ops->picture(d, p);
+}
+
+void doc_nothing(struct doc *d)
+{
+}
+
+void doc_no_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
+{
+}
+
+void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
+{
+	static const struct doc_column columns[] = {
+		{"GRADE", DOC_LEFT},
+		{"", DOC_LEFT},
+		{"SCORE", DOC_RIGHT},
+		{"HOW", DOC_WRAP},
+	};
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	for (size_t i = 0; i < nr; i++) {
+		doc_cell(&t, "%s", grades[i].name);
+		doc_cell(&t, "%s", grades[i].letter ? grades[i].letter : "-");
+		doc_cell(&t, "%s", grades[i].score);
+		doc_cell(&t, "%s", grades[i].how);
+	}
+	doc_put_table(d, &t);
+}
+
+/* A sentence begins with a capital, behind its number. NULL: no memory. */
+static char *sentence(struct doc *d, const char *text)
+{
+	char *ret = strdup(text);
+	size_t number = strspn(text, "0123456789");
+	size_t first = number && !strncmp(text + number, ". ", 2) ? number + 2 : 0;
+
+	d->failed = d->failed || !ret;
+	if (ret)
+		ret[first] = (char)toupper((unsigned char)ret[first]);
+	return ret;
+}
+
+void doc_card_text(struct doc *d, const struct doc_card *card)
+{
+	char *title = sentence(d, card->title);
+	char *text = sentence(d, card->text);
+
+	doc_heading(d, 3, "%s", title ? title : "");
+	doc_para(d, "Gain: %s%s%s. %s, %s severity%s%s.", card->gain, card->gain_range ? ", " : "",
+		 card->gain_range ? card->gain_range : "", card->id, card->severity,
+		 card->subject ? ": " : "", card->subject ? card->subject : "");
+	doc_para(d, "%s", text ? text : "");
+	free(title);
+	free(text);
+}
+
+enum { NAMES_COLUMNS = 8 };
+
+/* In a column that says of what, pages are numbers. */
+static enum picture_unit cell_unit(enum picture_unit unit)
+{
+	return unit == UNIT_PAGES ? UNIT_COUNT : unit;
+}
+
+static void put_point(struct doc_table *t, const struct picture *p, size_t at)
+{
+	size_t c = 1;
+
+	doc_cell(t, "%s", p->axis.names[at]);
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series && c < NAMES_COLUMNS; i++, c++)
+			doc_cell(t, "%s",
+				 show_marked(picture_value(cell_unit(p->panels[k].unit),
+							   p->panels[k].series[i].values[at]),
+					     p->panels[k].series[i].mark)
+					 .s);
+}
+
+void doc_names_table(struct doc *d, const struct picture *p)
+{
+	struct doc_column columns[NAMES_COLUMNS + 1] = {{p->axis.name, DOC_LEFT}};
+	bool bar = p->nr_panels == 1 && p->panels[0].nr_series == 1;
+	double top = picture_top(&p->panels[0], p->axis.nr);
+	struct doc_table t;
+	size_t nr = 1;
+
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series && nr < NAMES_COLUMNS; i++)
+			columns[nr++] = (struct doc_column){p->panels[k].series[i].name, DOC_RIGHT};
+	if (bar)
+		columns[nr++] = (struct doc_column){"", DOC_BAR};
+	t = doc_table(p->title, columns, nr);
+	for (size_t i = 0; i < p->axis.nr; i++) {
+		put_point(&t, p, i);
+		if (bar)
+			doc_cell(&t, "%.4f",
+				 top > 0 ? fmax(p->panels[0].series[0].values[i] / top, 0) : 0);
+	}
+	doc_put_table(d, &t);
+	if (*p->says)
+		doc_para(d, "%s", p->says);
+}
+
+void doc_marks_para(struct doc *d, const struct picture *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = p->nr_marks ? open_memstream(&text, &len) : NULL;
+
+	d->failed = d->failed || (p->nr_marks && !out);
+	if (!out)
+		return;
+	for (size_t i = 0; i < p->nr_marks; i++)
+		fprintf(out, "%s%s", i ? "; " : "Marks: ", p->marks[i].name);
+	putc('.', out);
+	if (fclose(out) != 0)
+		d->failed = true;
+	else
+		doc_para(d, "%s", text);
+	free(text);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a document, for those who write one: what a renderer of text, Markdown or HTML
+ * does. Owns the table of its functions and what renderers share.
+ */
+#ifndef REPORT_DOC_OPS_H
+#define REPORT_DOC_OPS_H
+
+#include "cachemon/render/doc.h"
+#include "cachemon/render/doc_flow.h"
+
+/* What a renderer is given is inert (escape.h); it adds the escapes of its own markup. */
+struct doc_ops {
+	void (*begin)(struct doc *d, const char *title);
+	void (*heading)(struct doc *d, int level, const char *text);
+	void (*para)(struct doc *d, const char *text);
+	/* A paragraph in which code stands between backticks. */
+	void (*words)(struct doc *d, const char *text);
+	/* Lines, each ended; language may be NULL. */
+	void (*code)(struct doc *d, const char *language, const char *text);
+	void (*table)(struct doc *d, const struct doc_table *t);
+	void (*contents)(struct doc *d, const struct doc_entry *entries, size_t nr);
+	void (*part_begin)(struct doc *d, const char *id, bool folded, const char *title);
+	void (*part_end)(struct doc *d);
+	void (*fold_begin)(struct doc *d, const char *title);
+	void (*fold_end)(struct doc *d);
+	void (*pair_begin)(struct doc *d, const char *title);
+	void (*pair_next)(struct doc *d, const char *title);
+	void (*pair_end)(struct doc *d);
+	void (*grades)(struct doc *d, const struct doc_grade *grades, size_t nr);
+	void (*card_begin)(struct doc *d, const struct doc_card *card);
+	void (*card_end)(struct doc *d);
+	void (*map)(struct doc *d, const struct doc_map *map);
+	void (*flow)(struct doc *d, const struct doc_flow *flow); /* NULL: its table is enough */
+	void (*picture)(struct doc *d, const struct picture *p);
+	void (*end)(struct doc *d);
+};
+
+/* For renderers: a character a part, by share. */
+void doc_strip_line(FILE *out, const struct doc_strip *strip);
+/* Such a paragraph in pieces: text, and what stands between two backticks. */
+void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const char *s),
+		   void (*put_code)(FILE *out, const char *s));
+/* For a renderer that has no look for code: the paragraph without backticks. */
+void doc_plain_words(struct doc *d, const char *text);
+/* For renderers whose document is nothing but text from above to below. */
+void doc_nothing(struct doc *d);
+/* A side of a pair. */
+void doc_side(struct doc *d, const char *title);
+void doc_no_contents(struct doc *d, const struct doc_entry *entries, size_t nr);
+void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr);
+void doc_card_text(struct doc *d, const struct doc_card *card);
+/* A picture whose points have names, as a table: a row a point, with a bar where there is one
+ * series. */
+void doc_names_table(struct doc *d, const struct picture *p);
+/* What is marked on the axis of a picture, as a sentence; nothing where nothing is. */
+void doc_marks_para(struct doc *d, const struct picture *p);
+
+#endif

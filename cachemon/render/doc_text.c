@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/render/doc_ops.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cachemon/figures/show.h"
+#include "cachemon/render/wrap.h"
+
+enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
+
+static void text_para(struct doc *d, const char *text)
+{
+	wrap_put(d->out, text, WIDTH, 0);
+	fputs("\n\n", d->out);
+}
+
+static void text_code(struct doc *d, const char *language, const char *text)
+{
+	bool begin = true;
+
+	for (; *text; text++) {
+		if (begin && *text != '\n')
+			wrap_pad(d->out, 4);
+		begin = *text == '\n';
+		putc(*text, d->out);
+	}
+	putc('\n', d->out);
+}
+
+static void text_heading(struct doc *d, int level, const char *text)
+{
+	int width = wrap_width(text);
+
+	wrap_put(d->out, text, WIDTH, 0);
+	putc('\n', d->out);
+	for (int i = 0; i < width && i < WIDTH; i++)
+		putc(" =-."[level], d -> out);
+	fputs(level < 3 ? "\n\n" : "\n", d->out);
+}
+
+/* wcwidth() knows only the characters of the locale's charset. */
+struct text_locale {
+	locale_t utf8;
+	locale_t before;
+};
+
+static void text_begin(struct doc *d, const char *title)
+{
+	struct text_locale *l = calloc(1, sizeof(*l));
+
+	d->state = l;
+	if (l)
+		l->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (l && l->utf8)
+		l->before = uselocale(l->utf8);
+	text_heading(d, 1, title);
+}
+
+static void text_end(struct doc *d)
+{
+	struct text_locale *l = d->state;
+
+	if (l && l->utf8) {
+		uselocale(l->before);
+		freelocale(l->utf8);
+	}
+	free(l);
+	d->state = NULL;
+}
+
+static int column_width(const struct doc_table *t, size_t column)
+{
+	int width = wrap_width(t->columns[column].name);
+
+	if (t->columns[column].align == DOC_BAR)
+		return BAR_WIDTH;
+	for (size_t i = column; i < t->nr_cells; i += t->nr_columns) {
+		int w = wrap_width(t->cells[i]);
+
+		if (w > width)
+			width = w;
+	}
+	return width;
+}
+
+/* The width of each column; false when the table does not fit even with its text wrapped. */
+static bool fit_columns(const struct doc_table *t, int widths[])
+{
+	int total = 0;
+	int over = 0;
+	bool own_line = t->columns[0].align == DOC_OWN_LINE;
+
+	for (size_t c = own_line ? 1 : 0; c < t->nr_columns; c++) {
+		widths[c] = column_width(t, c);
+		total += widths[c] + GAP;
+	}
+	over = total - (own_line ? 0 : GAP) - WIDTH;
+	for (size_t c = t->nr_columns; c-- > 0 && over > 0;) {
+		int room = widths[c] - WRAP_MIN;
+		int cut = room < over ? room : over;
+
+		if (t->columns[c].align != DOC_WRAP || cut <= 0)
+			continue;
+		widths[c] -= cut;
+		over -= cut;
+	}
+	return over <= 0;
+}
+
+static int bar_length(const char *share)
+{
+	int n = (int)(strtod(share, NULL) * BAR_WIDTH + 0.5);
+
+	return n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
+}
+
+/* A cell at column want of a line that has come to at; where it is then. Nothing is written for
+ * an empty cell, so that no line ends in blanks. */
+static int put_cell(FILE *out, enum doc_align align, const char *text, int width, int want, int at)
+{
+	int length = align == DOC_BAR ? bar_length(text) : wrap_width(text);
+
+	if (length == 0)
+		return at;
+	if (align == DOC_RIGHT)
+		want += width - length;
+	wrap_pad(out, want - at);
+	if (align == DOC_BAR)
+		for (int i = 0; i < length; i++)
+			putc('#', out);
+	else
+		wrap_put(out, text, width, want);
+	return want + length;
+}
+
+static void put_line(FILE *out, const struct doc_table *t, char *const cells[], const int widths[])
+{
+	size_t first = t->columns[0].align == DOC_OWN_LINE ? 1 : 0;
+	int want = 0;
+	int at = 0;
+
+	if (first) {
+		wrap_put(out, cells[0], WIDTH - GAP, GAP);
+		putc('\n', out);
+		want = GAP;
+	}
+	for (size_t c = first; c < t->nr_columns; c++) {
+		at = put_cell(out, t->columns[c].align, cells[c], widths[c], want, at);
+		want += widths[c] + GAP;
+	}
+	putc('\n', out);
+}
+
+static void put_names(FILE *out, const struct doc_table *t, const int widths[])
+{
+	char *names[COLUMNS_MAX];
+	struct doc_column columns[COLUMNS_MAX];
+	struct doc_table head = *t;
+
+	for (size_t c = 0; c < COLUMNS_MAX; c++) {
+		columns[c] = c < t->nr_columns ? t->columns[c] : (struct doc_column){"", DOC_LEFT};
+		names[c] = (char *)columns[c].name;
+		if (columns[c].align == DOC_BAR)
+			columns[c].align = DOC_LEFT;
+	}
+	head.columns = columns;
+	put_line(out, &head, names, widths);
+}
+
+/* "name: value" lines, for a table that no page is wide enough for. */
+static void put_records(FILE *out, const struct doc_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++) {
+		const struct doc_column *c = &t->columns[i % t->nr_columns];
+		bool first = i % t->nr_columns == 0;
+
+		if (c->align == DOC_BAR)
+			continue;
+		fprintf(out, "%s%s%s", first ? "" : "  ", c->name, *c->name ? ": " : "");
+		wrap_put(out, t->cells[i], WIDTH - wrap_width(c->name) - 4, 4);
+		putc('\n', out);
+	}
+}
+
+static void text_table(struct doc *d, const struct doc_table *t)
+{
+	int widths[COLUMNS_MAX] = {0};
+
+	if (!t->nr_columns)
+		return;
+	if (t->caption) {
+		wrap_put(d->out, t->caption, WIDTH, 0);
+		putc('\n', d->out);
+	}
+	if (t->nr_columns > COLUMNS_MAX || !fit_columns(t, widths)) {
+		put_records(d->out, t);
+	} else {
+		put_names(d->out, t, widths);
+		for (size_t i = 0; i + t->nr_columns <= t->nr_cells; i += t->nr_columns)
+			put_line(d->out, t, t->cells + i, widths);
+	}
+	putc('\n', d->out);
+}
+
+/* Columns of a picture's line: name, drawing, highest value. */
+enum { NAME_WIDTH = 17, LINE_WIDTH = 34 };
+
+static void put_series(FILE *out, const struct picture *p, const struct picture_panel *panel,
+		       const struct picture_series *s)
+{
+	double top = picture_series_top(s, p->axis.nr);
+	int width = wrap_width(s->name);
+
+	fputs(s->name, out);
+	wrap_pad(out, width < NAME_WIDTH ? NAME_WIDTH - width : 1);
+	picture_sparkline(out, p, s, LINE_WIDTH);
+	if (isnan(top))
+		fputs("  not measured\n", out);
+	else
+		fprintf(out, "  peak %s\n", picture_shown(panel, s, top).s);
+}
+
+static void put_place(FILE *out, const struct picture *p)
+{
+	char text[384];
+
+	snprintf(text, sizeof(text),
+		 "From left to right: %s, %s to %s; _ is none, ? is not known%s.", p->axis.name,
+		 picture_place(p, 0).s, picture_place(p, 1).s,
+		 p->axis.most > p->axis.least ? ", . is after its end" : "");
+	wrap_put(out, text, WIDTH, 0);
+	fputs("\n\n", out);
+}
+
+static void text_picture(struct doc *d, const struct picture *p)
+{
+	if (p->axis.kind == AXIS_NAMES) {
+		doc_names_table(d, p);
+		return;
+	}
+	wrap_put(d->out, p->title, WIDTH, 0);
+	fprintf(d->out, "\n");
+	if (*p->says) {
+		wrap_put(d->out, p->says, WIDTH, 0);
+		fputs("\n", d->out);
+	}
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series; i++)
+			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i]);
+	put_place(d->out, p);
+	doc_marks_para(d, p);
+}
+
+static void text_map(struct doc *d, const struct doc_map *map)
+{
+	wrap_put(d->out, map->name, WIDTH, 0);
+	putc('\n', d->out);
+	for (size_t i = 0; i < map->nr_strips; i++) {
+		int width = wrap_width(map->strips[i].name);
+
+		fputs(map->strips[i].name, d->out);
+		wrap_pad(d->out, width < 15 ? 16 - width : 1);
+		doc_strip_line(d->out, &map->strips[i]);
+		putc('\n', d->out);
+	}
+	wrap_put(d->out, map->says, WIDTH, 0);
+	fputs("\n\n", d->out);
+}
+
+static void text_part_begin(struct doc *d, const char *id, bool folded, const char *title)
+{
+	text_heading(d, 2, title);
+}
+
+static void text_fold_begin(struct doc *d, const char *title)
+{
+	fprintf(d->out, "%s:\n\n", title);
+}
+
+struct doc doc_text(FILE *out)
+{
+	static const struct doc_ops ops = {
+		.begin = text_begin,
+		.heading = text_heading,
+		.para = text_para,
+		.words = doc_plain_words,
+		.code = text_code,
+		.table = text_table,
+		.contents = doc_no_contents,
+		.part_begin = text_part_begin,
+		.part_end = doc_nothing,
+		.fold_begin = text_fold_begin,
+		.fold_end = doc_nothing,
+		.pair_begin = doc_side,
+		.pair_next = doc_side,
+		.pair_end = doc_nothing,
+		.grades = doc_grades_table,
+		.card_begin = doc_card_text,
+		.card_end = doc_nothing,
+		.map = text_map,
+		.picture = text_picture,
+		.end = text_end,
+	};
+
+	return (struct doc){.ops = &ops, .out = out};
+}

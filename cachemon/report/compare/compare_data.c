@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cachemon/report/compare/compare_model.h"
+#include "cachemon/report/compare/compare_show.h"
+#include "cachemon/report/run/data.h"
+
+static void put_number(struct tree *t, const char *key, double v, bool known)
+{
+	if (known)
+		tree_double(t, key, v);
+	else
+		tree_null(t, key);
+}
+
+static void put_test(struct tree *t, const struct compare_row *row)
+{
+	bool tested = row->outcome != OUTCOME_UNKNOWN && row->test.why == PAIRED_TESTED;
+	bool judged = !isnan(row->p_adjusted);
+
+	put_number(t, "p", row->test.p, judged);
+	put_number(t, "p_adjusted", row->p_adjusted, judged);
+	put_number(t, "error", row->test.error, tested);
+	put_number(t, "t", row->test.t, judged);
+	put_number(t, "degrees_of_freedom", row->test.degrees, tested);
+	put_number(t, "independent_cells", row->test.effective_cells, tested);
+	put_number(t, "detectable_difference", row->test.detectable, tested);
+	tree_string(t, "untested_reason", compare_why(row));
+}
+
+static void put_interval(struct tree *t, const struct compare_row *row)
+{
+	double low = 0;
+	double high = 0;
+	bool known = compare_interval(row, &low, &high);
+
+	put_number(t, "interval_low", low, known);
+	put_number(t, "interval_high", high, known);
+}
+
+static void put_row(struct tree *t, const struct compare_result *r, const struct compare_row *row)
+{
+	static const char *const better[] = {NULL, "lower", "higher"};
+	bool known = row->outcome != OUTCOME_UNKNOWN;
+
+	tree_object(t, NULL);
+	tree_string(t, "metric", row->metric->key);
+	tree_string(t, "unit", compare_unit(r, row->metric));
+	tree_string(t, "better", better[row->metric->better]);
+	tree_bool(t, "primary", row->metric->rank == 0 && row->metric->better != BETTER_NEITHER);
+	put_number(t, "a", row->a, known);
+	put_number(t, "b", row->b, known);
+	put_number(t, "difference", row->test.difference, known);
+	put_number(t, "relative_difference", row->test.difference / row->a, known && row->a > 0);
+	put_number(t, "spread_a", row->test.spread_a, known);
+	put_number(t, "spread_b", row->test.spread_b, known);
+	put_number(t, "relevant_difference", row->relevant,
+		   known && row->metric->better != BETTER_NEITHER);
+	put_test(t, row);
+	put_interval(t, row);
+	tree_string(t, "change", known ? compare_change(row).s : NULL);
+	tree_string(t, "mark", compare_mark_name(compare_mark(row)));
+	tree_string(t, "outcome", compare_outcome_name(row->outcome));
+	tree_end(t);
+}
+
+static void put_totals(struct tree *t, const struct compare_job *job)
+{
+	const struct compare_total *total;
+
+	tree_array(t, "totals");
+	for (size_t i = 0; (total = compare_total(i)); i++) {
+		double v[2] = {0};
+		bool known[2];
+
+		for (int k = 0; k < 2; k++)
+			known[k] = compare_sum(&job->run[k], &total->sum, &v[k]);
+		tree_object(t, NULL);
+		tree_string(t, "metric", total->key);
+		tree_string(t, "unit", total->unit);
+		for (int k = 0; k < 2; k++)
+			if (known[k])
+				tree_int(t, k ? "b" : "a", (int64_t)v[k]);
+			else
+				tree_null(t, k ? "b" : "a");
+		if (known[0] && known[1])
+			tree_int(t, "difference", (int64_t)(v[1] - v[0]));
+		else
+			tree_null(t, "difference");
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_sentence(struct tree *t, const char *key, const struct compare_job *job, bool time)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	if (time)
+		compare_time_sentence(out, job);
+	else
+		compare_sentence(out, &job->result);
+	if (fclose(out) == 0)
+		tree_string(t, key, text);
+	else
+		t->failed = true;
+	free(text);
+}
+
+static void put_verdict(struct tree *t, const struct compare_job *job)
+{
+	tree_object(t, "verdict");
+	tree_string(t, "result", compare_verdict_name(job->result.verdict));
+	put_sentence(t, "sentence", job, false);
+	put_sentence(t, "time", job, true);
+	tree_end(t);
+}
+
+static void put_job(struct tree *t, const struct compare_model *m, const struct compare_job *job)
+{
+	const struct compare_result *r = &job->result;
+
+	tree_object(t, NULL);
+	tree_bytes(t, "name_a", job->job[0]->name.data, job->job[0]->name.len);
+	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
+	put_verdict(t, job);
+	tree_string(t, "test", compare_test_name(r->lone));
+	tree_string(t, "method", compare_method(r->lone));
+	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");
+	tree_string(t, "work", compare_work_name(r->work));
+	tree_int(t, "work_a", (int64_t)r->work_a);
+	tree_int(t, "work_b", (int64_t)r->work_b);
+	tree_int(t, "intervals_a", (int64_t)r->intervals_a);
+	tree_int(t, "intervals_b", (int64_t)r->intervals_b);
+	tree_int(t, "cells", (int64_t)r->cells);
+	tree_int(t, "metrics_tested", (int64_t)r->nr_tested);
+	tree_array(t, "metrics");
+	for (size_t i = 0; i < r->nr_rows; i++)
+		put_row(t, r, &r->rows[i]);
+	tree_end(t);
+	put_totals(t, job);
+	compare_sides_data(t, m, job);
+	tree_end(t);
+}
+
+void compare_data(struct tree *t, const struct compare_model *m)
+{
+	tree_object(t, NULL);
+	tree_int(t, "schema", 1);
+	tree_string(t, "cachemon", CACHEMON_VERSION);
+	for (int i = 0; i < 2; i++) {
+		tree_object(t, i ? "b" : "a");
+		data_run_head(t, &m->model[i].run);
+		tree_end(t);
+	}
+	tree_object(t, "test");
+	tree_string(t, "name", compare_test_name(false));
+	tree_string(t, "adjustment", "Holm");
+	tree_double(t, "level", COMPARE_LEVEL);
+	tree_string(t, "method", compare_method(false));
+	tree_end(t);
+	compare_facts_data(t, m);
+	tree_array(t, "jobs");
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_job(t, m, &m->jobs[i]);
+	tree_end(t);
+	tree_end(t);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/report/compare/compare_model.h"
+#include "cachemon/report/compare/compare_show.h"
+
+static void put_label(struct doc_table *t, const struct compare_row *row, const char *unit)
+{
+	if (strcmp(unit, "ratio") == 0)
+		doc_cell(t, "%s", row->metric->label);
+	else
+		doc_cell(t, "%s, %s", row->metric->label, unit);
+}
+
+static void put_metrics(struct doc *d, const struct compare_result *r)
+{
+	static const struct doc_column columns[] = {
+		{"FIGURE", DOC_OWN_LINE},  {"BEFORE", DOC_RIGHT},	 {"AFTER", DOC_RIGHT},
+		{"DIFFERENCE", DOC_RIGHT}, {"95 % INTERVAL", DOC_RIGHT}, {"MARK", DOC_LEFT},
+	};
+	struct doc_table t = doc_table(NULL, columns, 6);
+
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		const struct compare_row *row = &r->rows[i];
+		const char *unit = compare_unit(r, row->metric);
+		double low, high;
+
+		if (row->outcome == OUTCOME_UNKNOWN)
+			continue;
+		put_label(&t, row, unit);
+		doc_cell(&t, "%s", compare_value(unit, row->a).s);
+		doc_cell(&t, "%s", compare_value(unit, row->b).s);
+		doc_cell(&t, "%s", compare_difference(unit, row->test.difference).s);
+		if (compare_interval(row, &low, &high))
+			doc_cell(&t, "%s", compare_range(unit, low, high).s);
+		else
+			doc_cell(&t, "-");
+		doc_cell(&t, "%s", compare_mark_text(row));
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_known(struct doc_table *t, bool known, struct shown v)
+{
+	doc_cell(t, "%s", known ? v.s : "-");
+}
+
+static bool tested(const struct compare_row *row)
+{
+	return row->outcome != OUTCOME_UNKNOWN && row->test.why == PAIRED_TESTED;
+}
+
+static void put_spreads(struct doc *d, const struct compare_result *r)
+{
+	static const struct doc_column columns[] = {
+		{"FIGURE", DOC_OWN_LINE},     {"CHANGE", DOC_RIGHT},
+		{"SPREAD BEFORE", DOC_RIGHT}, {"SPREAD AFTER", DOC_RIGHT},
+		{"MATTERS FROM", DOC_RIGHT},  {"SEEN FROM", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table(
+		"Seen from: so large a difference shows in 4 of 5 such pairs", columns, 6);
+
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		const struct compare_row *row = &r->rows[i];
+		const char *unit = compare_unit(r, row->metric);
+		const struct paired *p = &row->test;
+
+		if (row->outcome == OUTCOME_UNKNOWN)
+			continue;
+		put_label(&t, row, unit);
+		doc_cell(&t, "%s", compare_change(row).s);
+		doc_cell(&t, "%s", compare_span(unit, p->spread_a).s);
+		doc_cell(&t, "%s", compare_span(unit, p->spread_b).s);
+		put_known(&t, row->metric->better != BETTER_NEITHER,
+			  compare_span(unit, row->relevant));
+		put_known(&t, tested(row), compare_span(unit, p->detectable));
+	}
+	doc_put_table(d, &t);
+}
+
+/* What the marks come from. */
+static void put_tests(struct doc *d, const struct compare_result *r)
+{
+	static const struct doc_column columns[] = {
+		{"FIGURE", DOC_OWN_LINE},  {"ERROR", DOC_RIGHT}, {"T", DOC_RIGHT},
+		{"DEGREES", DOC_RIGHT},	   {"CELLS", DOC_RIGHT}, {"P", DOC_RIGHT},
+		{"ADJUSTED P", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table("P is adjusted for all figures tested; cells: how many "
+				       "independent ones all are worth",
+				       columns, 7);
+
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		const struct compare_row *row = &r->rows[i];
+		const char *unit = compare_unit(r, row->metric);
+		const struct paired *p = &row->test;
+		bool judged = !isnan(row->p_adjusted);
+
+		if (!tested(row))
+			continue;
+		put_label(&t, row, unit);
+		doc_cell(&t, "%s", compare_span(unit, p->error).s);
+		put_known(&t, judged, show_double((struct opt_f64){p->t, true}, 2));
+		doc_cell(&t, "%s", show_double((struct opt_f64){p->degrees, true}, 1).s);
+		doc_cell(&t, "%s", show_double((struct opt_f64){p->effective_cells, true}, 1).s);
+		doc_cell(&t, "%s", judged ? compare_p(p->p).s + 2 : "-");
+		doc_cell(&t, "%s", judged ? compare_p(row->p_adjusted).s + 2 : "-");
+	}
+	doc_put_table(d, &t);
+}
+
+/* Rows that could not be judged, by reason. */
+static void put_reasons(struct doc *d, const struct compare_result *r)
+{
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		const struct compare_row *row = &r->rows[i];
+		const char *why = compare_why(row);
+		bool said = false;
+		char names[512] = "";
+
+		if (!why || (row->outcome != OUTCOME_UNKNOWN && row->test.why == PAIRED_TESTED))
+			continue;
+		for (size_t k = 0; k < i && !said; k++)
+			said = compare_why(&r->rows[k]) == why;
+		for (size_t k = i; k < r->nr_rows && !said; k++) {
+			size_t n = strlen(names);
+
+			if (compare_why(&r->rows[k]) == why)
+				snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+					 r->rows[k].metric->label);
+		}
+		if (!said)
+			doc_para(d, "Not judged: %s; %s.", names, why);
+	}
+}
+
+static struct shown show_total(const char *unit, double v)
+{
+	struct opt_i64 n = {.value = (int64_t)fabs(v), .known = fabs(v) < 9e18};
+	struct shown s;
+	struct shown ret = {0};
+
+	if (strcmp(unit, "ns") == 0)
+		s = show_ns(n);
+	else if (strcmp(unit, "bytes") == 0)
+		s = show_bytes(n, false);
+	else
+		s = show_count(n, false);
+	snprintf(ret.s, sizeof(ret.s), "%s%.40s", v < 0 ? "-" : "", s.s);
+	return ret;
+}
+
+static void put_totals(struct doc *d, const struct compare_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"TOTAL", DOC_LEFT},
+		{"BEFORE", DOC_RIGHT},
+		{"AFTER", DOC_RIGHT},
+		{"DIFFERENCE", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table(
+		"In all; one value a run, so what of it is chance was not judged", columns, 4);
+	const struct compare_total *total;
+
+	for (size_t i = 0; (total = compare_total(i)); i++) {
+		double v[2] = {0};
+
+		if (!compare_sum(&job->run[0], &total->sum, &v[0]) ||
+		    !compare_sum(&job->run[1], &total->sum, &v[1]))
+			continue;
+		doc_cell(&t, "%s", total->label);
+		doc_cell(&t, "%s", show_total(total->unit, v[0]).s);
+		doc_cell(&t, "%s", show_total(total->unit, v[1]).s);
+		doc_cell(&t, "%s%s", v[1] > v[0] ? "+" : "",
+			 show_total(total->unit, v[1] - v[0]).s);
+	}
+	doc_put_table(d, &t);
+}
+
+void compare_figures(struct doc *d, const struct compare_job *job)
+{
+	const struct compare_result *r = &job->result;
+
+	put_metrics(d, r);
+	doc_para(d,
+		 "● real: more than chance explains. ○ noise: chance explains it. - not judged: no "
+		 "test says. The interval is of each figure alone, the mark of all figures "
+		 "together.");
+	put_reasons(d, r);
+	doc_fold_begin(d, "How each figure was tested");
+	put_spreads(d, r);
+	put_tests(d, r);
+	doc_fold_end(d);
+	put_totals(d, job);
+}

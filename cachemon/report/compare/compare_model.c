@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/compare/compare_model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/db/db_read.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/model/model_load.h"
+#include "cachemon/model/model_rows.h"
+#include "cachemon/model/run_name.h"
+#include "cachemon/base/progress.h"
+
+static void read_interval(struct rows *r, const struct model_run *run, struct compare_interval *in)
+{
+	struct counts c;
+	struct opt_i64 v;
+
+	in->duration_ns = rows_value(r, 0);
+	in->read_on_ns = rows_value(r, 0);
+	in->value[X_DURATION_NS] = in->duration_ns;
+	in->known[X_DURATION_NS] = true;
+	v = rows_i64(r);
+	in->value[X_CPU_NS] = v.value;
+	in->known[X_CPU_NS] = v.known;
+	v = rows_i64(r);
+	in->rchar_bytes = v.value;
+	in->rchar_known = v.known;
+	rows_counts(r, &c);
+	if (in->read_on_ns < in->duration_ns && model_waits_in_slices(run))
+		counts_forget_stall(&c);
+	for (int i = 0; i < C_NR; i++) {
+		in->value[i] = c.c[i];
+		in->known[i] = c.known[i];
+	}
+}
+
+/* An interval of the run in which the job has no row is one in which nothing of it was counted. */
+static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_id, struct arena *a,
+			  struct compare_run *ret, char *err, size_t errlen)
+{
+	int64_t params[] = {run->id, job_id};
+	struct rows n =
+		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run->id);
+	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
+	int res = rows_end(&n, err, errlen);
+	struct compare_interval *in = arena_alloc(a, (room + 1) * sizeof(*in));
+	char *sql = rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
+			     "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
+			     "j.job_id = ?2 WHERE run_id = ?1 AND duration_ns > 0 "
+			     "ORDER BY start_ns, i.id");
+	struct rows r = rows_begin(db, a, sql, 2, params);
+	size_t nr = 0;
+
+	while (in && nr < room && rows_next(&r))
+		read_interval(&r, run, &in[nr++]);
+	if (!res)
+		res = rows_end(&r, err, errlen);
+	else
+		sqlite3_finalize(r.stmt);
+	free(sql);
+	*ret = (struct compare_run){.intervals = in, .nr = nr};
+	return res;
+}
+
+static size_t watched(const struct model *m, const struct model_job **ret_one)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		if (model_others(&m->jobs[i]))
+			continue;
+		*ret_one = &m->jobs[i];
+		nr++;
+	}
+	return nr;
+}
+
+static bool same_name(const struct model_job *a, const struct model_job *b)
+{
+	return a->name.len == b->name.len &&
+	       (!a->name.len || !memcmp(a->name.data, b->name.data, a->name.len));
+}
+
+/* The jobs that both runs have, by name; a run's only job is also the other run's only one. */
+static void match_jobs(struct compare_model *m)
+{
+	const struct model_job *only[2] = {NULL, NULL};
+	size_t nr[2];
+
+	for (int i = 0; i < 2; i++)
+		nr[i] = watched(&m->model[i], &only[i]);
+	m->jobs = arena_alloc(&m->arena, (nr[0] + 1) * sizeof(*m->jobs));
+	if (!m->jobs)
+		return;
+	if (nr[0] == 1 && nr[1] == 1) {
+		m->jobs[m->nr_jobs++] = (struct compare_job){.job = {only[0], only[1]}};
+		return;
+	}
+	for (size_t i = 0; i < m->model[0].nr_jobs; i++) {
+		const struct model_job *a = &m->model[0].jobs[i];
+
+		for (size_t k = 0; k < m->model[1].nr_jobs; k++) {
+			const struct model_job *b = &m->model[1].jobs[k];
+
+			if (model_others(a) || model_others(b) || !same_name(a, b))
+				continue;
+			m->jobs[m->nr_jobs++] = (struct compare_job){.job = {a, b}};
+			break;
+		}
+	}
+}
+
+/* A job that did not end, failed or lost intervals is no whole job: its sums are what is known. */
+static int check_whole(const struct model_run *run, char *err, size_t errlen)
+{
+	const char *why = NULL;
+
+	if (!bytes_is(&run->state, "complete"))
+		why = "did not end";
+	else if (run->exit_status.known && run->exit_status.value)
+		why = "ended with an error";
+	else if (run->intervals_lost.known && run->intervals_lost.value)
+		why = "lost intervals";
+	if (!why)
+		return 0;
+	snprintf(err, errlen,
+		 "run %" PRId64 " %s, and --per job compares whole jobs: leave it out to compare "
+		 "them per work.",
+		 run->id, why);
+	return -EINVAL;
+}
+
+static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m, char *err,
+		   size_t errlen)
+{
+	const struct analysis_options how = {.dirs = o->rules};
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct errtext text = {0};
+
+		ret = analysis_run(db, m->model[i].run.id, &how, &m->analysis[i], &text);
+		if (ret < 0)
+			snprintf(err, errlen, "%s.", text.text);
+		else
+			m->model[i].analysis = &m->analysis[i];
+	}
+	return ret;
+}
+
+static void fill_job(struct compare_model *m, size_t at)
+{
+	const struct analysis *const analysis[2] = {&m->analysis[0], &m->analysis[1]};
+	struct compare_job *j = &m->jobs[at];
+
+	compare_findings_make(&m->arena, analysis, j->job, &j->findings, &j->nr_findings);
+	compare_pictures_make(&m->arena, m->model, j->job, at, &j->pictures);
+}
+
+static int load_models(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+		       char *err, size_t errlen)
+{
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct model_query query = {.job = o->job, .detail_only = true};
+
+		ret = run_name_find(db, o->run[i], &query.run_id, err, errlen);
+		if (!ret)
+			ret = model_load(db, &query, &m->model[i], err, errlen);
+		if (!ret && o->per == PER_JOB)
+			ret = check_whole(&m->model[i].run, err, errlen);
+	}
+	if (ret)
+		return ret;
+	match_jobs(m);
+	if (m->nr_jobs || m->arena.failed)
+		return 0;
+	snprintf(err, errlen,
+		 "runs %" PRId64 " and %" PRId64 " have no watched job of the same name: see "
+		 "'cachemon runs'.",
+		 m->model[0].run.id, m->model[1].run.id);
+	return -ENOENT;
+}
+
+static int load_all(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+		    char *err, size_t errlen)
+{
+	int ret = load_models(db, o, m, err, errlen);
+
+	if (!ret)
+		ret = analyse(db, o, m, err, errlen);
+	if (!ret)
+		ret = compare_facts_load(db, m->model, &m->arena, &m->facts, &m->nr_facts, err,
+					 errlen);
+	for (size_t k = 0; k < m->nr_jobs && !ret; k++) {
+		struct compare_job *j = &m->jobs[k];
+
+		progress_at(o->progress, "jobs", k, m->nr_jobs);
+		for (int i = 0; i < 2 && !ret; i++)
+			ret = load_intervals(db, &m->model[i].run, j->job[i]->id, &m->arena,
+					     &j->run[i], err, errlen);
+		if (!ret && !m->arena.failed)
+			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
+		if (!ret && !m->arena.failed)
+			fill_job(m, k);
+		if (ret == -ENOMEM)
+			m->arena.failed = true;
+	}
+	if (!m->arena.failed)
+		return ret;
+	snprintf(err, errlen, "not enough memory to compare the runs.");
+	return -ENOMEM;
+}
+
+int compare_model_load(sqlite3 *db, const struct compare_options *options,
+		       struct compare_model *ret_model, char *err, size_t errlen)
+{
+	*ret_model = (struct compare_model){0};
+	return load_all(db, options, ret_model, err, errlen);
+}
+
+void compare_model_free(struct compare_model *m)
+{
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		compare_free(&m->jobs[i].result);
+	for (int i = 0; i < 2; i++) {
+		analysis_free(&m->analysis[i]);
+		model_free(&m->model[i]);
+	}
+	arena_free(&m->arena);
+	*m = (struct compare_model){0};
+}

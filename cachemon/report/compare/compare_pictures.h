@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a comparison draws of a job: the same pictures of both runs, on the same scales, and one
+ * picture of both. Owns which and how they are scaled; every format shows these.
+ */
+#ifndef REPORT_COMPARE_PICTURES_H
+#define REPORT_COMPARE_PICTURES_H
+
+#include "cachemon/model/model.h"
+#include "cachemon/render/picture.h"
+
+/* A picture without points is none: absent says why. */
+struct compare_picture {
+	struct picture picture;
+	const char *absent;
+};
+
+/* [0] before, [1] after. */
+struct compare_pictures {
+	struct compare_picture time[2], windows[2], reads[2];
+	struct compare_picture curve;
+	const char *no_curve[2]; /* why a run has no line in it; NULL: it has */
+};
+
+/* Those of a job that both models have with its detail and an analysis. at: which of the
+ * comparison, for names on a page. A failed allocation is the arena's. */
+void compare_pictures_make(struct arena *a, const struct model model[2],
+			   const struct model_job *const job[2], size_t at,
+			   struct compare_pictures *ret);
+
+/* Parts of it. */
+void compare_time_make(struct arena *a, const struct model_job *const job[2], size_t at,
+		       struct compare_picture ret[2]);
+void compare_windows_make(struct arena *a, const struct model_job *const job[2], size_t at,
+			  struct compare_picture ret[2]);
+void compare_reads_make(struct arena *a, const struct model_job *const job[2], size_t at,
+			struct compare_picture ret[2]);
+void compare_curve_make(struct arena *a, const struct model model[2],
+			const struct model_job *const job[2], size_t at,
+			struct compare_pictures *ret);
+
+/* "time-before", of the second job "time-before-b": unique on a page. NULL: no memory. */
+const char *compare_id(struct arena *a, const char *name, size_t at);
+/* The higher of both, for both. */
+void compare_share_scales(struct picture *a, struct picture *b);
+/* Formatted, in the arena; NULL: no memory. */
+const char *compare_text(struct arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

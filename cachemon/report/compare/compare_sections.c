@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/report/compare/compare_model.h"
+#include "cachemon/report/compare/compare_show.h"
+#include "cachemon/base/human.h"
+
+/* Runs whose work differs by more did not do the same. */
+#define WORK_APART 0.1
+
+/* A sentence as a paragraph; behind the job's name where there are several. */
+static void put_sentence(struct doc *d, const struct compare_model *m,
+			 const struct compare_job *job, const char *text)
+{
+	if (m->nr_jobs > 1)
+		doc_para(d, "%.*s: %s", (int)job->job[0]->name.len,
+			 job->job[0]->name.data ? job->job[0]->name.data : "", text);
+	else
+		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
+}
+
+/* What it comes to, then the time that it took. */
+static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	for (int i = 0; i < 2; i++) {
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		if (!out) {
+			d->failed = true;
+			return;
+		}
+		if (i == 0)
+			compare_sentence(out, &job->result);
+		else
+			compare_time_sentence(out, job);
+		if (fclose(out) != 0)
+			d->failed = true;
+		else if (len)
+			put_sentence(d, m, job, text);
+		free(text);
+	}
+}
+
+static bool same_bytes(const struct bytes *a, const struct bytes *b)
+{
+	if (a->len != b->len || !a->data || !b->data)
+		return a->len == b->len;
+	return !memcmp(a->data, b->data, a->len);
+}
+
+static void put_troubles(struct doc *d, const struct compare_model *m)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct model_run *run = &m->model[i].run;
+
+		if (run->exit_status.known && run->exit_status.value)
+			doc_para(d,
+				 "The command of run %" PRId64 " failed, with status %" PRId64 ".",
+				 run->id, run->exit_status.value);
+		if (!bytes_is(&run->state, "complete"))
+			doc_para(d,
+				 "Run %" PRId64 " did not end: it is compared as far as it is "
+				 "recorded.",
+				 run->id);
+		if (run->intervals_lost.known && run->intervals_lost.value)
+			doc_para(d, "%" PRId64 " intervals of run %" PRId64 " were lost.",
+				 run->intervals_lost.value, run->id);
+	}
+}
+
+/* What of the two machines and measurements is not the same. */
+/* Amounts of bytes as people read them. */
+static void put_fact(struct doc_table *t, const struct compare_fact *f)
+{
+	static const char unit[] = ", bytes";
+	size_t len = sizeof(unit) - 1;
+	struct bytes name = f->what;
+	bool bytes = name.len > len && !memcmp(name.data + name.len - len, unit, len);
+
+	if (bytes)
+		name.len -= len;
+	doc_cell_name(t, &name, "-");
+	for (int i = 0; i < 2; i++) {
+		const struct bytes *v = &f->value[i];
+
+		if (bytes && v->data)
+			doc_cell(t, "%s", human_bytes(strtoull(v->data, NULL, 10)).text);
+		else
+			doc_cell_name(t, v, "-");
+	}
+}
+
+static void put_facts(struct doc *d, const struct compare_model *m)
+{
+	static const struct doc_column columns[] = {
+		{"NOT THE SAME", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 3);
+
+	for (size_t i = 0; i < m->nr_facts; i++) {
+		put_fact(&t, &m->facts[i]);
+	}
+	if (m->nr_facts)
+		doc_put_table(d, &t);
+	else
+		doc_para(d, "Nothing that is known of the machine and of the measurement differs.");
+	put_troubles(d, m);
+}
+
+static struct shown show_work(enum compare_work work, struct opt_i64 amount)
+{
+	struct shown ret = {0};
+
+	if (work == WORK_TIME)
+		return show_ns(amount);
+	if (work != WORK_FAULTS)
+		return show_bytes(amount, false);
+	snprintf(ret.s, sizeof(ret.s), "%.20s major faults", show_count(amount, false).s);
+	return ret;
+}
+
+static void put_work(struct doc *d, const struct compare_result *r)
+{
+	static const char *const what[WORK_NR] = {
+		[WORK_READ] = "read from files",
+		[WORK_RCHAR] = "read by its tasks from anything",
+		[WORK_FAULTS] = "of its tasks: they tell only how far the job is",
+		[WORK_TIME] = "of time: the bytes read do not measure what the job did",
+	};
+	double larger = fmax(r->work_a, r->work_b);
+	struct opt_i64 work[2] = {{(int64_t)r->work_a, true}, {(int64_t)r->work_b, true}};
+
+	doc_para(d, "Work: %s before, %s after, %s.", show_work(r->work, work[0]).s,
+		 show_work(r->work, work[1]).s, what[r->work]);
+	if (r->per == PER_JOB)
+		doc_para(d, "Figures are of the whole job: both runs are taken to have done the "
+			    "same to its end.");
+	else if (r->work == WORK_TIME)
+		doc_para(d, "If both did the same job to its end, --per job compares the time that "
+			    "it took.");
+	else if (fabs(r->work_a - r->work_b) > WORK_APART * larger)
+		doc_para(d, "The runs did not do the same amount of work: totals do not compare, "
+			    "figures per work do, as far as the work is of the same kind. If both "
+			    "did the same job to its end and one of them just read less for it, "
+			    "compare them with --per job.");
+}
+
+static void put_runs(struct doc *d, const struct compare_model *m)
+{
+	static const struct doc_column columns[] = {
+		{"", DOC_LEFT},	     {"RUN", DOC_RIGHT},  {"STARTED", DOC_LEFT},
+		{"TOOK", DOC_RIGHT}, {"LEVEL", DOC_LEFT}, {"STATE", DOC_LEFT},
+	};
+	struct doc_table t = doc_table(NULL, columns, 6);
+
+	for (int i = 0; i < 2; i++) {
+		const struct model_run *run = &m->model[i].run;
+
+		doc_cell(&t, "%s", i ? "after (B)" : "before (A)");
+		doc_cell(&t, "%" PRId64, run->id);
+		doc_cell(&t, "%s",
+			 run->started_ns.known ? show_local(run->started_ns.value).s : "-");
+		doc_cell(&t, "%s", show_ns(run->duration_ns).s);
+		doc_cell_name(&t, &run->level, "-");
+		doc_cell_name(&t, &run->state, "-");
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_side(struct doc *d, const struct compare_picture *p)
+{
+	if (p->absent)
+		doc_para(d, "Nothing is shown: %s.", p->absent);
+	else
+		doc_put_picture(d, &p->picture);
+}
+
+static void put_sides(struct doc *d, const struct compare_picture p[2])
+{
+	doc_pair_begin(d, "Before");
+	put_side(d, &p[0]);
+	doc_pair_next(d, "After");
+	put_side(d, &p[1]);
+	doc_pair_end(d);
+}
+
+static void put_change(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_work(d, &job->result);
+	compare_figures(d, job);
+}
+
+static void put_found(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	compare_found(d, job);
+}
+
+static void put_time(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_sides(d, job->pictures.time);
+}
+
+static void put_sizes(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	put_sides(d, job->pictures.windows);
+	put_sides(d, job->pictures.reads);
+}
+
+static void put_curve(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	doc_put_picture(d, &job->pictures.curve.picture);
+	for (int i = 0; i < 2; i++)
+		if (job->pictures.no_curve[i])
+			doc_para(d, "There is no curve %s: %s", i ? "after" : "before",
+				 job->pictures.no_curve[i]);
+}
+
+static const struct part {
+	const char *id, *title;
+	void (*put)(struct doc *d, const struct compare_model *m, const struct compare_job *job);
+} parts[] = {
+	{"changed", "What changed", put_change},
+	{"graded", "Grades", compare_grades},
+	{"found", "Findings", put_found},
+	{"time", "Over time", put_time},
+	{"cache", "Other sizes of the cache", put_curve},
+	{"sizes", "Sizes of windows and reads", put_sizes},
+};
+
+enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+/* A name on the page, and a title; of several jobs with their own in it. false: no memory. */
+static bool name_part(const struct compare_model *m, size_t job, const struct part *p,
+		      struct arena *a, struct doc_entry *ret)
+{
+	const struct bytes *name = &m->jobs[job].job[0]->name;
+
+	ret->id = compare_id(a, p->id, job);
+	ret->title = p->title;
+	if (m->nr_jobs > 1)
+		ret->title = compare_text(a, "%.*s: %s", (int)name->len,
+					  name->data ? name->data : "", p->title);
+	return ret->id && ret->title;
+}
+
+static void put_job(struct doc *d, const struct compare_model *m, size_t at)
+{
+	const struct compare_job *job = &m->jobs[at];
+	struct arena a = {0};
+
+	for (int i = 0; i < NR_PARTS; i++) {
+		struct doc_entry e;
+
+		if (!name_part(m, at, &parts[i], &a, &e)) {
+			d->failed = true;
+			break;
+		}
+		doc_part_begin(d, e.id, false, "%s", e.title);
+		parts[i].put(d, m, job);
+		doc_part_end(d);
+	}
+	arena_free(&a);
+}
+
+static void put_judged(struct doc *d, const struct compare_model *m)
+{
+	doc_part_begin(d, "judged", true, "How it was judged");
+	for (int lone = 0; lone < 2; lone++)
+		for (size_t i = 0; i < m->nr_jobs; i++)
+			if (m->jobs[i].result.lone == lone) {
+				doc_para(d, "%s", compare_method(lone));
+				break;
+			}
+	doc_para(
+		d,
+		"Spread is the standard deviation of the cells, each taken for the whole; of a run "
+		"of few intervals the cells are larger. A difference is real when its adjusted p "
+		"is at most %.2g, and matters from 5 %% of what it was before on (1 point of a "
+		"ratio, 5 points of prefetch accuracy, coverage and timeliness; 1 %% of the time "
+		"of a stall).",
+		COMPARE_LEVEL);
+	doc_part_end(d);
+}
+
+static void put_title(struct doc *d, const struct compare_model *m)
+{
+	const struct bytes *name = &m->jobs[0].job[0]->name;
+
+	doc_begin(d, "cachemon compare: %.*s, run %" PRId64 " before, run %" PRId64 " after",
+		  m->nr_jobs > 1 ? 12 : (int)name->len,
+		  m->nr_jobs > 1 ? "several jobs"
+		  : name->data	 ? name->data
+				 : "",
+		  m->model[0].run.id, m->model[1].run.id);
+}
+
+void compare_sections(struct doc *d, const struct compare_model *m)
+{
+	put_title(d, m);
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_verdict(d, m, &m->jobs[i]);
+	put_runs(d, m);
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (!same_bytes(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
+			doc_para(d, "After, the job is called %.*s.",
+				 (int)m->jobs[i].job[1]->name.len,
+				 m->jobs[i].job[1]->name.data ? m->jobs[i].job[1]->name.data : "");
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_job(d, m, i);
+	doc_part_begin(d, "machine", false, "What else is not the same");
+	put_facts(d, m);
+	doc_part_end(d);
+	put_judged(d, m);
+}

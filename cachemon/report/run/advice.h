@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
+ * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
+ */
+#ifndef REPORT_ADVICE_H
+#define REPORT_ADVICE_H
+
+#include "advisor/analysis/analysis.h"
+#include "cachemon/render/doc.h"
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+
+/* NULL: the job was not analysed. */
+const struct analysis_job *advice_of(const struct model *m, const struct model_job *job);
+
+/* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
+ * passed, series. */
+void data_advice(struct tree *t, const struct model *m, const struct model_job *job);
+/* "series": what stands out over the job's intervals and beside its earlier runs. */
+void data_series(struct tree *t, const struct series_job *s);
+/* The first two of these, of a directory. */
+void data_directory_grades(struct tree *t, const struct model *m, int64_t id);
+/* "verdict" and "verdict_why" of a piece of advice. */
+void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
+/* The whole of `advise`. */
+void data_advise(struct tree *t, const struct model *m);
+int csv_advise(FILE *out, const struct model *m);
+
+/* The three that gain most, and the others behind them. */
+void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
+/* The verdict, in two sentences. */
+void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);
+/* Of the job, with the accelerator's ceiling. */
+void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job);
+/* A finding: what it rests on and what to do. number: of the job's, from 1. */
+void sections_finding(struct doc *d, const struct finding *f, size_t number);
+void sections_passed(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
+/* What is wrong with a site's rules. */
+void sections_problems(struct doc *d, const struct model *m);
+/* Advice calls of the job with their verdicts. */
+void sections_verdicts(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_advise(struct doc *d, const struct model *m);
+
+/* "about 12 s (measured)", "at most 1.2 GiB (bound)", "not known". */
+struct gain_text {
+	char s[192];
+};
+struct gain_text advice_gain(const struct gain *g);
+/* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
+struct gain_text advice_gain_range(const struct gain *g);
+
+#endif

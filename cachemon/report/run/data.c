@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/data.h"
+
+#include <inttypes.h>
+
+#include "cachemon/report/run/advice.h"
+#include "cachemon/model/bounds.h"
+#include "cachemon/report/run/run_patterns.h"
+#include "cachemon/model/reads_check.h"
+#include "cachemon/figures/show.h"
+#include "cachemon/report/whatif/whatif_cache.h"
+#include "cachemon/report/whatif/whatif_readahead_show.h"
+
+enum { NS_PER_S = 1000000000 };
+
+static void put_bytes(struct tree *t, const char *key, const struct bytes *b)
+{
+	tree_bytes(t, key, b->data, b->len);
+}
+
+static void put_double(struct tree *t, const char *key, struct opt_f64 v)
+{
+	if (v.known)
+		tree_double(t, key, v.value);
+	else
+		tree_null(t, key);
+}
+
+/* Nanoseconds as seconds, to the last digit. */
+static void put_seconds(struct tree *t, const char *key, struct opt_i64 ns)
+{
+	char text[40];
+
+	if (!ns.known || ns.value < 0) {
+		tree_null(t, key);
+		return;
+	}
+	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, ns.value / NS_PER_S,
+		 ns.value % NS_PER_S);
+	tree_number(t, key, text);
+}
+
+static void put_probes(struct tree *t, const struct model *m)
+{
+	tree_array(t, "probes");
+	for (size_t i = 0; i < m->nr_probes; i++) {
+		tree_object(t, NULL);
+		put_bytes(t, "role", &m->probes[i].role);
+		put_bytes(t, "hook", &m->probes[i].hook);
+		put_bytes(t, "state", &m->probes[i].state);
+		put_bytes(t, "reason", &m->probes[i].reason);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_array(t, "unmeasured");
+	for (size_t i = 0; i < m->nr_unmeasured; i++) {
+		tree_object(t, NULL);
+		put_bytes(t, "counter", &m->unmeasured[i].counter);
+		put_bytes(t, "reason", &m->unmeasured[i].reason);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+/* Of all cost: what the run may, what it does, and what it gave up for it. */
+static void put_budget(struct tree *t, const struct model_run *run)
+{
+	static const char *const parts[MODEL_COST_PARTS] = {"reads",  "pages",	  "windows",
+							    "faults", "switches", "other"};
+
+	put_double(t, "share", run->cost_share);
+	put_double(t, "budget", run->cost_budget);
+	if (run->budget_kept.known)
+		tree_bool(t, "budget_kept", run->budget_kept.value);
+	else
+		tree_null(t, "budget_kept");
+	put_double(t, "over_budget_by", run->over_budget_by);
+	tree_object(t, "job_probe_ns");
+	for (int i = 0; i < MODEL_COST_PARTS; i++)
+		data_count(t, parts[i], run->cost_parts[i]);
+	tree_end(t);
+	tree_array(t, "shed");
+	for (size_t i = 0; i < run->nr_shed; i++) {
+		tree_object(t, NULL);
+		put_bytes(t, "detail", &run->shed[i].detail);
+		put_bytes(t, "reason", &run->shed[i].reason);
+		put_seconds(t, "from_s", run->shed[i].from_ns);
+		put_seconds(t, "to_s", run->shed[i].to_ns);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_losses(struct tree *t, const struct model_run *run)
+{
+	tree_object(t, "losses");
+	data_count(t, "untracked_pages", run->untracked_pages);
+	data_count(t, "ring_drops", run->ring_drops);
+	data_count(t, "map_full", run->map_full);
+	data_count(t, "intervals_lost", run->intervals_lost);
+	data_count(t, "chunk_full", run->chunk_full);
+	data_count(t, "state_drops", run->state_drops);
+	data_count(t, "ghosts_dropped", run->ghosts_dropped);
+	data_count(t, "advice_full", run->advice_full);
+	data_count(t, "recursion_misses", run->recursion_misses);
+	tree_end(t);
+	tree_object(t, "cost");
+	put_double(t, "probe_ns_per_lookup", run->probe_ns_per_lookup);
+	data_count(t, "cpu_ns", run->cpu_ns);
+	put_double(t, "share_of_job_cpu", run->share_of_job_cpu);
+	data_count(t, "probe_cpu_ns", run->probe_cpu_ns);
+	data_count(t, "collector_cpu_ns", run->collector_cpu_ns);
+	put_double(t, "advice_calls_ns", run->advice_calls_ns);
+	data_count(t, "map_bytes", run->map_bytes);
+	put_budget(t, run);
+	tree_end(t);
+}
+
+/* Which figures are lower bounds, and why. */
+static void put_bounds(struct tree *t, const struct model_run *run)
+{
+	struct bound bounds[BOUNDS_MAX];
+	size_t nr = bounds_of(run, bounds);
+
+	tree_array(t, "lower_bounds");
+	for (size_t i = 0; i < nr; i++) {
+		tree_object(t, NULL);
+		tree_string(t, "figures", bounds[i].figures);
+		tree_string(t, "reason", bounds[i].reason);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_read_on(struct tree *t, const struct model_run *run)
+{
+	if (run->duration_ns.known && run->duration_ns.value > 0 && run->read_on_ns.known &&
+	    run->read_on_ns.value <= run->duration_ns.value)
+		tree_double(t, "read_on_share",
+			    (double)run->read_on_ns.value / (double)run->duration_ns.value);
+	else
+		tree_null(t, "read_on_share");
+}
+
+void data_run_head(struct tree *t, const struct model_run *run)
+{
+	tree_int(t, "id", run->id);
+	put_bytes(t, "uuid", &run->uuid);
+	put_bytes(t, "cachemon", &run->cachemon);
+	put_bytes(t, "host", &run->host);
+	put_bytes(t, "kernel", &run->kernel);
+	put_bytes(t, "arch", &run->arch);
+	tree_string(t, "started",
+		    run->started_ns.known ? show_rfc3339(run->started_ns.value).s : NULL);
+	put_seconds(t, "duration_s", run->duration_ns);
+	put_bytes(t, "state", &run->state);
+	put_bytes(t, "level", &run->level);
+}
+
+static void put_run(struct tree *t, const struct model *m)
+{
+	const struct model_run *run = &m->run;
+
+	tree_object(t, "run");
+	data_run_head(t, run);
+	tree_bool(t, "sliced", run->sliced.known && run->sliced.value);
+	put_read_on(t, run);
+	put_bytes(t, "advice_mode", &run->advice_mode);
+	put_seconds(t, "interval_s", run->interval_ns);
+	data_count(t, "page_size_bytes", run->page_size_bytes);
+	data_count(t, "memory_bytes", run->memory_bytes);
+	data_count(t, "exit_status", run->exit_status);
+	data_count(t, "law_error_pages", run->law_error_pages);
+	put_probes(t, m);
+	put_losses(t, run);
+	put_bounds(t, run);
+	tree_end(t);
+}
+
+/* All counts of a row. */
+static void put_row_bound(struct tree *t, const struct counts *c)
+{
+	if (c->bounds & BOUND_ROW)
+		tree_bool(t, "lower_bound", true);
+}
+
+static void put_file(struct tree *t, const struct model *m, const struct model_job *job, size_t at,
+		     int64_t page_size)
+{
+	const struct model_file *f = &job->files[at];
+	char dev[48];
+
+	tree_object(t, NULL);
+	put_bytes(t, "path", &f->path);
+	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
+	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
+	if (f->ino.known) /* unsigned in the kernel, two's complement in the database */
+		tree_uint(t, "ino", (uint64_t)f->ino.value);
+	else
+		tree_null(t, "ino");
+	data_count(t, "gen", f->gen);
+	put_bytes(t, "fstype", &f->fstype);
+	data_count(t, "size_bytes", f->size_bytes);
+	if (f->deleted)
+		tree_bool(t, "deleted", true);
+	put_row_bound(t, &f->counts);
+	data_pattern(t, m, false, f->id);
+	data_coverage(t, job, at);
+	data_totals(t, "totals", &f->counts, page_size);
+	tree_end(t);
+}
+
+static void put_rest(struct tree *t, const struct model_job *job, int64_t page_size)
+{
+	static const char *const absent[] = {"path",   "dev",	     "ino",	"gen",
+					     "fstype", "size_bytes", "pattern", "coverage"};
+
+	tree_object(t, NULL);
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+		tree_null(t, absent[i]);
+	tree_bool(t, "rest", true);
+	put_row_bound(t, &job->rest);
+	data_count(t, "files", job->rest_files);
+	data_totals(t, "totals", &job->rest, page_size);
+	tree_end(t);
+}
+
+/* As those of the job are, where nobody followed some of these pages. */
+static bool fate_lower_bound(const struct model_job *job, const struct model_advice *v)
+{
+	bool open = !v->untracked.known || v->untracked.value > 0;
+
+	return job->counts.bounds & BOUND_PAGES || (job->counts.bounds & BOUND_FATES && open);
+}
+
+static void put_advice(struct tree *t, const struct model *m, const struct model_job *job,
+		       const struct model_advice *v)
+{
+	bool lower_bound = bytes_is(&m->run.advice_mode, "effects");
+	bool to_eof = v->offset_bytes.known && !v->length_bytes.known;
+
+	tree_object(t, NULL);
+	put_bytes(t, "kind", &v->kind);
+	put_bytes(t, "call", &v->call);
+	put_bytes(t, "path", &v->path);
+	data_count(t, "offset_bytes", v->offset_bytes);
+	if (to_eof) /* as the calls themselves have it: length 0 reaches to the end of the file */
+		tree_int(t, "length_bytes", 0);
+	else
+		data_count(t, "length_bytes", v->length_bytes);
+	data_count(t, "calls", v->calls);
+	if (lower_bound)
+		tree_bool(t, "calls_lower_bound", true);
+	data_count(t, "pages_asked", v->pages_asked);
+	if (lower_bound)
+		tree_bool(t, "pages_asked_lower_bound", true);
+	data_count(t, "pages_brought", v->pages_brought);
+	data_count(t, "pages_dropped", v->pages_dropped);
+	data_count(t, "cached_pages", v->cached_pages);
+	data_count(t, "redundant_pages", v->redundant_pages);
+	data_count(t, "dropped_refaults", v->dropped_refaults);
+	data_count(t, "dropped_refaults_others", v->dropped_refaults_others);
+	tree_object(t, "fate");
+	data_count(t, "used", v->used);
+	data_count(t, "used_late", v->used_late);
+	data_count(t, "evicted_unused", v->evicted_unused);
+	data_count(t, "resident_unused", v->resident_unused);
+	data_count(t, "untracked", v->untracked);
+	tree_end(t);
+	if (v->used.known && fate_lower_bound(job, v))
+		tree_bool(t, "fate_lower_bound", true);
+	data_verdict(t, m, v->id);
+	tree_end(t);
+}
+
+static void put_rows(struct tree *t, const struct model *m, const struct model_job *job,
+		     int64_t page_size)
+{
+	bool others = model_others(job);
+
+	tree_array(t, "files");
+	for (size_t i = 0; i < job->nr_files; i++)
+		put_file(t, m, job, i, page_size);
+	if (!others)
+		put_rest(t, job, page_size);
+	tree_end(t);
+	tree_array(t, "directories");
+	for (size_t i = 0; i < job->nr_directories; i++) {
+		const struct model_directory *d = &job->directories[i];
+
+		tree_object(t, NULL);
+		put_bytes(t, "path", &d->path);
+		data_count(t, "files", d->files);
+		if (d->files_estimated)
+			tree_bool(t, "files_estimated", true);
+		if (d->subdirectories)
+			tree_bool(t, "subdirectories", true);
+		put_row_bound(t, &d->counts);
+		data_pattern(t, m, true, d->id);
+		data_directory_grades(t, m, d->id);
+		data_totals(t, "totals", &d->counts, page_size);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_filesystem(struct tree *t, const struct model_filesystem *f, int64_t page_size)
+{
+	char dev[48];
+
+	tree_object(t, NULL);
+	put_bytes(t, "type", &f->type);
+	put_bytes(t, "mount", &f->mount);
+	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
+	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
+	put_bytes(t, "seen", &f->cover);
+	put_bytes(t, "explanation", &f->why);
+	data_count(t, "files", f->files);
+	if (f->files_estimated)
+		tree_bool(t, "files_estimated", true);
+	put_row_bound(t, &f->counts);
+	data_totals(t, "totals", &f->counts, page_size);
+	tree_end(t);
+}
+
+static void put_outside(struct tree *t, const struct model_job *job)
+{
+	if (counts_mapped(&job->counts, job->processes))
+		tree_bool(t, "reads_through_mappings", true);
+	data_count(t, "outside_read_bytes", job->outside_read_bytes);
+	if (job->outside_read_bytes.known)
+		tree_bool(t, "outside_read_bytes_lower_bound", true);
+}
+
+static void put_reads_check(struct tree *t, const struct model_job *job)
+{
+	struct reads_check c;
+
+	if (model_others(job))
+		return;
+	reads_check(job, &c);
+	tree_object(t, "reads_check");
+	data_count(t, "seen_bytes", c.seen_bytes);
+	data_count(t, "kernel_bytes", c.kernel_bytes);
+	data_count(t, "seen_calls", c.seen_calls);
+	data_count(t, "kernel_calls", c.kernel_calls);
+	if (*c.warning)
+		tree_string(t, "warning", c.warning);
+	else
+		tree_null(t, "warning");
+	tree_end(t);
+}
+
+/* The answers of whatif. Everybody else has none. */
+static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_model *a =
+		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+
+	if (!a) {
+		tree_null(t, "whatif");
+		return;
+	}
+	tree_object(t, "whatif");
+	tree_object(t, "cache");
+	whatif_cache_json(t, &a->curve);
+	tree_end(t);
+	tree_object(t, "readahead");
+	whatif_readahead_json(t, &a->readahead, m->run.page_size_bytes.value);
+	tree_end(t);
+	tree_end(t);
+}
+
+static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	int64_t page_size = m->run.page_size_bytes.value;
+	struct derived d;
+
+	counts_derive(&job->counts, page_size, &d);
+	tree_object(t, NULL);
+	put_bytes(t, "name", &job->name);
+	if (model_others(job))
+		tree_bool(t, "other", true);
+	put_bytes(t, "selector", &job->selector);
+	data_count(t, "processes", job->processes);
+	data_count(t, "alive_at_end", job->alive);
+	data_count(t, "oom_kills", job->oom_kills);
+	data_count(t, "wall_ns", job->wall_ns);
+	data_count(t, "cpu_ns", job->cpu_ns);
+	data_count(t, "rchar_bytes", job->rchar_bytes);
+	put_outside(t, job);
+	put_reads_check(t, job);
+	data_count(t, "law_error_pages", d.law_error_pages);
+	put_row_bound(t, &job->counts);
+	data_totals(t, "totals", &job->counts, page_size);
+	put_rows(t, m, job, page_size);
+	tree_array(t, "filesystems");
+	for (size_t i = 0; i < job->nr_filesystems; i++)
+		put_filesystem(t, &job->filesystems[i], page_size);
+	tree_end(t);
+	tree_array(t, "advice");
+	for (size_t i = 0; i < job->nr_advice; i++)
+		put_advice(t, m, job, &job->advice[i]);
+	tree_end(t);
+	data_advice(t, m, job);
+	data_detail(t, job);
+	put_models(t, m, job);
+	tree_end(t);
+}
+
+void data_report(struct tree *t, const struct model *m)
+{
+	tree_object(t, NULL);
+	tree_int(t, "schema", 1);
+	tree_string(t, "cachemon", CACHEMON_VERSION);
+	put_run(t, m);
+	tree_array(t, "jobs");
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		put_job(t, m, &m->jobs[i]);
+	tree_end(t);
+	tree_end(t);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report for programs: the objects of schema 1 as a tree (JSON, YAML), and rows (CSV). Owns
+ * the names of the keys.
+ */
+#ifndef REPORT_DATA_H
+#define REPORT_DATA_H
+
+#include <stdio.h>
+
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+
+void data_report(struct tree *t, const struct model *m);
+/* The object of all counts and ratios of a job, file or directory. */
+void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes);
+/* Names of the origins of prefetched pages, of their fates, and of the causes of evictions, in the
+ * order of their counters. */
+extern const char *const data_origins[5];
+extern const char *const data_fates[5];
+extern const char *const data_causes[EVICT_NR];
+/* "timeline" and "interference" of a job, "coverage" of its file at this place. */
+void data_detail(struct tree *t, const struct model_job *job);
+void data_coverage(struct tree *t, const struct model_job *job, size_t at);
+/* What tells one run from another, inside an open object. */
+void data_run_head(struct tree *t, const struct model_run *run);
+/* lookups, hits, misses, hit_ratio. */
+void data_hits(struct tree *t, const struct counts *c);
+void data_count(struct tree *t, const char *key, struct opt_i64 v);
+
+/*
+ * One line a job, directory and file, then what is left of the job, behind a line of names.
+ * Numbers in full, absent ones empty; text cells that a spreadsheet would take for a formula
+ * begin with an apostrophe.
+ */
+int csv_report(FILE *out, const struct model *m);
+/* A text cell: always quoted. Returns whether the bytes had to be escaped. */
+bool csv_text(FILE *out, const struct bytes *b);
+
+#endif

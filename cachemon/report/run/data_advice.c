@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/advice.h"
+
+#include <string.h>
+
+#include "cachemon/report/run/data.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/report/run/wording.h"
+
+static void put_double(struct tree *t, const char *key, struct opt_f64 v)
+{
+	if (v.known)
+		tree_double(t, key, v.value);
+	else
+		tree_null(t, key);
+}
+
+/* Any bytes: a rule may be a site's, and names are anybody's. */
+static void put_text(struct tree *t, const char *key, const char *s)
+{
+	tree_bytes(t, key, s, s ? strlen(s) : 0);
+}
+
+/* NULL: not analysed. */
+static void put_grades(struct tree *t, const struct analysis_grade *grades)
+{
+	tree_object(t, "grades");
+	for (int i = 0; i < GRADE_NR; i++)
+		tree_string(t, grade_names[i], grades ? grades[i].letter : NULL);
+	tree_end(t);
+	if (!grades)
+		return;
+	tree_array(t, "grade_details");
+	for (int i = 0; i < GRADE_NR; i++) {
+		tree_object(t, NULL);
+		tree_string(t, "name", grade_names[i]);
+		tree_string(t, "grade", grades[i].letter);
+		put_double(t, "score", grades[i].score);
+		tree_string(t, "formula", grades[i].letter ? grades[i].formula : NULL);
+		tree_string(t, "reason", grades[i].letter ? NULL : grades[i].formula);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+void data_directory_grades(struct tree *t, const struct model *m, int64_t id)
+{
+	const struct analysis_directory *d =
+		m->analysis ? analysis_directory_of(m->analysis, id) : NULL;
+
+	put_grades(t, d ? d->grades : NULL);
+}
+
+/* In a report they are beside the counters. */
+static void put_directories(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	tree_array(t, "directories");
+	for (size_t i = 0; i < job->nr_directories; i++) {
+		const struct model_directory *d = &job->directories[i];
+
+		tree_object(t, NULL);
+		tree_bytes(t, "path", d->path.data, d->path.len);
+		data_directory_grades(t, m, d->id);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_ceiling(struct tree *t, const struct analysis_job *a)
+{
+	const struct ceiling *c = &a->ceiling;
+
+	tree_object(t, "accelerator_ceiling");
+	put_double(t, "overall", c->overall);
+	put_double(t, "after_first_epoch", c->after_first_epoch);
+	put_double(t, "epochs", c->epochs);
+	tree_string(t, "line", c->line);
+	tree_bool(t, "stalls_overlap", a->several);
+	tree_string(t, "reason", c->reason);
+	tree_end(t);
+}
+
+static void put_evidence(struct tree *t, const struct finding *f, int *number)
+{
+	tree_array(t, "evidence");
+	for (size_t i = 0; i < f->nr_evidence; i++) {
+		const struct evidence *e = &f->evidence[i];
+		char id[16];
+
+		snprintf(id, sizeof(id), "E%d", ++*number);
+		tree_object(t, NULL);
+		tree_string(t, "id", id);
+		put_text(t, "metric", e->metric);
+		if (e->is_text)
+			put_text(t, "value", e->value);
+		else if (e->value)
+			tree_number(t, "value", e->value);
+		else
+			tree_null(t, "value");
+		put_text(t, "unit", e->unit);
+		put_text(t, "scope", e->scope);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_gain(struct tree *t, const struct gain *g)
+{
+	if (!g->known) {
+		tree_null(t, "gain");
+		return;
+	}
+	tree_object(t, "gain");
+	tree_double(t, "value", g->value);
+	tree_double(t, "low", g->method == GAIN_BOUND ? 0 : g->value / GAIN_FACTOR);
+	tree_double(t, "high", g->method == GAIN_BOUND ? g->value : g->value * GAIN_FACTOR);
+	tree_string(t, "unit", gain_unit_names[g->unit]);
+	tree_string(t, "method", gain_method_names[g->method]);
+	tree_end(t);
+}
+
+static void put_action(struct tree *t, const struct note *n)
+{
+	if (!n) {
+		tree_null(t, "action");
+		return;
+	}
+	tree_object(t, "action");
+	put_text(t, "text", n->action);
+	tree_array(t, "snippets");
+	for (size_t i = 0; i < n->nr_snippets; i++) {
+		tree_object(t, NULL);
+		tree_string(t, "language", n->snippets[i].language);
+		put_text(t, "code", n->snippets[i].code);
+		tree_end(t);
+	}
+	tree_end(t);
+	put_text(t, "risk", n->risk);
+	put_text(t, "undo", n->undo);
+	put_text(t, "verify", n->verify);
+	tree_end(t);
+}
+
+static void put_finding_keys(struct tree *t, const struct finding *f, int *number)
+{
+	tree_string(t, "id", f->rule->id);
+	put_text(t, "title", f->rule->title);
+	tree_string(t, "severity", severity_names[f->severity]);
+	tree_double(t, "confidence", f->confidence);
+	tree_object(t, "subject");
+	tree_string(t, "kind", subject_names[f->kind]);
+	tree_bytes(t, "name", f->subject.data, f->subject.len);
+	tree_end(t);
+	put_text(t, "summary", f->summary);
+	put_evidence(t, f, number);
+	put_gain(t, &f->gain);
+	put_action(t, f->note);
+}
+
+static void put_finding(struct tree *t, const struct finding *f, int *number)
+{
+	tree_object(t, NULL);
+	put_finding_keys(t, f, number);
+	tree_array(t, "merged");
+	for (const struct finding *m = f->merged; m; m = m->merged) {
+		tree_object(t, NULL);
+		put_finding_keys(t, m, number);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
+}
+
+static void put_not_judged(struct tree *t, const struct analysis *a, int64_t job_id)
+{
+	tree_array(t, "not_judged");
+	for (size_t i = 0; i < a->nr_unjudged; i++) {
+		if (a->unjudged[i].job_id != job_id)
+			continue;
+		tree_object(t, NULL);
+		tree_string(t, "id", a->unjudged[i].rule->id);
+		put_text(t, "reason", a->unjudged[i].reason);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_passed(struct tree *t, const struct analysis *a, const struct analysis_job *job)
+{
+	tree_array(t, "passed");
+	for (size_t i = 0; i < a->rules.nr_rules; i++)
+		if (analysis_passed(a, job, &a->rules.rules[i]))
+			tree_string(t, NULL, a->rules.rules[i].id);
+	tree_end(t);
+}
+
+void data_advice(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = advice_of(m, job);
+	int number = 0;
+
+	put_grades(t, a ? a->grades : NULL);
+	if (a)
+		put_ceiling(t, a);
+	tree_array(t, "findings");
+	for (size_t i = 0; a && i < a->nr_findings; i++)
+		put_finding(t, &a->findings[i], &number);
+	tree_end(t);
+	if (!a)
+		return;
+	tree_string(t, "gain_order", a->rate.method);
+	put_passed(t, m->analysis, a);
+	put_not_judged(t, m->analysis, job->id);
+	data_series(t, analysis_series_of(m->analysis, job->id));
+	data_wording(t, m->wording && m->wording->job_id == job->id ? m->wording : NULL);
+}
+
+void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)
+{
+	const struct analysis_verdict *v =
+		m->analysis ? analysis_verdict_of(m->analysis, advice_id) : NULL;
+
+	tree_string(t, "verdict", v ? v->verdict : NULL);
+	tree_string(t, "verdict_why", v ? v->why : NULL);
+}
+
+/* In a report they are beside what each call did. */
+static void put_verdicts(struct tree *t, const struct model *m, const struct model_job *job)
+{
+	tree_array(t, "advice");
+	for (size_t i = 0; i < job->nr_advice; i++) {
+		const struct model_advice *v = &job->advice[i];
+
+		tree_object(t, NULL);
+		tree_bytes(t, "kind", v->kind.data, v->kind.len);
+		tree_bytes(t, "call", v->call.data, v->call.len);
+		tree_bytes(t, "path", v->path.data, v->path.len);
+		data_verdict(t, m, v->id);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_problem(struct tree *t, const char *problem)
+{
+	char text[1024];
+
+	escape_inert_to(text, sizeof(text), problem);
+	tree_string(t, NULL, text);
+}
+
+void data_advise(struct tree *t, const struct model *m)
+{
+	tree_object(t, NULL);
+	tree_int(t, "schema", 1);
+	tree_string(t, "cachemon", CACHEMON_VERSION);
+	tree_object(t, "run");
+	data_run_head(t, &m->run);
+	tree_end(t);
+	tree_array(t, "jobs");
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		if (model_others(&m->jobs[i]))
+			continue;
+		tree_object(t, NULL);
+		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
+		data_advice(t, m, &m->jobs[i]);
+		put_directories(t, m, &m->jobs[i]);
+		put_verdicts(t, m, &m->jobs[i]);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_array(t, "problems");
+	for (size_t i = 0; m->analysis && i < m->analysis->rules.nr_problems; i++)
+		put_problem(t, m->analysis->rules.problems[i]);
+	tree_end(t);
+	tree_end(t);
+}

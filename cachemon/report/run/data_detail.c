@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/data.h"
+
+#include <string.h>
+
+#include "cachemon/model/model_detail.h"
+
+/* What a bucket has of one figure; with is what the function needs to know. */
+typedef struct opt_i64 figure(const struct timeline_bucket *b, int with);
+
+static struct opt_i64 count(const struct timeline_bucket *b, int which)
+{
+	return counts_get(&b->counts, (enum counter)which);
+}
+
+static struct opt_i64 change(const struct timeline_bucket *b, int which)
+{
+	return (struct opt_i64){b->counts.c[which], b->counts.known[which]};
+}
+
+static struct opt_i64 hits(const struct timeline_bucket *b, int with)
+{
+	(void)with;
+	return opt_sub(count(b, C_lookups), count(b, C_misses));
+}
+
+static struct opt_i64 prefetched(const struct timeline_bucket *b, int with)
+{
+	struct derived d;
+
+	(void)with;
+	counts_derive(&b->counts, 0, &d);
+	return d.prefetched_pages;
+}
+
+static struct opt_i64 cpu(const struct timeline_bucket *b, int with)
+{
+	(void)with;
+	return b->cpu_ns;
+}
+
+/* A value for each bucket, then that of the rest; null when none of them is known. */
+static void line(struct tree *t, const char *key, const struct timeline *tl, figure *f, int with)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < tl->nr; i++)
+		any = any || f(&tl->buckets[i], with).known;
+	if (!any && tl->nr) {
+		tree_null(t, key);
+		return;
+	}
+	tree_line(t, key);
+	for (size_t i = 0; i < tl->nr; i++)
+		data_count(t, NULL, f(&tl->buckets[i], with));
+	if (tl->has_rest)
+		data_count(t, NULL, f(&tl->rest, with));
+	tree_end(t);
+}
+
+static void lines(struct tree *t, const char *key, const struct timeline *tl, enum counter first,
+		  const char *const names[], int nr)
+{
+	tree_object(t, key);
+	for (int i = 0; i < nr; i++)
+		line(t, names[i], tl, count, (int)first + i);
+	tree_end(t);
+}
+
+static void lines_of_time(struct tree *t, const struct timeline *tl)
+{
+	static const char *const keys[] = {"start_ns", "duration_ns", "read_on_ns", "intervals"};
+
+	for (int k = 0; k < 4; k++) {
+		tree_line(t, keys[k]);
+		for (size_t i = 0; i < tl->nr; i++) {
+			const struct timeline_bucket *b = &tl->buckets[i];
+			const int64_t v[] = {b->start_ns, b->duration_ns, b->read_on_ns,
+					     b->intervals};
+
+			tree_int(t, NULL, v[k]);
+		}
+		if (tl->has_rest)
+			tree_null(t, NULL);
+		tree_end(t);
+	}
+}
+
+static void lines_of_pages(struct tree *t, const struct timeline *tl)
+{
+	static const char *const windows[] = {"sync", "async", "forced"};
+
+	line(t, "demand_pages", tl, count, C_demand_pages);
+	line(t, "prefetched_pages", tl, prefetched, 0);
+	line(t, "written_pages", tl, count, C_written_pages);
+	line(t, "other_added_pages", tl, count, C_other_added_pages);
+	tree_object(t, "prefetch");
+	lines(t, "origin", tl, C_prefetched_sync, data_origins, 5);
+	tree_object(t, "fate");
+	line(t, "used", tl, count, C_used);
+	line(t, "used_late", tl, count, C_used_late);
+	line(t, "evicted_unused", tl, count, C_evicted_unused);
+	line(t, "resident_unused_change", tl, change, C_resident_unused);
+	line(t, "untracked", tl, count, C_untracked);
+	tree_end(t);
+	tree_end(t);
+	lines(t, "windows", tl, C_windows_sync, windows, 3);
+	lines(t, "evicted_pages", tl, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
+	line(t, "refaults", tl, count, C_refaults);
+	line(t, "refault_misses", tl, count, C_refault_misses);
+	line(t, "refault_distance_pages", tl, count, C_refault_distance_pages);
+	line(t, "refault_distance_ms", tl, count, C_refault_distance_ms);
+}
+
+static void put_advice_calls(struct tree *t, const struct model_detail *d)
+{
+	static const char *const kinds[ADVICE_KINDS] = {NULL,	      "willneed", "dontneed",
+							"sequential", "random",	  "normal",
+							"noreuse",    "readahead"};
+	const struct model_advice_calls *a = &d->advice;
+
+	tree_object(t, "advice_calls");
+	tree_string(t, "absent", NULL);
+	tree_int(t, "traced_files", a->files);
+	tree_int(t, "incomplete_files", a->incomplete);
+	if (a->incomplete)
+		tree_bool(t, "lower_bound", true);
+	for (int k = 1; k < ADVICE_KINDS; k++) {
+		tree_line(t, kinds[k]);
+		for (size_t i = 0; i < d->timeline.nr; i++)
+			tree_int(t, NULL, a->calls[k][i]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_no_advice_calls(struct tree *t, const char *reason)
+{
+	tree_object(t, "advice_calls");
+	tree_bytes(t, "absent", reason, strlen(reason));
+	tree_end(t);
+}
+
+static void put_timeline(struct tree *t, const struct model_detail *d)
+{
+	static const char *const faults[] = {"major", "minor"};
+	const struct timeline *tl = &d->timeline;
+
+	tree_object(t, "timeline");
+	tree_int(t, "buckets", (int64_t)(tl->nr + tl->has_rest));
+	lines_of_time(t, tl);
+	line(t, "cpu_ns", tl, cpu, 0);
+	line(t, "read_calls", tl, count, C_read_calls);
+	line(t, "read_bytes", tl, count, C_read_bytes);
+	line(t, "lookups", tl, count, C_lookups);
+	line(t, "hits", tl, hits, 0);
+	line(t, "delayed_hits", tl, count, C_delayed_hits);
+	line(t, "misses", tl, count, C_misses);
+	lines_of_pages(t, tl);
+	lines(t, "faults", tl, C_faults_major, faults, 2);
+	line(t, "mapped_pages_upper_bound", tl, count, C_mapped_pages_upper_bound);
+	line(t, "direct_read_calls", tl, count, C_direct_read_calls);
+	line(t, "direct_read_bytes", tl, count, C_direct_read_bytes);
+	line(t, "stall_ns", tl, count, C_stall_ns);
+	line(t, "stalls", tl, count, C_stalls);
+	if (d->advice.absent)
+		put_no_advice_calls(t, d->advice.absent);
+	else
+		put_advice_calls(t, d);
+	tree_end(t);
+}
+
+static void put_eviction(struct tree *t, const struct model_eviction *e)
+{
+	tree_object(t, NULL);
+	tree_bytes(t, "cause", e->cause.data, e->cause.len);
+	if (e->rows) {
+		tree_bool(t, "rest", true);
+		tree_int(t, "rows", e->rows);
+		tree_null(t, "evictor");
+	} else {
+		tree_object(t, "evictor");
+		tree_bytes(t, "kind", e->kind.data, e->kind.len);
+		tree_bytes(t, "job", e->job.data, e->job.len);
+		tree_bytes(t, "command", e->command.data, e->command.len);
+		tree_bytes(t, "cgroup", e->cgroup.data, e->cgroup.len);
+		tree_bytes(t, "directory", e->directory.data, e->directory.len);
+		if (e->writes.known)
+			tree_bool(t, "writes", e->writes.value == 1);
+		else
+			tree_null(t, "writes");
+		tree_end(t);
+	}
+	tree_bytes(t, "owner_directory", e->owner_directory.data, e->owner_directory.len);
+	data_count(t, "pages", e->pages);
+	tree_bool(t, "exact", e->exact);
+	tree_end(t);
+}
+
+static void put_interference(struct tree *t, const struct model_detail *d)
+{
+	tree_object(t, "interference");
+	if (d->interference_absent) {
+		tree_bytes(t, "absent", d->interference_absent, strlen(d->interference_absent));
+		tree_null(t, "evictions");
+	} else {
+		tree_null(t, "absent");
+		tree_array(t, "evictions");
+		for (size_t i = 0; i < d->nr_evictions; i++)
+			put_eviction(t, &d->evictions[i]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_read_sizes(struct tree *t, const struct model_detail *d)
+{
+	const char *absent = d->advice.absent;
+
+	tree_object(t, "read_sizes");
+	tree_bytes(t, "absent", absent, absent ? strlen(absent) : 0);
+	if (absent) {
+		tree_null(t, "traced_files");
+		tree_null(t, "incomplete_files");
+		tree_null(t, "calls_log2");
+	} else {
+		tree_int(t, "traced_files", d->advice.files);
+		tree_int(t, "incomplete_files", d->advice.incomplete);
+		tree_line(t, "calls_log2");
+		for (int i = 0; i < READ_SIZES; i++)
+			tree_int(t, NULL, d->reads[i]);
+		tree_end(t);
+		if (d->advice.incomplete)
+			tree_bool(t, "calls_log2_lower_bound", true);
+	}
+	tree_end(t);
+}
+
+void data_detail(struct tree *t, const struct model_job *job)
+{
+	if (!job->detail) {
+		tree_null(t, "read_sizes");
+		tree_null(t, "timeline");
+		tree_null(t, "interference");
+		return;
+	}
+	put_read_sizes(t, job->detail);
+	put_timeline(t, job->detail);
+	put_interference(t, job->detail);
+}
+
+static void put_parts(struct tree *t, const char *key, const struct coverage *c,
+		      const uint64_t pages[COVERAGE_PARTS])
+{
+	tree_line(t, key);
+	for (size_t i = 0; i < c->nr_parts; i++)
+		tree_uint(t, NULL, pages[i]);
+	tree_end(t);
+}
+
+static void put_covered(struct tree *t, const struct model_coverage *c)
+{
+	tree_null(t, "absent");
+	tree_string(t, "source", c->sampled ? "references" : "trace");
+	tree_bool(t, "whole", !c->broken);
+	tree_bytes(t, "broken_reason", c->broken, c->broken ? strlen(c->broken) : 0);
+	tree_uint(t, "file_pages", c->parts->file_pages);
+	tree_uint(t, "part_pages", c->parts->part_pages);
+	put_parts(t, "read_pages", c->parts, c->parts->read);
+	if (c->sampled) {
+		if (c->estimated)
+			tree_bool(t, "read_pages_estimated", true);
+		tree_null(t, "evicted_pages");
+		tree_null(t, "evicted_unused_pages");
+		tree_null(t, "resident_unused_pages");
+		return;
+	}
+	put_parts(t, "evicted_pages", c->parts, c->parts->evicted);
+	put_parts(t, "evicted_unused_pages", c->parts, c->parts->evicted_unused);
+	put_parts(t, "resident_unused_pages", c->parts, c->parts->resident_unused);
+}
+
+void data_coverage(struct tree *t, const struct model_job *job, size_t at)
+{
+	const struct model_coverage *c = job->detail ? &job->detail->coverage[at] : NULL;
+
+	if (!c) {
+		tree_null(t, "coverage");
+		return;
+	}
+	tree_object(t, "coverage");
+	if (c->absent)
+		tree_bytes(t, "absent", c->absent, strlen(c->absent));
+	else
+		put_covered(t, c);
+	tree_end(t);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/data.h"
+
+const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
+const char *const data_fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
+				   "untracked"};
+const char *const data_causes[EVICT_NR] = {
+	[EVICT_RECLAIM_KSWAPD] = "reclaim_kswapd", [EVICT_RECLAIM_DIRECT] = "reclaim_direct",
+	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
+	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
+	[EVICT_DIRECT_IO] = "direct_io",	   [EVICT_OTHER] = "other",
+	[EVICT_INVALIDATE] = "invalidate",	   [EVICT_DONTCACHE] = "dontcache",
+};
+
+_Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
+_Static_assert(C_untracked - C_used + 1 == 5, "fates");
+
+void data_count(struct tree *t, const char *key, struct opt_i64 v)
+{
+	if (v.known)
+		tree_int(t, key, v.value);
+	else
+		tree_null(t, key);
+}
+
+/* "<key>_estimated": true, beside a value that is there. */
+static void mark(struct tree *t, const char *key, bool estimated)
+{
+	char name[64];
+
+	if (!estimated)
+		return;
+	snprintf(name, sizeof(name), "%s_estimated", key);
+	tree_bool(t, name, true);
+}
+
+/* "<key>_lower_bound": true, likewise. */
+static void mark_least(struct tree *t, const char *key, bool lower_bound)
+{
+	char name[64];
+
+	if (!lower_bound)
+		return;
+	snprintf(name, sizeof(name), "%s_lower_bound", key);
+	tree_bool(t, name, true);
+}
+
+static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
+{
+	data_count(t, key, v);
+	mark(t, key, estimated && v.known);
+}
+
+static void put_ratio(struct tree *t, const char *key, struct opt_f64 v, bool estimated)
+{
+	if (!v.known) {
+		tree_null(t, key);
+		return;
+	}
+	tree_double(t, key, v.value);
+	mark(t, key, estimated);
+}
+
+static void put_bound(struct tree *t, const char *key, const char *end, double v, bool whole)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", key, end);
+	if (whole)
+		tree_int(t, name, (int64_t)(v + 0.5));
+	else
+		tree_double(t, name, v);
+}
+
+/* "<key>_low" and "<key>_high": the 90 % interval. */
+static void put_interval(struct tree *t, const char *key, const struct range *r, bool whole)
+{
+	put_bound(t, key, "low", r->low.value, whole);
+	put_bound(t, key, "high", r->high.value, whole);
+}
+
+static void put_estimate(struct tree *t, const struct counts *c, enum read_estimate e)
+{
+	struct range r;
+
+	if (counts_range(c, e, &r))
+		put_interval(t, estimate_name(e), &r, e != ESTIMATE_HIT_RATIO);
+}
+
+static void put(struct tree *t, const char *key, const struct counts *c, enum counter which)
+{
+	put_count(t, key, counts_get(c, which), counts_estimated(c, which));
+}
+
+/* Of itself: that a whole row is a lower bound is said beside the row. */
+static bool least(const struct counts *c, enum counter which)
+{
+	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);
+}
+
+static void put_bounded(struct tree *t, const char *key, const struct counts *c, enum counter which)
+{
+	put(t, key, c, which);
+	mark_least(t, key, c->known[which] && least(c, which));
+}
+
+static void put_range(struct tree *t, const char *key, const struct counts *c, enum counter first,
+		      const char *const names[], int nr)
+{
+	tree_object(t, key);
+	for (int i = 0; i < nr; i++)
+		put(t, names[i], c, first + (enum counter)i);
+	tree_end(t);
+}
+
+static void put_share(struct tree *t, const char *key, struct opt_f64 v, const struct range *r)
+{
+	put_ratio(t, key, v, r->low.known);
+	if (v.known && r->low.known)
+		put_interval(t, key, r, false);
+}
+
+static void put_prefetch(struct tree *t, const struct counts *c, const struct derived *d)
+{
+	tree_object(t, "prefetch");
+	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
+	put_range(t, "fate", c, C_used, data_fates, 5);
+	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
+	put_share(t, "accuracy", d->accuracy, &d->accuracy_range);
+	put_share(t, "coverage", d->coverage, &d->coverage_range);
+	put_share(t, "timeliness", d->timeliness, &d->timeliness_range);
+	tree_end(t);
+}
+
+/* Up to the last power of two that occurred; null when the sizes were not measured. */
+static void put_windows(struct tree *t, const struct counts *c)
+{
+	int nr = 1;
+	bool known = true;
+
+	for (int i = 0; i <= C_window_log2_15 - C_window_log2_0; i++) {
+		struct opt_i64 n = counts_get(c, C_window_log2_0 + (enum counter)i);
+
+		known = known && n.known;
+		if (n.value)
+			nr = i + 1;
+	}
+	tree_object(t, "windows");
+	put(t, "sync", c, C_windows_sync);
+	put(t, "async", c, C_windows_async);
+	put(t, "forced", c, C_windows_forced);
+	if (known) {
+		tree_array(t, "size_pages_log2");
+		for (int i = 0; i < nr; i++)
+			tree_int(t, NULL, c->c[C_window_log2_0 + i]);
+		tree_end(t);
+	} else {
+		tree_null(t, "size_pages_log2");
+	}
+	tree_end(t);
+}
+
+static void put_cached(struct tree *t, const struct counts *c, const struct derived *d)
+{
+	put_bounded(t, "read_calls", c, C_read_calls);
+	put_estimate(t, c, ESTIMATE_READ_CALLS);
+	put_bounded(t, "read_bytes", c, C_read_bytes);
+	put_estimate(t, c, ESTIMATE_READ_BYTES);
+	put_bounded(t, "lookups", c, C_lookups);
+	put_estimate(t, c, ESTIMATE_LOOKUPS);
+	put_count(t, "hits", d->hits, c->sliced);
+	mark_least(t, "hits", d->hits.known && least(c, C_lookups));
+	put_estimate(t, c, ESTIMATE_HITS);
+	put_bounded(t, "delayed_hits", c, C_delayed_hits);
+	put_estimate(t, c, ESTIMATE_DELAYED_HITS);
+	put(t, "misses", c, C_misses);
+	put_ratio(t, "hit_ratio", d->hit_ratio, c->sliced);
+	mark_least(t, "hit_ratio", d->hit_ratio.known && c->bounds & BOUND_READS);
+	put_estimate(t, c, ESTIMATE_HIT_RATIO);
+	put(t, "demand_pages", c, C_demand_pages);
+	put_count(t, "prefetched_pages", d->prefetched_pages, false);
+	put(t, "written_pages", c, C_written_pages);
+	put(t, "other_added_pages", c, C_other_added_pages);
+}
+
+void data_hits(struct tree *t, const struct counts *c)
+{
+	struct derived d;
+
+	counts_derive(c, 0, &d);
+	put(t, "lookups", c, C_lookups);
+	put_estimate(t, c, ESTIMATE_LOOKUPS);
+	put_count(t, "hits", d.hits, c->sliced);
+	put_estimate(t, c, ESTIMATE_HITS);
+	put(t, "misses", c, C_misses);
+	put_ratio(t, "hit_ratio", d.hit_ratio, c->sliced);
+	put_estimate(t, c, ESTIMATE_HIT_RATIO);
+}
+
+void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes)
+{
+	struct derived d;
+
+	counts_derive(c, page_size_bytes, &d);
+	tree_object(t, key);
+	put_cached(t, c, &d);
+	put_prefetch(t, c, &d);
+	put_windows(t, c);
+	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
+	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
+	put_bounded(t, "evicted_not_added", c, C_evicted_not_added);
+	put_bounded(t, "refaults", c, C_refaults);
+	put_bounded(t, "refault_misses", c, C_refault_misses);
+	put(t, "refault_distance_pages", c, C_refault_distance_pages);
+	put(t, "refault_distance_ms", c, C_refault_distance_ms);
+	tree_object(t, "faults");
+	put(t, "major", c, C_faults_major);
+	put(t, "minor", c, C_faults_minor);
+	tree_end(t);
+	put(t, "mapped_pages_upper_bound", c, C_mapped_pages_upper_bound);
+	put(t, "direct_read_calls", c, C_direct_read_calls);
+	put(t, "direct_read_bytes", c, C_direct_read_bytes);
+	put_count(t, "waste_bytes", d.waste_bytes, false);
+	mark_least(t, "waste_bytes", d.waste_bytes.known && least(c, C_evicted_unused));
+	put(t, "stall_ns", c, C_stall_ns);
+	put(t, "stalls", c, C_stalls);
+	tree_end(t);
+}

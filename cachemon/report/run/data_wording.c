@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "cachemon/report/run/data.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/figures/show.h"
+#include "cachemon/report/run/wording.h"
+
+/* Any bytes: names were put in. */
+static void put_text(struct tree *t, const char *key, const char *s)
+{
+	tree_bytes(t, key, s, s ? strlen(s) : 0);
+}
+
+/* Of a user's note: named as its file is. */
+static void put_id(struct tree *t, const char *id)
+{
+	char text[160];
+
+	escape_inert_to(text, sizeof(text), id);
+	tree_string(t, NULL, text);
+}
+
+static void put_evidence(struct tree *t, const struct wording_evidence *e)
+{
+	tree_object(t, NULL);
+	tree_string(t, "key", e->key);
+	put_text(t, "metric", e->metric);
+	if (e->is_text)
+		put_text(t, "value", e->value);
+	else if (e->value)
+		tree_number(t, "value", e->value);
+	else
+		tree_null(t, "value");
+	put_text(t, "unit", e->unit);
+	put_text(t, "scope", e->scope);
+	put_text(t, "shown", e->shown);
+	tree_string(t, "quality", *e->quality ? e->quality : NULL);
+	tree_end(t);
+}
+
+static void put_statement(struct tree *t, const struct wording *w,
+			  const struct wording_statement *s)
+{
+	tree_object(t, NULL);
+	tree_string(t, "about", s->about);
+	put_text(t, "subject", s->subject);
+	put_text(t, "text", s->text);
+	tree_array(t, "evidence");
+	for (size_t i = 0; i < s->nr_evidence; i++)
+		tree_string(t, NULL, w->evidence[s->evidence[i]].key);
+	tree_end(t);
+	tree_array(t, "notes");
+	for (size_t i = 0; i < s->nr_notes; i++)
+		put_id(t, s->notes[i]);
+	tree_end(t);
+	put_text(t, "action", s->action);
+	tree_string(t, "action_note", s->action_note);
+	tree_string(t, "confidence", wording_confidence_names[s->confidence]);
+	tree_end(t);
+}
+
+static void put_said(struct tree *t, const struct wording *w)
+{
+	tree_array(t, "statements");
+	for (size_t i = 0; i < w->nr_statements; i++)
+		put_statement(t, w, &w->statements[i]);
+	tree_end(t);
+	tree_array(t, "evidence");
+	for (size_t i = 0; i < w->nr_evidence; i++)
+		put_evidence(t, &w->evidence[i]);
+	tree_end(t);
+	tree_array(t, "ranking");
+	for (size_t i = 0; i < w->nr_ranking; i++)
+		tree_string(t, NULL, w->ranking[i]);
+	tree_end(t);
+	tree_int(t, "kept", (int64_t)w->nr_statements);
+	tree_object(t, "dropped");
+	for (int i = 0; i < DROP_NR; i++)
+		tree_int(t, drop_reason_names[i], (int64_t)w->dropped[i]);
+	tree_end(t);
+}
+
+void data_wording(struct tree *t, const struct wording *w)
+{
+	if (!w) {
+		tree_null(t, "wording");
+		return;
+	}
+	tree_object(t, "wording");
+	tree_string(t, "outcome", w->outcome);
+	put_text(t, "reason", w->skipped);
+	put_text(t, "question", w->question);
+	if (w->question && !w->skipped)
+		tree_bool(t, "answered", w->answered);
+	else
+		tree_null(t, "answered");
+	tree_string(t, "api", w->api);
+	put_text(t, "host", w->host);
+	put_text(t, "model", w->model);
+	tree_string(t, "prompt_sha256", w->prompt_sha256);
+	tree_string(t, "asked", w->asked_ns.known ? show_rfc3339(w->asked_ns.value).s : NULL);
+	data_count(t, "duration_ns", w->duration_ns);
+	data_count(t, "tokens_in", w->tokens_in);
+	data_count(t, "tokens_out", w->tokens_out);
+	data_count(t, "attempts", w->attempts);
+	tree_bool(t, "redacted", w->redacted);
+	put_text(t, "warning", w->warning);
+	put_said(t, w);
+	tree_end(t);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/prose.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/model/bounds.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/figures/show.h"
+
+/* Of the bytes the tasks read: from here on a sentence says so. */
+enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };
+
+struct view {
+	const struct model *m;
+	const struct model_job *job;
+	const struct counts *c;
+	struct derived d;
+	int64_t page_size;
+};
+
+static struct view view_of(const struct model *m, const struct model_job *job)
+{
+	struct view v = {
+		.m = m,
+		.job = job,
+		.c = &job->counts,
+		.page_size = m->run.page_size_bytes.value,
+	};
+
+	counts_derive(v.c, v.page_size, &v.d);
+	return v;
+}
+
+static struct shown pages_size(const struct view *v, struct opt_i64 pages)
+{
+	return show_bytes(opt_mul(pages, v->page_size), false);
+}
+
+static void put_name(FILE *out, const struct model_job *job)
+{
+	if (model_others(job))
+		fputs("everybody else", out);
+	else
+		escape_inert(out, job->name.data, job->name.len);
+}
+
+/* What its read calls asked for is the small part: faults and waits come first. */
+static void say_mapped(FILE *out, const struct view *v)
+{
+	struct opt_i64 major = counts_get(v->c, C_faults_major);
+	struct opt_i64 lookups = counts_get(v->c, C_lookups);
+
+	put_name(out, v->job);
+	fprintf(out, " read through mappings: %s %s had to read", show_count(major, false).s,
+		show_plural(major, "fault", "faults"));
+	if (counts_get(v->c, C_stall_ns).known)
+		fprintf(out, ", and its tasks waited %s of %s for the page cache",
+			show_ns(counts_get(v->c, C_stall_ns)).s, show_ns(v->m->run.duration_ns).s);
+	fputs(". Use of a mapping is not seen.", out);
+	if (v->d.hit_ratio.known)
+		fprintf(out,
+			" The hit ratio, %s of %s page %s, is of its read calls alone, which as a "
+			"rule are a program's start.",
+			show_hit_ratio(v->c, &v->d).s, show_count(lookups, v->c->sliced).s,
+			show_plural(lookups, "lookup", "lookups"));
+}
+
+/* Why the hit ratio of a sliced run is absent: as it was stored. */
+static void say_why_absent(FILE *out, const struct model *m)
+{
+	static const char *const counters[] = {"hit_ratio", "lookups"};
+
+	for (size_t k = 0; k < sizeof(counters) / sizeof(counters[0]); k++)
+		for (size_t i = 0; i < m->nr_unmeasured; i++) {
+			const struct model_unmeasured *u = &m->unmeasured[i];
+
+			if (!bytes_is(&u->counter, counters[k]))
+				continue;
+			fputs("is not known (", out);
+			escape_inert(out, u->reason.data, u->reason.len);
+			putc(')', out);
+			return;
+		}
+	fputs("is not known, because not all of its reads were watched", out);
+}
+
+static void say_reads(FILE *out, const struct view *v)
+{
+	struct opt_i64 lookups = counts_get(v->c, C_lookups);
+	struct opt_i64 misses = counts_get(v->c, C_misses);
+	struct opt_i64 bytes = counts_get(v->c, C_read_bytes);
+
+	if (v->d.hit_ratio.known) {
+		fprintf(out, "%s of the page lookups of ", show_hit_ratio(v->c, &v->d).s);
+		put_name(out, v->job);
+		fputs(" hit the page cache: it ", out);
+		if (bytes.known)
+			fprintf(out, "read %s in %s and ", show_bytes(bytes, v->c->sliced).s,
+				show_ns(v->m->run.duration_ns).s);
+		fprintf(out, "missed %s %s (%s).", show_count(misses, false).s,
+			show_plural(misses, "page", "pages"), pages_size(v, misses).s);
+		return;
+	}
+	if (lookups.known && lookups.value == 0) {
+		fputs("Nothing was read through the page cache by ", out);
+		put_name(out, v->job);
+		fprintf(out, " in %s.", show_ns(v->m->run.duration_ns).s);
+		return;
+	}
+	fputs("How often the page cache was hit by ", out);
+	put_name(out, v->job);
+	putc(' ', out);
+	if (v->c->sliced)
+		say_why_absent(out, v->m);
+	else
+		fputs("was not measured", out);
+	fprintf(out, "; in %s it missed %s %s (%s).", show_ns(v->m->run.duration_ns).s,
+		show_count(misses, false).s, show_plural(misses, "page", "pages"),
+		pages_size(v, misses).s);
+}
+
+/* Much was read that no figure here is about: a ratio alone would be read as if it were. */
+static void say_outside(FILE *out, const struct view *v)
+{
+	struct opt_i64 outside = v->job->outside_read_bytes;
+
+	if (!outside.known || outside.value < OUTSIDE_LEAST_BYTES ||
+	    outside.value / OUTSIDE_SHARE_MIN < v->job->rchar_bytes.value / 100)
+		return;
+	fprintf(out,
+		" At least %s more were read outside of the page cache's hooks (pipes, sockets, "
+		"tmpfs, "
+		"FUSE with direct_io, O_DIRECT on devices or over a network): no figure here is "
+		"about them.",
+		show_bytes(outside, false).s);
+}
+
+static void say_prefetch(FILE *out, const struct view *v)
+{
+	struct opt_i64 pages = v->d.prefetched_pages;
+
+	if (!pages.known) {
+		fputs(" Prefetch was not measured.", out);
+		return;
+	}
+	if (pages.value == 0) {
+		fputs(" No page was prefetched.", out);
+		return;
+	}
+	fprintf(out, " %s %s (%s) %s prefetched", show_count(pages, false).s,
+		show_plural(pages, "page", "pages"), pages_size(v, pages).s,
+		show_plural(pages, "was", "were"));
+	if (v->d.accuracy.known)
+		fprintf(out, "; of those used or evicted since, %s were used",
+			show_range(v->d.accuracy, &v->d.accuracy_range).s);
+	else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0)
+		fputs("; for too many of them it is unknown whether they were used", out);
+	else if (v->c->known[C_used])
+		fputs("; none of them was seen to be used or evicted yet", out);
+	else
+		fputs("; whether they were used was not measured", out);
+	fputs(".", out);
+}
+
+static void say_stall(FILE *out, const struct view *v)
+{
+	struct opt_i64 stall = counts_get(v->c, C_stall_ns);
+
+	if (!stall.known)
+		fputs(" Waiting for the page cache was not measured.", out);
+	else if (stall.value == 0)
+		fputs(" No task waited for the page cache.", out);
+	else
+		fprintf(out, " Its tasks waited %s for the page cache.", show_ns(stall).s);
+}
+
+static void say_cost(FILE *out, const struct view *v)
+{
+	const struct model_run *run = &v->m->run;
+
+	struct opt_f64 share = run->cost_share.known ? run->cost_share : run->share_of_job_cpu;
+
+	if (run->budget_kept.known && !run->budget_kept.value)
+		return;
+	if (share.known)
+		fprintf(out, " Measuring cost %s of the job's CPU time.",
+			show_ratio(share, false).s);
+	else if (run->cpu_ns.known)
+		fprintf(out, " Measuring cost %s of CPU time.", show_ns(run->cpu_ns).s);
+	else
+		fputs(" What measuring cost is not known.", out);
+}
+
+void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
+{
+	struct view v = view_of(m, job);
+
+	if (counts_mapped(v.c, job->processes))
+		say_mapped(out, &v);
+	else
+		say_reads(out, &v);
+	say_outside(out, &v);
+	say_prefetch(out, &v);
+	if (!counts_mapped(v.c, job->processes) || !counts_get(v.c, C_stall_ns).known)
+		say_stall(out, &v);
+	say_cost(out, &v);
+	prose_budget(out, " ", &m->run);
+}
+
+/* Sentences with a space between them, and lead before the first. */
+struct sentences {
+	FILE *out;
+	const char *lead;
+	bool any;
+};
+
+static FILE *next_sentence(struct sentences *s)
+{
+	fputs(s->any ? " " : s->lead, s->out);
+	s->any = true;
+	return s->out;
+}
+
+static void say_loss(struct sentences *s, struct opt_i64 n, const char *what)
+{
+	if (n.known && n.value > 0)
+		fprintf(next_sentence(s), "%s%s.", show_count(n, false).s, what);
+}
+
+static void say_bounds(struct sentences *s, const struct model_run *run)
+{
+	struct bound bounds[BOUNDS_MAX];
+	size_t nr = bounds_of(run, bounds);
+	bool marked = false;
+
+	for (size_t i = 0; i < nr; i++) {
+		fputs(bounds[i].reason, next_sentence(s));
+		marked |= bounds[i].marked;
+	}
+	if (marked)
+		fputs("Such figures carry >=.", next_sentence(s));
+}
+
+static void say_killed(struct sentences *s, const struct model_job *job)
+{
+	if (!job || !job->oom_kills.known || !job->oom_kills.value)
+		return;
+	fprintf(next_sentence(s),
+		"The job's memory limit (%s) killed %s %s: the OOM killer ended "
+		"%s when the limit was full.",
+		show_bytes(job->limit_bytes, false).s, show_count(job->oom_kills, false).s,
+		show_plural(job->oom_kills, "process", "processes"),
+		show_plural(job->oom_kills, "it", "them"));
+}
+
+bool prose_caveats(FILE *out, const char *lead, const struct model *m)
+{
+	struct sentences s = {.out = out, .lead = lead};
+
+	if (bytes_is(&m->run.state, "open"))
+		fputs("The run is still being written, or cachemon was killed: the figures are "
+		      "those of its last stored interval.",
+		      next_sentence(&s));
+	else if (!bytes_is(&m->run.state, "complete"))
+		fputs("The run was cut short: cachemon ended before it could finish it. It was "
+		      "killed "
+		      "(kill -9, or the kernel's OOM killer, also that of its own memory cgroup), "
+		      "crashed, or the machine went down. The figures are those of its last stored "
+		      "interval.",
+		      next_sentence(&s));
+	say_killed(&s, model_main_job(m));
+	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");
+	say_loss(&s, m->run.law_error_pages,
+		 " pages of error in the conservation law: the fates of prefetched pages are not "
+		 "exact");
+	say_bounds(&s, &m->run);
+	return s.any;
+}
+
+static void put_evictions(FILE *out, const struct view *v)
+{
+	const char *lead = " (";
+	bool least = counts_lower_bound(v->c, C_evicted_other);
+
+	fprintf(out, "  evictions    %s %s",
+		show_least(show_count(v->d.evicted_pages, false), least).s,
+		show_plural(v->d.evicted_pages, "page", "pages"));
+	for (int i = 0; i < EVICT_NR; i++) {
+		enum counter c = C_evicted_reclaim_kswapd + (enum counter)i;
+
+		if (!v->c->known[c] || v->c->c[c] == 0)
+			continue;
+		fprintf(out, "%s%s %s", lead, counter_name(c) + sizeof("evicted_") - 1,
+			show_least(show_count(counts_get(v->c, c), false), least).s);
+		lead = ", ";
+	}
+	fprintf(out, "%s; refaults %s\n", lead[0] == ',' ? ")" : "",
+		show_least(show_count(counts_get(v->c, C_refaults), false),
+			   counts_lower_bound(v->c, C_refaults))
+			.s);
+}
+
+static void put_stall(FILE *out, const struct view *v)
+{
+	bool least = v->c->bounds & BOUND_ROW;
+
+	fprintf(out, "  stall        %s in %s %s\n",
+		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
+		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
+		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
+}
+
+static void put_figures(FILE *out, const struct view *v)
+{
+	struct opt_i64 misses = counts_get(v->c, C_misses);
+	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW,
+	     mapped = counts_mapped(v->c, v->job->processes);
+	bool reads = counts_lower_bound(v->c, C_lookups);
+
+	if (mapped) {
+		fprintf(out, "  mappings     %s major %s, %s minor: most of what it read\n",
+			show_least(show_count(counts_get(v->c, C_faults_major), false), least).s,
+			show_plural(counts_get(v->c, C_faults_major), "fault", "faults"),
+			show_least(show_count(counts_get(v->c, C_faults_minor), false), least).s);
+		put_stall(out, v);
+	}
+	fprintf(out, "  reads        %s %s, %s\n",
+		show_least(show_read(v->c, ESTIMATE_READ_CALLS), reads).s,
+		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
+		show_least(show_read_bytes(v->c), reads).s);
+	fprintf(out, "  hit ratio    %s (%s of %s page lookups%s)\n", show_hit_ratio(v->c, &v->d).s,
+		show_least(show_count(v->d.hits, est), reads).s,
+		show_least(show_count(counts_get(v->c, C_lookups), est), reads).s,
+		mapped ? ": of read calls alone, as a rule a program's start" : "");
+	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
+		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);
+	fprintf(out, "  prefetch     %s %s (%s): accuracy %s, in time %s, wasted %s\n",
+		show_least(show_count(v->d.prefetched_pages, false), least).s,
+		show_plural(v->d.prefetched_pages, "page", "pages"),
+		show_least(pages_size(v, v->d.prefetched_pages), least).s,
+		show_range(v->d.accuracy, &v->d.accuracy_range).s,
+		show_range(v->d.timeliness, &v->d.timeliness_range).s,
+		show_least(show_bytes(v->d.waste_bytes, false),
+			   counts_lower_bound(v->c, C_evicted_unused))
+			.s);
+	put_evictions(out, v);
+	if (!mapped)
+		put_stall(out, v);
+}
+
+/* Of a command the user has just typed it. */
+static void put_selector(FILE *out, const struct model_job *job)
+{
+	static const char command[] = "command: ";
+	size_t len = sizeof(command) - 1;
+	char *shown;
+
+	if (job->selector.len >= len && !memcmp(job->selector.data, command, len))
+		return;
+	shown = escape_inert_copy(job->selector.data, job->selector.len);
+	if (shown)
+		fprintf(out, "  watched      %s\n", shown);
+	free(shown);
+}
+
+static const char NO_COUNTS[] = "without them there are no counts";
+
+/* What costs most, and what lessens that besides a larger budget; NULL: nothing. */
+static const char *costs_most(const struct model_run *run, const char **ret_do)
+{
+	static const struct {
+		const char *what, *todo;
+	} of[MODEL_COST_PARTS] = {
+		{"the reads", "--level cold does not see hits, and costs less"},
+		{"pages that come into the cache and leave it", NO_COUNTS},
+		{"readahead windows", NO_COUNTS},
+		{"page faults", NO_COUNTS},
+		{"task switches", NO_COUNTS},
+		{"io_uring requests, direct reads, or processes that begin and end", NULL},
+	};
+	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
+	const char *what = "cachemon's own process";
+
+	/* In a sliced run it wakes for the slices, whatever the interval is. */
+	*ret_do = run->sliced.known && run->sliced.value ? "in a longer job it is a smaller share"
+							 : "a longer --interval lessens it, and in "
+							   "a longer job it is a smaller share";
+	for (int i = 0; i < MODEL_COST_PARTS; i++) {
+		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
+			continue;
+		most = run->cost_parts[i].value;
+		what = of[i].what;
+		*ret_do = of[i].todo;
+	}
+	return what;
+}
+
+bool prose_budget(FILE *out, const char *lead, const struct model_run *run)
+{
+	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
+	const char *todo, *what;
+
+	if (!run->budget_kept.known || run->budget_kept.value)
+		return false;
+	what = costs_most(run, &todo);
+	fprintf(out,
+		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
+		"time, most of it for %s",
+		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
+		what);
+	if (allowed || todo)
+		fprintf(out, " (%s%s%s)", allowed ? "a larger --max-overhead allows it" : "",
+			allowed && todo ? "; " : "", todo ? todo : "");
+	putc('.', out);
+	return true;
+}
+
+void prose_summary(FILE *out, const struct model *m, const char *report_command)
+{
+	const struct model_run *run = &m->run;
+	const struct model_job *job = model_main_job(m);
+	struct view v;
+
+	if (!job) {
+		fprintf(out, "cachemon: run %" PRId64 " has no job\n", run->id);
+		return;
+	}
+	v = view_of(m, job);
+	fprintf(out, "cachemon: run %" PRId64 ", job ", run->id);
+	put_name(out, job);
+	fprintf(out, ", %s, %s %s", show_ns(run->duration_ns).s,
+		show_count(job->processes, false).s,
+		show_plural(job->processes, "process", "processes"));
+	if (job->alive.known && job->alive.value > 0)
+		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
+	putc('\n', out);
+	put_selector(out, job);
+	put_figures(out, &v);
+	if (run->cpu_ns.known)
+		fprintf(out,
+			"  own cost     %s of the job's CPU time, %s ns a lookup; "
+			"%s in all\n",
+			show_ratio(run->cost_share.known ? run->cost_share : run->share_of_job_cpu,
+				   false)
+				.s,
+			show_double(run->probe_ns_per_lookup, 1).s, show_ns(run->cpu_ns).s);
+	else
+		fputs("  own cost     not known: the probes could not be timed\n", out);
+	if (prose_budget(out, "  budget       ", run))
+		putc('\n', out);
+	if (v.c->sliced)
+		fputs("  ~            estimated from slices of the reads, with its 90 % interval; "
+		      "--level full counts all\n",
+		      out);
+	if (prose_caveats(out, "  caution      ", m))
+		putc('\n', out);
+	if (report_command)
+		fprintf(out, "  report       %s\n", report_command);
+}

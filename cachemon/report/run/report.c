@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/analysis/analysis.h"
+#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/model/model_load.h"
+#include "cachemon/report/run/prose.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/report/run/sections.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/progress.h"
+#include "cachemon/base/quote.h"
+
+_Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
+
+static const struct {
+	const char *name;
+	enum report_format format;
+} formats[] = {
+	{"text", REPORT_TEXT},	       {"txt", REPORT_TEXT},  {"md", REPORT_MARKDOWN},
+	{"markdown", REPORT_MARKDOWN}, {"html", REPORT_HTML}, {"htm", REPORT_HTML},
+	{"json", REPORT_JSON},	       {"csv", REPORT_CSV},   {"yaml", REPORT_YAML},
+	{"yml", REPORT_YAML},
+};
+
+int report_format_parse(const char *name, enum report_format *ret_format)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(name, formats[i].name) != 0)
+			continue;
+		*ret_format = formats[i].format;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int report_format_of_path(const char *path, enum report_format *ret_format)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+
+	if (!dot || dot == base) {
+		*ret_format = REPORT_TEXT;
+		return 0;
+	}
+	return report_format_parse(dot + 1, ret_format);
+}
+
+#define THE_REPORT "the report"
+
+/* A model and the analysis that it points to. */
+struct loaded {
+	struct model model;
+	struct analysis analysis;
+};
+
+static void loaded_free(struct loaded *l)
+{
+	model_free(&l->model);
+	analysis_free(&l->analysis);
+}
+
+static int write_tree(const struct report_options *o, const struct model *m, FILE *out)
+{
+	struct tree t;
+	int ret = o->format == REPORT_YAML ? tree_yaml_begin(&t, out) : tree_json_begin(&t, out);
+
+	if (ret < 0)
+		return ret;
+	if (o->advise)
+		data_advise(&t, m);
+	else
+		data_report(&t, m);
+	return tree_finish(&t);
+}
+
+static int write_doc(const struct report_options *o, const struct model *m, struct doc d)
+{
+	if (o->advise)
+		sections_advise(&d, m);
+	else
+		sections_report(&d, m);
+	return doc_end(&d);
+}
+
+static int write_model(const struct report_options *o, const struct model *m, FILE *out)
+{
+	switch (o->format) {
+	case REPORT_TEXT:
+		return write_doc(o, m, doc_text(out));
+	case REPORT_MARKDOWN:
+		return write_doc(o, m, doc_markdown(out));
+	case REPORT_HTML:
+		return write_doc(o, m, doc_html(out));
+	case REPORT_JSON:
+	case REPORT_YAML:
+		return write_tree(o, m, out);
+	case REPORT_CSV:
+		return o->advise ? csv_advise(out, m) : csv_report(out, m);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l, char *err,
+		   size_t errlen)
+{
+	const struct analysis_options how = {.dirs = options->rules, .progress = options->progress};
+	struct errtext text = {0};
+	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, &text);
+
+	if (ret < 0) {
+		snprintf(err, errlen, "%s.", text.text);
+		return ret;
+	}
+	l->model.analysis = &l->analysis;
+	if (l->analysis.rules.nr_problems)
+		progress_over(options->progress);
+	for (size_t i = 0; options->on_problem && i < l->analysis.rules.nr_problems; i++)
+		options->on_problem(options->on_problem_arg, l->analysis.rules.problems[i]);
+	return 0;
+}
+
+static int word(const struct report_options *options, struct loaded *l, char *err, size_t errlen)
+{
+	struct errtext text = {0};
+	int ret = options->word ? options->word(options->word_arg, &l->model, &text) : 0;
+
+	if (ret < 0)
+		snprintf(err, errlen, "%s.", text.text);
+	return ret;
+}
+
+/* Of the model. */
+enum wanted { WANTED_SHOWN, WANTED_TOTALS, WANTED_WHOLE };
+
+/* ret stays where it is: its model points into it. */
+static int load(const struct report_options *options, enum wanted wanted, struct loaded *ret_loaded,
+		char *err, size_t errlen)
+{
+	bool totals_only = wanted == WANTED_TOTALS;
+	/* What somebody else makes something of is the same for every verb. */
+	bool whole = wanted == WANTED_WHOLE || options->word;
+	struct model_query query = {
+		.run_id = options->run_id,
+		.job = options->job,
+		.files = whole && options->advise ? REPORT_FILES_DEFAULT : options->files,
+		.totals_only = totals_only,
+		.advice_only = options->advise && !whole,
+	};
+	sqlite3 *db = NULL;
+	int ret;
+
+	progress_at(options->progress, "reading the database", 0, 0);
+	ret = report_db_open(options->db, &db, err, errlen);
+	if (!ret)
+		ret = model_load(db, &query, &ret_loaded->model, err, errlen);
+	if (!ret && !totals_only)
+		ret = analyse(options, db, ret_loaded, err, errlen);
+	sqlite3_close(db);
+	if (!ret && !totals_only)
+		ret = word(options, ret_loaded, err, errlen);
+	if (ret < 0 || wanted != WANTED_WHOLE)
+		progress_over(options->progress);
+	if (ret < 0)
+		loaded_free(ret_loaded);
+	return ret;
+}
+
+/* A publication's content. */
+struct written {
+	const struct report_options *options;
+	const struct model *model;
+};
+
+static int write_report(const void *content, FILE *out)
+{
+	const struct written *w = content;
+
+	return write_model(w->options, w->model, out);
+}
+
+int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen)
+{
+	struct loaded l = {0};
+	const struct written content = {options, &l.model};
+	const struct publication p = {THE_REPORT, &content, write_report};
+	int ret = load(options, WANTED_SHOWN, &l, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = publish_print(&p, out, err, errlen);
+	loaded_free(&l);
+	return ret;
+}
+
+int report_write(const struct report_options *options, const char *out_path, char *err,
+		 size_t errlen)
+{
+	struct loaded l = {0};
+	const struct written content = {options, &l.model};
+	const struct publication p = {THE_REPORT, &content, write_report};
+	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
+
+	if (!ret)
+		ret = load(options, WANTED_SHOWN, &l, err, errlen);
+	if (ret < 0)
+		return ret;
+	ret = publish_write(&p, out_path, err, errlen);
+	loaded_free(&l);
+	return ret;
+}
+
+int report_use(const struct report_options *options,
+	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
+	       char *err, size_t errlen)
+{
+	struct loaded l = {0};
+	struct errtext text = {0};
+	int ret = load(options, WANTED_WHOLE, &l, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = use(arg, &l.model, &text);
+	progress_over(options->progress);
+	if (ret < 0) {
+		size_t len = strlen(text.text);
+
+		snprintf(err, errlen, "%s%s", text.text,
+			 len && text.text[len - 1] == '.' ? "" : ".");
+	}
+	loaded_free(&l);
+	return ret;
+}
+
+int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen)
+{
+	struct report_options options = {.db = db, .run_id = run_id};
+	_cleanup_free_ char *command = NULL;
+	_cleanup_free_ char *quoted = NULL;
+	struct loaded l = {0};
+	int ret = load(&options, WANTED_TOTALS, &l, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	if (quote_word(db, &quoted) == 0 &&
+	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, l.model.run.id) <
+		    0)
+		command = NULL;
+	prose_summary(out, &l.model, command);
+	ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err, errlen);
+	loaded_free(&l);
+	return ret;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/advice.h"
+
+#include <stdlib.h>
+
+#include "cachemon/figures/show.h"
+
+enum { DIRECTORIES_MAX = 10 };
+
+/* Of the pages asked for, or of those brought in. */
+static const double SHARE_MIN = 0.01;
+
+static void put_ceiling(struct doc *d, const struct analysis_job *a)
+{
+	const struct ceiling *c = &a->ceiling;
+
+	if (!c->overall.known)
+		return;
+	doc_para(d,
+		 "An accelerator that this job feeds could be busy %s of the time at most%s%s%s "
+		 "(MLPerf Storage asks for 90 %% or 70 %%, by workload; this is %s)%s.",
+		 show_ratio(c->overall, false).s, c->after_first_epoch.known ? ", " : "",
+		 c->after_first_epoch.known ? show_ratio(c->after_first_epoch, false).s : "",
+		 c->after_first_epoch.known ? " after the first epoch" : "", c->line,
+		 a->several ? "; its tasks ran beside each other, so this is a mean over them"
+			    : "");
+}
+
+/* "B 0.84" */
+static void put_letter(struct doc_table *t, const struct analysis_grade *g)
+{
+	if (g->letter)
+		doc_cell(t, "%s %s", g->letter, show_double(g->score, 2).s);
+	else
+		doc_cell(t, "-");
+}
+
+/* The formulas of those of the four that there are. */
+static void put_how(struct doc_table *t, const struct analysis_grade grades[GRADE_NR])
+{
+	char *text = NULL;
+	size_t len = 0;
+	bool any = false;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	for (int i = GRADE_HITS; i < GRADE_NR; i++) {
+		if (!grades[i].letter)
+			continue;
+		fprintf(out, "%s%s: %s", any ? "; " : "", grade_names[i], grades[i].formula);
+		any = true;
+	}
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static bool least(struct opt_i64 part, struct opt_i64 whole)
+{
+	return part.known && whole.known && (double)part.value < SHARE_MIN * (double)whole.value;
+}
+
+/* Of the interpreter's libraries and the like: too little to be read about. */
+static bool small_part(const struct counts *c, const struct counts *job)
+{
+	struct derived d, of_job;
+
+	counts_derive(c, 0, &d);
+	counts_derive(job, 0, &of_job);
+	return least(counts_get(c, C_lookups), counts_get(job, C_lookups)) &&
+	       least(opt_add(d.prefetched_pages, counts_get(c, C_demand_pages)),
+		     opt_add(of_job.prefetched_pages, counts_get(job, C_demand_pages)));
+}
+
+/* Those with the most misses, as they come. */
+static void put_directories(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"HITS", DOC_LEFT},
+		{"PREFETCH", DOC_LEFT},	     {"EVICTION", DOC_LEFT}, {"STALL", DOC_LEFT},
+		{"HOW", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Of each directory, from the counters of its files; stall "
+				       "is the share of the job's time that it waited for them",
+				       columns, 7);
+	size_t nr = 0;
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < job->nr_directories; i++) {
+		const struct analysis_directory *g =
+			analysis_directory_of(m->analysis, job->directories[i].id);
+
+		if (!g || !g->grades[GRADE_OVERALL].letter)
+			continue;
+		if (nr == DIRECTORIES_MAX ||
+		    small_part(&job->directories[i].counts, &job->counts)) {
+			nr_left++;
+			continue;
+		}
+		nr++;
+		doc_cell_name(&t, &job->directories[i].path, "[files without a name]");
+		for (int k = 0; k < GRADE_NR; k++)
+			put_letter(&t, &g->grades[k]);
+		put_how(&t, g->grades);
+	}
+	doc_put_table(d, &t);
+	if (nr_left)
+		doc_para(d, "%zu more director%s grades in the JSON report.", nr_left,
+			 nr_left == 1 ? "y has its" : "ies have their");
+}
+
+static size_t not_judged(const struct model *m, const struct model_job *job)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->analysis->nr_unjudged; i++)
+		nr += m->analysis->unjudged[i].job_id == job->id;
+	return nr;
+}
+
+/* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
+void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
+	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
+	struct opt_f64 waited = {0};
+	size_t unjudged;
+	char grade[96] = "No grade";
+	char wait[128] = "";
+
+	if (!a)
+		return;
+	if (g->letter)
+		snprintf(grade, sizeof(grade), "Grade %s, %s", g->letter,
+			 show_double(g->score, 2).s);
+	if (a->ceiling.overall.known) {
+		waited = (struct opt_f64){1 - a->ceiling.overall.value, true};
+		snprintf(wait, sizeof(wait), ": its tasks waited for reads %s of the time",
+			 show_ratio(waited, false).s);
+	}
+	if (f && f->severity != SEVERITY_INFO)
+		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
+			 advice_gain(&f->gain).s);
+	else if ((unjudged = not_judged(m, job)) > 0)
+		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
+			 unjudged, unjudged == 1 ? "" : "s");
+	else
+		doc_para(d, "%s%s. Nothing was found that would have to change.", grade, wait);
+}
+
+void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = advice_of(m, job);
+	struct doc_grade grades[GRADE_NR];
+	struct shown scores[GRADE_NR];
+
+	if (!a)
+		return;
+	for (int i = 0; i < GRADE_NR; i++) {
+		const struct analysis_grade *g = &a->grades[i];
+
+		scores[i] = show_double(g->score, 2);
+		grades[i] = (struct doc_grade){grade_names[i], g->letter, scores[i].s,
+					       g->formula ? g->formula : "-"};
+	}
+	doc_put_grades(d, grades, GRADE_NR);
+	put_ceiling(d, a);
+}
+
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	put_directories(d, m, job);
+}

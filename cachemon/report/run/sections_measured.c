@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+#include "cachemon/model/reads_check.h"
+#include "cachemon/figures/show.h"
+
+/* A foreign database may list any number of names. */
+enum { UNMEASURED_MAX = 4 * C_NR };
+
+static void put_facts(struct doc *d, const struct model_run *run)
+{
+	static const struct doc_column columns[] = {{"RUN", DOC_LEFT}, {"", DOC_WRAP}};
+	const struct {
+		const char *name;
+		const struct bytes *value;
+	} texts[] = {
+		{"host", &run->host},
+		{"kernel", &run->kernel},
+		{"machine", &run->arch},
+		{"state", &run->state},
+		{"recorded by cachemon", &run->cachemon},
+		{"level", &run->level},
+		{"advice seen by", &run->advice_mode},
+	};
+	struct doc_table t = doc_table(NULL, columns, 2);
+
+	doc_cell(&t, "started");
+	doc_cell(&t, "%s", run->started_ns.known ? show_rfc3339(run->started_ns.value).s : "-");
+	doc_cell(&t, "duration");
+	doc_cell(&t, "%s, an interval each %s", show_ns(run->duration_ns).s,
+		 show_ns(run->interval_ns).s);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		doc_cell(&t, "%s", texts[i].name);
+		doc_cell_name(&t, texts[i].value, "-");
+	}
+	doc_cell(&t, "memory");
+	doc_cell(&t, "%s", show_bytes(run->memory_bytes, false).s);
+	doc_cell(&t, "exit status of the command");
+	doc_cell(&t, "%s", show_count(run->exit_status, false).s);
+	doc_put_table(d, &t);
+}
+
+static void put_cost(struct doc *d, const struct model_run *run)
+{
+	static const struct doc_column columns[] = {
+		{"COST OF MEASURING", DOC_LEFT}, {"", DOC_RIGHT}, {"", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 3);
+	const struct {
+		const char *name;
+		struct shown value;
+		const char *meaning;
+	} lines[] = {
+		{"share of the job's CPU time", show_ratio(run->cost_share, false),
+		 "probes in its tasks and the collector"},
+		{"overhead budget", show_ratio(run->cost_budget, false),
+		 !run->budget_kept.known  ? ""
+		 : run->budget_kept.value ? "kept"
+					  : "not kept"},
+		{"probes in the job's tasks", show_ratio(run->share_of_job_cpu, false),
+		 "their run time, not what they push out of the CPU's caches"},
+		{"  for reads", show_ns(run->cost_parts[0]), ""},
+		{"  for pages that come and leave", show_ns(run->cost_parts[1]), ""},
+		{"  for readahead windows", show_ns(run->cost_parts[2]), ""},
+		{"  for page faults", show_ns(run->cost_parts[3]), ""},
+		{"  for task switches", show_ns(run->cost_parts[4]), ""},
+		{"  for anything else", show_ns(run->cost_parts[5]), ""},
+		{"CPU time", show_ns(run->cpu_ns), "probes and collector"},
+		{"in the probes", show_ns(run->probe_cpu_ns), "events x calibrated cost"},
+		{"in the collector", show_ns(run->collector_cpu_ns), ""},
+		{"ns a lookup", show_double(run->probe_ns_per_lookup, 1), ""},
+		{"ns to see every advice call", show_double(run->advice_calls_ns, 1),
+		 "a system call of anybody"},
+		{"memory of the maps", show_bytes(run->map_bytes, false), ""},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		doc_cell(&t, "%s", lines[i].name);
+		doc_cell(&t, "%s", lines[i].value.s);
+		doc_cell(&t, "%s", lines[i].meaning);
+	}
+	doc_put_table(d, &t);
+}
+
+/* Detail that was given up for the budget. */
+static void put_shed(struct doc *d, const struct model_run *run)
+{
+	static const struct doc_column columns[] = {{"GIVEN UP", DOC_LEFT},
+						    {"FROM", DOC_RIGHT},
+						    {"TO", DOC_RIGHT},
+						    {"BECAUSE", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	for (size_t i = 0; i < run->nr_shed; i++) {
+		const struct model_shed *s = &run->shed[i];
+
+		doc_cell_name(&t, &s->detail, "-");
+		doc_cell(&t, "%s", show_ns(s->from_ns).s);
+		doc_cell(&t, "%s", s->to_ns.known ? show_ns(s->to_ns).s : "end");
+		doc_cell_name(&t, &s->reason, "-");
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_losses(struct doc *d, const struct model_run *run)
+{
+	static const struct doc_column columns[] = {
+		{"LOST", DOC_LEFT}, {"", DOC_RIGHT}, {"WHAT IT MEANS", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 3);
+	const struct {
+		const char *name;
+		struct opt_i64 value;
+		const char *meaning;
+	} lines[] = {
+		{"untracked pages", run->untracked_pages, "fate unknown: the page map was full"},
+		{"page map full", run->chunk_full, "times: evictions, fates are lower bounds"},
+		{"file rows full", run->map_full, "in the job, not in a file: lower bounds"},
+		{"names dropped", run->ring_drops, "named at the file's next interval"},
+		{"tasks without state", run->state_drops, "not counted: all is a lower bound"},
+		{"program runs left out", run->recursion_misses,
+		 "by the kernel: all is a lower bound"},
+		{"ghosts dropped", run->ghosts_dropped, "refaults are a lower bound"},
+		{"advice rows full", run->advice_full, "the list of advice is not complete"},
+		{"intervals lost", run->intervals_lost, "could not be written"},
+		{"law error, pages", run->law_error_pages, "0: the conservation law held"},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		doc_cell(&t, "%s", lines[i].name);
+		doc_cell(&t, "%s", show_count(lines[i].value, false).s);
+		doc_cell(&t, "%s", lines[i].meaning);
+	}
+	doc_put_table(d, &t);
+}
+
+static bool same(const struct bytes *a, const struct bytes *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}
+
+/* The counters that share the reason of the first, in one cell. */
+static void put_counters(struct doc_table *t, const struct model_unmeasured *u, size_t nr,
+			 size_t first)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	for (size_t i = first; i < nr; i++) {
+		if (!same(&u[i].reason, &u[first].reason))
+			continue;
+		fputs(i > first ? ", " : "", out);
+		escape_inert(out, u[i].counter.data, u[i].counter.len);
+	}
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static void put_unmeasured(struct doc *d, const struct model *m)
+{
+	static const struct doc_column columns[] = {{"NOT MEASURED", DOC_OWN_LINE},
+						    {"BECAUSE", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 2);
+	size_t nr = m->nr_unmeasured < UNMEASURED_MAX ? m->nr_unmeasured : UNMEASURED_MAX;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t first = 0;
+
+		while (!same(&m->unmeasured[first].reason, &m->unmeasured[i].reason))
+			first++;
+		if (first < i)
+			continue;
+		put_counters(&t, m->unmeasured, nr, i);
+		doc_cell_name(&t, &m->unmeasured[i].reason, "-");
+	}
+	if (!t.nr_cells)
+		doc_para(d, "Every counter was measured.");
+	doc_put_table(d, &t);
+}
+
+static void put_how(struct doc_table *t, const struct model_probe *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	if (p->hook.data)
+		escape_inert(out, p->hook.data, p->hook.len);
+	if (p->hook.data && p->reason.data)
+		fputs(": ", out);
+	if (p->reason.data)
+		escape_inert(out, p->reason.data, p->reason.len);
+	if (!p->hook.data && !p->reason.data)
+		fputs("-", out);
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static void put_probes(struct doc *d, const struct model *m)
+{
+	static const struct doc_column columns[] = {
+		{"PROBE", DOC_LEFT}, {"STATE", DOC_LEFT}, {"HOOK, OR WHY THERE IS NONE", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 3);
+
+	for (size_t i = 0; i < m->nr_probes; i++) {
+		const struct model_probe *p = &m->probes[i];
+
+		doc_cell_name(&t, &p->role, "-");
+		doc_cell_name(&t, &p->state, "-");
+		put_how(&t, p);
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_reads(struct doc *d, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {{"READS OF THE JOB", DOC_LEFT},
+						    {"BYTES", DOC_RIGHT},
+						    {"CALLS", DOC_RIGHT},
+						    {"WHAT IT IS", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 4);
+	const struct counts *c = &job->counts;
+	struct reads_check check;
+
+	if (model_others(job))
+		return;
+	reads_check(job, &check);
+	doc_cell(&t, "seen by the probes");
+	doc_cell(&t, "%s", show_bytes(check.seen_bytes, c->sliced).s);
+	doc_cell(&t, "%s", show_count(check.seen_calls, c->sliced).s);
+	doc_cell(&t, "of files, through the page cache and past it");
+	doc_cell(&t, "counted by the kernel");
+	doc_cell(&t, "%s", show_bytes(check.kernel_bytes, false).s);
+	doc_cell(&t, "%s", show_count(check.kernel_calls, false).s);
+	doc_cell(&t, "rchar and syscr of its tasks: of anything, calls that returned nothing too");
+	doc_put_table(d, &t);
+	if (*check.warning)
+		doc_para(d, "Warning: %s", check.warning);
+}
+
+void sections_measured(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	put_facts(d, &m->run);
+	put_probes(d, m);
+	put_unmeasured(d, m);
+	put_losses(d, &m->run);
+	put_reads(d, job);
+	put_cost(d, &m->run);
+	put_shed(d, &m->run);
+}

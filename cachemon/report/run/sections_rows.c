@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cachemon/report/run/advice.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/figures/show.h"
+
+/* A page for people is not a database: the formats for programs have all rows. */
+enum { ROWS_MAX = 50 };
+
+static const struct doc_column file_columns[] = {
+	{"FILE", DOC_OWN_LINE}, {"MISSES", DOC_RIGHT},	   {"LOOKUPS", DOC_RIGHT},
+	{"HITS", DOC_RIGHT},	{"PREFETCHED", DOC_RIGHT}, {"ACCURACY", DOC_RIGHT},
+	{"WAITED", DOC_RIGHT},
+};
+static const struct doc_column directory_columns[] = {
+	{"DIRECTORY", DOC_OWN_LINE}, {"FILES", DOC_RIGHT},  {"MISSES", DOC_RIGHT},
+	{"LOOKUPS", DOC_RIGHT},	     {"HITS", DOC_RIGHT},   {"PREFETCHED", DOC_RIGHT},
+	{"ACCURACY", DOC_RIGHT},     {"WAITED", DOC_RIGHT},
+};
+
+static void put_counts(struct doc_table *t, const struct counts *c, int64_t page_size)
+{
+	bool least = c->bounds & BOUND_ROW;
+	struct derived derived;
+
+	counts_derive(c, page_size, &derived);
+	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
+	doc_cell(t, "%s",
+		 show_least(show_count(counts_get(c, C_lookups), c->sliced),
+			    counts_lower_bound(c, C_lookups))
+			 .s);
+	doc_cell(t, "%s",
+		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
+	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
+	doc_cell(t, "%s", show_ratio(derived.accuracy, derived.accuracy_range.low.known).s);
+	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);
+}
+
+/* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
+static void put_led_name(struct doc_table *t, const char *lead, const struct bytes *name)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	fputs(lead, out);
+	if (name->data)
+		escape_inert(out, name->data, name->len);
+	else
+		fputs("[no name]", out);
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static void put_file_name(struct doc_table *t, const struct model_file *f)
+{
+	if (f->path.data)
+		put_led_name(t, f->deleted ? "[deleted] " : "", &f->path);
+	else
+		doc_cell(t, "[no name, inode %" PRIu64 " on device %" PRId64 ":%" PRId64 "]",
+			 (uint64_t)f->ino.value, f->dev_major.value, f->dev_minor.value);
+}
+
+/* Whether any column of the tables here has something to show. */
+static bool idle(const struct counts *c)
+{
+	struct derived derived;
+
+	counts_derive(c, 0, &derived);
+	return c->known[C_misses] && c->c[C_misses] == 0 && c->c[C_lookups] == 0 &&
+	       derived.prefetched_pages.value == 0 && c->c[C_stall_ns] == 0;
+}
+
+static void put_files(struct doc *d, const struct model_job *job, int64_t page_size)
+{
+	struct doc_table t = doc_table(NULL, file_columns, 7);
+	size_t nr_idle = 0;
+
+	doc_heading(d, 3, "Files with the most misses");
+	for (size_t i = 0; i < job->nr_files; i++) {
+		if (idle(&job->files[i].counts)) {
+			nr_idle++;
+			continue;
+		}
+		put_file_name(&t, &job->files[i]);
+		put_counts(&t, &job->files[i].counts, page_size);
+	}
+	if (counts_any(&job->rest)) {
+		if (job->rest_files.known && job->rest_files.value > 0)
+			doc_cell(&t, "[all other files: %s]", show_count(job->rest_files, false).s);
+		else
+			doc_cell(&t, "[all other files]");
+		put_counts(&t, &job->rest, page_size);
+	}
+	if (!t.nr_cells)
+		doc_para(d, "None.");
+	doc_put_table(d, &t);
+	if (nr_idle)
+		doc_para(d, "Not listed: %zu file%s of which no page was %sbrought in.", nr_idle,
+			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
+}
+
+static void put_directories(struct doc *d, const struct model_job *job, int64_t page_size)
+{
+	struct doc_table t = doc_table(NULL, directory_columns, 8);
+	struct counts left = job->counts;
+
+	if (!job->nr_directories)
+		return;
+	doc_heading(d, 3, "Directories");
+	for (size_t i = 0; i < job->nr_directories && i < ROWS_MAX; i++) {
+		const struct model_directory *dir = &job->directories[i];
+
+		if (dir->path.data)
+			put_led_name(&t, dir->subdirectories ? "[and below] " : "", &dir->path);
+		else
+			doc_cell(&t, "[files without a name]");
+		doc_cell(&t, "%s%s", dir->files_estimated && dir->files.known ? ">=" : "",
+			 show_count(dir->files, false).s);
+		put_counts(&t, &dir->counts, page_size);
+		counts_subtract(&left, &dir->counts);
+	}
+	if (job->nr_directories > ROWS_MAX) {
+		doc_cell(&t, "[%zu other directories]", job->nr_directories - ROWS_MAX);
+		doc_cell(&t, "%s", "");
+		put_counts(&t, &left, page_size);
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_range(struct doc_table *t, const struct model_advice *v)
+{
+	if (!v->offset_bytes.known)
+		doc_cell(t, "-");
+	else if (!v->length_bytes.known)
+		doc_cell(t, "%s to the end", show_bytes(v->offset_bytes, false).s);
+	else
+		doc_cell(t, "%s + %s", show_bytes(v->offset_bytes, false).s,
+			 show_bytes(v->length_bytes, false).s);
+}
+
+static void put_advice_name(struct doc_table *t, const struct model_advice *v)
+{
+	char lead[64];
+
+	if (bytes_is(&v->call, "readahead"))
+		snprintf(lead, sizeof(lead), "readahead ");
+	else
+		snprintf(lead, sizeof(lead), "%s(%s) ", v->call.data ? v->call.data : "-",
+			 v->kind.data ? v->kind.data : "-");
+	put_led_name(t, lead, &v->path);
+}
+
+void sections_advice(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"ADVICE", DOC_OWN_LINE}, {"CALLS", DOC_RIGHT},	  {"ASKED", DOC_RIGHT},
+		{"BROUGHT", DOC_RIGHT},	  {"DROPPED", DOC_RIGHT}, {"RANGE", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Pages asked for, brought in and dropped", columns, 6);
+	bool effects = bytes_is(&m->run.advice_mode, "effects");
+
+	if (effects)
+		doc_para(d,
+			 "Seen by its effects: calls that moved no page may be missing, so calls "
+			 "and what they asked for are lower bounds. What was brought in and "
+			 "dropped is exact.");
+	for (size_t i = 0; i < job->nr_advice && i < ROWS_MAX; i++) {
+		const struct model_advice *v = &job->advice[i];
+
+		put_advice_name(&t, v);
+		doc_cell(&t, "%s", show_least(show_count(v->calls, false), effects).s);
+		doc_cell(&t, "%s", show_least(show_count(v->pages_asked, false), effects).s);
+		doc_cell(&t, "%s", show_count(v->pages_brought, false).s);
+		doc_cell(&t, "%s", show_count(v->pages_dropped, false).s);
+		put_range(&t, v);
+	}
+	if (!t.nr_cells)
+		doc_para(d, "None%s.", effects ? " was seen" : "");
+	doc_put_table(d, &t);
+	if (job->nr_advice > ROWS_MAX)
+		doc_para(d, "%zu more rows are in the JSON report.", job->nr_advice - ROWS_MAX);
+	sections_verdicts(d, m, job);
+}
+
+void sections_rows(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	int64_t page_size = m->run.page_size_bytes.value;
+
+	put_files(d, job, page_size);
+	put_directories(d, job, page_size);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/figures/show.h"
+#include "cachemon/report/run/wording.h"
+
+const char *const wording_confidence_names[] = {"low", "medium", "high"};
+
+size_t wording_dropped(const struct wording *w)
+{
+	size_t nr = 0;
+
+	for (int i = 0; i < DROP_NR; i++)
+		nr += w->dropped[i];
+	return nr;
+}
+
+/* " (a number that no cited evidence has: 2; ...)" */
+static void say_dropped(FILE *out, const struct wording *w)
+{
+	bool any = false;
+
+	for (int i = 0; i < DROP_NR; i++) {
+		if (!w->dropped[i])
+			continue;
+		fprintf(out, "%s%s: %zu", any ? "; " : " (", drop_reason_texts[i], w->dropped[i]);
+		any = true;
+	}
+	if (any)
+		putc(')', out);
+}
+
+static void say_line(FILE *out, const struct wording *w, bool reasons)
+{
+	if (w->skipped) {
+		fprintf(out, "No words of a model: %s", w->skipped);
+		return;
+	}
+	fprintf(out, "Worded by %s at %s, checked: %zu statement%s kept, %zu dropped", w->model,
+		w->host, w->nr_statements, w->nr_statements == 1 ? "" : "s", wording_dropped(w));
+	if (reasons)
+		say_dropped(out, w);
+}
+
+const char *wording_line(struct wording *w)
+{
+	char *text = NULL;
+	size_t len = 0;
+	const char *ret = NULL;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	say_line(out, w, false);
+	if (fclose(out) == 0)
+		ret = arena_bytes(&w->arena, text, len).data;
+	free(text);
+	return ret;
+}
+
+/* "[E1, E4; prefetch-waste]": what a statement rests on. */
+static void put_cited(FILE *out, const struct wording *w, const struct wording_statement *s)
+{
+	fputs(" [", out);
+	for (size_t i = 0; i < s->nr_evidence; i++)
+		fprintf(out, "%s%s", i ? ", " : "", w->evidence[s->evidence[i]].key);
+	for (size_t i = 0; i < s->nr_notes; i++)
+		fprintf(out, "%s%s", i ? ", " : "; ", s->notes[i]);
+	fputs("]", out);
+}
+
+/* In the words of a note, whose code, behind a colon, is elsewhere. */
+static void put_action(struct doc *d, const struct wording_statement *s)
+{
+	int len = (int)strlen(s->action);
+	bool code = len && s->action[len - 1] == ':';
+
+	doc_words(d, "What to do: %.*s%s cachemon explain %s", len - code, s->action,
+		  code ? "; the code:" : " More:", s->action_note);
+}
+
+void sections_wording_statement(struct doc *d, const struct wording *w,
+				const struct wording_statement *s)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		d->failed = true;
+		return;
+	}
+	if (s->about)
+		fprintf(out, "%s, %s: ", s->about, s->subject);
+	fputs(s->text, out);
+	put_cited(out, w, s);
+	if (s->confidence == LLM_LOW)
+		fputs(" (The model is not sure.)", out);
+	if (fclose(out) != 0)
+		d->failed = true;
+	else
+		doc_para(d, "%s", text);
+	free(text);
+	if (s->action)
+		put_action(d, s);
+}
+
+static void put_evidence(struct doc *d, const struct wording *w)
+{
+	static const struct doc_column columns[] = {
+		{"KEY", DOC_LEFT},
+		{"EVIDENCE", DOC_LEFT},
+		{"VALUE", DOC_RIGHT},
+		{"OF", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("As cachemon measured or computed it", columns, 4);
+
+	for (size_t i = 0; i < w->nr_evidence; i++) {
+		const struct wording_evidence *e = &w->evidence[i];
+
+		doc_cell(&t, "%s", e->key);
+		doc_cell(&t, "%s", e->metric);
+		doc_cell(&t, "%s", e->shown);
+		doc_cell(&t, "%s%s%s", e->scope, *e->quality ? "; " : "", e->quality);
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_spent(struct doc *d, const struct wording *w)
+{
+	doc_para(d,
+		 "Asked %s: %s tokens sent, %s received, in %s and %s attempt%s; SHA-256 of what "
+		 "was sent: %s. %s",
+		 w->asked_ns.known ? show_rfc3339(w->asked_ns.value).s : "-",
+		 show_count(w->tokens_in, false).s, show_count(w->tokens_out, false).s,
+		 show_ns(w->duration_ns).s, show_count(w->attempts, false).s,
+		 show_plural(w->attempts, "", "s"), w->prompt_sha256 ? w->prompt_sha256 : "-",
+		 w->redacted ? "Names of files, jobs, users and hosts were not sent."
+			     : "Names were sent as they are.");
+}
+
+void sections_wording_line(struct doc *d, const struct wording *w)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		d->failed = true;
+		return;
+	}
+	say_line(out, w, true);
+	if (fclose(out) != 0)
+		d->failed = true;
+	else
+		doc_para(d, len && strchr(".?!", text[len - 1]) ? "%s" : "%s.", text);
+	free(text);
+}
+
+void sections_wording_end(struct doc *d, const struct wording *w)
+{
+	if (w->warning)
+		doc_para(d, "Warning: %s", w->warning);
+	doc_fold_begin(d, w->nr_evidence ? "What these words rest on" : "What was asked");
+	put_evidence(d, w);
+	put_spent(d, w);
+	doc_fold_end(d);
+}
+
+void sections_wording(struct doc *d, const struct wording *w)
+{
+	if (!w)
+		return;
+	sections_wording_line(d, w);
+	if (w->skipped)
+		return;
+	if (!w->nr_statements)
+		doc_para(d, "None of its statements passed the checks.");
+	else
+		doc_para(d, "The findings, their severity and every number are cachemon's; the "
+			    "sentences "
+			    "are a model's.");
+	for (size_t i = 0; i < w->nr_statements; i++)
+		sections_wording_statement(d, w, &w->statements[i]);
+	sections_wording_end(d, w);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a list of runs contains: all runs and their watched jobs, and each job's way from run to
+ * run. Owns the types and the reading; every format reads this.
+ */
+#ifndef REPORT_RUNS_MODEL_H
+#define REPORT_RUNS_MODEL_H
+
+#include <sqlite3.h>
+
+#include "cachemon/render/doc.h"
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+
+/* A job of a run. */
+struct runs_job {
+	const struct model_job *job;
+	const struct model_run *run;
+	struct opt_f64 time_s, miss_ratio, stall_share;
+	struct range miss_range; /* where miss_ratio is an estimate */
+	/* Overall, by counters alone: that of a report knows the curve, too. */
+	struct opt_f64 score;
+	char letter;	    /* 0: none */
+	bool mapped;	    /* it reads through mappings: there is no hit ratio to show */
+	const char *report; /* its file; NULL: none was made */
+};
+
+/* The runs of jobs of one name, oldest first. */
+struct runs_trend {
+	struct bytes name;
+	const struct runs_job **jobs;
+	size_t nr;
+	struct picture picture; /* without a point of a single run */
+};
+
+struct runs_model {
+	const char *db;
+	struct opt_i64 size_bytes;
+	struct model_run *runs;
+	size_t nr_runs;
+	struct runs_job *jobs; /* by run and slot */
+	size_t nr_jobs;
+	struct runs_trend *trends; /* whose newest run is newest first */
+	size_t nr_trends;
+	struct arena arena;
+};
+
+int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret, char *err,
+		    size_t errlen);
+void runs_model_free(struct runs_model *m);
+/* After the jobs are known. A failed allocation is the arena's. */
+void runs_trends_make(struct runs_model *m);
+
+/* all: every run; else what a page has room for, and how much is left out is said. */
+void runs_sections(struct doc *d, const struct runs_model *m, bool all);
+void runs_data(struct tree *t, const struct runs_model *m);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/runs/runs_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cachemon/report/compare/compare_pictures.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/model/model_rows.h"
+#include "cachemon/report/runs/runs_model.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/progress.h"
+
+#define THE_LIST "the list"
+
+/* A publication's content. */
+struct written {
+	const struct runs_model *model;
+	enum report_format format;
+};
+
+bool runs_has_format(enum report_format format)
+{
+	return format != REPORT_CSV && format != REPORT_YAML && format < REPORT_FORMAT_NR;
+}
+
+static int write_list(const void *content, FILE *out)
+{
+	const struct written *w = content;
+	struct doc d;
+	struct tree t;
+	int ret;
+
+	if (w->format == REPORT_JSON) {
+		ret = tree_json_begin(&t, out);
+		if (ret < 0)
+			return ret;
+		runs_data(&t, w->model);
+		return tree_finish(&t);
+	}
+	if (w->format == REPORT_MARKDOWN)
+		d = doc_markdown(out);
+	else if (w->format == REPORT_HTML)
+		d = doc_html(out);
+	else
+		d = doc_text(out);
+	/* Who lists on a terminal wants the list. */
+	runs_sections(&d, w->model, w->format == REPORT_TEXT);
+	return doc_end(&d);
+}
+
+static int load(const struct runs_options *options, struct runs_model *ret, char *err,
+		size_t errlen)
+{
+	sqlite3 *db = NULL;
+	int e = report_db_open(options->db, &db, err, errlen);
+
+	*ret = (struct runs_model){0};
+	if (!e)
+		e = runs_model_load(db, options->db, ret, err, errlen);
+	sqlite3_close(db);
+	return e;
+}
+
+int runs_print(const struct runs_options *options, FILE *out, char *err, size_t errlen)
+{
+	struct runs_model m;
+	const struct written content = {&m, options->format};
+	const struct publication p = {THE_LIST, &content, write_list};
+	int ret = load(options, &m, err, errlen);
+
+	if (!ret)
+		ret = publish_print(&p, out, err, errlen);
+	runs_model_free(&m);
+	return ret;
+}
+
+int runs_write(const struct runs_options *options, const char *out_path, char *err, size_t errlen)
+{
+	struct runs_model m;
+	const struct written content = {&m, options->format};
+	const struct publication p = {THE_LIST, &content, write_list};
+	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
+
+	if (ret < 0)
+		return ret;
+	ret = load(options, &m, err, errlen);
+	if (!ret)
+		ret = publish_write(&p, out_path, err, errlen);
+	runs_model_free(&m);
+	return ret;
+}
+
+static int make_directory(const char *dir, char *err, size_t errlen)
+{
+	char name[400];
+	int ret;
+
+	if (mkdir(dir, 0777) == 0 || errno == EEXIST)
+		return 0;
+	ret = -errno;
+	escape_inert_to(name, sizeof(name), dir);
+	snprintf(err, errlen, "cannot make the directory %s: %s.", name, strerror(-ret));
+	return ret;
+}
+
+/* A name of letters and digits alone, whatever the job is called. */
+static int write_report(const struct runs_options *o, const char *dir, struct runs_model *m,
+			struct runs_job *j, char *err, size_t errlen)
+{
+	const struct report_options report = {.db = o->db,
+					      .run_id = j->run->id,
+					      .job = j->job->name.data,
+					      .format = REPORT_HTML,
+					      .files = REPORT_FILES_DEFAULT,
+					      .rules = o->rules};
+	const char *name = compare_text(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
+					j->run->id, j->job->slot);
+	_cleanup_free_ char *path = NULL;
+	int ret;
+
+	if (!name || asprintf(&path, "%s/%s", dir, name) < 0) {
+		path = NULL;
+		return report_no_memory(err, errlen);
+	}
+	ret = report_write(&report, path, err, errlen);
+	if (!ret)
+		j->report = name;
+	return ret;
+}
+
+/* Where the jobs of the newest runs begin. */
+static size_t first_of_newest(const struct runs_model *m)
+{
+	int64_t run = -1;
+	size_t nr_runs = 0;
+	size_t i = m->nr_jobs;
+
+	for (; i > 0; i--) {
+		nr_runs += m->jobs[i - 1].run->id != run;
+		run = m->jobs[i - 1].run->id;
+		if (nr_runs > RUNS_REPORTS_MAX)
+			break;
+	}
+	return i;
+}
+
+/* Newest first, so that they are there if it is ended early. */
+static int write_reports(const struct runs_options *o, const char *dir, struct runs_model *m,
+			 char *err, size_t errlen)
+{
+	size_t first = first_of_newest(m);
+	int ret = 0;
+
+	for (size_t i = m->nr_jobs; i-- > first && !ret;) {
+		progress_at(o->progress, "reports", m->nr_jobs - 1 - i, m->nr_jobs - first);
+		ret = write_report(o, dir, m, &m->jobs[i], err, errlen);
+	}
+	progress_over(o->progress);
+	return ret;
+}
+
+int runs_write_reports(const struct runs_options *options, const char *dir, char *err,
+		       size_t errlen)
+{
+	struct runs_model m;
+	const struct written content = {&m, REPORT_HTML};
+	const struct publication p = {THE_LIST, &content, write_list};
+	_cleanup_free_ char *path = NULL;
+	int ret = load(options, &m, err, errlen);
+
+	if (!ret)
+		ret = make_directory(dir, err, errlen);
+	if (!ret)
+		ret = write_reports(options, dir, &m, err, errlen);
+	if (!ret && asprintf(&path, "%s/index.html", dir) < 0) {
+		path = NULL;
+		ret = report_no_memory(err, errlen);
+	}
+	if (!ret)
+		ret = publish_not_over(p.name, options->db, path, err, errlen);
+	if (!ret)
+		ret = publish_write(&p, path, err, errlen);
+	runs_model_free(&m);
+	return ret;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/runs/runs_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+#include "cachemon/figures/show.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/human.h"
+#include "cachemon/base/quote.h"
+
+/* What a page has room for, newest first. */
+enum { JOBS_MAX = 300, PICTURES_MAX = 12, POINTS_MAX = 200, RUNS_MAX = 1000, LINE_WIDTH = 24 };
+
+static struct shown show_time(struct opt_f64 s)
+{
+	return show_ns((struct opt_i64){(int64_t)(s.value * 1e9), s.known});
+}
+
+static struct shown show_score(const struct runs_job *j)
+{
+	struct shown ret = {.s = "-"};
+
+	if (j->letter)
+		snprintf(ret.s, sizeof(ret.s), "%c %.40s", j->letter, show_double(j->score, 2).s);
+	return ret;
+}
+
+/* The newest points alone, as many as fit. */
+static struct picture newest_points(const struct picture *p, struct picture_panel panels[],
+				    struct picture_series series[], size_t max)
+{
+	struct picture ret = *p;
+	size_t skip = p->axis.nr > max ? p->axis.nr - max : 0;
+
+	ret.axis.from += skip;
+	ret.axis.nr -= skip;
+	for (size_t i = 0; i < p->nr_panels; i++) {
+		panels[i] = p->panels[i];
+		series[i] = p->panels[i].series[0];
+		series[i].values += skip;
+		panels[i].series = &series[i];
+	}
+	ret.panels = panels;
+	return ret;
+}
+
+enum { PANELS_MAX = 8 };
+
+static void put_line(struct doc_table *t, const struct picture *p)
+{
+	struct picture_panel panels[PANELS_MAX];
+	struct picture_series series[PANELS_MAX];
+	struct picture newest = newest_points(p, panels, series, LINE_WIDTH);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	if (newest.nr_panels)
+		picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static void put_trend(struct doc_table *t, const struct runs_trend *trend)
+{
+	const struct runs_job *last = trend->jobs[trend->nr - 1];
+
+	doc_cell_name(t, &trend->name, "-");
+	doc_cell(t, "%zu", trend->nr);
+	doc_cell(t, "%" PRId64, last->run->id);
+	doc_cell(t, "%s", show_time(last->time_s).s);
+	doc_cell(t, "%s", show_ratio(last->miss_ratio, last->job->counts.sliced).s);
+	doc_cell(t, "%s", show_ratio(last->stall_share, false).s);
+	doc_cell(t, "%s", show_score(last).s);
+	put_line(t, &trend->picture);
+}
+
+static void put_trends(struct doc *d, const struct runs_model *m, bool all)
+{
+	static const struct doc_column columns[] = {
+		{"JOB", DOC_OWN_LINE}, {"RUNS", DOC_RIGHT},
+		{"LAST", DOC_RIGHT},   {"TOOK", DOC_RIGHT},
+		{"MISSES", DOC_RIGHT}, {"STALLED", DOC_RIGHT},
+		{"GRADE", DOC_LEFT},   {"TIME, RUN BY RUN", DOC_LEFT},
+	};
+	struct doc_table t = doc_table("Figures are of the last run; of the line, its highest time "
+				       "is the top, the newest on the right",
+				       columns, 8);
+	size_t nr = all || m->nr_trends < JOBS_MAX ? m->nr_trends : JOBS_MAX;
+
+	for (size_t i = 0; i < nr; i++)
+		put_trend(&t, &m->trends[i]);
+	doc_put_table(d, &t);
+	if (nr < m->nr_trends)
+		doc_para(d,
+			 "Left out: %zu more jobs, whose last runs are older; the JSON list has "
+			 "them.",
+			 m->nr_trends - nr);
+	if (nr)
+		doc_para(d,
+			 "Misses are of the page lookups, stalled is the share of its time that "
+			 "the job slept for the page cache. The grade is by counters alone; that "
+			 "of a report knows the miss-ratio curve too, where there is one.");
+}
+
+/* Jobs with several runs. */
+static void put_pictures(struct doc *d, const struct runs_model *m)
+{
+	size_t shown = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < m->nr_trends; i++) {
+		const struct runs_trend *t = &m->trends[i];
+		struct picture_panel panels[PANELS_MAX];
+		struct picture_series series[PANELS_MAX];
+		struct picture p;
+
+		if (t->nr < 2 || shown == PICTURES_MAX) {
+			left += t->nr >= 2;
+			continue;
+		}
+		shown++;
+		p = newest_points(&t->picture, panels, series, POINTS_MAX);
+		doc_heading(d, 3, "%.*s", (int)t->name.len, t->name.data ? t->name.data : "");
+		doc_put_picture(d, &p);
+		if (p.axis.nr < t->nr)
+			doc_para(d, "Left out: the %zu oldest of its runs.", t->nr - p.axis.nr);
+	}
+	if (left)
+		doc_para(d, "Left out: pictures of %zu more jobs; the JSON list has their numbers.",
+			 left);
+}
+
+/* The names of the watched jobs, and the machine. */
+static void put_names(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
+		      size_t nr)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		fputs(i ? ", " : "", out);
+		escape_inert(out, jobs[i].job->name.data, jobs[i].job->name.len);
+	}
+	fputs(nr ? " on " : "no job on ", out);
+	escape_inert(out, run->host.data, run->host.len);
+	if (fclose(out) != 0)
+		t->failed = true;
+	else
+		doc_cell(t, "%s", text);
+	free(text);
+}
+
+static void put_state(struct doc_table *t, const struct model_run *run)
+{
+	if (run->exit_status.known && run->exit_status.value && bytes_is(&run->state, "complete"))
+		doc_cell(t, "failed %" PRId64, run->exit_status.value);
+	else
+		doc_cell_name(t, &run->state, "-");
+}
+
+static void put_run(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
+		    size_t nr)
+{
+	struct counts none = {0};
+	const struct counts *c = nr ? &jobs[0].job->counts : &none;
+	struct opt_i64 misses = counts_get(c, C_misses);
+	struct derived d;
+
+	counts_derive(c, run->page_size_bytes.value, &d);
+	doc_cell(t, "%" PRId64, run->id);
+	doc_cell(t, "%s", run->started_ns.known ? show_local(run->started_ns.value).s : "-");
+	doc_cell(t, "%s", show_ns(run->duration_ns).s);
+	doc_cell_name(t, &run->level, "-");
+	put_state(t, run);
+	if (nr && jobs[0].mapped)
+		doc_cell(t, "-");
+	else
+		doc_cell(t, "%s",
+			 show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
+	doc_cell(t, "%s", misses.known ? human_count((uint64_t)misses.value).text : "-");
+	put_names(t, run, jobs, nr);
+}
+
+static void put_runs(struct doc *d, const struct runs_model *m, bool all)
+{
+	static const struct doc_column columns[] = {
+		{"RUN", DOC_RIGHT},    {"STARTED", DOC_LEFT}, {"TOOK", DOC_RIGHT},
+		{"LEVEL", DOC_LEFT},   {"STATE", DOC_LEFT},   {"HITS", DOC_RIGHT},
+		{"MISSES", DOC_RIGHT}, {"JOB", DOC_WRAP},
+	};
+	struct doc_table t = doc_table(NULL, columns, 8);
+	size_t first = !all && m->nr_runs > RUNS_MAX ? m->nr_runs - RUNS_MAX : 0;
+	size_t job = 0;
+
+	for (size_t i = 0; i < m->nr_runs; i++) {
+		size_t nr = 0;
+
+		while (job + nr < m->nr_jobs && m->jobs[job + nr].run == &m->runs[i])
+			nr++;
+		if (i >= first)
+			put_run(&t, &m->runs[i], &m->jobs[job], nr);
+		job += nr;
+	}
+	t.things = true;
+	doc_put_table(d, &t);
+	if (first)
+		doc_para(d, "Left out: the %zu oldest runs; the JSON list has them.", first);
+	if (!m->nr_runs)
+		doc_para(d, "The database holds no run yet.");
+}
+
+/* Newest first. */
+static void put_reports(struct doc *d, const struct runs_model *m)
+{
+	static const struct doc_column columns[] = {
+		{"REPORT", DOC_LINK}, {"RUN", DOC_RIGHT}, {"STARTED", DOC_LEFT},
+		{"TOOK", DOC_RIGHT},  {"JOB", DOC_WRAP},
+	};
+	struct doc_table t = doc_table(NULL, columns, 5);
+	size_t without = 0;
+
+	for (size_t i = m->nr_jobs; i-- > 0;) {
+		const struct runs_job *j = &m->jobs[i];
+
+		if (!j->report) {
+			without++;
+			continue;
+		}
+		doc_cell(&t, "%s", j->report);
+		doc_cell(&t, "%" PRId64, j->run->id);
+		doc_cell(&t, "%s",
+			 j->run->started_ns.known ? show_local(j->run->started_ns.value).s : "-");
+		doc_cell(&t, "%s", show_time(j->time_s).s);
+		doc_cell_name(&t, &j->job->name, "-");
+	}
+	t.things = true;
+	doc_put_table(d, &t);
+	if (without)
+		doc_para(d, "%zu job%s of older runs ha%s no report here.", without,
+			 without == 1 ? "" : "s", without == 1 ? "s" : "ve");
+}
+
+/* The commands that make reports. */
+static void put_commands(struct doc *d, const struct runs_model *m)
+{
+	_cleanup_free_ char *db = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	if (quote_word(m->db, &db) < 0 || asprintf(&text,
+						   "cachemon report --db %s --run RUN -o run.html\n"
+						   "cachemon runs --db %s --reports DIR\n",
+						   db, db) < 0) {
+		text = NULL;
+		d->failed = true;
+		return;
+	}
+	doc_para(d, "The report of one run, by its number; and a directory with this page and the "
+		    "reports of the newest runs:");
+	doc_code(d, "shell", text);
+}
+
+static bool any_report(const struct runs_model *m)
+{
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (m->jobs[i].report)
+			return true;
+	return false;
+}
+
+void runs_sections(struct doc *d, const struct runs_model *m, bool all)
+{
+	doc_begin(d, "%s: %zu run%s, %s", m->db, m->nr_runs, m->nr_runs == 1 ? "" : "s",
+		  show_bytes(m->size_bytes, false).s);
+	if (m->nr_trends) {
+		doc_part_begin(d, "jobs", false, "Jobs");
+		put_trends(d, m, all);
+		doc_part_end(d);
+	}
+	if (!all && m->nr_runs) {
+		doc_part_begin(d, "reports", false, "Reports");
+		if (any_report(m))
+			put_reports(d, m);
+		else
+			put_commands(d, m);
+		doc_part_end(d);
+	}
+	if (!all && m->nr_jobs > m->nr_trends) {
+		doc_part_begin(d, "trends", false, "From run to run");
+		put_pictures(d, m);
+		doc_part_end(d);
+	}
+	doc_part_begin(d, "runs", false, "Runs");
+	put_runs(d, m, all);
+	doc_part_end(d);
+}

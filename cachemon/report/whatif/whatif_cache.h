@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The miss-ratio curve of a job as people and programs read it. Owns the JSON object, the plot and
+ * the words of 'whatif cache'.
+ */
+#ifndef REPORT_WHATIF_CACHE_H
+#define REPORT_WHATIF_CACHE_H
+
+#include "advisor/analysis/job_curve.h"
+#include "cachemon/render/doc.h"
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+
+/* A size of the cache worth marking. */
+struct curve_mark {
+	char letter;
+	const char *key;
+	const char *name;
+	double pages; /* < 0: not known */
+};
+
+enum { CURVE_MARKS = 3 };
+
+void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS]);
+
+/* The largest size worth drawing, in pages. */
+double whatif_cache_range(const struct job_curve *c);
+
+/* What is drawn at sizes of the cache, in bytes: hit ratios. */
+struct curve_lines {
+	double *hit, *low, *high;
+	double *best; /* NULL: not wanted */
+};
+
+void curve_lines(const struct job_curve *c, const double *bytes, size_t nr,
+		 const struct curve_lines *ret);
+/* The mark of its ratios; NULL: all pages were looked at. */
+const char *curve_ratio_mark(const struct job_curve *c);
+/* "90 % of hits take 1.2 GiB of cache." A sentence that may follow a colon. */
+void curve_say(const struct job_curve *c, char *says, size_t size);
+
+/* Inside an open object. */
+void whatif_cache_json(struct tree *t, const struct job_curve *c);
+/* A job's part of the document, which is plain text. */
+void whatif_cache_text(struct doc *d, const struct model_job *job, const struct job_curve *c);
+/* The curve as a picture of a document. */
+void whatif_cache_picture(struct doc *d, const struct job_curve *c);
+/* At most 80 columns; unicode: else ASCII alone. */
+void whatif_cache_plot(FILE *out, const struct job_curve *c, bool unicode);
+
+#endif

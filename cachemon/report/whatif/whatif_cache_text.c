@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/whatif/whatif_cache.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "cachemon/figures/show.h"
+#include "cachemon/base/human.h"
+
+enum { TABLE_ROWS = 12 };
+
+/* What the user's locale can show, whatever the program itself runs in. */
+static bool locale_is_utf8(void)
+{
+	locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool ret = l && strcmp(nl_langinfo_l(CODESET, l), "UTF-8") == 0;
+
+	if (l)
+		freelocale(l);
+	return ret;
+}
+
+static struct human size_text(const struct job_curve *c, double pages)
+{
+	return human_bytes((uint64_t)llround(pages * c->facts.page_size_bytes));
+}
+
+static struct shown ratio_text(double ratio)
+{
+	return show_ratio((struct opt_f64){.value = ratio < 0 ? 0 : ratio, .known = true}, false);
+}
+
+static void say_sample(struct doc *d, const struct job_curve *c)
+{
+	const struct estimate *e = &c->curve.estimate;
+
+	doc_para(d,
+		 "From all %s lookups of %s of the %s%s pages that the job looked up (%s), %s "
+		 "lookups in all. A page counts as missed when it would have to come from the "
+		 "device, "
+		 "by the read itself or by readahead.",
+		 human_count((uint64_t)e->sampled_lookups).text, human_count(e->nr_pages).text,
+		 e->distinct_error > 0 || e->by_threshold ? "about " : "",
+		 human_count((uint64_t)e->distinct_pages).text, ratio_text(e->rate).s,
+		 human_count((uint64_t)c->sampled_lookups).text);
+	if (e->by_threshold)
+		doc_para(
+			d,
+			"How many pages the job looked up was not counted: sizes are scaled by the "
+			"share of all hashes that is in the sample.");
+	if (c->broken)
+		doc_para(d,
+			 "The sample ends before the run does: %s. What follows holds up to there.",
+			 *c->why_broken ? c->why_broken : "the reason was not recorded");
+}
+
+static void put_row(struct doc_table *t, const struct job_curve *c, const struct curve_point *p,
+		    const char *name)
+{
+	doc_cell(t, "%s", size_text(c, p->cache_pages).text);
+	doc_cell(t, "%s", ratio_text(1 - p->miss).s);
+	doc_cell(t, "%s to %s", ratio_text(1 - p->high).s, ratio_text(1 - p->low).s);
+	doc_cell(t, "%s", ratio_text(1 - p->opt).s);
+	doc_cell(t, "%s", name);
+}
+
+static void put_table(struct doc *d, const struct job_curve *c)
+{
+	static const struct doc_column columns[] = {
+		{"CACHE", DOC_RIGHT},	      {"HIT RATIO", DOC_RIGHT}, {"BAND", DOC_RIGHT},
+		{"BEST POSSIBLE", DOC_RIGHT}, {"", DOC_WRAP},
+	};
+	struct doc_table t = doc_table(NULL, columns, 5);
+	struct curve_mark marks[CURVE_MARKS];
+	double distinct = c->curve.estimate.distinct_pages;
+
+	for (int i = 1; i <= TABLE_ROWS; i++) {
+		struct curve_point p;
+
+		/* An eighth less each time, then halves: what is wanted is near the top. */
+		curve_at(&c->curve, distinct * exp2((i - TABLE_ROWS) / 2.0), &p);
+		put_row(&t, c, &p, i == TABLE_ROWS ? "all that the job read" : "");
+	}
+	curve_marks(c, marks);
+	for (int i = 0; i < CURVE_MARKS; i++) {
+		struct curve_point p;
+		char name[96];
+
+		if (marks[i].pages < 0)
+			continue;
+		snprintf(name, sizeof(name), "%c: %s", marks[i].letter, marks[i].name);
+		curve_at(&c->curve, marks[i].pages, &p);
+		put_row(&t, c, &p, name);
+	}
+	doc_put_table(d, &t);
+}
+
+static void say_need(struct doc *d, const struct job_curve *c)
+{
+	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
+	struct curve_need need;
+
+	if (c->verdict.uncertain) {
+		doc_para(d,
+			 "How much cache for 90 %%? Uncertain, so there is no answer beyond the "
+			 "present size. %s",
+			 c->verdict.reason);
+		return;
+	}
+	curve_need(&c->curve, 0.9, &need);
+	if (need.pages < 0) {
+		doc_para(d,
+			 "How much cache for 90 %%? No size can: %s of the lookups are first "
+			 "reads%s%s, "
+			 "so that %s is the most. Only staging or reading ahead helps with those.",
+			 ratio_text(c->curve.first_touch).s,
+			 c->curve.removed_again > 0
+				 ? ", and of pages that advice or truncation took "
+				 : "",
+			 c->curve.removed_again > 0 ? ratio_text(c->curve.removed_again).s : "",
+			 ratio_text(ceiling).s);
+		return;
+	}
+	if (need.pages_high < 0)
+		doc_para(d,
+			 "How much cache for 90 %%? About %s; the band's far end never gets there.",
+			 size_text(c, need.pages).text);
+	else
+		doc_para(d, "How much cache for 90 %%? About %s (%s to %s).",
+			 size_text(c, need.pages).text, size_text(c, need.pages_low).text,
+			 size_text(c, need.pages_high).text);
+}
+
+static void say_model(struct doc *d, const struct job_curve *c)
+{
+	const struct curve_shape *s = &c->curve.shape;
+
+	doc_para(d, "The curve is LRU's; the kernel's cache was found within %.2f of it.%s%s",
+		 CURVE_MODEL_ERROR,
+		 s->kernel_better_up_to > 0
+			 ? " This job reads the same pages again in another order "
+			   "each time: there the kernel may be better by up to 0.1."
+			 : "",
+		 s->kernel_worse_up_to > 0
+			 ? " The pages that this job reads most change over time: "
+			   "there the kernel may be worse by up to 0.15."
+			 : "");
+}
+
+static void say_check(struct doc *d, const struct job_curve *c)
+{
+	const struct curve_verdict *v = &c->verdict;
+
+	if (!v->compared)
+		doc_para(d,
+			 "What was measured could not be held against the curve: the size of the "
+			 "job's cache, or what became of its pages, is not known.");
+	else if (!v->outside)
+		doc_para(d,
+			 "Measured with %s present: %s; the curve has %s to %s there, the kernel's "
+			 "ways included.",
+			 size_text(c, c->facts.counted.present_pages).text,
+			 ratio_text(1 - c->facts.counted.miss_low).s,
+			 ratio_text(1 - v->expected_high).s, ratio_text(1 - v->expected_low).s);
+	if (v->refaults == OPINION_SAME)
+		doc_para(
+			d,
+			"Refault distances agree: %s evictions on average until a page came again, "
+			"%s by the curve.",
+			human_count((uint64_t)c->facts.counted.refault_distance).text,
+			human_count((uint64_t)v->refault_distance).text);
+	else if (v->refaults == OPINION_WEAK)
+		doc_para(d, "Refault distances do not speak against it: they are kept for 64 "
+			    "neighbouring pages at a time, too coarse for pages read one by one.");
+}
+
+void whatif_cache_text(struct doc *d, const struct model_job *job, const struct job_curve *c)
+{
+	doc_heading(d, 2, "Job %.*s", (int)(job->name.len > 200 ? 200 : job->name.len),
+		    job->name.data ? job->name.data : "");
+	if (!c->there) {
+		doc_para(d, "There is no curve. %s", c->absent);
+		return;
+	}
+	say_sample(d, c);
+	whatif_cache_plot(d->out, c, locale_is_utf8());
+	put_table(d, c);
+	say_need(d, c);
+	say_check(d, c);
+	say_model(d, c);
+}

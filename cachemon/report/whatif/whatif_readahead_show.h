@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What other settings of readahead would have brought, as people and programs read it. Owns the
+ * JSON object and the words of 'whatif readahead'.
+ */
+#ifndef REPORT_WHATIF_READAHEAD_SHOW_H
+#define REPORT_WHATIF_READAHEAD_SHOW_H
+
+#include "advisor/readahead/whatif_readahead.h"
+#include "cachemon/render/doc.h"
+#include "cachemon/model/model.h"
+#include "cachemon/render/tree.h"
+
+/* Inside an open object. */
+void whatif_readahead_json(struct tree *t, const struct whatif_readahead *w,
+			   int64_t page_size_bytes);
+/* A job's part of the document. */
+void whatif_readahead_text(struct doc *d, const struct model_job *job,
+			   const struct whatif_readahead *w, int64_t page_size_bytes);
+/* The settings side by side, as pictures of a document: of files that are read, and of mapped ones.
+ */
+void whatif_readahead_picture(struct doc *d, const struct whatif_readahead *w);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/whatif/whatif_readahead_show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cachemon/base/human.h"
+
+enum { MOST_FILES = 20 };
+
+static const char criterion[] =
+	"Best: of the settings that waste at most a tenth of what they read, or no more than was "
+	"wasted (of mapped files, whose use is not seen: that read at most a tenth more), the one "
+	"with the fewest waits; of those within 1 % of it the one that reads the fewest pages.";
+
+static void setting_cell(struct doc_table *t, size_t candidate, int best)
+{
+	char name[32] = "as it was";
+
+	if (candidate != WHATIF_ACTUAL)
+		whatif_setting_name(candidate, 0, name, sizeof(name));
+	doc_cell(t, "%s%s", name, (int)candidate == best ? " (best)" : "");
+}
+
+static void figure_cell(struct doc_table *t, double v, double error)
+{
+	struct human n;
+
+	if (isnan(v)) {
+		doc_cell(t, "-");
+		return;
+	}
+	n = human_exact(llround(v));
+	if (error > 0.5)
+		doc_cell(t, "%s ± %s", n.text, human_count((uint64_t)llround(error)).text);
+	else
+		doc_cell(t, "%s%s", n.text, error < 0 ? " ± ?" : "");
+}
+
+static void sum_row(struct doc_table *t, const struct whatif_readahead *w, bool mapped,
+		    size_t candidate, int64_t page_size_bytes)
+{
+	struct whatif_sum s;
+	double pages;
+
+	whatif_readahead_sum(w, mapped, candidate, &s);
+	if (!s.known)
+		return;
+	setting_cell(t, candidate, whatif_readahead_best(w, mapped));
+	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
+	figure_cell(t, s.figure[WHATIF_STALLS], s.error[WHATIF_STALLS]);
+	figure_cell(t, s.figure[WHATIF_MISSES], s.error[WHATIF_MISSES]);
+	figure_cell(t, s.figure[WHATIF_PREFETCHED], s.error[WHATIF_PREFETCHED]);
+	figure_cell(t, s.figure[WHATIF_WASTED], s.error[WHATIF_WASTED]);
+	figure_cell(t, s.figure[WHATIF_REQUESTS], s.error[WHATIF_REQUESTS]);
+	doc_cell(t, "%s", human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes).text);
+}
+
+static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mapped,
+		     int64_t page_size_bytes)
+{
+	static const struct doc_column columns[] = {
+		{"setting", DOC_LEFT},	   {"waits", DOC_RIGHT},  {"misses", DOC_RIGHT},
+		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
+		{"read", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table(mapped ? "Files that are mapped: pages and requests"
+					      : "Files that are read: pages and requests",
+				       columns, 7);
+
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
+		sum_row(&t, w, mapped, i, page_size_bytes);
+	doc_put_table(d, &t);
+}
+
+static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
+{
+	static const struct doc_column columns[] = {
+		{"file", DOC_OWN_LINE},	 {"read_ahead_kb", DOC_RIGHT},
+		{"fidelity", DOC_RIGHT}, {"counts for", DOC_RIGHT},
+		{"", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Files with an answer", columns, 5);
+	size_t listed = 0;
+
+	for (size_t i = 0; i < w->nr_files && listed < MOST_FILES; i++) {
+		const struct whatif_file *f = &w->files[i];
+		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
+
+		if (!f->judged)
+			continue;
+		listed++;
+		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell(&t, "%" PRId64, f->device_pages * page_size_bytes / 1024);
+		doc_cell(&t, "%.3f", f->fidelity);
+		doc_cell(&t, "%.3g", f->counts_for);
+		doc_cell(&t, "%s", f->note);
+	}
+	doc_put_table(d, &t);
+	if (w->nr_judged > listed)
+		doc_para(d, "%zu more are in the JSON.", w->nr_judged - listed);
+}
+
+/* In a few words where each file has figures of its own, else in full. */
+static const char *why(const struct whatif_file *f)
+{
+	if (f->reason == WHATIF_BROKEN || f->reason == WHATIF_UNKNOWN)
+		return f->note;
+	return whatif_reason_text(f->reason);
+}
+
+/* How many have this reason, if it is the first that has it; else 0. */
+static size_t count_reason(const struct whatif_readahead *w, size_t at)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (w->files[i].judged || strcmp(why(&w->files[i]), why(&w->files[at])) != 0)
+			continue;
+		if (i < at)
+			return 0;
+		nr++;
+	}
+	return nr;
+}
+
+static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
+{
+	static const struct doc_column columns[] = {
+		{"for example", DOC_OWN_LINE},
+		{"files", DOC_RIGHT},
+		{"why", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("Without an answer", columns, 3);
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+		struct bytes name = {f->path, f->path ? strlen(f->path) : 0};
+		size_t nr = f->judged ? 0 : count_reason(w, i);
+
+		if (!nr || f->reason == WHATIF_GAVE_WAY)
+			continue;
+		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell(&t, "%zu", nr);
+		doc_cell(&t, "%s", why(f));
+	}
+	doc_put_table(d, &t);
+}
+
+/* What the sums over traced files were made to come to, where these stand for others. */
+static void put_scale(struct doc *d, const struct whatif_readahead *w)
+{
+	static const char *const texts[] = {
+		[WHATIF_BY_FILES] = "Traced files count for as many others as there probably are.",
+		[WHATIF_BY_JOB] =
+			"Traced files count for others so that all come to the pages that "
+			"the job brought.",
+		[WHATIF_BY_SIZE] =
+			"Traced files count for others so that all come to the pages that "
+			"files of their size brought.",
+	};
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		if (!w->files[i].judged || w->files[i].counts_for <= 1)
+			continue;
+		doc_para(d, "%s", texts[w->scale]);
+		return;
+	}
+}
+
+void whatif_readahead_text(struct doc *d, const struct model_job *job,
+			   const struct whatif_readahead *w, int64_t page_size_bytes)
+{
+	doc_heading(d, 2, "%.*s", (int)job->name.len, job->name.data ? job->name.data : "");
+	if (!w->nr_files) {
+		doc_para(d, "Nothing can be said: %s.", w->absent);
+		return;
+	}
+	doc_para(d,
+		 "%zu of %zu traced files are answered for. Fidelity is the share of windows that "
+		 "the model has exactly with the setting that was in force.",
+		 w->nr_judged, w->nr_files - w->nr_gave_way);
+	if (w->nr_gave_way)
+		doc_para(
+			d,
+			"%zu more began to be traced and gave way: those that are traced stand for "
+			"them.",
+			w->nr_gave_way);
+	put_scale(d, w);
+	put_sums(d, w, false, page_size_bytes);
+	put_sums(d, w, true, page_size_bytes);
+	if (w->nr_judged)
+		doc_para(d, "%s", criterion);
+	put_answered(d, w, page_size_bytes);
+	put_unanswered(d, w);
+}

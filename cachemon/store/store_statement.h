@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The prepared statements of a store and their values. Owns the names of the statements; their
+ * texts are made in statement.c, the counters in them from the table of counters.
+ */
+#ifndef STATEMENT_H
+#define STATEMENT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachemon/figures/counters.h"
+
+struct store;
+
+enum statement {
+	S_BEGIN,
+	S_RUN,
+	S_JOB_UPDATE,
+	S_DIRECTORY_INSERT,
+	S_DIRECTORY_UPDATE,
+	S_FILE_INSERT,
+	S_FILE_UPDATE,
+	S_FILE_DELETE,
+	S_FILESYSTEM_INSERT,
+	S_FILESYSTEM_UPDATE,
+	S_ADVICE,
+	S_ADVICE_FORGET,
+	S_INTERVAL,
+	S_JOB_INTERVAL,
+	S_FILE_INTERVAL,
+	S_MERGE_NEXT,
+	S_MERGE_INTERVAL,
+	S_MERGE_JOB,
+	S_MERGE_FILE,
+	S_MERGE_DELETE,
+	S_MERGE_TRIM,
+	S_REFERENCE_SAMPLE,
+	S_REFERENCE_PAGE,
+	S_REFERENCE_CHUNK,
+	S_REFERENCE_DROP_PAGES,
+	S_REFERENCE_DROP_CHUNKS,
+	S_TRACED_INSERT,
+	S_TRACED_UPDATE,
+	S_TRACE_CHUNK,
+	S_TRACE_ABSENT,
+	S_MACHINE,
+	S_MACHINE_INTERVAL,
+	S_MERGE_MACHINE,
+	S_DEVICE,
+	S_DEVICE_CHANGE,
+	S_JOB_LIMIT,
+	S_INTERFERENCE,
+	S_SHED,
+	S_ESTIMATE,
+	S_NR,
+};
+
+int statements_prepare(struct store *st);
+void statements_finalize(struct store *st);
+
+/* Values of a statement from left to right. */
+struct binder {
+	sqlite3_stmt *stmt;
+	int column;
+	int rc; /* the first that failed */
+};
+
+struct binder bind_first(struct store *st, enum statement s);
+void bind_int(struct binder *b, int64_t v);
+void bind_known(struct binder *b, bool known, int64_t v);
+void bind_real(struct binder *b, double v);	    /* < 0: not known */
+void bind_text(struct binder *b, const char *text); /* NULL: NULL */
+void bind_bytes(struct binder *b, const char *bytes);
+void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
+void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
+/* Steps a statement that gives no rows. */
+int bind_run(struct binder *b);
+
+#endif

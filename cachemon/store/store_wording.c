@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/store/store_wording.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "cachemon/db/db_open.h"
+#include "cachemon/store/migrate.h"
+#include "cachemon/store/store_impl.h"
+
+static const char INSERT[] =
+	"INSERT INTO wording (run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
+	"outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, kept, dropped, "
+	"answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+static void bind_opt(struct binder *b, struct opt_i64 v)
+{
+	bind_known(b, v.known, v.value);
+}
+
+static int insert(sqlite3 *db, const struct store_wording *w)
+{
+	struct binder b = {.column = 1};
+
+	b.rc = sqlite3_prepare_v2(db, INSERT, -1, &b.stmt, NULL);
+	if (b.rc != SQLITE_OK)
+		return b.rc;
+	bind_int(&b, w->run_id);
+	bind_int(&b, w->job_id);
+	bind_int(&b, w->asked_ns);
+	bind_text(&b, w->question);
+	bind_text(&b, w->prompt_sha256);
+	bind_text(&b, w->api);
+	bind_text(&b, w->host);
+	bind_text(&b, w->model);
+	bind_text(&b, w->outcome);
+	bind_text(&b, w->reason);
+	bind_opt(&b, w->tokens_in);
+	bind_opt(&b, w->tokens_out);
+	bind_int(&b, w->attempts);
+	bind_int(&b, w->duration_ns);
+	bind_int(&b, w->redacted);
+	bind_int(&b, w->kept);
+	bind_int(&b, w->dropped);
+	bind_text(&b, w->answer);
+	b.rc = bind_run(&b);
+	sqlite3_finalize(b.stmt);
+	return b.rc;
+}
+
+/* As it is, in whichever mode its writer left it: no file is made, and no run of another writer is
+ * looked at. */
+static int open_existing(struct store *st, char err[STORE_ERROR_MAX])
+{
+	int rc = db_open(st->path, DB_WRITE, &st->db);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_extended_result_codes(st->db, 1);
+		sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
+		rc = sqlite3_exec(st->db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
+	}
+	if (rc != SQLITE_OK)
+		return store_fail(st->db, st->path, rc, "open", NULL, err);
+	if (sqlite3_db_readonly(st->db, "main")) {
+		snprintf(err, STORE_ERROR_MAX, "cannot write %s: no permission", st->path);
+		return -EACCES;
+	}
+	return migrate_check_builtin(st->db, st->path, err);
+}
+
+/* A writer of an older schema could not read its own summary if the schema changed below it. */
+static int check_writer(struct store *st, char err[STORE_ERROR_MAX])
+{
+	static const char sql[] = "SELECT (SELECT user_version FROM pragma_user_version) < ?1 "
+				  "AND EXISTS (SELECT 1 FROM run WHERE state = 'open')";
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(st->db, sql, -1, &stmt, NULL);
+	bool older = false;
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int(stmt, 1, SCHEMA_NEWEST);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	older = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	if (rc != SQLITE_ROW)
+		return store_fail(st->db, st->path, rc, "read", NULL, err);
+	if (!older)
+		return 0;
+	snprintf(err, STORE_ERROR_MAX, "%s has a run that an older cachemon may still write",
+		 st->path);
+	return -EBUSY;
+}
+
+static int put(struct store *st, const struct store_wording *w, char err[STORE_ERROR_MAX])
+{
+	int ret = open_existing(st, err);
+	int rc;
+
+	if (!ret)
+		ret = check_writer(st, err);
+	if (!ret)
+		ret = migrate_apply_builtin(st->db, st->path, err);
+	if (ret)
+		return ret;
+	rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = insert(st->db, w);
+	return store_finish(st, rc, "write", NULL, err);
+}
+
+int store_put_wording(const struct store_config *c, const struct store_wording *w,
+		      char err[STORE_ERROR_MAX])
+{
+	struct store st = {
+		.path = (char *)c->path,
+		.as = c->as,
+		.limits = c->limits ? *c->limits : store_limits_default(),
+	};
+	int ret;
+
+	ret = store_enter(&st, err);
+	if (ret)
+		return ret;
+	ret = put(&st, w, err);
+	sqlite3_close(st.db);
+	store_leave(&st);
+	return ret;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a language model was asked about a run that ended before, as a row of the database. Owns
+ * that one way of writing to a database that somebody else recorded.
+ */
+#ifndef STORE_WORDING_H
+#define STORE_WORDING_H
+
+#include "cachemon/store/store.h"
+#include "cachemon/base/optional.h"
+
+struct store_wording {
+	int64_t run_id, job_id, asked_ns, attempts, duration_ns, kept, dropped;
+	const char *question; /* NULL: none */
+	const char *prompt_sha256, *api, *host, *model, *outcome;
+	const char *reason; /* NULL: answered */
+	struct opt_i64 tokens_in, tokens_out;
+	bool redacted;
+	const char *answer; /* JSON */
+};
+
+/* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is
+ * written then. -EACCES, -EROFS: it cannot be written. */
+int store_put_wording(const struct store_config *c, const struct store_wording *w,
+		      char err[STORE_ERROR_MAX]);
+
+#endif

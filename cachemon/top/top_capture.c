@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A watch of the same program, into a database of its own, for as long as it is looked at. The
+ * watch has the capabilities, the viewer none: it is the invoker before it makes the directory of
+ * the database. The watch ends at the end of its standard input, whatever the viewer ends by.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachemon/top/top.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/base/cleanup.h"
+
+enum { LOOK_MS = 50, SAID_MAX = 400, PLACE_TRIES = 10 };
+
+#define PLACE_PREFIX "cachemon-top."
+
+struct top_capture {
+	char dir[PATH_MAX], db[PATH_MAX + 16];
+	int dir_fd; /* locked for as long as this process lives */
+	int said;   /* what watch prints, a file in memory */
+	int input;  /* of watch; its end ends watch */
+	pid_t pid;  /* 0: there is none any more */
+	int status;
+};
+
+static void __attribute__((noreturn)) become_watch(const struct top_options *o, int input, int said)
+{
+	char db[PATH_MAX + 16] = "";
+	char *argv[TOP_WATCH_WORDS + 6] = {"cachemon", "watch", "--until-eof", "--db", db};
+	ssize_t n;
+
+	memcpy(argv + 5, o->watch, (size_t)o->nr_watch * sizeof(*argv));
+	/* The terminal's signals are for the viewer, which then ends it. */
+	setpgid(0, 0);
+	top_signals_default();
+	if (dup2(input, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0)
+		_exit(EXIT_FAILURE);
+	/* Nothing comes where the viewer has ended or given up. */
+	n = read(0, db, sizeof(db));
+	if (n <= 0 || db[n - 1])
+		_exit(EXIT_FAILURE);
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+int top_capture_fork(const struct top_options *o, struct top_capture **ret, struct errtext *err)
+{
+	struct top_capture *c = calloc(1, sizeof(*c));
+	int ends[2] = {-1, -1};
+
+	if (!c)
+		return errtext_set(err, -ENOMEM, "not enough memory");
+	*c = (struct top_capture){.dir_fd = -1, .input = -1};
+	*ret = c;
+	c->said = memfd_create("said", MFD_CLOEXEC);
+	if (c->said < 0 || pipe2(ends, O_CLOEXEC))
+		return errtext_set(err, -errno, "cannot start watch: %s", strerror(errno));
+	c->input = ends[1];
+	c->pid = fork();
+	if (!c->pid) {
+		close(ends[1]);
+		become_watch(o, ends[0], c->said);
+	}
+	close(ends[0]);
+	if (c->pid < 0) {
+		c->pid = 0;
+		return errtext_set(err, -errno, "cannot start watch: %s", strerror(errno));
+	}
+	return 0;
+}
+
+bool top_capture_ended(struct top_capture *c)
+{
+	int status = 0;
+
+	if (!c->pid)
+		return true;
+	if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+		return false;
+	c->pid = 0;
+	c->status = status;
+	return true;
+}
+
+/* Its first line is what is wrong. */
+static void what_it_said(const struct top_capture *c, struct errtext *err)
+{
+	char text[SAID_MAX] = "";
+	const char *said = text;
+
+	if (pread(c->said, text, sizeof(text) - 1, 0) < 0)
+		*text = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!strncmp(text, "cachemon: ", strlen("cachemon: ")))
+		said += strlen("cachemon: ");
+	errtext_set(err, -EIO, "%s", *said ? said : "watch ended without a word");
+}
+
+static bool has_run(const struct top_capture *c)
+{
+	struct errtext ignored;
+	sqlite3 *db = NULL;
+	int64_t id = 0;
+	bool open = false;
+	bool has;
+
+	if (report_db_open(c->db, &db, ignored.text, sizeof(ignored.text)))
+		return false;
+	has = !top_session_find_run(db, &id, &open, ignored.text, sizeof(ignored.text));
+	sqlite3_close(db);
+	return has;
+}
+
+static const char *place(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && *tmp ? tmp : "/var/tmp";
+}
+
+static void remove_files(int dir)
+{
+	static const char *const names[] = {"run.db", "run.db-wal", "run.db-shm", "run.db-journal",
+					    "said"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlinkat(dir, names[i], 0);
+}
+
+/* A directory that a viewer left which was killed: its own user's, and locked by nobody. */
+static void remove_left(int parent, const char *name)
+{
+	_cleanup_close_ int dir =
+		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat sb;
+
+	if (dir < 0 || fstat(dir, &sb) || sb.st_uid != geteuid() || flock(dir, LOCK_EX | LOCK_NB))
+		return;
+	remove_files(dir);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void remove_all_left(void)
+{
+	_cleanup_closedir_ DIR *parent = opendir(place());
+	const struct dirent *e;
+
+	while (parent && (e = readdir(parent)))
+		if (!strncmp(e->d_name, PLACE_PREFIX, strlen(PLACE_PREFIX)))
+			remove_left(dirfd(parent), e->d_name);
+}
+
+/* The lock keeps it: another viewer that starts may take it away before. A filesystem without locks
+ * keeps it too, as nobody else gets one. */
+static int lock_place(struct top_capture *c)
+{
+	struct stat sb;
+
+	c->dir_fd = open(c->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (c->dir_fd >= 0) {
+		(void)!flock(c->dir_fd, LOCK_EX);
+		if (!fstat(c->dir_fd, &sb) && sb.st_nlink)
+			return 0;
+	}
+	cleanup_close(&c->dir_fd);
+	c->dir_fd = -1;
+	return -EAGAIN;
+}
+
+static int make_place(struct top_capture *c, struct errtext *err)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < PLACE_TRIES && r == -EAGAIN; i++) {
+		snprintf(c->dir, sizeof(c->dir), "%s/" PLACE_PREFIX "XXXXXX", place());
+		r = mkdtemp(c->dir) ? lock_place(c) : -errno;
+	}
+	if (r) {
+		*c->dir = '\0';
+		return errtext_set(err, r, "cannot make a directory for the capture in %s: %s",
+				   place(), strerror(-r));
+	}
+	snprintf(c->db, sizeof(c->db), "%s/run.db", c->dir);
+	return 0;
+}
+
+int top_capture_begin(struct top_capture *c, int *ret_signal, struct errtext *err)
+{
+	ssize_t size;
+	int r;
+
+	remove_all_left();
+	r = make_place(c, err);
+	if (r)
+		return r;
+	size = (ssize_t)strlen(c->db) + 1;
+	if (write(c->input, c->db, (size_t)size) != size)
+		return errtext_set(err, -EPIPE, "cannot start watch");
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "cachemon: starting to watch...\n");
+	while (!has_run(c)) {
+		if (top_capture_ended(c)) {
+			what_it_said(c, err);
+			return -EIO;
+		}
+		*ret_signal = top_signals_wait(LOOK_MS);
+		if (*ret_signal)
+			return -EINTR;
+	}
+	return 0;
+}
+
+const char *top_capture_db(const struct top_capture *c)
+{
+	return c->db;
+}
+
+int top_capture_end(struct top_capture *c, struct errtext *err)
+{
+	bool failed;
+
+	if (!c)
+		return 0;
+	cleanup_close(&c->input);
+	while (c->pid && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+		;
+	failed = !WIFEXITED(c->status) || WEXITSTATUS(c->status);
+	if (failed)
+		what_it_said(c, err);
+	if (c->dir_fd >= 0) {
+		remove_files(c->dir_fd);
+		rmdir(c->dir);
+	}
+	cleanup_close(&c->dir_fd);
+	cleanup_close(&c->said);
+	free(c);
+	return failed ? -EIO : 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parts of the watch verb: options, a run, its loop, its live line. Owns what they share.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cachemon/job/command.h"
+#include "cachemon/job/selector.h"
+#include "cachemon/plan/probe_plan.h"
+
+/* CMD has ended with 0, and part of the record could not be written. */
+enum { WATCH_INCOMPLETE = 123 };
+
+struct watch_options {
+	const char *job;
+	bool has_selector;
+	enum selector_request request;
+	const char *selector;
+	enum watch_level level;
+	double max_overhead; /* share of the job's CPU time, 0..1 */
+	bool overhead_given;
+	bool advice_calls;
+	uint64_t interval_ns;
+	uint64_t duration_ns; /* 0: until the job ends */
+	bool live;	      /* the full screen, not only a line */
+	bool until_eof;	      /* of standard input */
+	const char *db;
+	const char *report;
+	const char *rules; /* of a site, for the report; NULL: the usual places alone */
+	uint64_t block_entries, row_entries; /* 0: by memory */
+	char **command;			     /* NULL: none */
+};
+
+/* Exits with 2 on a bad command line; nothing was done yet. */
+void watch_options_parse(int argc, char **argv, struct watch_options *ret);
+
+struct watch_run;
+
+/* Opens the probes and the database; the job is not let go yet. */
+int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err);
+/* Lets the job go. */
+int watch_run_start(struct watch_run *run, struct errtext *err);
+/* A new sample: into the sums and the database. */
+int watch_run_sample(struct watch_run *run, bool last);
+/* The last sample and the end in the database. exit_status as store_end(). -errno: part of it
+ * failed, and that was said. */
+int watch_run_finish(struct watch_run *run, const int *exit_status);
+/* Descendants that outlive CMD, as the last sample found them: what to do. */
+void watch_outlived_say(const struct watch_run *run);
+/* The job never ran: ends what is in the database of it. */
+void watch_run_abort(struct watch_run *run, int status);
+void watch_run_free(struct watch_run *run);
+
+/* The database, and the run in it. */
+const char *watch_run_db(const struct watch_run *run);
+int64_t watch_run_id(const struct watch_run *run);
+const struct invoker *watch_run_invoker(const struct watch_run *run);
+struct command *watch_run_command(struct watch_run *run);
+const struct selector *watch_run_selector(const struct watch_run *run);
+int watch_run_names_fd(const struct watch_run *run);
+void watch_run_names(struct watch_run *run);
+/* The probes' maps fill: a sample is due before the interval ends. */
+bool watch_run_pressed(const struct watch_run *run);
+/* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
+uint64_t watch_run_slice_due(const struct watch_run *run);
+void watch_run_slice(struct watch_run *run);
+/* When the next sample is due before its interval ends, so that a short run has several; or 0. */
+uint64_t watch_run_part_due(const struct watch_run *run);
+/* Sheds what the budget has no room for, when it is time to look. */
+void watch_run_budget(struct watch_run *run);
+/* Times the programs in the midst of the job, when it is time to (CLOCK_MONOTONIC). */
+void watch_run_look(struct watch_run *run);
+uint64_t watch_run_look_due(const struct watch_run *run);
+/* Every process of the job has ended. While it is measured. */
+bool watch_run_job_ended(const struct watch_run *run);
+
+/* What the live line shows. */
+struct watch_figures {
+	double hit_ratio;     /* < 0: unknown */
+	double lookups_per_s; /* < 0: unknown */
+	double misses_per_s;
+	bool mapped; /* it reads through mappings: these two instead of hits, lookups and misses */
+	double major_faults_per_s;
+	double waiting;		  /* tasks asleep for the page cache, mean; < 0: unknown */
+	double prefetch_accuracy; /* < 0: unknown */
+	double evictions_per_s;
+	double own_share; /* of the job's CPU; < 0: unknown */
+	bool over_budget;
+	bool estimated;
+	uint64_t elapsed_ns;
+};
+void watch_run_figures(const struct watch_run *run, struct watch_figures *ret);
+/* A terminal that can rewrite a line. */
+bool watch_live_possible(FILE *out);
+void watch_live_show(FILE *out, const struct watch_figures *f);
+/* In its place, while there are no figures yet. */
+void watch_live_note(FILE *out, const char *text);
+void watch_live_clear(FILE *out);
+
+/* Runs until the job ends or a signal says so; the status to exit with. */
+int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
+
+/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
+int watch_signals_open(void);
+
+#endif

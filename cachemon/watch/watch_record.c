@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cachemon/watch/watch_run.h"
+#include "cachemon/base/terminal.h"
+#include "cachemon/plan/probe_records.h"
+#include "cachemon/figures/counts.h"
+
+void watch_say(const char *text)
+{
+	fprintf(stderr, "%scachemon: %s\n", terminal_rewrites(stderr) ? "\r\033[K" : "", text);
+}
+
+void watch_complain(bool *said, const char *text)
+{
+	if (!*said)
+		watch_say(text);
+	*said = true;
+}
+
+/* Fates of other people's pages are not followed, nor their refaults and stalls, nor who added
+ * them. */
+static bool others_measure(enum counter c)
+{
+	switch (counter_group(c)) {
+	case GROUP_FATE:
+	case GROUP_GHOST:
+	case GROUP_STALL:
+	case GROUP_DELAY:
+		return false;
+	default:
+		return c != C_untracked && c != C_untracked_map_full && c != C_evicted_not_added;
+	}
+}
+
+static const char *level_name(enum watch_level level)
+{
+	static const char *const names[] = {"cold", "full", "auto"};
+
+	return names[level];
+}
+
+int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
+{
+	static char reasons[C_NR][PLAN_REASON_MAX];
+	const char *no_evictors = probe_record_absent(&run->plan, RECORD_EVICTORS);
+	struct store_unmeasured unmeasured[C_NR + 1];
+	struct store_probe probes[ROLE_NR];
+	struct store_run r = {.cachemon = CACHEMON_VERSION,
+			      .kernel = run->caps.release,
+			      .arch = run->caps.arch,
+			      .level = level_name(run->o->level),
+			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
+	struct utsname uts;
+
+	uname(&uts);
+	r.host = uts.nodename;
+	r.started_ns = run->started_ns;
+	r.interval_ns = run->o->interval_ns;
+	r.page_size_bytes = run->caps.page_size;
+	r.memory_bytes = run->caps.ram_bytes;
+	r.map_bytes = probe_set_map_bytes(run->set);
+	r.jobs[JOB_OTHERS].name = "(others)";
+	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
+	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
+	r.jobs[JOB_WATCHED].selector = run->selector.text;
+	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
+	r.references_absent[JOB_OTHERS] = "of the watched job alone";
+	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
+	for (int i = 0; i < ROLE_NR; i++) {
+		const struct probe_choice *c = &run->plan.choices[i];
+
+		probes[i] = (struct store_probe){
+			.role = probe_role_name(i),
+			.hook = *c->hook ? c->hook : NULL,
+			.state = probe_state_name(c->state),
+			.reason = *c->reason ? c->reason : NULL,
+		};
+	}
+	r.probes = probes;
+	r.nr_probes = ROLE_NR;
+	for (int c = 0; c < C_NR; c++) {
+		bool known = probe_plan_measures(&run->plan, c, reasons[c], sizeof(reasons[c]));
+
+		r.measured.counter[JOB_WATCHED][c] = known;
+		r.measured.counter[JOB_OTHERS][c] = known && others_measure(c);
+		if (!known)
+			unmeasured[r.nr_unmeasured++] = (struct store_unmeasured){
+				.name = counter_name(c), .reason = reasons[c]};
+	}
+	if (no_evictors)
+		unmeasured[r.nr_unmeasured++] =
+			(struct store_unmeasured){.name = "interference", .reason = no_evictors};
+	r.unmeasured = unmeasured;
+	r.measured.facts[JOB_WATCHED] = true;
+	return store_begin(run->store, &r, err);
+}
+
+void watch_account(struct watch_run *run, struct sample *s)
+{
+	struct counters sum = {};
+
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (s->files[i].job == JOB_WATCHED)
+			counters_add(&sum, s->files[i].c);
+	counters_add(&sum, s->rest[JOB_WATCHED]);
+	/* The law twice: by the counters alone, and at the end against the page state. */
+	s->law_error_pages = llabs(counters_law_error(&sum)) + llabs(s->unsettled_error_pages);
+	run->samples++;
+}
+
+/* What is waited for in io_uring_enter() is told by the per-read hook alone, and where that is off
+ * a wait for a socket looks like one for a read. */
+static void judge_stalls(struct watch_run *run)
+{
+	bool gone[C_NR];
+
+	if (run->stalls_unknown || !run->plan.measured[GROUP_STALL] ||
+	    !probe_set_rings_unseen(run->set))
+		return;
+	run->stalls_unknown = true;
+	for (int c = 0; c < C_NR; c++)
+		gone[c] = counter_group((enum counter)c) == GROUP_STALL;
+	store_measure_no_more(run->store, run->ledger, gone,
+			      "the job waited for io_uring while its reads were not watched, so "
+			      "what it waited for is not known");
+}
+
+void watch_write(struct watch_run *run, const struct sample *s)
+{
+	char err[STORE_ERROR_MAX];
+
+	judge_stalls(run);
+	if (store_write(run->store, run->ledger, s, err)) {
+		watch_complain(&run->store_complained, err);
+		run->interval_lost = true;
+	} else {
+		run->store_complained = false;
+	}
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+	return whole > 0 ? (double)part / (double)whole : -1;
+}
+
+/* In a sliced run the estimates of all of it. */
+static void take_reads(const struct watch_run *run, const struct sample *s, struct watch_figures *f)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+	struct slice_estimate lookups, hits, hit_ratio;
+	const int64_t *last = job->last.c;
+
+	f->hit_ratio = f->lookups_per_s = -1;
+	if (run->slices) {
+		slices_estimate(run->slices, SLICE_LOOKUPS, &lookups);
+		slices_hits(run->slices, (double)job->total.c[C_misses], &hits, &hit_ratio);
+		if (hit_ratio.known)
+			f->hit_ratio = hit_ratio.value;
+		if (lookups.known)
+			f->lookups_per_s = lookups.value / ((double)run->elapsed_ns / 1e9);
+	} else if (s->read_on_ns) {
+		/* A call may ask in one interval and miss in the next: then nothing can be said. */
+		if (last[C_misses] <= last[C_lookups])
+			f->hit_ratio = ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
+		f->lookups_per_s = (double)last[C_lookups] / ((double)s->duration_ns / 1e9);
+	}
+}
+
+/* What a report would say of the run so far. */
+static void take_derived(const struct watch_run *run, const struct ledger_job *job,
+			 struct watch_figures *f)
+{
+	struct opt_i64 processes = {(int64_t)job->facts.processes, true};
+	struct counts c = {0};
+	struct derived d;
+
+	for (int i = 0; i < C_NR; i++) {
+		c.c[i] = job->total.c[i];
+		c.known[i] = run->plan.measured[counter_group((enum counter)i)];
+	}
+	counts_derive(&c, 0, &d);
+	f->mapped = !run->sliced && counts_mapped(&c, processes);
+	f->prefetch_accuracy = d.accuracy.known && !run->sliced ? d.accuracy.value : -1;
+}
+
+void watch_take_figures(struct watch_run *run, const struct sample *s)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+	const int64_t *last = job->last.c;
+	struct watch_figures *f = &run->figures;
+	double seconds = (double)s->duration_ns / 1e9;
+	int64_t evicted = 0;
+
+	if (seconds < 0.01)
+		return;
+	for (int i = 0; i < EVICT_NR; i++)
+		evicted += last[C_evicted_reclaim_kswapd + i];
+	take_reads(run, s, f);
+	f->misses_per_s = (double)last[C_misses] / seconds;
+	f->evictions_per_s = (double)evicted / seconds;
+	f->major_faults_per_s = (double)last[C_faults_major] / seconds;
+	f->waiting = run->plan.measured[GROUP_STALL] && !run->stalls_unknown
+			     ? (double)last[C_stall_ns] / (double)s->duration_ns
+			     : -1;
+	take_derived(run, job, f);
+}
+
+int watch_end(struct watch_run *run, const int *exit_status)
+{
+	struct store_end end = {.exit_status = exit_status};
+	char err[STORE_ERROR_MAX];
+	int r;
+
+	run->run_id = store_run_id(run->store);
+	r = store_end(run->store, run->ledger, &end, err);
+	if (r)
+		watch_say(err);
+	store_close(run->store);
+	run->store = NULL;
+	return r;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
+ * (what goes to the store, the sums and the live line), watch_cost.c (what it costs),
+ * watch_budget.c (what it gives up to cost less), watch_slices.c (the slices of the per-read hook),
+ * watch_seed.c (who is in it), watch_machine.c (what it is on), watch_rights.c (what it may).
+ * Nobody else includes this.
+ */
+#ifndef WATCH_RUN_H
+#define WATCH_RUN_H
+
+#include "cachemon/account/slices.h"
+#include "cachemon/account/traces.h"
+#include "cachemon/collector/budget.h"
+#include "cachemon/collector/calibrate.h"
+#include "cachemon/collector/cost.h"
+#include "cachemon/collector/machine_facts.h"
+#include "cachemon/capture/probe_set.h"
+#include "cachemon/capture/sampler.h"
+#include "cachemon/watch/watch.h"
+#include "cachemon/store/store.h"
+#include "cachemon/access/invoker.h"
+
+/* What is given up under pressure; the per-read hook, which counts, comes last. */
+enum watch_detail {
+	DETAIL_TRACES,
+	DETAIL_FAULT_ADDRESSES,
+	DETAIL_REFERENCES,
+	DETAIL_EVICTORS,
+	DETAIL_FILE_ROWS, /* of each interval */
+	DETAIL_READS,
+	DETAIL_NR,
+};
+
+struct watch_run {
+	const struct watch_options *o;
+	struct invoker invoker;
+	struct selector selector;
+	bool memory_cgroup; /* which is a cgroup of the hierarchy that limits memory */
+	struct kernel_caps caps;
+	struct probe_plan plan;
+	struct command *command;
+	struct ledger *ledger;
+	struct traces *traces; /* NULL: there are none */
+	char *db;
+	int64_t run_id; /* in it, once the run has ended */
+	struct store *store;
+	struct probe_set *set;
+	struct sampler *sampler;
+	struct machine_facts *machine;	/* NULL: there was no memory for it */
+	struct calibration calibration; /* before the start */
+	uint64_t started_ns;		/* CLOCK_REALTIME, the moment of start_ns */
+	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
+	uint64_t elapsed_ns;
+	uint64_t samples;
+
+	/* own cost since the start */
+	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;
+	struct cost_charge charge; /* of the probes in the job */
+	struct calibration_look look;
+	uint64_t look_runs[EV_NR]; /* runs in the job when it began, or as of the last try */
+	uint64_t look_ns;	   /* when it ends, or the next one may begin */
+	uint64_t look_since_ns;
+	uint64_t look_pause_ns;
+	bool looking;
+	double own_share;		  /* of the job's CPU time; < 0: not known */
+	double address_ns, address_share; /* of ROLE_FAULT_ADDRESS; and now, of the time */
+
+	/* the budget */
+	struct budget budget;
+	uint64_t budget_ns, budget_seen_ns;   /* when it is judged next, and was last */
+	double detail_ns[DETAIL_NR];	      /* cost of detail then */
+	double evictors_ns;		      /* since the start */
+	double file_rows_ns, file_rows_share; /* since the start; and now, of the time */
+	uint64_t deletes_seen;		      /* pages that left in the job's tasks */
+	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
+	bool traces_stopped; /* no more files are chosen */
+
+	/* slices of the per-read hook */
+	bool sliced;
+	bool hook_failed; /* to be switched; said once */
+	double duty;
+	uint64_t slice_ns; /* when it is switched next */
+	uint64_t slice_length_ns;
+	uint64_t cell_rest_ns;		    /* of the cell, after its slice */
+	uint64_t hook_on_ns, hook_since_ns; /* was on in all; is on since */
+	uint64_t hook_on_seen_ns;	    /* as of the last sample */
+	struct slices *slices;		    /* NULL: it was never off */
+	bool stalls_unknown;
+	bool slices_begun;	     /* what was seen before them is in there */
+	struct slice_part part;	     /* that goes on */
+	double seen[SLICE_FIGURES];  /* since the last part */
+	struct sample_job part_job;  /* when it began, */
+	struct sample_job slice_job; /* and when its last slice did */
+	unsigned int nr_parts;
+
+	struct watch_figures figures;
+	uint64_t rights; /* capabilities that the run keeps; a mask as access/privileges has */
+	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
+	pid_t outlived[3];			 /* CMD: some of its descendants */
+	size_t nr_outlived;
+	bool described;		 /* the run is in the database, to be ended there */
+	bool sampler_complained; /* said once, until it works again */
+	bool room_complained;	 /* likewise */
+	bool store_complained;
+	bool interval_lost; /* could not be written when it was taken */
+};
+
+/* The run has begun: what is counted from now on is its. */
+void watch_clock_begin(struct watch_run *run);
+
+/* Takes the selected process and its descendants into the job. */
+int watch_seed_tree(struct watch_run *run, struct errtext *err);
+
+/* The machine and the limit of the job are read from now on. */
+void watch_machine_begin(struct watch_run *run);
+
+/* Tells the store what is run and what is measured. */
+int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
+/* Completes a sample: what only the run knows. */
+void watch_account(struct watch_run *run, struct sample *s);
+void watch_write(struct watch_run *run, const struct sample *s);
+void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+/* A hook the plan has, on: the run goes on without it if it must, and says so. */
+void watch_hook_on(struct watch_run *run, enum probe_role role,
+		   int (*hook)(struct probe_set *, bool));
+
+/* Traces of files, from now on; without them the run goes on, and the database says why. */
+void watch_traces_begin(struct watch_run *run);
+/* No file is traced any more: why. */
+void watch_traces_end(struct watch_run *run, const char *why);
+/* After a sample was taken. */
+void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
+
+/* Finds out, before the counting begins, which capabilities the run goes on needing. */
+void watch_rights_try(struct watch_run *run);
+/* Gives up all others, for good. */
+int watch_rights_drop(struct watch_run *run, struct errtext *err);
+
+/* After the calibration; cost is counted from now on. */
+int watch_cost_begin(struct watch_run *run, struct errtext *err);
+/* Completes a sample: own cost so far. */
+void watch_cost_take(struct watch_run *run, struct sample *s);
+/* As of now; -errno: the probes cannot be read. */
+int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
+
+/* After the sampler is there, before the start. */
+void watch_budget_begin(struct watch_run *run);
+/* From now on, or again. */
+void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason);
+/* Whether files get rows of the interval that is about to be written, and so long; these are paid
+ * for from then on. */
+bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);
+/* Into shed_list; how many. */
+size_t watch_shed_list(struct watch_run *run);
+
+void watch_slices_begin(struct watch_run *run);
+/* Completes a sample. on: whether the hook was when it was taken. */
+void watch_slices_sample(struct watch_run *run, struct sample *s, bool on);
+uint64_t watch_slices_on_ns(const struct watch_run *run, uint64_t now);
+double watch_slices_on_share(const struct watch_run *run);
+
+/* Ends the look that is going on, if any. */
+void watch_looks_end(struct watch_run *run);
+
+/* Descendants that outlive CMD: which some of them are, before the probes stop. */
+void watch_outlived_find(struct watch_run *run);
+
+/* -errno: something of the end could not be written; it was said. */
+int watch_end(struct watch_run *run, const int *exit_status);
+/* A line on stderr unless it was said before. */
+void watch_complain(bool *said, const char *text);
+void watch_say(const char *text);
+
+#endif

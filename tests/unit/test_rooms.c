@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A room (a directory) includes the rooms that its line names, all of them above it. LINK: base */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct room {
+	const char *name, *includes;
+} rooms[] = {
+	{"bpf", ""},
+	{"cachemon/base", ""},
+	{"cachemon/access", "cachemon/base"},
+	{"cachemon/figures", "cachemon/base bpf"},
+	{"cachemon/db", "cachemon/base cachemon/access cachemon/figures"},
+	/* A job is watched. */
+	{"cachemon/job", "cachemon/base cachemon/access"},
+	{"cachemon/plan", "cachemon/base cachemon/access cachemon/figures"},
+	{"cachemon/account", "cachemon/base cachemon/figures bpf"},
+	{"cachemon/store",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/db cachemon/account"},
+	{"cachemon/capture", "cachemon/base cachemon/access cachemon/figures cachemon/job "
+			     "cachemon/plan cachemon/account bpf"},
+	{"cachemon/collector",
+	 "cachemon/base cachemon/access cachemon/job cachemon/account cachemon/capture bpf"},
+	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
+			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
+			   "cachemon/collector"},
+	/* A database is judged. */
+	{"advisor/stats", "cachemon/base"},
+	{"advisor/load", "cachemon/base cachemon/figures"},
+	{"advisor/curve", "cachemon/base"},
+	{"advisor/pattern", "cachemon/base cachemon/figures advisor/load"},
+	{"advisor/readahead", "cachemon/base cachemon/figures advisor/load"},
+	{"advisor/series", "cachemon/base cachemon/db advisor/stats"},
+	{"advisor/compare", "cachemon/figures advisor/stats"},
+	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
+	{"advisor/analysis", "cachemon/base cachemon/db cachemon/figures advisor/load "
+			     "advisor/curve advisor/pattern advisor/readahead advisor/series "
+			     "advisor/rules"},
+	{"advisor/llm", "cachemon/base cachemon/access advisor/rules"},
+	{"advisor/wire", "cachemon/base cachemon/access"},
+	/* A database is shown. */
+	{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
+			   "advisor/analysis"},
+	{"cachemon/render", "cachemon/base cachemon/figures"},
+	{"cachemon/report/whatif", "cachemon/base cachemon/figures advisor/readahead "
+				   "advisor/analysis cachemon/model cachemon/render"},
+	{"cachemon/report/run", "cachemon/base cachemon/access cachemon/figures cachemon/db "
+				"advisor/analysis advisor/llm cachemon/model cachemon/render "
+				"cachemon/report/whatif"},
+	{"cachemon/report/compare",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/db advisor/stats "
+	 "advisor/compare advisor/analysis cachemon/model cachemon/render "
+	 "cachemon/report/whatif cachemon/report/run"},
+	{"cachemon/report/runs", "cachemon/base cachemon/access cachemon/figures cachemon/db "
+				 "advisor/analysis cachemon/model cachemon/render "
+				 "cachemon/report/run cachemon/report/compare"},
+	{"cachemon/top", "cachemon/base cachemon/figures cachemon/db cachemon/model"},
+	{"cachemon/wording",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/store "
+	 "advisor/rules advisor/analysis advisor/llm advisor/wire cachemon/model "
+	 "cachemon/report/whatif cachemon/report/run"},
+	/* The verbs. */
+	{"cachemon/doctor", "cachemon/base cachemon/plan cachemon/capture"},
+	{"cachemon/selftest", "cachemon/base"},
+	{"cachemon/cmd",
+	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan cachemon/capture "
+	 "cachemon/watch advisor/rules advisor/wire cachemon/model cachemon/render "
+	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
+	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
+	 "cachemon/selftest"},
+	{"cachemon/gen", "cachemon/cmd advisor/rules"},
+	{"cachemon", "cachemon/base cachemon/access cachemon/cmd"},
+};
+enum { NR_ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
+
+/* Its directory; path is cut. */
+static const char *room_of(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+	return path;
+}
+
+static int find_room(const char *name)
+{
+	for (int i = 0; i < NR_ROOMS; i++)
+		if (strcmp(rooms[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static bool names(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = strstr(list, word); p; p = strstr(p + 1, word))
+		if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+			return true;
+	return false;
+}
+
+static int wrong, files;
+
+static void check_include(const char *path, const char *from, char *included)
+{
+	const char *to = room_of(included);
+	int room = find_room(from);
+
+	if (strcmp(from, to) == 0)
+		return;
+	if (room < 0 || !names(rooms[room].includes, to)) {
+		print_error("%s includes %s, which is not above %s\n", path, to, from);
+		wrong++;
+	}
+}
+
+static int check_file(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	size_t n = strlen(path);
+	char line[512], included[256], own[512];
+	FILE *f;
+
+	if (type != FTW_F || n < 2 || path[n - 2] != '.' || !strchr("ch", path[n - 1]))
+		return 0;
+	files++;
+	snprintf(own, sizeof(own), "%s", path + strlen(SOURCE_DIR) + 1);
+	room_of(own);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		/* What is generated has no room. */
+		if (sscanf(line, "#include \"%255[^\"]\"", included) == 1 && strchr(included, '/'))
+			check_include(path, own, included);
+	fclose(f);
+	return 0;
+}
+
+static void test_includes_go_up(void **state)
+{
+	assert_int_equal(nftw(SOURCE_DIR "/cachemon", check_file, 16, FTW_PHYS), 0);
+	assert_int_equal(nftw(SOURCE_DIR "/advisor", check_file, 16, FTW_PHYS), 0);
+	assert_true(files > 500);
+	assert_int_equal(wrong, 0);
+}
+
+/* So there is no circle. */
+static void test_lines_name_rooms_above(void **state)
+{
+	char includes[1024];
+	char *save;
+
+	for (int i = 0; i < NR_ROOMS; i++) {
+		snprintf(includes, sizeof(includes), "%s", rooms[i].includes);
+		for (char *word = strtok_r(includes, " ", &save); word;
+		     word = strtok_r(NULL, " ", &save)) {
+			int room = find_room(word);
+
+			if (room < 0 || room >= i)
+				fail_msg("%s: %s is not above it", rooms[i].name, word);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_includes_go_up),
+		cmocka_unit_test(test_lines_name_rooms_above),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
