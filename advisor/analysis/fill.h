@@ -4,6 +4,7 @@
  * views or tables of the connection for the runs of analysis_scope and inserts its rows; the model
  * itself is a pure function elsewhere. Owns the list's order: later ones may read what earlier ones
  * filled.
+ * fill_error() is in analysis.c.
  */
 #ifndef ADVISOR_FILL_H
 #define ADVISOR_FILL_H

@@ -2,6 +2,7 @@
 /*
  * The files and directories of a job while their patterns are found: rows of the database with the
  * features gathered so far. Owns the types and the functions that gather from each source.
+ * pattern_error() is in fill_pattern.c.
  */
 #ifndef PATTERN_FILE_H
 #define PATTERN_FILE_H

@@ -7,7 +7,7 @@
 #ifndef READAHEAD_COMPARE_H
 #define READAHEAD_COMPARE_H
 
-#include "advisor/readahead/read.h"
+#include "advisor/readahead/ra_read.h"
 #include "advisor/readahead/replay.h"
 
 struct ra_adds {

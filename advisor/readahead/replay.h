@@ -7,7 +7,7 @@
 #ifndef READAHEAD_REPLAY_H
 #define READAHEAD_REPLAY_H
 
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 #include "cachemon/figures/trace_code.h"
 
 enum ra_setting_kind {

@@ -7,7 +7,7 @@
 #ifndef READAHEAD_RESIDENT_H
 #define READAHEAD_RESIDENT_H
 
-#include "advisor/readahead/pages.h"
+#include "advisor/readahead/ra_pages.h"
 #include "cachemon/figures/trace_code.h"
 
 /* Adds them to an empty cache. 0, -E2BIG or -ENOMEM. */

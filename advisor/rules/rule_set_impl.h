@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the rule set: shared by rule_set.c and rule_dir.c. Owns how a set grows. */
+/*
+ * Inside of the rule set: shared by rule_set.c and rule_dir.c. Owns how a set grows.
+ * rule_dir_load() is in rule_dirs.c.
+ */
 #ifndef RULE_SET_IMPL_H
 #define RULE_SET_IMPL_H
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/cachemon.h"
-#include "cachemon/capture/kallsyms.h"
+#include "cachemon/plan/kallsyms.h"
 #include "cachemon/capture/map_sizes.h"
 #include "cachemon/capture/probe_object.h"
 

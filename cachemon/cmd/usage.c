@@ -13,22 +13,6 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/suggest.h"
 
-void cmd_say(const char *text)
-{
-	char shown[1200];
-
-	escape_inert_to(shown, sizeof(shown), text);
-	fprintf(stderr, "cachemon: %s\n", shown);
-}
-
-int cmd_finish(int status)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	fprintf(stderr, "cachemon: cannot write to standard output\n");
-	return status ? status : EXIT_FAILED;
-}
-
 static void __attribute__((format(printf, 2, 0)))
 explain(const char *name, const char *format, va_list args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
- * capture/map_sizes; cmd/doctor.c gathers them here.
+ * capture/map_sizes; cmd/cmd_doctor.c gathers them here.
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H

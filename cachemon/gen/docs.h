@@ -3,6 +3,7 @@
  * The program that writes manual pages (for scdoc) and the completions of the shells while cachemon
  * is built: a template with lines "@WORD@", each of which is filled from the tables of the verbs,
  * the rules or the SQL files. Owns nothing at run time; it is not installed.
+ * scd_bytes() and scd_text() are in man.c.
  */
 #ifndef DOCS_H
 #define DOCS_H

@@ -2,6 +2,7 @@
 /*
  * Reading a model from a database: which run, which job, how many files. Owns the query; the
  * database is only read, in one transaction.
+ * model_all_jobs() is in model_job.c.
  */
 #ifndef REPORT_MODEL_LOAD_H
 #define REPORT_MODEL_LOAD_H

@@ -2,6 +2,9 @@
 /*
  * The inside of a document, for those who write one: what a renderer of text, Markdown or HTML
  * does. Owns the table of its functions and what renderers share.
+ * doc_side(), doc_put_words(), doc_plain_words(), doc_strip_line(), doc_nothing(),
+ * doc_no_contents(), doc_grades_table(), doc_card_text(), doc_names_table() and
+ * doc_marks_para() are in doc_blocks.c.
  */
 #ifndef REPORT_DOC_OPS_H
 #define REPORT_DOC_OPS_H

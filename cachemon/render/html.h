@@ -3,6 +3,7 @@
  * What the files that write HTML share: escaping, and the pieces that are large enough for a file
  * of their own. Styles are classes of page/style.css alone: the page's policy allows no style
  * beside it.
+ * html_text() and html_wrapped() are in doc_html.c.
  */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H

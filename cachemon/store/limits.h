@@ -2,6 +2,7 @@
 /*
  * What bounds the database, in one place; rollup.c has the arithmetic. Owns the numbers, so that
  * tests can give their own.
+ * store_limits_default() is in store_rollup.c.
  */
 #ifndef STORE_LIMITS_H
 #define STORE_LIMITS_H

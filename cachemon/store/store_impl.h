@@ -7,6 +7,7 @@
 
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/account/traces.h"
+#include "cachemon/store/bind.h"
 #include "cachemon/store/store_statement.h"
 #include "cachemon/store/store.h"
 #include "cachemon/access/access.h"

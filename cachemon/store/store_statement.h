@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The prepared statements of a store and their values. Owns the names of the statements; their
- * texts are made in statement.c, the counters in them from the table of counters.
+ * The prepared statements of a store. Owns the names of the statements; their
+ * texts are made in store_statement.c, the counters in them from the table of counters.
  */
 #ifndef STATEMENT_H
 #define STATEMENT_H
-
-#include <sqlite3.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "cachemon/figures/counters.h"
 
 struct store;
 
@@ -59,23 +53,5 @@ enum statement {
 
 int statements_prepare(struct store *st);
 void statements_finalize(struct store *st);
-
-/* Values of a statement from left to right. */
-struct binder {
-	sqlite3_stmt *stmt;
-	int column;
-	int rc; /* the first that failed */
-};
-
-struct binder bind_first(struct store *st, enum statement s);
-void bind_int(struct binder *b, int64_t v);
-void bind_known(struct binder *b, bool known, int64_t v);
-void bind_real(struct binder *b, double v);	    /* < 0: not known */
-void bind_text(struct binder *b, const char *text); /* NULL: NULL */
-void bind_bytes(struct binder *b, const char *bytes);
-void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
-void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
-/* Steps a statement that gives no rows. */
-int bind_run(struct binder *b);
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * Inside of reading a moment, shared by load.c (intervals, jobs), load_rows.c (files, directories)
  * and series.c (one row over time). Owns how counts of several intervals become those of a moment.
+ * top_hook_of(), top_counts_none(), top_counts_take() and top_counts_finish() are in moment.c.
  */
 #ifndef TOP_LOAD_H
 #define TOP_LOAD_H

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "patterns.h"
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 
 enum { LINE_BYTES = 1 << 17 };
 

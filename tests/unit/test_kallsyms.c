@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/capture/kallsyms.h"
+#include "cachemon/plan/kallsyms.h"
 
 static size_t find(const char *text, struct kallsym *syms, size_t nr)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 
 enum { PAGE = 4096, PAGES = 4097, KB = 1024 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/compare/compare_model.h"
 
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/figures/show.h"
 
 /* "B 0.84" */
@@ -17,7 +17,7 @@ static struct shown letter_of(const struct analysis_grade *g)
 static const struct analysis_grade *grade_of(const struct compare_model *m,
 					     const struct compare_job *job, int which, int grade)
 {
-	const struct analysis_job *a = advice_of(&m->model[which], job->job[which]);
+	const struct analysis_job *a = findings_of(&m->model[which], job->job[which]);
 
 	return a ? &a->grades[grade] : NULL;
 }
@@ -52,7 +52,7 @@ void compare_grades(struct doc *d, const struct compare_model *m, const struct c
 static void put_found(struct doc_table *t, const struct finding *f)
 {
 	if (f)
-		doc_cell(t, "%s, %s", severity_names[f->severity], advice_gain(&f->gain).s);
+		doc_cell(t, "%s, %s", severity_names[f->severity], finding_gain(&f->gain).s);
 	else
 		doc_cell(t, "-");
 }

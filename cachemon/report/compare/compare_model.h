@@ -2,6 +2,9 @@
 /*
  * What a comparison contains: both runs as a report has them, and each job that is in both with
  * the judgement of its intervals. Owns the types and the reading; every format reads this.
+ * compare_grades() is in compare_found.c; compare_interval() and compare_time_sentence() are in
+ * compare_mark.c; compare_test_name(), compare_method(), compare_why() and compare_sentence()
+ * are in compare_prose.c; compare_facts_data() is in compare_sides_data.c.
  */
 #ifndef REPORT_COMPARE_MODEL_H
 #define REPORT_COMPARE_MODEL_H

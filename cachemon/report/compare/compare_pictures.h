@@ -2,6 +2,7 @@
 /*
  * What a comparison draws of a job: the same pictures of both runs, on the same scales, and one
  * picture of both. Owns which and how they are scaled; every format shows these.
+ * compare_windows_make() and compare_reads_make() are in compare_bars.c.
  */
 #ifndef REPORT_COMPARE_PICTURES_H
 #define REPORT_COMPARE_PICTURES_H

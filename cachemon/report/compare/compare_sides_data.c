@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/render/picture_data.h"
 
 static const char *const keys[2] = {"a", "b"};
@@ -18,7 +18,7 @@ static void put_grades(struct tree *t, const struct compare_model *m, const stru
 	const struct analysis_job *a[2];
 
 	for (int k = 0; k < 2; k++)
-		a[k] = advice_of(&m->model[k], job->job[k]);
+		a[k] = findings_of(&m->model[k], job->job[k]);
 	tree_array(t, "grades");
 	for (int i = 0; i < GRADE_NR; i++) {
 		tree_object(t, NULL);
@@ -46,7 +46,7 @@ static void put_found(struct tree *t, const char *key, const struct finding *f)
 	}
 	tree_object(t, key);
 	tree_string(t, "severity", severity_names[f->severity]);
-	put_text(t, "gain", advice_gain(&f->gain).s);
+	put_text(t, "gain", finding_gain(&f->gain).s);
 	if (f->gain.known)
 		tree_double(t, "gain_value", f->gain.value);
 	else

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/model/bounds.h"
 #include "cachemon/report/run/run_patterns.h"
 #include "cachemon/model/reads_check.h"
@@ -402,7 +402,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	for (size_t i = 0; i < job->nr_advice; i++)
 		put_advice(t, m, job, &job->advice[i]);
 	tree_end(t);
-	data_advice(t, m, job);
+	data_findings(t, m, job);
 	data_detail(t, job);
 	put_models(t, m, job);
 	tree_end(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 
 #include <inttypes.h>
 

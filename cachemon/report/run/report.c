@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/data.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"

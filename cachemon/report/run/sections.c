@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/run_patterns.h"
@@ -94,7 +94,7 @@ static bool has_detail(const struct model *m, const struct model_job *job)
 
 static bool has_analysis(const struct model *m, const struct model_job *job)
 {
-	return advice_of(m, job);
+	return findings_of(m, job);
 }
 
 static bool has_wording(const struct model *m, const struct model_job *job)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -94,8 +94,8 @@ void sections_finding(struct doc *d, const struct finding *f, size_t number)
 {
 	char *subject = f->subject.data ? strndup(f->subject.data, f->subject.len)
 					: strdup("files without a name");
-	struct gain_text gain = advice_gain(&f->gain);
-	struct gain_text range = advice_gain_range(&f->gain);
+	struct gain_text gain = finding_gain(&f->gain);
+	struct gain_text range = finding_gain_range(&f->gain);
 	char *title = NULL;
 	char *text = NULL;
 
@@ -129,7 +129,7 @@ void sections_finding(struct doc *d, const struct finding *f, size_t number)
 
 static void put_job(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 	char *name = escape_inert_copy(job->name.data, job->name.len);
 	bool bytes = false;
 
@@ -167,7 +167,7 @@ void sections_advise(struct doc *d, const struct model *m)
 	free(job);
 	free(host);
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (advice_of(m, &m->jobs[i]))
+		if (findings_of(m, &m->jobs[i]))
 			put_job(d, m, &m->jobs[i]);
 	sections_problems(d, m);
 }
@@ -197,7 +197,7 @@ int csv_advise(FILE *out, const struct model *m)
 	      "gain_method,merged_into\n",
 	      out);
 	for (size_t j = 0; j < m->nr_jobs; j++) {
-		const struct analysis_job *a = advice_of(m, &m->jobs[j]);
+		const struct analysis_job *a = findings_of(m, &m->jobs[j]);
 
 		for (size_t i = 0; a && i < a->nr_findings; i++) {
 			csv_row(out, &m->jobs[j], &a->findings[i], NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 
 #include <stdlib.h>
 
@@ -126,7 +126,7 @@ static size_t not_judged(const struct model *m, const struct model_job *job)
 /* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
 	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
 	struct opt_f64 waited = {0};
@@ -146,7 +146,7 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	}
 	if (f && f->severity != SEVERITY_INFO)
 		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
-			 advice_gain(&f->gain).s);
+			 finding_gain(&f->gain).s);
 	else if ((unjudged = not_judged(m, job)) > 0)
 		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
 			 unjudged, unjudged == 1 ? "" : "s");
@@ -156,7 +156,7 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 	struct doc_grade grades[GRADE_NR];
 	struct shown scores[GRADE_NR];
 

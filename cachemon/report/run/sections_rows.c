@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 

@@ -3,6 +3,7 @@
  * What a language model said of a job and may be shown, beside who said it and what was dropped.
  * Owns the types: wording/ fills them in, a report's sections and data show them. Texts have names
  * and numbers put in; they are a model's, so the document makes them inert.
+ * wording_dropped() and wording_line() are in sections_wording.c.
  */
 #ifndef REPORT_WORDING_H
 #define REPORT_WORDING_H

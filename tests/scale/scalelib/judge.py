@@ -12,7 +12,7 @@ MIB = 1 << 20
 OWN_BYTES_MAX = 64 * MIB
 PAGE = 4096
 COUNTED = ("read_calls", "read_bytes", "lookups", "misses")
-# store/rollup.c: sums of jobs, directories and files; a row of a file in an interval, 256 of them.
+# store/store_rollup.c: sums of jobs, directories and files; a row of a file in an interval, 256 of them.
 SUMS_BYTES = 5_000_000
 FILE_ROW_BYTES = 210
 INTERVAL_FILES = 256

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 
 #include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 
 enum { TO_CHANGE = 3, ADVICE_MAX = 20 };
 
-const struct analysis_job *advice_of(const struct model *m, const struct model_job *job)
+const struct analysis_job *findings_of(const struct model *m, const struct model_job *job)
 {
 	return m->analysis ? analysis_job_of(m->analysis, job->id) : NULL;
 }
@@ -21,7 +21,7 @@ static struct shown gain_amount(const struct gain *g)
 	return g->unit == GAIN_SECONDS ? show_ns(value) : show_bytes(value, false);
 }
 
-struct gain_text advice_gain(const struct gain *g)
+struct gain_text finding_gain(const struct gain *g)
 {
 	static const char *const before[GAIN_METHOD_NR] = {"", "about ", "at most "};
 	struct gain_text ret = {"not known"};
@@ -32,7 +32,7 @@ struct gain_text advice_gain(const struct gain *g)
 	return ret;
 }
 
-struct gain_text advice_gain_range(const struct gain *g)
+struct gain_text finding_gain_range(const struct gain *g)
 {
 	struct gain low = *g;
 	struct gain high = *g;
@@ -55,7 +55,7 @@ void sections_problems(struct doc *d, const struct model *m)
 
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 	size_t first = TO_CHANGE;
 
 	for (size_t i = 0; i < a->nr_findings && i < first; i++)
@@ -78,7 +78,7 @@ void sections_passed(struct doc *d, const struct model *m, const struct model_jo
 		{"WHICH IS", DOC_WRAP},
 	};
 	struct doc_table t = doc_table(NULL, columns, 2);
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 
 	for (size_t i = 0; i < m->analysis->rules.nr_rules; i++) {
 		const struct rule *rule = &m->analysis->rules.rules[i];

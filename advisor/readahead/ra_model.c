@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/readahead/window.h"
+#include "advisor/readahead/ra_window.h"
 
 enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT };
 

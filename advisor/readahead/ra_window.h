@@ -2,11 +2,12 @@
 /*
  * The kernel's own entries to readahead: a miss, a marker hit, a window to submit, a forced read.
  * Internal to the model.
+ * ra_access_begin() and ra_access_end() are in ra_model.c; ra_add() is in ra_submit.c.
  */
 #ifndef READAHEAD_WINDOW_H
 #define READAHEAD_WINDOW_H
 
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 
 /* Around each access: which pages it asks for, and the totals that are made of that. */
 void ra_access_begin(struct ra_file *f, uint64_t first, uint64_t end);

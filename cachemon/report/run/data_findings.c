@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/run/advice.h"
+#include "cachemon/report/run/findings.h"
 
 #include <string.h>
 
@@ -194,9 +194,9 @@ static void put_passed(struct tree *t, const struct analysis *a, const struct an
 	tree_end(t);
 }
 
-void data_advice(struct tree *t, const struct model *m, const struct model_job *job)
+void data_findings(struct tree *t, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_job *a = advice_of(m, job);
+	const struct analysis_job *a = findings_of(m, job);
 	int number = 0;
 
 	put_grades(t, a ? a->grades : NULL);
@@ -263,7 +263,7 @@ void data_advise(struct tree *t, const struct model *m)
 			continue;
 		tree_object(t, NULL);
 		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
-		data_advice(t, m, &m->jobs[i]);
+		data_findings(t, m, &m->jobs[i]);
 		put_directories(t, m, &m->jobs[i]);
 		put_verdicts(t, m, &m->jobs[i]);
 		tree_end(t);

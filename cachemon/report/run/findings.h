@@ -2,9 +2,14 @@
 /*
  * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
  * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
+ * data_directory_grades(), data_verdict() and data_advise() are in data_findings.c;
+ * sections_finding() and csv_advise() are in sections_advise.c; findings_of(), finding_gain(),
+ * finding_gain_range(), sections_problems(), sections_to_change(), sections_passed(),
+ * sections_not_judged() and sections_verdicts() are in sections_findings.c;
+ * sections_judgement() and sections_directory_grades() are in sections_grades.c.
  */
-#ifndef REPORT_ADVICE_H
-#define REPORT_ADVICE_H
+#ifndef REPORT_FINDINGS_H
+#define REPORT_FINDINGS_H
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/render/doc.h"
@@ -12,11 +17,11 @@
 #include "cachemon/render/tree.h"
 
 /* NULL: the job was not analysed. */
-const struct analysis_job *advice_of(const struct model *m, const struct model_job *job);
+const struct analysis_job *findings_of(const struct model *m, const struct model_job *job);
 
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
  * passed, series. */
-void data_advice(struct tree *t, const struct model *m, const struct model_job *job);
+void data_findings(struct tree *t, const struct model *m, const struct model_job *job);
 /* "series": what stands out over the job's intervals and beside its earlier runs. */
 void data_series(struct tree *t, const struct series_job *s);
 /* The first two of these, of a directory. */
@@ -48,8 +53,8 @@ void sections_advise(struct doc *d, const struct model *m);
 struct gain_text {
 	char s[192];
 };
-struct gain_text advice_gain(const struct gain *g);
+struct gain_text finding_gain(const struct gain *g);
 /* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
-struct gain_text advice_gain_range(const struct gain *g);
+struct gain_text finding_gain_range(const struct gain *g);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/read.h"
+#include "advisor/readahead/ra_read.h"
 
-#include "advisor/readahead/window.h"
+#include "advisor/readahead/ra_window.h"
 
 enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, SPLICE_PAGES = 16 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/capture/kallsyms.h"
+#include "cachemon/plan/kallsyms.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/window.h"
+#include "advisor/readahead/ra_window.h"
 
 enum { FORCE_CHUNK = 512, PAGE_SHIFT = 12 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/cmd/whatif.h"
+#include "cachemon/cmd/cmd_whatif.h"
 
 #include <errno.h>
 #include <inttypes.h>

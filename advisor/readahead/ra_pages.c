@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/pages.h"
+#include "advisor/readahead/ra_pages.h"
 
 #include <errno.h>
 #include <stdlib.h>

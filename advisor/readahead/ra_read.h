@@ -6,7 +6,7 @@
 #ifndef READAHEAD_READ_H
 #define READAHEAD_READ_H
 
-#include "advisor/readahead/readahead_model.h"
+#include "advisor/readahead/ra_model.h"
 
 /* A read under way. */
 struct ra_call {

@@ -2,7 +2,7 @@
 /*
  * The kinds of what-if, a file each: how the answer for a job is found, and how it is shown.
  * Options, the choice of the run, what is around the jobs' answers and the output file are
- * cmd/whatif.c's.
+ * cmd/cmd_whatif.c's.
  */
 #ifndef WHATIF_H
 #define WHATIF_H

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "advisor/readahead/window.h"
+#include "advisor/readahead/ra_window.h"
 
 static bool asked_for(const struct ra_file *f, uint64_t page)
 {

@@ -6,7 +6,7 @@
  * one, so that the slot looked at lags behind the index, until a node ends and the slot is taken
  * from the index again.
  */
-#include "advisor/readahead/pages.h"
+#include "advisor/readahead/ra_pages.h"
 
 enum { SLOTS = 64, SHIFT = 6 };
 

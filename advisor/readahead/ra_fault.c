@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/window.h"
+#include "advisor/readahead/ra_window.h"
 
 enum { AROUND_PAGES = 16, TABLE_PAGES = 512, MISS_MOST = 1000, MISS_LOTS = 100 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/whatif/whatif_cache.h"
 
-#include "cachemon/cmd/whatif.h"
+#include "cachemon/cmd/cmd_whatif.h"
 
 static int load(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err)
 {
