@@ -10,8 +10,7 @@ import re
 
 from . import tracefs
 
-EVENT = "events/filemap/mm_filemap_delete_from_page_cache"
-BUFFER_KB = "4096"  # of each CPU: a minute of a machine that lets 700 pages a second go
+BUFFER_KB = 4096  # of each CPU: a minute of a machine that lets 700 pages a second go
 THREADS = ("kswapd", "kdamond")
 LINE = re.compile(r"^\s*(\S+)-\d+\s.*: dev (\d+):(\d+) ino ([0-9a-f]+) ")
 
@@ -35,29 +34,16 @@ class Reclaimed:
         pids = _reclaimers()
         if not pids or not tracefs.mounted():
             return  # an empty filter would take everybody for one
-        path = f"{tracefs.TRACING}/instances/cachemon-test-{os.getpid()}"
-        try:
-            os.mkdir(path)
-        except OSError:
-            return
-        stack.callback(self._end, path)
+        by_them = " || ".join(f"common_pid=={p}" for p in pids)
         with contextlib.suppress(OSError):
-            tracefs.write(f"{path}/buffer_size_kb", BUFFER_KB)
-            tracefs.write(f"{path}/{EVENT}/filter", " || ".join(f"common_pid=={p}" for p in pids))
-            tracefs.write(f"{path}/{EVENT}/enable", "1")
-            self.instance = path
-
-    @staticmethod
-    def _end(path):
-        with contextlib.suppress(OSError):
-            tracefs.write(f"{path}/{EVENT}/enable", "0")
-        with contextlib.suppress(OSError):
-            os.rmdir(path)
+            self.instance = tracefs.Instance(f"cachemon-test-{os.getpid()}", {tracefs.DELETE: by_them},
+                                             BUFFER_KB)
+            stack.callback(self.instance.end)
 
     def begin(self):
         """Forgets what was before."""
         if self.instance:
-            tracefs.write(f"{self.instance}/trace", "")
+            self.instance.clear()
 
     def _files(self):
         """Files of the part, and the filesystems that it made. The images of these are not looked at:
@@ -81,12 +67,11 @@ class Reclaimed:
         if not self.instance:
             return taken
         files, filesystems = self._files()
-        with open(f"{self.instance}/trace", encoding="utf-8", errors="replace") as f:
-            for line in f:
-                found = LINE.match(line)
-                if not found:
-                    continue
-                device = os.makedev(int(found[2]), int(found[3]))
-                if device in filesystems or (device, int(found[4], 16)) in files:
-                    taken[found[1]] += 1
+        for line in self.instance.lines():
+            found = LINE.match(line)
+            if not found:
+                continue
+            device = os.makedev(int(found[2]), int(found[3]))
+            if device in filesystems or (device, int(found[4], 16)) in files:
+                taken[found[1]] += 1
         return taken

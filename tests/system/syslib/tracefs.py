@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's own tracing: what the scheduler did with a thread, by its tracepoint, which shares nothing
-with BPF programs."""
+"""The kernel's own tracing by its tracepoints, which shares nothing with BPF programs."""
 
 import contextlib
 import os
@@ -9,8 +8,9 @@ import subprocess
 import threading
 
 TRACING = "/sys/kernel/tracing"
+DELETE = "events/filemap/mm_filemap_delete_from_page_cache"
 SWITCH, WAKEUP = "events/sched/sched_switch", "events/sched/sched_wakeup"
-BUFFER_KB = "8192"
+BUFFER_KB = 8192  # of each CPU
 LINE = re.compile(r" (\d+)\.(\d{6}): sched_(?:switch: .* prev_state=(\S+) ==>|wakeup: )")
 
 
@@ -26,29 +26,58 @@ def mounted():
     return os.path.isdir(f"{TRACING}/instances")
 
 
+class Instance:
+    """A trace of its own. events: {event: the filter that it must pass, or None}."""
+
+    def __init__(self, name, events, buffer_kb=BUFFER_KB):
+        self.path = f"{TRACING}/instances/{name}"
+        self.events = events
+        os.mkdir(self.path)
+        try:
+            write(f"{self.path}/trace_clock", "mono")
+            write(f"{self.path}/buffer_size_kb", str(buffer_kb))
+            for event, condition in events.items():
+                if condition:
+                    write(f"{self.path}/{event}/filter", condition)
+                write(f"{self.path}/{event}/enable", "1")
+        except OSError:
+            self.end()
+            raise
+
+    def clear(self):
+        write(f"{self.path}/trace", "")
+
+    def lines(self):
+        """In order of time. They stay in the trace."""
+        with open(f"{self.path}/trace", encoding="utf-8", errors="replace") as f:
+            yield from f
+
+    def stop(self):
+        for event in self.events:
+            with contextlib.suppress(OSError):
+                write(f"{self.path}/{event}/enable", "0")
+
+    def end(self):
+        self.stop()
+        with contextlib.suppress(OSError):
+            os.rmdir(self.path)
+
+
 class Sleeps:
-    """Of the calling thread, from now on: when it went to sleep and when it was woken, in ns of
-    CLOCK_MONOTONIC. (When it ran again is not told everywhere: some kernels do not trace the idle task.)"""
+    """When the calling thread went to sleep and when it was woken, from now on, in ns of CLOCK_MONOTONIC.
+    (Some kernels do not trace the idle task, so they do not say when it ran again.)"""
 
     def __init__(self):
         tid = threading.get_native_id()
-        self.path = f"{TRACING}/instances/cachemon-sleeps-{tid}"
-        os.mkdir(self.path)
-        write(f"{self.path}/trace_clock", "mono")
-        write(f"{self.path}/buffer_size_kb", BUFFER_KB)
-        for event, field in ((SWITCH, "prev_pid"), (WAKEUP, "pid")):
-            write(f"{self.path}/{event}/filter", f"{field} == {tid}")
-            write(f"{self.path}/{event}/enable", "1")
+        self.instance = Instance(f"cachemon-sleeps-{tid}",
+                                 {SWITCH: f"prev_pid == {tid}", WAKEUP: f"pid == {tid}"})
 
     def end(self):
-        """The sleeps, in order of time; the tracing is over."""
-        for event in SWITCH, WAKEUP:
-            write(f"{self.path}/{event}/enable", "0")
-        with open(f"{self.path}/trace", encoding="utf-8", errors="replace") as f:
-            events = sorted((int(m[1]) * 10**9 + int(m[2]) * 1000, m[3] or "")
-                            for m in map(LINE.search, f) if m)
-        with contextlib.suppress(OSError):
-            os.rmdir(self.path)
+        """Ends the tracing and returns the sleeps in order of time."""
+        self.instance.stop()
+        events = sorted((int(m[1]) * 10**9 + int(m[2]) * 1000, m[3] or "")
+                        for m in map(LINE.search, self.instance.lines()) if m)
+        self.instance.end()
         sleeps, since = [], None
         for at, state in events:
             if state:

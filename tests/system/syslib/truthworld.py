@@ -9,11 +9,6 @@ import sys
 from .part import Skipped, check, equal
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "truth", "run.py")
-# Reads of every kind, advice, mappings, writes, direct reads, forks, and two runs at once.
-REDUCED = ("seq_128k", "random_4k", "call_sendfile", "call_splice", "call_uring", "call_uring_worker",
-           "call_aio", "willneed", "readahead2", "dontneed_partial", "uring_dontneed", "mmap_seq",
-           "mmap_and_read", "write_read_back", "truncated", "direct_read", "workers", "two_at_once",
-           "killed", "two_watchers_cold")
 LIMIT_S = 7200
 
 
@@ -22,19 +17,22 @@ def absent_of(cell):
 
 
 class TruthWorld:
-    """reduced: as the line of the reduced count calls them, which are these patterns."""
+    """reduced: what the line of the reduced count calls them. patterns: these then; else some of each kind."""
 
-    def __init__(self, part, args, work, reduced, patterns=REDUCED):
+    def __init__(self, part, args, work, reduced, patterns=None):
         build = os.environ.get("CACHEMON_BUILD", os.path.dirname(os.path.dirname(args.cachemon)))
         self.part = part
         self.work = work
         self.run = [sys.executable, RUN, "--cachemon", args.cachemon, "--wl",
                     os.path.join(build, "tests/truth/wl"), "--fs", "ext4", "--dir", args.dir]
-        self.every = subprocess.run([*self.run, "--list"], capture_output=True, text=True,
-                                    check=True).stdout.split()
-        self.patterns = self.every if part.full else patterns
+        self.every = self.listed()
+        self.patterns = self.every if part.full else patterns or self.listed("--some")
         if not part.full:
-            print(f"{reduced}: {len(patterns)} of {len(self.every)}")
+            print(f"{reduced}: {len(self.patterns)} of {len(self.every)}")
+
+    def listed(self, *words):
+        return subprocess.run([*self.run, "--list", *words], capture_output=True, text=True,
+                              check=True).stdout.split()
 
     def judged(self, how, *words, nulls=False):
         """words: further arguments of run.py. nulls: figures are absent by design."""

@@ -5,14 +5,16 @@ import json
 import os
 import shutil
 
-from . import compare
+from . import compare, takers
 from .watch import Failed, Lacking, file_totals, remove
 
-REPEATS = 4
+REPEATS = 3
 
 
 class Outcome:
     """rows: (file, column, expected, got, difference) of the judged attempt."""
+
+    by_others = False  # skipped because of others whom the kernel named
 
     def __init__(self, status, notes=(), rows=(), attempts=1, absent=None, lacking=False):
         self.status = status  # passed, failed, absent (right but for nulls with a reason), skipped
@@ -61,11 +63,19 @@ def clear(directory):
             os.unlink(path)
 
 
-def disturbance(tools, expectation):
-    """Why this run must not be judged: from the oracle alone. None: judge it."""
+def listed(by):
+    return ", ".join(f"{pages:,} by {cause}" for cause, pages in sorted(by.items()))
+
+
+def disturbance(tools, expectation, held=None, taken=None):
+    """Why this run must not be judged: from the oracle alone. None: judge it. held: of the cell; taken:
+    what is known of by what pages left."""
     for f in expectation["files"]:
         if f["disturbed"]:
             return f"{os.path.basename(f['path'])}: {f['reason']}"
+        by = taken.get(f["ino"]) if taken else None
+        if by and not held(by):
+            return f"{os.path.basename(f['path'])}: pages left in another way than the pattern needs"
     there = [f for f in expectation["files"] if not f["gone"]]
     for f, pages in zip(there, tools.scan(*(f["path"] for f in there)) if there else []):
         if pages != f["resident"]:
@@ -138,19 +148,26 @@ class Cell:
         """What the oracle found missing that the cell needs, or None."""
         return None
 
+    def held(self, by):
+        """Whether pages of a file left in no other way than the cell needs; by: {cause: pages}, see
+        takers.py. The looks of most patterns see each page that goes."""
+        return True
+
     def more(self, expectation, job):
         """(rows, errors) beside the figures of the files."""
         return [], []
 
     def run(self, env, fs):
-        why = []
+        why, by_others = [], True
         if fs in env.images.lacking:
             return Outcome("skipped", [env.images.lacking[fs]], lacking=True)
         if self.root and env.tools.way.user:
             return Outcome("skipped", ["the workload needs root"], lacking=True)
         for attempt in range(1, REPEATS + 2):
+            env.takers[fs].begin()
             try:
                 outcome = self.attempt(env, fs, why)
+                by = {} if outcome else takers.others(env.takers[fs].taken())
             except Lacking as e:
                 return Outcome("skipped", [str(e)], attempts=attempt, lacking=True)
             except Failed as e:
@@ -163,19 +180,25 @@ class Cell:
             if outcome:
                 outcome.attempts = attempt
                 return outcome
-        return Outcome("skipped", why, attempts=REPEATS + 1)
+            if by:
+                why[-1] += f"; evicted pages: {listed(by)}"
+            by_others = by_others and bool(by)
+        outcome = Outcome("skipped", why, attempts=REPEATS + 1)
+        outcome.by_others = by_others
+        return outcome
 
     def attempt(self, env, fs, why):
         tools = env.tools
         path = os.path.join(env.images.mount(fs), "file")
         out = tools.fresh(".json")
         tools.run_wl("prepare", self.setup, path)
+        env.takers[fs].begin()
         with self.condition(env, fs):
             db = tools.watch([tools.wl, "run", self.pattern, path, out, str(env.seed),
                               *self.arguments(env, fs)])
             with open(out) as f:
                 expectation = json.load(f)
-            disturbed = disturbance(tools, expectation)
+            disturbed = disturbance(tools, expectation, self.held, env.takers[fs].taken())
         for want in expectation["files"]:
             want["warm"] = self.setup == "warm"
             broken = compare.oracle_law(want)

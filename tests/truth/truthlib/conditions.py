@@ -126,6 +126,11 @@ def nearly_all(pages, want):
     return [max(1, math.ceil(0.99 * pages)), max(1, pages)]
 
 
+def nearly_all_by(by, *causes):
+    """Whether these causes took what nearly_all() asks for of the pages that the kernel saw leave."""
+    return sum(by[cause] for cause in causes) >= nearly_all(sum(by.values()), None)[0]
+
+
 class MemoryLimit(GroupCell):
     """Reclaim by the job's own limit."""
 
@@ -137,6 +142,9 @@ class MemoryLimit(GroupCell):
 
     def settings_v2(self, env, fs):
         return {"memory.max": MEMORY_LIMIT}
+
+    def held(self, by):
+        return nearly_all_by(by, "memcg")
 
     def more(self, expectation, job):
         """By the limit goes at least 99 % of what leaves."""
@@ -166,6 +174,9 @@ class Kswapd(Cell):
         if not expectation["values"]["pgsteal_kswapd"]:
             return "kswapd took no page under raised watermarks, by /proc/vmstat"
         return None
+
+    def held(self, by):
+        return by["kswapd"] and nearly_all_by(by, "kswapd", "direct")
 
     def more(self, expectation, job):
         """kswapd took of this file no more than of all files by the kernel's own count, and with
@@ -209,6 +220,10 @@ class Throttled(GroupCell):
             account = knob(DELAYACCT, 1)
         with account, super().condition(env, fs):
             yield
+
+    def held(self, by):
+        """What left would be read again, and waited for again."""
+        return not by
 
 
 class ThrottledCold(Throttled):

@@ -4,12 +4,8 @@ real sudo or by a copy of the program that has capabilities."""
 
 import os
 import shutil
-import sys
 
-TESTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TESTS, "system"))
-
-from syslib.accounts import Accounts  # noqa: E402
+from syslib.accounts import Accounts
 
 # As docs/privileges.md has the line.
 CAPS = "cap_bpf,cap_perfmon,cap_syslog"

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The truth tests beside others that take pages of the files under test: a cell that was disturbed is
+repeated, and left out if it always was. A wrong figure fails, also where others take pages."""
+
+import contextlib
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+
+sys.dont_write_bytecode = True
+PLACE = os.path.dirname(os.path.abspath(__file__))
+TRUTH = os.path.join(os.path.dirname(PLACE), "truth")
+sys.path[:0] = [PLACE, TRUTH]
+
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.reads import PAGE, resident_pages  # noqa: E402
+from truthlib import conditions  # noqa: E402
+from truthlib.takers import count, others  # noqa: E402
+
+LIMIT_S = 600
+BOUNDED = "memcg_loop"  # its bound is that of kswapd_fill, and it fills less memory
+EXACT = "seq_128k"
+FIRST = 8192  # page of a file of 16,384
+MUCH, LITTLE = 4096, 64  # pages: more than 1 % of what leaves, and less
+PAUSE_S = 0.005
+
+# In the place of cachemon: others evict beside the first watches, and two figures of the report are exchanged.
+STAND_IN = """#!/bin/sh
+if [ "$1" = report ]; then
+	{program} "$@" | sed 's/"{one}":/"none":/g; s/"{other}":/"{one}":/g; s/"none":/"{other}":/g'
+elif [ "$(wc -l <{count})" -lt {watches} ]; then
+	echo >>{count}
+	{evictor} &
+	{program} "$@"
+	status=$?
+	kill $!
+	exit $status
+else
+	exec {program} "$@"
+fi
+"""
+
+part = Part(__doc__)
+
+
+def evict(base, pages, how):
+    """Evicts so many pages in the midst of each file under test when they are there, once or "ever" again."""
+    done = set()
+    while True:
+        for path in glob.glob(f"{base}/cachemon-truth.*/ext4/file*"):
+            with contextlib.suppress(OSError), open(path, "rb") as f:  # it may be removed just now
+                if path not in done and resident_pages(f.fileno(), FIRST, pages):
+                    os.posix_fadvise(f.fileno(), FIRST * PAGE, pages * PAGE, os.POSIX_FADV_DONTNEED)
+                    done.update([path] if how == "once" else [])
+        time.sleep(PAUSE_S)
+
+
+class World:
+    def __init__(self, args, work, _):
+        build = os.environ.get("CACHEMON_BUILD", os.path.dirname(os.path.dirname(args.cachemon)))
+        self.cachemon, self.work = args.cachemon, work
+        self.wl = os.path.join(build, "tests/truth/wl")
+
+    def stand_in(self, evicted=0, how="once", watches=0, lie=("nothing", "nothing")):
+        """A program like cachemon, beside whose first watches others evict so many pages. lie: the figures of
+        its reports that are exchanged."""
+        path, tally = os.path.join(self.work, "stand-in"), os.path.join(self.work, "watches")
+        open(tally, "w", encoding="ascii").close()
+        evictor = f"{sys.executable} {os.path.abspath(__file__)} evict {self.work} {evicted} {how}"
+        with open(path, "w", encoding="ascii") as f:
+            f.write(STAND_IN.format(program=self.cachemon, one=lie[0], other=lie[1], count=tally,
+                                    watches=watches, evictor=evictor))
+        os.chmod(path, 0o755)
+        return path
+
+    def judged(self, pattern, **stand_in):
+        """(exit status, output) of run.py for one cell."""
+        done = subprocess.run([sys.executable, os.path.join(TRUTH, "run.py"), "--cachemon",
+                               self.stand_in(**stand_in), "--wl", self.wl, "--fs", "ext4", "--dir", self.work,
+                               "--only", pattern],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+def judgeable(text):
+    """The machine may lack what the cell needs, or have others that disturb it."""
+    if text.endswith("0 passed, 0 failed, 1 skipped\n"):
+        raise Skipped(" ".join(text.splitlines()[1:4]))
+
+
+def line(thread, text):
+    return f" {thread:>16}  [001] d..2.  7.{len(text):06}: {text}\n"
+
+
+def deleted(thread, ino, order=None):
+    size = "" if order is None else f" order={order}"
+    return line(thread, f"mm_filemap_delete_from_page_cache: dev 7:0 ino {ino:x} pfn=0x1f ofs=4096{size}")
+
+
+@part.case
+def causes(*_):
+    """A page is laid to the reclaim that its thread was in, to kswapd, or to the thread."""
+    scope = "mm_vmscan_{}_reclaim_{}: nr_reclaimed=32".format
+    lines = ["# entries-in-buffer/entries-written: 10/10   #P:2\n",
+             deleted("kswapd0-45", 12, 5), deleted("kdamond.0-77", 12, 2), deleted("wl-9", 12, 0),
+             line("wl-9", scope("direct", "begin")), deleted("wl-9", 12, 1), deleted("sh-8", 255),
+             line("wl-9", scope("direct", "end")), deleted("wl-9", 12, 0), line("wl-9", scope("memcg", "begin")),
+             deleted("wl-9", 255), deleted("iou-wrk-9-11", 255, 3)]
+    taken = count(lines)
+    equal("pages by cause", taken, {12: {"kswapd": 32, "kdamond.0": 4, "wl": 2, "direct": 2},
+                                    255: {"sh": 1, "memcg": 1, "iou-wrk-9": 8}})
+    equal("without the workload's own", others(taken),
+          {"kswapd": 32, "kdamond.0": 4, "direct": 2, "sh": 1, "memcg": 1})
+    equal("a trace that lost lines", count([lines[0].replace("10/10", "10/11"), *lines[1:]]), None)
+    equal("nothing is known", others(None), {})
+
+
+@part.case
+def preconditions(*_):
+    """Where others took more than 1 %, and where they took no more."""
+    cells = {c.name: c for c in conditions.cells()}
+    for name, by, held in (
+            ("kswapd_fill", {"kswapd": 90, "direct": 9, "kdamond.0": 1}, True),
+            ("kswapd_fill", {"kswapd": 90, "direct": 8, "kdamond.0": 2}, False),
+            ("kswapd_fill", {"kswapd": 1328128, "kdamond.0": 14080}, False),
+            ("kswapd_fill", {"direct": 100}, False),
+            ("memcg_loop", {"memcg": 99, "kswapd": 1}, True),
+            ("memcg_loop", {"memcg": 98, "kswapd": 2}, False),
+            ("throttled_aio", {"sh": 1}, False)):
+        by = Counter(by)
+        equal(f"{name}, {dict(by)}", bool(cells[name].held(by)), held)
+
+
+@part.case
+def left_out(world, _):
+    """Others evict in each attempt."""
+    status, text = world.judged(BOUNDED, evicted=MUCH, how="ever", watches=100)
+    if ", 1 without what they need here" in text:
+        judgeable(text)
+    check(re.search("^left out: ext4 memcg_loop, disturbed 4 times, .*: pages left in another way than .*"
+                    r"; evicted pages: .*\bmemcg, [0-9,]+ by python3$", text, re.M), text)
+    check(text.endswith("\n0 passed, 0 failed, 1 skipped\n"), text)
+    equal("exit status", status, 0)
+
+
+@part.case
+def repeated(world, _):
+    """Others evict in the first attempt only."""
+    status, text = world.judged(BOUNDED, evicted=MUCH, how="ever", watches=1)
+    judgeable(text)
+    check(re.search(r"^PASSED .*, attempt [234]$", text, re.M), text)
+    equal("exit status", status, 0)
+
+
+@part.case
+def wrong(world, _):
+    """A wrong figure fails, and also where others evict less than the bound allows."""
+    for pattern, figure, taken_for, watches in ((BOUNDED, "reclaim_memcg", "reclaim_direct", 0),
+                                                (BOUNDED, "reclaim_memcg", "reclaim_direct", 100),
+                                                (EXACT, "misses", "hits", 0)):
+        status, text = world.judged(pattern, evicted=LITTLE, watches=watches, lie=(figure, taken_for))
+        judgeable(text)
+        check(re.search(rf"^FAILED .*\n(.*\n)* +file +(evicted_)?{figure} +expected ", text, re.M), text)
+        check(text.endswith("\n0 passed, 1 failed, 0 skipped\n"), text)
+        equal("exit status", status, 1)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["evict"]:
+        evict(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    sys.exit(part.main(World))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""By what pages of the files under test left the page cache. The kernel's own tracepoints say it, which
+share nothing with BPF programs. A cell that is about one kind of eviction is judged only where the kernel
+says that pages left in this way; and a cell that was disturbed tells who did it.
+
+    {inode number: {cause: pages}}
+
+A cause is "kswapd", "direct" or "memcg" (reclaim by a task, for the machine or within a limit), else the
+name of the thread: "kdamond.0", "sh". Kernels whose tracepoint has no order count a folio as one page.
+"""
+
+import collections
+import contextlib
+import os
+import re
+
+from syslib import tracefs
+
+SCOPES = {"mm_vmscan_direct_reclaim": "direct", "mm_vmscan_memcg_reclaim": "memcg"}
+EVENTS = (tracefs.DELETE, *(f"events/vmscan/{scope}_{edge}" for scope in SCOPES for edge in ("begin", "end")))
+BUFFER_ALL_KB = 128 << 10
+BUFFER_CPU_KB = 16 << 10
+LINE = re.compile(r"^ *(.+)-(\d+) +\[\d+\] .*?: (mm_\w+): (.*)$")
+DELETED = re.compile(r"ino ([0-9a-f]+) .*?(?:order=(\d+))?$")
+WRITTEN = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+)")
+# The workload and what works for it: rings, ends of writes. A thread that has ended may have no name.
+OWN = re.compile(r"wl$|fio$|iou-|kworker/|<\.\.\.>$")
+
+
+def count(lines):
+    """What a trace says. None if the kernel had to drop a part of it."""
+    taken = collections.defaultdict(collections.Counter)
+    inside = {}  # {thread: the scope that it is in}
+    for line in lines:
+        written = WRITTEN.match(line)
+        if written and written[1] != written[2]:
+            return None
+        found = LINE.match(line.rstrip())
+        if not found:
+            continue
+        name, thread, event, text = found.groups()
+        scope, _, edge = event.rpartition("_")
+        if edge == "begin":
+            inside[thread] = SCOPES[scope]
+        elif edge == "end":
+            inside.pop(thread, None)
+        else:
+            ino, order = DELETED.search(text).groups()
+            cause = "kswapd" if name.startswith("kswapd") else inside.get(thread, name)
+            taken[int(ino, 16)][cause] += 1 << int(order or 0)
+    return taken
+
+
+def others(taken):
+    """{cause: pages} of all files, without those that the workload itself may have evicted."""
+    total = sum((taken or {}).values(), collections.Counter())
+    return {cause: pages for cause, pages in total.items() if not OWN.match(cause)}
+
+
+class Takers:
+    """Looks at one filesystem. Where the kernel cannot be asked it knows of nothing."""
+
+    def __init__(self, stack, directory):
+        self.instance = None
+        if not tracefs.mounted():
+            return
+        dev = os.stat(directory).st_dev
+        events = {event: None for event in EVENTS}
+        events[tracefs.DELETE] = f"s_dev == {os.major(dev) << 20 | os.minor(dev)}"
+        size_kb = min(BUFFER_CPU_KB, BUFFER_ALL_KB // os.cpu_count())
+        with contextlib.suppress(OSError):
+            self.instance = tracefs.Instance(f"cachemon-truth-{os.getpid()}-{dev}", events, size_kb)
+            stack.callback(self.instance.end)
+
+    def begin(self):
+        """Forgets what was before."""
+        if self.instance:
+            self.instance.clear()
+
+    def taken(self):
+        """What count() says of the time since. None: nothing is known."""
+        return count(self.instance.lines()) if self.instance else None
