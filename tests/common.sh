@@ -8,10 +8,10 @@ BUILD=${BUILD:-$REPO/build}
 
 PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson-dev
 	libcurl4-openssl-dev libelf-dev libmd-dev libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
-PACKAGES_TEST=(btrfs-progs chromium chromium-driver cmark-gfm debian-archive-keyring e2fsprogs fio fish jq libaio-dev libasan8
-	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl poppler-utils procps
-	python3 python3-jsonschema python3-markdown-it python3-selenium python3-yaml sqlite3 sudo tmux util-linux
-	xfsprogs xz-utils zsh)
+PACKAGES_TEST=(btrfs-progs cmark-gfm debian-archive-keyring e2fsprogs fio fish jq libaio-dev libasan8
+	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl procps python3
+	python3-jsonschema python3-markdown-it python3-yaml sqlite3 sudo tmux util-linux xfsprogs xz-utils zsh)
+PACKAGES_BROWSER=(chromium chromium-driver poppler-utils python3-selenium)
 # For axe-core and the encoders of tokens, which Debian has not: several hundred small packages, so only
 # where there is no npm and a part that needs it is run.
 PACKAGES_NPM=(npm)
