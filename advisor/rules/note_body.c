@@ -12,7 +12,7 @@ struct body {
 	struct lines what_to_do; /* behind that heading; next NULL: there is none */
 	const char *language;	 /* inside of a fence; NULL: outside, or not one of ours */
 	bool fenced;
-	const char *code;
+	struct lines code; /* behind the line that begins it */
 	struct note_snippet snippets[SNIPPETS_MAX];
 	size_t nr_snippets;
 };
@@ -31,7 +31,8 @@ static const char *language_of(struct span s)
 	return NULL;
 }
 
-static int end_fence(struct arena *a, struct body *b, struct span line)
+static int end_fence(struct arena *a, const char *file, struct body *b, struct span line,
+		     struct errtext *err)
 {
 	struct note_snippet *s = &b->snippets[b->nr_snippets];
 
@@ -39,10 +40,9 @@ static int end_fence(struct arena *a, struct body *b, struct span line)
 	if (!b->language)
 		return 0;
 	s->language = b->language;
-	s->code = span_copy(a, (struct span){b->code, (size_t)(line.at - b->code)});
 	b->nr_snippets++;
 	b->language = NULL;
-	return s->code ? 0 : -ENOMEM;
+	return note_expand(a, file, b->code, line.at, &s->code, err);
 }
 
 static int take_fence(struct arena *a, const char *file, struct body *b, const struct lines *lines,
@@ -51,14 +51,14 @@ static int take_fence(struct arena *a, const char *file, struct body *b, const s
 	struct span text = span_trim(line);
 
 	if (b->fenced)
-		return end_fence(a, b, line);
+		return end_fence(a, file, b, line, err);
 	if (b->nr_snippets == SNIPPETS_MAX)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: more than %d blocks of code; leave some out", file,
 				   lines->number, SNIPPETS_MAX);
 	b->fenced = true;
 	b->language = language_of(span_trim((struct span){text.at + 3, text.len - 3}));
-	b->code = lines->next;
+	b->code = *lines;
 	return 0;
 }
 
@@ -108,14 +108,21 @@ static const char *paragraph(struct arena *a, struct lines lines, bool behind_he
 	return words;
 }
 
-static int find_action(struct arena *a, struct note *n, struct lines whole, const struct body *b,
-		       enum note_form form)
+/* end: of the whole text. */
+static int find_action(struct arena *a, struct note *n, const struct body *b, const char *end,
+		       enum note_form form, struct errtext *err)
 {
-	if (!n->action && b->what_to_do.next)
-		n->action = paragraph(a, b->what_to_do, false);
-	if ((!n->action || !*n->action) && form == NOTE_LENIENT)
-		n->action = paragraph(a, whole, true);
-	return a->failed ? -ENOMEM : 0;
+	struct lines section = {0};
+	int e = 0;
+
+	if (!n->action && b->what_to_do.next) {
+		e = note_expand(a, n->file, b->what_to_do, end, &section.next, err);
+		if (!e)
+			n->action = paragraph(a, section, false);
+	}
+	if (!e && (!n->action || !*n->action) && form == NOTE_LENIENT)
+		n->action = paragraph(a, (struct lines){.next = n->body}, true);
+	return a->failed ? -ENOMEM : e;
 }
 
 int note_body(struct arena *a, struct note *n, struct lines *lines, enum note_form form,
@@ -125,9 +132,10 @@ int note_body(struct arena *a, struct note *n, struct lines *lines, enum note_fo
 	struct body b = {0};
 	int e = look_through(a, n->file, lines, &b, err);
 
-	n->body = whole.next;
 	if (!e)
-		e = find_action(a, n, whole, &b, form);
+		e = note_expand(a, n->file, whole, lines->next, &n->body, err);
+	if (!e)
+		e = find_action(a, n, &b, lines->next, form, err);
 	if (!e && (!n->action || !*n->action))
 		e = errtext_set(err, -EINVAL,
 				"%s:%d: no text in '## What to do'; begin it with a sentence",

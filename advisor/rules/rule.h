@@ -66,7 +66,7 @@ struct note {
 	const char *id, *title, *applies_to, *precondition, *facts, *keywords, *risk, *undo,
 		*verify, *source;
 	struct note_findings findings;
-	const char *body;   /* Markdown, behind the front matter */
+	const char *body;   /* Markdown, behind the front matter; shared texts are in */
 	const char *action; /* the key; else the first paragraph of "What to do", on one line */
 	struct note_snippet *snippets;
 	size_t nr_snippets;

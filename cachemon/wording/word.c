@@ -13,6 +13,7 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded_rules.h"
 #include "advisor/rules/embedded_notes.h"
+#include "advisor/rules/embedded_shared.h"
 #include "cachemon/wording/pack_model.h"
 #include "cachemon/wording/word_impl.h"
 
@@ -43,6 +44,8 @@ static int publish_ours(struct redact *r)
 	ret = redact_public(r, p.system) || redact_public(r, p.user) || redact_public(r, p.schema);
 	prompt_free(&p);
 	for (size_t i = 0; !ret && embedded_note(i, &id, &text); i++)
+		ret = redact_public(r, text);
+	for (size_t i = 0; !ret && embedded_shared(i, &id, &text); i++)
 		ret = redact_public(r, text);
 	for (size_t i = 0; !ret && embedded_rule(i, &id, &text); i++)
 		ret = redact_public(r, text);

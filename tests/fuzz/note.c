@@ -5,7 +5,23 @@
 
 #include <errno.h>
 
+#include "advisor/rules/embedded_shared.h"
 #include "advisor/rules/rule.h"
+
+/* What notes may share here. */
+bool embedded_shared(size_t i, const char **ret_name, const char **ret_text)
+{
+	static const char *const texts[][2] = {
+		{"plain", "Two lines\nof prose.\n"},
+		{"valued", "\tint @name@ = @value@; @ @@ @name\n@value@\n"},
+	};
+
+	if (i >= sizeof(texts) / sizeof(texts[0]))
+		return false;
+	*ret_name = texts[i][0];
+	*ret_text = texts[i][1];
+	return true;
+}
 
 typedef int (*parse)(struct arena *a, const char *file, const char *id, const char *text,
 		     struct note *ret, struct errtext *err);
@@ -26,6 +42,7 @@ static void check(parse parse, const char *text, bool strict)
 		MUST(!strncmp(err.text, "note.md:", 8) && !strpbrk(err.text, "\n\r\x1b"));
 	if (!e) {
 		MUST(n.id && n.title && n.body);
+		MUST(!strstr(n.body, "\n@plain@\n"));
 		MUST(!strict || (n.risk && n.undo && n.verify && n.action && *n.action));
 		for (size_t i = 0; i < n.nr_snippets; i++)
 			MUST(n.snippets[i].language && n.snippets[i].code);

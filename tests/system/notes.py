@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The knowledge notes: every finding has one, those on other subjects say which findings they are for, front
-matter and sections are whole, and what they tell people to paste is right: the C compiles, the Python is Python,
-the shell passes shellcheck."""
+matter and sections are whole, what they tell people to paste is right (the C compiles, the Python is Python, the
+shell passes shellcheck), and no two say the same: what notes share stands once."""
 
 import glob
 import os
@@ -14,6 +14,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTES = os.path.join(ROOT, "prompts", "notes")
+SHARED = os.path.join(ROOT, "prompts", "shared")
+CACHEMON = os.environ.get("CACHEMON") or shutil.which("cachemon")
 RULES = os.path.join(ROOT, "sql", "rules")
 KEYS = ("id", "title", "findings", "applies_to", "precondition", "risk", "undo", "verify", "keywords")
 # Each fact has one place: the action and the sources of a finding are in its sections.
@@ -31,8 +33,17 @@ LANGUAGES = ("c", "python", "shell")
 # Where there is nothing to change, there is nothing to write either.
 NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
 CC = os.environ.get("CC", "cc")
+# So many lines of prose, and of code, that stand in two notes are a shared text.
+REPEATED = (2, 3)
 # Of 80 columns in the text report; code stands behind four blanks there.
 CODE_COLUMNS = 76
+
+
+def body_as_shown(name):
+    """With the shared texts in, as people read it: from the program itself, without a user's own rules."""
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "XDG_CONFIG_HOME": "", "CACHEMON_RULES": ""}
+    shown = subprocess.run([CACHEMON, "explain", name], env=env, capture_output=True, text=True, check=True).stdout
+    return shown.split("\n\n", 1)[1].split("\nApplies to: ", 1)[0]
 
 
 class Note:
@@ -41,7 +52,8 @@ class Note:
         with open(os.path.join(NOTES, name + ".md")) as f:
             self.text = f.read()
         parts = self.text.split("---\n", 2)
-        self.head, self.body = (parts[1], parts[2]) if len(parts) == 3 and not parts[0] else ("", "")
+        self.head = parts[1] if len(parts) == 3 and not parts[0] else ""
+        self.body = body_as_shown(name)
         self.keys = dict(re.findall(r"^([a-z_]+): *(.*)$", self.head, re.M))
         self.snippets = re.findall(r"^```(\w*)\n(.*?)^```$", self.body, re.M | re.S)
 
@@ -218,6 +230,44 @@ def snippets(note, work):
     return wrong
 
 
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as f:
+        return f.read()
+
+
+def paragraphs(text):
+    """(is code, its lines without those that say nothing) of each paragraph of a note's or a shared text."""
+    code, lines = False, []
+    for line in text.removeprefix("---\n").split("---\n", 1)[-1].splitlines() + [""]:
+        if line.startswith("```") or not line.strip() or line.startswith("#") and not code:
+            yield code, lines
+            lines = []
+            code ^= line.startswith("```")
+        elif not re.fullmatch(r"\s*[{}]|#include .*|@.*@", line):
+            lines.append(line)
+
+
+def repeats():
+    """Lines that stand in two places. A shared text is prose or code, as the note has it that refers to it."""
+    places = {}
+    for directory in (NOTES, SHARED):
+        for name in sorted(os.listdir(directory)):
+            for code, lines in paragraphs(read(directory, name)):
+                for many in {REPEATED[code], *(REPEATED if directory == SHARED else ())}:
+                    for i in range(len(lines) - many + 1):
+                        places.setdefault(tuple(lines[i:i + many]), set()).add(name)
+    return [f"{' and '.join(sorted(names))} have the same: {lines[0].strip()} ..."
+            for lines, names in places.items() if len(names) > 1]
+
+
+def shared():
+    """A shared text is of use for two notes at least, and leaves the form of a note to the note."""
+    used = [n for f in os.listdir(NOTES) for n in set(re.findall(r"^@([a-z0-9-]+).*@$", read(NOTES, f), re.M))]
+    names = [f.removesuffix(".md") for f in sorted(os.listdir(SHARED))]
+    return [f"{n} is used {used.count(n)} times" for n in names if used.count(n) < 2] + \
+        [f"{n} has a fence or a heading" for n in names if re.search("^(```|#+ )", read(SHARED, n + ".md"), re.M)]
+
+
 def findings():
     """Every finding of the catalogue has a note; a rule without one is caught here. So is a note whose rule
     has gone: it would lack what notes on other subjects have."""
@@ -235,8 +285,9 @@ def main():
         print(f"{verdict.upper():7} {name}{': ' if why else ''}{'; '.join(why)}", flush=True)
 
     missing = [t for t in ("shellcheck", CC) if not shutil.which(t)]
-    wrong = findings()
-    tell("failed" if wrong else "passed", "every rule has a note", wrong)
+    for name, wrong in (("every rule has a note", findings()), ("no two notes say the same", repeats()),
+                        ("shared texts", shared())):
+        tell("failed" if wrong else "passed", name, wrong)
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)

@@ -139,6 +139,7 @@ static void test_problems(void **state)
 	scratch_write(&w->dir, "notes/open.md", "---\ntitle: t\n");
 	scratch_write(&w->dir, "notes/fence.md", "---\ntitle: t\n---\nx\n```c\n");
 	scratch_write(&w->dir, "notes/empty.md", "");
+	scratch_write(&w->dir, "notes/shared.md", "---\ntitle: t\n---\nx\n@severity-5-2@\n");
 	scratch_write(&w->dir, "notes/good.md", "---\ntitle: a quokka\n---\nx\n");
 	scratch_mkdir(&w->dir, "notes/directory.md/");
 	assert_int_equal(mkfifo(scratch_path(&w->dir, "notes/fifo.md", path), 0600), 0);
@@ -151,11 +152,12 @@ static void test_problems(void **state)
 	assert_problem(w, "open.md:2: the front matter has no end");
 	assert_problem(w, "fence.md:5: a block of code has no end");
 	assert_problem(w, "empty.md:1: no front matter");
+	assert_problem(w, "shared.md:5: no shared text 'severity-5-2'; did you mean");
 	assert_problem(w, "directory.md:1: cannot be read: Is a directory");
 	assert_problem(w, "fifo.md:1: cannot be read");
 	assert_problem(w, "dangling.md:1: cannot be read: No such file");
 	assert_problem(w, "zero.md:1: ");
-	assert_int_equal(w->nr_problems, 10);
+	assert_int_equal(w->nr_problems, 11);
 	assert_int_equal(w->kb->nr_notes, w->set.nr_notes + 1);
 }
 
@@ -167,6 +169,25 @@ static void test_no_directory(void **state)
 	assert_int_equal(w->nr_problems, 1);
 	assert_non_null(strstr(w->problems[0], "/no-such: cannot be read: No such file"));
 	assert_int_equal(w->kb->nr_notes, w->set.nr_notes);
+}
+
+/* A user's note may use what the program's notes share. */
+static void test_shared(void **state)
+{
+	struct world *w = *state;
+	struct kb_hit hits[6];
+	struct arena a = {0};
+
+	scratch_write(&w->dir, "notes/q.md",
+		      "---\ntitle: a quokka\n---\n@returned-by-exclusion@\n");
+	load(w, "notes");
+	assert_int_equal(w->nr_problems, 0);
+	assert_int_equal(find(w, NULL, "quokka", &a, hits), 1);
+	assert_string_equal(hits[0].text,
+			    "a quokka. Do: Which of them came back is not recorded: those count "
+			    "that came back after reclaim and that nobody else can have pushed "
+			    "out.");
+	arena_free(&a);
 }
 
 /* Text that would like to be something else. */
@@ -221,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_found, begin, end),
 		cmocka_unit_test_setup_teardown(test_problems, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_directory, begin, end),
+		cmocka_unit_test_setup_teardown(test_shared, begin, end),
 		cmocka_unit_test_setup_teardown(test_hostile, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many, begin, end),
 	};
