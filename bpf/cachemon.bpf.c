@@ -4,15 +4,15 @@
  * linker of libbpf 1.1 cannot link two objects that call the same kernel function
  * (bpf_rdonly_cast): it fails to size the extern.
  */
-#include "job.bpf.c"
-#include "reads.bpf.c"
-#include "readahead.bpf.c"
-#include "pages.bpf.c"
-#include "faults.bpf.c"
-#include "advice.bpf.c"
-#include "direct.bpf.c"
-#include "scopes.bpf.c"
-#include "uring.bpf.c"
-#include "sweep.bpf.c"
+#include "bpf/roles/job.bpf.c"
+#include "bpf/roles/reads.bpf.c"
+#include "bpf/roles/readahead.bpf.c"
+#include "bpf/roles/pages.bpf.c"
+#include "bpf/roles/faults.bpf.c"
+#include "bpf/roles/advice.bpf.c"
+#include "bpf/roles/direct.bpf.c"
+#include "bpf/roles/scopes.bpf.c"
+#include "bpf/roles/uring.bpf.c"
+#include "bpf/roles/sweep.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -113,7 +113,7 @@ def show(f):
 
 
 def hash_of(path):
-    """As bpf/trace.bpf.h has it."""
+    """As bpf/state/trace.bpf.h has it."""
     dev, ino, gen = identity(path).split()
     major, minor = (int(n) for n in dev.split(":"))
     mask = (1 << 64) - 1

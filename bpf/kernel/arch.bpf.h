@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * All that differs between architectures, with the numbers in arch_uapi.h: argument registers,
+ * flags that an architecture has its own values for, the order in which CPUs see each other's
+ * stores. A new one adds a block to both files and its name to bpf/CMakeLists.txt. The size of a
+ * page is no constant of an architecture: user space tells it (config.page_shift).
+ */
+#ifndef ARCH_BPF_H
+#define ARCH_BPF_H
+
+#include "bpf/kernel/reach.bpf.h"
+#include "bpf/arch_uapi.h"
+
+#if defined(CACHEMON_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+	__u64 orig_x0;
+	__s32 syscallno;
+} __attribute__((preserve_access_index));
+/* What a function's arguments are read as (bpf_tracing.h): the beginning of struct pt_regs. */
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+} __attribute__((preserve_access_index));
+#define REGS_COMPAT(r)	      (READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
+#define REGS_NR_NATIVE(r)     ((long)READ(r, syscallno))
+#define REGS_ARG_NATIVE(r, n) ((n) == 1 ? READ(r, orig_x0) : READ(r, regs[(n)-1]))
+/* Numbers and arguments of 32-bit programs are not known: no system call. */
+#define compat_nr(raw)		(-1L)
+#define compat_arg(regs, n)	0
+#define REGS_ARG3_NATIVE(r)	READ(r, regs[2])
+#define ARCH_OFFSET_IS_SHORT(r) false
+#define REGS_ARG4_NATIVE(r)	READ(r, regs[3])
+#elif defined(CACHEMON_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	unsigned long ip, cs;
+} __attribute__((preserve_access_index));
+#define REGS_COMPAT(r)	    (READ(r, cs) == 0x23) /* __USER32_CS */
+#define REGS_NR_NATIVE(r)   ((long)READ(r, orig_ax))
+#define REGS_ARG3_NATIVE(r) READ(r, dx)
+#define REGS_ARG4_NATIVE(r) READ(r, r10)
+
+#ifndef CACHEMON_BASIC
+/* The number that a system call of a 32-bit program has for others; -1: none that matters. */
+GLOBAL long compat_nr(long nr)
+{
+	static const struct {
+		__u16 compat, native;
+	} same[] = {ARCH_COMPAT_CALLS};
+
+	for (__u32 i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		if (same[i].compat == nr)
+			return same[i].native;
+	}
+	return -1;
+}
+
+static __always_inline __u64 compat_reg(__u64 regs, __u32 n)
+{
+	return (__u32)load_ptr(regs + (n == 1	? bpf_core_field_offset(struct pt_regs, bx)
+				       : n == 2 ? bpf_core_field_offset(struct pt_regs, cx)
+				       : n == 3 ? bpf_core_field_offset(struct pt_regs, dx)
+				       : n == 4 ? bpf_core_field_offset(struct pt_regs, si)
+				       : n == 5 ? bpf_core_field_offset(struct pt_regs, di)
+						: bpf_core_field_offset(struct pt_regs, bp)));
+}
+
+/* What others have in one register, an offset, is a pair here. */
+GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
+{
+	long nr = REGS_NR_NATIVE(CAST(pt_regs, regs));
+	bool wide = nr == COMPAT_fadvise64_64, pair = n == 4 && ARCH_COMPAT_AT_OFFSET(nr);
+	__u64 value;
+
+	if (wide || nr == COMPAT_fadvise64 || nr == COMPAT_readahead) {
+		pair = n == 2 || (n == 3 && wide);
+		n += (n > 2) + (n > 3 && wide);
+	}
+	value = compat_reg(regs, n);
+	return pair ? value | compat_reg(regs, n + 1) << 32 : value;
+}
+#endif
+
+#define REGS_ARG_NATIVE(r, n)                                                                      \
+	((n) == 1   ? READ(r, di)                                                                  \
+	 : (n) == 2 ? READ(r, si)                                                                  \
+	 : (n) == 3 ? READ(r, dx)                                                                  \
+	 : (n) == 4 ? READ(r, r10)                                                                 \
+		    : READ(r, r8))
+#define ARCH_OFFSET_IS_SHORT(r) (REGS_COMPAT(r) && REGS_NR_NATIVE(r) == COMPAT_sendfile)
+#define ARCH_PAGE_SHIFT		12
+#define ARCH_KEEPS_ORDER
+#endif
+/*
+ * The system call that a task's registers (their address) have, by the numbers and the order of
+ * arguments of 64-bit programs. Before 5.12 those of 32-bit programs are none: verifiers of that
+ * time would walk the ways to tell them again and again.
+ */
+static __always_inline bool regs_compat(__u64 regs)
+{
+	return REGS_COMPAT(CAST(pt_regs, regs));
+}
+
+static __always_inline long regs_nr(__u64 regs)
+{
+	struct pt_regs *r = CAST(pt_regs, regs);
+#ifdef CACHEMON_BASIC
+	return REGS_COMPAT(r) ? -1 : REGS_NR_NATIVE(r);
+#else
+	long nr = REGS_NR_NATIVE(r);
+
+	return REGS_COMPAT(r) ? compat_nr(nr) : nr;
+#endif
+}
+
+static __always_inline __u64 regs_arg(__u64 regs, __u32 n)
+{
+	struct pt_regs *r = CAST(pt_regs, regs);
+
+#ifndef CACHEMON_BASIC
+	if (REGS_COMPAT(r))
+		return compat_arg(regs, n);
+#endif
+	return REGS_ARG_NATIVE(r, n);
+}
+
+static __always_inline bool regs_offset_is_short(__u64 regs)
+{
+	return ARCH_OFFSET_IS_SHORT(CAST(pt_regs, regs));
+}
+
+#define REGS_NR(regs)	regs_nr(regs)
+#define REGS_ARG1(regs) regs_arg(regs, 1)
+#define REGS_ARG2(regs) regs_arg(regs, 2)
+#define REGS_ARG3(regs) regs_arg(regs, 3)
+#define REGS_ARG4(regs) regs_arg(regs, 4)
+#define REGS_ARG5(regs) regs_arg(regs, 5)
+#define O_DIRECT	ARCH_O_DIRECT
+
+/*
+ * What comes before is seen by other CPUs before what comes after: of loads (order_reads) or of
+ * stores (order_writes). Programs have no fence of that name, but each atomic operation that
+ * returns what was there is a full one. word: any that nobody else needs; it becomes 0. On x86
+ * loads are not passed by loads nor stores by stores, so that only the compiler must be kept from
+ * it. A basic build has no such operation: there nothing is read that another CPU is in the middle
+ * of writing.
+ */
+#if defined(ARCH_KEEPS_ORDER) || defined(CACHEMON_BASIC)
+#define order_reads(word)  barrier()
+#define order_writes(word) barrier()
+#else
+#define order_reads(word)  __sync_lock_test_and_set(word, 0)
+#define order_writes(word) __sync_lock_test_and_set(word, 0)
+#endif
+
+#endif

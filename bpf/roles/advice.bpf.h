@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The advice ledger: what madvise, posix_fadvise and readahead(2) asked and moved. Owns the rows of
+ * the advice map. Effects are seen by the page events themselves, which find the running system
+ * call in the task's registers; advice that stands (RANDOM, SEQUENTIAL, NOREUSE) is seen as the
+ * state of the file at its next window.
+ */
+#ifndef ADVICE_BPF_H
+#define ADVICE_BPF_H
+
+#include "bpf/state/live.bpf.h"
+#include "bpf/state/locks.bpf.h"
+
+struct advice_ask {
+	__u32 kind, call;
+	__u64 begin, end; /* bytes; end ~0: to the end of the file or unknown */
+	__u64 file;	  /* struct file that is mapped there; 0: not by madvise */
+	bool range;	  /* begin and end are known */
+};
+
+static __always_inline __u32 kind_of_fadvise(__u64 advice)
+{
+	static const __u8 kinds[] = {ADVICE_NORMAL,   ADVICE_RANDOM,   ADVICE_SEQUENTIAL,
+				     ADVICE_WILLNEED, ADVICE_DONTNEED, ADVICE_NOREUSE};
+
+	return advice < sizeof(kinds) ? kinds[advice] : 0;
+}
+
+static __always_inline __u32 kind_of_madvise(__u64 advice)
+{
+	return advice <= 4 ? kind_of_fadvise(advice) : 0;
+}
+
+/* The advice call that runs now; 0 when the task is in none. Apart from who asks: the stack of both
+ * would be more than there is. */
+GLOBAL int advice_find(struct live *l, struct advice_ask *a)
+{
+	struct vma_seen vma = {.l = l};
+	__u64 regs, len;
+	long nr;
+
+	if (!l || !a)
+		return 0;
+	regs = l->regs;
+	a->range = false;
+	a->file = 0;
+	a->begin = 0;
+	a->end = ~0ull;
+	if (!l->regs) {
+		/* An io_uring worker: WILLNEED and DONTNEED always run there. */
+		a->call = CALL_FADVISE;
+		a->kind = 0;
+		return !!(READ(CAST(task_struct, l->task), flags) & PF_IO_WORKER);
+	}
+	nr = REGS_NR(regs);
+	if (nr == NR_madvise) {
+		a->kind = kind_of_madvise(REGS_ARG3(regs));
+		a->call = CALL_MADVISE;
+		a->begin = REGS_ARG1(regs);
+		len = REGS_ARG2(regs);
+		if (vma_find(a->begin, &vma))
+			return a->kind != 0;
+		a->file = vma.file;
+		a->begin += (vma.offset_pages << page_shift) - vma.start;
+	} else if (nr == NR_fadvise64) {
+		a->kind = kind_of_fadvise(REGS_ARG4(regs));
+		a->call = CALL_FADVISE;
+		a->begin = REGS_ARG2(regs);
+		len = REGS_ARG3(regs);
+	} else if (nr == NR_process_madvise) {
+		/* Its ranges are those of a vector, and may be of another process. */
+		a->kind = kind_of_madvise(REGS_ARG4(regs));
+		a->call = CALL_MADVISE;
+		return a->kind != 0;
+	} else if (nr == NR_readahead) {
+		a->kind = ADVICE_READAHEAD;
+		a->call = CALL_READAHEAD;
+		a->begin = REGS_ARG2(regs);
+		len = REGS_ARG3(regs);
+	} else {
+		a->call = CALL_FADVISE;
+		a->kind = 0;
+		return nr == NR_io_uring_enter;
+	}
+	a->range = true;
+	a->end = len ? a->begin + len : ~0ull;
+	return a->kind != 0;
+}
+
+#define ID_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: odd, its bits well mixed */
+
+/*
+ * Tells one call from the next by its arguments and by the reads of its task so far: what two
+ * identical calls bring or drop with no read between them counts as one.
+ */
+static __always_inline __u64 advice_id(struct live *l)
+{
+	__u64 regs = l->regs;
+	__u64 id;
+
+	if (!l->regs)
+		return 1;
+	id = REGS_NR(regs);
+	id = id * ID_FACTOR + REGS_ARG1(regs);
+	id = id * ID_FACTOR + REGS_ARG2(regs);
+	id = id * ID_FACTOR + REGS_ARG3(regs);
+	id = id * ID_FACTOR + REGS_ARG4(regs);
+	id = id * ID_FACTOR + READ(CAST(task_struct, l->task), ioac.syscr);
+	return id | 2;
+}
+
+static __always_inline bool advice_is_new(struct live *l, struct inode *inode)
+{
+	return l->s.advice_id != (advice_id(l) ^ READ(inode, i_ino));
+}
+
+static __always_inline __u32 advice_origin(struct live *l)
+{
+	__u64 regs = l->regs;
+
+	return l->regs && REGS_NR(regs) == NR_readahead ? C_prefetched_readahead2
+							: C_prefetched_willneed;
+}
+
+static const struct advice_row zero_advice = {.begin_bytes = ~0ull};
+
+static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 kind, __u32 call)
+{
+	struct advice_key key = {.job = JOB_WATCHED, .kind = kind, .call = call};
+	struct advice_row *row;
+
+	file_key_of(inode, &key.file);
+	row = bpf_map_lookup_elem(&advice, &key);
+	if (row)
+		return row;
+	/* Refused as well when another CPU was first. */
+	bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST);
+	row = bpf_map_lookup_elem(&advice, &key);
+	if (!row)
+		__sync_fetch_and_add(&shared.losses.advice_full, 1);
+	return row;
+}
+
+#ifdef CACHEMON_BASIC
+static __noinline int range_widen(struct advice_row *row, __u64 lock, __u64 begin, __u64 end)
+{
+	if (!lock_take(lock)) {
+		__sync_fetch_and_add(&shared.losses.advice_full, 1);
+		return 0;
+	}
+	if (begin < row->begin_bytes)
+		row->begin_bytes = begin;
+	if (end > row->end_bytes)
+		row->end_bytes = end;
+	lock_drop(lock);
+	return 0;
+}
+#else
+/* CPUs that widen a range at once: each tries while another was faster, in vain only where more of
+ * them than RANGE_TRIES go on doing so. */
+#define RANGE_TRIES 8
+
+static __always_inline void range_begin(__u64 *begin, __u64 to)
+{
+	for (int i = 0; i < RANGE_TRIES; i++) {
+		__u64 now = *(volatile __u64 *)begin;
+
+		if (to >= now || __sync_val_compare_and_swap(begin, now, to) == now)
+			return;
+	}
+}
+
+static __always_inline void range_end(__u64 *end, __u64 to)
+{
+	for (int i = 0; i < RANGE_TRIES; i++) {
+		__u64 now = *(volatile __u64 *)end;
+
+		if (to <= now || __sync_val_compare_and_swap(end, now, to) == now)
+			return;
+	}
+}
+
+/* Verified by itself: its ways multiply with those of who calls it. */
+GLOBAL int range_widen(struct advice_row *row, __u64 begin, __u64 end)
+{
+	if (!row)
+		return 0;
+	range_begin(&row->begin_bytes, begin);
+	range_end(&row->end_bytes, end);
+	return 0;
+}
+#endif
+
+/* One more call, and the range it asked for. */
+static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
+					 struct advice_ask *a)
+{
+	__u64 end = a->end, page = 1ull << page_shift, size = READ(inode, i_size);
+
+	__sync_fetch_and_add(&row->calls, 1);
+	if (!a->range)
+		return;
+#ifdef CACHEMON_BASIC
+	range_widen(row, READ(inode, i_ino) << 24 ^ a->kind, a->begin, end);
+#else
+	range_widen(row, a->begin, end);
+#endif
+	if (end > size)
+		end = size;
+	if (end > a->begin)
+		__sync_fetch_and_add(&row->pages_asked,
+				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
+}
+
+/* Verified by itself, as above. */
+GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 begin, __u64 bytes)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+
+	if (!l)
+		return 0;
+	l->note.file = 0;
+	trace_file_of_call(l, inode);
+	trace_note(l, inode_addr, what, begin, bytes);
+	return 0;
+}
+
+/* A call that traces were not told of yet. */
+static __always_inline void trace_advice(struct live *l, struct inode *inode, struct advice_ask *a)
+{
+	__u64 id = advice_id(l) ^ READ(inode, i_ino);
+
+	if (!a->kind || !a->range)
+		return;
+	l->s.trace_advice = id;
+	l->s.flags |= TASK_DIRTY;
+	trace_advised(l, addr_of(l, inode),
+		      NOTE(NOTE_ADVICE, a->kind, 0, 0) | NOTE_CALL((__u64)a->call), a->begin,
+		      a->end == ~0ull ? 0 : a->end - a->begin);
+}
+
+static __always_inline void trace_advice_now(struct live *l, struct inode *inode)
+{
+	struct advice_ask a;
+
+	if (l->s.trace_advice != (advice_id(l) ^ READ(inode, i_ino)) && advice_find(l, &a))
+		trace_advice(l, inode, &a);
+}
+
+/* Pages that the running advice call brought in or dropped, own of these of the job. Which adviser
+ * it is, 0: none that brings pages for the job. */
+GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct advice_row *row;
+	struct task_state *s;
+	struct advice_ask a;
+	__u64 id;
+
+	if (!l || l->s.job != JOB_WATCHED)
+		return 0;
+	s = &l->s;
+	id = advice_id(l) ^ READ(inode, i_ino);
+	a.kind = s->advice_kind;
+	a.call = s->advice_call;
+	/* Another page of the same call. */
+	if (id == s->advice_id && a.kind &&
+	    (!dropped || s->trace_advice == id || !trace_may(inode))) {
+		row = advice_row_of(inode, a.kind, a.call);
+	} else {
+		if (!advice_find(l, &a))
+			return 0;
+		s->advice_kind = a.kind;
+		s->advice_call = a.call;
+		if (!a.kind)
+			a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
+		row_name_below(l, inode, CAST(file, a.file));
+		row = advice_row_of(inode, a.kind, a.call);
+		/* The entry of a call does not show a range that is in a vector. */
+		if (row && !(config.advice_by_calls && a.range) && id != s->advice_id)
+			advice_count(row, inode, &a);
+		s->advice_id = id;
+		s->flags |= TASK_DIRTY;
+		if (dropped && s->trace_advice != id && trace_may(inode))
+			trace_advice(l, inode, &a);
+	}
+	if (!row)
+		return 0;
+	if (brought)
+		__sync_fetch_and_add(&row->pages_brought, brought);
+	if (dropped)
+		__sync_fetch_and_add(&row->pages_dropped, dropped);
+	if (own)
+		__sync_fetch_and_add(&row->dropped_own, own);
+	if (a.kind == ADVICE_READAHEAD)
+		return ADVISER_READAHEAD;
+	if (a.kind != ADVICE_WILLNEED)
+		return 0;
+	return a.call == CALL_MADVISE ? ADVISER_MADVISE : ADVISER_FADVISE;
+}
+
+/* Advice that stands, seen when the kernel plans a window. */
+static __always_inline void advice_standing(struct live *l, struct inode *inode, struct file *file,
+					    struct file_ra_state *ra)
+{
+	unsigned long bdi = READ(inode, i_sb, s_bdi, ra_pages);
+
+	if (READ(file, f_mode) & FMODE_RANDOM)
+		advice_row_of(inode, ADVICE_RANDOM, CALL_FADVISE);
+	else if (bdi && READ(ra, ra_pages) == 2 * bdi)
+		advice_row_of(inode, ADVICE_SEQUENTIAL, CALL_FADVISE);
+	if (READ(file, f_mode) & FMODE_NOREUSE)
+		advice_row_of(inode, ADVICE_NOREUSE, CALL_FADVISE);
+}
+
+#endif

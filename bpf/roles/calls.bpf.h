@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which events are one read call, and what it counts. Owns how a call is recognised.
+ *
+ * mm_filemap_get_pages fires once a batch, after lookup and wait, with the whole remaining range;
+ * a batch whose last folio had to be waited for passes without an event. So neither the number of
+ * events nor their first page is the call: a call is told by ioac.syscr (finished read calls of the
+ * task), and its range as ranges.bpf.h finds it.
+ */
+#ifndef CALLS_BPF_H
+#define CALLS_BPF_H
+
+#include "bpf/roles/ranges.bpf.h"
+#include "bpf/state/references.bpf.h"
+
+#ifndef CACHEMON_BASIC
+/* Where a read counts, and those like it from now on. */
+static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
+{
+	__u64 ino;
+	struct cell *c;
+
+	if (l->s.job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
+	}
+	ino = READ(inode, i_ino);
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (!cell_is_of(c, inode, ino))
+		cell_take(l, addr_of(l, inode), HINT_OWN);
+	else if (!(c->row.flags & ROW_NAMED))
+		row_refresh(l, &c->row, inode, HINT_OWN, true);
+	/* Not before its name was looked at by a descriptor: plain reads do not. */
+	if (c->row.flags & ROW_NAMED)
+		tally_take(c, l->epoch);
+	return &c->row;
+}
+#else
+static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
+{
+	return live_row(l, inode, HINT_OWN, l->s.job);
+}
+#endif
+
+/* Count pages from..last (cut at EOF) and bytes from..to of a call. */
+static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
+				       __u64 pos, __u64 end, __u64 calls)
+{
+	__u64 size = READ(inode, i_size), eof_last = (size - 1) >> page_shift;
+	struct file_row *row;
+
+	if (!size)
+		return;
+	if (last > eof_last)
+		last = eof_last;
+	if (end > size)
+		end = size;
+	if (from > last && end <= pos)
+		return;
+	row = call_row(l, inode);
+	row_add(row, C_read_calls, calls);
+	if (from <= last) {
+		row_add(row, C_lookups, last - from + 1);
+		if (l->s.job == JOB_WATCHED)
+			references_looked_up(&l->s.read_file, from, last, l->epoch);
+	}
+	if (end > pos)
+		row_add(row, C_read_bytes, end - pos);
+}
+
+enum {
+	DUE_CALL = 1 << 0,    /* the call itself is not counted */
+	DUE_LOOKUPS = 1 << 1, /* the per-read hook is on: what it looked up is counted */
+	DUE_WHOLE = 1 << 2,   /* its first byte is not known: all of its pages or none */
+	DUE_SHORT = 1 << 3,   /* of a kind that may well stop short */
+};
+
+/* The first page at or after a byte. */
+static __always_inline __u64 page_after(__u64 pos)
+{
+	return (pos + (1ull << page_shift) - 1) >> page_shift;
+}
+
+/* The end of the part that is due, as far as its last page tells. */
+static __always_inline __u64 due_part_end(struct task_state *s, struct inode *inode)
+{
+	__u64 end = s->read_counted << page_shift, size = READ(inode, i_size);
+
+	if (end > s->read_end)
+		end = s->read_end;
+	return end < size ? end : size;
+}
+
+/* A call of the job whose end the task's own count of bytes tells: it is counted then. */
+static __always_inline void call_due(struct live *l, struct inode *inode, struct call *c,
+				     bool lookups)
+{
+	__u64 size = READ(inode, i_size), end = c->end < size ? c->end : size;
+	struct task_state *s = &l->s;
+	long nr = REGS_NR(l->regs);
+	struct task_struct *t = CAST(task_struct, l->task);
+
+	if (c->parts)
+		end = due_part_end(s, inode);
+	if (end <= c->pos)
+		return;
+	s->due_id = s->read_id;
+	s->due_pos = c->pos;
+	s->due_page = s->read_begin;
+	s->due_bytes = end - c->pos;
+	s->due_rchar = READ(t, ioac.rchar);
+	s->due_wchar = READ(t, ioac.wchar);
+	s->due_syscw = READ(t, ioac.syscw);
+	s->due_flags = DUE_CALL | (lookups ? DUE_LOOKUPS : 0) | (nr_executes(nr) ? DUE_WHOLE : 0) |
+		       (nr != NR_read && nr != NR_pread64 ? DUE_SHORT : 0);
+	s->due_misses = 0;
+	s->due_missed = 0;
+	s->due_refaults = 0;
+	if (!lookups)
+		return;
+	call_row(l, inode);
+	/* Plain reads may come before this one is counted, and its references come before theirs.
+	 */
+	if (!(s->due_flags & DUE_SHORT))
+		references_looked_up(&s->read_file, s->due_page, (end - 1) >> page_shift, l->epoch);
+}
+
+/* Of the pages that a call missed, those up to the last one that it returned: of more than 64
+ * pages, with cached ones among those that it missed, a bound. */
+static __always_inline __u64 due_missed(struct task_state *s, __u64 last)
+{
+	__u64 n = s->due_misses, upto;
+
+	if (s->miss_last <= last)
+		return n;
+	if (s->miss_first > last)
+		return 0;
+	upto = last - s->miss_first + 1;
+	if ((__u64)popcount64(s->due_missed) == n && last - s->due_page < 64)
+		upto = popcount64(s->due_missed & ~0ull >> (63 - (last - s->due_page)));
+	return upto < n ? upto : n;
+}
+
+/* Counts what is due as far as so many bytes of it came. */
+static __always_inline void due_count(struct live *l, __u64 bytes)
+{
+	__u64 last, missed, refaults, pages = 0;
+	struct task_state *s = &l->s;
+	struct counts_at at;
+
+	if (!bytes)
+		return;
+	last = s->due_pos + (s->due_flags & DUE_WHOLE ? s->due_bytes : bytes) - 1;
+	last >>= page_shift;
+	missed = due_missed(s, last);
+	refaults = s->due_refaults < missed ? s->due_refaults : missed;
+	s->due_misses -= missed;
+	s->due_refaults -= refaults;
+	at = counts_of(l, &s->read_file);
+	counts_add(at, C_misses, missed);
+	counts_add(at, C_refault_misses, refaults);
+	if (!(s->due_flags & DUE_LOOKUPS))
+		return;
+	if (last >= s->due_page)
+		pages = last - s->due_page + 1;
+	counts_add(at, C_read_calls, s->due_flags & DUE_CALL);
+	counts_add(at, C_read_bytes, bytes);
+	counts_add(at, C_lookups, pages);
+	if (pages && s->job == JOB_WATCHED && s->due_flags & DUE_SHORT)
+		references_looked_up(&s->read_file, s->due_page, last, l->epoch);
+	s->due_flags &= ~(__u32)DUE_CALL;
+}
+
+/*
+ * The last call is over, or another one has begun. It returned what the task has read since, if no
+ * other call was in between, or what it has written, of a call that does both; else these are
+ * bounds of it.
+ */
+GLOBAL int call_returned(struct live *l)
+{
+	__u64 bytes, most, calls, end, writes = 0;
+	struct task_struct *t;
+	struct task_state *s;
+
+	if (!l)
+		return 0;
+	t = CAST(task_struct, l->task);
+	s = &l->s;
+	most = s->due_bytes;
+	bytes = READ(t, ioac.rchar) - s->due_rchar;
+	calls = READ(t, ioac.syscr) - s->due_id;
+	if (s->read_end && calls > 1) {
+		writes = READ(t, ioac.syscw) - s->due_syscw;
+		if (READ(t, ioac.wchar) - s->due_wchar < bytes)
+			bytes = READ(t, ioac.wchar) - s->due_wchar;
+		if (writes > 1 && s->read_bytes_to - s->due_pos < most)
+			most = s->read_bytes_to - s->due_pos;
+	}
+	if (!calls || bytes > most)
+		bytes = most;
+	/* Others have a part in it. What is asked of the cache alone ends with a page. */
+	end = s->due_pos + bytes;
+	if (calls > 1 && !s->read_end && bytes < most) {
+		end &= ~((1ull << page_shift) - 1);
+		bytes = end > s->due_pos ? end - s->due_pos : 0;
+	}
+	due_count(l, bytes);
+	s->due_bytes = 0;
+	s->flags |= TASK_DIRTY;
+	return 0;
+}
+
+/* syscr: of the running task. */
+static __always_inline void call_finish(struct live *l, __u64 syscr)
+{
+	if (l->s.due_bytes && l->s.due_id != syscr)
+		call_returned(l);
+}
+
+/* Is this event the same call as the last one? Calls that the kernel does not count in syscr
+ * (AIO, kernel threads, io_uring where the submission was not seen) are told by their range. */
+static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
+				      __u64 index, __u64 last)
+{
+	return s->read_inode == (__u64)inode && s->read_id == id && index >= s->read_next &&
+	       (last == s->read_last || (s->read_end && last <= s->read_last));
+}
+
+/* The memory of a request is used again for the next one, which may be of the same file and end
+ * where this one does. What it has filled of its buffers is then not where this one has got to. */
+#ifdef CACHEMON_BASIC
+static __always_inline bool place_goes_on(struct live *l)
+{
+	return !l->now.iocb; /* there is one event for all of a call */
+}
+#else
+static __always_inline bool place_goes_on(struct live *l)
+{
+	struct iter_place *was = &l->s.read_place, *is = &l->now.place;
+
+	if (!l->now.iocb)
+		return true; /* ioac.syscr tells */
+	return is->vector_end == was->vector_end &&
+	       (is->segment > was->segment ||
+		(is->segment == was->segment && is->base == was->base));
+}
+#endif
+
+/* The same of an event that tells what the call has still to read. */
+static __always_inline bool call_goes_on(struct live *l, struct inode *inode, __u64 id, __u64 last)
+{
+	struct task_state *s = &l->s;
+
+	if (s->read_inode != (__u64)inode || s->read_iocb != l->now.iocb ||
+	    (!l->now.iocb && s->read_id != id))
+		return false;
+	if (s->read_upto == l->now.end && l->now.pos > s->read_at && place_goes_on(l))
+		return true;
+	return s->read_end && last <= s->read_last;
+}
+
+static __always_inline void call_open(struct live *l, struct inode *inode, __u64 id, __u64 index,
+				      __u64 last, bool count)
+{
+	struct task_state *s = &l->s;
+	struct call c;
+
+	tally_close();
+	if (s->due_bytes)
+		call_returned(l);
+	call_find(l, inode, index, last, &c);
+	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
+	    s->read_last == last && s->read_begin == c.pos >> page_shift)
+		return;
+	/* Calls of AIO and in a worker end without moving syscr. A tracepoint comes after the wait
+	 * of the very call. */
+	read_wait_finish(l, config.reads_by_call ? NO_CALL : id);
+	/* A window that opened no call (io_uring) has begun to note what this one misses. */
+	if (s->read_inode || !c.alone) {
+		s->miss_first = ~0ull;
+		s->miss_last = 0;
+	}
+	s->read_inode = (__u64)inode;
+	s->read_id = c.uring ? URING_CALL : id;
+	s->read_begin = c.pos >> page_shift;
+	s->read_last = c.last;
+	s->read_next = index + 1;
+	s->read_settled = s->read_begin;
+	s->read_end = 0;
+	file_key_of(inode, &s->read_file);
+	s->wait_file = s->read_file;
+	if (config.reads_by_call) {
+		s->read_iocb = l->now.iocb;
+		s->read_wait = 0;
+	}
+	if (c.parts) {
+		s->read_end = c.end;
+		c.end = part_end(c.pos, c.end, last);
+		s->read_counted = last + 1;
+		s->read_part = c.pos;
+		s->read_bytes_to = c.end;
+		last = (c.end - 1) >> page_shift;
+	}
+	if (c.told && s->job == JOB_WATCHED)
+		call_due(l, inode, &c, count);
+	else if (count && !c.again)
+		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
+	/* The file may be chosen only now. */
+	if (!c.again && trace_may(inode))
+		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
+}
+
+/* The part before it went out whole, or there would be no next one. */
+GLOBAL int due_next_part(struct live *l, __u64 inode)
+{
+	struct task_state *s;
+	__u64 sent, most, page, passed;
+
+	if (!l)
+		return 0;
+	s = &l->s;
+	sent = s->read_bytes_to - s->due_pos;
+	due_count(l, sent);
+	s->due_rchar += sent;
+	s->due_wchar += sent;
+	s->due_pos = s->read_bytes_to;
+	page = page_after(s->due_pos);
+	passed = page - s->due_page;
+	s->due_missed = passed < 64 ? s->due_missed >> passed : 0;
+	s->due_page = page;
+	most = due_part_end(s, CAST(inode, inode));
+	s->due_bytes = most > s->due_pos ? most - s->due_pos : 0;
+	return 0;
+}
+
+/*
+ * The next part of a call in parts; begin: the first byte of the event, or of its page. upto: the
+ * end of what is asked for, where the hook tells. Up to 6.4 a full pipe ends a part whose last page
+ * is looked up all the same: that asks for the same end as before. So may the rest of a call that
+ * fits a pipe but for the page; either is in what is due.
+ */
+static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 begin,
+					  __u64 last, __u64 upto)
+{
+	struct task_state *s = &l->s;
+	__u64 end;
+
+	if (last + 1 == s->read_counted && begin < s->read_bytes_to)
+		return 0;
+	if (s->due_bytes && upto && upto == s->read_upto)
+		return 0;
+	if (begin > s->read_part && begin < s->read_bytes_to)
+		s->read_bytes_to = begin;
+	end = part_end(s->read_bytes_to, s->read_end, last);
+	if (trace_may(inode))
+		trace_read(l, addr_of(l, inode), s->read_bytes_to, end, NOTE_PART);
+	s->read_counted = last + 1;
+	if (s->due_bytes)
+		due_next_part(l, addr_of(l, inode));
+	else
+		call_count(l, inode, page_after(s->read_bytes_to), (end - 1) >> page_shift,
+			   s->read_bytes_to, end, 0);
+	s->read_part = s->read_bytes_to;
+	s->read_bytes_to = end;
+	return 0;
+}
+
+#endif

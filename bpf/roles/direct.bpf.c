@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Direct reads: bytes that went past the cache. They never enter a hit ratio.
+ *
+ * A read is noted where it begins and counted where it ends, by what it gave: a filesystem may
+ * refuse it, begin again when the reader's memory was not there, or have the rest read through the
+ * cache. Where this kernel shows no such end, it is counted where it begins, cut at EOF.
+ */
+#include "bpf/roles/hooks.bpf.h"
+
+#define END(e) (1u << (e))
+
+static __always_inline bool iter_writes(struct iov_iter *iter)
+{
+	if (bpf_core_field_exists(iter->data_source))
+		return READ(iter, data_source);
+	return READ((struct iov_iter___type *)iter, type) & 1; /* WRITE */
+}
+
+static __always_inline void direct_count(struct live *l, struct kiocb *iocb, __u64 bytes,
+					 bool first)
+{
+	struct inode *inode = READ(iocb, ki_filp, f_mapping, host);
+	struct file_row *row = live_row(l, inode, addr_of(l, READ(iocb, ki_filp)), l->s.job);
+
+	row_add(row, C_direct_read_calls, first);
+	row_add(row, C_direct_read_bytes, bytes);
+}
+
+/* end: where it must end to be counted there. before: what the same call read already. */
+GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 before, __u32 end)
+{
+	struct kiocb *iocb = CAST(kiocb, iocb_addr);
+	struct iov_iter *iter = CAST(iov_iter, iter_addr);
+	__u64 pos = READ(iocb, ki_pos), count = READ(iter, count), size;
+	__u32 ends = END(end);
+	struct inode *inode;
+
+	if (!l)
+		return 0;
+	l->s.direct_iocb = 0;
+	l->s.flags |= TASK_DIRTY;
+	if (!count || iter_writes(iter))
+		return 0;
+	inode = READ(iocb, ki_filp, f_mapping, host);
+	if (!inode_counts(inode))
+		return 0;
+	size = READ(inode, i_size);
+	size = pos < size ? size - pos : 0;
+	if (count > size)
+		count = size;
+	/* Others return to their caller when they are queued. */
+	if (end == DIRECT_DONE && READ(iocb, ki_complete))
+		ends |= END(DIRECT_QUEUED);
+	if ((shared.direct_ends & ends) == ends) {
+		l->s.direct_bytes = count;
+		l->s.direct_before = before;
+		l->s.direct_iocb = iocb_addr;
+		live_keep(l);
+	} else if (count) {
+		direct_count(l, iocb, count, !before);
+	}
+	return 0;
+}
+
+/*
+ * The noted read gave so many bytes, in all that its call did. iocb: another's end is not its. Its
+ * end in an interrupt may come into the midst of that where it is queued: one of both takes it.
+ * (The build without an atomic exchange is for kernels that do not show where a read is queued.)
+ */
+GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
+{
+	__u64 before;
+
+	if (!l || !iocb_addr || word_swap(&l->s.direct_iocb, iocb_addr, 0) != iocb_addr)
+		return 0;
+	l->s.flags |= TASK_DIRTY;
+	before = l->s.direct_before;
+	if (bytes == -EIOCBQUEUED)
+		bytes = before + l->s.direct_bytes;
+	if (bytes > 0 && (__u64)bytes > before)
+		direct_count(l, CAST(kiocb, iocb_addr), bytes - before, !before);
+	return 0;
+}
+
+SEC("?tp_btf/iomap_dio_rw_begin")
+int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned int flags,
+	     size_t done_before)
+{
+	return WITH_LIVE(
+		l, EV_DIRECT,
+		direct_begin(l, addr_of(l, iocb), addr_of(l, iter), done_before, DIRECT_DONE));
+}
+
+/* Of functions whose first two arguments are those of any read. */
+#define DIRECT_BEGIN(function, name, end)                                                          \
+	ON_ENTRY(function, name, EV_DIRECT, direct_begin(l, ADDR(l, iocb), ADDR(l, iter), 0, end), \
+		 struct kiocb *iocb, struct iov_iter *iter)
+
+DIRECT_BEGIN(__iomap_dio_rw, direct_read, DIRECT_DONE)
+
+/*
+ * The state to look for the noted read in. What is asynchronous may end in an interrupt of whatever
+ * runs, programs of ours among it: then nothing is touched. The caller of a synchronous one is
+ * here.
+ */
+static __always_inline struct live *direct_live(bool async)
+{
+	__u32 zero = 0;
+
+	if (!async)
+		return live_now();
+	return shared.epoch ? bpf_map_lookup_elem(&lives, &zero) : NULL;
+}
+
+SEC("?tp_btf/iomap_dio_complete")
+int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
+{
+	struct live *l;
+
+	alone_begin();
+	l = direct_live(READ(iocb, ki_complete));
+	if (l && l->s.direct_iocb == (__u64)iocb) {
+		live_runs(l, EV_DIRECT);
+		/* Read again: a plain number, not the argument that it equals. */
+		direct_end(l, *(volatile __u64 *)&l->s.direct_iocb, ret);
+	}
+	alone_end();
+	return 0;
+}
+
+/* It is about to work out what the tracepoint says, and frees what it works it out from. */
+static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
+{
+	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
+	__s64 pos, size, bytes;
+
+	if (l->s.direct_iocb != addr)
+		return 0;
+	live_runs(l, EV_DIRECT);
+	pos = BPF_CORE_READ(dio, iocb, ki_pos);
+	size = BPF_CORE_READ(dio, i_size);
+	bytes = BPF_CORE_READ(dio, error) ? 0 : BPF_CORE_READ(dio, size);
+	if (pos + bytes > size)
+		bytes = size - pos;
+	/* Who sees its beginning so is not told. */
+	if (bpf_core_field_exists(dio->done_before))
+		before = BPF_CORE_READ(dio, done_before);
+	l->s.direct_before = before;
+	return direct_end(l, addr, bytes > 0 ? before + bytes : 0);
+}
+
+ON_ENTRY_OF(iomap_dio_complete, direct_done, direct_live(BPF_CORE_READ(dio, iocb, ki_complete)),
+	    direct_done(l, dio), struct iomap_dio *dio)
+
+/* It goes on without its caller; its completion is some other task's. */
+SEC("?tp_btf/iomap_dio_rw_queued")
+int BPF_PROG(direct_queue_tp)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, l->s.direct_iocb, -EIOCBQUEUED));
+}
+
+/* Functions that read past the cache in ways of their own: of block devices, of NFS, of FUSE. */
+DIRECT_BEGIN(blkdev_direct_IO, dio_block, DIRECT_BLOCK)
+DIRECT_BEGIN(nfs_file_direct_read, dio_nfs, DIRECT_NFS)
+
+SEC("?fexit/blkdev_direct_IO")
+int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+}
+
+/*
+ * Where no function can be hooked, direct reads of block devices are told by what they queue: bytes
+ * that are read, and nothing of what is refused. Who waits for one bio may be a filesystem that
+ * reads for itself; a read of the device itself waits so for its own alone.
+ */
+static __always_inline bool bio_may_be_direct(struct bio *bio)
+{
+	__u64 end = (__u64)TYPED(bio, bi_end_io);
+
+	return (TYPED(bio, bi_opf) & REQ_OP_MASK) == REQ_OP_READ &&
+	       (end == config.bio_ends[BIO_END_WAIT] || end == config.bio_ends[BIO_END_DEVICE] ||
+		end == config.bio_ends[BIO_END_DEVICE_ASYNC]);
+}
+
+static __always_inline struct inode *device_inode(struct block_device *dev)
+{
+	if (bpf_core_field_exists(dev->bd_mapping))
+		return READ(dev, bd_mapping, host);
+	return READ((struct block_device___inode *)dev, bd_inode);
+}
+
+GLOBAL int direct_bio(struct live *l, __u64 bio_addr)
+{
+	struct bio *bio = CAST(bio, bio_addr);
+	__u64 end = (__u64)READ(bio, bi_end_io), hint = HINT_OWN;
+	/* A call that takes several has one of them in its own memory. */
+	__u64 own = bio_addr - bpf_core_field_offset(struct blkdev_dio, bio), dio = own;
+	struct inode *inode = device_inode(READ(bio, bi_bdev));
+	struct file_row *row;
+
+	if (!l)
+		return 0;
+	if (end == config.bio_ends[BIO_END_WAIT] && !file_of_call(l, inode, false))
+		return 0;
+	if (end == config.bio_ends[BIO_END_DEVICE])
+		dio = (__u64)READ(bio, bi_private);
+	if (end == config.bio_ends[BIO_END_DEVICE_ASYNC] ||
+	    (end == config.bio_ends[BIO_END_DEVICE] &&
+	     !(READ(CAST(blkdev_dio, dio), flags) & DIO_IS_SYNC)))
+		hint = addr_of(l, READ(CAST(blkdev_dio, dio), iocb, ki_filp));
+	row = live_row(l, inode, hint, l->s.job);
+	row_add(row, C_direct_read_calls, dio == own);
+	row_add(row, C_direct_read_bytes, READ(bio, bi_iter.bi_size));
+	return 0;
+}
+
+SEC("?tp_btf/block_bio_queue")
+int BPF_PROG(dio_block_tp, struct bio *bio)
+{
+	if (!bio_may_be_direct(bio))
+		return 0;
+	return WITH_LIVE(l, EV_DIRECT, direct_bio(l, addr_of(l, bio)));
+}
+
+SEC("?fexit/nfs_file_direct_read")
+int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
+}
+
+/* Its type may be a module's. */
+static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
+{
+	return (__u64)BPF_CORE_READ(io, iocb);
+}
+
+ON_ENTRY(fuse_direct_io, dio_fuse, EV_DIRECT,
+	 direct_begin(l, fuse_iocb(io), ADDR(l, iter), 0, DIRECT_FUSE), struct fuse_io_priv *io,
+	 struct iov_iter *iter)
+
+SEC("?fexit/fuse_direct_io")
+int BPF_PROG(dio_fuse_x, struct fuse_io_priv *io, struct iov_iter *iter, long long *pos, int flags,
+	     long ret)
+{
+	return WITH_LIVE(l, EV_DIRECT, direct_end(l, fuse_iocb(io), ret));
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who belongs to the job, and what its tasks wait for: switches, forks, exits, moves between
+ * cgroups, and the iterator that takes in processes that run already.
+ */
+#include "bpf/roles/processes.bpf.h"
+#include "bpf/roles/seeds.bpf.h"
+#include "bpf/roles/waits.bpf.h"
+#include "bpf/roles/calls.bpf.h"
+#include "bpf/roles/requests.bpf.h"
+
+/* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
+ * copies to, and both wait. */
+static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
+{
+	struct task_state *s = &l->s;
+
+	if (s->stall_kind != kind || s->stall_id != id) {
+		read_wait_finish(l, NO_CALL);
+		s->stall_ns = 0;
+		s->stalls = 0;
+		s->flags &= ~TASK_AWAITED;
+	}
+	s->stall_kind = kind;
+	s->stall_id = id;
+}
+
+/*
+ * The file that a read call of number nr waits for. Of AIO and of workers of io_uring no descriptor
+ * tells it: the per-read hook does, and where that is off the window that the task has just opened.
+ */
+static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
+{
+	__u64 syscr = TYPED(prev, ioac.syscr);
+	struct task_state *s = &l->s;
+	__u64 regs = l->regs;
+
+	if (config.reads_by_call && shared.read_on)
+		return; /* it has */
+	if (nr >= 0 && nr != NR_io_submit) {
+		read_sleep_file(l, nr == NR_sendfile ? REGS_ARG2(regs) : REGS_ARG1(regs), syscr);
+		return;
+	}
+	s->wait_file = (struct file_key){};
+	if (!shared.read_on && s->win_inode && s->win_id == syscr && !(s->win_kind & WIN_IN_FAULT))
+		file_key_of(CAST(inode, s->win_inode), &s->wait_file);
+}
+
+/* A sleep counts when the task waits for I/O inside a read call or a fault of a file mapping. */
+static __always_inline void stall_begin(struct live *l, struct task_struct *prev)
+{
+	struct task_state *s = &l->s;
+	__u64 regs = l->regs;
+	__u64 clock = fault_clock(prev);
+
+	if (s->fault_inode && s->fault_id == clock) {
+		stall_is_of(l, STALL_FAULT, clock);
+	} else {
+		long nr = l->regs ? REGS_NR(regs) : -1;
+
+		if (TYPED(prev, flags) & PF_IO_WORKER) {
+			if (!worker_reads(CAST(task_struct, l->task)))
+				return;
+		} else if (nr == NR_io_submit) {
+			if (!requests_read(l))
+				return;
+		} else if (nr != NR_splice && (!nr_is_told(nr) || nr_executes(nr))) {
+			return;
+		}
+		if (!read_may_sleep(s, TYPED(prev, ioac.syscr)))
+			return;
+		stall_is_of(l, STALL_READ, TYPED(prev, ioac.syscr));
+		stall_file(l, prev, nr);
+		if (config.reads_by_call && shared.read_on && s->read_id == s->stall_id)
+			read_sleeps(l);
+		/* Without the per-read hook nothing closes a window: whoever sees the call judges.
+		 */
+		if (!config.reads_by_call && (!shared.read_on || read_awaits(l, s->stall_id)))
+			s->flags |= TASK_AWAITED;
+	}
+	s->sleep_start_ns = bpf_ktime_get_ns();
+}
+
+/*
+ * From a task of no job, that had no event since it came, to one that is of no job either: nothing
+ * is to be kept. Most switches of a machine are so. A worker of io_uring is of the job without a
+ * fork that was seen.
+ */
+static __always_inline bool switch_is_others(const __u64 *ctx)
+{
+#ifdef CACHEMON_BASIC
+	return false;
+#else
+	struct tally *t = tally_here();
+	struct task_struct *next;
+
+	if (t->loaded)
+		return false;
+	next = (struct task_struct *)ctx[2];
+	*(volatile __u64 *)&t->scratch = (__u64)next;
+	if (member_may(*(volatile __u64 *)&t->scratch) || TYPED(next, flags) & PF_IO_WORKER)
+		return false;
+	t->switches++;
+	return true;
+#endif
+}
+
+static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
+{
+	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
+}
+
+/* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.c. */
+static __always_inline bool waits_for_ring(struct live *l)
+{
+	if (!l->regs || REGS_NR(l->regs) != NR_io_uring_enter)
+		return false;
+	return !(l->s.fault_inode && l->s.fault_id == fault_clock(CAST(task_struct, l->task)));
+}
+
+static __always_inline int switched(struct task_struct *prev, struct task_struct *next,
+				    bool preempt, __u64 state)
+{
+	__u32 zero = 0, now = shared.epoch;
+	bool sleeps = state && !preempt;
+	struct task_state *st;
+	struct live *l;
+
+	l = bpf_map_lookup_elem(&lives, &zero);
+	if (!l || !now)
+		return 0;
+	l->epoch = now;
+	if (l->task == (__u64)prev)
+		tally_settle(&l->s);
+	else if (may_be_own(l, prev))
+		live_load(l, prev);
+	else
+		live_leave(l);
+	l->runs[l->s.job & 1][EV_SWITCH]++;
+	if (l->s.job == JOB_WATCHED) {
+		job_charge(l, prev);
+		fault_finish(l);
+		read_wait_finish(l, TYPED(prev, ioac.syscr));
+		call_finish(l, TYPED(prev, ioac.syscr));
+		if (sleeps && waits_for_ring(l)) {
+			stall_is_of(l, STALL_URING, 0);
+			if (!shared.read_on)
+				shared.rings_unseen = 1;
+			l->s.sleep_start_ns = bpf_ktime_get_ns();
+		} else if (sleeps && READ_BITFIELD(prev, in_iowait)) {
+			stall_begin(l, prev);
+		}
+		settle_asked(l);
+	}
+	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
+		st = state_of(prev);
+		if (st) {
+			__builtin_memcpy(&st->flags, &l->s.flags,
+					 sizeof(*st) - offsetof(struct task_state, flags));
+			/* Of a tree, the seed iterator may have taken the task in meanwhile. */
+			if (belongs_by_cgroup())
+				st->job = l->s.job;
+		}
+	}
+	if (state & TASK_DEAD && l->s.flags & TASK_NOTED)
+		member_forget(l->task);
+	if (may_be_own(l, next))
+		live_load(l, next);
+	else
+		live_leave(l);
+	if (l->s.job != JOB_WATCHED)
+		l->epoch = now | EPOCH_STALE;
+	return 0;
+}
+
+static __noinline int switched_told(__u64 *ctx)
+{
+	return switched((void *)ctx[1], (void *)ctx[2], ctx[0], (__u32)ctx[3]);
+}
+
+/* Before 5.18 the state is the task's alone. */
+static __noinline int switched_untold(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1];
+	__u64 state = bpf_core_field_exists(prev->__state)
+			      ? TYPED(prev, __state)
+			      : TYPED((struct task_struct___state *)prev, state);
+
+	return switched(prev, (void *)ctx[2], ctx[0], state);
+}
+
+/* What strangers pay is in the programs themselves, and all else in a function: a program then has
+ * no registers to save. */
+SEC("?tp_btf/sched_switch")
+int switch_tp(__u64 *ctx)
+{
+	return switch_is_others(ctx) ? 0 : switched_told(ctx);
+}
+
+SEC("?tp_btf/sched_switch")
+int switch3_tp(__u64 *ctx)
+{
+	return switch_is_others(ctx) ? 0 : switched_untold(ctx);
+}
+
+static __always_inline int forked(struct live *l, struct task_struct *parent,
+				  struct task_struct *child)
+{
+	struct task_state *st;
+	bool inside;
+
+	/* clone3() may put a child into another cgroup than its parent's. */
+	if (belongs_by_cgroup())
+		inside = cgroup_matches(child);
+	else
+		inside = shared.seeding ? seed_forks(l, parent, child) : l->s.job == JOB_WATCHED;
+	if (!inside)
+		return 0;
+	st = state_make(child);
+	if (!st) {
+		/* The iterator comes again. */
+		if (shared.seeding)
+			shared.seeds_missed++;
+		else
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
+		return 0;
+	}
+	st->job = JOB_WATCHED;
+	member_note(st, addr_of(l, child));
+	if (TYPED(child, pid) == TYPED(child, tgid))
+		process_joins(st);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
+{
+	return WITH_LIVE(l, EV_FORK_EXIT, forked(l, parent, child));
+}
+
+static __always_inline int exited(struct live *l, struct task_struct *t, bool group_dead)
+{
+	bool inside, by_cgroup = belongs_by_cgroup();
+	__u32 tgid = TYPED(t, tgid);
+
+	inside = l->s.job == JOB_WATCHED;
+	if (inside) {
+		fault_finish(l);
+		read_wait_finish(l, NO_CALL);
+		call_finish(l, NO_CALL);
+	}
+	if (!group_dead) {
+		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))
+			mark_leave(t);
+		return 0;
+	}
+	/* Of a tree, who is inside was counted when it came. */
+	if (by_cgroup)
+		inside = inside && member_ends(t);
+	else if (shared.seeding)
+		inside = seed_ends(l, t);
+	if (inside)
+		processes_add(0, -1);
+	if (by_cgroup)
+		bpf_map_delete_elem(&marks_left, &tgid);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
+{
+	return WITH_LIVE(l, EV_FORK_EXIT, exited(l, t, group_dead));
+}
+
+/* Before 6.16 it is not told who was the last of a process, and two that end at once both find no
+ * live thread: the first to come is it, for both come after the last one's step. */
+static __always_inline int exited_untold(struct live *l, struct task_struct *t)
+{
+	struct task_state *st;
+	bool dead;
+
+	dead = !TYPED(t, signal, live.counter);
+	if (dead && l->s.job == JOB_WATCHED) {
+		st = state_make(TYPED(t, group_leader));
+		if (st)
+			dead = !(marks_set(st, COUNTED_DEAD) & COUNTED_DEAD);
+		else
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
+	}
+	return exited(l, t, dead);
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit1_tp, struct task_struct *t)
+{
+	return WITH_LIVE(l, EV_FORK_EXIT, exited_untold(l, t));
+}
+
+/* Where the kernel does not keep the state with the task. */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(task_free_tp, struct task_struct *t)
+{
+#ifdef CACHEMON_BASIC
+	__u64 key = (__u64)t;
+
+	bpf_map_delete_elem(&tasks, &key);
+#endif
+	return 0;
+}
+
+/* Makes each CPU look at its task again, in the same generation of rows. Who was faster than the
+ * exchange told it too, or has stopped the counting, which a mere addition would begin again. */
+static __always_inline void all_look_again(__u32 now)
+{
+#ifdef CACHEMON_BASIC
+	__sync_fetch_and_add(&shared.moves, 1);
+#else
+	__sync_val_compare_and_swap(&shared.epoch, now, now + 2);
+#endif
+	tallies_close();
+}
+
+static __always_inline void moved_itself(struct live *l)
+{
+	if (l->s.job == JOB_WATCHED)
+		live_keep(l);
+}
+
+/* A task moved: what CPUs believe of their running task is stale. */
+SEC("?tp_btf/cgroup_attach_task")
+int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_struct *task,
+	     bool threadgroup)
+{
+	struct task_state *st;
+	__u32 now = shared.epoch, tgid;
+	bool now_in, known;
+
+	if (!belongs_by_cgroup() || !now)
+		return 0;
+	all_look_again(now);
+	/* Who moves itself may run on for long before anything else tells of it. Should the switch
+	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
+	 * be stored: else nobody knew what it is charged with already. */
+	if (task == current_task())
+		WITH_LIVE(l, EV_FORK_EXIT, moved_itself(l));
+	if (TYPED(task, pid) != TYPED(task, tgid))
+		return 0;
+	/* The tracepoint fires after the move: where the task came from is known of those that were
+	 * counted. */
+	now_in = cgroup_matches(task);
+	tgid = TYPED(task, tgid);
+	known = now_in || bpf_map_lookup_elem(&marks_left, &tgid);
+	st = known ? state_make(task) : state_of(task);
+	if (!st) {
+		if (known)
+			__sync_fetch_and_add(&shared.losses.state_drops, 1);
+		return 0;
+	}
+	mark_inherit(st, tgid);
+	if (!now_in && st->counted & COUNTED_INSIDE) {
+		processes_add(0, -1);
+		st->counted = COUNTED_EVER;
+	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
+		charge_from_now(st, task);
+		st->job = JOB_WATCHED;
+		member_note(st, task_addr(task));
+		process_joins(st);
+	}
+	mark_moved(st, tgid);
+	return 0;
+}
+
+static __always_inline void list_member(struct task_struct *t, __u32 tgid)
+{
+	struct task_state *st = state_of(t);
+	struct seed_note note = {};
+
+	if (st && st->job == JOB_WATCHED && tgid)
+		bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST);
+}
+
+/* Takes the processes named in seeds, or those inside the cgroup, into the job. */
+SEC("?iter/task")
+int seed_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct task_state *st;
+	__u32 tgid, named;
+
+	if (!shared.own_tgid)
+		pid_views_find();
+	if (!t)
+		return 0;
+	tgid = TYPED(t, tgid);
+	/* A process without a live thread has had its exit event. */
+	if (tgid == shared.own_tgid || !TYPED(t, signal, live.counter))
+		return 0;
+	named = tgid_in(&shared.own_pids, t);
+	if (shared.listing) {
+		list_member(t, named);
+		return 0;
+	}
+	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &named))
+		return 0;
+	st = state_make(t);
+	if (!st) {
+		shared.seeds_missed++;
+		return 0;
+	}
+	shared.seeds_found++;
+	/* In a cgroup it may have had an event already. */
+	if (st->job != JOB_WATCHED)
+		charge_from_now(st, t);
+	/* In this order: an end in between finds it counted. */
+	if (TYPED(t, pid) == TYPED(t, tgid)) {
+		if (belongs_by_cgroup())
+			mark_inherit(st, tgid);
+		process_joins(st);
+		names_open(task_addr(t));
+	}
+	st->job = JOB_WATCHED;
+	member_note(st, task_addr(t));
+	return 0;
+}
+
+/* Where no helper tells: any task's system call shows where on its stack the registers are. */
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(regs_tp, struct pt_regs *regs)
+{
+#ifdef CACHEMON_BASIC
+	shared.regs_offset = (__u64)regs - (__u64)READ(current_task(), stack);
+#endif
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The job's processes: how many there were and how many are alive. Owns the marks that have each
+ * counted once, whoever comes upon it first: the hook of its fork, that of its end, the iterator.
+ */
+#ifndef PROCESSES_BPF_H
+#define PROCESSES_BPF_H
+
+#include "bpf/state/live.bpf.h"
+#include "bpf/state/locks.bpf.h"
+
+static __always_inline void processes_add(__u64 joined, __s64 alive)
+{
+	__u32 slot = JOB_WATCHED;
+	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
+
+	if (job) {
+		/* The iterator may be preempted by a hook. Of a constant 0 compilers make another
+		 * operation, which older kernels lack. */
+		if (joined)
+			__sync_fetch_and_add(&job->processes, joined);
+		if (alive)
+			__sync_fetch_and_add(&job->alive, alive);
+	}
+}
+
+/* Of a process, in the state of its leader: once among the job's processes, alive while inside;
+ * ended, so that the iterator is too late; its last thread was seen to end. */
+enum {
+	COUNTED_EVER = 1 << 0,
+	COUNTED_INSIDE = 1 << 1,
+	COUNTED_ENDED = 1 << 2,
+	COUNTED_DEAD = 1 << 3,
+};
+
+static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
+{
+#ifdef CACHEMON_BASIC
+	__u32 zero = 0, was;
+	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+	__u64 lock = l ? addr_of(l, st) : 0;
+	int held = lock_take(lock);
+
+	/* Without it another's mark may go, and a process be counted twice or never. */
+	if (!held)
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+	was = st->counted;
+	st->counted = was | marks;
+	if (held)
+		lock_drop(lock);
+	return was;
+#else
+	return __sync_fetch_and_or(&st->counted, marks);
+#endif
+}
+
+/* The iterator comes upon a child before the hook of its fork has run. */
+static __always_inline void process_joins(struct task_state *st)
+{
+	__u32 was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE);
+
+	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
+		processes_add(!(was & COUNTED_EVER), 1);
+}
+
+/* The first thread ends, and others go on. */
+static __always_inline void mark_leave(struct task_struct *t)
+{
+	struct task_state *st = state_of(t);
+	__u32 tgid = TYPED(t, tgid), counted;
+
+	if (!st || !st->counted)
+		return;
+	counted = st->counted;
+	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+	/* Who was the last may have looked for it already. */
+	if (!READ_NOW(t, signal, live.counter))
+		bpf_map_delete_elem(&marks_left, &tgid);
+}
+
+/* By who leads the process now. */
+static __always_inline void mark_inherit(struct task_state *st, __u32 tgid)
+{
+	__u32 *left = st->counted ? NULL : bpf_map_lookup_elem(&marks_left, &tgid);
+
+	if (left)
+		marks_set(st, *left);
+}
+
+/* It moved; should the first thread have ended, its state is not the one that goes on. */
+static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
+{
+	__u32 *left = bpf_map_lookup_elem(&marks_left, &tgid);
+
+	if (left)
+		*left = st->counted;
+}
+
+/* A process inside the cgroup ends: was it counted as alive? Who was inside when the counting began
+ * may end before the iterator comes to it. */
+static __always_inline bool member_ends(struct task_struct *t)
+{
+	struct task_state *st = state_make(TYPED(t, group_leader));
+	__u32 was;
+
+	if (!st) {
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+		return false;
+	}
+	mark_inherit(st, TYPED(t, tgid));
+	was = marks_set(st, COUNTED_EVER | COUNTED_ENDED);
+	if (!(was & COUNTED_EVER))
+		processes_add(1, 0);
+	return was & COUNTED_INSIDE;
+}
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Programs that user space runs over whole maps: moving what CPUs hold of a generation to its rows,
+ * what running tasks are not charged with yet, forgetting ghosts when the page state fills, giving
+ * up fates when the per-read hook goes off, looking for names that changed. Never on a path of the
+ * job.
+ */
+#include "bpf/state/chunks.bpf.h"
+
+/* With no page in the cache it is only memory of what left it. */
+static __always_inline bool block_is_ghosts(struct block *b)
+{
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		if (b->chunks[i].resident || b->chunks[i].outstanding)
+			return false;
+	return true;
+}
+
+#ifndef CACHEMON_BASIC
+STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+{
+	if (block_is_ghosts(b))
+		word_swap(&b->going, BLOCK_STAYS, BLOCK_MAY_GO);
+	return 0;
+}
+
+/* After a grace period. */
+STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+{
+	int ghosts = 0;
+
+	/* Who had looked before the mark may have added a page. */
+	if (!block_is_ghosts(b)) {
+		word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
+		return 0;
+	}
+	if (word_swap(&b->going, BLOCK_MAY_GO, BLOCK_GONE) != BLOCK_MAY_GO)
+		return 0;
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		ghosts += popcount64(b->chunks[i].mark);
+	if (!bpf_map_delete_elem(&blocks, key)) {
+		__sync_fetch_and_add(&shared.losses.ghosts_dropped, ghosts);
+		__sync_fetch_and_add(&shared.blocks_used, -1);
+	} else {
+		word_swap(&b->going, BLOCK_GONE, BLOCK_STAYS);
+	}
+	return 0;
+}
+
+/* The per-read hook went off: use of these pages can no longer be seen. User space zeroes the
+ * counts in outstanding[] after it: no page gets a fate while the hook is off. */
+STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __u32 *now)
+{
+	struct file_row *row;
+	bool made = false;
+	struct file_key file = key->file;
+	int n = 0;
+
+	for (int i = 0; i < BLOCK_CHUNKS; i++) {
+		struct chunk *c = &b->chunks[i];
+		__u64 out;
+
+		if (!c->outstanding)
+			continue;
+		out = bits_clear(&c->outstanding, ~0ull);
+		n += popcount64(out);
+		if (out & c->advised)
+			advice_fate(&file, b->advisers >> i * 8 & 7, C_untracked,
+				    popcount64(out & c->advised), 0);
+	}
+	if (!n)
+		return 0;
+	row = shared_row(&file, JOB_WATCHED, *now, &made);
+	shared_row_add(row, C_resident_unused, -n);
+	shared_row_add(row, C_untracked, n);
+	return 0;
+}
+#endif
+
+/* Independent count of unsettled pages, from the bits themselves: the law's other side. */
+STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
+{
+	for (int i = 0; i < BLOCK_CHUNKS; i++)
+		*sum += popcount64(b->chunks[i].outstanding);
+	return 0;
+}
+
+/*
+ * No event tells of a rename. A name is looked at when an interval's first event is about its file,
+ * and here when the interval is over; at the end of the run all that were seen are.
+ */
+#ifndef CACHEMON_BASIC
+/* Older verifiers take no key and no value of a map from memory that is a caller's. */
+GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
+{
+	struct name_seen copy;
+	struct file_key key;
+
+	if (!file || !seen)
+		return 0;
+	key = *file;
+	copy = *seen;
+	name_check(&key, &copy);
+	*seen = copy;
+	return 0;
+}
+
+STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_row *row, void *x)
+{
+	struct file_key file = key->file;
+	struct name_seen *seen, copy;
+
+	if (key->job != JOB_WATCHED)
+		return 0;
+	seen = bpf_map_lookup_elem(&named, &file);
+	if (!seen)
+		return 0;
+	copy = *seen;
+	name_sweep(&file, &copy);
+	row_at_end(row, &file, &copy);
+	return 0;
+}
+
+STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *seen, void *x)
+{
+	struct file_key file = *key;
+	struct name_seen copy = *seen;
+
+	name_sweep(&file, &copy);
+	return 0;
+}
+
+/* What a CPU has counted in a generation that is quiet now goes to the rows. */
+static long cells_step(__u32 cpu, struct sweep_cells_args **args)
+{
+	struct sweep_cells_args *x = *args;
+	__u32 generation = x->generation & 1;
+	struct tally *t = tally_of(cpu);
+
+	if (t && t->generation == tally_generation(generation)) {
+		tally_flush(t, generation);
+		__sync_lock_test_and_set(&t->generation, TALLY_FREE);
+	}
+	for (__u32 slot = 0; slot < CELLS_NR; slot++) {
+		__u32 key = generation * CELLS_NR + slot;
+		struct cell *c = bpf_map_lookup_percpu_elem(&cells, &key, cpu);
+
+		if (!c)
+			continue;
+		cell_flush(c, slot == CELL_OTHERS ? JOB_OTHERS : JOB_WATCHED, generation);
+		c->inode = 0;
+	}
+	return 0;
+}
+
+/* What a running task used and read since it was charged, as its switch will charge it. */
+static long charge_step(__u32 cpu, struct sweep_charges_args **args)
+{
+	struct sweep_charges_args *x = *args;
+	__u64 task, runtime, rchar, syscr;
+	struct task_struct *t;
+	struct live *l;
+	__u32 zero = 0;
+
+	if (cpu >= x->nr_cpus)
+		return 1;
+	l = bpf_map_lookup_percpu_elem(&lives, &zero, cpu);
+	if (!l)
+		return 0;
+	task = *(volatile __u64 *)&l->task;
+	order_reads(&l->pad);
+	if (!task || l->s.job != JOB_WATCHED)
+		return 0;
+	t = CAST(task_struct, task);
+	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
+	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
+	syscr = READ(t, ioac.syscr) - l->s.syscr_calls;
+	order_reads(&l->pad);
+	/* Switched meanwhile: it was charged. */
+	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0 ||
+	    (__s64)syscr < 0)
+		return 0;
+	x->cpu_ns += runtime;
+	x->rchar_bytes += rchar;
+	x->syscr_calls += syscr;
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_ghosts(struct sweep_ghosts_args *args)
+{
+	if (args->drop)
+		bpf_for_each_map_elem(&blocks, ghost_drop_step, NULL, 0);
+	else
+		bpf_for_each_map_elem(&blocks, ghost_mark_step, NULL, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_fates(void *ctx)
+{
+	__u32 now = shared.epoch;
+
+	bpf_for_each_map_elem(&blocks, giveup_step, &now, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_count(__u64 *ctx)
+{
+	__u64 sum = 0;
+
+	bpf_for_each_map_elem(&blocks, count_step, &sum, 0);
+	*ctx = sum;
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_cells(struct sweep_cells_args *args)
+{
+	bpf_loop(args->nr_cpus, cells_step, &args, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_charges(struct sweep_charges_args *args)
+{
+	bpf_loop(args->nr_cpus, charge_step, &args, 0);
+	return 0;
+}
+
+/* A function each: older verifiers want one map at a call, and the compiler folds like calls. */
+static __noinline int names_of_rows_a(void)
+{
+	return bpf_for_each_map_elem(&rows_a, name_step_row, NULL, 0);
+}
+
+static __noinline int names_of_rows_b(void)
+{
+	return bpf_for_each_map_elem(&rows_b, name_step_row, NULL, 0);
+}
+
+static __noinline int names_of_all(void)
+{
+	return bpf_for_each_map_elem(&named, name_step_all, NULL, 0);
+}
+
+SEC("?syscall")
+int sweep_names(struct sweep_names_args *args)
+{
+	if (args->which == NAMES_OF_ROWS_A)
+		names_of_rows_a();
+	else if (args->which == NAMES_OF_ROWS_B)
+		names_of_rows_b();
+	else
+		names_of_all();
+	return 0;
+}
+#else
+#include "bpf/roles/sweep_iter.bpf.h"
+#endif

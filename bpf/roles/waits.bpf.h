@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a read waits for, seen when the task goes to sleep: the file, by the descriptor of its
+ * system call, which needs no per-read hook; and where that hook is a function, which page, since
+ * the function runs before the wait: a lookup ends with the first folio that is not read yet.
+ */
+#ifndef WAITS_BPF_H
+#define WAITS_BPF_H
+
+#include "bpf/state/chunks.bpf.h"
+
+/* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook). */
+#define WAIT_FOLIOS_MAX 64
+
+/* Where the call is seen before its wait: one that goes past the cache is not seen at all, and what
+ * it waits for is not the file's that was read before. */
+static __always_inline bool read_may_sleep(const struct task_state *s, __u64 syscr)
+{
+	return !config.reads_by_call || !shared.read_on ||
+	       (s->read_inode && (s->read_id == syscr || s->read_id == URING_CALL));
+}
+
+/*
+ * The inode whose cached pages the read call of the running task waits for: 0 is none. A call whose
+ * window was seen reads through the cache. Of any other one the descriptor shows whether it may: a
+ * wait is for a page that is in the cache.
+ */
+static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr)
+{
+	struct file *file = file_of_fd(CAST(task_struct, l->task), fd);
+	__u64 seen = l->s.read_id == syscr ? l->s.read_inode : 0, magic;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	if (READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
+		if (seen)
+			return seen;
+		file = file_of_pages(file);
+	}
+	inode = READ(file, f_mapping, host);
+	if (seen && seen == (__u64)inode)
+		return seen;
+	magic = READ(inode, i_sb, s_magic);
+	if (READ(file, f_flags) & O_DIRECT || !READ(inode, i_mapping, nrpages) ||
+	    magic == TMPFS_MAGIC || !inode_counts(inode))
+		return 0;
+	return addr_of(l, inode);
+}
+
+/* Notes in whose row the sleep that begins is to be counted; none: whoever sees the call. */
+GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
+{
+	struct task_state *s;
+	struct file_key was;
+	__u64 inode;
+
+	if (!l)
+		return 0;
+	s = &l->s;
+	was = s->wait_file;
+	inode = read_waits_in(l, fd, syscr);
+	s->wait_file = (struct file_key){};
+	if (!inode)
+		return 0;
+	file_key_of(CAST(inode, inode), &s->wait_file);
+	if (s->wait_epoch == l->epoch && was.ino == s->wait_file.ino &&
+	    was.dev == s->wait_file.dev && was.gen == s->wait_file.gen)
+		return 0;
+	/* The row and the file's name, while there is a descriptor. */
+	s->wait_epoch = l->epoch;
+	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
+	return 0;
+}
+
+/*
+ * A lookup ends with the folio that has an async window asked for, and then waits for that one
+ * alone. When it is there, the window itself waits: for blocks that tell where the file lies.
+ */
+static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
+{
+	return s->win_inode && s->win_kind == WIN_ASYNC && s->win_id == syscr;
+}
+
+static __always_inline bool read_awaits(struct live *l, __u64 syscr)
+{
+	struct task_state *s = &l->s;
+	struct address_space *mapping;
+	struct folio *f;
+
+	/* A window that no event closed may be another file's, which may be gone. */
+	if (!window_is_open(s, syscr) ||
+	    (s->wait_file.ino && s->wait_file.ino != READ(CAST(inode, s->win_inode), i_ino)))
+		return true;
+	mapping = READ(CAST(inode, s->win_inode), i_mapping);
+	f = CAST(folio, folio_at(l, mapping, s->win_at));
+	return !(__u64)f || !folio_uptodate(f);
+}
+
+struct wait_walk {
+	struct live *l;
+	__u64 mapping;
+	__u64 index, last;
+	__u64 first, end; /* of the folio that is waited for; first > end: none */
+};
+
+STEP wait_step(__u32 i, struct wait_walk *w)
+{
+	__u64 addr = folio_at(w->l, CAST(address_space, w->mapping), w->index);
+	struct folio *f = CAST(folio, addr);
+	__u64 first, end;
+
+	if (!addr || w->index > w->last)
+		return 1;
+	first = folio_index(f);
+	end = first + folio_pages(f) - 1;
+	if (folio_uptodate(f)) {
+		w->index = end + 1;
+		return 0;
+	}
+	w->first = first;
+	w->end = end;
+	return 1;
+}
+
+#ifdef CACHEMON_BASIC
+/* Bytes that the call has not copied yet. */
+static __always_inline __u64 wait_left(struct task_state *s)
+{
+	__u64 stack = (__u64)READ(current_task(), stack);
+
+	return READ(CAST(iov_iter, stack + s->read_iter), count);
+}
+#endif
+
+/*
+ * If the call did not add it itself, it was on its way for somebody else's sake: a delayed hit, a
+ * late prefetch. The inode is there, for the call is.
+ */
+GLOBAL int read_sleeps(struct live *l)
+{
+	struct task_state *s;
+	struct inode *inode;
+	struct wait_walk w = {.l = l, .first = 1};
+	__u64 eof, first, last, end;
+
+	if (!l)
+		return 0;
+	s = &l->s;
+	inode = CAST(inode, s->read_inode);
+	eof = READ(inode, i_size);
+	if (!eof || !s->read_next)
+		return 0;
+	eof = (eof - 1) >> page_shift;
+	w.mapping = addr_of(l, READ(inode, i_mapping));
+	w.index = s->read_next - 1;
+	last = s->read_last < eof ? s->read_last : eof;
+	w.last = last;
+#ifdef CACHEMON_BASIC
+	/* The hook is above all batches of the call, and the call is at this very page. */
+	if (s->read_iter)
+		w.index = (s->read_upto - wait_left(s)) >> page_shift;
+	wait_step(0, &w);
+#else
+	/* Up to the folio that has the window asked for, whose head may lie before the call. A call
+	 * that has waited for it looks further in the same event. */
+	if (window_is_open(s, s->read_id) && s->read_wait != s->win_at + 1 && s->win_at < last)
+		w.last = s->win_at > w.index ? s->win_at : w.index;
+	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
+#endif
+	if (w.first > w.end || s->read_wait == w.first + 1)
+		return 0;
+	s->read_wait = w.first + 1;
+	first = w.first < s->read_next - 1 ? s->read_next - 1 : w.first;
+	end = w.end < last ? w.end : last;
+	if (end < first || (first >= s->miss_first && first <= s->miss_last))
+		return 0;
+	row_add(live_row(l, inode, HINT_OWN, s->job), C_delayed_hits, end - first + 1);
+	settle(l, s->read_inode, first, end, C_used_late);
+	return 0;
+}
+
+#endif

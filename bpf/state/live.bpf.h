@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The state of the running task. Owns the per-CPU state: finding it (no helper call while nothing
+ * changed), refreshing it; and which row an event of the task counts in.
+ *
+ * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
+ * switch, it leaves the epoch stale, and the first event refreshes from current: their state is not
+ * loaded before, and a kernel may hide tasks from tracing, whose switch is not seen then.
+ */
+#ifndef LIVE_BPF_H
+#define LIVE_BPF_H
+
+#include "bpf/state/alone.bpf.h"
+#include "bpf/state/tasks.bpf.h"
+#include "bpf/state/tally.bpf.h"
+#include "bpf/state/trace.bpf.h"
+
+#define EPOCH_STALE (1u << 31)
+
+/* STALL_URING: for a ring; whether a read of the page cache ended it is seen later. */
+enum { STALL_READ = 1, STALL_FAULT = 2, STALL_URING = 3 };
+
+/* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
+ * and none is taken for the last one's call because its range ends alike. */
+#define URING_CALL (1ull << 63)
+
+static __always_inline __u64 fault_clock(struct task_struct *t)
+{
+	return READ(t, min_flt) + READ(t, maj_flt);
+}
+
+/* Else by fork: of processes, or of who calibrates. */
+static __always_inline bool belongs_by_cgroup(void)
+{
+	return config.job_by_cgroup && !shared.calibrating;
+}
+
+/* The one that limits its memory. */
+static __always_inline struct cgroup *memory_cgroup(struct css_set *set)
+{
+	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+			     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
+
+	return READ(CAST(cgroup_subsys_state, css), cgroup);
+}
+
+static __always_inline bool cgroup_matches(struct task_struct *t)
+{
+	struct css_set *set = TYPED(t, cgroups);
+	struct cgroup *cgrp, *at;
+
+	if (TYPED(t, tgid) == (int)shared.own_tgid)
+		return false;
+	cgrp = config.job_by_cgroup == 1 ? READ(set, dfl_cgrp) : memory_cgroup(set);
+	if (READ(cgrp, level) < (int)config.job_cgroup_level)
+		return false;
+	if (!bpf_core_field_exists(cgrp->ancestors))
+		return load_ptr((__u64)cgrp +
+				bpf_core_field_offset(struct cgroup___ids, ancestor_ids) +
+				config.job_cgroup_level * 8) == config.job_cgroup_id;
+	at = CAST(cgroup, load_ptr((__u64)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
+				   config.job_cgroup_level * 8));
+	return READ(at, kn, id) == config.job_cgroup_id;
+}
+
+/* What it used and read before is not the job's. */
+static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
+{
+	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
+	st->rchar_bytes = TYPED(t, ioac.rchar);
+	st->syscr_calls = TYPED(t, ioac.syscr);
+}
+
+/* CPU time, and what was read, of a task of the job since they were last charged. */
+static __always_inline void job_charge(struct live *l, struct task_struct *t)
+{
+	__u64 runtime = TYPED(t, se.sum_exec_runtime);
+	__u64 rchar = TYPED(t, ioac.rchar), syscr = TYPED(t, ioac.syscr);
+	__u32 slot = JOB_WATCHED;
+	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
+
+	if (job) {
+		job->cpu_ns += runtime - l->s.runtime_ns;
+		job->rchar_bytes += rchar - l->s.rchar_bytes;
+		job->syscr_calls += syscr - l->s.syscr_calls;
+	}
+	l->s.runtime_ns = runtime;
+	l->s.rchar_bytes = rchar;
+	l->s.syscr_calls = syscr;
+	l->s.flags |= TASK_DIRTY;
+}
+
+static __always_inline __u64 regs_of(struct task_struct *t)
+{
+	if (TYPED(t, flags) & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	return (__u64)regs_at(t);
+}
+
+/* The job of a task that is about to run or runs. st: its stored state or NULL. */
+static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st)
+{
+	struct task_state *leader;
+
+	if (belongs_by_cgroup())
+		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
+	if (st)
+		return st->job;
+	/* io_uring workers are made without the fork tracepoint; they act for their leader. */
+	if (TYPED(t, flags) & PF_IO_WORKER) {
+		leader = state_of(TYPED(t, group_leader));
+		if (leader)
+			return leader->job;
+	}
+	return JOB_OTHERS;
+}
+
+/* Moved into the cgroup or out of it: what it does counts from now on. */
+static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
+{
+	if (l->s.job == job)
+		return;
+	charge_from_now(&l->s, t);
+	l->s.job = job;
+	l->s.flags |= TASK_DIRTY;
+}
+
+/* Makes l the state of t, which runs or is about to. */
+static __always_inline void live_load(struct live *l, struct task_struct *t)
+{
+	struct task_state *st = state_of(t);
+
+	/* Nobody's meanwhile, for sweep_charges on another CPU. */
+	*(volatile __u64 *)&l->task = 0;
+	order_writes(&l->pad);
+	tally_close();
+	l->regs = regs_of(t);
+	if (st) {
+		l->s = *st;
+		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
+	} else {
+		__builtin_memset(&l->s, 0, sizeof(l->s));
+		/* Should it belong to the job, then from now on. */
+		charge_from_now(&l->s, t);
+	}
+	live_belongs(l, t, job_of(t, st));
+	if (l->s.sleep_start_ns) {
+		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		l->s.stalls++;
+		l->s.sleep_start_ns = 0;
+		l->s.flags |= TASK_DIRTY;
+	}
+	order_writes(&l->pad);
+	*(volatile __u64 *)&l->task = (__u64)t;
+	if (l->s.job == JOB_WATCHED)
+		member_note(&l->s, *(volatile __u64 *)&l->task);
+	tally_loaded(true, l->s.job == JOB_WATCHED);
+}
+
+/* Of the running task nothing is known: its first event asks. */
+static __always_inline void live_leave(struct live *l)
+{
+	*(volatile __u64 *)&l->task = 0;
+	order_writes(&l->pad);
+	tally_close();
+	tally_loaded(false, false);
+	l->s.job = JOB_OTHERS;
+	l->s.flags = 0;
+	l->s.direct_iocb = 0;
+}
+
+/* The epoch moved, or the switch hook left it open whose state this is. */
+GLOBAL int live_refresh(struct live *l, __u32 now)
+{
+	struct task_struct *t = current_task();
+	struct task_state *st;
+
+	if (!l)
+		return 0;
+	l->epoch = now;
+	if (l->task != (__u64)t) {
+		live_load(l, t);
+		return 0;
+	}
+	st = state_of(t);
+	if (st)
+		l->s.flags |= TASK_STORED;
+	if (l->s.job == JOB_WATCHED)
+		job_charge(l, t);
+	live_belongs(l, t, job_of(t, st));
+	if (l->s.job == JOB_WATCHED)
+		member_note(&l->s, l->task);
+	tally_loaded(true, l->s.job == JOB_WATCHED);
+	return 0;
+}
+
+/* A task moved to another cgroup since this was last asked. */
+static __always_inline bool live_moved(struct live *l)
+{
+#ifdef CACHEMON_BASIC
+	__u32 moves = shared.moves;
+
+	if (l->moves == moves)
+		return false;
+	l->moves = moves;
+	return true;
+#else
+	return false; /* the epoch tells */
+#endif
+}
+
+/* The running task's state, or NULL before the start. */
+static __always_inline struct live *live_now(void)
+{
+	__u32 zero = 0, now = shared.epoch;
+	struct live *l = bpf_map_lookup_elem(&lives, &zero);
+
+	if (!l || !now)
+		return NULL;
+	if (l->epoch != now || live_moved(l))
+		live_refresh(l, now);
+	tally_settle(&l->s);
+	return l;
+}
+
+static __always_inline void live_runs(struct live *l, enum event ev)
+{
+	l->runs[l->s.job & 1][ev]++;
+}
+
+static __always_inline struct live *live_get(enum event ev)
+{
+	struct live *l = live_now();
+
+	if (l)
+		live_runs(l, ev);
+	return l;
+}
+
+/*
+ * A program whose event is about the running task: runs call with its state as l, and nobody else
+ * on this CPU meanwhile. Before the start nothing. UNCOUNTED: call counts that it ran.
+ */
+#define WITH_LIVE_OF(l, get, call)                                                                 \
+	({                                                                                         \
+		struct live *l;                                                                    \
+                                                                                                   \
+		alone_begin();                                                                     \
+		l = get;                                                                           \
+		if (l)                                                                             \
+			call;                                                                      \
+		alone_end();                                                                       \
+		0;                                                                                 \
+	})
+#define WITH_LIVE(l, ev, call)	     WITH_LIVE_OF(l, live_get(ev), call)
+#define WITH_LIVE_UNCOUNTED(l, call) WITH_LIVE_OF(l, live_now(), call)
+
+/* Keep this state when the task is switched out. Events call it, the scheduler hook never: making
+ * storage allocates. */
+static __always_inline void live_keep(struct live *l)
+{
+	struct task_state *st;
+
+	l->s.flags |= TASK_DIRTY;
+	if (l->s.flags & TASK_STORED)
+		return;
+	st = state_make(current_task());
+	if (!st) {
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+		return;
+	}
+	/* The iterator may have been here first, for the job. The rest comes with the switch. */
+	if (st->job == JOB_OTHERS)
+		st->job = l->s.job;
+	l->s.flags |= TASK_STORED;
+}
+
+/* Facts of the file beside its counters, as they are now. The interval's first event on a file and
+ * the first of a call with a descriptor for it look at its name. */
+static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
+					__u64 hint, bool by_call)
+{
+	bool own = l->s.job == JOB_WATCHED;
+
+	if (row->size_bytes != (__u64)READ(inode, i_size) || !row->size_since) {
+		row->size_bytes = READ(inode, i_size);
+		row->size_since = bpf_ktime_get_ns();
+	}
+	row->flags =
+		(row->flags & ROW_NAMED) | ROW_SIZED | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
+	if (row->flags & ROW_NAMED || (by_call && !own))
+		return;
+	/* A stranger's path is better than none, and not the one the job used. */
+	if (name_send(l, addr_of(l, inode), hint, by_call) && own)
+		row->flags |= ROW_NAMED;
+}
+
+#ifdef CACHEMON_BASIC
+/* Without cells: see row_add(). */
+static __noinline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
+					    __u32 job)
+{
+	struct file_key key = {};
+	struct file_row *row;
+	bool made = false;
+
+	if (job == JOB_WATCHED)
+		file_key_of(inode, &key);
+	row = shared_row(&key, job, l->epoch, &made);
+	if (row && job == JOB_WATCHED)
+		row_refresh(l, row, inode, hint, !made);
+	return row;
+}
+#else
+/* Gives a cell to this file; what another had counted there goes to its row. */
+GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+	bool made = false;
+	struct cell *c;
+
+	if (!l)
+		return 0;
+	c = cell_of_ino(l->epoch, READ(inode, i_ino));
+	if (!c)
+		return 0;
+	cell_flush(c, JOB_WATCHED, l->epoch);
+	file_key_of(inode, &c->file);
+	c->inode = inode_addr;
+	row = shared_row(&c->file, JOB_WATCHED, l->epoch, &made);
+	c->row.flags = row ? row->flags : 0;
+	c->row.size_since = 0;
+	row_refresh(l, &c->row, inode, hint, !made);
+	if (row)
+		__sync_fetch_and_or(&row->flags, c->row.flags);
+	/*
+	 * A stranger comes here with a file of the job, or with one whose number is that of such a
+	 * file. It chooses neither; the cell is taken anew by the job, whose first event does.
+	 * Threads of the kernel evict what the job brought, which was before.
+	 */
+	if (l->s.job == JOB_WATCHED) {
+		if (shared.tracing.on)
+			trace_choose(l, inode_addr);
+	} else if (!(READ(CAST(task_struct, l->task), flags) & PF_KTHREAD)) {
+		c->inode = 0;
+	}
+	return 0;
+}
+
+/* The row for an event of the running task on this inode. */
+static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
+						 __u32 job)
+{
+	__u64 ino = READ(inode, i_ino);
+	struct cell *c;
+
+	if (job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
+	}
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (cell_is_of(c, inode, ino))
+		row_refresh(l, &c->row, inode, hint, true);
+	else
+		cell_take(l, addr_of(l, inode), hint);
+	return &c->row;
+}
+
+#endif
+
+/*
+ * An event that carries a file and no descriptor of the call. The path of one that an overlay
+ * opened is the job's, which the inode does not lead to.
+ */
+#ifdef CACHEMON_BASIC
+static __always_inline int row_name(struct live *l, __u64 inode_addr, __u64 file)
+{
+	return 0;
+}
+#else
+GLOBAL int row_name(struct live *l, __u64 inode_addr, __u64 file)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+
+	if (!l || !file || l->s.job != JOB_WATCHED)
+		return 0;
+	row = live_row(l, inode, file, JOB_WATCHED);
+	if (!row || row->flags & ROW_NAMED)
+		return 0;
+	name_send(l, inode_addr, file, 0);
+	row->flags |= ROW_NAMED;
+	return 0;
+}
+#endif
+
+static __always_inline void row_name_below(struct live *l, struct inode *inode, struct file *file)
+{
+	__u64 file_addr = addr_of(l, file), inode_addr = addr_of(l, inode);
+
+	if (l->s.job == JOB_WATCHED && file_addr && file_is_below(l, file_addr, inode_addr))
+		row_name(l, inode_addr, file_addr);
+}
+
+static __always_inline bool inode_counts(struct inode *inode)
+{
+	__u16 type = READ(inode, i_mode) & S_IFMT;
+
+	return type == S_IFREG || type == S_IFBLK;
+}
+
+/* Where what happened to a file counts that may be gone. */
+struct counts_at {
+	struct file_row *row; /* NULL: nowhere */
+	bool cell;	      /* of this CPU alone */
+};
+
+static __always_inline struct counts_at counts_of(struct live *l, const struct file_key *file)
+{
+	bool own = l->s.job == JOB_WATCHED, made = false;
+	struct file_key nobody = {};
+#ifndef CACHEMON_BASIC
+	struct cell *c = own ? cell_of_ino(l->epoch, file->ino) : cell_slot(l->epoch, CELL_OTHERS);
+
+	if (!c)
+		return (struct counts_at){};
+	if (!own || cell_has_key(c, file))
+		return (struct counts_at){&c->row, true};
+#endif
+	return (struct counts_at){shared_row(own ? file : &nobody, l->s.job, l->epoch, &made),
+				  false};
+}
+
+static __always_inline void counts_add(struct counts_at at, enum counter c, __s64 n)
+{
+	if (at.cell)
+		row_add(at.row, c, n);
+	else
+		shared_row_add(at.row, c, n);
+}
+
+/* Waiting for a file, and one more of kind (C_NR: nothing more). */
+static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
+				  __u64 stall_ns, __u64 stalls)
+{
+	struct counts_at at = counts_of(l, file);
+
+	counts_add(at, kind, 1);
+	counts_add(at, C_stall_ns, stall_ns);
+	counts_add(at, C_stalls, stalls);
+	return 0;
+}
+
+/* The last fault is over when the task's fault counters moved on: it was major or minor. */
+GLOBAL int fault_finish(struct live *l)
+{
+	enum counter kind;
+	struct task_struct *t;
+	struct task_state *s;
+	__u64 stall_ns = 0, stalls = 0;
+
+	if (!l)
+		return 0;
+	t = CAST(task_struct, l->task);
+	s = &l->s;
+	if (!s->fault_inode || fault_clock(t) == s->fault_id)
+		return 0;
+	kind = READ(t, maj_flt) != s->fault_maj ? C_faults_major : C_faults_minor;
+	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
+		stall_ns = s->stall_ns;
+		stalls = s->stalls;
+		s->stall_ns = 0;
+		s->stalls = 0;
+	}
+	s->fault_inode = 0;
+	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
+	return 0;
+}
+
+/* A read is submitted: what the ring was waited for so far was something else. */
+static __always_inline void ring_forget(struct task_state *s)
+{
+	if (s->stall_kind != STALL_URING)
+		return;
+	s->stall_ns = 0;
+	s->stalls = 0;
+}
+
+#define NO_CALL (~0ull) /* no call goes on */
+
+/*
+ * Waits of a call that no event of the per-read hook charged, which may be off, or come before the
+ * wait: they are charged when the task's next event finds the call over. The inode may be gone.
+ */
+static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
+{
+	struct task_state *s = &l->s;
+
+	if (!s->stalls || s->stall_kind != STALL_READ || s->stall_id == syscr)
+		return;
+	if (s->wait_file.ino)
+		wait_charge(l, &s->wait_file, C_NR, s->stall_ns, s->stalls);
+	s->stall_ns = 0;
+	s->stalls = 0;
+}
+
+#endif

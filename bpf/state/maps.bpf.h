@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every map and every variable shared with user space, declared once. capture/map_sizes.c sizes the
+ * page state for the machine's memory.
+ */
+#ifndef MAPS_BPF_H
+#define MAPS_BPF_H
+
+#include "bpf/kernel/reach.bpf.h"
+#include "bpf/names.h"
+#include "bpf/references.h"
+#include "bpf/shared.h"
+#include "bpf/kernel/arch.bpf.h"
+
+/* The state of the running task, one cell a CPU: a lookup the JIT inlines. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct live);
+} lives SEC(".maps");
+
+/* The state of a task that is not running. Made at fork or at its first event, never in the
+ * scheduler; freed by the kernel with the task, in a hash by its address by task_free_tp. */
+struct {
+#ifdef CACHEMON_BASIC
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_TASKS);
+	__type(key, __u64);
+#else
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+#endif
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* Two generations of rows, a for even epochs and b for odd ones: user space moves the epoch on,
+ * waits for a grace period and drains the other at leisure, so that no increment is ever lost
+ * between a read and a delete. An event takes its epoch once, so all it counts is in one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ROWS);
+	__type(key, struct file_row_key);
+	__type(value, struct file_row);
+} rows_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ROWS);
+	__type(key, struct file_row_key);
+	__type(value, struct file_row);
+} rows_b SEC(".maps");
+
+/* In front of the rows, one a file and CPU: plain additions instead of a lookup and atomic ones.
+ * Each generation has its own, so that they are emptied when nobody writes them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2 * CELLS_NR);
+	__type(key, __u32);
+	__type(value, struct cell);
+} cells SEC(".maps");
+
+/* Page state. Preallocated and never an LRU: a full map refuses, and what it refused is counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct block_key);
+	__type(value, struct block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ADVICE);
+	__type(key, struct advice_key);
+	__type(value, struct advice_row);
+} advice SEC(".maps");
+
+/* Who evicted pages of the job, in generations as rows are; the values are pages. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_EVICTORS);
+	__type(key, struct evictor_key);
+	__type(value, __u64);
+} evictors_b SEC(".maps");
+
+/* In front of them, of each generation. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct evictor_run);
+} evictor_runs SEC(".maps");
+
+/* Which of the others added pages: few, so that both generations are in one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_ADDERS);
+	__type(key, struct adder_key);
+	__type(value, __u64);
+} adders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, JOB_NR);
+	__type(key, __u32);
+	__type(value, struct job_row);
+} jobs SEC(".maps");
+
+/* Which names were sent already: a cache, so an LRU may forget; the name is then sent again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, NR_NAMED);
+	__type(key, struct file_key);
+	__type(value, struct name_seen);
+} named SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, NAME_RING_BYTES);
+} names SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REFERENCE_RING_BYTES);
+} references SEC(".maps");
+
+/* Pages of the sample, by their hash: so that of what leaves the cache only they are told. User
+ * space deletes what the bound has put out of it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_REFERENCE_PAGES);
+	__type(key, __u64);
+	__type(value, __u32);
+} reference_pages SEC(".maps");
+
+/* [0] for events, [1] for the sweep, which an event may interrupt. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct name_work);
+} name_scratch SEC(".maps");
+
+/* What a program works on that has no room on the stack; and in a build whose verifiers would
+ * follow each value of it there: of memory in a map they know nothing. */
+enum { WORK_SETTLE, WORK_PAGE, WORK_BLOCK, WORK_STACK, WORK_NR };
+struct work {
+	__u64 words[24];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WORK_NR);
+	__type(key, __u32);
+	__type(value, struct work);
+} works SEC(".maps");
+
+/* Held locks, in a build that has none of the kernel's: see locks.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_LOCKS);
+	__type(key, __u64);
+	__type(value, __u32);
+} locks SEC(".maps");
+
+#define URING_WAYS 8 /* one more of them, and a range is what its event says */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_URING);
+	__type(key, __u32);
+	__type(value, struct uring_read);
+} uring_reads SEC(".maps");
+
+/* Files that are or were traced; what happens to them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_TRACED);
+	__type(key, struct file_key);
+	__type(value, struct traced);
+} traced SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, TRACE_RING_BYTES);
+} traces SEC(".maps");
+
+/* Processes the seed iterator takes into the job. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_SEEDS);
+	__type(key, __u32);
+	__type(value, __u32);
+} seeds SEC(".maps");
+
+/* Each process that was forked by one not yet taken in, or that ended, by process id. What was
+ * looked at in /proc shows neither. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_PARENTS);
+	__type(key, __u32);
+	__type(value, struct seed_note);
+} parents SEC(".maps");
+
+/* The marks of processes (COUNTED_* of processes.bpf.h) whose first thread has ended, by process
+ * id: an exec of another thread makes that the first one, and they went with the old one's state.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_MARKS_LEFT);
+	__type(key, __u32);
+	__type(value, __u32);
+} marks_left SEC(".maps");
+
+/* What user space and all programs write: alike in each build, in this order. */
+struct shared shared;
+struct tally tallies[NR_TALLY_CPUS];
+__u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
+
+/* Set before loading; in a section of its own, beside which there may be other constants. */
+const volatile struct config config SEC(".rodata.config");
+
+/* A constant where the architecture has but one: it is shifted by several times in a read. */
+#ifdef ARCH_PAGE_SHIFT
+#define page_shift ARCH_PAGE_SHIFT
+#else
+#define page_shift config.page_shift
+#endif
+
+static const struct task_state zero_state;
+
+static __always_inline void *work_of(__u32 which)
+{
+	return bpf_map_lookup_elem(&works, &which);
+}
+
+/* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
+static __always_inline __u64 addr_of(struct live *l, const void *p)
+{
+	*(volatile __u64 *)&l->scratch = (__u64)p;
+	return *(volatile __u64 *)&l->scratch;
+}
+
+static __always_inline __u32 outstanding_slot(__u64 ino)
+{
+	return (ino ^ ino >> 14) & (NR_OUTSTANDING - 1);
+}
+
+static __always_inline __u8 *used_files_slot(__u64 ino)
+{
+	return &shared.used_files[(ino ^ ino >> 16) & (NR_USED_FILES - 1)];
+}
+
+static __always_inline int popcount64(__u64 x)
+{
+	x -= (x >> 1) & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (x * 0x0101010101010101ull) >> 56;
+}
+
+/* How many of this range are submitted and not counted yet. */
+static __always_inline __u32 uring_waiting(__u32 state)
+{
+	return state & URING_TAKEN;
+}
+
+static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, __u32 way)
+{
+	__u64 hash = (last ^ (__u64)tgid << 32) * 0x9e3779b97f4a7c15ull;
+	__u32 slot = (hash >> 40 & (NR_URING - 1) & ~(URING_WAYS - 1)) + way;
+
+	return bpf_map_lookup_elem(&uring_reads, &slot);
+}
+
+/* way: 1 + it; 0: NULL. What finds one is verified on its own, and hands a number back. */
+static __always_inline struct uring_read *uring_way(__u32 tgid, __u64 last, __u32 way)
+{
+	return way ? uring_read_of(tgid, last, (way - 1) & (URING_WAYS - 1)) : NULL;
+}
+
+#endif

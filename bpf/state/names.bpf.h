@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sends the name of a file when it is first seen and when it has become another. Owns the walk from
+ * a dentry to the root, mounts included, and which file of the task a cache event is about. User
+ * space assembles the path.
+ */
+#ifndef NAMES_BPF_H
+#define NAMES_BPF_H
+
+#include "bpf/state/pid_ns.bpf.h"
+
+#define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call takes, and mounts */
+#define NAME_DEPTH_BASIC 128  /* and without a loop by helper: more is cut, and marked so */
+#define NAME_LINKS_MAX	 32
+#define HINT_OWN	 1
+
+/* Without global functions the walk is more than the verifier follows from each event: the sweep
+ * of names alone does it, and who is gone by then has none. */
+#ifdef CACHEMON_BASIC
+#define NAMES_AT_EVENTS false
+#else
+#define NAMES_AT_EVENTS true
+#endif
+
+enum { SCRATCH_EVENT, SCRATCH_SWEEP };
+
+/* Of a file without a path: all that is to be known of it was sent. */
+#define SIGNATURE_NAMELESS 1
+
+/* The file behind a descriptor of the running task; NULL for a bad number. */
+static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
+{
+	struct fdtable *fdt = READ(t, files, fdt);
+
+	if (fd >= READ(fdt, max_fds))
+		return NULL;
+	return CAST(file, load_ptr((__u64)READ(fdt, fd) + fd * sizeof(void *)));
+}
+
+/*
+ * Does this descriptor lead to that cache? On overlayfs the descriptor's inode is the overlay's and
+ * the cache belongs to a layer below, so the call must be known to be about it: what it reclaims or
+ * faults in on the way is not.
+ */
+static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
+{
+	return (__u64)READ(file, f_mapping) == mapping ||
+	       READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* The path the task used for this inode, from the descriptor of its system call. own: the event is
+ * the call's own work. */
+static __always_inline struct file *file_of_call(struct live *l, struct inode *inode, bool own)
+{
+	struct task_struct *t = CAST(task_struct, l->task);
+	__u64 regs = l->regs;
+	struct file *file;
+	long nr;
+
+	if (!l->regs)
+		return NULL;
+	nr = REGS_NR(regs);
+	if (nr == NR_read || nr == NR_pread64 || nr == NR_readv || nr == NR_preadv ||
+	    nr == NR_preadv2 || nr == NR_splice || nr == NR_copy_file_range || nr == NR_readahead ||
+	    nr == NR_fadvise64 || nr == NR_write || nr == NR_pwrite64 || nr == NR_writev ||
+	    nr == NR_pwritev)
+		file = file_of_fd(t, (__u32)REGS_ARG1(regs));
+	else if (nr == NR_sendfile)
+		file = file_of_fd(t, (__u32)REGS_ARG2(regs));
+	else
+		return NULL;
+	if (!file)
+		return NULL;
+	if (own ? file_leads_to(file, (__u64)READ(inode, i_mapping))
+		: READ(file, f_mapping) == READ(inode, i_mapping))
+		return file;
+	return NULL;
+}
+
+/* FMODE_BACKING of include/linux/fs.h. 6.14 moved it, and no type shows that but one of a change
+ * of the same release. */
+static __always_inline __u32 fmode_backing_bit(void)
+{
+	return bpf_core_field_exists(struct dentry___short, d_shortname) ? 24 : 25;
+}
+
+/* Where the path is that a file was opened by. */
+static __always_inline __u64 path_of(struct live *l, struct file *file)
+{
+	__u64 at = addr_of(l, file);
+
+	if (READ(file, f_mode) & (1u << fmode_backing_bit()) &&
+	    bpf_core_field_exists(struct backing_file, user_path))
+		return at + bpf_core_field_offset(struct backing_file, user_path);
+	return at + bpf_core_field_offset(struct file, f_path);
+}
+
+/* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
+ * pointer). What was read is then the path from the filesystem's root, or the end of one. */
+static __always_inline bool mount_is_detached(struct mount *m)
+{
+	__u64 ns = (__u64)READ(m, mnt_ns);
+
+	return !ns || ns >= -4095ull;
+}
+
+static __always_inline int name_leave_mount(struct name_work *w)
+{
+	w->flags |= w->crossed ? NAME_TRUNCATED : NAME_NO_MOUNT;
+	w->mount = 0;
+	return w->crossed;
+}
+
+STEP_CALLED name_step(__u32 i, struct name_work **work)
+{
+	struct name_work *w = *work;
+	struct dentry *d = CAST(dentry, w->dentry);
+	__u32 off = w->off;
+	long n;
+
+	if (w->mount) {
+		struct mount *m = CAST(mount, w->mount);
+
+		if (w->dentry == (__u64)READ(m, mnt.mnt_root)) {
+			if (mount_is_detached(m)) {
+				if (name_leave_mount(w))
+					return 1;
+			} else if ((__u64)READ(m, mnt_parent) == w->mount) {
+				w->done = true;
+				return 1;
+			} else {
+				w->dentry = (__u64)READ(m, mnt_mountpoint);
+				w->mount = (__u64)READ(m, mnt_parent);
+				w->crossed = true;
+				return 0;
+			}
+		}
+	}
+	if ((__u64)READ(d, d_parent) == w->dentry) {
+		/* A place that was moved out of what its mount shows. */
+		w->done = !w->mount || !name_leave_mount(w);
+		return 1;
+	}
+	w->signature = w->signature * 31 + READ(d, d_name.hash_len);
+	w->factor *= 31;
+	w->dentry = (__u64)READ(d, d_parent);
+	if (!w->copy)
+		return 0;
+	if (off > NAME_DATA_MAX - 256)
+		return 1;
+	barrier_var(off); /* the compiler knows it already, verifiers need to see it */
+	off &= NAME_DATA_MAX - 1;
+	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, READ(d, d_name.name));
+	if (n <= 0)
+		return 1;
+	w->off = off + n;
+	return 0;
+}
+
+static __always_inline __u64 inode_id(struct inode *inode)
+{
+	return READ(inode, i_ino) * 0x9e3779b97f4a7c15ull + READ(inode, i_generation);
+}
+
+/* Memory of a dentry that was freed may hold another's, or anything. */
+static __always_inline bool name_is_alive(const struct name_seen *seen)
+{
+	struct dentry *d = CAST(dentry, seen->dentry);
+
+	return seen->dentry && (__u64)READ(d, d_inode) == seen->inode &&
+	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
+}
+
+/* Facts of a file as they are when its interval has ended: it may have got its first link since it
+ * was read, and a write makes a file longer after its pages have come. Behind an overlay the name
+ * leads to another inode. */
+static __always_inline void row_at_end(struct file_row *row, const struct file_key *key,
+				       const struct name_seen *seen)
+{
+	struct inode *inode = CAST(inode, seen->inode);
+
+	if (!name_is_alive(seen))
+		return;
+	row->flags = (row->flags & ~ROW_DELETED) | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
+	if (READ(inode, i_ino) != key->ino || file_dev(inode) != key->dev)
+		return;
+	row->size_bytes = READ(inode, i_size);
+	row->flags |= ROW_SIZED;
+}
+
+static __always_inline bool name_is_unlinked(const struct name_seen *seen)
+{
+	return !READ(CAST(inode, seen->inode), i_nlink);
+}
+
+/* What a signature begins with, before the leaf. */
+static __always_inline __u64 signature_begin(const struct name_seen *seen)
+{
+	return (READ(CAST(dentry, seen->dentry), d_hash.pprev) ? 1 : 3) +
+	       (name_is_unlinked(seen) ? 4 : 0);
+}
+
+static __always_inline void name_climb(struct name_work *w, __u64 dentry, __u64 mount,
+				       __u64 signature, bool copy)
+{
+	w->dentry = dentry;
+	w->mount = mount;
+	w->signature = signature;
+	w->factor = 1;
+	w->off = 0;
+	w->flags = mount ? 0 : NAME_NO_MOUNT;
+	w->copy = copy;
+	w->crossed = false;
+	w->done = false;
+	LOOP(NAME_DEPTH_MAX, NAME_DEPTH_BASIC, name_step, &w);
+	if (!w->done)
+		w->flags |= NAME_TRUNCATED;
+}
+
+static __always_inline void name_walk(const struct name_seen *seen, struct name_work *w, bool copy)
+{
+	w->dir = 0;
+	name_climb(w, seen->dentry, seen->mount, signature_begin(seen), copy);
+	if (name_is_unlinked(seen))
+		w->flags |= NAME_UNLINKED;
+}
+
+#ifndef CACHEMON_BASIC
+#define NAME_LEAF_ROOM 512 /* of the record, for the leaf; a power of two */
+
+/* Makes the record begin with this directory. */
+static __always_inline bool name_of_dir(struct name_work *w, __u64 dir, __u64 mount)
+{
+	struct dentry *d = CAST(dentry, dir);
+
+	if (w->dir == dir && w->dir_mount == mount && w->dir_epoch == shared.epoch &&
+	    w->dir_parent == (__u64)READ(d, d_parent) && w->dir_name == READ(d, d_name.hash_len))
+		return true;
+	w->dir = 0;
+	w->dir_epoch = shared.epoch;
+	w->dir_mount = mount;
+	w->dir_parent = (__u64)READ(d, d_parent);
+	w->dir_name = READ(d, d_name.hash_len);
+	name_climb(w, dir, mount, 0, true);
+	if (!w->done || w->off > NAME_DATA_MAX - NAME_LEAF_ROOM)
+		return false;
+	w->dir_signature = w->signature;
+	w->dir_factor = w->factor;
+	w->dir_flags = w->flags;
+	w->dir_off = w->off;
+	w->dir = dir;
+	return true;
+}
+
+/*
+ * The name of a file at an event: files of one directory come one after the other, so its part is
+ * read once. False: the file is the root of a mount, or the path too long: it is walked whole.
+ */
+static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
+{
+	struct dentry *d = CAST(dentry, seen->dentry);
+	__u64 signature;
+	__u32 off;
+	long n;
+
+	if ((__u64)READ(d, d_parent) == seen->dentry ||
+	    (seen->mount && seen->dentry == (__u64)READ(CAST(mount, seen->mount), mnt.mnt_root)) ||
+	    !name_of_dir(w, (__u64)READ(d, d_parent), seen->mount))
+		return false;
+	signature = signature_begin(seen) * 31 + READ(d, d_name.hash_len);
+	w->signature = signature * w->dir_factor + w->dir_signature;
+	w->flags = w->dir_flags | NAME_LEAF_LAST | (name_is_unlinked(seen) ? NAME_UNLINKED : 0);
+	w->off = w->dir_off;
+	if (w->signature == seen->signature)
+		return true;
+	off = w->off;
+	if (off > NAME_DATA_MAX - NAME_LEAF_ROOM)
+		return false;
+	barrier_var(off);
+	off &= NAME_DATA_MAX - 1;
+	n = bpf_probe_read_kernel_str(w->rec.data + off, 256, READ(d, d_name.name));
+	if (n <= 0)
+		return false;
+	w->off = off + n;
+	return true;
+}
+#else
+static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
+{
+	return false;
+}
+#endif
+
+/* Sends the record as far as it is filled; 0 or an error that is counted. */
+static __always_inline long name_output(struct name_record *rec, __u32 data_len)
+{
+	__u32 len = data_len > NAME_DATA_MAX ? NAME_DATA_MAX : data_len;
+
+	rec->data_len = len;
+	len += __builtin_offsetof(struct name_record, data);
+	if (len > sizeof(*rec))
+		len = sizeof(*rec);
+	if (!bpf_ringbuf_output(&names, rec, len, 0))
+		return 0;
+	__sync_fetch_and_add(&shared.losses.ring_drops, 1);
+	return -1;
+}
+
+/* A file that has no path: a block device, which user space names, or one without a dentry. */
+static __always_inline long name_output_bare(const struct file_key *key, struct inode *inode,
+					     __u32 tgid, __u32 flags)
+{
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_record *rec;
+
+	if (!w)
+		return -1;
+	rec = &w->rec;
+	rec->file = *key;
+	rec->tgid = tgid;
+	rec->flags = flags;
+	rec->rdev = READ(inode, i_rdev);
+	rec->super_dev = READ(inode, i_sb, s_dev);
+	bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
+				  READ(inode, i_sb, s_type, name));
+	return name_output(rec, 0);
+}
+
+/* Sends the name at seen unless it is the one that was sent. sb: the file's; 0: the file is behind
+ * an overlay, its filesystem was told before. A mount that went away takes no name with it. */
+static __noinline void name_publish(const struct file_key *key, struct name_seen *seen, __u64 sb,
+				    __u32 scratch)
+{
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_record *rec;
+	bool copied;
+
+	if (!w)
+		return;
+	/* Where a walk is dear to verify there is one, and what it copied may be for nothing. */
+	copied = scratch == SCRATCH_EVENT && name_beside(w, seen);
+	if (!copied)
+		name_walk(seen, w, !NAMES_AT_EVENTS);
+	if (w->signature == seen->signature)
+		return;
+	if (scratch == SCRATCH_SWEEP && seen->mount && w->flags & (NAME_NO_MOUNT | NAME_TRUNCATED))
+		return;
+	if (NAMES_AT_EVENTS && !copied)
+		name_walk(seen, w, true);
+	rec = &w->rec;
+	rec->file = *key;
+	rec->tgid = seen->tgid;
+	rec->flags = w->flags;
+	rec->rdev = 0;
+	rec->super_dev = 0;
+	rec->fstype[0] = 0;
+	if (sb) {
+		rec->super_dev = READ(CAST(super_block, sb), s_dev);
+		rec->flags |= subvolumes_are_one(CAST(super_block, sb)) ? NAME_AS_ONE : 0;
+		bpf_probe_read_kernel_str(rec->fstype, sizeof(rec->fstype),
+					  READ(CAST(super_block, sb), s_type, name));
+	}
+	if (!name_output(rec, w->off))
+		seen->signature = w->signature;
+}
+
+/* Where in a dentry the list of its inode's names goes on. */
+static __always_inline __u64 alias_offset(void)
+{
+	if (bpf_core_field_exists(struct dentry___anon, d_alias))
+		return bpf_core_field_offset(struct dentry___anon, d_alias);
+	return bpf_core_field_offset(struct dentry, d_u);
+}
+
+struct links_walk {
+	__u64 next; /* alias of the dentry to look at */
+	__u64 found;
+};
+
+STEP link_step(__u32 i, struct links_walk *w)
+{
+	__u64 other = w->next - alias_offset();
+
+	if (!w->next)
+		return 1;
+	if (READ(CAST(dentry, other), d_hash.pprev)) {
+		w->found = other;
+		return 1;
+	}
+	w->next = (__u64)READ(CAST(hlist_node, w->next), next);
+	return 0;
+}
+
+/* A name that was taken away from a file that has others: one of them. */
+static __always_inline __u64 name_that_leads(__u64 dentry)
+{
+	struct dentry *d = CAST(dentry, dentry);
+	struct links_walk w = {.found = dentry};
+
+	if (READ(d, d_hash.pprev) || !READ(d, d_inode, i_nlink))
+		return dentry;
+	w.next = (__u64)READ(d, d_inode, i_dentry.first);
+	LOOP(NAME_LINKS_MAX, NAME_LINKS_MAX, link_step, &w);
+	return w.found;
+}
+
+/* Where the name of an inode is to be read at this event, into scratch; see name_send(). Apart from
+ * the reading, since the stack of both would be more than there is. */
+enum { NAME_NOT_ASKED, NAME_OF_CALL, NAME_OF_OTHER };
+
+GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_seen *seen, *old;
+	struct file *file, *called;
+	struct path *path;
+
+	if (!l || !w)
+		return NAME_NOT_ASKED;
+	called = file_of_call(l, inode, hint == HINT_OWN);
+	if (by_call && !called)
+		return NAME_NOT_ASKED;
+	file = called ? called : CAST(file, hint == HINT_OWN ? 0 : hint);
+	path = CAST(path, (__u64)file ? path_of(l, file) : 0);
+	seen = &w->seen;
+	__builtin_memset(seen, 0, sizeof(*seen));
+	file_key_of(inode, &w->key);
+	old = bpf_map_lookup_elem(&named, &w->key);
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
+		seen->signature = SIGNATURE_NAMELESS;
+	} else if ((__u64)file && (__u64)READ(path, dentry)) {
+		seen->dentry = addr_of(l, READ(path, dentry));
+		seen->mount =
+			addr_of(l, READ(path, mnt)) - bpf_core_field_offset(struct mount, mnt);
+	} else if (old && name_is_alive(old)) {
+		*seen = *old;
+	} else if ((__u64)READ(inode, i_dentry.first)) {
+		seen->dentry = addr_of(l, READ(inode, i_dentry.first)) - alias_offset();
+	} else {
+		seen->signature = SIGNATURE_NAMELESS;
+	}
+	seen->tgid = tgid_in(&shared.proc_pids, CAST(task_struct, l->task));
+	if (seen->dentry) {
+		if (NAMES_AT_EVENTS)
+			seen->dentry = name_that_leads(seen->dentry);
+		seen->inode = addr_of(l, READ(CAST(dentry, seen->dentry), d_inode));
+		seen->inode_id = inode_id(CAST(inode, seen->inode));
+		seen->signature = old ? old->signature : 0;
+	}
+	return called ? NAME_OF_CALL : NAME_OF_OTHER;
+}
+
+/*
+ * The name of an inode at an event of the running task: the path of the call's descriptor, of the
+ * opened file that the event carries (hint; 0: none; HINT_OWN: the event is what the call asked
+ * for), the one it had, or any it has in its filesystem. by_call: only the first will do. Returns 1
+ * if it was the first. What was sent before is not sent again.
+ */
+GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	int found = name_find(l, inode_addr, hint, by_call);
+	__u32 scratch = SCRATCH_EVENT;
+	struct name_work *w = bpf_map_lookup_elem(&name_scratch, &scratch);
+	struct name_seen *old;
+	bool known;
+
+	if (!l || found == NAME_NOT_ASKED || !w)
+		return 0;
+	old = bpf_map_lookup_elem(&named, &w->key);
+	known = old && old->used >= (l->s.job == JOB_WATCHED);
+	w->seen.used = l->s.job == JOB_WATCHED || (old && old->used);
+	if (!w->seen.dentry) {
+		if (old && old->signature == SIGNATURE_NAMELESS) {
+			if (known)
+				return found == NAME_OF_CALL;
+		} else if (name_output_bare(&w->key, inode, w->seen.tgid,
+					    (READ(inode, i_mode) & S_IFMT) == S_IFBLK
+						    ? NAME_BLOCK_DEVICE
+						    : NAME_NONE)) {
+			return found == NAME_OF_CALL;
+		}
+	} else {
+		if (NAMES_AT_EVENTS)
+			name_publish(&w->key, &w->seen, addr_of(l, READ(inode, i_sb)),
+				     SCRATCH_EVENT);
+		if (known && old->signature == w->seen.signature && old->dentry == w->seen.dentry &&
+		    old->mount == w->seen.mount && old->inode_id == w->seen.inode_id)
+			return found == NAME_OF_CALL;
+	}
+	bpf_map_update_elem(&named, &w->key, &w->seen, BPF_ANY);
+	*used_files_slot(w->key.ino) = 1;
+	return found == NAME_OF_CALL;
+}
+
+/* A file that a process has open as it comes into the job: its reads of cached pages may be seen by
+ * no hook. The name is sent when the file is first counted. */
+STEP name_open_step(__u32 fd, struct task_struct **task)
+{
+	struct file *file = file_of_fd(*task, fd);
+	struct name_seen seen = {.used = 1};
+	struct file_key key;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	inode = READ(file, f_mapping, host);
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	file_key_of(inode, &key);
+	seen.dentry = (__u64)READ(file, f_path.dentry);
+	seen.mount = (__u64)READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	seen.inode = (__u64)READ(CAST(dentry, seen.dentry), d_inode);
+	seen.inode_id = inode_id(CAST(inode, seen.inode));
+	bpf_map_update_elem(&named, &key, &seen, BPF_NOEXIST);
+	*used_files_slot(key.ino) = 1;
+	return 0;
+}
+
+#define OPEN_FILES_MAX	 (1 << 16)
+#define OPEN_FILES_BASIC 64
+
+static __always_inline void names_open(__u64 task)
+{
+	struct task_struct *t = CAST(task_struct, task);
+	__u32 nr = READ(t, files, fdt, max_fds);
+
+	LOOP(nr < OPEN_FILES_MAX ? nr : OPEN_FILES_MAX, OPEN_FILES_BASIC, name_open_step, &t);
+}
+
+/* A file that the job uses: what leaves the cache of it is the job's, whoever brought it. Pages of
+ * a block device are for the most part metadata of others' files; those of shared memory are not
+ * counted as they come either. */
+static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
+{
+	struct name_seen *seen;
+
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || READ(inode, i_sb, s_magic) == TMPFS_MAGIC)
+		return false;
+	seen = bpf_map_lookup_elem(&named, file);
+	return seen && seen->used;
+}
+
+/* Out of any event: has the name of a file that was seen become another? seen: a copy, since the
+ * map may give the element to another file meanwhile. */
+static __always_inline void name_check(const struct file_key *key, struct name_seen *seen)
+{
+	struct inode *inode = CAST(inode, seen->inode);
+	struct name_seen *now;
+	__u64 sb, before = seen->signature;
+
+	if (!name_is_alive(seen))
+		return;
+	now = bpf_map_lookup_elem(&named, key);
+	if (!now || now->dentry != seen->dentry || now->inode_id != seen->inode_id)
+		return;
+	sb = (__u64)READ(inode, i_sb);
+	if (READ(inode, i_ino) != key->ino || file_dev(inode) != key->dev)
+		sb = 0;
+	seen->dentry = name_that_leads(seen->dentry);
+	name_publish(key, seen, sb, SCRATCH_SWEEP);
+	if (seen->signature != before)
+		bpf_map_update_elem(&named, key, seen, BPF_ANY);
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The tallies: whole reads of cached pages, counted with as few instructions as can tell that a
+ * read is one. Owns what a tally holds and when it may be used; plain.bpf.h owns what is such a
+ * read.
+ *
+ * Its mapping is set by the per-read hook alone, when the next read of the running task may be
+ * taken without looking at its state, and is 0 after whatever might change that: a switch, a
+ * window, a call of another kind, a new epoch. The rest the file's word of outstanding[] tells: it
+ * moves when a page is prefetched, leaves the cache, or the file is cut.
+ */
+#ifndef TALLY_BPF_H
+#define TALLY_BPF_H
+
+#include "bpf/state/rows.bpf.h"
+#include "bpf/state/tasks.bpf.h"
+
+#define TALLY_WORDS ((NR_OUTSTANDING - 1) * sizeof(__u64)) /* a mask */
+
+#ifndef CACHEMON_BASIC
+static __always_inline __u32 tally_generation(__u32 at_epoch)
+{
+	return at_epoch & 1 ? TALLY_B : TALLY_A;
+}
+
+/* Cut and not compared, which is an instruction less: where there are more CPUs, who opens a tally
+ * looks. The compiler is kept from doing it again later, which reads would pay for, and from
+ * cutting another copy of the number than it uses (clang 19, where the number is in memory). */
+static __always_inline struct tally *tally_of(__u64 cpu)
+{
+	struct tally *t;
+
+	barrier_var(cpu);
+	cpu &= NR_TALLY_CPUS - 1;
+	barrier_var(cpu);
+	t = &tallies[cpu];
+	barrier_var(t);
+	__builtin_assume(t);
+	return t;
+}
+
+/* As it comes back: the declaration of the library has an instruction cut it to 32 bits. */
+static __u64 (*const cpu_here)(void) = (void *)8; /* bpf_get_smp_processor_id() */
+
+static __always_inline struct tally *tally_here(void)
+{
+	return tally_of(cpu_here());
+}
+
+/* The tally that takes reads of this mapping now, or NULL. */
+static __always_inline struct tally *tally_for(const __u64 *mapping)
+{
+	struct tally *t = tally_here();
+
+	if (t->mapping != *mapping ||
+	    *(__u64 *)((char *)shared.outstanding + (t->word & TALLY_WORDS)) != t->quiet)
+		return NULL;
+	return t;
+}
+
+/* Straight to the row: another file may have the cell, and a sweep runs on another CPU. */
+static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
+{
+	struct file_row *row;
+	bool made = false;
+
+	t->mapping = 0;
+	t->inode = 0;
+	if (!t->read_calls)
+		return;
+	row = shared_row(&t->file, JOB_WATCHED, at_epoch, &made);
+	shared_row_add(row, C_read_calls, t->read_calls);
+	shared_row_add(row, C_read_bytes, t->read_bytes);
+	shared_row_add(row, C_lookups, t->read_calls + t->lookups);
+	t->runs += t->read_calls;
+	t->read_calls = t->read_bytes = t->lookups = 0;
+}
+
+/* The tally is to be this cell's file's: its next plain read counts there. */
+static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
+{
+	__u32 word = outstanding_slot(c->file.ino), generation = tally_generation(at_epoch);
+	struct tally *t = tally_here();
+
+	if ((t->generation != TALLY_FREE && t->generation != generation))
+		return;
+	/* Who gave it back has emptied it before. */
+	order_reads(&t->pad);
+	t->generation = generation;
+	t->word = word * sizeof(__u64);
+	t->quiet = shared.outstanding[word] & ~(OUTSTANDING_ADD - 1);
+	if (t->inode == c->inode && file_key_same(&t->file, &c->file))
+		return;
+	tally_flush(t, at_epoch);
+	t->file = c->file;
+	t->seed = reference_seed(&t->file);
+	t->inode = c->inode;
+}
+
+/* From now on the running task's reads of the mapping are taken, unless the epoch moved: whoever
+ * moves it closes all tallies after that. */
+static __always_inline void tally_open(struct tally *t, __u64 mapping, __u32 at_epoch)
+{
+	t->bound = shared.references.bound;
+	__sync_lock_test_and_set(&t->mapping, mapping);
+	if (shared.epoch != at_epoch)
+		t->mapping = 0;
+}
+
+/* The state of a task whose last call the tally took. */
+static __always_inline void call_was_plain(struct task_state *s, __u64 id, __u64 begin, __u64 next,
+					   __u64 last)
+{
+	s->flags |= TASK_DIRTY;
+	s->read_id = id;
+	s->read_begin = begin;
+	s->read_last = last;
+	s->read_next = next;
+	s->read_settled = begin;
+	s->miss_first = ~0ull;
+	s->miss_last = 0;
+}
+
+/* By function, a plain read leaves the task's state alone: it is written before anything else looks
+ * at it. */
+static __always_inline void tally_settle(struct task_state *s)
+{
+	struct tally *t = config.reads_by_call ? tally_here() : NULL;
+	__u64 begin;
+
+	if (!t || !t->call_end)
+		return;
+	begin = t->call_pos >> page_shift;
+	call_was_plain(s, t->call_id, begin, begin + 1, (t->call_end - 1) >> page_shift);
+	s->read_at = t->call_pos;
+	s->read_upto = t->call_end;
+	s->read_iocb = 0;
+	s->read_wait = 0;
+	t->call_end = 0;
+}
+
+/* The next read is to be looked at; what the last one told is of no use any more. */
+static __always_inline void tally_close(void)
+{
+	struct tally *t = tally_here();
+
+	t->mapping = 0;
+	t->call_end = 0;
+}
+
+static long tally_close_step(__u32 cpu, void *x)
+{
+	tally_of(cpu)->mapping = 0;
+	tally_of(cpu)->loaded = 1;
+	return 0;
+}
+
+/* On all CPUs, after the epoch was moved. Whose task runs there is to be asked. */
+static __always_inline void tallies_close(void)
+{
+	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
+}
+/* What the CPU keeps is the state of its running task, or of no task that was asked for. Where a
+ * tally is of several CPUs, there is always one of which nobody knows. */
+static __always_inline void tally_loaded(bool loaded, bool own)
+{
+	struct tally *t = tally_here();
+	bool several = config.nr_cpus > NR_TALLY_CPUS;
+
+	t->loaded = loaded || several;
+	t->own = own || several;
+}
+#else
+static __always_inline void tally_loaded(bool loaded, bool own)
+{
+}
+
+static __always_inline void tally_settle(struct task_state *s)
+{
+}
+
+static __always_inline void tally_close(void)
+{
+}
+
+static __always_inline void tallies_close(void)
+{
+}
+#endif
+
+#endif
