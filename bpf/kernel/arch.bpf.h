@@ -32,6 +32,9 @@ struct user_pt_regs {
 #define REGS_ARG3_NATIVE(r)	READ(r, regs[2])
 #define ARCH_OFFSET_IS_SHORT(r) false
 #define REGS_ARG4_NATIVE(r)	READ(r, regs[3])
+/* Programs have no fence of that name, but each atomic operation that returns what was there is a
+ * full one. */
+#define ARCH_ORDER(word) __sync_lock_test_and_set(word, 0)
 #elif defined(CACHEMON_ARCH_x86)
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
@@ -91,7 +94,8 @@ GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 		    : READ(r, r8))
 #define ARCH_OFFSET_IS_SHORT(r) (REGS_COMPAT(r) && REGS_NR_NATIVE(r) == COMPAT_sendfile)
 #define ARCH_PAGE_SHIFT		12
-#define ARCH_KEEPS_ORDER
+/* Loads are not passed by loads nor stores by stores: only the compiler must be kept from it. */
+#define ARCH_ORDER(word)	barrier()
 #endif
 /*
  * The system call that a task's registers (their address) have, by the numbers and the order of
@@ -138,21 +142,5 @@ static __always_inline bool regs_offset_is_short(__u64 regs)
 #define REGS_ARG4(regs) regs_arg(regs, 4)
 #define REGS_ARG5(regs) regs_arg(regs, 5)
 #define O_DIRECT	ARCH_O_DIRECT
-
-/*
- * What comes before is seen by other CPUs before what comes after: of loads (order_reads) or of
- * stores (order_writes). Programs have no fence of that name, but each atomic operation that
- * returns what was there is a full one. word: any that nobody else needs; it becomes 0. On x86
- * loads are not passed by loads nor stores by stores, so that only the compiler must be kept from
- * it. A basic build has no such operation: there nothing is read that another CPU is in the middle
- * of writing.
- */
-#if defined(ARCH_KEEPS_ORDER) || defined(CACHEMON_BASIC)
-#define order_reads(word)  barrier()
-#define order_writes(word) barrier()
-#else
-#define order_reads(word)  __sync_lock_test_and_set(word, 0)
-#define order_writes(word) __sync_lock_test_and_set(word, 0)
-#endif
 
 #endif

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a build of the programs reaches the kernel. There are three, from one source, with the same
- * programs, maps and variables; plan/probe_build.c takes the first that the kernel can run:
- *
- *   direct  loads through any kernel address, where the kernel has bpf_rdonly_cast()
- *   probe   reads by bpf_probe_read_kernel(), loads only through arguments (CACHEMON_PROBE)
- *   basic   does without what came after 5.10: task storage, loops by helper, atomic operations
- *           that return what was there, global functions that take pointers (CACHEMON_BASIC)
- *
- * Owns these differences: no other file asks which build it is in but where a program has no use
- * in one of them.
+ * How a build of the programs reaches the kernel's memory. Owns the ways to read it; what else
+ * differs between builds is in abilities.bpf.h.
  */
 #ifndef REACH_BPF_H
 #define REACH_BPF_H
@@ -19,26 +11,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-
-#if defined(CACHEMON_BASIC) && !defined(CACHEMON_PROBE)
-#define CACHEMON_PROBE
-#endif
-
-/* References are recorded: what is recorded is in a loop, which only a helper makes. */
-#ifndef CACHEMON_BASIC
-#define CACHEMON_REFERENCES
-#endif
-/* Traces of files are recorded: only where memory is loaded. What helpers read passes over the
- * stack, and frames of the programs that would record them have no room left. */
-#ifndef CACHEMON_PROBE
-#define CACHEMON_TRACES
-#endif
+#include "bpf/kernel/build.bpf.h"
+#include OF_BUILD(abilities.bpf.h)
 
 /*
  * CAST: a kernel address as a pointer to read through. READ(p, a, b.c): p->a->b.c of such a pointer
- * or of an argument; a bad address reads as 0. READ_NOW: again each time. TYPED: of arguments and
- * of the running task, and what they lead to; the result is still good for helpers that want a
- * task.
+ * or of an argument; a bad address reads as 0. READ_NOW: again each time.
  */
 #ifdef CACHEMON_PROBE
 #define CAST(type, addr) ((struct type *)(addr))
@@ -67,70 +45,9 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 #define PLAIN(type, arg)       CAST(type, arg)
 #endif
 
-#ifdef CACHEMON_BASIC
-#define TYPED(p, ...) READ(p, __VA_ARGS__)
-#else
-#define TYPED(p, ...) ___arrow((p), __VA_ARGS__)
-#endif
-
 static __always_inline __u64 load_ptr(__u64 addr)
 {
 	return READ(CAST(timespec64, addr), tv_sec);
 }
-
-/*
- * Verified once, on its own, whoever calls it: the verifier walks static functions again on every
- * path to them. Arguments are plain numbers (kernel addresses, see addr_of) or pointers to our own
- * memory, which the verifier takes for possibly NULL.
- */
-#ifdef CACHEMON_BASIC
-#define GLOBAL static __noinline
-#else
-#define GLOBAL __attribute__((noinline))
-#endif
-
-/* step(i, x) for each i below nr, until it returns 1. A loop by helper is walked once by the
- * verifier, whatever its length; without it, all above max is left out: who cares checks. */
-#ifdef CACHEMON_BASIC
-#define STEP static __always_inline long
-/* Called: what a compiler keeps in registers of one step makes no state of its own for the next. */
-#define STEP_CALLED static __noinline long
-#define LOOP(nr, max, step, x)                                                                     \
-	do {                                                                                       \
-		for (__u32 _i = 0; _i < (max); _i++)                                               \
-			if (_i >= (nr) || step(_i, x))                                             \
-				break;                                                             \
-	} while (0)
-#define LOOP_IS_CUT(nr, max) ((nr) > (max))
-#else
-#define STEP		       static long
-#define STEP_CALLED	       static long
-#define LOOP(nr, max, step, x) bpf_loop(nr, step, x, 0)
-#define LOOP_IS_CUT(nr, max)   false
-#endif
-
-#ifdef CACHEMON_BASIC
-#define current_task() ((struct task_struct *)bpf_get_current_task())
-#else
-#define current_task() bpf_get_current_task_btf()
-#endif
-
-/* Bits of a word that CPUs change at once; what was there before is returned. Without operations
- * that do so the word is in what the lock is held of: see locks.bpf.h. */
-#ifdef CACHEMON_BASIC
-#define BITS_OP(word, expr)                                                                        \
-	({                                                                                         \
-		typeof(*(word)) was_ = *(word);                                                    \
-		*(word) = (expr);                                                                  \
-		was_;                                                                              \
-	})
-#define bits_set(word, mask)	  BITS_OP(word, was_ | (mask))
-#define bits_clear(word, mask)	  BITS_OP(word, was_ & ~(mask))
-#define word_swap(word, from, to) BITS_OP(word, was_ == (from) ? (to) : was_)
-#else
-#define bits_set(word, mask)	  __sync_fetch_and_or(word, mask)
-#define bits_clear(word, mask)	  __sync_fetch_and_and(word, ~(mask))
-#define word_swap(word, from, to) __sync_val_compare_and_swap(word, from, to)
-#endif
 
 #endif

@@ -18,7 +18,6 @@ struct cached_look {
 	__u64 pages;
 };
 
-#ifndef CACHEMON_BASIC
 static __always_inline bool entry_is_node(__u64 entry)
 {
 	return (entry & 3) == 2 && entry >= 4096;
@@ -75,20 +74,16 @@ GLOBAL int cached_walk(struct cached_look *x)
 	return 0;
 }
 
-/* first <= last. False: there were more of them than it looks at. */
+/* first <= last. False: there were more of them than it looks at, or it cannot look. */
 static __always_inline bool cached_count(__u64 mapping, __u64 first, __u64 last, __u64 *ret_pages)
 {
 	struct cached_look x = {.mapping = mapping, .index = first, .last = last};
 
+	if (!LOOPS_BY_HELPER)
+		return false;
 	cached_walk(&x);
 	*ret_pages = x.pages;
 	return x.index > last;
 }
-#else
-static __always_inline bool cached_count(__u64 mapping, __u64 first, __u64 last, __u64 *ret_pages)
-{
-	return false;
-}
-#endif
 
 #endif

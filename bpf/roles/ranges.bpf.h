@@ -426,11 +426,11 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		call_from_now(l, inode, index, last, c);
 		return;
 	}
-#ifdef CACHEMON_BASIC
-	/* No hook but the window's came: of the range it knows all that counts. */
-	call_from_event(index, last, c);
-	return;
-#endif
+	if (!RANGES_BY_REGISTERS) {
+		/* No hook but the window's came: of the range it knows all that counts. */
+		call_from_event(index, last, c);
+		return;
+	}
 	nr = REGS_NR(regs); /* reads 0 for a kernel thread: then the checks below fail */
 	if (nr == NR_pread64) {
 		pos = REGS_ARG4(regs);

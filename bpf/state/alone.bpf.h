@@ -12,30 +12,20 @@
 
 #include "bpf/state/maps.bpf.h"
 
-#ifdef CACHEMON_BASIC
-static __always_inline void alone_begin(void)
-{
-}
-
-static __always_inline void alone_end(void)
-{
-}
-#else
 /* 6.10 on. */
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
 static __always_inline void alone_begin(void)
 {
-	if (config.preemptible)
+	if (MAY_BE_PREEMPTED && config.preemptible)
 		bpf_preempt_disable();
 }
 
 static __always_inline void alone_end(void)
 {
-	if (config.preemptible)
+	if (MAY_BE_PREEMPTED && config.preemptible)
 		bpf_preempt_enable();
 }
-#endif
 
 #endif

@@ -21,17 +21,9 @@ struct {
 } lives SEC(".maps");
 
 /* The state of a task that is not running. Made at fork or at its first event, never in the
- * scheduler; freed by the kernel with the task, in a hash by its address by task_free_tp. */
+ * scheduler; freed with the task. */
 struct {
-#ifdef CACHEMON_BASIC
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_TASKS);
-	__type(key, __u64);
-#else
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-#endif
+	TASK_MAP;
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 

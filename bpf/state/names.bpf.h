@@ -14,14 +14,6 @@
 #define NAME_LINKS_MAX	 32
 #define HINT_OWN	 1
 
-/* Without global functions the walk is more than the verifier follows from each event: the sweep
- * of names alone does it, and who is gone by then has none. */
-#ifdef CACHEMON_BASIC
-#define NAMES_AT_EVENTS false
-#else
-#define NAMES_AT_EVENTS true
-#endif
-
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
 /* Of a file without a path: all that is to be known of it was sent. */
@@ -225,7 +217,6 @@ static __always_inline void name_walk(const struct name_seen *seen, struct name_
 		w->flags |= NAME_UNLINKED;
 }
 
-#ifndef CACHEMON_BASIC
 #define NAME_LEAF_ROOM 512 /* of the record, for the leaf; a power of two */
 
 /* Makes the record begin with this directory. */
@@ -284,12 +275,6 @@ static __always_inline bool name_beside(struct name_work *w, struct name_seen *s
 	w->off = off + n;
 	return true;
 }
-#else
-static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
-{
-	return false;
-}
-#endif
 
 /* Sends the record as far as it is filled; 0 or an error that is counted. */
 static __always_inline long name_output(struct name_record *rec, __u32 data_len)
@@ -339,7 +324,7 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 	if (!w)
 		return;
 	/* Where a walk is dear to verify there is one, and what it copied may be for nothing. */
-	copied = scratch == SCRATCH_EVENT && name_beside(w, seen);
+	copied = NAMES_AT_EVENTS && scratch == SCRATCH_EVENT && name_beside(w, seen);
 	if (!copied)
 		name_walk(seen, w, !NAMES_AT_EVENTS);
 	if (w->signature == seen->signature)
