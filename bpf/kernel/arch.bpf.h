@@ -2,8 +2,9 @@
 /*
  * All that differs between architectures, with the numbers in arch_uapi.h: argument registers,
  * flags that an architecture has its own values for, the order in which CPUs see each other's
- * stores. A new one adds a block to both files and its name to bpf/CMakeLists.txt. The size of a
- * page is no constant of an architecture: user space tells it (config.page_shift).
+ * stores. A new one adds a block to both files, one to full/regs.bpf.h where it runs 32-bit
+ * programs, and its name to bpf/CMakeLists.txt. The size of a page is no constant of an
+ * architecture: user space tells it (config.page_shift).
  */
 #ifndef ARCH_BPF_H
 #define ARCH_BPF_H
@@ -23,12 +24,9 @@ struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
 } __attribute__((preserve_access_index));
-#define REGS_COMPAT(r)	      (READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
-#define REGS_NR_NATIVE(r)     ((long)READ(r, syscallno))
-#define REGS_ARG_NATIVE(r, n) ((n) == 1 ? READ(r, orig_x0) : READ(r, regs[(n)-1]))
-/* Numbers and arguments of 32-bit programs are not known: no system call. */
-#define compat_nr(raw)		(-1L)
-#define compat_arg(regs, n)	0
+#define REGS_COMPAT(r)		(READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
+#define REGS_NR_NATIVE(r)	((long)READ(r, syscallno))
+#define REGS_ARG_NATIVE(r, n)	((n) == 1 ? READ(r, orig_x0) : READ(r, regs[(n)-1]))
 #define REGS_ARG3_NATIVE(r)	READ(r, regs[2])
 #define ARCH_OFFSET_IS_SHORT(r) false
 #define REGS_ARG4_NATIVE(r)	READ(r, regs[3])
@@ -45,47 +43,6 @@ struct pt_regs {
 #define REGS_ARG3_NATIVE(r) READ(r, dx)
 #define REGS_ARG4_NATIVE(r) READ(r, r10)
 
-#ifndef CACHEMON_BASIC
-/* The number that a system call of a 32-bit program has for others; -1: none that matters. */
-GLOBAL long compat_nr(long nr)
-{
-	static const struct {
-		__u16 compat, native;
-	} same[] = {ARCH_COMPAT_CALLS};
-
-	for (__u32 i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		if (same[i].compat == nr)
-			return same[i].native;
-	}
-	return -1;
-}
-
-static __always_inline __u64 compat_reg(__u64 regs, __u32 n)
-{
-	return (__u32)load_ptr(regs + (n == 1	? bpf_core_field_offset(struct pt_regs, bx)
-				       : n == 2 ? bpf_core_field_offset(struct pt_regs, cx)
-				       : n == 3 ? bpf_core_field_offset(struct pt_regs, dx)
-				       : n == 4 ? bpf_core_field_offset(struct pt_regs, si)
-				       : n == 5 ? bpf_core_field_offset(struct pt_regs, di)
-						: bpf_core_field_offset(struct pt_regs, bp)));
-}
-
-/* What others have in one register, an offset, is a pair here. */
-GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
-{
-	long nr = REGS_NR_NATIVE(CAST(pt_regs, regs));
-	bool wide = nr == COMPAT_fadvise64_64, pair = n == 4 && ARCH_COMPAT_AT_OFFSET(nr);
-	__u64 value;
-
-	if (wide || nr == COMPAT_fadvise64 || nr == COMPAT_readahead) {
-		pair = n == 2 || (n == 3 && wide);
-		n += (n > 2) + (n > 3 && wide);
-	}
-	value = compat_reg(regs, n);
-	return pair ? value | compat_reg(regs, n + 1) << 32 : value;
-}
-#endif
-
 #define REGS_ARG_NATIVE(r, n)                                                                      \
 	((n) == 1   ? READ(r, di)                                                                  \
 	 : (n) == 2 ? READ(r, si)                                                                  \
@@ -97,37 +54,11 @@ GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 /* Loads are not passed by loads nor stores by stores: only the compiler must be kept from it. */
 #define ARCH_ORDER(word)	barrier()
 #endif
-/*
- * The system call that a task's registers (their address) have, by the numbers and the order of
- * arguments of 64-bit programs. Before 5.12 those of 32-bit programs are none: verifiers of that
- * time would walk the ways to tell them again and again.
- */
+
+/* The system call is one of a 32-bit program. */
 static __always_inline bool regs_compat(__u64 regs)
 {
 	return REGS_COMPAT(CAST(pt_regs, regs));
-}
-
-static __always_inline long regs_nr(__u64 regs)
-{
-	struct pt_regs *r = CAST(pt_regs, regs);
-#ifdef CACHEMON_BASIC
-	return REGS_COMPAT(r) ? -1 : REGS_NR_NATIVE(r);
-#else
-	long nr = REGS_NR_NATIVE(r);
-
-	return REGS_COMPAT(r) ? compat_nr(nr) : nr;
-#endif
-}
-
-static __always_inline __u64 regs_arg(__u64 regs, __u32 n)
-{
-	struct pt_regs *r = CAST(pt_regs, regs);
-
-#ifndef CACHEMON_BASIC
-	if (REGS_COMPAT(r))
-		return compat_arg(regs, n);
-#endif
-	return REGS_ARG_NATIVE(r, n);
 }
 
 static __always_inline bool regs_offset_is_short(__u64 regs)
@@ -135,6 +66,7 @@ static __always_inline bool regs_offset_is_short(__u64 regs)
 	return ARCH_OFFSET_IS_SHORT(CAST(pt_regs, regs));
 }
 
+/* By the numbers and the order of arguments of 64-bit programs: regs.bpf.h. */
 #define REGS_NR(regs)	regs_nr(regs)
 #define REGS_ARG1(regs) regs_arg(regs, 1)
 #define REGS_ARG2(regs) regs_arg(regs, 2)

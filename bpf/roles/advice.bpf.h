@@ -9,7 +9,7 @@
 #define ADVICE_BPF_H
 
 #include "bpf/state/live.bpf.h"
-#include "bpf/state/locks.bpf.h"
+#include OF_BUILD(advice_range.bpf.h)
 
 struct advice_ask {
 	__u32 kind, call;
@@ -141,56 +141,6 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	return row;
 }
 
-#ifdef CACHEMON_BASIC
-static __noinline int range_widen(struct advice_row *row, __u64 lock, __u64 begin, __u64 end)
-{
-	if (!lock_take(lock)) {
-		__sync_fetch_and_add(&shared.losses.advice_full, 1);
-		return 0;
-	}
-	if (begin < row->begin_bytes)
-		row->begin_bytes = begin;
-	if (end > row->end_bytes)
-		row->end_bytes = end;
-	lock_drop(lock);
-	return 0;
-}
-#else
-/* CPUs that widen a range at once: each tries while another was faster, in vain only where more of
- * them than RANGE_TRIES go on doing so. */
-#define RANGE_TRIES 8
-
-static __always_inline void range_begin(__u64 *begin, __u64 to)
-{
-	for (int i = 0; i < RANGE_TRIES; i++) {
-		__u64 now = *(volatile __u64 *)begin;
-
-		if (to >= now || __sync_val_compare_and_swap(begin, now, to) == now)
-			return;
-	}
-}
-
-static __always_inline void range_end(__u64 *end, __u64 to)
-{
-	for (int i = 0; i < RANGE_TRIES; i++) {
-		__u64 now = *(volatile __u64 *)end;
-
-		if (to <= now || __sync_val_compare_and_swap(end, now, to) == now)
-			return;
-	}
-}
-
-/* Verified by itself: its ways multiply with those of who calls it. */
-GLOBAL int range_widen(struct advice_row *row, __u64 begin, __u64 end)
-{
-	if (!row)
-		return 0;
-	range_begin(&row->begin_bytes, begin);
-	range_end(&row->end_bytes, end);
-	return 0;
-}
-#endif
-
 /* One more call, and the range it asked for. */
 static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
 					 struct advice_ask *a)
@@ -200,11 +150,7 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 	__sync_fetch_and_add(&row->calls, 1);
 	if (!a->range)
 		return;
-#ifdef CACHEMON_BASIC
-	range_widen(row, READ(inode, i_ino) << 24 ^ a->kind, a->begin, end);
-#else
-	range_widen(row, a->begin, end);
-#endif
+	advice_range_add(row, advice_range_lock(inode) ^ a->kind, a->begin, end);
 	if (end > size)
 		end = size;
 	if (end > a->begin)
@@ -212,7 +158,7 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
 }
 
-/* Verified by itself, as above. */
+/* Verified by itself: its ways multiply with those of its callers. */
 GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 begin, __u64 bytes)
 {
 	struct inode *inode = CAST(inode, inode_addr);

@@ -300,24 +300,8 @@ int BPF_PROG(exit1_tp, struct task_struct *t)
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(task_free_tp, struct task_struct *t)
 {
-#ifdef CACHEMON_BASIC
-	__u64 key = (__u64)t;
-
-	bpf_map_delete_elem(&tasks, &key);
-#endif
+	state_free(t);
 	return 0;
-}
-
-/* Makes each CPU look at its task again, in the same generation of rows. Who was faster than the
- * exchange told it too, or has stopped the counting, which a mere addition would begin again. */
-static __always_inline void all_look_again(__u32 now)
-{
-#ifdef CACHEMON_BASIC
-	__sync_fetch_and_add(&shared.moves, 1);
-#else
-	__sync_val_compare_and_swap(&shared.epoch, now, now + 2);
-#endif
-	tallies_close();
 }
 
 static __always_inline void moved_itself(struct live *l)
@@ -337,7 +321,8 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 
 	if (!belongs_by_cgroup() || !now)
 		return 0;
-	all_look_again(now);
+	moves_note(now);
+	tallies_close();
 	/* Who moves itself may run on for long before anything else tells of it. Should the switch
 	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
 	 * be stored: else nobody knew what it is charged with already. */
@@ -427,8 +412,6 @@ int seed_task(struct bpf_iter__task *ctx)
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(regs_tp, struct pt_regs *regs)
 {
-#ifdef CACHEMON_BASIC
-	shared.regs_offset = (__u64)regs - (__u64)READ(current_task(), stack);
-#endif
+	regs_measure(regs);
 	return 0;
 }

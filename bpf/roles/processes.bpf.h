@@ -7,7 +7,6 @@
 #define PROCESSES_BPF_H
 
 #include "bpf/state/live.bpf.h"
-#include "bpf/state/locks.bpf.h"
 
 static __always_inline void processes_add(__u64 joined, __s64 alive)
 {
@@ -32,27 +31,6 @@ enum {
 	COUNTED_ENDED = 1 << 2,
 	COUNTED_DEAD = 1 << 3,
 };
-
-static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
-{
-#ifdef CACHEMON_BASIC
-	__u32 zero = 0, was;
-	struct live *l = bpf_map_lookup_elem(&lives, &zero);
-	__u64 lock = l ? addr_of(l, st) : 0;
-	int held = lock_take(lock);
-
-	/* Without it another's mark may go, and a process be counted twice or never. */
-	if (!held)
-		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	was = st->counted;
-	st->counted = was | marks;
-	if (held)
-		lock_drop(lock);
-	return was;
-#else
-	return __sync_fetch_and_or(&st->counted, marks);
-#endif
-}
 
 /* The iterator comes upon a child before the hook of its fork has run. */
 static __always_inline void process_joins(struct task_state *st)

@@ -11,7 +11,7 @@
 #ifndef CHUNKS_LOCKED_BPF_H
 #define CHUNKS_LOCKED_BPF_H
 
-#include "bpf/state/locks.bpf.h"
+#include "bpf/basic/locks.bpf.h"
 
 static __always_inline __u64 block_lock_of(const struct block_key *key)
 {

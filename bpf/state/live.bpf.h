@@ -11,7 +11,7 @@
 #define LIVE_BPF_H
 
 #include "bpf/state/alone.bpf.h"
-#include "bpf/state/tasks.bpf.h"
+#include OF_BUILD(tasks.bpf.h)
 #include "bpf/state/tally.bpf.h"
 #include "bpf/state/trace.bpf.h"
 
@@ -194,21 +194,6 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	return 0;
 }
 
-/* A task moved to another cgroup since this was last asked. */
-static __always_inline bool live_moved(struct live *l)
-{
-#ifdef CACHEMON_BASIC
-	__u32 moves = shared.moves;
-
-	if (l->moves == moves)
-		return false;
-	l->moves = moves;
-	return true;
-#else
-	return false; /* the epoch tells */
-#endif
-}
-
 /* The running task's state, or NULL before the start. */
 static __always_inline struct live *live_now(void)
 {
@@ -217,7 +202,7 @@ static __always_inline struct live *live_now(void)
 
 	if (!l || !now)
 		return NULL;
-	if (l->epoch != now || live_moved(l))
+	if (l->epoch != now || moves_are_new(l))
 		live_refresh(l, now);
 	tally_settle(&l->s);
 	return l;

@@ -13,7 +13,7 @@
 #define TALLY_BPF_H
 
 #include "bpf/state/rows.bpf.h"
-#include "bpf/state/tasks.bpf.h"
+#include OF_BUILD(tasks.bpf.h)
 
 #define TALLY_WORDS ((NR_OUTSTANDING - 1) * sizeof(__u64)) /* a mask */
 

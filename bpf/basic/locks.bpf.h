@@ -8,12 +8,11 @@
  * Never two at once, so that a lock may be of more than one thing. Who does not get it in time (the
  * holder's virtual CPU stopped, say) says what is lost by it.
  */
-#ifndef LOCKS_BPF_H
-#define LOCKS_BPF_H
+#ifndef BASIC_LOCKS_BPF_H
+#define BASIC_LOCKS_BPF_H
 
 #include "bpf/state/maps.bpf.h"
 
-#ifdef CACHEMON_BASIC
 #define LOCK_TRIES 32
 
 static __noinline int lock_take(__u64 of)
@@ -30,15 +29,5 @@ static __always_inline void lock_drop(__u64 of)
 {
 	bpf_map_delete_elem(&locks, &of);
 }
-#else
-static __always_inline int lock_take(__u64 of)
-{
-	return 1;
-}
-
-static __always_inline void lock_drop(__u64 of)
-{
-}
-#endif
 
 #endif
