@@ -54,7 +54,4 @@ enum {
 	__uint(map_flags, BPF_F_NO_PREALLOC);                                                      \
 	__type(key, int)
 
-/* References are recorded. */
-#define CACHEMON_REFERENCES
-
 #endif

@@ -11,7 +11,7 @@
 #define CALLS_BPF_H
 
 #include "bpf/roles/ranges.bpf.h"
-#include "bpf/state/references.bpf.h"
+#include OF_BUILD(references.bpf.h)
 
 #ifndef CACHEMON_BASIC
 /* Where a read counts, and those like it from now on. */

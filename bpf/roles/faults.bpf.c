@@ -156,10 +156,8 @@ static __noinline int fault_address(__u64 *ctx)
 SEC("?tp_btf/page_fault_user")
 int fault_addr_tp(__u64 *ctx)
 {
-#ifndef CACHEMON_BASIC
-	if (!tally_here()->own)
+	if (!tally_may_be_own())
 		return 0;
-#endif
 	return fault_address(ctx);
 }
 

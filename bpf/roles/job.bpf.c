@@ -81,30 +81,6 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 	s->sleep_start_ns = bpf_ktime_get_ns();
 }
 
-/*
- * From a task of no job, that had no event since it came, to one that is of no job either: nothing
- * is to be kept. Most switches of a machine are so. A worker of io_uring is of the job without a
- * fork that was seen.
- */
-static __always_inline bool switch_is_others(const __u64 *ctx)
-{
-#ifdef CACHEMON_BASIC
-	return false;
-#else
-	struct tally *t = tally_here();
-	struct task_struct *next;
-
-	if (t->loaded)
-		return false;
-	next = (struct task_struct *)ctx[2];
-	*(volatile __u64 *)&t->scratch = (__u64)next;
-	if (member_may(*(volatile __u64 *)&t->scratch) || TYPED(next, flags) & PF_IO_WORKER)
-		return false;
-	t->switches++;
-	return true;
-#endif
-}
-
 static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 {
 	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
@@ -194,13 +170,13 @@ static __noinline int switched_untold(__u64 *ctx)
 SEC("?tp_btf/sched_switch")
 int switch_tp(__u64 *ctx)
 {
-	return switch_is_others(ctx) ? 0 : switched_told(ctx);
+	return tally_passes_switch(ctx) ? 0 : switched_told(ctx);
 }
 
 SEC("?tp_btf/sched_switch")
 int switch3_tp(__u64 *ctx)
 {
-	return switch_is_others(ctx) ? 0 : switched_untold(ctx);
+	return tally_passes_switch(ctx) ? 0 : switched_untold(ctx);
 }
 
 static __always_inline int forked(struct live *l, struct task_struct *parent,

@@ -8,8 +8,6 @@
 #include "bpf/roles/calls.bpf.h"
 #include "bpf/roles/causes.bpf.h"
 #include "bpf/roles/advice.bpf.h"
-#include "bpf/state/references.bpf.h"
-#include "bpf/roles/evictors.bpf.h"
 
 static __always_inline struct page_range folio_range(struct folio *f)
 {

@@ -6,6 +6,8 @@
 #ifndef PAGES_ATOMIC_BPF_H
 #define PAGES_ATOMIC_BPF_H
 
+#include "bpf/full/evictors.bpf.h"
+
 struct add_ctx {
 	struct file_row *row;
 	struct file_key file;

@@ -7,7 +7,7 @@
 #include "bpf/roles/hooks.bpf.h"
 #include "bpf/state/chunks.bpf.h"
 #include "bpf/roles/calls.bpf.h"
-#include "bpf/roles/plain.bpf.h"
+#include OF_BUILD(plain.bpf.h)
 
 /*
  * The call slept for I/O before this event. The folio at index is the one it waited for, if it was

@@ -11,8 +11,7 @@
 #define LIVE_BPF_H
 
 #include "bpf/state/alone.bpf.h"
-#include OF_BUILD(tasks.bpf.h)
-#include "bpf/state/tally.bpf.h"
+#include OF_BUILD(tally.bpf.h)
 #include "bpf/state/trace.bpf.h"
 
 #define EPOCH_STALE (1u << 31)

@@ -12,7 +12,7 @@
 #define TRACE_BPF_H
 
 #include "bpf/state/overlay.bpf.h"
-#include "bpf/state/tally.bpf.h"
+#include "bpf/state/rows.bpf.h"
 
 #define NOTE(kind, detail, order, flags)                                                           \
 	((kind) | (__u64)(detail) << 8 | (__u64)(order) << 24 | (__u64)(flags) << 32)

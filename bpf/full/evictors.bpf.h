@@ -5,12 +5,11 @@
  * the maps of evictors and adders. Counts only: what a path is, and how kswapd's pages are shared
  * out, is for user space.
  */
-#ifndef EVICTORS_BPF_H
-#define EVICTORS_BPF_H
+#ifndef FULL_EVICTORS_BPF_H
+#define FULL_EVICTORS_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-#ifndef CACHEMON_BASIC
 /* What a system call does to files, and which of its arguments is the file: 0 is none. */
 static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 {
@@ -191,6 +190,5 @@ GLOBAL int adder_note(struct live *l, __u64 pages, __u32 does)
 	__sync_fetch_and_add(count ?: &shared.adders_full, pages);
 	return 0;
 }
-#endif
 
 #endif

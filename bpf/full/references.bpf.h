@@ -9,12 +9,11 @@
  * their references in the ring: one that is written by an older, higher bound is passed over by
  * user space.
  */
-#ifndef REFERENCES_BPF_H
-#define REFERENCES_BPF_H
+#ifndef FULL_REFERENCES_BPF_H
+#define FULL_REFERENCES_BPF_H
 
-#include "bpf/state/tally.bpf.h"
+#include "bpf/full/tally.bpf.h"
 
-#ifdef CACHEMON_REFERENCES
 /* Half of the bound that was looked at, unless it fell meanwhile. */
 static __always_inline void references_halve(__u64 bound)
 {
@@ -179,25 +178,5 @@ static __always_inline void references_left(struct file_key *file, __u64 first, 
 		references_walk(file, first, last,
 				REFERENCE_REMOVED | reference_generation(at_epoch));
 }
-#else
-static __always_inline void references_looked_up(struct file_key *file, __u64 first, __u64 last,
-						 __u32 at_epoch)
-{
-}
-static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
-{
-}
-static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
-{
-	return false;
-}
-static __always_inline void reference_take_tallied(struct tally *t, __u64 page, __u64 hash)
-{
-}
-static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
-					    enum evict_cause cause, __u32 at_epoch)
-{
-}
-#endif
 
 #endif

@@ -9,15 +9,14 @@
  * window, a call of another kind, a new epoch. The rest the file's word of outstanding[] tells: it
  * moves when a page is prefetched, leaves the cache, or the file is cut.
  */
-#ifndef TALLY_BPF_H
-#define TALLY_BPF_H
+#ifndef FULL_TALLY_BPF_H
+#define FULL_TALLY_BPF_H
 
-#include "bpf/state/rows.bpf.h"
-#include OF_BUILD(tasks.bpf.h)
+#include "bpf/full/cells.bpf.h"
+#include "bpf/full/tasks.bpf.h"
 
 #define TALLY_WORDS ((NR_OUTSTANDING - 1) * sizeof(__u64)) /* a mask */
 
-#ifndef CACHEMON_BASIC
 static __always_inline __u32 tally_generation(__u32 at_epoch)
 {
 	return at_epoch & 1 ? TALLY_B : TALLY_A;
@@ -160,6 +159,7 @@ static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
+
 /* What the CPU keeps is the state of its running task, or of no task that was asked for. Where a
  * tally is of several CPUs, there is always one of which nobody knows. */
 static __always_inline void tally_loaded(bool loaded, bool own)
@@ -170,22 +170,31 @@ static __always_inline void tally_loaded(bool loaded, bool own)
 	t->loaded = loaded || several;
 	t->own = own || several;
 }
-#else
-static __always_inline void tally_loaded(bool loaded, bool own)
+
+/* May the running task be of the job? */
+static __always_inline bool tally_may_be_own(void)
 {
+	return tally_here()->own;
 }
 
-static __always_inline void tally_settle(struct task_state *s)
+/*
+ * A switch from a task of no job, that had no event since it came, to one that is of no job either:
+ * nothing is to be kept. Most switches of a machine are so. A worker of io_uring is of the job
+ * without a fork that was seen.
+ */
+static __always_inline bool tally_passes_switch(const __u64 *ctx)
 {
-}
+	struct tally *t = tally_here();
+	struct task_struct *next;
 
-static __always_inline void tally_close(void)
-{
+	if (t->loaded)
+		return false;
+	next = (struct task_struct *)ctx[2];
+	*(volatile __u64 *)&t->scratch = (__u64)next;
+	if (member_may(*(volatile __u64 *)&t->scratch) || TYPED(next, flags) & PF_IO_WORKER)
+		return false;
+	t->switches++;
+	return true;
 }
-
-static __always_inline void tallies_close(void)
-{
-}
-#endif
 
 #endif

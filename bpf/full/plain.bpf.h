@@ -3,13 +3,12 @@
  * Plain reads: whole calls that read cached pages before the end of a file that the task stays on.
  * They count in its tally and nowhere else. Owns which read is one, and when the next may be.
  */
-#ifndef PLAIN_BPF_H
-#define PLAIN_BPF_H
+#ifndef FULL_PLAIN_BPF_H
+#define FULL_PLAIN_BPF_H
 
 #include "bpf/state/live.bpf.h"
-#include "bpf/state/references.bpf.h"
+#include "bpf/full/references.bpf.h"
 
-#ifndef CACHEMON_BASIC
 /* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
  */
 static __always_inline void read_expect(struct live *l, __u64 mapping)
@@ -168,15 +167,5 @@ static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter 
 	pages_tallied(t, pos >> page_shift, last);
 	return true;
 }
-#else
-static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
-{
-	return false;
-}
-
-static __always_inline void read_expect(struct live *l, __u64 mapping)
-{
-}
-#endif
 
 #endif

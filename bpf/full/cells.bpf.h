@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Cells, in front of the rows: events count into a cell of their CPU, which is added to the row
+ * when another file takes its place, and whole reads of cached pages into a tally in front of the
+ * cell (tally.bpf.h). When a generation has ended, a sweep moves what is left there to the rows.
+ *
+ * A cell is written without atomic steps, by a program that is alone on its CPU: alone.bpf.h says
+ * what makes it so. Rows are shared.
+ */
+#ifndef FULL_CELLS_BPF_H
+#define FULL_CELLS_BPF_H
+
+#include "bpf/state/rows.bpf.h"
+
+static __always_inline void shared_row_add(struct file_row *row, enum counter c, __s64 n)
+{
+	__u32 i = c;
+
+	if (row && n && i < C_NR)
+		__sync_fetch_and_add(&row->c[i], n);
+}
+
+/* Of a cell's row. Where the counter is in memory, that copy of it is used that was checked: of two
+ * loads of it the verifier of 6.1 does not know that they are alike. */
+static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
+{
+	__u64 i = c;
+
+	if (!__builtin_constant_p(c))
+		barrier_var(i);
+	if (!row || i >= C_NR)
+		return;
+	if (!__builtin_constant_p(c))
+		barrier_var(i);
+	row->c[i] += n;
+	row->touched |= 1u << (i / 8);
+}
+
+static __always_inline struct cell *cell_slot(__u32 at_epoch, __u32 slot)
+{
+	__u32 key = (at_epoch & 1) * CELLS_NR + slot;
+
+	return bpf_map_lookup_elem(&cells, &key);
+}
+
+/* The slot this file may have; whose it is now is for the caller to see. */
+static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino)
+{
+	return cell_slot(at_epoch, ino & (CELLS_FILES - 1));
+}
+
+static __always_inline bool cell_is_of(const struct cell *c, struct inode *inode, __u64 ino)
+{
+	return c->inode == (__u64)inode && file_key_is_of(&c->file, inode, ino);
+}
+
+static __always_inline bool cell_has_key(const struct cell *c, const struct file_key *file)
+{
+	return c->inode && file_key_same(&c->file, file);
+}
+
+struct cell_flush {
+	struct cell *c;
+	struct file_row *row; /* NULL: none */
+};
+
+/* Eight counters that may have moved. */
+STEP cell_flush_step(__u32 group, struct cell_flush *x)
+{
+	struct cell *c = x->c;
+
+	if (!(c->row.touched >> (group & 31) & 1))
+		return 0;
+	for (__u32 i = 0; i < 8; i++) {
+		__u32 counter = (group & 31) * 8 + i;
+
+		if (counter >= C_NR)
+			break;
+		shared_row_add(x->row, counter, c->row.c[counter]);
+		c->row.c[counter] = 0;
+	}
+	return 0;
+}
+
+/* Adds what the cell holds to its row. */
+GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
+{
+	struct cell_flush x = {.c = c};
+	bool made = false;
+
+	if (!c || (!c->row.touched && !c->inode))
+		return 0;
+	x.row = shared_row(&c->file, job, at_epoch, &made);
+	if (x.row) {
+		/* Another CPU may have seen more; a link that came back the sweep of names sees. */
+		__sync_fetch_and_or(&x.row->flags, c->row.flags);
+		if (c->row.size_since >= x.row->size_since) {
+			x.row->size_bytes = c->row.size_bytes;
+			x.row->size_since = c->row.size_since;
+		}
+	}
+	if (c->row.touched)
+		LOOP((C_NR + 7) / 8, (C_NR + 7) / 8, cell_flush_step, &x);
+	c->row.touched = 0;
+	return 0;
+}
+
+#endif
