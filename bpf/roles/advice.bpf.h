@@ -8,7 +8,7 @@
 #ifndef ADVICE_BPF_H
 #define ADVICE_BPF_H
 
-#include "bpf/state/live.bpf.h"
+#include "bpf/state/counts.bpf.h"
 #include OF_BUILD(advice_range.bpf.h)
 
 struct advice_ask {

@@ -10,39 +10,9 @@
 #ifndef CALLS_BPF_H
 #define CALLS_BPF_H
 
+#include "bpf/state/counts.bpf.h"
 #include "bpf/roles/ranges.bpf.h"
 #include OF_BUILD(references.bpf.h)
-
-#ifndef CACHEMON_BASIC
-/* Where a read counts, and those like it from now on. */
-static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
-{
-	__u64 ino;
-	struct cell *c;
-
-	if (l->s.job != JOB_WATCHED) {
-		c = cell_slot(l->epoch, CELL_OTHERS);
-		return c ? &c->row : NULL;
-	}
-	ino = READ(inode, i_ino);
-	c = cell_of_ino(l->epoch, ino);
-	if (!c)
-		return NULL;
-	if (!cell_is_of(c, inode, ino))
-		cell_take(l, addr_of(l, inode), HINT_OWN);
-	else if (!(c->row.flags & ROW_NAMED))
-		row_refresh(l, &c->row, inode, HINT_OWN, true);
-	/* Not before its name was looked at by a descriptor: plain reads do not. */
-	if (c->row.flags & ROW_NAMED)
-		tally_take(c, l->epoch);
-	return &c->row;
-}
-#else
-static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
-{
-	return live_row(l, inode, HINT_OWN, l->s.job);
-}
-#endif
 
 /* Count pages from..last (cut at EOF) and bytes from..to of a call. */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,

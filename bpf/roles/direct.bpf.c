@@ -6,6 +6,7 @@
  * refuse it, begin again when the reader's memory was not there, or have the rest read through the
  * cache. Where this kernel shows no such end, it is counted where it begins, cut at EOF.
  */
+#include "bpf/state/counts.bpf.h"
 #include "bpf/roles/hooks.bpf.h"
 
 #define END(e) (1u << (e))

@@ -4,6 +4,7 @@
  * has to wait comes back from task work or in a worker. What will not look into the cache is left
  * out: nothing would ever take it from the table.
  */
+#include "bpf/state/counts.bpf.h"
 #include "bpf/roles/ranges.bpf.h"
 
 /* Of a fixed file. The table of 6.13; NULL on kernels with another one. */

@@ -7,7 +7,7 @@
 #ifndef CHUNKS_BPF_H
 #define CHUNKS_BPF_H
 
-#include "bpf/state/live.bpf.h"
+#include "bpf/state/counts.bpf.h"
 #include "bpf/kernel/folio.bpf.h"
 
 static const struct block zero_block;

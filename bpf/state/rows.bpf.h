@@ -67,6 +67,14 @@ static __always_inline bool file_key_is_of(const struct file_key *key, struct in
 	       key->dev == file_dev(inode);
 }
 
+/* Its pages count: it is a regular file or a block device. */
+static __always_inline bool inode_counts(struct inode *inode)
+{
+	__u16 type = READ(inode, i_mode) & S_IFMT;
+
+	return type == S_IFREG || type == S_IFBLK;
+}
+
 /* *ret_new is set when it was made now: the caller may send the file's name. NULL
  * only when even the rest row is missing, which user space makes before each flip. */
 static __noinline struct file_row *shared_row(const struct file_key *file, __u32 job,

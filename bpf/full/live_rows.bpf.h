@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The row that an event of the running task counts in: a cell of its CPU, which is given to the
+ * file when another had it. Owns who has a cell.
+ */
+#ifndef FULL_LIVE_ROWS_BPF_H
+#define FULL_LIVE_ROWS_BPF_H
+
+#include "bpf/state/live.bpf.h"
+
+/* Gives a cell to this file; what another had counted there goes to its row. */
+GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+	bool made = false;
+	struct cell *c;
+
+	if (!l)
+		return 0;
+	c = cell_of_ino(l->epoch, READ(inode, i_ino));
+	if (!c)
+		return 0;
+	cell_flush(c, JOB_WATCHED, l->epoch);
+	file_key_of(inode, &c->file);
+	c->inode = inode_addr;
+	row = shared_row(&c->file, JOB_WATCHED, l->epoch, &made);
+	c->row.flags = row ? row->flags : 0;
+	c->row.size_since = 0;
+	row_refresh(l, &c->row, inode, hint, !made);
+	if (row)
+		__sync_fetch_and_or(&row->flags, c->row.flags);
+	/*
+	 * A stranger comes here with a file of the job, or with one whose number is that of such a
+	 * file. It chooses neither; the cell is taken anew by the job, whose first event does.
+	 * Threads of the kernel evict what the job brought, which was before.
+	 */
+	if (l->s.job == JOB_WATCHED) {
+		if (shared.tracing.on)
+			trace_choose(l, inode_addr);
+	} else if (!(READ(CAST(task_struct, l->task), flags) & PF_KTHREAD)) {
+		c->inode = 0;
+	}
+	return 0;
+}
+
+/* The row for an event of the running task on this inode. */
+static __always_inline struct file_row *live_row(struct live *l, struct inode *inode, __u64 hint,
+						 __u32 job)
+{
+	__u64 ino = READ(inode, i_ino);
+	struct cell *c;
+
+	if (job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
+	}
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (cell_is_of(c, inode, ino))
+		row_refresh(l, &c->row, inode, hint, true);
+	else
+		cell_take(l, addr_of(l, inode), hint);
+	return &c->row;
+}
+
+/* Where a read counts, and those like it from now on. */
+static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
+{
+	__u64 ino;
+	struct cell *c;
+
+	if (l->s.job != JOB_WATCHED) {
+		c = cell_slot(l->epoch, CELL_OTHERS);
+		return c ? &c->row : NULL;
+	}
+	ino = READ(inode, i_ino);
+	c = cell_of_ino(l->epoch, ino);
+	if (!c)
+		return NULL;
+	if (!cell_is_of(c, inode, ino))
+		cell_take(l, addr_of(l, inode), HINT_OWN);
+	else if (!(c->row.flags & ROW_NAMED))
+		row_refresh(l, &c->row, inode, HINT_OWN, true);
+	/* Not before its name was looked at by a descriptor: plain reads do not. */
+	if (c->row.flags & ROW_NAMED)
+		tally_take(c, l->epoch);
+	return &c->row;
+}
+
+/*
+ * An event that carries a file and no descriptor of the call. The path of one that an overlay
+ * opened is the job's, which the inode does not lead to.
+ */
+GLOBAL int row_name(struct live *l, __u64 inode_addr, __u64 file)
+{
+	struct inode *inode = CAST(inode, inode_addr);
+	struct file_row *row;
+
+	if (!l || !file || l->s.job != JOB_WATCHED)
+		return 0;
+	row = live_row(l, inode, file, JOB_WATCHED);
+	if (!row || row->flags & ROW_NAMED)
+		return 0;
+	name_send(l, inode_addr, file, 0);
+	row->flags |= ROW_NAMED;
+	return 0;
+}
+
+static __always_inline struct counts_at counts_of(struct live *l, const struct file_key *file)
+{
+	bool own = l->s.job == JOB_WATCHED, made = false;
+	struct file_key nobody = {};
+	struct cell *c = own ? cell_of_ino(l->epoch, file->ino) : cell_slot(l->epoch, CELL_OTHERS);
+
+	if (!c)
+		return (struct counts_at){};
+	if (!own || cell_has_key(c, file))
+		return (struct counts_at){&c->row, true};
+	return (struct counts_at){shared_row(own ? file : &nobody, l->s.job, l->epoch, &made),
+				  false};
+}
+
+#endif

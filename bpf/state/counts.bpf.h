@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an event counts beside the row it has at hand: the name of a file below an overlay, and what
+ * is over only later, a fault or a wait for a file that may be gone by then.
+ */
+#ifndef COUNTS_BPF_H
+#define COUNTS_BPF_H
+
+#include "bpf/state/live.bpf.h"
+#include OF_BUILD(live_rows.bpf.h)
+
+/* The path of a file that an overlay opened below itself is that of the overlay's. */
+static __always_inline void row_name_below(struct live *l, struct inode *inode, struct file *file)
+{
+	__u64 file_addr = addr_of(l, file), inode_addr = addr_of(l, inode);
+
+	if (l->s.job == JOB_WATCHED && file_addr && file_is_below(l, file_addr, inode_addr))
+		row_name(l, inode_addr, file_addr);
+}
+
+static __always_inline void counts_add(struct counts_at at, enum counter c, __s64 n)
+{
+	if (at.cell)
+		row_add(at.row, c, n);
+	else
+		shared_row_add(at.row, c, n);
+}
+
+/* Waiting for a file, and one more of kind (C_NR: nothing more). */
+static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
+				  __u64 stall_ns, __u64 stalls)
+{
+	struct counts_at at = counts_of(l, file);
+
+	counts_add(at, kind, 1);
+	counts_add(at, C_stall_ns, stall_ns);
+	counts_add(at, C_stalls, stalls);
+	return 0;
+}
+
+/* The last fault is over when the task's fault counters moved on: it was major or minor. */
+GLOBAL int fault_finish(struct live *l)
+{
+	enum counter kind;
+	struct task_struct *t;
+	struct task_state *s;
+	__u64 stall_ns = 0, stalls = 0;
+
+	if (!l)
+		return 0;
+	t = CAST(task_struct, l->task);
+	s = &l->s;
+	if (!s->fault_inode || fault_clock(t) == s->fault_id)
+		return 0;
+	kind = READ(t, maj_flt) != s->fault_maj ? C_faults_major : C_faults_minor;
+	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
+		stall_ns = s->stall_ns;
+		stalls = s->stalls;
+		s->stall_ns = 0;
+		s->stalls = 0;
+	}
+	s->fault_inode = 0;
+	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
+	return 0;
+}
+
+/* A read is submitted: what the ring was waited for so far was something else. */
+static __always_inline void ring_forget(struct task_state *s)
+{
+	if (s->stall_kind != STALL_URING)
+		return;
+	s->stall_ns = 0;
+	s->stalls = 0;
+}
+
+#define NO_CALL (~0ull) /* no call goes on */
+
+/*
+ * Waits of a call that no event of the per-read hook charged, which may be off, or come before the
+ * wait: they are charged when the task's next event finds the call over. The inode may be gone.
+ */
+static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
+{
+	struct task_state *s = &l->s;
+
+	if (!s->stalls || s->stall_kind != STALL_READ || s->stall_id == syscr)
+		return;
+	if (s->wait_file.ino)
+		wait_charge(l, &s->wait_file, C_NR, s->stall_ns, s->stalls);
+	s->stall_ns = 0;
+	s->stalls = 0;
+}
+
+#endif
