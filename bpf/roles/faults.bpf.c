@@ -5,7 +5,9 @@
  * read from them when they move. Pages mapped around a fault are an upper bound of what is used.
  */
 #include "bpf/roles/hooks.bpf.h"
-#include "bpf/state/chunks.bpf.h"
+#include "bpf/kernel/folio.bpf.h"
+#include "bpf/state/counts.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 
 /* Of a fault that is known by what was mapped around it alone. */
 #define NO_PAGE (~0ull)

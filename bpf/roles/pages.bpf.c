@@ -4,7 +4,8 @@
  * by what its task is doing (window, fault, advice, write); a delete is charged to the page's
  * owner, never to current, and who caused it is a second fact.
  */
-#include "bpf/state/chunks.bpf.h"
+#include "bpf/kernel/folio.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 #include "bpf/roles/calls.bpf.h"
 #include "bpf/roles/causes.bpf.h"
 #include "bpf/roles/advice.bpf.h"

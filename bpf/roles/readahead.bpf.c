@@ -5,7 +5,7 @@
  * arguments here are from before the kernel's clamps.
  */
 #include "bpf/roles/hooks.bpf.h"
-#include "bpf/state/chunks.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 #include "bpf/roles/calls.bpf.h"
 #include "bpf/roles/advice.bpf.h"
 

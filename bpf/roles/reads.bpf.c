@@ -5,7 +5,8 @@
  * page of unknown fate.
  */
 #include "bpf/roles/hooks.bpf.h"
-#include "bpf/state/chunks.bpf.h"
+#include "bpf/kernel/folio.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 #include "bpf/roles/calls.bpf.h"
 #include OF_BUILD(plain.bpf.h)
 

@@ -5,7 +5,7 @@
  * up fates when the per-read hook goes off, looking for names that changed. Never on a path of the
  * job.
  */
-#include "bpf/state/chunks.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 
 /* With no page in the cache it is only memory of what left it. */
 static __always_inline bool block_is_ghosts(struct block *b)

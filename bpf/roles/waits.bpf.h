@@ -7,7 +7,9 @@
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
 
-#include "bpf/state/chunks.bpf.h"
+#include "bpf/kernel/folio.bpf.h"
+#include "bpf/state/counts.bpf.h"
+#include OF_BUILD(page_state.bpf.h)
 
 /* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook). */
 #define WAIT_FOLIOS_MAX 64

@@ -4,57 +4,12 @@
  * follow from it. Each transition is one atomic step on one word, and the step that clears a page's
  * bit is the one that counts it, so CPUs may race and the law still holds.
  */
-#ifndef CHUNKS_BPF_H
-#define CHUNKS_BPF_H
+#ifndef FULL_PAGE_STATE_BPF_H
+#define FULL_PAGE_STATE_BPF_H
 
-#include "bpf/state/counts.bpf.h"
-#include "bpf/kernel/folio.bpf.h"
+#include "bpf/full/live_rows.bpf.h"
+#include "bpf/state/blocks.bpf.h"
 
-static const struct block zero_block;
-
-struct page_range {
-	__u64 first, last;
-};
-
-static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
-{
-	key->file = *file;
-	key->block = page / BLOCK_PAGES << 8 | JOB_WATCHED;
-}
-
-static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
-{
-	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
-}
-
-/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
-static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
-{
-	__u64 lo = first > base ? first - base : 0;
-	__u64 hi = last < base + 63 ? last - base : 63;
-
-	if (last < base || first > base + 63)
-		return 0;
-	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
-}
-
-static __always_inline __u32 now_ms(void)
-{
-	return bpf_ktime_get_ns() / 1000000;
-}
-
-/* n pages of the file whose fate is open from now on. */
-static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
-{
-	if (!n)
-		return;
-	row_add(row, C_resident_unused, n);
-	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
-}
-
-#ifdef CACHEMON_BASIC
-#include "bpf/state/chunks_locked.bpf.h"
-#else
 static __always_inline __u32 advisers_shift(__u64 base)
 {
 	return (base >> 6) % BLOCK_CHUNKS * 8;
@@ -352,10 +307,9 @@ static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u
 	settle_pages(row, inode, first, last, fate | (l->s.job == JOB_WATCHED ? SETTLE_OWN : 0));
 }
 
-/* Where settling waits for the end of the program. */
+/* For basic/, where settling waits for the end of the program. */
 static __always_inline void settle_asked(struct live *l)
 {
 }
-#endif
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The steps of chunks.bpf.h where no atomic operation returns what was there: each is made under a
- * lock of its block, looked up inside it, and counted outside. An entry that is found without the
- * lock is a hint, for it may be another's already; nothing else is done with it. So what the sweep
- * deletes under the lock nobody holds.
+ * Page state, as full/page_state.bpf.h, where no atomic operation returns what was there. Each step
+ * is made under a lock of its block, looked up inside it, and counted outside. An entry that is
+ * found without the lock is a hint, for it may be another's already; nothing else is done with it.
+ * So what the sweep deletes under the lock nobody holds.
  *
  * Written for verifiers that know each scalar exactly and so walk a loop once for each combination:
  * no branch where arithmetic does, and nothing is carried from one round to the next.
  */
-#ifndef CHUNKS_LOCKED_BPF_H
-#define CHUNKS_LOCKED_BPF_H
+#ifndef BASIC_PAGE_STATE_BPF_H
+#define BASIC_PAGE_STATE_BPF_H
 
+#include "bpf/basic/live_rows.bpf.h"
 #include "bpf/basic/locks.bpf.h"
+#include "bpf/state/blocks.bpf.h"
 
 static __always_inline __u64 block_lock_of(const struct block_key *key)
 {
@@ -227,7 +229,7 @@ static __noinline int blocks_leave(struct file_key *file, struct page_range *r,
  * left to be followed. Asked for by settle(), in the order of the asks.
  */
 #define ASKS_MAX 2
-struct settle_ask {
+struct settle_range {
 	__u64 inode;
 	__u64 first, last;
 	__u64 fate;
@@ -236,12 +238,12 @@ struct settle_ask {
 struct settle_work {
 	__u64 nr;
 	__u64 settled, turned;
-	struct settle_ask asks[ASKS_MAX];
+	struct settle_range asks[ASKS_MAX];
 };
 _Static_assert(sizeof(struct settle_work) <= sizeof(struct work), "settle_work");
 
 /* Fates of a block's pages. */
-static __noinline int settle_block(struct settle_work *w, struct settle_ask *a,
+static __noinline int settle_block(struct settle_work *w, struct settle_range *a,
 				   struct file_key *file, __u64 base)
 {
 	__u64 late = a->fate == C_used_late ? ~0ull : 0, used = a->fate == C_used ? ~0ull : 0;
@@ -280,7 +282,7 @@ static __noinline int settle_block(struct settle_work *w, struct settle_ask *a,
 /* What one ask can settle: 16 MiB of 4 KiB pages. */
 #define SETTLE_BLOCKS_MAX 16
 
-static __noinline int settle_ask(struct live *l, struct settle_work *w, struct settle_ask *a)
+static __noinline int settle_ask(struct live *l, struct settle_work *w, struct settle_range *a)
 {
 	__u64 base = a->first / BLOCK_PAGES * BLOCK_PAGES, last = a->last;
 	struct inode *inode = CAST(inode, a->inode);
@@ -337,7 +339,7 @@ static __noinline int settle(struct live *l, __u64 inode, __u64 first, __u64 las
 			     enum counter fate)
 {
 	struct settle_work *w = work_of(WORK_SETTLE);
-	struct settle_ask *a;
+	struct settle_range *a;
 
 	if (!w || last < first)
 		return 0;

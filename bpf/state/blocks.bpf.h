@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where the state of a page is: a bit in each word of a chunk, which has 64 pages, in a block of
+ * chunks. How it changes: page_state.bpf.h of the build.
+ */
+#ifndef BLOCKS_BPF_H
+#define BLOCKS_BPF_H
+
+#include "bpf/state/live.bpf.h"
+
+static const struct block zero_block;
+
+struct page_range {
+	__u64 first, last;
+};
+
+static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
+{
+	key->file = *file;
+	key->block = page / BLOCK_PAGES << 8 | JOB_WATCHED;
+}
+
+static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
+{
+	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
+}
+
+/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
+static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
+{
+	__u64 lo = first > base ? first - base : 0;
+	__u64 hi = last < base + 63 ? last - base : 63;
+
+	if (last < base || first > base + 63)
+		return 0;
+	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
+}
+
+static __always_inline __u32 now_ms(void)
+{
+	return bpf_ktime_get_ns() / 1000000;
+}
+
+/* n pages of the file whose fate is open from now on. */
+static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
+{
+	if (!n)
+		return;
+	row_add(row, C_resident_unused, n);
+	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(ino)], OUTSTANDING_ADD + n);
+}
+
+#endif
