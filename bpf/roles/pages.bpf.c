@@ -1,211 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pages entering and leaving the cache: the events every exact figure stands on. An add is classed
- * by what its task is doing (window, fault, advice, write); a delete is charged to the page's
- * owner, never to current, and who caused it is a second fact.
+ * by what its task is doing (adds.bpf.h); a delete is charged to the page's owner, never to
+ * current, and who caused it is a second fact (causes.bpf.h). What both do to the state of the page
+ * and to the counters: pages.bpf.h of the build.
  */
-#include "bpf/kernel/folio.bpf.h"
-#include OF_BUILD(page_state.bpf.h)
-#include "bpf/roles/calls.bpf.h"
+#include "bpf/state/live.bpf.h"
 #include "bpf/roles/causes.bpf.h"
-#include "bpf/roles/advice.bpf.h"
-
-static __always_inline struct page_range folio_range(struct folio *f)
-{
-	__u64 first = folio_index(f);
-
-	return (struct page_range){first, first + folio_pages(f) - 1};
-}
-
-/* How an add is classed: pages lo..hi were asked for, the others came ahead. */
-struct added {
-	__u64 lo, hi;
-	__u16 origin;  /* prefetched_* counter of the others; 0: none are prefetched */
-	__u16 counter; /* for adds that are neither: written or other */
-	bool by_read;  /* what was asked for was missed by a read call */
-	bool by_fault;
-	bool by_advice;
-	__u8 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
-};
-
-/*
- * Use of a folio that comes in a fault cannot be seen where it is mapped as a whole: the one the
- * fault is about, and one as large as an entry of a page table's upper level (of page size / 8
- * pages), which a later fault maps without an event (filemap_map_pmd).
- */
-static __always_inline bool mapped_unseen(struct live *l, const struct added *a,
-					  const struct page_range *r)
-{
-	if (!a->by_fault || r->first == r->last)
-		return false;
-	return (r->first <= l->s.fault_index && l->s.fault_index <= r->last) ||
-	       r->last - r->first + 1 >= 1ull << (page_shift - 3);
-}
-
-#define SQUASHFS_MAGIC 0x73717368
-
-/* A read of it that ends in a file's last page may pass the hook without an event: of what came
- * ahead nobody knows whether it was used. Where the hook is a function each read is seen. */
-static __always_inline bool reads_unseen(struct inode *inode)
-{
-	return !config.reads_by_call && READ(inode, i_sb, s_magic) == SQUASHFS_MAGIC;
-}
-
-static __always_inline bool nr_writes(long nr)
-{
-	return nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_pwritev ||
-	       nr == NR_pwritev2 || nr == NR_sendfile || nr == NR_splice ||
-	       nr == NR_copy_file_range || nr == NR_fallocate || nr == NR_io_uring_enter ||
-	       nr == NR_io_submit;
-}
-
-/* Advice of io_uring that brings pages always runs in a worker, as may a write after it. */
-static __always_inline bool advises(struct live *l, struct task_struct *t, long nr)
-{
-	__u8 op;
-
-	if (l->regs)
-		return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||
-		       nr == NR_process_madvise;
-	if (!(READ(t, flags) & PF_IO_WORKER) || !worker_is_shown(t))
-		return true;
-	op = READ(worker_request(t), opcode);
-	return op == IORING_OP_FADVISE || op == IORING_OP_MADVISE;
-}
-
-GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, struct added *a)
-{
-	struct inode *inode = CAST(inode, inode_addr);
-	struct task_struct *t;
-	__u64 regs;
-	struct task_state *s;
-	bool fault, win_fault;
-	__u64 syscr, eof;
-	long nr;
-
-	if (!l || !r || !a)
-		return 0;
-	t = CAST(task_struct, l->task);
-	regs = l->regs;
-	s = &l->s;
-	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
-	fault = s->fault_inode == inode_addr && s->fault_id == fault_clock(t);
-	win_fault = s->win_kind & WIN_IN_FAULT;
-	*a = (struct added){.lo = 1, .hi = 0, .counter = C_other_added_pages};
-	syscr = READ(t, ioac.syscr);
-	/* Two loads: one of either pointer is what older verifiers refuse. */
-	if (s->win_inode == inode_addr && win_fault == fault &&
-	    ((fault && s->win_id == s->fault_id) || (!fault && s->win_id == syscr))) {
-		a->by_advice = s->win_lo > s->win_hi;
-		if (!a->by_advice || advises(l, t, nr)) {
-			a->lo = s->win_lo;
-			a->hi = s->win_hi;
-			/* A filesystem may bring pages that the file does not reach. */
-			eof = READ(inode, i_size);
-			eof = eof ? (eof - 1) >> page_shift : 0;
-			if (!a->by_advice && a->hi > eof)
-				a->hi = eof > a->lo ? eof : a->lo;
-			a->origin = s->win_origin;
-			a->by_read = !fault;
-			a->by_fault = fault;
-			return 0;
-		}
-		a->by_advice = false;
-	}
-	if (fault && r->first <= s->fault_index && s->fault_index <= r->last) {
-		/* MADV_RANDOM or read-around switched off: the page alone, without a window. */
-		a->lo = a->hi = s->fault_index;
-		a->origin = C_prefetched_mmap_around;
-		a->by_fault = true;
-		return 0;
-	}
-	if (nr_writes(nr) && (READ(inode, i_mode) & S_IFMT) == S_IFREG) {
-		a->counter = C_written_pages;
-	} else if (nr_writes(nr) && l->regs) {
-		/* A block device: metadata of a filesystem on it is not the user's write. */
-		struct file *file = file_of_fd(t, (__u32)REGS_ARG1(regs));
-
-		if (file && READ(file, f_mapping) == READ(inode, i_mapping))
-			a->counter = C_written_pages;
-	}
-	return 0;
-}
-
-/* The position of its highest bit, 15 at most: without a branch, each of which verifiers follow. */
-static __always_inline __u32 log2_bucket(__u64 n)
-{
-	for (int by = 1; by < 64; by *= 2)
-		n |= n >> by;
-	return popcount64((n & 0xffff) | 1) - 1;
-}
-
-/* The window grew, or gave pages back: it moves from one histogram bucket to the next as its pages
- * arrive, so the histogram is right at any moment and needs no end of a window, which no event
- * tells. */
-GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
-{
-	__u64 before, after;
-	struct task_state *s;
-
-	if (!l || !row)
-		return 0;
-	s = &l->s;
-	before = s->win_pages;
-	after = before + pages;
-	s->win_pages = after;
-	if (!before || !after) {
-		__u32 kind = s->win_kind & WIN_KIND;
-		int by = before ? -1 : 1;
-
-		row_add(row,
-			kind == WIN_SYNC    ? C_windows_sync
-			: kind == WIN_ASYNC ? C_windows_async
-					    : C_windows_forced,
-			by);
-		row_add(row, C_window_log2_0 + log2_bucket(before | after), by);
-	} else if ((before ^ after) > (before & after)) { /* another highest bit */
-		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
-		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
-	}
-	return 0;
-}
-
-/* What the running call has missed of the file counts when it is over. */
-static __always_inline bool call_is_due(struct live *l, __u64 inode)
-{
-	return l->s.due_bytes && l->s.read_inode == inode && l->s.due_id == l->s.win_id;
-}
-
-/* A bit for each of those pages that is among the first 64 of the call. */
-static __always_inline __u64 call_pages(const struct task_state *s, __u64 first, __u64 nr)
-{
-	if (!nr || first < s->due_page || first - s->due_page >= 64)
-		return 0;
-	return ~0ull >> (nr < 64 ? 64 - nr : 0) << (first - s->due_page);
-}
-
-static __always_inline void call_misses(struct live *l, __u64 first, __u64 nr)
-{
-	l->s.due_misses += nr;
-	l->s.due_missed |= call_pages(&l->s, first, nr);
-}
-
-#ifdef CACHEMON_BASIC
-#include "bpf/roles/pages_locked.bpf.h"
-#else
-#include "bpf/roles/pages_atomic.bpf.h"
-#endif
+#include OF_BUILD(pages.bpf.h)
 
 SEC("?tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(page_add_tp, struct folio *folio)
 {
-	return WITH_LIVE(l, EV_ADD, added(l, folio));
+	return WITH_LIVE(l, EV_ADD, folio_added(l, folio));
 }
 
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(page_delete_tp, struct folio *folio)
 {
-	return WITH_LIVE(l, EV_DELETE, deleted(l, ctx, folio));
+	return WITH_LIVE(l, EV_DELETE, folio_deleted(l, ctx, folio));
 }
 
 /* Reclaim scopes: what is deleted inside them is charged to them. */

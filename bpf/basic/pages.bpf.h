@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The page events of pages.bpf.c for verifiers that follow each value on the stack: what is found
- * out goes to memory of a map, of which they know nothing, and the row, which is of one of two maps
- * or none, comes last. Counts the same.
+ * What pages that enter or leave the cache count, as full/pages.bpf.h, for verifiers that follow
+ * each value on the stack: what is found out goes to memory of a map, of which they know nothing,
+ * and the row, which is of one of two maps or none, comes last. Counts the same.
  */
-#ifndef PAGES_LOCKED_BPF_H
-#define PAGES_LOCKED_BPF_H
+#ifndef BASIC_PAGES_BPF_H
+#define BASIC_PAGES_BPF_H
+
+#include "bpf/basic/page_state.bpf.h"
+#include "bpf/roles/adds.bpf.h"
+#include "bpf/roles/advice.bpf.h"
+#include "bpf/roles/causes.bpf.h"
 
 /* Of an add. */
 struct page_work {
@@ -102,7 +107,7 @@ static __noinline int page_added(struct live *l, struct inode *inode, struct pag
 	return 0;
 }
 
-static __always_inline int added(struct live *l, struct folio *folio)
+static __always_inline int folio_added(struct live *l, struct folio *folio)
 {
 	struct page_work *p = work_of(WORK_PAGE);
 	struct inode *inode = READ(folio_mapping(folio), host);
@@ -168,7 +173,7 @@ static __noinline int page_deleted(struct live *l, struct inode *inode, struct d
 	return blocks_leave(&file, &d->r, &d->left);
 }
 
-static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
+static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio *folio)
 {
 	struct deleted *d = work_of(WORK_PAGE);
 	struct inode *inode = READ(folio_mapping(folio), host);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The page events of pages.bpf.c where atomic operations return what was there: the state of a
- * folio's pages is changed a chunk at a time, and who changed it counts.
+ * What pages that enter or leave the cache count, folio_added() and folio_deleted(), where atomic
+ * operations return what was there: the state of a folio's pages is changed a chunk at a time, and
+ * who changed it counts.
  */
-#ifndef PAGES_ATOMIC_BPF_H
-#define PAGES_ATOMIC_BPF_H
+#ifndef FULL_PAGES_BPF_H
+#define FULL_PAGES_BPF_H
 
 #include "bpf/full/evictors.bpf.h"
+#include "bpf/full/page_state.bpf.h"
+#include "bpf/full/references.bpf.h"
+#include "bpf/roles/adds.bpf.h"
+#include "bpf/roles/advice.bpf.h"
+#include "bpf/roles/calls.bpf.h"
+#include "bpf/roles/causes.bpf.h"
 
 struct add_ctx {
 	struct file_row *row;
@@ -102,7 +109,7 @@ static __always_inline __u64 asked_of(const struct page_range *r, const struct a
 	return a->lo <= a->hi && lo <= hi ? hi - lo + 1 : 0;
 }
 
-static __always_inline int added(struct live *l, struct folio *folio)
+static __always_inline int folio_added(struct live *l, struct folio *folio)
 {
 	struct page_range r;
 	struct file_row *row;
@@ -300,7 +307,7 @@ GLOBAL int add_undo(struct live *l, struct file_row *row, struct deleted *d)
 	return 0;
 }
 
-static __always_inline int deleted(struct live *l, void *ctx, struct folio *folio)
+static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio *folio)
 {
 	struct deleted *d = work_of(WORK_PAGE);
 	struct delete_ctx x = {.l = l, .d = d};
