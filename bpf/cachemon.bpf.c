@@ -4,6 +4,7 @@
  * linker of libbpf 1.1 cannot link two objects that call the same kernel function
  * (bpf_rdonly_cast): it fails to size the extern.
  */
+#include "bpf/kernel/build.bpf.h"
 #include "bpf/roles/job.bpf.c"
 #include "bpf/roles/reads.bpf.c"
 #include "bpf/roles/readahead.bpf.c"
@@ -13,6 +14,6 @@
 #include "bpf/roles/direct.bpf.c"
 #include "bpf/roles/scopes.bpf.c"
 #include "bpf/roles/uring.bpf.c"
-#include "bpf/roles/sweep.bpf.c"
+#include OF_BUILD(sweep.bpf.c)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The programs of sweep.bpf.c as iterators over a map's elements; sweep_arg is what the others are
+ * The programs of full/sweep.bpf.c as iterators over a map's elements; sweep_arg is what those are
  * called with, sweep_sum what they return. There are no cells, and what a running task is not
  * charged with waits for its switch. What changes a block holds its lock.
  */
-#ifndef SWEEP_ITER_BPF_H
-#define SWEEP_ITER_BPF_H
+#include "bpf/basic/page_state.bpf.h"
+#include "bpf/roles/sweep.bpf.h"
 
 static __always_inline bool block_key_at(struct bpf_iter__bpf_map_elem *ctx, struct block_key *key)
 {
@@ -177,5 +177,3 @@ int sweep_names(struct bpf_iter__bpf_map_elem *ctx)
 		name_row(w);
 	return 0;
 }
-
-#endif

@@ -5,18 +5,9 @@
  * up fates when the per-read hook goes off, looking for names that changed. Never on a path of the
  * job.
  */
-#include OF_BUILD(page_state.bpf.h)
+#include "bpf/full/page_state.bpf.h"
+#include "bpf/roles/sweep.bpf.h"
 
-/* With no page in the cache it is only memory of what left it. */
-static __always_inline bool block_is_ghosts(struct block *b)
-{
-	for (int i = 0; i < BLOCK_CHUNKS; i++)
-		if (b->chunks[i].resident || b->chunks[i].outstanding)
-			return false;
-	return true;
-}
-
-#ifndef CACHEMON_BASIC
 STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	if (block_is_ghosts(b))
@@ -75,21 +66,11 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 	shared_row_add(row, C_untracked, n);
 	return 0;
 }
-#endif
-
-/* Independent count of unsettled pages, from the bits themselves: the law's other side. */
-STEP count_step(struct bpf_map *map, struct block_key *key, struct block *b, __u64 *sum)
-{
-	for (int i = 0; i < BLOCK_CHUNKS; i++)
-		*sum += popcount64(b->chunks[i].outstanding);
-	return 0;
-}
 
 /*
  * No event tells of a rename. A name is looked at when an interval's first event is about its file,
  * and here when the interval is over; at the end of the run all that were seen are.
  */
-#ifndef CACHEMON_BASIC
 /* Older verifiers take no key and no value of a map from memory that is a caller's. */
 GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
 {
@@ -256,6 +237,3 @@ int sweep_names(struct sweep_names_args *args)
 		names_of_all();
 	return 0;
 }
-#else
-#include "bpf/roles/sweep_iter.bpf.h"
-#endif
