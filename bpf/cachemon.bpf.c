@@ -6,6 +6,7 @@
  */
 #include "bpf/kernel/build.bpf.h"
 #include "bpf/roles/job.bpf.c"
+#include OF_BUILD(read_tp.bpf.c)
 #include "bpf/roles/reads.bpf.c"
 #include "bpf/roles/readahead.bpf.c"
 #include "bpf/roles/pages.bpf.c"

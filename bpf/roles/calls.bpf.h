@@ -12,6 +12,7 @@
 
 #include "bpf/state/counts.bpf.h"
 #include "bpf/roles/ranges.bpf.h"
+#include OF_BUILD(by_call.bpf.h)
 #include OF_BUILD(references.bpf.h)
 
 /* Count pages from..last (cut at EOF) and bytes from..to of a call. */
@@ -198,27 +199,8 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 	       (last == s->read_last || (s->read_end && last <= s->read_last));
 }
 
-/* The memory of a request is used again for the next one, which may be of the same file and end
- * where this one does. What it has filled of its buffers is then not where this one has got to. */
-#ifdef CACHEMON_BASIC
-static __always_inline bool place_goes_on(struct live *l)
-{
-	return !l->now.iocb; /* there is one event for all of a call */
-}
-#else
-static __always_inline bool place_goes_on(struct live *l)
-{
-	struct iter_place *was = &l->s.read_place, *is = &l->now.place;
-
-	if (!l->now.iocb)
-		return true; /* ioac.syscr tells */
-	return is->vector_end == was->vector_end &&
-	       (is->segment > was->segment ||
-		(is->segment == was->segment && is->base == was->base));
-}
-#endif
-
-/* The same of an event that tells what the call has still to read. */
+/* Is this event the same call as the last one, of an event that tells what the call has still to
+ * read? */
 static __always_inline bool call_goes_on(struct live *l, struct inode *inode, __u64 id, __u64 last)
 {
 	struct task_state *s = &l->s;

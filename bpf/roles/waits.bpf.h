@@ -9,10 +9,8 @@
 
 #include "bpf/kernel/folio.bpf.h"
 #include "bpf/state/counts.bpf.h"
+#include OF_BUILD(by_call.bpf.h)
 #include OF_BUILD(page_state.bpf.h)
-
-/* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook). */
-#define WAIT_FOLIOS_MAX 64
 
 /* Where the call is seen before its wait: one that goes past the cache is not seen at all, and what
  * it waits for is not the file's that was read before. */
@@ -75,15 +73,6 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	return 0;
 }
 
-/*
- * A lookup ends with the folio that has an async window asked for, and then waits for that one
- * alone. When it is there, the window itself waits: for blocks that tell where the file lies.
- */
-static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
-{
-	return s->win_inode && s->win_kind == WIN_ASYNC && s->win_id == syscr;
-}
-
 static __always_inline bool read_awaits(struct live *l, __u64 syscr)
 {
 	struct task_state *s = &l->s;
@@ -125,16 +114,6 @@ STEP wait_step(__u32 i, struct wait_walk *w)
 	return 1;
 }
 
-#ifdef CACHEMON_BASIC
-/* Bytes that the call has not copied yet. */
-static __always_inline __u64 wait_left(struct task_state *s)
-{
-	__u64 stack = (__u64)READ(current_task(), stack);
-
-	return READ(CAST(iov_iter, stack + s->read_iter), count);
-}
-#endif
-
 /*
  * If the call did not add it itself, it was on its way for somebody else's sake: a delayed hit, a
  * late prefetch. The inode is there, for the call is.
@@ -158,18 +137,8 @@ GLOBAL int read_sleeps(struct live *l)
 	w.index = s->read_next - 1;
 	last = s->read_last < eof ? s->read_last : eof;
 	w.last = last;
-#ifdef CACHEMON_BASIC
-	/* The hook is above all batches of the call, and the call is at this very page. */
-	if (s->read_iter)
-		w.index = (s->read_upto - wait_left(s)) >> page_shift;
-	wait_step(0, &w);
-#else
-	/* Up to the folio that has the window asked for, whose head may lie before the call. A call
-	 * that has waited for it looks further in the same event. */
-	if (window_is_open(s, s->read_id) && s->read_wait != s->win_at + 1 && s->win_at < last)
-		w.last = s->win_at > w.index ? s->win_at : w.index;
+	wait_narrow(s, &w.index, &w.last);
 	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
-#endif
 	if (w.first > w.end || s->read_wait == w.first + 1)
 		return 0;
 	s->read_wait = w.first + 1;

@@ -17,6 +17,15 @@ enum {
 	TASK_AWAITED = 1 << 3, /* some of its stalls were for a folio that it reads */
 };
 
+/*
+ * A lookup ends with the folio that has an async window asked for, and then waits for that one
+ * alone. When it is there, the window itself waits: for blocks that tell where the file lies.
+ */
+static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
+{
+	return s->win_inode && s->win_kind == WIN_ASYNC && s->win_id == syscr;
+}
+
 /* The address of a task, a plain number: where there is no struct live to take it through. */
 static __always_inline __u64 task_addr(const struct task_struct *t)
 {
