@@ -4,7 +4,7 @@
  * their reason, whoever runs them. Their ends come from fexit, which misses none; a return probe
  * may, so that there is none of these by kprobe, and a stack tells instead (causes.bpf.h).
  */
-#include "bpf/roles/causes.bpf.h"
+#include "bpf/roles/invalidation.bpf.h"
 
 static __always_inline void scope_note(struct live *l, __u32 scope)
 {
