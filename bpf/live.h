@@ -28,7 +28,7 @@ struct task_state {
 	__u32 counted; /* COUNTED_* of processes.bpf.h; the stored copy alone is right */
 
 	/* From here on it is the running task's, and copied as a whole. */
-	__u32 flags;	 /* TASK_* of live.bpf.h */
+	__u32 flags;	 /* TASK_* of tasks.bpf.h */
 	__u32 read_iter; /* as of struct read_now */
 
 	/* The read call in progress or the last one. */

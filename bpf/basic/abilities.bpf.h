@@ -5,6 +5,8 @@
 #ifndef BASIC_ABILITIES_BPF_H
 #define BASIC_ABILITIES_BPF_H
 
+#include "bpf/kernel/kernel.bpf.h"
+
 enum {
 	LOOPS_BY_HELPER = false,
 	MAY_BE_PREEMPTED = false,

@@ -6,6 +6,8 @@
 #ifndef FULL_ABILITIES_BPF_H
 #define FULL_ABILITIES_BPF_H
 
+#include "bpf/kernel/kernel.bpf.h"
+
 enum {
 	LOOPS_BY_HELPER = true,
 	/* A program may be interrupted by another one: tracepoints from 7.0 on. */

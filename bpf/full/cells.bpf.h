@@ -59,13 +59,13 @@ static __always_inline bool cell_has_key(const struct cell *c, const struct file
 	return c->inode && file_key_same(&c->file, file);
 }
 
-struct cell_flush {
+struct cell_to_row {
 	struct cell *c;
 	struct file_row *row; /* NULL: none */
 };
 
 /* Eight counters that may have moved. */
-STEP cell_flush_step(__u32 group, struct cell_flush *x)
+STEP cell_flush_step(__u32 group, struct cell_to_row *x)
 {
 	struct cell *c = x->c;
 
@@ -85,7 +85,7 @@ STEP cell_flush_step(__u32 group, struct cell_flush *x)
 /* Adds what the cell holds to its row. */
 GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 {
-	struct cell_flush x = {.c = c};
+	struct cell_to_row x = {.c = c};
 	bool made = false;
 
 	if (!c || (!c->row.touched && !c->inode))

@@ -6,8 +6,8 @@
 #ifndef FULL_PLAIN_BPF_H
 #define FULL_PLAIN_BPF_H
 
-#include "bpf/state/live.bpf.h"
 #include "bpf/full/references.bpf.h"
+#include "bpf/roles/calls.bpf.h"
 
 /* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
  */

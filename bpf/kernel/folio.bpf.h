@@ -6,7 +6,7 @@
 #ifndef FOLIO_BPF_H
 #define FOLIO_BPF_H
 
-#include "bpf/state/maps.bpf.h"
+#include "bpf/kernel/reach.bpf.h"
 
 static __always_inline bool kernel_has_folios(void)
 {

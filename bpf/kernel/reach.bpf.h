@@ -13,6 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include "bpf/kernel/build.bpf.h"
 #include OF_BUILD(abilities.bpf.h)
+#include "bpf/live.h"
 
 /*
  * CAST: a kernel address as a pointer to read through. READ(p, a, b.c): p->a->b.c of such a pointer
@@ -48,6 +49,13 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 static __always_inline __u64 load_ptr(__u64 addr)
 {
 	return READ(CAST(timespec64, addr), tv_sec);
+}
+
+/* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
+static __always_inline __u64 addr_of(struct live *l, const void *p)
+{
+	*(volatile __u64 *)&l->scratch = (__u64)p;
+	return *(volatile __u64 *)&l->scratch;
 }
 
 #endif

@@ -167,7 +167,7 @@ GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 beg
 		return 0;
 	l->note.file = 0;
 	trace_file_of_call(l, inode);
-	trace_note(l, inode_addr, what, begin, bytes);
+	trace_send(l, inode_addr, what, begin, bytes);
 	return 0;
 }
 

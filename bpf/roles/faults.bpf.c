@@ -33,7 +33,7 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 }
 
 /* What is mapped at the address of the running fault, if that is what it is about. */
-static __noinline int trace_vma(struct live *l, __u64 mapping, __u64 first, __u64 last)
+static __noinline int trace_note_vma(struct live *l, __u64 mapping, __u64 first, __u64 last)
 {
 	struct vma_seen seen = {.l = l};
 	struct trace_note *n = &l->note;
@@ -57,8 +57,8 @@ GLOBAL int trace_fault(struct live *l, __u64 mapping, __u64 index, __u64 flags)
 {
 	if (!l)
 		return 0;
-	trace_vma(l, mapping, index, index);
-	return trace_note(l, addr_of(l, READ(CAST(address_space, mapping), host)),
+	trace_note_vma(l, mapping, index, index);
+	return trace_send(l, addr_of(l, READ(CAST(address_space, mapping), host)),
 			  NOTE(NOTE_FAULT, 0, 0, flags), index, 0);
 }
 
@@ -66,8 +66,8 @@ GLOBAL int trace_mapped(struct live *l, __u64 mapping, __u64 first, __u64 pages)
 {
 	if (!l)
 		return 0;
-	trace_vma(l, mapping, first, first + pages - 1);
-	return trace_note(l, addr_of(l, READ(CAST(address_space, mapping), host)),
+	trace_note_vma(l, mapping, first, first + pages - 1);
+	return trace_send(l, addr_of(l, READ(CAST(address_space, mapping), host)),
 			  NOTE(NOTE_MAP, 0, 0, 0), first, pages);
 }
 

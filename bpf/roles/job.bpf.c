@@ -86,7 +86,7 @@ static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
 }
 
-/* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.c. */
+/* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.h. */
 static __always_inline bool waits_for_ring(struct live *l)
 {
 	if (!l->regs || REGS_NR(l->regs) != NR_io_uring_enter)

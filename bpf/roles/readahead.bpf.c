@@ -40,7 +40,7 @@ static __always_inline void trace_window(struct live *l, struct inode *inode, __
 					 enum note_hook hook, __u64 index, __u64 pages)
 {
 	l->note.file = file;
-	trace_note(l, addr_of(l, inode), NOTE(NOTE_WINDOW, hook, 0, 0), index, pages);
+	trace_send(l, addr_of(l, inode), NOTE(NOTE_WINDOW, hook, 0, 0), index, pages);
 }
 
 static __always_inline int window(struct live *l, struct inode *inode, __u64 index,

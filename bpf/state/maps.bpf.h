@@ -232,13 +232,6 @@ static __always_inline void *work_of(__u32 which)
 	return bpf_map_lookup_elem(&works, &which);
 }
 
-/* The verifier forbids arithmetic on typed pointers; through memory they are plain numbers. */
-static __always_inline __u64 addr_of(struct live *l, const void *p)
-{
-	*(volatile __u64 *)&l->scratch = (__u64)p;
-	return *(volatile __u64 *)&l->scratch;
-}
-
 static __always_inline __u32 outstanding_slot(__u64 ino)
 {
 	return (ino ^ ino >> 14) & (NR_OUTSTANDING - 1);

@@ -13,6 +13,7 @@
 
 #include "bpf/state/overlay.bpf.h"
 #include "bpf/state/rows.bpf.h"
+#include "bpf/state/tasks.bpf.h"
 
 #define NOTE(kind, detail, order, flags)                                                           \
 	((kind) | (__u64)(detail) << 8 | (__u64)(order) << 24 | (__u64)(flags) << 32)
@@ -100,7 +101,7 @@ static __always_inline struct trace_record *trace_room(struct live *l, struct in
 }
 
 /* An event of the file, with what l->note says beside; what: NOTE(). */
-GLOBAL int trace_note(struct live *l, __u64 inode_addr, __u64 what, __u64 pos, __u64 len)
+GLOBAL int trace_send(struct live *l, __u64 inode_addr, __u64 what, __u64 pos, __u64 len)
 {
 	struct inode *inode = CAST(inode, inode_addr);
 	struct trace_record *r;
@@ -186,7 +187,7 @@ static __always_inline __s32 trace_max_order(struct address_space *mapping)
 }
 
 /* Tells user space of a file that was chosen now. */
-static __noinline int trace_begin(struct live *l, __u64 inode_addr)
+static __noinline int trace_send_begin(struct live *l, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);
 	struct trace_pick *p = &l->note.pick;
@@ -309,7 +310,7 @@ GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 	__sync_fetch_and_add(&shared.tracing.filter[slot], 1);
 	__sync_fetch_and_add(&shared.tracing.live, 1);
 	if (!bpf_map_update_elem(&traced, &p->file, &p->entry, BPF_NOEXIST))
-		return trace_begin(l, inode_addr);
+		return trace_send_begin(l, inode_addr);
 	__sync_fetch_and_add(&shared.tracing.filter[slot], -1);
 	__sync_fetch_and_add(&shared.tracing.live, -1);
 	if (!bpf_map_lookup_elem(&traced, &p->file))
@@ -344,7 +345,7 @@ GLOBAL int trace_read(struct live *l, __u64 inode_addr, __u64 pos, __u64 end, __
 		flags |= NOTE_AFTER;
 	if (!l->note.file)
 		flags |= NOTE_RANGE;
-	return trace_note(l, inode_addr, NOTE(NOTE_READ, 0, 0, flags), pos, end - pos);
+	return trace_send(l, inode_addr, NOTE(NOTE_READ, 0, 0, flags), pos, end - pos);
 }
 
 static __always_inline __u32 trace_order(__u64 pages)
@@ -359,7 +360,7 @@ static __always_inline __u32 trace_order(__u64 pages)
 GLOBAL int trace_folio(struct live *l, __u64 inode_addr, __u64 what, __u64 first, __u64 pages)
 {
 	what |= (__u64)trace_order(pages) << 24;
-	return l ? trace_note(l, inode_addr, what, first, pages) : 0;
+	return l ? trace_send(l, inode_addr, what, first, pages) : 0;
 }
 #else
 static __always_inline bool trace_may(struct inode *inode)
@@ -377,7 +378,7 @@ static __always_inline int trace_choose(struct live *l, __u64 inode_addr)
 static __always_inline void trace_file_of_call(struct live *l, struct inode *inode)
 {
 }
-static __always_inline int trace_note(struct live *l, __u64 inode_addr, __u64 what, __u64 pos,
+static __always_inline int trace_send(struct live *l, __u64 inode_addr, __u64 what, __u64 pos,
 				      __u64 len)
 {
 	return 0;
