@@ -20,7 +20,8 @@ static __always_inline __u64 block_lock_of(const struct block_key *key)
 	return (key->file.ino << 24) ^ ((__u64)key->file.gen << 8) ^ (key->block >> 8);
 }
 
-/* chunk_mask() without a branch; 0 where none of the pages is in the chunk. */
+/* Bits of the pages first..last inside the chunk that starts at page base, without a branch; 0
+ * where none of the pages is in the chunk. */
 static __always_inline __u64 chunk_mask_flat(__u64 base, __u64 first, __u64 last)
 {
 	__s64 lo = first - base, hi = last - base, below = lo >> 63, beyond = (63 - hi) >> 63, in;

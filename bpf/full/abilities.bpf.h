@@ -32,7 +32,7 @@ enum {
 #define GLOBAL __attribute__((noinline))
 
 /* step(i, x) for each i below nr, until it returns 1. A loop by helper is walked once by the
- * verifier, whatever its length. max is for basic/, which leaves out all above it. */
+ * verifier, whatever its length. max is for basic/, which leaves out what lies above it. */
 #define STEP		       static long
 #define STEP_CALLED	       static long
 #define LOOP(nr, max, step, x) bpf_loop(nr, step, x, 0)

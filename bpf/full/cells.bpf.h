@@ -12,6 +12,20 @@
 
 #include "bpf/state/rows.bpf.h"
 
+static __always_inline bool file_key_same(const struct file_key *a, const struct file_key *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
+}
+
+/* Of an inode whose address was this file's: its memory may have become another's, and a copy of a
+ * filesystem has all of the file but the device. */
+static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
+					   __u64 ino)
+{
+	return key->ino == ino && key->gen == READ(inode, i_generation) &&
+	       key->dev == file_dev(inode);
+}
+
 static __always_inline void shared_row_add(struct file_row *row, enum counter c, __s64 n)
 {
 	__u32 i = c;

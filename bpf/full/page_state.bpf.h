@@ -10,6 +10,22 @@
 #include "bpf/full/live_rows.bpf.h"
 #include "bpf/state/blocks.bpf.h"
 
+static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
+{
+	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
+}
+
+/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
+static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
+{
+	__u64 lo = first > base ? first - base : 0;
+	__u64 hi = last < base + 63 ? last - base : 63;
+
+	if (last < base || first > base + 63)
+		return 0;
+	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
+}
+
 static __always_inline __u32 advisers_shift(__u64 base)
 {
 	return (base >> 6) % BLOCK_CHUNKS * 8;

@@ -99,6 +99,15 @@ GLOBAL int returned_to_others(__u64 inode, struct page_range *r)
 	return 0;
 }
 
+#define SQUASHFS_MAGIC 0x73717368
+
+/* A read of it that ends in a file's last page may pass the hook without an event: of what came
+ * ahead nobody knows whether it was used. Where the hook is a function each read is seen. */
+static __always_inline bool reads_unseen(struct inode *inode)
+{
+	return !config.reads_by_call && READ(inode, i_sb, s_magic) == SQUASHFS_MAGIC;
+}
+
 /* Of the pages of a folio, those that were asked for: from *ret_lo on. */
 static __always_inline __u64 asked_of(const struct page_range *r, const struct added *a,
 				      __u64 *ret_lo)

@@ -42,15 +42,6 @@ static __always_inline bool mapped_unseen(struct live *l, const struct added *a,
 	       r->last - r->first + 1 >= 1ull << (page_shift - 3);
 }
 
-#define SQUASHFS_MAGIC 0x73717368
-
-/* A read of it that ends in a file's last page may pass the hook without an event: of what came
- * ahead nobody knows whether it was used. Where the hook is a function each read is seen. */
-static __always_inline bool reads_unseen(struct inode *inode)
-{
-	return !config.reads_by_call && READ(inode, i_sb, s_magic) == SQUASHFS_MAGIC;
-}
-
 static __always_inline bool nr_writes(long nr)
 {
 	return nr == NR_write || nr == NR_pwrite64 || nr == NR_writev || nr == NR_pwritev ||

@@ -20,22 +20,6 @@ static __always_inline void block_key_of(struct file_key *file, __u64 page, stru
 	key->block = page / BLOCK_PAGES << 8 | JOB_WATCHED;
 }
 
-static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
-{
-	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
-}
-
-/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
-static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
-{
-	__u64 lo = first > base ? first - base : 0;
-	__u64 hi = last < base + 63 ? last - base : 63;
-
-	if (last < base || first > base + 63)
-		return 0;
-	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
-}
-
 static __always_inline __u32 now_ms(void)
 {
 	return bpf_ktime_get_ns() / 1000000;

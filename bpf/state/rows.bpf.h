@@ -53,20 +53,6 @@ static __always_inline void file_key_of(struct inode *inode, struct file_key *ke
 	key->gen = READ(inode, i_generation);
 }
 
-static __always_inline bool file_key_same(const struct file_key *a, const struct file_key *b)
-{
-	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
-}
-
-/* Of an inode whose address was this file's: its memory may have become another's, and a copy of a
- * filesystem has all of the file but the device. */
-static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
-					   __u64 ino)
-{
-	return key->ino == ino && key->gen == READ(inode, i_generation) &&
-	       key->dev == file_dev(inode);
-}
-
 /* Its pages count: it is a regular file or a block device. */
 static __always_inline bool inode_counts(struct inode *inode)
 {
