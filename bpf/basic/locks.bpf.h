@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What makes several steps on a map's value one, where programs have neither spin locks nor atomic
- * operations that return what was there: an element of a hash that was not there before (the kernel
- * lets one of two that insert it at once succeed). Who holds a lock runs with preemption off and
- * calls nothing that waits. Owns taking and dropping; what a lock is of is for its users to say.
+ * Locks, where programs have neither the kernel's spin locks nor atomic operations that return what
+ * was there. A lock is an element of a hash: of two programs that insert it at once the kernel lets
+ * one succeed. The holder runs with preemption off and calls nothing that waits. Owns taking and
+ * dropping; the callers decide what a lock protects.
  *
- * Never two at once, so that a lock may be of more than one thing. Who does not get it in time (the
- * holder's virtual CPU stopped, say) says what is lost by it.
+ * A program holds one lock at a time, so that one lock may protect several things. A program that
+ * does not get a lock in time (the holder's virtual CPU stopped, say) counts what is lost by that.
  */
 #ifndef BASIC_LOCKS_BPF_H
 #define BASIC_LOCKS_BPF_H

@@ -29,8 +29,8 @@ static __always_inline void read_event_tp(__u64 *ctx)
 		read_not_plain(ctx);
 }
 
-/* A program each for kernels that switch tasks inside of it and for those that do not: to ask for
- * it would cost each read. Arguments are fetched where they are needed. */
+/* Two programs, for tracepoints that hold preemption off and for those that do not: a check at run
+ * time would cost every read. Arguments are fetched where they are needed. */
 SEC("?tp_btf/mm_filemap_get_pages")
 int read_tp(__u64 *ctx)
 {

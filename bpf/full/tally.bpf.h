@@ -83,7 +83,7 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 
 	if ((t->generation != TALLY_FREE && t->generation != generation))
 		return;
-	/* Who gave it back has emptied it before. */
+	/* The sweep emptied it before giving it back. */
 	order_reads(&t->pad);
 	t->generation = generation;
 	t->word = word * sizeof(__u64);

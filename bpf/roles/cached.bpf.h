@@ -66,7 +66,7 @@ static long cached_step(__u32 i, struct cached_look **look)
 	return x->index > x->last;
 }
 
-/* What is behind a pointer the verifier does not follow from step to step. */
+/* The verifier does not follow what a pointer leads to from step to step. */
 GLOBAL int cached_walk(struct cached_look *x)
 {
 	if (x)

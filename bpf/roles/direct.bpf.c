@@ -144,7 +144,7 @@ static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 	bytes = BPF_CORE_READ(dio, error) ? 0 : BPF_CORE_READ(dio, size);
 	if (pos + bytes > size)
 		bytes = size - pos;
-	/* Who sees its beginning so is not told. */
+	/* A hook at the beginning of the function does not see what was read before. */
 	if (bpf_core_field_exists(dio->done_before))
 		before = BPF_CORE_READ(dio, done_before);
 	l->s.direct_before = before;

@@ -52,7 +52,7 @@ static __always_inline void mark_leave(struct task_struct *t)
 	counted = st->counted;
 	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	/* Who was the last may have looked for it already. */
+	/* The exit of the last thread may have looked for them already. */
 	if (!READ_NOW(t, signal, live.counter))
 		bpf_map_delete_elem(&marks_left, &tgid);
 }
