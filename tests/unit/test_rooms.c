@@ -15,6 +15,12 @@ static const struct room {
 	const char *name, *includes;
 } rooms[] = {
 	{"bpf", ""},
+	/* A file of basic or full is included by OF_BUILD() alone. */
+	{"bpf/kernel", "bpf"},
+	{"bpf/state", "bpf bpf/kernel"},
+	{"bpf/roles", "bpf bpf/kernel bpf/state"},
+	{"bpf/basic", "bpf/kernel bpf/state bpf/roles"},
+	{"bpf/full", "bpf/kernel bpf/state bpf/roles"},
 	{"cachemon/base", ""},
 	{"cachemon/access", "cachemon/base"},
 	{"cachemon/figures", "cachemon/base bpf"},
@@ -124,13 +130,19 @@ static void check_include(const char *path, const char *from, char *included)
 	}
 }
 
-static int check_file(const char *path, const struct stat *st, int type, struct FTW *at)
+static bool is_source(const char *path, int type)
 {
 	size_t n = strlen(path);
+
+	return type == FTW_F && n >= 2 && path[n - 2] == '.' && strchr("ch", path[n - 1]);
+}
+
+static int check_file(const char *path, const struct stat *st, int type, struct FTW *at)
+{
 	char line[512], included[256], own[512];
 	FILE *f;
 
-	if (type != FTW_F || n < 2 || path[n - 2] != '.' || !strchr("ch", path[n - 1]))
+	if (!is_source(path, type))
 		return 0;
 	files++;
 	snprintf(own, sizeof(own), "%s", path + strlen(SOURCE_DIR) + 1);
@@ -149,8 +161,36 @@ static void test_includes_go_up(void **state)
 {
 	assert_int_equal(nftw(SOURCE_DIR "/cachemon", check_file, 16, FTW_PHYS), 0);
 	assert_int_equal(nftw(SOURCE_DIR "/advisor", check_file, 16, FTW_PHYS), 0);
+	assert_int_equal(nftw(SOURCE_DIR "/bpf", check_file, 16, FTW_PHYS), 0);
 	assert_true(files > 500);
 	assert_int_equal(wrong, 0);
+}
+
+static int asking;
+
+static int check_asks(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	char line[512];
+	FILE *f;
+
+	if (!is_source(path, type))
+		return 0;
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (line[0] == '#' && strstr(line, "CACHEMON_BASIC")) {
+			assert_string_equal(path, SOURCE_DIR "/bpf/kernel/build.bpf.h");
+			asking++;
+		}
+	fclose(f);
+	return 0;
+}
+
+/* Whether it is the build for 5.10; every other file includes OF_BUILD(). */
+static void test_one_line_asks_for_the_build(void **state)
+{
+	assert_int_equal(nftw(SOURCE_DIR "/bpf", check_asks, 16, FTW_PHYS), 0);
+	assert_int_equal(asking, 1);
 }
 
 /* So there is no circle. */
@@ -175,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_includes_go_up),
+		cmocka_unit_test(test_one_line_asks_for_the_build),
 		cmocka_unit_test(test_lines_name_rooms_above),
 	};
 
