@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The builds of the probes (bpf/reach.bpf.h), from one source for kernels of different abilities,
- * and which of them a kernel can run. Owns what each needs.
+ * The builds of the probes (bpf/kernel/build.bpf.h), from one source for kernels of different
+ * abilities, and which of them a kernel can run. Owns what each needs.
  */
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
