@@ -15,7 +15,7 @@ enum drop_reason {
 	DROP_SHAPE,	  /* not an object of the schema's keys and types */
 	DROP_UNKNOWN_ID,  /* cites what was not sent */
 	DROP_NO_EVIDENCE, /* cites nothing that was measured */
-	DROP_NUMBER,	  /* a number, in digits or words, that no cited evidence has */
+	DROP_NUMBER,	  /* a number, in digits or words, that is no placeholder */
 	DROP_MARKUP,	  /* HTML, Markdown, links, addresses */
 	DROP_COMMAND,	  /* something to be typed into a shell */
 	DROP_CHARACTERS,  /* control characters, other scripts' digits, marks of direction */

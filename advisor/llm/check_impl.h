@@ -55,7 +55,9 @@ bool command_in(const char *text);			/* command.c */
 bool markup_in(const struct pack *p, const char *text); /* markup.c */
 /* severity.c; about NULL: the job */
 bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text);
-/* numbers.c: all of them are those of evidence, or no numbers. */
+/* numbers.c: all of them are placeholders, whose values stay what they are. */
 bool numbers_hold(const struct basis *b, const struct said *s);
+/* How much of the text behind a placeholder is the unit that the value is shown with. */
+size_t numbers_unit_again(const struct pack_evidence *e, const char *behind);
 
 #endif

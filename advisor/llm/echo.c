@@ -7,41 +7,14 @@
 enum { ECHO_WORDS = 12 };
 
 /* What speaks of the instructions, or of the one who words, and not of the run. */
-static const char *const phrases[] = {
-	"previous instructions",
-	"prior instructions",
-	"above instructions",
-	"earlier instructions",
-	"these instructions",
-	"my instructions",
-	"your instructions",
-	"the instructions",
-	"new instructions",
-	"system prompt",
-	"this prompt",
-	"the prompt",
-	"language model",
-	"as an ai",
-	"an ai model",
-	"ai assistant",
-	"json schema",
-	"the schema",
-	"placeholder",
-	"placeholders",
-	"reference word",
-	"i cannot",
-	"i can t",
-	"i am unable",
-	"i will not",
-	"i was told",
-	"i was asked",
-	"i am told",
-	"i am asked",
-	"untrusted",
-	"jailbreak",
-	"developer mode",
-	NULL,
-};
+static const char phrases[] =
+	"previous instructions, prior instructions, above instructions, "
+	"earlier instructions, these instructions, my instructions, your instructions, "
+	"the instructions, new instructions, system prompt, this prompt, the prompt, "
+	"language model, as an ai, an ai model, ai assistant, json schema, the schema, "
+	"placeholder, placeholders, reference word, i cannot, i can t, i am unable, "
+	"i will not, i was told, i was asked, i am told, i am asked, untrusted, jailbreak, "
+	"developer mode";
 
 /* How many words in a row are the same at both places. */
 static size_t same_words(const char *a, const char *b)

@@ -7,30 +7,21 @@
 
 /* Programs whose names are no words of prose. Those that are (mount, kill, find) show by their
  * options. */
-static const char *const programs[] = {
-	"sudo",	      "doas",	  "rm",		"rmdir",  "chmod",     "chown",	   "chattr",
-	"curl",	      "wget",	  "echo",	"printf", "dd",	       "mkfs",	   "fdisk",
-	"bash",	      "zsh",	  "eval",	"exec",	  "systemctl", "crontab",  "nohup",
-	"setenforce", "iptables", "modprobe",	"insmod", "swapoff",   "blockdev", "hdparm",
-	"umount",     "tee",	  "powershell", "xargs",  "awk",       "sed",	   "killall",
-	"pkill",      "ssh",	  "scp",	"apt",	  "yum",       "dnf",	   "pip",
-	"npm",	      "shred",	  "wipefs",	"mkswap", "swapon",    "kubectl",  "rsync",
-	"setfacl",    "ionice",	  "losetup",	"mdadm",  NULL,
-};
+static const char programs[] =
+	"sudo doas rm rmdir chmod chown chattr curl wget echo printf dd mkfs fdisk bash zsh "
+	"eval exec systemctl crontab nohup setenforce iptables modprobe insmod swapoff "
+	"blockdev hdparm umount tee powershell xargs awk sed killall pkill ssh scp apt yum "
+	"dnf pip npm shred wipefs mkswap swapon kubectl rsync setfacl ionice losetup mdadm";
 
 /* Programs with the words that make commands of them. */
-static const char *const calls[] = {
-	"git clone",	"docker run", "podman run",  "systemd run", "reboot now",
-	"shutdown now", "sh c",	      "mount o",     "mount t",	    "kill 9",
-	"python c",	"perl e",     "run as root", NULL,
-};
+static const char calls[] =
+	"git clone, docker run, podman run, systemd run, reboot now, shutdown now, sh c, "
+	"mount o, mount t, kill 9, python c, perl e, run as root";
 
 /* Programs that are words of prose unless a path follows. */
-static const char *const with_paths[] = {
-	"cat",	 "cp",	  "mv",	     "ls",     "ln",	 "sh",	   "mount",
-	"touch", "mkdir", "find",    "source", "python", "perl",   "tail",
-	"head",	 "less",  "vmtouch", "kill",   "sync",	 "sysctl", NULL,
-};
+static const char with_paths[] =
+	"cat cp mv ls ln sh mount touch mkdir find source python perl tail head less vmtouch "
+	"kill sync sysctl";
 
 /* "$(x)", "$HOME", "a && b", ">> file": signs that only a shell reads. */
 static bool has_shell_sign(const char *text)

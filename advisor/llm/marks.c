@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "advisor/llm/figures.h"
 
 enum { ENDING_MAX = 24 /* of a file's alias, ".tar.gz" */ };
 
@@ -70,7 +69,7 @@ const char *marks_fill(const struct said *s, struct arena *a)
 
 		if (end && nr < s->nr_filled) {
 			out = stpcpy(out, s->filled[nr]->shown);
-			at = end + 1 + figures_unit_again(s->filled[nr], end + 1);
+			at = end + 1 + numbers_unit_again(s->filled[nr], end + 1);
 			nr++;
 		} else {
 			*out++ = *at++;

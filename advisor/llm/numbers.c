@@ -1,88 +1,79 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A number stands in a statement as a placeholder, and in no other way: neither in digits nor in
+ * words. A name that has digits in it stays where it stands so in what was sent.
+ */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "advisor/llm/figures.h"
 #include "advisor/llm/phrase.h"
-#include "advisor/llm/words.h"
 
-/* Where in a plain text the check is. */
-struct place {
-	const struct basis *basis;
-	const char *text, *at;
-	size_t placeholder; /* that comes next */
-	const struct said *said;
-};
+/* "one" is a pronoun, too, and a number before a unit only. */
+static const char numbers[] =
+	"zero nil naught nought two three four five six seven eight nine ten eleven twelve "
+	"thirteen fourteen fifteen sixteen seventeen eighteen nineteen couple twenty thirty "
+	"forty fourty fifty sixty seventy eighty ninety ninty dozen hundred thousand million "
+	"billion trillion half halves halfway third quarter fourth fifth sixth seventh "
+	"eighth ninth tenth eleventh twelfth twentieth hundredth thousandth millionth twice "
+	"double doubled doubling thrice triple tripled tripling treble quadruple quintuple "
+	"halve halved quadrupled halving bn mn mln bln mio lakh crore myriad umpteen zillion "
+	"gazillion fortnight squared cubed minus magnitude percent pct";
+
+static const char units[] =
+	"b byte kb kib kilobyte kibibyte mb mib megabyte mebibyte gb gib gigabyte gibibyte "
+	"tb tib terabyte tebibyte k m g t ns nanosecond us microsecond ms msec millisecond s "
+	"sec second min minute h hr hour day week month year percent cent pct percentage x "
+	"fold times page sector block folio bit kbit mbit gbit iops hz mhz ghz degree dollar "
+	"euro point";
+
+enum { WORDS_BEFORE_PER = 3 };
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static char before(const struct place *p)
-{
-	return p->at > p->text ? p->at[-1] : '\0';
-}
-
-/* Letters, digits and what joins them, from at: "6.12.9-amd64", "/data/x.1". */
-static size_t joined(const char *at)
+static size_t word_len(const char *at)
 {
 	size_t n = 0;
 
-	while (is_word(at[n]) || (at[n] && strchr("./-", at[n])))
+	while (is_word(at[n]))
 		n++;
-	while (n && strchr(".-/", at[n - 1]))
-		n--;
 	return n;
 }
 
-/* "(2)" as behind a page of the manual. */
-static size_t section(const char *at)
+/* A word of the list or its plural. */
+static bool is_of(const char *list, struct word w)
 {
-	return at[0] == '(' && isdigit((unsigned char)at[1]) && at[2] == ')' ? 3 : 0;
+	struct word single = {w.at, w.len - 1};
+
+	return word_is_one_of(w, list) ||
+	       (w.len > 2 && tolower((unsigned char)w.at[w.len - 1]) == 's' &&
+		word_is_one_of(single, list));
 }
 
-/* A word, a version or a path: no plain number, wherever that was sent. */
-static bool is_no_number(const char *at, size_t len)
+/* "forty", and words in one as "fortyfour", "fiftypercent", "threefold". */
+static bool is_number(struct word w)
 {
-	size_t letters = 0, dots = 0, digits = 0;
+	static const char ends[] = "one fold times";
 
-	for (size_t i = 0; i < len; i++) {
-		letters += isalpha((unsigned char)at[i]) || at[i] == '_';
-		dots += at[i] == '.';
-		digits += isdigit((unsigned char)at[i]) != 0;
+	if (is_of(numbers, w))
+		return true;
+	for (size_t n = 3; n + 3 <= w.len; n++) {
+		struct word rest = {w.at + n, w.len - n};
+
+		if ((is_of(numbers, (struct word){w.at, n}) ||
+		     word_is((struct word){w.at, n}, "one")) &&
+		    (word_is_one_of(rest, ends) || is_of(numbers, rest)))
+			return true;
 	}
-	return digits && (letters || dots > 1);
-}
-
-/* The longest of what may be a term at, that is one. */
-static size_t term_at(const struct pack *pack, const char *at)
-{
-	size_t lens[4], all = joined(at), ident = 0;
-
-	while (is_word(at[ident]))
-		ident++;
-	lens[0] = all + section(at + all);
-	lens[1] = all;
-	lens[2] = ident + section(at + ident);
-	lens[3] = ident;
-	for (size_t i = 0; i < 4; i++)
-		if (is_no_number(at, lens[i]) && find_term(pack, at, lens[i]))
-			return lens[i];
-	return 0;
-}
-
-static bool is_key(const struct pack *p, const char *at, size_t len)
-{
-	return find_evidence(p, at, len) || find_finding(p, at, len) || find_note(p, at, len) ||
-	       find_action(p, at, len);
+	return false;
 }
 
 /* "XIV": not one letter, and in the order that such numbers have. Larger ones look like what CLI,
  * MMC and CD stand for. */
-static bool is_roman(const char *at, size_t len)
+static bool is_roman(struct word w)
 {
 	static const char *const places[] = {"XC", "XL", "X", "X", "X", "IX",
 					     "V",  "IV", "I", "I", "I"};
@@ -91,30 +82,100 @@ static bool is_roman(const char *at, size_t len)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t letters = strlen(places[i]);
 
-		if (n + letters <= len && memcmp(at + n, places[i], letters) == 0)
+		if (n + letters <= w.len && memcmp(w.at + n, places[i], letters) == 0)
 			n += letters;
 	}
-	return n == len && len >= 2;
+	return n == w.len && w.len >= 2;
 }
 
-/* A unit, or a number's word, at: what would make another number of one before it. */
-static bool scales(const char *at)
+static bool is_key(const struct pack *p, struct word w)
 {
-	struct quantity q;
-	struct unit u;
-	size_t len;
-
-	return *at == '%' || unit_parse(at, true, &u) || words_parse(at, &q, &len) != WORDS_NONE;
+	return find_evidence(p, w.at, w.len) || find_finding(p, w.at, w.len) ||
+	       find_note(p, w.at, w.len) || find_action(p, w.at, w.len);
 }
 
-/* Whether a number may stand behind what is in front of it, and be read as it is. */
-static bool is_clear_before(const struct place *p)
+static bool has_digit(const char *at, size_t len)
 {
-	char front = before(p);
+	return strcspn(at, "0123456789") < len;
+}
+
+/* The longest name at, which begins with a letter, that was sent: "ext4", "x86_64-rc1",
+ * "readahead(2)". 0: there is none. */
+static size_t name_at(const struct pack *p, const char *at)
+{
+	size_t lens[4], joined = 0, word = word_len(at);
+
+	while (is_word(at[joined]) || (at[joined] && strchr("./-", at[joined])))
+		joined++;
+	while (joined && strchr("./-", at[joined - 1]))
+		joined--;
+	for (int i = 0; i < 2; i++) {
+		size_t len = i ? word : joined;
+		bool page =
+			at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')';
+
+		lens[2 * i] = page ? len + 3 : 0;
+		lens[2 * i + 1] = len;
+	}
+	for (int i = 0; i < 4; i++)
+		if (lens[i] && has_digit(at, lens[i]) && find_term(p, at, lens[i]))
+			return lens[i];
+	return 0;
+}
+
+/* How much of the text is this unit, "pages/s" also as "pages per second"; 0: it is another. */
+static size_t is_unit(const char *text, const char *unit)
+{
+	size_t n = strcspn(unit, "/");
+	bool rate = strcmp(unit + n, "/s") == 0;
+
+	if (!strcmp(unit, "%") && !strncasecmp(text, "percent", 7))
+		return is_word(text[7]) ? 0 : 7;
+	if (!n || strncasecmp(text, unit, n) != 0)
+		return 0;
+	if (rate && !strncasecmp(text + n, " per second", 11))
+		n += 11;
+	else if (rate)
+		n = strncasecmp(text + n, "/s", 2) == 0 ? n + 2 : 0;
+	return n && (*unit == '%' || !is_word(text[n])) ? n : 0;
+}
+
+/* The unit that is shown with a value; "": none is. */
+static const char *shown_unit(const struct pack_evidence *e)
+{
+	const char *blank = strrchr(e->shown, ' ');
+
+	return blank && !isdigit((unsigned char)blank[1]) ? blank + 1 : "";
+}
+
+size_t numbers_unit_again(const struct pack_evidence *e, const char *behind)
+{
+	size_t gap = *behind == ' ' ? 1 : 0, used = is_unit(behind + gap, shown_unit(e));
+
+	return used ? gap + used : 0;
+}
+
+/* "of data per second", within a few words. */
+static bool is_per(const char *text)
+{
+	for (int i = 0; i <= WORDS_BEFORE_PER; i++) {
+		if (!strncasecmp(text, " per ", 5))
+			return true;
+		if (*text != ' ' || !isalpha((unsigned char)text[1]))
+			return false;
+		for (text++; is_word(*text) || *text == '-';)
+			text++;
+	}
+	return false;
+}
+
+static bool is_clear_before(const char *text, const char *at)
+{
+	char front = at > text ? at[-1] : ' ';
 
 	if (front == '-') /* a range of two placeholders */
-		return p->at - 1 > p->text && p->at[-2] == MARK_PLACEHOLDER;
-	return !is_word(front) && front != MARK_ALIAS && (!front || !strchr("+.,/#~'", front));
+		return at - 1 > text && at[-2] == MARK_PLACEHOLDER;
+	return !is_word(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
 static bool is_clear_behind(const char *behind)
@@ -122,165 +183,82 @@ static bool is_clear_behind(const char *behind)
 	if (*behind == '-')
 		return behind[1] == MARK_PLACEHOLDER;
 	/* "B+" is another grade, and "92 %+" more than it was. */
-	if (is_word(*behind) || *behind == '%' || *behind == '+' || *behind == MARK_PLACEHOLDER ||
-	    *behind == MARK_ALIAS)
+	if (is_word(*behind) || *behind == MARK_PLACEHOLDER || *behind == MARK_ALIAS ||
+	    (*behind && strchr("%+", *behind)))
 		return false;
 	return !*behind || !strchr(".,:/'", *behind) || !isalnum((unsigned char)behind[1]);
 }
 
-/* Whether the value that comes for a placeholder stays what it is between what stands around it. */
-static bool take_placeholder(struct place *p)
+/* Whether the value that comes for a placeholder stays what it is between what stands around it:
+ * no sign, digit, factor or unit that is not its own. */
+static bool stays(const struct pack_evidence *e, const char *text, const char *at,
+		  const char **ret_behind)
 {
-	const struct pack_evidence *e = p->said->filled[p->placeholder++];
-	const char *behind = p->at + 1 + figures_unit_again(e, p->at + 1);
-	struct unit u, own = unit_of_figure(e->unit);
-	bool clear = is_clear_before(p) && is_clear_behind(behind) && !unit_rate_behind(behind, &u);
+	const char *behind = at + 1 + numbers_unit_again(e, at + 1), *next = behind;
+	struct word w;
 
-	p->at = behind;
-	if (!clear || *behind != ' ' || !scales(behind + 1))
-		return clear;
-	/* A unit behind a figure that has none must be its own. */
-	if (figures_has_unit(e) || !unit_parse(behind + 1, false, &u) ||
-	    u.per_second != own.per_second)
+	*ret_behind = behind;
+	if (!is_clear_before(text, at) || !is_clear_behind(behind) || is_per(behind))
 		return false;
-	return (u.dim == own.dim && u.scale == own.scale) ||
-	       (u.dim == DIM_TIMES && own.dim == DIM_NONE);
+	if (*behind != ' ' || !isalpha((unsigned char)behind[1]) || !word_next(&next, &w))
+		return *behind != ' ' || behind[1] != '%';
+	if (!is_of(units, w))
+		return true;
+	/* Its own unit, or how often, behind a bare number. */
+	return !*shown_unit(e) && (is_unit(w.at, e->unit) || word_is(w, "times"));
 }
 
-/* "3-5 s", "3 to 5 s": the first number has the second's unit. */
-static void take_unit_of_range(const char *behind, struct quantity *q)
+static bool is_one_of_a_unit(const char *behind)
 {
-	struct quantity second;
-	size_t gap = *behind == '-'			? 1
-		     : strncmp(behind, " to ", 4) == 0	? 4
-		     : strncmp(behind, " and ", 5) == 0 ? 5
-							: 0;
+	struct word w;
 
-	if (gap && q->unit.dim == DIM_NONE && isdigit((unsigned char)behind[gap]) &&
-	    quantity_parse(behind + gap, ' ', &second))
-		q->unit = second.unit;
+	return (*behind == ' ' || *behind == '-') && isalpha((unsigned char)behind[1]) &&
+	       word_next(&behind, &w) && is_of(units, w);
 }
 
-/* A number of few digits, that does not begin with 0; how much of the text it is. */
-static size_t take_small(const char *at, double *ret)
+/* How much of the text is a word that is no number; 0: it is one. */
+static size_t take_word(const struct pack *p, const char *at)
 {
-	size_t n = 0;
+	struct word w = {at, word_len(at)}, part;
+	const char *next = at;
+	size_t name = name_at(p, at);
 
-	*ret = 0;
-	for (; isdigit((unsigned char)at[n]); n++)
-		*ret = *ret * 10 + (at[n] - '0');
-	return *at == '0' || n > 4 ? 0 : n;
-}
-
-/* "1/2": how much of the text it is. */
-static size_t take_fraction(const char *at, char front, struct quantity *ret)
-{
-	double above, below;
-	size_t n = front && !strchr(" (['\"", front) ? 0 : take_small(at, &above), m;
-
-	if (!n || at[n] != '/')
+	if (name)
+		return name;
+	if (has_digit(at, w.len))
+		return is_key(p, w) ? w.len : 0;
+	if (is_roman(w) && !find_term(p, at, w.len))
 		return 0;
-	n++;
-	m = take_small(at + n, &below);
-	n += m;
-	if (!m || is_word(at[n]) || (at[n] && strchr("./,:", at[n]) && is_word(at[n + 1])))
-		return 0;
-	*ret = (struct quantity){above / below, 0.01, 2, {DIM_RATIO, 1, 0, false, "", 0}};
-	return n;
-}
-
-static bool take_digits(struct place *p)
-{
-	const struct pack *pack = p->basis->pack;
-	struct quantity q;
-	size_t used = take_fraction(p->at, before(p), &q);
-
-	if (used) {
-		p->at += used;
-		return figures_have(p->basis, &q);
-	}
-	used = quantity_parse(p->at, before(p), &q);
-	if (!used) {
-		used = term_at(pack, p->at);
-		p->at += used;
-		return used > 0;
-	}
-	take_unit_of_range(p->at + used, &q);
-	if (!figures_have(p->basis, &q) && !figures_in_fact(pack, p->text, p->at, used))
-		return false;
-	p->at += used;
-	return true;
-}
-
-/* A word with digits in it, or with a section of the manual behind it. */
-static bool take_term(struct place *p, size_t len)
-{
-	const struct pack *pack = p->basis->pack;
-	size_t used = term_at(pack, p->at);
-
-	if (!used && is_key(pack, p->at, len))
-		used = len;
-	if (!used && memchr(p->at, '0', len) == NULL && strcspn(p->at, "123456789") >= len)
-		used = len; /* no digit in it: a word, and what is behind it is looked at next */
-	p->at += used;
-	return used > 0;
-}
-
-static bool take_word(struct place *p)
-{
-	const char *word = p->at;
-	struct quantity q;
-	size_t len = 0, used = 0;
-	enum words_kind kind;
-
-	while (is_word(word[len]))
-		len++;
-	if (strcspn(word, "0123456789") < len || section(word + len))
-		return take_term(p, len);
-	if (is_roman(word, len) && !find_term(p->basis->pack, word, len))
-		return false;
-	kind = words_parse(word, &q, &used);
-	p->at += used > len ? used : len;
-	if (kind == WORDS_NUMBER)
-		return figures_have(p->basis, &q);
-	/* A unit of numbers alone: what it is of was not taken for one. */
-	return kind == WORDS_NONE && (len != 7 || strncasecmp(word, "percent", len) != 0);
-}
-
-/* A path is looked at as a whole first. */
-static bool take_path(struct place *p)
-{
-	size_t used = is_word(before(p)) ? 0 : term_at(p->basis->pack, p->at);
-
-	p->at += used ? used : 1;
-	return true;
-}
-
-static bool take(struct place *p)
-{
-	char c = *p->at;
-
-	if (c == MARK_PLACEHOLDER)
-		return take_placeholder(p);
-	if (isalpha((unsigned char)c) || c == '_')
-		return take_word(p);
-	if (isdigit((unsigned char)c))
-		return take_digits(p);
-	if (c && strchr("+-.", c) && isdigit((unsigned char)p->at[1]) && !is_word(before(p)) &&
-	    before(p) != MARK_PLACEHOLDER)
-		return take_digits(p);
-	if (c == '/')
-		return take_path(p);
-	p->at++;
-	return c != '%'; /* of a number, it was taken with it */
+	/* "third-party", "third party" */
+	if (word_is(w, "third") && strcspn(at + w.len, " -") == 0 &&
+	    !strncasecmp(at + w.len + 1, "part", 4))
+		return w.len;
+	while (next < at + w.len && word_next(&next, &part))
+		if (is_number(part))
+			return 0;
+	return word_is(w, "one") && is_one_of_a_unit(at + w.len) ? 0 : w.len;
 }
 
 bool numbers_hold(const struct basis *b, const struct said *s)
 {
-	struct place p = {b, s->plain, s->plain, 0, s};
+	size_t placeholder = 0, used;
 
-	while (*p.at)
-		if (!take(&p))
+	for (const char *at = s->plain; *at;) {
+		if (*at == MARK_PLACEHOLDER) {
+			if (!stays(s->filled[placeholder++], s->plain, at, &at))
+				return false;
+			continue;
+		}
+		if (isdigit((unsigned char)*at) || *at == '%')
 			return false;
+		used = 1;
+		if (isalpha((unsigned char)*at) || *at == '_')
+			used = take_word(b->pack, at);
+		else if (*at == '/' && (at == s->plain || !is_word(at[-1])) && name_at(b->pack, at))
+			used = name_at(b->pack, at); /* a path as a whole */
+		if (!used)
+			return false;
+		at += used;
+	}
 	return true;
 }

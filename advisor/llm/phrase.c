@@ -27,46 +27,45 @@ bool word_is(struct word w, const char *text)
 	return i == w.len && !text[i];
 }
 
-bool word_is_one_of(struct word w, const char *const *list)
+bool word_is_one_of(struct word w, const char *list)
 {
-	for (; *list; list++)
-		if (word_is(w, *list))
+	struct word one;
+
+	while (word_next(&list, &one))
+		if (one.len == w.len && strncasecmp(one.at, w.at, w.len) == 0)
 			return true;
 	return false;
 }
 
-/* Whether the words of the phrase are those at text. */
+/* Whether the words of the phrase, up to a comma, are those at text. */
 static bool begins_with(const char *text, const char *phrase)
 {
+	const char *end = strchrnul(phrase, ',');
 	struct word said, wanted;
 
-	while (word_next(&phrase, &wanted)) {
-		char word[32];
-
-		if (wanted.len >= sizeof(word) || !word_next(&text, &said))
+	while (phrase < end && word_next(&phrase, &wanted))
+		if (!word_next(&text, &said) || said.len != wanted.len ||
+		    strncasecmp(said.at, wanted.at, said.len) != 0)
 			return false;
-		memcpy(word, wanted.at, wanted.len);
-		word[wanted.len] = '\0';
-		if (!word_is(said, word))
-			return false;
-	}
 	return true;
 }
 
-bool phrase_in(const char *text, const char *phrase)
+static bool phrase_at(const char *text, const char *list)
+{
+	for (const char *phrase = list; *phrase; phrase += *phrase == ',') {
+		if (begins_with(text, phrase))
+			return true;
+		phrase = strchrnul(phrase, ',');
+	}
+	return false;
+}
+
+bool phrase_in_any(const char *text, const char *list)
 {
 	struct word w;
 
 	while (word_next(&text, &w))
-		if (begins_with(w.at, phrase))
-			return true;
-	return false;
-}
-
-bool phrase_in_any(const char *text, const char *const *list)
-{
-	for (; *list; list++)
-		if (phrase_in(text, *list))
+		if (phrase_at(w.at, list))
 			return true;
 	return false;
 }

@@ -15,9 +15,9 @@ struct word {
 bool word_next(const char **at, struct word *ret);
 /* Whether a word is this one of small letters. */
 bool word_is(struct word w, const char *text);
-bool word_is_one_of(struct word w, const char *const *list);
-/* Whether these words of small letters, by single blanks, stand in a row in a text. */
-bool phrase_in(const char *text, const char *phrase);
-bool phrase_in_any(const char *text, const char *const *list);
+/* Whether it is one of the list, "sudo rm echo". */
+bool word_is_one_of(struct word w, const char *list);
+/* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
+bool phrase_in_any(const char *text, const char *list);
 
 #endif

@@ -3,45 +3,29 @@
 #include "advisor/llm/phrase.h"
 
 /* Levels that no rule has: whoever says them raises or hides a finding. */
-static const char *const levels[] = {
-	"critical", "critically", "severe",	"severely",    "catastrophic",	"catastrophe",
-	"urgent",   "urgently",	  "fatal",	"emergency",   "blocker",	"disastrous",
-	"disaster", "harmless",	  "negligible", "unimportant", "insignificant", "irrelevant",
-	"cosmetic", "trivial",	  NULL,
-};
+static const char levels[] =
+	"critical critically severe severely catastrophic catastrophe urgent urgently fatal "
+	"emergency blocker disastrous disaster harmless negligible unimportant insignificant "
+	"irrelevant cosmetic trivial";
 
-static const char *const hiding[] = {
-	"false positive",     "false positives",
-	"false alarm",	      "can be ignored",
-	"may be ignored",     "should be ignored",
-	"must be ignored",    "could be ignored",
-	"be safely ignored",  "safely ignore",
-	"ignore this",	      "ignore it",
-	"ignore the finding", "ignore the findings",
-	"ignore these",	      "ignore all",
-	"disregard",	      "nothing to worry",
-	"no need to worry",   "no reason to worry",
-	"no problem",	      "not a problem",
-	"no action",	      "nothing needs to be done",
-	"nothing is wrong",   "nothing wrong",
-	"no issue",	      "no issues",
-	"not an issue",	      "no longer relevant",
-	"not relevant",	      "not important",
-	"of no concern",      "does not matter",
-	"do not matter",      "need not act",
-	"of no importance",   "of little importance",
-	"not a concern",      NULL,
-};
+static const char hiding[] =
+	"false positive, false positives, false alarm, can be ignored, may be ignored, "
+	"should be ignored, must be ignored, could be ignored, be safely ignored, "
+	"safely ignore, ignore this, ignore it, ignore the finding, ignore the findings, "
+	"ignore these, ignore all, disregard, nothing to worry, no need to worry, "
+	"no reason to worry, no problem, not a problem, no action, nothing needs to be done, "
+	"nothing is wrong, nothing wrong, no issue, no issues, not an issue, "
+	"no longer relevant, not relevant, not important, of no concern, does not matter, "
+	"do not matter, need not act, of no importance, of little importance, not a concern";
 
-static const char *const scales[] = {"severity", "priority", NULL};
+static const char scales[] = "severity priority";
 
 /* By enum severity; words that are not a rule's have none of its levels. */
 static const char *const of_rules[SEVERITY_NR] = {"info", "low", "medium", "high"};
-static const char *const of_others[] = {
-	"lowest",     "lower",	     "lowered",	    "highest",	 "higher",     "raised",
-	"minor",      "major",	     "moderate",    "top",	 "none",       "maximum",
-	"minimal",    "zero",	     "reduced",	    "increased", "downgraded", "upgraded",
-	"overstated", "understated", "exaggerated", "wrong",	 NULL};
+static const char of_others[] =
+	"lowest lower lowered highest higher raised minor major moderate top none maximum "
+	"minimal zero reduced increased downgraded upgraded overstated understated "
+	"exaggerated wrong";
 
 /* A word is a level, and not that of the finding. */
 static bool is_other(const struct pack_finding *about, struct word w)

@@ -61,7 +61,7 @@ static void test_dropped(void **state)
 	struct world w = made();
 	size_t wrong = 0;
 
-	assert_true(NR(table) >= 150);
+	assert_true(NR(table) >= 380);
 	for (size_t i = 0; i < NR(table); i++) {
 		char *object =
 			statement_made("F1", table[i].evidence, table[i].notes, table[i].text);

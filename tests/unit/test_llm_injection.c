@@ -162,29 +162,15 @@ static void test_names_do_not_speak(void **state)
 	}
 }
 
-/* Digits that may be shown when this is cited; each notation is worked out by hand. */
+/* Digits that may be shown when this is cited: those of its placeholder. */
 static const struct {
-	const char *key, *digits[6];
+	const char *key, *digits;
 } allowed[] = {
-	{"E1", {"81.2", "81", "0.81", "0.812"}},
-	{"E2", {"1,234", "1234"}},
-	{"E3", {"267", "280", "279969792"}},
-	{"E4", {"3.22", "3.2", "3215"}},
-	{"E5", {"128"}},
-	{"E6", {"12"}},
-	{"E9", {"513", "512.5"}},
-	{"E10", {"3"}},
-	{"E11", {"0"}},
-	{"E12", {"25", "0.25"}},
-	{"E13", {"50", "0.50", "0.5", "1/2"}},
-	{"E14", {"250", "0.25"}},
-	{"E15", {"2.0", "2"}},
-	{"E16", {"20.0", "20"}},
+	{"E1", "81.2"}, {"E2", "1,234"}, {"E3", "267"}, {"E6", "12"}, {"E10", "3"}, {"E13", "50"},
 };
 
-static const char *const terms[] = {"ext4",	 "NFSv4",	 "nfs4",	 "x86_64",
-				    "io_uring2", "readahead(2)", "6.12.9-amd64", "kernel 6.12",
-				    "E1",	 "F2",		 "memory 64 GiB"};
+static const char *const terms[] = {"ext4",	 "NFSv4",	 "nfs4", "x86_64",
+				    "io_uring2", "readahead(2)", "E1",	 "F2"};
 
 static const char *const words[] = {
 	"the",
@@ -280,30 +266,12 @@ static bool is_cited(const struct llm_statement *s, const char *key)
 	return false;
 }
 
-/* "1,234" as the number that it is; "0.8120" is no other one than "0.812". */
-static double number(const char *digits, size_t len)
-{
-	char text[32] = "";
-
-	for (size_t i = 0, n = 0; i < len && n + 1 < sizeof(text); i++)
-		if (digits[i] != ',')
-			text[n++] = digits[i];
-	return strtod(text, NULL);
-}
-
 static bool is_allowed(const struct llm_statement *s, const char *digits, size_t len)
 {
 	for (size_t i = 0; i < NR(allowed); i++)
-		for (size_t n = 0; is_cited(s, allowed[i].key) && n < 6 && allowed[i].digits[n];
-		     n++) {
-			const char *may = allowed[i].digits[n];
-
-			if (strlen(may) == len && memcmp(may, digits, len) == 0)
-				return true;
-			if (!memchr(digits, '/', len) && !strchr(may, '/') &&
-			    number(digits, len) == number(may, strlen(may)))
-				return true;
-		}
+		if (is_cited(s, allowed[i].key) && strlen(allowed[i].digits) == len &&
+		    memcmp(allowed[i].digits, digits, len) == 0)
+			return true;
 	return false;
 }
 
@@ -351,7 +319,7 @@ static void check_digits(const struct llm_statement *s)
 	}
 }
 
-/* Whatever a model makes of words and digits: those that are shown were cited. */
+/* Whatever a model makes of words and digits: those that are shown are a placeholder's. */
 static void test_no_foreign_digit(void **state)
 {
 	enum { ROUNDS = 40000 };
