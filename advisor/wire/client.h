@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One question to a language model over HTTP, and its answer, whatever goes wrong. The network is
- * touched by a child process only: without capabilities, as the invoking user, with nothing open
- * but a pipe. Owns the attempts and their limits; wire.c has the shapes of two APIs, policy.c what
+ * One question to a language model over HTTP, and its answer, whatever goes wrong. Only a process
+ * that became the invoking user for good (invoker_become()) may ask: root and one with capabilities
+ * ask nobody. Owns the attempts and their limits; wire.c has the shapes of two APIs, policy.c what
  * is tried again.
  */
 #ifndef WIRE_CLIENT_H
@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "cachemon/base/errtext.h"
-#include "cachemon/access/invoker.h"
 
 enum llm_api { LLM_OPENAI /* chat completions */, LLM_ANTHROPIC /* messages */ };
 
@@ -66,8 +65,8 @@ struct llm_answer {
 };
 
 /*
- * Hears an answer while it comes, in the process that asks: pieces of the model's text, which cut
- * no character and are the model's own bytes otherwise. An attempt that fails after pieces came
+ * Hears an answer while it comes: pieces of the model's text, which cut no character and are the
+ * model's own bytes otherwise. An attempt that fails after pieces came
  * calls again before those of the next.
  */
 struct llm_listener {
@@ -76,11 +75,10 @@ struct llm_listener {
 	void *arg;
 };
 
-/* 0 whatever the outcome; -errno with a text only for what is wrong here (memory, fork, a schema
- * that is no JSON). listener NULL: the answer is not streamed. */
-int llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
-	    const struct invoker *as, const struct llm_listener *listener, struct llm_answer *ret,
-	    struct errtext *err);
+/* From here on this process gets no privilege back and leaves no core file: it reads the key.
+ * listener NULL: the answer is not streamed. */
+void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
+	     const struct llm_listener *listener, struct llm_answer *ret);
 void llm_answer_free(struct llm_answer *a);
 
 /* The body that the first attempt sends, byte for byte; malloc'ed. Streams or not, as asked. */

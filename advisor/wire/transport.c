@@ -92,6 +92,8 @@ static bool set_limits(struct transfer *t)
 	long left = ms < 1 ? 1 : (long)ms;
 
 	return !curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) &&
+	       /* Do not wait for a resolver that does not answer. */
+	       !curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) &&
 	       !curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, left) &&
 	       !curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
 				 left < CONNECT_MS ? left : CONNECT_MS) &&
@@ -190,7 +192,7 @@ int transport_do(const struct transport_call *call, struct transport_result *ret
 		err = 0;
 	}
 	transfer_headers_free(headers);
-	/* Not cleaned up: it would wait for a resolver that does not answer. The process ends. */
+	curl_easy_cleanup(t.curl);
 	return err;
 }
 

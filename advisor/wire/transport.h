@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One HTTP request by libcurl, bounded in time and in bytes: no redirect is followed, nothing is
- * decompressed, a key goes to the endpoint only. Owns no decision on what the reply means. To be
- * used in a process that gave up its privileges.
+ * decompressed, a key goes to the endpoint only. Owns no decision on what the reply means.
  */
 #ifndef WIRE_TRANSPORT_H
 #define WIRE_TRANSPORT_H

@@ -197,8 +197,7 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 
 	progress_at(w->how->progress, "waiting for the model", 0, 0);
 	if (!e)
-		e = llm_ask(w->how->config, &prompt, w->how->as,
-			    w->how->on_statement ? &listener : NULL, answer, err);
+		llm_ask(w->how->config, &prompt, w->how->on_statement ? &listener : NULL, answer);
 	return e;
 }
 

@@ -9,6 +9,7 @@
 
 #include "advisor/wire/client.h"
 #include "cachemon/report/run/wording.h"
+#include "cachemon/access/invoker.h"
 #include "cachemon/base/progress.h"
 
 struct word_how {

@@ -13,6 +13,7 @@
 
 #include "advisor/wire/client.h"
 #include "advisor/wire/config.h"
+#include "cachemon/access/invoker.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
@@ -172,13 +173,12 @@ static int ask(const struct options *o, struct errtext *err)
 {
 	struct heard heard = {cJSON_CreateArray(), 0};
 	struct llm_listener listener = {on_text, on_again, &heard};
-	struct invoker invoker = {0};
 	struct llm_config config;
 	struct llm_answer answer;
 	int r = llm_config_make(&o->config, o->api_given, variable, NULL, &config, err);
 
 	if (!r)
-		r = invoker_current(&invoker, err);
+		r = invoker_become(err);
 	if (!r && o->body_only) {
 		_cleanup_free_ char *body = NULL;
 		size_t len = 0;
@@ -187,16 +187,12 @@ static int ask(const struct options *o, struct errtext *err)
 		if (!r)
 			fwrite(body, 1, len, stdout);
 	} else if (!r) {
-		r = llm_ask(&config, &o->prompt, &invoker, o->stream ? &listener : NULL, &answer,
-			    err);
-		if (!r) {
-			print(&answer, &heard);
-			llm_answer_free(&answer);
-			heard.pieces = NULL;
-		}
+		llm_ask(&config, &o->prompt, o->stream ? &listener : NULL, &answer);
+		print(&answer, &heard);
+		llm_answer_free(&answer);
+		heard.pieces = NULL;
 	}
 	cJSON_Delete(heard.pieces);
-	invoker_free(&invoker);
 	return r;
 }
 

@@ -18,7 +18,6 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "require
 SCHEMA_TEXT = json.dumps(json.dumps(SCHEMA, separators=(",", ":")))[1:-1]
 REASON_MAX = 500
 LIMIT_S = 20
-GRACE_S = 2
 SLACK_S = 1.5  # of two busy CPUs, to start and end processes
 OUTCOMES = {"answered", "not_configured", "not_allowed", "unreachable", "refused", "broken",
             "declined"}
@@ -111,7 +110,7 @@ class World:
         check(reason.isprintable(), f"the reason acts: {reason!r}")
         check(said["warning"].isprintable(), f"the warning acts: {said['warning']!r}")
         check(KEY not in line, "the key is told")
-        check(said["wall"] <= limit + GRACE_S + SLACK_S, f"took {said['wall']:.1f} s of {limit}")
+        check(said["wall"] <= limit + SLACK_S, f"took {said['wall']:.1f} s of {limit}")
 
     def url_of(self, server, name, api, host):
         self.number += 1
