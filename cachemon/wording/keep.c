@@ -104,5 +104,7 @@ int wording_keep(const struct wording *w, const struct keep_place *place, struct
 	json = json_of(w);
 	if (!json)
 		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
-	return in_database(w, place, json, err) ? beside(w, place, err, ret_said) : 0;
+	/* Where nobody answered there are no words to be missed. */
+	return in_database(w, place, json, err) && !w->skipped ? beside(w, place, err, ret_said)
+							       : 0;
 }

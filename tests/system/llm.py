@@ -127,6 +127,31 @@ def beside_a_database_that_cannot_be_written(world, stack):
     equal("rows", len(world.rows()), rows)
 
 
+@part.case
+def no_words_are_not_missed(world, stack):
+    """Nobody answered, and the database cannot be written, nor its directory: the same report, and the one line that
+    says why. What was kept before stays."""
+    server, closed = world.server(stack, of_exchange(good_and_bad)), world.server(stack)
+    nobody = world.at(closed)
+    closed.stop()
+    world.run("advise", "--llm", **world.at(server))
+    rows = len(world.rows())
+    check(rows, "no words were kept before")
+    for path, mode in ((world.db, 0o644), (world.home, 0o755)):
+        os.chown(path, 0, 0)
+        stack.callback(os.chown, path, NOBODY, NOBODY)
+        os.chmod(path, mode)
+    for verb in ("advise", "report"):
+        plain, _ = world.run(verb)
+        out, said = world.run(verb, "--llm", **nobody)
+        check(plain.splitlines()[0] in out and b"No words of a model" in out, f"{verb} has no report: {out!r}")
+        equal(f"{verb}: lines: {said!r}", said.count(b"\n"), 1)
+        check(b"No words of a model" in said and b"not kept" not in said, f"says {said!r}")
+        out, said = world.run(verb, "--llm", **world.at(server))
+        check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
+    equal("rows", len(world.rows()), rows)
+
+
 def schema(path):
     with contextlib.closing(sqlite3.connect(path)) as db:
         return db.execute("PRAGMA user_version").fetchone()[0]
@@ -236,7 +261,8 @@ def steering_changes_nothing(world, stack):
 @part.case
 def bad_options(world, _):
     for words in (("advise", "--llm-model", "x"), ("advise", "--notes", "x"), ("report", "--llm-save", "x"),
-                  ("advise", "--llm", "--llm-api", "gopher"), ("advise", "--llm", "--llm-url", ""),
+                  ("advise", "--llm", "--llm-api", "gopher"), ("advise", "--llm", "--llm-json", "grammar"),
+                  ("advise", "--llm", "--llm-url", ""),
                   ("advise", "--llm", "--llm-cert-key", "x"), ("advise", "--llm-dry-run", "-o", "x.html"),
                   ("ask",), ("ask", ""), ("ask", "a", "b"), ("ask", "x" * 2001), ("ask", "a", "--format", "csv"), ("advise", "--llm", "--format", "csv")):
         _, said = world.run(*words, status=2)

@@ -16,7 +16,7 @@ from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.schema import valid  # noqa: E402
 from syslib.terminal import Terminal  # noqa: E402
-from syslib.worded import Asker, Sent, as_people_see, of_exchange, reply  # noqa: E402
+from syslib.worded import NOBODY, Asker, Sent, as_people_see, of_exchange, reply  # noqa: E402
 
 
 part = Part(__doc__)
@@ -65,6 +65,19 @@ def a_question_without_an_answer_fails(world, stack):
     _, said = world.run("ask", "why?", status=1, as_root=True, **world.at(server, "ok"))
     check(b"root" in said, f"says {said!r}")
     equal("connections", server.connections, 1)
+
+
+@part.case
+def a_question_without_an_answer_is_not_missed(world, stack):
+    """Where the database cannot be written: no line of words that were not kept, as there are none."""
+    server = world.server(stack, of_exchange(answer))
+    os.chown(world.db, 0, 0)
+    stack.callback(os.chown, world.db, NOBODY, NOBODY)
+    os.chmod(world.db, 0o644)
+    _, said = world.run("ask", "why?", status=1, **world.at(server, "s401"))
+    equal(f"lines: {said!r}", said.count(b"\n"), 1)
+    _, said = world.run("ask", "why?", **world.at(server))
+    check(b"not kept" in said, f"says {said!r}")
 
 
 @part.case
