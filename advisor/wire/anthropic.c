@@ -25,7 +25,7 @@ static bool add_format(cJSON *root, const cJSON *schema)
 static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 		 const struct llm_prompt *prompt, const cJSON *schema)
 {
-	_cleanup_free_ char *system = system_text(prompt, shape->form);
+	_cleanup_free_ char *system = system_text(prompt, shape->json);
 	cJSON *messages, *message;
 
 	if (!system || !json_add_text(root, "model", model) ||
@@ -41,7 +41,7 @@ static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 	return cJSON_AddStringToObject(message, "role", "user") &&
 	       json_add_text(message, "content", prompt->user) &&
 	       cJSON_AddBoolToObject(root, "stream", shape->stream) &&
-	       (shape->form != WIRE_SCHEMA || add_format(root, schema));
+	       (shape->json != LLM_JSON_SCHEMA || add_format(root, schema));
 }
 
 cJSON *anthropic_request(const struct wire_shape *shape, const char *model,

@@ -29,6 +29,9 @@
 
 enum { LIMIT_S = 120, STALL_S = 45 };
 
+const char *const llm_api_names[] = {"openai", "anthropic"};
+const char *const llm_json_names[] = {"schema", "object", "none"};
+
 const char *const llm_outcome_names[LLM_OUTCOME_NR] = {
 	[LLM_ANSWERED] = "answered",	   [LLM_NOT_CONFIGURED] = "not_configured",
 	[LLM_NOT_ALLOWED] = "not_allowed", [LLM_UNREACHABLE] = "unreachable",
@@ -372,7 +375,7 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 		.limit_ns = config->limit_ns ? config->limit_ns : LIMIT_S * SECOND,
 		.stall_ns = config->stall_ns ? config->stall_ns : STALL_S * SECOND,
 		.save = {-1},
-		.policy.shape = {.api = config->api, .stream = listener != NULL},
+		.policy.shape = {config->api, config->json, false, listener != NULL},
 		.answer = ret,
 	};
 
@@ -393,7 +396,7 @@ void llm_answer_free(struct llm_answer *a)
 int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt, bool stream,
 		     char **ret_body, size_t *ret_len, struct errtext *err)
 {
-	const struct wire_shape shape = {.api = config->api, .stream = stream};
+	const struct wire_shape shape = {config->api, config->json, false, stream};
 	int r = wire_request(&shape, config->model ? config->model : "", prompt, ret_body, ret_len);
 
 	if (r)

@@ -16,11 +16,23 @@
 
 enum llm_api { LLM_OPENAI /* chat completions */, LLM_ANTHROPIC /* messages */ };
 
+/* How the answer is made to be JSON; servers differ in what they know. */
+enum llm_json {
+	LLM_JSON_SCHEMA, /* the server holds the model to the schema */
+	LLM_JSON_OBJECT, /* to JSON; the schema is part of the prompt */
+	LLM_JSON_NONE,	 /* the prompt asks for it */
+	LLM_JSON_NR
+};
+
+extern const char *const llm_api_names[2];	      /* "openai" */
+extern const char *const llm_json_names[LLM_JSON_NR]; /* "schema" */
+
 /* As the user configured it (wire/config.c); strings outlive the call. */
 struct llm_config {
 	const char *url; /* of the API's base, or the whole endpoint */
 	const char *model;
 	enum llm_api api;
+	enum llm_json json;
 	const char *key_env;  /* name of the variable that holds the key; NULL: none */
 	const char *key_file; /* 0600, owned by the user; NULL: none */
 	const char *ca_file, *cert_file, *cert_key_file; /* PEM; NULL: the system's, none */

@@ -26,25 +26,33 @@ static const char *either(const char *option, const struct source *s, const char
 	return option && *option ? option : get(s, name);
 }
 
-static int choose_api(const struct llm_config *options, bool given, const struct source *s,
-		      struct llm_config *c, struct errtext *err)
+static int choose_api(bool given, const struct source *s, struct llm_config *c, struct errtext *err)
 {
-	static const char *const names[] = {"openai", "anthropic"};
 	const char *name = get(s, "CACHEMON_LLM_API");
 	size_t index = 0;
 
-	if (given) {
-		c->api = options->api;
+	if (given)
 		return 0;
-	}
-	if (!name) {
-		c->api = c->url ? endpoint_guess(c->url) : LLM_OPENAI;
-		return 0;
-	}
-	if (parse_enum(name, names, sizeof(names) / sizeof(names[0]), &index))
+	if (name && parse_enum(name, llm_api_names, 2, &index))
 		return errtext_set(err, -EINVAL,
 				   "CACHEMON_LLM_API is '%.40s': it is openai or anthropic", name);
-	c->api = index ? LLM_ANTHROPIC : LLM_OPENAI;
+	c->api = name ? (enum llm_api)index : c->url ? endpoint_guess(c->url) : LLM_OPENAI;
+	return 0;
+}
+
+static int choose_json(bool given, const struct source *s, struct llm_config *c,
+		       struct errtext *err)
+{
+	const char *name = get(s, "CACHEMON_LLM_JSON");
+	size_t index = 0;
+
+	if (given)
+		return 0;
+	if (name && parse_enum(name, llm_json_names, LLM_JSON_NR, &index))
+		return errtext_set(err, -EINVAL,
+				   "CACHEMON_LLM_JSON is '%.40s': it is schema, object or none",
+				   name);
+	c->json = (enum llm_json)index;
 	return 0;
 }
 
@@ -82,8 +90,9 @@ static void choose_key(const struct llm_config *options, const struct source *s,
 		c->key_env = vendor_key(e, s);
 }
 
-int llm_config_make(const struct llm_config *options, bool api_given, config_variable variable,
-		    void *arg, struct llm_config *ret, struct errtext *err)
+int llm_config_make(const struct llm_config *options, struct llm_given given,
+		    config_variable variable, void *arg, struct llm_config *ret,
+		    struct errtext *err)
 {
 	const struct source s = {variable, arg};
 	struct llm_config c = *options;
@@ -95,7 +104,9 @@ int llm_config_make(const struct llm_config *options, bool api_given, config_var
 	c.ca_file = either(options->ca_file, &s, "CACHEMON_LLM_CA");
 	c.cert_file = either(options->cert_file, &s, "CACHEMON_LLM_CERT");
 	c.cert_key_file = either(options->cert_key_file, &s, "CACHEMON_LLM_CERT_KEY");
-	r = choose_api(options, api_given, &s, &c, err);
+	r = choose_api(given.api, &s, &c, err);
+	if (!r)
+		r = choose_json(given.json, &s, &c, err);
 	if (!r && c.url)
 		r = endpoint_make(c.url, c.api, &e, err);
 	if (r)

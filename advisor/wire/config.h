@@ -12,9 +12,15 @@
 /* Gives a variable of the environment, NULL: not set; for tests. */
 typedef const char *(*config_variable)(void *arg, const char *name);
 
-/* What is not set on the command line is NULL or false there. -EINVAL with a text: an API or a URL
- * that is none. No URL or no model is no error here: llm_ask() says it. */
-int llm_config_make(const struct llm_config *options, bool api_given, config_variable variable,
-		    void *arg, struct llm_config *ret, struct errtext *err);
+/* Which of the choices the command line has. */
+struct llm_given {
+	bool api, json;
+};
+
+/* What is not set on the command line is NULL or false there. -EINVAL with a text: an API, a form
+ * of JSON or a URL that is none. No URL or no model is no error here: llm_ask() says it. */
+int llm_config_make(const struct llm_config *options, struct llm_given given,
+		    config_variable variable, void *arg, struct llm_config *ret,
+		    struct errtext *err);
 
 #endif

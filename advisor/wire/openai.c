@@ -18,15 +18,15 @@ static bool add_message(cJSON *messages, const char *role, const char *text)
 	       json_add_text(message, "content", text);
 }
 
-static bool add_format(cJSON *root, enum wire_form form, const struct llm_prompt *prompt,
+static bool add_format(cJSON *root, enum llm_json json, const struct llm_prompt *prompt,
 		       const cJSON *schema)
 {
 	cJSON *format, *inner, *copy;
 
-	if (form == WIRE_PLAIN)
+	if (json == LLM_JSON_NONE)
 		return true;
 	format = cJSON_AddObjectToObject(root, "response_format");
-	if (form == WIRE_JSON)
+	if (json == LLM_JSON_OBJECT)
 		return cJSON_AddStringToObject(format, "type", "json_object");
 	if (!cJSON_AddStringToObject(format, "type", "json_schema"))
 		return false;
@@ -44,7 +44,7 @@ static bool add_format(cJSON *root, enum wire_form form, const struct llm_prompt
 static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 		 const struct llm_prompt *prompt, const cJSON *schema)
 {
-	_cleanup_free_ char *system = system_text(prompt, shape->form);
+	_cleanup_free_ char *system = system_text(prompt, shape->json);
 	const char *limit = shape->completion_tokens ? "max_completion_tokens" : "max_tokens";
 	cJSON *messages, *options;
 
@@ -55,7 +55,7 @@ static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 	    !add_message(messages, "user", prompt->user) ||
 	    !cJSON_AddNumberToObject(root, limit, prompt->max_tokens) ||
 	    !cJSON_AddBoolToObject(root, "stream", shape->stream) ||
-	    !add_format(root, shape->form, prompt, schema))
+	    !add_format(root, shape->json, prompt, schema))
 		return false;
 	if (!shape->stream)
 		return true;

@@ -62,15 +62,10 @@ static bool may_pass(struct policy *p, const struct verdict *v)
 	}
 }
 
-/* Down to what the server takes; false: it complains of nothing that could be left out. */
+/* To what the server takes; false: it complains of nothing that can be written in another way. */
 static bool step(struct wire_shape *s, enum complaint complaint)
 {
 	switch (complaint) {
-	case COMPLAINT_FORM:
-		if (s->form == WIRE_PLAIN)
-			return false;
-		s->form = s->form == WIRE_SCHEMA && s->api == LLM_OPENAI ? WIRE_JSON : WIRE_PLAIN;
-		return true;
 	case COMPLAINT_TOKENS:
 		if (s->completion_tokens || s->api != LLM_OPENAI)
 			return false;
@@ -100,10 +95,9 @@ struct policy_next policy_after(struct policy *p, const struct verdict *v, int64
 {
 	struct policy_next next = {.act = POLICY_END};
 
-	if (v->kind == VERDICT_STATUS && p->steps < POLICY_STEPS && left_ns >= POLICY_LEFT_MIN_NS &&
+	if (v->kind == VERDICT_STATUS && left_ns >= POLICY_LEFT_MIN_NS &&
 	    step(&p->shape, v->complaint)) {
-		p->steps++;
-		next.act = POLICY_STEP;
+		next.act = POLICY_AGAIN;
 		return next;
 	}
 	p->tries++;

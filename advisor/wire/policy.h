@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What follows an attempt: another one after a while, one in another shape at once, or none. Pure:
+ * What follows an attempt: another one after a while, or at once in another shape, or none. Pure:
  * time and chance are handed in. Remembers within one question only.
  */
 #ifndef WIRE_POLICY_H
@@ -10,19 +10,19 @@
 
 enum {
 	POLICY_TRIES = 3, /* of the same request */
-	POLICY_STEPS = 4, /* to other shapes; these are no tries */
+	POLICY_STEPS = 2, /* to another name of the limit, and to no stream; these are no tries */
 };
 
 struct policy {
 	struct wire_shape shape; /* of the next attempt */
-	unsigned int tries, steps;
+	unsigned int tries;
 	bool parse_failed;
 };
 
 /* No attempt is begun with less than this. */
 #define POLICY_LEFT_MIN_NS UINT64_C(250000000)
 
-enum policy_act { POLICY_END, POLICY_AGAIN, POLICY_STEP };
+enum policy_act { POLICY_END, POLICY_AGAIN };
 
 struct policy_next {
 	enum policy_act act;

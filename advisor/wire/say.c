@@ -111,6 +111,16 @@ static const char *advice(int status, bool with_key)
 	}
 }
 
+/* What to ask for where a server does not know how JSON was asked for. */
+static const char *plainer(const struct llm_config *config)
+{
+	if (config->json == LLM_JSON_NONE)
+		return "";
+	return config->json == LLM_JSON_SCHEMA && config->api == LLM_OPENAI
+		       ? "; if it knows no JSON schemas: --llm-json object, or none"
+		       : "; if it knows no form of JSON: --llm-json none";
+}
+
 static void say_status(const struct say_facts *f, const struct words *w, char *to, size_t size)
 {
 	const struct verdict *v = f->verdict;
@@ -137,8 +147,9 @@ static void say_status(const struct say_facts *f, const struct words *w, char *t
 		return;
 	}
 	snprintf(to, size, "%s refuses (status %d)%s%s", w->host, v->status, w->quote,
-		 v->complaint == COMPLAINT_QUOTA ? "; its quota is used up"
-						 : advice(v->status, f->with_key));
+		 v->complaint == COMPLAINT_QUOTA  ? "; its quota is used up"
+		 : v->complaint == COMPLAINT_FORM ? plainer(f->config)
+						  : advice(v->status, f->with_key));
 }
 
 static void say_other(const struct say_facts *f, const struct words *w, char *to, size_t size)

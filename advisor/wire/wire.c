@@ -40,7 +40,7 @@ cJSON *json_add_text(cJSON *object, const char *name, const char *text)
 	return clean ? cJSON_AddStringToObject(object, name, clean) : NULL;
 }
 
-char *system_text(const struct llm_prompt *prompt, enum wire_form form)
+char *system_text(const struct llm_prompt *prompt, enum llm_json json)
 {
 	static const char ask[] = "\n\nAnswer with one JSON object and nothing else. Its JSON "
 				  "schema:\n";
@@ -50,7 +50,7 @@ char *system_text(const struct llm_prompt *prompt, enum wire_form form)
 	if (!text)
 		return NULL;
 	strcpy(text, prompt->system);
-	if (form != WIRE_SCHEMA) {
+	if (json != LLM_JSON_SCHEMA) {
 		strcat(text, ask);
 		strcat(text, prompt->schema);
 	}

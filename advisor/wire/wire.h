@@ -9,16 +9,9 @@
 
 #include "advisor/wire/client.h"
 
-/* How the answer is made to be JSON; servers differ in what they know. */
-enum wire_form {
-	WIRE_SCHEMA, /* the server holds the model to the schema */
-	WIRE_JSON,   /* to JSON; the schema is part of the prompt */
-	WIRE_PLAIN   /* the prompt asks for it */
-};
-
 struct wire_shape {
 	enum llm_api api;
-	enum wire_form form;
+	enum llm_json json;
 	bool completion_tokens; /* "max_completion_tokens" where "max_tokens" is refused */
 	bool stream;
 };

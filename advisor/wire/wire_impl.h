@@ -10,7 +10,7 @@
 /* Pieces of a request; NULL or false: no memory. */
 cJSON *json_add_text(cJSON *object, const char *name, const char *text);
 /* The prompt's system text, with the schema below it where the server is not told of that. */
-char *system_text(const struct llm_prompt *prompt, enum wire_form form);
+char *system_text(const struct llm_prompt *prompt, enum llm_json json);
 
 cJSON *openai_request(const struct wire_shape *shape, const char *model,
 		      const struct llm_prompt *prompt, const cJSON *schema);

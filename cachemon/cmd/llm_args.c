@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advisor/wire/config.h"
 #include "advisor/wire/endpoint.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/access/paths.h"
+#include "cachemon/base/parse.h"
 #include "cachemon/wording/keep.h"
 
 static const char *filled(struct argp_state *state, const char *option, const char *arg)
@@ -23,10 +23,22 @@ static const char *filled(struct argp_state *state, const char *option, const ch
 
 static void take_api(struct argp_state *state, const char *arg, struct llm_args *o)
 {
-	if (strcmp(arg, "openai") && strcmp(arg, "anthropic"))
+	size_t index = 0;
+
+	if (parse_enum(arg, llm_api_names, 2, &index))
 		usage_error(state, "--llm-api: '%s' is not one of openai, anthropic", arg);
-	o->options.api = strcmp(arg, "openai") ? LLM_ANTHROPIC : LLM_OPENAI;
-	o->api_given = true;
+	o->options.api = (enum llm_api)index;
+	o->given.api = true;
+}
+
+static void take_json(struct argp_state *state, const char *arg, struct llm_args *o)
+{
+	size_t index = 0;
+
+	if (parse_enum(arg, llm_json_names, LLM_JSON_NR, &index))
+		usage_error(state, "--llm-json: '%s' is not one of schema, object, none", arg);
+	o->options.json = (enum llm_json)index;
+	o->given.json = true;
 }
 
 /* Options with a value: where it goes. */
@@ -65,6 +77,9 @@ static error_t take(struct llm_args *o, int key, char *arg, struct argp_state *s
 	case OPT_LLM_API:
 		take_api(state, arg, o);
 		return 0;
+	case OPT_LLM_JSON:
+		take_json(state, arg, o);
+		return 0;
 	case OPT_LLM_HTTP:
 		o->options.allow_http = true;
 		return 0;
@@ -92,7 +107,7 @@ static void check_options(const struct llm_args *o, struct argp_state *state)
 				   "--llm-dry-run");
 	if (o->options.cert_key_file && !o->options.cert_file)
 		usage_error(state, "--llm-cert-key needs --llm-cert");
-	if (llm_config_make(&o->options, o->api_given, no_variable, NULL, &config, &err))
+	if (llm_config_make(&o->options, o->given, no_variable, NULL, &config, &err))
 		usage_error(state, "%s", err.text);
 }
 
@@ -160,7 +175,7 @@ int llm_place_make(const struct llm_args *o, const struct invoker *as, struct ll
 		   struct errtext *err)
 {
 	struct llm_place p = {0};
-	int e = llm_config_make(&o->options, o->api_given, variable, NULL, &p.config, err);
+	int e = llm_config_make(&o->options, o->given, variable, NULL, &p.config, err);
 
 	if (!e && find_notes(o, as, &p))
 		e = errtext_set(err, -ENOMEM, "not enough memory to look for notes");

@@ -8,6 +8,7 @@
 
 #include <argp.h>
 
+#include "advisor/wire/config.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/spec.h"
 #include "cachemon/wording/word.h"
@@ -18,6 +19,7 @@ enum {
 	OPT_LLM_URL,
 	OPT_LLM_MODEL,
 	OPT_LLM_API,
+	OPT_LLM_JSON,
 	OPT_LLM_KEY_FILE,
 	OPT_LLM_CA,
 	OPT_LLM_CERT,
@@ -46,6 +48,10 @@ enum {
 	{{"llm-api", OPT_LLM_API, "openai|anthropic", 0,                                           \
 	  "Its API (default: $CACHEMON_LLM_API, else by the URL)", 0},                             \
 	 VALUE_CHOICE},                                                                            \
+	{{"llm-json", OPT_LLM_JSON, "schema|object|none", 0,                                       \
+	  "How JSON is asked for, for servers without schemas (default: $CACHEMON_LLM_JSON, "      \
+	  "else schema)", 0},                                                                      \
+	 VALUE_CHOICE},                                                                            \
 	{{"llm-key-file", OPT_LLM_KEY_FILE, "FILE", 0,                                             \
 	  "File with the key, mode 0600 (default: $CACHEMON_LLM_KEY_FILE; or the key in "          \
 	  "$CACHEMON_LLM_KEY)", 0},                                                                \
@@ -73,7 +79,7 @@ struct llm_args {
 	bool asked; /* --llm, or what implies it */
 	bool dry_run;
 	bool names; /* as they are */
-	bool api_given;
+	struct llm_given given;
 	const char *notes;
 	struct llm_config options;
 	int first; /* an option that needs asked was given; 0: none */

@@ -23,7 +23,8 @@ enum { TEXT_MAX = 1 << 20, MILLION = 1000000 };
 struct options {
 	struct llm_config config;
 	struct llm_prompt prompt;
-	bool api_given, stream, body_only;
+	struct llm_given given;
+	bool stream, body_only;
 	char *user; /* of a file */
 };
 
@@ -33,19 +34,20 @@ struct heard {
 };
 
 static const char usage[] =
-	"usage: llm_ask [--url URL] [--model NAME] [--api openai|anthropic] [--key-file FILE]\n"
+	"usage: llm_ask [--url URL] [--model NAME] [--api openai|anthropic] [--json FORM]\n"
+	"               [--key-file FILE]\n"
 	"               [--ca FILE] [--cert FILE] [--cert-key FILE] [--allow-http] [--save DIR]\n"
 	"               [--limit MS] [--stall MS] [--stream] [--body] [--system TEXT]\n"
 	"               [--user TEXT | --user-file FILE] [--schema JSON] [--max-tokens N]\n";
 
 static const struct option longs[] = {
-	{"url", 1, NULL, 'u'},	     {"model", 1, NULL, 'm'},	   {"api", 1, NULL, 'a'},
-	{"key-file", 1, NULL, 'k'},  {"ca", 1, NULL, 'c'},	   {"cert", 1, NULL, 'e'},
-	{"cert-key", 1, NULL, 'y'},  {"allow-http", 0, NULL, 'h'}, {"save", 1, NULL, 's'},
-	{"limit", 1, NULL, 'l'},     {"stall", 1, NULL, 'g'},	   {"stream", 0, NULL, 't'},
-	{"body", 0, NULL, 'b'},	     {"system", 1, NULL, 'S'},	   {"user", 1, NULL, 'U'},
-	{"user-file", 1, NULL, 'F'}, {"schema", 1, NULL, 'J'},	   {"max-tokens", 1, NULL, 'n'},
-	{NULL, 0, NULL, 0},
+	{"json", 1, NULL, 'j'},	      {"url", 1, NULL, 'u'},	   {"model", 1, NULL, 'm'},
+	{"api", 1, NULL, 'a'},	      {"key-file", 1, NULL, 'k'},  {"ca", 1, NULL, 'c'},
+	{"cert", 1, NULL, 'e'},	      {"cert-key", 1, NULL, 'y'},  {"allow-http", 0, NULL, 'h'},
+	{"save", 1, NULL, 's'},	      {"limit", 1, NULL, 'l'},	   {"stall", 1, NULL, 'g'},
+	{"stream", 0, NULL, 't'},     {"body", 0, NULL, 'b'},	   {"system", 1, NULL, 'S'},
+	{"user", 1, NULL, 'U'},	      {"user-file", 1, NULL, 'F'}, {"schema", 1, NULL, 'J'},
+	{"max-tokens", 1, NULL, 'n'}, {NULL, 0, NULL, 0},
 };
 
 static void fail(const char *text)
@@ -61,6 +63,16 @@ static uint64_t number(const char *text)
 	if (parse_u64(text, &n))
 		fail("llm_ask: no number");
 	return n;
+}
+
+static void take_json(struct options *o, const char *name)
+{
+	size_t index = 0;
+
+	if (parse_enum(name, llm_json_names, LLM_JSON_NR, &index))
+		fail(usage);
+	o->config.json = (enum llm_json)index;
+	o->given.json = true;
 }
 
 static void take_more(struct options *o, int option)
@@ -102,8 +114,10 @@ static void take(struct options *o, int option)
 	if (option > 0 && (size_t)option < sizeof(text) / sizeof(text[0]) && text[option])
 		*text[option] = optarg;
 	else if (option == 'a')
-		c->api = (o->api_given = true) && !strcmp(optarg, "anthropic") ? LLM_ANTHROPIC
+		c->api = (o->given.api = true) && !strcmp(optarg, "anthropic") ? LLM_ANTHROPIC
 									       : LLM_OPENAI;
+	else if (option == 'j')
+		take_json(o, optarg);
 	else if (option == 'h')
 		c->allow_http = true;
 	else if (option == 'l')
@@ -175,7 +189,7 @@ static int ask(const struct options *o, struct errtext *err)
 	struct llm_listener listener = {on_text, on_again, &heard};
 	struct llm_config config;
 	struct llm_answer answer;
-	int r = llm_config_make(&o->config, o->api_given, variable, NULL, &config, err);
+	int r = llm_config_make(&o->config, o->given, variable, NULL, &config, err);
 
 	if (!r)
 		r = invoker_become(err);

@@ -160,22 +160,34 @@ def forms(said):
 
 
 @part.case
-def ladder(world, _):
-    """Down to what the server takes, at once and without using up tries."""
-    plain = {"openai": ["json_schema", "json_object", "plain"],
-             "anthropic": ["json_schema", "plain"]}
+def json_forms(world, _):
+    """JSON is asked for as the user says, by a schema unless told otherwise. A server that does not know the form
+    refuses once, and the line names the option."""
+    left = {"openai": {"schema": "object", "object": "none"}, "anthropic": {"schema": "none"}}
+    sent = {"openai": {"schema": "json_schema", "object": "json_object", "none": "plain"},
+            "anthropic": {"schema": "json_schema", "none": "plain"}}
     for api in APIS:
-        said, = world.all("no_schema", "answered", apis=(api,), streams=(False,), attempts=2)
-        equal("forms", forms(said), plain[api][:2])
-        for name, outcome in (("no_format", "answered"), ("never_content", "refused")):
-            said, = world.all(name, outcome, apis=(api,), streams=(True,),
-                              attempts=len(plain[api]))
-            equal("forms", forms(said), plain[api])
-            for x in said["requests"][1:]:
-                check(asking.SCHEMA_TEXT in json.dumps(x.body), "the prompt lacks the schema")
+        for form, kind in sent[api].items():
+            name = "never_content" if form == "none" else "no_format"
+            said = world.ask(world.server, name, "--json", form, api=api, attempts=1)
+            equal("forms", (forms(said), said["outcome"]), ([kind], "refused"))
+            option = left[api].get(form)
+            equal("an option is named", "--llm-json" in said["reason"], option is not None)
+            check(option is None or f"--llm-json {option}" in said["reason"], said["reason"])
+        for form in list(sent[api])[1:]:
+            for options, env in ((("--json", form), {}), ((), {"CACHEMON_LLM_JSON": form})):
+                said = world.ask(world.server, "no_schema", *options, api=api, env=env, attempts=1)
+                equal("forms", (forms(said), said["outcome"]), ([sent[api][form]], "answered"))
+                check(asking.SCHEMA_TEXT in json.dumps(said["requests"][0].body), "the prompt lacks the schema")
+    said = world.ask(world.server, "no_format", "--json", "none", attempts=1)
+    equal("without a form", said["outcome"], "answered")
+
+
+@part.case
+def other_words(world, _):
+    """A limit by its other name, and no stream where its options are not known: at once, without using up tries."""
     said, = world.all("max_tokens", "answered", apis=("openai",), streams=(False,), attempts=2)
     equal("limit", said["requests"][1].asked("max_completion_tokens"), 1500)
-    world.all("max_tokens_no_format", "answered", apis=("openai",), streams=(True,), attempts=4)
     said, = world.all("stream_options", "answered", apis=("openai",), streams=(True,), attempts=2)
     equal("streamed", said["requests"][1].asked("stream"), False)
 

@@ -38,6 +38,8 @@ static const char *from_lines(void *arg, const char *name)
 	return NULL;
 }
 
+static const struct llm_given NONE_GIVEN = {0};
+
 #define URL "CACHEMON_LLM_URL=https://h.test/v1\n"
 
 static void test_key_places(void **state)
@@ -81,7 +83,7 @@ static void test_key_places(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct llm_config options = {.key_file = cases[i].option_file}, c = {0};
 		struct errtext err = {0};
-		int r = llm_config_make(&options, false, from_lines, (void *)cases[i].env, &c,
+		int r = llm_config_make(&options, NONE_GIVEN, from_lines, (void *)cases[i].env, &c,
 					&err);
 
 		/* An address that is none is refused, and then there is no key either. */
@@ -105,7 +107,8 @@ static void test_precedence(void **state)
 	struct llm_config options = {.limit_ns = 5, .allow_http = true, .save_dir = "/s"}, c;
 	struct errtext err = {0};
 
-	assert_int_equal(llm_config_make(&options, false, from_lines, (void *)env, &c, &err), 0);
+	assert_int_equal(llm_config_make(&options, NONE_GIVEN, from_lines, (void *)env, &c, &err),
+			 0);
 	assert_string_equal(c.url, "https://h.test/v1");
 	assert_string_equal(c.model, "env");
 	assert_string_equal(c.ca_file, "/ca");
@@ -117,7 +120,8 @@ static void test_precedence(void **state)
 	options.url = "https://option.test";
 	options.model = "option";
 	options.ca_file = "/option";
-	assert_int_equal(llm_config_make(&options, false, from_lines, (void *)env, &c, &err), 0);
+	assert_int_equal(llm_config_make(&options, NONE_GIVEN, from_lines, (void *)env, &c, &err),
+			 0);
 	assert_string_equal(c.url, "https://option.test");
 	assert_string_equal(c.model, "option");
 	assert_string_equal(c.ca_file, "/option");
@@ -128,7 +132,7 @@ static void test_nothing_configured(void **state)
 	struct llm_config options = {0}, c;
 	struct errtext err = {0};
 
-	assert_int_equal(llm_config_make(&options, false, from_lines, "", &c, &err), 0);
+	assert_int_equal(llm_config_make(&options, NONE_GIVEN, from_lines, "", &c, &err), 0);
 	assert_null(c.url);
 	assert_null(c.model);
 	assert_null(c.key_env);
@@ -155,17 +159,48 @@ static void test_apis(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		options.api = cases[i].option;
-		assert_int_equal(llm_config_make(&options, cases[i].given, from_lines,
-						 (void *)cases[i].env, &c, &err),
+		assert_int_equal(llm_config_make(&options,
+						 (struct llm_given){.api = cases[i].given},
+						 from_lines, (void *)cases[i].env, &c, &err),
 				 0);
 		assert_int_equal(c.api, cases[i].want);
 	}
 	memset(&c, 7, sizeof(c));
-	assert_int_equal(
-		llm_config_make(&options, false, from_lines, "CACHEMON_LLM_API=OpenAI\n", &c, &err),
-		-EINVAL);
+	assert_int_equal(llm_config_make(&options, NONE_GIVEN, from_lines,
+					 "CACHEMON_LLM_API=OpenAI\n", &c, &err),
+			 -EINVAL);
 	assert_non_null(strstr(err.text, "'OpenAI'"));
 	assert_int_equal(*(unsigned char *)&c, 7);
+}
+
+static void test_forms(void **state)
+{
+	static const struct {
+		const char *env;
+		bool given;
+		enum llm_json option, want;
+	} cases[] = {
+		{URL, false, LLM_JSON_SCHEMA, LLM_JSON_SCHEMA},
+		{URL "CACHEMON_LLM_JSON=object\n", false, LLM_JSON_SCHEMA, LLM_JSON_OBJECT},
+		{URL "CACHEMON_LLM_JSON=none\n", false, LLM_JSON_SCHEMA, LLM_JSON_NONE},
+		{URL "CACHEMON_LLM_JSON=none\n", true, LLM_JSON_SCHEMA, LLM_JSON_SCHEMA},
+		{URL, true, LLM_JSON_OBJECT, LLM_JSON_OBJECT},
+	};
+	struct llm_config options = {0}, c;
+	struct errtext err = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		options.json = cases[i].option;
+		assert_int_equal(llm_config_make(&options,
+						 (struct llm_given){.json = cases[i].given},
+						 from_lines, (void *)cases[i].env, &c, &err),
+				 0);
+		assert_int_equal(c.json, cases[i].want);
+	}
+	assert_int_equal(llm_config_make(&options, NONE_GIVEN, from_lines,
+					 "CACHEMON_LLM_JSON=grammar\n", &c, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "'grammar'"));
 }
 
 static void test_addresses(void **state)
@@ -271,8 +306,9 @@ static void test_no_addresses(void **state)
 		assert_null(strstr(err.text, "secret-word"));
 		options.url = urls[i];
 		if (*urls[i])
-			assert_int_equal(llm_config_make(&options, false, from_lines, "", &c, &err),
-					 -EINVAL);
+			assert_int_equal(
+				llm_config_make(&options, NONE_GIVEN, from_lines, "", &c, &err),
+				-EINVAL);
 	}
 }
 
@@ -398,11 +434,17 @@ static void test_masks_begun(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_key_places),	   cmocka_unit_test(test_precedence),
-		cmocka_unit_test(test_nothing_configured), cmocka_unit_test(test_apis),
-		cmocka_unit_test(test_addresses),	   cmocka_unit_test(test_loopback),
-		cmocka_unit_test(test_no_addresses),	   cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_variables),	   cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_key_places),
+		cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_nothing_configured),
+		cmocka_unit_test(test_apis),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_loopback),
+		cmocka_unit_test(test_no_addresses),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_variables),
+		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_masks_begun),
 	};
 

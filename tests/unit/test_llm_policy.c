@@ -130,14 +130,14 @@ static void test_retry_after(void **state)
 static void test_no_time(void **state)
 {
 	struct verdict v = {.kind = VERDICT_NETWORK, .curl = CURLE_OPERATION_TIMEDOUT};
-	struct verdict form = of_status(400, COMPLAINT_FORM);
+	struct verdict tokens = of_status(400, COMPLAINT_TOKENS);
 	struct policy p = {0};
 
 	assert_int_equal(policy_after(&p, &v, -1, 0, 0).act, POLICY_END);
 	p = (struct policy){0};
 	assert_true(policy_after(&p, &v, -1, POLICY_LEFT_MIN_NS - 1, 0).no_time);
 	p = (struct policy){0};
-	assert_int_equal(policy_after(&p, &form, -1, 0, 0).act, POLICY_END);
+	assert_int_equal(policy_after(&p, &tokens, -1, 0, 0).act, POLICY_END);
 }
 
 static void test_retry_after_text(void **state)
@@ -176,35 +176,64 @@ static void test_retry_after_text(void **state)
 
 static void test_steps(void **state)
 {
-	static const struct {
-		enum llm_api api;
-		enum wire_form forms[4];
-	} cases[] = {
-		{LLM_OPENAI, {WIRE_SCHEMA, WIRE_JSON, WIRE_PLAIN}},
-		{LLM_ANTHROPIC, {WIRE_SCHEMA, WIRE_PLAIN}},
-	};
 	struct verdict form = of_status(400, COMPLAINT_FORM);
 	struct verdict tokens = of_status(400, COMPLAINT_TOKENS);
 	struct verdict stream = of_status(400, COMPLAINT_STREAM);
-	struct policy p;
+	struct policy p = {.shape.stream = true};
 
-	for (size_t i = 0; i < 2; i++) {
-		p = (struct policy){.shape.api = cases[i].api};
-		for (size_t f = 0; cases[i].forms[f] != WIRE_PLAIN; f++) {
-			assert_int_equal(p.shape.form, cases[i].forms[f]);
-			assert_int_equal(policy_after(&p, &form, -1, ENOUGH, 0).act, POLICY_STEP);
-		}
-		assert_int_equal(p.shape.form, WIRE_PLAIN);
-		assert_int_equal(p.tries, 0);
-		assert_int_equal(policy_after(&p, &form, -1, ENOUGH, 0).act, POLICY_END);
+	/* How JSON is asked for is the user's to say. */
+	for (int json = 0; json < LLM_JSON_NR; json++) {
+		struct policy q = {.shape.json = (enum llm_json)json};
+
+		assert_int_equal(policy_after(&q, &form, -1, ENOUGH, 0).act, POLICY_END);
+		assert_int_equal(q.shape.json, json);
 	}
-	p = (struct policy){.shape.stream = true};
-	assert_int_equal(policy_after(&p, &tokens, -1, ENOUGH, 0).act, POLICY_STEP);
+	assert_int_equal(policy_after(&p, &tokens, -1, ENOUGH, 7).act, POLICY_AGAIN);
 	assert_true(p.shape.completion_tokens);
-	assert_int_equal(policy_after(&p, &stream, -1, ENOUGH, 0).act, POLICY_STEP);
+	assert_int_equal(policy_after(&p, &stream, -1, ENOUGH, 7).wait_ns, 0);
 	assert_false(p.shape.stream);
+	assert_int_equal(p.tries, 0);
 	assert_int_equal(policy_after(&p, &stream, -1, ENOUGH, 0).act, POLICY_END);
 	assert_int_equal(policy_after(&p, &tokens, -1, ENOUGH, 0).act, POLICY_END);
+}
+
+/* A form of JSON that is refused: which option to give. */
+static void test_plainer(void **state)
+{
+	static const struct {
+		enum llm_api api;
+		enum llm_json json;
+		const char *option; /* NULL: none is left */
+	} cases[] = {
+		{LLM_OPENAI, LLM_JSON_SCHEMA, "--llm-json object"},
+		{LLM_OPENAI, LLM_JSON_OBJECT, "--llm-json none"},
+		{LLM_OPENAI, LLM_JSON_NONE, NULL},
+		{LLM_ANTHROPIC, LLM_JSON_SCHEMA, "--llm-json none"},
+		{LLM_ANTHROPIC, LLM_JSON_NONE, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct llm_config config = {
+			.model = "m", .api = cases[i].api, .json = cases[i].json};
+		struct transport_result t = {0};
+		struct wire_reply reply = {0};
+		struct policy_next next = {0};
+		struct verdict v = of_status(400, COMPLAINT_FORM);
+		struct say_facts f = {.config = &config,
+				      .host = "h",
+				      .transport = &t,
+				      .reply = &reply,
+				      .verdict = &v,
+				      .next = &next};
+		char reason[512];
+
+		say_reason(&f, reason, sizeof(reason));
+		assert_non_null(strstr(reason, "refuses (status 400)"));
+		if (cases[i].option)
+			assert_non_null(strstr(reason, cases[i].option));
+		else
+			assert_null(strstr(reason, "--llm-json"));
+	}
 }
 
 /* Whatever a server says, in whatever order, there is an end. */
@@ -334,7 +363,7 @@ int main(void)
 		cmocka_unit_test(test_retry_after),	 cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_retry_after_text), cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_bounded),		 cmocka_unit_test(test_complaints),
-		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_reasons),		 cmocka_unit_test(test_plainer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,23 +37,23 @@ static void test_requests(void **state)
 		struct wire_shape shape;
 		const char *want;
 	} cases[] = {
-		{{LLM_OPENAI, WIRE_SCHEMA, false, false},
+		{{LLM_OPENAI, LLM_JSON_SCHEMA, false, false},
 		 OPENAI_HEAD OPENAI_USER
 		 "\"max_tokens\":1500,\"stream\":false,\"response_format\":{\"type\":\"json_"
 		 "schema\","
 		 "\"json_schema\":{\"name\":\"advice\",\"strict\":true,\"schema\":{\"type\":"
 		 "\"object\"}}}}"},
-		{{LLM_OPENAI, WIRE_JSON, true, true},
+		{{LLM_OPENAI, LLM_JSON_OBJECT, true, true},
 		 OPENAI_HEAD ASKED OPENAI_USER
 		 "\"max_completion_tokens\":1500,\"stream\":true,\"response_format\":{\"type\":"
 		 "\"json_object\"},\"stream_options\":{\"include_usage\":true}}"},
-		{{LLM_OPENAI, WIRE_PLAIN, false, false},
+		{{LLM_OPENAI, LLM_JSON_NONE, false, false},
 		 OPENAI_HEAD ASKED OPENAI_USER "\"max_tokens\":1500,\"stream\":false}"},
-		{{LLM_ANTHROPIC, WIRE_SCHEMA, false, true},
+		{{LLM_ANTHROPIC, LLM_JSON_SCHEMA, false, true},
 		 ANTHROPIC_HEAD ANTHROPIC_USER "\"stream\":true,\"output_config\":{\"format\":{"
 					       "\"type\":\"json_schema\",\"schema\":"
 					       "{\"type\":\"object\"}}}}"},
-		{{LLM_ANTHROPIC, WIRE_PLAIN, false, false},
+		{{LLM_ANTHROPIC, LLM_JSON_NONE, false, false},
 		 ANTHROPIC_HEAD ASKED ANTHROPIC_USER "\"stream\":false}"},
 	};
 

@@ -70,14 +70,6 @@ def max_tokens(x):
 
 
 @case
-def max_tokens_no_format(x):
-    if x.asked("max_tokens"):
-        max_tokens(x)
-    else:
-        no_format(x)
-
-
-@case
 def stream_options(x):
     if x.asked("stream_options"):
         refuse(x, 400, "Unrecognized request argument supplied: stream_options")
