@@ -28,9 +28,24 @@ struct basis {
 	const struct llm_statement *statement; /* what it cites is known */
 };
 
-/* clean.c: false: a character that is not for showing. */
+/* forbidden.c: words of a text, whatever stands between them and however they are written. */
+struct word {
+	const char *at;
+	size_t len;
+};
+
+/* The next run of letters and digits at *at or behind, which then is behind it. */
+bool word_next(const char **at, struct word *ret);
+/* Whether a word is this one of small letters. */
+bool word_is(struct word w, const char *text);
+/* Whether it is one of the list, "sudo rm echo". */
+bool word_is_one_of(struct word w, const char *list);
+/* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
+bool phrase_in_any(const char *text, const char *list);
+
+/* said.c: false: a character that is not for showing. */
 bool clean_text(const char *text, size_t len, struct said *ret);
-/* marks.c: known placeholders and aliases become marks. */
+/* Known placeholders and aliases become marks. */
 void marks_put(const struct basis *b, struct said *s);
 /* What is shown: numbers filled in. NULL: no memory. */
 const char *marks_fill(const struct said *s, struct arena *a);
@@ -41,7 +56,7 @@ bool marks_keys(const struct basis *b, const struct said *s,
 /* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
 bool marks_unknown(const char *plain);
 
-/* find.c: by key; NULL: was not sent. */
+/* statement.c: by key; NULL: was not sent. */
 const struct pack_evidence *find_evidence(const struct pack *p, const char *key, size_t len);
 const struct pack_finding *find_finding(const struct pack *p, const char *key, size_t len);
 const struct pack_note *find_note(const struct pack *p, const char *key, size_t len);
@@ -49,11 +64,11 @@ const struct pack_action *find_action(const struct pack *p, const char *key, siz
 /* Whether a word with digits in it stands, just so, in what was sent and is ours. */
 bool find_term(const struct pack *p, const char *term, size_t len);
 
-/* Each true: it is that. text: a plain text. */
-bool echo_in(const struct pack *p, const char *text);	/* echo.c */
-bool command_in(const char *text);			/* command.c */
-bool markup_in(const struct pack *p, const char *text); /* markup.c */
-/* severity.c; about NULL: the job */
+/* forbidden.c: each true: it is that. text: a plain text. */
+bool echo_in(const struct pack *p, const char *text);
+bool command_in(const char *text);
+bool markup_in(const struct pack *p, const char *text);
+/* about NULL: the job */
 bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text);
 /* numbers.c: all of them are placeholders, whose values stay what they are. */
 bool numbers_hold(const struct basis *b, const struct said *s);

@@ -29,21 +29,18 @@ struct kb_problems {
 
 enum { KB_USER_NOTES_MAX = 4096, KB_USER_FILE_MAX = 256 * 1024, KB_USER_ALL_MAX = 16 << 20 };
 
-/* kb_user.c: the notes of a directory, by name; room for KB_USER_NOTES_MAX. 0 or -ENOMEM. */
+/* kb_notes.c: the notes of a directory, by name; room for KB_USER_NOTES_MAX. 0 or -ENOMEM. */
 int kb_user_load(struct arena *a, const char *dir, const struct kb_problems *problems,
 		 struct kb_note *notes, size_t *ret_nr);
 
-/* kb_index.c */
-int kb_index(struct kb *kb, struct errtext *err);
-
-/* kb_words.c: what to search for, "\"word\" OR \"word\""; NULL: no word counts. *ret_failed: no
+/* kb_query.c: what to search for, "\"word\" OR \"word\""; NULL: no word counts. *ret_failed: no
  * memory. */
 char *kb_words(const char *text, bool *ret_failed);
 
-/* kb_facts.c: whether a note holds for a machine. *ret_named: by a fact that it names. */
+/* kb_query.c: whether a note holds for a machine. *ret_named: by a fact that it names. */
 bool kb_allows(const struct note *note, const struct kb_facts *facts, bool *ret_named);
 
-/* kb_text.c: what of a note is sent; NULL: no memory. */
+/* kb_notes.c: what of a note is sent; NULL: no memory. */
 const char *kb_text(struct arena *a, const struct note *note);
 /* A copy in which every character is only seen, on one line. NULL: no memory. */
 char *kb_inert(struct arena *a, const char *text, size_t len);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "advisor/llm/phrase.h"
 
 /* "one" is a pronoun, too, and a number before a unit only. */
 static const char numbers[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a model is told of a run, and all that its answer may speak of: evidence, findings, notes
- * and actions, each with a key of its own. Owns the types; report/pack_model.c fills them from a
+ * and actions, each with a key of its own. Owns the types; wording/pack_model.c fills them from a
  * report, prompt.c writes them down, check.c holds an answer against them. All strings are an
  * arena's, and hold aliases where names stood (redact.h).
  */

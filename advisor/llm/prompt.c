@@ -7,8 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/llm/llm_embedded.h"
 #include "advisor/llm/tokens.h"
+#include "embedded_prompts.h"
+
+/* Of prompts/, by the first word of its file name: "system", "question", "reply". */
+static const char *embedded_prompt(const char *name)
+{
+	for (size_t i = 0; i < sizeof(embedded) / sizeof(embedded[0]); i++)
+		if (strcmp(embedded[i].name, name) == 0)
+			return embedded[i].text;
+	return "";
+}
 
 const char *prompt_canary(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of redact: the names and their aliases (redact.c), the tree that finds names in a text
- * (redact_tree.c), and what in a text is a path (redact_path.c). redact_text.c brings them
+ * Inside of redact: the names and the tree that finds them in a text (redact.c), their aliases
+ * (redact_alias.c), and what in a text is a path (redact_path.c). redact_text.c brings them
  * together.
  */
 #ifndef LLM_REDACT_IMPL_H
@@ -58,7 +58,7 @@ struct redact {
 /* Makes room for one more; 0 or -ENOMEM. */
 int redact_grow(void **list, size_t nr, size_t *room, size_t size);
 
-/* redact_tree.c: a name that is there already is left. 0 or -ENOMEM. */
+/* redact.c: a name that is there already is left. 0 or -ENOMEM. */
 int redact_tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name);
 uint32_t redact_tree_find(const struct redact_tree *t, const char *text, size_t len);
 /* One step down from a node; 0: there is none. */
@@ -85,7 +85,7 @@ int redact_alias_give(struct redact *r, uint32_t name);
 uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len);
 void redact_alias_put(const struct name *n, FILE *out);
 
-/* redact_find.c: the longest name at, and how much of the text it is; NO_NAME: there is none. It
+/* redact_text.c: the longest name at, and how much of the text it is; NO_NAME: there is none. It
  * does not reach into an alias, which is one thing whatever its letters. */
 uint32_t redact_find_name(const struct redact *r, const char *text, size_t len, size_t at,
 			  size_t *ret_len);

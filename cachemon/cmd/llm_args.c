@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advisor/wire/endpoint.h"
+#include "advisor/llm/http/config.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/access/paths.h"

@@ -8,7 +8,7 @@
 
 #include <argp.h>
 
-#include "advisor/wire/config.h"
+#include "advisor/llm/http/config.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/spec.h"
 #include "cachemon/wording/word.h"

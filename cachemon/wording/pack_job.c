@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/figures/show.h"
+#include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/wording/pack_impl.h"
 
 static const char JOB[] = "job";
@@ -155,4 +158,193 @@ void pack_facts(struct packer *k)
 		packer_fact(k, "not measured: %.*s: %.*s", (int)u->counter.len, u->counter.data,
 			    (int)u->reason.len, u->reason.data);
 	}
+}
+
+/* Of each kind; what is most telling comes first. */
+enum { CHANGES_MAX = 4, ANOMALIES_MAX = 3, LINKS_MAX = 4, HISTORY_MAX = 4 };
+
+static struct shown at_time(int64_t ns)
+{
+	return show_ns((struct opt_i64){ns, true});
+}
+
+static void put(struct packer *k, const struct series_metric *m, const char *what, double value,
+		const char *unit, const char *scope)
+{
+	char metric[96];
+
+	snprintf(metric, sizeof(metric), "%s.%s", what, m->name);
+	packer_real(k, metric, (struct opt_f64){value, isfinite(value)}, unit ? unit : m->unit,
+		    scope, "");
+}
+
+static void put_change(struct packer *k, const struct series_change *c)
+{
+	char scope[96];
+
+	snprintf(scope, sizeof(scope), "until %s into the run", at_time(c->at_ns).s);
+	put(k, c->metric, "change.before", c->before, NULL, scope);
+	snprintf(scope, sizeof(scope), "from %s on", at_time(c->at_ns).s);
+	put(k, c->metric, "change.after", c->after, NULL, scope);
+	snprintf(scope, sizeof(scope), "when %s changed", c->metric->title);
+	put(k, c->metric, "change.at", (double)c->at_ns, "ns", scope);
+}
+
+static void put_anomaly(struct packer *k, const struct series_anomaly *a)
+{
+	char scope[160];
+
+	snprintf(scope, sizeof(scope), "at %s, for %s", at_time(a->start_ns).s,
+		 at_time(a->duration_ns).s);
+	put(k, a->metric, "outlier", a->value, NULL, scope);
+	put(k, a->metric, "usual.low", a->low, NULL, "around it");
+	put(k, a->metric, "usual.high", a->high, NULL, "around it");
+}
+
+static void put_link(struct packer *k, const struct series_link *l)
+{
+	char metric[128];
+	char scope[160];
+
+	snprintf(metric, sizeof(metric), "correlation.%s.%s", l->a->name, l->b->name);
+	if (l->lag_ns)
+		snprintf(scope, sizeof(scope), "%s follow %s by %s; rank correlation", l->b->title,
+			 l->a->title, at_time(l->lag_ns).s);
+	else
+		snprintf(scope, sizeof(scope), "%s and %s move together; rank correlation",
+			 l->a->title, l->b->title);
+	packer_real(k, metric, (struct opt_f64){l->rho, isfinite(l->rho)}, "", scope, "");
+}
+
+static void put_history(struct packer *k, const struct series_history *h)
+{
+	char scope[96];
+
+	if (!h->unusual && !h->trend_per_run.known)
+		return;
+	put(k, h->metric, "this_run", h->value, NULL,
+	    h->unusual ? "unusual beside earlier runs" : "this run");
+	snprintf(scope, sizeof(scope), "%zu earlier runs", h->runs);
+	put(k, h->metric, "earlier_runs.median", h->median, NULL, scope);
+	if (h->trend_per_run.known)
+		put(k, h->metric, "earlier_runs.trend", h->trend_per_run.value, NULL,
+		    "more from run to run");
+}
+
+void pack_of_series(struct packer *k)
+{
+	const struct analysis *a = k->from->model->analysis;
+	const struct series_job *s = a ? analysis_series_of(a, k->from->job->id) : NULL;
+	size_t last = k->p->nr_evidence + k->bounds->of_series;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nr_changes && i < CHANGES_MAX; i++)
+		put_change(k, &s->changes[i]);
+	for (size_t i = 0; i < s->nr_history && i < HISTORY_MAX; i++)
+		put_history(k, &s->history[i]);
+	for (size_t i = 0; i < s->nr_links && i < LINKS_MAX; i++)
+		put_link(k, &s->links[i]);
+	for (size_t i = 0; i < s->nr_anomalies && i < ANOMALIES_MAX; i++)
+		put_anomaly(k, &s->anomalies[i]);
+	if (k->p->nr_evidence > last)
+		k->p->nr_evidence = last;
+}
+
+static const char COMPUTED[] = "computed";
+static const char CACHE[] = "a cache of the job, what readahead brought counted as missed";
+
+static struct opt_f64 real(double v)
+{
+	return (struct opt_f64){v, isfinite(v)};
+}
+
+static struct opt_i64 bytes_of(const struct job_curve *c, double pages)
+{
+	double bytes = pages * (double)c->facts.page_size_bytes;
+
+	return (struct opt_i64){.value = pages >= 0 ? llround(bytes) : 0, .known = pages >= 0};
+}
+
+/* The hit ratio of a cache of this size. */
+static void put_size(struct packer *k, const struct job_curve *c, const char *name, double pages)
+{
+	struct curve_point p;
+	char metric[64];
+
+	if (pages < 0)
+		return;
+	curve_at(&c->curve, pages, &p);
+	snprintf(metric, sizeof(metric), "whatif.cache.%s.cache_bytes", name);
+	packer_count(k, metric, bytes_of(c, pages), "bytes", CACHE, COMPUTED);
+	snprintf(metric, sizeof(metric), "whatif.cache.%s.hit_ratio", name);
+	packer_real(k, metric, real(1 - p.miss), "ratio", CACHE, COMPUTED);
+}
+
+static void put_curve(struct packer *k, const struct job_curve *c)
+{
+	struct curve_mark marks[CURVE_MARKS];
+	struct curve_need need = {-1, -1, -1};
+
+	if (!c->there || c->verdict.uncertain)
+		return;
+	curve_marks(c, marks);
+	for (int i = 0; i < CURVE_MARKS; i++)
+		put_size(k, c, marks[i].key, marks[i].pages);
+	curve_need(&c->curve, 0.9, &need);
+	put_size(k, c, "needs_90", need.pages);
+	packer_real(k, "whatif.cache.first_touch_ratio", real(c->curve.first_touch), "ratio",
+		    "lookups, which no cache makes hits", COMPUTED);
+}
+
+static void put_figure(struct packer *k, const struct whatif_sum *sum, int figure,
+		       const char *metric, const char *setting)
+{
+	struct opt_i64 v = {0};
+
+	v.known = sum->known && isfinite(sum->figure[figure]) && sum->figure[figure] >= 0;
+	if (v.known)
+		v.value = llround(sum->figure[figure]);
+	packer_count(k, metric, v, "pages", setting, COMPUTED);
+}
+
+/* What was in force beside the best setting. */
+static void put_readahead(struct packer *k, const struct whatif_readahead *w, bool mapped)
+{
+	int best = whatif_readahead_best(w, mapped);
+	const int candidates[] = {WHATIF_ACTUAL, best};
+
+	if (best < 0)
+		return;
+	for (size_t i = 0; i < 2 - (best == WHATIF_ACTUAL); i++) {
+		struct whatif_sum sum = {0};
+		char setting[64];
+		char scope[128];
+
+		whatif_readahead_sum(w, mapped, (size_t)candidates[i], &sum);
+		whatif_setting_name((size_t)candidates[i],
+				    w->nr_files ? w->files[0].device_pages : 0, setting,
+				    sizeof(setting));
+		snprintf(scope, sizeof(scope), "%s%s, %s",
+			 mapped ? "mapped files, " : "read files, ", setting,
+			 i ? "best of the settings" : "in force");
+		put_figure(k, &sum, WHATIF_MISSES, "whatif.readahead.misses", scope);
+		if (whatif_figure_seen(mapped, WHATIF_WASTED))
+			put_figure(k, &sum, WHATIF_WASTED, "whatif.readahead.wasted_pages", scope);
+	}
+}
+
+void pack_of_models(struct packer *k)
+{
+	const struct analysis *a = k->from->model->analysis;
+	const struct analysis_model *models = a ? analysis_model_of(a, k->from->job->id) : NULL;
+	size_t last = k->p->nr_evidence + k->bounds->of_models;
+
+	if (models) {
+		put_curve(k, &models->curve);
+		put_readahead(k, &models->readahead, false);
+		put_readahead(k, &models->readahead, true);
+	}
+	if (k->p->nr_evidence > last)
+		k->p->nr_evidence = last;
 }

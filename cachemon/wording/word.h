@@ -7,7 +7,7 @@
 #ifndef WORDING_WORD_H
 #define WORDING_WORD_H
 
-#include "advisor/wire/client.h"
+#include "advisor/llm/http/client.h"
 #include "cachemon/report/run/wording.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/progress.h"

@@ -2,7 +2,7 @@
 /* Any bytes as a stream of events: however they are cut, the same events come out. */
 #include "fuzz.h"
 
-#include "advisor/wire/sse.h"
+#include "advisor/llm/http/sse.h"
 
 /* All events, each behind its length. */
 struct seen {

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "advisor/wire/wire.h"
+#include "advisor/llm/http/wire.h"
 
 static void check(const struct wire_reply *r, int e)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/wire/client.h"
-#include "advisor/wire/config.h"
+#include "advisor/llm/http/client.h"
+#include "advisor/llm/http/config.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire access */
+/* LINK: http access */
 /* Which model is asked, and with whose key: what goes before what, addresses, and what is refused
  * before anything is sent. */
 #include <errno.h>
@@ -14,9 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "advisor/wire/config.h"
-#include "advisor/wire/endpoint.h"
-#include "advisor/wire/key.h"
+#include "advisor/llm/http/config.h"
+#include "advisor/llm/http/key.h"
 
 /* NAME=VALUE lines. */
 static const char *from_lines(void *arg, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire access */
+/* LINK: http access */
 /* What follows an attempt: what is tried again, after how long, in which shape, and what is said.
  */
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <cmocka.h>
 #include <curl/curl.h>
 
-#include "advisor/wire/policy.h"
-#include "advisor/wire/say.h"
+#include "advisor/llm/http/outcome.h"
 
 #define SECOND UINT64_C(1000000000)
 #define ENOUGH (120 * SECOND)

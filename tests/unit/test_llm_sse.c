@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire access */
+/* LINK: http access */
 /* Server-sent events: what events are in a stream, however its bytes are cut. */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/wire/sse.h"
+#include "advisor/llm/http/sse.h"
 
 /* Events as they came, each between bars. */
 struct seen {

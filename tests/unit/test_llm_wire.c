@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: wire access */
+/* LINK: http access */
 /* The shapes of two APIs: what is sent, and what is taken from replies as servers send them. */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/wire/wire.h"
+#include "advisor/llm/http/wire.h"
 
 static const struct llm_prompt prompt = {
 	.system = "You are \"terse\".",

@@ -51,7 +51,7 @@ static const struct room {
 			     "advisor/curve advisor/pattern advisor/readahead advisor/series "
 			     "advisor/rules"},
 	{"advisor/llm", "cachemon/base cachemon/access advisor/rules"},
-	{"advisor/wire", "cachemon/base cachemon/access"},
+	{"advisor/llm/http", "cachemon/base cachemon/access"},
 	/* A database is shown. */
 	{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
 			   "advisor/analysis"},
@@ -71,14 +71,14 @@ static const struct room {
 	{"cachemon/top", "cachemon/base cachemon/figures cachemon/db cachemon/model"},
 	{"cachemon/wording",
 	 "cachemon/base cachemon/access cachemon/figures cachemon/store "
-	 "advisor/rules advisor/analysis advisor/llm advisor/wire cachemon/model "
+	 "advisor/rules advisor/analysis advisor/llm advisor/llm/http cachemon/model "
 	 "cachemon/report/whatif cachemon/report/run"},
 	/* The verbs. */
 	{"cachemon/doctor", "cachemon/base cachemon/plan cachemon/capture"},
 	{"cachemon/selftest", "cachemon/base"},
 	{"cachemon/cmd",
 	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan cachemon/capture "
-	 "cachemon/watch advisor/rules advisor/wire cachemon/model cachemon/render "
+	 "cachemon/watch advisor/rules advisor/llm/http cachemon/model cachemon/render "
 	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
 	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
 	 "cachemon/selftest"},

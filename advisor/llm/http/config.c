@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/llm/http/config.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "advisor/llm/http/wire.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/parse.h"
+
+static void cleanup_url(CURLU **u)
+{
+	curl_url_cleanup(*u);
+}
+
+static void cleanup_curl(char **p)
+{
+	curl_free(*p);
+}
+
+#define _cleanup_url_  _cleanup_(cleanup_url)
+#define _cleanup_curl_ _cleanup_(cleanup_curl)
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && !strcmp(text + len - n, end);
+}
+
+/* "/v1", "/api/v4": the base of an API in a certain version. */
+static bool ends_in_version(const char *path)
+{
+	const char *last = strrchr(path, '/');
+
+	return last && last[1] == 'v' && last[2] && !last[2 + strspn(last + 2, "0123456789")];
+}
+
+/* What is missing after the path that the user gave; as the vendors' own clients add it. */
+static const char *rest_of_path(const char *path, enum llm_api api)
+{
+	if (ends_in(path, "/chat/completions") || ends_in(path, "/messages"))
+		return "";
+	if (api == LLM_ANTHROPIC)
+		return ends_in_version(path) ? "/messages" : "/v1/messages";
+	return *path ? "/chat/completions" : "/v1/chat/completions";
+}
+
+static int complete_path(CURLU *u, enum llm_api api)
+{
+	_cleanup_curl_ char *path = NULL;
+	_cleanup_free_ char *whole = NULL;
+	size_t len;
+
+	if (curl_url_get(u, CURLUPART_PATH, &path, 0))
+		return -ENOMEM;
+	len = strlen(path);
+	while (len && path[len - 1] == '/')
+		path[--len] = '\0';
+	if (asprintf(&whole, "%s%s", path, rest_of_path(path, api)) < 0) {
+		whole = NULL;
+		return -ENOMEM;
+	}
+	return curl_url_set(u, CURLUPART_PATH, whole, 0) ? -ENOMEM : 0;
+}
+
+static bool is_loopback(const char *name)
+{
+	struct in_addr four;
+	struct in6_addr six;
+	char bare[INET6_ADDRSTRLEN] = "";
+
+	if (!strcasecmp(name, "localhost"))
+		return true;
+	if (inet_pton(AF_INET, name, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127;
+	if (sscanf(name, "[%45[0-9a-fA-F:.]]", bare) != 1 || inet_pton(AF_INET6, bare, &six) != 1)
+		return false;
+	return IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static int take_host(CURLU *u, struct endpoint *e, struct errtext *err)
+{
+	_cleanup_curl_ char *host = NULL;
+	_cleanup_curl_ char *port = NULL;
+	char both[512];
+
+	if (curl_url_get(u, CURLUPART_HOST, &host, 0) || strlen(host) >= sizeof(e->name) - 8)
+		return errtext_set(err, -EINVAL, "the model's URL has no host, or a very long one");
+	curl_url_get(u, CURLUPART_PORT, &port, 0);
+	strcpy(e->name, host);
+	snprintf(both, sizeof(both), "%s%s%s", host, port ? ":" : "", port ? port : "");
+	utf8_inert(e->host, sizeof(e->host), both, strlen(both), sizeof(e->host) - 1);
+	e->loopback = is_loopback(host);
+	return 0;
+}
+
+static int check_scheme(CURLU *u, struct endpoint *e, struct errtext *err)
+{
+	_cleanup_curl_ char *scheme = NULL;
+	_cleanup_curl_ char *user = NULL;
+	_cleanup_curl_ char *password = NULL;
+
+	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0))
+		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
+	e->plain = !strcmp(scheme, "http");
+	if (!e->plain && strcmp(scheme, "https") != 0)
+		return errtext_set(err, -EINVAL,
+				   "the model's URL is of %.20s, not of https or http", scheme);
+	curl_url_get(u, CURLUPART_USER, &user, 0);
+	curl_url_get(u, CURLUPART_PASSWORD, &password, 0);
+	if (user || password)
+		return errtext_set(err, -EINVAL,
+				   "the model's URL holds a user or a password: put the key in "
+				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
+	return 0;
+}
+
+int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err)
+{
+	_cleanup_url_ CURLU *u = curl_url();
+	_cleanup_curl_ char *whole = NULL;
+	struct endpoint e = {0};
+	CURLUcode code;
+	int r;
+
+	if (!u)
+		return -ENOMEM;
+	/* The text may hold a password: it is not repeated. */
+	code = curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
+	if (code)
+		return errtext_set(err, -EINVAL,
+				   "the model's URL is none (%s); as in https://host/v1",
+				   curl_url_strerror(code));
+	r = check_scheme(u, &e, err);
+	if (!r)
+		r = take_host(u, &e, err);
+	if (!r)
+		r = complete_path(u, api);
+	if (r)
+		return r;
+	curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
+	if (curl_url_get(u, CURLUPART_URL, &whole, 0))
+		return errtext_set(err, -EINVAL, "the model's URL is none");
+	e.url = strdup(whole);
+	if (!e.url)
+		return -ENOMEM;
+	*ret = e;
+	return 0;
+}
+
+void endpoint_free(struct endpoint *e)
+{
+	free(e->url);
+	memset(e, 0, sizeof(*e));
+}
+
+enum llm_api endpoint_guess(const char *url)
+{
+	_cleanup_url_ CURLU *u = curl_url();
+	_cleanup_curl_ char *path = NULL;
+	char host[256];
+
+	endpoint_host(url, host, sizeof(host));
+	if (!strcasecmp(host, "api.anthropic.com"))
+		return LLM_ANTHROPIC;
+	if (!u || curl_url_set(u, CURLUPART_URL, url, 0) ||
+	    curl_url_get(u, CURLUPART_PATH, &path, 0))
+		return LLM_OPENAI;
+	return ends_in(path, "/messages") ? LLM_ANTHROPIC : LLM_OPENAI;
+}
+
+void endpoint_host(const char *url, char *ret, size_t size)
+{
+	_cleanup_url_ CURLU *u = curl_url();
+	_cleanup_curl_ char *host = NULL;
+
+	*ret = '\0';
+	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
+	    !curl_url_get(u, CURLUPART_HOST, &host, 0))
+		utf8_inert(ret, size, host, strlen(host), size - 1);
+}
+
+struct source {
+	config_variable variable;
+	void *arg;
+};
+
+/* One that is set to nothing is not set. */
+static const char *get(const struct source *s, const char *name)
+{
+	const char *value = s->variable(s->arg, name);
+
+	return value && *value ? value : NULL;
+}
+
+static const char *either(const char *option, const struct source *s, const char *name)
+{
+	return option && *option ? option : get(s, name);
+}
+
+static int choose_api(bool given, const struct source *s, struct llm_config *c, struct errtext *err)
+{
+	const char *name = get(s, "CACHEMON_LLM_API");
+	size_t index = 0;
+
+	if (given)
+		return 0;
+	if (name && parse_enum(name, llm_api_names, 2, &index))
+		return errtext_set(err, -EINVAL,
+				   "CACHEMON_LLM_API is '%.40s': it is openai or anthropic", name);
+	c->api = name ? (enum llm_api)index : c->url ? endpoint_guess(c->url) : LLM_OPENAI;
+	return 0;
+}
+
+static int choose_json(bool given, const struct source *s, struct llm_config *c,
+		       struct errtext *err)
+{
+	const char *name = get(s, "CACHEMON_LLM_JSON");
+	size_t index = 0;
+
+	if (given)
+		return 0;
+	if (name && parse_enum(name, llm_json_names, LLM_JSON_NR, &index))
+		return errtext_set(err, -EINVAL,
+				   "CACHEMON_LLM_JSON is '%.40s': it is schema, object or none",
+				   name);
+	c->json = (enum llm_json)index;
+	return 0;
+}
+
+/* A vendor's key goes to that vendor only, and never in the clear. */
+static const char *vendor_key(const struct endpoint *e, const struct source *s)
+{
+	static const struct {
+		const char *host, *name;
+	} vendors[] = {
+		{"api.openai.com", "OPENAI_API_KEY"},
+		{"api.anthropic.com", "ANTHROPIC_API_KEY"},
+	};
+
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+		if (!e->plain && !strcasecmp(e->name, vendors[i].host) && get(s, vendors[i].name))
+			return vendors[i].name;
+	return NULL;
+}
+
+static void choose_key(const struct llm_config *options, const struct source *s,
+		       const struct endpoint *e, struct llm_config *c)
+{
+	static const char own[] = "CACHEMON_LLM_KEY";
+
+	c->key_env = c->key_file = NULL;
+	if (options->key_file && *options->key_file)
+		c->key_file = options->key_file;
+	else if (options->key_env)
+		c->key_env = options->key_env;
+	else if (get(s, own))
+		c->key_env = own;
+	else
+		c->key_file = get(s, "CACHEMON_LLM_KEY_FILE");
+	if (!c->key_env && !c->key_file && e->url)
+		c->key_env = vendor_key(e, s);
+}
+
+int llm_config_make(const struct llm_config *options, struct llm_given given,
+		    config_variable variable, void *arg, struct llm_config *ret,
+		    struct errtext *err)
+{
+	const struct source s = {variable, arg};
+	struct llm_config c = *options;
+	struct endpoint e = {0};
+	int r;
+
+	c.url = either(options->url, &s, "CACHEMON_LLM_URL");
+	c.model = either(options->model, &s, "CACHEMON_LLM_MODEL");
+	c.ca_file = either(options->ca_file, &s, "CACHEMON_LLM_CA");
+	c.cert_file = either(options->cert_file, &s, "CACHEMON_LLM_CERT");
+	c.cert_key_file = either(options->cert_key_file, &s, "CACHEMON_LLM_CERT_KEY");
+	r = choose_api(given.api, &s, &c, err);
+	if (!r)
+		r = choose_json(given.json, &s, &c, err);
+	if (!r && c.url)
+		r = endpoint_make(c.url, c.api, &e, err);
+	if (r)
+		return r;
+	choose_key(options, &s, &e, &c);
+	endpoint_free(&e);
+	*ret = c;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which model is asked, where and with whose key: CACHEMON_LLM_URL, _MODEL, _API, _JSON, _KEY,
+ * _KEY_FILE, and options of the command line on top; and the address of a request. Owns the
+ * precedence and the checks that need no network. libcurl's own parser of URLs decides, so that
+ * nothing is checked that differs from what is used. A key is never copied: its place is.
+ */
+#ifndef LLM_HTTP_CONFIG_H
+#define LLM_HTTP_CONFIG_H
+
+#include "advisor/llm/http/client.h"
+
+struct endpoint {
+	char *url;	/* whole, of the API's call */
+	char host[256]; /* with its port where that is said; inert */
+	char name[256]; /* without it, as libcurl has it */
+	bool plain;	/* http */
+	bool loopback;	/* this machine */
+};
+
+/* -EINVAL with a text: no URL, of another scheme, or with a user in it. */
+int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err);
+void endpoint_free(struct endpoint *e);
+
+/* The API that an address speaks as far as can be told: Anthropic's by its host or the end of its
+ * path. */
+enum llm_api endpoint_guess(const char *url);
+
+/* The host of a URL, "" when there is none: of the place that a server sends on to. */
+void endpoint_host(const char *url, char *ret, size_t size);
+
+/* Gives a variable of the environment, NULL: not set; for tests. */
+typedef const char *(*config_variable)(void *arg, const char *name);
+
+/* Which of the choices the command line has. */
+struct llm_given {
+	bool api, json;
+};
+
+/* What is not set on the command line is NULL or false there. -EINVAL with a text: an API, a form
+ * of JSON or a URL that is none. No URL or no model is no error here: llm_ask() says it. */
+int llm_config_make(const struct llm_config *options, struct llm_given given,
+		    config_variable variable, void *arg, struct llm_config *ret,
+		    struct errtext *err);
+
+#endif

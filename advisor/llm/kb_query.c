@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/llm/kb_impl.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/rules/applies.h"
+
+enum answer { NO, YES, NOT_KNOWN };
+
+/* "fuse" is also a "fuse.sshfs". */
+static bool is_type(struct span term, const char *type)
+{
+	return strncmp(type, term.at, term.len) == 0 &&
+	       (type[term.len] == '\0' || type[term.len] == '.');
+}
+
+static enum answer is_among(struct span term, const char *const *names, size_t nr)
+{
+	if (!names || !nr)
+		return NOT_KNOWN;
+	for (size_t i = 0; i < nr; i++)
+		if (names[i] && is_type(term, names[i]))
+			return YES;
+	return NO;
+}
+
+static enum answer is_kernel(const struct applies_term *t, const char *kernel)
+{
+	uint64_t version = 0;
+
+	if (!kernel || !applies_version((struct span){kernel, strlen(kernel)}, &version))
+		return NOT_KNOWN;
+	return t->from <= version && version < t->below ? YES : NO;
+}
+
+static enum answer holds(const struct applies_term *t, const struct kb_facts *f)
+{
+	switch (t->kind) {
+	case APPLIES_FS:
+		return is_among(t->value, f->filesystems, f->nr_filesystems);
+	case APPLIES_DEVICE:
+		return is_among(t->value, f->devices, f->nr_devices);
+	case APPLIES_KERNEL:
+		return is_kernel(t, f->kernel);
+	case APPLIES_CGROUP:
+		return f->cgroup && *f->cgroup ? (enum answer)span_is(t->value, f->cgroup)
+					       : NOT_KNOWN;
+	default:
+		return NOT_KNOWN;
+	}
+}
+
+bool kb_allows(const struct note *note, const struct kb_facts *facts, bool *ret_named)
+{
+	bool named[APPLIES_NR] = {false}, held[APPLIES_NR] = {false};
+	struct applies_term term;
+	const char *wrong = NULL;
+	struct span list;
+
+	*ret_named = false;
+	if (!note->applies_to || !facts)
+		return true;
+	list = (struct span){note->applies_to, strlen(note->applies_to)};
+	while (applies_next(&list, &term, &wrong) > 0) {
+		enum answer a = holds(&term, facts);
+
+		named[term.kind] = true;
+		held[term.kind] = held[term.kind] || a != NO;
+		/* Most kernels are new enough: that says little. */
+		*ret_named = *ret_named || (a == YES && term.kind != APPLIES_KERNEL);
+	}
+	for (int i = 0; i < APPLIES_NR; i++)
+		if (named[i] && !held[i])
+			return false;
+	return true;
+}
+
+/* Longer questions say no more, and whoever writes one does not choose how long a search takes. */
+enum { TEXT_MAX = 8192, WORDS_MAX = 64, WORD_MAX = 40 };
+
+/* Words that are in every question, and say nothing of it. */
+static const char stop_words[] =
+	" about after all also although am an and any are as at be because been before being "
+	"best better between but by can cannot could did do does doing don done each else "
+	"ever every for from get gets getting give gives go goes good had has have having he "
+	"help helps her here his how if in instead into is it its just keep like make makes "
+	"many matter may me might more most much must my need needs no not now of off on "
+	"only or other our out own part please really right run same see should so some "
+	"still such take takes than that the their them then there these they thing things "
+	"this those to too under up us use used uses using very want was way we were what "
+	"when where whether which while who whose why will with without work works would yes "
+	"yet you your ";
+
+/* Other bytes than ASCII are left to the index, which knows what they are. */
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+static bool counts(const char *word, size_t len)
+{
+	char between[WORD_MAX + 3];
+
+	if (len < 2 || strspn(word, "0123456789") == len)
+		return false;
+	snprintf(between, sizeof(between), " %s ", word);
+	return !strstr(stop_words, between);
+}
+
+struct words {
+	char word[WORDS_MAX][WORD_MAX + 1];
+	size_t nr;
+};
+
+static bool known(const struct words *w, const char *word)
+{
+	for (size_t i = 0; i < w->nr; i++)
+		if (strcmp(w->word[i], word) == 0)
+			return true;
+	return false;
+}
+
+static void split(struct words *w, const char *text)
+{
+	size_t max = strnlen(text, TEXT_MAX);
+
+	for (size_t at = 0; at < max && w->nr < WORDS_MAX;) {
+		char *word = w->word[w->nr];
+		size_t len = 0;
+
+		for (; at < max && in_word(text[at]); at++)
+			if (len < WORD_MAX)
+				word[len++] = (char)tolower((unsigned char)text[at]);
+		word[len] = '\0';
+		if (counts(word, len) && !known(w, word))
+			w->nr++;
+		while (at < max && !in_word(text[at]))
+			at++;
+	}
+}
+
+char *kb_words(const char *text, bool *ret_failed)
+{
+	struct words w = {.nr = 0};
+	char *found = NULL, *at;
+
+	if (text)
+		split(&w, text);
+	if (!w.nr)
+		return NULL;
+	found = at = calloc(w.nr, WORD_MAX + sizeof("\"\" OR "));
+	*ret_failed = !found;
+	/* In quotes nothing is syntax, and there are no quotes in a word. */
+	for (size_t i = 0; found && i < w.nr; i++)
+		at += sprintf(at, "%s\"%s\"", i ? " OR " : "", w.word[i]);
+	return found;
+}

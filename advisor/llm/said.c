@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/llm/check_impl.h"
+#include "cachemon/base/utf8.h"
+
+/*
+ * Letters of U+00C0 to U+017F without their accents. '*': not for showing, as it is no letter, or
+ * folds to another one.
+ */
+static const char folded[] = "AAAAAAACEEEEIIIIDNOOOOO*OUUUUYTsaaaaaaaceeeeiiiidnooooo*ouuuuyty"
+			     "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiJjJjKkkLlLlLlLlLl"
+			     "NnNnNn*NnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZz*";
+
+enum { FOLDED_FIRST = 0xc0, FOLDED_LAST = 0x17f };
+_Static_assert(sizeof(folded) - 1 == FOLDED_LAST - FOLDED_FIRST + 1, "a letter for each");
+
+/* Typographic signs and what is written for them. */
+static const struct {
+	uint32_t first, last;
+	const char *plain;
+} signs[] = {
+	{0x00a0, 0x00a0, " "},	 {0x00ab, 0x00ab, "\""}, {0x00bb, 0x00bb, "\""},
+	{0x00d7, 0x00d7, "x"},	 {0x2009, 0x2009, " "},	 {0x2010, 0x2013, "-"},
+	{0x2014, 0x2015, " - "}, {0x2018, 0x201b, "'"},	 {0x201c, 0x201f, "\""},
+	{0x2026, 0x2026, "..."}, {0x202f, 0x202f, " "},	 {0x2039, 0x203a, "'"},
+	{0x2212, 0x2212, "-"},
+};
+
+static const char *sign_of(uint32_t c)
+{
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (c >= signs[i].first && c <= signs[i].last)
+			return signs[i].plain;
+	return NULL;
+}
+
+/* What a character that is not ASCII looks like; '\0': it is not for showing. */
+static char plain_letter(uint32_t c)
+{
+	if (c == 0xb5 || c == 0x3bc) /* of microseconds */
+		return 'u';
+	if (c < FOLDED_FIRST || c > FOLDED_LAST || folded[c - FOLDED_FIRST] == '*')
+		return '\0';
+	return folded[c - FOLDED_FIRST];
+}
+
+/* A lone backtick is a quote; more of them are a fence. */
+static char quote_of(const char *text, size_t len, size_t at)
+{
+	bool fence = (at && text[at - 1] == '`') || (at + 1 < len && text[at + 1] == '`');
+
+	return text[at] == '`' && !fence ? '\'' : text[at];
+}
+
+bool clean_text(const char *text, size_t len, struct said *ret)
+{
+	size_t shown = 0, plain = 0, used;
+
+	for (size_t at = 0; at < len; at += used) {
+		const char *sign;
+		uint32_t c = 0;
+		char letter;
+
+		used = utf8_decode(text + at, len - at, &c);
+		if (!used || c < ' ' || c == 0x7f)
+			return false;
+		if (c < 0x80) {
+			ret->text[shown++] = ret->plain[plain++] = quote_of(text, len, at);
+			continue;
+		}
+		sign = sign_of(c);
+		if (sign) {
+			memcpy(ret->text + shown, sign, strlen(sign));
+			memcpy(ret->plain + plain, sign, strlen(sign));
+			shown += strlen(sign);
+			plain += strlen(sign);
+			continue;
+		}
+		letter = plain_letter(c);
+		if (!letter)
+			return false;
+		memcpy(ret->text + shown, text + at, used);
+		shown += used;
+		ret->plain[plain++] = letter;
+	}
+	ret->text[shown] = ret->plain[plain] = '\0';
+	return true;
+}
+
+enum { ENDING_MAX = 24 /* of a file's alias, ".tar.gz" */ };
+
+/* How long a placeholder at text is, "{E3}"; 0: there is none of evidence that was sent. */
+static size_t placeholder_at(const struct pack *p, const char *text,
+			     const struct pack_evidence **ret)
+{
+	const char *end = *text == '{' ? strchr(text, '}') : NULL;
+
+	*ret = end ? find_evidence(p, text + 1, (size_t)(end - text) - 1) : NULL;
+	return *ret ? (size_t)(end - text) + 1 : 0;
+}
+
+static size_t alias_at(const struct redact *names, const char *text)
+{
+	const char *end = *text == '<' ? strchr(text, '>') : NULL;
+	size_t len = end ? (size_t)(end - text) + 1 : 0, longest = 0;
+
+	if (!names || !end || !redact_knows(names, text, len))
+		return 0;
+	for (size_t n = len; n <= len + ENDING_MAX; n++) {
+		if (redact_knows(names, text, n))
+			longest = n;
+		if (!text[n])
+			break;
+	}
+	return longest;
+}
+
+void marks_put(const struct basis *b, struct said *s)
+{
+	char *out = s->plain;
+
+	s->nr_filled = 0;
+	for (const char *at = s->plain; *at;) {
+		const struct pack_evidence *e;
+		size_t n = placeholder_at(b->pack, at, &e);
+
+		if (n && s->nr_filled < STATEMENT_MAX) {
+			s->filled[s->nr_filled++] = e;
+			*out++ = MARK_PLACEHOLDER;
+			at += n;
+			continue;
+		}
+		n = alias_at(b->names, at);
+		*out++ = n ? MARK_ALIAS : *at;
+		at += n ? n : 1;
+	}
+	*out = '\0';
+}
+
+const char *marks_fill(const struct said *s, struct arena *a)
+{
+	size_t len = strlen(s->text) + 1, nr = 0;
+	char *text, *out;
+
+	for (size_t i = 0; i < s->nr_filled; i++)
+		len += strlen(s->filled[i]->shown);
+	text = out = arena_alloc(a, len);
+	for (const char *at = s->text; text && *at;) {
+		const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+		if (end && nr < s->nr_filled) {
+			out = stpcpy(out, s->filled[nr]->shown);
+			at = end + 1 + numbers_unit_again(s->filled[nr], end + 1);
+			nr++;
+		} else {
+			*out++ = *at++;
+		}
+	}
+	return text;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* "E3" at text, as a word of its own. */
+static size_t key_at(const char *text)
+{
+	size_t n = 1;
+
+	if (!strchr("EFNA", *text))
+		return 0;
+	while (isdigit((unsigned char)text[n]))
+		n++;
+	return n > 1 && !is_word(text[n]) ? n : 0;
+}
+
+bool marks_keys(const struct basis *b, const struct said *s,
+		void (*cited)(void *arg, const struct pack_evidence *e), void *arg)
+{
+	for (size_t i = 0; i < s->nr_filled; i++)
+		cited(arg, s->filled[i]);
+	for (const char *at = s->plain; *at; at++) {
+		const struct pack_evidence *e;
+		size_t n = key_at(at);
+
+		if (!n || (at > s->plain && is_word(at[-1])))
+			continue;
+		e = find_evidence(b->pack, at, n);
+		if (e)
+			cited(arg, e);
+		else if (!find_finding(b->pack, at, n) && !find_note(b->pack, at, n) &&
+			 !find_action(b->pack, at, n))
+			return false;
+		at += n - 1;
+	}
+	return true;
+}
+
+/* "<word-N>": letters and a number between signs of that kind. */
+static bool is_alias(const char *text)
+{
+	size_t n = 1;
+
+	while (islower((unsigned char)text[n]))
+		n++;
+	if (*text != '<' || n == 1 || text[n] != '-')
+		return false;
+	for (n++; isdigit((unsigned char)text[n]);)
+		n++;
+	return text[n] == '>' && text[n - 1] != '-';
+}
+
+bool marks_unknown(const char *plain)
+{
+	for (const char *at = plain; *at; at++)
+		if (is_alias(at) ||
+		    (*at == '{' && isupper((unsigned char)at[1]) && isdigit((unsigned char)at[2])))
+			return true;
+	return false;
+}
