@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "advisor/llm/split.h"
 #include "cachemon/base/cleanup.h"
 
 enum { ANSWER_KEYS_MAX = 64 };

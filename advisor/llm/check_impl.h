@@ -75,4 +75,20 @@ bool numbers_hold(const struct basis *b, const struct said *s);
 /* How much of the text behind a placeholder is the unit that the value is shown with. */
 size_t numbers_unit_again(const struct pack_evidence *e, const char *behind);
 
+/*
+ * split.c: the one way in which the object of an answer and its statements are found, for a stream
+ * that is cut anywhere and for a whole answer. It reads no more of JSON than where strings, objects
+ * and arrays begin and end; cJSON reads what it finds.
+ */
+enum { SPLIT_TEXT_MAX = 4 << 20, SPLIT_DEPTH_MAX = 32, SPLIT_STATEMENT_MAX = 64 * 1024 };
+
+/* Where in all that came the object is, when it is whole. */
+struct split_object {
+	size_t begin, end;
+	size_t others; /* things between the statements that are none */
+};
+
+/* false: it is not whole, or not there. */
+bool llm_split_object(const struct llm_split *s, struct split_object *ret);
+
 #endif

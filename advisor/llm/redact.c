@@ -91,10 +91,8 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
-	for (int i = 0; i < NAME_NR; i++) {
+	for (int i = 0; i < NAME_NR; i++)
 		free(r->aliases[i].names);
-		free(r->aliases[i].taken);
-	}
 	redact_tree_free(&r->tree);
 	arena_free(&r->arena);
 	free(r->texts);
@@ -142,7 +140,6 @@ static uint32_t add(struct redact *r, const struct name *n)
 
 	if (!copy.data || r->nr >= NO_NAME ||
 	    redact_grow((void **)&r->names, r->nr, &r->room, sizeof(*r->names)) ||
-	    redact_alias_look_alikes(r, copy.data, copy.len) ||
 	    redact_tree_add(&r->tree, copy.data, copy.len, index))
 		return NO_NAME;
 	r->names[index] = *n;

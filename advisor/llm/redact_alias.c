@@ -50,41 +50,16 @@ static bool parse_alias(const char *text, size_t len, enum name_kind *ret_kind,
 	return true;
 }
 
-static int take(struct redact_aliases *a, uint32_t number)
+/* Whether a name has the look of an alias in it: no other name may have that one. */
+static bool is_taken(const struct redact *r, enum name_kind kind, size_t number)
 {
-	size_t byte = number / 8, room = a->taken_bytes ? a->taken_bytes : 64;
-	unsigned char *grown;
+	char alias[32];
+	size_t len = (size_t)snprintf(alias, sizeof(alias), "<%s-%zu>", kinds[kind], number);
 
-	while (room <= byte)
-		room *= 2;
-	if (room > a->taken_bytes) {
-		grown = realloc(a->taken, room);
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + a->taken_bytes, 0, room - a->taken_bytes);
-		a->taken = grown;
-		a->taken_bytes = room;
-	}
-	a->taken[byte] |= (unsigned char)(1U << number % 8);
-	return 0;
-}
-
-static bool is_taken(const struct redact_aliases *a, size_t number)
-{
-	return number / 8 < a->taken_bytes && a->taken[number / 8] & 1U << number % 8;
-}
-
-int redact_alias_look_alikes(struct redact *r, const char *name, size_t len)
-{
-	enum name_kind kind;
-	uint32_t number;
-	size_t n;
-
-	for (size_t i = 0; i < len; i++)
-		if (parse_alias(name + i, len - i, &kind, &number, &n) &&
-		    take(&r->aliases[kind], number))
-			return -ENOMEM;
-	return 0;
+	for (size_t i = 0; i < r->nr; i++)
+		if (memmem(r->names[i].text, r->names[i].len, alias, len))
+			return true;
+	return false;
 }
 
 int redact_alias_give(struct redact *r, uint32_t name)
@@ -93,7 +68,7 @@ int redact_alias_give(struct redact *r, uint32_t name)
 	struct redact_aliases *a = &r->aliases[n->kind];
 
 	while (!n->number) {
-		bool passed = is_taken(a, a->nr + 1);
+		bool passed = is_taken(r, n->kind, a->nr + 1);
 
 		if (redact_grow((void **)&a->names, a->nr, &a->room, sizeof(*a->names)))
 			return -ENOMEM;

@@ -40,8 +40,6 @@ struct redact_tree {
 struct redact_aliases {
 	uint32_t *names; /* by number - 1; NO_NAME: passed over */
 	size_t nr, room;
-	unsigned char *taken; /* a bit a number: some name looks like that alias */
-	size_t taken_bytes;
 };
 
 struct redact {
@@ -76,9 +74,7 @@ bool redact_path_is_of_system(const char *path, size_t len);
 /* What of a file's name is kept: its ending, when it is a usual one of data. */
 size_t redact_path_ending(const char *base, size_t len);
 
-/* redact_alias.c: remembers look-alikes inside of a name. 0 or -ENOMEM. */
-int redact_alias_look_alikes(struct redact *r, const char *name, size_t len);
-/* Gives the name its alias, if it has none. 0 or -ENOMEM. */
+/* redact_alias.c: gives the name its alias, if it has none. 0 or -ENOMEM. */
 int redact_alias_give(struct redact *r, uint32_t name);
 /* The name behind an alias of ours that begins at text, and how much of text that is, a kept ending
  * included; NO_NAME: there is none. */

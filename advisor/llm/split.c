@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/llm/split.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/llm/check_impl.h"
 #include "cachemon/base/cleanup.h"
 
 static const char think[] = "<think>", unthink[] = "</think>", wanted_key[] = "statements";

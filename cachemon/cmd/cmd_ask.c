@@ -53,7 +53,6 @@ static bool streams(const struct options *o)
 
 struct asking {
 	const struct options *o;
-	const struct invoker *as;
 	struct llm_place place;
 	struct wording wording;
 	struct answer_stream stream;
@@ -95,7 +94,6 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	struct asking *a = arg;
 	int ret = llm_place_make(&a->o->llm, as, &a->place, err);
 
-	a->as = as;
 	a->place.how.question = a->o->question;
 	a->place.how.progress = a->o->args.report.progress;
 	if (!ret && a->o->llm.dry_run)

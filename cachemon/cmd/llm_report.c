@@ -28,7 +28,6 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 /* A report while its words are asked for. */
 struct asked {
 	const struct llm_report_args *o;
-	const struct invoker *as;
 	struct llm_place place;
 	struct errtext unusable; /* why there is no place: a line */
 	struct wording wording;
@@ -104,7 +103,6 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	struct asked *a = arg;
 	int ret = llm_place_make(&a->o->llm, as, &a->place, &a->unusable);
 
-	a->as = as;
 	if (ret == -ENOMEM)
 		return errtext_set(err, ret, "%s", a->unusable.text);
 	ret = report_args_show_as(&a->o->args, as, err);

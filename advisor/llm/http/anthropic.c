@@ -11,35 +11,23 @@ static bool add_format(cJSON *root, const cJSON *schema)
 {
 	cJSON *config = cJSON_AddObjectToObject(root, "output_config");
 	cJSON *format = cJSON_AddObjectToObject(config, "format");
-	cJSON *copy = NULL;
 
-	if (!cJSON_AddStringToObject(format, "type", "json_schema"))
-		return false;
-	copy = cJSON_Duplicate(schema, true);
-	if (cJSON_AddItemToObject(format, "schema", copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	return cJSON_AddStringToObject(format, "type", "json_schema") &&
+	       json_add_copy(format, "schema", schema);
 }
 
 static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 		 const struct llm_prompt *prompt, const cJSON *schema)
 {
 	_cleanup_free_ char *system = system_text(prompt, shape->json);
-	cJSON *messages, *message;
+	cJSON *messages;
 
 	if (!system || !json_add_text(root, "model", model) ||
 	    !cJSON_AddNumberToObject(root, "max_tokens", prompt->max_tokens) ||
 	    !json_add_text(root, "system", system))
 		return false;
 	messages = cJSON_AddArrayToObject(root, "messages");
-	message = cJSON_CreateObject();
-	if (!cJSON_AddItemToArray(messages, message)) {
-		cJSON_Delete(message);
-		return false;
-	}
-	return cJSON_AddStringToObject(message, "role", "user") &&
-	       json_add_text(message, "content", prompt->user) &&
+	return json_add_message(messages, "user", prompt->user) &&
 	       cJSON_AddBoolToObject(root, "stream", shape->stream) &&
 	       (shape->json != LLM_JSON_SCHEMA || add_format(root, schema));
 }

@@ -6,22 +6,10 @@
 #include "advisor/llm/http/wire_impl.h"
 #include "cachemon/base/cleanup.h"
 
-static bool add_message(cJSON *messages, const char *role, const char *text)
-{
-	cJSON *message = cJSON_CreateObject();
-
-	if (!cJSON_AddItemToArray(messages, message)) {
-		cJSON_Delete(message);
-		return false;
-	}
-	return cJSON_AddStringToObject(message, "role", role) &&
-	       json_add_text(message, "content", text);
-}
-
 static bool add_format(cJSON *root, enum llm_json json, const struct llm_prompt *prompt,
 		       const cJSON *schema)
 {
-	cJSON *format, *inner, *copy;
+	cJSON *format, *inner;
 
 	if (json == LLM_JSON_NONE)
 		return true;
@@ -34,11 +22,7 @@ static bool add_format(cJSON *root, enum llm_json json, const struct llm_prompt 
 	if (!cJSON_AddStringToObject(inner, "name", prompt->schema_name) ||
 	    !cJSON_AddTrueToObject(inner, "strict"))
 		return false;
-	copy = cJSON_Duplicate(schema, true);
-	if (cJSON_AddItemToObject(inner, "schema", copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	return json_add_copy(inner, "schema", schema);
 }
 
 static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
@@ -51,8 +35,8 @@ static bool fill(cJSON *root, const struct wire_shape *shape, const char *model,
 	if (!system || !json_add_text(root, "model", model))
 		return false;
 	messages = cJSON_AddArrayToObject(root, "messages");
-	if (!messages || !add_message(messages, "system", system) ||
-	    !add_message(messages, "user", prompt->user) ||
+	if (!messages || !json_add_message(messages, "system", system) ||
+	    !json_add_message(messages, "user", prompt->user) ||
 	    !cJSON_AddNumberToObject(root, limit, prompt->max_tokens) ||
 	    !cJSON_AddBoolToObject(root, "stream", shape->stream) ||
 	    !add_format(root, shape->json, prompt, schema))

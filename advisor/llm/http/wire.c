@@ -115,6 +115,28 @@ cJSON *json_add_text(cJSON *object, const char *name, const char *text)
 	return clean ? cJSON_AddStringToObject(object, name, clean) : NULL;
 }
 
+bool json_add_copy(cJSON *object, const char *name, const cJSON *of)
+{
+	cJSON *copy = cJSON_Duplicate(of, true);
+
+	if (cJSON_AddItemToObject(object, name, copy))
+		return true;
+	cJSON_Delete(copy);
+	return false;
+}
+
+bool json_add_message(cJSON *messages, const char *role, const char *text)
+{
+	cJSON *message = cJSON_CreateObject();
+
+	if (!cJSON_AddItemToArray(messages, message)) {
+		cJSON_Delete(message);
+		return false;
+	}
+	return cJSON_AddStringToObject(message, "role", role) &&
+	       json_add_text(message, "content", text);
+}
+
 char *system_text(const struct llm_prompt *prompt, enum llm_json json)
 {
 	static const char ask[] = "\n\nAnswer with one JSON object and nothing else. Its JSON "

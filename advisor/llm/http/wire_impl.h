@@ -9,6 +9,8 @@
 
 /* Pieces of a request; NULL or false: no memory. */
 cJSON *json_add_text(cJSON *object, const char *name, const char *text);
+bool json_add_copy(cJSON *object, const char *name, const cJSON *of);
+bool json_add_message(cJSON *messages, const char *role, const char *text);
 /* The prompt's system text, with the schema below it where the server is not told of that. */
 char *system_text(const struct llm_prompt *prompt, enum llm_json json);
 
