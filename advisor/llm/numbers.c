@@ -188,31 +188,30 @@ static bool is_clear_behind(const char *behind)
 	return !*behind || !strchr(".,:/'", *behind) || !isalnum((unsigned char)behind[1]);
 }
 
+/* The word behind a blank or a hyphen. */
+static bool follows(const char *behind, struct word *ret)
+{
+	return (*behind == ' ' || *behind == '-') && isalpha((unsigned char)behind[1]) &&
+	       word_next(&behind, ret);
+}
+
 /* Whether the value that comes for a placeholder stays what it is between what stands around it:
  * no sign, digit, factor or unit that is not its own. */
 static bool stays(const struct pack_evidence *e, const char *text, const char *at,
 		  const char **ret_behind)
 {
-	const char *behind = at + 1 + numbers_unit_again(e, at + 1), *next = behind;
+	const char *behind = at + 1 + numbers_unit_again(e, at + 1);
 	struct word w;
 
 	*ret_behind = behind;
 	if (!is_clear_before(text, at) || !is_clear_behind(behind) || is_per(behind))
 		return false;
-	if (*behind != ' ' || !isalpha((unsigned char)behind[1]) || !word_next(&next, &w))
-		return *behind != ' ' || behind[1] != '%';
-	if (!is_of(units, w))
+	if (*behind == ' ' && behind[1] == '%')
+		return false;
+	if (!follows(behind, &w) || !is_of(units, w))
 		return true;
 	/* Its own unit, or how often, behind a bare number. */
 	return !*shown_unit(e) && (is_unit(w.at, e->unit) || word_is(w, "times"));
-}
-
-static bool is_one_of_a_unit(const char *behind)
-{
-	struct word w;
-
-	return (*behind == ' ' || *behind == '-') && isalpha((unsigned char)behind[1]) &&
-	       word_next(&behind, &w) && is_of(units, w);
 }
 
 /* How much of the text is a word that is no number; 0: it is one. */
@@ -228,14 +227,13 @@ static size_t take_word(const struct pack *p, const char *at)
 		return is_key(p, w) ? w.len : 0;
 	if (is_roman(w) && !find_term(p, at, w.len))
 		return 0;
-	/* "third-party", "third party" */
-	if (word_is(w, "third") && strcspn(at + w.len, " -") == 0 &&
-	    !strncasecmp(at + w.len + 1, "part", 4))
+	if (word_is(w, "third") && follows(at + w.len, &part) &&
+	    (word_is(part, "party") || word_is(part, "parties")))
 		return w.len;
 	while (next < at + w.len && word_next(&next, &part))
 		if (is_number(part))
 			return 0;
-	return word_is(w, "one") && is_one_of_a_unit(at + w.len) ? 0 : w.len;
+	return word_is(w, "one") && follows(at + w.len, &part) && is_of(units, part) ? 0 : w.len;
 }
 
 bool numbers_hold(const struct basis *b, const struct said *s)
