@@ -25,7 +25,8 @@ struct options {
 	struct llm_prompt prompt;
 	struct llm_given given;
 	bool stream, body_only;
-	char *user; /* of a file */
+	bool keep_rights; /* does not become the invoker first */
+	char *user;	  /* of a file */
 };
 
 struct heard {
@@ -37,17 +38,18 @@ static const char usage[] =
 	"usage: llm_ask [--url URL] [--model NAME] [--api openai|anthropic] [--json FORM]\n"
 	"               [--key-file FILE]\n"
 	"               [--ca FILE] [--cert FILE] [--cert-key FILE] [--allow-http] [--save DIR]\n"
-	"               [--limit MS] [--stall MS] [--stream] [--body] [--system TEXT]\n"
+	"               [--limit MS] [--stall MS] [--stream] [--body] [--keep-rights]\n"
+	"               [--system TEXT]\n"
 	"               [--user TEXT | --user-file FILE] [--schema JSON] [--max-tokens N]\n";
 
 static const struct option longs[] = {
-	{"json", 1, NULL, 'j'},	      {"url", 1, NULL, 'u'},	   {"model", 1, NULL, 'm'},
-	{"api", 1, NULL, 'a'},	      {"key-file", 1, NULL, 'k'},  {"ca", 1, NULL, 'c'},
-	{"cert", 1, NULL, 'e'},	      {"cert-key", 1, NULL, 'y'},  {"allow-http", 0, NULL, 'h'},
-	{"save", 1, NULL, 's'},	      {"limit", 1, NULL, 'l'},	   {"stall", 1, NULL, 'g'},
-	{"stream", 0, NULL, 't'},     {"body", 0, NULL, 'b'},	   {"system", 1, NULL, 'S'},
-	{"user", 1, NULL, 'U'},	      {"user-file", 1, NULL, 'F'}, {"schema", 1, NULL, 'J'},
-	{"max-tokens", 1, NULL, 'n'}, {NULL, 0, NULL, 0},
+	{"json", 1, NULL, 'j'},	  {"url", 1, NULL, 'u'},	{"model", 1, NULL, 'm'},
+	{"api", 1, NULL, 'a'},	  {"key-file", 1, NULL, 'k'},	{"ca", 1, NULL, 'c'},
+	{"cert", 1, NULL, 'e'},	  {"cert-key", 1, NULL, 'y'},	{"allow-http", 0, NULL, 'h'},
+	{"save", 1, NULL, 's'},	  {"limit", 1, NULL, 'l'},	{"stall", 1, NULL, 'g'},
+	{"stream", 0, NULL, 't'}, {"body", 0, NULL, 'b'},	{"keep-rights", 0, NULL, 'K'},
+	{"system", 1, NULL, 'S'}, {"user", 1, NULL, 'U'},	{"user-file", 1, NULL, 'F'},
+	{"schema", 1, NULL, 'J'}, {"max-tokens", 1, NULL, 'n'}, {NULL, 0, NULL, 0},
 };
 
 static void fail(const char *text)
@@ -128,6 +130,8 @@ static void take(struct options *o, int option)
 		o->stream = true;
 	else if (option == 'b')
 		o->body_only = true;
+	else if (option == 'K')
+		o->keep_rights = true;
 	else
 		take_more(o, option);
 }
@@ -191,7 +195,7 @@ static int ask(const struct options *o, struct errtext *err)
 	struct llm_answer answer;
 	int r = llm_config_make(&o->config, o->given, variable, NULL, &config, err);
 
-	if (!r)
+	if (!r && !o->keep_rights)
 		r = invoker_become(err);
 	if (!r && o->body_only) {
 		_cleanup_free_ char *body = NULL;

@@ -114,6 +114,21 @@ def root_alone(world, _):
 
 
 @part.case
+def rights_that_are_kept(world, _):
+    """Whoever still holds capabilities, or is root for somebody, asks nobody; without them it does."""
+    before = world.server.connections
+    options = ["--url", world.server.url("ok"), "--model", "m", "--keep-rights"]
+    for prefix in ((*USER, *CAPABLE), ()):
+        done = world.run(options, prefix=prefix)
+        said = json.loads(done.stdout)
+        equal("outcome", (done.returncode, said["outcome"], said["attempts"]), (0, "not_allowed", 0))
+        check("privileges" in said["reason"] or "root" in said["reason"], said["reason"])
+    equal("connections", world.server.connections, before)
+    done = world.run(options, prefix=(*USER, "--inh-caps", "-all"))
+    equal("without any", json.loads(done.stdout)["outcome"], "answered")
+
+
+@part.case
 def interrupted(world, stack):
     """Ends at once, by the signal."""
     for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
