@@ -8,9 +8,10 @@
 	iif(r.sliced, NULL, x.read_calls) AS read_calls,  -- calls; buffered reads that looked up a page
 	iif(r.sliced, NULL, x.read_bytes) AS read_bytes,  -- bytes; what they returned
 	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages those reads asked for
-	iif(r.sliced, NULL, x.lookups - x.misses) AS hits,
-		-- pages found in the cache: lookups - misses
-	iif(r.sliced, NULL, (x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0)) AS hit_ratio,
+	CASE WHEN NOT r.sliced AND x.misses <= x.lookups THEN x.lookups - x.misses END AS hits,
+		-- pages found in the cache: lookups - misses; NULL where these are more
+	CASE WHEN NOT r.sliced AND x.misses <= x.lookups
+		THEN (x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0) END AS hit_ratio,
 		-- 0..1; hits / lookups; NULL when there are none
 	iif(r.sliced, NULL, x.delayed_hits) AS delayed_hits,  -- pages; hits that waited for I/O under way
 	x.misses,  -- pages; exact also in a sliced run
@@ -23,26 +24,30 @@
 	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
 		+ x.prefetched_readahead2 + x.prefetched_mmap_around AS prefetched_pages,
 		-- pages; sum of the five origins
-	iif(r.sliced AND x.untracked > 0, NULL, x.used) AS used,  -- pages prefetched and used in time
-	iif(r.sliced AND x.untracked > 0, NULL, x.used_late) AS used_late,
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used) AS used,  -- pages prefetched and used in time
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used_late) AS used_late,
 		-- pages prefetched whose reader had to wait
-	iif(r.sliced AND x.untracked > 0, NULL, x.used + x.used_late) AS all_used,
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used + x.used_late) AS all_used,
 		-- pages; used + used_late
-	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused) AS evicted_unused,
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.evicted_unused) AS evicted_unused,
 		-- pages prefetched that left unused
-	CASE WHEN x.resident_unused >= 0 AND NOT (r.sliced AND x.untracked > 0)
+	CASE WHEN x.resident_unused >= 0 AND NOT (r.sliced AND x.untracked IS NOT 0)
 		THEN x.resident_unused END AS resident_unused,
 		-- pages prefetched, still cached, not used yet
 	x.untracked,  -- pages prefetched whose fate cannot be known
-	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
-		/ nullif((x.used + x.used_late) + x.evicted_unused, 0)) AS accuracy,
+	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
+		AND NOT (r.sliced AND x.untracked IS NOT 0)
+		THEN (x.used + x.used_late) * 1.0 / nullif(x.used + x.used_late + x.evicted_unused, 0) END AS accuracy,
 		-- 0..1; all_used / (all_used + evicted_unused); NULL where the fate of many is not known
-	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, (x.used + x.used_late) * 1.0
-		/ nullif((x.used + x.used_late) + x.misses, 0)) AS coverage,
+	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
+		AND NOT (r.sliced AND x.untracked IS NOT 0)
+		THEN (x.used + x.used_late) * 1.0 / nullif(x.used + x.used_late + x.misses, 0) END AS coverage,
 		-- 0..1; all_used / (all_used + misses); likewise
-	iif(x.untracked > (x.used + x.used_late + x.evicted_unused) / 3 OR (r.sliced AND x.untracked > 0), NULL, x.used * 1.0 / nullif((x.used + x.used_late), 0)) AS timeliness,
+	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
+		AND NOT (r.sliced AND x.untracked IS NOT 0)
+		THEN x.used * 1.0 / nullif(x.used + x.used_late, 0) END AS timeliness,
 		-- 0..1; used / all_used; likewise
-	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused * r.page_size_bytes) AS waste_bytes,
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.evicted_unused * r.page_size_bytes) AS waste_bytes,
 		-- bytes; evicted_unused
 	x.windows_sync,  -- windows issued for a page that was missing
 	x.windows_async,  -- windows issued ahead

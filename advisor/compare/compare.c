@@ -182,6 +182,25 @@ static double relevant_least(const struct compare_result *r, const struct compar
 	return m->relevant_least * r->work_a * of_unit[r->work];
 }
 
+/* As counts_fates_unknown() has it: of so many nobody knows the fate that there is no share. */
+static bool fates_unknown(const struct compare_run *run)
+{
+	static const struct compare_sum untracked = {1, {C_untracked}};
+	static const struct compare_sum judged = {3, {C_used, C_used_late, C_evicted_unused}};
+	double open = 0;
+	double known = 0;
+
+	return !compare_sum(run, &untracked, &open) || !compare_sum(run, &judged, &known) ||
+	       open > floor(known / 3);
+}
+
+static bool is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)
+{
+	if (m->share && !(ratio >= 0 && ratio <= 1))
+		return false;
+	return !m->of_fates || !fates_unknown(run);
+}
+
 /* cells: how many each run is cut into. */
 static bool cut(const struct compare_run *const run[2], const struct columns *c,
 		const struct compare_result *result, const size_t nr[2], struct compare_row *row,
@@ -197,7 +216,8 @@ static bool cut(const struct compare_run *const run[2], const struct columns *c,
 
 		if (!fill(run[i], &m->num, result->work, whole, c->num[i], &row->partial) ||
 		    !fill(run[i], &m->den, result->work, whole, c->den[i], &row->partial) ||
-		    cells_values(&s, nr[i], cells[i], &ratio[i]) < 0)
+		    cells_values(&s, nr[i], cells[i], &ratio[i]) < 0 ||
+		    !is_figure(run[i], m, ratio[i]))
 			return false;
 	}
 	row->a = ratio[0];

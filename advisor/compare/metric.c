@@ -27,11 +27,11 @@
 #define PAGES_UNIT COUNT_UNIT("pages")
 #define SHARE_UNIT                                                                                 \
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
-	.job_scale = 1
+	.job_scale = 1, .share = true
 #define RATIO_UNIT SHARE_UNIT, .relevant_least = FEW_SHARE
 /* What a share of the prefetched pages is worth is in misses, waste and stall, which have rows of
  * their own: a few points of it, of fewer pages perhaps, are neither gain nor loss. */
-#define PREFETCH_UNIT SHARE_UNIT, .relevant_least = PREFETCH_SHARE
+#define PREFETCH_UNIT SHARE_UNIT, .relevant_least = PREFETCH_SHARE, .of_fates = true
 #define TIME_UNIT                                                                                  \
 	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \
 	.den = PER_WORK, .relevant_share = TWENTIETH

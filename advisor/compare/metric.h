@@ -6,6 +6,7 @@
 #ifndef COMPARE_METRIC_H
 #define COMPARE_METRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,7 +49,9 @@ struct compare_metric {
 	const char *job_unit;  /* of the whole job */
 	struct compare_sum num;
 	struct compare_sum den;
-	double scale; /* from num / den to the unit, by bytes */
+	bool share;    /* of a whole: absent where it is not within 0..1 */
+	bool of_fates; /* absent where too many are not known */
+	double scale;  /* from num / den to the unit, by bytes */
 	double time_scale;
 	double job_scale;
 	enum compare_better better;

@@ -22,7 +22,8 @@ enum { IDS_BACK = 1000 };
 	"r.id, r.state, r.page_size_bytes, coalesce(r.exit_status, 0), "                           \
 	"substr(j.selector, 1, instr(j.selector, ':')), j.rchar_bytes, j.wall_ns / 1e9, "          \
 	"j.cpu_ns / 1e9, iif(r.sliced AND r.cost_budget IS NULL, NULL, j.stall_ns / 1e9), "        \
-	"iif(r.sliced, NULL, (j.lookups - j.misses) * 1.0 / nullif(j.lookups, 0)), j.misses, "     \
+	"CASE WHEN NOT r.sliced AND j.misses <= j.lookups "                                        \
+	"THEN (j.lookups - j.misses) * 1.0 / nullif(j.lookups, 0) END, j.misses, "                 \
 	"j.prefetched_sync + j.prefetched_async + j.prefetched_willneed + "                        \
 	"j.prefetched_readahead2 + j.prefetched_mmap_around, j.evicted_unused, "                   \
 	"j.evicted_reclaim_kswapd + j.evicted_reclaim_direct + j.evicted_reclaim_memcg + "         \

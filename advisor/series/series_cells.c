@@ -139,9 +139,10 @@ static double hit_ratio(const struct open_cell *o)
 	double lookups = o->v[INPUT_LOOKUPS];
 	double misses = o->v[INPUT_MISSES];
 
-	if (o->partial || isnan(misses) || !(lookups >= LOOKUPS_MIN))
+	/* A call may ask in one interval and miss in the next: then nothing can be said. */
+	if (o->partial || !(lookups >= LOOKUPS_MIN) || !(misses >= 0 && misses <= lookups))
 		return NAN;
-	return 1 - fmin(over(misses, lookups), 1);
+	return (lookups - misses) / lookups;
 }
 
 /* last: of the cell that ends where this one begins; NAN: there is none. */

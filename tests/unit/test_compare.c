@@ -34,6 +34,40 @@ static void figures(void **state)
 	cJSON_Delete(json);
 }
 
+/* Damaged, or of a call that asked before the run: no ratio, as in a report. */
+static void more_misses_than_lookups(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 20000, 100);
+	json = compared(f, "1", "2");
+	assert_string_equal(text_of(metric(json, "hit_ratio"), "outcome"), "unknown");
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(metric(json, "hit_ratio"), "b")));
+	assert_string_equal(text_of(metric(json, "misses_per_work"), "outcome"), "worse");
+	cJSON_Delete(json);
+}
+
+/* What became of most pages is not known: no share of those few is a figure, as in a report. */
+static void unknown_fates(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	fill_pair(f, 1000, 100);
+	fixture_sql(f, "UPDATE job_interval SET used = 300, used_late = 0, evicted_unused = 600, "
+		       "untracked = 300");
+	json = compared(f, "1", "2");
+	assert_true(close_enough(number_of(metric(json, "prefetch_accuracy"), "a"), 1.0 / 3));
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE job_interval SET untracked = 301");
+	json = compared(f, "1", "2");
+	assert_string_equal(text_of(metric(json, "prefetch_accuracy"), "outcome"), "unknown");
+	assert_string_equal(text_of(metric(json, "prefetch_coverage"), "outcome"), "unknown");
+	assert_string_equal(text_of(metric(json, "prefetch_timeliness"), "outcome"), "unknown");
+	cJSON_Delete(json);
+}
+
 /* Real, and nobody cares: 40 misses more of 16384, 2 ms of a second. */
 static void small_is_no_change(void **state)
 {
@@ -207,6 +241,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(figures),
+		TEST(more_misses_than_lookups),
+		TEST(unknown_fates),
 		TEST(small_is_no_change),
 		TEST(too_few_intervals),
 		TEST(sliced_is_not_tested),

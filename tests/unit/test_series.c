@@ -316,6 +316,7 @@ static void lost_intervals(void **state)
 			rows[i].v[k] = k < INPUT_SUMS ? 1000 : i < 30 ? i * 1e6 : i * 1e9;
 		rows[i].v[INPUT_REFAULTS] = NAN;
 	}
+	rows[8].v[INPUT_MISSES] = 1001;
 	assert_int_equal(series_cells_make(rows, 60, &arena, &c), 0);
 	assert_int_equal(c.nr, 60);
 	assert_int_equal(c.end_ns[29], 30 * S);
@@ -324,6 +325,7 @@ static void lost_intervals(void **state)
 	assert_true(c.v[FIGURE_AVAILABLE][29] == 1e6 && c.v[FIGURE_AVAILABLE][31] == 1e9);
 	assert_true(c.v[FIGURE_MISSES][7] == 1000 && c.v[FIGURE_HIT_RATIO][7] == 0);
 	assert_true(isnan(c.v[FIGURE_REFAULTS][7]));
+	assert_true(isnan(c.v[FIGURE_HIT_RATIO][8]) && c.v[FIGURE_MISSES][8] == 1001);
 	arena_free(&arena);
 }
 

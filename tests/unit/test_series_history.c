@@ -87,6 +87,22 @@ static void history(void **state)
 	analysis_free(&a);
 }
 
+/* As in a report: it has no hit ratio, and is not held against the others. */
+static void more_misses_than_lookups(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	for (int i = 0; i < 6; i++)
+		add_past(f, 10 + i, 10, 5000 + i, 400000000);
+	add_past(f, 30, 10, 100001, 400000000);
+	a = analyse_last(f, 30);
+	assert_non_null(history_of(&a.series[0], "misses"));
+	assert_null(history_of(&a.series[0], "hit_ratio"));
+	analysis_free(&a);
+}
+
 static void a_trend_is_known(void **state)
 {
 	struct fixture *f = *state;
@@ -141,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(history),
+		CASE(more_misses_than_lookups),
 		CASE(a_trend_is_known),
 		CASE(too_few_runs),
 	};
