@@ -8,11 +8,10 @@
 	iif(r.sliced, NULL, x.read_calls) AS read_calls,  -- calls; buffered reads that looked up a page
 	iif(r.sliced, NULL, x.read_bytes) AS read_bytes,  -- bytes; what they returned
 	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages those reads asked for
-	CASE WHEN NOT r.sliced AND x.misses <= x.lookups THEN x.lookups - x.misses END AS hits,
-		-- pages found in the cache: lookups - misses; NULL where these are more
-	CASE WHEN NOT r.sliced AND x.misses <= x.lookups
-		THEN (x.lookups - x.misses) * 1.0 / nullif(x.lookups, 0) END AS hit_ratio,
-		-- 0..1; hits / lookups; NULL when there are none
+	iif(r.sliced, NULL, @hits(x.)@) AS hits,
+		-- @about(hits)@
+	iif(r.sliced, NULL, @hit_ratio(x.)@) AS hit_ratio,
+		-- @about(hit_ratio)@
 	iif(r.sliced, NULL, x.delayed_hits) AS delayed_hits,  -- pages; hits that waited for I/O under way
 	x.misses,  -- pages; exact also in a sliced run
 	x.demand_pages,  -- pages added because they were asked for
@@ -21,40 +20,32 @@
 	x.prefetched_willneed,  -- pages added ahead, origin willneed
 	x.prefetched_readahead2,  -- pages added ahead, origin readahead2
 	x.prefetched_mmap_around,  -- pages added ahead, origin mmap_around
-	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
-		+ x.prefetched_readahead2 + x.prefetched_mmap_around AS prefetched_pages,
-		-- pages; sum of the five origins
+	@prefetched_pages(x.)@ AS prefetched_pages,
+		-- @about(prefetched_pages)@
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used) AS used,  -- pages prefetched and used in time
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used_late) AS used_late,
 		-- pages prefetched whose reader had to wait
-	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used + x.used_late) AS all_used,
-		-- pages; used + used_late
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, @all_used(x.)@) AS all_used,
+		-- @about(all_used)@
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.evicted_unused) AS evicted_unused,
 		-- pages prefetched that left unused
 	CASE WHEN x.resident_unused >= 0 AND NOT (r.sliced AND x.untracked IS NOT 0)
 		THEN x.resident_unused END AS resident_unused,
 		-- pages prefetched, still cached, not used yet
 	x.untracked,  -- pages prefetched whose fate cannot be known
-	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
-		AND NOT (r.sliced AND x.untracked IS NOT 0)
-		THEN (x.used + x.used_late) * 1.0 / nullif(x.used + x.used_late + x.evicted_unused, 0) END AS accuracy,
-		-- 0..1; all_used / (all_used + evicted_unused); NULL where the fate of many is not known
-	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
-		AND NOT (r.sliced AND x.untracked IS NOT 0)
-		THEN (x.used + x.used_late) * 1.0 / nullif(x.used + x.used_late + x.misses, 0) END AS coverage,
-		-- 0..1; all_used / (all_used + misses); likewise
-	CASE WHEN x.untracked <= (coalesce(x.used, 0) + coalesce(x.used_late, 0) + coalesce(x.evicted_unused, 0)) / 3
-		AND NOT (r.sliced AND x.untracked IS NOT 0)
-		THEN x.used * 1.0 / nullif(x.used + x.used_late, 0) END AS timeliness,
-		-- 0..1; used / all_used; likewise
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, @accuracy(x.)@) AS accuracy,
+		-- @about(accuracy)@
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, @coverage(x.)@) AS coverage,
+		-- @about(coverage)@
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, @timeliness(x.)@) AS timeliness,
+		-- @about(timeliness)@
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.evicted_unused * r.page_size_bytes) AS waste_bytes,
 		-- bytes; evicted_unused
 	x.windows_sync,  -- windows issued for a page that was missing
 	x.windows_async,  -- windows issued ahead
 	x.windows_forced,  -- windows of advice and of RANDOM files
-	(x.demand_pages + x.prefetched_sync + x.prefetched_async) * 1.0
-		/ nullif(x.windows_sync + x.windows_async, 0) AS window_pages_mean,
-		-- pages a sync or async window added, mean
+	@window_pages_mean(x.)@ AS window_pages_mean,
+		-- @about(window_pages_mean)@
 	CASE
 		WHEN x.window_log2_15 > 0 THEN 65535
 		WHEN x.window_log2_14 > 0 THEN 32767
@@ -75,9 +66,7 @@
 		-- pages; no window added more than this (a power of two less one)
 	x.written_pages,  -- pages added by buffered writes
 	x.other_added_pages,  -- pages added in any other way
-	x.demand_pages + x.prefetched_sync + x.prefetched_async + x.prefetched_willneed
-		+ x.prefetched_readahead2 + x.prefetched_mmap_around + x.written_pages
-		+ x.other_added_pages AS added_pages,  -- pages; all that were added
+	@added_pages(x.)@ AS added_pages,  -- @about(added_pages)@
 	x.evicted_reclaim_kswapd,  -- pages that left, cause reclaim_kswapd
 	x.evicted_reclaim_direct,  -- pages that left, cause reclaim_direct
 	x.evicted_reclaim_memcg,  -- pages that left, cause reclaim_memcg
@@ -88,12 +77,10 @@
 	x.evicted_other,  -- pages that left, cause other
 	x.evicted_invalidate,  -- pages that left, cause invalidate; NULL: recorded as direct_io
 	x.evicted_dontcache,  -- pages that left, cause dontcache; NULL: recorded as other
-	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg AS evicted_reclaim,
-		-- pages; sum of the three reclaims
-	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg + x.evicted_dontneed
-		+ x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io + x.evicted_other
-		+ coalesce(x.evicted_invalidate, 0) + coalesce(x.evicted_dontcache, 0) AS evicted_pages,
-		-- pages; sum of all causes
+	@evicted_reclaim(x.)@ AS evicted_reclaim,
+		-- @about(evicted_reclaim)@
+	@evicted_pages(x.)@ AS evicted_pages,
+		-- @about(evicted_pages)@
 	x.evicted_not_added,  -- pages of those that the job had not added itself; NULL: not counted then
 	x.refaults,  -- pages that came back after leaving
 	x.refault_misses,  -- pages; refaults that a read missed
@@ -109,5 +96,5 @@
 	iif(r.sliced AND r.cost_budget IS NULL, NULL, x.stall_ns) AS stall_ns,
 		-- ns its tasks slept for the page cache
 	iif(r.sliced AND r.cost_budget IS NULL, NULL, x.stalls) AS stalls,  -- sleeps
-	iif(r.sliced, NULL, x.read_bytes * 1.0 / nullif(x.read_calls, 0)) AS bytes_per_call
-		-- bytes; mean of a buffered read
+	iif(r.sliced, NULL, @bytes_per_call(x.)@) AS bytes_per_call
+		-- @about(bytes_per_call)@

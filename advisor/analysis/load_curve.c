@@ -5,22 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachemon/figures/counters.h"
+
 #define PAGES_MAX (INT64_C(1) << 46)
 
 /* Pages that the job brought into the cache, and those of them that left it. */
-#define ADDED                                                                                      \
-	"(demand_pages + prefetched_sync + prefetched_async + prefetched_willneed"                 \
-	" + prefetched_readahead2 + prefetched_mmap_around)"
-#define LEFT                                                                                       \
-	"(evicted_reclaim_kswapd + evicted_reclaim_direct + evicted_reclaim_memcg"                 \
-	" + evicted_dontneed + evicted_drop_caches + evicted_truncate + evicted_direct_io"         \
-	" + evicted_other + coalesce(evicted_invalidate, 0) + coalesce(evicted_dontcache, 0)"      \
-	" - coalesce(evicted_not_added, 0))"
+#define ADDED "(" SQL_brought_pages("") ")"
+#define LEFT  "(" SQL_evicted_pages("") " - coalesce(evicted_not_added, 0))"
 
 /* Of the whole run, or of an interval. */
 #define COUNTED                                                                                    \
-	"misses + used + used_late, untracked, lookups, refaults, refault_distance_pages, " ADDED  \
-	", windows_sync + windows_async + windows_forced"
+	SQL_wanted_pages("") ", untracked, lookups, refaults, refault_distance_pages, " ADDED      \
+			     ", " SQL_windows("")
 
 enum { MISSED, UNTRACKED, LOOKUPS, REFAULTS, DISTANCE, BROUGHT, WINDOWS, NR_COUNTED };
 

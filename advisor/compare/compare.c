@@ -39,7 +39,7 @@ static bool interval_sum(const struct compare_interval *in, const struct compare
 	double total = 0;
 
 	for (size_t i = 0; i < sum->nr; i++) {
-		int counter = sum->term[i] < 0 ? -1 - sum->term[i] : sum->term[i];
+		int counter = sum->term[i] < 0 ? MINUS(sum->term[i]) : sum->term[i];
 		double v = (double)in->value[counter];
 
 		if (!in->known[counter] || (needs_reads(counter) && is_partial(in)))
@@ -185,13 +185,13 @@ static double relevant_least(const struct compare_result *r, const struct compar
 /* As counts_fates_unknown() has it: of so many nobody knows the fate that there is no share. */
 static bool fates_unknown(const struct compare_run *run)
 {
-	static const struct compare_sum untracked = {1, {C_untracked}};
-	static const struct compare_sum judged = {3, {C_used, C_used_late, C_evicted_unused}};
+	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);
+	static const struct compare_sum fated = COMPARE_SUM(KNOWN_fates_unknown);
 	double open = 0;
 	double known = 0;
 
-	return !compare_sum(run, &untracked, &open) || !compare_sum(run, &judged, &known) ||
-	       open > floor(known / 3);
+	return !compare_sum(run, &untracked, &open) || !compare_sum(run, &fated, &known) ||
+	       open > floor(known / DIVISOR_fates_unknown);
 }
 
 static bool is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)

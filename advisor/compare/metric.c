@@ -3,16 +3,9 @@
 
 #define NS 1e-9
 
-#define NOT(c) (-1 - (c))
-#define SUM(...)                                                                                   \
-	{                                                                                          \
-		.nr = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .term = { __VA_ARGS__ }          \
-	}
+#define SUM(...) COMPARE_SUM(__VA_ARGS__)
 
-#define PREFETCHED                                                                                 \
-	C_prefetched_sync, C_prefetched_async, C_prefetched_willneed, C_prefetched_readahead2,     \
-		C_prefetched_mmap_around
-#define RECLAIMED C_evicted_reclaim_kswapd, C_evicted_reclaim_direct, C_evicted_reclaim_memcg
+#define RATIO(name) .num = SUM(PART_##name), .den = SUM(WHOLE_##name)
 
 /* 0.1 % of the pages of a GiB; a hundredth of all; a twentieth of what it was. */
 #define FEW_PAGES      262
@@ -40,31 +33,30 @@ static const struct compare_metric metrics[] = {
 	{"time_per_work", "time", TIME_UNIT, .num = SUM(X_DURATION_NS), .better = BETTER_LOWER},
 	{"stall_per_work", "stall", TIME_UNIT, .time_unit = "s per second", .time_scale = 1,
 	 .num = SUM(C_stall_ns), .better = BETTER_LOWER},
-	{"hit_ratio", "hit ratio", RATIO_UNIT, .num = SUM(C_lookups, NOT(C_misses)),
-	 .den = SUM(C_lookups), .better = BETTER_HIGHER, .rank = 1},
+	{"hit_ratio", LABEL_hit_ratio, RATIO_UNIT, RATIO(hit_ratio), .better = BETTER_HIGHER,
+	 .rank = 1},
 	{"misses_per_work", "misses", PAGES_UNIT, .num = SUM(C_misses), .better = BETTER_LOWER,
 	 .rank = 1},
-	{"brought_per_work", "pages brought in", PAGES_UNIT, .num = SUM(C_demand_pages, PREFETCHED),
+	{"brought_per_work", "pages brought in", PAGES_UNIT, .num = SUM(TERMS_brought_pages),
 	 .better = BETTER_LOWER, .rank = 1},
 	{"major_faults_per_work", "major faults", COUNT_UNIT("faults"), .num = SUM(C_faults_major),
 	 .better = BETTER_LOWER, .rank = 1},
-	{"prefetch_accuracy", "prefetch accuracy", PREFETCH_UNIT, .num = SUM(C_used, C_used_late),
-	 .den = SUM(C_used, C_used_late, C_evicted_unused), .better = BETTER_HIGHER, .rank = 1},
-	{"prefetch_coverage", "prefetch coverage", PREFETCH_UNIT, .num = SUM(C_used, C_used_late),
-	 .den = SUM(C_used, C_used_late, C_misses), .better = BETTER_HIGHER, .rank = 1},
-	{"prefetch_timeliness", "prefetch timeliness", PREFETCH_UNIT, .num = SUM(C_used),
-	 .den = SUM(C_used, C_used_late), .better = BETTER_HIGHER, .rank = 1},
+	{"prefetch_accuracy", "prefetch " LABEL_accuracy, PREFETCH_UNIT, RATIO(accuracy),
+	 .better = BETTER_HIGHER, .rank = 1},
+	{"prefetch_coverage", "prefetch " LABEL_coverage, PREFETCH_UNIT, RATIO(coverage),
+	 .better = BETTER_HIGHER, .rank = 1},
+	{"prefetch_timeliness", "prefetch " LABEL_timeliness, PREFETCH_UNIT, RATIO(timeliness),
+	 .better = BETTER_HIGHER, .rank = 1},
 	{"waste_per_work", "prefetched and evicted unused", PAGES_UNIT,
 	 .num = SUM(C_evicted_unused), .better = BETTER_LOWER, .rank = 1},
 	{"refaults_per_work", "refaults", PAGES_UNIT, .num = SUM(C_refaults),
 	 .better = BETTER_LOWER, .rank = 1},
-	{"reclaimed_per_work", "pages reclaimed", PAGES_UNIT, .num = SUM(RECLAIMED),
+	{"reclaimed_per_work", "pages reclaimed", PAGES_UNIT, .num = SUM(TERMS_evicted_reclaim),
 	 .better = BETTER_LOWER, .rank = 1},
 	{"cpu_per_work", "CPU time", TIME_UNIT, .time_unit = "s per second", .time_scale = 1,
 	 .num = SUM(X_CPU_NS), .better = BETTER_LOWER, .rank = 1},
-	{"prefetched_per_work", "pages prefetched", PAGES_UNIT, .num = SUM(PREFETCHED)},
-	{"windows_per_work", "readahead windows", COUNT_UNIT("windows"),
-	 .num = SUM(C_windows_sync, C_windows_async, C_windows_forced)},
+	{"prefetched_per_work", "pages prefetched", PAGES_UNIT, .num = SUM(TERMS_prefetched_pages)},
+	{"windows_per_work", "readahead windows", COUNT_UNIT("windows"), .num = SUM(TERMS_windows)},
 	{"written_per_work", "pages added by writes", PAGES_UNIT, .num = SUM(C_written_pages)},
 	{"minor_faults_per_work", "minor faults", COUNT_UNIT("faults"), .num = SUM(C_faults_minor)},
 };
@@ -83,9 +75,9 @@ static const struct compare_total totals[] = {
 	{"lookups", "page lookups", "pages", SUM(C_lookups)},
 	{"misses", "misses", "pages", SUM(C_misses)},
 	{"demand_pages", "brought in on demand", "pages", SUM(C_demand_pages)},
-	{"prefetched_pages", "prefetched", "pages", SUM(PREFETCHED)},
+	{"prefetched_pages", "prefetched", "pages", SUM(TERMS_prefetched_pages)},
 	{"evicted_unused", "prefetched and evicted unused", "pages", SUM(C_evicted_unused)},
-	{"reclaimed_pages", "reclaimed", "pages", SUM(RECLAIMED)},
+	{"reclaimed_pages", "reclaimed", "pages", SUM(TERMS_evicted_reclaim)},
 	{"refaults", "refaults", "pages", SUM(C_refaults)},
 	{"major_faults", "major faults", "", SUM(C_faults_major)},
 };

@@ -35,11 +35,16 @@ enum compare_better { BETTER_NEITHER, BETTER_LOWER, BETTER_HIGHER };
 
 enum { METRIC_TERMS_MAX = 7 };
 
-/* A sum of counters; a term below 0 is -(counter + 1), to be taken off. */
+/* A sum of counters; MINUS(counter) is taken off. */
 struct compare_sum {
 	size_t nr;
 	int term[METRIC_TERMS_MAX];
 };
+
+#define COMPARE_SUM(...)                                                                           \
+	{                                                                                          \
+		.nr = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .term = { __VA_ARGS__ }          \
+	}
 
 struct compare_metric {
 	const char *key;       /* for programs */

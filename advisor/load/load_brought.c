@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cachemon/figures/counters.h"
+
 /* NULL, which is not measured, makes all of it NULL. */
-#define BROUGHT(row)                                                                               \
-	row ".demand_pages + " row ".prefetched_sync + " row ".prefetched_async + " row            \
-	    ".prefetched_willneed + " row ".prefetched_readahead2 + " row                          \
-	    ".prefetched_mmap_around"
+#define BROUGHT(row) SQL_brought_pages(row ".")
 
 static int failed(sqlite3 *db, struct errtext *err)
 {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cachemon/figures/counters.h"
 #include "advisor/stats/student.h"
 #include "advisor/series/stats.h"
 #include "advisor/series/trend.h"
@@ -21,7 +22,7 @@ static const struct {
 	[PAST_WALL] = {{"wall_s", "run time", "s"}, 0.1, false},
 	[PAST_CPU] = {{"cpu_s", "CPU time", "s"}, 0.1, false},
 	[PAST_STALL] = {{"stall_s", "stall", "s"}, 0.1, false},
-	[PAST_HIT_RATIO] = {{"hit_ratio", "hit ratio", "ratio"}, 0.02, true},
+	[PAST_HIT_RATIO] = {{"hit_ratio", LABEL_hit_ratio, "ratio"}, 0.02, true},
 	[PAST_MISSES] = {{"misses", "misses", "pages"}, 256, false},
 	[PAST_PREFETCHED] = {{"prefetched_pages", "prefetched pages", "pages"}, 256, false},
 	[PAST_WASTED] = {{"evicted_unused", "evicted unused", "pages"}, 256, false},

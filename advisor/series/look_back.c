@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cachemon/db/db_rows.h"
+#include "cachemon/figures/counters.h"
 #include "advisor/series/history.h"
 
 /* What a run is looked for among: the database may have thousands. */
@@ -22,14 +23,8 @@ enum { IDS_BACK = 1000 };
 	"r.id, r.state, r.page_size_bytes, coalesce(r.exit_status, 0), "                           \
 	"substr(j.selector, 1, instr(j.selector, ':')), j.rchar_bytes, j.wall_ns / 1e9, "          \
 	"j.cpu_ns / 1e9, iif(r.sliced AND r.cost_budget IS NULL, NULL, j.stall_ns / 1e9), "        \
-	"CASE WHEN NOT r.sliced AND j.misses <= j.lookups "                                        \
-	"THEN (j.lookups - j.misses) * 1.0 / nullif(j.lookups, 0) END, j.misses, "                 \
-	"j.prefetched_sync + j.prefetched_async + j.prefetched_willneed + "                        \
-	"j.prefetched_readahead2 + j.prefetched_mmap_around, j.evicted_unused, "                   \
-	"j.evicted_reclaim_kswapd + j.evicted_reclaim_direct + j.evicted_reclaim_memcg + "         \
-	"j.evicted_dontneed + j.evicted_drop_caches + j.evicted_truncate + j.evicted_direct_io + " \
-	"j.evicted_other + coalesce(j.evicted_invalidate, 0) + "                                   \
-	"coalesce(j.evicted_dontcache, 0), j.refaults "
+	"iif(r.sliced, NULL, " SQL_hit_ratio("j.") "), j.misses, " SQL_prefetched_pages(           \
+		"j.") ", j.evicted_unused, " SQL_evicted_pages("j.") ", j.refaults "
 
 struct past_run {
 	int64_t id, page_size, exit_status;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "cachemon/figures/counters.h"
+
 #define MIB 1048576.0
 
 /* 100 pages a second are 400 KiB/s: no device notices them. A twentieth of a ratio is what a reader
@@ -17,7 +19,7 @@ static const struct {
 	struct series_metric metric;
 	double least;
 } figures[FIGURE_NR] = {
-	[FIGURE_HIT_RATIO] = {{"hit_ratio", "hit ratio", "ratio"}, FEW_SHARE},
+	[FIGURE_HIT_RATIO] = {{"hit_ratio", LABEL_hit_ratio, "ratio"}, FEW_SHARE},
 	[FIGURE_MISSES] = {{"misses_per_s", "misses", "pages/s"}, FEW_PAGES},
 	[FIGURE_LOOKUPS] = {{"lookups_per_s", "lookups", "pages/s"}, 10 * FEW_PAGES},
 	[FIGURE_READ_BYTES] = {{"read_bytes_per_s", "bytes read", "bytes/s"}, FEW_BYTES},

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cachemon/base/optional.h"
+#include "cachemon/figures/counts.h"
 
 /* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
  * far as it was kept in finer ones. An hour of minutes, 15 hours of quarters. */
@@ -13,6 +14,9 @@ enum { WHOLE_CELLS_MIN = 60 };
 
 /* Of fewer lookups a hit ratio is chance. */
 #define LOOKUPS_MIN 100
+
+/* Beyond it a sum of rows is damage, and no count. */
+#define COUNT_MAX 9e18
 
 static int by_start(const void *a, const void *b)
 {
@@ -138,11 +142,16 @@ static double hit_ratio(const struct open_cell *o)
 {
 	double lookups = o->v[INPUT_LOOKUPS];
 	double misses = o->v[INPUT_MISSES];
+	struct counts c = {.known = {[C_lookups] = true, [C_misses] = true}};
+	struct derived d;
 
-	/* A call may ask in one interval and miss in the next: then nothing can be said. */
-	if (o->partial || !(lookups >= LOOKUPS_MIN) || !(misses >= 0 && misses <= lookups))
+	if (o->partial ||
+	    !(lookups >= LOOKUPS_MIN && lookups < COUNT_MAX && fabs(misses) < COUNT_MAX))
 		return NAN;
-	return (lookups - misses) / lookups;
+	c.c[C_lookups] = (int64_t)lookups;
+	c.c[C_misses] = (int64_t)misses;
+	counts_derive(&c, 0, &d);
+	return d.hit_ratio.known ? d.hit_ratio.value : NAN;
 }
 
 /* last: of the cell that ends where this one begins; NAN: there is none. */

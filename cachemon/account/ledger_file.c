@@ -36,9 +36,7 @@ static struct weight weight_of(const int64_t *c)
 	return (struct weight){
 		.misses = c[C_misses] + c[C_faults_major],
 		.uses = c[C_lookups] + c[C_faults_minor] + c[C_direct_read_calls] +
-			c[C_written_pages] + c[C_demand_pages] + c[C_prefetched_sync] +
-			c[C_prefetched_async] + c[C_prefetched_willneed] +
-			c[C_prefetched_readahead2] + c[C_prefetched_mmap_around],
+			c[C_written_pages] + counters_sum(c, SUM_OF(TERMS_brought_pages)),
 	};
 }
 

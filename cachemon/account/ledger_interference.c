@@ -161,9 +161,7 @@ static void share_with(struct sharers *s, const struct interference_key *k, cons
 
 static uint64_t read_pages(const int64_t *c)
 {
-	int64_t n = c[C_demand_pages] + c[C_prefetched_sync] + c[C_prefetched_async] +
-		    c[C_prefetched_willneed] + c[C_prefetched_readahead2] +
-		    c[C_prefetched_mmap_around] + c[C_other_added_pages];
+	int64_t n = counters_sum(c, SUM_OF(TERMS_brought_pages)) + c[C_other_added_pages];
 
 	return n > 0 ? (uint64_t)n : 0;
 }

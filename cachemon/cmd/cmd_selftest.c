@@ -224,7 +224,8 @@ static int64_t compare(const struct selftest_truth *t, const struct counters *c,
 	int64_t error = 0, other;
 
 	error += difference("misses", t->misses, c->c[C_misses]);
-	error += difference("added pages", t->added, c->c[C_demand_pages] + counters_prefetched(c));
+	error += difference("added pages", t->added,
+			    counters_sum(c->c, SUM_OF(TERMS_brought_pages)));
 	error += difference("major faults", t->major_faults, c->c[C_faults_major]);
 	error += difference("law", 0, counters_law_error(c));
 	if (reads == READS_UNSEEN)

@@ -39,16 +39,19 @@ void counters_add(struct counters *sum, const int64_t delta[C_NR])
 		sum->c[i] += delta[i];
 }
 
-int64_t counters_prefetched(const struct counters *c)
+int64_t counters_sum(const int64_t c[C_NR], const int terms[])
 {
-	return c->c[C_prefetched_sync] + c->c[C_prefetched_async] + c->c[C_prefetched_willneed] +
-	       c->c[C_prefetched_readahead2] + c->c[C_prefetched_mmap_around];
+	int64_t sum = 0;
+
+	for (int i = 0; terms[i] != C_NR; i++)
+		sum += terms[i] < 0 ? -c[MINUS(terms[i])] : c[terms[i]];
+	return sum;
 }
 
 int64_t counters_law_error(const struct counters *c)
 {
-	return c->c[C_used] + c->c[C_used_late] + c->c[C_evicted_unused] + c->c[C_resident_unused] +
-	       c->c[C_untracked] - counters_prefetched(c);
+	return counters_sum(c->c, SUM_OF(TERMS_fates)) -
+	       counters_sum(c->c, SUM_OF(TERMS_prefetched_pages));
 }
 
 /* A start: of sh and cat 50 minor faults, of Python 150, each of which maps up to 16 pages. */

@@ -11,6 +11,12 @@
 
 #include "bpf/cachemon.h"
 #include "cachemon/base/optional.h"
+#include "figure_table.h"
+
+/* Terms of figures.txt, as TERMS_hits, PART_hit_ratio and WHOLE_hit_ratio: counters; MINUS() is one
+ * that is taken off. SUM_OF(TERMS_hits) is what functions take. */
+#define MINUS(counter) (-1 - (int)(counter))
+#define SUM_OF(...)    ((const int[]){__VA_ARGS__, C_NR})
 
 enum counter_group {
 	GROUP_READ,   /* per-read hook: calls, bytes, lookups */
@@ -36,8 +42,8 @@ enum counter_group counter_group(enum counter c);
 const char *counter_group_name(enum counter_group g);
 
 void counters_add(struct counters *sum, const int64_t delta[C_NR]);
-/* prefetched_pages: the sum of the five origins. */
-int64_t counters_prefetched(const struct counters *c);
+/* As they were counted: also below 0. */
+int64_t counters_sum(const int64_t c[C_NR], const int terms[]);
 /*
  * A job that reads through mappings: beyond what the start of each of its processes faults and
  * maps, it has more major faults than lookups, or ten times as many pages mapped. Its hit ratio is
@@ -45,8 +51,7 @@ int64_t counters_prefetched(const struct counters *c);
  */
 bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
 		     struct opt_i64 mapped_pages, struct opt_i64 processes);
-/* Conservation law: used + used_late + evicted_unused + resident_unused + untracked - prefetched.
- * 0 when it holds. */
+/* Conservation law: the fates less the pages prefetched. 0 when it holds. */
 int64_t counters_law_error(const struct counters *c);
 
 #endif

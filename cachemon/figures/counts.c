@@ -139,18 +139,19 @@ struct opt_i64 counts_part(const struct counts *c, enum counter which)
 	return v;
 }
 
-static struct opt_i64 counts_sum(const struct counts *c, enum counter first, enum counter last)
+struct opt_i64 counts_sum(const struct counts *c, const int terms[])
 {
 	struct opt_i64 sum = {.known = true};
 
-	for (enum counter i = first; i <= last; i++)
-		sum = opt_add(sum, counts_part(c, i));
+	for (int i = 0; terms[i] != C_NR; i++)
+		sum = terms[i] < 0 ? opt_sub(sum, counts_get(c, (enum counter)MINUS(terms[i])))
+				   : opt_add(sum, counts_part(c, (enum counter)terms[i]));
 	return sum;
 }
 
 static struct opt_i64 law_error(const struct counts *c, struct opt_i64 prefetched)
 {
-	struct opt_i64 fates = counts_sum(c, C_used, C_untracked);
+	struct opt_i64 fates = counts_sum(c, SUM_OF(TERMS_fates));
 	struct opt_i64 diff = opt_sub(fates, prefetched);
 
 	return diff.known ? diff : opt_sub(prefetched, fates);
@@ -176,15 +177,19 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 /* A quarter of those that are known or might be: what a ratio of the rest says is no figure. */
 bool counts_fates_unknown(const struct counts *c)
 {
-	struct opt_i64 judged = {.known = true};
+	static const int terms[] = {KNOWN_fates_unknown};
+	struct opt_i64 open = counts_get(c, OPEN_fates_unknown);
+	struct opt_i64 known = {.known = true};
 
-	if (!c->known[C_untracked] || c->c[C_untracked] < 0)
-		return true;
-	for (enum counter i = C_used; i <= C_evicted_unused; i++)
-		if (c->known[i] && c->c[i] > 0)
-			judged = opt_add(judged, counts_get(c, i));
-	return !judged.known || c->c[C_untracked] > judged.value / 3;
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+		if (counts_get(c, (enum counter)terms[i]).known)
+			known = opt_add(known, counts_get(c, (enum counter)terms[i]));
+	return !open.known || !known.known || open.value > known.value / DIVISOR_fates_unknown;
 }
+
+#define PART(name)	 counts_sum(c, SUM_OF(PART_##name))
+#define WHOLE(name)	 counts_sum(c, SUM_OF(WHOLE_##name))
+#define OPEN_RATIO(name) open_ratio(PART(name), WHOLE(name), open)
 
 /*
  * The ratios leave out pages of unknown fate. Where these are many, as of mappings, nothing can be
@@ -192,16 +197,13 @@ bool counts_fates_unknown(const struct counts *c)
  */
 static void derive_prefetch(const struct counts *c, struct derived *ret)
 {
-	struct opt_i64 in_time = counts_get(c, C_used), misses = counts_get(c, C_misses);
-	struct opt_i64 used = opt_add(in_time, counts_get(c, C_used_late));
-	struct opt_i64 judged = opt_add(used, counts_get(c, C_evicted_unused));
-	int64_t untracked = c->c[C_untracked], open = c->sliced ? untracked : 0;
+	int64_t open = c->sliced ? c->c[C_untracked] : 0;
 
 	if (counts_fates_unknown(c))
 		return;
-	ret->accuracy_range = open_ratio(used, judged, open);
-	ret->coverage_range = open_ratio(used, opt_add(used, misses), open);
-	ret->timeliness_range = open_ratio(in_time, used, open);
+	ret->accuracy_range = OPEN_RATIO(accuracy);
+	ret->coverage_range = OPEN_RATIO(coverage);
+	ret->timeliness_range = OPEN_RATIO(timeliness);
 	ret->accuracy = ret->accuracy_range.value;
 	ret->coverage = ret->coverage_range.value;
 	ret->timeliness = ret->timeliness_range.value;
@@ -222,14 +224,14 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	struct range estimated;
 
 	*ret = (struct derived){0};
-	ret->hits = opt_sub(counts_get(c, C_lookups), counts_get(c, C_misses));
-	ret->prefetched_pages = counts_sum(c, C_prefetched_sync, C_prefetched_mmap_around);
-	ret->windows = counts_sum(c, C_windows_sync, C_windows_forced);
-	ret->evicted_pages = counts_sum(c, C_evicted_first, C_evicted_last);
+	ret->hits = counts_sum(c, SUM_OF(TERMS_hits));
+	ret->prefetched_pages = counts_sum(c, SUM_OF(TERMS_prefetched_pages));
+	ret->windows = counts_sum(c, SUM_OF(TERMS_windows));
+	ret->evicted_pages = counts_sum(c, SUM_OF(TERMS_evicted_pages));
 	ret->waste_bytes = opt_mul(unused, page_size_bytes);
 	ret->waste_bytes.known = ret->waste_bytes.known && page_size_bytes > 0;
 	ret->law_error_pages = law_error(c, ret->prefetched_pages);
-	ret->hit_ratio = ratio(ret->hits, counts_get(c, C_lookups));
+	ret->hit_ratio = ratio(PART(hit_ratio), WHOLE(hit_ratio));
 	/* Each is known or not by its own interval: a ratio may be where its terms are too wide. */
 	if (c->sliced) {
 		estimated = (struct range){0};

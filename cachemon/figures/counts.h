@@ -70,6 +70,8 @@ struct derived {
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
 /* Of a sum over causes: what a run from before one was told has of it is under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
+/* Of a figure's terms, SUM_OF(). Absent where one of them is, and below 0. */
+struct opt_i64 counts_sum(const struct counts *c, const int terms[]);
 void counts_forget(struct counts *c, enum counter which);
 void counts_forget_stall(struct counts *c);
 /* sum += part, as they were stored: also what is below 0. */

@@ -143,9 +143,20 @@ void watch_write(struct watch_run *run, const struct sample *s)
 	}
 }
 
-static double ratio(int64_t part, int64_t whole)
+static double ratio(struct opt_f64 v)
 {
-	return whole > 0 ? (double)part / (double)whole : -1;
+	return v.known ? v.value : -1;
+}
+
+static void derive(const struct watch_run *run, const struct counters *of, struct counts *c,
+		   struct derived *ret)
+{
+	*c = (struct counts){0};
+	for (int i = 0; i < C_NR; i++) {
+		c->c[i] = of->c[i];
+		c->known[i] = run->plan.measured[counter_group((enum counter)i)];
+	}
+	counts_derive(c, 0, ret);
 }
 
 /* In a sliced run the estimates of all of it. */
@@ -154,6 +165,8 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
 	struct slice_estimate lookups, hits, hit_ratio;
 	const int64_t *last = job->last.c;
+	struct derived d;
+	struct counts c;
 
 	f->hit_ratio = f->lookups_per_s = -1;
 	if (run->slices) {
@@ -164,9 +177,8 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 		if (lookups.known)
 			f->lookups_per_s = lookups.value / ((double)run->elapsed_ns / 1e9);
 	} else if (s->read_on_ns) {
-		/* A call may ask in one interval and miss in the next: then nothing can be said. */
-		if (last[C_misses] <= last[C_lookups])
-			f->hit_ratio = ratio(last[C_lookups] - last[C_misses], last[C_lookups]);
+		derive(run, &job->last, &c, &d);
+		f->hit_ratio = ratio(d.hit_ratio);
 		f->lookups_per_s = (double)last[C_lookups] / ((double)s->duration_ns / 1e9);
 	}
 }
@@ -176,14 +188,10 @@ static void take_derived(const struct watch_run *run, const struct ledger_job *j
 			 struct watch_figures *f)
 {
 	struct opt_i64 processes = {(int64_t)job->facts.processes, true};
-	struct counts c = {0};
 	struct derived d;
+	struct counts c;
 
-	for (int i = 0; i < C_NR; i++) {
-		c.c[i] = job->total.c[i];
-		c.known[i] = run->plan.measured[counter_group((enum counter)i)];
-	}
-	counts_derive(&c, 0, &d);
+	derive(run, &job->total, &c, &d);
 	f->mapped = !run->sliced && counts_mapped(&c, processes);
 	f->prefetch_accuracy = d.accuracy.known && !run->sliced ? d.accuracy.value : -1;
 }
@@ -194,15 +202,12 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 	const int64_t *last = job->last.c;
 	struct watch_figures *f = &run->figures;
 	double seconds = (double)s->duration_ns / 1e9;
-	int64_t evicted = 0;
 
 	if (seconds < 0.01)
 		return;
-	for (int i = 0; i < EVICT_NR; i++)
-		evicted += last[C_evicted_reclaim_kswapd + i];
 	take_reads(run, s, f);
 	f->misses_per_s = (double)last[C_misses] / seconds;
-	f->evictions_per_s = (double)evicted / seconds;
+	f->evictions_per_s = (double)counters_sum(last, SUM_OF(TERMS_evicted_pages)) / seconds;
 	f->major_faults_per_s = (double)last[C_faults_major] / seconds;
 	f->waiting = run->plan.measured[GROUP_STALL] && !run->stalls_unknown
 			     ? (double)last[C_stall_ns] / (double)s->duration_ns

@@ -3,15 +3,11 @@
 INSERT INTO analysis_interval
 SELECT x.job_id, i.id, i.start_ns, i.duration_ns, i.read_on_ns, i.rolled, x.cpu_ns, x.rchar_bytes,
 	x.read_calls, x.read_bytes, x.lookups, x.delayed_hits, x.misses, x.demand_pages,
-	x.prefetched_sync + x.prefetched_async + x.prefetched_willneed + x.prefetched_readahead2
-		+ x.prefetched_mmap_around,
+	@prefetched_pages(x.)@,
 	x.used, x.used_late, x.evicted_unused, x.written_pages,
-	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg,
+	@evicted_reclaim(x.)@,
 	x.evicted_reclaim_memcg,
-	x.evicted_reclaim_kswapd + x.evicted_reclaim_direct + x.evicted_reclaim_memcg
-		+ x.evicted_dontneed + x.evicted_drop_caches + x.evicted_truncate + x.evicted_direct_io
-		+ x.evicted_other + coalesce(x.evicted_invalidate, 0)
-		+ coalesce(x.evicted_dontcache, 0),
+	@evicted_pages(x.)@,
 	x.refaults, x.refault_misses, x.faults_major, x.direct_read_bytes, x.stall_ns, x.stalls
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
 	CROSS JOIN interval i ON i.run_id = a.run_id

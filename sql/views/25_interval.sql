@@ -14,7 +14,7 @@ CREATE TEMP VIEW v_interval AS SELECT
 	faults_major,  -- faults
 	direct_read_bytes,  -- bytes
 	stall_ns, stalls,  -- ns, sleeps
-	CASE WHEN misses BETWEEN 0 AND lookups THEN (lookups - misses) * 1.0 / nullif(lookups, 0) END AS hit_ratio,
+	@hit_ratio()@ AS hit_ratio,
 		-- 0..1; only where the hook was on throughout; NULL where a call asked in the interval before
 	stall_ns * 1.0 / nullif(duration_ns, 0) AS stall_per_wall  -- tasks asleep for the page cache, mean
 FROM analysis_interval;

@@ -44,7 +44,7 @@ static const struct room {
 	{"advisor/curve", "cachemon/base"},
 	{"advisor/pattern", "cachemon/base cachemon/figures advisor/load"},
 	{"advisor/readahead", "cachemon/base cachemon/figures advisor/load"},
-	{"advisor/series", "cachemon/base cachemon/db advisor/stats"},
+	{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
 	{"advisor/compare", "cachemon/figures advisor/stats"},
 	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
 	{"advisor/analysis", "cachemon/base cachemon/db cachemon/figures advisor/load "

@@ -21,16 +21,13 @@ static struct opt_i64 change(const struct timeline_bucket *b, int which)
 static struct opt_i64 hits(const struct timeline_bucket *b, int with)
 {
 	(void)with;
-	return opt_sub(count(b, C_lookups), count(b, C_misses));
+	return counts_sum(&b->counts, SUM_OF(TERMS_hits));
 }
 
 static struct opt_i64 prefetched(const struct timeline_bucket *b, int with)
 {
-	struct derived d;
-
 	(void)with;
-	counts_derive(&b->counts, 0, &d);
-	return d.prefetched_pages;
+	return counts_sum(&b->counts, SUM_OF(TERMS_prefetched_pages));
 }
 
 static struct opt_i64 cpu(const struct timeline_bucket *b, int with)

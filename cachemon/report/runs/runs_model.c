@@ -18,7 +18,6 @@ static struct opt_f64 real(struct opt_i64 v)
 static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 {
 	const struct counts *c = &j->job->counts;
-	struct opt_i64 demand = counts_get(c, C_demand_pages);
 	struct grade grades[GRADE_NR];
 	struct grade_input in = {0};
 	struct derived d;
@@ -26,11 +25,9 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 	counts_derive(c, j->run->page_size_bytes.value, &d);
 	in.lookups = real(counts_get(c, C_lookups));
 	in.misses = real(counts_get(c, C_misses));
-	in.all_used = real(opt_add(counts_get(c, C_used), counts_get(c, C_used_late)));
+	in.all_used = real(counts_sum(c, SUM_OF(TERMS_all_used)));
 	in.refaults = real(read_again.known ? read_again : counts_get(c, C_refaults));
-	in.added_pages = real(opt_add(
-		opt_add(demand, d.prefetched_pages),
-		opt_add(counts_get(c, C_written_pages), counts_get(c, C_other_added_pages))));
+	in.added_pages = real(counts_sum(c, SUM_OF(TERMS_added_pages)));
 	in.accuracy = d.accuracy;
 	in.coverage = d.coverage;
 	in.timeliness = d.timeliness;
@@ -81,9 +78,9 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, char *err, size_t 
 	struct rows r = rows_begin(
 		db, &m->arena,
 		"SELECT id, (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "
-		"(SELECT min(refaults, demand_pages + prefetched_sync + prefetched_async + "
-		"prefetched_willneed + prefetched_readahead2 + prefetched_mmap_around) AS pages "
-		"FROM directory WHERE job_id = job.id)) FROM job ORDER BY id",
+		"(SELECT min(refaults, " SQL_brought_pages(
+			"") ") AS pages "
+			    "FROM directory WHERE job_id = job.id)) FROM job ORDER BY id",
 		0, NULL);
 	size_t at = 0;
 	int ret;
