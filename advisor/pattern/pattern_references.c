@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/pattern/pattern_file.h"
 
-#if __has_include("load_references.h")
 #include <errno.h>
 #include <stdlib.h>
 
@@ -218,12 +217,3 @@ int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err
 	references_free(&r);
 	return ret;
 }
-#else
-int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err)
-{
-	(void)db;
-	(void)job;
-	(void)err;
-	return 0;
-}
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/pattern/pattern_file.h"
 
-#if __has_include("trace_code.h")
 #include <errno.h>
 #include <stdlib.h>
 
@@ -109,12 +108,3 @@ int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 		return ret ? ret : pattern_error(db, "traces", err);
 	return ret;
 }
-#else
-int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err)
-{
-	(void)db;
-	(void)job;
-	(void)err;
-	return 0;
-}
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#if __has_include("trace_code.h")
 #include "advisor/pattern/trace_features.h"
 
 #include <errno.h>
@@ -198,4 +197,3 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 	free(g.touches);
 	return ret;
 }
-#endif

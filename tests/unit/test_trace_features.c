@@ -12,7 +12,6 @@
 
 #include "advisor/pattern/pattern.h"
 
-#if __has_include("trace_code.h")
 #include "advisor/pattern/trace_features.h"
 
 enum { PAGE = 4096, MAX = 4096 };
@@ -196,9 +195,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-	return 0;
-}
-#endif
