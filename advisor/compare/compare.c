@@ -10,8 +10,6 @@
 #include "advisor/stats/holm.h"
 #include "advisor/compare/lone.h"
 
-#define PAGE_BYTES 4096.0
-
 /* Numerators, denominators and work of both runs. */
 struct columns {
 	double *num[2], *den[2], *work[2];
@@ -114,7 +112,8 @@ static bool work_fits(const struct compare_run *run, enum compare_work work)
 		return true;
 	if (work == WORK_FAULTS && sum < FAULTS_MIN)
 		return false;
-	if (work != WORK_FAULTS && compare_sum(run, &mapped, &around) && around * PAGE_BYTES > sum)
+	if (work != WORK_FAULTS && compare_sum(run, &mapped, &around) &&
+	    around * run->page_bytes > sum)
 		return false;
 	return busy > 0 && busy * 2 >= run->nr;
 }
@@ -168,18 +167,23 @@ static double scale_of(const struct compare_result *r, const struct compare_metr
 }
 
 /* The least that matters of a figure per GiB, or per second, for as many as the job has of them. */
-static double relevant_least(const struct compare_result *r, const struct compare_metric *m)
+static double relevant_least(const struct compare_result *r, const struct compare_metric *m,
+			     double page_bytes)
 {
-	static const double of_unit[WORK_NR] = {
+	const double of_unit[WORK_NR] = {
 		[WORK_READ] = 1 / METRIC_GIB,
 		[WORK_RCHAR] = 1 / METRIC_GIB,
-		[WORK_FAULTS] = PAGE_BYTES / METRIC_GIB,
+		[WORK_FAULTS] = page_bytes / METRIC_GIB,
 		[WORK_TIME] = 1e-9,
 	};
 
+	double least = m->relevant_least;
+
+	if (m->relevant_of_gib > 0)
+		least = page_bytes > 0 ? floor(m->relevant_of_gib * METRIC_GIB / page_bytes) : 0;
 	if (r->per == PER_WORK || m->den.term[0] != X_WORK)
-		return m->relevant_least;
-	return m->relevant_least * r->work_a * of_unit[r->work];
+		return least;
+	return least * r->work_a * of_unit[r->work];
 }
 
 /* As counts_fates_unknown() has it: of so many nobody knows the fate that there is no share. */
@@ -304,7 +308,8 @@ static void compare_one(const struct compare_run *const run[2], const struct col
 	row->a *= scale;
 	row->b *= scale;
 	scale_test(&row->test, scale);
-	row->relevant = fmax(m->relevant_share * fabs(row->a), relevant_least(result, m));
+	row->relevant = fmax(m->relevant_share * fabs(row->a),
+			     relevant_least(result, m, run[0]->page_bytes));
 	if (m->better != BETTER_NEITHER && row->test.why == PAIRED_TESTED)
 		row->p_adjusted = row->test.p;
 }

@@ -36,6 +36,7 @@ enum compare_per {
 struct compare_run {
 	const struct compare_interval *intervals;
 	size_t nr;
+	double page_bytes; /* of its machine; 0: not known */
 };
 
 enum compare_outcome {

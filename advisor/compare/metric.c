@@ -8,7 +8,7 @@
 #define RATIO(name) .num = SUM(PART_##name), .den = SUM(WHOLE_##name)
 
 /* 0.1 % of the pages of a GiB; a hundredth of all; a twentieth of what it was. */
-#define FEW_PAGES      262
+#define FEW_OF_GIB     0.001
 #define FEW_SHARE      0.01
 #define TWENTIETH      0.05
 #define PREFETCH_SHARE 0.05 /* five points */
@@ -16,7 +16,7 @@
 #define COUNT_UNIT(what)                                                                           \
 	.unit = what " per GiB read", .time_unit = what " per second", .scale = METRIC_GIB,        \
 	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = PER_WORK,                   \
-	.relevant_share = TWENTIETH, .relevant_least = FEW_PAGES
+	.relevant_share = TWENTIETH, .relevant_of_gib = FEW_OF_GIB
 #define PAGES_UNIT COUNT_UNIT("pages")
 #define SHARE_UNIT                                                                                 \
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \

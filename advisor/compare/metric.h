@@ -60,9 +60,10 @@ struct compare_metric {
 	double time_scale;
 	double job_scale;
 	enum compare_better better;
-	int rank;	       /* 0: what it is all for; 1: what it comes from */
-	double relevant_share; /* of run A's value: differences below do not matter */
-	double relevant_least; /* in the unit */
+	int rank;		/* 0: what it is all for; 1: what it comes from */
+	double relevant_share;	/* of run A's value: differences below do not matter */
+	double relevant_least;	/* in the unit */
+	double relevant_of_gib; /* the same as a share of the pages of a GiB, or 0 */
 };
 
 /* NULL behind the last one. */

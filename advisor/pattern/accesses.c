@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, ENDS = 16, DESCRIPTIONS_MAX = 65536 };
+enum { ENDS = 16, DESCRIPTIONS_MAX = 65536 };
 
 /* Where the last reads of a description ended, the latest first. */
 struct track {
@@ -17,6 +17,7 @@ struct track {
 
 /* A step from one access of a description to its next. */
 struct steps {
+	uint64_t page_bytes;
 	size_t nr, sequential, backward, ascending, on_stream;
 	size_t jumps, jumps_up; /* those that are not sequential */
 	size_t depth[ENDS];	/* how many other streams came between, of those on a stream */
@@ -39,10 +40,10 @@ static uint64_t median(uint64_t *values, size_t nr)
 	return values[nr / 2];
 }
 
-static bool goes_on(uint64_t end, uint64_t pos)
+static bool goes_on(uint64_t end, uint64_t pos, uint64_t page_bytes)
 {
 	/* What is left out within a page, and a page that is read on both sides of a seam. */
-	return pos < end + PAGE && pos + PAGE > end;
+	return pos < end + page_bytes && pos + page_bytes > end;
 }
 
 static void remember(struct track *t, size_t at, uint64_t pos, uint64_t end)
@@ -82,13 +83,13 @@ static void step(struct track *t, const struct access *a, struct steps *s)
 		remember(t, 0, a->pos, end);
 		return;
 	}
-	while (at < t->nr && !goes_on(t->ends[at], a->pos))
+	while (at < t->nr && !goes_on(t->ends[at], a->pos, s->page_bytes))
 		at++;
 	sequential = at == 0 && a->pos > t->pos;
 	s->nr++;
 	s->sequential += sequential;
 	s->ascending += a->pos > t->pos;
-	s->backward += a->pos < t->pos && goes_on(end, t->pos);
+	s->backward += a->pos < t->pos && goes_on(end, t->pos, s->page_bytes);
 	if (!sequential)
 		jump(t, a->pos, s);
 	if (at < t->nr) {
@@ -137,7 +138,7 @@ static int walk_once(const struct access *a, size_t nr, bool apart, size_t nr_tr
 /* Twice: a vote finds the step that most make, if there is one, and not how many do. */
 static int walk(const struct access *a, size_t nr, bool apart, size_t nr_tracks, struct steps *s)
 {
-	struct steps voted = {.voted = true};
+	struct steps voted = {.page_bytes = s->page_bytes, .voted = true};
 	int ret = walk_once(a, nr, apart, nr_tracks, s);
 
 	voted.usual = s->usual;
@@ -173,9 +174,9 @@ static int put_median(const struct access *a, size_t nr, struct features *f)
 	return 0;
 }
 
-int accesses_features(const struct access *a, size_t nr, struct features *f)
+int accesses_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f)
 {
-	struct steps s = {0};
+	struct steps s = {.page_bytes = page_bytes};
 	size_t used = 0;
 	size_t nr_tracks = tracks_of(a, nr, &used);
 	bool apart = used * 2 <= nr;
@@ -204,11 +205,11 @@ int accesses_features(const struct access *a, size_t nr, struct features *f)
 	return 0;
 }
 
-int faults_features(const struct access *a, size_t nr, struct features *f)
+int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f)
 {
 	size_t used = 0;
 	size_t nr_tracks = tracks_of(a, nr, &used);
-	struct steps s = {0};
+	struct steps s = {.page_bytes = page_bytes};
 	uint64_t *gaps = malloc((nr + 1) * sizeof(*gaps));
 	uint64_t *last = calloc(nr_tracks + 1, sizeof(*last));
 	bool *seen = calloc(nr_tracks + 1, sizeof(*seen));
@@ -220,7 +221,7 @@ int faults_features(const struct access *a, size_t nr, struct features *f)
 		size_t d = a[i].description % DESCRIPTIONS_MAX;
 
 		if (seen[d] && a[i].pos > last[d])
-			gaps[up++] = (a[i].pos - last[d]) / PAGE;
+			gaps[up++] = (a[i].pos - last[d]) / page_bytes;
 		down += seen[d] && a[i].pos < last[d];
 		seen[d] = true;
 		last[d] = a[i].pos;

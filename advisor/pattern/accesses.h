@@ -15,9 +15,9 @@ struct access {
 };
 
 /* 0 or -ENOMEM. */
-int accesses_features(const struct access *a, size_t nr, struct features *f);
+int accesses_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f);
 /* Of reads: who read the file as good as whole. */
 int readers_features(const struct access *a, size_t nr, uint64_t size_bytes, struct features *f);
-int faults_features(const struct access *a, size_t nr, struct features *f);
+int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f);
 
 #endif

@@ -181,9 +181,9 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 	for (size_t i = 0; i < nr && !ret; i++)
 		gather(&events[i], page_bytes, &g);
 	if (!ret)
-		ret = accesses_features(g.reads, g.nr_reads, f);
+		ret = accesses_features(g.reads, g.nr_reads, page_bytes, f);
 	if (!ret)
-		ret = faults_features(g.touches, g.nr_touches, f);
+		ret = faults_features(g.touches, g.nr_touches, page_bytes, f);
 	if (!ret && g.nr_reads) {
 		uint64_t size = size_bytes ? size_bytes : g.last_size;
 

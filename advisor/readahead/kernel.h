@@ -8,6 +8,10 @@
 
 #include <stdbool.h>
 
+/* The pages of the model, and no others: windows, folio orders and fault-around of the kernels
+ * below are those with these. A run with other pages is refused (whatif_readahead.c). */
+enum { RA_PAGE_SHIFT = 12, RA_PAGE_BYTES = 1 << RA_PAGE_SHIFT, RA_PAGE_KB = RA_PAGE_BYTES / 1024 };
+
 enum ra_prev_pos {
 	RA_PREV_LAST_READ, /* the last page read, with the end's offset in it; set when a call ends
 			    */

@@ -6,8 +6,6 @@
 
 #include "advisor/readahead/ra_window.h"
 
-enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT };
-
 void ra_file_init(struct ra_file *f, const struct ra_kernel *kernel, uint64_t size_bytes,
 		  unsigned int max_order, uint32_t io_pages, uint32_t device_pages)
 {
@@ -29,7 +27,7 @@ void ra_file_free(struct ra_file *f)
 
 uint64_t ra_file_nr_pages(const struct ra_file *f)
 {
-	return f->size_bytes / PAGE_BYTES + !!(f->size_bytes % PAGE_BYTES);
+	return f->size_bytes / RA_PAGE_BYTES + !!(f->size_bytes % RA_PAGE_BYTES);
 }
 
 uint64_t ra_file_wasted(const struct ra_file *f)
@@ -71,7 +69,7 @@ void ra_resize(struct ra_file *f, uint64_t size_bytes)
 	f->nr_adds = 0;
 	if (size_bytes < f->size_bytes)
 		f->totals.wasted_pages += ra_pages_remove_from(
-			&f->pages, (size_bytes + PAGE_BYTES - 1) >> PAGE_SHIFT);
+			&f->pages, (size_bytes + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT);
 	f->size_bytes = size_bytes;
 }
 
@@ -118,14 +116,14 @@ void ra_advise(struct ra_file *f, struct ra_stream *s, enum ra_advice advice, ui
 		s->random = true;
 		break;
 	case RA_ADVICE_WILLNEED:
-		last = (end - 1) >> PAGE_SHIFT;
+		last = (end - 1) >> RA_PAGE_SHIFT;
 		ra_access_begin(f, 0, 0);
-		ra_force(f, s, offset >> PAGE_SHIFT, last - (offset >> PAGE_SHIFT) + 1);
+		ra_force(f, s, offset >> RA_PAGE_SHIFT, last - (offset >> RA_PAGE_SHIFT) + 1);
 		ra_access_end(f);
 		break;
 	case RA_ADVICE_DONTNEED:
-		last = end >= f->size_bytes ? nr_pages : end >> PAGE_SHIFT;
-		drop(f, (offset + PAGE_BYTES - 1) >> PAGE_SHIFT, last);
+		last = end >= f->size_bytes ? nr_pages : end >> RA_PAGE_SHIFT;
+		drop(f, (offset + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT, last);
 		break;
 	}
 }

@@ -3,12 +3,12 @@
 
 #include "advisor/readahead/ra_window.h"
 
-enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, SPLICE_PAGES = 16 };
+enum { SPLICE_PAGES = 16 };
 
 /* Where the call stands once everything before `page` has been copied. */
 static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
 {
-	uint64_t at = page << PAGE_SHIFT;
+	uint64_t at = page << RA_PAGE_SHIFT;
 
 	if (at > end_pos)
 		at = end_pos;
@@ -20,7 +20,7 @@ static void remember(const struct ra_file *f, struct ra_stream *s, uint64_t end_
 	uint64_t at = end_pos < f->size_bytes ? end_pos : f->size_bytes;
 
 	if (f->kernel->prev_pos == RA_PREV_LAST_READ)
-		at = (at - 1) >> PAGE_SHIFT << PAGE_SHIFT | at % PAGE_BYTES;
+		at = (at - 1) >> RA_PAGE_SHIFT << RA_PAGE_SHIFT | at % RA_PAGE_BYTES;
 	s->prev_pos = (int64_t)at;
 }
 
@@ -31,8 +31,8 @@ static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t a
 
 	if (f->kernel->asks_past_end) {
 		if (pos >= f->size_bytes)
-			return (pos >> PAGE_SHIFT) + 1;
-		end += f->size_bytes % PAGE_BYTES == 0;
+			return (pos >> RA_PAGE_SHIFT) + 1;
+		end += f->size_bytes % RA_PAGE_BYTES == 0;
 	}
 	return end < asked_end ? end : asked_end;
 }
@@ -78,7 +78,7 @@ static bool asks(const struct ra_file *f, uint64_t page)
 /* Up to where it asks readahead a second time or waits, or to its end. */
 static void go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
-	uint64_t asked_end = (c->end_pos + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	uint64_t asked_end = (c->end_pos + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT;
 	uint64_t end = last_looked_at(f, c->pos, asked_end);
 	bool asked = false;
 
@@ -109,7 +109,7 @@ bool ra_read_is_past(const struct ra_file *f, const struct ra_call *c, uint64_t 
 /* The pages that the call asks for, inside the file. */
 static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 {
-	uint64_t end = (c->end_pos + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	uint64_t end = (c->end_pos + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT;
 
 	return end < ra_file_nr_pages(f) ? end : ra_file_nr_pages(f);
 }
@@ -118,11 +118,11 @@ static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 static void begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
 		  struct ra_call *c)
 {
-	*c = (struct ra_call){.pos = pos, .page = pos >> PAGE_SHIFT};
-	if (pos >= INT64_MAX - PAGE_BYTES)
+	*c = (struct ra_call){.pos = pos, .page = pos >> RA_PAGE_SHIFT};
+	if (pos >= INT64_MAX - RA_PAGE_BYTES)
 		return;
-	if (count > INT64_MAX - pos - PAGE_BYTES)
-		count = INT64_MAX - pos - PAGE_BYTES;
+	if (count > INT64_MAX - pos - RA_PAGE_BYTES)
+		count = INT64_MAX - pos - RA_PAGE_BYTES;
 	c->end_pos = pos + count;
 	if (!count || (pos >= f->size_bytes && !f->kernel->asks_past_end))
 		return;
@@ -150,7 +150,7 @@ void ra_read_begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_
 void ra_read_go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
 	f->nr_adds = 0;
-	f->asked_first = c->pos >> PAGE_SHIFT;
+	f->asked_first = c->pos >> RA_PAGE_SHIFT;
 	f->asked_end = asked_end_of(f, c);
 	go_on(f, s, c);
 	ended(f, c);
@@ -176,7 +176,7 @@ void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t co
 {
 	f->nr_adds = 0;
 	while (count && pos < f->size_bytes) {
-		uint64_t step = SPLICE_PAGES * PAGE_BYTES;
+		uint64_t step = SPLICE_PAGES * RA_PAGE_BYTES;
 
 		if (step > count)
 			step = count;

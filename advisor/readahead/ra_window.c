@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/readahead/ra_window.h"
 
-enum { FORCE_CHUNK = 512, PAGE_SHIFT = 12 };
+enum { FORCE_CHUNK = 512 };
 
 static uint64_t power_of_two_from(uint64_t n)
 {
@@ -42,7 +42,7 @@ static uint64_t limit_of(const struct ra_file *f, const struct ra_stream *s, uin
 
 static bool sequential(const struct ra_stream *s, uint64_t page)
 {
-	return page - ((uint64_t)s->prev_pos >> PAGE_SHIFT) <= 1;
+	return page - ((uint64_t)s->prev_pos >> RA_PAGE_SHIFT) <= 1;
 }
 
 static struct ra_search forward(const struct ra_file *f)

@@ -9,7 +9,7 @@
 #include "advisor/readahead/replay_impl.h"
 #include "advisor/readahead/resident.h"
 
-enum { MOST_NUMBERS = 1 << 20, PAGE_BYTES = 4096 };
+enum { MOST_NUMBERS = 1 << 20 };
 
 static bool actual(const struct replay *r)
 {
@@ -177,8 +177,8 @@ static int on_read(struct replay *r, const struct trace_event *e)
 		ra_read(&r->file, s, e->pos, e->len);
 	else
 		ra_read_begin(&r->file, s, e->pos, e->len, &a->call);
-	return replay_end(r, e, a, e->pos / PAGE_BYTES,
-			  (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES);
+	return replay_end(r, e, a, e->pos / RA_PAGE_BYTES,
+			  (e->pos + e->len + RA_PAGE_BYTES - 1) / RA_PAGE_BYTES);
 }
 
 static int on_advice(struct replay *r, const struct trace_event *e)

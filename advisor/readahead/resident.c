@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_BYTES = 4096, MOST_ACTORS = 1 << 20 };
+#include "advisor/readahead/kernel.h"
+
+enum { MOST_ACTORS = 1 << 20 };
 
 /* Pages first..end, or none. */
 struct range {
@@ -83,7 +85,8 @@ static void ask(struct search *s, struct at *a, struct range what)
 static void ask_read(struct search *s, const struct trace_event *e, struct at *a)
 {
 	ask(s, a,
-	    (struct range){e->pos / PAGE_BYTES, (e->pos + e->len + PAGE_BYTES - 1) / PAGE_BYTES});
+	    (struct range){e->pos / RA_PAGE_BYTES,
+			   (e->pos + e->len + RA_PAGE_BYTES - 1) / RA_PAGE_BYTES});
 	if (!(e->flags & TRACE_AFTER))
 		return;
 	settle(s, &a->window);
@@ -129,7 +132,7 @@ static void see_window(struct search *s, const struct trace_event *e, struct at 
 
 static void resize(struct search *s, uint64_t size_bytes)
 {
-	s->nr_pages = size_bytes / PAGE_BYTES + !!(size_bytes % PAGE_BYTES);
+	s->nr_pages = size_bytes / RA_PAGE_BYTES + !!(size_bytes % RA_PAGE_BYTES);
 }
 
 static int look(struct search *s, const struct trace_event *e)

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_KB = 4, PAGE_BYTES = 4096, FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
+enum { FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
 
 /* ra_kb 0, 32, 64 ... 8192 from 1 on. */
 static uint32_t pages_of(size_t candidate)
 {
-	return candidate == 1 ? 0 : (uint32_t)(FIRST_KB / PAGE_KB) << (candidate - 2);
+	return candidate == 1 ? 0 : (uint32_t)(FIRST_KB / RA_PAGE_KB) << (candidate - 2);
 }
 
 static struct ra_setting setting_of(size_t candidate)
@@ -51,7 +51,7 @@ void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t siz
 		snprintf(text, size, "%s", i == RANDOM_AT ? "random" : "sequential");
 	else
 		snprintf(text, size, "ra_kb=%u",
-			 PAGE_KB * (i == WHATIF_ACTUAL ? device_pages : pages_of(i)));
+			 RA_PAGE_KB * (i == WHATIF_ACTUAL ? device_pages : pages_of(i)));
 }
 
 static struct whatif_result result_of(const struct ra_replay_result *r)
@@ -200,7 +200,7 @@ static int load_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct
 		if (sqlite3_step(q) == SQLITE_ROW) {
 			ret->kernel =
 				ra_kernel_of((const char *)sqlite3_column_text(q, 0), &ret->why);
-			if (sqlite3_column_int64(q, 1) != PAGE_BYTES)
+			if (sqlite3_column_int64(q, 1) != RA_PAGE_BYTES)
 				ret->why = "the model knows pages of 4 KiB alone";
 		}
 	}

@@ -178,7 +178,8 @@ static int choose_files(sqlite3 *db)
 		" AND j.slot <> 0) ORDER BY coalesce(f.misses, 0) + coalesce(f.evicted_unused, 0) "
 		"+ "
 		"coalesce(f.refaults, 0) + coalesce(f.faults_major, 0) + "
-		"coalesce(f.direct_read_bytes, 0) / 4096 DESC, f.id LIMIT "
+		"coalesce(f.direct_read_bytes, 0) / (SELECT r.page_size_bytes FROM "
+		"analysis_scope a JOIN run r ON r.id = a.run_id) DESC, f.id LIMIT "
 		"8192";
 	int64_t nr = 0;
 	int rc = ask_int(db,

@@ -355,8 +355,8 @@ static void whole_verdict(void **state)
 
 		for (int k = 0; k < pairs; k++) {
 			struct compare_interval in[2][RUN_INTERVALS];
-			struct compare_run a = {in[0], RUN_INTERVALS};
-			struct compare_run b = {in[1], RUN_INTERVALS};
+			struct compare_run a = {in[0], RUN_INTERVALS, 4096};
+			struct compare_run b = {in[1], RUN_INTERVALS, 4096};
 			struct compare_result result;
 
 			job_of(&seed, phis[i], in[0]);

@@ -53,7 +53,7 @@ static struct features features_of(const struct made *m)
 {
 	struct features f = {0};
 
-	assert_int_equal(accesses_features(m->a, m->nr, &f), 0);
+	assert_int_equal(accesses_features(m->a, m->nr, PAGE, &f), 0);
 	reuse_of(m, &f);
 	return f;
 }
@@ -220,7 +220,7 @@ static void mappings(void **state)
 			add(m, page * PAGE, PAGE, 0);
 		}
 		features_set(&f, F_fault_share, 1);
-		assert_int_equal(faults_features(m->a, m->nr, &f), 0);
+		assert_int_equal(faults_features(m->a, m->nr, PAGE, &f), 0);
 		p = pattern_of_file(&f);
 		expect(&p, table[i].name, table[i].what);
 		free(m);

@@ -103,6 +103,27 @@ static void touches_of_a_mapping(void **state)
 	assert_false(f.known[F_reads]);
 }
 
+/* Steps and gaps are in the pages of that machine: a read that leaves 12 KiB out goes on where a
+ * page has 16 KiB, and does not where it has 4. */
+static void larger_pages(void **state)
+{
+	static const uint64_t bytes[] = {4096, 16384, 65536};
+	struct trace *t = *state;
+
+	for (int i = 0; i < 3; i++) {
+		struct features f = {0};
+
+		t->nr = 0;
+		for (uint64_t page = 0; page < 1024; page += 16)
+			add(t, TRACE_FAULT, page, 0)->flags = TRACE_MISSING;
+		for (uint64_t at = 0; at < 100; at++)
+			add(t, TRACE_READ, at * 16384, 4096);
+		assert_int_equal(trace_features(t->e, t->nr, 1024 * bytes[i], bytes[i], &f), 0);
+		assert_true(f.value[F_fault_gap_pages] == 16);
+		assert_true(f.value[F_sequential_share] == (i ? 1 : 0));
+	}
+}
+
 /* Sizes that only a sparse file has, or none: it is told at all, and soon. */
 static void the_largest_file(void **state)
 {
@@ -190,8 +211,9 @@ int main(void)
 	/* What does not end is a failure. */
 	alarm(60);
 	const struct CMUnitTest tests[] = {
-		TEST(a_log_that_grows), TEST(a_file_of_many_pages),	TEST(touches_of_a_mapping),
-		TEST(the_largest_file), TEST(who_reads_the_whole_file), TEST(nothing)};
+		TEST(a_log_that_grows), TEST(a_file_of_many_pages), TEST(touches_of_a_mapping),
+		TEST(larger_pages),	TEST(the_largest_file),	    TEST(who_reads_the_whole_file),
+		TEST(nothing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,26 @@ static void random_is_best_for_random_reads(void **state)
 	sqlite3_close(db);
 }
 
+/* Windows and folios of larger pages are others: no answer, and why. */
+static void other_pages_are_refused(void **state)
+{
+	static const char *const sizes[] = {"UPDATE run SET page_size_bytes = 16384",
+					    "UPDATE run SET page_size_bytes = 65536"};
+
+	for (int i = 0; i < 2; i++) {
+		sqlite3 *db = new_db("6.18.1");
+		struct whatif_readahead w;
+
+		add_file(db, 1, "seq_4k", 128, "NULL", "1.0");
+		run(db, sizes[i]);
+		w = load(db);
+		assert_int_equal(w.nr_judged, 0);
+		assert_string_equal(w.files[0].note, "the model knows pages of 4 KiB alone");
+		whatif_readahead_free(&w);
+		sqlite3_close(db);
+	}
+}
+
 static void larger_windows_are_best_for_a_scan(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -368,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_have_their_names),
 		cmocka_unit_test(random_is_best_for_random_reads),
+		cmocka_unit_test(other_pages_are_refused),
 		cmocka_unit_test(larger_windows_are_best_for_a_scan),
 		cmocka_unit_test(mapped_use_is_not_known),
 		cmocka_unit_test(larger_mapped_windows_have_a_price),

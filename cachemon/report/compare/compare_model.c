@@ -61,7 +61,10 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 	else
 		sqlite3_finalize(r.stmt);
 	free(sql);
-	*ret = (struct compare_run){.intervals = in, .nr = nr};
+	*ret = (struct compare_run){
+		.intervals = in,
+		.nr = nr,
+		.page_bytes = run->page_size_bytes.known ? (double)run->page_size_bytes.value : 0};
 	return res;
 }
 
