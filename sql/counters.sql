@@ -82,8 +82,7 @@
 	@evicted_pages(x.)@ AS evicted_pages,
 		-- @about(evicted_pages)@
 	x.evicted_not_added,  -- pages of those that the job had not added itself; NULL: not counted then
-	x.refaults,  -- pages that came back after leaving
-	x.refault_misses,  -- pages; refaults that a read missed
+	@plain(x.)@
 	x.refault_distance_pages * 1.0 / nullif(x.refaults, 0) AS refault_distance_pages,
 		-- pages evicted between leaving and coming back, mean
 	x.refault_distance_ms / 1000.0 / nullif(x.refaults, 0) AS refault_distance_s,

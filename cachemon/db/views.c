@@ -127,32 +127,54 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 	return rc;
 }
 
-/* Counters of evictions alone were added to those of schema 1. */
+/* Which counters the table has; nr 0: there is no such table. */
+static int counters_of(sqlite3 *db, const char *table, bool has[C_NR], size_t *ret_nr)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1, 'main')", -1, &stmt,
+				    NULL);
+
+	*ret_nr = 0;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *column = (const char *)sqlite3_column_text(stmt, 0);
+
+		rc = SQLITE_OK;
+		for (enum counter c = 0; column && c < C_NR; c++)
+			has[c] = has[c] || !strcmp(column, counter_name(c));
+		++*ret_nr;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Counters that versions since have added. */
 static int counters_stand_in(sqlite3 *db, const char *table)
 {
-	char sql[256];
-	int64_t lacks = 0;
-	bool any = false;
-	int rc = SQLITE_OK;
+	bool has[C_NR] = {false};
+	bool all = true;
+	char *sql = NULL;
+	size_t size = 0;
+	size_t nr = 0;
+	FILE *out;
+	int rc = counters_of(db, table, has, &nr);
 
-	snprintf(sql, sizeof(sql), "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *", table);
-	for (enum counter c = C_evicted_other + 1; c <= C_evicted_not_added; c++) {
-		rc = ask_int(db,
-			     "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = ?1) AND "
-			     "NOT EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') "
-			     "WHERE name = ?2)",
-			     table, counter_name(c), &lacks);
-		if (rc != SQLITE_OK)
-			return rc;
-		any = any || lacks;
-		if (lacks)
-			snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ", NULL AS %s",
-				 counter_name(c));
-	}
-	if (!any)
-		return SQLITE_OK;
-	snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), " FROM main.%s", table);
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+	for (enum counter c = 0; c < C_NR; c++)
+		all = all && has[c];
+	if (rc != SQLITE_OK || !nr || all)
+		return rc;
+	out = open_memstream(&sql, &size);
+	if (!out)
+		return SQLITE_NOMEM;
+	fprintf(out, "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *", table);
+	for (enum counter c = 0; c < C_NR; c++)
+		if (!has[c])
+			fprintf(out, ", NULL AS %s", counter_name(c));
+	fprintf(out, " FROM main.%s", table);
+	rc = fclose(out) == 0 ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	free(sql);
+	return rc;
 }
 
 int views_of_counters(sqlite3 *db)

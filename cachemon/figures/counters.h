@@ -13,8 +13,9 @@
 #include "cachemon/base/optional.h"
 #include "figure_table.h"
 
-/* Terms of figures.txt, as TERMS_hits, PART_hit_ratio and WHOLE_hit_ratio: counters; MINUS() is one
- * that is taken off. SUM_OF(TERMS_hits) is what functions take. */
+/* Of figures.txt. PLAIN_COUNTERS(X): X(counter, label, what it is in short, whether it is of
+ * pages). Terms, as TERMS_hits, PART_hit_ratio and WHOLE_hit_ratio: counters; MINUS() is one that
+ * is taken off. SUM_OF(TERMS_hits) is what functions take. */
 #define MINUS(counter) (-1 - (int)(counter))
 #define SUM_OF(...)    ((const int[]){__VA_ARGS__, C_NR})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The figures of cachemon/figures/figures.txt, whose head says what its lines mean.
 # cmake -DFIGURES=figures.txt -DOUT=header -P figures.cmake: as C. include.cmake takes the SQL.
+set(COUNTERS_H ${CMAKE_CURRENT_LIST_DIR}/../../bpf/cachemon.h)
 
 # One term of a sum, as C and as SQL: "$" is what the columns' names begin with.
 function(figure_term sign name)
@@ -55,6 +56,32 @@ macro(figure_operand name)
 	endif()
 endmacro()
 
+# What only the per-read hook sees, and what comes of it, is not exact in a sliced run: by the counter's group.
+set(INEXACT_READ "r.sliced")
+set(INEXACT_DELAY "r.sliced")
+set(INEXACT_FATE "r.sliced AND $untracked IS NOT 0")
+set(INEXACT_STALL "r.sliced AND r.cost_budget IS NULL")
+
+# A column of the views, and X(COUNTER, label, in short, of pages) of PLAIN_COUNTERS().
+macro(figure_plain name label about short)
+	if(NOT counters MATCHES "X\\(${name}, ([A-Z]+)\\)")
+		message(FATAL_ERROR "figures: bpf/cachemon.h has no counter ${name}")
+	endif()
+	set(column "$${name},")
+	if(DEFINED INEXACT_${CMAKE_MATCH_1})
+		set(column "iif(${INEXACT_${CMAKE_MATCH_1}}, NULL, $${name}) AS ${name},")
+	endif()
+	string(APPEND SQL_plain "${separator}${column}  -- ${about}")
+	set(separator "\n\t")
+	string(FIND "${about}" "pages" of_pages)
+	if(of_pages EQUAL 0)
+		set(of_pages true)
+	else()
+		set(of_pages false)
+	endif()
+	string(APPEND plain " \\\n\tX(${name}, \"${label}\", \"${short}\", ${of_pages})")
+endmacro()
+
 # kind, part, whole and unless of the line's formula go into the C; the SQL is SQL_NAME.
 macro(figure_line kind name formula)
 	if(kind STREQUAL "sum")
@@ -84,7 +111,12 @@ endmacro()
 macro(figures_read file)
 	set(header "/* made by cachemon/gen/figures.cmake of cachemon/figures/figures.txt */\n")
 	file(STRINGS ${file} lines REGEX "^[a-z]")
+	file(READ ${COUNTERS_H} counters)
 	foreach(line IN LISTS lines)
+		if(line MATCHES "^plain ([a-z_0-9]+) \\| ([^|]+) \\| ([^|]+) \\| ([^|]+)$")
+			figure_plain(${CMAKE_MATCH_1} "${CMAKE_MATCH_2}" "${CMAKE_MATCH_3}" "${CMAKE_MATCH_4}")
+			continue()
+		endif()
 		if(NOT line MATCHES "^([a-z]+) +([a-z_0-9]+) = ([^|]+)( \\| ([^|]+) \\| ([^|]+))?$")
 			message(FATAL_ERROR "figures: ${line}")
 		endif()
@@ -97,6 +129,7 @@ macro(figures_read file)
 		string(REPLACE "$" "\" x \"" sql "${SQL_${name}}")
 		string(APPEND header "#define SQL_${name}(x) \"${sql}\"\n#define LABEL_${name} \"${label}\"\n")
 	endforeach()
+	string(APPEND header "#define PLAIN_COUNTERS(X)${plain}\n")
 endmacro()
 
 if(OUT AND CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)

@@ -8,6 +8,8 @@
 #include "fixtures/advisor/world.h"
 #include "fixtures/chance.h"
 
+#include <cjson/cJSON.h>
+
 #include "cachemon/figures/counts.h"
 #include "cachemon/model/model_rows.h"
 
@@ -250,6 +252,37 @@ static void so_they_do_of_sliced_runs(void **state)
 	compare_runs(*state, true);
 }
 
+/* What programs read of a counter that is shown as all others is in the schema. */
+static void plain_counters_are_in_the_schema(void **state)
+{
+	static const char *const names[] = {
+#define X(name, ...) #name,
+		PLAIN_COUNTERS(X)
+#undef X
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		static const char schema[] = SOURCE_DIR "/docs/schema/report.json";
+		cJSON *json;
+		char *text = fixture_read(schema, NULL);
+
+		assert_non_null(text);
+		json = cJSON_Parse(text);
+		for (int k = 0; k < 2; k++) {
+			const char *part = k ? "timeline" : "totals";
+			const cJSON *of =
+				cJSON_GetObjectItem(cJSON_GetObjectItem(json, "$defs"), part);
+
+			if (!cJSON_HasObjectItem(cJSON_GetObjectItem(of, "properties"), names[i]))
+				fail_msg("%s: $defs.%s.properties has no \"%s\"", schema, part,
+					 names[i]);
+		}
+		cJSON_Delete(json);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +290,7 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(so_they_do_of_sliced_runs, world_begin,
 						fixture_teardown),
+		cmocka_unit_test(plain_counters_are_in_the_schema),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

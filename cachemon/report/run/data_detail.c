@@ -103,8 +103,9 @@ static void lines_of_pages(struct tree *t, const struct timeline *tl)
 	tree_end(t);
 	lines(t, "windows", tl, C_windows_sync, windows, 3);
 	lines(t, "evicted_pages", tl, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
-	line(t, "refaults", tl, count, C_refaults);
-	line(t, "refault_misses", tl, count, C_refault_misses);
+#define X(name, ...) line(t, #name, tl, count, C_##name);
+	PLAIN_COUNTERS(X)
+#undef X
 	line(t, "refault_distance_pages", tl, count, C_refault_distance_pages);
 	line(t, "refault_distance_ms", tl, count, C_refault_distance_ms);
 }

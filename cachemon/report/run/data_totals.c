@@ -209,8 +209,9 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
 	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
 	put_bounded(t, "evicted_not_added", c, C_evicted_not_added);
-	put_bounded(t, "refaults", c, C_refaults);
-	put_bounded(t, "refault_misses", c, C_refault_misses);
+#define X(name, ...) put_bounded(t, #name, c, C_##name);
+	PLAIN_COUNTERS(X)
+#undef X
 	put(t, "refault_distance_pages", c, C_refault_distance_pages);
 	put(t, "refault_distance_ms", c, C_refault_distance_ms);
 	tree_object(t, "faults");

@@ -16,6 +16,8 @@ struct line {
 #define LEAST(x, v) show_least(v, counts_lower_bound(c, C_##x))
 #define SHOWN(x)    LEAST(x, show_count(COUNT(x), counts_estimated(c, C_##x)))
 #define PAGES(x)    LEAST(x, show_bytes(opt_mul(COUNT(x), page_size), counts_estimated(c, C_##x)))
+#define PLAIN(x, label, says, of_pages)                                                            \
+	{label, SHOWN(x), of_pages ? PAGES(x) : (struct shown){""}, says},
 
 static void put_lines(struct doc_table *t, const struct line *lines, size_t nr)
 {
@@ -69,9 +71,9 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 		 "left the cache"},
 		{"not added", SHOWN(evicted_not_added), PAGES(evicted_not_added),
 		 "of those, cached before the run or brought by others"},
-		{"refaults", SHOWN(refaults), PAGES(refaults), "came back after leaving"},
-		{"refault misses", SHOWN(refault_misses), PAGES(refault_misses),
-		 "of those, missed by a read"},
+		/* clang-format off */
+		PLAIN_COUNTERS(PLAIN)
+		/* clang-format on */
 		{"major faults", SHOWN(faults_major), {""}, "of file mappings: page not there"},
 		{"minor faults", SHOWN(faults_minor), {""}, "of file mappings: page was there"},
 		{"mapped pages", SHOWN(mapped_pages_upper_bound), PAGES(mapped_pages_upper_bound),
