@@ -10,7 +10,7 @@
 
 struct job_curve {
 	bool there;
-	char absent[640];     /* why there is none: a sentence */
+	char absent[896];     /* why there is none: a sentence */
 	bool broken;	      /* the sample ends before the run does */
 	char why_broken[256]; /* a sentence */
 	double sampled_lookups, job_lookups;

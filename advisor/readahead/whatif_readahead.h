@@ -80,7 +80,7 @@ struct whatif_readahead {
 	size_t nr_judged;
 	size_t nr_gave_way;
 	enum whatif_scale scale;
-	char absent[512]; /* why there are none, or "" */
+	char absent[768]; /* why there are none, or "" */
 };
 
 /* A sum over the judged files, each as often as it counts for others. */

@@ -12,15 +12,14 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/access/access.h"
 
-static int complain(const char *path, int error, char *err, size_t errlen)
+static int complain(const char *path, int error, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];
 	char name[400];
 
 	escape_inert_to(name, sizeof(name), path);
 	access_denied(path, error, denied);
-	snprintf(err, errlen, "cannot write %s: %s%s.", name, strerror(-error), denied);
-	return error;
+	return errtext_set(err, error, "cannot write %s: %s%s.", name, strerror(-error), denied);
 }
 
 /* Permissions of a new file: those of the one it replaces, else what the umask leaves. */
@@ -93,7 +92,7 @@ static int open_any(struct output *o, const char *path)
 	return open_temporary(o, exists ? &st : NULL);
 }
 
-int output_open(const char *path, struct output *ret_output, char *err, size_t errlen)
+int output_open(const char *path, struct output *ret_output, struct errtext *err)
 {
 	struct output o = {0};
 	int fd = open_any(&o, path);
@@ -106,13 +105,13 @@ int output_open(const char *path, struct output *ret_output, char *err, size_t e
 		if (fd >= 0)
 			close(fd);
 		output_abort(&o);
-		return complain(path, ret, err, errlen);
+		return complain(path, ret, err);
 	}
 	*ret_output = o;
 	return 0;
 }
 
-int output_commit(struct output *o, char *err, size_t errlen)
+int output_commit(struct output *o, struct errtext *err)
 {
 	int ret = ferror(o->out) ? -EIO : 0;
 
@@ -127,7 +126,7 @@ int output_commit(struct output *o, char *err, size_t errlen)
 	if (!ret && o->temporary && rename(o->temporary, o->path) < 0)
 		ret = -errno;
 	if (ret < 0) {
-		complain(o->path, ret, err, errlen);
+		complain(o->path, ret, err);
 	} else {
 		free(o->temporary);
 		o->temporary = NULL;

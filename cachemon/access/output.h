@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cachemon/base/errtext.h"
+
 struct output {
 	FILE *out; /* write here */
 	char *path;
@@ -16,9 +18,9 @@ struct output {
 };
 
 /* 0, or -errno with a line in err. */
-int output_open(const char *path, struct output *ret, char *err, size_t errlen);
+int output_open(const char *path, struct output *ret, struct errtext *err);
 /* Puts the file in its place. On failure nothing is left behind and what was there stays. */
-int output_commit(struct output *o, char *err, size_t errlen);
+int output_commit(struct output *o, struct errtext *err);
 /* Drops what was written; nothing to do after a commit. */
 void output_abort(struct output *o);
 

@@ -7,7 +7,7 @@
 
 #include "cachemon/access/output.h"
 
-int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen)
+int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
 {
 	if (!ret && fflush(out) != 0)
 		ret = -errno;
@@ -18,32 +18,32 @@ int publish_written(const char *name, int ret, FILE *out, char *err, size_t errl
 			ret = -errno;
 	}
 	if (ret < 0) {
-		snprintf(err, errlen, "cannot write %s: %s.", name, strerror(-ret));
+		errtext_set(err, ret, "cannot write %s: %s.", name, strerror(-ret));
 		output_forget(out);
 	}
 	return ret;
 }
 
-int publish_print(const struct publication *p, FILE *out, char *err, size_t errlen)
+int publish_print(const struct publication *p, FILE *out, struct errtext *err)
 {
-	return publish_written(p->name, p->write(p->content, out), out, err, errlen);
+	return publish_written(p->name, p->write(p->content, out), out, err);
 }
 
-int publish_write(const struct publication *p, const char *out_path, char *err, size_t errlen)
+int publish_write(const struct publication *p, const char *out_path, struct errtext *err)
 {
 	struct output o;
-	int ret = output_open(out_path, &o, err, errlen);
+	int ret = output_open(out_path, &o, err);
 
 	if (ret < 0)
 		return ret;
-	ret = publish_print(p, o.out, err, errlen);
+	ret = publish_print(p, o.out, err);
 	if (!ret)
-		return output_commit(&o, err, errlen);
+		return output_commit(&o, err);
 	output_abort(&o);
 	return ret;
 }
 
-int publish_place(const char *out_path, char *err, size_t errlen)
+int publish_place(const char *out_path, struct errtext *err)
 {
 	struct output o;
 	struct stat st;
@@ -51,15 +51,14 @@ int publish_place(const char *out_path, char *err, size_t errlen)
 
 	/* A pipe may have no reader yet. */
 	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
-		ret = output_open(out_path, &o, err, errlen);
+		ret = output_open(out_path, &o, err);
 		if (!ret)
 			output_abort(&o);
 	}
 	return ret;
 }
 
-int publish_not_over(const char *name, const char *db, const char *out_path, char *err,
-		     size_t errlen)
+int publish_not_over(const char *name, const char *db, const char *out_path, struct errtext *err)
 {
 	struct stat a;
 	struct stat b;
@@ -67,7 +66,6 @@ int publish_not_over(const char *name, const char *db, const char *out_path, cha
 	if (stat(db, &a) < 0 || stat(out_path, &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		return 0;
-	snprintf(err, errlen, "%s would replace its own database; name another file to write.",
-		 name);
-	return -EINVAL;
+	return errtext_set(err, -EINVAL,
+			   "%s would replace its own database; name another file to write.", name);
 }

@@ -7,8 +7,9 @@
 #ifndef REPORT_PUBLISH_H
 #define REPORT_PUBLISH_H
 
-#include <stddef.h>
 #include <stdio.h>
+
+#include "cachemon/base/errtext.h"
 
 struct publication {
 	const char *name; /* in messages: "the report" */
@@ -17,15 +18,14 @@ struct publication {
 	int (*write)(const void *content, FILE *out);
 };
 
-int publish_print(const struct publication *p, FILE *out, char *err, size_t errlen);
-int publish_write(const struct publication *p, const char *out_path, char *err, size_t errlen);
+int publish_print(const struct publication *p, FILE *out, struct errtext *err);
+int publish_write(const struct publication *p, const char *out_path, struct errtext *err);
 /* What writing to out came to. */
-int publish_written(const char *name, int ret, FILE *out, char *err, size_t errlen);
+int publish_written(const char *name, int ret, FILE *out, struct errtext *err);
 
 /* Whether publish_write() could make that file, before there is anything to write. */
-int publish_place(const char *out_path, char *err, size_t errlen);
+int publish_place(const char *out_path, struct errtext *err);
 /* -EINVAL: out_path is the database that it would be made from. */
-int publish_not_over(const char *name, const char *db, const char *out_path, char *err,
-		     size_t errlen);
+int publish_not_over(const char *name, const char *db, const char *out_path, struct errtext *err);
 
 #endif

@@ -68,9 +68,9 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	int ret = rules_of_environment(as, NULL, &dirs, err);
 
 	if (!ret && o->args.out_path)
-		ret = compare_write(&compare, o->args.out_path, err->text, sizeof(err->text));
+		ret = compare_write(&compare, o->args.out_path, err);
 	else if (!ret)
-		ret = compare_print(&compare, stdout, err->text, sizeof(err->text));
+		ret = compare_print(&compare, stdout, err);
 	rule_dirs_free(&dirs);
 	return ret;
 }

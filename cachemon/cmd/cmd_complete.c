@@ -68,9 +68,8 @@ static int names(const struct options *o, const struct invoker *inv, struct errt
 		db = default_db;
 	}
 	if (!ret)
-		ret = strcmp(o->what, "run") == 0
-			      ? candidates_runs(db, stdout, err->text, sizeof(err->text))
-			      : candidates_jobs(db, stdout, err->text, sizeof(err->text));
+		ret = strcmp(o->what, "run") == 0 ? candidates_runs(db, stdout, err)
+						  : candidates_jobs(db, stdout, err);
 	free(default_db);
 	return ret;
 }

@@ -39,11 +39,11 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	int ret = rules_of_environment(as, NULL, &dirs, err);
 
 	if (!ret && o->reports)
-		ret = runs_write_reports(&runs, o->reports, err->text, sizeof(err->text));
+		ret = runs_write_reports(&runs, o->reports, err);
 	else if (!ret && o->args.out_path)
-		ret = runs_write(&runs, o->args.out_path, err->text, sizeof(err->text));
+		ret = runs_write(&runs, o->args.out_path, err);
 	else if (!ret)
-		ret = runs_print(&runs, stdout, err->text, sizeof(err->text));
+		ret = runs_print(&runs, stdout, err);
 	rule_dirs_free(&dirs);
 	return ret;
 }

@@ -236,7 +236,7 @@ static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, 
 	*ret_run = o->run_id;
 	if (o->run_given)
 		return 0;
-	r = top_session_find_run(db, ret_run, &open, err->text, sizeof(err->text));
+	r = top_session_find_run(db, ret_run, &open, err);
 	if (!r && !open && !o->replay)
 		snprintf(about, size,
 			 "nothing is being recorded: this is run %" PRId64 ", the last one",
@@ -251,7 +251,7 @@ static int show(const struct top_options *o, struct top_capture *capture, const 
 	sqlite3 *db = NULL;
 	int64_t run_id = 0;
 	char about[128];
-	int r = report_db_open(path, &db, err->text, sizeof(err->text));
+	int r = report_db_open(path, &db, err);
 
 	if (r)
 		return r;

@@ -100,9 +100,9 @@ static int load(const struct options *o, struct answers *ret, struct errtext *er
 	int r;
 
 	progress_at(ret->progress, "reading the database", 0, 0);
-	r = report_db_open(asked->db, &db, err->text, sizeof(err->text));
+	r = report_db_open(asked->db, &db, err);
 	if (!r)
-		r = model_load(db, &query, &ret->model, err->text, sizeof(err->text));
+		r = model_load(db, &query, &ret->model, err);
 	if (!r)
 		r = load_answers(db, ret, err);
 	sqlite3_close(db);
@@ -173,15 +173,14 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	int ret = 0;
 
 	if (path)
-		ret = publish_not_over(p.name, o->args.report.db, path, err->text,
-				       sizeof(err->text));
+		ret = publish_not_over(p.name, o->args.report.db, path, err);
 	if (!ret)
 		ret = load(o, &answers, err);
 	progress_over(answers.progress);
 	if (!ret && path)
-		ret = publish_write(&p, path, err->text, sizeof(err->text));
+		ret = publish_write(&p, path, err);
 	else if (!ret)
-		ret = publish_print(&p, stdout, err->text, sizeof(err->text));
+		ret = publish_print(&p, stdout, err);
 	answers_free(&answers);
 	return ret;
 }

@@ -184,9 +184,9 @@ int report_args_show_as(const struct report_args *args, const struct invoker *as
 	int ret = ruled_begin(args, as, &r, err);
 
 	if (!ret && args->out_path)
-		ret = report_write(&r.report, args->out_path, err->text, sizeof(err->text));
+		ret = report_write(&r.report, args->out_path, err);
 	else if (!ret)
-		ret = report_print(&r.report, stdout, err->text, sizeof(err->text));
+		ret = report_print(&r.report, stdout, err);
 	rule_dirs_free(&r.dirs);
 	return ret ? ret : args->report.advise && r.problems;
 }
@@ -199,7 +199,7 @@ int report_args_use(const struct report_args *args, const struct invoker *as,
 	int ret = ruled_begin(args, as, &r, err);
 
 	if (!ret)
-		ret = report_use(&r.report, use, arg, err->text, sizeof(err->text));
+		ret = report_use(&r.report, use, arg, err);
 	rule_dirs_free(&r.dirs);
 	return ret;
 }

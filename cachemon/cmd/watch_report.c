@@ -35,7 +35,7 @@ static int write_report(void *arg, struct errtext *err)
 	if (!r)
 		r = rules_of_environment(run->invoker, run->o->rules, &dirs, err);
 	if (!r)
-		r = report_write(&options, run->o->report, err->text, sizeof(err->text));
+		r = report_write(&options, run->o->report, err);
 	rule_dirs_free(&dirs);
 	progress_show_end(progress);
 	return r;
@@ -45,7 +45,7 @@ static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
 
-	return report_summary(run->db, run->run_id, stderr, err->text, sizeof(err->text));
+	return report_summary(run->db, run->run_id, stderr, err);
 }
 
 /* Whatever is read from the database is read with the rights of the invoker alone. */

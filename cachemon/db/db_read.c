@@ -45,17 +45,17 @@ static void name_of(sqlite3 *db, char name[NAME_SHOWN])
 	escape_inert_to(name, NAME_SHOWN, path ? path : "");
 }
 
-int report_db_damaged(sqlite3 *db, const char *how, char *err, size_t errlen)
+int report_db_damaged(sqlite3 *db, const char *how, struct errtext *err)
 {
 	char name[NAME_SHOWN];
 
 	name_of(db, name);
-	snprintf(err, errlen, "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.",
-		 name, how);
-	return -EIO;
+	return errtext_set(err, -EIO,
+			   "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.", name,
+			   how);
 }
 
-int report_db_error(sqlite3 *db, char *err, size_t errlen)
+int report_db_error(sqlite3 *db, struct errtext *err)
 {
 	char name[NAME_SHOWN];
 	char said[512];
@@ -65,35 +65,37 @@ int report_db_error(sqlite3 *db, char *err, size_t errlen)
 	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
 	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_NOTADB:
-		snprintf(err, errlen, "%s is not a cachemon database.", name);
+		errtext_set(err, 0, "%s is not a cachemon database.", name);
 		break;
 	case SQLITE_CORRUPT:
-		report_db_damaged(db, said, err, errlen);
+		report_db_damaged(db, said, err);
 		break;
 	case SQLITE_INTERRUPT:
-		snprintf(err, errlen,
-			 "reading %s takes more time than its size explains: it is damaged. Name "
-			 "another database with --db.",
-			 name);
+		errtext_set(
+			err, 0,
+			"reading %s takes more time than its size explains: it is damaged. Name "
+			"another database with --db.",
+			name);
 		break;
 	case SQLITE_NOMEM:
 	case SQLITE_TOOBIG:
-		snprintf(err, errlen,
-			 "reading %s takes more memory than cachemon uses (%s): it is damaged, or "
-			 "the machine has too little. Name another database with --db.",
-			 name, said);
+		errtext_set(
+			err, 0,
+			"reading %s takes more memory than cachemon uses (%s): it is damaged, or "
+			"the machine has too little. Name another database with --db.",
+			name, said);
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		snprintf(err, errlen, "%s is locked by another program; try again.", name);
+		errtext_set(err, 0, "%s is locked by another program; try again.", name);
 		break;
 	default:
-		snprintf(err, errlen, "cannot read %s: %s.", name, said);
+		errtext_set(err, 0, "cannot read %s: %s.", name, said);
 	}
 	return sqlite_errno(sqlite3_errcode(db));
 }
 
-static int file_check(const char *path, const char *name, char *err, size_t errlen)
+static int file_check(const char *path, const char *name, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];
 	struct stat st;
@@ -103,24 +105,20 @@ static int file_check(const char *path, const char *name, char *err, size_t errl
 
 		access_denied(path, ret, denied);
 		if (ret == -ENOENT)
-			snprintf(err, errlen,
-				 "no database at %s; record a run with 'cachemon watch', or name "
-				 "another with --db.",
-				 name);
-		else
-			snprintf(err, errlen, "cannot read the database %s: %s%s.", name,
-				 strerror(-ret), denied);
-		return ret;
+			return errtext_set(
+				err, ret,
+				"no database at %s; record a run with 'cachemon watch', or name "
+				"another with --db.",
+				name);
+		return errtext_set(err, ret, "cannot read the database %s: %s%s.", name,
+				   strerror(-ret), denied);
 	}
-	if (S_ISDIR(st.st_mode)) {
-		snprintf(err, errlen, "%s is a directory; --db needs a database file.", name);
-		return -EISDIR;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		snprintf(err, errlen, "%s is not a regular file; --db needs a database file.",
-			 name);
-		return -EMEDIUMTYPE;
-	}
+	if (S_ISDIR(st.st_mode))
+		return errtext_set(err, -EISDIR, "%s is a directory; --db needs a database file.",
+				   name);
+	if (!S_ISREG(st.st_mode))
+		return errtext_set(err, -EMEDIUMTYPE,
+				   "%s is not a regular file; --db needs a database file.", name);
 	return 0;
 }
 
@@ -153,36 +151,32 @@ static bool wal_has_data(const char *path)
  * make. When no write-ahead log is left over, nothing but the database file counts and it can be
  * read as immutable; with a log, that would silently leave out the last intervals.
  */
-static int open_any(const char *path, const char *name, sqlite3 **ret_db, char *err, size_t errlen)
+static int open_any(const char *path, const char *name, sqlite3 **ret_db, struct errtext *err)
 {
 	int rc = open_and_touch(path, DB_READ, ret_db) & 0xff;
 
 	if (rc == SQLITE_OK)
 		return 0;
-	if (rc == SQLITE_TOOBIG) {
-		snprintf(err, errlen, "the name of the database is too long: %s", name);
-		return -ENAMETOOLONG;
-	}
+	if (rc == SQLITE_TOOBIG)
+		return errtext_set(err, -ENAMETOOLONG, "the name of the database is too long: %s",
+				   name);
 	if (rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY && rc != SQLITE_PERM)
-		return report_db_error(*ret_db, err, errlen);
-	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK) {
-		snprintf(
-			err, errlen,
+		return report_db_error(*ret_db, err);
+	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK)
+		return errtext_set(
+			err, -EACCES,
 			"cannot read %s: a change of it was interrupted, and %s-journal holds what "
 			"was there before. The next run that is written to it restores that.",
 			name, name);
-		return -EACCES;
-	}
-	if (wal_has_data(path)) {
-		snprintf(err, errlen,
-			 "cannot read %s: its last intervals are still in %s-wal and the directory "
-			 "cannot be written. Copy both files to a directory of your own.",
-			 name, name);
-		return -EACCES;
-	}
+	if (wal_has_data(path))
+		return errtext_set(
+			err, -EACCES,
+			"cannot read %s: its last intervals are still in %s-wal and the directory "
+			"cannot be written. Copy both files to a directory of your own.",
+			name, name);
 	sqlite3_close(*ret_db);
 	rc = open_and_touch(path, DB_READ_IMMUTABLE, ret_db);
-	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err, errlen);
+	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err);
 }
 
 static int query_int(sqlite3 *db, const char *sql, int *ret_value)
@@ -196,7 +190,7 @@ static int query_int(sqlite3 *db, const char *sql, int *ret_value)
 	return rc == SQLITE_OK ? 0 : sqlite_errno(rc);
 }
 
-static int check_schema(sqlite3 *db, const char *name, char *err, size_t errlen)
+static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 {
 	int version = 0;
 	int id = 0;
@@ -206,47 +200,41 @@ static int check_schema(sqlite3 *db, const char *name, char *err, size_t errlen)
 	if (!ret)
 		ret = query_int(db, "PRAGMA user_version", &version);
 	if (ret < 0)
-		return report_db_error(db, err, errlen);
-	if (id != STORE_APPLICATION_ID || version < 1) {
-		snprintf(err, errlen, "%s is not a cachemon database.", name);
-		return -EMEDIUMTYPE;
-	}
-	if (version > SCHEMA_NEWEST) {
-		snprintf(err, errlen,
-			 "%s was written by a newer cachemon (schema %d, this one reads up to %d); "
-			 "update cachemon.",
-			 name, version, SCHEMA_NEWEST);
-		return -EPROTO;
-	}
+		return report_db_error(db, err);
+	if (id != STORE_APPLICATION_ID || version < 1)
+		return errtext_set(err, -EMEDIUMTYPE, "%s is not a cachemon database.", name);
+	if (version > SCHEMA_NEWEST)
+		return errtext_set(
+			err, -EPROTO,
+			"%s was written by a newer cachemon (schema %d, this one reads up to %d); "
+			"update cachemon.",
+			name, version, SCHEMA_NEWEST);
 	if (schema_check(db, true, what, sizeof(what)) != SQLITE_OK)
-		return report_db_error(db, err, errlen);
-	if (*what) {
-		snprintf(err, errlen, "cannot read %s: %s. Name another database with --db.", name,
-			 what);
-		return -EMEDIUMTYPE;
-	}
+		return report_db_error(db, err);
+	if (*what)
+		return errtext_set(err, -EMEDIUMTYPE,
+				   "cannot read %s: %s. Name another database with --db.", name,
+				   what);
 	return 0;
 }
 
-int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen)
+int report_db_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 {
 	char name[512];
 	sqlite3 *db = NULL;
 	int ret = 0;
 
 	escape_inert_to(name, sizeof(name), path);
-	if (strlen(path) >= PATH_MAX) {
-		snprintf(err, errlen, "the name of the database is too long.");
-		return -ENAMETOOLONG;
-	}
-	ret = file_check(path, name, err, errlen);
+	if (strlen(path) >= PATH_MAX)
+		return errtext_set(err, -ENAMETOOLONG, "the name of the database is too long.");
+	ret = file_check(path, name, err);
 	if (ret < 0)
 		return ret;
-	ret = open_any(path, name, &db, err, errlen);
+	ret = open_any(path, name, &db, err);
 	if (!ret)
-		ret = check_schema(db, name, err, errlen);
+		ret = check_schema(db, name, err);
 	if (!ret && views_of_counters(db) != SQLITE_OK)
-		ret = report_db_error(db, err, errlen);
+		ret = report_db_error(db, err);
 	if (ret < 0) {
 		sqlite3_close(db);
 		return ret;

@@ -7,13 +7,14 @@
 #define REPORT_DB_H
 
 #include <sqlite3.h>
-#include <stddef.h>
+
+#include "cachemon/base/errtext.h"
 
 /* 0, or -errno with a line about what is wrong in err. Close with sqlite3_close(). */
-int report_db_open(const char *path, sqlite3 **ret_db, char *err, size_t errlen);
+int report_db_open(const char *path, sqlite3 **ret_db, struct errtext *err);
 /* -errno of SQLite's last complaint, with a line in err that names the database. */
-int report_db_error(sqlite3 *db, char *err, size_t errlen);
+int report_db_error(sqlite3 *db, struct errtext *err);
 /* -EIO, with a line about damage that SQLite does not see. */
-int report_db_damaged(sqlite3 *db, const char *how, char *err, size_t errlen);
+int report_db_damaged(sqlite3 *db, const char *how, struct errtext *err);
 
 #endif

@@ -68,31 +68,31 @@ static void put_job(FILE *out, struct rows *r)
 }
 
 static int put_all(const char *path, const char *sql, void (*put)(FILE *out, struct rows *r),
-		   FILE *out, char *err, size_t errlen)
+		   FILE *out, struct errtext *err)
 {
 	struct arena arena = {0};
 	sqlite3 *db = NULL;
-	int ret = report_db_open(path, &db, err, errlen);
+	int ret = report_db_open(path, &db, err);
 
 	if (!ret) {
 		struct rows r = rows_begin(db, &arena, sql, 0, NULL);
 
 		while (rows_next(&r))
 			put(out, &r);
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	arena_free(&arena);
 	sqlite3_close(db);
 	return ret;
 }
 
-int candidates_runs(const char *db, FILE *out, char *err, size_t errlen)
+int candidates_runs(const char *db, FILE *out, struct errtext *err)
 {
 	candidates_put(out, "last", strlen("last"), "the newest run");
-	return put_all(db, RUNS, put_run, out, err, errlen);
+	return put_all(db, RUNS, put_run, out, err);
 }
 
-int candidates_jobs(const char *db, FILE *out, char *err, size_t errlen)
+int candidates_jobs(const char *db, FILE *out, struct errtext *err)
 {
-	return put_all(db, JOBS, put_job, out, err, errlen);
+	return put_all(db, JOBS, put_job, out, err);
 }

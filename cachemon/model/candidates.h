@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cachemon/base/errtext.h"
+
 /* The newest first, after "last". 0 or -errno, with a line in err. */
-int candidates_runs(const char *db, FILE *out, char *err, size_t errlen);
-int candidates_jobs(const char *db, FILE *out, char *err, size_t errlen);
+int candidates_runs(const char *db, FILE *out, struct errtext *err);
+int candidates_jobs(const char *db, FILE *out, struct errtext *err);
 /* One line; or none. */
 void candidates_put(FILE *out, const char *name, size_t len, const char *what);
 

@@ -95,11 +95,10 @@ static bool run_has(sqlite3 *db, struct arena *a, const char *column)
 }
 
 /* What exists, for the message about what does not. */
-static void list_runs(sqlite3 *db, char *err, size_t errlen)
+static void list_runs(sqlite3 *db, struct errtext *err)
 {
 	struct arena a = {0};
 	struct rows r = rows_begin(db, &a, "SELECT min(id), max(id), count(*) FROM run", 0, NULL);
-	size_t n = strlen(err);
 
 	if (rows_next(&r)) {
 		int64_t first = rows_value(&r, 0);
@@ -107,28 +106,28 @@ static void list_runs(sqlite3 *db, char *err, size_t errlen)
 		int64_t nr = rows_value(&r, 0);
 
 		if (nr == 0)
-			snprintf(err + n, errlen - n, " The database holds no run yet.");
+			errtext_set(err, 0, "%s The database holds no run yet.", err->text);
 		else
-			snprintf(err + n, errlen - n,
-				 " The database holds %" PRId64 " run%s, %" PRId64 " to %" PRId64
-				 ": see 'cachemon runs'.",
-				 nr, nr == 1 ? "" : "s", first, last);
+			errtext_set(err, 0,
+				    "%s The database holds %" PRId64 " run%s, %" PRId64
+				    " to %" PRId64 ": see 'cachemon runs'.",
+				    err->text, nr, nr == 1 ? "" : "s", first, last);
 	}
 	sqlite3_finalize(r.stmt);
 	arena_free(&a);
 }
 
 /* A schema that was kept has it so; all that is in bytes or pages goes by it. */
-static int check_run(const struct model_run *run, char *err, size_t errlen)
+static int check_run(const struct model_run *run, struct errtext *err)
 {
 	enum { PAGE_SIZE_MAX = 1 << 30 };
 	struct opt_i64 size = run->page_size_bytes;
 
 	if (size.known && size.value > 0 && size.value <= PAGE_SIZE_MAX)
 		return 0;
-	snprintf(err, errlen, "run %" PRId64 " is damaged: it has no page size; name another run.",
-		 run->id);
-	return -EBADMSG;
+	return errtext_set(err, -EBADMSG,
+			   "run %" PRId64 " is damaged: it has no page size; name another run.",
+			   run->id);
 }
 
 static const char run_fields[] =
@@ -158,7 +157,7 @@ static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RU
 		 where);
 }
 
-static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t errlen)
+static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *err)
 {
 	char sql[RUN_SQL_MAX];
 	bool found = false;
@@ -174,32 +173,32 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, char *err, size_t 
 		run_cost(&r, &m->run);
 		run_budget(&r, &m->run);
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	if (ret < 0)
 		return ret;
 	if (found)
-		return check_run(&m->run, err, errlen);
+		return check_run(&m->run, err);
 	if (id == MODEL_RUN_LAST)
-		err[0] = '\0';
+		err->text[0] = '\0';
 	else
-		snprintf(err, errlen, "no run %" PRId64 ".", id);
-	list_runs(db, err, errlen);
+		errtext_set(err, 0, "no run %" PRId64 ".", id);
+	list_runs(db, err);
 	return -ENOENT;
 }
 
 int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
-		   size_t *ret_nr, char *err, size_t errlen)
+		   size_t *ret_nr, struct errtext *err)
 {
 	char sql[RUN_SQL_MAX];
 	struct rows n = rows_begin(db, a, "SELECT count(*) FROM run WHERE id >= ?1", 1, &first_id);
 	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	int res = rows_end(&n, err, errlen);
+	int res = rows_end(&n, err);
 	struct rows r;
 
 	*ret_nr = 0;
 	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
 	if (res < 0 || !*ret)
-		return res < 0 ? res : report_no_memory(err, errlen);
+		return res < 0 ? res : report_no_memory(err);
 	run_sql(db, a, "WHERE id >= ?1 ORDER BY id", sql);
 	r = rows_begin(db, a, sql, 1, &first_id);
 	while (*ret_nr < room && rows_next(&r)) {
@@ -209,7 +208,7 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 		run_cost(&r, run);
 		run_budget(&r, run);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 static size_t count_rows(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
@@ -221,7 +220,7 @@ static size_t count_rows(sqlite3 *db, struct arena *a, const char *sql, int64_t 
 	return n > 0 ? (size_t)n : 0;
 }
 
-static int load_probes(sqlite3 *db, struct model *m, char *err, size_t errlen)
+static int load_probes(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t room = count_rows(db, &m->arena, "SELECT count(*) FROM probe WHERE run_id = ?1",
 				 m->run.id);
@@ -239,7 +238,7 @@ static int load_probes(sqlite3 *db, struct model *m, char *err, size_t errlen)
 		p->state = rows_bytes(&r);
 		p->reason = rows_bytes(&r);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 /* Of a sliced run each estimate has its own reason to be absent, and those that are there are of
@@ -257,7 +256,7 @@ static const char unmeasured_or_estimated[] =
 	"UNION ALL SELECT e.name, e.reason FROM " ESTIMATES_OF " e "
 	"WHERE e.reason IS NOT NULL AND e.name IN ('hits', 'hit_ratio') ORDER BY 1";
 
-static int load_unmeasured(sqlite3 *db, struct model *m, char *err, size_t errlen)
+static int load_unmeasured(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	/* hits and hit_ratio are no counters. */
 	size_t room = count_rows(
@@ -273,10 +272,10 @@ static int load_unmeasured(sqlite3 *db, struct model *m, char *err, size_t errle
 		u->counter = rows_bytes(&r);
 		u->reason = rows_bytes(&r);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
-static int load_shed(sqlite3 *db, struct model *m, char *err, size_t errlen)
+static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t room = 0;
 	struct rows r;
@@ -299,7 +298,7 @@ static int load_shed(sqlite3 *db, struct model *m, char *err, size_t errlen)
 		s->from_ns = rows_i64(&r);
 		s->to_ns = rows_i64(&r);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 /* Pages whose fate was lost because the map was full, of all jobs that have fates. */
@@ -313,14 +312,12 @@ static void sum_untracked(struct model *m)
 	m->run.untracked_pages = sum;
 }
 
-static int no_such_job(const struct model *m, const char *wanted, char *err, size_t errlen)
+static int no_such_job(const struct model *m, const char *wanted, struct errtext *err)
 {
-	FILE *out = fmemopen(err, errlen, "w");
+	FILE *out = fmemopen(err->text, sizeof(err->text), "w");
 
-	if (!out) {
-		snprintf(err, errlen, "no such job in run %" PRId64 ".", m->run.id);
-		return -ENOENT;
-	}
+	if (!out)
+		return errtext_set(err, -ENOENT, "no such job in run %" PRId64 ".", m->run.id);
 	setvbuf(out, NULL, _IONBF, 0);
 	fprintf(out, "no job '");
 	escape_inert(out, wanted, strlen(wanted));
@@ -332,11 +329,11 @@ static int no_such_job(const struct model *m, const char *wanted, char *err, siz
 	}
 	fprintf(out, "%s.", m->nr_jobs ? "" : "none");
 	fclose(out);
-	err[errlen - 1] = '\0';
+	err->text[sizeof(err->text) - 1] = '\0';
 	return -ENOENT;
 }
 
-static int choose_job(struct model *m, const char *wanted, char *err, size_t errlen)
+static int choose_job(struct model *m, const char *wanted, struct errtext *err)
 {
 	size_t kept = 0;
 
@@ -346,7 +343,7 @@ static int choose_job(struct model *m, const char *wanted, char *err, size_t err
 		if (bytes_is(&m->jobs[i].name, wanted))
 			kept++;
 	if (!kept)
-		return no_such_job(m, wanted, err, errlen);
+		return no_such_job(m, wanted, err);
 	kept = 0;
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		if (bytes_is(&m->jobs[i].name, wanted))
@@ -355,38 +352,38 @@ static int choose_job(struct model *m, const char *wanted, char *err, size_t err
 	return 0;
 }
 
-static int load_all(sqlite3 *db, const struct model_query *query, struct model *m, char *err,
-		    size_t errlen)
+static int load_all(sqlite3 *db, const struct model_query *query, struct model *m,
+		    struct errtext *err)
 {
-	int ret = load_run(db, query->run_id, m, err, errlen);
+	int ret = load_run(db, query->run_id, m, err);
 
 	if (!ret)
-		ret = load_probes(db, m, err, errlen);
+		ret = load_probes(db, m, err);
 	if (!ret)
-		ret = load_unmeasured(db, m, err, errlen);
+		ret = load_unmeasured(db, m, err);
 	if (!ret)
-		ret = load_shed(db, m, err, errlen);
+		ret = load_shed(db, m, err);
 	if (!ret)
-		ret = model_jobs_load(db, m, err, errlen);
+		ret = model_jobs_load(db, m, err);
 	if (ret < 0)
 		return ret;
 	sum_untracked(m);
-	ret = choose_job(m, query->job, err, errlen);
+	ret = choose_job(m, query->job, err);
 	for (size_t i = 0; i < m->nr_jobs && !ret; i++)
-		ret = model_job_rows_load(db, query, m, &m->jobs[i], err, errlen);
+		ret = model_job_rows_load(db, query, m, &m->jobs[i], err);
 	return ret;
 }
 
-int model_load(sqlite3 *db, const struct model_query *query, struct model *ret_model, char *err,
-	       size_t errlen)
+int model_load(sqlite3 *db, const struct model_query *query, struct model *ret_model,
+	       struct errtext *err)
 {
 	struct model m = {0};
 	int ret = 0;
 
 	/* One transaction: while a run is being written, all tables are of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return report_db_error(db, err, errlen);
-	ret = load_all(db, query, &m, err, errlen);
+		return report_db_error(db, err);
+	ret = load_all(db, query, &m, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (ret < 0) {
 		model_free(&m);

@@ -267,7 +267,7 @@ static int cover_sampled(sqlite3 *db, struct model *m, struct model_job *job,
 }
 
 int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
-			char *err, size_t errlen)
+			struct errtext *err)
 {
 	struct errtext why = {0};
 	struct index in = {0};
@@ -282,5 +282,5 @@ int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, str
 		ret = cover_sampled(db, m, job, &in, d);
 	if (!ret)
 		ret = keep_reason(m, job, d, why.text);
-	return ret == -ENOMEM ? report_no_memory(err, errlen) : ret;
+	return ret == -ENOMEM ? report_no_memory(err) : ret;
 }

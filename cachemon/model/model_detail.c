@@ -17,7 +17,7 @@ static int64_t end_of(sqlite3 *db, struct model *m)
 }
 
 static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, struct timeline *t,
-			 char *err, size_t errlen)
+			 struct errtext *err)
 {
 	int64_t params[] = {m->run.id, job->id};
 	char *sql = rows_sql("SELECT start_ns, duration_ns, read_on_ns, rolled, cpu_ns",
@@ -40,24 +40,24 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 			counts_forget_stall(&b.counts);
 		timeline_add(t, &b);
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
 	timeline_end(t, &job->counts, job->cpu_ns);
 	return ret;
 }
 
-int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, char *err, size_t errlen)
+int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err)
 {
 	struct model_detail *d = arena_alloc(&m->arena, sizeof(*d));
 	int ret;
 
 	if (!d)
-		return report_no_memory(err, errlen);
-	ret = load_timeline(db, m, job, &d->timeline, err, errlen);
+		return report_no_memory(err);
+	ret = load_timeline(db, m, job, &d->timeline, err);
 	if (!ret)
-		ret = model_interference_load(db, m, job, d, err, errlen);
+		ret = model_interference_load(db, m, job, d, err);
 	if (!ret)
-		ret = model_coverage_load(db, m, job, d, err, errlen);
+		ret = model_coverage_load(db, m, job, d, err);
 	if (!ret)
 		job->detail = d;
 	return ret;

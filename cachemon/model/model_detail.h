@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "advisor/analysis/coverage.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/figures/counters.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/timeline.h"
@@ -55,12 +56,11 @@ struct model_detail {
 };
 
 /* Of a watched job with its files, before estimates are made of its counts. */
-int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, char *err,
-		      size_t errlen);
+int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err);
 /* Parts of it. */
 int model_interference_load(sqlite3 *db, struct model *m, struct model_job *job,
-			    struct model_detail *d, char *err, size_t errlen);
+			    struct model_detail *d, struct errtext *err);
 int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
-			char *err, size_t errlen);
+			struct errtext *err);
 
 #endif

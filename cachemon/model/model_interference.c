@@ -48,7 +48,7 @@ static void read_row(struct rows *r, struct model_eviction *e)
 
 /* The largest, then what is left of each cause. */
 static int load_rows(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
-		     char *err, size_t errlen)
+		     struct errtext *err)
 {
 	const char *const queries[] = {
 		rows_query(db),
@@ -64,7 +64,7 @@ static int load_rows(sqlite3 *db, struct model *m, struct model_job *job, struct
 
 		while (d->nr_evictions < room && rows_next(&r))
 			read_row(&r, &d->evictions[d->nr_evictions++]);
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	return ret;
 }
@@ -85,7 +85,7 @@ static const char *why_absent(const struct model *m, const struct model_job *job
 }
 
 int model_interference_load(sqlite3 *db, struct model *m, struct model_job *job,
-			    struct model_detail *d, char *err, size_t errlen)
+			    struct model_detail *d, struct errtext *err)
 {
 	int ret = 0;
 
@@ -94,7 +94,7 @@ int model_interference_load(sqlite3 *db, struct model *m, struct model_job *job,
 			"the database has no table interference: an older cachemon recorded it";
 		return 0;
 	}
-	ret = load_rows(db, m, job, d, err, errlen);
+	ret = load_rows(db, m, job, d, err);
 	if (!ret && !d->nr_evictions)
 		d->interference_absent = why_absent(m, job);
 	return ret;

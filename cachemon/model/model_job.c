@@ -90,7 +90,7 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 }
 
 /* A database of an earlier schema does not know. */
-static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
 
@@ -105,11 +105,11 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, char 
 		job->oom_kills = rows_i64(&r);
 		job->limit_bytes = rows_i64(&r);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 /* Likewise. */
-static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, char *err, size_t errlen)
+static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
 
@@ -119,10 +119,10 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, char 
 	r = rows_begin(db, a, "SELECT syscr_calls FROM job WHERE id = ?1", 1, &job->id);
 	if (rows_next(&r))
 		job->syscr_calls = rows_i64(&r);
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
-int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
+int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t jobs =
 		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
@@ -136,19 +136,18 @@ int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen)
 	m->jobs = arena_alloc(&m->arena, room * sizeof(*m->jobs));
 	while (m->jobs && m->nr_jobs < room && rows_next(&r))
 		read_job(&r, &m->run, &m->jobs[m->nr_jobs++]);
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
-	if (!ret && jobs > SCHEMA_JOBS_MAX) {
-		snprintf(err, errlen,
-			 "run %" PRId64 " has %zu jobs, and a run of cachemon has at most %d: the "
-			 "database is damaged.",
-			 m->run.id, jobs, SCHEMA_JOBS_MAX);
-		ret = -EIO;
-	}
+	if (!ret && jobs > SCHEMA_JOBS_MAX)
+		ret = errtext_set(err, -EIO,
+				  "run %" PRId64
+				  " has %zu jobs, and a run of cachemon has at most %d: the "
+				  "database is damaged.",
+				  m->run.id, jobs, SCHEMA_JOBS_MAX);
 	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++) {
-		ret = load_limit(db, &m->arena, &m->jobs[i], err, errlen);
+		ret = load_limit(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
-			ret = load_syscr(db, &m->arena, &m->jobs[i], err, errlen);
+			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
 	}
 	return ret;
 }
@@ -162,8 +161,7 @@ static size_t run_of(const struct model_run *runs, size_t nr_runs, size_t from, 
 }
 
 int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, size_t nr_runs,
-		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, char *err,
-		   size_t errlen)
+		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, struct errtext *err)
 {
 	int64_t first_id = nr_runs ? runs[0].id : 0;
 	size_t room = count_of(db, a, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
@@ -188,7 +186,7 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 		slice(&runs[at], &job->counts, load_estimates(db, a, &runs[at], job->id));
 		(*ret_run)[(*ret_nr)++] = at;
 	}
-	res = rows_end(&r, err, errlen);
+	res = rows_end(&r, err);
 	free(sql);
 	return res;
 }
@@ -212,8 +210,8 @@ static void read_file(struct rows *r, const struct model_run *run, struct model_
 		bounds_of_row(run) | bounds_of_fstype(run, &f->fstype) | (folded ? BOUND_ROW : 0);
 }
 
-static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_job *job, char *err,
-		      size_t errlen)
+static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_job *job,
+		      struct errtext *err)
 {
 	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
@@ -238,13 +236,13 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 		slice(&m->run, &f->counts, NULL);
 	}
 	slice(&m->run, &job->rest, NULL);
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
 	return ret;
 }
 
-static int load_directories(sqlite3 *db, struct model *m, struct model_job *job, char *err,
-			    size_t errlen)
+static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
+			    struct errtext *err)
 {
 	struct arena *a = &m->arena;
 	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
@@ -278,7 +276,7 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 		files.known = files.known && !d->files_estimated;
 	}
 	job->rest_files = opt_sub(files, (struct opt_i64){(int64_t)job->nr_files, true});
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -290,8 +288,8 @@ static bool has_filesystems(sqlite3 *db, struct arena *a)
 			"SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1", 1);
 }
 
-static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job, char *err,
-			    size_t errlen)
+static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
+			    struct errtext *err)
 {
 	struct arena *a = &m->arena;
 	struct rows r;
@@ -325,7 +323,7 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 						      : bounds_of_totals(&m->run);
 		slice(&m->run, &f->counts, NULL);
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -380,8 +378,7 @@ static void read_advice(struct rows *r, struct model_advice *v)
 	" FROM advice WHERE job_id = ?1 ORDER BY "                                                 \
 	"coalesce(pages_brought, 0) + coalesce(pages_dropped, 0) DESC, calls DESC, id"
 
-static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char *err,
-		       size_t errlen)
+static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
 	/* A database of an earlier schema has no columns for what became of the pages. */
@@ -402,30 +399,30 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, char
 	job->advice = arena_alloc(a, room * sizeof(*job->advice));
 	while (job->advice && job->nr_advice < room && rows_next(&r))
 		read_advice(&r, &job->advice[job->nr_advice++]);
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
-			struct model_job *job, char *err, size_t errlen)
+			struct model_job *job, struct errtext *err)
 {
 	int ret = 0;
 
 	if (query->advice_only && !model_others(job)) {
-		ret = load_directories(db, m, job, err, errlen);
+		ret = load_directories(db, m, job, err);
 		if (!ret)
-			ret = load_advice(db, &m->arena, job, err, errlen);
+			ret = load_advice(db, &m->arena, job, err);
 	} else if (query->detail_only && !model_others(job)) {
-		ret = model_detail_load(db, m, job, err, errlen);
+		ret = model_detail_load(db, m, job, err);
 	} else if (!query->totals_only && !model_others(job)) {
-		ret = load_files(db, query->files, m, job, err, errlen);
+		ret = load_files(db, query->files, m, job, err);
 		if (!ret)
-			ret = load_directories(db, m, job, err, errlen);
+			ret = load_directories(db, m, job, err);
 		if (!ret)
-			ret = load_filesystems(db, m, job, err, errlen);
+			ret = load_filesystems(db, m, job, err);
 		if (!ret)
-			ret = load_advice(db, &m->arena, job, err, errlen);
+			ret = load_advice(db, &m->arena, job, err);
 		if (!ret)
-			ret = model_detail_load(db, m, job, err, errlen);
+			ret = model_detail_load(db, m, job, err);
 	}
 	/* Last: the rest of the files is made from the job's counts as they were measured. */
 	slice(&m->run, &job->counts,

@@ -8,11 +8,12 @@
 
 #include <sqlite3.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/model/model_load.h"
 
-int model_jobs_load(sqlite3 *db, struct model *m, char *err, size_t errlen);
+int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err);
 /* Files, directories, advice and timeline; estimates of a sliced run are made here. */
 int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,
-			struct model_job *job, char *err, size_t errlen);
+			struct model_job *job, struct errtext *err);
 
 #endif

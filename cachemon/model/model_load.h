@@ -7,6 +7,7 @@
 #ifndef REPORT_MODEL_LOAD_H
 #define REPORT_MODEL_LOAD_H
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/model/model.h"
 
 enum { MODEL_RUN_LAST = -1 };
@@ -22,17 +23,17 @@ struct model_query {
 
 struct sqlite3;
 /* 0, or -errno with a line in err. model_free() also what failed to load. */
-int model_load(struct sqlite3 *db, const struct model_query *query, struct model *ret, char *err,
-	       size_t errlen);
+int model_load(struct sqlite3 *db, const struct model_query *query, struct model *ret,
+	       struct errtext *err);
 void model_free(struct model *m);
 
 /* All runs from this id on, by id, and the watched jobs of them, by run and slot: rows alone, for
  * lists of many. Counts are as model_load() makes them. Call both in one transaction. */
 int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
-		   size_t *ret_nr, char *err, size_t errlen);
+		   size_t *ret_nr, struct errtext *err);
 /* ret_run: the place of each job's run in runs. */
 int model_all_jobs(struct sqlite3 *db, struct arena *a, const struct model_run *runs,
 		   size_t nr_runs, struct model_job **ret, size_t **ret_run, size_t *ret_nr,
-		   char *err, size_t errlen);
+		   struct errtext *err);
 
 #endif

@@ -7,24 +7,23 @@
 
 #include "cachemon/db/db_read.h"
 
-int report_no_memory(char *err, size_t errlen)
+int report_no_memory(struct errtext *err)
 {
-	snprintf(err, errlen, "not enough memory to read the run.");
-	return -ENOMEM;
+	return errtext_set(err, -ENOMEM, "not enough memory to read the run.");
 }
 
-int rows_end(struct rows *r, char *err, size_t errlen)
+int rows_end(struct rows *r, struct errtext *err)
 {
 	const char *damage = r->damage;
 	int ret = rows_finish(r);
 
 	if (ret == -ENOMEM) {
-		ret = report_no_memory(err, errlen);
+		ret = report_no_memory(err);
 	} else if (ret < 0 && damage) {
-		report_db_damaged(r->db, damage, err, errlen);
+		report_db_damaged(r->db, damage, err);
 	} else if (ret < 0) {
 		/* The connection has the failure of its last statement. */
-		ret = report_db_error(r->db, err, errlen);
+		ret = report_db_error(r->db, err);
 		if (!ret)
 			ret = -EIO;
 	}

@@ -42,7 +42,7 @@ bool run_name_is(const char *name)
 
 /* The first two rows of a question with one parameter, which is text or a number. */
 static int ask(sqlite3 *db, const char *sql, const char *text, int64_t number, int64_t ids[2],
-	       int *ret_nr, char *err, size_t errlen)
+	       int *ret_nr, struct errtext *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -54,12 +54,12 @@ static int ask(sqlite3 *db, const char *sql, const char *text, int64_t number, i
 	while (rc == SQLITE_OK && nr < 2 && sqlite3_step(stmt) == SQLITE_ROW)
 		ids[nr++] = sqlite3_column_int64(stmt, 0);
 	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
-		return report_db_error(db, err, errlen);
+		return report_db_error(db, err);
 	*ret_nr = nr;
 	return 0;
 }
 
-int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, char *err, size_t errlen)
+int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext *err)
 {
 	uint64_t value = 0;
 	int64_t ids[2] = {0};
@@ -68,17 +68,17 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, char *err, siz
 
 	if (parse_last(name, &value)) {
 		ret = ask(db, "SELECT id FROM run ORDER BY id DESC LIMIT 1 OFFSET ?1", NULL,
-			  (int64_t)value, ids, &nr, err, errlen);
+			  (int64_t)value, ids, &nr, err);
 	} else {
 		ret = 0;
 		if (parse_u64(name, &value) == 0 && value <= INT64_MAX)
 			ret = ask(db, "SELECT id FROM run WHERE id = ?1", NULL, (int64_t)value, ids,
-				  &nr, err, errlen);
+				  &nr, err);
 		if (!ret && !nr && is_uuid_beginning(name))
 			ret = ask(db,
 				  "SELECT id FROM run WHERE substr(uuid, 1, length(?1)) = "
 				  "lower(?1) LIMIT 2",
-				  name, 0, ids, &nr, err, errlen);
+				  name, 0, ids, &nr, err);
 	}
 	if (ret < 0)
 		return ret;
@@ -87,9 +87,8 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, char *err, siz
 		return 0;
 	}
 	if (nr > 1)
-		snprintf(err, errlen,
-			 "the uuids of several runs begin with '%.36s'; give more of it.", name);
-	else
-		snprintf(err, errlen, "no run '%.36s': see 'cachemon runs'.", name);
-	return nr > 1 ? -EEXIST : -ENOENT;
+		return errtext_set(err, -EEXIST,
+				   "the uuids of several runs begin with '%.36s'; give more of it.",
+				   name);
+	return errtext_set(err, -ENOENT, "no run '%.36s': see 'cachemon runs'.", name);
 }

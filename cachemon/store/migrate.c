@@ -40,7 +40,7 @@ static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_ver
 }
 
 static int check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		 int64_t *ret_version, char err[STORE_ERROR_MAX])
+		 int64_t *ret_version, struct errtext *err)
 {
 	int64_t newest = nr ? migration_version(&list[nr - 1]) : 0;
 	int64_t application = 0;
@@ -50,26 +50,23 @@ static int check(sqlite3 *db, const char *path, const struct migration *list, si
 
 	if (rc != SQLITE_OK)
 		return store_fail(db, path, rc, "read", NULL, err);
-	if (application != STORE_APPLICATION_ID && (application || version || objects)) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: it is a database of another program. "
-			 "Choose another --db.",
-			 path);
-		return -EBADMSG;
-	}
-	if (version > newest) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: its schema has version %lld, this cachemon (%s) knows "
-			 "version %lld. Use a newer cachemon or another --db.",
-			 path, (long long)version, CACHEMON_VERSION, (long long)newest);
-		return -EPROTONOSUPPORT;
-	}
+	if (application != STORE_APPLICATION_ID && (application || version || objects))
+		return errtext_set(err, -EBADMSG,
+				   "cannot write %s: it is a database of another program. "
+				   "Choose another --db.",
+				   path);
+	if (version > newest)
+		return errtext_set(
+			err, -EPROTONOSUPPORT,
+			"cannot write %s: its schema has version %lld, this cachemon (%s) knows "
+			"version %lld. Use a newer cachemon or another --db.",
+			path, (long long)version, CACHEMON_VERSION, (long long)newest);
 	*ret_version = version;
 	return 0;
 }
 
 int migrate_check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		  char err[STORE_ERROR_MAX])
+		  struct errtext *err)
 {
 	int64_t version;
 
@@ -88,7 +85,7 @@ static int apply_one(sqlite3 *db, const struct migration *m)
 }
 
 int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		  char err[STORE_ERROR_MAX])
+		  struct errtext *err)
 {
 	int64_t version = 0;
 	int ret = check(db, path, list, nr, &version, err);
@@ -124,7 +121,7 @@ static size_t builtin_list(struct migration list[BUILTIN_MAX])
 	return nr;
 }
 
-static int check_schema(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+static int check_schema(sqlite3 *db, const char *path, struct errtext *err)
 {
 	char what[256];
 	int rc = schema_check(db, false, what, sizeof(what));
@@ -133,11 +130,10 @@ static int check_schema(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX]
 		return store_fail(db, path, rc, "read", NULL, err);
 	if (!*what)
 		return 0;
-	snprintf(err, STORE_ERROR_MAX, "cannot write %s: %s. Choose another --db.", path, what);
-	return -EBADMSG;
+	return errtext_set(err, -EBADMSG, "cannot write %s: %s. Choose another --db.", path, what);
 }
 
-int migrate_check_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+int migrate_check_builtin(sqlite3 *db, const char *path, struct errtext *err)
 {
 	struct migration list[BUILTIN_MAX];
 	int ret = migrate_check(db, path, list, builtin_list(list), err);
@@ -145,7 +141,7 @@ int migrate_check_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MA
 	return ret ? ret : check_schema(db, path, err);
 }
 
-int migrate_apply_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX])
+int migrate_apply_builtin(sqlite3 *db, const char *path, struct errtext *err)
 {
 	struct migration list[BUILTIN_MAX];
 

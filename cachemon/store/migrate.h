@@ -11,12 +11,12 @@
 
 /* 0, or -errno and a text when the database is not ours, newer than the list, or unreadable. */
 int migrate_check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		  char err[STORE_ERROR_MAX]);
+		  struct errtext *err);
 /* All missing steps in one transaction. */
 int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		  char err[STORE_ERROR_MAX]);
+		  struct errtext *err);
 /* The same with the built-in list; what cachemon did not make in the schema is refused. */
-int migrate_check_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX]);
-int migrate_apply_builtin(sqlite3 *db, const char *path, char err[STORE_ERROR_MAX]);
+int migrate_check_builtin(sqlite3 *db, const char *path, struct errtext *err);
+int migrate_apply_builtin(sqlite3 *db, const char *path, struct errtext *err);
 
 #endif

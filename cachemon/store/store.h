@@ -8,9 +8,8 @@
 #define STORE_H
 
 #include "cachemon/account/ledger.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/store/limits.h"
-
-enum { STORE_ERROR_MAX = 768 };
 
 struct invoker;
 struct store;
@@ -63,11 +62,11 @@ struct store_end {
 	size_t nr_unmeasured;
 };
 
-int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX]);
+int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err);
 /* Every access changes to another user: as configured, or to the owner of a database to which root
  * alone writes. */
 bool store_switches(const struct store *st);
-int store_begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX]);
+int store_begin(struct store *st, const struct store_run *run, struct errtext *err);
 /* From the next interval on what comes to them is written too; they outlive the store. */
 void store_traces(struct store *st, struct traces *traces);
 /* Why there are none, or none from now on; a constant. */
@@ -76,11 +75,9 @@ void store_no_traces(struct store *st, const char *reason);
 void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
 			   const char *reason);
 /* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
-int store_write(struct store *st, struct ledger *l, const struct sample *s,
-		char err[STORE_ERROR_MAX]);
+int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err);
 /* May be called again after a failure. */
-int store_end(struct store *st, struct ledger *l, const struct store_end *end,
-	      char err[STORE_ERROR_MAX]);
+int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err);
 /* Leaves one file that opens without write access to its directory, unless others use it. */
 void store_close(struct store *st);
 

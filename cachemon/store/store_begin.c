@@ -172,7 +172,7 @@ static uint64_t full_resolution(const struct store_limits *limits, uint64_t inte
 	return limits->full_ns;
 }
 
-static int begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX])
+static int begin(struct store *st, const struct store_run *run, struct errtext *err)
 {
 	static const char doing[] = "begin a run in";
 	char uuid[37];
@@ -199,7 +199,7 @@ static int begin(struct store *st, const struct store_run *run, char err[STORE_E
 	return store_finish(st, rc, doing, NULL, err);
 }
 
-int store_begin(struct store *st, const struct store_run *run, char err[STORE_ERROR_MAX])
+int store_begin(struct store *st, const struct store_run *run, struct errtext *err)
 {
 	int ret;
 

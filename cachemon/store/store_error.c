@@ -89,7 +89,7 @@ static int system_error(sqlite3 *db, int rc)
 }
 
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
-	       char err[STORE_ERROR_MAX])
+	       struct errtext *err)
 {
 	const struct cause *c = find_cause(rc);
 	int system = system_error(db, rc), error;
@@ -106,7 +106,6 @@ int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const c
 	}
 	if (!why)
 		why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-	snprintf(err, STORE_ERROR_MAX, "cannot %s %s: %s. %s%s%s", doing, path, why, c->what_to_do,
-		 note ? " " : "", note ? note : "");
-	return -error;
+	return errtext_set(err, -error, "cannot %s %s: %s. %s%s%s", doing, path, why, c->what_to_do,
+			   note ? " " : "", note ? note : "");
 }

@@ -54,7 +54,7 @@ struct store {
 /* error.c: rc is an SQLite code; -errno, and what could not be done to path. note, to be added, may
  * be NULL. */
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
-	       char err[STORE_ERROR_MAX]);
+	       struct errtext *err);
 
 /* rows.c: SQLite codes */
 int rows_write_run(struct store *st, const struct ledger *l, const char *state,
@@ -106,10 +106,10 @@ void writer_self(struct writer *ret_writer);
 
 /* open.c: the -wal and -shm files too are made and opened, at any time, with the rights of the user
  * they belong to. store_enter() is 0, or -errno with a line in err. */
-int store_enter(struct store *st, char err[STORE_ERROR_MAX]);
+int store_enter(struct store *st, struct errtext *err);
 void store_leave(struct store *st);
 /* COMMIT or, when rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
 int store_finish(struct store *st, int rc, const char *doing, const char *note,
-		 char err[STORE_ERROR_MAX]);
+		 struct errtext *err);
 
 #endif

@@ -14,14 +14,13 @@
 #include "cachemon/store/store_impl.h"
 #include "cachemon/base/cleanup.h"
 
-int store_enter(struct store *st, char err[STORE_ERROR_MAX])
+int store_enter(struct store *st, struct errtext *err)
 {
 	int r = st->as ? access_enter(st->as, &st->saved) : 0;
 
-	if (r)
-		snprintf(err, STORE_ERROR_MAX, "cannot act as user %u to write %s: %s", st->as->uid,
-			 st->path, strerror(-r));
-	return r;
+	return r ? errtext_set(err, r, "cannot act as user %u to write %s: %s", st->as->uid,
+			       st->path, strerror(-r))
+		 : 0;
 }
 
 void store_leave(struct store *st)
@@ -35,14 +34,13 @@ bool store_switches(const struct store *st)
 	return st->as && st->as->switched;
 }
 
-static int no_permission(const struct store *st, char err[STORE_ERROR_MAX])
+static int no_permission(const struct store *st, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];
 
 	access_denied(st->path, -EACCES, denied);
-	snprintf(err, STORE_ERROR_MAX, "cannot write %s: %s%s. Choose another --db.", st->path,
-		 strerror(EACCES), denied);
-	return -EACCES;
+	return errtext_set(err, -EACCES, "cannot write %s: %s%s. Choose another --db.", st->path,
+			   strerror(EACCES), denied);
 }
 
 /* The directory of a path, "." without one. */
@@ -63,7 +61,7 @@ static int stat_directory(const char *path, struct stat *ret)
  * user's directory too: that user could have made the file anything. The name's own owner counts,
  * which for a link is who made the link.
  */
-static int become_owner(struct store *st, char err[STORE_ERROR_MAX])
+static int become_owner(struct store *st, struct errtext *err)
 {
 	struct stat directory;
 	struct stat sb;
@@ -84,18 +82,15 @@ static int become_owner(struct store *st, char err[STORE_ERROR_MAX])
 	if (!sb.st_uid)
 		return 0;
 	r = invoker_of_owner(sb.st_uid, sb.st_gid, &st->owner);
-	if (r) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot find the groups of user %u, the owner of %s: %s", sb.st_uid,
-			 st->path, strerror(-r));
-		return r;
-	}
+	if (r)
+		return errtext_set(err, r, "cannot find the groups of user %u, the owner of %s: %s",
+				   sb.st_uid, st->path, strerror(-r));
 	st->as = &st->owner;
 	return 0;
 }
 
 /* Only what can be told before SQLite opens it, in words that SQLite has not. */
-static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_ERROR_MAX])
+static int prepare_file(const struct store *st, bool *ret_made, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];
 	struct stat sb;
@@ -111,40 +106,36 @@ static int prepare_file(const struct store *st, bool *ret_made, char err[STORE_E
 	}
 	if (fd != -EEXIST && fd != -EISDIR) {
 		access_denied(st->path, fd, denied);
-		snprintf(err, STORE_ERROR_MAX, "cannot create %s: %s%s. Choose another --db.",
-			 st->path, strerror(-fd), denied);
-		return fd;
+		return errtext_set(err, fd, "cannot create %s: %s%s. Choose another --db.",
+				   st->path, strerror(-fd), denied);
 	}
 	if (stat(st->path, &sb)) {
 		int error = -errno;
 
 		access_denied(st->path, error, denied);
-		snprintf(err, STORE_ERROR_MAX, "cannot open %s: %s%s. Choose another --db.",
-			 st->path, strerror(-error), denied);
-		return error;
+		return errtext_set(err, error, "cannot open %s: %s%s. Choose another --db.",
+				   st->path, strerror(-error), denied);
 	}
 	if (!S_ISREG(sb.st_mode)) {
 		bool directory = S_ISDIR(sb.st_mode);
 
-		snprintf(err, STORE_ERROR_MAX, "cannot write %s: it is %s. Give --db a file name.",
-			 st->path, directory ? "a directory" : "not a regular file");
-		return directory ? -EISDIR : -EINVAL;
+		return errtext_set(err, directory ? -EISDIR : -EINVAL,
+				   "cannot write %s: it is %s. Give --db a file name.", st->path,
+				   directory ? "a directory" : "not a regular file");
 	}
-	if (sb.st_uid != geteuid()) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: it belongs to user %u, and user %u would write it. Only "
-			 "its owner may append to a database; choose another --db.",
-			 st->path, sb.st_uid, geteuid());
-		return -EPERM;
-	}
+	if (sb.st_uid != geteuid())
+		return errtext_set(
+			err, -EPERM,
+			"cannot write %s: it belongs to user %u, and user %u would write it. Only "
+			"its owner may append to a database; choose another --db.",
+			st->path, sb.st_uid, geteuid());
 	if (!faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS))
 		return 0;
-	if (errno == EROFS) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: its filesystem is read-only. Choose another --db.",
-			 st->path);
-		return -EROFS;
-	}
+	if (errno == EROFS)
+		return errtext_set(
+			err, -EROFS,
+			"cannot write %s: its filesystem is read-only. Choose another --db.",
+			st->path);
 	return errno == EACCES ? no_permission(st, err) : 0;
 }
 
@@ -158,7 +149,7 @@ static unsigned int opening_busy_ms(const struct store *st)
  * WAL lets readers read while a write goes on. Two programs that switch at the same moment make
  * SQLite give up at once instead of waiting, so the waiting is here.
  */
-static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
+static int enter_wal(struct store *st, struct errtext *err)
 {
 	const struct timespec pause = {.tv_nsec = 5000000L};
 	sqlite3_stmt *stmt;
@@ -185,13 +176,12 @@ static int enter_wal(struct store *st, char err[STORE_ERROR_MAX])
 	sqlite3_busy_timeout(st->db, (int)opening_busy_ms(st));
 	if (rc != SQLITE_OK)
 		return store_fail(st->db, st->path, rc, "write", NULL, err);
-	if (!wal) {
-		snprintf(err, STORE_ERROR_MAX,
-			 "cannot write %s: its filesystem cannot share memory between programs. "
-			 "Choose a --db on a local disk.",
-			 st->path);
-		return -ENOTSUP;
-	}
+	if (!wal)
+		return errtext_set(
+			err, -ENOTSUP,
+			"cannot write %s: its filesystem cannot share memory between programs. "
+			"Choose a --db on a local disk.",
+			st->path);
 	st->in_wal = true;
 	return 0;
 }
@@ -212,7 +202,7 @@ static int set_up(struct store *st)
 	return rc;
 }
 
-static int mark_cut_runs(struct store *st, char err[STORE_ERROR_MAX])
+static int mark_cut_runs(struct store *st, struct errtext *err)
 {
 	int rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
@@ -221,7 +211,7 @@ static int mark_cut_runs(struct store *st, char err[STORE_ERROR_MAX])
 	return store_finish(st, rc, "write", NULL, err);
 }
 
-static int open_prepared(struct store *st, char err[STORE_ERROR_MAX])
+static int open_prepared(struct store *st, struct errtext *err)
 {
 	int ret;
 	int rc;
@@ -244,7 +234,7 @@ static int open_prepared(struct store *st, char err[STORE_ERROR_MAX])
 }
 
 /* What could not become a database is not left as an empty file, where nobody else has begun. */
-static int open_database(struct store *st, char err[STORE_ERROR_MAX])
+static int open_database(struct store *st, struct errtext *err)
 {
 	bool made = false;
 	int ret = prepare_file(st, &made, err);
@@ -257,7 +247,7 @@ static int open_database(struct store *st, char err[STORE_ERROR_MAX])
 	return ret;
 }
 
-int store_open(const struct store_config *c, struct store **ret_store, char err[STORE_ERROR_MAX])
+int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err)
 {
 	struct store *st = calloc(1, sizeof(*st));
 	int ret = -ENOMEM;
@@ -265,8 +255,7 @@ int store_open(const struct store_config *c, struct store **ret_store, char err[
 	if (st)
 		st->path = strdup(c->path);
 	if (!st || !st->path) {
-		snprintf(err, STORE_ERROR_MAX, "cannot open %s: out of memory. Free some memory.",
-			 c->path);
+		errtext_set(err, 0, "cannot open %s: out of memory. Free some memory.", c->path);
 		goto out;
 	}
 	st->as = c->as;
@@ -287,8 +276,7 @@ out:
 	return 0;
 }
 
-int store_finish(struct store *st, int rc, const char *doing, const char *note,
-		 char err[STORE_ERROR_MAX])
+int store_finish(struct store *st, int rc, const char *doing, const char *note, struct errtext *err)
 {
 	int ret = 0;
 
@@ -314,14 +302,13 @@ static void leave_wal(struct store *st)
 
 void store_close(struct store *st)
 {
-	char ignored[STORE_ERROR_MAX];
 	bool entered;
 
 	if (!st)
 		return;
 	statements_finalize(st);
 	/* What nobody may leave in order is left as a crash would. */
-	entered = st->path && !store_enter(st, ignored);
+	entered = st->path && !store_enter(st, NULL);
 	if (entered && st->db)
 		db_renew(st->db);
 	if (entered && st->in_wal)

@@ -50,7 +50,7 @@ static int insert(sqlite3 *db, const struct store_wording *w)
 
 /* As it is, in whichever mode its writer left it: no file is made, and no run of another writer is
  * looked at. */
-static int open_existing(struct store *st, char err[STORE_ERROR_MAX])
+static int open_existing(struct store *st, struct errtext *err)
 {
 	int rc = db_open(st->path, DB_WRITE, &st->db);
 
@@ -61,15 +61,13 @@ static int open_existing(struct store *st, char err[STORE_ERROR_MAX])
 	}
 	if (rc != SQLITE_OK)
 		return store_fail(st->db, st->path, rc, "open", NULL, err);
-	if (sqlite3_db_readonly(st->db, "main")) {
-		snprintf(err, STORE_ERROR_MAX, "cannot write %s: no permission", st->path);
-		return -EACCES;
-	}
+	if (sqlite3_db_readonly(st->db, "main"))
+		return errtext_set(err, -EACCES, "cannot write %s: no permission", st->path);
 	return migrate_check_builtin(st->db, st->path, err);
 }
 
 /* A writer of an older schema could not read its own summary if the schema changed below it. */
-static int check_writer(struct store *st, char err[STORE_ERROR_MAX])
+static int check_writer(struct store *st, struct errtext *err)
 {
 	static const char sql[] = "SELECT (SELECT user_version FROM pragma_user_version) < ?1 "
 				  "AND EXISTS (SELECT 1 FROM run WHERE state = 'open')";
@@ -87,12 +85,11 @@ static int check_writer(struct store *st, char err[STORE_ERROR_MAX])
 		return store_fail(st->db, st->path, rc, "read", NULL, err);
 	if (!older)
 		return 0;
-	snprintf(err, STORE_ERROR_MAX, "%s has a run that an older cachemon may still write",
-		 st->path);
-	return -EBUSY;
+	return errtext_set(err, -EBUSY, "%s has a run that an older cachemon may still write",
+			   st->path);
 }
 
-static int put(struct store *st, const struct store_wording *w, char err[STORE_ERROR_MAX])
+static int put(struct store *st, const struct store_wording *w, struct errtext *err)
 {
 	int ret = open_existing(st, err);
 	int rc;
@@ -110,7 +107,7 @@ static int put(struct store *st, const struct store_wording *w, char err[STORE_E
 }
 
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
-		      char err[STORE_ERROR_MAX])
+		      struct errtext *err)
 {
 	struct store st = {
 		.path = (char *)c->path,

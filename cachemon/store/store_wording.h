@@ -22,6 +22,6 @@ struct store_wording {
 /* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is
  * written then. -EACCES, -EROFS: it cannot be written. */
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
-		      char err[STORE_ERROR_MAX]);
+		      struct errtext *err);
 
 #endif

@@ -40,7 +40,7 @@ static int begin_transaction(struct store *st)
 }
 
 static int write_interval(struct store *st, struct ledger *l, const struct sample *s,
-			  char err[STORE_ERROR_MAX])
+			  struct errtext *err)
 {
 	int rc = begin_transaction(st);
 
@@ -63,8 +63,7 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 			    err);
 }
 
-int store_write(struct store *st, struct ledger *l, const struct sample *s,
-		char err[STORE_ERROR_MAX])
+int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
 {
 	struct tier tiers[2] = {st->tiers[0], st->tiers[1]};
 	int ret;
@@ -150,7 +149,7 @@ static int withdraw(struct store *st, const struct store_measured *was, const st
 }
 
 static int end_run(struct store *st, struct ledger *l, const struct store_measured *was,
-		   const struct store_end *end, char err[STORE_ERROR_MAX])
+		   const struct store_end *end, struct errtext *err)
 {
 	int rc = begin_transaction(st);
 
@@ -165,8 +164,7 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 	return store_finish(st, rc, "end the run in", NULL, err);
 }
 
-int store_end(struct store *st, struct ledger *l, const struct store_end *end,
-	      char err[STORE_ERROR_MAX])
+int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
 	struct store_measured was = st->measured;
 	int ret;

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/top/moment.h"
 
 /* Of the per-read hook, in an interval: on all the time, or not. */
@@ -25,10 +26,9 @@ void top_counts_take(const struct top_moment *m, const struct top_interval *i, s
 void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
 
 /* Directories or files, and what is in none of their rows. */
-int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char *err,
-		  size_t errlen);
+int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err);
 
 /* The jobs of the newest runs. */
-int top_runs_load(sqlite3 *db, struct top_moment *m, char *err, size_t errlen);
+int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err);
 
 #endif

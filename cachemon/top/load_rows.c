@@ -56,7 +56,7 @@ static struct top_row *find(struct top_row *rows, size_t nr, int64_t id)
 	return bsearch(&key, rows, nr, sizeof(*rows), by_id);
 }
 
-static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, char *err, size_t errlen)
+static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, struct errtext *err)
 {
 	int ret = 0;
 
@@ -68,16 +68,15 @@ static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, char *e
 		int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
 
 		*ret_nr += n < ROWS_MAX ? (size_t)n : ROWS_MAX;
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	return ret;
 }
 
-static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
-		       size_t errlen)
+static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, struct errtext *err)
 {
 	char *sql = rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
-	int ret = count_rows(db, m, &set->room, err, errlen);
+	int ret = count_rows(db, m, &set->room, err);
 
 	set->rows = arena_alloc(&m->arena, set->room * sizeof(*set->rows));
 	set->directories = arena_alloc(&m->arena, set->room * sizeof(*set->directories));
@@ -93,11 +92,11 @@ static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, 
 			rows_counts(&r, &c);
 			top_counts_take(m, &m->history[i], &row->counts, &c);
 		}
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	free(sql);
 	if (!set->rows || !set->directories)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	set->nr = fold(set->rows, set->nr);
 	return ret;
 }
@@ -113,8 +112,8 @@ static const char *describe(struct arena *a, int64_t ino, int64_t major, int64_t
 	return arena_bytes(a, text, (size_t)n).data;
 }
 
-static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
-			   size_t errlen)
+static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *set,
+			   struct errtext *err)
 {
 	int ret = 0;
 
@@ -142,14 +141,14 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 			if (!row->name.data)
 				row->lead = describe(&m->arena, ino, major, rows_value(&r, 0));
 		}
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	return ret;
 }
 
 /* Files become the directories they are in. */
-static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *set, char *err,
-			    size_t errlen)
+static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *set,
+			    struct errtext *err)
 {
 	int ret = 0;
 
@@ -170,7 +169,7 @@ static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 			if (set->rows[i].name.data)
 				set->rows[i].lead = "";
 		}
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	return ret;
 }
@@ -198,27 +197,27 @@ static bool take_rest(const struct top_moment *m, const struct file_set *set, st
 	return counts_any(&ret->counts);
 }
 
-int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, char *err, size_t errlen)
+int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err)
 {
 	struct file_set set = {0};
 	unsigned int bounds = bounds_of_row(&m->model.run);
 	struct top_row rest = {0};
 	bool has_rest;
-	int ret = load_counts(db, m, &set, err, errlen);
+	int ret = load_counts(db, m, &set, err);
 
 	if (!ret)
-		ret = load_file_names(db, m, &set, err, errlen);
+		ret = load_file_names(db, m, &set, err);
 	if (ret || !m->nr_jobs)
 		return ret;
 	has_rest = take_rest(m, &set, &rest);
 	if (level == TOP_DIRECTORIES) {
-		ret = load_directories(db, m, &set, err, errlen);
+		ret = load_directories(db, m, &set, err);
 		/* Some of the other files may be in them. */
 		bounds |= has_rest ? BOUND_ROW : 0;
 	}
 	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
 	if (!m->rows || ret)
-		return ret ? ret : report_no_memory(err, errlen);
+		return ret ? ret : report_no_memory(err);
 	if (set.nr)
 		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
 	m->nr_rows = set.nr;

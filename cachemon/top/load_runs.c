@@ -29,22 +29,20 @@ static const char *lead_of(struct arena *a, const struct model_run *run, bool re
 	return arena_bytes(a, text, (size_t)n).data;
 }
 
-int top_runs_load(sqlite3 *db, struct top_moment *m, char *err, size_t errlen)
+int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)
 {
 	struct model_run *runs = NULL;
 	struct model_job *jobs = NULL;
 	size_t nr_runs = 0, nr = 0, *run_of = NULL;
-	int ret = model_all_runs(db, &m->arena, first_run(db, &m->arena), &runs, &nr_runs, err,
-				 errlen);
+	int ret = model_all_runs(db, &m->arena, first_run(db, &m->arena), &runs, &nr_runs, err);
 
 	if (!ret)
-		ret = model_all_jobs(db, &m->arena, runs, nr_runs, &jobs, &run_of, &nr, err,
-				     errlen);
+		ret = model_all_jobs(db, &m->arena, runs, nr_runs, &jobs, &run_of, &nr, err);
 	if (ret)
 		return ret;
 	m->rows = arena_alloc(&m->arena, (nr + 1) * sizeof(*m->rows));
 	if (!m->rows)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	for (size_t i = 0; i < nr; i++) {
 		const struct model_run *run = &runs[run_of[i]];
 		bool recorded = bytes_is(&run->state, "open");
@@ -61,5 +59,5 @@ int top_runs_load(sqlite3 *db, struct top_moment *m, char *err, size_t errlen)
 			.cpu_ns = jobs[i].cpu_ns,
 		};
 	}
-	return m->arena.failed ? report_no_memory(err, errlen) : 0;
+	return m->arena.failed ? report_no_memory(err) : 0;
 }

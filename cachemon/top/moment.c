@@ -15,18 +15,18 @@
 #define WHOLE 0.75
 
 static int one_value(sqlite3 *db, struct arena *a, const char *sql, int nr, const int64_t params[],
-		     int64_t *value, char *err, size_t errlen)
+		     int64_t *value, struct errtext *err)
 {
 	struct rows r = rows_begin(db, a, sql, nr, params);
 
 	while (rows_next(&r))
 		*value = rows_value(&r, *value);
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 /* Where the moment that is asked for begins; steps end at the first and the last one. */
 static int find_start(sqlite3 *db, const struct top_ask *ask, struct top_moment *m,
-		      int64_t *ret_start_ns, char *err, size_t errlen)
+		      int64_t *ret_start_ns, struct errtext *err)
 {
 	static const char before[] =
 		"SELECT start_ns FROM (SELECT start_ns FROM interval WHERE run_id = ?1 AND "
@@ -36,12 +36,12 @@ static int find_start(sqlite3 *db, const struct top_ask *ask, struct top_moment 
 		"ORDER BY start_ns LIMIT ?3";
 	int64_t start = ask->at_ns == TOP_NEWEST ? INT64_MAX : ask->at_ns;
 	int64_t params[] = {m->model.run.id, start, ask->steps < 0 ? 1 - (int64_t)ask->steps : 1};
-	int ret = one_value(db, &m->arena, before, 3, params, &start, err, errlen);
+	int ret = one_value(db, &m->arena, before, 3, params, &start, err);
 
 	if (!ret && ask->steps > 0) {
 		params[1] = start;
 		params[2] = ask->steps;
-		ret = one_value(db, &m->arena, after, 3, params, &start, err, errlen);
+		ret = one_value(db, &m->arena, after, 3, params, &start, err);
 	}
 	*ret_start_ns = start;
 	return ret;
@@ -55,8 +55,7 @@ static int64_t bounded(int64_t ns)
 	return ns < 0 ? 0 : ns > most ? most : ns;
 }
 
-static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, char *err,
-			size_t errlen)
+static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, struct errtext *err)
 {
 	int64_t params[] = {m->model.run.id, start_ns, TOP_HISTORY};
 	int64_t later = start_ns;
@@ -75,12 +74,12 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, cha
 		i->duration_ns = bounded(rows_value(&r, 0));
 		i->read_on_ns = bounded(rows_value(&r, 0));
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	if (!ret)
 		ret = one_value(db, &m->arena,
 				"SELECT start_ns FROM interval WHERE run_id = ?1 AND start_ns > ?2 "
 				"ORDER BY start_ns LIMIT 1",
-				2, params, &later, err, errlen);
+				2, params, &later, err);
 	m->newest = later <= start_ns;
 	return ret;
 }
@@ -173,7 +172,7 @@ static void forget_uncounted(struct top_moment *m)
 	}
 }
 
-static int load_jobs(sqlite3 *db, struct top_moment *m, char *err, size_t errlen)
+static int load_jobs(sqlite3 *db, struct top_moment *m, struct errtext *err)
 {
 	char *sql = rows_sql("SELECT job_id, cpu_ns", "FROM job_interval WHERE interval_id = ?1");
 	int ret = 0;
@@ -181,14 +180,14 @@ static int load_jobs(sqlite3 *db, struct top_moment *m, char *err, size_t errlen
 	begin_jobs(m);
 	if (!sql || !m->jobs) {
 		free(sql);
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	}
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
 		while (rows_next(&r))
 			take_job(&r, &m->history[i], m);
-		ret = rows_end(&r, err, errlen);
+		ret = rows_end(&r, err);
 	}
 	free(sql);
 	forget_uncounted(m);
@@ -208,21 +207,21 @@ static void finish_jobs(struct top_moment *m)
 	}
 }
 
-static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m, char *err,
-		    size_t errlen)
+static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m,
+		    struct errtext *err)
 {
 	int64_t start_ns = 0;
-	int ret = find_start(db, ask, m, &start_ns, err, errlen);
+	int ret = find_start(db, ask, m, &start_ns, err);
 
 	if (!ret)
-		ret = load_history(db, start_ns, m, err, errlen);
+		ret = load_history(db, start_ns, m, err);
 	choose_window(m);
 	if (!ret)
-		ret = load_jobs(db, m, err, errlen);
+		ret = load_jobs(db, m, err);
 	if (!ret && ask->level == TOP_RUNS)
-		ret = top_runs_load(db, m, err, errlen);
+		ret = top_runs_load(db, m, err);
 	if (!ret && ask->level > TOP_JOBS && m->nr_window)
-		ret = top_rows_load(db, ask->level, m, err, errlen);
+		ret = top_rows_load(db, ask->level, m, err);
 	if (ret)
 		return ret;
 	finish_jobs(m);
@@ -230,23 +229,23 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 		m->rows = m->jobs;
 		m->nr_rows = m->nr_jobs;
 	}
-	return m->arena.failed ? report_no_memory(err, errlen) : 0;
+	return m->arena.failed ? report_no_memory(err) : 0;
 }
 
 int top_moment_load(sqlite3 *db, const struct top_ask *ask, struct top_moment *ret_moment,
-		    char *err, size_t errlen)
+		    struct errtext *err)
 {
 	struct model_query query = {.run_id = ask->run_id, .totals_only = true};
 	struct top_moment m = {0};
-	int ret = model_load(db, &query, &m.model, err, errlen);
+	int ret = model_load(db, &query, &m.model, err);
 
 	if (ret)
 		return ret;
 	/* One transaction: an interval and its rows are of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
-		ret = report_db_error(db, err, errlen);
+		ret = report_db_error(db, err);
 	} else {
-		ret = load_all(db, ask, &m, err, errlen);
+		ret = load_all(db, ask, &m, err);
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
 	if (ret)

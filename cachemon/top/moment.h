@@ -6,6 +6,7 @@
 #ifndef TOP_MOMENT_H
 #define TOP_MOMENT_H
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/model/model.h"
 #include "cachemon/top/view.h"
 
@@ -62,12 +63,12 @@ struct top_ask {
 struct sqlite3;
 /* 0, or -errno with a line in err. top_moment_free() what was read. */
 int top_moment_load(struct sqlite3 *db, const struct top_ask *ask, struct top_moment *ret,
-		    char *err, size_t errlen);
+		    struct errtext *err);
 void top_moment_free(struct top_moment *m);
 /* Of the row of that id and level, over the history of the moment. What series holds of that row
  * already is not read again; zeroed, it holds nothing. */
 int top_series_load(struct sqlite3 *db, const struct top_moment *m, enum top_level level,
-		    int64_t id, struct top_series *series, char *err, size_t errlen);
+		    int64_t id, struct top_series *series, struct errtext *err);
 
 int64_t top_moment_end_ns(const struct top_moment *m);
 const struct top_row *top_moment_job(const struct top_moment *m); /* the watched one, or NULL */

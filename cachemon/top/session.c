@@ -10,7 +10,7 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/model/model_rows.h"
 
-int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, char *err, size_t errlen)
+int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, struct errtext *err)
 {
 	struct arena arena = {0};
 	struct rows r = rows_begin(
@@ -19,13 +19,13 @@ int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, char *er
 		0, NULL);
 	int ret = -ENOENT;
 
-	snprintf(err, errlen, "the database holds no run yet; record one with 'cachemon watch'.");
+	errtext_set(err, 0, "the database holds no run yet; record one with 'cachemon watch'.");
 	if (rows_next(&r)) {
 		*ret_run = rows_value(&r, 0);
 		*ret_open = rows_value(&r, 0) == 1;
 		ret = 0;
 	}
-	if (rows_end(&r, err, errlen))
+	if (rows_end(&r, err))
 		ret = -EIO;
 	arena_free(&arena);
 	return ret;
@@ -78,17 +78,16 @@ bool top_session_stale(struct top_session *s)
 	return s->version < 0 || version_now(s) != s->version;
 }
 
-static int load_series(struct top_session *s, char *err, size_t errlen)
+static int load_series(struct top_session *s, struct errtext *err)
 {
 	const struct top_row *job = top_moment_job(&s->moment);
 	int64_t chosen = top_frame_cursor_id(&s->frame);
-	int ret = job ? top_series_load(s->db, &s->moment, TOP_JOBS, job->id, s->job, err, errlen)
-		      : 0;
+	int ret = job ? top_series_load(s->db, &s->moment, TOP_JOBS, job->id, s->job, err) : 0;
 
 	s->frame.job = job ? s->job : NULL;
 	if (ret || !s->view.detail || s->view.level == TOP_RUNS)
 		return ret;
-	ret = top_series_load(s->db, &s->moment, s->view.level, chosen, s->chosen, err, errlen);
+	ret = top_series_load(s->db, &s->moment, s->view.level, chosen, s->chosen, err);
 	s->frame.chosen = s->chosen;
 	if (s->view.pinned == TOP_NO_ROW)
 		s->view.pinned = chosen;
@@ -102,10 +101,10 @@ static bool same_moment(const struct top_ask *a, const struct top_ask *b)
 }
 
 static int read_moment(struct top_session *s, const struct top_ask *wanted, int64_t version,
-		       char *err, size_t errlen)
+		       struct errtext *err)
 {
 	struct top_moment m = {0};
-	int ret = top_moment_load(s->db, wanted, &m, err, errlen);
+	int ret = top_moment_load(s->db, wanted, &m, err);
 
 	if (ret)
 		return ret;
@@ -124,7 +123,7 @@ static int read_moment(struct top_session *s, const struct top_ask *wanted, int6
 	return 0;
 }
 
-static int load(struct top_session *s, char *err, size_t errlen)
+static int load(struct top_session *s, struct errtext *err)
 {
 	struct top_ask wanted = {.run_id = s->run_id,
 				 .level = s->view.level,
@@ -136,15 +135,15 @@ static int load(struct top_session *s, char *err, size_t errlen)
 
 	db_renew(s->db);
 	if (s->version < 0 || version != s->version || !same_moment(&wanted, &s->loaded))
-		ret = read_moment(s, &wanted, version, err, errlen);
+		ret = read_moment(s, &wanted, version, err);
 	if (ret)
 		return ret;
 	ret = top_frame_make(&s->moment, &s->view, &frame);
 	if (ret)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	top_frame_free(&s->frame);
 	s->frame = frame;
-	return load_series(s, err, errlen);
+	return load_series(s, err);
 }
 
 /* The value, or absent where there is none. */
@@ -184,10 +183,10 @@ static void travel(struct top_session *s)
 	v->worst = false;
 }
 
-int top_session_load(struct top_session *s, char *err, size_t errlen)
+int top_session_load(struct top_session *s, struct errtext *err)
 {
 	travel(s);
-	return load(s, err, errlen);
+	return load(s, err);
 }
 
 bool top_session_ended(const struct top_session *s)

@@ -6,6 +6,7 @@
 #ifndef TOP_SESSION_H
 #define TOP_SESSION_H
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/top/frame.h"
 #include "cachemon/top/paint.h"
 
@@ -22,8 +23,7 @@ struct top_session {
 };
 
 /* The newest run that is still written, else the last one; -ENOENT with a line in err. */
-int top_session_find_run(struct sqlite3 *db, int64_t *ret_run, bool *ret_open, char *err,
-			 size_t errlen);
+int top_session_find_run(struct sqlite3 *db, int64_t *ret_run, bool *ret_open, struct errtext *err);
 
 /* 0 or -ENOMEM. */
 int top_session_begin(struct sqlite3 *db, int64_t run_id, bool replay, struct top_session *ret);
@@ -32,7 +32,7 @@ void top_session_end(struct top_session *s);
 bool top_session_stale(struct top_session *s);
 /* Makes the frame of the moment that the view asks for; reads it only where moment, level or
  * database are not those that were read. On failure what was there stays. */
-int top_session_load(struct top_session *s, char *err, size_t errlen);
+int top_session_load(struct top_session *s, struct errtext *err);
 /* The run is not written any more. */
 bool top_session_ended(const struct top_session *s);
 void top_session_around(const struct top_session *s, const struct top_paper *paper,

@@ -89,7 +89,7 @@ int top_batch(struct top_session *s, const struct top_options *o, struct top_cap
 		s->view.steps = -INT_MAX;
 	for (;;) {
 		int64_t last_id = s->moment.nr_history ? s->moment.history[0].id : 0;
-		int r = top_session_load(s, err->text, sizeof(err->text));
+		int r = top_session_load(s, err);
 
 		if (r)
 			return r;

@@ -114,9 +114,9 @@ static bool has_run(const struct top_capture *c)
 	bool open = false;
 	bool has;
 
-	if (report_db_open(c->db, &db, ignored.text, sizeof(ignored.text)))
+	if (report_db_open(c->db, &db, &ignored))
 		return false;
-	has = !top_session_find_run(db, &id, &open, ignored.text, sizeof(ignored.text));
+	has = !top_session_find_run(db, &id, &open, &ignored);
 	sqlite3_close(db);
 	return has;
 }

@@ -91,12 +91,12 @@ static int draw(struct screen_loop *l)
 /* A database that cannot be read now may be in a moment: what was shown stays. */
 static void load(struct screen_loop *l)
 {
-	char err[sizeof(l->notice)] = "";
+	struct errtext err = {""};
 
-	if (top_session_load(l->s, err, sizeof(err)))
-		snprintf(l->notice, sizeof(l->notice), "%s", err);
-	else
-		*l->notice = '\0';
+	*l->notice = '\0';
+	if (top_session_load(l->s, &err))
+		snprintf(l->notice, sizeof(l->notice), "%.*s", (int)sizeof(l->notice) - 1,
+			 err.text);
 }
 
 /* Whether the viewer leaves. */
@@ -170,7 +170,7 @@ int top_watch_screen(struct top_session *s, const struct top_options *o,
 	const char *no_color = getenv("NO_COLOR");
 	struct screen_loop l = {.s = s, .capture = capture, .about = about};
 	sigset_t waiting;
-	int r = top_session_load(s, err->text, sizeof(err->text));
+	int r = top_session_load(s, err);
 
 	if (r)
 		return r;

@@ -68,7 +68,7 @@ static void reuse(const struct top_moment *m, const struct top_series *old, stru
 }
 
 static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_series *s,
-			const bool have[TOP_HISTORY], char *err, size_t errlen)
+			const bool have[TOP_HISTORY], struct errtext *err)
 {
 	struct arena arena = {0};
 	size_t first = 0, last = m->nr_history;
@@ -101,21 +101,21 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 			s->counts[at] = c;
 		s->known[at] = true;
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(sql);
 	arena_free(&arena);
 	return ret;
 }
 
 int top_series_load(sqlite3 *db, const struct top_moment *m, enum top_level level, int64_t id,
-		    struct top_series *series, char *err, size_t errlen)
+		    struct top_series *series, struct errtext *err)
 {
 	struct top_series *s = calloc(1, sizeof(*s));
 	bool have[TOP_HISTORY] = {0};
 	int ret = 0;
 
 	if (!s)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	s->level = level;
 	s->id = id;
 	s->nr = m->nr_history;
@@ -123,7 +123,7 @@ int top_series_load(sqlite3 *db, const struct top_moment *m, enum top_level leve
 	if (series->level == level && series->id == id)
 		reuse(m, series, s, have);
 	if (id)
-		ret = read_missing(db, m, s, have, err, errlen);
+		ret = read_missing(db, m, s, have, err);
 	if (!ret)
 		*series = *s;
 	free(s);

@@ -44,7 +44,7 @@ static const char *level_name(enum watch_level level)
 	return names[level];
 }
 
-int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX])
+int watch_describe(struct watch_run *run, struct errtext *err)
 {
 	static char reasons[C_NR][PLAN_REASON_MAX];
 	const char *no_evictors = probe_record_absent(&run->plan, RECORD_EVICTORS);
@@ -132,11 +132,11 @@ static void judge_stalls(struct watch_run *run)
 
 void watch_write(struct watch_run *run, const struct sample *s)
 {
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 
 	judge_stalls(run);
-	if (store_write(run->store, run->ledger, s, err)) {
-		watch_complain(&run->store_complained, err);
+	if (store_write(run->store, run->ledger, s, &err)) {
+		watch_complain(&run->store_complained, err.text);
 		run->interval_lost = true;
 	} else {
 		run->store_complained = false;
@@ -218,13 +218,13 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 int watch_end(struct watch_run *run, const int *exit_status)
 {
 	struct store_end end = {.exit_status = exit_status};
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	int r;
 
 	run->run_id = store_run_id(run->store);
-	r = store_end(run->store, run->ledger, &end, err);
+	r = store_end(run->store, run->ledger, &end, &err);
 	if (r)
-		watch_say(err);
+		watch_say(err.text);
 	store_close(run->store);
 	run->store = NULL;
 	return r;

@@ -89,22 +89,20 @@ static int try_report(void *arg, struct errtext *err)
 {
 	const struct watch_run *run = arg;
 
-	return publish_place(run->o->report, err->text, sizeof(err->text));
+	return publish_place(run->o->report, err);
 }
 
 /* A long run should not end with a report that nobody can write. */
 static int check_report(struct watch_run *run, struct errtext *err)
 {
-	struct errtext why = {""};
-	int r = invoker_run(&run->invoker, try_report, run, &why);
+	int r = invoker_run(&run->invoker, try_report, run, err);
 
-	return r ? errtext_set(err, r, "--report: %s", why.text) : 0;
+	return r ? errtext_set(err, r, "--report: %s", err->text) : 0;
 }
 
 static int open_store(struct watch_run *run, struct errtext *err)
 {
 	struct store_config config = {.as = &run->invoker};
-	char text[STORE_ERROR_MAX];
 	int r = 0;
 
 	if (run->o->db) {
@@ -120,8 +118,7 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	if (r)
 		return r;
 	config.path = run->db;
-	r = store_open(&config, &run->store, text);
-	return r ? errtext_set(err, r, "%s", text) : 0;
+	return store_open(&config, &run->store, err);
 }
 
 void watch_hook_on(struct watch_run *run, enum probe_role role,
@@ -239,16 +236,15 @@ static void say_selector(const struct watch_run *run)
 
 int watch_run_start(struct watch_run *run, struct errtext *err)
 {
-	char text[STORE_ERROR_MAX];
 	int r;
 
 	/* First: it sets when the run began. */
 	r = seed(run, err);
 	if (r)
 		return r;
-	r = watch_describe(run, text);
+	r = watch_describe(run, err);
 	if (r)
-		return errtext_set(err, r, "%s", text);
+		return r;
 	run->described = true;
 	say_selector(run);
 	run->budget_seen_ns = run->start_ns;
@@ -348,10 +344,10 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 void watch_run_abort(struct watch_run *run, int status)
 {
 	struct store_end end = {.exit_status = run->command ? &status : NULL};
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 
-	if (run->described && store_end(run->store, run->ledger, &end, err))
-		watch_complain(&run->store_complained, err);
+	if (run->described && store_end(run->store, run->ledger, &end, &err))
+		watch_complain(&run->store_complained, err.text);
 }
 
 void watch_run_free(struct watch_run *run)

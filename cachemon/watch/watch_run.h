@@ -116,7 +116,7 @@ int watch_seed_tree(struct watch_run *run, struct errtext *err);
 void watch_machine_begin(struct watch_run *run);
 
 /* Tells the store what is run and what is measured. */
-int watch_describe(struct watch_run *run, char err[STORE_ERROR_MAX]);
+int watch_describe(struct watch_run *run, struct errtext *err);
 /* Completes a sample: what only the run knows. */
 void watch_account(struct watch_run *run, struct sample *s);
 void watch_write(struct watch_run *run, const struct sample *s);

@@ -91,8 +91,8 @@ int answer_write(const struct model *m, const struct wording *w, const struct an
 	const struct publication p = {THE_ANSWER, &content, write_answer};
 
 	if (to->path)
-		return publish_write(&p, to->path, err->text, sizeof(err->text));
-	return publish_print(&p, stdout, err->text, sizeof(err->text));
+		return publish_write(&p, to->path, err);
+	return publish_print(&p, stdout, err);
 }
 
 static void statement(void *arg, const struct wording *w, const struct wording_statement *st)
@@ -131,5 +131,5 @@ int answer_stream_end(struct answer_stream *s, const struct wording *w, struct e
 	for (size_t i = 0; !s->nr && i < w->nr_statements; i++)
 		sections_wording_statement(&s->doc, w, &w->statements[i]);
 	put_end(&s->doc, w);
-	return publish_written(THE_ANSWER, doc_end(&s->doc), stdout, err->text, sizeof(err->text));
+	return publish_written(THE_ANSWER, doc_end(&s->doc), stdout, err);
 }

@@ -40,7 +40,7 @@ static char *json_of(const struct wording *w)
 }
 
 static int in_database(const struct wording *w, const struct keep_place *place, const char *json,
-		       char err[STORE_ERROR_MAX])
+		       struct errtext *err)
 {
 	const struct store_config config = {
 		.path = place->db,
@@ -74,7 +74,7 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 {
 	const struct publication p = {"a model's words", w, write_json};
 	_cleanup_free_ char *path = NULL;
-	char err[512] = "";
+	struct errtext err = {""};
 	int ret;
 
 	if (!place->report) {
@@ -86,9 +86,9 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 	}
 	if (asprintf(&path, "%s.wording.json", place->report) < 0)
 		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
-	ret = publish_write(&p, path, err, sizeof(err));
+	ret = publish_write(&p, path, &err);
 	if (ret)
-		errtext_set(ret_said, ret, "a model's words were not kept: %s; %s", why, err);
+		errtext_set(ret_said, ret, "a model's words were not kept: %s; %s", why, err.text);
 	else
 		errtext_set(ret_said, 1, "a model's words are kept in %s: %s", path, why);
 	return 1;
@@ -97,7 +97,7 @@ static int beside(const struct wording *w, const struct keep_place *place, const
 int wording_keep(const struct wording *w, const struct keep_place *place, struct errtext *ret_said)
 {
 	_cleanup_free_ char *json = NULL;
-	char err[STORE_ERROR_MAX] = "";
+	struct errtext err = {""};
 
 	if (!w->attempts.known || !w->attempts.value || !w->prompt_sha256)
 		return 0;
@@ -105,6 +105,7 @@ int wording_keep(const struct wording *w, const struct keep_place *place, struct
 	if (!json)
 		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
 	/* Where nobody answered there are no words to be missed. */
-	return in_database(w, place, json, err) && !w->skipped ? beside(w, place, err, ret_said)
-							       : 0;
+	return in_database(w, place, json, &err) && !w->skipped
+		       ? beside(w, place, err.text, ret_said)
+		       : 0;
 }

@@ -70,7 +70,7 @@ static void checkpoint(const char *db)
 
 static void write_all(struct store *st, struct ledger *l, const char *db, struct outcome *o)
 {
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct sample_advice advice;
 	struct test_sample t;
 
@@ -78,7 +78,7 @@ static void write_all(struct store *st, struct ledger *l, const char *db, struct
 		test_sample(&t, (uint64_t)n, SPREAD);
 		add_advice(&t, &advice);
 		ledger_apply(l, &t.s);
-		if (!store_write(st, l, &t.s, err)) {
+		if (!store_write(st, l, &t.s, &err)) {
 			o->written[n] = true;
 			o->nr_written++;
 			o->last = n;
@@ -87,8 +87,8 @@ static void write_all(struct store *st, struct ledger *l, const char *db, struct
 			checkpoint(db);
 	}
 	/* The caller tries twice, as the program does. */
-	o->ended = !store_end(st, l, &(struct store_end){0}, err) ||
-		   !store_end(st, l, &(struct store_end){0}, err);
+	o->ended = !store_end(st, l, &(struct store_end){0}, &err) ||
+		   !store_end(st, l, &(struct store_end){0}, &err);
 }
 
 static void run_once(const char *db, struct outcome *ret_outcome)
@@ -97,12 +97,12 @@ static void run_once(const char *db, struct outcome *ret_outcome)
 	const struct store_config c = {.path = db, .limits = &limits};
 	const struct store_run run = test_run();
 	struct outcome o = {.last = -1};
-	char err[STORE_ERROR_MAX] = "";
+	struct errtext err = {""};
 	struct ledger *l = NULL;
 	struct store *st = NULL;
 
-	if (!ledger_new(&few_rows, &l) && !store_open(&c, &st, err) &&
-	    !store_begin(st, &run, err)) {
+	if (!ledger_new(&few_rows, &l) && !store_open(&c, &st, &err) &&
+	    !store_begin(st, &run, &err)) {
 		o.begun = true;
 		write_all(st, l, db, &o);
 	}

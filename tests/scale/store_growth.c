@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "cachemon/account/ledger_rows.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/store/store.h"
 
 enum { FILES = 20000, BUSY = 400, HOUR_S = 3600 };
@@ -71,7 +72,7 @@ static void make_sample(struct sample *s, uint64_t second, uint64_t interval_s)
 						   .alive = 8};
 }
 
-static void begin(const char *path, uint64_t interval_s, struct store **st, char *err)
+static void begin(const char *path, uint64_t interval_s, struct store **st, struct errtext *err)
 {
 	const struct store_config config = {.path = path};
 	struct store_run run = {
@@ -91,7 +92,7 @@ static void begin(const char *path, uint64_t interval_s, struct store **st, char
 
 	memset(&run.measured, 1, sizeof(run.measured));
 	if (store_open(&config, st, err) || store_begin(*st, &run, err))
-		fail(err);
+		fail(err->text);
 }
 
 static long long size_of(const char *path, const char *suffix)
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
 {
 	const uint64_t hours = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	const uint64_t step = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct store *st;
 	struct ledger *l;
 	struct sample s;
@@ -156,12 +157,12 @@ int main(int argc, char **argv)
 	}
 	if (ledger_new(NULL, &l))
 		fail("out of memory");
-	begin(argv[1], step, &st, err);
+	begin(argv[1], step, &st, &err);
 	for (uint64_t second = 0; second < hours * HOUR_S; second += step) {
 		make_sample(&s, second, step);
 		ledger_apply(l, &s);
-		if (store_write(st, l, &s, err))
-			fail(err);
+		if (store_write(st, l, &s, &err))
+			fail(err.text);
 		if ((second + step) % HOUR_S == 0)
 			tell(argv[1], (second + step) / HOUR_S, l);
 	}

@@ -5,6 +5,7 @@
 #include "fixtures/report/golden.h"
 
 #include "advisor/rules/rule_set.h"
+#include "cachemon/base/errtext.h"
 
 /* A rule of a site with all that a finding can have, and a lesser one of the same cause. */
 static const char rule[] =
@@ -48,7 +49,7 @@ static char *advise(struct fixture *f, enum report_format format)
 {
 	char dir[128];
 	char path[128];
-	char err[512] = "";
+	struct errtext err = {""};
 	struct rule_dirs dirs = {.dir = {{dir, true}}, .nr = 1};
 	struct report_options o = {.db = f->db,
 				   .run_id = REPORT_RUN_LAST,
@@ -62,8 +63,8 @@ static char *advise(struct fixture *f, enum report_format format)
 	write_rules(dir);
 	out = fopen(path, "w");
 	assert_non_null(out);
-	if (report_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	return fixture_read(path, NULL);
 }

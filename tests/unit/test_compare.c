@@ -2,6 +2,7 @@
 /* LINK: report advisor account access */
 #include "fixtures/report/compare.h"
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/model/run_name.h"
 
 /* The figures by hand: 64 MiB an interval, 16384 lookups; waves of 0 to 4, 2 on the average. */
@@ -186,7 +187,7 @@ static void formats(void **state)
 	fill_pair(f, 1000, 100);
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		struct compare_options o = {.db = f->db, .run = {"1", "2"}, .format = i};
-		char err[512] = "";
+		struct errtext err = {""};
 		char *text = NULL;
 		size_t size = 0;
 		FILE *out;
@@ -194,7 +195,7 @@ static void formats(void **state)
 		if (!compare_has_format(i))
 			continue;
 		out = open_memstream(&text, &size);
-		assert_int_equal(compare_print(&o, out, err, sizeof(err)), 0);
+		assert_int_equal(compare_print(&o, out, &err), 0);
 		fclose(out);
 		assert_non_null(strstr(text, "mproved: stall 75 "));
 		if (i != REPORT_JSON) {
@@ -203,8 +204,8 @@ static void formats(void **state)
 		}
 		free(text);
 		out = fopen("/dev/full", "w");
-		assert_true(compare_print(&o, out, err, sizeof(err)) < 0);
-		assert_non_null(strstr(err, "cannot write"));
+		assert_true(compare_print(&o, out, &err) < 0);
+		assert_non_null(strstr(err.text, "cannot write"));
 		fclose(out);
 	}
 }

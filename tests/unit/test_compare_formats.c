@@ -4,6 +4,7 @@
 #include "fixtures/golden_files.h"
 #include "fixtures/report/compare.h"
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/db/db_read.h"
@@ -12,14 +13,14 @@
 static char *printed(struct fixture *f, enum report_format format)
 {
 	struct compare_options o = {.db = f->db, .run = {"1", "2"}, .format = format};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	if (compare_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (compare_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	assert_int_equal(strlen(text), size);
 	return text;
@@ -63,12 +64,12 @@ static void golden(void **state)
 static void load(struct fixture *f, struct compare_model *m)
 {
 	struct compare_options o = {.db = f->db, .run = {"1", "2"}};
-	char err[512] = "";
+	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(f->db, &db, err, sizeof(err)), 0);
-	if (compare_model_load(db, &o, m, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	assert_int_equal(report_db_open(f->db, &db, &err), 0);
+	if (compare_model_load(db, &o, m, &err) < 0)
+		fail_msg("%s", err.text);
 	sqlite3_close(db);
 }
 

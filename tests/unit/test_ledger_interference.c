@@ -59,8 +59,8 @@ static struct sample_eviction *evict(struct world *w, uint64_t ino, enum evict_c
 static void apply(struct fixture *f, struct world *w)
 {
 	ledger_apply(f->l, &w->s);
-	if (store_write(f->st, f->l, &w->s, f->err))
-		fail_msg("%s", f->err);
+	if (store_write(f->st, f->l, &w->s, &f->err))
+		fail_msg("%s", f->err.text);
 	w->s.start_ns += SECOND_NS;
 }
 

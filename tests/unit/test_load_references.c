@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "advisor/load/load_references.h"
+#include "cachemon/base/errtext.h"
 #include "test_store_fixture.h"
 
 static void run_sql(const char *path, const char *sql)
@@ -112,7 +113,7 @@ static int write_with(struct fixture *f, uint64_t n, struct reference_sample *s)
 	test_sample(&t, n, 5);
 	t.s.references = s;
 	ledger_apply(f->l, &t.s);
-	return store_write(f->st, f->l, &t.s, f->err);
+	return store_write(f->st, f->l, &t.s, &f->err);
 }
 
 /* With falling thresholds, new numbers and merged chunks in between. */

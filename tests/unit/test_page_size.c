@@ -29,15 +29,15 @@ static const cJSON *at(const cJSON *in, const char *a, const char *b)
 static cJSON *reported(struct fixture *f)
 {
 	struct report_options o = {.db = f->db, .run_id = 1, .format = REPORT_JSON};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	cJSON *json;
 
 	assert_non_null(out);
-	if (report_print(&o, out, err, sizeof(err)))
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err))
+		fail_msg("%s", err.text);
 	assert_int_equal(fclose(out), 0);
 	json = cJSON_Parse(text);
 	assert_non_null(json);

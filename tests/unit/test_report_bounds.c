@@ -202,12 +202,12 @@ static void advice_without_row(void **state)
 
 static char *summary(struct fixture *f)
 {
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	assert_int_equal(report_summary(f->db, 3, out, &err), 0);
 	fclose(out);
 	return text;
 }

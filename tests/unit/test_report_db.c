@@ -6,27 +6,28 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/report/run/report.h"
 
 static void assert_refused(const char *path, int want, const char *word)
 {
-	char err[512] = "";
+	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(path, &db, err, sizeof(err)), want);
+	assert_int_equal(report_db_open(path, &db, &err), want);
 	assert_null(db);
-	assert_non_null(strstr(err, word));
-	assert_null(strchr(err, '\n'));
+	assert_non_null(strstr(err.text, word));
+	assert_null(strchr(err.text, '\n'));
 }
 
-static int count_runs(const char *path, char *err, size_t errlen)
+static int count_runs(const char *path, struct errtext *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
 	int n = -1;
 
-	if (report_db_open(path, &db, err, errlen) < 0)
+	if (report_db_open(path, &db, err) < 0)
 		return -1;
 	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM run", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
@@ -38,11 +39,11 @@ static int count_runs(const char *path, char *err, size_t errlen)
 
 static void assert_runs(const char *path, int want)
 {
-	char err[512] = "";
-	int n = count_runs(path, err, sizeof(err));
+	struct errtext err = {""};
+	int n = count_runs(path, &err);
 
 	if (n != want)
-		fail_msg("%d runs, not %d: %s", n, want, err);
+		fail_msg("%d runs, not %d: %s", n, want, err.text);
 }
 
 /* As a user who owns nothing here; the exit status of the child says how it went. */
@@ -52,14 +53,14 @@ static int as_nobody(const char *path, int want)
 	int status = 0;
 
 	if (pid == 0) {
-		char err[512] = "";
+		struct errtext err = {""};
 		int n = -1;
 
 		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
 			_exit(2);
-		n = count_runs(path, err, sizeof(err));
+		n = count_runs(path, &err);
 		if (n != want)
-			fprintf(stderr, "%d runs: %s\n", n, err);
+			fprintf(stderr, "%d runs: %s\n", n, err.text);
 		_exit(n == want ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -129,13 +130,14 @@ static void older(void **state)
 {
 	struct fixture *f = *state;
 	struct report_options o = {.db = f->db, .run_id = 1, .format = REPORT_JSON, .files = 1};
-	char text[1 << 15], err[512] = "";
+	struct errtext err = {""};
+	char text[1 << 15];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	fixture_older(f, 1);
 	assert_non_null(out);
-	if (report_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	assert_non_null(strstr(text, "\"filesystems\": []"));
 	assert_non_null(strstr(text, "\"recursion_misses\": null"));
@@ -144,7 +146,7 @@ static void older(void **state)
 static void damaged(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	struct report_options o = {.db = f->db, .run_id = REPORT_RUN_LAST, .files = 1};
 	FILE *out = NULL;
 
@@ -157,8 +159,8 @@ static void damaged(void **state)
 		putc(0x5a, out);
 	fclose(out);
 	out = tmpfile();
-	assert_true(report_print(&o, out, err, sizeof(err)) < 0);
-	assert_non_null(strstr(err, "damaged"));
+	assert_true(report_print(&o, out, &err) < 0);
+	assert_non_null(strstr(err.text, "damaged"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);
 }
@@ -167,13 +169,13 @@ static void damaged(void **state)
 static void no_page_size(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	struct report_options o = {.db = f->db, .run_id = REPORT_RUN_LAST, .files = 1};
 	FILE *out = tmpfile();
 
 	fixture_sql(f, "PRAGMA ignore_check_constraints = ON; UPDATE run SET page_size_bytes = 0");
-	assert_true(report_print(&o, out, err, sizeof(err)) < 0);
-	assert_non_null(strstr(err, "page size"));
+	assert_true(report_print(&o, out, &err) < 0);
+	assert_non_null(strstr(err.text, "page size"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);
 }
@@ -182,17 +184,17 @@ static void no_page_size(void **state)
 static void names_in_a_damaged_schema(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
 	fixture_sql(f, "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES "
 		       "('table', char(27) || '[31mx', 'x', 2, 'CREATE nonsense')");
 	sqlite3_close(f->sql);
 	f->sql = NULL;
-	assert_true(report_db_open(f->db, &db, err, sizeof(err)) < 0);
-	assert_non_null(strstr(err, "damaged"));
-	assert_non_null(strstr(err, "[31mx"));
-	assert_null(strchr(err, '\x1b'));
+	assert_true(report_db_open(f->db, &db, &err) < 0);
+	assert_non_null(strstr(err.text, "damaged"));
+	assert_non_null(strstr(err.text, "[31mx"));
+	assert_null(strchr(err.text, '\x1b'));
 }
 
 static void wal_with_active_writer(void **state)
@@ -294,12 +296,12 @@ static void wal_without_index(void **state)
 	assert_int_equal(chmod(f->dir, 0755), 0);
 	pid = fork();
 	if (pid == 0) {
-		char err[512] = "";
+		struct errtext err = {""};
 
 		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
 			_exit(2);
 		log[strlen(log) - 4] = '\0';
-		_exit(count_runs(log, err, sizeof(err)) == -1 && strstr(err, "Copy both") ? 0 : 1);
+		_exit(count_runs(log, &err) == -1 && strstr(err.text, "Copy both") ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

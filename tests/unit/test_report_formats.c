@@ -51,12 +51,12 @@ static void full_device_is_an_error(void **state)
 
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		struct report_options o = {.db = f->db, .run_id = 3, .format = i, .files = 100};
-		char err[512] = "";
+		struct errtext err = {""};
 		FILE *out = fopen("/dev/full", "w");
 
 		assert_non_null(out);
-		assert_true(report_print(&o, out, err, sizeof(err)) < 0);
-		assert_non_null(strstr(err, "cannot write"));
+		assert_true(report_print(&o, out, &err) < 0);
+		assert_non_null(strstr(err.text, "cannot write"));
 		fclose(out);
 	}
 }
@@ -64,13 +64,13 @@ static void full_device_is_an_error(void **state)
 static void summary(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	size_t lines = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	assert_int_equal(report_summary(f->db, 3, out, &err), 0);
 	fclose(out);
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
@@ -119,14 +119,14 @@ static void lines_break_between_words(void **state)
 static void one_is_singular(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	fixture_sql(f, "UPDATE job SET processes = 1, read_calls = 1, misses = 1, stalls = 1, "
 		       "stall_ns = 0");
-	assert_int_equal(report_summary(f->db, 3, out, err, sizeof(err)), 0);
+	assert_int_equal(report_summary(f->db, 3, out, &err), 0);
 	fclose(out);
 	assert_non_null(strstr(text, ", 1 process ("));
 	assert_non_null(strstr(text, "reads        1 call, "));

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <yaml.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/report/runs/runs_report.h"
@@ -90,13 +91,13 @@ static int begin(void **state)
 static char *report(struct fixture *f, enum report_format format, size_t *ret_len)
 {
 	struct report_options o = {.db = f->db, .run_id = 1, .format = format, .files = 100};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	if (report_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	*ret_len = size;
 	return text;
@@ -363,7 +364,7 @@ static void terminal(void **state)
 
 	for (int i = 0; i < NR_NAMES; i++) {
 		char *want = escape_inert_copy(names[i], strlen(names[i]));
-		char err[512] = "";
+		struct errtext err = {""};
 		char *text = NULL;
 		size_t len = 0;
 		FILE *out = open_memstream(&text, &len);
@@ -372,8 +373,8 @@ static void terminal(void **state)
 			  "UPDATE job SET name = CAST(?2 AS TEXT), selector = CAST(?2 AS TEXT) "
 			  "WHERE id = 1 AND ?1 >= 0",
 			  i);
-		assert_int_equal(report_summary(f->db, 1, out, err, sizeof(err)), 0);
-		assert_int_equal(runs_print(&runs, out, err, sizeof(err)), 0);
+		assert_int_equal(report_summary(f->db, 1, out, &err), 0);
+		assert_int_equal(runs_print(&runs, out, &err), 0);
 		fclose(out);
 		assert_inert(text, len, "\n");
 		assert_non_null(strstr(text, want));

@@ -2,6 +2,7 @@
 /* LINK: report account access */
 #include "fixtures/report/golden.h"
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/runs/runs_report.h"
 
 static const char *const contract_keys[] = {"schema",
@@ -338,13 +339,13 @@ static void job_choice_leaves_out_the_rest(void **state)
 	struct fixture *f = *state;
 	struct report_options o = {
 		.db = f->db, .run_id = 3, .job = "(others)", .format = REPORT_JSON, .files = 100};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	cJSON *json = NULL;
 
-	assert_int_equal(report_print(&o, out, err, sizeof(err)), 0);
+	assert_int_equal(report_print(&o, out, &err), 0);
 	fclose(out);
 	json = cJSON_Parse(text);
 	assert_int_equal(cJSON_GetArraySize(at(json, "jobs")), 1);
@@ -356,7 +357,7 @@ static void job_choice_leaves_out_the_rest(void **state)
 static void list_of_runs(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = NULL;
@@ -365,16 +366,16 @@ static void list_of_runs(void **state)
 	setenv("TZ", "UTC", 1);
 	fixture_sql(f, "UPDATE job SET name = 'tr\x1b[1m' WHERE id = 1");
 	out = open_memstream(&text, &size);
-	assert_int_equal(runs_print(&(struct runs_options){.db = f->db}, out, err, sizeof(err)), 0);
+	assert_int_equal(runs_print(&(struct runs_options){.db = f->db}, out, &err), 0);
 	fclose(out);
 	assert_non_null(strstr(text, ": 1 run, "));
 	assert_non_null(strstr(text, "  3  2026-09-21 14:13  4.20 s  full   complete  75.0 %     "
 				     "250  tr\\x1b[1m on"));
 	free(text);
 	out = open_memstream(&text, &size);
-	assert_int_equal(runs_print(&(struct runs_options){.db = f->db, .format = REPORT_JSON}, out,
-				    err, sizeof(err)),
-			 0);
+	assert_int_equal(
+		runs_print(&(struct runs_options){.db = f->db, .format = REPORT_JSON}, out, &err),
+		0);
 	fclose(out);
 	json = cJSON_Parse(text);
 	assert_number(json, "runs.0.id", 3);

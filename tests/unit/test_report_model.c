@@ -4,16 +4,18 @@
 
 #include <errno.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
 
-static int load(struct fixture *f, const struct model_query *q, struct model *ret, char *err)
+static int load(struct fixture *f, const struct model_query *q, struct model *ret,
+		struct errtext *err)
 {
 	sqlite3 *db = NULL;
-	int status = report_db_open(f->db, &db, err, 512);
+	int status = report_db_open(f->db, &db, err);
 
 	assert_int_equal(status, 0);
-	status = model_load(db, q, ret, err, 512);
+	status = model_load(db, q, ret, err);
 	sqlite3_close(db);
 	return status;
 }
@@ -22,10 +24,10 @@ static struct model loaded(struct fixture *f, size_t files)
 {
 	struct model_query q = {.run_id = MODEL_RUN_LAST, .files = files};
 	struct model m = {0};
-	char err[512] = "";
+	struct errtext err = {""};
 
-	if (load(f, &q, &m, err) < 0)
-		fail_msg("%s", err);
+	if (load(f, &q, &m, &err) < 0)
+		fail_msg("%s", err.text);
 	return m;
 }
 
@@ -171,23 +173,23 @@ static void choice_of_run_and_job(void **state)
 	struct fixture *f = *state;
 	struct model_query q = {.run_id = 7};
 	struct model m = {0};
-	char err[512] = "";
+	struct errtext err = {""};
 
-	assert_int_equal(load(f, &q, &m, err), -ENOENT);
-	assert_string_equal(err,
+	assert_int_equal(load(f, &q, &m, &err), -ENOENT);
+	assert_string_equal(err.text,
 			    "no run 7. The database holds 1 run, 1 to 1: see 'cachemon runs'.");
 	q = (struct model_query){.run_id = 1, .job = "no\x1b[1m"};
-	assert_int_equal(load(f, &q, &m, err), -ENOENT);
-	assert_string_equal(err, "no job 'no\\x1b[1m' in run 1; it has 'train', '(others)'.");
+	assert_int_equal(load(f, &q, &m, &err), -ENOENT);
+	assert_string_equal(err.text, "no job 'no\\x1b[1m' in run 1; it has 'train', '(others)'.");
 	q = (struct model_query){.run_id = 1, .job = "train"};
-	assert_int_equal(load(f, &q, &m, err), 0);
+	assert_int_equal(load(f, &q, &m, &err), 0);
 	assert_int_equal(m.nr_jobs, 1);
 	assert_true(bytes_is(&m.jobs[0].name, "train"));
 	model_free(&m);
 	fixture_sql(f, "DELETE FROM run");
 	q = (struct model_query){.run_id = MODEL_RUN_LAST};
-	assert_int_equal(load(f, &q, &m, err), -ENOENT);
-	assert_non_null(strstr(err, "holds no run yet"));
+	assert_int_equal(load(f, &q, &m, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "holds no run yet"));
 }
 
 static void untracked_by_full_map(void **state)

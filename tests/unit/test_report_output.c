@@ -8,6 +8,7 @@
 
 #include "cachemon/access/output.h"
 #include "cachemon/access/publish.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/run/report.h"
 
 static int count_files(const char *dir)
@@ -37,23 +38,23 @@ static void appears_whole(void **state)
 	struct output o;
 	struct stat st;
 	char path[128];
-	char err[256] = "";
+	struct errtext err = {""};
 
 	snprintf(path, sizeof(path), "%s/new", f->dir);
 	umask(022);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, &err), 0);
 	fputs("one", o.out);
 	fflush(o.out);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(output_commit(&o, &err), 0);
 	assert_content(path, "one");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
 	/* A replaced file keeps its permissions. */
 	assert_int_equal(chmod(path, 0600), 0);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, &err), 0);
 	fputs("two", o.out);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(output_commit(&o, &err), 0);
 	assert_content(path, "two");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
@@ -65,13 +66,13 @@ static void abort_leaves_nothing(void **state)
 	struct fixture *f = *state;
 	struct output o;
 	char path[128];
-	char err[256] = "";
+	struct errtext err = {""};
 
 	snprintf(path, sizeof(path), "%s/kept", f->dir);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, &err), 0);
 	fputs("old", o.out);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_commit(&o, &err), 0);
+	assert_int_equal(output_open(path, &o, &err), 0);
 	fputs("new", o.out);
 	output_abort(&o);
 	assert_content(path, "old");
@@ -85,15 +86,15 @@ static void links_are_followed(void **state)
 	struct stat st;
 	char path[128];
 	char link[128];
-	char err[256] = "";
+	struct errtext err = {""};
 
 	snprintf(path, sizeof(path), "%s/target", f->dir);
 	snprintf(link, sizeof(link), "%s/link", f->dir);
 	assert_int_equal(symlink("target", link), 0);
 	close(open(path, O_CREAT | O_WRONLY, 0644));
-	assert_int_equal(output_open(link, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(link, &o, &err), 0);
 	fputs("x", o.out);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(output_commit(&o, &err), 0);
 	assert_content(path, "x");
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
@@ -104,7 +105,7 @@ static void pipes_directly(void **state)
 	struct fixture *f = *state;
 	struct stat st;
 	char path[128];
-	char err[256] = "";
+	struct errtext err = {""};
 	char text[16] = "";
 	struct output o;
 	int fd = -1;
@@ -112,9 +113,9 @@ static void pipes_directly(void **state)
 	snprintf(path, sizeof(path), "%s/pipe", f->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, &err), 0);
 	fputs("through", o.out);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), 0);
+	assert_int_equal(output_commit(&o, &err), 0);
 	assert_int_equal(read(fd, text, sizeof(text)), 7);
 	close(fd);
 	assert_int_equal(stat(path, &st), 0);
@@ -126,17 +127,17 @@ static void failures(void **state)
 	struct fixture *f = *state;
 	struct output o;
 	char path[128];
-	char err[256] = "";
+	struct errtext err = {""};
 
-	assert_int_equal(output_open(f->dir, &o, err, sizeof(err)), -EISDIR);
-	assert_non_null(strstr(err, "cannot write"));
+	assert_int_equal(output_open(f->dir, &o, &err), -EISDIR);
+	assert_non_null(strstr(err.text, "cannot write"));
 	snprintf(path, sizeof(path), "%s/none/x\x1b", f->dir);
-	assert_int_equal(output_open(path, &o, err, sizeof(err)), -ENOENT);
-	assert_non_null(strstr(err, "x\\x1b"));
-	assert_int_equal(output_open("/dev/full", &o, err, sizeof(err)), 0);
+	assert_int_equal(output_open(path, &o, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "x\\x1b"));
+	assert_int_equal(output_open("/dev/full", &o, &err), 0);
 	fputs("x", o.out);
-	assert_int_equal(output_commit(&o, err, sizeof(err)), -ENOSPC);
-	assert_non_null(strstr(err, "No space left"));
+	assert_int_equal(output_commit(&o, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "No space left"));
 	assert_int_equal(count_files(f->dir), 1);
 }
 
@@ -174,29 +175,29 @@ static void place_of_a_report(void **state)
 {
 	struct fixture *f = *state;
 	char path[128];
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	FILE *old = NULL;
 
 	snprintf(path, sizeof(path), "%s/report.html", f->dir);
-	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, &err), 0);
 	assert_int_equal(count_files(f->dir), 1); /* the database, and no trace of the question */
 	old = fopen(path, "w");
 	assert_non_null(old);
 	fputs("old", old);
 	fclose(old);
-	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, &err), 0);
 	text = fixture_read(path, NULL);
 	assert_string_equal(text, "old");
 	free(text);
-	assert_int_equal(publish_place(f->dir, err, sizeof(err)), -EISDIR);
+	assert_int_equal(publish_place(f->dir, &err), -EISDIR);
 	snprintf(path, sizeof(path), "%s/no/report.html", f->dir);
-	assert_int_equal(publish_place(path, err, sizeof(err)), -ENOENT);
-	assert_non_null(strstr(err, path));
+	assert_int_equal(publish_place(path, &err), -ENOENT);
+	assert_non_null(strstr(err.text, path));
 	/* Without a reader the end of a pipe cannot be opened; that is for the end of the run. */
 	snprintf(path, sizeof(path), "%s/pipe.html", f->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(publish_place(path, err, sizeof(err)), 0);
+	assert_int_equal(publish_place(path, &err), 0);
 	assert_int_equal(count_files(f->dir), 3);
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "fixtures/golden_files.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/runs/runs_report.h"
 
@@ -96,7 +97,7 @@ static char *printed(struct fixture *f, enum report_format format)
 {
 	/* A name that does not change from test to test. */
 	struct runs_options o = {.db = "runs.db", .format = format};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -105,8 +106,8 @@ static char *printed(struct fixture *f, enum report_format format)
 	assert_int_equal(chdir(f->dir), 0);
 	if (!strstr(f->db, "/runs.db"))
 		assert_true(symlink(f->db, "runs.db") == 0 || errno == EEXIST);
-	if (runs_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (runs_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	return text;
 }
@@ -180,7 +181,7 @@ static void grades_are_the_reports(void **state)
 {
 	struct fixture *f = *state;
 	struct report_options o = {.db = f->db, .run_id = 2, .format = REPORT_JSON, .files = 10};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *report = NULL;
 	char *text;
 	size_t size = 0;
@@ -199,8 +200,8 @@ static void grades_are_the_reports(void **state)
 		    "prefetched_sync, prefetched_async, prefetched_willneed, "
 		    "prefetched_readahead2, prefetched_mmap_around) SELECT id, CAST('/d' AS "
 		    "BLOB), 400, 20, 100, 30, 0, 0, 0 FROM job");
-	if (report_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	want = cJSON_Parse(report);
 	text = printed(f, REPORT_JSON);

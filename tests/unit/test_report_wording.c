@@ -4,6 +4,7 @@
  */
 #include "fixtures/report/golden.h"
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/wording.h"
 
@@ -64,13 +65,13 @@ static char *print(struct fixture *f, enum report_format format, bool advise, st
 				   .advise = advise,
 				   .word = w ? put : NULL,
 				   .word_arg = w};
-	char err[512] = "";
+	struct errtext err = {""};
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
-	if (report_print(&o, out, err, sizeof(err)) < 0)
-		fail_msg("%s", err);
+	if (report_print(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
 	fclose(out);
 	return text;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/db/schema.h"
 #include "cachemon/db/db_read.h"
 
@@ -188,15 +189,15 @@ static void names_of_later_versions(void **state)
 static void readers_refuse(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
 	fixture_sql(f, "CREATE TRIGGER \"t\x1b[31m'\" AFTER INSERT ON run BEGIN SELECT 1; END");
-	assert_int_equal(report_db_open(f->db, &db, err, sizeof(err)), -EMEDIUMTYPE);
+	assert_int_equal(report_db_open(f->db, &db, &err), -EMEDIUMTYPE);
 	assert_non_null(
-		strstr(err, "it has the trigger 't?[31m'' on 'run', which cachemon did not"));
+		strstr(err.text, "it has the trigger 't?[31m'' on 'run', which cachemon did not"));
 	fixture_sql(f, "DROP TRIGGER \"t\x1b[31m'\"");
-	assert_int_equal(report_db_open(f->db, &db, err, sizeof(err)), 0);
+	assert_int_equal(report_db_open(f->db, &db, &err), 0);
 	/* Afterwards too: views of the file are off, and ours is not of the file. */
 	fixture_sql(f, "DROP VIEW evicting_job; CREATE VIEW evicting_job AS SELECT 7 AS job_id");
 	assert_int_equal(sqlite3_exec(db, "SELECT depth_bytes FROM evicting_job", NULL, NULL, NULL),
@@ -210,18 +211,18 @@ static void readers_refuse(void **state)
 static void time_is_bounded(void **state)
 {
 	struct fixture *f = *state;
-	char err[512] = "";
+	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(f->db, &db, err, sizeof(err)), 0);
+	assert_int_equal(report_db_open(f->db, &db, &err), 0);
 	assert_int_equal(
 		sqlite3_exec(db,
 			     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
 			     "SELECT max(x) FROM c",
 			     NULL, NULL, NULL),
 		SQLITE_INTERRUPT);
-	assert_int_equal(report_db_error(db, err, sizeof(err)), -EIO);
-	assert_non_null(strstr(err, "takes more time than its size explains"));
+	assert_int_equal(report_db_error(db, &err), -EIO);
+	assert_non_null(strstr(err.text, "takes more time than its size explains"));
 	sqlite3_close(db);
 }
 

@@ -231,8 +231,8 @@ static void test_full_width_values(void **state)
 	t.s.advice = advice;
 	t.s.nr_advice = 3;
 	ledger_apply(f->l, &t.s);
-	if (store_write(f->st, f->l, &t.s, f->err))
-		fail_msg("%s", f->err);
+	if (store_write(f->st, f->l, &t.s, &f->err))
+		fail_msg("%s", f->err.text);
 	end_ok(f, &(struct store_end){0});
 	assert_int_equal(ask(db,
 			     "SELECT count(*) FROM file WHERE ino = -1 AND dev_major = 4095 "
@@ -283,7 +283,7 @@ static void test_sliced(void **state)
 	t.s.cost.budget = 0.01;
 	t.s.cost.share = 0.03;
 	ledger_apply(f->l, &t.s);
-	assert_int_equal(store_write(f->st, f->l, &t.s, f->err), 0);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 	assert_int_equal(ask(db, "SELECT sliced FROM run"), 1);
 	assert_int_equal(ask(db, "SELECT read_on_ns FROM run"), 1250000000LL);
 	assert_int_equal(ask(db, "SELECT law_error_pages FROM run"), 2);
@@ -308,7 +308,7 @@ static void test_sliced(void **state)
 static void write_sample(struct fixture *f, struct test_sample *t)
 {
 	ledger_apply(f->l, &t->s);
-	assert_int_equal(store_write(f->st, f->l, &t->s, f->err), 0);
+	assert_int_equal(store_write(f->st, f->l, &t->s, &f->err), 0);
 }
 
 /* Rows of files of an interval may be left out; the sums of files, and the job's rows, may not. */

@@ -19,8 +19,8 @@ static void write_advice(struct fixture *f, uint64_t n, const struct sample_advi
 	t.s.nr_advice = nr;
 	t.s.losses.ghosts_dropped = ghosts_dropped;
 	ledger_apply(f->l, &t.s);
-	if (store_write(f->st, f->l, &t.s, f->err))
-		fail_msg("%s", f->err);
+	if (store_write(f->st, f->l, &t.s, &f->err))
+		fail_msg("%s", f->err.text);
 }
 
 static struct sample_advice willneed(void)

@@ -32,13 +32,13 @@ static struct store *open_run(const char *db, struct ledger **ret_ledger)
 	struct store_run run = test_run();
 	struct utsname uts;
 	struct store *st = NULL;
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 
 	uname(&uts);
 	run.host = uts.nodename;
-	if (ledger_new(NULL, ret_ledger) || store_open(&c, &st, err) ||
-	    store_begin(st, &run, err)) {
-		fprintf(stderr, "%s\n", err);
+	if (ledger_new(NULL, ret_ledger) || store_open(&c, &st, &err) ||
+	    store_begin(st, &run, &err)) {
+		fprintf(stderr, "%s\n", err.text);
 		_exit(3);
 	}
 	return st;
@@ -47,7 +47,7 @@ static struct store *open_run(const char *db, struct ledger **ret_ledger)
 /* Writes intervals and says so, each in one byte, after it was written. */
 static void write_intervals(const char *db, uint64_t nr, int said)
 {
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct test_sample t;
 	struct ledger *l;
 	struct store *st = open_run(db, &l);
@@ -55,15 +55,15 @@ static void write_intervals(const char *db, uint64_t nr, int said)
 	for (uint64_t n = 0; n < nr; n++) {
 		test_sample(&t, n, 100);
 		ledger_apply(l, &t.s);
-		if (store_write(st, l, &t.s, err)) {
-			fprintf(stderr, "%s\n", err);
+		if (store_write(st, l, &t.s, &err)) {
+			fprintf(stderr, "%s\n", err.text);
 			_exit(4);
 		}
 		if (said >= 0 && write(said, "x", 1) != 1)
 			_exit(5);
 	}
-	if (store_end(st, l, &(struct store_end){0}, err)) {
-		fprintf(stderr, "%s\n", err);
+	if (store_end(st, l, &(struct store_end){0}, &err)) {
+		fprintf(stderr, "%s\n", err.text);
 		_exit(6);
 	}
 	store_close(st);
@@ -147,10 +147,10 @@ static void test_killed_writers(void **state)
 static int64_t cut_by_opening(const char *db)
 {
 	struct store_config c = {.path = db};
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct store *st;
 
-	assert_int_equal(store_open(&c, &st, err), 0);
+	assert_int_equal(store_open(&c, &st, &err), 0);
 	store_close(st);
 	return ask(db, "SELECT count(*) FROM run WHERE state = 'cut'");
 }

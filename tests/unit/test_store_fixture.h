@@ -9,7 +9,7 @@ struct fixture {
 	struct scratch scratch;
 	struct store *st;
 	struct ledger *l;
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 };
 
 static inline int setup(void **state)
@@ -47,8 +47,8 @@ static inline void begin(struct fixture *f, const struct store_run *run,
 					       .merges = 4};
 	const struct store_config c = {.path = f->scratch.db, .limits = &impatient};
 
-	if (store_open(&c, &f->st, f->err) || store_begin(f->st, run, f->err))
-		fail_msg("%s", f->err);
+	if (store_open(&c, &f->st, &f->err) || store_begin(f->st, run, &f->err))
+		fail_msg("%s", f->err.text);
 	assert_int_equal(ledger_new(limits, &f->l), 0);
 }
 
@@ -58,19 +58,19 @@ static inline int write_one(struct fixture *f, uint64_t n, uint64_t spread)
 
 	test_sample(&t, n, spread);
 	ledger_apply(f->l, &t.s);
-	return store_write(f->st, f->l, &t.s, f->err);
+	return store_write(f->st, f->l, &t.s, &f->err);
 }
 
 static inline void write_ok(struct fixture *f, uint64_t n, uint64_t spread)
 {
 	if (write_one(f, n, spread))
-		fail_msg("%s", f->err);
+		fail_msg("%s", f->err.text);
 }
 
 static inline void end_ok(struct fixture *f, const struct store_end *end)
 {
-	if (store_end(f->st, f->l, end, f->err))
-		fail_msg("%s", f->err);
+	if (store_end(f->st, f->l, end, &f->err))
+		fail_msg("%s", f->err.text);
 	store_close(f->st);
 	f->st = NULL;
 }

@@ -57,7 +57,7 @@ static void fill(const char *name)
 	close(fd);
 }
 
-static int write_one(struct store *st, struct ledger *l, uint64_t n, char *err)
+static int write_one(struct store *st, struct ledger *l, uint64_t n, struct errtext *err)
 {
 	struct test_sample t;
 
@@ -70,7 +70,7 @@ static void test_disk_full_and_free_again(void **state)
 {
 	const struct store_run run = test_run();
 	struct store_config c = {0};
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct scratch scratch;
 	char filler[300];
 	struct ledger *l;
@@ -86,21 +86,21 @@ static void test_disk_full_and_free_again(void **state)
 	c.path = scratch.db;
 	snprintf(filler, sizeof(filler), "%s/filler", scratch.dir);
 	fill(filler);
-	assert_int_equal(store_open(&c, &st, err), -ENOSPC);
+	assert_int_equal(store_open(&c, &st, &err), -ENOSPC);
 	unlink(filler);
-	if (store_open(&c, &st, err) || store_begin(st, &run, err))
-		fail_msg("%s", err);
+	if (store_open(&c, &st, &err) || store_begin(st, &run, &err))
+		fail_msg("%s", err.text);
 	assert_int_equal(ledger_new(NULL, &l), 0);
-	assert_int_equal(write_one(st, l, n++, err), 0);
+	assert_int_equal(write_one(st, l, n++, &err), 0);
 	fill(filler);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(write_one(st, l, n++, err), -ENOSPC);
-	assert_non_null(strstr(err, "no space left on the disk. Free some space there. "
-				    "The sums are kept"));
-	assert_int_equal(store_end(st, l, &(struct store_end){0}, err), -ENOSPC);
+		assert_int_equal(write_one(st, l, n++, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "no space left on the disk. Free some space there. "
+					 "The sums are kept"));
+	assert_int_equal(store_end(st, l, &(struct store_end){0}, &err), -ENOSPC);
 	unlink(filler);
-	assert_int_equal(write_one(st, l, n++, err), 0);
-	assert_int_equal(store_end(st, l, &(struct store_end){0}, err), 0);
+	assert_int_equal(write_one(st, l, n++, &err), 0);
+	assert_int_equal(store_end(st, l, &(struct store_end){0}, &err), 0);
 	store_close(st);
 	ledger_free(l);
 	assert_true(is_sound(scratch.db));

@@ -41,8 +41,8 @@ static void write_machine(struct fixture *f, uint64_t n)
 	test_sample(&t, n, 20);
 	t.s.machine = &machine;
 	ledger_apply(f->l, &t.s);
-	if (store_write(f->st, f->l, &t.s, f->err))
-		fail_msg("%s", f->err);
+	if (store_write(f->st, f->l, &t.s, &f->err))
+		fail_msg("%s", f->err.text);
 }
 
 static void test_rows(void **state)

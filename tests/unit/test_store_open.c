@@ -11,13 +11,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/store/migrate.h"
 #include "test_store_util.h"
 #include "cachemon/access/invoker.h"
 
 struct fixture {
 	struct scratch scratch;
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 };
 
 static int setup(void **state)
@@ -44,7 +45,7 @@ static int open_at(struct fixture *f, const char *path)
 {
 	const struct store_config c = {.path = path};
 	struct store *st = NULL;
-	int ret = store_open(&c, &st, f->err);
+	int ret = store_open(&c, &st, &f->err);
 
 	if (ret)
 		assert_null(st);
@@ -57,8 +58,8 @@ static void expect_failure(struct fixture *f, const char *path, int ret, const c
 {
 	int got = open_at(f, path);
 
-	if (got != ret || !strstr(f->err, words) || !strstr(f->err, path))
-		fail_msg("%d (not %d): %s", got, ret, f->err);
+	if (got != ret || !strstr(f->err.text, words) || !strstr(f->err.text, path))
+		fail_msg("%d (not %d): %s", got, ret, f->err.text);
 }
 
 static void put_file(const char *path, const void *bytes, size_t len)
@@ -151,7 +152,7 @@ static void test_newer_version(void **state)
 	run_sql(f->scratch.db, "PRAGMA user_version = 700");
 	expect_failure(f, f->scratch.db, -EPROTONOSUPPORT, "its schema has version 700");
 	snprintf(knows, sizeof(knows), "knows version %d", SCHEMA_NEWEST);
-	assert_non_null(strstr(f->err, knows));
+	assert_non_null(strstr(f->err.text, knows));
 	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 700);
 }
 
@@ -186,19 +187,19 @@ static void test_no_permission(void **state)
 
 	if (!geteuid())
 		assert_int_equal(chown(f->scratch.dir, nobody.uid, nobody.gid), 0);
-	assert_int_equal(store_open(&c, &st, f->err), 0);
+	assert_int_equal(store_open(&c, &st, &f->err), 0);
 	store_close(st);
 	st = NULL;
 	assert_int_equal(chmod(f->scratch.db, 0444), 0);
-	assert_int_equal(store_open(&c, &st, f->err), -EACCES);
-	assert_non_null(strstr(f->err, "Permission denied (as "));
+	assert_int_equal(store_open(&c, &st, &f->err), -EACCES);
+	assert_non_null(strstr(f->err.text, "Permission denied (as "));
 	assert_int_equal(chmod(f->scratch.db, 0644), 0);
 	/* The file may be written, but nothing be created beside it. */
 	assert_int_equal(chmod(f->scratch.dir, 0555), 0);
-	assert_int_equal(store_open(&c, &st, f->err), -EACCES);
-	assert_non_null(strstr(f->err, f->scratch.db));
+	assert_int_equal(store_open(&c, &st, &f->err), -EACCES);
+	assert_non_null(strstr(f->err.text, f->scratch.db));
 	assert_int_equal(chmod(f->scratch.dir, 0755), 0);
-	assert_int_equal(store_open(&c, &st, f->err), 0);
+	assert_int_equal(store_open(&c, &st, &f->err), 0);
 	store_close(st);
 }
 
@@ -222,17 +223,17 @@ static void test_migration_steps(void **state)
 	sqlite3 *db = NULL;
 
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(migrate_apply(db, path, invented, 1, f->err), 0);
+	assert_int_equal(migrate_apply(db, path, invented, 1, &f->err), 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 1);
 	/* From the old version to the new one, with what was in it. */
-	assert_int_equal(migrate_apply(db, path, invented, 3, f->err), 0);
+	assert_int_equal(migrate_apply(db, path, invented, 3, &f->err), 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
 	assert_int_equal(ask(path, "SELECT b FROM t"), 2);
 	assert_int_equal(ask(path, "SELECT count(*) FROM u"), 0);
-	assert_int_equal(migrate_apply(db, path, invented, 3, f->err), 0);
-	assert_int_equal(migrate_apply(db, path, invented, 2, f->err), -EPROTONOSUPPORT);
+	assert_int_equal(migrate_apply(db, path, invented, 3, &f->err), 0);
+	assert_int_equal(migrate_apply(db, path, invented, 2, &f->err), -EPROTONOSUPPORT);
 	/* A step that fails takes with it what it began. */
-	assert_true(migrate_apply(db, path, broken, 4, f->err) < 0);
+	assert_true(migrate_apply(db, path, broken, 4, &f->err) < 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
 	assert_int_equal(ask(path, "SELECT a FROM t"), 1);
 	assert_int_equal(ask(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'v'"), 0);
@@ -250,13 +251,13 @@ static int intrude(unsigned int event, void *ctx, void *stmt, void *ns)
 	struct intruder *in = ctx;
 	const char *sql = sqlite3_sql(stmt);
 	sqlite3 *db = NULL;
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 
 	if (!sql || !strstr(sql, "application_id"))
 		return 0;
 	in->visits++;
 	if (sqlite3_open(in->path, &db) == SQLITE_OK)
-		migrate_apply(db, in->path, invented, 3, err);
+		migrate_apply(db, in->path, invented, 3, &err);
 	sqlite3_close(db);
 	return 0;
 }
@@ -271,11 +272,11 @@ static void test_created_while_looking(void **state)
 	assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL),
 			 SQLITE_OK);
 	sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, intrude, &in);
-	if (migrate_check(db, f->scratch.db, invented, 3, f->err))
-		fail_msg("%s", f->err);
+	if (migrate_check(db, f->scratch.db, invented, 3, &f->err))
+		fail_msg("%s", f->err.text);
 	assert_int_equal(in.visits, 1);
 	sqlite3_trace_v2(db, 0, NULL, NULL);
-	assert_int_equal(migrate_apply(db, f->scratch.db, invented, 3, f->err), 0);
+	assert_int_equal(migrate_apply(db, f->scratch.db, invented, 3, &f->err), 0);
 	sqlite3_close(db);
 	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 4);
 	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM t"), 1);
@@ -303,7 +304,7 @@ static void test_created_by_many(void **state)
 				close(go[1]);
 				ret = read(go[0], &byte, 1) ? 1 : open_at(f, f->scratch.db);
 				if (ret)
-					fprintf(stderr, "%s\n", f->err);
+					fprintf(stderr, "%s\n", f->err.text);
 				_exit(ret != 0);
 			}
 			assert_true(pids[i] > 0);

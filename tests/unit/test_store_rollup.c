@@ -53,17 +53,17 @@ static void begin(struct fixture *f, const struct store_limits *limits, uint64_t
 {
 	const struct store_config c = {.path = f->scratch.db, .limits = limits};
 	struct store_run run = test_run();
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 
 	run.interval_ns = interval_ns;
 	assert_int_equal(ledger_new(NULL, &f->l), 0);
-	if (store_open(&c, &f->st, err) || store_begin(f->st, &run, err))
-		fail_msg("%s", err);
+	if (store_open(&c, &f->st, &err) || store_begin(f->st, &run, &err))
+		fail_msg("%s", err.text);
 }
 
 static void write_one(struct fixture *f, uint64_t n, uint64_t spread, uint64_t step_ns)
 {
-	char err[STORE_ERROR_MAX];
+	struct errtext err;
 	struct test_sample t;
 
 	test_sample(&t, n, spread);
@@ -71,8 +71,8 @@ static void write_one(struct fixture *f, uint64_t n, uint64_t spread, uint64_t s
 	t.s.duration_ns = step_ns;
 	t.s.read_on_ns = step_ns / 2;
 	ledger_apply(f->l, &t.s);
-	if (store_write(f->st, f->l, &t.s, err))
-		fail_msg("%s", err);
+	if (store_write(f->st, f->l, &t.s, &err))
+		fail_msg("%s", err.text);
 }
 
 static void test_sums_stay(void **state)

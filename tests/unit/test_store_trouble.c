@@ -33,8 +33,8 @@ static void test_locked_interval_is_made_up_for(void **state)
 	other = open_raw(db);
 	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(write_one(f, 1, 12), -EBUSY);
-	assert_non_null(strstr(f->err, "another program keeps it locked"));
-	assert_non_null(strstr(f->err, db));
+	assert_non_null(strstr(f->err.text, "another program keeps it locked"));
+	assert_non_null(strstr(f->err.text, db));
 	assert_int_equal(write_one(f, 2, 12), -EBUSY);
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	write_ok(f, 3, 12);
@@ -45,7 +45,7 @@ static void test_locked_interval_is_made_up_for(void **state)
 	assert_true(adds_up(db));
 	/* The end can be tried again too. */
 	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, f->err), -EBUSY);
+	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, &f->err), -EBUSY);
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(other);
 	end_ok(f, &(struct store_end){0});
@@ -94,7 +94,7 @@ static void test_moved_away(void **state)
 	snprintf(moved, sizeof(moved), "%s.moved", f->scratch.db);
 	assert_int_equal(rename(f->scratch.db, moved), 0);
 	assert_int_equal(write_one(f, 1, 12), -ESTALE);
-	assert_non_null(strstr(f->err, "moved or deleted"));
+	assert_non_null(strstr(f->err.text, "moved or deleted"));
 	assert_int_equal(rename(moved, f->scratch.db), 0);
 	write_ok(f, 2, 12);
 	assert_int_equal(ask(f->scratch.db, "SELECT misses FROM job WHERE slot = 1"),
@@ -118,11 +118,11 @@ static void test_belongs_to_the_user(void **state)
 		print_message("not root: nothing to hand over\n");
 		skip();
 	}
-	assert_int_equal(store_open(&c, &f->st, f->err), -EACCES);
-	assert_non_null(strstr(f->err, "Permission denied (as user nobody)"));
+	assert_int_equal(store_open(&c, &f->st, &f->err), -EACCES);
+	assert_non_null(strstr(f->err.text, "Permission denied (as user nobody)"));
 	assert_int_equal(chown(f->scratch.dir, 65534, 65534), 0);
-	assert_int_equal(store_open(&c, &f->st, f->err), 0);
-	assert_int_equal(store_begin(f->st, &run, f->err), 0);
+	assert_int_equal(store_open(&c, &f->st, &f->err), 0);
+	assert_int_equal(store_begin(f->st, &run, &f->err), 0);
 	assert_int_equal(ledger_new(NULL, &f->l), 0);
 	write_ok(f, 0, 12);
 	for (size_t i = 0; i < 3; i++) {
@@ -139,11 +139,11 @@ static void test_belongs_to_the_user(void **state)
 	rmdir(name);
 	end_ok(f, &(struct store_end){0});
 	assert_int_equal(chown(f->scratch.db, 0, 0), 0);
-	assert_int_equal(store_open(&c, &f->st, f->err), -EPERM);
-	assert_non_null(strstr(f->err, "belongs to user 0, and user 65534"));
+	assert_int_equal(store_open(&c, &f->st, &f->err), -EPERM);
+	assert_non_null(strstr(f->err.text, "belongs to user 0, and user 65534"));
 	/* Rights to it, of a group or of all, do not help. */
 	assert_int_equal(chmod(f->scratch.db, 0666), 0);
-	assert_int_equal(store_open(&c, &f->st, f->err), -EPERM);
+	assert_int_equal(store_open(&c, &f->st, &f->err), -EPERM);
 }
 
 int main(void)

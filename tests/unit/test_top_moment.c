@@ -39,10 +39,10 @@ static void no_such_run(void **state)
 	struct top_ask ask = {.run_id = 7, .at_ns = TOP_NEWEST};
 	struct fixture *f = *state;
 	struct top_moment m;
-	char err[256] = "";
+	struct errtext err = {""};
 
-	assert_true(top_moment_load(f->sql, &ask, &m, err, sizeof(err)) < 0);
-	assert_non_null(strstr(err, "no run 7"));
+	assert_true(top_moment_load(f->sql, &ask, &m, &err) < 0);
+	assert_non_null(strstr(err.text, "no run 7"));
 }
 
 static void moments_are_found(void **state)
@@ -281,21 +281,21 @@ static void an_open_run_goes_first(void **state)
 	struct fixture *f = *state;
 	int64_t run = 0;
 	bool open = true;
-	char err[256];
+	struct errtext err;
 
-	assert_int_equal(top_session_find_run(f->sql, &run, &open, err, sizeof(err)), 0);
+	assert_int_equal(top_session_find_run(f->sql, &run, &open, &err), 0);
 	assert_int_equal(run, 1);
 	assert_false(open);
 	fixture_sql(
 		f,
 		"CREATE TEMP TABLE t AS SELECT * FROM run; UPDATE t SET id = 2, uuid = 'u-2'; "
 		"INSERT INTO main.run SELECT * FROM t; UPDATE run SET state = 'open' WHERE id = 1");
-	assert_int_equal(top_session_find_run(f->sql, &run, &open, err, sizeof(err)), 0);
+	assert_int_equal(top_session_find_run(f->sql, &run, &open, &err), 0);
 	assert_int_equal(run, 1);
 	assert_true(open);
 	fixture_sql(f, "DELETE FROM run");
-	assert_true(top_session_find_run(f->sql, &run, &open, err, sizeof(err)) < 0);
-	assert_non_null(strstr(err, "no run yet"));
+	assert_true(top_session_find_run(f->sql, &run, &open, &err) < 0);
+	assert_non_null(strstr(err.text, "no run yet"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

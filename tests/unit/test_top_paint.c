@@ -6,6 +6,7 @@
 
 #include <locale.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 
 static void expect_frame(struct top_session *s, int columns, int rows, const char *want)
@@ -29,10 +30,10 @@ static void expect_has(struct top_session *s, const char *text, bool has)
 /* Names of rows in their order. */
 static void expect_order(struct top_session *s, const char *const names[])
 {
-	char err[256];
+	struct errtext err;
 	size_t nr = 0;
 
-	assert_int_equal(top_session_load(s, err, sizeof(err)), 0);
+	assert_int_equal(top_session_load(s, &err), 0);
 	for (; names[nr]; nr++) {
 		if (nr >= s->frame.nr_rows || strcmp(s->frame.rows[nr].name, names[nr]) != 0)
 			fail_msg("row %zu of %zu is '%s', not '%s'", nr, s->frame.nr_rows,

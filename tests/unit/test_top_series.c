@@ -8,7 +8,7 @@ static void series_have_gaps(void **state)
 	struct fixture *f = *state;
 	struct top_series *series = calloc(1, sizeof(*series));
 	struct top_moment m;
-	char err[256];
+	struct errtext err;
 
 	assert_non_null(series);
 	made_files(f);
@@ -17,22 +17,21 @@ static void series_have_gaps(void **state)
 	made_file(f, 8, 1, 4, 2);
 	made_file(f, 8, 2, 4, 2);
 	m = moment_at(f, TOP_JOBS, TOP_NEWEST, 0);
-	assert_int_equal(top_series_load(f->sql, &m, TOP_JOBS, 1, series, err, sizeof(err)), 0);
+	assert_int_equal(top_series_load(f->sql, &m, TOP_JOBS, 1, series, &err), 0);
 	for (int i = 0; i < 10; i++) {
 		assert_true(series->known[i]);
 		assert_int_equal(series->counts[i].c[C_lookups], 100 * (10 - i));
 	}
 	assert_false(series->known[10]);
-	assert_int_equal(top_series_load(f->sql, &m, TOP_FILES, 1, series, err, sizeof(err)), 0);
+	assert_int_equal(top_series_load(f->sql, &m, TOP_FILES, 1, series, &err), 0);
 	assert_true(series->known[0] && !series->known[1] && series->known[2]);
 	assert_int_equal(series->counts[2].c[C_misses], 2);
-	assert_int_equal(top_series_load(f->sql, &m, TOP_DIRECTORIES, 1, series, err, sizeof(err)),
-			 0);
+	assert_int_equal(top_series_load(f->sql, &m, TOP_DIRECTORIES, 1, series, &err), 0);
 	assert_int_equal(series->counts[2].c[C_misses], 4);
 	top_moment_free(&m);
 	/* Of an earlier moment it ends there. */
 	m = moment_at(f, TOP_JOBS, 7 * S, 0);
-	assert_int_equal(top_series_load(f->sql, &m, TOP_FILES, 1, series, err, sizeof(err)), 0);
+	assert_int_equal(top_series_load(f->sql, &m, TOP_FILES, 1, series, &err), 0);
 	assert_true(series->known[0] && !series->known[1]);
 	top_moment_free(&m);
 	free(series);
@@ -44,7 +43,7 @@ static void series_go_on(void **state)
 	struct fixture *f = *state;
 	struct top_series *grown = calloc(1, sizeof(*grown));
 	struct top_series *fresh = calloc(1, sizeof(*fresh));
-	char err[256];
+	struct errtext err;
 
 	assert_non_null(grown);
 	assert_non_null(fresh);
@@ -69,8 +68,8 @@ static void series_go_on(void **state)
 			continue;
 		m = moment_at(f, level, i % 20 ? TOP_NEWEST : i / 2 * S, 0);
 		*fresh = (struct top_series){0};
-		assert_int_equal(top_series_load(f->sql, &m, level, 1, grown, err, sizeof(err)), 0);
-		assert_int_equal(top_series_load(f->sql, &m, level, 1, fresh, err, sizeof(err)), 0);
+		assert_int_equal(top_series_load(f->sql, &m, level, 1, grown, &err), 0);
+		assert_int_equal(top_series_load(f->sql, &m, level, 1, fresh, &err), 0);
 		assert_memory_equal(grown->known, fresh->known, sizeof(grown->known));
 		for (size_t k = 0; k < m.nr_history; k++)
 			assert_memory_equal(grown->counts[k].c, fresh->counts[k].c,

@@ -14,10 +14,10 @@ static struct top_session begun(struct fixture *f)
 
 static void load(struct top_session *s)
 {
-	char err[256];
+	struct errtext err;
 
-	if (top_session_load(s, err, sizeof(err)))
-		fail_msg("%s", err);
+	if (top_session_load(s, &err))
+		fail_msg("%s", err.text);
 }
 
 static void the_worst_moment(void **state)

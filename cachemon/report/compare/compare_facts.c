@@ -71,7 +71,7 @@ static void add(struct facts *f, const struct bytes *what, const struct bytes *v
 }
 
 static int read_run(sqlite3 *db, int64_t run_id, bool machine, struct arena *a, struct facts *f,
-		    int which, char *err, size_t errlen)
+		    int which, struct errtext *err)
 {
 	struct rows r = rows_begin(
 		db, a, machine ? OF_THE_RUN OF_THE_MACHINE IN_ORDER : OF_THE_RUN IN_ORDER, 1,
@@ -85,7 +85,7 @@ static int read_run(sqlite3 *db, int64_t run_id, bool machine, struct arena *a, 
 		value = rows_bytes(&r);
 		add(f, &what, &value, which);
 	}
-	return rows_end(&r, err, errlen);
+	return rows_end(&r, err);
 }
 
 static void keep_different(struct facts *f)
@@ -99,7 +99,7 @@ static void keep_different(struct facts *f)
 }
 
 int compare_facts_load(sqlite3 *db, const struct model model[2], struct arena *a,
-		       struct compare_fact **ret, size_t *ret_nr, char *err, size_t errlen)
+		       struct compare_fact **ret, size_t *ret_nr, struct errtext *err)
 {
 	enum { ROOM = 256 };
 	struct facts f = {arena_alloc(a, ROOM * sizeof(*f.list)), 0, ROOM};
@@ -107,9 +107,9 @@ int compare_facts_load(sqlite3 *db, const struct model model[2], struct arena *a
 	int res = 0;
 
 	if (!f.list)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	for (int i = 0; i < 2 && !res; i++)
-		res = read_run(db, model[i].run.id, machine, a, &f, i, err, errlen);
+		res = read_run(db, model[i].run.id, machine, a, &f, i, err);
 	keep_different(&f);
 	*ret = f.list;
 	*ret_nr = f.nr;

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "advisor/analysis/analysis.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/model/model.h"
 
 enum finding_fate {
@@ -40,6 +41,6 @@ struct compare_fact {
 
 /* 0 or -errno with a line in err. */
 int compare_facts_load(sqlite3 *db, const struct model model[2], struct arena *a,
-		       struct compare_fact **ret, size_t *ret_nr, char *err, size_t errlen);
+		       struct compare_fact **ret, size_t *ret_nr, struct errtext *err);
 
 #endif

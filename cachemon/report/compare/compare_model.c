@@ -39,13 +39,13 @@ static void read_interval(struct rows *r, const struct model_run *run, struct co
 
 /* An interval of the run in which the job has no row is one in which nothing of it was counted. */
 static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_id, struct arena *a,
-			  struct compare_run *ret, char *err, size_t errlen)
+			  struct compare_run *ret, struct errtext *err)
 {
 	int64_t params[] = {run->id, job_id};
 	struct rows n =
 		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run->id);
 	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	int res = rows_end(&n, err, errlen);
+	int res = rows_end(&n, err);
 	struct compare_interval *in = arena_alloc(a, (room + 1) * sizeof(*in));
 	char *sql = rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
 			     "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
@@ -57,7 +57,7 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 	while (in && nr < room && rows_next(&r))
 		read_interval(&r, run, &in[nr++]);
 	if (!res)
-		res = rows_end(&r, err, errlen);
+		res = rows_end(&r, err);
 	else
 		sqlite3_finalize(r.stmt);
 	free(sql);
@@ -117,7 +117,7 @@ static void match_jobs(struct compare_model *m)
 }
 
 /* A job that did not end, failed or lost intervals is no whole job: its sums are what is known. */
-static int check_whole(const struct model_run *run, char *err, size_t errlen)
+static int check_whole(const struct model_run *run, struct errtext *err)
 {
 	const char *why = NULL;
 
@@ -129,25 +129,23 @@ static int check_whole(const struct model_run *run, char *err, size_t errlen)
 		why = "lost intervals";
 	if (!why)
 		return 0;
-	snprintf(err, errlen,
-		 "run %" PRId64 " %s, and --per job compares whole jobs: leave it out to compare "
-		 "them per work.",
-		 run->id, why);
-	return -EINVAL;
+	return errtext_set(err, -EINVAL,
+			   "run %" PRId64
+			   " %s, and --per job compares whole jobs: leave it out to compare "
+			   "them per work.",
+			   run->id, why);
 }
 
-static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m, char *err,
-		   size_t errlen)
+static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+		   struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = o->rules};
 	int ret = 0;
 
 	for (int i = 0; i < 2 && !ret; i++) {
-		struct errtext text = {0};
-
-		ret = analysis_run(db, m->model[i].run.id, &how, &m->analysis[i], &text);
+		ret = analysis_run(db, m->model[i].run.id, &how, &m->analysis[i], err);
 		if (ret < 0)
-			snprintf(err, errlen, "%s.", text.text);
+			errtext_end_sentence(err);
 		else
 			m->model[i].analysis = &m->analysis[i];
 	}
@@ -164,48 +162,47 @@ static void fill_job(struct compare_model *m, size_t at)
 }
 
 static int load_models(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
-		       char *err, size_t errlen)
+		       struct errtext *err)
 {
 	int ret = 0;
 
 	for (int i = 0; i < 2 && !ret; i++) {
 		struct model_query query = {.job = o->job, .detail_only = true};
 
-		ret = run_name_find(db, o->run[i], &query.run_id, err, errlen);
+		ret = run_name_find(db, o->run[i], &query.run_id, err);
 		if (!ret)
-			ret = model_load(db, &query, &m->model[i], err, errlen);
+			ret = model_load(db, &query, &m->model[i], err);
 		if (!ret && o->per == PER_JOB)
-			ret = check_whole(&m->model[i].run, err, errlen);
+			ret = check_whole(&m->model[i].run, err);
 	}
 	if (ret)
 		return ret;
 	match_jobs(m);
 	if (m->nr_jobs || m->arena.failed)
 		return 0;
-	snprintf(err, errlen,
-		 "runs %" PRId64 " and %" PRId64 " have no watched job of the same name: see "
-		 "'cachemon runs'.",
-		 m->model[0].run.id, m->model[1].run.id);
-	return -ENOENT;
+	return errtext_set(err, -ENOENT,
+			   "runs %" PRId64 " and %" PRId64
+			   " have no watched job of the same name: see "
+			   "'cachemon runs'.",
+			   m->model[0].run.id, m->model[1].run.id);
 }
 
 static int load_all(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
-		    char *err, size_t errlen)
+		    struct errtext *err)
 {
-	int ret = load_models(db, o, m, err, errlen);
+	int ret = load_models(db, o, m, err);
 
 	if (!ret)
-		ret = analyse(db, o, m, err, errlen);
+		ret = analyse(db, o, m, err);
 	if (!ret)
-		ret = compare_facts_load(db, m->model, &m->arena, &m->facts, &m->nr_facts, err,
-					 errlen);
+		ret = compare_facts_load(db, m->model, &m->arena, &m->facts, &m->nr_facts, err);
 	for (size_t k = 0; k < m->nr_jobs && !ret; k++) {
 		struct compare_job *j = &m->jobs[k];
 
 		progress_at(o->progress, "jobs", k, m->nr_jobs);
 		for (int i = 0; i < 2 && !ret; i++)
 			ret = load_intervals(db, &m->model[i].run, j->job[i]->id, &m->arena,
-					     &j->run[i], err, errlen);
+					     &j->run[i], err);
 		if (!ret && !m->arena.failed)
 			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
 		if (!ret && !m->arena.failed)
@@ -215,15 +212,14 @@ static int load_all(sqlite3 *db, const struct compare_options *o, struct compare
 	}
 	if (!m->arena.failed)
 		return ret;
-	snprintf(err, errlen, "not enough memory to compare the runs.");
-	return -ENOMEM;
+	return errtext_set(err, -ENOMEM, "not enough memory to compare the runs.");
 }
 
 int compare_model_load(sqlite3 *db, const struct compare_options *options,
-		       struct compare_model *ret_model, char *err, size_t errlen)
+		       struct compare_model *ret_model, struct errtext *err)
 {
 	*ret_model = (struct compare_model){0};
-	return load_all(db, options, ret_model, err, errlen);
+	return load_all(db, options, ret_model, err);
 }
 
 void compare_model_free(struct compare_model *m)

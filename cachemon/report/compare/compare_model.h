@@ -13,6 +13,7 @@
 
 #include "advisor/analysis/analysis.h"
 #include "advisor/compare/compare.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/compare/compare_report.h"
 #include "cachemon/report/compare/compare_findings.h"
 #include "cachemon/report/compare/compare_pictures.h"
@@ -47,7 +48,7 @@ bool compare_interval(const struct compare_row *row, double *ret_low, double *re
 
 /* compare_model_free() also what failed to load. */
 int compare_model_load(sqlite3 *db, const struct compare_options *options,
-		       struct compare_model *ret, char *err, size_t errlen);
+		       struct compare_model *ret, struct errtext *err);
 void compare_model_free(struct compare_model *m);
 
 /* The verdict of a job as one sentence, without its names. */

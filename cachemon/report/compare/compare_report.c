@@ -46,48 +46,47 @@ static int write_comparison(const void *content, FILE *out)
 	return doc_end(&d);
 }
 
-static int load(const struct compare_options *options, struct compare_model *ret_model, char *err,
-		size_t errlen)
+static int load(const struct compare_options *options, struct compare_model *ret_model,
+		struct errtext *err)
 {
 	sqlite3 *db = NULL;
 	int ret;
 
 	*ret_model = (struct compare_model){0};
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = report_db_open(options->db, &db, err, errlen);
+	ret = report_db_open(options->db, &db, err);
 	if (!ret)
-		ret = compare_model_load(db, options, ret_model, err, errlen);
+		ret = compare_model_load(db, options, ret_model, err);
 	sqlite3_close(db);
 	progress_over(options->progress);
 	return ret;
 }
 
-int compare_print(const struct compare_options *options, FILE *out, char *err, size_t errlen)
+int compare_print(const struct compare_options *options, FILE *out, struct errtext *err)
 {
 	struct compare_model m;
 	const struct written content = {&m, options->format};
 	const struct publication p = {THE_COMPARISON, &content, write_comparison};
-	int ret = load(options, &m, err, errlen);
+	int ret = load(options, &m, err);
 
 	if (!ret)
-		ret = publish_print(&p, out, err, errlen);
+		ret = publish_print(&p, out, err);
 	compare_model_free(&m);
 	return ret;
 }
 
-int compare_write(const struct compare_options *options, const char *out_path, char *err,
-		  size_t errlen)
+int compare_write(const struct compare_options *options, const char *out_path, struct errtext *err)
 {
 	struct compare_model m;
 	const struct written content = {&m, options->format};
 	const struct publication p = {THE_COMPARISON, &content, write_comparison};
-	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
+	int ret = publish_not_over(p.name, options->db, out_path, err);
 
 	if (ret < 0)
 		return ret;
-	ret = load(options, &m, err, errlen);
+	ret = load(options, &m, err);
 	if (!ret)
-		ret = publish_write(&p, out_path, err, errlen);
+		ret = publish_write(&p, out_path, err);
 	compare_model_free(&m);
 	return ret;
 }

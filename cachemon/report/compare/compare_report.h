@@ -8,6 +8,7 @@
 #define REPORT_COMPARE_H
 
 #include "advisor/compare/compare.h"
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/run/report.h"
 
 struct compare_options {
@@ -22,8 +23,7 @@ struct compare_options {
 
 /* Whether comparisons come in that format: all but CSV and YAML. */
 bool compare_has_format(enum report_format format);
-int compare_print(const struct compare_options *options, FILE *out, char *err, size_t errlen);
-int compare_write(const struct compare_options *options, const char *out_path, char *err,
-		  size_t errlen);
+int compare_print(const struct compare_options *options, FILE *out, struct errtext *err);
+int compare_write(const struct compare_options *options, const char *out_path, struct errtext *err);
 
 #endif

@@ -110,15 +110,14 @@ static int write_model(const struct report_options *o, const struct model *m, FI
 	}
 }
 
-static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l, char *err,
-		   size_t errlen)
+static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l,
+		   struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = options->rules, .progress = options->progress};
-	struct errtext text = {0};
-	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, &text);
+	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, err);
 
 	if (ret < 0) {
-		snprintf(err, errlen, "%s.", text.text);
+		errtext_end_sentence(err);
 		return ret;
 	}
 	l->model.analysis = &l->analysis;
@@ -129,13 +128,12 @@ static int analyse(const struct report_options *options, sqlite3 *db, struct loa
 	return 0;
 }
 
-static int word(const struct report_options *options, struct loaded *l, char *err, size_t errlen)
+static int word(const struct report_options *options, struct loaded *l, struct errtext *err)
 {
-	struct errtext text = {0};
-	int ret = options->word ? options->word(options->word_arg, &l->model, &text) : 0;
+	int ret = options->word ? options->word(options->word_arg, &l->model, err) : 0;
 
 	if (ret < 0)
-		snprintf(err, errlen, "%s.", text.text);
+		errtext_end_sentence(err);
 	return ret;
 }
 
@@ -144,7 +142,7 @@ enum wanted { WANTED_SHOWN, WANTED_TOTALS, WANTED_WHOLE };
 
 /* ret stays where it is: its model points into it. */
 static int load(const struct report_options *options, enum wanted wanted, struct loaded *ret_loaded,
-		char *err, size_t errlen)
+		struct errtext *err)
 {
 	bool totals_only = wanted == WANTED_TOTALS;
 	/* What somebody else makes something of is the same for every verb. */
@@ -160,14 +158,14 @@ static int load(const struct report_options *options, enum wanted wanted, struct
 	int ret;
 
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = report_db_open(options->db, &db, err, errlen);
+	ret = report_db_open(options->db, &db, err);
 	if (!ret)
-		ret = model_load(db, &query, &ret_loaded->model, err, errlen);
+		ret = model_load(db, &query, &ret_loaded->model, err);
 	if (!ret && !totals_only)
-		ret = analyse(options, db, ret_loaded, err, errlen);
+		ret = analyse(options, db, ret_loaded, err);
 	sqlite3_close(db);
 	if (!ret && !totals_only)
-		ret = word(options, ret_loaded, err, errlen);
+		ret = word(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)
 		progress_over(options->progress);
 	if (ret < 0)
@@ -188,66 +186,60 @@ static int write_report(const void *content, FILE *out)
 	return write_model(w->options, w->model, out);
 }
 
-int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen)
+int report_print(const struct report_options *options, FILE *out, struct errtext *err)
 {
 	struct loaded l = {0};
 	const struct written content = {options, &l.model};
 	const struct publication p = {THE_REPORT, &content, write_report};
-	int ret = load(options, WANTED_SHOWN, &l, err, errlen);
+	int ret = load(options, WANTED_SHOWN, &l, err);
 
 	if (ret < 0)
 		return ret;
-	ret = publish_print(&p, out, err, errlen);
+	ret = publish_print(&p, out, err);
 	loaded_free(&l);
 	return ret;
 }
 
-int report_write(const struct report_options *options, const char *out_path, char *err,
-		 size_t errlen)
+int report_write(const struct report_options *options, const char *out_path, struct errtext *err)
 {
 	struct loaded l = {0};
 	const struct written content = {options, &l.model};
 	const struct publication p = {THE_REPORT, &content, write_report};
-	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
+	int ret = publish_not_over(p.name, options->db, out_path, err);
 
 	if (!ret)
-		ret = load(options, WANTED_SHOWN, &l, err, errlen);
+		ret = load(options, WANTED_SHOWN, &l, err);
 	if (ret < 0)
 		return ret;
-	ret = publish_write(&p, out_path, err, errlen);
+	ret = publish_write(&p, out_path, err);
 	loaded_free(&l);
 	return ret;
 }
 
 int report_use(const struct report_options *options,
 	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
-	       char *err, size_t errlen)
+	       struct errtext *err)
 {
 	struct loaded l = {0};
-	struct errtext text = {0};
-	int ret = load(options, WANTED_WHOLE, &l, err, errlen);
+	int ret = load(options, WANTED_WHOLE, &l, err);
 
 	if (ret < 0)
 		return ret;
-	ret = use(arg, &l.model, &text);
+	ret = use(arg, &l.model, err);
 	progress_over(options->progress);
-	if (ret < 0) {
-		size_t len = strlen(text.text);
-
-		snprintf(err, errlen, "%s%s", text.text,
-			 len && text.text[len - 1] == '.' ? "" : ".");
-	}
+	if (ret < 0)
+		errtext_end_sentence(err);
 	loaded_free(&l);
 	return ret;
 }
 
-int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen)
+int report_summary(const char *db, int64_t run_id, FILE *out, struct errtext *err)
 {
 	struct report_options options = {.db = db, .run_id = run_id};
 	_cleanup_free_ char *command = NULL;
 	_cleanup_free_ char *quoted = NULL;
 	struct loaded l = {0};
-	int ret = load(&options, WANTED_TOTALS, &l, err, errlen);
+	int ret = load(&options, WANTED_TOTALS, &l, err);
 
 	if (ret < 0)
 		return ret;
@@ -256,7 +248,7 @@ int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t 
 		    0)
 		command = NULL;
 	prose_summary(out, &l.model, command);
-	ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err, errlen);
+	ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err);
 	loaded_free(&l);
 	return ret;
 }

@@ -52,16 +52,15 @@ int report_format_parse(const char *name, enum report_format *ret_format);
 /* By the ending of a path; text when it has none. -EINVAL: an ending that names no format. */
 int report_format_of_path(const char *path, enum report_format *ret_format);
 
-int report_print(const struct report_options *options, FILE *out, char *err, size_t errlen);
+int report_print(const struct report_options *options, FILE *out, struct errtext *err);
 /* To a file that appears whole or not at all. */
-int report_write(const struct report_options *options, const char *out_path, char *err,
-		 size_t errlen);
+int report_write(const struct report_options *options, const char *out_path, struct errtext *err);
 /* Hands the model of a run to somebody who makes something else of it. use: 0 or -errno with a
  * text. */
 int report_use(const struct report_options *options,
 	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
-	       char *err, size_t errlen);
+	       struct errtext *err);
 /* The short text at the end of a run, about ten lines. */
-int report_summary(const char *db, int64_t run_id, FILE *out, char *err, size_t errlen);
+int report_summary(const char *db, int64_t run_id, FILE *out, struct errtext *err);
 
 #endif

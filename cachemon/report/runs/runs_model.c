@@ -72,7 +72,7 @@ static int by_id(const void *a, const void *b)
 
 /* Pages that were written anew are refaults too: of a directory no more came back than were
  * fetched. */
-static int fill_read_again(sqlite3 *db, struct runs_model *m, char *err, size_t errlen)
+static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *err)
 {
 	struct runs_job **order = calloc(m->nr_jobs + 1, sizeof(struct runs_job *));
 	struct rows r = rows_begin(
@@ -98,30 +98,30 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, char *err, size_t 
 		if (at < m->nr_jobs && order[at]->job->id == id)
 			grade_one(order[at], pages);
 	}
-	ret = rows_end(&r, err, errlen);
+	ret = rows_end(&r, err);
 	free(order);
-	return order ? ret : report_no_memory(err, errlen);
+	return order ? ret : report_no_memory(err);
 }
 
-static int load(sqlite3 *db, struct runs_model *m, char *err, size_t errlen)
+static int load(sqlite3 *db, struct runs_model *m, struct errtext *err)
 {
 	struct model_job *jobs = NULL;
 	size_t *run = NULL;
-	int ret = model_all_runs(db, &m->arena, INT64_MIN, &m->runs, &m->nr_runs, err, errlen);
+	int ret = model_all_runs(db, &m->arena, INT64_MIN, &m->runs, &m->nr_runs, err);
 
 	if (!ret)
 		ret = model_all_jobs(db, &m->arena, m->runs, m->nr_runs, &jobs, &run, &m->nr_jobs,
-				     err, errlen);
+				     err);
 	if (ret < 0)
 		return ret;
 	m->jobs = arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(*m->jobs));
 	if (!m->jobs || !jobs || !run)
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		m->jobs[i] = (struct runs_job){.job = &jobs[i], .run = &m->runs[run[i]]};
 		fill_job(&m->jobs[i]);
 	}
-	return fill_read_again(db, m, err, errlen);
+	return fill_read_again(db, m, err);
 }
 
 static struct opt_i64 size_of(const char *path)
@@ -142,20 +142,20 @@ static struct opt_i64 size_of(const char *path)
 	return ret;
 }
 
-int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model, char *err,
-		    size_t errlen)
+int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
+		    struct errtext *err)
 {
 	int ret;
 
 	*ret_model = (struct runs_model){.db = path, .size_bytes = size_of(path)};
 	/* One transaction: while a run is being written, all is of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return report_db_error(db, err, errlen);
-	ret = load(db, ret_model, err, errlen);
+		return report_db_error(db, err);
+	ret = load(db, ret_model, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (!ret)
 		runs_trends_make(ret_model);
-	return !ret && ret_model->arena.failed ? report_no_memory(err, errlen) : ret;
+	return !ret && ret_model->arena.failed ? report_no_memory(err) : ret;
 }
 
 void runs_model_free(struct runs_model *m)

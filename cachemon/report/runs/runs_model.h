@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/render/doc.h"
 #include "cachemon/model/model.h"
 #include "cachemon/render/tree.h"
@@ -45,8 +46,7 @@ struct runs_model {
 	struct arena arena;
 };
 
-int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret, char *err,
-		    size_t errlen);
+int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret, struct errtext *err);
 void runs_model_free(struct runs_model *m);
 /* After the jobs are known. A failed allocation is the arena's. */
 void runs_trends_make(struct runs_model *m);

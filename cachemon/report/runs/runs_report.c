@@ -54,49 +54,48 @@ static int write_list(const void *content, FILE *out)
 	return doc_end(&d);
 }
 
-static int load(const struct runs_options *options, struct runs_model *ret, char *err,
-		size_t errlen)
+static int load(const struct runs_options *options, struct runs_model *ret, struct errtext *err)
 {
 	sqlite3 *db = NULL;
-	int e = report_db_open(options->db, &db, err, errlen);
+	int e = report_db_open(options->db, &db, err);
 
 	*ret = (struct runs_model){0};
 	if (!e)
-		e = runs_model_load(db, options->db, ret, err, errlen);
+		e = runs_model_load(db, options->db, ret, err);
 	sqlite3_close(db);
 	return e;
 }
 
-int runs_print(const struct runs_options *options, FILE *out, char *err, size_t errlen)
+int runs_print(const struct runs_options *options, FILE *out, struct errtext *err)
 {
 	struct runs_model m;
 	const struct written content = {&m, options->format};
 	const struct publication p = {THE_LIST, &content, write_list};
-	int ret = load(options, &m, err, errlen);
+	int ret = load(options, &m, err);
 
 	if (!ret)
-		ret = publish_print(&p, out, err, errlen);
+		ret = publish_print(&p, out, err);
 	runs_model_free(&m);
 	return ret;
 }
 
-int runs_write(const struct runs_options *options, const char *out_path, char *err, size_t errlen)
+int runs_write(const struct runs_options *options, const char *out_path, struct errtext *err)
 {
 	struct runs_model m;
 	const struct written content = {&m, options->format};
 	const struct publication p = {THE_LIST, &content, write_list};
-	int ret = publish_not_over(p.name, options->db, out_path, err, errlen);
+	int ret = publish_not_over(p.name, options->db, out_path, err);
 
 	if (ret < 0)
 		return ret;
-	ret = load(options, &m, err, errlen);
+	ret = load(options, &m, err);
 	if (!ret)
-		ret = publish_write(&p, out_path, err, errlen);
+		ret = publish_write(&p, out_path, err);
 	runs_model_free(&m);
 	return ret;
 }
 
-static int make_directory(const char *dir, char *err, size_t errlen)
+static int make_directory(const char *dir, struct errtext *err)
 {
 	char name[400];
 	int ret;
@@ -105,13 +104,12 @@ static int make_directory(const char *dir, char *err, size_t errlen)
 		return 0;
 	ret = -errno;
 	escape_inert_to(name, sizeof(name), dir);
-	snprintf(err, errlen, "cannot make the directory %s: %s.", name, strerror(-ret));
-	return ret;
+	return errtext_set(err, ret, "cannot make the directory %s: %s.", name, strerror(-ret));
 }
 
 /* A name of letters and digits alone, whatever the job is called. */
 static int write_report(const struct runs_options *o, const char *dir, struct runs_model *m,
-			struct runs_job *j, char *err, size_t errlen)
+			struct runs_job *j, struct errtext *err)
 {
 	const struct report_options report = {.db = o->db,
 					      .run_id = j->run->id,
@@ -126,9 +124,9 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 
 	if (!name || asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
-		return report_no_memory(err, errlen);
+		return report_no_memory(err);
 	}
-	ret = report_write(&report, path, err, errlen);
+	ret = report_write(&report, path, err);
 	if (!ret)
 		j->report = name;
 	return ret;
@@ -152,40 +150,39 @@ static size_t first_of_newest(const struct runs_model *m)
 
 /* Newest first, so that they are there if it is ended early. */
 static int write_reports(const struct runs_options *o, const char *dir, struct runs_model *m,
-			 char *err, size_t errlen)
+			 struct errtext *err)
 {
 	size_t first = first_of_newest(m);
 	int ret = 0;
 
 	for (size_t i = m->nr_jobs; i-- > first && !ret;) {
 		progress_at(o->progress, "reports", m->nr_jobs - 1 - i, m->nr_jobs - first);
-		ret = write_report(o, dir, m, &m->jobs[i], err, errlen);
+		ret = write_report(o, dir, m, &m->jobs[i], err);
 	}
 	progress_over(o->progress);
 	return ret;
 }
 
-int runs_write_reports(const struct runs_options *options, const char *dir, char *err,
-		       size_t errlen)
+int runs_write_reports(const struct runs_options *options, const char *dir, struct errtext *err)
 {
 	struct runs_model m;
 	const struct written content = {&m, REPORT_HTML};
 	const struct publication p = {THE_LIST, &content, write_list};
 	_cleanup_free_ char *path = NULL;
-	int ret = load(options, &m, err, errlen);
+	int ret = load(options, &m, err);
 
 	if (!ret)
-		ret = make_directory(dir, err, errlen);
+		ret = make_directory(dir, err);
 	if (!ret)
-		ret = write_reports(options, dir, &m, err, errlen);
+		ret = write_reports(options, dir, &m, err);
 	if (!ret && asprintf(&path, "%s/index.html", dir) < 0) {
 		path = NULL;
-		ret = report_no_memory(err, errlen);
+		ret = report_no_memory(err);
 	}
 	if (!ret)
-		ret = publish_not_over(p.name, options->db, path, err, errlen);
+		ret = publish_not_over(p.name, options->db, path, err);
 	if (!ret)
-		ret = publish_write(&p, path, err, errlen);
+		ret = publish_write(&p, path, err);
 	runs_model_free(&m);
 	return ret;
 }

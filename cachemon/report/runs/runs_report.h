@@ -7,6 +7,7 @@
 #ifndef REPORT_RUNS_H
 #define REPORT_RUNS_H
 
+#include "cachemon/base/errtext.h"
 #include "cachemon/report/run/report.h"
 
 struct runs_options {
@@ -21,11 +22,10 @@ enum { RUNS_REPORTS_MAX = 50 };
 
 /* All but CSV and YAML. */
 bool runs_has_format(enum report_format format);
-int runs_print(const struct runs_options *options, FILE *out, char *err, size_t errlen);
-int runs_write(const struct runs_options *options, const char *out_path, char *err, size_t errlen);
+int runs_print(const struct runs_options *options, FILE *out, struct errtext *err);
+int runs_write(const struct runs_options *options, const char *out_path, struct errtext *err);
 /* A report of each job of the newest runs in dir, which is made, then index.html that leads to
  * them: each appears whole or not at all, the index last. */
-int runs_write_reports(const struct runs_options *options, const char *dir, char *err,
-		       size_t errlen);
+int runs_write_reports(const struct runs_options *options, const char *dir, struct errtext *err);
 
 #endif
