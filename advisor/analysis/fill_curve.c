@@ -53,7 +53,8 @@ static int failed(sqlite3 *db, struct errtext *err)
 			   sqlite3_errmsg(db));
 }
 
-int fill_curve_begin(sqlite3 *db, struct errtext *err)
+/* Makes the tables that are missing. */
+static int begin(sqlite3 *db, struct errtext *err)
 {
 	return sqlite3_exec(db, tables, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, err);
 }
@@ -214,7 +215,7 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 
 int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err)
 {
-	int ret = fill_curve_begin(db, err);
+	int ret = begin(db, err);
 
 	if (!ret && c->there)
 		ret = fill_points(db, job_id, &c->curve, err);

@@ -12,8 +12,6 @@
 #include "advisor/analysis/job_curve.h"
 #include "cachemon/base/errtext.h"
 
-/* Makes the tables that are missing. */
-int fill_curve_begin(sqlite3 *db, struct errtext *err);
 /* A job without a curve gets a row of analysis_curve_fact alone, with the reason. 0 or -errno. */
 int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err);
 

@@ -7,7 +7,7 @@
 
 #include "advisor/series/anomaly.h"
 
-bool series_moves(const struct series_known *k)
+static bool moves(const struct series_known *k)
 {
 	for (size_t i = 1; i < k->nr; i++)
 		if (k->x[i] != k->x[0])
@@ -66,7 +66,7 @@ static int changes(struct series_looked *l, struct arena *arena, struct series_j
 	for (int f = 0; f < FIGURE_NR && all && !e; f++) {
 		struct series_known *k = &l->of[f];
 
-		if (!series_moves(k))
+		if (!moves(k))
 			continue;
 		e = change_find(k->x, k->nr, series_least(f), (double)l->figures, SERIES_LEVEL,
 				k->changes, &k->nr_changes);

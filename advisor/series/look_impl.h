@@ -23,7 +23,6 @@ struct series_looked {
 	size_t values;
 };
 
-bool series_moves(const struct series_known *k);
 /* The links of ret, in the arena; the changes are known already. 0 or -ENOMEM. */
 int series_links(struct series_looked *l, struct arena *arena, struct series_job *ret);
 

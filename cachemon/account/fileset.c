@@ -65,11 +65,6 @@ void fileset_free(struct fileset *s)
 	free(s);
 }
 
-size_t fileset_count(const struct fileset *s)
-{
-	return s->count;
-}
-
 static uint64_t tag_of(uint64_t hash)
 {
 	uint64_t tag = hash >> (64 - TAG_BITS);

@@ -22,7 +22,6 @@ struct fileset_entry {
 /* At most max files; NULL when out of memory. */
 struct fileset *fileset_new(size_t max);
 void fileset_free(struct fileset *s);
-size_t fileset_count(const struct fileset *s);
 
 /*
  * The entry of a file by the hash of its key, added if it was not there. NULL: not there, and

@@ -140,12 +140,6 @@ const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot)
 	return &l->jobs[slot];
 }
 
-uint64_t ledger_distinct(const struct ledger *l, bool *ret_estimated)
-{
-	*ret_estimated = l->seen_full;
-	return fileset_count(l->seen);
-}
-
 uint64_t ledger_law_error(const struct ledger *l)
 {
 	return l->law_error;

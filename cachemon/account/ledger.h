@@ -50,8 +50,6 @@ void ledger_free(struct ledger *l);
 void ledger_apply(struct ledger *l, const struct sample *s);
 
 const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot);
-/* Distinct files of all directories; a lower bound when *ret_estimated. */
-uint64_t ledger_distinct(const struct ledger *l, bool *ret_estimated);
 /* Sum of |error| of the conservation law over all samples. */
 uint64_t ledger_law_error(const struct ledger *l);
 /* Advice that found no room here, beside what the kernel side lost. */

@@ -203,7 +203,6 @@ static struct ledger_directory *place_of(struct ledger *l, const struct sample_f
 		return l->directories[entry->place];
 	d = directory_of(l, sf->job, sf->path);
 	if (!entry) {
-		l->seen_full = true;
 		d->files_estimated = true;
 	} else if (added) {
 		d->files++;

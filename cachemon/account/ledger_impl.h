@@ -19,7 +19,6 @@ struct ledger {
 	struct ledger_limits limits;
 	uint64_t seq; /* samples so far */
 	struct fileset *seen;
-	bool seen_full;
 	struct ledger_job jobs[JOB_NR];
 	struct ledger_directory *nameless[JOB_NR];
 

@@ -199,7 +199,8 @@ void traces_see_name(struct traces *t, const struct file_key *key, const char *p
 		name(f, path, fstype);
 }
 
-bool traced_file_by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
+/* Below the threshold: others like it are known. */
+static bool by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
 {
 	return f->by_hash && f->hash < threshold[f->stratum];
 }
@@ -225,7 +226,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
 
-		if (traced_file_by_hash(f, threshold))
+		if (by_hash(f, threshold))
 			below[f->stratum]++;
 		else if (!f->by_hash)
 			beside[stratum_of_size(f->size_bytes)]++;
@@ -234,7 +235,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 		struct traced_file *f = t->files[i];
 		double each = f->by_hash ? -1 : 1;
 
-		if (traced_file_by_hash(f, threshold)) {
+		if (by_hash(f, threshold)) {
 			each = HASHES / ((double)threshold[f->stratum] + 1) -
 			       (double)beside[f->stratum] / below[f->stratum];
 			if (each < 1)

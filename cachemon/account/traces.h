@@ -57,8 +57,6 @@ bool traced_file_live(const struct traced_file *f);
 /* Whether the probes were told that it ended, or set so. */
 bool traced_file_released(const struct traced_file *f);
 void traced_file_set_released(struct traced_file *f);
-/* Below the threshold: others like it are known. */
-bool traced_file_by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA]);
 /* By traces_add_warm(). */
 bool traced_file_added(const struct traced_file *f);
 uint64_t traced_file_events(const struct traced_file *f);

@@ -121,16 +121,6 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
-int parse_size(const char *s, uint64_t *ret_bytes)
-{
-	static const struct unit units[] = {
-		{"", 1},	   {"K", 1ULL << 10}, {"M", 1ULL << 20},
-		{"G", 1ULL << 30}, {"T", 1ULL << 40}, {NULL, 0},
-	};
-
-	return with_unit(s, units, ret_bytes);
-}
-
 /* strtod would take blanks, signs, hexadecimal, exponents, "inf", "nan" and the locale's comma.
  * Up to 15 digits both the digits and the power of ten are exact doubles, so their quotient is
  * the nearest double. */

@@ -24,9 +24,6 @@ int parse_duration(const char *s, uint64_t *ret_ns);
 /* 1, 0.5, 1%: more than 0, at most 100; up to 15 digits. */
 int parse_percent(const char *s, double *ret_percent);
 
-/* Bytes, or with K, M, G, T units of 1024: 4096, 64M. May be 0. */
-int parse_size(const char *s, uint64_t *ret_bytes);
-
 /* The index of s in names, exactly as written there. */
 int parse_enum(const char *s, const char *const *names, size_t nr_names, size_t *ret_index);
 

@@ -125,11 +125,6 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	}
 }
 
-error_t report_args_parse(int key, char *arg, struct argp_state *state)
-{
-	return report_args_option(state->input, key, arg, state);
-}
-
 int report_args_run(struct report_args *args,
 		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
 		    void *arg)

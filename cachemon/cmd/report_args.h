@@ -78,8 +78,6 @@ struct report_args {
 
 /* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state);
-/* A parser of argp; its input is a struct report_args. */
-error_t report_args_parse(int key, char *arg, struct argp_state *state);
 
 struct invoker;
 /*

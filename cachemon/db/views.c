@@ -9,6 +9,11 @@
 #include "cachemon/figures/counters.h"
 #include "cachemon/db/embedded_views.h"
 
+struct needed_table {
+	const char *name;
+	const char *columns; /* "a, b, c": those that the views read */
+};
+
 /* Since schema 1 a database may have been written by any version. */
 static const struct needed_table needed[] = {
 	{"run", "cost_budget"},
@@ -33,11 +38,6 @@ static const struct needed_table needed[] = {
 };
 
 enum { NR_NEEDED = sizeof(needed) / sizeof(needed[0]) };
-
-const struct needed_table *views_needed(size_t i)
-{
-	return i < NR_NEEDED ? &needed[i] : NULL;
-}
 
 static int ask_int(sqlite3 *db, const char *sql, const char *a, const char *b, int64_t *ret)
 {

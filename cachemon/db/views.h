@@ -10,14 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct needed_table {
-	const char *name;
-	const char *columns; /* "a, b, c": those that the views read */
-};
-
-/* NULL: there is no such number. */
-const struct needed_table *views_needed(size_t i);
-
 /* Tables of counters that lack some, since a version wrote them that had not these: views stand in
  * for them, where the missing ones are NULL. SQLite code. Once a connection is enough. */
 int views_of_counters(sqlite3 *db);

@@ -85,14 +85,6 @@ struct shown show_ns(struct opt_i64 v)
 	return ret;
 }
 
-struct shown show_rate(double per_s)
-{
-	struct opt_i64 v = {.known = per_s >= 0 && per_s < 9e18};
-
-	v.value = v.known ? (int64_t)(per_s + 0.5) : 0;
-	return show_count(v, false);
-}
-
 struct shown show_double(struct opt_f64 v, int decimals)
 {
 	struct shown ret = {0};

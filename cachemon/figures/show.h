@@ -29,8 +29,6 @@ struct shown show_bytes(struct opt_i64 v, bool estimated);
 struct shown show_ratio(struct opt_f64 v, bool estimated);
 /* 12.3 ms */
 struct shown show_ns(struct opt_i64 v);
-/* A whole number a second; '-' when below 0. */
-struct shown show_rate(double per_s);
 /* 12.5 with the given number of decimals. */
 struct shown show_double(struct opt_f64 v, int decimals);
 

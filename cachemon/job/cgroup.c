@@ -90,7 +90,8 @@ static char *canonical(const struct mount *m, const char *real)
 	return asprintf(&path, "%s/%s", root, below) < 0 ? NULL : path;
 }
 
-int cgroup_open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
+/* A directory, by a path of the file system only. */
+static int open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
 		    struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
@@ -152,7 +153,7 @@ static int open_in(const struct mountinfo *mi, enum cgroup_kind kind, const char
 	}
 	if (asprintf(&joined, "%s/%s", m->point, path + strspn(path, "/")) < 0)
 		return -ENOMEM;
-	e = cgroup_open_dir(mi, joined, &ref, err);
+	e = open_dir(mi, joined, &ref, err);
 	if (e)
 		return e;
 	/* ".." or a symlink must not lead to another hierarchy. */
@@ -235,7 +236,7 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 				   "neither cgroup v2 nor the v1 memory controller is mounted: use "
 				   "--pid or a command");
 	if (stat(path, &st) == 0) {
-		e = cgroup_open_dir(mi, path, ret, err);
+		e = open_dir(mi, path, ret, err);
 		if (e != -ENOTDIR)
 			return e;
 	}
@@ -246,7 +247,7 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 	if (e != -ENOENT)
 		return e;
 	if (stat(path, &st) == 0)
-		return cgroup_open_dir(mi, path, ret, err);
+		return open_dir(mi, path, ret, err);
 	return errtext_set(
 		err, -ENOENT,
 		"no cgroup %s, neither as a directory nor in the v2 tree nor under the v1 "

@@ -183,26 +183,21 @@ static long long read_ahead_btrfs(const char *path)
 	return sysfile_number("", name, &kb) ? -1 : kb;
 }
 
-static void describe(const char *root, uint64_t mount_id, unsigned int major, unsigned int minor,
-		     const char *path, bool dax, unsigned int direct, struct fs_support *fs)
-{
-	memset(fs, 0, sizeof(*fs));
-	fs->major = major;
-	fs->minor = minor;
-	read_mount(root, mount_id, path, dax, direct, fs);
-	fs->read_ahead_kb = read_ahead(root, major, minor);
-}
-
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
-			 unsigned int minor, unsigned int direct, struct fs_support *ret_fs)
+			 unsigned int minor, const char *path, bool dax, unsigned int direct,
+			 struct fs_support *ret_fs)
 {
-	describe(root, mount_id, major, minor, NULL, false, direct, ret_fs);
+	memset(ret_fs, 0, sizeof(*ret_fs));
+	ret_fs->major = major;
+	ret_fs->minor = minor;
+	read_mount(root, mount_id, path, dax, direct, ret_fs);
+	ret_fs->read_ahead_kb = read_ahead(root, major, minor);
 }
 
 static void describe_device(unsigned int major, unsigned int minor, unsigned int direct,
 			    struct fs_support *fs)
 {
-	describe("", 0, major, minor, NULL, false, direct, fs);
+	fs_support_describe("", 0, major, minor, NULL, false, direct, fs);
 	snprintf(fs->type, sizeof(fs->type), FS_BLOCK_DEVICE);
 	decide(fs, NULL, direct);
 }
@@ -217,8 +212,8 @@ int fs_support_read(const char *path, unsigned int direct, struct fs_support *re
 		describe_device(st.stx_rdev_major, st.stx_rdev_minor, direct, ret_fs);
 		return 0;
 	}
-	describe("", st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor, path,
-		 st.stx_attributes & STATX_ATTR_DAX, direct, ret_fs);
+	fs_support_describe("", st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor, path,
+			    st.stx_attributes & STATX_ATTR_DAX, direct, ret_fs);
 	if (!strcmp(ret_fs->type, "btrfs") && ret_fs->read_ahead_kb < 0)
 		ret_fs->read_ahead_kb = read_ahead_btrfs(path);
 	return 0;

@@ -29,11 +29,13 @@ struct fs_support {
 int fs_support_read(const char *path, unsigned int direct, struct fs_support *ret_fs);
 
 /*
- * The part behind it that reads procfs and sysfs, below root: the mount's type and options and
- * the read-ahead of device major:minor. Fills all of ret_fs, unknown where unreadable.
+ * The part of it that reads procfs and sysfs, below root: the mount's type and options and the
+ * read-ahead of device major:minor. path is what lives there, NULL for the mount alone; dax: its
+ * own attribute. Fills all of ret_fs, unknown where unreadable.
  */
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,
-			 unsigned int minor, unsigned int direct, struct fs_support *ret_fs);
+			 unsigned int minor, const char *path, bool dax, unsigned int direct,
+			 struct fs_support *ret_fs);
 
 /* What its type and options say of a mount. Fills type, mount, dax, cover and why alone. */
 void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_support *ret_fs);

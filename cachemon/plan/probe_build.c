@@ -12,11 +12,6 @@ static const char *const names[BUILD_NR] = {
 	[BUILD_BASIC] = "basic",
 };
 
-const char *probe_build_name(enum probe_build build)
-{
-	return names[build];
-}
-
 static bool has_kfunc(const struct btf *btf, const char *name)
 {
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;

@@ -17,8 +17,6 @@ enum probe_build {
 	BUILD_NR,
 };
 
-/* "direct", "probe", "basic". */
-const char *probe_build_name(enum probe_build build);
 /* Its programs record references of sampled pages (CACHEMON_REFERENCES); traces of files too
  * (CACHEMON_TRACES). */
 bool probe_build_references(enum probe_build build);

@@ -149,21 +149,21 @@ void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *ab
 		doc_cell(t, "%s", absent);
 }
 
+static void table_free(struct doc_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct doc_table){0};
+}
+
 void doc_put_table(struct doc *d, struct doc_table *t)
 {
 	if (t->failed)
 		d->failed = true;
 	else if (t->nr_columns && t->nr_cells)
 		d->ops->table(d, t);
-	doc_table_free(t);
-}
-
-void doc_table_free(struct doc_table *t)
-{
-	for (size_t i = 0; i < t->nr_cells; i++)
-		free(t->cells[i]);
-	free(t->cells);
-	*t = (struct doc_table){0};
+	table_free(t);
 }
 
 int doc_end(struct doc *d)

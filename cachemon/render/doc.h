@@ -117,7 +117,6 @@ void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(p
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent);
 /* Writes the table, unless it has no rows, and frees it. */
 void doc_put_table(struct doc *d, struct doc_table *t);
-void doc_table_free(struct doc_table *t);
 /* The first is that of all. */
 void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);

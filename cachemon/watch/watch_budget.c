@@ -27,7 +27,7 @@ static const char sliced_only[] = "reads were watched in slices from here on, to
 static const char *const names[DETAIL_NR] = {"traces",	 "fault_addresses", "references",
 					     "evictors", "file_rows",	    "per_read_hook"};
 
-void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason)
+static void mark_shed(struct watch_run *run, enum watch_detail d, const char *reason)
 {
 	struct sample_shed *s = &run->shed[d];
 
@@ -95,9 +95,10 @@ bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 	return true;
 }
 
+/* From now on, or again. */
 static void shed(struct watch_run *run, enum watch_detail d)
 {
-	watch_shed(run, d, over_purse);
+	mark_shed(run, d, over_purse);
 	switch (d) {
 	case DETAIL_TRACES:
 		sampler_trace_shed(run->sampler, over_purse);
@@ -177,14 +178,14 @@ static void begin_slices(struct watch_run *run)
 
 	for (int d = 0; d < DETAIL_READS; d++)
 		if (there[d])
-			watch_shed(run, (enum watch_detail)d, sliced_only);
+			mark_shed(run, (enum watch_detail)d, sliced_only);
 	probe_set_fault_addresses(run->set, false);
 	run->address_share = 0;
 	probe_set_evictors(run->set, false);
 	run->file_rows_share = 0;
-	watch_shed(run, DETAIL_READS,
-		   "it cost most of what exceeded the overhead budget: it is on in slices at "
-		   "random places, and what only it sees is estimated");
+	mark_shed(run, DETAIL_READS,
+		  "it cost most of what exceeded the overhead budget: it is on in slices at "
+		  "random places, and what only it sees is estimated");
 	watch_slices_begin(run);
 	watch_traces_end(run, sliced_only);
 	sampler_references_end(run->sampler, sliced_only);

@@ -147,8 +147,6 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
 
 /* After the sampler is there, before the start. */
 void watch_budget_begin(struct watch_run *run);
-/* From now on, or again. */
-void watch_shed(struct watch_run *run, enum watch_detail d, const char *reason);
 /* Whether files get rows of the interval that is about to be written, and so long; these are paid
  * for from then on. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "cachemon/db/views.h"
+
 static int64_t ask(struct fixture *f, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;

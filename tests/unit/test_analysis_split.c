@@ -2,6 +2,7 @@
 /* LINK: advisor report account access */
 /* However a run is cut into intervals, what is said of it is the same. */
 #include "fixtures/advisor/world.h"
+#include "cachemon/db/views.h"
 
 enum { SECONDS = 120 };
 

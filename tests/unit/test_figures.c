@@ -10,6 +10,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "cachemon/db/views.h"
 #include "cachemon/figures/counts.h"
 #include "cachemon/model/model_rows.h"
 

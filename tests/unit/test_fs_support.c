@@ -130,7 +130,7 @@ static void describe(void **state, uint64_t id, unsigned int major, unsigned int
 	struct fake_root *root = *state;
 
 	memset(fs, 0x5a, sizeof(*fs));
-	fs_support_describe(root->dir, id, major, minor, 0, fs);
+	fs_support_describe(root->dir, id, major, minor, NULL, false, 0, fs);
 	assert_int_equal(fs->major, major);
 	assert_int_equal(fs->minor, minor);
 	assert_true(*fs->why);

@@ -108,27 +108,6 @@ static void durations(void **state)
 	check(parse_duration, rows, NELEMS(rows));
 }
 
-static void sizes(void **state)
-{
-	static const struct row rows[] = {
-		{"0", 0, 0},
-		{"4096", 0, 4096},
-		{"1K", 0, 1024},
-		{"64M", 0, 64ULL << 20},
-		{"1G", 0, 1ULL << 30},
-		{"16777215T", 0, 16777215ULL << 40},
-		{"16777216T", -ERANGE, 0},
-		{"64m", -EINVAL, 0},
-		{"64MB", -EINVAL, 0},
-		{"M", -EINVAL, 0},
-		{"-1G", -EINVAL, 0},
-		{"1.5G", -EINVAL, 0},
-		{"1 G", -EINVAL, 0},
-	};
-
-	check(parse_size, rows, NELEMS(rows));
-}
-
 static void pids(void **state)
 {
 	static const struct row rows[] = {
@@ -306,11 +285,10 @@ static void quoting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(u64),		 cmocka_unit_test(durations),
-		cmocka_unit_test(sizes),	 cmocka_unit_test(pids),
-		cmocka_unit_test(percents),	 cmocka_unit_test(enums),
-		cmocka_unit_test(grouping),	 cmocka_unit_test(quoting),
-		cmocka_unit_test(human_figures),
+		cmocka_unit_test(u64),	   cmocka_unit_test(durations),
+		cmocka_unit_test(pids),	   cmocka_unit_test(percents),
+		cmocka_unit_test(enums),   cmocka_unit_test(grouping),
+		cmocka_unit_test(quoting), cmocka_unit_test(human_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

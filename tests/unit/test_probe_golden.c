@@ -5,6 +5,7 @@
  * hook and program or why there is none, what is measured, and which counters are not known.
  * Addresses of functions are hidden, so that what the scopes give shows.
  */
+#include "build_name.h"
 #include "plan_kernels.h"
 
 static const struct plan_request all = {LEVEL_FULL, true, true};
@@ -13,7 +14,7 @@ static void write_plan(FILE *f, const struct probe_plan *plan)
 {
 	char why[PLAN_REASON_MAX];
 
-	fprintf(f, "build %s\n", probe_build_name(plan->build));
+	fprintf(f, "build %s\n", build_name(plan->build));
 	for (int r = 0; r < ROLE_NR; r++) {
 		const struct probe_choice *c = &plan->choices[r];
 

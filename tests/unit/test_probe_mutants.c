@@ -7,6 +7,7 @@
  * what was found instead must be said.
  */
 #include "btf_mutant.h"
+#include "build_name.h"
 
 static const struct plan_request all = {LEVEL_FULL, true, true};
 
@@ -392,7 +393,7 @@ static void test_builds(void **state)
 				 real[k] == BUILD_BASIC ? BUILD_BASIC : BUILD_PROBE);
 		/* A later build may be wished for, an earlier one may not. */
 		for (int wish = 0; wish < BUILD_NR; wish++) {
-			setenv("CACHEMON_PROBES", probe_build_name(wish), 1);
+			setenv("CACHEMON_PROBES", build_name(wish), 1);
 			assert_int_equal(build_of(&w, &none),
 					 wish > (int)real[k] ? wish : (int)real[k]);
 		}

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "build_name.h"
 #include "bpf/cachemon.h"
 #include "cachemon/capture/probe_object.h"
 #include "cachemon/plan/probe_table.h"
@@ -75,8 +76,7 @@ static void test_rows_are_programs(void **state)
 				bpf_object__find_program_by_name(objects[b], c->program);
 
 			if (!prog)
-				fail_msg("build %s has no program %s", probe_build_name(b),
-					 c->program);
+				fail_msg("build %s has no program %s", build_name(b), c->program);
 			snprintf(section, sizeof(section), "%s/%s", hook_kind_name(c->kind),
 				 c->target);
 			assert_string_equal(bpf_program__section_name(prog), section);
@@ -117,7 +117,7 @@ static void test_same_programs(void **state)
 			other = bpf_object__find_program_by_name(objects[b],
 								 bpf_program__name(one));
 			if (!other)
-				fail_msg("build %s has no program %s", probe_build_name(b),
+				fail_msg("build %s has no program %s", build_name(b),
 					 bpf_program__name(one));
 			assert_int_equal(bpf_program__autoload(one), bpf_program__autoload(other));
 			/* Who has no program that can be called at will walks the map. */
@@ -168,7 +168,7 @@ static void test_same_maps(void **state)
 		{
 			other = find_map(objects[b], map_ending(map));
 			if (!other)
-				fail_msg("build %s has no map %s", probe_build_name(b),
+				fail_msg("build %s has no map %s", build_name(b),
 					 bpf_map__name(map));
 			/* Tables the compiler made: user space knows of none. */
 			if (!strcmp(map_ending(map), ".rodata"))

@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "cachemon/db/embedded_views.h"
+#include "cachemon/db/views.h"
 
 enum { MOST = 200, NAME = 64 };
 

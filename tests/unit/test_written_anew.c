@@ -5,6 +5,7 @@
 #include "fixtures/advisor/world.h"
 
 #include "advisor/analysis/fill.h"
+#include "cachemon/db/views.h"
 
 static void text_of(struct fixture *f, const char *sql, char ret[256])
 {

@@ -2,8 +2,8 @@
 #include "cachemon/report/run/data.h"
 
 const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
-const char *const data_fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
-				   "untracked"};
+static const char *const fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
+				     "untracked"};
 const char *const data_causes[EVICT_NR] = {
 	[EVICT_RECLAIM_KSWAPD] = "reclaim_kswapd", [EVICT_RECLAIM_DIRECT] = "reclaim_direct",
 	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
@@ -124,7 +124,7 @@ static void put_prefetch(struct tree *t, const struct counts *c, const struct de
 {
 	tree_object(t, "prefetch");
 	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
-	put_range(t, "fate", c, C_used, data_fates, 5);
+	put_range(t, "fate", c, C_used, fates, 5);
 	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
 	put_share(t, "accuracy", d->accuracy, &d->accuracy_range);
 	put_share(t, "coverage", d->coverage, &d->coverage_range);

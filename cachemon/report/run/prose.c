@@ -193,6 +193,59 @@ static void say_cost(FILE *out, const struct view *v)
 		fputs(" What measuring cost is not known.", out);
 }
 
+static const char NO_COUNTS[] = "without them there are no counts";
+
+/* What costs most, and what lessens that besides a larger budget; NULL: nothing. */
+static const char *costs_most(const struct model_run *run, const char **ret_do)
+{
+	static const struct {
+		const char *what, *todo;
+	} of[MODEL_COST_PARTS] = {
+		{"the reads", "--level cold does not see hits, and costs less"},
+		{"pages that come into the cache and leave it", NO_COUNTS},
+		{"readahead windows", NO_COUNTS},
+		{"page faults", NO_COUNTS},
+		{"task switches", NO_COUNTS},
+		{"io_uring requests, direct reads, or processes that begin and end", NULL},
+	};
+	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
+	const char *what = "cachemon's own process";
+
+	/* In a sliced run it wakes for the slices, whatever the interval is. */
+	*ret_do = run->sliced.known && run->sliced.value ? "in a longer job it is a smaller share"
+							 : "a longer --interval lessens it, and in "
+							   "a longer job it is a smaller share";
+	for (int i = 0; i < MODEL_COST_PARTS; i++) {
+		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
+			continue;
+		most = run->cost_parts[i].value;
+		what = of[i].what;
+		*ret_do = of[i].todo;
+	}
+	return what;
+}
+
+/* That the overhead budget was not kept, by what, and what to do; false: nothing to say. */
+static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
+{
+	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
+	const char *todo, *what;
+
+	if (!run->budget_kept.known || run->budget_kept.value)
+		return false;
+	what = costs_most(run, &todo);
+	fprintf(out,
+		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
+		"time, most of it for %s",
+		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
+		what);
+	if (allowed || todo)
+		fprintf(out, " (%s%s%s)", allowed ? "a larger --max-overhead allows it" : "",
+			allowed && todo ? "; " : "", todo ? todo : "");
+	putc('.', out);
+	return true;
+}
+
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
 {
 	struct view v = view_of(m, job);
@@ -206,7 +259,7 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	if (!counts_mapped(v.c, job->processes) || !counts_get(v.c, C_stall_ns).known)
 		say_stall(out, &v);
 	say_cost(out, &v);
-	prose_budget(out, " ", &m->run);
+	say_budget(out, " ", &m->run);
 }
 
 /* Sentences with a space between them, and lead before the first. */
@@ -365,58 +418,6 @@ static void put_selector(FILE *out, const struct model_job *job)
 	free(shown);
 }
 
-static const char NO_COUNTS[] = "without them there are no counts";
-
-/* What costs most, and what lessens that besides a larger budget; NULL: nothing. */
-static const char *costs_most(const struct model_run *run, const char **ret_do)
-{
-	static const struct {
-		const char *what, *todo;
-	} of[MODEL_COST_PARTS] = {
-		{"the reads", "--level cold does not see hits, and costs less"},
-		{"pages that come into the cache and leave it", NO_COUNTS},
-		{"readahead windows", NO_COUNTS},
-		{"page faults", NO_COUNTS},
-		{"task switches", NO_COUNTS},
-		{"io_uring requests, direct reads, or processes that begin and end", NULL},
-	};
-	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
-	const char *what = "cachemon's own process";
-
-	/* In a sliced run it wakes for the slices, whatever the interval is. */
-	*ret_do = run->sliced.known && run->sliced.value ? "in a longer job it is a smaller share"
-							 : "a longer --interval lessens it, and in "
-							   "a longer job it is a smaller share";
-	for (int i = 0; i < MODEL_COST_PARTS; i++) {
-		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
-			continue;
-		most = run->cost_parts[i].value;
-		what = of[i].what;
-		*ret_do = of[i].todo;
-	}
-	return what;
-}
-
-bool prose_budget(FILE *out, const char *lead, const struct model_run *run)
-{
-	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
-	const char *todo, *what;
-
-	if (!run->budget_kept.known || run->budget_kept.value)
-		return false;
-	what = costs_most(run, &todo);
-	fprintf(out,
-		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
-		"time, most of it for %s",
-		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
-		what);
-	if (allowed || todo)
-		fprintf(out, " (%s%s%s)", allowed ? "a larger --max-overhead allows it" : "",
-			allowed && todo ? "; " : "", todo ? todo : "");
-	putc('.', out);
-	return true;
-}
-
 void prose_summary(FILE *out, const struct model *m, const char *report_command)
 {
 	const struct model_run *run = &m->run;
@@ -448,7 +449,7 @@ void prose_summary(FILE *out, const struct model *m, const char *report_command)
 			show_double(run->probe_ns_per_lookup, 1).s, show_ns(run->cpu_ns).s);
 	else
 		fputs("  own cost     not known: the probes could not be timed\n", out);
-	if (prose_budget(out, "  budget       ", run))
+	if (say_budget(out, "  budget       ", run))
 		putc('\n', out);
 	if (v.c->sliced)
 		fputs("  ~            estimated from slices of the reads, with its 90 % interval; "

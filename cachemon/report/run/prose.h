@@ -14,8 +14,6 @@
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job);
 /* Whether the run is complete and what was lost, behind lead; false: nothing, for a good run. */
 bool prose_caveats(FILE *out, const char *lead, const struct model *m);
-/* That the overhead budget was not kept, by what, and what to do; false: nothing to say. */
-bool prose_budget(FILE *out, const char *lead, const struct model_run *run);
 /* About ten lines, caveats among them, for the end of a run. report_command: how to see more, or
  * NULL. */
 void prose_summary(FILE *out, const struct model *m, const char *report_command);
