@@ -223,7 +223,7 @@ def texts(*pattern):
 
 def stand_ins(db):
     """As cachemon/db/views.c makes them: what the schema does not have."""
-    with open(os.path.join(REPO, "advisor", "views.c"), encoding="utf-8") as f:
+    with open(os.path.join(REPO, "cachemon", "db", "views.c"), encoding="utf-8") as f:
         source = f.read()
     source = re.sub(r'"\s*\n\s*"', "", source[:source.index("enum { NR_NEEDED")])
     for table, columns in re.findall(r'\{"(\w+)",\s*"([^"]+)"', source):
