@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "advisor/pattern/pattern_file.h"
+#include "cachemon/base/text_builder.h"
 
 int pattern_error(sqlite3 *db, const char *what, struct errtext *err)
 {
@@ -18,9 +19,8 @@ int pattern_error(sqlite3 *db, const char *what, struct errtext *err)
 /* {"sequential_share":0.98,...,"decided_by":["sequential_share"]}; free() it. */
 static char *features_json(const struct features *f, const struct pattern *p)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
 	if (!out)
 		return NULL;
@@ -32,10 +32,7 @@ static char *features_json(const struct features *f, const struct pattern *p)
 	for (size_t i = 0; i < p->nr_decided; i++)
 		fprintf(out, "%s\"%s\"", i ? "," : "", feature_name(p->decided[i]));
 	fputs("]}", out);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(&b);
 }
 
 static int insert(sqlite3_stmt *stmt, const char *kind, int64_t id, const struct pattern *p,

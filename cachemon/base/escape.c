@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/utf8.h"
 
 size_t escape_decode(const char *s, size_t len, uint32_t *ret_cp)
@@ -108,16 +109,9 @@ void escape_inert_to(char *buf, size_t size, const char *s)
 
 char *escape_inert_copy(const char *s, size_t len)
 {
-	char *ret = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&ret, &size);
+	struct text_builder b;
 
-	if (!out)
-		return NULL;
-	escape_inert(out, s ? s : "-", s ? len : 1);
-	if (fclose(out) != 0) {
-		free(ret);
-		return NULL;
-	}
-	return ret;
+	if (text_begin(&b))
+		escape_inert(b.out, s ? s : "-", s ? len : 1);
+	return text_end(&b);
 }

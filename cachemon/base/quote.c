@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 
 /* Length of the UTF-8 character at s, or 0: malformed, overlong, surrogate, beyond Unicode. */
 static size_t utf8_length(const unsigned char *s)
@@ -90,13 +91,12 @@ static void quote_plain(const char *word, FILE *out)
 int quote_word(const char *word, char **ret_text)
 {
 	const unsigned char *s = (const unsigned char *)word;
-	char *text = NULL;
-	size_t len = 0;
+	struct text_builder b;
 	FILE *out;
 
 	while (*s && shown_length(s))
 		s += shown_length(s);
-	out = open_memstream(&text, &len);
+	out = text_begin(&b);
 	if (!out)
 		return -ENOMEM;
 	if (is_harmless(word))
@@ -105,11 +105,9 @@ int quote_word(const char *word, char **ret_text)
 		quote_escaped((const unsigned char *)word, out);
 	else
 		quote_plain(word, out);
-	if (fclose(out)) {
-		free(text);
+	if (!text_end(&b))
 		return -ENOMEM;
-	}
-	*ret_text = text;
+	*ret_text = b.text;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/counters.h"
 #include "cachemon/db/embedded_views.h"
 
@@ -59,9 +60,8 @@ static int absent_columns(sqlite3 *db, const struct needed_table *t, char **ret_
 {
 	char *copy = strdup(t->columns);
 	char *save = NULL;
-	char *list = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&list, &size);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 	int rc = copy && out ? SQLITE_OK : SQLITE_NOMEM;
 
 	for (char *c = rc == SQLITE_OK ? strtok_r(copy, ", ", &save) : NULL; c && rc == SQLITE_OK;
@@ -75,29 +75,30 @@ static int absent_columns(sqlite3 *db, const struct needed_table *t, char **ret_
 			fprintf(out, ", NULL AS %s", c);
 	}
 	free(copy);
-	if (out && fclose(out) != 0)
+	if (!text_end(&b))
 		rc = SQLITE_NOMEM;
 	if (rc != SQLITE_OK) {
-		free(list);
+		free(b.text);
 		return rc;
 	}
-	*ret_list = list;
+	*ret_list = b.text;
 	return SQLITE_OK;
 }
 
-static int table_sql(const struct needed_table *t, char **ret_sql)
+/* NULL: no memory. */
+static char *table_sql(const struct needed_table *t)
 {
 	bool counters = strcmp(t->name, "filesystem") == 0; /* it alone has them */
-	size_t size = 0;
-	FILE *out = open_memstream(ret_sql, &size);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
 	if (!out)
-		return -1;
+		return NULL;
 	fprintf(out, "CREATE TEMP TABLE %s (%s", t->name, t->columns);
 	for (enum counter c = 0; counters && c < C_NR; c++)
 		fprintf(out, ", %s", counter_name(c));
 	fputs(")", out);
-	return fclose(out);
+	return text_end(&b);
 }
 
 static int stand_in(sqlite3 *db, const struct needed_table *t)
@@ -105,7 +106,6 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 	char *absent = NULL;
 	char *sql = NULL;
 	int64_t has = 0;
-	int n = 0;
 	int rc = ask_int(db, "SELECT count(*) FROM main.sqlite_schema WHERE name = ?1", t->name,
 			 NULL, &has);
 
@@ -115,14 +115,13 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 		free(absent);
 		return rc;
 	}
-	if (has)
-		n = asprintf(&sql, "CREATE TEMP VIEW %s AS SELECT *%s FROM main.%s", t->name,
-			     absent, t->name);
-	else
-		n = table_sql(t, &sql);
-	rc = n < 0 ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
-	if (n >= 0)
-		free(sql);
+	if (!has)
+		sql = table_sql(t);
+	else if (asprintf(&sql, "CREATE TEMP VIEW %s AS SELECT *%s FROM main.%s", t->name, absent,
+			  t->name) < 0)
+		sql = NULL;
+	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	free(sql);
 	free(absent);
 	return rc;
 }

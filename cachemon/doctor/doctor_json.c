@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/plan/probe_records.h"
 #include "cachemon/base/escape.h"
 
@@ -49,20 +50,19 @@ static void add_setting(cJSON *o, const char *name, int value)
 static void add_path(cJSON *o, const char *name, const char *path)
 {
 	char flag[64];
-	char *text = NULL;
-	size_t len = 0;
+	struct text_builder b;
+	char *text;
 	bool escaped;
-	FILE *f;
 
 	if (!path || !*path) {
 		cJSON_AddNullToObject(o, name);
 		return;
 	}
-	f = open_memstream(&text, &len);
-	if (!f)
+	if (!text_begin(&b))
 		return;
-	escaped = escape_data(f, path, strlen(path));
-	if (!fclose(f))
+	escaped = escape_data(b.out, path, strlen(path));
+	text = text_end(&b);
+	if (text)
 		cJSON_AddStringToObject(o, name, text);
 	snprintf(flag, sizeof(flag), "%s_escaped", name);
 	if (escaped)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/db/db_read.h"
 
 int report_no_memory(struct errtext *err)
@@ -43,9 +44,8 @@ void rows_counts(struct rows *r, struct counts *ret)
 
 char *rows_sql(const char *before, const char *after)
 {
-	char *sql = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&sql, &size);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
 	if (!out)
 		return NULL;
@@ -53,9 +53,5 @@ char *rows_sql(const char *before, const char *after)
 	for (int i = 0; i < C_NR; i++)
 		fprintf(out, ", %s", counter_name(i));
 	fprintf(out, " %s", after);
-	if (fclose(out) != 0) {
-		free(sql);
-		return NULL;
-	}
-	return sql;
+	return text_end(&b);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 
 static char *format_inert(const char *fmt, va_list args)
 {
@@ -61,6 +62,15 @@ void doc_para(struct doc *d, const char *fmt, ...)
 	free(text);
 }
 
+void doc_para_text(struct doc *d, char *text)
+{
+	if (!text)
+		d->failed = true;
+	else if (*text)
+		doc_para(d, "%s", text);
+	free(text);
+}
+
 void doc_words(struct doc *d, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -92,13 +102,13 @@ static void inert_lines(FILE *out, const char *text)
 
 void doc_code(struct doc *d, const char *language, const char *text)
 {
-	char *inert = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&inert, &len);
+	struct text_builder b;
+	char *inert;
 
-	if (out)
-		inert_lines(out, text);
-	if (!out || fclose(out) != 0)
+	if (text_begin(&b))
+		inert_lines(b.out, text);
+	inert = text_end(&b);
+	if (!inert)
 		d->failed = true;
 	else
 		d->ops->code(d, language, inert);
@@ -139,6 +149,15 @@ void doc_cell(struct doc_table *t, const char *fmt, ...)
 	text = format_inert(fmt, args);
 	va_end(args);
 	cell_add(t, text);
+}
+
+void doc_cell_text(struct doc_table *t, char *text)
+{
+	if (text)
+		doc_cell(t, "%s", text);
+	else
+		t->failed = true;
+	free(text);
 }
 
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent)

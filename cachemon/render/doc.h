@@ -106,6 +106,8 @@ void doc_pair_end(struct doc *d);
 void doc_heading(struct doc *d, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void doc_para(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Takes the text, of text_end(): NULL is no memory. An empty one is no paragraph. */
+void doc_para_text(struct doc *d, char *text);
 /* A paragraph of a note: as in Markdown, code stands between backticks. */
 void doc_words(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Lines of a program or a shell, as they are. */
@@ -113,6 +115,8 @@ void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Takes the text, of text_end(): NULL is no memory. */
+void doc_cell_text(struct doc_table *t, char *text);
 /* A name as the database has it; absent when it has none. */
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent);
 /* Writes the table, unless it has no rows, and frees it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 
 /* NULL: of NULL, or there was no memory, which d then knows. */
 static char *inert(struct doc *d, const char *text)
@@ -165,13 +166,13 @@ static void put_plain(FILE *out, const char *s)
 
 void doc_plain_words(struct doc *d, const char *text)
 {
-	char *plain = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&plain, &size);
+	struct text_builder b;
+	char *plain;
 
-	if (out)
-		doc_put_words(out, text, put_plain, put_plain);
-	if (!out || fclose(out) != 0)
+	if (text_begin(&b))
+		doc_put_words(b.out, text, put_plain, put_plain);
+	plain = text_end(&b);
+	if (!plain)
 		d->failed = true;
 	else
 		d->ops->para(d, plain);
@@ -299,19 +300,14 @@ void doc_names_table(struct doc *d, const struct picture *p)
 
 void doc_marks_para(struct doc *d, const struct picture *p)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = p->nr_marks ? open_memstream(&text, &len) : NULL;
+	struct text_builder b;
+	FILE *out;
 
-	d->failed = d->failed || (p->nr_marks && !out);
-	if (!out)
+	if (!p->nr_marks)
 		return;
-	for (size_t i = 0; i < p->nr_marks; i++)
-		fprintf(out, "%s%s", i ? "; " : "Marks: ", p->marks[i].name);
-	putc('.', out);
-	if (fclose(out) != 0)
-		d->failed = true;
-	else
-		doc_para(d, "%s", text);
-	free(text);
+	out = text_begin(&b);
+	for (size_t i = 0; out && i < p->nr_marks; i++)
+		fprintf(out, "%s%s%s", i ? "; " : "Marks: ", p->marks[i].name,
+			i + 1 == p->nr_marks ? "." : "");
+	doc_para_text(d, text_end(&b));
 }

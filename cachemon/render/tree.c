@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 
 static void open_level(struct tree *t, const char *key, enum tree_shape shape)
 {
@@ -114,27 +115,22 @@ void tree_string(struct tree *t, const char *key, const char *s)
 
 void tree_bytes(struct tree *t, const char *key, const char *s, size_t len)
 {
-	char *text = NULL;
-	size_t size = 0;
+	struct text_builder b;
 	bool escaped = false;
-	FILE *out = NULL;
+	char *text;
 
 	if (!s) {
 		tree_null(t, key);
 		return;
 	}
-	out = open_memstream(&text, &size);
-	if (!out) {
+	if (text_begin(&b))
+		escaped = escape_data(b.out, s, len);
+	text = text_end(&b);
+	if (!text) {
 		t->failed = true;
 		return;
 	}
-	escaped = escape_data(out, s, len);
-	if (fclose(out) != 0) {
-		t->failed = true;
-		free(text);
-		return;
-	}
-	t->ops->string(t, key, text, size);
+	t->ops->string(t, key, text, b.len);
 	free(text);
 	if (escaped && key) {
 		char name[64];

@@ -6,25 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/top/columns.h"
 
 static char *name_of(struct arena *a, const struct top_row *row)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	const char *kept = NULL;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	_cleanup_free_ char *text = NULL;
 
 	if (!out)
 		return NULL;
 	fputs(row->lead, out);
 	if (row->name.data)
 		escape_inert(out, row->name.data, row->name.len);
-	if (fclose(out) == 0)
-		kept = arena_bytes(a, text, len).data;
-	free(text);
-	return (char *)kept;
+	text = text_end(&b);
+	return text ? (char *)arena_bytes(a, text, b.len).data : NULL;
 }
 
 /* The most first, absent ones last. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/top/top.h"
 #include "cachemon/base/parse.h"
 
@@ -30,27 +31,21 @@ static int write_frame(const struct top_session *s, FILE *out)
 		.rows = size_of("LINES", LINES_DEFAULT),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 	};
+	struct text_builder b;
 	struct top_canvas canvas;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *memory;
+	char *text;
 	int r = top_paint(&s->frame, &s->view, &paper, &canvas);
 
 	if (r)
 		return r;
-	memory = open_memstream(&text, &len);
-	if (memory) {
-		top_canvas_write(&canvas, memory);
-		if (fclose(memory))
-			r = -ENOMEM;
-	}
+	if (text_begin(&b))
+		top_canvas_write(&canvas, b.out);
 	top_canvas_free(&canvas);
-	if (!memory || r) {
-		free(text);
+	text = text_end(&b);
+	if (!text)
 		return -ENOMEM;
-	}
-	while (len && text[len - 1] == '\n')
-		text[--len] = '\0';
+	while (b.len && text[b.len - 1] == '\n')
+		text[--b.len] = '\0';
 	fprintf(out, "%s\n\n", text);
 	free(text);
 	return fflush(out) ? -errno : 0;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/report/run/data.h"
@@ -95,19 +96,16 @@ static void put_totals(struct tree *t, const struct compare_job *job)
 
 static void put_sentence(struct tree *t, const char *key, const struct compare_job *job, bool time)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
 
-	if (!out) {
-		t->failed = true;
-		return;
-	}
-	if (time)
+	if (out && time)
 		compare_time_sentence(out, job);
-	else
+	else if (out)
 		compare_sentence(out, &job->result);
-	if (fclose(out) == 0)
+	text = text_end(&b);
+	if (text)
 		tree_string(t, key, text);
 	else
 		t->failed = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/base/human.h"
@@ -27,21 +28,18 @@ static void put_sentence(struct doc *d, const struct compare_model *m,
 static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job)
 {
 	for (int i = 0; i < 2; i++) {
-		char *text = NULL;
-		size_t len = 0;
-		FILE *out = open_memstream(&text, &len);
+		struct text_builder b;
+		FILE *out = text_begin(&b);
+		char *text;
 
-		if (!out) {
-			d->failed = true;
-			return;
-		}
-		if (i == 0)
+		if (out && i == 0)
 			compare_sentence(out, &job->result);
-		else
+		else if (out)
 			compare_time_sentence(out, job);
-		if (fclose(out) != 0)
+		text = text_end(&b);
+		if (!text)
 			d->failed = true;
-		else if (len)
+		else if (*text)
 			put_sentence(d, m, job, text);
 		free(text);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 
 /*
  * The columns: scope (job, directory, file, or rest: the job's files that are not listed), job,
@@ -30,25 +31,22 @@ struct csv_row {
 
 bool csv_text(FILE *out, const struct bytes *b)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *mem = NULL;
-	bool escaped = false;
+	struct text_builder mem;
+	char *text;
+	bool escaped;
 
 	if (!b || !b->data)
 		return false;
-	mem = open_memstream(&text, &len);
-	if (!mem) {
+	if (!text_begin(&mem)) {
 		fputs("\"?\"", out);
 		return false;
 	}
-	escaped = escape_data(mem, b->data, b->len);
-	if (fclose(mem) != 0)
-		len = 0;
+	escaped = escape_data(mem.out, b->data, b->len);
+	text = text_end(&mem);
 	putc('"', out);
-	if (len && strchr("=+-@\t\r\n", text[0]) && text[0])
+	if (text && strchr("=+-@\t\r\n", text[0]) && text[0])
 		putc('\'', out);
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; text && i < mem.len; i++) {
 		if (text[i] == '"')
 			putc('"', out);
 		if (text[i])

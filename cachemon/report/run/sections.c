@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/base/escape.h"
@@ -15,23 +16,16 @@
 /* Sentences as a paragraph; none when there is nothing to say. */
 static void put_prose(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		d->failed = true;
-		return;
+	if (out) {
+		if (job)
+			prose_verdict(out, m, job);
+		else
+			prose_caveats(out, "", m);
 	}
-	if (job)
-		prose_verdict(out, m, job);
-	else
-		prose_caveats(out, "", m);
-	if (fclose(out) != 0)
-		d->failed = true;
-	else if (len)
-		doc_para(d, "%s", text);
-	free(text);
+	doc_para_text(d, text_end(&b));
 }
 
 static void put_legend(struct doc *d, const struct model *m)

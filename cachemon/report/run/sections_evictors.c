@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/render/doc_flow.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/model/model_detail.h"
@@ -45,31 +46,17 @@ static void put_evictor(FILE *out, const struct model_eviction *e)
 /* NULL: no memory. */
 static char *evictor_text(const struct model_eviction *e)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
 
-	if (!out)
-		return NULL;
-	put_evictor(out, e);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	if (text_begin(&b))
+		put_evictor(b.out, e);
+	return text_end(&b);
 }
 
 static void put_row(struct doc_table *t, const struct model_eviction *e, int64_t all,
 		    int64_t page_size)
 {
-	char *text = evictor_text(e);
-
-	if (!text) {
-		t->failed = true;
-		return;
-	}
-	doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, evictor_text(e));
 	doc_cell_name(t, &e->owner_directory, "-");
 	doc_cell_name(t, &e->cause, "-");
 	doc_cell(t, "%s", show_about(show_count(e->pages, false), !e->exact).s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 
 static void put_text(FILE *out, const struct bytes *b, const char *absent)
@@ -19,29 +20,23 @@ static void put_text(FILE *out, const struct bytes *b, const char *absent)
 /* "ext4 at /data", "block device", "nfs4, mounted out of sight". */
 static void put_name(struct doc_table *t, const struct model_filesystem *f)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
-	}
-	if (!f->dev_major.known) {
-		fputs("[on none of these]", out);
-	} else {
-		put_text(out, &f->type, "unknown");
-		fprintf(out, " %" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
-		if (f->mount.data) {
-			fputs(" at ", out);
-			put_text(out, &f->mount, "");
+	if (out) {
+		if (!f->dev_major.known) {
+			fputs("[on none of these]", out);
+		} else {
+			put_text(out, &f->type, "unknown");
+			fprintf(out, " %" PRId64 ":%" PRId64, f->dev_major.value,
+				f->dev_minor.value);
+			if (f->mount.data) {
+				fputs(" at ", out);
+				put_text(out, &f->mount, "");
+			}
 		}
 	}
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_row(struct doc_table *t, const struct model_filesystem *f, int64_t page_size)

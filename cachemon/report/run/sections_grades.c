@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 
 enum { DIRECTORIES_MAX = 10 };
@@ -38,26 +39,17 @@ static void put_letter(struct doc_table *t, const struct analysis_grade *g)
 /* The formulas of those of the four that there are. */
 static void put_how(struct doc_table *t, const struct analysis_grade grades[GRADE_NR])
 {
-	char *text = NULL;
-	size_t len = 0;
+	struct text_builder b;
 	bool any = false;
-	FILE *out = open_memstream(&text, &len);
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
-	}
-	for (int i = GRADE_HITS; i < GRADE_NR; i++) {
+	for (int i = GRADE_HITS; out && i < GRADE_NR; i++) {
 		if (!grades[i].letter)
 			continue;
 		fprintf(out, "%s%s: %s", any ? "; " : "", grade_names[i], grades[i].formula);
 		any = true;
 	}
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static bool least(struct opt_i64 part, struct opt_i64 whole)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/model/reads_check.h"
 #include "cachemon/figures/show.h"
 
@@ -146,25 +147,16 @@ static bool same(const struct bytes *a, const struct bytes *b)
 static void put_counters(struct doc_table *t, const struct model_unmeasured *u, size_t nr,
 			 size_t first)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
-	}
-	for (size_t i = first; i < nr; i++) {
+	for (size_t i = first; out && i < nr; i++) {
 		if (!same(&u[i].reason, &u[first].reason))
 			continue;
 		fputs(i > first ? ", " : "", out);
 		escape_inert(out, u[i].counter.data, u[i].counter.len);
 	}
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_unmeasured(struct doc *d, const struct model *m)
@@ -191,27 +183,20 @@ static void put_unmeasured(struct doc *d, const struct model *m)
 
 static void put_how(struct doc_table *t, const struct model_probe *p)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
+	if (out) {
+		if (p->hook.data)
+			escape_inert(out, p->hook.data, p->hook.len);
+		if (p->hook.data && p->reason.data)
+			fputs(": ", out);
+		if (p->reason.data)
+			escape_inert(out, p->reason.data, p->reason.len);
+		if (!p->hook.data && !p->reason.data)
+			fputs("-", out);
 	}
-	if (p->hook.data)
-		escape_inert(out, p->hook.data, p->hook.len);
-	if (p->hook.data && p->reason.data)
-		fputs(": ", out);
-	if (p->reason.data)
-		escape_inert(out, p->reason.data, p->reason.len);
-	if (!p->hook.data && !p->reason.data)
-		fputs("-", out);
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_probes(struct doc *d, const struct model *m)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
@@ -43,24 +44,17 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 /* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
 static void put_led_name(struct doc_table *t, const char *lead, const struct bytes *name)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
+	if (out) {
+		fputs(lead, out);
+		if (name->data)
+			escape_inert(out, name->data, name->len);
+		else
+			fputs("[no name]", out);
 	}
-	fputs(lead, out);
-	if (name->data)
-		escape_inert(out, name->data, name->len);
-	else
-		fputs("[no name]", out);
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_file_name(struct doc_table *t, const struct model_file *f)

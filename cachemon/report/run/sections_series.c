@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/base/human.h"
@@ -51,24 +52,21 @@ static struct shown chance(double p)
 
 static void say_looked_at(struct doc *d, const struct series_job *s)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
 
-	if (!out) {
-		d->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < s->nr_metrics; i++)
+	for (size_t i = 0; out && i < s->nr_metrics; i++)
 		fprintf(out, "%s%s", i ? ", " : "", s->metrics[i]->title);
-	if (fclose(out) != 0)
+	text = text_end(&b);
+	if (!text)
 		d->failed = true;
 	else
 		doc_para(d, "Looked at: %zu intervals of %s%s%s%s, and in them %s.", s->intervals,
 			 seconds(s->interval_ns).s, s->from_ns ? ", from " : "",
 			 s->from_ns ? seconds(s->from_ns).s : "",
 			 s->from_ns ? " on, as what lies before is kept in longer ones only" : "",
-			 len ? text : "nothing, as no figure was measured in enough of them");
+			 *text ? text : "nothing, as no figure was measured in enough of them");
 	free(text);
 }
 

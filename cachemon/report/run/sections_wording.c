@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
 
@@ -46,18 +48,14 @@ static void say_line(FILE *out, const struct wording *w, bool reasons)
 
 const char *wording_line(struct wording *w)
 {
-	char *text = NULL;
-	size_t len = 0;
-	const char *ret = NULL;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	_cleanup_free_ char *text = NULL;
 
-	if (!out)
-		return NULL;
-	say_line(out, w, false);
-	if (fclose(out) == 0)
-		ret = arena_bytes(&w->arena, text, len).data;
-	free(text);
-	return ret;
+	if (out)
+		say_line(out, w, false);
+	text = text_end(&b);
+	return text ? arena_bytes(&w->arena, text, b.len).data : NULL;
 }
 
 /* "[E1, E4; prefetch-waste]": what a statement rests on. */
@@ -84,25 +82,18 @@ static void put_action(struct doc *d, const struct wording_statement *s)
 void sections_wording_statement(struct doc *d, const struct wording *w,
 				const struct wording_statement *s)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		d->failed = true;
-		return;
+	if (out) {
+		if (s->about)
+			fprintf(out, "%s, %s: ", s->about, s->subject);
+		fputs(s->text, out);
+		put_cited(out, w, s);
+		if (s->confidence == LLM_LOW)
+			fputs(" (The model is not sure.)", out);
 	}
-	if (s->about)
-		fprintf(out, "%s, %s: ", s->about, s->subject);
-	fputs(s->text, out);
-	put_cited(out, w, s);
-	if (s->confidence == LLM_LOW)
-		fputs(" (The model is not sure.)", out);
-	if (fclose(out) != 0)
-		d->failed = true;
-	else
-		doc_para(d, "%s", text);
-	free(text);
+	doc_para_text(d, text_end(&b));
 	if (s->action)
 		put_action(d, s);
 }
@@ -143,19 +134,17 @@ static void put_spent(struct doc *d, const struct wording *w)
 
 void sections_wording_line(struct doc *d, const struct wording *w)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
 
-	if (!out) {
-		d->failed = true;
-		return;
-	}
-	say_line(out, w, true);
-	if (fclose(out) != 0)
+	if (out)
+		say_line(out, w, true);
+	text = text_end(&b);
+	if (!text)
 		d->failed = true;
 	else
-		doc_para(d, len && strchr(".?!", text[len - 1]) ? "%s" : "%s.", text);
+		doc_para(d, b.len && strchr(".?!", text[b.len - 1]) ? "%s" : "%s.", text);
 	free(text);
 }
 

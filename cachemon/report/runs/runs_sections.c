@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/human.h"
@@ -54,21 +55,14 @@ static void put_line(struct doc_table *t, const struct picture *p)
 	struct picture_panel panels[PANELS_MAX];
 	struct picture_series series[PANELS_MAX];
 	struct picture newest = newest_points(p, panels, series, LINE_WIDTH);
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
+	if (out) {
+		if (newest.nr_panels)
+			picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
 	}
-	if (newest.nr_panels)
-		picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_trend(struct doc_table *t, const struct runs_trend *trend)
@@ -145,25 +139,18 @@ static void put_pictures(struct doc *d, const struct runs_model *m)
 static void put_names(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
 		      size_t nr)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out) {
-		t->failed = true;
-		return;
+	if (out) {
+		for (size_t i = 0; i < nr; i++) {
+			fputs(i ? ", " : "", out);
+			escape_inert(out, jobs[i].job->name.data, jobs[i].job->name.len);
+		}
+		fputs(nr ? " on " : "no job on ", out);
+		escape_inert(out, run->host.data, run->host.len);
 	}
-	for (size_t i = 0; i < nr; i++) {
-		fputs(i ? ", " : "", out);
-		escape_inert(out, jobs[i].job->name.data, jobs[i].job->name.len);
-	}
-	fputs(nr ? " on " : "no job on ", out);
-	escape_inert(out, run->host.data, run->host.len);
-	if (fclose(out) != 0)
-		t->failed = true;
-	else
-		doc_cell(t, "%s", text);
-	free(text);
+	doc_cell_text(t, text_end(&b));
 }
 
 static void put_state(struct doc_table *t, const struct model_run *run)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A text in memory that is written as a file is. Owns the stream and, until it ends, the text. */
+#ifndef TEXT_BUILDER_H
+#define TEXT_BUILDER_H
+
+#include <stdio.h>
+
+struct text_builder {
+	FILE *out;
+	char *text;
+	size_t len; /* of the text, once it has ended: it may hold NUL */
+};
+
+/* What to write to; NULL: no memory, which text_end() says too. */
+FILE *text_begin(struct text_builder *b);
+/* The text, for free(); NULL: no memory. */
+char *text_end(struct text_builder *b);
+
+#endif
