@@ -10,6 +10,7 @@
 #include "advisor/rules/eval.h"
 #include "advisor/rules/needs.h"
 #include "advisor/rules/rule_set_impl.h"
+#include "cachemon/base/vec.h"
 
 /* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
 struct doubt {
@@ -101,16 +102,10 @@ static int note_finding(struct run *r, const struct finding *f)
 
 static int append(struct run *r, const struct finding *list, size_t nr)
 {
-	struct finding *more;
 	int e = 0;
 
-	if (r->nr + nr > r->room) {
-		r->room = 2 * (r->nr + nr);
-		more = reallocarray(r->list, r->room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		r->list = more;
-	}
+	if (vec_reserve(r->list, r->room, r->nr + nr))
+		return -ENOMEM;
 	for (size_t i = 0; i < nr && !e; i++) {
 		r->list[r->nr++] = list[i];
 		e = note_finding(r, &list[i]);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/vec.h"
+
 /* More than any run stores: what is beyond was not written by this program. */
 enum { NUMBERS_MAX = 1 << 17, ENTRIES_MAX = 1 << 23, CHUNKS_MAX = 1 << 16 };
 
@@ -56,21 +58,6 @@ static sqlite3_stmt *ask(struct loader *l, const char *sql)
 		return stmt;
 	sqlite3_finalize(stmt);
 	return NULL;
-}
-
-static bool grow(void **array, size_t *max, size_t nr, size_t size)
-{
-	size_t wanted = *max ? *max * 2 : 1024;
-	void *more;
-
-	if (nr < *max)
-		return true;
-	more = realloc(*array, wanted * size);
-	if (!more)
-		return false;
-	*array = more;
-	*max = wanted;
-	return true;
 }
 
 /* Each row with step(); 0 after the last. */
@@ -130,7 +117,7 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 		l->index[number] = LEFT;
 		return 0;
 	}
-	if (!grow((void **)&r->pages, &l->max_pages, r->nr_pages, sizeof(*r->pages)))
+	if (vec_reserve(r->pages, l->max_pages, r->nr_pages + 1))
 		return out_of_memory(l);
 	r->pages[r->nr_pages] = (struct reference_page){
 		.dev_major = (uint32_t)sqlite3_column_int64(q, 1),
@@ -172,7 +159,7 @@ static int entry_take(struct loader *l, uint32_t entry)
 		return 0;
 	if (r->nr_entries >= ENTRIES_MAX)
 		return errtext_set(l->err, -E2BIG, "there are more references than are ever kept");
-	if (!grow((void **)&r->entries, &l->max_entries, r->nr_entries, sizeof(*r->entries)))
+	if (vec_reserve(r->entries, l->max_entries, r->nr_entries + 1))
 		return out_of_memory(l);
 	r->entries[r->nr_entries++] = (index - 1) << 1 | (entry & 1);
 	l->seen_refs += !(entry & 1);
@@ -205,7 +192,7 @@ static int on_chunk(struct loader *l, sqlite3_stmt *q)
 	if (!ret && n != refs)
 		return bad(l, "a chunk has not as many entries as it says");
 	c.nr = r->nr_entries - c.first;
-	if (!ret && !grow((void **)&r->chunks, &l->max_chunks, r->nr_chunks, sizeof(*r->chunks)))
+	if (!ret && vec_reserve(r->chunks, l->max_chunks, r->nr_chunks + 1))
 		return out_of_memory(l);
 	if (!ret)
 		r->chunks[r->nr_chunks++] = c;

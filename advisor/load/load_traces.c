@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/vec.h"
+
 /* Of one file: accesses are bounded where they are recorded; sizes and settings come on top. */
 #define EVENTS_MAX 1000000
 
@@ -92,15 +94,8 @@ static int read_file(sqlite3_stmt *s, struct trace_file *ret)
 
 static int push_file(struct trace_files *files, size_t *max, sqlite3_stmt *s)
 {
-	if (files->nr == *max) {
-		size_t more = *max ? *max * 2 : 64;
-		struct trace_file *larger = realloc(files->files, more * sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		files->files = larger;
-		*max = more;
-	}
+	if (vec_reserve(files->files, *max, files->nr + 1))
+		return -ENOMEM;
 	if (read_file(s, &files->files[files->nr]))
 		return -ENOMEM;
 	files->nr++;
@@ -180,14 +175,8 @@ static int take_chunk(struct trace_events *all, size_t *max, int64_t events, con
 	if (events <= 0 || (uint64_t)events > EVENTS_MAX - all->nr)
 		return events <= 0 ? -EBADMSG : -E2BIG;
 	end = all->nr + (size_t)events;
-	if (end > *max) {
-		struct trace_event *larger = realloc(all->events, 2 * end * sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		all->events = larger;
-		*max = 2 * end;
-	}
+	if (vec_reserve(all->events, *max, end))
+		return -ENOMEM;
 	while (all->nr < end && n > 0) {
 		n = trace_decode(&coder, data + at, size - at, &all->events[all->nr]);
 		if (n > 0 && !trace_event_possible(&all->events[all->nr]))

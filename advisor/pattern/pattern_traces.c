@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "advisor/pattern/trace_features.h"
+#include "cachemon/base/vec.h"
 
 /* Of one file; a trace this long has shown its pattern. */
 enum { EVENTS_MAX = 1 << 20 };
@@ -16,15 +17,8 @@ struct events {
 
 static int add(struct events *v, const struct trace_event *e)
 {
-	if (v->nr == v->room) {
-		size_t room = v->room ? v->room * 2 : 4096;
-		struct trace_event *more = reallocarray(v->e, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		v->e = more;
-		v->room = room;
-	}
+	if (vec_reserve(v->e, v->room, v->nr + 1))
+		return -ENOMEM;
 	v->e[v->nr++] = *e;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "advisor/readahead/ra_window.h"
+#include "cachemon/base/vec.h"
 
 static bool asked_for(const struct ra_file *f, uint64_t page)
 {
@@ -15,16 +16,9 @@ void ra_add(struct ra_file *f, uint64_t first, unsigned int order, bool marked)
 
 	if (!ra_pages_spend(&f->pages, nr))
 		return;
-	if (f->nr_adds == f->room_adds) {
-		size_t room = f->room_adds ? 2 * f->room_adds : 64;
-		struct ra_add *more = realloc(f->adds, room * sizeof(*more));
-
-		if (!more) {
-			f->pages.error = -ENOMEM;
-			return;
-		}
-		f->adds = more;
-		f->room_adds = room;
+	if (vec_reserve(f->adds, f->room_adds, f->nr_adds + 1)) {
+		f->pages.error = -ENOMEM;
+		return;
 	}
 	f->adds[f->nr_adds++] = (struct ra_add){first, (uint8_t)order, marked};
 	ra_pages_add(&f->pages, first, order, marked);

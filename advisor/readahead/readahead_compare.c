@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cachemon/base/vec.h"
+
 int ra_adds_push(struct ra_adds *a, struct ra_add add)
 {
-	if (a->nr == a->room) {
-		size_t room = a->room ? 2 * a->room : 32;
-		struct ra_add *more = realloc(a->v, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		a->v = more;
-		a->room = room;
-	}
+	if (vec_reserve(a->v, a->room, a->nr + 1))
+		return -ENOMEM;
 	a->v[a->nr++] = add;
 	return 0;
 }

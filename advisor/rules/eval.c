@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "advisor/rules/eval_row.h"
+#include "cachemon/base/vec.h"
 
 /* A rule that gives more than this is not one that anybody reads. */
 enum { ROWS_MAX = 100000 };
@@ -168,7 +169,6 @@ static int take_row(const struct eval *e, struct row_reader *r, struct found *fo
 		    struct errtext *err)
 {
 	struct finding f = {.rule = r->rule};
-	struct finding *more;
 	const char *doubt = NULL;
 	int ret = row_read_doubt(r, &f.job_id, &doubt, err);
 
@@ -181,13 +181,8 @@ static int take_row(const struct eval *e, struct row_reader *r, struct found *fo
 			e->doubts(e->arg, f.job_id, doubt);
 		return 0;
 	}
-	if (found->nr == found->room) {
-		found->room = found->room ? 2 * found->room : EVAL_ROWS_MAX;
-		more = reallocarray(found->list, found->room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		found->list = more;
-	}
+	if (vec_reserve(found->list, found->room, found->nr + 1))
+		return -ENOMEM;
 	keep(found->list, &found->nr, &f);
 	return 0;
 }

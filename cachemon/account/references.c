@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cachemon/account/references_impl.h"
+#include "cachemon/base/vec.h"
 
 struct reference_limits reference_limits_default(void)
 {
@@ -81,22 +82,6 @@ void reference_slots_fill(struct reference_sample *s)
 	}
 }
 
-/* Room for one more of what an array holds. */
-static bool grow(void **array, size_t *max, size_t nr, size_t size)
-{
-	size_t wanted = *max ? *max * 2 : 256;
-	void *more;
-
-	if (nr < *max)
-		return true;
-	more = realloc(*array, wanted * size);
-	if (!more)
-		return false;
-	*array = more;
-	*max = wanted;
-	return true;
-}
-
 /* The page's number + 1, and a new one for a lookup of a page that has none; 0: none. */
 static uint32_t number_of(struct reference_sample *s, const struct file_key *file, uint64_t index,
 			  uint32_t hash, bool removed)
@@ -105,7 +90,7 @@ static uint32_t number_of(struct reference_sample *s, const struct file_key *fil
 
 	if (*slot || removed)
 		return *slot;
-	if (!grow((void **)&s->pages, &s->max_pages, s->nr_pages, sizeof(*s->pages))) {
+	if (vec_reserve(s->pages, s->max_pages, s->nr_pages + 1)) {
 		reference_sample_break(s, "out of memory");
 		return 0;
 	}
@@ -122,7 +107,7 @@ void reference_sample_add(struct reference_sample *s, const struct file_key *fil
 
 	if (s->broken || hash >= s->threshold)
 		return;
-	if (!grow((void **)&s->entries, &s->max_entries, s->nr_entries, sizeof(*s->entries))) {
+	if (vec_reserve(s->entries, s->max_entries, s->nr_entries + 1)) {
 		reference_sample_break(s, "out of memory");
 		return;
 	}
@@ -148,7 +133,7 @@ void reference_sample_close(struct reference_sample *s, uint64_t start_ns, int64
 		return;
 	if (s->nr_chunks >= s->limits.chunks)
 		reference_chunks_merge(s);
-	if (!grow((void **)&s->chunks, &s->max_chunks, s->nr_chunks, sizeof(*s->chunks))) {
+	if (vec_reserve(s->chunks, s->max_chunks, s->nr_chunks + 1)) {
 		reference_sample_break(s, "out of memory");
 		return;
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cachemon/account/traces_impl.h"
+#include "cachemon/base/vec.h"
 
 _Static_assert((int)NOTE_READ == TRACE_READ && (int)NOTE_FAULT == TRACE_FAULT &&
 		       (int)NOTE_MAP == TRACE_MAP && (int)NOTE_ADVICE == TRACE_ADVICE &&
@@ -22,24 +23,6 @@ _Static_assert((int)NOTE_RANDOM == TRACE_RANDOM && (int)NOTE_NOREUSE == TRACE_NO
 	       "flags");
 
 #define ALIGN_PAGES 512 /* a page table's: fault-around stays within it */
-
-/* Room for one more of them. */
-static bool grow(void **array, size_t nr, size_t *max, size_t limit, size_t bytes_each)
-{
-	size_t more = *max ? *max * 2 : 8;
-	void *larger;
-
-	if (nr < *max)
-		return true;
-	if (nr >= limit)
-		return false;
-	larger = realloc(*array, more * bytes_each);
-	if (!larger)
-		return false;
-	*array = larger;
-	*max = more;
-	return true;
-}
 
 static bool data_room(struct traces *t, struct traced_file *f)
 {
@@ -86,7 +69,7 @@ static uint32_t actor_of(struct traced_file *f, uint32_t tid)
 	for (size_t i = 0; i < f->nr_actors; i++)
 		if (f->actors[i] == tid)
 			return f->last_actor = i;
-	if (!grow((void **)&f->actors, f->nr_actors, &f->max_actors, ACTORS_MAX, sizeof(tid))) {
+	if (f->nr_actors >= ACTORS_MAX || vec_reserve(f->actors, f->max_actors, f->nr_actors + 1)) {
 		traces_end(f, "more tasks used it than are told apart");
 		return 0;
 	}
@@ -117,8 +100,8 @@ static struct description *description_add(struct traced_file *f, uint64_t file)
 {
 	struct description *d;
 
-	if (!grow((void **)&f->descriptions, f->nr_descriptions, &f->max_descriptions,
-		  DESCRIPTIONS_MAX, sizeof(*d))) {
+	if (f->nr_descriptions >= DESCRIPTIONS_MAX ||
+	    vec_reserve(f->descriptions, f->max_descriptions, f->nr_descriptions + 1)) {
 		traces_end(f, "it was opened more often at once than is told apart");
 		return NULL;
 	}
@@ -195,8 +178,8 @@ static void map_of(struct traces *t, struct traced_file *f, const struct trace_r
 	while (i < f->nr_mappings && memcmp(&f->mappings[i], &is, sizeof(is)) != 0)
 		i++;
 	if (i == f->nr_mappings) {
-		if (!grow((void **)&f->mappings, f->nr_mappings, &f->max_mappings, MAPPINGS_MAX,
-			  sizeof(is))) {
+		if (f->nr_mappings >= MAPPINGS_MAX ||
+		    vec_reserve(f->mappings, f->max_mappings, f->nr_mappings + 1)) {
 			traces_end(f, "it was mapped more often than is told apart");
 			return;
 		}

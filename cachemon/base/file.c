@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/vec.h"
 
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len)
 {
@@ -15,15 +16,10 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len)
 		ssize_t n;
 
 		if (size - len < 2) {
-			char *more;
-
 			if (len > max)
 				return -EFBIG;
-			size = size ? size * 2 : 4096;
-			more = realloc(text, size);
-			if (!more)
+			if (vec_reserve(text, size, len ? len + 2 : 4096))
 				return -ENOMEM;
-			text = more;
 		}
 		/* pread: /proc files begin anew at offset 0, also on a descriptor kept open. */
 		n = pread(fd, text + len, size - len - 1, (off_t)len);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bpf/references.h"
+#include "cachemon/base/vec.h"
 #include "cachemon/capture/probe_set_impl.h"
 #include "cachemon/capture/reference_known.h"
 
@@ -57,16 +58,9 @@ static void take(struct reference_ring *r, const struct reference_record *rec)
 /* Counted in the generation that follows: put aside until this interval is closed. */
 static void put_aside(struct reference_ring *r, const struct reference_record *rec)
 {
-	if (r->nr_next == r->max_next) {
-		size_t max = r->max_next ? r->max_next * 2 : 1024;
-		struct reference_record *next = realloc(r->next, max * sizeof(*next));
-
-		if (!next) {
-			reference_ring_end(r, "out of memory");
-			return;
-		}
-		r->next = next;
-		r->max_next = max;
+	if (vec_reserve(r->next, r->max_next, r->nr_next + 1)) {
+		reference_ring_end(r, "out of memory");
+		return;
 	}
 	r->next[r->nr_next++] = *rec;
 }

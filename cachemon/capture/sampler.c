@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/vec.h"
 #include "cachemon/capture/name_table.h"
 #include "cachemon/plan/fs_direct.h"
 #include "cachemon/base/clock.h"
@@ -211,15 +212,8 @@ int sampler_make_room(struct sampler *s)
 
 static struct sample_file *file_push(struct sampler *s)
 {
-	if (s->nr_files == s->max_files) {
-		size_t max = s->max_files ? s->max_files * 2 : 1024;
-		struct sample_file *files = realloc(s->files, max * sizeof(*files));
-
-		if (!files)
-			return NULL;
-		s->files = files;
-		s->max_files = max;
-	}
+	if (vec_reserve(s->files, s->max_files, s->nr_files + 1))
+		return NULL;
 	memset(&s->files[s->nr_files], 0, sizeof(s->files[0]));
 	return &s->files[s->nr_files++];
 }

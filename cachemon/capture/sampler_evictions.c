@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/vec.h"
 #include "cachemon/capture/sampler_impl.h"
 
 enum { BATCH = 128 };
@@ -28,16 +29,9 @@ static void eviction_push(struct sampler *s, const struct evictor_key *key, uint
 
 	if (key->cause >= EVICT_NR)
 		return;
-	if (s->nr_evictions == s->max_evictions) {
-		size_t max = s->max_evictions ? s->max_evictions * 2 : 256;
-
-		e = realloc(s->evictions, max * sizeof(*e));
-		if (!e) {
-			s->evictors_full[key->cause] += pages;
-			return;
-		}
-		s->evictions = e;
-		s->max_evictions = max;
+	if (vec_reserve(s->evictions, s->max_evictions, s->nr_evictions + 1)) {
+		s->evictors_full[key->cause] += pages;
+		return;
 	}
 	e = &s->evictions[s->nr_evictions++];
 	*e = (struct sample_eviction){.key = *key, .pages = pages};
@@ -96,16 +90,9 @@ static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t 
 {
 	struct sample_adder *a;
 
-	if (s->nr_adders == s->max_adders) {
-		size_t max = s->max_adders ? s->max_adders * 2 : 64;
-
-		a = realloc(s->adders, max * sizeof(*a));
-		if (!a) {
-			s->adders_full += pages;
-			return;
-		}
-		s->adders = a;
-		s->max_adders = max;
+	if (vec_reserve(s->adders, s->max_adders, s->nr_adders + 1)) {
+		s->adders_full += pages;
+		return;
 	}
 	a = &s->adders[s->nr_adders++];
 	*a = (struct sample_adder){.key = *key, .pages = pages};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/vec.h"
 #include "cachemon/capture/sampler_impl.h"
 
 enum { LOOKS_MAX = 8, ADVICE_BATCH = 64 };
@@ -85,19 +86,7 @@ bool sampler_job_ended(struct sampler *s)
 
 static bool advice_room(struct sampler *s, size_t nr)
 {
-	size_t max = s->max_advice ? s->max_advice : ADVICE_BATCH;
-	struct sample_advice *a;
-
-	while (max < s->nr_advice + nr)
-		max *= 2;
-	if (max == s->max_advice)
-		return true;
-	a = realloc(s->advice, max * sizeof(*a));
-	if (!a)
-		return false;
-	s->advice = a;
-	s->max_advice = max;
-	return true;
+	return !vec_reserve(s->advice, s->max_advice, s->nr_advice + nr);
 }
 
 /* Absolute values: a row without memory for it is as the sample before had it. */

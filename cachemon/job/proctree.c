@@ -11,6 +11,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
+#include "cachemon/base/vec.h"
 
 #define STATUS_MAX (1U << 20)
 
@@ -104,15 +105,8 @@ int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid)
 
 static int add_process(struct processes *ps, const struct process *p)
 {
-	if (ps->nr == ps->size) {
-		size_t size = ps->size ? ps->size * 2 : 256;
-		struct process *list = reallocarray(ps->list, size, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		ps->list = list;
-		ps->size = size;
-	}
+	if (vec_reserve(ps->list, ps->size, ps->nr + 1))
+		return -ENOMEM;
 	ps->list[ps->nr++] = *p;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
+#include "cachemon/base/vec.h"
 
 static char *format_inert(const char *fmt, va_list args)
 {
@@ -120,24 +121,15 @@ struct doc_table doc_table(const char *caption, const struct doc_column *columns
 	return (struct doc_table){.caption = caption, .columns = columns, .nr_columns = nr_columns};
 }
 
-/* Takes text; room for the cells doubles at each power of two. */
+/* Takes text. */
 static void cell_add(struct doc_table *t, char *text)
 {
-	if (text && (t->nr_cells & (t->nr_cells - 1)) == 0) {
-		size_t room = t->nr_cells ? t->nr_cells * 2 : 1;
-		char **more = reallocarray(t->cells, room, sizeof(*more));
-
-		if (!more) {
-			free(text);
-			text = NULL;
-		} else {
-			t->cells = more;
-		}
-	}
-	if (text)
-		t->cells[t->nr_cells++] = text;
-	else
+	if (!text || vec_reserve(t->cells, t->room, t->nr_cells + 1)) {
+		free(text);
 		t->failed = true;
+		return;
+	}
+	t->cells[t->nr_cells++] = text;
 }
 
 void doc_cell(struct doc_table *t, const char *fmt, ...)

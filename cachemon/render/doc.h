@@ -32,7 +32,7 @@ struct doc_table {
 	const struct doc_column *columns;
 	size_t nr_columns;
 	char **cells; /* row by row */
-	size_t nr_cells;
+	size_t nr_cells, room;
 	bool things; /* rows are things of one kind: who reads may order them */
 	bool failed;
 };
