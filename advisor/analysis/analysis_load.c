@@ -13,15 +13,6 @@ static int rows_fail(sqlite3 *db, struct rows *r, const char *what, struct errte
 	return e && e != -ENOMEM ? fill_error(db, what, err) : e;
 }
 
-static size_t count(sqlite3 *db, struct arena *a, const char *sql)
-{
-	struct rows r = rows_begin(db, a, sql, 0, NULL);
-	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
-
-	sqlite3_finalize(r.stmt);
-	return n > 0 ? (size_t)n : 0;
-}
-
 /*
  * What the distinct pages come to that the job read: counted where references were recorded, else
  * the sizes of its files where each has a row and a size. No more of a file than was read of it.
@@ -46,7 +37,7 @@ static struct opt_f64 dataset_bytes(sqlite3 *db, struct arena *a, int64_t job_id
 static int load_points(sqlite3 *db, struct arena *arena, int64_t job_id, struct ceiling_input *in,
 		       struct errtext *err)
 {
-	size_t room = count(db, arena, "SELECT count(*) FROM v_interval");
+	size_t room = rows_total(db, "SELECT count(*) FROM v_interval", 0);
 	struct ceiling_point *points = arena_alloc(arena, room * sizeof(*points));
 	struct rows r = rows_begin(db, arena,
 				   "SELECT duration_ns, stall_ns, cpu_ns, read_bytes FROM "
@@ -100,7 +91,7 @@ static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, 
 static int load_verdicts(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;
-	size_t room = count(db, arena, "SELECT count(*) FROM analysis_verdict");
+	size_t room = rows_total(db, "SELECT count(*) FROM analysis_verdict", 0);
 	struct rows r = rows_begin(
 		db, arena,
 		"SELECT advice_id, verdict, why FROM analysis_verdict ORDER BY advice_id", 0, NULL);
@@ -119,7 +110,7 @@ static int load_verdicts(sqlite3 *db, struct analysis *a, struct errtext *err)
 int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;
-	size_t room = count(db, arena, "SELECT count(*) FROM v_job");
+	size_t room = rows_total(db, "SELECT count(*) FROM v_job", 0);
 	struct rows r = rows_begin(db, arena, "SELECT job_id FROM v_job ORDER BY slot", 0, NULL);
 	int e;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachemon/db/db_rows.h"
 #include "cachemon/db/views.h"
 #include "cachemon/db/db_open.h"
 #include "cachemon/db/schema.h"
@@ -179,27 +180,14 @@ static int open_any(const char *path, const char *name, sqlite3 **ret_db, struct
 	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err);
 }
 
-static int query_int(sqlite3 *db, const char *sql, int *ret_value)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		*ret_value = sqlite3_column_int(stmt, 0);
-	rc = sqlite3_finalize(stmt);
-	return rc == SQLITE_OK ? 0 : sqlite_errno(rc);
-}
-
 static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 {
-	int version = 0;
-	int id = 0;
+	int64_t version = 0;
+	int64_t id = 0;
 	char what[256] = "";
-	int ret = query_int(db, "PRAGMA application_id", &id);
 
-	if (!ret)
-		ret = query_int(db, "PRAGMA user_version", &version);
-	if (ret < 0)
+	if (rows_first(db, "PRAGMA application_id", &id) != SQLITE_OK ||
+	    rows_first(db, "PRAGMA user_version", &version) != SQLITE_OK)
 		return report_db_error(db, err);
 	if (id != STORE_APPLICATION_ID || version < 1)
 		return errtext_set(err, -EMEDIUMTYPE, "%s is not a cachemon database.", name);
@@ -208,7 +196,7 @@ static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 			err, -EPROTO,
 			"%s was written by a newer cachemon (schema %d, this one reads up to %d); "
 			"update cachemon.",
-			name, version, SCHEMA_NEWEST);
+			name, (int)version, SCHEMA_NEWEST);
 	if (schema_check(db, true, what, sizeof(what)) != SQLITE_OK)
 		return report_db_error(db, err);
 	if (*what)

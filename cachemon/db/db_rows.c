@@ -39,6 +39,33 @@ int rows_finish(struct rows *r)
 	return ret;
 }
 
+int rows_first(sqlite3 *db, const char *sql, int64_t *ret)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*ret = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+size_t rows_total(sqlite3 *db, const char *sql, int64_t param)
+{
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(db, &no_texts, sql, 0, NULL);
+	int64_t n = 0;
+
+	if (sqlite3_bind_parameter_count(r.stmt))
+		r.rc = sqlite3_bind_int64(r.stmt, 1, param);
+	if (rows_next(&r))
+		n = rows_value(&r, 0);
+	sqlite3_finalize(r.stmt);
+	return n > 0 ? (size_t)n : 0;
+}
+
 const char *rows_error(sqlite3 *db)
 {
 	int rc = sqlite3_errcode(db);

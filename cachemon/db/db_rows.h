@@ -27,6 +27,12 @@ bool rows_next(struct rows *r);
 /* 0; -ENOMEM, also of the arena; -EIO: the rows are damaged, or the database has the words. */
 int rows_finish(struct rows *r);
 
+/* The first number of the first row, *ret as it is without one. SQLite code. */
+int rows_first(sqlite3 *db, const char *sql, int64_t *ret);
+/* How many there are, by a question with at most one parameter; 0 also where it cannot be answered:
+ * whoever then reads them is told why. */
+size_t rows_total(sqlite3 *db, const char *sql, int64_t param);
+
 /* What is wrong after -EIO, also where SQLite saw nothing wrong. */
 const char *rows_error(sqlite3 *db);
 

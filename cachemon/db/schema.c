@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/db/db_open.h"
+#include "cachemon/db/db_rows.h"
 #include "migrations.h"
 
 enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };
@@ -265,31 +266,21 @@ static int make_views(const struct objects *all, sqlite3 *db)
 	return rc;
 }
 
-static int read_version(sqlite3 *db, int *ret)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL);
-
-	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		*ret = sqlite3_column_int(stmt, 0);
-	return sqlite3_finalize(stmt);
-}
-
 int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size)
 {
 	/* In one transaction: in between another program could change version and tables. */
 	bool own = sqlite3_get_autocommit(db);
 	struct objects all = {.nr = 0};
-	int version = 0;
+	int64_t version = 0;
 	int rc = own ? sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) : SQLITE_OK;
 
 	*ret_what = '\0';
 	if (rc == SQLITE_OK)
-		rc = read_version(db, &version);
+		rc = rows_first(db, "PRAGMA user_version", &version);
 	if (rc == SQLITE_OK)
-		rc = reference(version, &all);
+		rc = reference((int)version, &all);
 	if (rc == SQLITE_OK)
-		rc = compare_all(&all, version, db, ret_what, size);
+		rc = compare_all(&all, (int)version, db, ret_what, size);
 	if (rc == SQLITE_OK && views && !*ret_what)
 		rc = make_views(&all, db);
 	if (own && !sqlite3_get_autocommit(db))

@@ -211,19 +211,9 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 	return rows_end(&r, err);
 }
 
-static size_t count_rows(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
-{
-	struct rows r = rows_begin(db, a, sql, 1, &id);
-	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
-
-	sqlite3_finalize(r.stmt);
-	return n > 0 ? (size_t)n : 0;
-}
-
 static int load_probes(sqlite3 *db, struct model *m, struct errtext *err)
 {
-	size_t room = count_rows(db, &m->arena, "SELECT count(*) FROM probe WHERE run_id = ?1",
-				 m->run.id);
+	size_t room = rows_total(db, "SELECT count(*) FROM probe WHERE run_id = ?1", m->run.id);
 	struct rows r = rows_begin(db, &m->arena,
 				   "SELECT role, hook, state, reason FROM probe WHERE run_id = ?1 "
 				   "ORDER BY role",
@@ -259,8 +249,8 @@ static const char unmeasured_or_estimated[] =
 static int load_unmeasured(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	/* hits and hit_ratio are no counters. */
-	size_t room = count_rows(
-		db, &m->arena, "SELECT count(*) + 2 FROM unmeasured WHERE run_id = ?1", m->run.id);
+	size_t room =
+		rows_total(db, "SELECT count(*) + 2 FROM unmeasured WHERE run_id = ?1", m->run.id);
 	bool estimates = run_has(db, &m->arena, "cost_budget");
 	struct rows r = rows_begin(db, &m->arena, estimates ? unmeasured_or_estimated : unmeasured,
 				   1, &m->run.id);
@@ -281,8 +271,7 @@ static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
 	struct rows r;
 
 	if (run_has(db, &m->arena, "cost_budget"))
-		room = count_rows(db, &m->arena, "SELECT count(*) FROM shed WHERE run_id = ?1",
-				  m->run.id);
+		room = rows_total(db, "SELECT count(*) FROM shed WHERE run_id = ?1", m->run.id);
 	if (!room)
 		return 0;
 	r = rows_begin(db, &m->arena,

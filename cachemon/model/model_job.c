@@ -14,15 +14,6 @@
 /* More points than a picture has room for are merged. */
 enum { POINTS_MAX = 120 };
 
-static size_t count_of(sqlite3 *db, struct arena *a, const char *sql, int64_t id)
-{
-	struct rows r = rows_begin(db, a, sql, 1, &id);
-	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
-
-	sqlite3_finalize(r.stmt);
-	return n > 0 ? (size_t)n : 0;
-}
-
 /* Versions that kept no budget saw waits by the per-read hook alone. */
 static void slice(const struct model_run *run, struct counts *c, const struct estimates *e)
 {
@@ -30,10 +21,10 @@ static void slice(const struct model_run *run, struct counts *c, const struct es
 		counts_slice(c, e, !run->cost_budget.known);
 }
 
-static bool has_estimates(sqlite3 *db, struct arena *a)
+static bool has_estimates(sqlite3 *db)
 {
-	return count_of(db, a, "SELECT count(*) FROM sqlite_schema WHERE name = 'estimate' AND ?1",
-			1);
+	return rows_total(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'estimate' AND ?1",
+			  1);
 }
 
 /* An interval that does not hold its value is none. */
@@ -59,7 +50,7 @@ static const struct estimates *load_estimates(sqlite3 *db, struct arena *a,
 	struct estimates *e;
 	struct rows r;
 
-	if (!run->sliced.known || !run->sliced.value || !has_estimates(db, a))
+	if (!run->sliced.known || !run->sliced.value || !has_estimates(db))
 		return NULL;
 	e = arena_alloc(a, sizeof(*e));
 	r = rows_begin(db, a, "SELECT name, value, low, high FROM estimate WHERE job_id = ?1", 1,
@@ -94,10 +85,10 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struc
 {
 	struct rows r;
 
-	if (!count_of(db, a,
-		      "SELECT ?1 FROM pragma_table_info('job_limit') WHERE name = "
-		      "'oom_kills'",
-		      1))
+	if (!rows_total(db,
+			"SELECT ?1 FROM pragma_table_info('job_limit') WHERE name = "
+			"'oom_kills'",
+			1))
 		return 0;
 	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes FROM job_limit WHERE job_id = ?1", 1,
 		       &job->id);
@@ -113,8 +104,8 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 {
 	struct rows r;
 
-	if (!count_of(db, a, "SELECT ?1 FROM pragma_table_info('job') WHERE name = 'syscr_calls'",
-		      1))
+	if (!rows_total(db, "SELECT ?1 FROM pragma_table_info('job') WHERE name = 'syscr_calls'",
+			1))
 		return 0;
 	r = rows_begin(db, a, "SELECT syscr_calls FROM job WHERE id = ?1", 1, &job->id);
 	if (rows_next(&r))
@@ -124,8 +115,7 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 
 int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 {
-	size_t jobs =
-		count_of(db, &m->arena, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
+	size_t jobs = rows_total(db, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
 	size_t room = jobs > SCHEMA_JOBS_MAX ? 0 : jobs;
 	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
 			     "rchar_bytes",
@@ -164,8 +154,8 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, struct errtext *err)
 {
 	int64_t first_id = nr_runs ? runs[0].id : 0;
-	size_t room = count_of(db, a, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
-			       first_id);
+	size_t room = rows_total(db, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
+				 first_id);
 	char *sql = rows_sql("SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
 			     "cpu_ns, rchar_bytes",
 			     "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
@@ -214,7 +204,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 		      struct errtext *err)
 {
 	struct arena *a = &m->arena;
-	size_t room = count_of(db, a, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
+	size_t room = rows_total(db, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
 	/* The order needs two columns; the rest is fetched for those that made it. */
 	char *sql = rows_sql("SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
@@ -245,7 +235,7 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 			    struct errtext *err)
 {
 	struct arena *a = &m->arena;
-	size_t room = count_of(db, a, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
+	size_t room = rows_total(db, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
 	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories, "
 			     "(SELECT 'squashfs' WHERE id IN (SELECT directory_id FROM file "
 			     "WHERE job_id = ?1 AND fstype = 'squashfs'))",
@@ -282,10 +272,10 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 }
 
 /* Runs of schema 1 have none, and a database of it no table. */
-static bool has_filesystems(sqlite3 *db, struct arena *a)
+static bool has_filesystems(sqlite3 *db)
 {
-	return count_of(db, a,
-			"SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1", 1);
+	return rows_total(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1",
+			  1);
 }
 
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
@@ -297,9 +287,9 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	char *sql;
 	int ret;
 
-	if (!has_filesystems(db, a))
+	if (!has_filesystems(db))
 		return 0;
-	room = count_of(db, a, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
+	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
 	sql = rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
 		       "files_estimated",
 		       "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
@@ -380,7 +370,7 @@ static void read_advice(struct rows *r, struct model_advice *v)
 
 static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
-	size_t room = count_of(db, a, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
+	size_t room = rows_total(db, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
 	/* A database of an earlier schema has no columns for what became of the pages. */
 	static const char *const by_age[] = {
 		ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
@@ -390,10 +380,10 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, stru
 			       "dropped_refaults_others, " ADVICE_FATES,
 	};
 	size_t age =
-		count_of(db, a,
-			 "SELECT count(*) FROM pragma_table_info('advice') WHERE ?1 AND name IN "
-			 "('dropped_refaults', 'dropped_refaults_others')",
-			 1);
+		rows_total(db,
+			   "SELECT count(*) FROM pragma_table_info('advice') WHERE ?1 AND name IN "
+			   "('dropped_refaults', 'dropped_refaults_others')",
+			   1);
 	struct rows r = rows_begin(db, a, by_age[age], 1, &job->id);
 
 	job->advice = arena_alloc(a, room * sizeof(*job->advice));

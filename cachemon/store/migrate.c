@@ -3,23 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cachemon/db/db_rows.h"
 #include "cachemon/store/migrate.h"
 #include "cachemon/store/store_impl.h"
-
-static int query_int(sqlite3 *db, const char *sql, int64_t *ret_value)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		*ret_value = sqlite3_column_int64(stmt, 0);
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(stmt);
-	return rc;
-}
 
 /* In one transaction: in between another program could have made the tables. */
 static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_version,
@@ -29,11 +15,11 @@ static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_ver
 	int rc = own ? sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) : SQLITE_OK;
 
 	if (rc == SQLITE_OK)
-		rc = query_int(db, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)", ret_objects);
+		rc = rows_first(db, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)", ret_objects);
 	if (rc == SQLITE_OK)
-		rc = query_int(db, "PRAGMA application_id", ret_application);
+		rc = rows_first(db, "PRAGMA application_id", ret_application);
 	if (rc == SQLITE_OK)
-		rc = query_int(db, "PRAGMA user_version", ret_version);
+		rc = rows_first(db, "PRAGMA user_version", ret_version);
 	if (own && !sqlite3_get_autocommit(db))
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;

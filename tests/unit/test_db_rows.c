@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: db */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cachemon/db/db_rows.h"
+
+static int setup(void **state)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
+	    sqlite3_exec(db,
+			 "CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1), (5), (7), (NULL)",
+			 NULL, NULL, NULL) != SQLITE_OK)
+		return -1;
+	*state = db;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return sqlite3_close(*state) == SQLITE_OK ? 0 : -1;
+}
+
+static void first(void **state)
+{
+	int64_t v = -3;
+
+	assert_int_equal(rows_first(*state, "SELECT a FROM t WHERE a > 9", &v), SQLITE_OK);
+	assert_int_equal(v, -3);
+	assert_int_equal(rows_first(*state, "SELECT b FROM t", &v), SQLITE_ERROR);
+	/* What goes wrong at the first row is an error too. */
+	assert_int_equal(rows_first(*state, "SELECT abs(-9223372036854775807 - 1)", &v),
+			 SQLITE_ERROR);
+	assert_int_equal(v, -3);
+	assert_int_equal(rows_first(*state, "SELECT a FROM t ORDER BY a DESC", &v), SQLITE_OK);
+	assert_int_equal(v, 7);
+}
+
+static void total(void **state)
+{
+	assert_int_equal(rows_total(*state, "SELECT count(*) FROM t", 0), 4);
+	assert_int_equal(rows_total(*state, "SELECT count(*) FROM t WHERE a >= ?1", 5), 2);
+	assert_int_equal(rows_total(*state, "SELECT ?1 FROM t WHERE a = 9", 1), 0);
+	assert_int_equal(rows_total(*state, "SELECT -2", 0), 0);
+	assert_int_equal(rows_total(*state, "SELECT count(*) FROM absent WHERE a = ?1", 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first),
+		cmocka_unit_test(total),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
