@@ -202,14 +202,12 @@ def commands(note):
     wrong = []
     text = "\n".join(code for language, code in note.snippets if language == "shell")
     for verb, rest in re.findall(r"\bcachemon ([a-z]+)([^\n|;`]*)", text):
-        path = os.path.join(ROOT, "cachemon", "cmd", verb + ".c")
-        if not os.path.exists(path):
+        files = glob.glob(os.path.join(ROOT, "cachemon", "cmd", f"cmd_{verb}.c"))
+        if not files:
             wrong.append(f"cachemon has no verb {verb}")
             continue
-        text = ""
-        for name in glob.glob(os.path.join(ROOT, "cachemon", "cmd", verb + "*.c")):
-            with open(name) as f:
-                text += f.read()
+        files += glob.glob(os.path.join(ROOT, "cachemon", "cmd", f"*{verb}_*.c"))
+        text = "".join(read(path) for path in files)
         # Those that several verbs have are macros.
         known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
             {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
