@@ -22,6 +22,7 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len)
 				return -ENOMEM;
 		}
 		/* pread: /proc files begin anew at offset 0, also on a descriptor kept open. */
+		// cppcheck-suppress nullPointerArithmetic ; vec_reserve() has set it
 		n = pread(fd, text + len, size - len - 1, (off_t)len);
 		if (n < 0 && errno == EINTR)
 			continue;
