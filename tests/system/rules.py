@@ -12,6 +12,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SQL = os.path.join(ROOT, "sql")
+# As the build makes them: with the columns that they share, and the formulas.
+VIEWS = os.path.join(os.environ.get("CACHEMON_BUILD", os.path.join(ROOT, "build")), "gen", "sql", "views")
 # Migrations that another tree has: directories between colons.
 MORE = [d for d in os.environ.get("CACHEMON_MIGRATIONS", "").split(":") if d]
 COLUMNS = ("job_id", "subject_kind", "subject", "severity", "confidence", "summary", "evidence",
@@ -31,12 +33,6 @@ def read(*path):
 
 def in_order(directory):
     return [os.path.join(directory, f) for f in sorted(os.listdir(directory)) if f.endswith(".sql")]
-
-
-def view(path):
-    """As the build makes it: a line @path@ is the file of that path below the sources."""
-    return re.sub(r"^@([^@\n]+)@$", lambda m: read(os.path.dirname(SQL), m.group(1)), read(path),
-                  flags=re.M)
 
 
 def rules():
@@ -159,8 +155,8 @@ class Run:
 
     def views(self):
         self.db.execute("CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run")
-        for path in in_order(os.path.join(SQL, "views")):
-            self.db.executescript(view(path))
+        for path in in_order(VIEWS):
+            self.db.executescript(read(path))
         self.db.execute("INSERT INTO analysis_file SELECT id FROM file")
         for table, values in self.models:
             self.put("temp." + table, **values)
