@@ -41,8 +41,8 @@ static __always_inline __u64 wait_left(const struct task_state *s)
 	return READ(CAST(iov_iter, stack + s->read_iter), count);
 }
 
-/* The call is at this very page. */
-#define WAIT_FOLIOS_MAX 1
+/* One folio is looked at: the call is at this very page. */
+#define WAIT_LOOP(step, w) step(0, w)
 
 static __always_inline void wait_narrow(const struct task_state *s, __u64 *index, __u64 *last)
 {

@@ -46,7 +46,8 @@ static __always_inline bool place_goes_on(struct live *l)
 }
 
 /* A lookup takes 15 folios at most (PAGEVEC_SIZE; 31 in 6.12, where a tracepoint is the hook). */
-#define WAIT_FOLIOS_MAX 64
+#define WAIT_FOLIOS_MAX	   64
+#define WAIT_LOOP(step, w) LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, step, w)
 
 /* The folio that a call waits for is looked for from index to last: up to the one that has the
  * window asked for, whose head may lie before the call. A call that has waited for it looks further

@@ -138,7 +138,7 @@ GLOBAL int read_sleeps(struct live *l)
 	last = s->read_last < eof ? s->read_last : eof;
 	w.last = last;
 	wait_narrow(s, &w.index, &w.last);
-	LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, wait_step, &w);
+	WAIT_LOOP(wait_step, &w);
 	if (w.first > w.end || s->read_wait == w.first + 1)
 		return 0;
 	s->read_wait = w.first + 1;
