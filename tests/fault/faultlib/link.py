@@ -5,7 +5,8 @@ import os
 
 from .part import Skipped
 
-LIBRARIES = ["capture", "plan", "account", "tracecode", "job", "util"]
+# In the order of cachemon/CMakeLists.txt, the last to be needed first.
+LIBRARIES = ["collector", "capture", "plan", "account", "job", "figures", "access", "base"]
 
 
 def build_dir(cachemon):
@@ -24,6 +25,6 @@ def build_dir(cachemon):
 def capture_flags(cachemon):
     """For a compiler: all that loads and reads the probes."""
     build, source = build_dir(cachemon)
-    return ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{source}/cachemon", f"-I{build}/gen",
-            f"-L{build}/cachemon", f"-L{build}/advisor", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",
+    return ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{build}/gen",
+            f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",
             "-lelf", "-lz", "-lm"]
