@@ -5,8 +5,10 @@ repeated, and left out if it always was. A wrong figure fails, also where others
 
 import contextlib
 import glob
+import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -17,9 +19,12 @@ PLACE = os.path.dirname(os.path.abspath(__file__))
 TRUTH = os.path.join(os.path.dirname(PLACE), "truth")
 sys.path[:0] = [PLACE, TRUTH]
 
+import run as truth  # noqa: E402
+from syslib import tracefs  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, resident_pages  # noqa: E402
 from truthlib import conditions  # noqa: E402
+from truthlib.cells import Outcome  # noqa: E402
 from truthlib.takers import count, others  # noqa: E402
 
 LIMIT_S = 600
@@ -136,13 +141,52 @@ def preconditions(*_):
         equal(f"{name}, {dict(by)}", bool(cells[name].held(by)), held)
 
 
+def cells(passed, by_others=0, by_nobody=0):
+    """Results as run.py has them, with so many cells of each kind."""
+    results = {(f"passed{i}", "ext4"): [Outcome("passed")] for i in range(passed)}
+    for i in range(by_others + by_nobody):
+        outcome = Outcome("skipped", ["pages left"], attempts=5)
+        outcome.by_others = i < by_others
+        results[(f"skipped{i}", "ext4")] = [outcome]
+    return results
+
+
+@part.case
+def shares(*_):
+    """How many cells may be left out before a run shows too little."""
+    for results, status in ((cells(40), 0), (cells(38, by_nobody=2), 0), (cells(37, by_nobody=3), 1),
+                            (cells(20, by_others=20), 0), (cells(19, by_others=21), 1),
+                            (cells(0, by_others=1), 0), (cells(0), 1)):
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            equal("exit status", truth.summary(results), status)
+        check(text.getvalue().splitlines()[-1].endswith(" skipped"), text.getvalue())
+
+
+@part.case
+def killed(*_):
+    """The kernel's trace of a test that was killed is removed by the next one, that of a living one is not."""
+    if not tracefs.mounted():
+        raise Skipped("this kernel has no tracefs")
+    code = "import os, signal; from syslib import tracefs; tracefs.Instance('orphan', os.getpid(), {}, 64); " \
+           "os.kill(os.getpid(), signal.SIGKILL)"
+    dead = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": PLACE})
+    equal("signal", -dead.wait(), signal.SIGKILL)
+    left = f"{tracefs.TRACING}/instances/cachemon-orphan-{dead.pid}"
+    check(os.path.isdir(left), f"{left}: was not left behind")
+    living = tracefs.Instance("living", os.getpid(), {}, 64)
+    tracefs.Instance("next", os.getpid(), {}, 64).end()
+    check(not os.path.exists(left), f"{left}: still there")
+    check(os.path.isdir(living.path), f"{living.path}: was removed")
+    living.end()
+
+
 @part.case
 def left_out(world, _):
     """Others evict in each attempt."""
     status, text = world.judged(BOUNDED, evicted=MUCH, how="ever", watches=100)
     if ", 1 without what they need here" in text:
         judgeable(text)
-    check(re.search("^left out: ext4 memcg_loop, disturbed 4 times, .*: pages left in another way than .*"
+    check(re.search("^left out: ext4 memcg_loop, disturbed 5 times, .*: pages left in another way than .*"
                     r"; evicted pages: .*\bmemcg, [0-9,]+ by python3$", text, re.M), text)
     check(text.endswith("\n0 passed, 0 failed, 1 skipped\n"), text)
     equal("exit status", status, 0)
@@ -153,7 +197,7 @@ def repeated(world, _):
     """Others evict in the first attempt only."""
     status, text = world.judged(BOUNDED, evicted=MUCH, how="ever", watches=1)
     judgeable(text)
-    check(re.search(r"^PASSED .*, attempt [234]$", text, re.M), text)
+    check(re.search(r"^PASSED .*, attempt [2-5]$", text, re.M), text)
     equal("exit status", status, 0)
 
 

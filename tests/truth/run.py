@@ -30,6 +30,8 @@ from truthlib.ways import Root, way_of  # noqa: E402
 
 SKIP = 77
 UNEXPLAINED_SHARE_MAX = 0.05  # of cells that were disturbed by nobody whom the kernel names
+LEFT_OUT_SHARE_MAX = 0.5  # of cells that were disturbed, by whomever: above it the run shows too little
+LEFT_OUT_CELLS_MIN = 10  # a share of fewer cells says nothing
 SHOWN_ROWS = 12
 # Reads of every kind, advice, mappings, writes, direct reads, forks, and two runs at once.
 SOME = ["seq_128k", "random_4k", "call_sendfile", "call_splice", "call_uring", "call_uring_worker", "call_aio",
@@ -200,6 +202,9 @@ def summary(results):
     failed = count["failed"] > 0 or not cells
     if unexplained > UNEXPLAINED_SHARE_MAX * cells:
         print(f"too many cells were disturbed, and nothing says by whom: {unexplained} of {cells}")
+        failed = True
+    if cells >= LEFT_OUT_CELLS_MIN and disturbed > LEFT_OUT_SHARE_MAX * cells:
+        print(f"too little was judged: {disturbed} of {cells} cells were disturbed")
         failed = True
     skipped = count["absent"] + count["skipped"]
     if skipped:

@@ -36,8 +36,7 @@ class Reclaimed:
             return  # an empty filter would take everybody for one
         by_them = " || ".join(f"common_pid=={p}" for p in pids)
         with contextlib.suppress(OSError):
-            self.instance = tracefs.Instance(f"cachemon-test-{os.getpid()}", {tracefs.DELETE: by_them},
-                                             BUFFER_KB)
+            self.instance = tracefs.Instance("test", os.getpid(), {tracefs.DELETE: by_them}, BUFFER_KB)
             stack.callback(self.instance.end)
 
     def begin(self):

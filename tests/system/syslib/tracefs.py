@@ -11,6 +11,7 @@ TRACING = "/sys/kernel/tracing"
 DELETE = "events/filemap/mm_filemap_delete_from_page_cache"
 SWITCH, WAKEUP = "events/sched/sched_switch", "events/sched/sched_wakeup"
 BUFFER_KB = 8192  # of each CPU
+NAME = re.compile(r"cachemon-[a-z0-9:.]+-(\d+)$")
 LINE = re.compile(r" (\d+)\.(\d{6}): sched_(?:switch: .* prev_state=(\S+) ==>|wakeup: )")
 
 
@@ -26,11 +27,22 @@ def mounted():
     return os.path.isdir(f"{TRACING}/instances")
 
 
-class Instance:
-    """A trace of its own. events: {event: the filter that it must pass, or None}."""
+def remove_abandoned():
+    """Removes the instances of tests that were killed: each keeps megabytes of the kernel's memory."""
+    for name in os.listdir(f"{TRACING}/instances"):
+        owner = NAME.match(name)
+        if owner and not os.path.exists(f"/proc/{owner[1]}"):
+            with contextlib.suppress(OSError):  # another test may remove it at the same time
+                os.rmdir(f"{TRACING}/instances/{name}")
 
-    def __init__(self, name, events, buffer_kb=BUFFER_KB):
-        self.path = f"{TRACING}/instances/{name}"
+
+class Instance:
+    """A trace of its own. kind: a word for its name. owner: the process or thread without which it is
+    abandoned. events: {event: the filter that it must pass, or None}."""
+
+    def __init__(self, kind, owner, events, buffer_kb=BUFFER_KB):
+        remove_abandoned()
+        self.path = f"{TRACING}/instances/cachemon-{kind}-{owner}"
         self.events = events
         os.mkdir(self.path)
         try:
@@ -69,8 +81,7 @@ class Sleeps:
 
     def __init__(self):
         tid = threading.get_native_id()
-        self.instance = Instance(f"cachemon-sleeps-{tid}",
-                                 {SWITCH: f"prev_pid == {tid}", WAKEUP: f"pid == {tid}"})
+        self.instance = Instance("sleeps", tid, {SWITCH: f"prev_pid == {tid}", WAKEUP: f"pid == {tid}"})
 
     def end(self):
         """Ends the tracing and returns the sleeps in order of time."""

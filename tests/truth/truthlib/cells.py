@@ -8,7 +8,7 @@ import shutil
 from . import compare, takers
 from .watch import Failed, Lacking, file_totals, remove
 
-REPEATS = 3
+REPEATS = 4
 
 
 class Outcome:

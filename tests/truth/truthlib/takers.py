@@ -69,7 +69,7 @@ class Takers:
         events[tracefs.DELETE] = f"s_dev == {os.major(dev) << 20 | os.minor(dev)}"
         size_kb = min(BUFFER_CPU_KB, BUFFER_ALL_KB // os.cpu_count())
         with contextlib.suppress(OSError):
-            self.instance = tracefs.Instance(f"cachemon-truth-{os.getpid()}-{dev}", events, size_kb)
+            self.instance = tracefs.Instance(f"truth{dev}", os.getpid(), events, size_kb)
             stack.callback(self.instance.end)
 
     def begin(self):
