@@ -51,180 +51,58 @@ static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
 	};
 }
 
-/* In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
- * were seen are those of the slices alone. */
-#define OPEN(x) "r.sliced AND " x ".untracked > 0"
+/*
+ * In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
+ * were seen are those of the slices alone.
+ */
+#define ADVICE_USED "iif(r.sliced AND x.untracked > 0, NULL, x.used)"
+#define FILE_USED   "iif(r.sliced AND f.untracked > 0, NULL, f.used)"
 
-/* Dropped pages that were written anew came back too, and were not read: no more were than the file
- * had to fetch, where its row has all of it. */
+/* Of the file's row; object-like, so that clang-format keeps the queries in one piece. */
+#define BROUGHT	       SQL_brought_pages("f.")
+#define READ_WINDOWS   SQL_read_windows("f.")
+#define BYTES_PER_CALL SQL_bytes_per_call("f.")
+#define RECLAIMED      SQL_evicted_reclaim("f.")
+
+#define SAME_FILE(y)                                                                               \
+	y ".job_id = x.job_id AND " y ".dev_major = x.dev_major AND " y                            \
+	  ".dev_minor = x.dev_minor AND " y ".ino = x.ino AND " y ".gen = x.gen"
+#define FILE_OF_ADVICE SAME_FILE("f")
+#define OTHERS_OF_FILE SAME_FILE("o")
+
+/* Each piece of advice of the watched jobs, with the row of its file where it has one. */
+#define FROM_ADVICE                                                                                \
+	" FROM analysis_scope a JOIN run r ON r.id = a.run_id "                                    \
+	"JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id "          \
+	"LEFT JOIN file f ON " FILE_OF_ADVICE " "
+
+/*
+ * Dropped pages that were written again came back too, and were not read: no more were than the
+ * file had to fetch, where its row has all of it.
+ */
 static const char moving_query[] =
 	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-	"x.redundant_pages, iif(" OPEN(
-		"x") ", NULL, x.used), x.used_late, x.evicted_unused, "
-		     "min(x.dropped_refaults, coalesce(iif(f.folded_before, "
-		     "NULL, " SQL_brought_pages(
-			     "f.") "), "
-				   "x.dropped_refaults)), "
-				   "x.cached_pages, x.untracked, x.dropped_refaults_others "
-				   "FROM analysis_scope a JOIN run r ON r.id = a.run_id "
-				   "JOIN job j ON j.run_id = r.id AND j.slot <> 0 "
-				   "JOIN advice x ON x.job_id = j.id "
-				   "LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = "
-				   "x.dev_major "
-				   "  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = "
-				   "x.gen "
-				   "WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
+	"x.redundant_pages, " ADVICE_USED ", x.used_late, x.evicted_unused, "
+	"min(x.dropped_refaults, "
+	"coalesce(iif(f.folded_before, NULL, " BROUGHT "), x.dropped_refaults)), "
+	"x.cached_pages, x.untracked, x.dropped_refaults_others" FROM_ADVICE
+	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
 
 /* The file's own row: windows and pages added are exact in a sliced run too. */
 static const char standing_query[] =
 	"SELECT x.id, x.kind, x.call = 'madvise', f.id, p.name, p.confidence, f.demand_pages, "
 	"f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around, "
-	"f.prefetched_mmap_around, f.prefetched_willneed + "
-	"f.prefetched_readahead2, " SQL_read_windows(
-		"f.") ", f.windows_forced, v.window_pages_max, "
-		      "d.read_ahead_kb * 1024 / r.page_size_bytes, " SQL_bytes_per_call(
-			      "f.") " / r.page_size_bytes, iif(" OPEN("f") ", NULL, f.used), "
-									   "f.used_late, "
-									   "f.evicted_unused,"
-									   " " SQL_evicted_reclaim(
-										   "f.") ", "
-											 "f.faults_"
-											 "major, "
-											 "CASE "
-											 "r.advice_"
-											 "mode "
-											 "WHEN "
-											 "'calls' "
-											 "THEN "
-											 "(SELECT "
-											 "count(*) "
-											 "FROM "
-											 "advice o "
-											 "  WHERE "
-											 "o.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "o.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "AND "
-											 "o.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "  AND "
-											 "o.ino = "
-											 "x.ino "
-											 "AND "
-											 "o.gen = "
-											 "x.gen "
-											 "AND "
-											 "o.kind "
-											 "IN "
-											 "('random'"
-											 ", "
-											 "'sequenti"
-											 "al', "
-											 "'noreuse'"
-											 ")) "
-											 "END, "
-											 "f."
-											 "untracked"
-											 " "
-											 "FROM "
-											 "analysis_"
-											 "scope a "
-											 "JOIN run "
-											 "r ON "
-											 "r.id = "
-											 "a.run_id "
-											 "JOIN job "
-											 "j ON "
-											 "j.run_id "
-											 "= r.id "
-											 "AND "
-											 "j.slot "
-											 "<> 0 "
-											 "JOIN "
-											 "advice x "
-											 "ON "
-											 "x.job_id "
-											 "= "
-											 "j.id "
-											 "LEFT "
-											 "JOIN "
-											 "file f "
-											 "ON "
-											 "f.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "f.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "  AND "
-											 "f.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "AND "
-											 "f.ino = "
-											 "x.ino "
-											 "AND "
-											 "f.gen = "
-											 "x.gen "
-											 "LEFT "
-											 "JOIN "
-											 "v_file v "
-											 "ON "
-											 "v.file_"
-											 "id = "
-											 "f.id "
-											 "LEFT "
-											 "JOIN "
-											 "device d "
-											 "ON "
-											 "d.run_id "
-											 "= r.id "
-											 "AND "
-											 "d.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "  AND "
-											 "d.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "LEFT "
-											 "JOIN "
-											 "analysis_"
-											 "pattern "
-											 "p ON "
-											 "p.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "p.kind = "
-											 "'file' "
-											 "  AND "
-											 "p."
-											 "subject_"
-											 "id = "
-											 "f.id "
-											 "WHERE "
-											 "x.kind "
-											 "NOT IN "
-											 "('"
-											 "willneed'"
-											 ", "
-											 "'readahea"
-											 "d', "
-											 "'dontneed"
-											 "')";
+	"f.prefetched_mmap_around, f.prefetched_willneed + f.prefetched_readahead2, " READ_WINDOWS
+	", f.windows_forced, v.window_pages_max, d.read_ahead_kb * 1024 / "
+	"r.page_size_bytes, " BYTES_PER_CALL " / r.page_size_bytes, " FILE_USED
+	", f.used_late, f.evicted_unused, " RECLAIMED ", f.faults_major, "
+	"CASE r.advice_mode WHEN 'calls' THEN (SELECT count(*) FROM advice o WHERE " OTHERS_OF_FILE
+	" AND o.kind IN ('random', 'sequential', 'noreuse')) END, f.untracked" FROM_ADVICE
+	"LEFT JOIN v_file v ON v.file_id = f.id "
+	"LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major "
+	"AND d.dev_minor = x.dev_minor "
+	"LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
+	"AND p.subject_id = f.id WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
 
 static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 {
