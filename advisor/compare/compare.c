@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cachemon/figures/counters.h"
+#include "cachemon/figures/counts.h"
 #include "advisor/compare/cells.h"
 #include "advisor/stats/holm.h"
 #include "advisor/compare/lone.h"
@@ -186,7 +186,7 @@ static double relevant_least(const struct compare_result *r, const struct compar
 	return least * r->work_a * of_unit[r->work];
 }
 
-/* As counts_fates_unknown() has it: of so many nobody knows the fate that there is no share. */
+/* Of a part of the run, or of too many pages of it: there is no share then. */
 static bool fates_unknown(const struct compare_run *run)
 {
 	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);
@@ -195,7 +195,7 @@ static bool fates_unknown(const struct compare_run *run)
 	double known = 0;
 
 	return !compare_sum(run, &untracked, &open) || !compare_sum(run, &fated, &known) ||
-	       open > floor(known / DIVISOR_fates_unknown);
+	       counts_too_many_open(open, known);
 }
 
 static bool is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)
