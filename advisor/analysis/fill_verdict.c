@@ -5,7 +5,6 @@
 
 #include "cachemon/figures/counters.h"
 #include "advisor/analysis/verdict.h"
-#include "advisor/analysis/verdict_standing.h"
 
 static struct opt_i64 column(sqlite3_stmt *stmt, int i)
 {
