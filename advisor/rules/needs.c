@@ -148,13 +148,9 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	}
 	near = t ? NULL : suggest_nearest(name, names, NR_TABLES);
 	if (!t)
-		return errtext_set(err, -EINVAL,
-				   "%s:%d: no table '%s' that a rule could need; %s%s%s",
+		return errtext_set(err, -EINVAL, "%s:%d: no table '%s' that a rule could need; %s",
 				   rule->file, rule->tables.line, name,
-				   near ? "did you mean '"
-					: "see "
-					  "docs/advisor.md",
-				   near ? near : "", near ? "'?" : "");
+				   suggest_text(near, "see docs/advisor.md").text);
 	e = ask(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name", t->of ? t->of : name,
 		&found, &text);
 	if (e)

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/rules/embedded_shared.h"
-#include "advisor/rules/note_impl.h"
+#include "advisor/rules/embedded.h"
+#include "advisor/rules/note_expand.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/suggest.h"
+#include "cachemon/base/text_builder.h"
 
 /* A shared text is much longer than the line that refers to it; their number bounds what a note of
  * a user becomes. */
@@ -77,9 +78,8 @@ static const char *find_text(const struct reference *r, struct errtext *err)
 			names[nr++] = name;
 	}
 	near = suggest_nearest(r->name, names, nr);
-	errtext_set(err, -EINVAL, "%s:%d: no shared text '%s'; %s%s%s", r->file, r->line, r->name,
-		    near ? "did you mean '" : "see prompts/README.md", near ? near : "",
-		    near ? "'?" : "");
+	errtext_set(err, -EINVAL, "%s:%d: no shared text '%s'; %s", r->file, r->line, r->name,
+		    suggest_text(near, "see prompts/README.md").text);
 	return NULL;
 }
 
@@ -170,15 +170,13 @@ static int put_lines(FILE *out, struct arena *a, const char *file, struct lines 
 int note_expand(struct arena *a, const char *file, struct lines from, const char *end,
 		const char **ret, struct errtext *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 	int e = out ? put_lines(out, a, file, from, end, err) : -ENOMEM;
+	_cleanup_free_ char *text = text_end(&b);
 
-	if (out && fclose(out) != 0)
-		e = -ENOMEM;
 	if (e)
 		return e;
-	*ret = arena_bytes(a, text, len).data;
+	*ret = text ? arena_bytes(a, text, b.len).data : NULL;
 	return *ret ? 0 : -ENOMEM;
 }

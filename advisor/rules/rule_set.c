@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/rules/embedded_rules.h"
-#include "advisor/rules/embedded_notes.h"
+#include "advisor/rules/embedded.h"
 #include "advisor/rules/rule_set_impl.h"
 
 /* Room for one more element; what was there before moves. */
