@@ -160,7 +160,7 @@ static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 			   0, NULL);
 
 	a->patterns = arena_alloc(arena, room * sizeof(*a->patterns));
-	while (a->patterns && a->nr_patterns < room && rows_next(&r)) {
+	while (a->patterns && rows_next(&r) && a->nr_patterns < room) {
 		struct analysis_pattern *p = &a->patterns[a->nr_patterns++];
 
 		p->directory = rows_value(&r, 0) == 1;

@@ -7,7 +7,7 @@
 
 #include "cachemon/figures/counts.h"
 #include "advisor/compare/cells.h"
-#include "advisor/stats/holm.h"
+#include "advisor/stats/stats.h"
 #include "advisor/compare/lone.h"
 
 /* Numerators, denominators and work of both runs. */
@@ -352,7 +352,7 @@ static void judge_all(struct compare_result *r)
 		p[i] = r->rows[i].p_adjusted;
 		r->nr_tested += !isnan(p[i]);
 	}
-	holm_adjust(p, r->nr_rows);
+	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];
 		judge_row(&r->rows[i]);

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "advisor/stats/alike.h"
+#include "advisor/stats/stats.h"
 #include "advisor/compare/cells.h"
-#include "advisor/stats/student.h"
 
 /* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75
@@ -150,27 +149,27 @@ static void judge_constant(struct paired *ret, size_t nr)
 void paired_conclude(struct paired *ret)
 {
 	ret->t = ret->difference / ret->error;
-	ret->p = student_two_sided(ret->t, ret->degrees);
-	ret->detectable = ret->error * (student_quantile(1 - LEVEL / 2, ret->degrees) +
-					student_quantile(POWER, ret->degrees));
+	ret->p = stats_student_two_sided(ret->t, ret->degrees);
+	ret->detectable = ret->error * (stats_student_quantile(1 - LEVEL / 2, ret->degrees) +
+					stats_student_quantile(POWER, ret->degrees));
 }
 
 /* Too alike for batches: as many values as they are worth, with so few degrees of freedom. */
 static void judge_few(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alike_phi(r, nr, p->nr, LAG_DEGREES);
+	double phi = stats_phi(r, nr, p->nr, LAG_DEGREES);
 
 	ret->degrees = (double)nr * (1 - phi) / (1 + phi) - (double)p->nr;
 	ret->error =
-		FEW_MARGIN * sqrt(alike_lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
+		FEW_MARGIN * sqrt(stats_lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
 	paired_conclude(ret);
 }
 
 static void judge(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alike_phi(r, nr, p->nr, LAG_MARGIN);
+	double phi = stats_phi(r, nr, p->nr, LAG_MARGIN);
 	bool few;
 
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);

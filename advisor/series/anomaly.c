@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "advisor/series/series.h"
-#include "advisor/series/stats.h"
+#include "advisor/stats/stats.h"
 
 /* From the median of the distances to a normal standard deviation. */
 #define MAD_NORMAL 1.4826

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advisor/stats/student.h"
-#include "advisor/series/stats.h"
+#include "advisor/stats/stats.h"
 
 /* Autocorrelations up to here lower what the cells are worth. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
@@ -228,7 +227,7 @@ static double p_of(double rho, double cells)
 		return 1;
 	if (left < 1e-12)
 		return 0;
-	return student_two_sided(rho * sqrt((cells - 2) / left), cells - 2);
+	return stats_student_two_sided(rho * sqrt((cells - 2) / left), cells - 2);
 }
 
 size_t link_lags(size_t nr)
