@@ -12,7 +12,6 @@
 
 #include "advisor/compare/cells.h"
 #include "advisor/stats/stats.h"
-#include "advisor/compare/lone.h"
 #include "advisor/compare/paired.h"
 #include "fixtures/chance.h"
 
@@ -272,7 +271,7 @@ static void lone_known_answer(void **state)
 
 	(void)state;
 	in_threes(a);
-	t = lone_test(a, CELLS, b, 4, 1, true);
+	t = paired_lone(a, CELLS, b, 4, 1, true);
 	assert_int_equal(t.why, PAIRED_TESTED);
 	close_to(t.difference, 4 - 0.025, 1e-12);
 	close_to(t.error, sqrt(one + other), 1e-9);
@@ -282,7 +281,7 @@ static void lone_known_answer(void **state)
 	/* What the short one's values say is less than the long one's error for half of its work.
 	 */
 	b[0] = b[1] = b[2] = b[3] = 4;
-	t = lone_test(a, CELLS, b, 4, 2, false);
+	t = paired_lone(a, CELLS, b, 4, 2, false);
 	close_to(t.error, sqrt(one + 2 * one), 1e-9);
 	close_to(t.degrees, 9, 0);
 }
@@ -302,14 +301,14 @@ static void lone_beginning_is_no_chance(void **state)
 	(void)state;
 	for (int i = 0; i < LONG; i++)
 		a[i] = i < START ? 1 : 10 + 0.1 * (i % 3);
-	t = lone_test(a, LONG, b, 7, 1, true);
+	t = paired_lone(a, LONG, b, 7, 1, true);
 	assert_int_equal(t.why, PAIRED_TESTED);
 	assert_true(t.p < 0.001 && t.difference < 0);
-	t = lone_test(b, 7, a, LONG, 1, true);
+	t = paired_lone(b, 7, a, LONG, 1, true);
 	assert_true(t.p < 0.001 && t.difference > 0);
-	assert_int_equal(lone_test(a, LONG, b, 7, 1, false).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(lone_test(a, LONG, flat, 7, 1, true).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(lone_test(a, LONG, other_way, 7, 1, true).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, b, 7, 1, false).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, flat, 7, 1, true).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, other_way, 7, 1, true).why, PAIRED_TOO_ALIKE);
 }
 
 static void swapped_is_mirrored(void **state)
