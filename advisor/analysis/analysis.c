@@ -5,7 +5,7 @@
 
 #include "advisor/analysis/analysis_impl.h"
 #include "advisor/analysis/fill.h"
-#include "advisor/pattern/fill_pattern.h"
+#include "advisor/pattern/pattern_file.h"
 #include "cachemon/db/views.h"
 
 /* In this order: what a model needs of another is above it. */

@@ -21,7 +21,7 @@ static void sizes_add(struct curve *c, double size)
 		c->sizes[c->nr_sizes++] = n;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
 	const uint32_t *x = a;
 	const uint32_t *y = b;
@@ -39,7 +39,7 @@ static void choose_sizes(struct curve *c)
 		sizes_add(c, (double)max * i / LINEAR_POINTS);
 	for (int i = LOG_STEPS; i <= LOG_POINTS; i++)
 		sizes_add(c, max / exp2((double)i / LOG_STEPS));
-	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), by_size);
+	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), by_number);
 	for (size_t i = 0; i < c->nr_sizes; i++)
 		if (!n || c->sizes[n - 1] != c->sizes[i])
 			c->sizes[n++] = c->sizes[i];

@@ -148,7 +148,7 @@ static void put_on_top(struct stack *st, uint32_t page)
 	st->taken++;
 }
 
-static uint32_t look_up(struct stack *st, uint32_t page)
+static uint32_t look_up_page(struct stack *st, uint32_t page)
 {
 	uint32_t slot = st->slot[page];
 	bool there = slot < PAGE_GONE;
@@ -198,7 +198,7 @@ int stack_distances(const struct curve_sample *s, uint32_t ret_distances[])
 			take_out(&st, page);
 			ret_distances[i] = STACK_REMOVED;
 		} else {
-			ret_distances[i] = look_up(&st, page);
+			ret_distances[i] = look_up_page(&st, page);
 		}
 	}
 	stack_free(&st);
