@@ -60,23 +60,20 @@ static void sort_entries(struct grouped *g, size_t nr_groups)
 		uint32_t group = g->group[r->entries[i] >> 1];
 
 		if (is_reference(r, i) && group != NO_GROUP)
-			g->start[group + 1]++;
+			g->start[group + 2]++;
 	}
 	for (size_t k = 0; k < nr_groups; k++)
-		g->start[k + 1] += g->start[k];
+		g->start[k + 2] += g->start[k + 1];
 	for (size_t i = 0; i < r->nr_entries; i++) {
 		uint32_t group = g->group[r->entries[i] >> 1];
 
 		if (is_reference(r, i) && group != NO_GROUP)
-			g->order[g->start[group]++] = (uint32_t)i;
+			g->order[g->start[group + 1]++] = (uint32_t)i;
 	}
-	for (size_t k = nr_groups; k > 0; k--)
-		g->start[k] = g->start[k - 1];
-	g->start[0] = 0;
 }
 
-static int of_group(struct grouped *g, size_t k, bool one_file, double size_pages,
-		    struct features *f)
+static int put_group_features(struct grouped *g, size_t k, bool one_file, double size_pages,
+			      struct features *f)
 {
 	const struct references *r = g->r;
 	struct reuse_input in = {
@@ -109,7 +106,7 @@ static int of_group(struct grouped *g, size_t k, bool one_file, double size_page
 	return ret;
 }
 
-static int room(struct grouped *g, const struct references *r, size_t nr_groups)
+static int make_room(struct grouped *g, const struct references *r, size_t nr_groups)
 {
 	size_t nr = r->nr_entries + 1;
 
@@ -129,7 +126,7 @@ static int room(struct grouped *g, const struct references *r, size_t nr_groups)
 		       : -ENOMEM;
 }
 
-static void release(struct grouped *g)
+static void free_room(struct grouped *g)
 {
 	free(g->start);
 	free(g->order);
@@ -142,7 +139,7 @@ static void release(struct grouped *g)
 	free(g->all_times);
 }
 
-static double pages_of(const struct pattern_job *job, const struct pattern_file *file)
+static double pages_of_file(const struct pattern_job *job, const struct pattern_file *file)
 {
 	return file->size_bytes > 0 ? (double)file->size_bytes / job->page_bytes : 0;
 }
@@ -153,7 +150,7 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 {
 	size_t nr_groups = files ? job->nr_files : job->nr_directories;
 	struct grouped g = {.group = group};
-	int ret = room(&g, r, nr_groups);
+	int ret = make_room(&g, r, nr_groups);
 
 	if (!ret) {
 		for (size_t i = 0; i < r->nr_pages; i++)
@@ -163,12 +160,12 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 	}
 	for (size_t k = 0; k < nr_groups && !ret; k++) {
 		if (files)
-			ret = of_group(&g, k, true, pages_of(job, &job->files[k]),
-				       &job->files[k].f);
+			ret = put_group_features(&g, k, true, pages_of_file(job, &job->files[k]),
+						 &job->files[k].f);
 		else
-			ret = of_group(&g, k, false, 0, &job->directories[k].f);
+			ret = put_group_features(&g, k, false, 0, &job->directories[k].f);
 	}
-	release(&g);
+	free_room(&g);
 	return ret;
 }
 
@@ -187,11 +184,12 @@ static int group_pages(const struct references *r, struct pattern_job *job)
 	if (!ret)
 		ret = group_all(r, group, true, job);
 	for (size_t i = 0; i < r->nr_pages && !ret; i++) {
-		size_t d = group[i] == NO_GROUP
-				   ? SIZE_MAX
-				   : pattern_directory_find(job, job->files[group[i]].directory_id);
+		const struct pattern_directory *d =
+			group[i] == NO_GROUP
+				? NULL
+				: pattern_directory_find(job, job->files[group[i]].directory_id);
 
-		group[i] = d == SIZE_MAX ? NO_GROUP : (uint32_t)d;
+		group[i] = d ? (uint32_t)(d - job->directories) : NO_GROUP;
 	}
 	if (!ret)
 		ret = group_all(r, group, false, job);

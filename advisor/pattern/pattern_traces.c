@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/pattern/trace_features.h"
+#include "advisor/pattern/pattern_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "advisor/load/load_traces.h"
 #include "advisor/pattern/accesses.h"
 #include "advisor/pattern/reuse.h"
+#include "cachemon/base/vec.h"
 
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
@@ -62,7 +64,7 @@ static void see_size(struct gathered *g, uint64_t size)
 	g->last_size = size;
 }
 
-static void gather(const struct trace_event *e, uint64_t page_bytes, struct gathered *g)
+static void gather_event(const struct trace_event *e, uint64_t page_bytes, struct gathered *g)
 {
 	switch (e->kind) {
 	case TRACE_READ:
@@ -179,7 +181,7 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 	int ret = g.reads && g.touches ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < nr && !ret; i++)
-		gather(&events[i], page_bytes, &g);
+		gather_event(&events[i], page_bytes, &g);
 	if (!ret)
 		ret = accesses_features(g.reads, g.nr_reads, page_bytes, f);
 	if (!ret)
@@ -195,5 +197,81 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 		features_set_ratio(f, F_growth_share, g.bytes_behind, g.bytes);
 	free(g.reads);
 	free(g.touches);
+	return ret;
+}
+
+/* Of one file; a trace this long has shown its pattern. */
+enum { EVENTS_MAX = 1 << 20 };
+
+struct events {
+	struct trace_event *e;
+	size_t nr, room;
+	bool ended; /* it is long enough, or the rest of it is damaged */
+	bool no_memory;
+};
+
+static void take_event(void *arg, const struct trace_event *e)
+{
+	struct events *v = arg;
+
+	v->ended = v->ended || v->nr == EVENTS_MAX || !trace_event_possible(e);
+	if (v->ended || v->no_memory)
+		return;
+	v->no_memory = vec_reserve(v->e, v->room, v->nr + 1) != 0;
+	if (!v->no_memory)
+		v->e[v->nr++] = *e;
+}
+
+static int add_traced_file(sqlite3 *db, int64_t traced, struct pattern_file *file,
+			   double page_bytes, struct errtext *err)
+{
+	struct features f = {0};
+	struct events v = {0};
+	uint64_t size = file->size_bytes > 0 ? (uint64_t)file->size_bytes : 0;
+	int ret = load_trace_each(db, traced, take_event, &v, NULL);
+
+	if (ret == -EIO)
+		ret = pattern_error(db, "traces", err);
+	else
+		ret = v.no_memory ? -ENOMEM : 0; /* what is damaged ends the trace */
+	if (!ret)
+		ret = trace_features(v.e, v.nr, size, (uint64_t)page_bytes, &f);
+	if (!ret)
+		features_merge(&file->f, &f);
+	free(v.e);
+	return ret;
+}
+
+static bool have_traces(sqlite3 *db)
+{
+	return sqlite3_table_column_metadata(db, "main", "traced_file", "id", NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
+}
+
+int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc;
+	int ret = 0;
+
+	if (!have_traces(db))
+		return 0;
+	rc = sqlite3_prepare_v2(db,
+				"SELECT id, dev_major, dev_minor, ino, gen FROM traced_file "
+				"WHERE job_id = ?1",
+				-1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(stmt, 1, job->id);
+	while (rc == SQLITE_OK && !ret && sqlite3_step(stmt) == SQLITE_ROW) {
+		struct pattern_file *file = pattern_file_find(
+			job, sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2),
+			sqlite3_column_int64(stmt, 3), sqlite3_column_int64(stmt, 4));
+
+		if (file)
+			ret = add_traced_file(db, sqlite3_column_int64(stmt, 0), file,
+					      job->page_bytes, err);
+	}
+	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
+		return ret ? ret : pattern_error(db, "traces", err);
 	return ret;
 }
