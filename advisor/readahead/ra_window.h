@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's own entries to readahead: a miss, a marker hit, a window to submit, a forced read.
- * Internal to the model.
- * ra_access_begin() and ra_access_end() are in ra_model.c; ra_add() is in ra_submit.c.
+ * Internal to the model. ra_access_begin() and ra_access_end() are in ra_model.c.
  */
 #ifndef READAHEAD_WINDOW_H
 #define READAHEAD_WINDOW_H

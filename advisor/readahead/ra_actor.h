@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each task's access brought by the model beside what the trace says, and the correction of
- * the model where they differ, so that one difference is not counted again and again. Internal to
- * the replay.
+ * What each task's access brought by the model and by the trace, and the correction of the model
+ * where they differ, so that one difference is not counted again and again. Internal to the replay.
  */
-#ifndef READAHEAD_COMPARE_H
-#define READAHEAD_COMPARE_H
+#ifndef READAHEAD_ACTOR_H
+#define READAHEAD_ACTOR_H
 
 #include "advisor/readahead/ra_read.h"
 #include "advisor/readahead/replay.h"
