@@ -34,7 +34,7 @@ static int bad(struct loader *l, const char *what)
 			   (long long)l->job_id, what);
 }
 
-static int failed(struct loader *l)
+static int read_error(struct loader *l)
 {
 	bool memory = sqlite3_errcode(l->db) == SQLITE_NOMEM;
 
@@ -47,29 +47,20 @@ static int out_of_memory(struct loader *l)
 	return errtext_set(l->err, -ENOMEM, "out of memory");
 }
 
-/* Rows of the job, in order; NULL: it failed. */
-static sqlite3_stmt *ask(struct loader *l, const char *sql)
+/* Each row of the job with step(), as long as that is 0. */
+static int each_row(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
 {
 	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL);
+	int r = 0;
 
-	if (sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		return NULL;
-	if (sqlite3_bind_int64(stmt, 1, l->job_id) == SQLITE_OK)
-		return stmt;
-	sqlite3_finalize(stmt);
-	return NULL;
-}
-
-/* Each row with step(); 0 after the last. */
-static int each(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
-{
-	sqlite3_stmt *stmt = ask(l, sql);
-	int rc = SQLITE_ROW, r = stmt ? 0 : failed(l);
-
-	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = step(l, stmt);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(stmt, 1, l->job_id);
+	if (rc == SQLITE_OK)
+		while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			r = step(l, stmt);
 	if (!r && rc != SQLITE_DONE)
-		r = failed(l);
+		r = read_error(l);
 	sqlite3_finalize(stmt);
 	return r;
 }
@@ -207,12 +198,6 @@ static int on_reason(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-static int on_table(struct loader *l, sqlite3_stmt *q)
-{
-	l->seen_refs = sqlite3_column_int64(q, 0);
-	return 0;
-}
-
 /* -ENOENT, and why there are none. */
 static int absent(struct loader *l, const char *fallback)
 {
@@ -221,21 +206,19 @@ static int absent(struct loader *l, const char *fallback)
 
 static int find_sample(struct loader *l)
 {
-	int r = each(l, "SELECT count(*) FROM sqlite_schema WHERE name = 'reference_sample' AND ?1",
-		     on_table);
+	int r;
 
-	if (!r && !l->seen_refs)
+	if (sqlite3_table_column_metadata(l->db, "main", "reference_sample", NULL, NULL, NULL, NULL,
+					  NULL, NULL) != SQLITE_OK)
 		return absent(l, "the database is older than they are");
-	l->seen_refs = 0;
 	l->pages = -1;
-	if (!r)
-		r = each(l,
-			 "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
-			 "distinct_pages, distinct_error FROM reference_sample WHERE job_id = ?",
-			 on_sample);
+	r = each_row(l,
+		     "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
+		     "distinct_pages, distinct_error FROM reference_sample WHERE job_id = ?",
+		     on_sample);
 	if (r || l->pages >= 0)
 		return r;
-	r = each(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
+	r = each_row(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
 	return r ? r : absent(l, "the database does not say why");
 }
 
@@ -244,28 +227,28 @@ static int load_rows(struct loader *l)
 	int r = find_sample(l);
 
 	if (!r)
-		r = each(l,
-			 "SELECT number, dev_major, dev_minor, ino, gen, page_index, hash "
-			 "FROM reference_page WHERE job_id = ? ORDER BY number",
-			 on_page);
+		r = each_row(l,
+			     "SELECT number, dev_major, dev_minor, ino, gen, page_index, hash "
+			     "FROM reference_page WHERE job_id = ? ORDER BY number",
+			     on_page);
 	if (!r)
-		r = each(l,
-			 "SELECT start_ns, lookups, refs, data FROM reference_chunk "
-			 "WHERE job_id = ? ORDER BY seq",
-			 on_chunk);
+		r = each_row(l,
+			     "SELECT start_ns, lookups, refs, data FROM reference_chunk "
+			     "WHERE job_id = ? ORDER BY seq",
+			     on_chunk);
 	if (!r && ((int64_t)l->r.nr_pages != l->pages || l->seen_refs != l->refs))
 		r = bad(l, "there are not as many pages or references as it says");
 	return r;
 }
 
-/* Of one moment: a run may be going on. */
-static int load(struct loader *l)
+/* A run may be going on. */
+static int load_of_one_moment(struct loader *l)
 {
 	bool own = sqlite3_get_autocommit(l->db);
 	int r;
 
 	if (own && sqlite3_exec(l->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return failed(l);
+		return read_error(l);
 	r = load_rows(l);
 	if (own)
 		sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
@@ -278,7 +261,7 @@ int load_references(sqlite3 *db, int64_t job_id, struct references *ret, struct 
 	int r;
 
 	l.index = calloc(NUMBERS_MAX, sizeof(*l.index));
-	r = l.index ? load(&l) : out_of_memory(&l);
+	r = l.index ? load_of_one_moment(&l) : out_of_memory(&l);
 	free(l.index);
 	if (r)
 		references_free(&l.r);
