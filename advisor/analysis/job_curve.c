@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advisor/load/load_references.h"
+#include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
 #define PAGES_MAX (INT64_C(1) << 46)
@@ -22,35 +23,32 @@
 
 enum { MISSED, UNTRACKED, LOOKUPS, REFAULTS, DISTANCE, BROUGHT, WINDOWS, NR_COUNTED };
 
-static int failed(sqlite3 *db, struct errtext *err)
+static int counts_error(sqlite3 *db, struct errtext *err)
 {
 	bool memory = sqlite3_errcode(db) == SQLITE_NOMEM;
 
 	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot read what a job counted: %s",
-			   sqlite3_errmsg(db));
+			   rows_error(db));
+}
+
+static double value_or_unknown(struct rows *r)
+{
+	struct opt_f64 v = rows_f64(r);
+
+	return v.known ? v.value : -1;
 }
 
 /* The columns of the only row; those that are NULL, or all without a row, are -1. */
-static int ask(sqlite3 *db, const char *sql, int64_t id, double lookups, int nr, double ret[],
-	       bool *ret_found, struct errtext *err)
+static int ask_of_job(sqlite3 *db, const char *sql, int nr_params, const int64_t params[], int nr,
+		      double ret[], bool *ret_found, struct errtext *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(db, &no_texts, sql, nr_params, params);
 
+	*ret_found = rows_next(&r);
 	for (int i = 0; i < nr; i++)
-		ret[i] = -1;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, id);
-	if (rc == SQLITE_OK && sqlite3_bind_parameter_count(stmt) > 1)
-		rc = sqlite3_bind_double(stmt, 2, lookups);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(stmt);
-	*ret_found = rc == SQLITE_ROW;
-	for (int i = 0; *ret_found && i < nr; i++)
-		if (sqlite3_column_type(stmt, i) != SQLITE_NULL)
-			ret[i] = sqlite3_column_double(stmt, i);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(db, err);
+		ret[i] = *ret_found ? value_or_unknown(&r) : -1;
+	return rows_finish(&r) ? counts_error(db, err) : 0;
 }
 
 static bool has_table(sqlite3 *db, const char *name)
@@ -60,7 +58,7 @@ static bool has_table(sqlite3 *db, const char *name)
 }
 
 /* As many as a machine can have; what is not, of damaged counters too, is not known. */
-static double pages_of(double bytes, double page_size_bytes)
+static double pages_or_unknown(double bytes, double page_size_bytes)
 {
 	double pages = bytes / page_size_bytes;
 
@@ -90,22 +88,25 @@ struct walk {
 	bool ended;
 };
 
-static void add_known(double *sum, sqlite3_stmt *stmt, int column)
+static void add_known(double *sum, struct opt_f64 v)
 {
-	if (sqlite3_column_type(stmt, column) != SQLITE_NULL)
-		*sum = (*sum > 0 ? *sum : 0) + sqlite3_column_double(stmt, column);
+	if (v.known)
+		*sum = (*sum > 0 ? *sum : 0) + v.value;
 }
 
-static void walk_interval(struct walk *w, sqlite3_stmt *stmt, double lookups)
+static void walk_interval(struct walk *w, struct rows *r, double lookups)
 {
-	add_known(&w->lookups, stmt, LOOKUPS);
+	struct opt_f64 v[NR_COUNTED], growth;
+
+	for (int i = 0; i < NR_COUNTED; i++)
+		v[i] = rows_f64(r);
+	growth = rows_f64(r);
+	add_known(&w->lookups, v[LOOKUPS]);
 	w->ended = w->ended || w->lookups > lookups;
 	for (int i = 0; !w->ended && w->lookups >= 0 && i < NR_COUNTED; i++)
-		add_known(&w->counted[i], stmt, i);
-	if (sqlite3_column_type(stmt, NR_COUNTED) == SQLITE_NULL)
-		return;
-	w->present += sqlite3_column_double(stmt, NR_COUNTED);
-	if (w->present > w->present_max)
+		add_known(&w->counted[i], v[i]);
+	w->present += growth.value;
+	if (growth.known && w->present > w->present_max)
 		w->present_max = w->present;
 }
 
@@ -113,28 +114,24 @@ static void walk_interval(struct walk *w, sqlite3_stmt *stmt, double lookups)
 static int walk_intervals(sqlite3 *db, int64_t job_id, double lookups, struct walk *ret,
 			  struct errtext *err)
 {
-	static const char sql[] =
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(
+		db, &no_texts,
 		"SELECT " COUNTED ", " ADDED " + written_pages + other_added_pages - " LEFT
 		" FROM interval i JOIN job_interval j ON j.interval_id = i.id "
 		"WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1 "
-		"ORDER BY i.start_ns";
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+		"ORDER BY i.start_ns",
+		1, &job_id);
 
 	*ret = (struct walk){.lookups = -1, .present_max = -1};
 	for (int i = 0; i < NR_COUNTED; i++)
 		ret->counted[i] = -1;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, job_id);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		walk_interval(ret, stmt, lookups);
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? 0 : failed(db, err);
+	while (rows_next(&r))
+		walk_interval(ret, &r, lookups);
+	return rows_finish(&r) ? counts_error(db, err) : 0;
 }
 
-static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve_facts *f,
+static int load_counts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve_facts *f,
 		       struct errtext *err)
 {
 	static const char whole[] =
@@ -142,14 +139,14 @@ static int load_counts(sqlite3 *db, int64_t job_id, double lookups, struct curve
 	double v[NR_COUNTED];
 	struct walk w;
 	bool found = false;
-	int r = ask(db, whole, job_id, lookups, NR_COUNTED, v, &found, err);
+	int r = ask_of_job(db, whole, 2, (int64_t[]){job_id, lookups}, NR_COUNTED, v, &found, err);
 
 	if (!r)
-		r = walk_intervals(db, job_id, lookups, &w, err);
+		r = walk_intervals(db, job_id, (double)lookups, &w, err);
 	if (r)
 		return r;
 	take_counts(v[LOOKUPS] < 0 ? w.counted : v, &f->counted);
-	f->counted.present_pages = pages_of(w.present_max, 1);
+	f->counted.present_pages = pages_or_unknown(w.present_max, 1);
 	return 0;
 }
 
@@ -164,12 +161,12 @@ static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, stru
 		"JOIN machine_interval m ON m.interval_id = i.id WHERE job.id = ?1";
 	double v[2];
 	bool found = false;
-	int r = ask(db, charged, job_id, 0, 2, v, &found, err);
+	int r = ask_of_job(db, charged, 1, &job_id, 2, v, &found, err);
 
 	if (!r && v[0] >= 0)
-		f->counted.present_pages = pages_of(v[0], f->page_size_bytes);
+		f->counted.present_pages = pages_or_unknown(v[0], f->page_size_bytes);
 	if (!r && v[1] >= 0)
-		f->limit_pages = pages_of(v[1], f->page_size_bytes);
+		f->limit_pages = pages_or_unknown(v[1], f->page_size_bytes);
 	return r;
 }
 
@@ -177,23 +174,24 @@ static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, stru
  * lookups: of the job while its references were sampled; what was counted after that is left out.
  * 0, -ENOENT: no such job, or -errno of the database.
  */
-static int load_facts(sqlite3 *db, int64_t job_id, double lookups, struct curve_facts *ret,
+static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve_facts *ret,
 		      struct errtext *err)
 {
 	struct curve_facts f = {.limit_pages = -1};
 	bool found = false;
 	double v[4];
-	int r = ask(db,
-		    "SELECT page_size_bytes, nullif(memory_bytes, 0), level = 'cold', sliced "
-		    "FROM job JOIN run ON run.id = job.run_id WHERE job.id = ?1",
-		    job_id, 0, 4, v, &found, err);
+	int r = ask_of_job(
+		db,
+		"SELECT page_size_bytes, nullif(memory_bytes, 0), level = 'cold', sliced "
+		"FROM job JOIN run ON run.id = job.run_id WHERE job.id = ?1",
+		1, &job_id, 4, v, &found, err);
 
 	if (r < 0)
 		return r;
 	if (!found)
 		return errtext_set(err, -ENOENT, "there is no job %lld", (long long)job_id);
 	f.page_size_bytes = v[0];
-	f.memory_pages = pages_of(v[1], v[0]);
+	f.memory_pages = pages_or_unknown(v[1], v[0]);
 	f.cold = v[2] > 0;
 	f.sliced = v[3] > 0;
 	r = load_counts(db, job_id, lookups, &f, err);
@@ -207,36 +205,9 @@ static int load_facts(sqlite3 *db, int64_t job_id, double lookups, struct curve_
 /* Too few sampled pages for a band that means anything, and too few lookups for a ratio. */
 enum { PAGES_MIN = 64, LOOKUPS_MIN = 1000 };
 
-struct arrays {
-	uint32_t *entries, *hashes;
-};
-
-static void arrays_free(struct arrays *a)
-{
-	free(a->entries);
-	free(a->hashes);
-}
-
-/* Numbers the pages that are looked up at all: readahead brings others, and advice takes them. */
-static void fill_sample(const struct references *r, uint32_t number[], struct arrays *a,
-			struct curve_sample *s)
-{
-	memset(number, 0xff, r->nr_pages * sizeof(*number));
-	for (size_t i = 0; i < r->nr_entries; i++) {
-		uint32_t page = curve_entry_page(r->entries[i]);
-		bool removed = curve_entry_removed(r->entries[i]);
-
-		if (number[page] == UINT32_MAX) {
-			if (removed)
-				continue;
-			number[page] = s->nr_pages;
-			a->hashes[s->nr_pages++] = r->pages[page].hash;
-		}
-		a->entries[s->nr_entries++] = number[page] << 1 | removed;
-	}
-}
-
-static int make_sample(const struct references *r, struct arrays *a, struct curve_sample *ret)
+/* The references of pages that are looked up at all, with numbers of their own: readahead brings
+ * others, and advice takes them. Arrays are the arena's. */
+static int make_sample(const struct references *r, struct arena *arena, struct curve_sample *ret)
 {
 	struct curve_sample s = {
 		.threshold = r->threshold,
@@ -244,19 +215,27 @@ static int make_sample(const struct references *r, struct arrays *a, struct curv
 		.distinct_pages = (double)r->distinct_pages,
 		.distinct_error = r->distinct_error,
 	};
-	uint32_t *number = malloc((r->nr_pages + 1) * sizeof(*number));
+	/* 1 + the number of a page; 0: it has none yet. */
+	uint32_t *number = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*number));
+	uint32_t *hashes = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*hashes));
+	uint32_t *entries = arena_alloc(arena, (r->nr_entries + 1) * sizeof(*entries));
 
-	a->entries = malloc((r->nr_entries + 1) * sizeof(*a->entries));
-	a->hashes = malloc((r->nr_pages + 1) * sizeof(*a->hashes));
-	if (!number || !a->entries || !a->hashes) {
-		free(number);
-		arrays_free(a);
+	if (arena->failed)
 		return -ENOMEM;
+	for (size_t i = 0; i < r->nr_entries; i++) {
+		uint32_t page = curve_entry_page(r->entries[i]);
+		bool removed = curve_entry_removed(r->entries[i]);
+
+		if (!number[page] && removed)
+			continue;
+		if (!number[page]) {
+			hashes[s.nr_pages] = r->pages[page].hash;
+			number[page] = ++s.nr_pages;
+		}
+		entries[s.nr_entries++] = (number[page] - 1) << 1 | removed;
 	}
-	fill_sample(r, number, a, &s);
-	free(number);
-	s.entries = a->entries;
-	s.hashes = a->hashes;
+	s.entries = entries;
+	s.hashes = hashes;
 	*ret = s;
 	return 0;
 }
@@ -309,16 +288,16 @@ static int make_curve(const struct curve_sample *s, struct job_curve *c)
 static int from_references(const struct references *r, struct job_curve *c, struct errtext *err)
 {
 	struct curve_sample sample;
-	struct arrays arrays = {0};
-	int ret = make_sample(r, &arrays, &sample);
+	struct arena arena = {0};
+	int ret = make_sample(r, &arena, &sample);
 
 	if (!ret) {
 		c->broken = r->broken;
 		snprintf(c->why_broken, sizeof(c->why_broken), "%s", r->reason);
 		c->sampled_lookups = (double)r->lookups;
 		ret = make_curve(&sample, c);
-		arrays_free(&arrays);
 	}
+	arena_free(&arena);
 	return ret < 0 ? errtext_set(err, ret, "out of memory") : 0;
 }
 
@@ -354,7 +333,7 @@ int job_curve_load(sqlite3 *db, int64_t job_id, struct job_curve *ret, struct er
 		if (!r)
 			explain_absence(&c, refs_error, why.text);
 	} else {
-		r = load_facts(db, job_id, (double)refs.lookups, &c.facts, err);
+		r = load_facts(db, job_id, refs.lookups, &c.facts, err);
 		if (!r)
 			r = from_references(&refs, &c, err);
 		references_free(&refs);

@@ -9,6 +9,9 @@
 #include "cachemon/base/human.h"
 #include "cachemon/figures/counts.h"
 
+/* A number of pages, windows or calls in a sentence. */
+#define COUNT "%" PRId64
+
 /* Shares from which on a word is right; docs/advisor.md has them. */
 static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
@@ -66,23 +69,20 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 				   "whether the pages it dropped were read again was not measured");
 	if (share_of(in->dropped_refaults.value, in->dropped.value) >= REREAD_FROM)
 		return say_verdict(why, VERDICT_HARMFUL,
-				   "%" PRId64 " of the %" PRId64
-				   " pages it dropped were read again",
+				   COUNT " of the " COUNT " pages it dropped were read again",
 				   in->dropped_refaults.value, in->dropped.value);
 	if (in->dropped_refaults_others.known &&
 	    share_of(in->dropped_refaults_others.value, in->dropped.value) >= REREAD_FROM)
 		return say_verdict(why, VERDICT_HARMFUL,
-				   "others read %" PRId64 " of the %" PRId64
-				   " pages it dropped again",
+				   "others read " COUNT " of the " COUNT " pages it dropped again",
 				   in->dropped_refaults_others.value, in->dropped.value);
 	if (in->cached.known && in->cached.value > 0 &&
 	    share_of(in->dropped.value, in->cached.value) < DROPPED_BELOW)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   "it dropped %" PRId64 " of the %" PRId64
-				   " cached pages it named",
+				   "it dropped " COUNT " of the " COUNT " cached pages it named",
 				   in->dropped.value, in->cached.value);
 	return say_verdict(why, VERDICT_HELPED,
-			   "it freed %" PRId64 " pages, of which %" PRId64 " were read again",
+			   "it freed " COUNT " pages, of which " COUNT " were read again",
 			   in->dropped.value, in->dropped_refaults.value);
 }
 
@@ -103,11 +103,11 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 
 	if (judged.known && share_of(in->evicted_unused.value, brought) >= HARMFUL_FROM)
 		return say_verdict(why, VERDICT_HARMFUL,
-				   "%" PRId64 " of the %" PRId64 " pages it brought left unused",
+				   COUNT " of the " COUNT " pages it brought left unused",
 				   in->evicted_unused.value, brought);
 	if (missing.known && missing.value > 0 && share_of(brought, missing.value) < CUT_BELOW)
 		return say_verdict(why, VERDICT_CUT_SHORT,
-				   "it brought %" PRId64 " of the %" PRId64
+				   "it brought " COUNT " of the " COUNT
 				   " pages that were asked for and not cached",
 				   brought, missing.value);
 	if (!judged.known)
@@ -115,26 +115,26 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 				   "what became of the pages it brought was not measured");
 	if (counts_too_many_open((double)in->untracked, (double)judged.value))
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of %" PRId64 " of the %" PRId64
+				   "what became of " COUNT " of the " COUNT
 				   " pages it brought is not known",
 				   in->untracked, brought);
 	if (used.value > 0 && share_of(in->used_late.value, used.value) >= LATE_FROM)
 		return say_verdict(why, VERDICT_TOO_LATE,
-				   "readers waited for %" PRId64 " of the %" PRId64
+				   "readers waited for " COUNT " of the " COUNT
 				   " pages that were used",
 				   in->used_late.value, used.value);
 	if (share_of(used.value, brought) >= HELPED_FROM)
 		return say_verdict(why, VERDICT_HELPED,
-				   "%" PRId64 " of the %" PRId64 " pages it brought were used",
-				   used.value, brought);
+				   COUNT " of the " COUNT " pages it brought were used", used.value,
+				   brought);
 	if (share_of(used.value + in->untracked, brought) >= HELPED_FROM)
 		return say_verdict(why, VERDICT_NONE,
-				   "%" PRId64 " to %" PRId64 " of the %" PRId64
-				   " pages it brought were used",
+				   COUNT " to " COUNT " of the " COUNT
+					 " pages it brought were used",
 				   used.value, used.value + in->untracked, brought);
 	return say_verdict(why, VERDICT_NO_EFFECT,
-			   "only %" PRId64 " of the %" PRId64 " pages it brought were used",
-			   used.value, brought);
+			   "only " COUNT " of the " COUNT " pages it brought were used", used.value,
+			   brought);
 }
 
 static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
@@ -144,8 +144,7 @@ static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT
 	if (in->redundant.known && in->asked.known && in->asked.value > 0 &&
 	    share_of(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
 		return say_verdict(why, VERDICT_REDUNDANT,
-				   "%" PRId64 " of the %" PRId64
-				   " pages asked for were cached already",
+				   COUNT " of the " COUNT " pages asked for were cached already",
 				   in->redundant.value, in->asked.value);
 	if (in->brought.value)
 		return judge_brought(in, why);
@@ -193,7 +192,7 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 {
 	if (is_one_of(in, in_order, sizeof(in_order) / sizeof(in_order[0])))
 		return say_verdict(why, VERDICT_HARMFUL,
-				   "it is read in order (%s), and %" PRId64 " %s without readahead",
+				   "it is read in order (%s), and " COUNT " %s without readahead",
 				   in->pattern, number, brought);
 	if (!is_one_of(in, at_random, sizeof(at_random) / sizeof(at_random[0])))
 		return say_verdict(
@@ -207,7 +206,7 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 			"readahead",
 			100 * share);
 	return say_verdict(why, VERDICT_HELPED,
-			   "it is read in no order (%s), and %" PRId64 " %s without readahead",
+			   "it is read in no order (%s), and " COUNT " %s without readahead",
 			   in->pattern, number, brought);
 }
 
@@ -222,8 +221,7 @@ static enum verdict judge_random_mapping(const struct verdict_standing *in,
 				   "every page that was touched was cached");
 	if (in->around.value > in->faults_major.value)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   "%" PRId64 " pages were read around %" PRId64
-				   " faults all the same",
+				   COUNT " pages were read around " COUNT " faults all the same",
 				   in->around.value, in->faults_major.value);
 	return by_pattern(in, "faults fetched their page", in->faults_major.value, 1, why);
 }
@@ -248,8 +246,8 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 	share = (double)in->windows_forced.value / all;
 	if (share < IN_FORCE_FROM)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   "%" PRId64
-				   " windows of readahead were opened all the same, and %" PRId64
+				   COUNT
+				   " windows of readahead were opened all the same, and " COUNT
 				   " reads did without",
 				   in->windows_read_ahead.value, in->windows_forced.value);
 	return by_pattern(in, "reads fetched their pages", in->windows_forced.value, share, why);
@@ -267,23 +265,23 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 	ended = used.value + in->evicted_unused.value;
 	if (counts_too_many_open((double)in->untracked, (double)ended))
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of %" PRId64
-				   " pages read ahead is not known, and of %" PRId64 " it is",
+				   "what became of " COUNT
+				   " pages read ahead is not known, and of " COUNT " it is",
 				   in->untracked, ended);
 	if (!ended)
 		return say_verdict(why, VERDICT_NONE, "no page that was read ahead has a fate");
 	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)
 		return say_verdict(why, VERDICT_HARMFUL,
-				   "windows were larger, and %" PRId64 " of %" PRId64
+				   "windows were larger, and " COUNT " of " COUNT
 				   " pages read ahead left unused",
 				   in->evicted_unused.value, ended);
 	if ((double)in->used_late.value >= LATE_FROM * (double)used.value)
 		return say_verdict(why, VERDICT_TOO_LATE,
-				   "windows were larger, and readers waited for %" PRId64
-				   " of the %" PRId64 " pages that were used",
+				   "windows were larger, and readers waited for " COUNT
+				   " of the " COUNT " pages that were used",
 				   in->used_late.value, used.value);
 	return say_verdict(why, VERDICT_HELPED,
-			   "windows were larger, and %" PRId64 " of %" PRId64
+			   "windows were larger, and " COUNT " of " COUNT
 			   " pages read ahead were used",
 			   used.value, ended);
 }
@@ -312,7 +310,7 @@ static enum verdict judge_sequential(const struct verdict_standing *in, char why
 		return say_verdict(why, VERDICT_NONE, "no window has a size that was measured");
 	if ((in->window_pages_max.value + 1) / 2 <= in->read_ahead_pages.value)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   "no window was larger than the %" PRId64
+				   "no window was larger than the " COUNT
 				   " pages that there are without it",
 				   in->read_ahead_pages.value);
 	if (is_by_large_reads(in))
@@ -329,7 +327,7 @@ static enum verdict judge_noreuse(const struct verdict_standing *in, char why[VE
 	if (!in->reclaimed.value)
 		return say_verdict(why, VERDICT_NO_EFFECT, "no page of the file was reclaimed");
 	return say_verdict(why, VERDICT_NONE,
-			   "%" PRId64
+			   COUNT
 			   " pages were reclaimed; which would have gone without it is not known",
 			   in->reclaimed.value);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/arena.h"
+
 enum { ENDS = 16, DESCRIPTIONS_MAX = 65536 };
 
 /* Where the last reads of a description ended, the latest first. */
@@ -210,12 +212,13 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 	size_t used = 0;
 	size_t nr_tracks = tracks_of(a, nr, &used);
 	struct steps s = {.page_bytes = page_bytes};
-	uint64_t *gaps = malloc((nr + 1) * sizeof(*gaps));
-	uint64_t *last = calloc(nr_tracks + 1, sizeof(*last));
-	bool *seen = calloc(nr_tracks + 1, sizeof(*seen));
+	struct arena arena = {0};
+	uint64_t *gaps = arena_alloc(&arena, (nr + 1) * sizeof(*gaps));
+	uint64_t *last = arena_alloc(&arena, (nr_tracks + 1) * sizeof(*last));
+	bool *seen = arena_alloc(&arena, (nr_tracks + 1) * sizeof(*seen));
 	size_t up = 0;
 	size_t down = 0;
-	int ret = gaps && last && seen ? 0 : -ENOMEM;
+	int ret = arena.failed ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < nr && !ret; i++) {
 		size_t d = a[i].description % DESCRIPTIONS_MAX;
@@ -235,9 +238,7 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 		if (up)
 			features_set(f, F_fault_gap_pages, (double)median(gaps, up));
 	}
-	free(gaps);
-	free(last);
-	free(seen);
+	arena_free(&arena);
 	return ret;
 }
 

@@ -32,7 +32,8 @@ bool features_least(const struct features *f, enum feature which, double value)
 	return f->known[which] && f->value[which] >= value;
 }
 
-bool features_most(const struct features *f, enum feature which, double value)
+/* Known, and at most so much. */
+static bool features_most(const struct features *f, enum feature which, double value)
 {
 	return f->known[which] && f->value[which] <= value;
 }

@@ -79,9 +79,8 @@ const char *feature_name(enum feature f);
 void features_set(struct features *f, enum feature which, double value);
 /* num / den; absent when den is 0. */
 void features_set_ratio(struct features *f, enum feature which, double num, double den);
-/* Known and at least, known and at most. */
+/* Known, and at least so much. */
 bool features_least(const struct features *f, enum feature which, double value);
-bool features_most(const struct features *f, enum feature which, double value);
 /* What from has and to has not. */
 void features_merge(struct features *to, const struct features *from);
 

@@ -3,15 +3,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "advisor/load/load_references.h"
 #include "advisor/pattern/reuse.h"
+#include "cachemon/base/arena.h"
 
 enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */
 #define NO_GROUP UINT32_MAX
 
 /* References by group (a file or a directory), in order; when each of them was. */
 struct grouped {
+	struct arena arena; /* of all arrays below */
 	const struct references *r;
 	const uint32_t *group; /* of a page */
 	size_t *start;	       /* of a group in order, one more at the end */
@@ -106,37 +109,21 @@ static int put_group_features(struct grouped *g, size_t k, bool one_file, double
 	return ret;
 }
 
-static int make_room(struct grouped *g, const struct references *r, size_t nr_groups)
+static int make_room(struct grouped *g, size_t nr_groups)
 {
-	size_t nr = r->nr_entries + 1;
+	size_t nr = g->r->nr_entries + 1;
+	size_t nr_pages = g->r->nr_pages + 1;
 
-	g->r = r;
-	g->start = calloc(nr_groups + 2, sizeof(*g->start));
-	g->order = malloc(nr * sizeof(*g->order));
-	g->number = malloc((r->nr_pages + 1) * sizeof(*g->number));
-	g->index = malloc((r->nr_pages + 1) * sizeof(*g->index));
-	g->pages = malloc(nr * sizeof(*g->pages));
-	g->lookup = malloc(nr * sizeof(*g->lookup));
-	g->time_s = malloc(nr * sizeof(*g->time_s));
-	g->all_lookups = calloc(nr, sizeof(*g->all_lookups));
-	g->all_times = calloc(nr, sizeof(*g->all_times));
-	return g->start && g->order && g->number && g->index && g->pages && g->lookup &&
-			       g->time_s && g->all_lookups && g->all_times
-		       ? 0
-		       : -ENOMEM;
-}
-
-static void free_room(struct grouped *g)
-{
-	free(g->start);
-	free(g->order);
-	free(g->number);
-	free(g->index);
-	free(g->pages);
-	free(g->lookup);
-	free(g->time_s);
-	free(g->all_lookups);
-	free(g->all_times);
+	g->start = arena_alloc(&g->arena, (nr_groups + 2) * sizeof(*g->start));
+	g->order = arena_alloc(&g->arena, nr * sizeof(*g->order));
+	g->number = arena_alloc(&g->arena, nr_pages * sizeof(*g->number));
+	g->index = arena_alloc(&g->arena, nr_pages * sizeof(*g->index));
+	g->pages = arena_alloc(&g->arena, nr * sizeof(*g->pages));
+	g->lookup = arena_alloc(&g->arena, nr * sizeof(*g->lookup));
+	g->time_s = arena_alloc(&g->arena, nr * sizeof(*g->time_s));
+	g->all_lookups = arena_alloc(&g->arena, nr * sizeof(*g->all_lookups));
+	g->all_times = arena_alloc(&g->arena, nr * sizeof(*g->all_times));
+	return g->arena.failed ? -ENOMEM : 0;
 }
 
 static double pages_of_file(const struct pattern_job *job, const struct pattern_file *file)
@@ -149,12 +136,11 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 		     struct pattern_job *job)
 {
 	size_t nr_groups = files ? job->nr_files : job->nr_directories;
-	struct grouped g = {.group = group};
-	int ret = make_room(&g, r, nr_groups);
+	struct grouped g = {.r = r, .group = group};
+	int ret = make_room(&g, nr_groups);
 
 	if (!ret) {
-		for (size_t i = 0; i < r->nr_pages; i++)
-			g.number[i] = UINT32_MAX;
+		memset(g.number, 0xff, r->nr_pages * sizeof(*g.number));
 		place_entries(&g);
 		sort_entries(&g, nr_groups);
 	}
@@ -165,7 +151,7 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 		else
 			ret = put_group_features(&g, k, false, 0, &job->directories[k].f);
 	}
-	free_room(&g);
+	arena_free(&g.arena);
 	return ret;
 }
 

@@ -7,6 +7,7 @@
 #include "advisor/load/load_traces.h"
 #include "advisor/pattern/accesses.h"
 #include "advisor/pattern/reuse.h"
+#include "cachemon/base/arena.h"
 #include "cachemon/base/vec.h"
 
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
@@ -142,16 +143,19 @@ static void number_pages(struct sample *s)
 static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
 		     struct features *f)
 {
-	struct sample s = {.limit = UINT64_C(1) << 32};
-	uint32_t *numbers = malloc(REFERENCES_MAX * sizeof(*numbers));
-	struct reuse_input in = {.page = numbers};
+	struct arena arena = {0};
+	struct sample s = {
+		.limit = UINT64_C(1) << 32,
+		.seen = arena_alloc(&arena, REFERENCES_MAX * sizeof(*s.seen)),
+		.pages = arena_alloc(&arena, REFERENCES_MAX * sizeof(*s.pages)),
+	};
+	uint32_t *numbers = arena_alloc(&arena, REFERENCES_MAX * sizeof(*numbers));
+	struct reuse_input in = {.page = numbers, .size_pages = (double)size_pages};
 	int ret = -ENOMEM;
 
-	s.seen = malloc(REFERENCES_MAX * sizeof(*s.seen));
-	s.pages = malloc(REFERENCES_MAX * sizeof(*s.pages));
 	if (size_pages > PAGES_MAX)
 		s.limit = ((uint64_t)PAGES_MAX << 32) / size_pages + 1;
-	if (numbers && s.seen && s.pages) {
+	if (!arena.failed) {
 		take_pages(g, size_pages, page_bytes, &s);
 		number_pages(&s);
 		for (size_t i = 0; i < s.nr; i++) {
@@ -164,12 +168,9 @@ static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t pag
 		in.index = s.pages;
 		in.nr_pages = s.nr_pages;
 		in.rate = (double)s.limit / 4294967296.0;
-		in.size_pages = (double)size_pages;
 		ret = reuse_features(&in, f);
 	}
-	free(s.seen);
-	free(s.pages);
-	free(numbers);
+	arena_free(&arena);
 	return ret;
 }
 

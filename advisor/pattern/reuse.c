@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cachemon/base/arena.h"
+
 enum {
 	EPOCHS_MAX = 8, /* looked at one by one; later ones are like them */
 	NEAR = 8,	/* references of which one may be the same stream's last */
@@ -207,13 +209,14 @@ static void put_epochs(const struct reuse_input *in, struct work *w, struct feat
 
 int reuse_features(const struct reuse_input *in, struct features *f)
 {
+	struct arena arena = {0};
 	struct work w = {
-		.count = calloc(in->nr_pages + 1, sizeof(*w.count)),
-		.nth = malloc((in->nr + 1) * sizeof(*w.nth)),
-		.rank = calloc(in->nr_pages + 1, sizeof(*w.rank)),
-		.gap = malloc((in->nr + 1) * sizeof(*w.gap)),
+		.count = arena_alloc(&arena, (in->nr_pages + 1) * sizeof(*w.count)),
+		.nth = arena_alloc(&arena, (in->nr + 1) * sizeof(*w.nth)),
+		.rank = arena_alloc(&arena, (in->nr_pages + 1) * sizeof(*w.rank)),
+		.gap = arena_alloc(&arena, (in->nr + 1) * sizeof(*w.gap)),
 	};
-	int ret = w.count && w.nth && w.rank && w.gap ? 0 : -ENOMEM;
+	int ret = arena.failed ? -ENOMEM : 0;
 
 	if (!ret)
 		count_references(in, &w);
@@ -232,9 +235,6 @@ int reuse_features(const struct reuse_input *in, struct features *f)
 		    (f->known[F_epoch_separation] && f->value[F_epoch_separation] < 0.9))
 			f->known[F_epochs] = false;
 	}
-	free(w.count);
-	free(w.nth);
-	free(w.rank);
-	free(w.gap);
+	arena_free(&arena);
 	return ret;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "advisor/readahead/ra_actor.h"
-#include "advisor/readahead/resident.h"
 #include "cachemon/figures/counters.h"
 
 enum { MOST_NUMBERS = 1 << 20 };

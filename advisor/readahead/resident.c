@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/resident.h"
+#include "advisor/readahead/ra_actor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "advisor/readahead/kernel.h"
 
 enum { MOST_ACTORS = 1 << 20 };
 

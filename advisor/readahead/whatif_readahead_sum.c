@@ -7,6 +7,15 @@
 #include "advisor/readahead/whatif_readahead.h"
 #include "cachemon/figures/counters.h"
 
+/* Of sizes: below 16 KiB, and each next one of files eight times as large. */
+enum { WHATIF_STRATA = 8 };
+
+/* It was chosen by its hash, and stands for others of its stratum: there is none but of those. */
+static bool is_sampled(const struct whatif_file *f)
+{
+	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
+}
+
 /* What the counters have of the files, besides what was traced of them. */
 struct brought {
 	struct whatif_readahead *w;
@@ -147,12 +156,12 @@ static void weigh_strata(struct whatif_readahead *w, const double pages[WHATIF_S
 	double sampled[WHATIF_STRATA] = {0};
 
 	for (size_t i = 0; i < w->nr_files; i++)
-		if (whatif_file_sampled(&w->files[i]))
+		if (is_sampled(&w->files[i]))
 			sampled[w->files[i].stratum] += w->files[i].brought;
 	for (size_t i = 0; i < w->nr_files; i++) {
 		struct whatif_file *f = &w->files[i];
 
-		if (whatif_file_sampled(f) && sampled[f->stratum] > 0)
+		if (is_sampled(f) && sampled[f->stratum] > 0)
 			count_for(f, pages[f->stratum] / sampled[f->stratum]);
 	}
 }
@@ -241,7 +250,7 @@ static double ratio_of(const struct which *of, int figure, int64_t stratum)
 	for (size_t i = 0; w->scale != WHATIF_BY_FILES && i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (!whatif_file_sampled(f) || !is_weighed_with(w, f->stratum, stratum))
+		if (!is_sampled(f) || !is_weighed_with(w, f->stratum, stratum))
 			continue;
 		sum += f->counts_for * figure_of(of, f, figure);
 		brought += f->counts_for * f->brought;
@@ -263,7 +272,7 @@ static double variance_of(const struct which *of, int figure, int64_t stratum)
 		const struct whatif_file *f = &w->files[i];
 		double off;
 
-		if (!whatif_file_sampled(f) || f->stratum != stratum)
+		if (!is_sampled(f) || f->stratum != stratum)
 			continue;
 		off = figure_of(of, f, figure) - (ratio > 0 ? ratio * f->brought : 0);
 		squares += off * off;

@@ -186,47 +186,6 @@ static void reset_limits(struct guard *g)
 	sqlite3_soft_heap_limit64(g->soft_heap);
 }
 
-int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
-{
-	/* What takes JSON apart declares its table when it is first used, which looks like a
-	 * change. */
-	static const char warm[] = "SELECT 1 FROM json_each('[]'), json_tree('[]')";
-
-	*g = (struct guard){.budget = budget,
-			    .steps_left = steps,
-			    .began_cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
-	if (sqlite3_exec(db, warm, NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
-	    (budget && guard_format(db) != SQLITE_OK))
-		return -EIO;
-	g->db = db;
-	if (budget)
-		set_limits(g);
-	/* The connection has one progress handler; guard_leave() gives it back. */
-	sqlite3_progress_handler(db, budget ? STEPS_EACH_OF_SITE : STEPS_EACH, look_at_progress, g);
-	if (sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_set_authorizer(db, authorize, g) != SQLITE_OK)
-		return -EIO;
-	return 0;
-}
-
-void guard_leave(struct guard *g)
-{
-	uint64_t spent;
-
-	if (!g->db)
-		return;
-	db_keep_limit(g->db);
-	sqlite3_set_authorizer(g->db, NULL, NULL);
-	sqlite3_exec(g->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
-	if (g->budget) {
-		reset_limits(g);
-		spent = spent_ns(g);
-		g->budget->cpu_ns -= spent < g->budget->cpu_ns ? spent : g->budget->cpu_ns;
-	}
-	g->db = NULL;
-}
-
 /* Whether a %c of a format has a precision, which is how often it is written. Every % counts:
  * a false alarm is better than a miss. */
 static bool repeats_character(const char *format)
@@ -286,7 +245,12 @@ static void close_plain(void *plain)
 	sqlite3_close(plain);
 }
 
-int guard_format(sqlite3 *db)
+/*
+ * printf() and format() of SQL that repeat no character: "%.2147483647c" takes 8 s, whatever the
+ * limit of length. They stay until the connection is closed: SQLite does not give back its own.
+ * SQLite's code.
+ */
+static int replace_printf(sqlite3 *db)
 {
 	static const char *const names[] = {"printf", "format"};
 	int rc = SQLITE_OK;
@@ -307,4 +271,45 @@ int guard_format(sqlite3 *db)
 			plain, call_format, NULL, NULL, close_plain);
 	}
 	return rc;
+}
+
+int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
+{
+	/* What takes JSON apart declares its table when it is first used, which looks like a
+	 * change. */
+	static const char warm[] = "SELECT 1 FROM json_each('[]'), json_tree('[]')";
+
+	*g = (struct guard){.budget = budget,
+			    .steps_left = steps,
+			    .began_cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
+	if (sqlite3_exec(db, warm, NULL, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
+	    (budget && replace_printf(db) != SQLITE_OK))
+		return -EIO;
+	g->db = db;
+	if (budget)
+		set_limits(g);
+	/* The connection has one progress handler; guard_leave() gives it back. */
+	sqlite3_progress_handler(db, budget ? STEPS_EACH_OF_SITE : STEPS_EACH, look_at_progress, g);
+	if (sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_set_authorizer(db, authorize, g) != SQLITE_OK)
+		return -EIO;
+	return 0;
+}
+
+void guard_leave(struct guard *g)
+{
+	uint64_t spent;
+
+	if (!g->db)
+		return;
+	db_keep_limit(g->db);
+	sqlite3_set_authorizer(g->db, NULL, NULL);
+	sqlite3_exec(g->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
+	if (g->budget) {
+		reset_limits(g);
+		spent = spent_ns(g);
+		g->budget->cpu_ns -= spent < g->budget->cpu_ns ? spent : g->budget->cpu_ns;
+	}
+	g->db = NULL;
 }
