@@ -124,7 +124,7 @@ static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *jo
 	return fill_finish(&r, "grades", err);
 }
 
-static int load_directories(sqlite3 *db, struct analysis *a, struct errtext *err)
+static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;
 	size_t room =
@@ -208,7 +208,7 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
 		e = load_grades(db, arena, &a->jobs[i], err);
 	if (!e)
-		e = load_directories(db, a, err);
+		e = load_directory_grades(db, a, err);
 	return e ? e : load_patterns(db, a, err);
 }
 

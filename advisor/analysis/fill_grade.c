@@ -34,7 +34,7 @@ static const char of_directories[] =
 	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " READ_AGAIN ", " FIGURES
 	"FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";
 
-static struct opt_i64 whole(struct opt_f64 v)
+static struct opt_i64 to_integer(struct opt_f64 v)
 {
 	return (struct opt_i64){(int64_t)v.value, v.known};
 }
@@ -62,8 +62,8 @@ static void read_figures(struct rows *r, struct grade_input *in)
 	major = rows_f64(r);
 	mapped = rows_f64(r);
 	processes = rows_f64(r);
-	in->mapped =
-		counters_mapped(whole(in->lookups), whole(major), whole(mapped), whole(processes));
+	in->mapped = counters_mapped(to_integer(in->lookups), to_integer(major), to_integer(mapped),
+				     to_integer(processes));
 	in->fates_open = rows_f64(r).value > 0;
 	in->touches_min = grade_touches_min(processes);
 }

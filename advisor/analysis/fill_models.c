@@ -47,7 +47,7 @@ static const char mae_note[] =
 #define CURVE	  "a miss-ratio curve"
 #define READAHEAD "what other settings would do"
 
-static int failed(sqlite3 *db, const char *what, struct errtext *err)
+static int keep_error(sqlite3 *db, const char *what, struct errtext *err)
 {
 	return errtext_set(err, sqlite3_errcode(db) == SQLITE_NOMEM ? -ENOMEM : -EIO,
 			   "cannot keep %s: %s", what, sqlite3_errmsg(db));
@@ -120,7 +120,7 @@ static int end_row(sqlite3 *db, struct binder *b, const char *what, struct errte
 
 	sqlite3_reset(b->stmt);
 	sqlite3_clear_bindings(b->stmt);
-	return good ? 0 : failed(db, what, err);
+	return good ? 0 : keep_error(db, what, err);
 }
 
 static int fill_points(sqlite3 *db, int64_t job_id, const struct curve *c, struct errtext *err)
@@ -132,7 +132,7 @@ static int fill_points(sqlite3 *db, int64_t job_id, const struct curve *c, struc
 			       "INSERT OR REPLACE INTO temp.analysis_curve VALUES "
 			       "(?1, ?2, ?3, ?4, ?5, ?6)",
 			       -1, &b.stmt, NULL) != SQLITE_OK)
-		return failed(db, CURVE, err);
+		return keep_error(db, CURVE, err);
 	for (size_t i = 0; !ret && i < c->nr_sizes; i++) {
 		struct curve_point p;
 
@@ -206,7 +206,7 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 		    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
 		    "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
 		    -1, &b.stmt, NULL) != SQLITE_OK)
-		return failed(db, CURVE, err);
+		return keep_error(db, CURVE, err);
 	begin_row(&b, job_id);
 	if (c->there)
 		bind_curve(&b, c);
@@ -222,7 +222,7 @@ int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct er
 	int ret = 0;
 
 	if (sqlite3_exec(db, curve_tables, NULL, NULL, NULL) != SQLITE_OK)
-		return failed(db, CURVE, err);
+		return keep_error(db, CURVE, err);
 	if (c->there)
 		ret = fill_points(db, job_id, &c->curve, err);
 	return ret ? ret : fill_facts(db, job_id, c, err);
@@ -275,7 +275,7 @@ int fill_readahead(sqlite3 *db, int64_t job_id, const struct whatif_readahead *w
 			       "INSERT OR IGNORE INTO temp.analysis_whatif_readahead VALUES "
 			       "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 			       -1, &b.stmt, NULL))
-		return failed(db, READAHEAD, err);
+		return keep_error(db, READAHEAD, err);
 	for (size_t i = 0; !ret && i < w->nr_files; i++)
 		for (size_t j = 0; !ret && j < WHATIF_CANDIDATES; j++)
 			if (j == WHATIF_ACTUAL ||

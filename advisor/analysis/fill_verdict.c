@@ -6,7 +6,7 @@
 #include "cachemon/figures/counters.h"
 #include "advisor/analysis/verdict.h"
 
-static struct opt_i64 column(sqlite3_stmt *stmt, int i)
+static struct opt_i64 integer_column(sqlite3_stmt *stmt, int i)
 {
 	struct opt_i64 v = {.known = sqlite3_column_type(stmt, i) == SQLITE_INTEGER};
 
@@ -14,7 +14,7 @@ static struct opt_i64 column(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-static struct opt_f64 real(sqlite3_stmt *stmt, int i)
+static struct opt_f64 real_column(sqlite3_stmt *stmt, int i)
 {
 	int type = sqlite3_column_type(stmt, i);
 	struct opt_f64 v = {.known = type == SQLITE_INTEGER || type == SQLITE_FLOAT};
@@ -23,7 +23,7 @@ static struct opt_f64 real(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-static int insert(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
+static int insert_verdict(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
 {
 	sqlite3_reset(stmt);
 	sqlite3_bind_int64(stmt, 1, id);
@@ -32,21 +32,21 @@ static int insert(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *wh
 	return sqlite3_step(stmt);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
+static void read_moving(sqlite3_stmt *stmt, struct verdict_input *in)
 {
 	*in = (struct verdict_input){
 		.kind = verdict_kind_of((const char *)sqlite3_column_text(stmt, 1)),
-		.asked = column(stmt, 2),
-		.brought = column(stmt, 3),
-		.dropped = column(stmt, 4),
-		.redundant = column(stmt, 5),
-		.used = column(stmt, 6),
-		.used_late = column(stmt, 7),
-		.evicted_unused = column(stmt, 8),
-		.dropped_refaults = column(stmt, 9),
-		.cached = column(stmt, 10),
+		.asked = integer_column(stmt, 2),
+		.brought = integer_column(stmt, 3),
+		.dropped = integer_column(stmt, 4),
+		.redundant = integer_column(stmt, 5),
+		.used = integer_column(stmt, 6),
+		.used_late = integer_column(stmt, 7),
+		.evicted_unused = integer_column(stmt, 8),
+		.dropped_refaults = integer_column(stmt, 9),
+		.cached = integer_column(stmt, 10),
 		.untracked = sqlite3_column_int64(stmt, 11),
-		.dropped_refaults_others = column(stmt, 12),
+		.dropped_refaults_others = integer_column(stmt, 12),
 	};
 }
 
@@ -107,7 +107,7 @@ static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 {
 	struct verdict_input in;
 
-	read_row(row, &in);
+	read_moving(row, &in);
 	return verdict_of(&in, why);
 }
 
@@ -116,24 +116,24 @@ static enum verdict judge_standing(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 	struct verdict_standing in = {
 		.kind = (const char *)sqlite3_column_text(row, 1),
 		.mapping = sqlite3_column_int(row, 2) != 0,
-		.has_file = column(row, 3).known,
+		.has_file = integer_column(row, 3).known,
 		.pattern = (const char *)sqlite3_column_text(row, 4),
-		.confidence = real(row, 5),
-		.demand = column(row, 6),
-		.prefetched = column(row, 7),
-		.around = column(row, 8),
-		.advised = column(row, 9),
-		.windows_read_ahead = column(row, 10),
-		.windows_forced = column(row, 11),
-		.window_pages_max = column(row, 12),
-		.read_ahead_pages = column(row, 13),
-		.pages_per_call = real(row, 14),
-		.used = column(row, 15),
-		.used_late = column(row, 16),
-		.evicted_unused = column(row, 17),
-		.reclaimed = column(row, 18),
-		.faults_major = column(row, 19),
-		.others_standing = column(row, 20),
+		.confidence = real_column(row, 5),
+		.demand = integer_column(row, 6),
+		.prefetched = integer_column(row, 7),
+		.around = integer_column(row, 8),
+		.advised = integer_column(row, 9),
+		.windows_read_ahead = integer_column(row, 10),
+		.windows_forced = integer_column(row, 11),
+		.window_pages_max = integer_column(row, 12),
+		.read_ahead_pages = integer_column(row, 13),
+		.pages_per_call = real_column(row, 14),
+		.used = integer_column(row, 15),
+		.used_late = integer_column(row, 16),
+		.evicted_unused = integer_column(row, 17),
+		.reclaimed = integer_column(row, 18),
+		.faults_major = integer_column(row, 19),
+		.others_standing = integer_column(row, 20),
 		.untracked = sqlite3_column_int64(row, 21),
 	};
 
@@ -152,7 +152,7 @@ static int fill_all(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stmt
 			char why[VERDICT_WHY_MAX] = "";
 			enum verdict v = judge(from, why);
 
-			rc = insert(to, sqlite3_column_int64(from, 0), v, why);
+			rc = insert_verdict(to, sqlite3_column_int64(from, 0), v, why);
 			if (rc != SQLITE_DONE)
 				break;
 		}

@@ -287,7 +287,7 @@ static struct opt_f64 after_first(const struct ceiling_input *in)
 	return rest_of(grade_stall_share(stall, stall, wall, cpu));
 }
 
-static const char *line_of(double ceiling)
+static const char *ceiling_line(double ceiling)
 {
 	if (ceiling >= CEILING_LINE_HIGH)
 		return ">= 90 %";
@@ -312,7 +312,7 @@ struct ceiling ceiling_of(const struct ceiling_input *in)
 	if (!c.reason && !c.after_first_epoch.known)
 		c.reason = "the timeline does not show where the first epoch ended";
 	if (c.overall.known)
-		c.line = line_of(c.after_first_epoch.known ? c.after_first_epoch.value
-							   : c.overall.value);
+		c.line = ceiling_line(c.after_first_epoch.known ? c.after_first_epoch.value
+								: c.overall.value);
 	return c;
 }

@@ -51,7 +51,7 @@ static int ask_of_job(sqlite3 *db, const char *sql, int nr_params, const int64_t
 	return rows_finish(&r) ? counts_error(db, err) : 0;
 }
 
-static bool has_table(sqlite3 *db, const char *name)
+static bool has_curve_table(sqlite3 *db, const char *name)
 {
 	return sqlite3_table_column_metadata(db, "main", name, NULL, NULL, NULL, NULL, NULL,
 					     NULL) == SQLITE_OK;
@@ -195,7 +195,7 @@ static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve
 	f.cold = v[2] > 0;
 	f.sliced = v[3] > 0;
 	r = load_counts(db, job_id, lookups, &f, err);
-	if (!r && has_table(db, "job_limit") && has_table(db, "machine_interval"))
+	if (!r && has_curve_table(db, "job_limit") && has_curve_table(db, "machine_interval"))
 		r = load_charged(db, job_id, &f, err);
 	if (!r)
 		*ret = f;

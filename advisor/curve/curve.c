@@ -152,8 +152,8 @@ static int make_ratios(const struct curve_sample *s, const uint32_t distances[],
 	return ret;
 }
 
-static int make(const struct curve_sample *s, const uint32_t lookups[], uint32_t distances[],
-		struct curve *c)
+static int make_parts(const struct curve_sample *s, const uint32_t lookups[], uint32_t distances[],
+		      struct curve *c)
 {
 	int ret = estimate_begin(s, lookups, &c->estimate);
 
@@ -178,7 +178,7 @@ int curve_make(const struct curve_sample *s, struct curve *ret)
 	for (size_t i = 0; !err && i < s->nr_entries; i++)
 		lookups[curve_entry_page(s->entries[i])] += !curve_entry_removed(s->entries[i]);
 	if (!err)
-		err = make(s, lookups, distances, &c);
+		err = make_parts(s, lookups, distances, &c);
 	free(distances);
 	free(lookups);
 	if (err < 0) {

@@ -48,7 +48,7 @@ static void evict_page(struct lru *l, uint32_t page)
 }
 
 /* True: a refault, of this distance. */
-static bool look_up_page(struct lru *l, uint32_t page, uint32_t *ret_distance)
+static bool look_up_in_lru(struct lru *l, uint32_t page, uint32_t *ret_distance)
 {
 	struct lru_page *p = &l->pages[page];
 	bool refault = p->known && !p->cached;
@@ -106,7 +106,7 @@ int refault_simulate(const struct curve_sample *s, uint32_t cache_pages, struct 
 		uint32_t page = curve_entry_page(s->entries[i]);
 
 		if (!curve_entry_removed(s->entries[i]))
-			nr += look_up_page(&l, page, &distances[nr]);
+			nr += look_up_in_lru(&l, page, &distances[nr]);
 		else if (l.pages[page].cached)
 			evict_page(&l, page);
 	}

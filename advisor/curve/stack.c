@@ -97,7 +97,7 @@ static uint32_t hole_pop(struct stack *st)
 }
 
 /* Moves all that is taken to the front. */
-static void squeeze(struct stack *st)
+static void squeeze_slots(struct stack *st)
 {
 	uint32_t n = 0;
 
@@ -135,14 +135,14 @@ static void slot_give(struct stack *st, uint32_t slot)
 static void put_on_top(struct stack *st, uint32_t page)
 {
 	if (st->next == st->nr_slots)
-		squeeze(st);
+		squeeze_slots(st);
 	st->slot[page] = st->next;
 	st->owner[st->next] = page;
 	tree_add(st, st->next++, 1);
 	st->taken++;
 }
 
-static uint32_t look_up_page(struct stack *st, uint32_t page)
+static uint32_t look_up_in_stack(struct stack *st, uint32_t page)
 {
 	uint32_t slot = st->slot[page];
 	bool there = slot < PAGE_GONE;
@@ -192,7 +192,7 @@ int stack_distances(const struct curve_sample *s, uint32_t ret_distances[])
 			take_out(&st, page);
 			ret_distances[i] = STACK_REMOVED;
 		} else {
-			ret_distances[i] = look_up_page(&st, page);
+			ret_distances[i] = look_up_in_stack(&st, page);
 		}
 	}
 	arena_free(&st.arena);

@@ -28,7 +28,7 @@ struct loader {
 /* By how many standard errors an estimate is too high before it is damage. */
 #define DISTINCT_ERRORS_MAX 5
 
-static int bad(struct loader *l, const char *what)
+static int damaged_error(struct loader *l, const char *what)
 {
 	return errtext_set(l->err, -EBADMSG, "the references of job %lld are damaged: %s",
 			   (long long)l->job_id, what);
@@ -74,7 +74,7 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	r->broken = sqlite3_column_int(q, 0);
 	snprintf(r->reason, sizeof(r->reason), "%s", reason ? reason : "");
 	if (threshold < 0 || (uint64_t)threshold > REFERENCE_THRESHOLD_ALL)
-		return bad(l, "the threshold is beyond 2^32");
+		return damaged_error(l, "the threshold is beyond 2^32");
 	r->threshold = (uint64_t)threshold;
 	l->pages = sqlite3_column_int64(q, 3);
 	l->refs = sqlite3_column_int64(q, 4);
@@ -89,9 +89,10 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
 		r->distinct_pages = r->lookups;
 	if (r->lookups > LOOKUPS_MAX || r->distinct_pages > r->lookups)
-		return bad(l, "more lookups than any job makes, or fewer than pages");
+		return damaged_error(l, "more lookups than any job makes, or fewer than pages");
 	if (r->lookups < l->refs || l->refs < l->pages || l->pages < 0)
-		return bad(l, "fewer lookups than references, or fewer of these than pages");
+		return damaged_error(l,
+				     "fewer lookups than references, or fewer of these than pages");
 	return 0;
 }
 
@@ -103,7 +104,7 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 	if (number < 0 || number >= NUMBERS_MAX)
 		return errtext_set(l->err, -E2BIG, "there are more pages than are ever sampled");
 	if (hash < 0 || hash > UINT32_MAX || sqlite3_column_int64(q, 5) < 0)
-		return bad(l, "a page has no index or no hash");
+		return damaged_error(l, "a page has no index or no hash");
 	if ((uint64_t)hash >= r->threshold) {
 		l->index[number] = LEFT;
 		return 0;
@@ -145,7 +146,7 @@ static int entry_take(struct loader *l, uint32_t entry)
 	uint32_t number = entry >> 1, index = number < NUMBERS_MAX ? l->index[number] : 0;
 
 	if (!index)
-		return bad(l, "an entry names no page");
+		return damaged_error(l, "an entry names no page");
 	if (index == LEFT)
 		return 0;
 	if (r->nr_entries >= ENTRIES_MAX)
@@ -172,16 +173,17 @@ static int on_chunk(struct loader *l, sqlite3_stmt *q)
 		return errtext_set(l->err, -E2BIG, "there are more chunks than are ever kept");
 	if (r->nr_chunks && (c.lookups < r->chunks[r->nr_chunks - 1].lookups ||
 			     c.start_ns < r->chunks[r->nr_chunks - 1].start_ns))
-		return bad(l, "chunks are not in the order of time");
+		return damaged_error(l, "chunks are not in the order of time");
 	for (; at < end && !ret; n++) {
 		uint32_t entry;
 
 		if (!varint_next(&at, end, &entry))
-			return bad(l, "a chunk ends inside of a number, or holds too large a one");
+			return damaged_error(
+				l, "a chunk ends inside of a number, or holds too large a one");
 		ret = entry_take(l, entry);
 	}
 	if (!ret && n != refs)
-		return bad(l, "a chunk has not as many entries as it says");
+		return damaged_error(l, "a chunk has not as many entries as it says");
 	c.nr = r->nr_entries - c.first;
 	if (!ret && vec_reserve(r->chunks, l->max_chunks, r->nr_chunks + 1))
 		return out_of_memory(l);
@@ -199,7 +201,7 @@ static int on_reason(struct loader *l, sqlite3_stmt *q)
 }
 
 /* -ENOENT, and why there are none. */
-static int absent(struct loader *l, const char *fallback)
+static int no_references(struct loader *l, const char *fallback)
 {
 	return errtext_set(l->err, -ENOENT, "%s", *l->r.reason ? l->r.reason : fallback);
 }
@@ -210,7 +212,7 @@ static int find_sample(struct loader *l)
 
 	if (sqlite3_table_column_metadata(l->db, "main", "reference_sample", NULL, NULL, NULL, NULL,
 					  NULL, NULL) != SQLITE_OK)
-		return absent(l, "the database is older than they are");
+		return no_references(l, "the database is older than they are");
 	l->pages = -1;
 	r = each_row(l,
 		     "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
@@ -219,7 +221,7 @@ static int find_sample(struct loader *l)
 	if (r || l->pages >= 0)
 		return r;
 	r = each_row(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
-	return r ? r : absent(l, "the database does not say why");
+	return r ? r : no_references(l, "the database does not say why");
 }
 
 static int load_rows(struct loader *l)
@@ -237,7 +239,7 @@ static int load_rows(struct loader *l)
 			     "WHERE job_id = ? ORDER BY seq",
 			     on_chunk);
 	if (!r && ((int64_t)l->r.nr_pages != l->pages || l->seen_refs != l->refs))
-		r = bad(l, "there are not as many pages or references as it says");
+		r = damaged_error(l, "there are not as many pages or references as it says");
 	return r;
 }
 

@@ -14,8 +14,8 @@
 #define WINDOW_MAX (1 << 20)
 
 /* Rows of a job or a file, each to step() as long as that is 0. */
-static int each_row(sqlite3 *db, const char *sql, int64_t id,
-		    int (*step)(void *arg, sqlite3_stmt *row), void *arg, struct errtext *err)
+static int each_trace_row(sqlite3 *db, const char *sql, int64_t id,
+			  int (*step)(void *arg, sqlite3_stmt *row), void *arg, struct errtext *err)
 {
 	sqlite3_stmt *s = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
@@ -38,7 +38,7 @@ static int64_t known_or_absent(sqlite3_stmt *s, int column)
 }
 
 /* What it says; not known is another word. */
-static bool says(sqlite3_stmt *s, int column, const char *word)
+static bool column_says(sqlite3_stmt *s, int column, const char *word)
 {
 	const char *text = (const char *)sqlite3_column_text(s, column);
 
@@ -94,8 +94,8 @@ static int read_trace_file(sqlite3_stmt *s, struct trace_file *ret)
 		.stands_for = sqlite3_column_type(s, 12) == SQLITE_NULL
 				      ? -1
 				      : sqlite3_column_double(s, 12),
-		.broken = !says(s, 13, "whole"),
-		.warm = !says(s, 15, "cold"),
+		.broken = !column_says(s, 13, "whole"),
+		.warm = !column_says(s, 15, "cold"),
 	};
 
 	if (copy_text(s, 5, &f.path) || copy_text(s, 6, &f.fstype) || copy_text(s, 14, &f.reason)) {
@@ -129,12 +129,12 @@ static int take_reason(void *arg, sqlite3_stmt *s)
 }
 
 /* -ENOENT, and why there are none. */
-static int absent(sqlite3 *db, int64_t job_id, struct errtext *err)
+static int no_traces(sqlite3 *db, int64_t job_id, struct errtext *err)
 {
 	char *reason = NULL;
 
-	each_row(db, "SELECT reason FROM trace_absent WHERE job_id = ? LIMIT 1", job_id,
-		 take_reason, &reason, NULL);
+	each_trace_row(db, "SELECT reason FROM trace_absent WHERE job_id = ? LIMIT 1", job_id,
+		       take_reason, &reason, NULL);
 	errtext_set(err, -ENOENT, "%s", reason ? reason : "no file of the job was traced");
 	free(reason);
 	return -ENOENT;
@@ -149,15 +149,15 @@ int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struc
 	if (sqlite3_table_column_metadata(db, "main", "traced_file", NULL, NULL, NULL, NULL, NULL,
 					  NULL) != SQLITE_OK)
 		return errtext_set(err, -ENOENT, "the database was recorded without traces");
-	r = each_row(db,
-		     "SELECT id, dev_major, dev_minor, ino, gen, path, fstype, "
-		     "size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
-		     "state, reason, began FROM traced_file WHERE job_id = ? ORDER BY id",
-		     job_id, push_file, &l, err);
+	r = each_trace_row(db,
+			   "SELECT id, dev_major, dev_minor, ino, gen, path, fstype, "
+			   "size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
+			   "state, reason, began FROM traced_file WHERE job_id = ? ORDER BY id",
+			   job_id, push_file, &l, err);
 	if (r == -ENOMEM)
 		errtext_set(err, r, "out of memory");
 	if (!r && !l.files.nr)
-		r = absent(db, job_id, err);
+		r = no_traces(db, job_id, err);
 	if (r)
 		trace_files_free(&l.files);
 	else
@@ -242,7 +242,7 @@ static int take_chunk(void *arg, sqlite3_stmt *s)
 
 static int each_chunk(sqlite3 *db, struct chunks *c)
 {
-	return each_row(
+	return each_trace_row(
 		db,
 		"SELECT seq, events, data FROM trace_chunk WHERE traced_file_id = ? ORDER BY seq",
 		c->file_id, take_chunk, c, c->err);

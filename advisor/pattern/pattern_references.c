@@ -109,7 +109,7 @@ static int put_group_features(struct grouped *g, size_t k, bool one_file, double
 	return ret;
 }
 
-static int make_room(struct grouped *g, size_t nr_groups)
+static int make_group_room(struct grouped *g, size_t nr_groups)
 {
 	size_t nr = g->r->nr_entries + 1;
 	size_t nr_pages = g->r->nr_pages + 1;
@@ -137,7 +137,7 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 {
 	size_t nr_groups = files ? job->nr_files : job->nr_directories;
 	struct grouped g = {.r = r, .group = group};
-	int ret = make_room(&g, nr_groups);
+	int ret = make_group_room(&g, nr_groups);
 
 	if (!ret) {
 		memset(g.number, 0xff, r->nr_pages * sizeof(*g.number));

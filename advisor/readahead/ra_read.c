@@ -38,7 +38,7 @@ static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t a
 }
 
 /* Brings the page if it is not there, and what comes with it: true, the call waits for it. */
-static bool look_up_page(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
+static bool bring_page(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
 {
 	bool waits = !ra_pages_cached(&f->pages, page);
 	uint64_t head;
@@ -90,7 +90,7 @@ static void go_on_call(struct ra_file *f, struct ra_stream *s, struct ra_call *c
 		if (asked && asks_readahead(f, c->page))
 			return;
 		asked |= asks_readahead(f, c->page);
-		c->looked_up = look_up_page(f, s, c->page, asked_end);
+		c->looked_up = bring_page(f, s, c->page, asked_end);
 		if (c->looked_up)
 			return;
 		copy_folio(f, s, c);

@@ -43,7 +43,7 @@ struct front {
 	int lines[NR_KEYS]; /* where a key stood; 0: nowhere yet */
 };
 
-static const char **field(struct note *n, size_t i)
+static const char **field_of(struct note *n, size_t i)
 {
 	return (const char **)((char *)n + keys[i].offset);
 }
@@ -84,7 +84,7 @@ static int take_key(struct arena *a, struct front *f, struct span text, int line
 			return errtext_set(err, -EINVAL, "%s:%d: a second '%s'; leave one out",
 					   f->note->file, line, copy);
 		f->lines[i] = line;
-		*field(f->note, i) = span_copy(a, value);
+		*field_of(f->note, i) = span_copy(a, value);
 		return a->failed ? -ENOMEM : 0;
 	}
 	return copy ? unknown_key(f, line, copy, err) : -ENOMEM;
@@ -113,16 +113,16 @@ static int take_front(struct arena *a, struct front *f, struct lines *lines, str
 	return e;
 }
 
-static int line_of(const struct front *f, const char *const *value)
+static int line_of_key(const struct front *f, const char *const *value)
 {
 	for (size_t i = 0; i < NR_KEYS; i++)
-		if (field(f->note, i) == value)
+		if (field_of(f->note, i) == value)
 			return f->lines[i];
 	return 0;
 }
 
 /* How much of a piece stands in a message. */
-static int shown(struct span s)
+static int shown_len(struct span s)
 {
 	return s.len < SHOWN_MAX ? (int)s.len : SHOWN_MAX;
 }
@@ -143,7 +143,8 @@ static int check_applies(struct front *f, struct errtext *err)
 	} while (e > 0);
 	if (e)
 		errtext_set(err, e, "%s:%d: '%.*s' is no place where a note applies; %s", n->file,
-			    line_of(f, &n->applies_to), shown(term.value), term.value.at, wrong);
+			    line_of_key(f, &n->applies_to), shown_len(term.value), term.value.at,
+			    wrong);
 	return e;
 }
 
@@ -161,11 +162,11 @@ static int take_findings(struct arena *a, struct front *f, struct errtext *err)
 			return errtext_set(err, -EINVAL,
 					   "%s:%d: '%.*s' is no id of a finding; write [a-finding, "
 					   "another]",
-					   n->file, line_of(f, &n->findings.text), shown(id),
-					   id.at);
+					   n->file, line_of_key(f, &n->findings.text),
+					   shown_len(id), id.at);
 		if (n->findings.nr == NOTE_FINDINGS_MAX)
 			return errtext_set(err, -EINVAL, "%s:%d: more than %d findings", n->file,
-					   line_of(f, &n->findings.text), NOTE_FINDINGS_MAX);
+					   line_of_key(f, &n->findings.text), NOTE_FINDINGS_MAX);
 		if (!ids)
 			ids = arena_alloc(a, NOTE_FINDINGS_MAX * sizeof(*ids));
 		if (!ids)
@@ -183,7 +184,7 @@ static int check_keys(const struct front *f, const char *expected_id, struct err
 	const struct note *n = f->note;
 
 	for (size_t i = 0; i < NR_KEYS; i++) {
-		const char *value = *field(f->note, i);
+		const char *value = *field_of(f->note, i);
 		bool needed = keys[i].needed;
 
 		if (f->form == NOTE_LENIENT)

@@ -84,13 +84,13 @@ static const char *find_text(const struct reference *r, struct errtext *err)
 }
 
 /* The key of "@KEY@", which text begins with; false: it begins with something else. */
-static bool is_key(const char *text, struct span *ret_key)
+static bool is_key_reference(const char *text, struct span *ret_key)
 {
 	*ret_key = (struct span){text + 1, *text == '@' ? strcspn(text + 1, "@\n") : 0};
 	return ret_key->len && ret_key->at[ret_key->len] == '@' && span_is_name(*ret_key, "-");
 }
 
-static int put_value(FILE *out, struct reference *r, struct span key, struct errtext *err)
+static int expand_value(FILE *out, struct reference *r, struct span key, struct errtext *err)
 {
 	for (size_t i = 0; i < r->nr_values; i++) {
 		struct value *value = &r->values[i];
@@ -118,14 +118,14 @@ static int check_used(const struct reference *r, struct errtext *err)
 	return 0;
 }
 
-static int put_text(FILE *out, struct reference *r, const char *text, struct errtext *err)
+static int expand_text(FILE *out, struct reference *r, const char *text, struct errtext *err)
 {
 	struct span key;
 	int e = 0;
 
 	while (*text && !e) {
-		if (is_key(text, &key)) {
-			e = put_value(out, r, key, err);
+		if (is_key_reference(text, &key)) {
+			e = expand_value(out, r, key, err);
 			text = key.at + key.len + 1;
 		} else {
 			fputc(*text++, out);
@@ -143,7 +143,7 @@ static int put_reference(FILE *out, struct arena *a, struct reference *r, struct
 	if (e)
 		return e;
 	text = find_text(r, err);
-	return text ? put_text(out, r, text, err) : -EINVAL;
+	return text ? expand_text(out, r, text, err) : -EINVAL;
 }
 
 static int put_lines(FILE *out, struct arena *a, const char *file, struct lines lines,

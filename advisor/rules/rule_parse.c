@@ -206,7 +206,7 @@ static int check_keys(struct parser *p, const char *expected_id)
 	return 0;
 }
 
-static int finish(struct parser *p)
+static int finish_rule(struct parser *p)
 {
 	struct rule *r = p->rule;
 	int ret;
@@ -250,7 +250,7 @@ int rule_parse(struct arena *a, const char *file, const char *expected_id, const
 	if (!e)
 		e = check_keys(&p, expected_id);
 	if (!e)
-		e = finish(&p);
+		e = finish_rule(&p);
 	if (!e)
 		*ret = rule;
 	return e;

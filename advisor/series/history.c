@@ -62,8 +62,8 @@ static double unscale_figure(enum past_figure f, double y)
 }
 
 /* Where the next value of a normal process lies, of which nr are known: Student's t. */
-static void predict(enum past_figure f, const double *earlier, size_t nr, double p,
-		    struct series_history *h)
+static void predict_next(enum past_figure f, const double *earlier, size_t nr, double p,
+			 struct series_history *h)
 {
 	double n = (double)nr;
 	double mean = 0;
@@ -217,7 +217,7 @@ static bool judge_figure(enum past_figure f, double value, const double *earlier
 		work[i] = earlier[i];
 	h.runs = nr;
 	h.median = stats_median(work, nr);
-	predict(f, earlier, nr, SERIES_LEVEL / tests, &h);
+	predict_next(f, earlier, nr, SERIES_LEVEL / tests, &h);
 	near = fmax(ALIKE_SHARE * h.median, figures[f].least);
 	h.low = fmin(h.low, fmax(h.median - near, 0));
 	h.high = fmax(h.high, figures[f].ratio ? fmin(h.median + near, 1) : h.median + near);
@@ -273,7 +273,7 @@ static bool same_bytes(const struct bytes *a, const struct bytes *b)
 	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
 }
 
-static bool comparable(const struct past_run *now, const struct past_run *p)
+static bool is_comparable(const struct past_run *now, const struct past_run *p)
 {
 	double less = fmin(now->rchar_bytes.value, p->rchar_bytes.value);
 	double more = fmax(now->rchar_bytes.value, p->rchar_bytes.value);
@@ -320,7 +320,7 @@ static int load_past(sqlite3 *db, int64_t job_id, struct arena *scratch, struct 
 		struct past_run run = read_run(&r);
 
 		p->of_name += run.id != last;
-		if (run.id != last && comparable(&p->now, &run))
+		if (run.id != last && is_comparable(&p->now, &run))
 			p->runs[--from] = run;
 		last = run.id;
 	}

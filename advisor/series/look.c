@@ -28,7 +28,7 @@ struct series_looked {
 	size_t values;
 };
 
-static bool moves(const struct series_known *k)
+static bool does_move(const struct series_known *k)
 {
 	for (size_t i = 1; i < k->nr; i++)
 		if (k->x[i] != k->x[0])
@@ -87,7 +87,7 @@ static int find_changes(struct series_looked *l, struct arena *arena, struct ser
 	for (int f = 0; f < FIGURE_NR && all && !e; f++) {
 		struct series_known *k = &l->of[f];
 
-		if (!moves(k))
+		if (!does_move(k))
 			continue;
 		e = change_find(k->x, k->nr, series_least(f), (double)l->figures, SERIES_LEVEL,
 				k->changes, &k->nr_changes);
@@ -202,7 +202,7 @@ static int find_anomalies(struct series_looked *l, struct arena *arena, struct s
 }
 
 /* Nine of ten values lie further apart than what matters: else a link is one of ripples. */
-static bool swings(const struct series_known *k, double least, double *work)
+static bool does_swing(const struct series_known *k, double least, double *work)
 {
 	for (size_t i = 0; i < k->nr; i++)
 		work[i] = k->x[i];
@@ -226,7 +226,7 @@ static int prepare_links(struct series_looked *l, struct link_series *ret)
 		};
 		if (!ret[f].rank || !ret[f].known)
 			return -ENOMEM;
-		if (k->nr < LINK_CELLS_MIN || !swings(k, series_least(f), work))
+		if (k->nr < LINK_CELLS_MIN || !does_swing(k, series_least(f), work))
 			continue;
 		for (size_t i = 0; i < k->nr_changes; i++)
 			ends[i] = k->cell[k->changes[i].at];

@@ -134,7 +134,7 @@ struct open_cell {
 };
 
 /* NAN of what is not known: fmax() would take it for none. */
-static double over(double sum, double by)
+static double rate_over(double sum, double by)
 {
 	return isnan(sum) || !(by > 0) ? NAN : fmax(sum, 0) / by;
 }
@@ -163,15 +163,15 @@ static void put_figures(struct series_cells *c, const struct open_cell *o, const
 	size_t i = c->nr;
 
 	c->v[FIGURE_HIT_RATIO][i] = hit_ratio(o);
-	c->v[FIGURE_MISSES][i] = over(o->v[INPUT_MISSES], s);
-	c->v[FIGURE_LOOKUPS][i] = over(o->v[INPUT_LOOKUPS] * watched, s);
-	c->v[FIGURE_READ_BYTES][i] = over(o->v[INPUT_READ_BYTES] * watched, s);
-	c->v[FIGURE_PREFETCHED][i] = over(o->v[INPUT_PREFETCHED], s);
-	c->v[FIGURE_WASTED][i] = over(o->v[INPUT_WASTED], s);
-	c->v[FIGURE_EVICTED][i] = over(o->v[INPUT_EVICTED], s);
-	c->v[FIGURE_REFAULTS][i] = over(o->v[INPUT_REFAULTS], s);
-	c->v[FIGURE_STALL][i] = over(o->v[INPUT_STALL_NS] / 1e9, s);
-	c->v[FIGURE_CPU][i] = over(o->v[INPUT_CPU_NS] / 1e9, s);
+	c->v[FIGURE_MISSES][i] = rate_over(o->v[INPUT_MISSES], s);
+	c->v[FIGURE_LOOKUPS][i] = rate_over(o->v[INPUT_LOOKUPS] * watched, s);
+	c->v[FIGURE_READ_BYTES][i] = rate_over(o->v[INPUT_READ_BYTES] * watched, s);
+	c->v[FIGURE_PREFETCHED][i] = rate_over(o->v[INPUT_PREFETCHED], s);
+	c->v[FIGURE_WASTED][i] = rate_over(o->v[INPUT_WASTED], s);
+	c->v[FIGURE_EVICTED][i] = rate_over(o->v[INPUT_EVICTED], s);
+	c->v[FIGURE_REFAULTS][i] = rate_over(o->v[INPUT_REFAULTS], s);
+	c->v[FIGURE_STALL][i] = rate_over(o->v[INPUT_STALL_NS] / 1e9, s);
+	c->v[FIGURE_CPU][i] = rate_over(o->v[INPUT_CPU_NS] / 1e9, s);
 	for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
 		c->v[FIGURE_AVAILABLE + k][i] = (o->v[INPUT_SUMS + k] - last[k]) / s;
 }
