@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/analysis/analysis_impl.h"
+#include "advisor/analysis/analysis.h"
 
 #include <errno.h>
 
+#include "advisor/analysis/analysis_impl.h"
 #include "advisor/analysis/fill.h"
-#include "advisor/pattern/fill_pattern.h"
+#include "advisor/pattern/pattern_file.h"
 #include "cachemon/db/views.h"
-#include "cachemon/db/db_rows.h"
 
 /* In this order: what a model needs of another is above it. */
 static const struct {
@@ -23,8 +23,49 @@ int fill_error(sqlite3 *db, const char *what, struct errtext *err)
 	return errtext_set(err, -EIO, "cannot analyse the run (%s): %s", what, rows_error(db));
 }
 
-static int run(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
-	       struct analysis *a, struct errtext *err)
+int fill_finish(struct rows *r, const char *what, struct errtext *err)
+{
+	int e = rows_finish(r);
+
+	return e && e != -ENOMEM ? fill_error(r->db, what, err) : e;
+}
+
+/* The models of a job are kept, and put into TEMP for the rules. */
+static int model_job(sqlite3 *db, struct analysis_model *m, struct errtext *err)
+{
+	int e = job_curve_load(db, m->job_id, &m->curve, err);
+
+	if (!e)
+		e = fill_curve(db, m->job_id, &m->curve, err);
+	if (!e)
+		e = whatif_readahead_load(db, m->job_id, &m->readahead, err);
+	if (!e)
+		e = fill_readahead(db, m->job_id, &m->readahead, err);
+	return e;
+}
+
+static int model_jobs(sqlite3 *db, struct analysis *a, struct errtext *err)
+{
+	struct arena *arena = &a->rules.arena;
+	size_t room = rows_total(db, "SELECT count(*) FROM v_job", 0);
+	struct rows r = rows_begin(db, arena, "SELECT job_id FROM v_job", 0, NULL);
+	int e = 0;
+
+	a->models = arena_alloc(arena, room * sizeof(*a->models));
+	while (a->models && !e && rows_next(&r) && a->nr_models < room) {
+		struct analysis_model *m = &a->models[a->nr_models++];
+
+		m->job_id = rows_value(&r, 0);
+		e = model_job(db, m, err);
+	}
+	if (!e)
+		return fill_finish(&r, "its models", err);
+	rows_finish(&r);
+	return e;
+}
+
+static int run_in_order(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
+			struct analysis *a, struct errtext *err)
 {
 	const char *what = "";
 	int e = 0;
@@ -33,7 +74,7 @@ static int run(sqlite3 *db, int64_t run_id, const struct analysis_options *optio
 	if (views_create(db, run_id, &what) != SQLITE_OK)
 		return fill_error(db, what, err);
 	progress_at(options->progress, "models of the cache and of readahead", 0, 0);
-	e = analysis_models(db, a, err);
+	e = model_jobs(db, a, err);
 	for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]) && !e; i++) {
 		progress_at(options->progress, fillers[i].what, 0, 0);
 		e = fillers[i].fill(db, err);
@@ -58,7 +99,7 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 	    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		e = fill_error(db, "a transaction", err);
 	} else {
-		e = run(db, run_id, options, &a, err);
+		e = run_in_order(db, run_id, options, &a, err);
 		/* With all that is in TEMP. */
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
@@ -74,8 +115,11 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 
 void analysis_free(struct analysis *a)
 {
+	for (size_t i = 0; i < a->nr_models; i++) {
+		job_curve_free(&a->models[i].curve);
+		whatif_readahead_free(&a->models[i].readahead);
+	}
 	rule_set_free(&a->rules);
-	analysis_models_free(a);
 	*a = (struct analysis){0};
 }
 
@@ -87,20 +131,35 @@ const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job
 	return NULL;
 }
 
-const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id)
+const struct analysis_model *analysis_model_of(const struct analysis *a, int64_t job_id)
 {
-	size_t low = 0;
-	size_t high = a->nr_verdicts;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (a->verdicts[middle].advice_id < advice_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < a->nr_verdicts && a->verdicts[low].advice_id == advice_id)
-		return &a->verdicts[low];
+	for (size_t i = 0; i < a->nr_models; i++)
+		if (a->models[i].job_id == job_id)
+			return &a->models[i];
 	return NULL;
+}
+
+static bool is_or_holds(const struct finding *f, const struct rule *rule)
+{
+	if (f->rule == rule)
+		return true;
+	for (const struct finding *m = f->merged; m; m = m->merged)
+		if (m->rule == rule)
+			return true;
+	return false;
+}
+
+bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
+		     const struct rule *rule)
+{
+	/* Without a query it is thresholds of another; one that runs last sums the others up. */
+	if (!rule->sql || rule->last)
+		return false;
+	for (size_t i = 0; i < a->nr_unjudged; i++)
+		if (a->unjudged[i].job_id == job->id && a->unjudged[i].rule == rule)
+			return false;
+	for (size_t i = 0; i < job->nr_findings; i++)
+		if (is_or_holds(&job->findings[i], rule))
+			return false;
+	return true;
 }

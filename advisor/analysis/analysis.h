@@ -9,9 +9,8 @@
 
 #include <sqlite3.h>
 
-#include "advisor/analysis/ceiling.h"
-#include "advisor/rules/finding.h"
 #include "advisor/analysis/grade.h"
+#include "advisor/rules/finding.h"
 #include "advisor/analysis/job_curve.h"
 #include "advisor/rules/rule_set.h"
 #include "advisor/series/series.h"

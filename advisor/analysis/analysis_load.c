@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/analysis/analysis_impl.h"
-
 #include <errno.h>
+#include <stdlib.h>
 
+#include "advisor/analysis/analysis_impl.h"
 #include "advisor/analysis/fill.h"
 #include "cachemon/db/db_rows.h"
-
-static int rows_fail(sqlite3 *db, struct rows *r, const char *what, struct errtext *err)
-{
-	int e = rows_finish(r);
-
-	return e && e != -ENOMEM ? fill_error(db, what, err) : e;
-}
 
 /*
  * What the distinct pages come to that the job read: counted where references were recorded, else
@@ -53,7 +46,7 @@ static int load_points(sqlite3 *db, struct arena *arena, int64_t job_id, struct 
 		p->read_bytes = rows_i64(&r);
 	}
 	in->points = points;
-	return rows_fail(db, &r, "timeline", err);
+	return fill_finish(&r, "timeline", err);
 }
 
 static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, struct errtext *err)
@@ -76,7 +69,7 @@ static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, 
 		brought = rows_f64(&r);
 		job->several = rows_value(&r, 0) == 1;
 	}
-	e = rows_fail(db, &r, "job", err);
+	e = fill_finish(&r, "job", err);
 	job->rate = gain_rate_of(in.stall_ns.known && brought.known, brought.value,
 				 in.stall_ns.value / 1e9);
 	in.dataset_bytes = dataset_bytes(db, arena, job->id);
@@ -104,7 +97,93 @@ static int load_verdicts(sqlite3 *db, struct analysis *a, struct errtext *err)
 		v->verdict = rows_bytes(&r).data;
 		v->why = rows_bytes(&r).data;
 	}
-	return rows_fail(db, &r, "verdicts", err);
+	return fill_finish(&r, "verdicts", err);
+}
+
+/* name, grade, score and formula are the next columns. */
+static void read_grade(struct rows *r, struct analysis_grade grades[GRADE_NR])
+{
+	struct bytes name = rows_bytes(r);
+	struct analysis_grade g = {
+		.letter = rows_bytes(r).data, .score = rows_f64(r), .formula = rows_bytes(r).data};
+
+	for (int k = 0; k < GRADE_NR; k++)
+		if (bytes_is(&name, grade_names[k]))
+			grades[k] = g;
+}
+
+static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *job,
+		       struct errtext *err)
+{
+	struct rows r = rows_begin(
+		db, arena, "SELECT name, grade, score, formula FROM v_grade WHERE job_id = ?1", 1,
+		&job->id);
+
+	while (rows_next(&r))
+		read_grade(&r, job->grades);
+	return fill_finish(&r, "grades", err);
+}
+
+static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext *err)
+{
+	struct arena *arena = &a->rules.arena;
+	size_t room =
+		rows_total(db, "SELECT count(DISTINCT directory_id) FROM v_directory_grade", 0);
+	struct rows r = rows_begin(
+		db, arena,
+		"SELECT directory_id, name, grade, score, formula FROM v_directory_grade "
+		"ORDER BY directory_id",
+		0, NULL);
+
+	a->directories = arena_alloc(arena, room * sizeof(*a->directories));
+	while (a->directories && rows_next(&r)) {
+		int64_t id = rows_value(&r, 0);
+
+		if (!a->nr_directories || a->directories[a->nr_directories - 1].id != id) {
+			if (a->nr_directories == room)
+				break;
+			a->directories[a->nr_directories++].id = id;
+		}
+		read_grade(&r, a->directories[a->nr_directories - 1].grades);
+	}
+	return fill_finish(&r, "grades", err);
+}
+
+static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
+{
+	struct arena *arena = &a->rules.arena;
+	size_t room = rows_total(db, "SELECT count(*) FROM analysis_pattern", 0);
+	struct rows r =
+		rows_begin(db, arena,
+			   "SELECT kind = 'directory', subject_id, name, confidence, features FROM "
+			   "analysis_pattern ORDER BY kind = 'directory', subject_id",
+			   0, NULL);
+
+	a->patterns = arena_alloc(arena, room * sizeof(*a->patterns));
+	while (a->patterns && rows_next(&r) && a->nr_patterns < room) {
+		struct analysis_pattern *p = &a->patterns[a->nr_patterns++];
+
+		p->directory = rows_value(&r, 0) == 1;
+		p->subject_id = rows_value(&r, 0);
+		p->name = rows_bytes(&r).data;
+		p->confidence = rows_f64(&r);
+		p->features = rows_bytes(&r).data;
+	}
+	return fill_finish(&r, "patterns", err);
+}
+
+/* What the intervals of each watched job say, and its earlier runs. */
+static int load_series(sqlite3 *db, struct analysis *a, struct errtext *err)
+{
+	struct arena *arena = &a->rules.arena;
+	int e = 0;
+
+	a->series = arena_alloc(arena, a->nr_jobs * sizeof(*a->series));
+	if (!a->series)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->nr_jobs && !e; i++)
+		e = series_load(db, a->jobs[i].id, arena, &a->series[i], err);
+	return e;
 }
 
 int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
@@ -117,16 +196,69 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	a->jobs = arena_alloc(arena, room * sizeof(*a->jobs));
 	while (a->jobs && a->nr_jobs < room && rows_next(&r))
 		a->jobs[a->nr_jobs++].id = rows_value(&r, 0);
-	e = rows_fail(db, &r, "jobs", err);
+	e = fill_finish(&r, "jobs", err);
 	if (!a->jobs)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
 		e = load_job(db, arena, &a->jobs[i], err);
 	if (!e)
-		e = analysis_load_series(db, a, err);
+		e = load_series(db, a, err);
 	if (!e)
 		e = load_verdicts(db, a, err);
+	for (size_t i = 0; i < a->nr_jobs && !e; i++)
+		e = load_grades(db, arena, &a->jobs[i], err);
 	if (!e)
-		e = analysis_load_grades(db, a, err);
-	return e ? e : analysis_load_patterns(db, a, err);
+		e = load_directory_grades(db, a, err);
+	return e ? e : load_patterns(db, a, err);
+}
+
+/* Of an item that begins with its id. */
+static int compare_id(const void *id, const void *item)
+{
+	int64_t a = *(const int64_t *)id;
+	int64_t b = *(const int64_t *)item;
+
+	return (a > b) - (a < b);
+}
+
+const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id)
+{
+	if (!a->nr_verdicts)
+		return NULL;
+	return bsearch(&advice_id, a->verdicts, a->nr_verdicts, sizeof(*a->verdicts), compare_id);
+}
+
+const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id)
+{
+	if (!a->nr_directories)
+		return NULL;
+	return bsearch(&id, a->directories, a->nr_directories, sizeof(*a->directories), compare_id);
+}
+
+static int compare_subject(const void *key, const void *item)
+{
+	const struct analysis_pattern *a = key;
+	const struct analysis_pattern *b = item;
+
+	if (a->directory != b->directory)
+		return a->directory ? 1 : -1;
+	return (a->subject_id > b->subject_id) - (a->subject_id < b->subject_id);
+}
+
+const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
+						   int64_t subject_id)
+{
+	struct analysis_pattern key = {.directory = directory, .subject_id = subject_id};
+
+	if (!a->nr_patterns)
+		return NULL;
+	return bsearch(&key, a->patterns, a->nr_patterns, sizeof(key), compare_subject);
+}
+
+const struct series_job *analysis_series_of(const struct analysis *a, int64_t job_id)
+{
+	for (size_t i = 0; i < a->nr_jobs && a->series; i++)
+		if (a->series[i].job_id == job_id)
+			return &a->series[i];
+	return NULL;
 }

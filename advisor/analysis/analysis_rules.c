@@ -36,7 +36,7 @@ static struct arena *arena_of(struct run *r)
 	return &r->a->rules.arena;
 }
 
-static bool wants(void *arg, int64_t job_id)
+static bool is_judged(void *arg, int64_t job_id)
 {
 	struct run *r = arg;
 
@@ -46,7 +46,7 @@ static bool wants(void *arg, int64_t job_id)
 	return false;
 }
 
-static void doubts(void *arg, int64_t job_id, const char *reason)
+static void add_doubt(void *arg, int64_t job_id, const char *reason)
 {
 	struct run *r = arg;
 
@@ -55,8 +55,9 @@ static void doubts(void *arg, int64_t job_id, const char *reason)
 			r->doubts[i].reason = reason;
 }
 
-static int put(sqlite3 *db, const char *sql, int64_t job_id, const char *id, const char *text,
-	       double number, const char *kind, const struct bytes *subject)
+static int insert_row(sqlite3 *db, const char *sql, int64_t job_id, const char *id,
+		      const char *text, double number, const char *kind,
+		      const struct bytes *subject)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -86,21 +87,21 @@ static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id,
 				: "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 0)";
 
 	*u = (struct analysis_unjudged){.job_id = job_id, .rule = rule, .reason = reason};
-	if (put(r->db, sql, job_id, rule->id, reason, 0, NULL, NULL) != SQLITE_OK)
+	if (insert_row(r->db, sql, job_id, rule->id, reason, 0, NULL, NULL) != SQLITE_OK)
 		return fill_error(r->db, "rules", r->err);
 	return 0;
 }
 
 static int note_finding(struct run *r, const struct finding *f)
 {
-	if (put(r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-		f->job_id, f->rule->id, severity_names[f->severity], f->confidence,
-		subject_names[f->kind], &f->subject) != SQLITE_OK)
+	if (insert_row(r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+		       f->job_id, f->rule->id, severity_names[f->severity], f->confidence,
+		       subject_names[f->kind], &f->subject) != SQLITE_OK)
 		return fill_error(r->db, "rules", r->err);
 	return 0;
 }
 
-static int append(struct run *r, const struct finding *list, size_t nr)
+static int append_findings(struct run *r, const struct finding *list, size_t nr)
 {
 	int e = 0;
 
@@ -172,8 +173,8 @@ static int run_rule(struct run *r, const struct rule *rule)
 			    .arena = arena_of(r),
 			    .steps = r->steps,
 			    .budget = &r->budget,
-			    .wants = wants,
-			    .doubts = doubts,
+			    .wants = is_judged,
+			    .doubts = add_doubt,
 			    .arg = r};
 	struct errtext wrong = {0};
 	struct finding *list = NULL;
@@ -189,7 +190,7 @@ static int run_rule(struct run *r, const struct rule *rule)
 	if (!e && any)
 		e = note_doubts(r, rule, list, nr);
 	if (!e)
-		return append(r, list, nr);
+		return append_findings(r, list, nr);
 	if (e != -EINVAL)
 		return e == -ENOMEM ? e : errtext_set(r->err, e, "%s", wrong.text);
 	e = rule_set_problem(&r->a->rules, e, &wrong);

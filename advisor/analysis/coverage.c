@@ -19,12 +19,12 @@ void coverage_divide(struct coverage *c, uint64_t file_pages)
 		c->nr_parts = (size_t)((file_pages + c->part_pages - 1) / c->part_pages);
 }
 
-static uint64_t pages_of(uint64_t bytes, uint64_t page_bytes)
+static uint64_t pages_of_bytes(uint64_t bytes, uint64_t page_bytes)
 {
 	return bytes / page_bytes + (bytes % page_bytes != 0);
 }
 
-static void reach(uint64_t *file_pages, uint64_t pages)
+static void extend_file(uint64_t *file_pages, uint64_t pages)
 {
 	if (pages > *file_pages)
 		*file_pages = pages;
@@ -34,9 +34,9 @@ void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t 
 {
 	/* What a read asks for may lie behind the end of the file; what comes does not. */
 	if (e->kind == TRACE_OPEN || e->kind == TRACE_SIZE)
-		reach(file_pages, pages_of(e->pos, page_bytes));
+		extend_file(file_pages, pages_of_bytes(e->pos, page_bytes));
 	else if ((e->kind == TRACE_ADD || e->kind == TRACE_REMOVE) && e->pos + e->len >= e->pos)
-		reach(file_pages, e->pos + e->len);
+		extend_file(file_pages, e->pos + e->len);
 }
 
 int coverage_begin(struct coverage_pages *p, struct coverage *c, uint64_t page_bytes,
@@ -110,8 +110,8 @@ static void bytes_read(struct coverage_pages *p, uint64_t pos, uint64_t len)
 		end = p->size_bytes;
 	if (pos >= end)
 		return;
-	whole_pages(p, pos / p->page_bytes, pages_of(end, p->page_bytes) - pos / p->page_bytes,
-		    &first, &end);
+	whole_pages(p, pos / p->page_bytes,
+		    pages_of_bytes(end, p->page_bytes) - pos / p->page_bytes, &first, &end);
 	for (; first < end; first++)
 		page_read(p, first);
 }

@@ -5,9 +5,8 @@
 
 #include "cachemon/figures/counters.h"
 #include "advisor/analysis/verdict.h"
-#include "advisor/analysis/verdict_standing.h"
 
-static struct opt_i64 column(sqlite3_stmt *stmt, int i)
+static struct opt_i64 integer_column(sqlite3_stmt *stmt, int i)
 {
 	struct opt_i64 v = {.known = sqlite3_column_type(stmt, i) == SQLITE_INTEGER};
 
@@ -15,7 +14,7 @@ static struct opt_i64 column(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-static struct opt_f64 real(sqlite3_stmt *stmt, int i)
+static struct opt_f64 real_column(sqlite3_stmt *stmt, int i)
 {
 	int type = sqlite3_column_type(stmt, i);
 	struct opt_f64 v = {.known = type == SQLITE_INTEGER || type == SQLITE_FLOAT};
@@ -24,7 +23,7 @@ static struct opt_f64 real(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-static int insert(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
+static int insert_verdict(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
 {
 	sqlite3_reset(stmt);
 	sqlite3_bind_int64(stmt, 1, id);
@@ -33,204 +32,82 @@ static int insert(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *wh
 	return sqlite3_step(stmt);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct verdict_input *in)
+static void read_moving(sqlite3_stmt *stmt, struct verdict_input *in)
 {
 	*in = (struct verdict_input){
 		.kind = verdict_kind_of((const char *)sqlite3_column_text(stmt, 1)),
-		.asked = column(stmt, 2),
-		.brought = column(stmt, 3),
-		.dropped = column(stmt, 4),
-		.redundant = column(stmt, 5),
-		.used = column(stmt, 6),
-		.used_late = column(stmt, 7),
-		.evicted_unused = column(stmt, 8),
-		.dropped_refaults = column(stmt, 9),
-		.cached = column(stmt, 10),
+		.asked = integer_column(stmt, 2),
+		.brought = integer_column(stmt, 3),
+		.dropped = integer_column(stmt, 4),
+		.redundant = integer_column(stmt, 5),
+		.used = integer_column(stmt, 6),
+		.used_late = integer_column(stmt, 7),
+		.evicted_unused = integer_column(stmt, 8),
+		.dropped_refaults = integer_column(stmt, 9),
+		.cached = integer_column(stmt, 10),
 		.untracked = sqlite3_column_int64(stmt, 11),
-		.dropped_refaults_others = column(stmt, 12),
+		.dropped_refaults_others = integer_column(stmt, 12),
 	};
 }
 
-/* In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
- * were seen are those of the slices alone. */
-#define OPEN(x) "r.sliced AND " x ".untracked > 0"
+/*
+ * In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
+ * were seen are those of the slices alone.
+ */
+#define ADVICE_USED "iif(r.sliced AND x.untracked > 0, NULL, x.used)"
+#define FILE_USED   "iif(r.sliced AND f.untracked > 0, NULL, f.used)"
 
-/* Dropped pages that were written anew came back too, and were not read: no more were than the file
- * had to fetch, where its row has all of it. */
+/* Of the file's row; object-like, so that clang-format keeps the queries in one piece. */
+#define BROUGHT	       SQL_brought_pages("f.")
+#define READ_WINDOWS   SQL_read_windows("f.")
+#define BYTES_PER_CALL SQL_bytes_per_call("f.")
+#define RECLAIMED      SQL_evicted_reclaim("f.")
+
+#define SAME_FILE(y)                                                                               \
+	y ".job_id = x.job_id AND " y ".dev_major = x.dev_major AND " y                            \
+	  ".dev_minor = x.dev_minor AND " y ".ino = x.ino AND " y ".gen = x.gen"
+#define FILE_OF_ADVICE SAME_FILE("f")
+#define OTHERS_OF_FILE SAME_FILE("o")
+
+/* Each piece of advice of the watched jobs, with the row of its file where it has one. */
+#define FROM_ADVICE                                                                                \
+	" FROM analysis_scope a JOIN run r ON r.id = a.run_id "                                    \
+	"JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id "          \
+	"LEFT JOIN file f ON " FILE_OF_ADVICE " "
+
+/*
+ * Dropped pages that were written again came back too, and were not read: no more were than the
+ * file had to fetch, where its row has all of it.
+ */
 static const char moving_query[] =
 	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
-	"x.redundant_pages, iif(" OPEN(
-		"x") ", NULL, x.used), x.used_late, x.evicted_unused, "
-		     "min(x.dropped_refaults, coalesce(iif(f.folded_before, "
-		     "NULL, " SQL_brought_pages(
-			     "f.") "), "
-				   "x.dropped_refaults)), "
-				   "x.cached_pages, x.untracked, x.dropped_refaults_others "
-				   "FROM analysis_scope a JOIN run r ON r.id = a.run_id "
-				   "JOIN job j ON j.run_id = r.id AND j.slot <> 0 "
-				   "JOIN advice x ON x.job_id = j.id "
-				   "LEFT JOIN file f ON f.job_id = x.job_id AND f.dev_major = "
-				   "x.dev_major "
-				   "  AND f.dev_minor = x.dev_minor AND f.ino = x.ino AND f.gen = "
-				   "x.gen "
-				   "WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
+	"x.redundant_pages, " ADVICE_USED ", x.used_late, x.evicted_unused, "
+	"min(x.dropped_refaults, "
+	"coalesce(iif(f.folded_before, NULL, " BROUGHT "), x.dropped_refaults)), "
+	"x.cached_pages, x.untracked, x.dropped_refaults_others" FROM_ADVICE
+	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
 
 /* The file's own row: windows and pages added are exact in a sliced run too. */
 static const char standing_query[] =
 	"SELECT x.id, x.kind, x.call = 'madvise', f.id, p.name, p.confidence, f.demand_pages, "
 	"f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around, "
-	"f.prefetched_mmap_around, f.prefetched_willneed + "
-	"f.prefetched_readahead2, " SQL_read_windows(
-		"f.") ", f.windows_forced, v.window_pages_max, "
-		      "d.read_ahead_kb * 1024 / r.page_size_bytes, " SQL_bytes_per_call(
-			      "f.") " / r.page_size_bytes, iif(" OPEN("f") ", NULL, f.used), "
-									   "f.used_late, "
-									   "f.evicted_unused,"
-									   " " SQL_evicted_reclaim(
-										   "f.") ", "
-											 "f.faults_"
-											 "major, "
-											 "CASE "
-											 "r.advice_"
-											 "mode "
-											 "WHEN "
-											 "'calls' "
-											 "THEN "
-											 "(SELECT "
-											 "count(*) "
-											 "FROM "
-											 "advice o "
-											 "  WHERE "
-											 "o.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "o.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "AND "
-											 "o.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "  AND "
-											 "o.ino = "
-											 "x.ino "
-											 "AND "
-											 "o.gen = "
-											 "x.gen "
-											 "AND "
-											 "o.kind "
-											 "IN "
-											 "('random'"
-											 ", "
-											 "'sequenti"
-											 "al', "
-											 "'noreuse'"
-											 ")) "
-											 "END, "
-											 "f."
-											 "untracked"
-											 " "
-											 "FROM "
-											 "analysis_"
-											 "scope a "
-											 "JOIN run "
-											 "r ON "
-											 "r.id = "
-											 "a.run_id "
-											 "JOIN job "
-											 "j ON "
-											 "j.run_id "
-											 "= r.id "
-											 "AND "
-											 "j.slot "
-											 "<> 0 "
-											 "JOIN "
-											 "advice x "
-											 "ON "
-											 "x.job_id "
-											 "= "
-											 "j.id "
-											 "LEFT "
-											 "JOIN "
-											 "file f "
-											 "ON "
-											 "f.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "f.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "  AND "
-											 "f.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "AND "
-											 "f.ino = "
-											 "x.ino "
-											 "AND "
-											 "f.gen = "
-											 "x.gen "
-											 "LEFT "
-											 "JOIN "
-											 "v_file v "
-											 "ON "
-											 "v.file_"
-											 "id = "
-											 "f.id "
-											 "LEFT "
-											 "JOIN "
-											 "device d "
-											 "ON "
-											 "d.run_id "
-											 "= r.id "
-											 "AND "
-											 "d.dev_"
-											 "major = "
-											 "x.dev_"
-											 "major "
-											 "  AND "
-											 "d.dev_"
-											 "minor = "
-											 "x.dev_"
-											 "minor "
-											 "LEFT "
-											 "JOIN "
-											 "analysis_"
-											 "pattern "
-											 "p ON "
-											 "p.job_id "
-											 "= "
-											 "x.job_id "
-											 "AND "
-											 "p.kind = "
-											 "'file' "
-											 "  AND "
-											 "p."
-											 "subject_"
-											 "id = "
-											 "f.id "
-											 "WHERE "
-											 "x.kind "
-											 "NOT IN "
-											 "('"
-											 "willneed'"
-											 ", "
-											 "'readahea"
-											 "d', "
-											 "'dontneed"
-											 "')";
+	"f.prefetched_mmap_around, f.prefetched_willneed + f.prefetched_readahead2, " READ_WINDOWS
+	", f.windows_forced, v.window_pages_max, d.read_ahead_kb * 1024 / "
+	"r.page_size_bytes, " BYTES_PER_CALL " / r.page_size_bytes, " FILE_USED
+	", f.used_late, f.evicted_unused, " RECLAIMED ", f.faults_major, "
+	"CASE r.advice_mode WHEN 'calls' THEN (SELECT count(*) FROM advice o WHERE " OTHERS_OF_FILE
+	" AND o.kind IN ('random', 'sequential', 'noreuse')) END, f.untracked" FROM_ADVICE
+	"LEFT JOIN v_file v ON v.file_id = f.id "
+	"LEFT JOIN device d ON d.run_id = r.id AND d.dev_major = x.dev_major "
+	"AND d.dev_minor = x.dev_minor "
+	"LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
+	"AND p.subject_id = f.id WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
 
 static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 {
 	struct verdict_input in;
 
-	read_row(row, &in);
+	read_moving(row, &in);
 	return verdict_of(&in, why);
 }
 
@@ -239,24 +116,24 @@ static enum verdict judge_standing(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
 	struct verdict_standing in = {
 		.kind = (const char *)sqlite3_column_text(row, 1),
 		.mapping = sqlite3_column_int(row, 2) != 0,
-		.has_file = column(row, 3).known,
+		.has_file = integer_column(row, 3).known,
 		.pattern = (const char *)sqlite3_column_text(row, 4),
-		.confidence = real(row, 5),
-		.demand = column(row, 6),
-		.prefetched = column(row, 7),
-		.around = column(row, 8),
-		.advised = column(row, 9),
-		.windows_read_ahead = column(row, 10),
-		.windows_forced = column(row, 11),
-		.window_pages_max = column(row, 12),
-		.read_ahead_pages = column(row, 13),
-		.pages_per_call = real(row, 14),
-		.used = column(row, 15),
-		.used_late = column(row, 16),
-		.evicted_unused = column(row, 17),
-		.reclaimed = column(row, 18),
-		.faults_major = column(row, 19),
-		.others_standing = column(row, 20),
+		.confidence = real_column(row, 5),
+		.demand = integer_column(row, 6),
+		.prefetched = integer_column(row, 7),
+		.around = integer_column(row, 8),
+		.advised = integer_column(row, 9),
+		.windows_read_ahead = integer_column(row, 10),
+		.windows_forced = integer_column(row, 11),
+		.window_pages_max = integer_column(row, 12),
+		.read_ahead_pages = integer_column(row, 13),
+		.pages_per_call = real_column(row, 14),
+		.used = integer_column(row, 15),
+		.used_late = integer_column(row, 16),
+		.evicted_unused = integer_column(row, 17),
+		.reclaimed = integer_column(row, 18),
+		.faults_major = integer_column(row, 19),
+		.others_standing = integer_column(row, 20),
 		.untracked = sqlite3_column_int64(row, 21),
 	};
 
@@ -275,7 +152,7 @@ static int fill_all(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stmt
 			char why[VERDICT_WHY_MAX] = "";
 			enum verdict v = judge(from, why);
 
-			rc = insert(to, sqlite3_column_int64(from, 0), v, why);
+			rc = insert_verdict(to, sqlite3_column_int64(from, 0), v, why);
 			if (rc != SQLITE_DONE)
 				break;
 		}

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "cachemon/base/human.h"
@@ -33,17 +34,17 @@ char grade_letter(double score)
 	return 'F';
 }
 
-static double clamp(double v)
+static double clamp_score(double v)
 {
 	return v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
 static void __attribute__((format(printf, 3, 4)))
-give(struct grade *g, double score, const char *fmt, ...)
+give_score(struct grade *g, double score, const char *fmt, ...)
 {
 	va_list args;
 
-	g->score = (struct opt_f64){clamp(score), true};
+	g->score = (struct opt_f64){clamp_score(score), true};
 	g->letter = grade_letter(g->score.value);
 	va_start(args, fmt);
 	vsnprintf(g->formula, sizeof(g->formula), fmt, args);
@@ -51,7 +52,7 @@ give(struct grade *g, double score, const char *fmt, ...)
 	human_group(g->formula, sizeof(g->formula));
 }
 
-static void refuse(struct grade *g, const char *reason)
+static void refuse_score(struct grade *g, const char *reason)
 {
 	snprintf(g->formula, sizeof(g->formula), "%s", reason);
 }
@@ -66,24 +67,26 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 	bool curve = in->floor.known && in->opt_miss.known;
 
 	if (in->sliced) {
-		refuse(g, "reads were watched in slices: lookups are an estimate, and not all that "
-			  "was prefetched was followed");
+		refuse_score(
+			g,
+			"reads were watched in slices: lookups are an estimate, and not all that "
+			"was prefetched was followed");
 		return;
 	}
 	if (in->mapped) {
-		refuse(g, "it reads through mappings, where hits are not seen");
+		refuse_score(g, "it reads through mappings, where hits are not seen");
 		return;
 	}
 	if (!in->lookups.known || !in->misses.known || !in->all_used.known) {
-		refuse(g, "lookups, misses or the use of prefetched pages were not measured");
+		refuse_score(g, "lookups, misses or the use of prefetched pages were not measured");
 		return;
 	}
 	if (!curve && !in->refaults.known) {
-		refuse(g, "there is no miss-ratio curve, and refaults were not measured");
+		refuse_score(g, "there is no miss-ratio curve, and refaults were not measured");
 		return;
 	}
 	if (in->lookups.value < 1) {
-		refuse(g, "no page was asked for by read(2)");
+		refuse_score(g, "no page was asked for by read(2)");
 		return;
 	}
 	fetched = fmin(in->misses.value + in->all_used.value, in->lookups.value);
@@ -92,28 +95,28 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 	floor = curve ? in->floor.value : first / in->lookups.value;
 	least = curve ? fmax(in->opt_miss.value, floor) : floor;
 	if (1 - floor < REUSE_MIN) {
-		refuse(g, "nearly every page is asked for once: no cache makes hits of that");
+		refuse_score(g, "nearly every page is asked for once: no cache makes hits of that");
 		return;
 	}
-	give(g, 1 - (kernel - least) / (1 - floor),
-	     "1 - (fetched %.4f - %s %.4f) / (1 - first touches %.4f)%s", kernel,
-	     curve ? "best possible" : "first touches", least, floor,
-	     curve ? "" : "; without a miss-ratio curve a lower bound");
+	give_score(g, 1 - (kernel - least) / (1 - floor),
+		   "1 - (fetched %.4f - %s %.4f) / (1 - first touches %.4f)%s", kernel,
+		   curve ? "best possible" : "first touches", least, floor,
+		   curve ? "" : "; without a miss-ratio curve a lower bound");
 }
 
 static void grade_prefetch(const struct grade_input *in, struct grade *g)
 {
 	if (!in->accuracy.known || !in->coverage.known) {
-		refuse(g, in->fates_open ? "the fate of too many prefetched pages is unknown"
-					 : "nothing was prefetched and then used or evicted");
+		refuse_score(g, in->fates_open ? "the fate of too many prefetched pages is unknown"
+					       : "nothing was prefetched and then used or evicted");
 		return;
 	}
 	/* Nothing was used: nothing could come in time. */
 	double in_time = in->timeliness.known ? in->timeliness.value : 0;
 
-	give(g, in->accuracy.value * (0.6 + 0.4 * in_time) * (0.8 + 0.2 * in->coverage.value),
-	     "accuracy %.4f x (0.6 + 0.4 x timeliness %.4f) x (0.8 + 0.2 x coverage %.4f)",
-	     in->accuracy.value, in_time, in->coverage.value);
+	give_score(g, in->accuracy.value * (0.6 + 0.4 * in_time) * (0.8 + 0.2 * in->coverage.value),
+		   "accuracy %.4f x (0.6 + 0.4 x timeliness %.4f) x (0.8 + 0.2 x coverage %.4f)",
+		   in->accuracy.value, in_time, in->coverage.value);
 }
 
 static void grade_eviction(const struct grade_input *in, struct grade *g)
@@ -121,32 +124,36 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 	double base;
 
 	if (!in->refaults.known || !in->added_pages.known) {
-		refuse(g, "refaults or added pages were not measured");
+		refuse_score(g, "refaults or added pages were not measured");
 		return;
 	}
 	/* A handful of pages of a job that hits is no harm. */
 	base = fmax(in->added_pages.value, in->lookups.known ? in->lookups.value / 100 : 0);
 	if (base < 1) {
-		refuse(g, "no page was added");
+		refuse_score(g, "no page was added");
 		return;
 	}
 	if (in->lookups.known) {
-		give(g, 1 - in->refaults.value / base,
-		     "1 - pages that came back %.0f / the greater of pages added %.0f and 1 %% of "
-		     "lookups %.0f",
-		     in->refaults.value, in->added_pages.value, in->lookups.value);
+		give_score(g, 1 - in->refaults.value / base,
+			   "1 - pages that came back %.0f / the greater of pages added %.0f and 1 "
+			   "%% of "
+			   "lookups %.0f",
+			   in->refaults.value, in->added_pages.value, in->lookups.value);
 		return;
 	}
 	/* Of more lookups the score would be higher: what is said holds whatever they were. */
 	if (in->sliced && grade_letter(1 - in->refaults.value / base) != 'A') {
-		refuse(g, "reads were watched in slices: whether the pages that came back are many "
-			  "of those asked for is not known well enough");
+		refuse_score(
+			g,
+			"reads were watched in slices: whether the pages that came back are many "
+			"of those asked for is not known well enough");
 		return;
 	}
-	give(g, 1 - in->refaults.value / base,
-	     "1 - pages that came back %.0f / pages added %.0f; lookups, a hundredth of which may "
-	     "be more, were not measured",
-	     in->refaults.value, in->added_pages.value);
+	give_score(g, 1 - in->refaults.value / base,
+		   "1 - pages that came back %.0f / pages added %.0f; lookups, a hundredth of "
+		   "which may "
+		   "be more, were not measured",
+		   in->refaults.value, in->added_pages.value);
 }
 
 struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
@@ -160,7 +167,7 @@ struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_sta
 	time = fmax(wall_ns.value, cpu_ns.known ? job_stall_ns.value + cpu_ns.value : 0);
 	if (time <= 0)
 		return ret;
-	ret.value = clamp(stall_ns.value / time);
+	ret.value = clamp_score(stall_ns.value / time);
 	ret.known = true;
 	return ret;
 }
@@ -171,23 +178,24 @@ static void grade_stall(const struct grade_input *in, struct grade *g)
 		grade_stall_share(in->stall_ns, in->job_stall_ns, in->wall_ns, in->cpu_ns);
 
 	if (!share.known) {
-		refuse(g, "stalls or the job's time were not measured");
+		refuse_score(g, "stalls or the job's time were not measured");
 		return;
 	}
 	if (in->touches.known && in->touches.value < 1) {
-		refuse(g, "nothing was asked of the page cache: nobody could wait for it");
+		refuse_score(g, "nothing was asked of the page cache: nobody could wait for it");
 		return;
 	}
 	if (!in->cpu_ns.known)
-		give(g, 1 - share.value,
-		     "1 - stall %.3f s / the job's wall %.3f s; CPU time is not known",
-		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
+		give_score(g, 1 - share.value,
+			   "1 - stall %.3f s / the job's wall %.3f s; CPU time is not known",
+			   in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
 	else
-		give(g, 1 - share.value,
-		     "1 - stall %.3f s / the greater of the job's wall %.3f s and stall + CPU %.3f "
-		     "s",
-		     in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
-		     (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
+		give_score(g, 1 - share.value,
+			   "1 - stall %.3f s / the greater of the job's wall %.3f s and stall + "
+			   "CPU %.3f "
+			   "s",
+			   in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
+			   (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
 }
 
 double grade_touches_min(struct opt_f64 processes)
@@ -213,22 +221,25 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 	}
 	/* Two of the four are missing that would be there: a mean of the others is another's. */
 	if (in->sliced) {
-		refuse(all, "reads were watched in slices: how well hits and prefetch do is not "
-			    "known well enough; --level full grades all");
+		refuse_score(all,
+			     "reads were watched in slices: how well hits and prefetch do is not "
+			     "known well enough; --level full grades all");
 		return;
 	}
 	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
-		refuse(all, "hits and prefetch were not measured: a mean of the others is no grade "
-			    "of the job; --level full grades all");
+		refuse_score(
+			all,
+			"hits and prefetch were not measured: a mean of the others is no grade "
+			"of the job; --level full grades all");
 		return;
 	}
 	if (weight <= 0) {
-		refuse(all, "none of the four grades is known");
+		refuse_score(all, "none of the four grades is known");
 		return;
 	}
 	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
 	    in->added_pages.value < GRADE_START_TOUCHES) {
-		refuse(all, "fewer pages were touched than the start of its programs takes");
+		refuse_score(all, "fewer pages were touched than the start of its programs takes");
 		return;
 	}
 	all->score = (struct opt_f64){sum / weight, true};
@@ -244,4 +255,64 @@ void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR])
 	grade_eviction(in, &ret[GRADE_EVICTION]);
 	grade_stall(in, &ret[GRADE_STALL]);
 	grade_overall(in, ret);
+}
+
+/* Less than this many times through the data there is no second epoch to look at. */
+static const double EPOCHS_MIN = 1.5;
+
+static struct opt_f64 rest_of(struct opt_f64 share)
+{
+	return (struct opt_f64){1 - share.value, share.known};
+}
+
+/* The ceiling of the time behind the point at which the whole dataset had been read once. */
+static struct opt_f64 after_first(const struct ceiling_input *in)
+{
+	struct opt_f64 stall = {0}, wall = {0}, cpu = {.known = true};
+	double read = 0;
+
+	for (size_t i = 0; i < in->nr_points; i++) {
+		const struct ceiling_point *p = &in->points[i];
+
+		if (!p->stall_ns.known || !p->read_bytes.known)
+			return (struct opt_f64){0};
+		if (read >= in->dataset_bytes.value) {
+			stall = (struct opt_f64){stall.value + (double)p->stall_ns.value, true};
+			wall = (struct opt_f64){wall.value + (double)p->duration_ns, true};
+			cpu.value += (double)p->cpu_ns.value;
+			cpu.known = cpu.known && p->cpu_ns.known;
+		}
+		read += (double)p->read_bytes.value;
+	}
+	return rest_of(grade_stall_share(stall, stall, wall, cpu));
+}
+
+static const char *ceiling_line(double ceiling)
+{
+	if (ceiling >= CEILING_LINE_HIGH)
+		return ">= 90 %";
+	return ceiling >= CEILING_LINE_LOW ? ">= 70 %" : "< 70 %";
+}
+
+struct ceiling ceiling_of(const struct ceiling_input *in)
+{
+	struct ceiling c = {.overall = rest_of(grade_stall_share(in->stall_ns, in->stall_ns,
+								 in->wall_ns, in->cpu_ns))};
+
+	if (in->read_bytes.known && in->dataset_bytes.known && in->dataset_bytes.value > 0)
+		c.epochs = (struct opt_f64){in->read_bytes.value / in->dataset_bytes.value, true};
+	if (!c.overall.known)
+		c.reason = "stalls or the job's time were not measured";
+	else if (!c.epochs.known)
+		c.reason = "how many distinct bytes were read is not known";
+	else if (c.epochs.value < EPOCHS_MIN)
+		c.reason = "less was read than the data one and a half times";
+	else
+		c.after_first_epoch = after_first(in);
+	if (!c.reason && !c.after_first_epoch.known)
+		c.reason = "the timeline does not show where the first epoch ended";
+	if (c.overall.known)
+		c.line = ceiling_line(c.after_first_epoch.known ? c.after_first_epoch.value
+								: c.overall.value);
+	return c;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Grades A to F of a job, or of what it read in one directory: from plain figures to a score, a
- * letter and the formula with the figures put in. Owns the formulas and the limits of the letters;
+ * letter and the formula with the figures put in; and how busy an accelerator could be at most
+ * while the job feeds it (ceiling_of()). Owns the formulas and the limits of the letters;
  * docs/advisor.md publishes them. Pure.
  */
 #ifndef GRADE_H
 #define GRADE_H
+
+#include <stddef.h>
 
 #include "cachemon/base/optional.h"
 
@@ -54,5 +57,34 @@ void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);
 struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
 				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns);
 char grade_letter(double score);
+
+/* A piece of the timeline, the oldest first. */
+struct ceiling_point {
+	int64_t duration_ns;
+	struct opt_i64 stall_ns, cpu_ns, read_bytes;
+};
+
+struct ceiling_input {
+	struct opt_f64 stall_ns, wall_ns, cpu_ns;
+	struct opt_f64 read_bytes;
+	struct opt_f64 dataset_bytes; /* of the distinct pages that were read */
+	const struct ceiling_point *points;
+	size_t nr_points;
+};
+
+/* 1 - stall / wall, and the same without the first epoch, whose first touches no cache avoids. */
+struct ceiling {
+	struct opt_f64 overall; /* 0..1 */
+	struct opt_f64 after_first_epoch;
+	struct opt_f64 epochs; /* bytes read / bytes of the dataset */
+	const char *line;      /* ">= 90 %", ">= 70 %", "< 70 %"; NULL: not known */
+	const char *reason;    /* why the first epoch is not apart; NULL: it is */
+};
+
+/* MLPerf Storage's: of models of images and of volumes, and of climate data. */
+#define CEILING_LINE_HIGH 0.90
+#define CEILING_LINE_LOW  0.70
+
+struct ceiling ceiling_of(const struct ceiling_input *in);
 
 #endif

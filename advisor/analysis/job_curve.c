@@ -7,40 +7,207 @@
 #include <string.h>
 
 #include "advisor/load/load_references.h"
+#include "cachemon/db/db_rows.h"
+#include "cachemon/figures/counters.h"
+
+#define PAGES_MAX (INT64_C(1) << 46)
+
+/* Pages that the job brought into the cache, and those of them that left it. */
+#define ADDED "(" SQL_brought_pages("") ")"
+#define LEFT  "(" SQL_evicted_pages("") " - coalesce(evicted_not_added, 0))"
+
+/* Of the whole run, or of an interval. */
+#define COUNTED                                                                                    \
+	SQL_wanted_pages("") ", untracked, lookups, refaults, refault_distance_pages, " ADDED      \
+			     ", " SQL_windows("")
+
+enum { MISSED, UNTRACKED, LOOKUPS, REFAULTS, DISTANCE, BROUGHT, WINDOWS, NR_COUNTED };
+
+static int counts_error(sqlite3 *db, struct errtext *err)
+{
+	bool memory = sqlite3_errcode(db) == SQLITE_NOMEM;
+
+	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot read what a job counted: %s",
+			   rows_error(db));
+}
+
+static double value_or_unknown(struct rows *r)
+{
+	struct opt_f64 v = rows_f64(r);
+
+	return v.known ? v.value : -1;
+}
+
+/* The columns of the only row; those that are NULL, or all without a row, are -1. */
+static int ask_of_job(sqlite3 *db, const char *sql, int nr_params, const int64_t params[], int nr,
+		      double ret[], bool *ret_found, struct errtext *err)
+{
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(db, &no_texts, sql, nr_params, params);
+
+	*ret_found = rows_next(&r);
+	for (int i = 0; i < nr; i++)
+		ret[i] = *ret_found ? value_or_unknown(&r) : -1;
+	return rows_finish(&r) ? counts_error(db, err) : 0;
+}
+
+static bool has_curve_table(sqlite3 *db, const char *name)
+{
+	return sqlite3_table_column_metadata(db, "main", name, NULL, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
+/* As many as a machine can have; what is not, of damaged counters too, is not known. */
+static double pages_or_unknown(double bytes, double page_size_bytes)
+{
+	double pages = bytes / page_size_bytes;
+
+	return pages >= 0 && pages <= (double)PAGES_MAX ? pages : -1;
+}
+
+static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
+{
+	*c = (struct curve_counted){-1, -1, -1, -1, -1, -1};
+	if (v[MISSED] >= 0 && v[LOOKUPS] > 0) {
+		c->miss_low = v[MISSED] / v[LOOKUPS];
+		c->miss_high = (v[MISSED] + (v[UNTRACKED] > 0 ? v[UNTRACKED] : 0)) / v[LOOKUPS];
+	}
+	c->refaults = v[REFAULTS];
+	if (v[REFAULTS] > 0 && v[DISTANCE] >= 0)
+		c->refault_distance = v[DISTANCE] / v[REFAULTS];
+	if (v[BROUGHT] >= 0 && v[WINDOWS] > 0)
+		c->run_pages = v[BROUGHT] / v[WINDOWS];
+}
+
+/* What a walk over a job's intervals adds up, in the order of time. Sums of what no interval knows
+ * are -1. */
+struct walk {
+	double counted[NR_COUNTED]; /* of the intervals before the sample ended */
+	double lookups;
+	double present, present_max;
+	bool ended;
+};
+
+static void add_known(double *sum, struct opt_f64 v)
+{
+	if (v.known)
+		*sum = (*sum > 0 ? *sum : 0) + v.value;
+}
+
+static void walk_interval(struct walk *w, struct rows *r, double lookups)
+{
+	struct opt_f64 v[NR_COUNTED], growth;
+
+	for (int i = 0; i < NR_COUNTED; i++)
+		v[i] = rows_f64(r);
+	growth = rows_f64(r);
+	add_known(&w->lookups, v[LOOKUPS]);
+	w->ended = w->ended || w->lookups > lookups;
+	for (int i = 0; !w->ended && w->lookups >= 0 && i < NR_COUNTED; i++)
+		add_known(&w->counted[i], v[i]);
+	w->present += growth.value;
+	if (growth.known && w->present > w->present_max)
+		w->present_max = w->present;
+}
+
+/* Once over the intervals, which may be a hundred thousand. */
+static int walk_intervals(sqlite3 *db, int64_t job_id, double lookups, struct walk *ret,
+			  struct errtext *err)
+{
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(
+		db, &no_texts,
+		"SELECT " COUNTED ", " ADDED " + written_pages + other_added_pages - " LEFT
+		" FROM interval i JOIN job_interval j ON j.interval_id = i.id "
+		"WHERE i.run_id = (SELECT run_id FROM job WHERE id = ?1) AND j.job_id = ?1 "
+		"ORDER BY i.start_ns",
+		1, &job_id);
+
+	*ret = (struct walk){.lookups = -1, .present_max = -1};
+	for (int i = 0; i < NR_COUNTED; i++)
+		ret->counted[i] = -1;
+	while (rows_next(&r))
+		walk_interval(ret, &r, lookups);
+	return rows_finish(&r) ? counts_error(db, err) : 0;
+}
+
+static int load_counts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve_facts *f,
+		       struct errtext *err)
+{
+	static const char whole[] =
+		"SELECT " COUNTED " FROM job WHERE id = ?1 AND lookups <= ?2 * 1.01";
+	double v[NR_COUNTED];
+	struct walk w;
+	bool found = false;
+	int r = ask_of_job(db, whole, 2, (int64_t[]){job_id, lookups}, NR_COUNTED, v, &found, err);
+
+	if (!r)
+		r = walk_intervals(db, job_id, (double)lookups, &w, err);
+	if (r)
+		return r;
+	take_counts(v[LOOKUPS] < 0 ? w.counted : v, &f->counted);
+	f->counted.present_pages = pages_or_unknown(w.present_max, 1);
+	return 0;
+}
+
+/* Where a job's cgroup has a limit, what the cgroup was charged with takes the place of what was
+ * counted: it may have been there before the run. */
+static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, struct errtext *err)
+{
+	static const char charged[] =
+		"SELECT max(m.job_file_bytes), max(l.limit_bytes) FROM job "
+		"JOIN job_limit l ON l.job_id = job.id AND l.limit_bytes IS NOT NULL "
+		"JOIN interval i ON i.run_id = job.run_id "
+		"JOIN machine_interval m ON m.interval_id = i.id WHERE job.id = ?1";
+	double v[2];
+	bool found = false;
+	int r = ask_of_job(db, charged, 1, &job_id, 2, v, &found, err);
+
+	if (!r && v[0] >= 0)
+		f->counted.present_pages = pages_or_unknown(v[0], f->page_size_bytes);
+	if (!r && v[1] >= 0)
+		f->limit_pages = pages_or_unknown(v[1], f->page_size_bytes);
+	return r;
+}
+
+/*
+ * lookups: of the job while its references were sampled; what was counted after that is left out.
+ * 0, -ENOENT: no such job, or -errno of the database.
+ */
+static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve_facts *ret,
+		      struct errtext *err)
+{
+	struct curve_facts f = {.limit_pages = -1};
+	bool found = false;
+	double v[4];
+	int r = ask_of_job(
+		db,
+		"SELECT page_size_bytes, nullif(memory_bytes, 0), level = 'cold', sliced "
+		"FROM job JOIN run ON run.id = job.run_id WHERE job.id = ?1",
+		1, &job_id, 4, v, &found, err);
+
+	if (r < 0)
+		return r;
+	if (!found)
+		return errtext_set(err, -ENOENT, "there is no job %lld", (long long)job_id);
+	f.page_size_bytes = v[0];
+	f.memory_pages = pages_or_unknown(v[1], v[0]);
+	f.cold = v[2] > 0;
+	f.sliced = v[3] > 0;
+	r = load_counts(db, job_id, lookups, &f, err);
+	if (!r && has_curve_table(db, "job_limit") && has_curve_table(db, "machine_interval"))
+		r = load_charged(db, job_id, &f, err);
+	if (!r)
+		*ret = f;
+	return r;
+}
 
 /* Too few sampled pages for a band that means anything, and too few lookups for a ratio. */
 enum { PAGES_MIN = 64, LOOKUPS_MIN = 1000 };
 
-struct arrays {
-	uint32_t *entries, *hashes;
-};
-
-static void arrays_free(struct arrays *a)
-{
-	free(a->entries);
-	free(a->hashes);
-}
-
-/* Numbers the pages that are looked up at all: readahead brings others, and advice takes them. */
-static void fill_sample(const struct references *r, uint32_t number[], struct arrays *a,
-			struct curve_sample *s)
-{
-	memset(number, 0xff, r->nr_pages * sizeof(*number));
-	for (size_t i = 0; i < r->nr_entries; i++) {
-		uint32_t page = curve_entry_page(r->entries[i]);
-		bool removed = curve_entry_removed(r->entries[i]);
-
-		if (number[page] == UINT32_MAX) {
-			if (removed)
-				continue;
-			number[page] = s->nr_pages;
-			a->hashes[s->nr_pages++] = r->pages[page].hash;
-		}
-		a->entries[s->nr_entries++] = number[page] << 1 | removed;
-	}
-}
-
-static int make_sample(const struct references *r, struct arrays *a, struct curve_sample *ret)
+/* The references of pages that are looked up at all, with numbers of their own: readahead brings
+ * others, and advice takes them. Arrays are the arena's. */
+static int make_sample(const struct references *r, struct arena *arena, struct curve_sample *ret)
 {
 	struct curve_sample s = {
 		.threshold = r->threshold,
@@ -48,19 +215,27 @@ static int make_sample(const struct references *r, struct arrays *a, struct curv
 		.distinct_pages = (double)r->distinct_pages,
 		.distinct_error = r->distinct_error,
 	};
-	uint32_t *number = malloc((r->nr_pages + 1) * sizeof(*number));
+	/* 1 + the number of a page; 0: it has none yet. */
+	uint32_t *number = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*number));
+	uint32_t *hashes = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*hashes));
+	uint32_t *entries = arena_alloc(arena, (r->nr_entries + 1) * sizeof(*entries));
 
-	a->entries = malloc((r->nr_entries + 1) * sizeof(*a->entries));
-	a->hashes = malloc((r->nr_pages + 1) * sizeof(*a->hashes));
-	if (!number || !a->entries || !a->hashes) {
-		free(number);
-		arrays_free(a);
+	if (arena->failed)
 		return -ENOMEM;
+	for (size_t i = 0; i < r->nr_entries; i++) {
+		uint32_t page = curve_entry_page(r->entries[i]);
+		bool removed = curve_entry_removed(r->entries[i]);
+
+		if (!number[page] && removed)
+			continue;
+		if (!number[page]) {
+			hashes[s.nr_pages] = r->pages[page].hash;
+			number[page] = ++s.nr_pages;
+		}
+		entries[s.nr_entries++] = (number[page] - 1) << 1 | removed;
 	}
-	fill_sample(r, number, a, &s);
-	free(number);
-	s.entries = a->entries;
-	s.hashes = a->hashes;
+	s.entries = entries;
+	s.hashes = hashes;
 	*ret = s;
 	return 0;
 }
@@ -113,16 +288,16 @@ static int make_curve(const struct curve_sample *s, struct job_curve *c)
 static int from_references(const struct references *r, struct job_curve *c, struct errtext *err)
 {
 	struct curve_sample sample;
-	struct arrays arrays = {0};
-	int ret = make_sample(r, &arrays, &sample);
+	struct arena arena = {0};
+	int ret = make_sample(r, &arena, &sample);
 
 	if (!ret) {
 		c->broken = r->broken;
 		snprintf(c->why_broken, sizeof(c->why_broken), "%s", r->reason);
 		c->sampled_lookups = (double)r->lookups;
 		ret = make_curve(&sample, c);
-		arrays_free(&arrays);
 	}
+	arena_free(&arena);
 	return ret < 0 ? errtext_set(err, ret, "out of memory") : 0;
 }
 
@@ -143,12 +318,6 @@ static void explain_absence(struct job_curve *c, int error, const char *said)
 		snprintf(c->absent, sizeof(c->absent), "No references were recorded: %s.", said);
 }
 
-static int load_facts(sqlite3 *db, int64_t job_id, double lookups, struct job_curve *c,
-		      struct errtext *err)
-{
-	return load_curve_facts(db, job_id, lookups, &c->facts, err);
-}
-
 int job_curve_load(sqlite3 *db, int64_t job_id, struct job_curve *ret, struct errtext *err)
 {
 	struct job_curve c = {0};
@@ -160,11 +329,11 @@ int job_curve_load(sqlite3 *db, int64_t job_id, struct job_curve *ret, struct er
 	if (r == -EIO || r == -ENOMEM)
 		return errtext_set(err, r, "%s", why.text);
 	if (r < 0) {
-		r = load_facts(db, job_id, 0, &c, err);
+		r = load_facts(db, job_id, 0, &c.facts, err);
 		if (!r)
 			explain_absence(&c, refs_error, why.text);
 	} else {
-		r = load_facts(db, job_id, (double)refs.lookups, &c, err);
+		r = load_facts(db, job_id, refs.lookups, &c.facts, err);
 		if (!r)
 			r = from_references(&refs, &c, err);
 		references_free(&refs);

@@ -7,12 +7,18 @@
 #include <string.h>
 
 #include "cachemon/base/human.h"
+#include "cachemon/figures/counts.h"
+
+/* A number of pages, windows or calls in a sentence. */
+#define COUNT "%" PRId64
 
 /* Shares from which on a word is right; docs/advisor.md has them. */
 static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
-static const double HARMFUL_FROM = 0.5;	  /* of the pages brought: evicted unused */
+static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
 static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
-static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought */
+static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought; of the windows: without
+					   * readahead */
+static const double IN_FORCE_FROM = 0.1;  /* of the windows: without readahead */
 static const double LATE_FROM = 0.5;	  /* of the pages used: too late */
 static const double HELPED_FROM = 0.5;	  /* of the pages brought: used */
 static const double DROPPED_BELOW = 0.3;  /* of the cached pages named: dropped */
@@ -35,7 +41,8 @@ enum verdict_kind verdict_kind_of(const char *advice_kind)
 	return strcmp(advice_kind, "dontneed") ? VERDICT_OF_STANDING : VERDICT_OF_DROP;
 }
 
-enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
+static __attribute__((format(printf, 3, 4))) enum verdict
+say_verdict(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
 {
 	va_list args;
 
@@ -46,7 +53,7 @@ enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const ch
 	return v;
 }
 
-static double share(int64_t part, int64_t whole)
+static double share_of(int64_t part, int64_t whole)
 {
 	return (double)part / (double)whole;
 }
@@ -54,37 +61,29 @@ static double share(int64_t part, int64_t whole)
 static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->dropped.known)
-		return verdict_say(why, VERDICT_NONE, "the pages it dropped were not measured");
+		return say_verdict(why, VERDICT_NONE, "the pages it dropped were not measured");
 	if (!in->dropped.value)
-		return verdict_say(why, VERDICT_NO_EFFECT, "it dropped no page");
+		return say_verdict(why, VERDICT_NO_EFFECT, "it dropped no page");
 	if (!in->dropped_refaults.known)
-		return verdict_say(why, VERDICT_NONE,
+		return say_verdict(why, VERDICT_NONE,
 				   "whether the pages it dropped were read again was not measured");
-	if (share(in->dropped_refaults.value, in->dropped.value) >= REREAD_FROM)
-		return verdict_say(why, VERDICT_HARMFUL,
-				   "%" PRId64 " of the %" PRId64
-				   " pages it dropped were read again",
+	if (share_of(in->dropped_refaults.value, in->dropped.value) >= REREAD_FROM)
+		return say_verdict(why, VERDICT_HARMFUL,
+				   COUNT " of the " COUNT " pages it dropped were read again",
 				   in->dropped_refaults.value, in->dropped.value);
 	if (in->dropped_refaults_others.known &&
-	    share(in->dropped_refaults_others.value, in->dropped.value) >= REREAD_FROM)
-		return verdict_say(why, VERDICT_HARMFUL,
-				   "others read %" PRId64 " of the %" PRId64
-				   " pages it dropped again",
+	    share_of(in->dropped_refaults_others.value, in->dropped.value) >= REREAD_FROM)
+		return say_verdict(why, VERDICT_HARMFUL,
+				   "others read " COUNT " of the " COUNT " pages it dropped again",
 				   in->dropped_refaults_others.value, in->dropped.value);
 	if (in->cached.known && in->cached.value > 0 &&
-	    share(in->dropped.value, in->cached.value) < DROPPED_BELOW)
-		return verdict_say(why, VERDICT_NO_EFFECT,
-				   "it dropped %" PRId64 " of the %" PRId64
-				   " cached pages it named",
+	    share_of(in->dropped.value, in->cached.value) < DROPPED_BELOW)
+		return say_verdict(why, VERDICT_NO_EFFECT,
+				   "it dropped " COUNT " of the " COUNT " cached pages it named",
 				   in->dropped.value, in->cached.value);
-	return verdict_say(why, VERDICT_HELPED,
-			   "it freed %" PRId64 " pages, of which %" PRId64 " were read again",
+	return say_verdict(why, VERDICT_HELPED,
+			   "it freed " COUNT " pages, of which " COUNT " were read again",
 			   in->dropped.value, in->dropped_refaults.value);
-}
-
-bool verdict_fates_unknown(int64_t untracked, int64_t judged)
-{
-	return untracked > judged / 3;
 }
 
 /* What of the pages asked for was not there; absent when that is not known. */
@@ -102,59 +101,58 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 	struct opt_i64 missing = missing_of(in);
 	int64_t brought = in->brought.value;
 
-	if (judged.known && share(in->evicted_unused.value, brought) >= HARMFUL_FROM)
-		return verdict_say(why, VERDICT_HARMFUL,
-				   "%" PRId64 " of the %" PRId64 " pages it brought left unused",
+	if (judged.known && share_of(in->evicted_unused.value, brought) >= HARMFUL_FROM)
+		return say_verdict(why, VERDICT_HARMFUL,
+				   COUNT " of the " COUNT " pages it brought left unused",
 				   in->evicted_unused.value, brought);
-	if (missing.known && missing.value > 0 && share(brought, missing.value) < CUT_BELOW)
-		return verdict_say(why, VERDICT_CUT_SHORT,
-				   "it brought %" PRId64 " of the %" PRId64
+	if (missing.known && missing.value > 0 && share_of(brought, missing.value) < CUT_BELOW)
+		return say_verdict(why, VERDICT_CUT_SHORT,
+				   "it brought " COUNT " of the " COUNT
 				   " pages that were asked for and not cached",
 				   brought, missing.value);
 	if (!judged.known)
-		return verdict_say(why, VERDICT_NONE,
+		return say_verdict(why, VERDICT_NONE,
 				   "what became of the pages it brought was not measured");
-	if (verdict_fates_unknown(in->untracked, judged.value))
-		return verdict_say(why, VERDICT_NONE,
-				   "what became of %" PRId64 " of the %" PRId64
+	if (counts_too_many_open((double)in->untracked, (double)judged.value))
+		return say_verdict(why, VERDICT_NONE,
+				   "what became of " COUNT " of the " COUNT
 				   " pages it brought is not known",
 				   in->untracked, brought);
-	if (used.value > 0 && share(in->used_late.value, used.value) >= LATE_FROM)
-		return verdict_say(why, VERDICT_TOO_LATE,
-				   "readers waited for %" PRId64 " of the %" PRId64
+	if (used.value > 0 && share_of(in->used_late.value, used.value) >= LATE_FROM)
+		return say_verdict(why, VERDICT_TOO_LATE,
+				   "readers waited for " COUNT " of the " COUNT
 				   " pages that were used",
 				   in->used_late.value, used.value);
-	if (share(used.value, brought) >= HELPED_FROM)
-		return verdict_say(why, VERDICT_HELPED,
-				   "%" PRId64 " of the %" PRId64 " pages it brought were used",
-				   used.value, brought);
-	if (share(used.value + in->untracked, brought) >= HELPED_FROM)
-		return verdict_say(why, VERDICT_NONE,
-				   "%" PRId64 " to %" PRId64 " of the %" PRId64
-				   " pages it brought were used",
+	if (share_of(used.value, brought) >= HELPED_FROM)
+		return say_verdict(why, VERDICT_HELPED,
+				   COUNT " of the " COUNT " pages it brought were used", used.value,
+				   brought);
+	if (share_of(used.value + in->untracked, brought) >= HELPED_FROM)
+		return say_verdict(why, VERDICT_NONE,
+				   COUNT " to " COUNT " of the " COUNT
+					 " pages it brought were used",
 				   used.value, used.value + in->untracked, brought);
-	return verdict_say(why, VERDICT_NO_EFFECT,
-			   "only %" PRId64 " of the %" PRId64 " pages it brought were used",
-			   used.value, brought);
+	return say_verdict(why, VERDICT_NO_EFFECT,
+			   "only " COUNT " of the " COUNT " pages it brought were used", used.value,
+			   brought);
 }
 
 static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->brought.known)
-		return verdict_say(why, VERDICT_NONE, "the pages it brought were not measured");
+		return say_verdict(why, VERDICT_NONE, "the pages it brought were not measured");
 	if (in->redundant.known && in->asked.known && in->asked.value > 0 &&
-	    share(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
-		return verdict_say(why, VERDICT_REDUNDANT,
-				   "%" PRId64 " of the %" PRId64
-				   " pages asked for were cached already",
+	    share_of(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
+		return say_verdict(why, VERDICT_REDUNDANT,
+				   COUNT " of the " COUNT " pages asked for were cached already",
 				   in->redundant.value, in->asked.value);
 	if (in->brought.value)
 		return judge_brought(in, why);
 	if (!in->redundant.known)
-		return verdict_say(
+		return say_verdict(
 			why, VERDICT_NONE,
 			"it brought no page; whether they were cached already was not measured");
-	return verdict_say(why, VERDICT_NO_EFFECT, "it brought no page");
+	return say_verdict(why, VERDICT_NO_EFFECT, "it brought no page");
 }
 
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX])
@@ -165,7 +163,199 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 	case VERDICT_OF_DROP:
 		return judge_drop(in, ret_why);
 	default:
-		return verdict_say(ret_why, VERDICT_NONE,
+		return say_verdict(ret_why, VERDICT_NONE,
 				   "it stands for later reads and moves no page itself");
 	}
+}
+
+/* A pattern that counters alone gave is no surer, and goes by the very windows that are judged
+ * here. */
+static const double OF_COUNTERS = 0.5;
+
+static const char *const in_order[] = {"sequential", "scan_once", "append_follow",
+				       "mmap_sequential"};
+static const char *const at_random[] = {"random", "shuffled_epoch", "mmap_random"};
+
+static bool is_one_of(const struct verdict_standing *in, const char *const *names, size_t nr)
+{
+	if (!in->pattern || !in->confidence.known || in->confidence.value <= OF_COUNTERS)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(in->pattern, names[i]))
+			return true;
+	return false;
+}
+
+/* What the order of the reads says of their having had no readahead. */
+static enum verdict by_pattern(const struct verdict_standing *in, const char *brought,
+			       int64_t number, double share, char why[VERDICT_WHY_MAX])
+{
+	if (is_one_of(in, in_order, sizeof(in_order) / sizeof(in_order[0])))
+		return say_verdict(why, VERDICT_HARMFUL,
+				   "it is read in order (%s), and " COUNT " %s without readahead",
+				   in->pattern, number, brought);
+	if (!is_one_of(in, at_random, sizeof(at_random) / sizeof(at_random[0])))
+		return say_verdict(
+			why, VERDICT_NONE,
+			"how it is read (%s) does not tell what readahead would have brought",
+			in->pattern ? in->pattern : "unknown");
+	if (share < CUT_BELOW)
+		return say_verdict(
+			why, VERDICT_CUT_SHORT,
+			"it is read in no order, but only %.0f %% of its windows were without "
+			"readahead",
+			100 * share);
+	return say_verdict(why, VERDICT_HELPED,
+			   "it is read in no order (%s), and " COUNT " %s without readahead",
+			   in->pattern, number, brought);
+}
+
+static enum verdict judge_random_mapping(const struct verdict_standing *in,
+					 char why[VERDICT_WHY_MAX])
+{
+	if (!in->faults_major.known || !in->around.known)
+		return say_verdict(why, VERDICT_NONE,
+				   "faults and what they read around were not measured");
+	if (!in->faults_major.value)
+		return say_verdict(why, VERDICT_REDUNDANT,
+				   "every page that was touched was cached");
+	if (in->around.value > in->faults_major.value)
+		return say_verdict(why, VERDICT_NO_EFFECT,
+				   COUNT " pages were read around " COUNT " faults all the same",
+				   in->around.value, in->faults_major.value);
+	return by_pattern(in, "faults fetched their page", in->faults_major.value, 1, why);
+}
+
+static enum verdict judge_random(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	double all;
+	double share;
+
+	if (in->mapping)
+		return judge_random_mapping(in, why);
+	if (!in->windows_forced.known || !in->windows_read_ahead.known || !in->advised.known)
+		return say_verdict(why, VERDICT_NONE, "windows of readahead were not measured");
+	if (in->advised.value)
+		return say_verdict(
+			why, VERDICT_NONE,
+			"other advice brought pages of the file too, and whose windows were whose "
+			"was not measured");
+	all = (double)(in->windows_forced.value + in->windows_read_ahead.value);
+	if (all == 0)
+		return say_verdict(why, VERDICT_NONE, "no window was opened for the file");
+	share = (double)in->windows_forced.value / all;
+	if (share < IN_FORCE_FROM)
+		return say_verdict(why, VERDICT_NO_EFFECT,
+				   COUNT
+				   " windows of readahead were opened all the same, and " COUNT
+				   " reads did without",
+				   in->windows_read_ahead.value, in->windows_forced.value);
+	return by_pattern(in, "reads fetched their pages", in->windows_forced.value, share, why);
+}
+
+/* Its windows were larger: what became of what they brought. */
+static enum verdict judge_larger(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	struct opt_i64 used = opt_add(in->used, in->used_late);
+	int64_t ended;
+
+	if (!used.known || !in->evicted_unused.known)
+		return say_verdict(why, VERDICT_NONE,
+				   "what became of the pages read ahead was not measured");
+	ended = used.value + in->evicted_unused.value;
+	if (counts_too_many_open((double)in->untracked, (double)ended))
+		return say_verdict(why, VERDICT_NONE,
+				   "what became of " COUNT
+				   " pages read ahead is not known, and of " COUNT " it is",
+				   in->untracked, ended);
+	if (!ended)
+		return say_verdict(why, VERDICT_NONE, "no page that was read ahead has a fate");
+	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)
+		return say_verdict(why, VERDICT_HARMFUL,
+				   "windows were larger, and " COUNT " of " COUNT
+				   " pages read ahead left unused",
+				   in->evicted_unused.value, ended);
+	if ((double)in->used_late.value >= LATE_FROM * (double)used.value)
+		return say_verdict(why, VERDICT_TOO_LATE,
+				   "windows were larger, and readers waited for " COUNT
+				   " of the " COUNT " pages that were used",
+				   in->used_late.value, used.value);
+	return say_verdict(why, VERDICT_HELPED,
+			   "windows were larger, and " COUNT " of " COUNT
+			   " pages read ahead were used",
+			   used.value, ended);
+}
+
+/*
+ * It doubles the largest window, which is in the next bucket of the histogram then. So is that of a
+ * read which asks for more than a window holds, without any advice.
+ */
+static bool is_by_large_reads(const struct verdict_standing *in)
+{
+	int64_t least = (in->window_pages_max.value + 1) / 2;
+
+	return least > 2 * in->read_ahead_pages.value || !in->pages_per_call.known ||
+	       2 * in->pages_per_call.value > (double)in->read_ahead_pages.value;
+}
+
+static enum verdict judge_sequential(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (in->mapping)
+		return say_verdict(why, VERDICT_NONE,
+				   "what a mapping reads ahead because of it is not counted apart");
+	if (!in->read_ahead_pages.known)
+		return say_verdict(why, VERDICT_NONE,
+				   "the read_ahead_kb of the device was not recorded");
+	if (!in->window_pages_max.known)
+		return say_verdict(why, VERDICT_NONE, "no window has a size that was measured");
+	if ((in->window_pages_max.value + 1) / 2 <= in->read_ahead_pages.value)
+		return say_verdict(why, VERDICT_NO_EFFECT,
+				   "no window was larger than the " COUNT
+				   " pages that there are without it",
+				   in->read_ahead_pages.value);
+	if (is_by_large_reads(in))
+		return say_verdict(why, VERDICT_NONE,
+				   "windows were larger, but large reads make them so as well");
+	return judge_larger(in, why);
+}
+
+static enum verdict judge_noreuse(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (!in->reclaimed.known)
+		return say_verdict(why, VERDICT_NONE,
+				   "whether its pages were reclaimed was not measured");
+	if (!in->reclaimed.value)
+		return say_verdict(why, VERDICT_NO_EFFECT, "no page of the file was reclaimed");
+	return say_verdict(why, VERDICT_NONE,
+			   COUNT
+			   " pages were reclaimed; which would have gone without it is not known",
+			   in->reclaimed.value);
+}
+
+static enum verdict judge_normal(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
+{
+	if (!in->others_standing.known)
+		return say_verdict(why, VERDICT_NONE,
+				   "whether other advice stood before it was not recorded");
+	if (!in->others_standing.value)
+		return say_verdict(why, VERDICT_REDUNDANT, "no other advice stood for the file");
+	return say_verdict(why, VERDICT_NONE,
+			   "what changed when it took back other advice is not known");
+}
+
+enum verdict verdict_of_standing(const struct verdict_standing *in, char ret_why[VERDICT_WHY_MAX])
+{
+	if (!strcmp(in->kind, "normal"))
+		return judge_normal(in, ret_why);
+	if (!in->has_file)
+		return say_verdict(
+			ret_why, VERDICT_NONE,
+			"the file has no row of its own, so what was read of it is not known");
+	if (!strcmp(in->kind, "noreuse"))
+		return judge_noreuse(in, ret_why);
+	if (in->demand.known && in->prefetched.known && !in->demand.value && !in->prefetched.value)
+		return say_verdict(ret_why, VERDICT_REDUNDANT,
+				   "every page that was asked for was cached");
+	return strcmp(in->kind, "random") ? judge_sequential(in, ret_why)
+					  : judge_random(in, ret_why);
 }

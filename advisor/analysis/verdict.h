@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What became of a piece of advice, in one word and one sentence. Owns the words and the limits
- * between them. Pure.
+ * What became of a piece of advice, in one word and one sentence. Advice that stands for later
+ * reads (RANDOM, SEQUENTIAL, NOREUSE, NORMAL) moves no page itself, so its verdict goes by what was
+ * then fetched of its file, and how. Owns the words and the limits between them. Pure.
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -24,7 +25,7 @@ const char *verdict_name(enum verdict v);
 
 enum verdict_kind { VERDICT_OF_FETCH, VERDICT_OF_DROP, VERDICT_OF_STANDING };
 /* By the kind of advice: willneed and readahead fetch, dontneed drops; verdict_of() is for these
- * two, verdict_standing.h for the rest. */
+ * two, verdict_of_standing() for the rest. */
 enum verdict_kind verdict_kind_of(const char *advice_kind);
 
 /* Pages; absent is what was not measured. */
@@ -41,12 +42,26 @@ struct verdict_input {
 
 enum { VERDICT_WHY_MAX = 256 };
 
-/* So many are untracked that the fates of the rest do not speak for all: over a third of those. */
-bool verdict_fates_unknown(int64_t untracked, int64_t judged);
-
-/* v, with the text for why: for whoever decides. */
-enum verdict verdict_say(char ret_why[VERDICT_WHY_MAX], enum verdict v, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX]);
+
+/* Of the file it was given for, over the whole run; absent is what was not measured. */
+struct verdict_standing {
+	const char *kind;    /* random sequential noreuse normal */
+	bool mapping;	     /* madvise: for a mapping, else for a description */
+	bool has_file;	     /* the file has a row of its own; else all below is absent */
+	const char *pattern; /* NULL: none */
+	struct opt_f64 confidence;
+	struct opt_i64 demand, prefetched, around; /* pages; around: of faults, among prefetched */
+	struct opt_i64 advised;			   /* pages that other advice brought */
+	struct opt_i64 windows_read_ahead, windows_forced;
+	struct opt_i64 window_pages_max; /* no window added more: 2^n - 1 */
+	struct opt_i64 read_ahead_pages; /* of the device */
+	struct opt_f64 pages_per_call;	 /* that a read asked for, mean */
+	struct opt_i64 used, used_late, evicted_unused, reclaimed, faults_major;
+	int64_t untracked;		/* read ahead, and nobody knows what became of them */
+	struct opt_i64 others_standing; /* other such advice for the file; absent: not all seen */
+};
+
+enum verdict verdict_of_standing(const struct verdict_standing *in, char ret_why[VERDICT_WHY_MAX]);
 
 #endif

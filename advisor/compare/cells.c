@@ -19,16 +19,6 @@ static size_t cell_at(double share, size_t nr_cells)
 	return cell < nr_cells ? cell : nr_cells - 1;
 }
 
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Adds an interval that reaches from one share of the work to another to its cells. */
 static void share_out(double residual, double from, double to, size_t nr_cells, double *values)
 {
@@ -40,8 +30,8 @@ static void share_out(double residual, double from, double to, size_t nr_cells, 
 		return;
 	}
 	for (size_t cell = first; cell <= last; cell++) {
-		double begin = larger(from, (double)cell / (double)nr_cells);
-		double end = smaller(to, (double)(cell + 1) / (double)nr_cells);
+		double begin = fmax(from, (double)cell / (double)nr_cells);
+		double end = fmin(to, (double)(cell + 1) / (double)nr_cells);
 
 		if (end > begin)
 			values[cell] += residual * (end - begin) / (to - from);

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cachemon/figures/counters.h"
+#include "cachemon/figures/counts.h"
 #include "advisor/compare/cells.h"
-#include "advisor/stats/holm.h"
-#include "advisor/compare/lone.h"
+#include "advisor/stats/stats.h"
+#include "advisor/compare/paired.h"
 
 /* Numerators, denominators and work of both runs. */
 struct columns {
@@ -132,8 +132,8 @@ static enum compare_work choose_work(const struct compare_run *a, const struct c
 }
 
 /* whole: what the job's work is divided by, its sum where figures are of the job. */
-static bool fill(const struct compare_run *run, const struct compare_sum *sum,
-		 enum compare_work work, double whole, double *ret, bool *partial)
+static bool fill_column(const struct compare_run *run, const struct compare_sum *sum,
+			enum compare_work work, double whole, double *ret, bool *partial)
 {
 	bool of_work = sum->nr == 1 && sum->term[0] == X_WORK;
 
@@ -186,7 +186,7 @@ static double relevant_least(const struct compare_result *r, const struct compar
 	return least * r->work_a * of_unit[r->work];
 }
 
-/* As counts_fates_unknown() has it: of so many nobody knows the fate that there is no share. */
+/* Of a part of the run, or of too many pages of it: there is no share then. */
 static bool fates_unknown(const struct compare_run *run)
 {
 	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);
@@ -195,7 +195,7 @@ static bool fates_unknown(const struct compare_run *run)
 	double known = 0;
 
 	return !compare_sum(run, &untracked, &open) || !compare_sum(run, &fated, &known) ||
-	       open > floor(known / DIVISOR_fates_unknown);
+	       counts_too_many_open(open, known);
 }
 
 static bool is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)
@@ -206,9 +206,9 @@ static bool is_figure(const struct compare_run *run, const struct compare_metric
 }
 
 /* cells: how many each run is cut into. */
-static bool cut(const struct compare_run *const run[2], const struct columns *c,
-		const struct compare_result *result, const size_t nr[2], struct compare_row *row,
-		double cells[2][CELLS_MAX])
+static bool cut_runs(const struct compare_run *const run[2], const struct columns *c,
+		     const struct compare_result *result, const size_t nr[2],
+		     struct compare_row *row, double cells[2][CELLS_MAX])
 {
 	const struct compare_metric *m = row->metric;
 	double ratio[2] = {0};
@@ -218,8 +218,8 @@ static bool cut(const struct compare_run *const run[2], const struct columns *c,
 		double work = i ? result->work_b : result->work_a;
 		double whole = result->per == PER_JOB ? work : 1;
 
-		if (!fill(run[i], &m->num, result->work, whole, c->num[i], &row->partial) ||
-		    !fill(run[i], &m->den, result->work, whole, c->den[i], &row->partial) ||
+		if (!fill_column(run[i], &m->num, result->work, whole, c->num[i], &row->partial) ||
+		    !fill_column(run[i], &m->den, result->work, whole, c->den[i], &row->partial) ||
 		    cells_values(&s, nr[i], cells[i], &ratio[i]) < 0 ||
 		    !is_figure(run[i], m, ratio[i]))
 			return false;
@@ -269,8 +269,8 @@ static double difference_of(const struct compare_row *row)
 	return fabs(d) <= 1e-12 * fmax(fabs(row->a), fabs(row->b)) ? 0 : d;
 }
 
-static struct paired test(const struct compare_run *const run[2], const struct columns *c,
-			  const struct compare_result *result, struct compare_row *row)
+static struct paired test_row(const struct compare_run *const run[2], const struct columns *c,
+			      const struct compare_result *result, struct compare_row *row)
 {
 	bool shorter = run[1]->nr < run[0]->nr;
 	size_t nr[2] = {result->cells, result->cells};
@@ -279,11 +279,11 @@ static struct paired test(const struct compare_run *const run[2], const struct c
 
 	if (result->lone)
 		nr[shorter] = worth_cells(run[shorter]);
-	if (!nr[shorter] || !cut(run, c, result, nr, row, cells))
+	if (!nr[shorter] || !cut_runs(run, c, result, nr, row, cells))
 		return (struct paired){.why = PAIRED_TOO_FEW};
 	row->outcome = OUTCOME_UNTESTED;
-	t = result->lone ? lone_test(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter),
-				     same_shares(result))
+	t = result->lone ? paired_lone(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter),
+				       same_shares(result))
 			 : paired_test(cells[0], cells[1], result->cells);
 	/* What goes with the work cell by cell is one value a run, as a job's work is. */
 	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))
@@ -302,7 +302,7 @@ static void compare_one(const struct compare_run *const run[2], const struct col
 		row->test.why = PAIRED_OF_WORK;
 		return;
 	}
-	row->test = test(run, c, result, row);
+	row->test = test_row(run, c, result, row);
 	if (row->outcome == OUTCOME_UNKNOWN)
 		return;
 	row->a *= scale;
@@ -352,7 +352,7 @@ static void judge_all(struct compare_result *r)
 		p[i] = r->rows[i].p_adjusted;
 		r->nr_tested += !isnan(p[i]);
 	}
-	holm_adjust(p, r->nr_rows);
+	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];
 		judge_row(&r->rows[i]);

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "advisor/stats/alike.h"
 #include "advisor/compare/cells.h"
-#include "advisor/stats/student.h"
+#include "advisor/stats/stats.h"
 
 /* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75
@@ -147,30 +146,31 @@ static void judge_constant(struct paired *ret, size_t nr)
 	ret->p = ret->difference == 0 ? 1 : 0;
 }
 
-void paired_conclude(struct paired *ret)
+/* t, p and detectable from difference, error and degrees. */
+static void conclude_test(struct paired *ret)
 {
 	ret->t = ret->difference / ret->error;
-	ret->p = student_two_sided(ret->t, ret->degrees);
-	ret->detectable = ret->error * (student_quantile(1 - LEVEL / 2, ret->degrees) +
-					student_quantile(POWER, ret->degrees));
+	ret->p = stats_student_two_sided(ret->t, ret->degrees);
+	ret->detectable = ret->error * (stats_student_quantile(1 - LEVEL / 2, ret->degrees) +
+					stats_student_quantile(POWER, ret->degrees));
 }
 
 /* Too alike for batches: as many values as they are worth, with so few degrees of freedom. */
 static void judge_few(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alike_phi(r, nr, p->nr, LAG_DEGREES);
+	double phi = stats_phi(r, nr, p->nr, LAG_DEGREES);
 
 	ret->degrees = (double)nr * (1 - phi) / (1 + phi) - (double)p->nr;
 	ret->error =
-		FEW_MARGIN * sqrt(alike_lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
-	paired_conclude(ret);
+		FEW_MARGIN * sqrt(stats_lagged(r, nr, 0) / (ret->effective_cells - (double)p->nr));
+	conclude_test(ret);
 }
 
-static void judge(struct paired *ret, const double *r, const struct phases *p)
+static void judge_residuals(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
-	double phi = alike_phi(r, nr, p->nr, LAG_MARGIN);
+	double phi = stats_phi(r, nr, p->nr, LAG_MARGIN);
 	bool few;
 
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);
@@ -191,7 +191,7 @@ static void judge(struct paired *ret, const double *r, const struct phases *p)
 		judge_constant(ret, nr);
 		return;
 	}
-	paired_conclude(ret);
+	conclude_test(ret);
 }
 
 struct paired paired_test(const double *a, const double *b, size_t nr)
@@ -225,7 +225,7 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 	if (left <= SAME_CELLS * size)
 		judge_constant(&ret, nr);
 	else
-		judge(&ret, r, &p);
+		judge_residuals(&ret, r, &p);
 	return ret;
 }
 
@@ -262,7 +262,10 @@ static void residuals_alone(const double *x, const struct phases *p, double *r, 
 	}
 }
 
-struct paired paired_alone(const double *x, size_t nr, const double *other)
+/* The error of the mean of one run, its degrees and effective_cells. other: the other run's values
+ * at the same shares of the work, to tell a beginning of the job from a burst; NULL: not known, and
+ * no phase is taken off. What never changes is PAIRED_TOO_ALIKE. */
+static struct paired test_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
 	const struct phases one = {.nr = 1, .start = {0, nr, nr}};
@@ -282,8 +285,56 @@ struct paired paired_alone(const double *x, size_t nr, const double *other)
 	if (left <= SAME_CELLS * size)
 		return ret;
 	ret.why = PAIRED_TESTED;
-	judge(&ret, r, &p);
+	judge_residuals(&ret, r, &p);
 	if (ret.why == PAIRED_TESTED && !(ret.error > 0))
 		ret.why = PAIRED_TOO_ALIKE;
 	return ret;
+}
+
+/* The error of the difference, and its degrees of freedom by Welch and Satterthwaite. */
+static void add_error(struct paired *t, double work, double spread, size_t few)
+{
+	double worth = fmin((double)few / LONE_ALIKE, LONE_WORTH);
+	double seen = spread * spread / worth;
+	double one = t->error * t->error;
+	double other = one * fmax(work, 1);
+
+	if (seen > other) {
+		other = seen;
+		t->degrees = (one + other) * (one + other) /
+			     (one * one / t->degrees + other * other / (double)(few - 1));
+	}
+	t->error = sqrt(one + other);
+}
+
+/* The long run by itself; the short one, stretched to it, tells where both begin. */
+static struct paired test_stretched(const double *x, size_t nr, const double *few, size_t nr_few,
+				    bool same_shares)
+{
+	double other[CELLS_MAX];
+	bool stretch = same_shares && nr <= CELLS_MAX;
+
+	for (size_t i = 0; stretch && i < nr; i++)
+		other[i] = few[i * nr_few / nr];
+	return test_alone(x, nr, stretch ? other : NULL);
+}
+
+struct paired paired_lone(const double *a, size_t nr_a, const double *b, size_t nr_b, double work,
+			  bool same_shares)
+{
+	bool a_longer = nr_a >= nr_b;
+	size_t few = a_longer ? nr_b : nr_a;
+	struct paired t = {.why = PAIRED_TOO_FEW};
+
+	if (few >= LONE_CELLS_MIN && work <= LONE_WORK_MAX)
+		t = a_longer ? test_stretched(a, nr_a, b, nr_b, same_shares)
+			     : test_stretched(b, nr_b, a, nr_a, same_shares);
+	t.difference = few ? cells_mean(b, nr_b) - cells_mean(a, nr_a) : 0;
+	t.spread_a = cells_spread(a, nr_a);
+	t.spread_b = cells_spread(b, nr_b);
+	if (t.why != PAIRED_TESTED)
+		return t;
+	add_error(&t, work, a_longer ? t.spread_b : t.spread_a, few);
+	conclude_test(&t);
+	return t;
 }

@@ -21,7 +21,7 @@ static void sizes_add(struct curve *c, double size)
 		c->sizes[c->nr_sizes++] = n;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
 	const uint32_t *x = a;
 	const uint32_t *y = b;
@@ -39,7 +39,7 @@ static void choose_sizes(struct curve *c)
 		sizes_add(c, (double)max * i / LINEAR_POINTS);
 	for (int i = LOG_STEPS; i <= LOG_POINTS; i++)
 		sizes_add(c, max / exp2((double)i / LOG_STEPS));
-	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), by_size);
+	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), by_number);
 	for (size_t i = 0; i < c->nr_sizes; i++)
 		if (!n || c->sizes[n - 1] != c->sizes[i])
 			c->sizes[n++] = c->sizes[i];
@@ -152,8 +152,8 @@ static int make_ratios(const struct curve_sample *s, const uint32_t distances[],
 	return ret;
 }
 
-static int make(const struct curve_sample *s, const uint32_t lookups[], uint32_t distances[],
-		struct curve *c)
+static int make_parts(const struct curve_sample *s, const uint32_t lookups[], uint32_t distances[],
+		      struct curve *c)
 {
 	int ret = estimate_begin(s, lookups, &c->estimate);
 
@@ -178,7 +178,7 @@ int curve_make(const struct curve_sample *s, struct curve *ret)
 	for (size_t i = 0; !err && i < s->nr_entries; i++)
 		lookups[curve_entry_page(s->entries[i])] += !curve_entry_removed(s->entries[i]);
 	if (!err)
-		err = make(s, lookups, distances, &c);
+		err = make_parts(s, lookups, distances, &c);
 	free(distances);
 	free(lookups);
 	if (err < 0) {

@@ -2,13 +2,13 @@
 /*
  * Whether a curve describes the cache that the job had: the miss ratio that was measured, at the
  * size the cache had, and the refault distances that were counted, held against the curve. Owns the
- * comparison and its words.
+ * comparison, its words, and the simulation of refaults (refault_simulate() is in curve_judge.c).
  */
 #ifndef CURVE_JUDGE_H
 #define CURVE_JUDGE_H
 
 #include "advisor/curve/curve.h"
-#include "advisor/curve/refault.h"
+#include "advisor/curve/curve_sample.h"
 
 /* The two opinions differ by more than this: uncertain. */
 #define CURVE_DISAGREEMENT 0.2
@@ -45,5 +45,17 @@ struct curve_verdict {
 /* 0 or -ENOMEM. */
 int curve_judge(const struct curve *c, const struct curve_sample *s,
 		const struct curve_counted *counted, struct curve_verdict *ret);
+
+/*
+ * What refault distances an LRU cache of some size would have had on the sample: the second opinion
+ * on the curve, to be held against the distances that were counted.
+ */
+struct refault_model {
+	uint32_t refaults; /* lookups of sampled pages that had been in the cache before */
+	double mean_distance, median; /* sampled pages that left the cache in between */
+};
+
+/* A cache of so many sampled pages (>= 1). 0 or -ENOMEM. */
+int refault_simulate(const struct curve_sample *s, uint32_t cache_pages, struct refault_model *ret);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A reference string as the models of this directory read it: every lookup of some pages of a job,
- * in order. Owns the type and the coding of an entry; where a sample comes from is
- * advisor/analysis/load_curve.h's.
+ * in order. Owns the type and the coding of an entry; advisor/analysis/job_curve.h makes samples.
  */
 #ifndef CURVE_SAMPLE_H
 #define CURVE_SAMPLE_H

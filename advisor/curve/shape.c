@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/curve/shape.h"
+#include "advisor/curve/curve.h"
 
 #include <errno.h>
 #include <math.h>

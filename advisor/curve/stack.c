@@ -2,8 +2,9 @@
 #include "advisor/curve/stack.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "cachemon/base/arena.h"
 
 /*
  * The stack is a line of slots in the order of last use, latest last. Distances are counts of taken
@@ -19,7 +20,8 @@ enum { SLACK = 1024 };
 #define PAGE_GONE   (UINT32_MAX - 1)
 
 struct stack {
-	uint32_t nr_slots; /* a power of two */
+	struct arena arena; /* of the arrays */
+	uint32_t nr_slots;  /* a power of two */
 	uint32_t next;
 	uint32_t taken;
 	uint32_t *tree;	 /* Fenwick tree over slots, from 1 on */
@@ -29,26 +31,18 @@ struct stack {
 	uint32_t nr_holes;
 };
 
-static void stack_free(struct stack *st)
-{
-	free(st->tree);
-	free(st->owner);
-	free(st->slot);
-	free(st->holes);
-}
-
 static int stack_new(uint32_t nr_pages, struct stack *ret)
 {
 	struct stack st = {.nr_slots = 1};
 
 	while (st.nr_slots < 2 * (uint64_t)nr_pages + SLACK)
 		st.nr_slots *= 2;
-	st.tree = calloc(st.nr_slots + 1, sizeof(*st.tree));
-	st.owner = malloc(st.nr_slots * sizeof(*st.owner));
-	st.slot = malloc(((size_t)nr_pages + 1) * sizeof(*st.slot));
-	st.holes = malloc(((size_t)nr_pages + 1) * sizeof(*st.holes));
-	if (!st.tree || !st.owner || !st.slot || !st.holes) {
-		stack_free(&st);
+	st.tree = arena_alloc(&st.arena, (st.nr_slots + 1) * sizeof(*st.tree));
+	st.owner = arena_alloc(&st.arena, st.nr_slots * sizeof(*st.owner));
+	st.slot = arena_alloc(&st.arena, ((size_t)nr_pages + 1) * sizeof(*st.slot));
+	st.holes = arena_alloc(&st.arena, ((size_t)nr_pages + 1) * sizeof(*st.holes));
+	if (st.arena.failed) {
+		arena_free(&st.arena);
 		return -ENOMEM;
 	}
 	memset(st.owner, 0xff, st.nr_slots * sizeof(*st.owner));
@@ -103,7 +97,7 @@ static uint32_t hole_pop(struct stack *st)
 }
 
 /* Moves all that is taken to the front. */
-static void squeeze(struct stack *st)
+static void squeeze_slots(struct stack *st)
 {
 	uint32_t n = 0;
 
@@ -141,14 +135,14 @@ static void slot_give(struct stack *st, uint32_t slot)
 static void put_on_top(struct stack *st, uint32_t page)
 {
 	if (st->next == st->nr_slots)
-		squeeze(st);
+		squeeze_slots(st);
 	st->slot[page] = st->next;
 	st->owner[st->next] = page;
 	tree_add(st, st->next++, 1);
 	st->taken++;
 }
 
-static uint32_t look_up(struct stack *st, uint32_t page)
+static uint32_t look_up_in_stack(struct stack *st, uint32_t page)
 {
 	uint32_t slot = st->slot[page];
 	bool there = slot < PAGE_GONE;
@@ -198,9 +192,9 @@ int stack_distances(const struct curve_sample *s, uint32_t ret_distances[])
 			take_out(&st, page);
 			ret_distances[i] = STACK_REMOVED;
 		} else {
-			ret_distances[i] = look_up(&st, page);
+			ret_distances[i] = look_up_in_stack(&st, page);
 		}
 	}
-	stack_free(&st);
+	arena_free(&st.arena);
 	return 0;
 }

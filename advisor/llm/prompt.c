@@ -13,9 +13,9 @@
 /* Of prompts/, by the first word of its file name: "system", "question", "reply". */
 static const char *embedded_prompt(const char *name)
 {
-	for (size_t i = 0; i < sizeof(embedded) / sizeof(embedded[0]); i++)
-		if (strcmp(embedded[i].name, name) == 0)
-			return embedded[i].text;
+	for (size_t i = 0; i < sizeof(embedded_prompts) / sizeof(embedded_prompts[0]); i++)
+		if (strcmp(embedded_prompts[i].name, name) == 0)
+			return embedded_prompts[i].text;
 	return "";
 }
 

@@ -28,13 +28,13 @@ struct loader {
 /* By how many standard errors an estimate is too high before it is damage. */
 #define DISTINCT_ERRORS_MAX 5
 
-static int bad(struct loader *l, const char *what)
+static int damaged_error(struct loader *l, const char *what)
 {
 	return errtext_set(l->err, -EBADMSG, "the references of job %lld are damaged: %s",
 			   (long long)l->job_id, what);
 }
 
-static int failed(struct loader *l)
+static int read_error(struct loader *l)
 {
 	bool memory = sqlite3_errcode(l->db) == SQLITE_NOMEM;
 
@@ -47,29 +47,20 @@ static int out_of_memory(struct loader *l)
 	return errtext_set(l->err, -ENOMEM, "out of memory");
 }
 
-/* Rows of the job, in order; NULL: it failed. */
-static sqlite3_stmt *ask(struct loader *l, const char *sql)
+/* Each row of the job with step(), as long as that is 0. */
+static int each_row(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
 {
 	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL);
+	int r = 0;
 
-	if (sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		return NULL;
-	if (sqlite3_bind_int64(stmt, 1, l->job_id) == SQLITE_OK)
-		return stmt;
-	sqlite3_finalize(stmt);
-	return NULL;
-}
-
-/* Each row with step(); 0 after the last. */
-static int each(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
-{
-	sqlite3_stmt *stmt = ask(l, sql);
-	int rc = SQLITE_ROW, r = stmt ? 0 : failed(l);
-
-	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = step(l, stmt);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(stmt, 1, l->job_id);
+	if (rc == SQLITE_OK)
+		while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			r = step(l, stmt);
 	if (!r && rc != SQLITE_DONE)
-		r = failed(l);
+		r = read_error(l);
 	sqlite3_finalize(stmt);
 	return r;
 }
@@ -83,7 +74,7 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	r->broken = sqlite3_column_int(q, 0);
 	snprintf(r->reason, sizeof(r->reason), "%s", reason ? reason : "");
 	if (threshold < 0 || (uint64_t)threshold > REFERENCE_THRESHOLD_ALL)
-		return bad(l, "the threshold is beyond 2^32");
+		return damaged_error(l, "the threshold is beyond 2^32");
 	r->threshold = (uint64_t)threshold;
 	l->pages = sqlite3_column_int64(q, 3);
 	l->refs = sqlite3_column_int64(q, 4);
@@ -98,9 +89,10 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
 		r->distinct_pages = r->lookups;
 	if (r->lookups > LOOKUPS_MAX || r->distinct_pages > r->lookups)
-		return bad(l, "more lookups than any job makes, or fewer than pages");
+		return damaged_error(l, "more lookups than any job makes, or fewer than pages");
 	if (r->lookups < l->refs || l->refs < l->pages || l->pages < 0)
-		return bad(l, "fewer lookups than references, or fewer of these than pages");
+		return damaged_error(l,
+				     "fewer lookups than references, or fewer of these than pages");
 	return 0;
 }
 
@@ -112,7 +104,7 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 	if (number < 0 || number >= NUMBERS_MAX)
 		return errtext_set(l->err, -E2BIG, "there are more pages than are ever sampled");
 	if (hash < 0 || hash > UINT32_MAX || sqlite3_column_int64(q, 5) < 0)
-		return bad(l, "a page has no index or no hash");
+		return damaged_error(l, "a page has no index or no hash");
 	if ((uint64_t)hash >= r->threshold) {
 		l->index[number] = LEFT;
 		return 0;
@@ -154,7 +146,7 @@ static int entry_take(struct loader *l, uint32_t entry)
 	uint32_t number = entry >> 1, index = number < NUMBERS_MAX ? l->index[number] : 0;
 
 	if (!index)
-		return bad(l, "an entry names no page");
+		return damaged_error(l, "an entry names no page");
 	if (index == LEFT)
 		return 0;
 	if (r->nr_entries >= ENTRIES_MAX)
@@ -181,16 +173,17 @@ static int on_chunk(struct loader *l, sqlite3_stmt *q)
 		return errtext_set(l->err, -E2BIG, "there are more chunks than are ever kept");
 	if (r->nr_chunks && (c.lookups < r->chunks[r->nr_chunks - 1].lookups ||
 			     c.start_ns < r->chunks[r->nr_chunks - 1].start_ns))
-		return bad(l, "chunks are not in the order of time");
+		return damaged_error(l, "chunks are not in the order of time");
 	for (; at < end && !ret; n++) {
 		uint32_t entry;
 
 		if (!varint_next(&at, end, &entry))
-			return bad(l, "a chunk ends inside of a number, or holds too large a one");
+			return damaged_error(
+				l, "a chunk ends inside of a number, or holds too large a one");
 		ret = entry_take(l, entry);
 	}
 	if (!ret && n != refs)
-		return bad(l, "a chunk has not as many entries as it says");
+		return damaged_error(l, "a chunk has not as many entries as it says");
 	c.nr = r->nr_entries - c.first;
 	if (!ret && vec_reserve(r->chunks, l->max_chunks, r->nr_chunks + 1))
 		return out_of_memory(l);
@@ -207,36 +200,28 @@ static int on_reason(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-static int on_table(struct loader *l, sqlite3_stmt *q)
-{
-	l->seen_refs = sqlite3_column_int64(q, 0);
-	return 0;
-}
-
 /* -ENOENT, and why there are none. */
-static int absent(struct loader *l, const char *fallback)
+static int no_references(struct loader *l, const char *fallback)
 {
 	return errtext_set(l->err, -ENOENT, "%s", *l->r.reason ? l->r.reason : fallback);
 }
 
 static int find_sample(struct loader *l)
 {
-	int r = each(l, "SELECT count(*) FROM sqlite_schema WHERE name = 'reference_sample' AND ?1",
-		     on_table);
+	int r;
 
-	if (!r && !l->seen_refs)
-		return absent(l, "the database is older than they are");
-	l->seen_refs = 0;
+	if (sqlite3_table_column_metadata(l->db, "main", "reference_sample", NULL, NULL, NULL, NULL,
+					  NULL, NULL) != SQLITE_OK)
+		return no_references(l, "the database is older than they are");
 	l->pages = -1;
-	if (!r)
-		r = each(l,
-			 "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
-			 "distinct_pages, distinct_error FROM reference_sample WHERE job_id = ?",
-			 on_sample);
+	r = each_row(l,
+		     "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
+		     "distinct_pages, distinct_error FROM reference_sample WHERE job_id = ?",
+		     on_sample);
 	if (r || l->pages >= 0)
 		return r;
-	r = each(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
-	return r ? r : absent(l, "the database does not say why");
+	r = each_row(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
+	return r ? r : no_references(l, "the database does not say why");
 }
 
 static int load_rows(struct loader *l)
@@ -244,28 +229,28 @@ static int load_rows(struct loader *l)
 	int r = find_sample(l);
 
 	if (!r)
-		r = each(l,
-			 "SELECT number, dev_major, dev_minor, ino, gen, page_index, hash "
-			 "FROM reference_page WHERE job_id = ? ORDER BY number",
-			 on_page);
+		r = each_row(l,
+			     "SELECT number, dev_major, dev_minor, ino, gen, page_index, hash "
+			     "FROM reference_page WHERE job_id = ? ORDER BY number",
+			     on_page);
 	if (!r)
-		r = each(l,
-			 "SELECT start_ns, lookups, refs, data FROM reference_chunk "
-			 "WHERE job_id = ? ORDER BY seq",
-			 on_chunk);
+		r = each_row(l,
+			     "SELECT start_ns, lookups, refs, data FROM reference_chunk "
+			     "WHERE job_id = ? ORDER BY seq",
+			     on_chunk);
 	if (!r && ((int64_t)l->r.nr_pages != l->pages || l->seen_refs != l->refs))
-		r = bad(l, "there are not as many pages or references as it says");
+		r = damaged_error(l, "there are not as many pages or references as it says");
 	return r;
 }
 
-/* Of one moment: a run may be going on. */
-static int load(struct loader *l)
+/* A run may be going on. */
+static int load_of_one_moment(struct loader *l)
 {
 	bool own = sqlite3_get_autocommit(l->db);
 	int r;
 
 	if (own && sqlite3_exec(l->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return failed(l);
+		return read_error(l);
 	r = load_rows(l);
 	if (own)
 		sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
@@ -278,7 +263,7 @@ int load_references(sqlite3 *db, int64_t job_id, struct references *ret, struct 
 	int r;
 
 	l.index = calloc(NUMBERS_MAX, sizeof(*l.index));
-	r = l.index ? load(&l) : out_of_memory(&l);
+	r = l.index ? load_of_one_moment(&l) : out_of_memory(&l);
 	free(l.index);
 	if (r)
 		references_free(&l.r);

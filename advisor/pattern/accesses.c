@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/arena.h"
+
 enum { ENDS = 16, DESCRIPTIONS_MAX = 65536 };
 
 /* Where the last reads of a description ended, the latest first. */
@@ -34,19 +36,19 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static uint64_t median(uint64_t *values, size_t nr)
+static uint64_t median_u64(uint64_t *values, size_t nr)
 {
 	qsort(values, nr, sizeof(*values), compare_u64);
 	return values[nr / 2];
 }
 
-static bool goes_on(uint64_t end, uint64_t pos, uint64_t page_bytes)
+static bool continues_at(uint64_t end, uint64_t pos, uint64_t page_bytes)
 {
 	/* What is left out within a page, and a page that is read on both sides of a seam. */
 	return pos < end + page_bytes && pos + page_bytes > end;
 }
 
-static void remember(struct track *t, size_t at, uint64_t pos, uint64_t end)
+static void remember_end(struct track *t, size_t at, uint64_t pos, uint64_t end)
 {
 	memmove(&t->ends[1], &t->ends[0], at * sizeof(t->ends[0]));
 	t->ends[0] = end;
@@ -54,7 +56,7 @@ static void remember(struct track *t, size_t at, uint64_t pos, uint64_t end)
 }
 
 /* A new run begins. */
-static void jump(struct track *t, uint64_t pos, struct steps *s)
+static void begin_run(struct track *t, uint64_t pos, struct steps *s)
 {
 	int64_t by = (int64_t)(pos - t->run);
 
@@ -71,7 +73,7 @@ static void jump(struct track *t, uint64_t pos, struct steps *s)
 }
 
 /* Counts the step that leads to this access, and makes it the latest of its description. */
-static void step(struct track *t, const struct access *a, struct steps *s)
+static void take_step(struct track *t, const struct access *a, struct steps *s)
 {
 	uint64_t end = a->pos + a->len;
 	size_t at = 0;
@@ -80,18 +82,18 @@ static void step(struct track *t, const struct access *a, struct steps *s)
 	if (!t->nr) {
 		t->nr = 1;
 		t->run = a->pos;
-		remember(t, 0, a->pos, end);
+		remember_end(t, 0, a->pos, end);
 		return;
 	}
-	while (at < t->nr && !goes_on(t->ends[at], a->pos, s->page_bytes))
+	while (at < t->nr && !continues_at(t->ends[at], a->pos, s->page_bytes))
 		at++;
 	sequential = at == 0 && a->pos > t->pos;
 	s->nr++;
 	s->sequential += sequential;
 	s->ascending += a->pos > t->pos;
-	s->backward += a->pos < t->pos && goes_on(end, t->pos, s->page_bytes);
+	s->backward += a->pos < t->pos && continues_at(end, t->pos, s->page_bytes);
 	if (!sequential)
-		jump(t, a->pos, s);
+		begin_run(t, a->pos, s);
 	if (at < t->nr) {
 		s->on_stream++;
 		s->depth[at]++;
@@ -99,7 +101,7 @@ static void step(struct track *t, const struct access *a, struct steps *s)
 		t->nr += t->nr < ENDS;
 		at = t->nr - 1;
 	}
-	remember(t, at, a->pos, end);
+	remember_end(t, at, a->pos, end);
 }
 
 static size_t tracks_of(const struct access *a, size_t nr, size_t *ret_used)
@@ -130,13 +132,14 @@ static int walk_once(const struct access *a, size_t nr, bool apart, size_t nr_tr
 	if (!t)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
-		step(&t[apart ? a[i].description % DESCRIPTIONS_MAX : 0], &a[i], s);
+		take_step(&t[apart ? a[i].description % DESCRIPTIONS_MAX : 0], &a[i], s);
 	free(t);
 	return 0;
 }
 
 /* Twice: a vote finds the step that most make, if there is one, and not how many do. */
-static int walk(const struct access *a, size_t nr, bool apart, size_t nr_tracks, struct steps *s)
+static int walk_twice(const struct access *a, size_t nr, bool apart, size_t nr_tracks,
+		      struct steps *s)
 {
 	struct steps voted = {.page_bytes = s->page_bytes, .voted = true};
 	int ret = walk_once(a, nr, apart, nr_tracks, s);
@@ -169,7 +172,7 @@ static int put_median(const struct access *a, size_t nr, struct features *f)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		sizes[i] = a[i].len;
-	features_set(f, F_read_bytes_median, (double)median(sizes, nr));
+	features_set(f, F_read_bytes_median, (double)median_u64(sizes, nr));
 	free(sizes);
 	return 0;
 }
@@ -184,7 +187,7 @@ int accesses_features(const struct access *a, size_t nr, uint64_t page_bytes, st
 
 	if (!nr)
 		return 0;
-	if (put_median(a, nr, f) || walk(a, nr, apart, nr_tracks, &s))
+	if (put_median(a, nr, f) || walk_twice(a, nr, apart, nr_tracks, &s))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		bytes += (double)a[i].len;
@@ -210,12 +213,13 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 	size_t used = 0;
 	size_t nr_tracks = tracks_of(a, nr, &used);
 	struct steps s = {.page_bytes = page_bytes};
-	uint64_t *gaps = malloc((nr + 1) * sizeof(*gaps));
-	uint64_t *last = calloc(nr_tracks + 1, sizeof(*last));
-	bool *seen = calloc(nr_tracks + 1, sizeof(*seen));
+	struct arena arena = {0};
+	uint64_t *gaps = arena_alloc(&arena, (nr + 1) * sizeof(*gaps));
+	uint64_t *last = arena_alloc(&arena, (nr_tracks + 1) * sizeof(*last));
+	bool *seen = arena_alloc(&arena, (nr_tracks + 1) * sizeof(*seen));
 	size_t up = 0;
 	size_t down = 0;
-	int ret = gaps && last && seen ? 0 : -ENOMEM;
+	int ret = arena.failed ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < nr && !ret; i++) {
 		size_t d = a[i].description % DESCRIPTIONS_MAX;
@@ -227,16 +231,67 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 		last[d] = a[i].pos;
 	}
 	if (!ret && nr)
-		ret = walk(a, nr, true, nr_tracks, &s);
+		ret = walk_twice(a, nr, true, nr_tracks, &s);
 	if (!ret && nr) {
 		features_set(f, F_faults, (double)nr);
 		features_set_ratio(f, F_fault_ascending_share, (double)up, (double)(up + down));
 		features_set_ratio(f, F_fault_gap_share, (double)s.usual_nr, (double)s.jumps);
 		if (up)
-			features_set(f, F_fault_gap_pages, (double)median(gaps, up));
+			features_set(f, F_fault_gap_pages, (double)median_u64(gaps, up));
 	}
-	free(gaps);
-	free(last);
-	free(seen);
+	arena_free(&arena);
 	return ret;
+}
+
+/* Of the file: less is a part of it, as of who shares the work with others. */
+static const double WHOLE = 0.8;
+
+static int by_task_and_place(const void *a, const void *b)
+{
+	const struct access *x = a;
+	const struct access *y = b;
+
+	if (x->actor != y->actor)
+		return x->actor < y->actor ? -1 : 1;
+	return x->pos < y->pos ? -1 : x->pos > y->pos;
+}
+
+/* Bytes that the task at i read, each once; *ret_next: the first access of another. */
+static double distinct_bytes(const struct access *a, size_t nr, size_t i, size_t *ret_next)
+{
+	uint32_t actor = a[i].actor;
+	uint64_t reached = 0;
+	double bytes = 0;
+
+	for (; i < nr && a[i].actor == actor; i++) {
+		uint64_t from = a[i].pos > reached ? a[i].pos : reached;
+		uint64_t end = a[i].pos + a[i].len;
+
+		if (end <= from)
+			continue;
+		bytes += (double)(end - from);
+		reached = end;
+	}
+	*ret_next = i;
+	return bytes;
+}
+
+int readers_features(const struct access *a, size_t nr, uint64_t size_bytes, struct features *f)
+{
+	struct access *sorted;
+	size_t readers = 0;
+
+	if (!nr || !size_bytes)
+		return 0;
+	sorted = malloc(nr * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		sorted[i] = a[i];
+	qsort(sorted, nr, sizeof(*sorted), by_task_and_place);
+	for (size_t i = 0; i < nr;)
+		readers += distinct_bytes(sorted, nr, i, &i) >= WHOLE * (double)size_bytes;
+	features_set(f, F_readers, (double)readers);
+	free(sorted);
+	return 0;
 }

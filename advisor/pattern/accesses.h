@@ -6,7 +6,7 @@
 #ifndef PATTERN_ACCESSES_H
 #define PATTERN_ACCESSES_H
 
-#include "advisor/pattern/features.h"
+#include "advisor/pattern/pattern.h"
 
 struct access {
 	uint64_t pos, len;    /* bytes; of a fault its page */
@@ -16,7 +16,7 @@ struct access {
 
 /* 0 or -ENOMEM. */
 int accesses_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f);
-/* Of reads: who read the file as good as whole. */
+/* Of reads: how many tasks read nearly all of the file. */
 int readers_features(const struct access *a, size_t nr, uint64_t size_bytes, struct features *f);
 int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, struct features *f);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/pattern/fill_pattern.h"
+#include "advisor/pattern/pattern_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "advisor/pattern/pattern_file.h"
 #include "cachemon/base/text_builder.h"
 
 int pattern_error(sqlite3 *db, const char *what, struct errtext *err)
@@ -35,8 +34,8 @@ static char *features_json(const struct features *f, const struct pattern *p)
 	return text_end(&b);
 }
 
-static int insert(sqlite3_stmt *stmt, const char *kind, int64_t id, const struct pattern *p,
-		  const struct features *f)
+static int insert_pattern(sqlite3_stmt *stmt, const char *kind, int64_t id, const struct pattern *p,
+			  const struct features *f)
 {
 	char *json = features_json(f, p);
 	int rc;
@@ -53,28 +52,26 @@ static int insert(sqlite3_stmt *stmt, const char *kind, int64_t id, const struct
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The files of all directories, one directory after the other. */
+/* The files of all directories, one directory after the other: start[d] up to start[d + 1]. */
 static void sort_parts(const struct pattern_job *job, struct pattern_part *parts, size_t *start)
 {
 	for (size_t i = 0; i < job->nr_files; i++) {
-		size_t d = pattern_directory_find(job, job->files[i].directory_id);
+		const struct pattern_directory *d =
+			pattern_directory_find(job, job->files[i].directory_id);
 
-		if (d != SIZE_MAX)
-			start[d + 1]++;
+		if (d)
+			start[d - job->directories + 2]++;
 	}
 	for (size_t d = 0; d < job->nr_directories; d++)
-		start[d + 1] += start[d];
+		start[d + 2] += start[d + 1];
 	for (size_t i = 0; i < job->nr_files; i++) {
 		const struct pattern_file *file = &job->files[i];
-		size_t d = pattern_directory_find(job, file->directory_id);
+		const struct pattern_directory *d = pattern_directory_find(job, file->directory_id);
 
-		if (d != SIZE_MAX)
-			parts[start[d]++] = (struct pattern_part){
+		if (d)
+			parts[start[d - job->directories + 1]++] = (struct pattern_part){
 				file->pattern.name, file->pattern.confidence, file->weight};
 	}
-	for (size_t d = job->nr_directories; d > 0; d--)
-		start[d] = start[d - 1];
-	start[0] = 0;
 }
 
 static int insert_directories(sqlite3_stmt *stmt, struct pattern_job *job)
@@ -90,7 +87,7 @@ static int insert_directories(sqlite3_stmt *stmt, struct pattern_job *job)
 		struct pattern p =
 			pattern_of_directory(&dir->f, &parts[start[d]], start[d + 1] - start[d]);
 
-		rc = insert(stmt, "directory", dir->id, &p, &dir->f);
+		rc = insert_pattern(stmt, "directory", dir->id, &p, &dir->f);
 	}
 	free(parts);
 	free(start);
@@ -108,8 +105,8 @@ static int insert_all(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_int64(stmt, 1, job->id);
 	for (size_t i = 0; i < job->nr_files && rc == SQLITE_OK; i++)
-		rc = insert(stmt, "file", job->files[i].id, &job->files[i].pattern,
-			    &job->files[i].f);
+		rc = insert_pattern(stmt, "file", job->files[i].id, &job->files[i].pattern,
+				    &job->files[i].f);
 	if (rc == SQLITE_OK)
 		rc = insert_directories(stmt, job);
 	sqlite3_finalize(stmt);
@@ -119,7 +116,7 @@ static int insert_all(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 }
 
 /* What tells most comes first: a feature is told once. */
-static int fill_job(sqlite3 *db, int64_t id, double page_bytes, struct errtext *err)
+static int fill_job_patterns(sqlite3 *db, int64_t id, double page_bytes, struct errtext *err)
 {
 	struct pattern_job job = {.id = id, .page_bytes = page_bytes};
 	int ret = pattern_counters(db, &job, err);
@@ -155,8 +152,8 @@ int fill_pattern(sqlite3 *db, struct errtext *err)
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return pattern_error(db, "the run", err);
 	while (!ret && sqlite3_step(stmt) == SQLITE_ROW)
-		ret = fill_job(db, sqlite3_column_int64(stmt, 0), sqlite3_column_double(stmt, 1),
-			       err);
+		ret = fill_job_patterns(db, sqlite3_column_int64(stmt, 0),
+					sqlite3_column_double(stmt, 1), err);
 	if (sqlite3_finalize(stmt) != SQLITE_OK && !ret)
 		ret = pattern_error(db, "the run", err);
 	return ret;

@@ -4,6 +4,50 @@
 #include <math.h>
 #include <stdarg.h>
 
+const char *feature_name(enum feature f)
+{
+	static const char *const names[F_NR] = {
+#define X(name) [F_##name] = #name,
+		PATTERN_FEATURES(X)
+#undef X
+	};
+
+	return names[f];
+}
+
+void features_set(struct features *f, enum feature which, double value)
+{
+	f->known[which] = isfinite(value);
+	f->value[which] = f->known[which] ? value : 0;
+}
+
+void features_set_ratio(struct features *f, enum feature which, double num, double den)
+{
+	if (den > 0)
+		features_set(f, which, num / den);
+}
+
+bool features_least(const struct features *f, enum feature which, double value)
+{
+	return f->known[which] && f->value[which] >= value;
+}
+
+/* Known, and at most so much. */
+static bool features_most(const struct features *f, enum feature which, double value)
+{
+	return f->known[which] && f->value[which] <= value;
+}
+
+void features_merge(struct features *to, const struct features *from)
+{
+	for (int i = 0; i < F_NR; i++) {
+		if (to->known[i] || !from->known[i])
+			continue;
+		to->known[i] = true;
+		to->value[i] = from->value[i];
+	}
+}
+
 /* Of steps: nearly all, most. */
 #define NEARLY_ALL 0.9
 #define MOST	   0.7
@@ -36,7 +80,7 @@ const char *pattern_name(enum pattern_name name)
 }
 
 /* The features that decided follow, F_NR behind the last. */
-static struct pattern named(enum pattern_name name, double confidence, ...)
+static struct pattern named_pattern(enum pattern_name name, double confidence, ...)
 {
 	struct pattern p = {.name = name, .confidence = fmin(fmax(confidence, 0), 1)};
 	va_list args;
@@ -50,7 +94,7 @@ static struct pattern named(enum pattern_name name, double confidence, ...)
 }
 
 /* A few steps may be an accident: 20 are worth two thirds of many. */
-static double sure(double base, double clear, const struct features *f, enum feature steps)
+static double sureness_of(double base, double clear, const struct features *f, enum feature steps)
 {
 	double n = f->known[steps] ? f->value[steps] : 100;
 
@@ -63,34 +107,38 @@ static struct pattern of_mapping(const struct features *f)
 
 	if (!f->known[F_fault_ascending_share]) {
 		if (features_least(f, F_async_share, 0.4))
-			return named(PATTERN_mmap_sequential, BY_COUNTERS, F_fault_share,
-				     F_async_share, F_NR);
+			return named_pattern(PATTERN_mmap_sequential, BY_COUNTERS, F_fault_share,
+					     F_async_share, F_NR);
 		if (features_most(f, F_async_share, 0.1))
-			return named(PATTERN_mmap_random, BY_COUNTERS, F_fault_share, F_async_share,
-				     F_NR);
-		return named(PATTERN_unknown, 0, F_NR);
+			return named_pattern(PATTERN_mmap_random, BY_COUNTERS, F_fault_share,
+					     F_async_share, F_NR);
+		return named_pattern(PATTERN_unknown, 0, F_NR);
 	}
 	if (up <= 1 - NEARLY_ALL)
-		return named(PATTERN_backward, sure(BY_TRACE, 1 - up, f, F_faults),
-			     F_fault_ascending_share, F_NR);
+		return named_pattern(PATTERN_backward, sureness_of(BY_TRACE, 1 - up, f, F_faults),
+				     F_fault_ascending_share, F_NR);
 	/* Pages between two touches that tell of themselves were mapped around the first one, or
 	 * wait in a window: those of a pass in order are at the marks of the windows. */
 	if (up >= NEARLY_ALL && features_least(f, F_async_share, MOST))
-		return named(PATTERN_mmap_sequential, sure(BY_TRACE, up, f, F_faults),
-			     F_fault_ascending_share, F_async_share, F_NR);
+		return named_pattern(PATTERN_mmap_sequential,
+				     sureness_of(BY_TRACE, up, f, F_faults),
+				     F_fault_ascending_share, F_async_share, F_NR);
 	if (up >= NEARLY_ALL && features_most(f, F_fault_gap_pages, MAPPED_STEP_PAGES) &&
 	    !(features_least(f, F_fault_gap_share, MOST) &&
 	      features_least(f, F_fault_gap_pages, 17)))
-		return named(PATTERN_mmap_sequential, sure(BY_TRACE, up, f, F_faults),
-			     F_fault_ascending_share, F_fault_gap_pages, F_NR);
+		return named_pattern(PATTERN_mmap_sequential,
+				     sureness_of(BY_TRACE, up, f, F_faults),
+				     F_fault_ascending_share, F_fault_gap_pages, F_NR);
 	if (up >= NEARLY_ALL && features_least(f, F_fault_gap_share, MOST))
-		return named(PATTERN_strided,
-			     sure(BY_TRACE, f->value[F_fault_gap_share], f, F_faults),
-			     F_fault_ascending_share, F_fault_gap_pages, F_fault_gap_share, F_NR);
+		return named_pattern(
+			PATTERN_strided,
+			sureness_of(BY_TRACE, f->value[F_fault_gap_share], f, F_faults),
+			F_fault_ascending_share, F_fault_gap_pages, F_fault_gap_share, F_NR);
 	if (up >= NO_WAY_LOW && up <= NO_WAY_HIGH)
-		return named(PATTERN_mmap_random, sure(BY_TRACE, 1 - fabs(up - 0.5), f, F_faults),
-			     F_fault_ascending_share, F_NR);
-	return named(PATTERN_mixed, 0.5, F_fault_ascending_share, F_fault_gap_pages, F_NR);
+		return named_pattern(PATTERN_mmap_random,
+				     sureness_of(BY_TRACE, 1 - fabs(up - 0.5), f, F_faults),
+				     F_fault_ascending_share, F_NR);
+	return named_pattern(PATTERN_mixed, 0.5, F_fault_ascending_share, F_fault_gap_pages, F_NR);
 }
 
 /* Jumps enough to show a direction, and they show none. */
@@ -107,33 +155,38 @@ static struct pattern order_of_trace(const struct features *f)
 	double jump = f->value[F_jump_ascending_share];
 
 	if (features_least(f, F_backward_share, 0.8))
-		return named(PATTERN_backward,
-			     sure(BY_TRACE, f->value[F_backward_share], f, F_reads),
-			     F_backward_share, F_NR);
+		return named_pattern(PATTERN_backward,
+				     sureness_of(BY_TRACE, f->value[F_backward_share], f, F_reads),
+				     F_backward_share, F_NR);
 	/* Before strides: equal parts of a file that are read in turns lie one step apart. */
 	if (features_least(f, F_stream_share, 0.8) && features_least(f, F_streams, 2))
-		return named(PATTERN_interleaved,
-			     sure(BY_TRACE, f->value[F_stream_share], f, F_reads), F_stream_share,
-			     F_streams, F_NR);
+		return named_pattern(PATTERN_interleaved,
+				     sureness_of(BY_TRACE, f->value[F_stream_share], f, F_reads),
+				     F_stream_share, F_streams, F_NR);
 	if (features_least(f, F_stride_share, MOST) && f->value[F_stride_bytes] != 0 &&
 	    f->value[F_runs] >= RUNS_MIN)
-		return named(f->value[F_stride_bytes] < 0 ? PATTERN_backward : PATTERN_strided,
-			     sure(BY_TRACE, f->value[F_stride_share], f, F_runs), F_stride_bytes,
-			     F_stride_share, F_run_bytes, F_NR);
+		return named_pattern(f->value[F_stride_bytes] < 0 ? PATTERN_backward
+								  : PATTERN_strided,
+				     sureness_of(BY_TRACE, f->value[F_stride_share], f, F_runs),
+				     F_stride_bytes, F_stride_share, F_run_bytes, F_NR);
 	if (seq >= NEARLY_ALL && !jumps_about(f, F_runs, F_jump_ascending_share))
-		return named(PATTERN_sequential, sure(BY_TRACE, seq, f, F_reads),
-			     F_sequential_share, F_NR);
+		return named_pattern(PATTERN_sequential, sureness_of(BY_TRACE, seq, f, F_reads),
+				     F_sequential_share, F_NR);
 	if (features_least(f, F_jump_ascending_share, NEARLY_ALL) &&
 	    features_least(f, F_density, 0.6))
-		return named(PATTERN_sequential, 0.5, F_jump_ascending_share, F_density, F_NR);
+		return named_pattern(PATTERN_sequential, 0.5, F_jump_ascending_share, F_density,
+				     F_NR);
 	if (seq < MOST && jump >= NO_WAY_LOW && jump <= NO_WAY_HIGH)
-		return named(PATTERN_random, sure(BY_TRACE, 1 - fabs(jump - 0.5), f, F_reads),
-			     F_sequential_share, F_jump_ascending_share, F_NR);
+		return named_pattern(PATTERN_random,
+				     sureness_of(BY_TRACE, 1 - fabs(jump - 0.5), f, F_reads),
+				     F_sequential_share, F_jump_ascending_share, F_NR);
 	/* Records of several reads each, at any place. */
 	if (jumps_about(f, F_runs, F_jump_ascending_share))
-		return named(PATTERN_random, sure(BY_SAMPLE, 1 - fabs(jump - 0.5), f, F_runs),
-			     F_run_bytes, F_jump_ascending_share, F_NR);
-	return named(PATTERN_mixed, 0.5, F_sequential_share, F_stride_share, F_stream_share, F_NR);
+		return named_pattern(PATTERN_random,
+				     sureness_of(BY_SAMPLE, 1 - fabs(jump - 0.5), f, F_runs),
+				     F_run_bytes, F_jump_ascending_share, F_NR);
+	return named_pattern(PATTERN_mixed, 0.5, F_sequential_share, F_stride_share, F_stream_share,
+			     F_NR);
 }
 
 /* The same from pages of a sample: steps within a page's neighbourhood are not seen. */
@@ -144,31 +197,33 @@ static struct pattern order_of_sample(const struct features *f)
 
 	if (features_least(f, F_page_jumps, RUNS_MIN) &&
 	    features_least(f, F_page_stream_share, 0.8))
-		return named(PATTERN_interleaved, BY_SAMPLE * f->value[F_page_stream_share],
-			     F_page_jumps, F_page_stream_share, F_NR);
+		return named_pattern(PATTERN_interleaved, BY_SAMPLE * f->value[F_page_stream_share],
+				     F_page_jumps, F_page_stream_share, F_NR);
 	if (jumps_about(f, F_page_jumps, F_page_jump_ascending_share))
-		return named(PATTERN_random, BY_SAMPLE * (1 - fabs(jump - 0.5)), F_page_jumps,
-			     F_page_jump_ascending_share, F_NR);
+		return named_pattern(PATTERN_random, BY_SAMPLE * (1 - fabs(jump - 0.5)),
+				     F_page_jumps, F_page_jump_ascending_share, F_NR);
 	if (up >= NEARLY_ALL && features_most(f, F_density, 0.6))
-		return named(PATTERN_strided, BY_COUNTERS, F_page_ascending_share, F_density, F_NR);
+		return named_pattern(PATTERN_strided, BY_COUNTERS, F_page_ascending_share,
+				     F_density, F_NR);
 	if (up >= NEARLY_ALL)
-		return named(PATTERN_sequential, BY_SAMPLE * up, F_page_ascending_share, F_density,
-			     F_NR);
+		return named_pattern(PATTERN_sequential, BY_SAMPLE * up, F_page_ascending_share,
+				     F_density, F_NR);
 	if (up <= 1 - NEARLY_ALL)
-		return named(PATTERN_backward, BY_SAMPLE * (1 - up), F_page_ascending_share, F_NR);
-	return named(PATTERN_mixed, 0.4, F_page_ascending_share, F_page_jumps, F_NR);
+		return named_pattern(PATTERN_backward, BY_SAMPLE * (1 - up), F_page_ascending_share,
+				     F_NR);
+	return named_pattern(PATTERN_mixed, 0.4, F_page_ascending_share, F_page_jumps, F_NR);
 }
 
 /* Readahead that got going tells of order; nothing tells of its absence in a warm cache. */
 static struct pattern order_of_counters(const struct features *f)
 {
 	if (features_least(f, F_prefetch_coverage, 0.75) && features_least(f, F_async_share, 0.3))
-		return named(PATTERN_sequential, BY_COUNTERS, F_prefetch_coverage, F_async_share,
-			     F_NR);
+		return named_pattern(PATTERN_sequential, BY_COUNTERS, F_prefetch_coverage,
+				     F_async_share, F_NR);
 	if (features_most(f, F_prefetch_coverage, 0.2) && features_most(f, F_bytes_per_call, 65536))
-		return named(PATTERN_random, BY_COUNTERS * 0.8, F_prefetch_coverage,
-			     F_bytes_per_call, F_NR);
-	return named(PATTERN_unknown, 0, F_NR);
+		return named_pattern(PATTERN_random, BY_COUNTERS * 0.8, F_prefetch_coverage,
+				     F_bytes_per_call, F_NR);
+	return named_pattern(PATTERN_unknown, 0, F_NR);
 }
 
 static struct pattern order_of(const struct features *f)
@@ -199,43 +254,44 @@ static struct pattern of_reading(const struct features *f)
 	bool any = order.name == PATTERN_random || order.name == PATTERN_mixed;
 
 	if (seq && features_least(f, F_growth_share, 0.5))
-		return named(PATTERN_append_follow, order.confidence, F_growth_share,
-			     order.decided[0], F_NR);
+		return named_pattern(PATTERN_append_follow, order.confidence, F_growth_share,
+				     order.decided[0], F_NR);
 	if (seq && features_least(f, F_reuse, TWICE))
-		return named(PATTERN_reread, order.confidence, F_reuse, order.decided[0], F_epochs,
-			     F_order_similarity, F_NR);
+		return named_pattern(PATTERN_reread, order.confidence, F_reuse, order.decided[0],
+				     F_epochs, F_order_similarity, F_NR);
 	if ((any || order.name == PATTERN_unknown) && in_epochs(f)) {
 		double same = f->value[F_order_similarity];
 		double base = order.confidence > BY_SAMPLE ? order.confidence : BY_SAMPLE;
 
 		if (same >= 0.8)
-			return named(PATTERN_reread, base * same, F_epochs, F_order_similarity,
-				     F_evenness, F_NR);
+			return named_pattern(PATTERN_reread, base * same, F_epochs,
+					     F_order_similarity, F_evenness, F_NR);
 		if (same <= 0.5)
-			return named(PATTERN_shuffled_epoch, base * (1 - fabs(same) / 2), F_epochs,
-				     F_order_similarity, F_evenness, F_NR);
+			return named_pattern(PATTERN_shuffled_epoch, base * (1 - fabs(same) / 2),
+					     F_epochs, F_order_similarity, F_evenness, F_NR);
 	}
 	if (order.name == PATTERN_random && one_permutation(f))
-		return named(PATTERN_shuffled_epoch, 0.7 * order.confidence, F_coverage, F_reuse,
-			     F_evenness, order.decided[0], F_NR);
+		return named_pattern(PATTERN_shuffled_epoch, 0.7 * order.confidence, F_coverage,
+				     F_reuse, F_evenness, order.decided[0], F_NR);
 	/* By counters alone: pages were read twice, and whatever was brought in came in order. */
 	if (seq && !f->known[F_reuse] && features_least(f, F_lookups_per_page, TWICE))
-		return named(PATTERN_reread, 0.8 * order.confidence, F_lookups_per_page,
-			     order.decided[0], F_NR);
+		return named_pattern(PATTERN_reread, 0.8 * order.confidence, F_lookups_per_page,
+				     order.decided[0], F_NR);
 	if (seq && features_least(f, F_coverage, WHOLE) && features_most(f, F_reuse, ONCE))
-		return named(PATTERN_scan_once, order.confidence, F_coverage, F_reuse,
-			     order.decided[0], F_NR);
+		return named_pattern(PATTERN_scan_once, order.confidence, F_coverage, F_reuse,
+				     order.decided[0], F_NR);
 	if (seq && !f->known[F_coverage] && features_least(f, F_lookups_per_page, WHOLE) &&
 	    features_most(f, F_lookups_per_page, ONCE))
-		return named(PATTERN_scan_once, 0.8 * order.confidence, F_lookups_per_page,
-			     order.decided[0], F_NR);
+		return named_pattern(PATTERN_scan_once, 0.8 * order.confidence, F_lookups_per_page,
+				     order.decided[0], F_NR);
 	return order;
 }
 
 struct pattern pattern_of_file(const struct features *f)
 {
 	if (features_least(f, F_direct_share, NEARLY_ALL))
-		return named(PATTERN_direct, f->value[F_direct_share], F_direct_share, F_NR);
+		return named_pattern(PATTERN_direct, f->value[F_direct_share], F_direct_share,
+				     F_NR);
 	if (features_least(f, F_fault_share, 0.5))
 		return of_mapping(f);
 	return of_reading(f);
@@ -292,17 +348,18 @@ struct pattern pattern_of_directory(struct features *f, const struct pattern_par
 		double same = f->value[F_order_similarity];
 
 		if (same <= 0.5)
-			return named(PATTERN_shuffled_epoch, BY_SAMPLE, F_files, F_epochs,
-				     F_order_similarity, F_NR);
+			return named_pattern(PATTERN_shuffled_epoch, BY_SAMPLE, F_files, F_epochs,
+					     F_order_similarity, F_NR);
 		if (same >= 0.8 && !small)
-			return named(PATTERN_reread, BY_SAMPLE, F_files, F_epochs,
-				     F_order_similarity, F_NR);
+			return named_pattern(PATTERN_reread, BY_SAMPLE, F_files, F_epochs,
+					     F_order_similarity, F_NR);
 	}
 	if (small && is_read_in_order(name))
-		return named(PATTERN_small_files, BY_TRACE, F_files, F_pages_per_file, F_NR);
+		return named_pattern(PATTERN_small_files, BY_TRACE, F_files, F_pages_per_file,
+				     F_NR);
 	if (share >= MOST)
-		return named(name, confidence * share, F_main_share, F_NR);
+		return named_pattern(name, confidence * share, F_main_share, F_NR);
 	if (share > 0)
-		return named(PATTERN_mixed, 0.5, F_main_share, F_NR);
-	return named(PATTERN_unknown, 0, F_NR);
+		return named_pattern(PATTERN_mixed, 0.5, F_main_share, F_NR);
+	return named_pattern(PATTERN_unknown, 0, F_NR);
 }

@@ -1,12 +1,88 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The name of a pattern from its features: a pure decision. Owns the names, the thresholds and how
- * sure a name is. What is not known decides nothing; without anything known the name is unknown.
+ * What is known of how a file or a directory is read, as figures that may be absent, and the name
+ * of a pattern from these: a pure decision. Owns the features with their units, the names, the
+ * thresholds and how sure a name is. What is not known decides nothing; without anything known the
+ * name is unknown. accesses.c, reuse.c and pattern_*.c fill in features; features_*() and
+ * feature_name() are in pattern.c.
  */
 #ifndef PATTERN_H
 #define PATTERN_H
 
-#include "advisor/pattern/features.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(name): as in JSON. Shares are 0..1. */
+#define PATTERN_FEATURES(X)                                                                        \
+	/* of all accesses of a traced file */                                                     \
+	X(reads)	     /* calls */                                                           \
+	X(read_bytes_median) /* asked by a call */                                                 \
+	X(descriptions)	     /* open file descriptions that read */                                \
+	X(readers)	     /* tasks that each read four fifths of the file or more */            \
+	X(sequential_share)  /* reads that begin where the last of the description ended */        \
+	X(backward_share)    /* that end where it began */                                         \
+	X(stream_share)	     /* that go on with any of its last 16 */                              \
+	X(streams)	     /* beside each other in one description */                            \
+	X(runs)		     /* of reads in one go */                                              \
+	X(stride_bytes) /* from the beginning of a run to that of the next, of most; may be below  \
+			   0 */                                                                    \
+	X(stride_share) /* runs that it leads to */                                                \
+	X(ascending_share)	/* steps that go up */                                             \
+	X(run_bytes)		/* mean of what is read in one go */                               \
+	X(jump_ascending_share) /* of the steps between such runs */                               \
+	X(faults)		/* touches of a mapping that the kernel saw */                     \
+	X(fault_ascending_share)                                                                   \
+	X(fault_gap_pages) /* median step up */                                                    \
+	X(fault_gap_share) /* touches that make the most frequent step */                          \
+	X(growth_share)	   /* of what was read, behind the end that the file had at first */       \
+	/* of sampled pages or of all */                                                           \
+	X(page_ascending_share) /* steps up from page to page, in the first pass */                \
+	X(page_jumps)		/* steps to a page that is not just behind the last one */         \
+	X(page_jump_ascending_share)                                                               \
+	X(page_stream_share) /* jumps to a page just behind another of the last 8 */               \
+	X(coverage)	     /* of the file's pages that were read */                              \
+	X(density)	     /* the same between the first and the last page read */               \
+	X(reuse)	     /* reads of a page that was read, mean */                             \
+	X(evenness)	     /* pages read equally often, give or take one */                      \
+	X(epochs)                                                                                  \
+	X(epoch_separation) /* reads that lie in the epoch that their number says */               \
+	X(order_similarity) /* of an epoch and the next: 1 the same order, 0 any, -1 reversed */   \
+	X(period_lookups)   /* of the job, from one read of a page to the next, median */          \
+	X(period_s)                                                                                \
+	/* of counters */                                                                          \
+	X(bytes_per_call)                                                                          \
+	X(lookups_per_page)  /* of the file's size */                                              \
+	X(fault_share)	     /* of pages touched, by faults and not by reads */                    \
+	X(direct_share)	     /* of bytes read, by O_DIRECT */                                      \
+	X(prefetch_coverage) /* pages brought in that readahead brought ahead */                   \
+	X(async_share)	     /* windows that were issued ahead */                                  \
+	X(write_share)	     /* pages added, by writes */                                          \
+	/* of directories */                                                                       \
+	X(files)                                                                                   \
+	X(pages_per_file) /* mean */                                                               \
+	X(main_share)	  /* of the work, files of the most frequent pattern */
+
+enum feature {
+#define X(name) F_##name,
+	PATTERN_FEATURES(X)
+#undef X
+		F_NR,
+};
+
+struct features {
+	double value[F_NR];
+	bool known[F_NR];
+};
+
+const char *feature_name(enum feature f);
+void features_set(struct features *f, enum feature which, double value);
+/* num / den; absent when den is 0. */
+void features_set_ratio(struct features *f, enum feature which, double num, double den);
+/* Known, and at least so much. */
+bool features_least(const struct features *f, enum feature which, double value);
+/* What from has and to has not. */
+void features_merge(struct features *to, const struct features *from);
 
 #define PATTERN_NAMES(X)                                                                           \
 	X(unknown)                                                                                 \

@@ -40,7 +40,7 @@ struct row {
 	bool known[NR_COUNTERS];
 };
 
-static struct row read_row(sqlite3_stmt *stmt, int first)
+static struct row read_counters(sqlite3_stmt *stmt, int first)
 {
 	struct row r;
 
@@ -89,7 +89,7 @@ static void put_features(const struct row *r, double size_pages, struct features
 				   r->c[WRITTEN] + ahead + r->c[DEMAND]);
 }
 
-static double weight_of(const struct row *r, double page_bytes)
+static double weight_of_row(const struct row *r, double page_bytes)
 {
 	return read_pages(r) + mapped_pages(r) + r->c[DIRECT_BYTES] / page_bytes;
 }
@@ -119,25 +119,27 @@ struct pattern_file *pattern_file_find(const struct pattern_job *job, int64_t de
 	return bsearch(&key, job->files, job->nr_files, sizeof(key), compare_files);
 }
 
-size_t pattern_directory_find(const struct pattern_job *job, int64_t id)
+static int compare_directories(const void *a, const void *b)
 {
-	size_t low = 0;
-	size_t high = job->nr_directories;
+	const struct pattern_directory *x = a;
+	const struct pattern_directory *y = b;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (job->directories[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < job->nr_directories && job->directories[low].id == id ? low : SIZE_MAX;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void read_file(sqlite3_stmt *stmt, double page_bytes, struct pattern_file *file)
+struct pattern_directory *pattern_directory_find(const struct pattern_job *job, int64_t id)
 {
-	struct row r = read_row(stmt, 7);
+	struct pattern_directory key = {.id = id};
+
+	if (!job->nr_directories)
+		return NULL;
+	return bsearch(&key, job->directories, job->nr_directories, sizeof(key),
+		       compare_directories);
+}
+
+static void read_file_row(sqlite3_stmt *stmt, double page_bytes, struct pattern_file *file)
+{
+	struct row r = read_counters(stmt, 7);
 
 	file->id = sqlite3_column_int64(stmt, 0);
 	file->directory_id = sqlite3_column_int64(stmt, 1);
@@ -147,7 +149,7 @@ static void read_file(sqlite3_stmt *stmt, double page_bytes, struct pattern_file
 	file->gen = sqlite3_column_int64(stmt, 5);
 	file->size_bytes =
 		sqlite3_column_type(stmt, 6) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, 6) : -1;
-	file->weight = weight_of(&r, page_bytes);
+	file->weight = weight_of_row(&r, page_bytes);
 	put_features(&r, file->size_bytes > 0 ? (double)file->size_bytes / page_bytes : 0,
 		     &file->f);
 }
@@ -155,7 +157,7 @@ static void read_file(sqlite3_stmt *stmt, double page_bytes, struct pattern_file
 /* What is known of its files is filled in when all files are. */
 static void read_directory(sqlite3_stmt *stmt, struct pattern_directory *d)
 {
-	struct row r = read_row(stmt, 2);
+	struct row r = read_counters(stmt, 2);
 
 	d->id = sqlite3_column_int64(stmt, 0);
 	put_features(&r, 0, &d->f);
@@ -164,19 +166,21 @@ static void read_directory(sqlite3_stmt *stmt, struct pattern_directory *d)
 }
 
 /* The mean size of the files that have a row. */
-static int put_sizes(struct pattern_job *job)
+static int put_mean_sizes(struct pattern_job *job)
 {
 	double *sum = calloc(2 * job->nr_directories + 1, sizeof(*sum));
 
 	if (!sum)
 		return -ENOMEM;
 	for (size_t i = 0; i < job->nr_files; i++) {
-		size_t d = pattern_directory_find(job, job->files[i].directory_id);
+		const struct pattern_file *file = &job->files[i];
+		const struct pattern_directory *d = pattern_directory_find(job, file->directory_id);
+		size_t at = d ? (size_t)(d - job->directories) : 0;
 
-		if (d == SIZE_MAX || job->files[i].size_bytes < 0)
+		if (!d || file->size_bytes < 0)
 			continue;
-		sum[2 * d] += (double)job->files[i].size_bytes / job->page_bytes;
-		sum[2 * d + 1]++;
+		sum[2 * at] += (double)file->size_bytes / job->page_bytes;
+		sum[2 * at + 1]++;
 	}
 	for (size_t d = 0; d < job->nr_directories; d++)
 		features_set_ratio(&job->directories[d].f, F_pages_per_file, sum[2 * d],
@@ -185,8 +189,8 @@ static int put_sizes(struct pattern_job *job)
 	return 0;
 }
 
-static int each(sqlite3 *db, const char *sql, struct pattern_job *job, bool files,
-		struct errtext *err)
+static int read_rows(sqlite3 *db, const char *sql, struct pattern_job *job, bool files,
+		     struct errtext *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -197,7 +201,7 @@ static int each(sqlite3 *db, const char *sql, struct pattern_job *job, bool file
 		rc = sqlite3_bind_int(stmt, 2, ROWS_MAX);
 	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
 		if (files)
-			read_file(stmt, job->page_bytes, &job->files[job->nr_files++]);
+			read_file_row(stmt, job->page_bytes, &job->files[job->nr_files++]);
 		else
 			read_directory(stmt, &job->directories[job->nr_directories++]);
 	}
@@ -214,19 +218,21 @@ int pattern_counters(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 	job->directories = calloc(ROWS_MAX, sizeof(*job->directories));
 	if (!job->files || !job->directories)
 		return errtext_set(err, -ENOMEM, "not enough memory for patterns");
-	ret = each(db,
-		   "SELECT id, directory_id, dev_major, dev_minor, ino, gen, size_bytes, " COUNTERS
-		   " FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER BY misses "
-		   "DESC, lookups DESC, id LIMIT ?2)",
-		   job, true, err);
+	ret = read_rows(
+		db,
+		"SELECT id, directory_id, dev_major, dev_minor, ino, gen, size_bytes, " COUNTERS
+		" FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER BY misses "
+		"DESC, lookups DESC, id LIMIT ?2)",
+		job, true, err);
 	if (!ret)
-		ret = each(db,
-			   "SELECT id, files, " COUNTERS " FROM directory WHERE id IN (SELECT id "
-			   "FROM directory WHERE job_id = ?1 ORDER BY misses DESC, lookups DESC, "
-			   "id LIMIT ?2) ORDER BY id",
-			   job, false, err);
+		ret = read_rows(
+			db,
+			"SELECT id, files, " COUNTERS " FROM directory WHERE id IN (SELECT id "
+			"FROM directory WHERE job_id = ?1 ORDER BY misses DESC, lookups DESC, "
+			"id LIMIT ?2) ORDER BY id",
+			job, false, err);
 	if (ret)
 		return ret;
 	qsort(job->files, job->nr_files, sizeof(*job->files), compare_files);
-	return put_sizes(job);
+	return put_mean_sizes(job);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files and directories of a job while their patterns are found: rows of the database with the
- * features gathered so far. Owns the types and the functions that gather from each source.
- * pattern_error() is in fill_pattern.c.
+ * Patterns of the files and directories of a run: rows of the database with the features gathered
+ * so far. Owns the types, the functions that gather from each source, and the TEMP table
+ * analysis_pattern that they end in. fill_pattern() and pattern_error() are in fill_pattern.c,
+ * trace_features() is in pattern_traces.c, what finds files and directories in pattern_counters.c.
  */
 #ifndef PATTERN_FILE_H
 #define PATTERN_FILE_H
@@ -11,6 +12,7 @@
 
 #include "advisor/pattern/pattern.h"
 #include "cachemon/base/errtext.h"
+#include "cachemon/figures/trace_code.h"
 
 struct pattern_file {
 	int64_t id, directory_id; /* directory_id 0: of none */
@@ -35,17 +37,26 @@ struct pattern_job {
 	size_t nr_directories;
 };
 
+/* Makes the table where it is missing, for the run of the TEMP table analysis_scope(run_id). 0, or
+ * -errno with a line in err. */
+int fill_pattern(sqlite3 *db, struct errtext *err);
+
 struct pattern_file *pattern_file_find(const struct pattern_job *job, int64_t dev_major,
 				       int64_t dev_minor, int64_t ino, int64_t gen);
-/* SIZE_MAX: not among them. */
-size_t pattern_directory_find(const struct pattern_job *job, int64_t id);
+/* NULL: not among them. */
+struct pattern_directory *pattern_directory_find(const struct pattern_job *job, int64_t id);
 
 /* Each 0, or -errno with a line in err; without such data they change nothing. A feature that
- * another source has told already stays as it is. */
+ * another source has given already stays as it is. */
 int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err);
 int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err);
-/* pattern_counters.c: rows of the job, with the features of their counters. */
+/* Rows of the job, with the features of their counters. */
 int pattern_counters(sqlite3 *db, struct pattern_job *job, struct errtext *err);
+
+/* Of a traced file, from its events; where pages are many it takes those of a hash, all reads of
+ * each. size_bytes: of the file at the end; 0: not known. 0 or -ENOMEM. */
+int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,
+		   uint64_t page_bytes, struct features *f);
 
 int pattern_error(sqlite3 *db, const char *what, struct errtext *err);
 

@@ -3,15 +3,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "advisor/load/load_references.h"
 #include "advisor/pattern/reuse.h"
+#include "cachemon/base/arena.h"
 
 enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */
 #define NO_GROUP UINT32_MAX
 
 /* References by group (a file or a directory), in order; when each of them was. */
 struct grouped {
+	struct arena arena; /* of all arrays below */
 	const struct references *r;
 	const uint32_t *group; /* of a page */
 	size_t *start;	       /* of a group in order, one more at the end */
@@ -60,23 +63,20 @@ static void sort_entries(struct grouped *g, size_t nr_groups)
 		uint32_t group = g->group[r->entries[i] >> 1];
 
 		if (is_reference(r, i) && group != NO_GROUP)
-			g->start[group + 1]++;
+			g->start[group + 2]++;
 	}
 	for (size_t k = 0; k < nr_groups; k++)
-		g->start[k + 1] += g->start[k];
+		g->start[k + 2] += g->start[k + 1];
 	for (size_t i = 0; i < r->nr_entries; i++) {
 		uint32_t group = g->group[r->entries[i] >> 1];
 
 		if (is_reference(r, i) && group != NO_GROUP)
-			g->order[g->start[group]++] = (uint32_t)i;
+			g->order[g->start[group + 1]++] = (uint32_t)i;
 	}
-	for (size_t k = nr_groups; k > 0; k--)
-		g->start[k] = g->start[k - 1];
-	g->start[0] = 0;
 }
 
-static int of_group(struct grouped *g, size_t k, bool one_file, double size_pages,
-		    struct features *f)
+static int put_group_features(struct grouped *g, size_t k, bool one_file, double size_pages,
+			      struct features *f)
 {
 	const struct references *r = g->r;
 	struct reuse_input in = {
@@ -109,40 +109,24 @@ static int of_group(struct grouped *g, size_t k, bool one_file, double size_page
 	return ret;
 }
 
-static int room(struct grouped *g, const struct references *r, size_t nr_groups)
+static int make_group_room(struct grouped *g, size_t nr_groups)
 {
-	size_t nr = r->nr_entries + 1;
+	size_t nr = g->r->nr_entries + 1;
+	size_t nr_pages = g->r->nr_pages + 1;
 
-	g->r = r;
-	g->start = calloc(nr_groups + 2, sizeof(*g->start));
-	g->order = malloc(nr * sizeof(*g->order));
-	g->number = malloc((r->nr_pages + 1) * sizeof(*g->number));
-	g->index = malloc((r->nr_pages + 1) * sizeof(*g->index));
-	g->pages = malloc(nr * sizeof(*g->pages));
-	g->lookup = malloc(nr * sizeof(*g->lookup));
-	g->time_s = malloc(nr * sizeof(*g->time_s));
-	g->all_lookups = calloc(nr, sizeof(*g->all_lookups));
-	g->all_times = calloc(nr, sizeof(*g->all_times));
-	return g->start && g->order && g->number && g->index && g->pages && g->lookup &&
-			       g->time_s && g->all_lookups && g->all_times
-		       ? 0
-		       : -ENOMEM;
+	g->start = arena_alloc(&g->arena, (nr_groups + 2) * sizeof(*g->start));
+	g->order = arena_alloc(&g->arena, nr * sizeof(*g->order));
+	g->number = arena_alloc(&g->arena, nr_pages * sizeof(*g->number));
+	g->index = arena_alloc(&g->arena, nr_pages * sizeof(*g->index));
+	g->pages = arena_alloc(&g->arena, nr * sizeof(*g->pages));
+	g->lookup = arena_alloc(&g->arena, nr * sizeof(*g->lookup));
+	g->time_s = arena_alloc(&g->arena, nr * sizeof(*g->time_s));
+	g->all_lookups = arena_alloc(&g->arena, nr * sizeof(*g->all_lookups));
+	g->all_times = arena_alloc(&g->arena, nr * sizeof(*g->all_times));
+	return g->arena.failed ? -ENOMEM : 0;
 }
 
-static void release(struct grouped *g)
-{
-	free(g->start);
-	free(g->order);
-	free(g->number);
-	free(g->index);
-	free(g->pages);
-	free(g->lookup);
-	free(g->time_s);
-	free(g->all_lookups);
-	free(g->all_times);
-}
-
-static double pages_of(const struct pattern_job *job, const struct pattern_file *file)
+static double pages_of_file(const struct pattern_job *job, const struct pattern_file *file)
 {
 	return file->size_bytes > 0 ? (double)file->size_bytes / job->page_bytes : 0;
 }
@@ -152,23 +136,22 @@ static int group_all(const struct references *r, uint32_t *group, bool files,
 		     struct pattern_job *job)
 {
 	size_t nr_groups = files ? job->nr_files : job->nr_directories;
-	struct grouped g = {.group = group};
-	int ret = room(&g, r, nr_groups);
+	struct grouped g = {.r = r, .group = group};
+	int ret = make_group_room(&g, nr_groups);
 
 	if (!ret) {
-		for (size_t i = 0; i < r->nr_pages; i++)
-			g.number[i] = UINT32_MAX;
+		memset(g.number, 0xff, r->nr_pages * sizeof(*g.number));
 		place_entries(&g);
 		sort_entries(&g, nr_groups);
 	}
 	for (size_t k = 0; k < nr_groups && !ret; k++) {
 		if (files)
-			ret = of_group(&g, k, true, pages_of(job, &job->files[k]),
-				       &job->files[k].f);
+			ret = put_group_features(&g, k, true, pages_of_file(job, &job->files[k]),
+						 &job->files[k].f);
 		else
-			ret = of_group(&g, k, false, 0, &job->directories[k].f);
+			ret = put_group_features(&g, k, false, 0, &job->directories[k].f);
 	}
-	release(&g);
+	arena_free(&g.arena);
 	return ret;
 }
 
@@ -187,11 +170,12 @@ static int group_pages(const struct references *r, struct pattern_job *job)
 	if (!ret)
 		ret = group_all(r, group, true, job);
 	for (size_t i = 0; i < r->nr_pages && !ret; i++) {
-		size_t d = group[i] == NO_GROUP
-				   ? SIZE_MAX
-				   : pattern_directory_find(job, job->files[group[i]].directory_id);
+		const struct pattern_directory *d =
+			group[i] == NO_GROUP
+				? NULL
+				: pattern_directory_find(job, job->files[group[i]].directory_id);
 
-		group[i] = d == SIZE_MAX ? NO_GROUP : (uint32_t)d;
+		group[i] = d ? (uint32_t)(d - job->directories) : NO_GROUP;
 	}
 	if (!ret)
 		ret = group_all(r, group, false, job);

@@ -4,8 +4,202 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "advisor/pattern/trace_features.h"
+#include "advisor/load/load_traces.h"
+#include "advisor/pattern/accesses.h"
+#include "advisor/pattern/reuse.h"
+#include "cachemon/base/arena.h"
 #include "cachemon/base/vec.h"
+
+/* Pages whose references are looked at, references, and pages that are gone through for them. */
+enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
+
+/* Tasks whose last touch is known; more of them share a place. */
+enum { ACTORS = 256 };
+
+struct gathered {
+	struct access *reads, *touches;
+	uint64_t last_touch[ACTORS]; /* 1 + the page */
+	size_t nr_reads, nr_touches;
+	uint64_t first_size, last_size; /* of the file, as the events tell it */
+	bool sized;
+	double bytes, bytes_behind; /* read; behind the end that it had at first */
+};
+
+/* One touch may have several events: fault-around and the fault, and both again after a wait. */
+static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
+		      uint64_t page_bytes)
+{
+	uint64_t *last = &g->last_touch[e->actor % ACTORS];
+
+	if (*last == page + 1)
+		return;
+	*last = page + 1;
+	g->touches[g->nr_touches++] = (struct access){
+		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
+}
+
+/* A read asks for more than there is at the end of a file, and for nothing behind it. */
+static void add_read(struct gathered *g, const struct trace_event *e)
+{
+	uint64_t len = e->len;
+	uint64_t end;
+
+	if (g->sized && e->pos >= g->last_size)
+		return;
+	if (g->sized && len > g->last_size - e->pos)
+		len = g->last_size - e->pos;
+	if (!len)
+		return;
+	end = e->pos + len;
+	g->reads[g->nr_reads++] = (struct access){e->pos, len, e->description, e->actor};
+	g->bytes += (double)len;
+	if (g->sized && end > g->first_size)
+		g->bytes_behind += (double)(e->pos > g->first_size ? len : end - g->first_size);
+}
+
+static void see_size(struct gathered *g, uint64_t size)
+{
+	if (!g->sized)
+		g->first_size = size;
+	g->sized = true;
+	g->last_size = size;
+}
+
+static void gather_event(const struct trace_event *e, uint64_t page_bytes, struct gathered *g)
+{
+	switch (e->kind) {
+	case TRACE_READ:
+		add_read(g, e);
+		break;
+	case TRACE_FAULT:
+		if (!(e->flags & TRACE_RETRY))
+			add_touch(g, e, e->pos, page_bytes);
+		break;
+	case TRACE_MAP:
+		if (e->map.touched)
+			add_touch(g, e, e->map.touched - 1, page_bytes);
+		break;
+	case TRACE_OPEN:
+	case TRACE_SIZE:
+		see_size(g, e->pos);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint32_t page_hash(uint64_t page)
+{
+	page = (page ^ (page >> 33)) * 0xff51afd7ed558ccd;
+	page = (page ^ (page >> 33)) * 0xc4ceb9fe1a85ec53;
+	return (uint32_t)(page >> 32);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct sample {
+	uint64_t limit; /* of 2^32 */
+	uint64_t *seen; /* page by page, as they were read */
+	size_t nr;
+	uint64_t *pages; /* distinct ones, ascending */
+	size_t nr_pages;
+};
+
+/* The pages of all reads whose hash is below the limit, cut at the end of the file. */
+static void take_pages(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
+		       struct sample *s)
+{
+	uint64_t walked = 0;
+
+	for (size_t i = 0; i < g->nr_reads; i++) {
+		uint64_t page = g->reads[i].pos / page_bytes;
+		uint64_t last = (g->reads[i].pos + g->reads[i].len - 1) / page_bytes;
+
+		if (size_pages && last >= size_pages)
+			last = size_pages - 1;
+		for (; page <= last && s->nr < REFERENCES_MAX && walked < WALK_MAX;
+		     page++, walked++)
+			if (page_hash(page) < s->limit)
+				s->seen[s->nr++] = page;
+	}
+}
+
+static void number_pages(struct sample *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		s->pages[i] = s->seen[i];
+	qsort(s->pages, s->nr, sizeof(*s->pages), compare_u64);
+	for (size_t i = 0; i < s->nr; i++)
+		if (!i || s->pages[i] != s->pages[s->nr_pages - 1])
+			s->pages[s->nr_pages++] = s->pages[i];
+}
+
+static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
+		     struct features *f)
+{
+	struct arena arena = {0};
+	struct sample s = {
+		.limit = UINT64_C(1) << 32,
+		.seen = arena_alloc(&arena, REFERENCES_MAX * sizeof(*s.seen)),
+		.pages = arena_alloc(&arena, REFERENCES_MAX * sizeof(*s.pages)),
+	};
+	uint32_t *numbers = arena_alloc(&arena, REFERENCES_MAX * sizeof(*numbers));
+	struct reuse_input in = {.page = numbers, .size_pages = (double)size_pages};
+	int ret = -ENOMEM;
+
+	if (size_pages > PAGES_MAX)
+		s.limit = ((uint64_t)PAGES_MAX << 32) / size_pages + 1;
+	if (!arena.failed) {
+		take_pages(g, size_pages, page_bytes, &s);
+		number_pages(&s);
+		for (size_t i = 0; i < s.nr; i++) {
+			const uint64_t *at = bsearch(&s.seen[i], s.pages, s.nr_pages,
+						     sizeof(*s.pages), compare_u64);
+
+			numbers[i] = (uint32_t)(at - s.pages);
+		}
+		in.nr = s.nr;
+		in.index = s.pages;
+		in.nr_pages = s.nr_pages;
+		in.rate = (double)s.limit / 4294967296.0;
+		ret = reuse_features(&in, f);
+	}
+	arena_free(&arena);
+	return ret;
+}
+
+int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,
+		   uint64_t page_bytes, struct features *f)
+{
+	struct gathered g = {.reads = malloc((nr + 1) * sizeof(*g.reads)),
+			     .touches = malloc((nr + 1) * sizeof(*g.touches))};
+	int ret = g.reads && g.touches ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !ret; i++)
+		gather_event(&events[i], page_bytes, &g);
+	if (!ret)
+		ret = accesses_features(g.reads, g.nr_reads, page_bytes, f);
+	if (!ret)
+		ret = faults_features(g.touches, g.nr_touches, page_bytes, f);
+	if (!ret && g.nr_reads) {
+		uint64_t size = size_bytes ? size_bytes : g.last_size;
+
+		ret = put_reuse(&g, (size + page_bytes - 1) / page_bytes, page_bytes, f);
+		if (!ret)
+			ret = readers_features(g.reads, g.nr_reads, size, f);
+	}
+	if (!ret && g.sized)
+		features_set_ratio(f, F_growth_share, g.bytes_behind, g.bytes);
+	free(g.reads);
+	free(g.touches);
+	return ret;
+}
 
 /* Of one file; a trace this long has shown its pattern. */
 enum { EVENTS_MAX = 1 << 20 };
@@ -13,54 +207,34 @@ enum { EVENTS_MAX = 1 << 20 };
 struct events {
 	struct trace_event *e;
 	size_t nr, room;
+	bool ended; /* it is long enough, or the rest of it is damaged */
+	bool no_memory;
 };
 
-static int add(struct events *v, const struct trace_event *e)
+static void take_event(void *arg, const struct trace_event *e)
 {
-	if (vec_reserve(v->e, v->room, v->nr + 1))
-		return -ENOMEM;
-	v->e[v->nr++] = *e;
-	return 0;
+	struct events *v = arg;
+
+	v->ended = v->ended || v->nr == EVENTS_MAX || !trace_event_possible(e);
+	if (v->ended || v->no_memory)
+		return;
+	v->no_memory = vec_reserve(v->e, v->room, v->nr + 1) != 0;
+	if (!v->no_memory)
+		v->e[v->nr++] = *e;
 }
 
-/* Each chunk by itself; what is damaged ends it. */
-static int decode(const uint8_t *data, size_t size, struct events *v)
-{
-	struct trace_coder coder = {0};
-
-	while (size && v->nr < EVENTS_MAX) {
-		struct trace_event e;
-		int n = trace_decode(&coder, data, size, &e);
-
-		if (n <= 0 || !trace_event_possible(&e))
-			return 0;
-		if (add(v, &e))
-			return -ENOMEM;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int of_file(sqlite3 *db, int64_t traced, struct pattern_file *file, double page_bytes,
-		   struct errtext *err)
+static int add_traced_file(sqlite3 *db, int64_t traced, struct pattern_file *file,
+			   double page_bytes, struct errtext *err)
 {
 	struct features f = {0};
 	struct events v = {0};
-	sqlite3_stmt *stmt = NULL;
 	uint64_t size = file->size_bytes > 0 ? (uint64_t)file->size_bytes : 0;
-	int rc = sqlite3_prepare_v2(
-		db, "SELECT data FROM trace_chunk WHERE traced_file_id = ?1 ORDER BY seq", -1,
-		&stmt, NULL);
-	int ret = 0;
+	int ret = load_trace_each(db, traced, take_event, &v, NULL);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, traced);
-	while (rc == SQLITE_OK && !ret && v.nr < EVENTS_MAX && sqlite3_step(stmt) == SQLITE_ROW)
-		ret = decode(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0),
-			     &v);
-	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
+	if (ret == -EIO)
 		ret = pattern_error(db, "traces", err);
+	else
+		ret = v.no_memory ? -ENOMEM : 0; /* what is damaged ends the trace */
 	if (!ret)
 		ret = trace_features(v.e, v.nr, size, (uint64_t)page_bytes, &f);
 	if (!ret)
@@ -95,8 +269,8 @@ int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 			sqlite3_column_int64(stmt, 3), sqlite3_column_int64(stmt, 4));
 
 		if (file)
-			ret = of_file(db, sqlite3_column_int64(stmt, 0), file, job->page_bytes,
-				      err);
+			ret = add_traced_file(db, sqlite3_column_int64(stmt, 0), file,
+					      job->page_bytes, err);
 	}
 	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
 		return ret ? ret : pattern_error(db, "traces", err);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cachemon/base/arena.h"
+
 enum {
 	EPOCHS_MAX = 8, /* looked at one by one; later ones are like them */
 	NEAR = 8,	/* references of which one may be the same stream's last */
@@ -44,7 +46,7 @@ static void count_references(const struct reuse_input *in, struct work *w)
 }
 
 /* The share of pages that were read n or n + 1 times, for the n that fits best. */
-static double evenness(const struct work *w, size_t nr_pages)
+static double evenness_of(const struct work *w, size_t nr_pages)
 {
 	uint32_t mean = (uint32_t)(w->nr / w->pages);
 	size_t best = 0;
@@ -64,8 +66,8 @@ static double evenness(const struct work *w, size_t nr_pages)
  * How well one moment parts the k-th references of all pages from the ones that follow them: 1 in
  * epochs, 3/4 where each page comes twice at any time.
  */
-static double separation(const struct reuse_input *in, const struct work *w, uint32_t k,
-			 size_t *ret_next)
+static double separation_of(const struct reuse_input *in, const struct work *w, uint32_t k,
+			    size_t *ret_next)
 {
 	size_t next = 0;
 	size_t total = 0;
@@ -90,7 +92,7 @@ static double separation(const struct reuse_input *in, const struct work *w, uin
 }
 
 /* Spearman's rank correlation of the k-th and the next references, of pages that have both. */
-static double similarity(const struct reuse_input *in, struct work *w, uint32_t k)
+static double similarity_of(const struct reuse_input *in, struct work *w, uint32_t k)
 {
 	uint32_t first = 0;
 	uint32_t second = 0;
@@ -117,8 +119,8 @@ static double median_of(double *v, size_t nr)
 }
 
 /* From the first read of a page to its second; -1: none was read twice. */
-static double period(const struct reuse_input *in, struct work *w, const int64_t *lookup,
-		     const double *time_s)
+static double period_of(const struct reuse_input *in, struct work *w, const int64_t *lookup,
+			const double *time_s)
 {
 	size_t nr = 0;
 
@@ -185,13 +187,13 @@ static void put_epochs(const struct reuse_input *in, struct work *w, struct feat
 
 	for (uint32_t k = 0; k + 1 < EPOCHS_MAX; k++) {
 		size_t next = 0;
-		double s = separation(in, w, k, &next);
+		double s = separation_of(in, w, k, &next);
 		double r;
 
 		if (next * 10 < w->pages || next < 2)
 			break;
 		parted = fmin(parted, s);
-		r = similarity(in, w, k);
+		r = similarity_of(in, w, k);
 		similar += r;
 		seams++;
 	}
@@ -200,26 +202,27 @@ static void put_epochs(const struct reuse_input *in, struct work *w, struct feat
 	features_set(f, F_epoch_separation, parted);
 	features_set(f, F_order_similarity, similar / (double)seams);
 	if (in->lookup)
-		features_set(f, F_period_lookups, period(in, w, in->lookup, NULL));
+		features_set(f, F_period_lookups, period_of(in, w, in->lookup, NULL));
 	if (in->time_s)
-		features_set(f, F_period_s, period(in, w, NULL, in->time_s));
+		features_set(f, F_period_s, period_of(in, w, NULL, in->time_s));
 }
 
 int reuse_features(const struct reuse_input *in, struct features *f)
 {
+	struct arena arena = {0};
 	struct work w = {
-		.count = calloc(in->nr_pages + 1, sizeof(*w.count)),
-		.nth = malloc((in->nr + 1) * sizeof(*w.nth)),
-		.rank = calloc(in->nr_pages + 1, sizeof(*w.rank)),
-		.gap = malloc((in->nr + 1) * sizeof(*w.gap)),
+		.count = arena_alloc(&arena, (in->nr_pages + 1) * sizeof(*w.count)),
+		.nth = arena_alloc(&arena, (in->nr + 1) * sizeof(*w.nth)),
+		.rank = arena_alloc(&arena, (in->nr_pages + 1) * sizeof(*w.rank)),
+		.gap = arena_alloc(&arena, (in->nr + 1) * sizeof(*w.gap)),
 	};
-	int ret = w.count && w.nth && w.rank && w.gap ? 0 : -ENOMEM;
+	int ret = arena.failed ? -ENOMEM : 0;
 
 	if (!ret)
 		count_references(in, &w);
 	if (!ret && w.pages) {
 		features_set(f, F_reuse, (double)w.nr / (double)w.pages);
-		features_set(f, F_evenness, evenness(&w, in->nr_pages));
+		features_set(f, F_evenness, evenness_of(&w, in->nr_pages));
 		features_set(f, F_epochs, (double)w.nr / (double)w.pages);
 		if (in->size_pages > 0)
 			features_set(f, F_coverage,
@@ -232,9 +235,6 @@ int reuse_features(const struct reuse_input *in, struct features *f)
 		    (f->known[F_epoch_separation] && f->value[F_epoch_separation] < 0.9))
 			f->known[F_epochs] = false;
 	}
-	free(w.count);
-	free(w.nth);
-	free(w.rank);
-	free(w.gap);
+	arena_free(&arena);
 	return ret;
 }

@@ -7,7 +7,7 @@
 #ifndef PATTERN_REUSE_H
 #define PATTERN_REUSE_H
 
-#include "advisor/pattern/features.h"
+#include "advisor/pattern/pattern.h"
 
 struct reuse_input {
 	const uint32_t *page;  /* reference by reference: number of the page, below nr_pages */

@@ -3,7 +3,7 @@
  * What the kernel would bring into the page cache for one file, access by access: a replay of its
  * readahead from a cold or a known cache, without memory pressure. Owns the state of the file and
  * the totals; the caller owns the open file descriptions. Pure: knows no probe and no database.
- * ra_mappable() and ra_touch() are in ra_fault.c; ra_splice() is in ra_read.c.
+ * ra_read() and ra_splice() are in ra_read.c.
  */
 #ifndef READAHEAD_MODEL_H
 #define READAHEAD_MODEL_H

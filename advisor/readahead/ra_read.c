@@ -15,7 +15,7 @@ static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t pa
 	return at < f->size_bytes ? at : f->size_bytes;
 }
 
-static void remember(const struct ra_file *f, struct ra_stream *s, uint64_t end_pos)
+static void remember_position(const struct ra_file *f, struct ra_stream *s, uint64_t end_pos)
 {
 	uint64_t at = end_pos < f->size_bytes ? end_pos : f->size_bytes;
 
@@ -38,7 +38,7 @@ static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t a
 }
 
 /* Brings the page if it is not there, and what comes with it: true, the call waits for it. */
-static bool look_up(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
+static bool bring_page(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
 {
 	bool waits = !ra_pages_cached(&f->pages, page);
 	uint64_t head;
@@ -58,7 +58,7 @@ static bool look_up(struct ra_file *f, struct ra_stream *s, uint64_t page, uint6
 }
 
 /* The folio at which the call stands is there: it is copied. */
-static void copy(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
+static void copy_folio(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
 	uint64_t next = ra_pages_folio_end(&f->pages, c->page);
 
@@ -70,34 +70,34 @@ static void copy(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 }
 
 /* Readahead is asked for something at this page. */
-static bool asks(const struct ra_file *f, uint64_t page)
+static bool asks_readahead(const struct ra_file *f, uint64_t page)
 {
 	return !ra_pages_cached(&f->pages, page) || ra_pages_marked(&f->pages, page);
 }
 
 /* Up to where it asks readahead a second time or waits, or to its end. */
-static void go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
+static void go_on_call(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
 	uint64_t asked_end = (c->end_pos + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT;
 	uint64_t end = last_looked_at(f, c->pos, asked_end);
 	bool asked = false;
 
 	if (c->looked_up)
-		copy(f, s, c);
+		copy_folio(f, s, c);
 	c->looked_up = false;
 	c->under_way = true;
 	while (c->page < end && ra_pages_spend(&f->pages, 1)) {
-		if (asked && asks(f, c->page))
+		if (asked && asks_readahead(f, c->page))
 			return;
-		asked |= asks(f, c->page);
-		c->looked_up = look_up(f, s, c->page, asked_end);
+		asked |= asks_readahead(f, c->page);
+		c->looked_up = bring_page(f, s, c->page, asked_end);
 		if (c->looked_up)
 			return;
-		copy(f, s, c);
+		copy_folio(f, s, c);
 	}
 	c->under_way = false;
 	if (c->pos < f->size_bytes)
-		remember(f, s, c->end_pos);
+		remember_position(f, s, c->end_pos);
 }
 
 bool ra_read_is_past(const struct ra_file *f, const struct ra_call *c, uint64_t page)
@@ -115,8 +115,8 @@ static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 }
 
 /* What it brings comes behind what was brought before. */
-static void begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
-		  struct ra_call *c)
+static void begin_call(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
+		       struct ra_call *c)
 {
 	*c = (struct ra_call){.pos = pos, .page = pos >> RA_PAGE_SHIFT};
 	if (pos >= INT64_MAX - RA_PAGE_BYTES)
@@ -127,10 +127,10 @@ static void begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t
 	if (!count || (pos >= f->size_bytes && !f->kernel->asks_past_end))
 		return;
 	ra_access_begin(f, c->page, asked_end_of(f, c));
-	go_on(f, s, c);
+	go_on_call(f, s, c);
 }
 
-static void ended(struct ra_file *f, struct ra_call *c)
+static void end_piece(struct ra_file *f, struct ra_call *c)
 {
 	bool brought = c->brought || f->nr_adds;
 
@@ -143,8 +143,8 @@ void ra_read_begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_
 		   struct ra_call *ret)
 {
 	f->nr_adds = 0;
-	begin(f, s, pos, count, ret);
-	ended(f, ret);
+	begin_call(f, s, pos, count, ret);
+	end_piece(f, ret);
 }
 
 void ra_read_go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
@@ -152,17 +152,17 @@ void ra_read_go_on(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 	f->nr_adds = 0;
 	f->asked_first = c->pos >> RA_PAGE_SHIFT;
 	f->asked_end = asked_end_of(f, c);
-	go_on(f, s, c);
-	ended(f, c);
+	go_on_call(f, s, c);
+	end_piece(f, c);
 }
 
 static void read_whole(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
 {
 	struct ra_call c;
 
-	begin(f, s, pos, count, &c);
+	begin_call(f, s, pos, count, &c);
 	while (c.under_way)
-		go_on(f, s, &c);
+		go_on_call(f, s, &c);
 }
 
 void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)

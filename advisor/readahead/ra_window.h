@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's own entries to readahead: a miss, a marker hit, a window to submit, a forced read.
- * Internal to the model.
- * ra_access_begin() and ra_access_end() are in ra_model.c; ra_add() is in ra_submit.c.
+ * Internal to the model. ra_access_begin() and ra_access_end() are in ra_model.c.
  */
 #ifndef READAHEAD_WINDOW_H
 #define READAHEAD_WINDOW_H
@@ -21,8 +20,6 @@ void ra_force(struct ra_file *f, const struct ra_stream *s, uint64_t page, uint6
 /* page_cache_ra_order: the window of the stream. order: of the marked folio, for kernels that use
  * it */
 void ra_submit(struct ra_file *f, struct ra_stream *s, unsigned int order);
-/* do_page_cache_ra: single pages, those that are not there; marked where `ahead` pages remain. */
-void ra_submit_singly(struct ra_file *f, uint64_t page, uint64_t nr, uint64_t ahead);
 /* One folio, for its own sake or of a window. */
 void ra_add(struct ra_file *f, uint64_t first, unsigned int order, bool marked);
 

@@ -5,19 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/readahead/ra_actor.h"
 #include "cachemon/figures/counters.h"
-#include "advisor/readahead/replay_impl.h"
-#include "advisor/readahead/resident.h"
 
 enum { MOST_NUMBERS = 1 << 20 };
 
-static bool actual(const struct replay *r)
+struct description {
+	struct ra_stream stream;
+	bool open;
+	uint32_t user; /* 1 + the last task that used it */
+};
+
+struct replay {
+	const struct ra_replay_input *in;
+	struct ra_setting setting;
+	struct ra_file file;
+	struct description **descriptions; /* the last one for what is of none that is known */
+	size_t nr_descriptions;
+	struct description unknown;
+	struct ra_actor **actors;
+	size_t nr_actors;
+	struct ra_replay_result result;
+};
+
+static bool is_actual(const struct replay *r)
 {
 	return r->setting.kind == RA_SETTING_ACTUAL;
 }
 
 /* Room for numbers up to nr in an array of pointers. */
-static int grow(void ***array, size_t *nr_array, size_t nr)
+static int grow_numbers(void ***array, size_t *nr_array, size_t nr)
 {
 	void **more;
 
@@ -34,9 +51,9 @@ static int grow(void ***array, size_t *nr_array, size_t nr)
 	return 0;
 }
 
-int replay_actor(struct replay *r, uint32_t number, struct ra_actor **ret)
+static int find_actor(struct replay *r, uint32_t number, struct ra_actor **ret)
 {
-	int e = grow((void ***)&r->actors, &r->nr_actors, number);
+	int e = grow_numbers((void ***)&r->actors, &r->nr_actors, number);
 
 	if (e)
 		return e;
@@ -93,7 +110,8 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 	int error;
 
 	if (e->description != TRACE_NO_DESCRIPTION) {
-		error = grow((void ***)&r->descriptions, &r->nr_descriptions, e->description);
+		error = grow_numbers((void ***)&r->descriptions, &r->nr_descriptions,
+				     e->description);
 		if (error)
 			return error;
 		if (!r->descriptions[e->description])
@@ -116,48 +134,48 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 }
 
 /* What the model brought for the task's access is kept until it is judged. */
-static int take(struct replay *r, struct ra_actor *a)
+static int take_adds(struct replay *r, struct ra_actor *a)
 {
 	if (r->file.pages.error)
 		return r->file.pages.error;
-	return actual(r) ? ra_actor_take(a, &r->file) : 0;
+	return is_actual(r) ? ra_actor_take(a, &r->file) : 0;
 }
 
 /* The task is behind where its read stands: that goes on. */
-static int go_on(struct replay *r, struct ra_actor *a)
+static int go_on_reading(struct replay *r, struct ra_actor *a)
 {
 	ra_read_go_on(&r->file, a->stream, &a->call);
-	return take(r, a);
+	return take_adds(r, a);
 }
 
 /* Beginning an access: what the task did before is over. */
-int replay_begin(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
-		 struct ra_stream **ret_stream)
+static int begin_access(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
+			struct ra_stream **ret_stream)
 {
-	int error = replay_actor(r, e->actor, ret_actor);
+	int error = find_actor(r, e->actor, ret_actor);
 	struct ra_actor *a = error ? NULL : *ret_actor;
 
 	while (!error && a->call.under_way)
-		error = go_on(r, a);
+		error = go_on_reading(r, a);
 	if (!error)
 		error = description_of(r, e, ret_stream);
 	if (error)
 		return error;
-	if (actual(r) && !(e->flags & TRACE_AFTER))
+	if (is_actual(r) && !(e->flags & TRACE_AFTER))
 		ra_actor_judge(a, &r->file, &r->result);
 	a->stream = *ret_stream;
 	return 0;
 }
 
-int replay_end(struct replay *r, const struct trace_event *e, struct ra_actor *a, uint64_t first,
-	       uint64_t end_page)
+static int end_access(struct replay *r, const struct trace_event *e, struct ra_actor *a,
+		      uint64_t first, uint64_t end_page)
 {
 	int error;
 
 	a->asked_first = first;
 	a->asked_end = end_page;
-	error = take(r, a);
-	if (!error && actual(r) && e->flags & TRACE_AFTER)
+	error = take_adds(r, a);
+	if (!error && is_actual(r) && e->flags & TRACE_AFTER)
 		ra_actor_judge(a, &r->file, &r->result);
 	return error;
 }
@@ -166,7 +184,7 @@ static int on_read(struct replay *r, const struct trace_event *e)
 {
 	struct ra_stream *s;
 	struct ra_actor *a;
-	int error = replay_begin(r, e, &a, &s);
+	int error = begin_access(r, e, &a, &s);
 
 	if (error)
 		return error;
@@ -177,8 +195,73 @@ static int on_read(struct replay *r, const struct trace_event *e)
 		ra_read(&r->file, s, e->pos, e->len);
 	else
 		ra_read_begin(&r->file, s, e->pos, e->len, &a->call);
-	return replay_end(r, e, a, e->pos / RA_PAGE_BYTES,
+	return end_access(r, e, a, e->pos / RA_PAGE_BYTES,
 			  (e->pos + e->len + RA_PAGE_BYTES - 1) / RA_PAGE_BYTES);
+}
+
+static struct ra_mapping mapping_of(const struct trace_event *e)
+{
+	struct ra_mapping m = {
+		.address_page = e->map.first_page + e->map.align,
+		.first_page = e->map.first_page,
+		.nr_pages = e->map.nr_pages,
+		.random = e->flags & TRACE_VM_RANDOM,
+		.sequential = e->flags & TRACE_VM_SEQUENTIAL,
+		.exec = e->flags & TRACE_VM_EXEC,
+	};
+
+	return m;
+}
+
+static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page)
+{
+	struct ra_mapping m = mapping_of(e);
+	struct ra_stream *s;
+	struct ra_actor *a;
+	int error = begin_access(r, e, &a, &s);
+
+	if (error)
+		return error;
+	if (!m.nr_pages) { /* not known: as if it were the whole file */
+		m.address_page = m.first_page = 0;
+		m.nr_pages = ra_file_nr_pages(&r->file);
+	}
+	r->result.mapped++;
+	ra_touch(&r->file, s, &m, page);
+	return end_access(r, e, a, page, page + 1);
+}
+
+/*
+ * One touch may have several events: fault-around that mapped other pages than the one that was
+ * touched, the fault, and both once more after it waited. The first of them is replayed.
+ */
+static int on_fault(struct replay *r, const struct trace_event *e)
+{
+	struct ra_actor *a;
+	int error = find_actor(r, e->actor, &a);
+	bool same;
+
+	if (error)
+		return error;
+	same = a->touched == e->pos + 1 && (e->flags & TRACE_RETRY || !a->faulted);
+	if (!same)
+		error = on_touch(r, e, e->pos);
+	a->touched = e->pos + 1;
+	a->faulted = true;
+	return error;
+}
+
+static int on_map(struct replay *r, const struct trace_event *e)
+{
+	struct ra_actor *a;
+	int error = find_actor(r, e->actor, &a);
+
+	if (error || !e->map.touched || a->touched == e->map.touched)
+		return error;
+	error = on_touch(r, e, e->map.touched - 1);
+	a->touched = e->map.touched;
+	a->faulted = false;
+	return error;
 }
 
 static int on_advice(struct replay *r, const struct trace_event *e)
@@ -195,7 +278,7 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		break;
 	case ADVICE_DONTNEED:
 		/* With the setting in force the removals themselves are in the trace. */
-		if (actual(r) || e->call != CALL_FADVISE)
+		if (is_actual(r) || e->call != CALL_FADVISE)
 			return 0;
 		advice = RA_ADVICE_DONTNEED;
 		break;
@@ -203,11 +286,11 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		/* What they change is told by the setting that follows. */
 		return 0;
 	}
-	error = replay_begin(r, e, &a, &s);
+	error = begin_access(r, e, &a, &s);
 	if (error)
 		return error;
 	ra_advise(&r->file, s, advice, e->pos, e->len);
-	return replay_end(r, e, a, 0, 0);
+	return end_access(r, e, a, 0, 0);
 }
 
 /*
@@ -219,11 +302,11 @@ static int on_window(struct replay *r, const struct trace_event *e)
 	bool asked = e->detail == TRACE_SYNC || e->detail == TRACE_ASYNC;
 	struct ra_stream *s;
 	struct ra_actor *a;
-	int error = replay_actor(r, e->actor, &a);
+	int error = find_actor(r, e->actor, &a);
 
 	while (!error && asked && a->call.under_way && ra_read_is_past(&r->file, &a->call, e->pos))
-		error = go_on(r, a);
-	if (error || !actual(r) || e->detail != TRACE_ORDER)
+		error = go_on_reading(r, a);
+	if (error || !is_actual(r) || e->detail != TRACE_ORDER)
 		return error;
 	a->window = e->ra;
 	a->has_window = true;
@@ -253,9 +336,9 @@ static int on_add(struct replay *r, const struct trace_event *e)
 		return r->file.pages.error;
 	}
 	r->result.traced_pages += e->len;
-	if (!actual(r))
+	if (!is_actual(r))
 		return 0;
-	error = replay_actor(r, e->actor, &a);
+	error = find_actor(r, e->actor, &a);
 	for (; !error && add.first < e->pos + e->len; add.first += 1ULL << add.order)
 		error = ra_adds_push(&a->trace, add);
 	return error;
@@ -267,7 +350,7 @@ static void on_remove(struct replay *r, const struct trace_event *e)
 
 	r->result.evicted += pressure ? e->len : 0;
 	/* The advice itself is replayed where other pages may be there. */
-	if (e->detail == EVICT_DONTNEED && !actual(r))
+	if (e->detail == EVICT_DONTNEED && !is_actual(r))
 		return;
 	ra_remove(&r->file, e->pos, e->len);
 }
@@ -291,9 +374,9 @@ static int on_event(struct replay *r, const struct trace_event *e)
 	case TRACE_READ:
 		return on_read(r, e);
 	case TRACE_FAULT:
-		return replay_fault(r, e);
+		return on_fault(r, e);
 	case TRACE_MAP:
-		return replay_map(r, e);
+		return on_map(r, e);
 	case TRACE_ADVICE:
 		return on_advice(r, e);
 	case TRACE_WINDOW:
@@ -325,13 +408,13 @@ static void replay_free(struct replay *r)
 	ra_file_free(&r->file);
 }
 
-static int finish(struct replay *r, struct ra_actor *a)
+static int finish_actor(struct replay *r, struct ra_actor *a)
 {
 	int error = 0;
 
 	while (!error && a && a->call.under_way)
-		error = go_on(r, a);
-	if (!error && a && actual(r))
+		error = go_on_reading(r, a);
+	if (!error && a && is_actual(r))
 		ra_actor_judge(a, &r->file, &r->result);
 	return error;
 }
@@ -352,7 +435,7 @@ int ra_replay(const struct ra_replay_input *in, struct ra_setting setting,
 			error = r.file.pages.error;
 	}
 	for (size_t i = 0; !error && i < r.nr_actors; i++)
-		error = finish(&r, r.actors[i]);
+		error = finish_actor(&r, r.actors[i]);
 	if (!error) {
 		r.result.totals = r.file.totals;
 		r.result.wasted_pages = ra_file_wasted(&r.file);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/resident.h"
+#include "advisor/readahead/ra_actor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "advisor/readahead/kernel.h"
 
 enum { MOST_ACTORS = 1 << 20 };
 
@@ -29,7 +27,7 @@ struct search {
 	size_t nr_actors;
 };
 
-static void there(struct search *s, uint64_t page)
+static void mark_there(struct search *s, uint64_t page)
 {
 	if (page >= s->nr_pages || ra_pages_cached(&s->known, page))
 		return;
@@ -37,7 +35,7 @@ static void there(struct search *s, uint64_t page)
 	ra_pages_add(s->resident, page, 0, false);
 }
 
-static void came(struct search *s, uint64_t first, uint64_t nr)
+static void mark_came(struct search *s, uint64_t first, uint64_t nr)
 {
 	if (!ra_pages_spend(&s->known, nr))
 		return;
@@ -46,14 +44,14 @@ static void came(struct search *s, uint64_t first, uint64_t nr)
 			ra_pages_add(&s->known, page, 0, false);
 }
 
-static void settle(struct search *s, struct range *r)
+static void settle_range(struct search *s, struct range *r)
 {
 	uint64_t end = r->end < s->nr_pages ? r->end : s->nr_pages;
 
 	if (r->first < end && !ra_pages_spend(&s->known, end - r->first))
 		return;
 	for (uint64_t page = r->first; page < end; page++)
-		there(s, page);
+		mark_there(s, page);
 	*r = (struct range){0};
 }
 
@@ -74,23 +72,23 @@ static int actor_of(struct search *s, uint32_t number, struct at **ret)
 	return 0;
 }
 
-static void ask(struct search *s, struct at *a, struct range what)
+static void ask_for(struct search *s, struct at *a, struct range what)
 {
-	settle(s, &a->window);
-	settle(s, &a->asked);
+	settle_range(s, &a->window);
+	settle_range(s, &a->asked);
 	a->asked = what;
 	a->touched = 0;
 }
 
 static void ask_read(struct search *s, const struct trace_event *e, struct at *a)
 {
-	ask(s, a,
-	    (struct range){e->pos / RA_PAGE_BYTES,
-			   (e->pos + e->len + RA_PAGE_BYTES - 1) / RA_PAGE_BYTES});
+	ask_for(s, a,
+		(struct range){e->pos / RA_PAGE_BYTES,
+			       (e->pos + e->len + RA_PAGE_BYTES - 1) / RA_PAGE_BYTES});
 	if (!(e->flags & TRACE_AFTER))
 		return;
-	settle(s, &a->window);
-	settle(s, &a->asked);
+	settle_range(s, &a->window);
+	settle_range(s, &a->asked);
 }
 
 /* The page was there if no fault follows; of the others that it may have mapped nothing is known.
@@ -99,7 +97,7 @@ static void ask_map(struct search *s, const struct trace_event *e, struct at *a)
 {
 	if (!e->map.touched)
 		return;
-	ask(s, a, (struct range){e->map.touched - 1, e->map.touched});
+	ask_for(s, a, (struct range){e->map.touched - 1, e->map.touched});
 	a->touched = e->map.touched;
 }
 
@@ -107,7 +105,7 @@ static void ask_fault(struct search *s, const struct trace_event *e, struct at *
 {
 	if (a->touched == e->pos + 1)
 		a->asked = (struct range){0};
-	ask(s, a, (struct range){e->pos, e->pos + !(e->flags & TRACE_MISSING)});
+	ask_for(s, a, (struct range){e->pos, e->pos + !(e->flags & TRACE_MISSING)});
 }
 
 /* A window skips what is there. What is left of one in which a folio met such a page is another. */
@@ -122,7 +120,7 @@ static void see_window(struct search *s, const struct trace_event *e, struct at 
 	if (w.first > w.end)
 		return;
 	if (w.first > a->window.end || w.end < a->window.first)
-		settle(s, &a->window);
+		settle_range(s, &a->window);
 	if (a->window.end && a->window.first < w.first)
 		w.first = a->window.first;
 	if (a->window.end > w.end)
@@ -130,12 +128,12 @@ static void see_window(struct search *s, const struct trace_event *e, struct at 
 	a->window = w;
 }
 
-static void resize(struct search *s, uint64_t size_bytes)
+static void set_size(struct search *s, uint64_t size_bytes)
 {
 	s->nr_pages = size_bytes / RA_PAGE_BYTES + !!(size_bytes % RA_PAGE_BYTES);
 }
 
-static int look(struct search *s, const struct trace_event *e)
+static int look_at_event(struct search *s, const struct trace_event *e)
 {
 	struct at *a;
 	int r = actor_of(s, e->actor, &a);
@@ -145,7 +143,7 @@ static int look(struct search *s, const struct trace_event *e)
 	switch (e->kind) {
 	case TRACE_OPEN:
 	case TRACE_SIZE:
-		resize(s, e->pos);
+		set_size(s, e->pos);
 		break;
 	case TRACE_READ:
 		ask_read(s, e, a);
@@ -160,10 +158,10 @@ static int look(struct search *s, const struct trace_event *e)
 		see_window(s, e, a);
 		break;
 	case TRACE_ADD:
-		came(s, e->pos, e->len);
+		mark_came(s, e->pos, e->len);
 		break;
 	case TRACE_REMOVE:
-		settle(s, &(struct range){e->pos, e->pos + e->len});
+		settle_range(s, &(struct range){e->pos, e->pos + e->len});
 		break;
 	default:
 		break;
@@ -177,9 +175,9 @@ int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pa
 	int r = 0;
 
 	for (size_t i = 0; !r && i < nr_events; i++)
-		r = look(&s, &events[i]);
+		r = look_at_event(&s, &events[i]);
 	for (size_t i = 0; !r && i < s.nr_actors; i++)
-		ask(&s, &s.actors[i], (struct range){0});
+		ask_for(&s, &s.actors[i], (struct range){0});
 	if (!r)
 		r = ret->error ? ret->error : s.known.error;
 	free(s.actors);

@@ -10,7 +10,7 @@
 enum { FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
 
 /* ra_kb 0, 32, 64 ... 8192 from 1 on. */
-static uint32_t pages_of(size_t candidate)
+static uint32_t pages_of_setting(size_t candidate)
 {
 	return candidate == 1 ? 0 : (uint32_t)(FIRST_KB / RA_PAGE_KB) << (candidate - 2);
 }
@@ -25,7 +25,7 @@ static struct ra_setting setting_of(size_t candidate)
 		s.kind = RA_SETTING_SEQUENTIAL;
 	} else if (candidate != WHATIF_ACTUAL) {
 		s.kind = RA_SETTING_PAGES;
-		s.pages = pages_of(candidate);
+		s.pages = pages_of_setting(candidate);
 	}
 	return s;
 }
@@ -51,7 +51,7 @@ void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t siz
 		snprintf(text, size, "%s", i == RANDOM_AT ? "random" : "sequential");
 	else
 		snprintf(text, size, "ra_kb=%u",
-			 RA_PAGE_KB * (i == WHATIF_ACTUAL ? device_pages : pages_of(i)));
+			 RA_PAGE_KB * (i == WHATIF_ACTUAL ? device_pages : pages_of_setting(i)));
 }
 
 static struct whatif_result result_of(const struct ra_replay_result *r)
@@ -67,15 +67,15 @@ static struct whatif_result result_of(const struct ra_replay_result *r)
 }
 
 /* Faults that smaller windows would have brought about left no trace, and advice is of reads. */
-static bool answers(const struct whatif_file *f, size_t candidate)
+static bool has_answer(const struct whatif_file *f, size_t candidate)
 {
 	if (!f->mapped || candidate == WHATIF_ACTUAL)
 		return true;
-	return candidate < RANDOM_AT && pages_of(candidate) >= f->device_pages;
+	return candidate < RANDOM_AT && pages_of_setting(candidate) >= f->device_pages;
 }
 
 /* What is to be kept in mind of a file that has an answer. */
-static void remark(struct whatif_file *f)
+static void remark_judged(struct whatif_file *f)
 {
 	f->judged = true;
 	f->reason = WHATIF_ANSWERED;
@@ -85,7 +85,7 @@ static void remark(struct whatif_file *f)
 }
 
 /* What the trace does not tell, where that may be why the model differs; "": it tells all. */
-static const char *untold(const struct ra_replay_result *r, bool warm)
+static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
 		return "; reads in flight together (io_uring) are told after what they brought, "
@@ -97,7 +97,7 @@ static const char *untold(const struct ra_replay_result *r, bool warm)
 }
 
 /* Whether the model may speak of the file, by how it agrees with what happened. */
-static void judge(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
+static void judge_file(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
 {
 	f->mapped = actual->mapped > 0;
 	f->evicted = actual->evicted > 0;
@@ -114,9 +114,9 @@ static void judge(struct whatif_file *f, const struct ra_replay_result *actual, 
 		snprintf(f->note, sizeof(f->note),
 			 "the model has %llu of the %llu windows exactly, and it takes 95 %%%s",
 			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
-			 untold(actual, warm));
+			 untold_by_trace(actual, warm));
 	} else {
-		remark(f);
+		remark_judged(f);
 	}
 }
 
@@ -124,26 +124,27 @@ static void judge(struct whatif_file *f, const struct ra_replay_result *actual, 
 static void answer_cached(struct whatif_file *f)
 {
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
-		f->results[i].known = answers(f, i);
+		f->results[i].known = has_answer(f, i);
 }
 
-static int answer(struct whatif_file *f, const struct ra_replay_input *in)
+static int answer_all(struct whatif_file *f, const struct ra_replay_input *in)
 {
 	struct ra_replay_result r = {0};
 	int error = ra_replay(in, setting_of(WHATIF_ACTUAL), &r);
 
 	if (error)
 		return error;
-	judge(f, &r, in->warm);
+	judge_file(f, &r, in->warm);
 	f->results[WHATIF_ACTUAL] = result_of(&r);
 	if (f->reason == WHATIF_CACHED)
 		answer_cached(f);
 	if (!f->judged)
 		return 0;
 	for (size_t i = 1; i < WHATIF_CANDIDATES; i++) {
-		if (!answers(f, i))
+		if (!has_answer(f, i))
 			continue;
-		if (setting_of(i).kind == RA_SETTING_PAGES && pages_of(i) == f->device_pages) {
+		if (setting_of(i).kind == RA_SETTING_PAGES &&
+		    pages_of_setting(i) == f->device_pages) {
 			f->results[i] = f->results[WHATIF_ACTUAL];
 			continue;
 		}
@@ -164,7 +165,7 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 	if (!r) {
 		in->events = events.events;
 		in->nr_events = events.nr;
-		r = answer(f, in);
+		r = answer_all(f, in);
 		trace_events_free(&events);
 		if (r == -ENOMEM)
 			errtext_set(err, r, "out of memory");
@@ -212,8 +213,8 @@ static int load_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct
 }
 
 /* What the replay needs of the file. False: something is not known, and the note says what. */
-static bool prepare(const struct run_facts *run, const struct trace_file *t, struct whatif_file *f,
-		    struct ra_replay_input *in)
+static bool prepare_replay(const struct run_facts *run, const struct trace_file *t,
+			   struct whatif_file *f, struct ra_replay_input *in)
 {
 	const char *why = run->why;
 	int64_t order = t->max_order;
@@ -261,7 +262,7 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 	f->stands_for = t->stands_for < 0 ? 0 : t->stands_for;
 	f->device_known = t->ra_pages >= 0;
 	f->device_pages = f->device_known ? (uint32_t)t->ra_pages : 0;
-	if (prepare(run, t, f, &in))
+	if (prepare_replay(run, t, f, &in))
 		r = answer_from(db, f, &in, err);
 	if (!r && t->broken)
 		set_broken(f, t);
@@ -272,7 +273,7 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
  * Files that were in the cache stand for others like them, which bring a sum down. Of sizes of
  * which there are no others the sum says nothing.
  */
-static bool counted(const struct whatif_readahead *w, const struct whatif_file *f)
+static bool counts_in_sums(const struct whatif_readahead *w, const struct whatif_file *f)
 {
 	if (f->judged || f->reason != WHATIF_CACHED)
 		return f->judged;
@@ -290,7 +291,7 @@ static void count_files(struct whatif_readahead *w)
 	for (size_t i = 0; i < w->nr_files; i++) {
 		struct whatif_file *f = &w->files[i];
 
-		f->counted = counted(w, f);
+		f->counted = counts_in_sums(w, f);
 		w->nr_judged += f->judged;
 		w->nr_gave_way += f->reason == WHATIF_GAVE_WAY;
 	}

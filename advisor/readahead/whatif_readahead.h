@@ -107,15 +107,6 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 			  struct errtext *err);
 void whatif_readahead_free(struct whatif_readahead *w);
 
-/* Of sizes: below 16 KiB, and each next one of files eight times as large. */
-enum { WHATIF_STRATA = 8 };
-
-/* It was chosen by its hash, and stands for others of its stratum: there is none but of those. */
-static inline bool whatif_file_sampled(const struct whatif_file *f)
-{
-	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
-}
-
 /* Fills in counts_for, brought and scale; by load. 0 or -errno. */
 int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead *w,
 			   struct errtext *err);

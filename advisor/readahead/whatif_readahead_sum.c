@@ -1,8 +1,215 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "advisor/readahead/whatif_readahead.h"
+#include "cachemon/figures/counters.h"
+
+/* Of sizes: below 16 KiB, and each next one of files eight times as large. */
+enum { WHATIF_STRATA = 8 };
+
+/* It was chosen by its hash, and stands for others of its stratum: there is none but of those. */
+static bool is_sampled(const struct whatif_file *f)
+{
+	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
+}
+
+/* What the counters have of the files, besides what was traced of them. */
+struct brought {
+	struct whatif_readahead *w;
+	double stratum[WHATIF_STRATA]; /* pages of its files, but for those chosen for being read
+					  much */
+	double rows;		       /* pages of all files that have a row */
+	bool unknown;		       /* not measured, or of a file whose size nobody knows */
+};
+
+static size_t stratum_of(double size_bytes)
+{
+	size_t s = 0;
+
+	while (s < WHATIF_STRATA - 1 && size_bytes >= (double)(16384LL << 3 * s))
+		s++;
+	return s;
+}
+
+static struct whatif_file *find_traced(struct whatif_readahead *w, int64_t id)
+{
+	for (size_t i = 0; id >= 0 && i < w->nr_files; i++)
+		if (w->files[i].id == id)
+			return &w->files[i];
+	return NULL;
+}
+
+/* size_bytes and pages < 0: not known, not measured. */
+static void add_brought(struct brought *b, int64_t traced_file_id, double size_bytes, double pages)
+{
+	struct whatif_file *f = find_traced(b->w, traced_file_id);
+
+	if (pages < 0 || (!f && size_bytes < 0 && pages > 0)) {
+		b->unknown = true;
+		return;
+	}
+	b->rows += pages;
+	if (f)
+		f->brought = pages;
+	if (!f)
+		b->stratum[stratum_of(size_bytes)] += pages;
+	else if (f->stratum >= 0 && f->stratum < WHATIF_STRATA)
+		b->stratum[f->stratum] += pages;
+}
+
+static int brought_error(sqlite3 *db, struct errtext *err)
+{
+	return errtext_set(err, sqlite3_errcode(db) == SQLITE_NOMEM ? -ENOMEM : -EIO,
+			   "cannot read what the job's files brought: %s", sqlite3_errmsg(db));
+}
+
+static double column_or_absent(sqlite3_stmt *s, int column)
+{
+	double value = sqlite3_column_double(s, column);
+
+	return sqlite3_column_type(s, column) == SQLITE_NULL || !(value >= 0) ? -1 : value;
+}
+
+static sqlite3_stmt *ask_of_job(sqlite3 *db, int64_t job_id, const char *sql)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK)
+		sqlite3_bind_int64(s, 1, job_id);
+	return s;
+}
+
+/* Databases of other programs, and those that tests make, may have none. */
+static bool has_counters(sqlite3 *db, const char *table)
+{
+	return sqlite3_table_column_metadata(db, "main", table, "demand_pages", NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
+}
+
+/* NULL, which is not measured, makes all of it NULL. */
+#define JOB_BROUGHT  SQL_brought_pages("j.")
+#define FILE_BROUGHT SQL_brought_pages("f.")
+
+/* Of the whole job; < 0: not measured. */
+static int load_job_brought(sqlite3 *db, int64_t job_id, double *ret_pages, struct errtext *err)
+{
+	sqlite3_stmt *s =
+		ask_of_job(db, job_id, "SELECT " JOB_BROUGHT " FROM job j WHERE j.id = ?1");
+	int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : brought_error(db, err);
+
+	*ret_pages = rc == SQLITE_ROW ? column_or_absent(s, 0) : -1;
+	sqlite3_finalize(s);
+	return r;
+}
+
+/* Each file of the job that has a row of its own. */
+static int load_files_brought(sqlite3 *db, int64_t job_id, struct brought *b, struct errtext *err)
+{
+	sqlite3_stmt *s = ask_of_job(
+		db, job_id,
+		"SELECT t.id, f.size_bytes, " FILE_BROUGHT
+		" FROM file f LEFT JOIN traced_file t ON t.job_id = f.job_id AND t.dev_major = "
+		"f.dev_major AND t.dev_minor = f.dev_minor AND t.ino = f.ino AND t.gen = f.gen "
+		"WHERE f.job_id = ?1");
+	int rc = SQLITE_ERROR, r;
+
+	while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		bool traced = sqlite3_column_type(s, 0) != SQLITE_NULL;
+
+		add_brought(b, traced ? sqlite3_column_int64(s, 0) : -1, column_or_absent(s, 1),
+			    column_or_absent(s, 2));
+	}
+	r = rc == SQLITE_DONE ? 0 : brought_error(db, err);
+	sqlite3_finalize(s);
+	return r;
+}
+
+/* A file beyond those that have rows: what the model has of it, where it was held against the
+ * kernel. */
+static bool fill_brought(struct whatif_readahead *w)
+{
+	for (size_t i = 0; i < w->nr_files; i++) {
+		struct whatif_file *f = &w->files[i];
+		const uint64_t *figure = f->results[WHATIF_ACTUAL].figure;
+
+		if (f->brought >= 0 || f->stands_for <= 0)
+			continue;
+		if (!f->judged && f->reason != WHATIF_CACHED)
+			return false;
+		f->brought = (double)(figure[WHATIF_MISSES] + figure[WHATIF_PREFETCHED]);
+	}
+	return true;
+}
+
+static void count_for(struct whatif_file *f, double times)
+{
+	f->counts_for = times > 1 ? times : 1;
+}
+
+/* Each stratum for itself: what its files brought over what those of the sample did. */
+static void weigh_strata(struct whatif_readahead *w, const double pages[WHATIF_STRATA])
+{
+	double sampled[WHATIF_STRATA] = {0};
+
+	for (size_t i = 0; i < w->nr_files; i++)
+		if (is_sampled(&w->files[i]))
+			sampled[w->files[i].stratum] += w->files[i].brought;
+	for (size_t i = 0; i < w->nr_files; i++) {
+		struct whatif_file *f = &w->files[i];
+
+		if (is_sampled(f) && sampled[f->stratum] > 0)
+			count_for(f, pages[f->stratum] / sampled[f->stratum]);
+	}
+}
+
+/* Files without rows are of any size: the sample as a whole makes what the job brought. */
+static void weigh_job(struct whatif_readahead *w, double pages)
+{
+	double sampled = 0;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		const struct whatif_file *f = &w->files[i];
+
+		if (f->stands_for > 1)
+			sampled += f->stands_for * f->brought;
+		else if (f->brought > 0)
+			pages -= f->stands_for > 0 ? f->brought : 0;
+	}
+	for (size_t i = 0; sampled > 0 && i < w->nr_files; i++)
+		if (w->files[i].stands_for > 1)
+			count_for(&w->files[i], w->files[i].stands_for * pages / sampled);
+}
+
+int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead *w,
+			   struct errtext *err)
+{
+	struct brought b = {.w = w};
+	double pages;
+	int r;
+
+	for (size_t i = 0; i < w->nr_files; i++) {
+		w->files[i].brought = -1;
+		w->files[i].counts_for = w->files[i].stands_for;
+	}
+	w->scale = WHATIF_BY_FILES;
+	if (!has_counters(db, "job") || !has_counters(db, "file"))
+		return 0;
+	r = load_job_brought(db, job_id, &pages, err);
+	if (!r)
+		r = load_files_brought(db, job_id, &b, err);
+	if (r || pages < 0 || b.unknown || !fill_brought(w))
+		return r;
+	w->scale = b.rows < pages ? WHATIF_BY_JOB : WHATIF_BY_SIZE;
+	if (w->scale == WHATIF_BY_SIZE)
+		weigh_strata(w, b.stratum);
+	else
+		weigh_job(w, pages);
+	return 0;
+}
 
 /* Of a normal distribution, both sides. */
 #define BAND_95 1.96
@@ -15,7 +222,7 @@ struct which {
 };
 
 /* A mapping of which nothing had to be read has nothing to read with any setting. */
-static bool counts(const struct which *of, const struct whatif_file *f)
+static bool counts_in(const struct which *of, const struct whatif_file *f)
 {
 	if (!f->counted || f->stands_for <= 0)
 		return false;
@@ -25,11 +232,11 @@ static bool counts(const struct which *of, const struct whatif_file *f)
 /* What the file adds to the sum, once. */
 static double figure_of(const struct which *of, const struct whatif_file *f, int figure)
 {
-	return counts(of, f) ? (double)f->results[of->candidate].figure[figure] : 0;
+	return counts_in(of, f) ? (double)f->results[of->candidate].figure[figure] : 0;
 }
 
 /* Files whose figures are held against the same count of pages. */
-static bool together(const struct whatif_readahead *w, int64_t a, int64_t b)
+static bool is_weighed_with(const struct whatif_readahead *w, int64_t a, int64_t b)
 {
 	return w->scale == WHATIF_BY_JOB || a == b;
 }
@@ -43,7 +250,7 @@ static double ratio_of(const struct which *of, int figure, int64_t stratum)
 	for (size_t i = 0; w->scale != WHATIF_BY_FILES && i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (!whatif_file_sampled(f) || !together(w, f->stratum, stratum))
+		if (!is_sampled(f) || !is_weighed_with(w, f->stratum, stratum))
 			continue;
 		sum += f->counts_for * figure_of(of, f, figure);
 		brought += f->counts_for * f->brought;
@@ -65,7 +272,7 @@ static double variance_of(const struct which *of, int figure, int64_t stratum)
 		const struct whatif_file *f = &w->files[i];
 		double off;
 
-		if (!whatif_file_sampled(f) || f->stratum != stratum)
+		if (!is_sampled(f) || f->stratum != stratum)
 			continue;
 		off = figure_of(of, f, figure) - (ratio > 0 ? ratio * f->brought : 0);
 		squares += off * off;
@@ -80,12 +287,12 @@ static double variance_of(const struct which *of, int figure, int64_t stratum)
 }
 
 /* It is the first file of its stratum. */
-static bool leads(const struct which *of, size_t at)
+static bool leads_stratum(const struct which *of, size_t at)
 {
 	const struct whatif_readahead *w = of->w;
 
 	for (size_t i = 0; i < at; i++)
-		if (counts(of, &w->files[i]) && w->files[i].stratum == w->files[at].stratum)
+		if (counts_in(of, &w->files[i]) && w->files[i].stratum == w->files[at].stratum)
 			return false;
 	return true;
 }
@@ -96,7 +303,8 @@ static double error_of(const struct which *of, int figure)
 	double variance = 0;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
-		if (!counts(of, &w->files[i]) || w->files[i].stratum < 0 || !leads(of, i))
+		if (!counts_in(of, &w->files[i]) || w->files[i].stratum < 0 ||
+		    !leads_stratum(of, i))
 			continue;
 		variance += variance_of(of, figure, w->files[i].stratum);
 	}
@@ -114,7 +322,7 @@ void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
 
-		if (!counts(of, f))
+		if (!counts_in(of, f))
 			continue;
 		nr++;
 		ret->known &= f->results[of->candidate].known;
@@ -145,7 +353,7 @@ static bool wastes_little(const struct whatif_sum *s, const struct whatif_sum *a
 	       s->figure[WHATIF_WASTED] <= actual->figure[WHATIF_WASTED];
 }
 
-static bool better(const struct whatif_sum *a, const struct whatif_sum *b, double fewest)
+static bool is_better(const struct whatif_sum *a, const struct whatif_sum *b, double fewest)
 {
 	if ((a->figure[WHATIF_STALLS] > 1.01 * fewest) !=
 	    (b->figure[WHATIF_STALLS] > 1.01 * fewest))
@@ -169,7 +377,7 @@ int whatif_readahead_best(const struct whatif_readahead *w, bool mapped)
 			fewest = sums[i].figure[WHATIF_STALLS];
 	}
 	for (int i = 0; i < WHATIF_CANDIDATES; i++)
-		if (in[i] && (best < 0 || better(&sums[i], &sums[best], fewest)))
+		if (in[i] && (best < 0 || is_better(&sums[i], &sums[best], fewest)))
 			best = i;
 	return best;
 }

@@ -24,7 +24,7 @@ static int line_at(const struct rule *rule, int offset)
 	return line;
 }
 
-static int fail(const struct rule *rule, const struct guard *g, int rc, struct errtext *err)
+static int rule_error(const struct rule *rule, const struct guard *g, int rc, struct errtext *err)
 {
 	int line = line_at(rule, sqlite3_error_offset(g->db));
 
@@ -82,8 +82,8 @@ static bool is_end(const char *tail)
 }
 
 /* The guard for a rule; the program's own rules are known, and read what may be much. */
-static int enter(const struct eval *e, const struct rule *rule, struct guard *g,
-		 struct errtext *err)
+static int enter_guard(const struct eval *e, const struct rule *rule, struct guard *g,
+		       struct errtext *err)
 {
 	struct guard_budget *budget = rule->builtin ? NULL : e->budget;
 	int ret;
@@ -98,14 +98,14 @@ static int enter(const struct eval *e, const struct rule *rule, struct guard *g,
 		   : 0;
 }
 
-static int prepare(const struct rule *rule, struct guard *g, sqlite3_stmt **ret_stmt,
-		   struct errtext *err)
+static int prepare_rule(const struct rule *rule, struct guard *g, sqlite3_stmt **ret_stmt,
+			struct errtext *err)
 {
 	const char *tail = NULL;
 	int rc = sqlite3_prepare_v2(g->db, rule->sql, -1, ret_stmt, &tail);
 
 	if (rc != SQLITE_OK)
-		return fail(rule, g, rc, err);
+		return rule_error(rule, g, rc, err);
 	if (!*ret_stmt || !sqlite3_column_count(*ret_stmt) || !sqlite3_stmt_readonly(*ret_stmt) ||
 	    sqlite3_stmt_isexplain(*ret_stmt))
 		return errtext_set(err, -EINVAL, "%s:%d: not a query; a rule is one SELECT",
@@ -116,7 +116,7 @@ static int prepare(const struct rule *rule, struct guard *g, sqlite3_stmt **ret_
 	return 0;
 }
 
-static int bind(const struct rule *rule, sqlite3_stmt *stmt, struct errtext *err)
+static int bind_params(const struct rule *rule, sqlite3_stmt *stmt, struct errtext *err)
 {
 	for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
 		const char *name = sqlite3_bind_parameter_name(stmt, i);
@@ -137,13 +137,13 @@ static int bind(const struct rule *rule, sqlite3_stmt *stmt, struct errtext *err
 	return 0;
 }
 
-static double worth(const struct finding *f)
+static double gain_value(const struct finding *f)
 {
 	return f->gain.known ? f->gain.value : -1;
 }
 
 /* Room for those of a job is bounded: the one that gains least makes way. */
-static void keep(struct finding *list, size_t *nr, const struct finding *f)
+static void keep_finding(struct finding *list, size_t *nr, const struct finding *f)
 {
 	size_t least = 0;
 	size_t of_job = 0;
@@ -151,12 +151,12 @@ static void keep(struct finding *list, size_t *nr, const struct finding *f)
 	for (size_t i = 0; i < *nr; i++) {
 		if (list[i].job_id != f->job_id)
 			continue;
-		if (!of_job++ || worth(&list[i]) < worth(&list[least]))
+		if (!of_job++ || gain_value(&list[i]) < gain_value(&list[least]))
 			least = i;
 	}
 	if (of_job < EVAL_ROWS_MAX)
 		list[(*nr)++] = *f;
-	else if (worth(f) > worth(&list[least]))
+	else if (gain_value(f) > gain_value(&list[least]))
 		list[least] = *f;
 }
 
@@ -165,8 +165,8 @@ struct found {
 	size_t nr, room;
 };
 
-static int take_row(const struct eval *e, struct row_reader *r, struct found *found,
-		    struct errtext *err)
+static int take_rule_row(const struct eval *e, struct row_reader *r, struct found *found,
+			 struct errtext *err)
 {
 	struct finding f = {.rule = r->rule};
 	const char *doubt = NULL;
@@ -183,7 +183,7 @@ static int take_row(const struct eval *e, struct row_reader *r, struct found *fo
 	}
 	if (vec_reserve(found->list, found->room, found->nr + 1))
 		return -ENOMEM;
-	keep(found->list, &found->nr, &f);
+	keep_finding(found->list, &found->nr, &f);
 	return 0;
 }
 
@@ -204,16 +204,16 @@ static bool has_room(struct guard_budget *budget, sqlite3_stmt *stmt)
 	return true;
 }
 
-static int run(const struct eval *e, const struct rule *rule, struct guard *g, struct found *found,
-	       struct errtext *err)
+static int run_rule(const struct eval *e, const struct rule *rule, struct guard *g,
+		    struct found *found, struct errtext *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	struct row_reader reader = {.rule = rule, .db = e->db, .arena = e->arena};
 	int rc = SQLITE_DONE;
-	int ret = prepare(rule, g, &stmt, err);
+	int ret = prepare_rule(rule, g, &stmt, err);
 
 	if (!ret)
-		ret = bind(rule, stmt, err);
+		ret = bind_params(rule, stmt, err);
 	if (!ret)
 		ret = row_begin(&reader, stmt, err);
 	for (int i = 0; !ret && (rc = sqlite3_step(stmt)) == SQLITE_ROW; i++) {
@@ -227,13 +227,13 @@ static int run(const struct eval *e, const struct rule *rule, struct guard *g, s
 					  "raise its thresholds",
 					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
-			ret = take_row(e, &reader, found, err);
+			ret = take_rule_row(e, &reader, found, err);
 		/* What it looks up of the row is stopped as well, whatever it makes of that. */
 		if (ret && g->stopped)
-			ret = fail(rule, g, SQLITE_INTERRUPT, err);
+			ret = rule_error(rule, g, SQLITE_INTERRUPT, err);
 	}
 	if (!ret && rc != SQLITE_DONE)
-		ret = fail(rule, g, rc, err);
+		ret = rule_error(rule, g, rc, err);
 	row_end(&reader);
 	sqlite3_finalize(stmt);
 	return ret;
@@ -244,12 +244,12 @@ int eval_check(const struct eval *e, const struct rule *rule, struct errtext *er
 	struct row_reader reader = {.rule = rule, .db = e->db, .arena = e->arena};
 	sqlite3_stmt *stmt = NULL;
 	struct guard g = {0};
-	int ret = enter(e, rule, &g, err);
+	int ret = enter_guard(e, rule, &g, err);
 
 	if (!ret)
-		ret = prepare(rule, &g, &stmt, err);
+		ret = prepare_rule(rule, &g, &stmt, err);
 	if (!ret)
-		ret = bind(rule, stmt, err);
+		ret = bind_params(rule, stmt, err);
 	if (!ret)
 		ret = row_begin(&reader, stmt, err);
 	row_end(&reader);
@@ -264,10 +264,10 @@ int eval_rule(const struct eval *e, const struct rule *rule, const struct note *
 	struct found found = {0};
 	struct guard g = {0};
 	struct finding *list = NULL;
-	int ret = enter(e, rule, &g, err);
+	int ret = enter_guard(e, rule, &g, err);
 
 	if (!ret)
-		ret = run(e, rule, &g, &found, err);
+		ret = run_rule(e, rule, &g, &found, err);
 	guard_leave(&g);
 	if (!ret && found.nr) {
 		list = arena_alloc(e->arena, found.nr * sizeof(*list));

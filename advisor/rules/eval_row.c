@@ -50,8 +50,8 @@ void row_end(struct row_reader *r)
 	r->evidence = NULL;
 }
 
-static int wrong(const struct row_reader *r, enum row_column c, const char *want,
-		 struct errtext *err)
+static int wrong_row(const struct row_reader *r, enum row_column c, const char *want,
+		     struct errtext *err)
 {
 	return errtext_set(err, -EINVAL, "%s:%d: a row whose %s is not %s; mend the query",
 			   r->rule->file, r->rule->sql_line, names[c], want);
@@ -104,13 +104,13 @@ static int read_gain(const struct row_reader *r, struct gain *ret, struct errtex
 	if (is_null(r, ROW_GAIN_VALUE))
 		return 0;
 	if (!get_real(r, ROW_GAIN_VALUE, &ret->value) || ret->value < 0)
-		return wrong(r, ROW_GAIN_VALUE, "a number from 0 on, or NULL", err);
+		return wrong_row(r, ROW_GAIN_VALUE, "a number from 0 on, or NULL", err);
 	unit = word_of(r, ROW_GAIN_UNIT, gain_unit_names, GAIN_UNIT_NR);
 	if (unit < 0)
-		return wrong(r, ROW_GAIN_UNIT, "'s' or 'bytes'", err);
+		return wrong_row(r, ROW_GAIN_UNIT, "'s' or 'bytes'", err);
 	method = word_of(r, ROW_GAIN_METHOD, gain_method_names, GAIN_METHOD_NR);
 	if (method < 0)
-		return wrong(r, ROW_GAIN_METHOD, "'measured', 'model' or 'bound'", err);
+		return wrong_row(r, ROW_GAIN_METHOD, "'measured', 'model' or 'bound'", err);
 	ret->unit = (enum gain_unit)unit;
 	ret->method = (enum gain_method)method;
 	ret->known = true;
@@ -155,16 +155,16 @@ static int read_evidence(struct row_reader *r, struct finding *f, struct errtext
 	int rc;
 
 	if (!json.data)
-		return r->arena->failed ? -ENOMEM : wrong(r, ROW_EVIDENCE, want, err);
+		return r->arena->failed ? -ENOMEM : wrong_row(r, ROW_EVIDENCE, want, err);
 	sqlite3_reset(r->evidence);
 	sqlite3_bind_text(r->evidence, 1, json.data, (int)json.len, SQLITE_STATIC);
 	while ((rc = sqlite3_step(r->evidence)) == SQLITE_ROW && f->nr_evidence < EVIDENCE_MAX) {
 		list[f->nr_evidence] = (struct evidence){0};
 		if (!read_evidence_row(r, &list[f->nr_evidence++]))
-			return r->arena->failed ? -ENOMEM : wrong(r, ROW_EVIDENCE, want, err);
+			return r->arena->failed ? -ENOMEM : wrong_row(r, ROW_EVIDENCE, want, err);
 	}
 	if (rc != SQLITE_DONE || !f->nr_evidence)
-		return wrong(r, ROW_EVIDENCE, want, err);
+		return wrong_row(r, ROW_EVIDENCE, want, err);
 	f->evidence = arena_alloc(r->arena, f->nr_evidence * sizeof(*list));
 	if (!f->evidence)
 		return -ENOMEM;
@@ -180,7 +180,7 @@ int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_r
 	if (r->arena->failed)
 		return -ENOMEM;
 	if (reason && is_null(r, ROW_JOB_ID))
-		return wrong(r, ROW_JOB_ID, "the id of a job", err);
+		return wrong_row(r, ROW_JOB_ID, "the id of a job", err);
 	if (reason)
 		*ret_job_id = sqlite3_column_int64(r->stmt, r->column[ROW_JOB_ID]);
 	*ret_reason = reason;
@@ -195,13 +195,13 @@ int row_read(struct row_reader *r, struct finding *f, struct errtext *err)
 	int e;
 
 	if (is_null(r, ROW_JOB_ID))
-		return wrong(r, ROW_JOB_ID, "the id of a job", err);
+		return wrong_row(r, ROW_JOB_ID, "the id of a job", err);
 	if (severity < 0)
-		return wrong(r, ROW_SEVERITY, "info, low, medium or high", err);
+		return wrong_row(r, ROW_SEVERITY, "info, low, medium or high", err);
 	if (kind < 0)
-		return wrong(r, ROW_SUBJECT_KIND, "job, file, directory or device", err);
+		return wrong_row(r, ROW_SUBJECT_KIND, "job, file, directory or device", err);
 	if (!get_real(r, ROW_CONFIDENCE, &f->confidence) || f->confidence < 0 || f->confidence > 1)
-		return wrong(r, ROW_CONFIDENCE, "a number from 0 to 1", err);
+		return wrong_row(r, ROW_CONFIDENCE, "a number from 0 to 1", err);
 	f->job_id = sqlite3_column_int64(r->stmt, r->column[ROW_JOB_ID]);
 	f->severity = (enum severity)severity;
 	f->kind = (enum subject_kind)kind;

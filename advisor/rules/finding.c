@@ -105,7 +105,7 @@ static struct finding *same_cause(struct finding *list, size_t nr, const struct 
 	return NULL;
 }
 
-static void append(struct finding *to, struct finding *lesser)
+static void append_merged(struct finding *to, struct finding *lesser)
 {
 	while (to->merged)
 		to = to->merged;
@@ -113,7 +113,7 @@ static void append(struct finding *to, struct finding *lesser)
 }
 
 /* Of n findings the lesser ones move behind the kept ones, where their pointers stay valid. */
-static size_t merge(struct finding *list, size_t nr, struct finding *scratch)
+static size_t merge_causes(struct finding *list, size_t nr, struct finding *scratch)
 {
 	size_t kept = 0;
 	size_t lesser = nr;
@@ -127,7 +127,7 @@ static size_t merge(struct finding *list, size_t nr, struct finding *scratch)
 	memcpy(list, scratch, nr * sizeof(*list));
 	/* From the back: they stand there in the reverse of their order. */
 	for (size_t i = nr; i > kept; i--)
-		append(same_cause(list, kept, &list[i - 1]), &list[i - 1]);
+		append_merged(same_cause(list, kept, &list[i - 1]), &list[i - 1]);
 	return kept;
 }
 
@@ -151,7 +151,7 @@ size_t findings_rank(struct finding *list, size_t nr, const struct gain_rate *ra
 	qsort(list, nr, sizeof(*list), by_rank);
 	scratch = malloc(nr * sizeof(*scratch));
 	if (scratch) /* else they stay apart */
-		kept = merge(list, nr, scratch);
+		kept = merge_causes(list, nr, scratch);
 	free(scratch);
 	return kept;
 }

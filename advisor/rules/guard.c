@@ -2,7 +2,9 @@
 #include "advisor/rules/guard.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 
@@ -10,6 +12,8 @@
 
 /* Between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
 enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };
+
+enum { ARGUMENTS_MAX = 127 /* of a function: SQLite's own limit */ };
 
 /* What is collected doubles its room, within one step. */
 enum { HARD_HEAP_MAX = GUARD_HEAP_MAX / 4 * 9 };
@@ -23,7 +27,7 @@ static const struct {
 	{SQLITE_LIMIT_EXPR_DEPTH, 200},
 	{SQLITE_LIMIT_COMPOUND_SELECT, 50},
 	{SQLITE_LIMIT_COLUMN, 500},
-	{SQLITE_LIMIT_FUNCTION_ARG, 127},
+	{SQLITE_LIMIT_FUNCTION_ARG, ARGUMENTS_MAX},
 	{SQLITE_LIMIT_VDBE_OP, 100000},
 	{SQLITE_LIMIT_VARIABLE_NUMBER, 1000},
 };
@@ -69,7 +73,7 @@ static bool is_allowed(int action, const char *name)
 }
 
 /* What a call weighs that may take time in the square of its texts' length; 0: it does not. */
-static unsigned weight(const char *name)
+static unsigned weight_of(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -89,7 +93,7 @@ static bool is_too_slow(struct guard *g, int action, const char *name)
 {
 	if (!g->budget || action != SQLITE_FUNCTION || !name)
 		return false;
-	g->searches += weight(name);
+	g->searches += weight_of(name);
 	if (g->searches > GUARD_SEARCHES_MAX)
 		g->stopped = GUARD_SEARCHES;
 	return g->stopped;
@@ -137,7 +141,7 @@ static bool is_late(struct guard *g)
 	return spent_ns(g) > g->budget->cpu_ns / 2;
 }
 
-static int progress(void *arg)
+static int look_at_progress(void *arg)
 {
 	struct guard *g = arg;
 	uint64_t steps = g->budget ? STEPS_EACH_OF_SITE : STEPS_EACH;
@@ -153,31 +157,20 @@ static int progress(void *arg)
 	return g->stopped;
 }
 
-/* The connection has one progress handler; these two take it and give it back. */
-static void take_progress(struct guard *g)
-{
-	sqlite3_progress_handler(g->db, g->budget ? STEPS_EACH_OF_SITE : STEPS_EACH, progress, g);
-}
-
-static void give_back_progress(struct guard *g)
-{
-	db_keep_limit(g->db);
-}
-
-static int64_t lower(int64_t limit, int64_t other)
+static int64_t lower_limit(int64_t limit, int64_t other)
 {
 	return !limit || other < limit ? other : limit; /* 0: there is none */
 }
 
 /* SQLite's heap limit is there for what takes no steps: preparing. */
-static void limit(struct guard *g)
+static void set_limits(struct guard *g)
 {
 	int64_t used = sqlite3_memory_used();
 
 	g->heap_max = used + GUARD_HEAP_MAX;
 	g->soft_heap = sqlite3_soft_heap_limit64(-1);
 	g->hard_heap = sqlite3_hard_heap_limit64(-1);
-	sqlite3_hard_heap_limit64(lower(g->hard_heap, used + HARD_HEAP_MAX));
+	sqlite3_hard_heap_limit64(lower_limit(g->hard_heap, used + HARD_HEAP_MAX));
 	for (size_t i = 0; i < GUARD_LIMITS_NR; i++) {
 		g->limits[i] = sqlite3_limit(g->db, limits[i].id, -1);
 		if (limits[i].value < g->limits[i])
@@ -185,12 +178,99 @@ static void limit(struct guard *g)
 	}
 }
 
-static void unlimit(struct guard *g)
+static void reset_limits(struct guard *g)
 {
 	for (size_t i = 0; i < GUARD_LIMITS_NR; i++)
 		sqlite3_limit(g->db, limits[i].id, g->limits[i]);
 	sqlite3_hard_heap_limit64(g->hard_heap);
 	sqlite3_soft_heap_limit64(g->soft_heap);
+}
+
+/* Whether a %c of a format has a precision, which is how often it is written. Every % counts:
+ * a false alarm is better than a miss. */
+static bool repeats_character(const char *format)
+{
+	while ((format = strchr(format, '%'))) {
+		size_t len = strspn(++format, "-+ #!,0123456789*.l");
+
+		if (format[len] == 'c' && memchr(format, '.', len))
+			return true;
+	}
+	return false;
+}
+
+static void fail_format(sqlite3_context *context, sqlite3 *plain, int rc)
+{
+	sqlite3_result_error(context, sqlite3_errmsg(plain), -1);
+	sqlite3_result_error_code(context, rc);
+}
+
+/* A function that replaces one of SQLite's hides it, so that another connection has to call it. */
+static void call_format(sqlite3_context *context, int nr, sqlite3_value **values)
+{
+	sqlite3 *plain = sqlite3_user_data(context);
+	const char *text = nr ? (const char *)sqlite3_value_text(values[0]) : NULL;
+	char sql[2 * ARGUMENTS_MAX + 32] = "SELECT printf(";
+	size_t len = strlen(sql);
+	sqlite3_stmt *stmt = NULL;
+	int rc;
+
+	if (text && repeats_character(text)) {
+		sqlite3_result_error(context,
+				     "a rule's printf() repeats no character: leave out "
+				     "the precision of %c",
+				     -1);
+		return;
+	}
+	for (int i = 0; i < nr && i < ARGUMENTS_MAX; i++) {
+		sql[len++] = i ? ',' : '?';
+		if (i)
+			sql[len++] = '?';
+	}
+	sql[len] = ')';
+	rc = sqlite3_prepare_v2(plain, sql, -1, &stmt, NULL);
+	for (int i = 0; i < nr && rc == SQLITE_OK; i++)
+		rc = sqlite3_bind_value(stmt, i + 1, values[i]);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		sqlite3_result_value(context, sqlite3_column_value(stmt, 0));
+	else
+		fail_format(context, plain, rc);
+	sqlite3_finalize(stmt);
+}
+
+static void close_plain(void *plain)
+{
+	sqlite3_close(plain);
+}
+
+/*
+ * printf() and format() of SQL that repeat no character: "%.2147483647c" takes 8 s, whatever the
+ * limit of length. They stay until the connection is closed: SQLite does not give back its own.
+ * SQLite's code.
+ */
+static int replace_printf(sqlite3 *db)
+{
+	static const char *const names[] = {"printf", "format"};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && rc == SQLITE_OK; i++) {
+		sqlite3 *plain = NULL;
+
+		rc = sqlite3_open_v2(":memory:", &plain, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY,
+				     NULL);
+		if (rc != SQLITE_OK) {
+			sqlite3_close(plain);
+			return rc;
+		}
+		sqlite3_limit(plain, SQLITE_LIMIT_LENGTH, GUARD_LENGTH_MAX);
+		/* Closes plain also when it fails. */
+		rc = sqlite3_create_function_v2(
+			db, names[i], -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+			plain, call_format, NULL, NULL, close_plain);
+	}
+	return rc;
 }
 
 int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
@@ -204,12 +284,13 @@ int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budge
 			    .began_cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
 	if (sqlite3_exec(db, warm, NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
-	    (budget && guard_format(db) != SQLITE_OK))
+	    (budget && replace_printf(db) != SQLITE_OK))
 		return -EIO;
 	g->db = db;
 	if (budget)
-		limit(g);
-	take_progress(g);
+		set_limits(g);
+	/* The connection has one progress handler; guard_leave() gives it back. */
+	sqlite3_progress_handler(db, budget ? STEPS_EACH_OF_SITE : STEPS_EACH, look_at_progress, g);
 	if (sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_set_authorizer(db, authorize, g) != SQLITE_OK)
 		return -EIO;
@@ -222,11 +303,11 @@ void guard_leave(struct guard *g)
 
 	if (!g->db)
 		return;
-	give_back_progress(g);
+	db_keep_limit(g->db);
 	sqlite3_set_authorizer(g->db, NULL, NULL);
 	sqlite3_exec(g->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
 	if (g->budget) {
-		unlimit(g);
+		reset_limits(g);
 		spent = spent_ns(g);
 		g->budget->cpu_ns -= spent < g->budget->cpu_ns ? spent : g->budget->cpu_ns;
 	}

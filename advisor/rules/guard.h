@@ -60,9 +60,4 @@ int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budge
 /* Statements that were prepared inside must be finalized. */
 void guard_leave(struct guard *g);
 
-/* printf() and format() of SQL that repeat no character: "%.2147483647c" takes 8 s, whatever the
- * limit of length. They stay until the connection is closed: SQLite does not give back its own.
- * SQLite's code. */
-int guard_format(sqlite3 *db);
-
 #endif

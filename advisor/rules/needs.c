@@ -56,8 +56,8 @@ enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
  * The first row of a query over :job, :run and :name. *ret_found: there was one; *ret_text: its
  * first column, NULL where that is NULL.
  */
-static int ask(const struct needs_subject *s, const char *sql, const char *name, bool *ret_found,
-	       const char **ret_text)
+static int ask_first(const struct needs_subject *s, const char *sql, const char *name,
+		     bool *ret_found, const char **ret_text)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
@@ -84,8 +84,8 @@ static int ask(const struct needs_subject *s, const char *sql, const char *name,
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -EIO;
 }
 
-static const char *sentence(struct arena *a, const char *before, const char *name,
-			    const char *after)
+static const char *join_sentence(struct arena *a, const char *before, const char *name,
+				 const char *after)
 {
 	char text[640];
 
@@ -99,15 +99,16 @@ static int why_unmeasured(const struct needs_subject *s, const char *name, const
 {
 	const char *reason = NULL;
 	bool found;
-	int e = ask(s, "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
-		    name, &found, &reason);
+	int e = ask_first(s,
+			  "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
+			  name, &found, &reason);
 
 	if (e)
 		return e;
 	if (reason)
-		*ret_reason = sentence(s->arena, name, " was not measured: ", reason);
+		*ret_reason = join_sentence(s->arena, name, " was not measured: ", reason);
 	else if (fallback)
-		*ret_reason = sentence(s->arena, name, fallback, "");
+		*ret_reason = join_sentence(s->arena, name, fallback, "");
 	return s->arena->failed ? -ENOMEM : 0;
 }
 
@@ -120,7 +121,7 @@ static int check_counter(const struct needs_subject *s, const struct rule *rule,
 	int e;
 
 	snprintf(sql, sizeof(sql), "SELECT v.%.100s FROM v_job v WHERE v.job_id = :job", name);
-	e = ask(s, sql, NULL, &found, &value);
+	e = ask_first(s, sql, NULL, &found, &value);
 	if (e == -EIO)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: v_job has no column '%s'; sql/views/20_job.sql lists "
@@ -148,38 +149,35 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	}
 	near = t ? NULL : suggest_nearest(name, names, NR_TABLES);
 	if (!t)
-		return errtext_set(err, -EINVAL,
-				   "%s:%d: no table '%s' that a rule could need; %s%s%s",
+		return errtext_set(err, -EINVAL, "%s:%d: no table '%s' that a rule could need; %s",
 				   rule->file, rule->tables.line, name,
-				   near ? "did you mean '"
-					: "see "
-					  "docs/advisor.md",
-				   near ? near : "", near ? "'?" : "");
-	e = ask(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name", t->of ? t->of : name,
-		&found, &text);
+				   suggest_text(near, "see docs/advisor.md").text);
+	e = ask_first(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name",
+		      t->of ? t->of : name, &found, &text);
 	if (e)
 		return e;
 	if (!found) {
-		*ret_reason = sentence(s->arena, "the database has no table ", t->of ? t->of : name,
-				       ": an older cachemon recorded it");
+		*ret_reason =
+			join_sentence(s->arena, "the database has no table ", t->of ? t->of : name,
+				      ": an older cachemon recorded it");
 		return *ret_reason ? 0 : -ENOMEM;
 	}
-	e = t->rows ? ask(s, t->rows, NULL, &found, &text)
-		    : ask(s,
-			  "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM unmeasured WHERE "
-			  "run_id = :run AND counter = :name)",
-			  name, &found, &text);
+	e = t->rows ? ask_first(s, t->rows, NULL, &found, &text)
+		    : ask_first(s,
+				"SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM unmeasured WHERE "
+				"run_id = :run AND counter = :name)",
+				name, &found, &text);
 	if (e || found)
 		return e;
 	if (t->reason) {
-		e = ask(s, t->reason, NULL, &found, ret_reason);
+		e = ask_first(s, t->reason, NULL, &found, ret_reason);
 		if (e || *ret_reason)
 			return e;
 	}
 	e = why_unmeasured(s, name, NULL, ret_reason);
 	if (e || *ret_reason)
 		return e;
-	*ret_reason = sentence(s->arena, "the run has no ", t->what ? t->what : name, "");
+	*ret_reason = join_sentence(s->arena, "the run has no ", t->what ? t->what : name, "");
 	return *ret_reason ? 0 : -ENOMEM;
 }
 
@@ -195,12 +193,12 @@ static int check_fact(const struct needs_subject *s, const struct rule *rule, co
 	/* Rows of a view are of a job, else of the run. */
 	snprintf(sql, sizeof(sql), "SELECT max(v.%.100s IS NOT NULL) FROM %.*s v WHERE v.%s = :%s",
 		 dot + 1, (int)(dot - fact < 100 ? dot - fact : 100), fact, "job_id", "job");
-	e = ask(s, sql, NULL, &found, &value);
+	e = ask_first(s, sql, NULL, &found, &value);
 	if (e == -EIO) {
 		snprintf(sql, sizeof(sql),
 			 "SELECT max(v.%.100s IS NOT NULL) FROM %.*s v WHERE v.%s = :%s", dot + 1,
 			 (int)(dot - fact < 100 ? dot - fact : 100), fact, "run_id", "run");
-		e = ask(s, sql, NULL, &found, &value);
+		e = ask_first(s, sql, NULL, &found, &value);
 	}
 	if (e == -EIO)
 		return errtext_set(err, -EINVAL,

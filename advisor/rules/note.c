@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/rules/applies.h"
-#include "advisor/rules/note_impl.h"
+#include "advisor/rules/note_expand.h"
+#include "advisor/rules/rule.h"
 #include "cachemon/base/suggest.h"
+
+enum note_form {
+	NOTE_WHOLE,   /* the program's and a site's: all keys, sections of known names */
+	NOTE_LENIENT, /* a user's: what is there is taken */
+};
 
 static const struct {
 	const char *name;
@@ -35,7 +43,7 @@ struct front {
 	int lines[NR_KEYS]; /* where a key stood; 0: nowhere yet */
 };
 
-static const char **field(struct note *n, size_t i)
+static const char **field_of(struct note *n, size_t i)
 {
 	return (const char **)((char *)n + keys[i].offset);
 }
@@ -51,9 +59,8 @@ static int unknown_key(const struct front *f, int line, const char *name, struct
 	/* A user's notes may have keys for other programs. What looks like one of ours is ours. */
 	if (!near && f->form == NOTE_LENIENT)
 		return 0;
-	return errtext_set(err, -EINVAL, "%s:%d: unknown key '%s'; %s%s%s", f->note->file, line,
-			   name, near ? "did you mean '" : "see prompts/README.md",
-			   near ? near : "", near ? "'?" : "");
+	return errtext_set(err, -EINVAL, "%s:%d: unknown key '%s'; %s", f->note->file, line, name,
+			   suggest_text(near, "see prompts/README.md").text);
 }
 
 static int take_key(struct arena *a, struct front *f, struct span text, int line,
@@ -77,7 +84,7 @@ static int take_key(struct arena *a, struct front *f, struct span text, int line
 			return errtext_set(err, -EINVAL, "%s:%d: a second '%s'; leave one out",
 					   f->note->file, line, copy);
 		f->lines[i] = line;
-		*field(f->note, i) = span_copy(a, value);
+		*field_of(f->note, i) = span_copy(a, value);
 		return a->failed ? -ENOMEM : 0;
 	}
 	return copy ? unknown_key(f, line, copy, err) : -ENOMEM;
@@ -106,16 +113,16 @@ static int take_front(struct arena *a, struct front *f, struct lines *lines, str
 	return e;
 }
 
-static int line_of(const struct front *f, const char *const *value)
+static int line_of_key(const struct front *f, const char *const *value)
 {
 	for (size_t i = 0; i < NR_KEYS; i++)
-		if (field(f->note, i) == value)
+		if (field_of(f->note, i) == value)
 			return f->lines[i];
 	return 0;
 }
 
 /* How much of a piece stands in a message. */
-static int shown(struct span s)
+static int shown_len(struct span s)
 {
 	return s.len < SHOWN_MAX ? (int)s.len : SHOWN_MAX;
 }
@@ -136,7 +143,8 @@ static int check_applies(struct front *f, struct errtext *err)
 	} while (e > 0);
 	if (e)
 		errtext_set(err, e, "%s:%d: '%.*s' is no place where a note applies; %s", n->file,
-			    line_of(f, &n->applies_to), shown(term.value), term.value.at, wrong);
+			    line_of_key(f, &n->applies_to), shown_len(term.value), term.value.at,
+			    wrong);
 	return e;
 }
 
@@ -154,11 +162,11 @@ static int take_findings(struct arena *a, struct front *f, struct errtext *err)
 			return errtext_set(err, -EINVAL,
 					   "%s:%d: '%.*s' is no id of a finding; write [a-finding, "
 					   "another]",
-					   n->file, line_of(f, &n->findings.text), shown(id),
-					   id.at);
+					   n->file, line_of_key(f, &n->findings.text),
+					   shown_len(id), id.at);
 		if (n->findings.nr == NOTE_FINDINGS_MAX)
 			return errtext_set(err, -EINVAL, "%s:%d: more than %d findings", n->file,
-					   line_of(f, &n->findings.text), NOTE_FINDINGS_MAX);
+					   line_of_key(f, &n->findings.text), NOTE_FINDINGS_MAX);
 		if (!ids)
 			ids = arena_alloc(a, NOTE_FINDINGS_MAX * sizeof(*ids));
 		if (!ids)
@@ -171,12 +179,12 @@ static int take_findings(struct arena *a, struct front *f, struct errtext *err)
 	return 0;
 }
 
-static int check(const struct front *f, const char *expected_id, struct errtext *err)
+static int check_keys(const struct front *f, const char *expected_id, struct errtext *err)
 {
 	const struct note *n = f->note;
 
 	for (size_t i = 0; i < NR_KEYS; i++) {
-		const char *value = *field(f->note, i);
+		const char *value = *field_of(f->note, i);
 		bool needed = keys[i].needed;
 
 		if (f->form == NOTE_LENIENT)
@@ -194,8 +202,153 @@ static int check(const struct front *f, const char *expected_id, struct errtext 
 	return 0;
 }
 
-static int parse(struct arena *a, const char *file, const char *id, const char *text,
-		 enum note_form form, struct note *ret, struct errtext *err)
+enum { SNIPPETS_MAX = 32 };
+
+struct body {
+	struct lines what_to_do; /* behind that heading; next NULL: there is none */
+	const char *language;	 /* inside of a fence; NULL: outside, or not one of ours */
+	bool fenced;
+	struct lines code; /* behind the line that begins it */
+	struct note_snippet snippets[SNIPPETS_MAX];
+	size_t nr_snippets;
+};
+
+/* What a fence is called, as a report names the language. NULL: none of ours. */
+static const char *language_of(struct span s)
+{
+	static const char *const names[][2] = {
+		{"c", "c"},	    {"python", "python"}, {"py", "python"},
+		{"shell", "shell"}, {"sh", "shell"},	  {"bash", "shell"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (span_is(s, names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
+static int end_fence(struct arena *a, const char *file, struct body *b, struct span line,
+		     struct errtext *err)
+{
+	struct note_snippet *s = &b->snippets[b->nr_snippets];
+
+	b->fenced = false;
+	if (!b->language)
+		return 0;
+	s->language = b->language;
+	b->nr_snippets++;
+	b->language = NULL;
+	return note_expand(a, file, b->code, line.at, &s->code, err);
+}
+
+static int take_fence(struct arena *a, const char *file, struct body *b, const struct lines *lines,
+		      struct span line, struct errtext *err)
+{
+	struct span text = span_trim(line);
+
+	if (b->fenced)
+		return end_fence(a, file, b, line, err);
+	if (b->nr_snippets == SNIPPETS_MAX)
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: more than %d blocks of code; leave some out", file,
+				   lines->number, SNIPPETS_MAX);
+	b->fenced = true;
+	b->language = language_of(span_trim((struct span){text.at + 3, text.len - 3}));
+	b->code = *lines;
+	return 0;
+}
+
+/* Goes through all lines: snippets, and where "What to do" is. */
+static int look_through(struct arena *a, const char *file, struct lines *lines, struct body *b,
+			struct errtext *err)
+{
+	struct span line;
+	int e = 0;
+
+	while (!e && lines_next(lines, &line)) {
+		struct span text = span_trim(line);
+
+		if (span_begins(text, "```"))
+			e = take_fence(a, file, b, lines, line, err);
+		else if (!b->fenced && !b->what_to_do.next && span_is(text, "## What to do"))
+			b->what_to_do = *lines;
+	}
+	if (!e && b->fenced)
+		e = errtext_set(err, -EINVAL,
+				"%s:%d: a block of code has no end; close it with "
+				"```",
+				file, lines->number);
+	return e;
+}
+
+/* The first paragraph, on one line; headings may stand before it where they are passed over. Its
+ * words are the text's but for their line ends, so that it fits. "": there is none. */
+static const char *first_paragraph(struct arena *a, struct lines lines, bool behind_headings)
+{
+	char *words = arena_alloc(a, strlen(lines.next) + 1);
+	struct span line;
+	size_t len = 0;
+
+	while (words && lines_next(&lines, &line)) {
+		struct span text = span_trim(line);
+
+		if (!len && (!text.len || (behind_headings && text.at[0] == '#')))
+			continue;
+		if (!text.len || text.at[0] == '#' || span_begins(text, "```"))
+			break;
+		if (len)
+			words[len++] = ' ';
+		memcpy(words + len, text.at, text.len);
+		len += text.len;
+	}
+	return words;
+}
+
+/* end: of the whole text. */
+static int find_action(struct arena *a, struct note *n, const struct body *b, const char *end,
+		       enum note_form form, struct errtext *err)
+{
+	struct lines section = {0};
+	int e = 0;
+
+	if (!n->action && b->what_to_do.next) {
+		e = note_expand(a, n->file, b->what_to_do, end, &section.next, err);
+		if (!e)
+			n->action = first_paragraph(a, section, false);
+	}
+	if (!e && (!n->action || !*n->action) && form == NOTE_LENIENT)
+		n->action = first_paragraph(a, (struct lines){.next = n->body}, true);
+	return a->failed ? -ENOMEM : e;
+}
+
+/* From the line after the front matter on: body, snippets, and the action where no key has it. */
+static int read_body(struct arena *a, struct note *n, struct lines *lines, enum note_form form,
+		     struct errtext *err)
+{
+	struct lines whole = *lines;
+	struct body b = {0};
+	int e = look_through(a, n->file, lines, &b, err);
+
+	if (!e)
+		e = note_expand(a, n->file, whole, lines->next, &n->body, err);
+	if (!e)
+		e = find_action(a, n, &b, lines->next, form, err);
+	if (!e && (!n->action || !*n->action))
+		e = errtext_set(err, -EINVAL,
+				"%s:%d: no text in '## What to do'; begin it with a sentence",
+				n->file, lines->number);
+	if (e || !b.nr_snippets)
+		return e;
+	n->snippets = arena_alloc(a, b.nr_snippets * sizeof(b.snippets[0]));
+	if (!n->snippets)
+		return -ENOMEM;
+	memcpy(n->snippets, b.snippets, b.nr_snippets * sizeof(b.snippets[0]));
+	n->nr_snippets = b.nr_snippets;
+	return 0;
+}
+
+static int parse_note(struct arena *a, const char *file, const char *id, const char *text,
+		      enum note_form form, struct note *ret, struct errtext *err)
 {
 	struct note note = {.file = file};
 	struct front front = {.note = &note, .form = form};
@@ -203,13 +356,13 @@ static int parse(struct arena *a, const char *file, const char *id, const char *
 	int e = take_front(a, &front, &lines, err);
 
 	if (!e)
-		e = check(&front, id, err);
+		e = check_keys(&front, id, err);
 	if (!e)
 		e = check_applies(&front, err);
 	if (!e)
 		e = take_findings(a, &front, err);
 	if (!e)
-		e = note_body(a, &note, &lines, form, err);
+		e = read_body(a, &note, &lines, form, err);
 	if (e)
 		return e;
 	if (form == NOTE_LENIENT)
@@ -221,11 +374,11 @@ static int parse(struct arena *a, const char *file, const char *id, const char *
 int note_parse(struct arena *a, const char *file, const char *expected_id, const char *text,
 	       struct note *ret, struct errtext *err)
 {
-	return parse(a, file, expected_id, text, NOTE_WHOLE, ret, err);
+	return parse_note(a, file, expected_id, text, NOTE_WHOLE, ret, err);
 }
 
 int note_parse_lenient(struct arena *a, const char *file, const char *id, const char *text,
 		       struct note *ret, struct errtext *err)
 {
-	return parse(a, file, id, text, NOTE_LENIENT, ret, err);
+	return parse_note(a, file, id, text, NOTE_LENIENT, ret, err);
 }

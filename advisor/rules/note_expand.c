@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/rules/embedded_shared.h"
-#include "advisor/rules/note_impl.h"
+#include "advisor/rules/embedded.h"
+#include "advisor/rules/note_expand.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/suggest.h"
+#include "cachemon/base/text_builder.h"
 
 /* A shared text is much longer than the line that refers to it; their number bounds what a note of
  * a user becomes. */
@@ -77,20 +78,19 @@ static const char *find_text(const struct reference *r, struct errtext *err)
 			names[nr++] = name;
 	}
 	near = suggest_nearest(r->name, names, nr);
-	errtext_set(err, -EINVAL, "%s:%d: no shared text '%s'; %s%s%s", r->file, r->line, r->name,
-		    near ? "did you mean '" : "see prompts/README.md", near ? near : "",
-		    near ? "'?" : "");
+	errtext_set(err, -EINVAL, "%s:%d: no shared text '%s'; %s", r->file, r->line, r->name,
+		    suggest_text(near, "see prompts/README.md").text);
 	return NULL;
 }
 
 /* The key of "@KEY@", which text begins with; false: it begins with something else. */
-static bool is_key(const char *text, struct span *ret_key)
+static bool is_key_reference(const char *text, struct span *ret_key)
 {
 	*ret_key = (struct span){text + 1, *text == '@' ? strcspn(text + 1, "@\n") : 0};
 	return ret_key->len && ret_key->at[ret_key->len] == '@' && span_is_name(*ret_key, "-");
 }
 
-static int put_value(FILE *out, struct reference *r, struct span key, struct errtext *err)
+static int expand_value(FILE *out, struct reference *r, struct span key, struct errtext *err)
 {
 	for (size_t i = 0; i < r->nr_values; i++) {
 		struct value *value = &r->values[i];
@@ -118,14 +118,14 @@ static int check_used(const struct reference *r, struct errtext *err)
 	return 0;
 }
 
-static int put_text(FILE *out, struct reference *r, const char *text, struct errtext *err)
+static int expand_text(FILE *out, struct reference *r, const char *text, struct errtext *err)
 {
 	struct span key;
 	int e = 0;
 
 	while (*text && !e) {
-		if (is_key(text, &key)) {
-			e = put_value(out, r, key, err);
+		if (is_key_reference(text, &key)) {
+			e = expand_value(out, r, key, err);
 			text = key.at + key.len + 1;
 		} else {
 			fputc(*text++, out);
@@ -143,7 +143,7 @@ static int put_reference(FILE *out, struct arena *a, struct reference *r, struct
 	if (e)
 		return e;
 	text = find_text(r, err);
-	return text ? put_text(out, r, text, err) : -EINVAL;
+	return text ? expand_text(out, r, text, err) : -EINVAL;
 }
 
 static int put_lines(FILE *out, struct arena *a, const char *file, struct lines lines,
@@ -170,15 +170,13 @@ static int put_lines(FILE *out, struct arena *a, const char *file, struct lines 
 int note_expand(struct arena *a, const char *file, struct lines from, const char *end,
 		const char **ret, struct errtext *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 	int e = out ? put_lines(out, a, file, from, end, err) : -ENOMEM;
+	_cleanup_free_ char *text = text_end(&b);
 
-	if (out && fclose(out) != 0)
-		e = -ENOMEM;
 	if (e)
 		return e;
-	*ret = arena_bytes(a, text, len).data;
+	*ret = text ? arena_bytes(a, text, b.len).data : NULL;
 	return *ret ? 0 : -ENOMEM;
 }

@@ -78,9 +78,8 @@ static int no_such_rule(struct rule_set *s, const char *file, int line, const ch
 	for (; nr < s->nr_rules && nr < IDS_MAX; nr++)
 		ids[nr] = s->rules[nr].id;
 	near = suggest_nearest(id, ids, nr);
-	return errtext_set(err, -EINVAL, "%s:%d: there is no rule '%s'; %s%s%s", file, line, id,
-			   near ? "did you mean '" : "'cachemon explain' lists them",
-			   near ? near : "", near ? "'?" : "");
+	return errtext_set(err, -EINVAL, "%s:%d: there is no rule '%s'; %s", file, line, id,
+			   suggest_text(near, "'cachemon explain' lists them").text);
 }
 
 /* Of a file that holds thresholds only. */

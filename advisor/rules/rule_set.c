@@ -4,21 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/rules/embedded_rules.h"
-#include "advisor/rules/embedded_notes.h"
+#include "advisor/rules/embedded.h"
 #include "advisor/rules/rule_set_impl.h"
 
-/* Room for one more element; what was there before moves. */
-static void *grow(struct arena *a, void *array, size_t nr, size_t size)
+/* One more element of an array in the arena, whose room doubles. */
+static int push_item(struct arena *a, void *array, size_t *nr, const void *item, size_t size)
 {
-	void *more;
+	void **list = array;
+	char *more = *list;
 
-	if (nr && (nr & (nr - 1)))
-		return array;
-	more = arena_alloc(a, (nr ? 2 * nr : 1) * size);
-	if (more && nr)
-		memcpy(more, array, nr * size);
-	return more;
+	if (!(*nr & (*nr - 1))) {
+		more = arena_alloc(a, (*nr ? 2 * *nr : 1) * size);
+		if (!more)
+			return -ENOMEM;
+		if (*nr)
+			memcpy(more, *list, *nr * size);
+		*list = more;
+	}
+	memcpy(more + (*nr)++ * size, item, size);
+	return 0;
 }
 
 struct rule *rule_set_find(struct rule_set *s, const char *id)
@@ -45,51 +49,33 @@ const struct note *rule_set_note(const struct rule_set *s, const char *id)
 int rule_set_put_rule(struct rule_set *s, const struct rule *rule)
 {
 	struct rule *old = rule_set_find(s, rule->id);
-	struct rule *rules;
 
-	if (old) {
-		*old = *rule;
-		return 0;
-	}
-	rules = grow(&s->arena, s->rules, s->nr_rules, sizeof(*rules));
-	if (!rules)
-		return -ENOMEM;
-	s->rules = rules;
-	s->rules[s->nr_rules++] = *rule;
+	if (!old)
+		return push_item(&s->arena, &s->rules, &s->nr_rules, rule, sizeof(*rule));
+	*old = *rule;
 	return 0;
 }
 
 int rule_set_put_note(struct rule_set *s, const struct note *note)
 {
 	struct note *old = (struct note *)rule_set_note(s, note->id);
-	struct note *notes;
 
-	if (old) {
-		*old = *note;
-		return 0;
-	}
-	notes = grow(&s->arena, s->notes, s->nr_notes, sizeof(*notes));
-	if (!notes)
-		return -ENOMEM;
-	s->notes = notes;
-	s->notes[s->nr_notes++] = *note;
+	if (!old)
+		return push_item(&s->arena, &s->notes, &s->nr_notes, note, sizeof(*note));
+	*old = *note;
 	return 0;
 }
 
 int rule_set_problem(struct rule_set *s, int e, const struct errtext *err)
 {
-	const char **problems;
 	const char *text;
 
 	if (e == -ENOMEM)
 		return e;
-	problems = grow(&s->arena, s->problems, s->nr_problems, sizeof(*problems));
 	text = arena_bytes(&s->arena, err->text, strlen(err->text)).data;
-	if (!problems || !text)
+	if (!text)
 		return -ENOMEM;
-	s->problems = problems;
-	s->problems[s->nr_problems++] = text;
-	return 0;
+	return push_item(&s->arena, &s->problems, &s->nr_problems, &text, sizeof(text));
 }
 
 static const char *builtin_name(struct arena *a, const char *before, const char *id,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the rule set: shared by rule_set.c and rule_dir.c. Owns how a set grows.
- * rule_dir_load() is in rule_dirs.c.
+ * Inside of the rule set: how a set grows. rule_dir_load() is in rule_dirs.c.
  */
 #ifndef RULE_SET_IMPL_H
 #define RULE_SET_IMPL_H
@@ -15,7 +14,7 @@ int rule_set_put_note(struct rule_set *s, const struct note *note);
 int rule_set_problem(struct rule_set *s, int e, const struct errtext *err);
 struct rule *rule_set_find(struct rule_set *s, const char *id);
 
-/* rule_dir.c: one directory on top of what is there. */
+/* One directory on top of what is there. */
 int rule_dir_load(struct rule_set *s, const struct rule_dir *dir);
 
 #endif

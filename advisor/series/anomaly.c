@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "advisor/series/series.h"
-#include "advisor/series/stats.h"
+#include "advisor/stats/stats.h"
 
 /* From the median of the distances to a normal standard deviation. */
 #define MAD_NORMAL 1.4826
@@ -45,13 +45,13 @@ struct scale {
 	double least, far;
 };
 
-static double score(const struct scale *s, double x)
+static double score_on_both(const struct scale *s, double x)
 {
 	return fmin(score_of(x, &s->plain), score_of(stats_log(x, s->least), &s->log));
 }
 
 /* Both scales are to be left for a value to be unusual: the wider end of each. */
-static void bounds(const struct scale *s, struct anomaly *a)
+static void set_bounds(const struct scale *s, struct anomaly *a)
 {
 	double by = s->far * s->plain.spread;
 	double by_log = s->far * s->log.spread;
@@ -60,7 +60,7 @@ static void bounds(const struct scale *s, struct anomaly *a)
 	a->high = fmax(s->plain.median + by, stats_exp(s->log.median + by_log, s->least));
 }
 
-static void keep(struct anomalies *all, const struct anomaly *a)
+static void keep_anomaly(struct anomalies *all, const struct anomaly *a)
 {
 	size_t least = 0;
 
@@ -77,7 +77,8 @@ static void keep(struct anomalies *all, const struct anomaly *a)
 }
 
 /* The largest step on the way there and back: what wanders off is no outlier. */
-static bool leaps(const double *x, size_t from, size_t to, const struct anomaly *a, double median)
+static bool does_leap(const double *x, size_t from, size_t to, const struct anomaly *a,
+		      double median)
 {
 	double step = 0;
 
@@ -86,28 +87,28 @@ static bool leaps(const double *x, size_t from, size_t to, const struct anomaly 
 	return step >= LEAP_SHARE * fabs(a->value - median);
 }
 
-static void collect(const double *x, size_t from, size_t to, const struct scale *s,
-		    struct anomalies *ret)
+static void collect_anomalies(const double *x, size_t from, size_t to, const struct scale *s,
+			      struct anomalies *ret)
 {
 	for (size_t i = from; i < to; i++) {
 		struct anomaly a = {.from = i};
 
-		for (; i < to && score(s, x[i]) > s->far; i++) {
+		for (; i < to && score_on_both(s, x[i]) > s->far; i++) {
 			bool above = x[i] > s->plain.median;
 
 			if (i > a.from && above != (x[i - 1] > s->plain.median))
 				break;
-			if (score(s, x[i]) > a.score) {
-				a.score = score(s, x[i]);
+			if (score_on_both(s, x[i]) > a.score) {
+				a.score = score_on_both(s, x[i]);
 				a.value = x[i];
 			}
 		}
 		a.to = i;
 		if (a.to == a.from)
 			continue;
-		bounds(s, &a);
-		if (leaps(x, from, to, &a, s->plain.median))
-			keep(ret, &a);
+		set_bounds(s, &a);
+		if (does_leap(x, from, to, &a, s->plain.median))
+			keep_anomaly(ret, &a);
 		i--;
 	}
 }
@@ -129,7 +130,7 @@ void anomaly_find(const double *x, size_t from, size_t to, double least, double 
 	s.log = usual_of(log, nr, 0.25 / s.far, work);
 	s.plain = usual_of(x + from, nr, least / s.far, work);
 	for (size_t i = from; i < to; i++)
-		far += score(&s, x[i]) > s.far;
+		far += score_on_both(&s, x[i]) > s.far;
 	if (far && (double)far <= fmax(USUAL_SHARE * (double)nr, 1))
-		collect(x, from, to, &s, ret);
+		collect_anomalies(x, from, to, &s, ret);
 }

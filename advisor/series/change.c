@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/series/change_impl.h"
+#include "advisor/series/change.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,198 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/series/stats.h"
+#include "advisor/stats/stats.h"
+
+/* A change is tested twice, and the better one counts. */
+enum { CHANGE_TESTS = 2 };
+
+/* One series at work; all arrays of its length. */
+struct change_search {
+	double x[CHANGE_CELLS_MAX]; /* folded */
+	double y[CHANGE_CELLS_MAX]; /* their logarithms: counts spread by what they are large */
+	double rank[CHANGE_CELLS_MAX], sum[CHANGE_CELLS_MAX + 1], rest[CHANGE_CELLS_MAX];
+	const double *order[CHANGE_CELLS_MAX];
+	size_t at[CHANGE_CELLS_MAX + 2]; /* ends of the pieces: 0, changes, nr */
+	size_t nr_at;
+	double weight[CHANGE_CELLS_MAX + 1]; /* of a stretch of so many of the ranked cells */
+	double tests, level, least;
+};
+
+/* Within the ranked cells. */
+struct change_arc {
+	size_t from, to;
+	double distance;
+};
+
+/* Of standard errors of the autocorrelation: the pieces are chosen so that little of it is left in
+ * them. docs/advisor.md has the rates that come of it. */
+#define ALIKE_MARGIN 2.5
+/* Of the spread of all ranks: what never moves proves no more than what moves a little. */
+#define SPREAD_LEAST 0.25
+/* Values that all cells of two pieces must be worth. */
+#define EFFECTIVE_MIN 12.0
+
+/* For the second of two tests: of the size of a step. One cell of three may be an
+ * outlier. The largest twentieth of all jumps stands for their noise, so that what the
+ * series does again and again is none. */
+enum { JUMP_CELLS = 3, JUMPS_MIN = 10 };
+#define NORMAL_95 1.9600
+/* Of the cells of a side, in a step: bursts that happen to lie together have others between them.
+ */
+#define OWN_SHARE 0.9
+
+/* Ranks of the cells from..to among themselves, and their running sums. */
+static void rank_cells(struct change_search *s, size_t from, size_t to)
+{
+	size_t nr = to - from;
+
+	stats_ranks(s->x + from, nr, s->order, s->rank);
+	s->sum[0] = 0;
+	for (size_t i = 0; i < nr; i++)
+		s->sum[i + 1] = s->sum[i] + s->rank[i] - (double)(nr + 1) / 2;
+	for (size_t m = 1; m < nr; m++)
+		s->weight[m] = 1 / sqrt((double)m * (double)(nr - m) / (double)nr);
+}
+
+/* The distance of the mean rank inside from that outside, on a scale where all splits are alike. */
+static double distance_of(const struct change_search *s, size_t i, size_t j)
+{
+	return fabs(s->sum[j] - s->sum[i]) * s->weight[j - i];
+}
+
+static void take_mean(const struct change_search *s, size_t from, size_t to, double *rest)
+{
+	double mean = 0;
+
+	for (size_t i = from; i < to; i++)
+		mean += s->rank[i] / (double)(to - from);
+	for (size_t i = from; i < to; i++)
+		rest[i] = s->rank[i] - mean;
+}
+
+/* What one independent rank spreads by, and how many the cells are worth, when the pieces up to
+ * each of ends have their own mean. */
+static double spread_of(struct change_search *s, const size_t *ends, size_t nr_ends,
+			double *ret_worth)
+{
+	size_t nr = ends[nr_ends - 1];
+	double all = (double)nr / sqrt(12);
+	size_t from = 0;
+	double variance;
+	double phi;
+
+	for (size_t k = 0; k < nr_ends; k++) {
+		take_mean(s, from, ends[k], s->rest);
+		from = ends[k];
+	}
+	variance = stats_lagged(s->rest, nr, 0) * (double)nr / (double)(nr - nr_ends);
+	if (variance <= SPREAD_LEAST * SPREAD_LEAST * all * all / 100) {
+		*ret_worth = (double)nr;
+		return SPREAD_LEAST * all;
+	}
+	phi = stats_phi(s->rest, nr, nr_ends, ALIKE_MARGIN);
+	*ret_worth = (double)nr * (1 - phi) / (1 + phi);
+	return fmax(sqrt(variance), SPREAD_LEAST * all);
+}
+
+/* p of a stretch of the ranked cells by their ranks, of all that there could be. */
+static double judge_arc(struct change_search *s, const struct change_arc *a, size_t nr)
+{
+	const size_t ends[] = {a->from, a->to, nr};
+	bool first = a->from == 0;
+	size_t pieces = 3 - (size_t)first - (a->to == nr);
+	double worth;
+	double spread = spread_of(s, first ? ends + 1 : ends, pieces, &worth);
+
+	if (worth < EFFECTIVE_MIN)
+		return 1;
+	return stats_tail_arc(a->distance / spread * sqrt(worth / (double)nr), worth,
+			      (double)CHANGE_PIECE_MIN / (double)nr);
+}
+
+/* p of a change between two pieces by their ranks, of all places in them. */
+static double judge_ranks(struct change_search *s, size_t from, size_t at, size_t to)
+{
+	size_t nr = to - from;
+	const size_t ends[] = {at - from, nr};
+	double worth;
+	double spread;
+
+	rank_cells(s, from, to);
+	spread = spread_of(s, ends, 2, &worth);
+	if (worth < EFFECTIVE_MIN)
+		return 1;
+	return stats_tail_split(distance_of(s, 0, at - from) / spread * sqrt(worth / (double)nr),
+				(double)CHANGE_PIECE_MIN / (double)nr);
+}
+
+static double median_of(struct change_search *s, const double *x, size_t from, size_t to)
+{
+	memcpy(s->rest, x + from, (to - from) * sizeof(*x));
+	return stats_median(s->rest, to - from);
+}
+
+static double middle_of(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* Three cells behind a place less three before it: by their medians, which no outlier moves. */
+static double jump_at(const double *x)
+{
+	return middle_of(x[0], x[1], x[2]) - middle_of(x[-3], x[-2], x[-1]);
+}
+
+/* Most cells of either side are nearer to their own median than to the other's. */
+static bool is_parted(struct change_search *s, size_t from, size_t at, size_t to)
+{
+	double before = median_of(s, s->y, from, at);
+	double after = median_of(s, s->y, at, to);
+	size_t own_before = 0;
+	size_t own_after = 0;
+
+	for (size_t i = from; i < to; i++) {
+		bool nearer = fabs(s->y[i] - before) < fabs(s->y[i] - after);
+
+		own_before += i < at && nearer;
+		own_after += i >= at && !nearer;
+	}
+	return (double)own_before >= OWN_SHARE * (double)(at - from) &&
+	       (double)own_after >= OWN_SHARE * (double)(to - at);
+}
+
+/*
+ * p of a step between two pieces, by what else the series does within as few cells: however alike
+ * neighbours are, and wherever values drift, all places but this one tell. Few cells have little of
+ * a rank to show for a step that is a hundred times their noise.
+ */
+static double judge_jump(struct change_search *s, size_t from, size_t at, size_t to)
+{
+	bool apart = is_parted(s, from, at, to);
+	double *jumps = s->rest;
+	double here = jump_at(s->y + at);
+	size_t nr = 0;
+	double median;
+	double spread;
+
+	for (size_t i = from + JUMP_CELLS; i + JUMP_CELLS <= to; i++)
+		if (i + JUMP_CELLS <= at || i >= at + JUMP_CELLS)
+			jumps[nr++] = jump_at(s->y + i);
+	if (nr < JUMPS_MIN || !apart)
+		return 1;
+	median = stats_median(jumps, nr);
+	for (size_t i = 0; i < nr; i++)
+		jumps[i] = fabs(jumps[i] - median);
+	stats_median(jumps, nr); /* in order from here on */
+	spread = jumps[nr - 1 - nr / 20] / NORMAL_95;
+	here = fabs(here - median);
+	if (!(here > 0))
+		return 1;
+	return fmin(stats_student_two_sided(spread > 0 ? here / spread : INFINITY,
+					    (double)nr / JUMP_CELLS) *
+			    (double)(to - from),
+		    1);
+}
 
 /* A figure that is a quarter higher or lower is what a reader would call another one: runs of one
  * job differ by a few per cent. */
@@ -22,15 +213,15 @@ static struct change_arc best_arc(const struct change_search *s, size_t nr)
 		if (i && i < CHANGE_PIECE_MIN)
 			continue;
 		for (size_t j = i + CHANGE_PIECE_MIN; j + CHANGE_PIECE_MIN <= nr; j++)
-			if (change_distance(s, i, j) > best.distance)
-				best = (struct change_arc){i, j, change_distance(s, i, j)};
-		if (i && change_distance(s, i, nr) > best.distance)
-			best = (struct change_arc){i, nr, change_distance(s, i, nr)};
+			if (distance_of(s, i, j) > best.distance)
+				best = (struct change_arc){i, j, distance_of(s, i, j)};
+		if (i && distance_of(s, i, nr) > best.distance)
+			best = (struct change_arc){i, nr, distance_of(s, i, nr)};
 	}
 	return best;
 }
 
-static void insert(struct change_search *s, size_t k, size_t at)
+static void insert_place(struct change_search *s, size_t k, size_t at)
 {
 	memmove(&s->at[k + 1], &s->at[k], (s->nr_at - k) * sizeof(s->at[0]));
 	s->at[k] = at;
@@ -44,14 +235,14 @@ static double judge_ends(struct change_search *s, size_t from, const struct chan
 	double p = 0;
 
 	if (a->from)
-		p = change_judge_jump(s, from, from + a->from, from + a->to);
+		p = judge_jump(s, from, from + a->from, from + a->to);
 	if (a->to < nr)
-		p = fmax(p, change_judge_jump(s, from + a->from, from + a->to, from + nr));
+		p = fmax(p, judge_jump(s, from + a->from, from + a->to, from + nr));
 	return p;
 }
 
 /* Cuts piece k in two or three; false: it is one. */
-static bool cut(struct change_search *s, size_t k)
+static bool cut_piece(struct change_search *s, size_t k)
 {
 	size_t from = s->at[k];
 	size_t nr = s->at[k + 1] - from;
@@ -59,48 +250,47 @@ static bool cut(struct change_search *s, size_t k)
 
 	if (nr < 2 * CHANGE_PIECE_MIN)
 		return false;
-	change_rank(s, from, from + nr);
+	rank_cells(s, from, from + nr);
 	a = best_arc(s, nr);
-	if (!(a.distance > 0) ||
-	    (change_judge_arc(s, &a, nr) * s->tests * CHANGE_TESTS > s->level &&
-	     judge_ends(s, from, &a, nr) * s->tests * CHANGE_TESTS > s->level))
+	if (!(a.distance > 0) || (judge_arc(s, &a, nr) * s->tests * CHANGE_TESTS > s->level &&
+				  judge_ends(s, from, &a, nr) * s->tests * CHANGE_TESTS > s->level))
 		return false;
 	if (a.to < nr)
-		insert(s, k + 1, from + a.to);
+		insert_place(s, k + 1, from + a.to);
 	if (a.from)
-		insert(s, k + 1, from + a.from);
+		insert_place(s, k + 1, from + a.from);
 	return true;
 }
 
-static bool matters(double before, double after, double least)
+static bool is_relevant(double before, double after, double least)
 {
 	double by = fabs(after - before);
 
 	return by >= least && by >= RELEVANT_SHARE * fmax(fabs(before), fabs(after));
 }
 
-static struct change look(struct change_search *s, size_t k)
+static struct change change_at(struct change_search *s, size_t k)
 {
 	struct change c = {.at = s->at[k]};
 
-	c.before = change_median(s, s->x, s->at[k - 1], s->at[k]);
-	c.after = change_median(s, s->x, s->at[k], s->at[k + 1]);
-	c.p = fmin(change_judge_ranks(s, s->at[k - 1], s->at[k], s->at[k + 1]),
-		   change_judge_jump(s, s->at[k - 1], s->at[k], s->at[k + 1]));
+	c.before = median_of(s, s->x, s->at[k - 1], s->at[k]);
+	c.after = median_of(s, s->x, s->at[k], s->at[k + 1]);
+	c.p = fmin(judge_ranks(s, s->at[k - 1], s->at[k], s->at[k + 1]),
+		   judge_jump(s, s->at[k - 1], s->at[k], s->at[k + 1]));
 	c.p = fmin(c.p * s->tests * CHANGE_TESTS, 1);
 	return c;
 }
 
 /* Takes out the change that says least, as long as there is one that says too little. */
-static void prune(struct change_search *s)
+static void prune_changes(struct change_search *s)
 {
 	for (;;) {
 		double worst = 0;
 		size_t drop = 0;
 
 		for (size_t k = 1; k + 1 < s->nr_at; k++) {
-			struct change c = look(s, k);
-			bool good = c.p <= s->level && matters(c.before, c.after, s->least);
+			struct change c = change_at(s, k);
+			bool good = c.p <= s->level && is_relevant(c.before, c.after, s->least);
 			double how = good ? 0 : c.p + (c.p <= s->level ? s->level : 0);
 
 			if (!good && how >= worst) {
@@ -117,7 +307,7 @@ static void prune(struct change_search *s)
 	}
 }
 
-static size_t fold(const double *x, size_t nr, double *ret, size_t *ret_by)
+static size_t fold_cells(const double *x, size_t nr, double *ret, size_t *ret_by)
 {
 	size_t by = (nr + CHANGE_CELLS_MAX - 1) / CHANGE_CELLS_MAX;
 	size_t cells = nr / by;
@@ -132,7 +322,7 @@ static size_t fold(const double *x, size_t nr, double *ret, size_t *ret_by)
 }
 
 /* Where, near the edge of a folded cell, the values are nearest to the medians of their sides. */
-static size_t refine(const double *x, size_t nr, size_t at, size_t by, const struct change *c)
+static size_t refine_place(const double *x, size_t nr, size_t at, size_t by, const struct change *c)
 {
 	size_t from = at > by ? at - by : 0;
 	size_t to = at + by < nr ? at + by : nr;
@@ -162,7 +352,7 @@ int change_find(const double *x, size_t nr, double least, double tests, double l
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->at[1] = fold(x, nr, s->x, &by);
+	s->at[1] = fold_cells(x, nr, s->x, &by);
 	s->nr_at = 2;
 	s->tests = tests;
 	s->level = level;
@@ -170,13 +360,13 @@ int change_find(const double *x, size_t nr, double least, double tests, double l
 	for (size_t i = 0; i < s->at[1]; i++)
 		s->y[i] = stats_log(s->x[i], least);
 	for (size_t k = 0; k + 1 < s->nr_at;)
-		if (!cut(s, k))
+		if (!cut_piece(s, k))
 			k++;
-	prune(s);
+	prune_changes(s);
 	for (size_t k = 1; k + 1 < s->nr_at; k++) {
-		ret[*ret_nr] = look(s, k);
+		ret[*ret_nr] = change_at(s, k);
 		if (by > 1)
-			ret[*ret_nr].at = refine(x, nr, s->at[k] * by, by, &ret[*ret_nr]);
+			ret[*ret_nr].at = refine_place(x, nr, s->at[k] * by, by, &ret[*ret_nr]);
 		++*ret_nr;
 	}
 	free(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the values of a series become others: by their ranks, so that no outlier makes a change,
- * and measured by what neighbours that are alike would do anyway. Owns the search and its test.
+ * Change points of a series: found by ranks, so that no outlier makes a change, and tested against
+ * what neighbours that are alike would do anyway. Owns the search and its test.
  */
 #ifndef SERIES_CHANGE_H
 #define SERIES_CHANGE_H

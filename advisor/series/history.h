@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A figure of a run beside the same figure of earlier runs of the job. Owns what a run like those
- * is expected to give, and the list of the figures.
+ * Figures of a run next to those of the job's earlier runs. Owns what a run like those is expected
+ * to give, the list of the figures, and the test for a trend.
  */
 #ifndef SERIES_HISTORY_H
 #define SERIES_HISTORY_H
 
+#include <sqlite3.h>
+
 #include "advisor/series/series.h"
 
-enum past_figure {
-	PAST_WALL,
-	PAST_CPU,
-	PAST_STALL,
-	PAST_HIT_RATIO,
-	PAST_MISSES,
-	PAST_PREFETCHED,
-	PAST_WASTED,
-	PAST_EVICTED,
-	PAST_REFAULTS,
-	PAST_NR,
+/* History of ret, in the arena. 0 or -errno. */
+int history_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series_job *ret,
+		 struct errtext *err);
+
+enum { TREND_MAX = 64 /* values */ };
+
+/* Whether values go up or down from one to the next: Kendall's test, and the slope of Theil and
+ * Sen, which no single run moves. */
+struct trend {
+	double slope; /* median of the slopes between any two values, a step */
+	double tau;   /* -1..1; 0 also where all are equal */
+	double p;     /* two-sided; exact where no two are equal */
 };
 
-enum { HISTORY_RUNS_MAX = 50 /* earlier ones, the last of them */ };
-
-/*
- * value: of this run; earlier: of nr earlier ones, the oldest first. tests: figures that are looked
- * at in all. false: fewer than SERIES_RUNS_MIN.
- */
-bool history_judge(enum past_figure f, double value, const double *earlier, size_t nr, double tests,
-		   struct series_history *ret);
+/* nr up to TREND_MAX; more: the last ones. */
+struct trend history_trend(const double *x, size_t nr);
 
 #endif

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advisor/stats/student.h"
-#include "advisor/series/stats.h"
+#include "advisor/stats/stats.h"
 
 /* Autocorrelations up to here lower what the cells are worth. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
@@ -21,7 +20,8 @@ enum { REPEATS_MIN = 8 };
 #define FITTED 4
 
 /* Less the median of its stretch, so that a step is no link. */
-static void demean(const double *x, const size_t *ends, size_t nr_ends, double *work, double *ret)
+static void take_medians(const double *x, const size_t *ends, size_t nr_ends, double *work,
+			 double *ret)
 {
 	size_t from = 0;
 
@@ -55,7 +55,7 @@ static void rank_known(const double *y, const bool *known, size_t nr, double *pa
 }
 
 /* Of ranks that are known in both places. */
-static double alike(const double *rank, const bool *known, size_t nr, size_t lag)
+static double alike_at(const double *rank, const bool *known, size_t nr, size_t lag)
 {
 	double with = 0;
 	double own = 0;
@@ -82,14 +82,14 @@ static double alike(const double *rank, const bool *known, size_t nr, size_t lag
  * some lag whatever they have to do with each other. Found where the likeness is more than three
  * standard errors of noise; 0: there is none.
  */
-static size_t rhythm(const struct link_series *s, double *ret_phi)
+static size_t rhythm_of(const struct link_series *s, double *ret_phi)
 {
 	size_t most = s->nr / 3 < RHYTHM_MAX ? s->nr / 3 : RHYTHM_MAX;
 	size_t best = 0;
 
 	*ret_phi = 3 / sqrt((double)s->nr + 1);
 	for (size_t lag = 2; lag <= most; lag++) {
-		double phi = alike(s->rank, s->known, s->nr, lag);
+		double phi = alike_at(s->rank, s->known, s->nr, lag);
 
 		if (phi > *ret_phi) {
 			*ret_phi = phi;
@@ -100,7 +100,7 @@ static size_t rhythm(const struct link_series *s, double *ret_phi)
 }
 
 /* Less the straight line through the ranks of each stretch, so that a trend is no link. */
-static void level(double *rank, const bool *known, const size_t *ends, size_t nr_ends)
+static void take_trend(double *rank, const bool *known, const size_t *ends, size_t nr_ends)
 {
 	size_t from = 0;
 
@@ -157,14 +157,14 @@ int link_prepare(const double *x, size_t nr, const size_t *ends, size_t nr_ends,
 		return -ENOMEM;
 	}
 	ret->nr = nr;
-	demean(x, ends, nr_ends, packed, y);
+	take_medians(x, ends, nr_ends, packed, y);
 	for (size_t i = 0; i < nr; i++) {
 		ret->known[i] = !isnan(x[i]);
 		moves += ret->known[i] && y[i] != 0;
 	}
 	rank_known(y, ret->known, nr, packed, order, ret->rank);
-	level(ret->rank, ret->known, ends, nr_ends);
-	take_past(ret, alike(ret->rank, ret->known, nr, 1), 1, left, packed, order);
+	take_trend(ret->rank, ret->known, ends, nr_ends);
+	take_past(ret, alike_at(ret->rank, ret->known, nr, 1), 1, left, packed, order);
 	/* The first cell behind a change has another past. */
 	for (size_t k = 0; k + 1 < nr_ends; k++) {
 		ret->nr_known -= ret->known[ends[k]];
@@ -172,7 +172,7 @@ int link_prepare(const double *x, size_t nr, const size_t *ends, size_t nr_ends,
 	}
 	/* A rhythm between two whole numbers of cells is in both, and in their multiples. */
 	ret->rhythm = 0;
-	for (int i = 0; i < RHYTHMS && (lag = rhythm(ret, &phi)); i++) {
+	for (int i = 0; i < RHYTHMS && (lag = rhythm_of(ret, &phi)); i++) {
 		ret->rhythm = ret->rhythm ? ret->rhythm : lag;
 		take_past(ret, phi, lag, left, packed, order);
 	}
@@ -189,7 +189,7 @@ struct together {
 	size_t nr;
 };
 
-static struct together sum(const struct link_series *a, const struct link_series *b, int lag)
+static struct together sum_at(const struct link_series *a, const struct link_series *b, int lag)
 {
 	struct together t = {0};
 	size_t from = lag > 0 ? (size_t)lag : 0;
@@ -210,13 +210,13 @@ static struct together sum(const struct link_series *a, const struct link_series
 }
 
 /* Bartlett: cells that two alike series are worth. */
-static double worth(const struct link_series *a, const struct link_series *b, size_t nr)
+static double worth_of(const struct link_series *a, const struct link_series *b, size_t nr)
 {
 	double time = 1;
 
 	for (size_t lag = 1; lag <= ALIKE_LAGS && lag < nr / 4; lag++)
-		time += 2 * alike(a->rank, a->known, a->nr, lag) *
-			alike(b->rank, b->known, b->nr, lag);
+		time += 2 * alike_at(a->rank, a->known, a->nr, lag) *
+			alike_at(b->rank, b->known, b->nr, lag);
 	return (double)nr / fmax(time, 1) - FITTED;
 }
 
@@ -228,7 +228,7 @@ static double p_of(double rho, double cells)
 		return 1;
 	if (left < 1e-12)
 		return 0;
-	return student_two_sided(rho * sqrt((cells - 2) / left), cells - 2);
+	return stats_student_two_sided(rho * sqrt((cells - 2) / left), cells - 2);
 }
 
 size_t link_lags(size_t nr)
@@ -248,7 +248,7 @@ struct link link_find(const struct link_series *a, const struct link_series *b, 
 	for (int k = 0; k <= 2 * most; k++) {
 		/* 0, 1, -1, 2, ...: of equal ones the shortest. */
 		int lag = k % 2 ? (k + 1) / 2 : -k / 2;
-		struct together t = sum(a, b, lag);
+		struct together t = sum_at(a, b, lag);
 		double rho;
 
 		if (t.nr < LINK_CELLS_MIN || !(t.aa > 0) || !(t.bb > 0))
@@ -259,7 +259,7 @@ struct link link_find(const struct link_series *a, const struct link_series *b, 
 	}
 	if (fabs(best.rho) < LINK_RHO_MIN)
 		return best;
-	best.p = fmin(p_of(best.rho, worth(a, b, best.cells)) * tests, 1);
+	best.p = fmin(p_of(best.rho, worth_of(a, b, best.cells)) * tests, 1);
 	best.found = best.p <= level;
 	return best;
 }

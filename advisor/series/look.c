@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/series/look_impl.h"
+#include "advisor/series/look.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "advisor/series/anomaly.h"
+#include "advisor/series/change.h"
+#include "advisor/series/link.h"
+#include "advisor/stats/stats.h"
 
-static bool moves(const struct series_known *k)
+/* A figure without what is not known of it. */
+struct series_known {
+	double *x;
+	size_t *cell; /* of each value */
+	size_t nr;
+	struct change changes[CHANGE_MAX];
+	size_t nr_changes;
+};
+
+/* The cells of a job while they are looked at. */
+struct series_looked {
+	const struct series_cells *c;
+	struct arena scratch;
+	struct series_known of[FIGURE_NR];
+	size_t figures; /* that are looked at */
+	size_t values;
+};
+
+static bool does_move(const struct series_known *k)
 {
 	for (size_t i = 1; i < k->nr; i++)
 		if (k->x[i] != k->x[0])
@@ -56,7 +77,7 @@ static int by_p(const void *a, const void *b)
 	return by_time(a, b);
 }
 
-static int changes(struct series_looked *l, struct arena *arena, struct series_job *ret)
+static int find_changes(struct series_looked *l, struct arena *arena, struct series_job *ret)
 {
 	struct series_change *all =
 		arena_alloc(&l->scratch, (size_t)FIGURE_NR * CHANGE_MAX * sizeof(*all));
@@ -66,7 +87,7 @@ static int changes(struct series_looked *l, struct arena *arena, struct series_j
 	for (int f = 0; f < FIGURE_NR && all && !e; f++) {
 		struct series_known *k = &l->of[f];
 
-		if (!moves(k))
+		if (!does_move(k))
 			continue;
 		e = change_find(k->x, k->nr, series_least(f), (double)l->figures, SERIES_LEVEL,
 				k->changes, &k->nr_changes);
@@ -142,7 +163,7 @@ static bool overlaps(const struct series_anomaly *a, const struct series_anomaly
 }
 
 /* One figure stands for what happens at one time, as long as there are other times. */
-static void choose(struct series_anomaly *all, size_t nr, struct series_job *ret)
+static void choose_anomalies(struct series_anomaly *all, size_t nr, struct series_job *ret)
 {
 	bool taken[FIGURE_NR * ANOMALY_MAX] = {false};
 
@@ -161,7 +182,7 @@ static void choose(struct series_anomaly *all, size_t nr, struct series_job *ret
 	qsort(ret->anomalies, ret->nr_anomalies, sizeof(*all), by_score);
 }
 
-static int anomalies(struct series_looked *l, struct arena *arena, struct series_job *ret)
+static int find_anomalies(struct series_looked *l, struct arena *arena, struct series_job *ret)
 {
 	struct series_anomaly *all =
 		arena_alloc(&l->scratch, (size_t)FIGURE_NR * ANOMALY_MAX * sizeof(*all));
@@ -175,12 +196,109 @@ static int anomalies(struct series_looked *l, struct arena *arena, struct series
 	for (int f = 0; f < FIGURE_NR; f++)
 		nr += anomalies_of(l, f, work, all + nr, &more);
 	qsort(all, nr, sizeof(*all), by_score);
-	choose(all, nr, ret);
+	choose_anomalies(all, nr, ret);
 	ret->more_anomalies = more + nr - ret->nr_anomalies;
 	return 0;
 }
 
-static int names(struct series_looked *l, struct arena *arena, struct series_job *ret)
+/* Nine of ten values lie further apart than what matters: else a link is one of ripples. */
+static bool does_swing(const struct series_known *k, double least, double *work)
+{
+	for (size_t i = 0; i < k->nr; i++)
+		work[i] = k->x[i];
+	stats_median(work, k->nr); /* in order from here on */
+	return work[k->nr - 1 - k->nr / 20] - work[k->nr / 20] >= least;
+}
+
+/* What is left of each figure when its own past is taken out; nr_known 0: nothing to look at. */
+static int prepare_links(struct series_looked *l, struct link_series *ret)
+{
+	double *work = arena_alloc(&l->scratch, l->c->nr * sizeof(*work));
+	int e = work ? 0 : -ENOMEM;
+
+	for (int f = 0; f < FIGURE_NR && !e; f++) {
+		const struct series_known *k = &l->of[f];
+		size_t ends[CHANGE_MAX + 1];
+
+		ret[f] = (struct link_series){
+			.rank = arena_alloc(&l->scratch, l->c->nr * sizeof(double)),
+			.known = arena_alloc(&l->scratch, l->c->nr * sizeof(bool)),
+		};
+		if (!ret[f].rank || !ret[f].known)
+			return -ENOMEM;
+		if (k->nr < LINK_CELLS_MIN || !does_swing(k, series_least(f), work))
+			continue;
+		for (size_t i = 0; i < k->nr_changes; i++)
+			ends[i] = k->cell[k->changes[i].at];
+		ends[k->nr_changes] = l->c->nr;
+		e = link_prepare(l->c->v[f], l->c->nr, ends, k->nr_changes + 1, &ret[f]);
+	}
+	return e;
+}
+
+static bool is_pair(const struct link_series *left, int a, int b)
+{
+	return left[a].nr_known >= LINK_CELLS_MIN && left[b].nr_known >= LINK_CELLS_MIN &&
+	       !series_bound(a, b);
+}
+
+static int by_rho(const void *a, const void *b)
+{
+	const struct series_link *x = a;
+	const struct series_link *y = b;
+
+	if (fabs(x->rho) != fabs(y->rho))
+		return fabs(x->rho) > fabs(y->rho) ? -1 : 1;
+	if (x->a != y->a)
+		return x->a < y->a ? -1 : 1;
+	return (x->b > y->b) - (x->b < y->b);
+}
+
+static int find_links(struct series_looked *l, struct arena *arena, struct series_job *ret)
+{
+	struct link_series left[FIGURE_NR];
+	struct series_link all[FIGURE_NR * (FIGURE_NR - 1) / 2];
+	size_t pairs = 0;
+	size_t nr = 0;
+	double tests;
+	int e = prepare_links(l, left);
+
+	if (e)
+		return e;
+	for (int a = 0; a < FIGURE_NR; a++)
+		for (int b = a + 1; b < FIGURE_NR; b++)
+			pairs += is_pair(left, a, b);
+	tests = (double)(pairs * (2 * link_lags(l->c->nr) + 1));
+	for (int a = 0; a < FIGURE_NR; a++) {
+		for (int b = a + 1; b < FIGURE_NR; b++) {
+			struct link k = {.found = false};
+			bool turned;
+
+			if (is_pair(left, a, b))
+				k = link_find(&left[a], &left[b], tests, SERIES_LEVEL);
+			if (!k.found)
+				continue;
+			turned = k.lag < 0;
+			all[nr++] = (struct series_link){
+				.a = series_metric(turned ? b : a),
+				.b = series_metric(turned ? a : b),
+				.lag_ns = l->c->length_ns * abs(k.lag),
+				.rho = k.rho,
+				.p = k.p,
+				.intervals = k.cells,
+			};
+		}
+	}
+	qsort(all, nr, sizeof(*all), by_rho);
+	ret->nr_links = nr < SERIES_LINKS_MAX ? nr : SERIES_LINKS_MAX;
+	ret->more_links = nr - ret->nr_links;
+	ret->links = arena_alloc(arena, ret->nr_links * sizeof(*all));
+	for (size_t i = 0; ret->links && i < ret->nr_links; i++)
+		ret->links[i] = all[i];
+	return ret->links ? 0 : -ENOMEM;
+}
+
+static int list_metrics(struct series_looked *l, struct arena *arena, struct series_job *ret)
 {
 	ret->metrics = arena_alloc(arena, FIGURE_NR * sizeof(void *));
 	for (int f = 0; f < FIGURE_NR && ret->metrics; f++)
@@ -196,13 +314,13 @@ int series_look(const struct series_cells *c, struct arena *arena, struct series
 
 	for (int f = 0; f < FIGURE_NR; f++)
 		take_known(&l, f);
-	e = l.scratch.failed ? -ENOMEM : names(&l, arena, ret);
+	e = l.scratch.failed ? -ENOMEM : list_metrics(&l, arena, ret);
 	if (!e)
-		e = changes(&l, arena, ret);
+		e = find_changes(&l, arena, ret);
 	if (!e)
-		e = anomalies(&l, arena, ret);
+		e = find_anomalies(&l, arena, ret);
 	if (!e)
-		e = series_links(&l, arena, ret);
+		e = find_links(&l, arena, ret);
 	arena_free(&l.scratch);
 	return e;
 }

@@ -8,23 +8,13 @@
 #include <string.h>
 
 #include "cachemon/db/db_rows.h"
+#include "advisor/series/history.h"
 #include "advisor/series/look.h"
 
 /* More rows than a recorder keeps of a run, ten times over. */
 enum { ROWS_MAX = 100000 };
 
-static int count_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t *ret)
-{
-	struct rows r =
-		rows_begin(db, scratch, "SELECT count(*) FROM analysis_interval WHERE job_id = ?1",
-			   1, &job_id);
-	int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
-
-	*ret = n > ROWS_MAX ? ROWS_MAX : (size_t)n;
-	return rows_finish(&r);
-}
-
-static double number(struct rows *r)
+static double number_or_nan(struct rows *r)
 {
 	struct opt_i64 v = rows_i64(r);
 
@@ -33,8 +23,8 @@ static double number(struct rows *r)
 
 /* Versions that kept no budget saw waits by the per-read hook alone. The machine's row names one
  * memory cgroup: whose it is can be told of a lone job only. */
-static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
-		     struct series_row *rows, size_t *ret_nr)
+static int load_intervals(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
+			  struct series_row *rows, size_t *ret_nr)
 {
 	struct rows r = rows_begin(
 		db, scratch,
@@ -53,7 +43,7 @@ static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t 
 		1, &job_id);
 	size_t nr = 0;
 
-	while (nr < room && rows_next(&r)) {
+	while (rows_next(&r) && nr < room) {
 		struct series_row *w = &rows[nr];
 
 		w->start_ns = rows_ns(&r);
@@ -61,7 +51,7 @@ static int load_rows(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t 
 		w->partial = rows_value(&r, 0) != 0;
 		w->rolled = rows_value(&r, 0) != 0;
 		for (int i = 0; i < INPUT_NR; i++)
-			w->v[i] = number(&r);
+			w->v[i] = number_or_nan(&r);
 		nr += w->duration_ns > 0;
 	}
 	*ret_nr = nr;
@@ -78,8 +68,8 @@ static const char *too_few(struct arena *arena, size_t nr)
 	return arena_bytes(arena, text, strlen(text)).data;
 }
 
-static int look(struct series_row *rows, size_t nr, struct arena *scratch, struct arena *arena,
-		struct series_job *ret)
+static int look_at_rows(struct series_row *rows, size_t nr, struct arena *scratch,
+			struct arena *arena, struct series_job *ret)
 {
 	struct series_cells c = {0};
 	int e = series_cells_make(rows, nr, scratch, &c);
@@ -102,21 +92,22 @@ int series_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series_
 	struct series_row *rows = NULL;
 	struct arena scratch = {0};
 	struct series_job job = {.job_id = job_id};
-	size_t room = 0;
+	size_t room =
+		rows_total(db, "SELECT count(*) FROM analysis_interval WHERE job_id = ?1", job_id);
 	size_t nr = 0;
-	int e = count_rows(db, &scratch, job_id, &room);
+	int e;
 
-	if (!e) {
-		rows = calloc(room + 1, sizeof(*rows));
-		e = rows ? load_rows(db, &scratch, job_id, room, rows, &nr) : -ENOMEM;
-	}
+	if (room > ROWS_MAX)
+		room = ROWS_MAX;
+	rows = calloc(room + 1, sizeof(*rows));
+	e = rows ? load_intervals(db, &scratch, job_id, room, rows, &nr) : -ENOMEM;
 	if (e == -EIO)
 		errtext_set(err, e, "cannot analyse the run (its intervals): %s", rows_error(db));
 	if (!e)
-		e = look(rows, nr, &scratch, arena, &job);
+		e = look_at_rows(rows, nr, &scratch, arena, &job);
 	free(rows);
 	if (!e)
-		e = series_look_back(db, job_id, arena, &job, err);
+		e = history_load(db, job_id, arena, &job, err);
 	arena_free(&scratch);
 	if (!e)
 		*ret = job;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cachemon/base/optional.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/figures/counts.h"
 
 /* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
@@ -45,7 +46,7 @@ static bool is_active(const struct series_row *r)
 }
 
 /* From the job's first act to its last: it may have begun after the run, and ended before. */
-static void trim(struct series_row **rows, size_t *nr)
+static void trim_rows(struct series_row **rows, size_t *nr)
 {
 	while (*nr && !is_active(&(*rows)[*nr - 1]))
 		--*nr;
@@ -133,7 +134,7 @@ struct open_cell {
 };
 
 /* NAN of what is not known: fmax() would take it for none. */
-static double over(double sum, double by)
+static double rate_over(double sum, double by)
 {
 	return isnan(sum) || !(by > 0) ? NAN : fmax(sum, 0) / by;
 }
@@ -162,15 +163,15 @@ static void put_figures(struct series_cells *c, const struct open_cell *o, const
 	size_t i = c->nr;
 
 	c->v[FIGURE_HIT_RATIO][i] = hit_ratio(o);
-	c->v[FIGURE_MISSES][i] = over(o->v[INPUT_MISSES], s);
-	c->v[FIGURE_LOOKUPS][i] = over(o->v[INPUT_LOOKUPS] * watched, s);
-	c->v[FIGURE_READ_BYTES][i] = over(o->v[INPUT_READ_BYTES] * watched, s);
-	c->v[FIGURE_PREFETCHED][i] = over(o->v[INPUT_PREFETCHED], s);
-	c->v[FIGURE_WASTED][i] = over(o->v[INPUT_WASTED], s);
-	c->v[FIGURE_EVICTED][i] = over(o->v[INPUT_EVICTED], s);
-	c->v[FIGURE_REFAULTS][i] = over(o->v[INPUT_REFAULTS], s);
-	c->v[FIGURE_STALL][i] = over(o->v[INPUT_STALL_NS] / 1e9, s);
-	c->v[FIGURE_CPU][i] = over(o->v[INPUT_CPU_NS] / 1e9, s);
+	c->v[FIGURE_MISSES][i] = rate_over(o->v[INPUT_MISSES], s);
+	c->v[FIGURE_LOOKUPS][i] = rate_over(o->v[INPUT_LOOKUPS] * watched, s);
+	c->v[FIGURE_READ_BYTES][i] = rate_over(o->v[INPUT_READ_BYTES] * watched, s);
+	c->v[FIGURE_PREFETCHED][i] = rate_over(o->v[INPUT_PREFETCHED], s);
+	c->v[FIGURE_WASTED][i] = rate_over(o->v[INPUT_WASTED], s);
+	c->v[FIGURE_EVICTED][i] = rate_over(o->v[INPUT_EVICTED], s);
+	c->v[FIGURE_REFAULTS][i] = rate_over(o->v[INPUT_REFAULTS], s);
+	c->v[FIGURE_STALL][i] = rate_over(o->v[INPUT_STALL_NS] / 1e9, s);
+	c->v[FIGURE_CPU][i] = rate_over(o->v[INPUT_CPU_NS] / 1e9, s);
 	for (int k = 0; k < INPUT_NR - INPUT_SUMS; k++)
 		c->v[FIGURE_AVAILABLE + k][i] = (o->v[INPUT_SUMS + k] - last[k]) / s;
 }
@@ -200,7 +201,8 @@ static void add_row(struct open_cell *o, const struct series_row *r)
 		o->v[i] = i < INPUT_SUMS ? o->v[i] + r->v[i] : r->v[i];
 }
 
-static void fill(const struct series_row *rows, size_t nr, struct series_cells *c, size_t room)
+static void fill_cells(const struct series_row *rows, size_t nr, struct series_cells *c,
+		       size_t room)
 {
 	struct open_cell o = {0};
 	double last[INPUT_NR - INPUT_SUMS] = {NAN, NAN, NAN};
@@ -233,7 +235,7 @@ int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
 	int e;
 
 	qsort(rows, nr, sizeof(*rows), by_start);
-	trim(&rows, &nr);
+	trim_rows(&rows, &nr);
 	if (!nr) {
 		*ret = c;
 		return 0;
@@ -248,7 +250,105 @@ int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
 		c.v[f] = arena_alloc(arena, room * sizeof(*c.v[f]));
 	if (arena->failed)
 		return -ENOMEM;
-	fill(rows, nr, &c, room);
+	fill_cells(rows, nr, &c, room);
 	*ret = c;
 	return 0;
+}
+
+#define MIB 1048576.0
+
+/* 100 pages a second are 400 KiB/s: no device notices them. A twentieth of a ratio is what a reader
+ * of a report would call another one. Memory that moves by less than 4 MiB/s takes minutes to
+ * matter. */
+#define FEW_PAGES  100
+#define FEW_BYTES  (4 * MIB)
+#define FEW_SHARE  0.05
+#define FEW_MEMORY (4 * MIB)
+
+static const struct {
+	struct series_metric metric;
+	double least;
+} figures[FIGURE_NR] = {
+	[FIGURE_HIT_RATIO] = {{"hit_ratio", LABEL_hit_ratio, "ratio"}, FEW_SHARE},
+	[FIGURE_MISSES] = {{"misses_per_s", "misses", "pages/s"}, FEW_PAGES},
+	[FIGURE_LOOKUPS] = {{"lookups_per_s", "lookups", "pages/s"}, 10 * FEW_PAGES},
+	[FIGURE_READ_BYTES] = {{"read_bytes_per_s", "bytes read", "bytes/s"}, FEW_BYTES},
+	[FIGURE_PREFETCHED] = {{"prefetched_per_s", "prefetched pages", "pages/s"}, FEW_PAGES},
+	[FIGURE_WASTED] = {{"wasted_per_s", "evicted unused", "pages/s"}, FEW_PAGES},
+	[FIGURE_EVICTED] = {{"evicted_per_s", "evictions", "pages/s"}, FEW_PAGES},
+	[FIGURE_REFAULTS] = {{"refaults_per_s", "refaults", "pages/s"}, FEW_PAGES},
+	[FIGURE_STALL] = {{"stall_share", "stall", "tasks"}, FEW_SHARE},
+	[FIGURE_CPU] = {{"cpu_share", "CPU use", "CPUs"}, FEW_SHARE},
+	[FIGURE_AVAILABLE] = {{"available_growth", "growth of the machine's available memory",
+			       "bytes/s"},
+			      FEW_MEMORY},
+	[FIGURE_JOB_MEMORY] = {{"job_memory_growth", "growth of the job's memory", "bytes/s"},
+			       FEW_MEMORY},
+	[FIGURE_JOB_FILES] = {{"job_file_growth", "growth of the job's page cache", "bytes/s"},
+			      FEW_MEMORY},
+};
+
+const struct series_metric *series_metric(enum series_figure f)
+{
+	return &figures[f].metric;
+}
+
+double series_least(enum series_figure f)
+{
+	return figures[f].least;
+}
+
+double series_lowest(enum series_figure f)
+{
+	return f >= FIGURE_AVAILABLE ? -INFINITY : 0;
+}
+
+#define A_LOOKUP  "misses are counted among lookups"
+#define A_READ	  "a read looks up each of its pages, and its misses are among them"
+#define A_VOLUME  "readahead goes as far as the reading does, and begins with a miss"
+#define A_REFAULT "a page that comes again is a miss, or prefetched"
+#define AN_EVENT  "pages evicted unused are counted among evictions"
+#define A_GROWTH  "what comes into the cache and what leaves it is its growth"
+#define A_PART	  "the job's page cache is part of its memory"
+#define A_COPY	  "to read is to copy, which takes CPU time in any job"
+
+static const struct {
+	enum series_figure a, b;
+	const char *why;
+} bound[] = {
+	{FIGURE_HIT_RATIO, FIGURE_MISSES, A_LOOKUP},
+	{FIGURE_HIT_RATIO, FIGURE_LOOKUPS, A_LOOKUP},
+	{FIGURE_MISSES, FIGURE_LOOKUPS, A_LOOKUP},
+	{FIGURE_HIT_RATIO, FIGURE_READ_BYTES, A_READ},
+	{FIGURE_MISSES, FIGURE_READ_BYTES, A_READ},
+	{FIGURE_LOOKUPS, FIGURE_READ_BYTES, A_READ},
+	{FIGURE_HIT_RATIO, FIGURE_PREFETCHED, A_VOLUME},
+	{FIGURE_MISSES, FIGURE_PREFETCHED, A_VOLUME},
+	{FIGURE_LOOKUPS, FIGURE_PREFETCHED, A_VOLUME},
+	{FIGURE_READ_BYTES, FIGURE_PREFETCHED, A_VOLUME},
+	{FIGURE_HIT_RATIO, FIGURE_REFAULTS, A_REFAULT},
+	{FIGURE_MISSES, FIGURE_REFAULTS, A_REFAULT},
+	{FIGURE_PREFETCHED, FIGURE_REFAULTS, A_REFAULT},
+	{FIGURE_WASTED, FIGURE_EVICTED, AN_EVENT},
+	{FIGURE_MISSES, FIGURE_JOB_FILES, A_GROWTH},
+	{FIGURE_PREFETCHED, FIGURE_JOB_FILES, A_GROWTH},
+	{FIGURE_REFAULTS, FIGURE_JOB_FILES, A_GROWTH},
+	{FIGURE_EVICTED, FIGURE_JOB_FILES, A_GROWTH},
+	{FIGURE_WASTED, FIGURE_JOB_FILES, A_GROWTH},
+	{FIGURE_MISSES, FIGURE_JOB_MEMORY, A_GROWTH},
+	{FIGURE_PREFETCHED, FIGURE_JOB_MEMORY, A_GROWTH},
+	{FIGURE_REFAULTS, FIGURE_JOB_MEMORY, A_GROWTH},
+	{FIGURE_EVICTED, FIGURE_JOB_MEMORY, A_GROWTH},
+	{FIGURE_WASTED, FIGURE_JOB_MEMORY, A_GROWTH},
+	{FIGURE_JOB_MEMORY, FIGURE_JOB_FILES, A_PART},
+	{FIGURE_LOOKUPS, FIGURE_CPU, A_COPY},
+	{FIGURE_READ_BYTES, FIGURE_CPU, A_COPY},
+};
+
+const char *series_bound(enum series_figure a, enum series_figure b)
+{
+	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++)
+		if ((bound[i].a == a && bound[i].b == b) || (bound[i].a == b && bound[i].b == a))
+			return bound[i].why;
+	return NULL;
 }

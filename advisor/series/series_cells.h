@@ -1,13 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The intervals of a job as cells of about equal length, in order of time, with each figure of
- * each; NAN is not known. Owns how intervals that were kept in several lengths get one. (Cells of
- * equal work, to compare runs, are compare/cells.h.)
+ * each; NAN is not known. Owns how intervals that were kept in several lengths get one; and the
+ * list of figures: from when on a difference matters, and which are bound to each other by how they
+ * are counted. (Cells of equal work, to compare runs, are compare/cells.h.)
  */
 #ifndef SERIES_CELLS_H
 #define SERIES_CELLS_H
 
-#include "advisor/series/metrics.h"
+#include <stdbool.h>
+
+#include "advisor/series/series.h"
+
+enum series_figure {
+	FIGURE_HIT_RATIO,
+	FIGURE_MISSES,
+	FIGURE_LOOKUPS,
+	FIGURE_READ_BYTES,
+	FIGURE_PREFETCHED,
+	FIGURE_WASTED,
+	FIGURE_EVICTED,
+	FIGURE_REFAULTS,
+	FIGURE_STALL,
+	FIGURE_CPU,
+	FIGURE_AVAILABLE,
+	FIGURE_JOB_MEMORY,
+	FIGURE_JOB_FILES,
+	FIGURE_NR,
+};
+
+const struct series_metric *series_metric(enum series_figure f);
+/* A difference below it does not matter, whatever it is of; in the metric's unit. */
+double series_least(enum series_figure f);
+/* 0; of a growth, which may be below it, -INFINITY. */
+double series_lowest(enum series_figure f);
+/* Why the two say no more together than each alone; NULL: they do. */
+const char *series_bound(enum series_figure a, enum series_figure b);
 
 enum { SERIES_MAX = 2048 };
 

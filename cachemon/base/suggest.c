@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/base/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { EDITS_MAX = 2, WORD_MAX = 63 };
@@ -71,4 +72,15 @@ const char *suggest_nearest(const char *word, const char *const *words, size_t n
 		}
 	}
 	return found ? found : only_with_prefix(word, len, words, nr_words);
+}
+
+struct suggestion suggest_text(const char *near, const char *otherwise)
+{
+	struct suggestion s;
+
+	if (near)
+		snprintf(s.text, sizeof(s.text), "did you mean '%s'?", near);
+	else
+		snprintf(s.text, sizeof(s.text), "%s", otherwise);
+	return s;
 }

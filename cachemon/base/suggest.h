@@ -14,4 +14,10 @@
  */
 const char *suggest_nearest(const char *word, const char *const *words, size_t nr_words);
 
+/* "did you mean 'NEAR'?", else otherwise: what a message ends with. near NULL: nothing is near. */
+struct suggestion {
+	char text[128];
+};
+struct suggestion suggest_text(const char *near, const char *otherwise);
+
 #endif

@@ -5,9 +5,9 @@
 
 bool embedded_view(size_t i, const char **ret_name, const char **ret_text)
 {
-	if (i >= sizeof(embedded) / sizeof(embedded[0]))
+	if (i >= sizeof(view_texts) / sizeof(view_texts[0]))
 		return false;
-	*ret_name = embedded[i].name;
-	*ret_text = embedded[i].text;
+	*ret_name = view_texts[i].name;
+	*ret_text = view_texts[i].text;
 	return true;
 }

@@ -28,9 +28,9 @@ struct objects {
 
 bool migration_at(size_t i, struct migration *ret)
 {
-	if (i >= sizeof(embedded) / sizeof(embedded[0]))
+	if (i >= sizeof(migrations) / sizeof(migrations[0]))
 		return false;
-	*ret = (struct migration){embedded[i].name, embedded[i].text};
+	*ret = (struct migration){migrations[i].name, migrations[i].text};
 	return true;
 }
 

@@ -175,6 +175,11 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 }
 
 /* A quarter of those that are known or might be: what a ratio of the rest says is no figure. */
+bool counts_too_many_open(double open, double known)
+{
+	return open * DIVISOR_fates_unknown > known;
+}
+
 bool counts_fates_unknown(const struct counts *c)
 {
 	static const int terms[] = {KNOWN_fates_unknown};
@@ -184,7 +189,8 @@ bool counts_fates_unknown(const struct counts *c)
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
 		if (counts_get(c, (enum counter)terms[i]).known)
 			known = opt_add(known, counts_get(c, (enum counter)terms[i]));
-	return !open.known || !known.known || open.value > known.value / DIVISOR_fates_unknown;
+	return !open.known || !known.known ||
+	       counts_too_many_open((double)open.value, (double)known.value);
 }
 
 #define PART(name)	 counts_sum(c, SUM_OF(PART_##name))

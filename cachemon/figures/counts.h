@@ -88,6 +88,8 @@ bool counts_range(const struct counts *c, enum read_estimate e, struct range *re
 bool counts_estimated(const struct counts *c, enum counter which);
 /* Whether it may have been more. */
 bool counts_lower_bound(const struct counts *c, enum counter which);
+/* So many pages have no known fate that those of the others do not speak for all. */
+bool counts_too_many_open(double open, double known);
 /* So much of what was prefetched has no known fate that its ratios are absent. */
 bool counts_fates_unknown(const struct counts *c);
 /* Of a job of so many processes: counters_mapped(). */

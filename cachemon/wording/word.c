@@ -11,9 +11,7 @@
 #include "advisor/analysis/analysis.h"
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
-#include "advisor/rules/embedded_rules.h"
-#include "advisor/rules/embedded_notes.h"
-#include "advisor/rules/embedded_shared.h"
+#include "advisor/rules/embedded.h"
 #include "cachemon/wording/pack_model.h"
 #include "cachemon/wording/word_impl.h"
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "advisor/rules/embedded_shared.h"
+#include "advisor/rules/embedded.h"
 #include "advisor/rules/rule.h"
 
 /* What notes may share here. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/analysis/ceiling.h"
+#include "advisor/analysis/grade.h"
 
 #define S 1000000000
 

@@ -11,10 +11,8 @@
 #include <cmocka.h>
 
 #include "advisor/compare/cells.h"
-#include "advisor/stats/holm.h"
-#include "advisor/compare/lone.h"
+#include "advisor/stats/stats.h"
 #include "advisor/compare/paired.h"
-#include "advisor/stats/student.h"
 #include "fixtures/chance.h"
 
 static void close_to(double got, double want, double tolerance)
@@ -36,16 +34,16 @@ static void student_as_in_tables(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		close_to(student_quantile(table[i].p, table[i].df), table[i].t, 1e-8);
-		close_to(student_quantile(1 - table[i].p, table[i].df), -table[i].t, 1e-8);
-		close_to(student_two_sided(table[i].t, table[i].df), 2 * (1 - table[i].p), 1e-8);
+		close_to(stats_student_quantile(table[i].p, table[i].df), table[i].t, 1e-8);
+		close_to(stats_student_quantile(1 - table[i].p, table[i].df), -table[i].t, 1e-8);
+		close_to(stats_student_two_sided(table[i].t, table[i].df), 2 * (1 - table[i].p), 1e-8);
 	}
 	for (double t = 0.1; t < 60; t *= 1.7) {
-		close_to(student_two_sided(t, 1), 1 - 2 / M_PI * atan(t), 1e-13);
-		close_to(student_two_sided(t, 2), 1 - t / sqrt(2 + t * t), 1e-13);
+		close_to(stats_student_two_sided(t, 1), 1 - 2 / M_PI * atan(t), 1e-13);
+		close_to(stats_student_two_sided(t, 2), 1 - t / sqrt(2 + t * t), 1e-13);
 	}
-	close_to(student_two_sided(0, 4), 1, 0);
-	close_to(student_two_sided(INFINITY, 4), 0, 0);
+	close_to(stats_student_two_sided(0, 4), 1, 0);
+	close_to(stats_student_two_sided(INFINITY, 4), 0, 0);
 }
 
 /* The example of Holm (1979) as R's p.adjust() has it. */
@@ -57,18 +55,18 @@ static void holm_as_in_r(void **state)
 	double high[] = {0.6, 0.7};
 
 	(void)state;
-	holm_adjust(p, 5);
+	stats_holm(p, 5);
 	for (int i = 0; i < 5; i++)
 		if (isnan(want[i]))
 			assert_true(isnan(p[i]));
 		else
 			close_to(p[i], want[i], 1e-15);
-	holm_adjust(none, 2);
+	stats_holm(none, 2);
 	assert_true(isnan(none[0]));
-	holm_adjust(high, 2);
+	stats_holm(high, 2);
 	close_to(high[0], 1, 0);
 	close_to(high[1], 1, 0);
-	holm_adjust(NULL, 0);
+	stats_holm(NULL, 0);
 }
 
 /* 4 intervals of unlike work; by hand. */
@@ -259,7 +257,7 @@ static void known_answer(void **state)
 	/* Seven of twenty are 1. */
 	close_to(t.difference, (7 - 13 * 0.5) / CELLS, 1e-12);
 	close_to(t.error, sqrt(squared_error(phi)), 1e-9);
-	close_to(t.p, student_two_sided(t.difference / t.error, BATCHES - 1), 1e-12);
+	close_to(t.p, stats_student_two_sided(t.difference / t.error, BATCHES - 1), 1e-12);
 }
 
 /* Four values of the other run, of variance 8 / 3, are worth four thirds of one. */
@@ -273,17 +271,17 @@ static void lone_known_answer(void **state)
 
 	(void)state;
 	in_threes(a);
-	t = lone_test(a, CELLS, b, 4, 1, true);
+	t = paired_lone(a, CELLS, b, 4, 1, true);
 	assert_int_equal(t.why, PAIRED_TESTED);
 	close_to(t.difference, 4 - 0.025, 1e-12);
 	close_to(t.error, sqrt(one + other), 1e-9);
 	close_to(t.degrees, (one + other) * (one + other) / (one * one / 9 + other * other / 3),
 		 1e-9);
-	close_to(t.p, student_two_sided(t.difference / t.error, t.degrees), 1e-12);
+	close_to(t.p, stats_student_two_sided(t.difference / t.error, t.degrees), 1e-12);
 	/* What the short one's values say is less than the long one's error for half of its work.
 	 */
 	b[0] = b[1] = b[2] = b[3] = 4;
-	t = lone_test(a, CELLS, b, 4, 2, false);
+	t = paired_lone(a, CELLS, b, 4, 2, false);
 	close_to(t.error, sqrt(one + 2 * one), 1e-9);
 	close_to(t.degrees, 9, 0);
 }
@@ -303,14 +301,14 @@ static void lone_beginning_is_no_chance(void **state)
 	(void)state;
 	for (int i = 0; i < LONG; i++)
 		a[i] = i < START ? 1 : 10 + 0.1 * (i % 3);
-	t = lone_test(a, LONG, b, 7, 1, true);
+	t = paired_lone(a, LONG, b, 7, 1, true);
 	assert_int_equal(t.why, PAIRED_TESTED);
 	assert_true(t.p < 0.001 && t.difference < 0);
-	t = lone_test(b, 7, a, LONG, 1, true);
+	t = paired_lone(b, 7, a, LONG, 1, true);
 	assert_true(t.p < 0.001 && t.difference > 0);
-	assert_int_equal(lone_test(a, LONG, b, 7, 1, false).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(lone_test(a, LONG, flat, 7, 1, true).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(lone_test(a, LONG, other_way, 7, 1, true).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, b, 7, 1, false).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, flat, 7, 1, true).why, PAIRED_TOO_ALIKE);
+	assert_int_equal(paired_lone(a, LONG, other_way, 7, 1, true).why, PAIRED_TOO_ALIKE);
 }
 
 static void swapped_is_mirrored(void **state)

@@ -3,7 +3,7 @@
 /* The rows that rules read of a curve, from databases with a known sample. */
 #include "fixtures/report/fixture.h"
 
-#include "advisor/analysis/fill_curve.h"
+#include "advisor/analysis/fill.h"
 
 enum { PAGES = 200, EPOCHS = 12 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "advisor/curve/opt.h"
-#include "advisor/curve/refault.h"
+#include "advisor/curve/curve_judge.h"
 #include "advisor/curve/stack.h"
 
 enum { PAGES = 40, ENTRIES = 4000 };

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "advisor/pattern/fill_pattern.h"
+#include "advisor/pattern/pattern_file.h"
 
 static int begin(void **state)
 {

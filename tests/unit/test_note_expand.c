@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "advisor/rules/embedded_shared.h"
+#include "advisor/rules/embedded.h"
 #include "advisor/rules/rule.h"
 
 #define HEAD "---\nid: n\ntitle: t\nrisk: r\nundo: u\nverify: v\n---\n"

@@ -14,10 +14,9 @@
 
 #include "fixtures/chance.h"
 #include "fixtures/series/scipy.h"
+#include "advisor/series/history.h"
 #include "advisor/series/link.h"
-#include "advisor/series/stats.h"
-#include "advisor/series/tail.h"
-#include "advisor/series/trend.h"
+#include "advisor/stats/stats.h"
 
 enum { NR = sizeof(of_scipy) / sizeof(of_scipy[0]), MOST = 40 };
 
@@ -69,7 +68,7 @@ static void trends(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NR; i++) {
-		struct trend t = trend_of(of_scipy[i].x, (size_t)of_scipy[i].nr);
+		struct trend t = history_trend(of_scipy[i].x, (size_t)of_scipy[i].nr);
 
 		near(t.slope, of_scipy[i].slope, 1e-12);
 		near(t.tau, of_scipy[i].tau, 1e-12);
@@ -82,16 +81,16 @@ static void a_trend_by_hand(void **state)
 {
 	const double up[] = {1, 2, 4, 8};
 	const double same[] = {3, 3, 3};
-	struct trend t = trend_of(up, 4);
+	struct trend t = history_trend(up, 4);
 
 	(void)state;
 	near(t.p, 2.0 / 24, 1e-15);
 	near(t.tau, 1, 1e-15);
 	near(t.slope, (2 + 7.0 / 3) / 2, 1e-12); /* of 1, 3/2, 7/3, 2, 3, 4 */
-	t = trend_of(same, 3);
+	t = history_trend(same, 3);
 	near(t.p, 1, 0);
 	near(t.slope, 0, 0);
-	assert_true(trend_of(up, 1).p == 1 && trend_of(up, 0).p == 1);
+	assert_true(history_trend(up, 1).p == 1 && history_trend(up, 0).p == 1);
 }
 
 /* The last ones count, and nothing is written beyond. */
@@ -102,8 +101,8 @@ static void a_long_trend(void **state)
 	(void)state;
 	for (int i = 0; i < TREND_MAX + 10; i++)
 		x[i] = i < 10 ? 1000 : i;
-	near(trend_of(x, TREND_MAX + 10).tau, 1, 1e-15);
-	near(trend_of(x, TREND_MAX + 10).slope, 1, 1e-15);
+	near(history_trend(x, TREND_MAX + 10).tau, 1, 1e-15);
+	near(history_trend(x, TREND_MAX + 10).slope, 1, 1e-15);
 }
 
 static void normal_tails(void **state)
@@ -151,8 +150,8 @@ static void tails_against_chance(void **state)
 					split = fmax(split, z);
 			}
 		}
-		splits += tail_split(split, (double)LEAST / LONG) <= 0.05;
-		arcs += tail_arc(arc, LONG, (double)LEAST / LONG) <= 0.05;
+		splits += stats_tail_split(split, (double)LEAST / LONG) <= 0.05;
+		arcs += stats_tail_arc(arc, LONG, (double)LEAST / LONG) <= 0.05;
 	}
 	printf("p <= 0.05 of noise: %.2f %% of splits, %.2f %% of stretches\n",
 	       100.0 * splits / TRIALS, 100.0 * arcs / TRIALS);
@@ -160,8 +159,8 @@ static void tails_against_chance(void **state)
 	 */
 	near((double)splits / TRIALS, 0.0375, 0.015);
 	near((double)arcs / TRIALS, 0.0475, 0.015);
-	assert_true(tail_split(0, 0.05) == 1 && tail_arc(0, 100, 0.05) == 1);
-	assert_true(tail_split(INFINITY, 0.05) == 0 && tail_arc(INFINITY, 100, 0.05) == 0);
+	assert_true(stats_tail_split(0, 0.05) == 1 && stats_tail_arc(0, 100, 0.05) == 1);
+	assert_true(stats_tail_split(INFINITY, 0.05) == 0 && stats_tail_arc(INFINITY, 100, 0.05) == 0);
 }
 
 /* Less what the own past of each explains, the correlation is SciPy's. */

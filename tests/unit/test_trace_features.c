@@ -12,7 +12,7 @@
 
 #include "advisor/pattern/pattern.h"
 
-#include "advisor/pattern/trace_features.h"
+#include "advisor/pattern/pattern_file.h"
 
 enum { PAGE = 4096, MAX = 4096 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "advisor/analysis/verdict_standing.h"
+#include "advisor/analysis/verdict.h"
 
 static struct opt_i64 n(int64_t v)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "advisor/analysis/fill_readahead.h"
+#include "advisor/analysis/fill.h"
 #include "advisor/readahead/whatif_readahead.h"
 #include "whatif_db.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "advisor/stats/student.h"
+#include "advisor/stats/stats.h"
 #include "cachemon/report/compare/compare_show.h"
 
 enum compare_mark compare_mark(const struct compare_row *row)
@@ -46,7 +46,7 @@ bool compare_interval(const struct compare_row *row, double *ret_low, double *re
 
 	if (compare_mark(row) == MARK_NOT_JUDGED || t->why != PAIRED_TESTED)
 		return false;
-	half = t->error * student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);
+	half = t->error * stats_student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);
 	if (!isfinite(half))
 		return false;
 	*ret_low = t->difference - half;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "advisor/compare/lone.h"
+#include "advisor/compare/paired.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/figures/show.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each task's access brought by the model beside what the trace says, and the correction of
- * the model where they differ, so that one difference is not counted again and again. Internal to
- * the replay.
+ * What each task's access brought by the model and by the trace, and the correction of the model
+ * where they differ, so that one difference is not counted again and again. Internal to the replay.
+ * ra_resident() is in resident.c.
  */
-#ifndef READAHEAD_COMPARE_H
-#define READAHEAD_COMPARE_H
+#ifndef READAHEAD_ACTOR_H
+#define READAHEAD_ACTOR_H
 
 #include "advisor/readahead/ra_read.h"
 #include "advisor/readahead/replay.h"
@@ -34,5 +34,12 @@ int ra_actor_take(struct ra_actor *a, const struct ra_file *f);
 /* The access is over: judged, the model corrected. */
 void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_result *result);
 void ra_actor_free(struct ra_actor *a);
+
+/*
+ * Which pages of a traced file were in the cache before its trace began, as far as the trace shows:
+ * those that were asked for, touched, left out of a window or removed without having come. Adds
+ * them to an empty cache. 0, -E2BIG or -ENOMEM.
+ */
+int ra_resident(const struct trace_event *events, size_t nr_events, struct ra_pages *ret);
 
 #endif

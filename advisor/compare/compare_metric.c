@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/compare/metric.h"
+#include "advisor/compare/compare.h"
 
 #define NS 1e-9
 
@@ -12,10 +12,10 @@
 #define FEW_SHARE      0.01
 #define TWENTIETH      0.05
 #define PREFETCH_SHARE 0.05 /* five points */
-#define PER_WORK       SUM(X_WORK)
+#define BY_WORK	       SUM(X_WORK)
 #define COUNT_UNIT(what)                                                                           \
 	.unit = what " per GiB read", .time_unit = what " per second", .scale = METRIC_GIB,        \
-	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = PER_WORK,                   \
+	.time_scale = 1 / NS, .job_unit = what, .job_scale = 1, .den = BY_WORK,                    \
 	.relevant_share = TWENTIETH, .relevant_of_gib = FEW_OF_GIB
 #define PAGES_UNIT COUNT_UNIT("pages")
 #define SHARE_UNIT                                                                                 \
@@ -27,7 +27,7 @@
 #define PREFETCH_UNIT SHARE_UNIT, .relevant_least = PREFETCH_SHARE, .of_fates = true
 #define TIME_UNIT                                                                                  \
 	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \
-	.den = PER_WORK, .relevant_share = TWENTIETH
+	.den = BY_WORK, .relevant_share = TWENTIETH
 
 static const struct compare_metric metrics[] = {
 	{"time_per_work", "time", TIME_UNIT, .num = SUM(X_DURATION_NS), .better = BETTER_LOWER},
@@ -85,4 +85,45 @@ static const struct compare_total totals[] = {
 const struct compare_total *compare_total(size_t index)
 {
 	return index < sizeof(totals) / sizeof(totals[0]) ? &totals[index] : NULL;
+}
+
+const char *compare_outcome_name(enum compare_outcome o)
+{
+	static const char *const names[OUTCOME_NR] = {
+		[OUTCOME_UNKNOWN] = "unknown", [OUTCOME_UNTESTED] = "untested",
+		[OUTCOME_NOISE] = "noise",     [OUTCOME_SMALL] = "small",
+		[OUTCOME_BETTER] = "better",   [OUTCOME_WORSE] = "worse",
+	};
+
+	return names[o];
+}
+
+const char *compare_verdict_name(enum compare_verdict v)
+{
+	static const char *const names[VERDICT_NR] = {
+		[VERDICT_UNTESTED] = "untested", [VERDICT_SAME] = "no-difference",
+		[VERDICT_IMPROVED] = "improved", [VERDICT_WORSE] = "worse",
+		[VERDICT_MIXED] = "mixed",
+	};
+
+	return names[v];
+}
+
+const char *compare_work_name(enum compare_work w)
+{
+	static const char *const names[WORK_NR] = {
+		[WORK_READ] = "read_bytes",
+		[WORK_RCHAR] = "rchar_bytes",
+		[WORK_FAULTS] = "major_faults",
+		[WORK_TIME] = "time",
+	};
+
+	return names[w];
+}
+
+const char *compare_unit(const struct compare_result *r, const struct compare_metric *m)
+{
+	if (r->per == PER_JOB)
+		return m->job_unit;
+	return r->work == WORK_TIME && m->time_unit ? m->time_unit : m->unit;
 }

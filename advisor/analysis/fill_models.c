@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/analysis/fill_curve.h"
+#include "advisor/analysis/fill.h"
 
 #include <errno.h>
 #include <math.h>
-
-#include "advisor/analysis/job_curve.h"
+#include <stdbool.h>
 
 /* Ratios are 0..1, sizes base pages; NULL: not known, or not to be had. */
-static const char tables[] =
+static const char curve_tables[] =
 	"CREATE TEMP TABLE IF NOT EXISTS analysis_curve ("
 	" job_id INTEGER NOT NULL,"
 	" cache_pages INTEGER NOT NULL,"
@@ -45,30 +44,32 @@ static const char tables[] =
 static const char mae_note[] =
 	"mean error at most 0.01 at 8192 sampled pages, against exact LRU of five traces";
 
-static int failed(sqlite3 *db, struct errtext *err)
-{
-	bool memory = sqlite3_errcode(db) == SQLITE_NOMEM;
+#define CURVE	  "a miss-ratio curve"
+#define READAHEAD "what other settings would do"
 
-	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot keep a miss-ratio curve: %s",
-			   sqlite3_errmsg(db));
+static int keep_error(sqlite3 *db, const char *what, struct errtext *err)
+{
+	return errtext_set(err, sqlite3_errcode(db) == SQLITE_NOMEM ? -ENOMEM : -EIO,
+			   "cannot keep %s: %s", what, sqlite3_errmsg(db));
 }
 
-/* Makes the tables that are missing. */
-static int begin(sqlite3 *db, struct errtext *err)
-{
-	return sqlite3_exec(db, tables, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, err);
-}
-
-/* Values of one row, in the order of its columns. */
+/* Values of one row, in the order of its columns; those that are skipped are NULL. */
 struct binder {
 	sqlite3_stmt *stmt;
 	int column;
 	int rc;
 };
 
-static void bind_null(struct binder *b)
+static void skip_column(struct binder *b)
 {
 	b->column++;
+}
+
+static void bind_integer(struct binder *b, int64_t v)
+{
+	int rc = sqlite3_bind_int64(b->stmt, ++b->column, v);
+
+	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
 }
 
 static void bind_real(struct binder *b, double v)
@@ -81,7 +82,7 @@ static void bind_real(struct binder *b, double v)
 static void bind_ratio(struct binder *b, double v)
 {
 	if (v < 0)
-		bind_null(b);
+		skip_column(b);
 	else
 		bind_real(b, v);
 }
@@ -89,33 +90,37 @@ static void bind_ratio(struct binder *b, double v)
 /* Whole pages; absent below 0. */
 static void bind_pages(struct binder *b, double pages)
 {
-	int rc = SQLITE_OK;
-
 	if (pages < 0)
-		b->column++;
+		skip_column(b);
 	else
-		rc = sqlite3_bind_int64(b->stmt, ++b->column, (int64_t)llround(pages));
-	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
+		bind_integer(b, (int64_t)llround(pages));
 }
 
 static void bind_text(struct binder *b, const char *text)
 {
 	int rc = SQLITE_OK;
 
+	b->column++;
 	if (text && *text)
-		rc = sqlite3_bind_text(b->stmt, ++b->column, text, -1, SQLITE_TRANSIENT);
-	else
-		b->column++;
+		rc = sqlite3_bind_text(b->stmt, b->column, text, -1, SQLITE_TRANSIENT);
 	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
 }
 
-static int end_row(sqlite3 *db, struct binder *b, struct errtext *err)
+/* Each row begins with its job. */
+static void begin_row(struct binder *b, int64_t job_id)
+{
+	b->column = 0;
+	b->rc = SQLITE_OK;
+	bind_integer(b, job_id);
+}
+
+static int end_row(sqlite3 *db, struct binder *b, const char *what, struct errtext *err)
 {
 	bool good = b->rc == SQLITE_OK && sqlite3_step(b->stmt) == SQLITE_DONE;
 
 	sqlite3_reset(b->stmt);
 	sqlite3_clear_bindings(b->stmt);
-	return good ? 0 : failed(db, err);
+	return good ? 0 : keep_error(db, what, err);
 }
 
 static int fill_points(sqlite3 *db, int64_t job_id, const struct curve *c, struct errtext *err)
@@ -127,19 +132,18 @@ static int fill_points(sqlite3 *db, int64_t job_id, const struct curve *c, struc
 			       "INSERT OR REPLACE INTO temp.analysis_curve VALUES "
 			       "(?1, ?2, ?3, ?4, ?5, ?6)",
 			       -1, &b.stmt, NULL) != SQLITE_OK)
-		return failed(db, err);
+		return keep_error(db, CURVE, err);
 	for (size_t i = 0; !ret && i < c->nr_sizes; i++) {
 		struct curve_point p;
 
 		curve_shown(c, i, &p);
-		b.column = 1;
-		b.rc = sqlite3_bind_int64(b.stmt, 1, job_id);
+		begin_row(&b, job_id);
 		bind_pages(&b, p.cache_pages);
 		bind_real(&b, p.miss);
 		bind_real(&b, p.low);
 		bind_real(&b, p.high);
 		bind_real(&b, p.opt);
-		ret = end_row(db, &b, err);
+		ret = end_row(db, &b, CURVE, err);
 	}
 	sqlite3_finalize(b.stmt);
 	return ret;
@@ -169,7 +173,7 @@ static void bind_curve(struct binder *b, const struct job_curve *c)
 
 	if (!c->verdict.uncertain)
 		curve_need(&c->curve, 0.9, &need);
-	bind_null(b); /* absent */
+	skip_column(b); /* absent */
 	bind_pages(b, c->sampled_lookups);
 	bind_real(b, c->curve.estimate.distinct_pages);
 	bind_real(b, c->curve.first_touch);
@@ -193,7 +197,7 @@ static void bind_curve(struct binder *b, const struct job_curve *c)
 
 static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err)
 {
-	struct binder b = {.column = 1};
+	struct binder b = {0};
 	int ret = 0;
 
 	if (sqlite3_prepare_v2(
@@ -202,24 +206,81 @@ static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, st
 		    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
 		    "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
 		    -1, &b.stmt, NULL) != SQLITE_OK)
-		return failed(db, err);
-	b.rc = sqlite3_bind_int64(b.stmt, 1, job_id);
+		return keep_error(db, CURVE, err);
+	begin_row(&b, job_id);
 	if (c->there)
 		bind_curve(&b, c);
 	else
 		bind_text(&b, c->absent);
-	ret = end_row(db, &b, err);
+	ret = end_row(db, &b, CURVE, err);
 	sqlite3_finalize(b.stmt);
 	return ret;
 }
 
 int fill_curve(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err)
 {
-	int ret = begin(db, err);
+	int ret = 0;
 
-	if (!ret && c->there)
+	if (sqlite3_exec(db, curve_tables, NULL, NULL, NULL) != SQLITE_OK)
+		return keep_error(db, CURVE, err);
+	if (c->there)
 		ret = fill_points(db, job_id, &c->curve, err);
-	if (!ret)
-		ret = fill_facts(db, job_id, c, err);
+	return ret ? ret : fill_facts(db, job_id, c, err);
+}
+
+static const char readahead_table[] =
+	"CREATE TEMP TABLE IF NOT EXISTS analysis_whatif_readahead ("
+	"job_id INTEGER, traced_file_id INTEGER, setting TEXT, misses INTEGER, prefetched INTEGER, "
+	"wasted INTEGER, requests INTEGER, windows INTEGER, fidelity REAL, actual INTEGER, note "
+	"TEXT, "
+	"PRIMARY KEY (job_id, traced_file_id, setting)) WITHOUT ROWID";
+
+static int fill_setting(sqlite3 *db, struct binder *b, int64_t job_id, const struct whatif_file *f,
+			size_t candidate, struct errtext *err)
+{
+	const struct whatif_result *r = &f->results[candidate];
+	bool wasted = whatif_figure_seen(f->mapped, WHATIF_WASTED);
+	char setting[32];
+
+	whatif_setting_name(candidate, f->device_pages, setting, sizeof(setting));
+	begin_row(b, job_id);
+	bind_integer(b, f->id);
+	bind_text(b, setting);
+	if (f->judged) {
+		bind_integer(b, (int64_t)r->figure[WHATIF_MISSES]);
+		bind_integer(b, (int64_t)r->figure[WHATIF_PREFETCHED]);
+		if (wasted)
+			bind_integer(b, (int64_t)r->figure[WHATIF_WASTED]);
+		else
+			skip_column(b);
+		bind_integer(b, (int64_t)r->figure[WHATIF_REQUESTS]);
+		bind_integer(b, (int64_t)r->windows);
+	} else {
+		b->column += 5;
+	}
+	bind_ratio(b, f->fidelity);
+	bind_integer(b, candidate == WHATIF_ACTUAL);
+	bind_text(b, f->note);
+	return end_row(db, b, READAHEAD, err);
+}
+
+int fill_readahead(sqlite3 *db, int64_t job_id, const struct whatif_readahead *w,
+		   struct errtext *err)
+{
+	struct binder b = {0};
+	int ret = 0;
+
+	if (sqlite3_exec(db, readahead_table, NULL, NULL, NULL) ||
+	    sqlite3_prepare_v2(db,
+			       "INSERT OR IGNORE INTO temp.analysis_whatif_readahead VALUES "
+			       "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+			       -1, &b.stmt, NULL))
+		return keep_error(db, READAHEAD, err);
+	for (size_t i = 0; !ret && i < w->nr_files; i++)
+		for (size_t j = 0; !ret && j < WHATIF_CANDIDATES; j++)
+			if (j == WHATIF_ACTUAL ||
+			    (w->files[i].judged && w->files[i].results[j].known))
+				ret = fill_setting(db, &b, job_id, &w->files[i], j, err);
+	sqlite3_finalize(b.stmt);
 	return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/readahead_compare.h"
+#include "advisor/readahead/ra_actor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void ra_actor_free(struct ra_actor *a)
 	free(a->trace.v);
 }
 
-static bool equal(const struct ra_adds *a, const struct ra_adds *b)
+static bool is_same(const struct ra_adds *a, const struct ra_adds *b)
 {
 	if (a->nr != b->nr)
 		return false;
@@ -40,7 +40,7 @@ static bool equal(const struct ra_adds *a, const struct ra_adds *b)
 }
 
 /*
- * Pages the model brought, since they did not come: those that did are brought anew. Those that
+ * Pages the model brought, since they did not come: those that did are brought again. Those that
  * were read were there all the same.
  */
 static void take_back(const struct ra_actor *a, struct ra_file *f)
@@ -56,7 +56,7 @@ static void take_back(const struct ra_actor *a, struct ra_file *f)
 	}
 }
 
-static void bring(const struct ra_actor *a, struct ra_file *f)
+static void bring_traced(const struct ra_actor *a, struct ra_file *f)
 {
 	uint64_t mark = UINT64_MAX;
 
@@ -79,11 +79,11 @@ void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_resu
 {
 	if (a->model.nr || a->trace.nr) {
 		result->windows++;
-		if (equal(&a->model, &a->trace)) {
+		if (is_same(&a->model, &a->trace)) {
 			result->exact_windows++;
 		} else {
 			take_back(a, f);
-			bring(a, f);
+			bring_traced(a, f);
 		}
 	}
 	a->model.nr = a->trace.nr = 0;
