@@ -2,15 +2,12 @@
 /*
  * The inside of a document, for those who write one: what a renderer of text, Markdown or HTML
  * does. Owns the table of its functions and what renderers share.
- * doc_side(), doc_put_words(), doc_plain_words(), doc_strip_line(), doc_nothing(),
- * doc_no_contents(), doc_grades_table(), doc_card_text(), doc_names_table() and
- * doc_marks_para() are in doc_blocks.c.
+ * All functions are in doc_ops.c.
  */
-#ifndef REPORT_DOC_OPS_H
-#define REPORT_DOC_OPS_H
+#ifndef RENDER_DOC_OPS_H
+#define RENDER_DOC_OPS_H
 
 #include "cachemon/render/doc.h"
-#include "cachemon/render/doc_flow.h"
 
 /* What a renderer is given is inert (escape.h); it adds the escapes of its own markup. */
 struct doc_ops {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cachemon/render/tree.h"
+
 static bool shares_axis(const struct picture *p)
 {
 	return p->axis.kind != AXIS_NAMES && p->axis.most > p->axis.least;
@@ -260,4 +262,103 @@ size_t picture_ticks(double top, size_t max, double *ret_step)
 			break;
 	}
 	return (size_t)floor(top / *ret_step + 1e-9);
+}
+
+static const char *const unit_names[] = {
+	[UNIT_COUNT] = "count",
+	[UNIT_NUMBER] = "number",
+	[UNIT_PAGES] = "pages",
+	[UNIT_SHARE] = "share",
+	[UNIT_SECONDS] = "seconds",
+	[UNIT_BYTES] = "bytes",
+	[UNIT_PAGES_PER_S] = "pages_per_s",
+};
+
+static const char *const kind_names[] = {
+	[PANEL_STACK] = "stack",
+	[PANEL_BARS] = "bars",
+	[PANEL_LINES] = "lines",
+	[PANEL_LANES] = "lanes",
+};
+
+/* tree_double() makes null of what is not known. */
+static void put_data_values(struct tree *t, const char *key, const double *values, size_t nr)
+{
+	if (!values)
+		return;
+	tree_line(t, key);
+	for (size_t i = 0; i < nr; i++)
+		tree_double(t, NULL, values[i]);
+	tree_end(t);
+}
+
+static void put_data_axis(struct tree *t, const struct picture *p)
+{
+	const struct picture_axis *a = &p->axis;
+
+	tree_object(t, "axis");
+	tree_string(t, "name", a->name);
+	if (a->kind == AXIS_NAMES) {
+		tree_array(t, "names");
+		for (size_t i = 0; i < a->nr; i++)
+			tree_text(t, NULL, a->names[i]);
+		tree_end(t);
+	} else {
+		tree_string(t, "unit", unit_names[a->unit]);
+		tree_double(t, "begin", picture_begin(p));
+		tree_double(t, "end", picture_end(p));
+		put_data_values(t, a->kind == AXIS_SPANS ? "from" : "at", a->from, a->nr);
+		if (a->kind == AXIS_SPANS)
+			put_data_values(t, "to", a->to, a->nr);
+	}
+	tree_end(t);
+}
+
+static void put_data_panel(struct tree *t, const struct picture *p,
+			   const struct picture_panel *panel)
+{
+	tree_object(t, NULL);
+	tree_string(t, "name", panel->name);
+	tree_string(t, "unit", unit_names[panel->unit]);
+	tree_string(t, "kind", kind_names[panel->kind]);
+	tree_double(t, "top", picture_top(panel, p->axis.nr));
+	tree_array(t, "series");
+	for (size_t i = 0; i < panel->nr_series; i++) {
+		const struct picture_series *s = &panel->series[i];
+
+		tree_object(t, NULL);
+		tree_text(t, "name", s->name);
+		tree_string(t, "mark", s->mark);
+		put_data_values(t, "values", s->values, p->axis.nr);
+		put_data_values(t, "low", s->low, p->axis.nr);
+		put_data_values(t, "high", s->high, p->axis.nr);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
+}
+
+void picture_data(struct tree *t, const char *key, const struct picture *p)
+{
+	if (!p->axis.nr) {
+		tree_null(t, key);
+		return;
+	}
+	tree_object(t, key);
+	tree_text(t, "title", p->title);
+	tree_text(t, "says", p->says);
+	put_data_axis(t, p);
+	tree_array(t, "panels");
+	for (size_t i = 0; i < p->nr_panels; i++)
+		put_data_panel(t, p, &p->panels[i]);
+	tree_end(t);
+	tree_array(t, "marks");
+	for (size_t i = 0; i < p->nr_marks; i++) {
+		tree_object(t, NULL);
+		tree_double(t, "at", p->marks[i].at);
+		tree_text(t, "name", p->marks[i].name);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
 }

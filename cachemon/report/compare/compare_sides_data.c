@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/compare/compare_model.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "cachemon/report/run/findings.h"
-#include "cachemon/render/picture_data.h"
 
 static const char *const keys[2] = {"a", "b"};
-
-static void put_text(struct tree *t, const char *key, const char *s)
-{
-	tree_bytes(t, key, s, s ? strlen(s) : 0);
-}
 
 static void put_grades(struct tree *t, const struct compare_model *m, const struct compare_job *job)
 {
@@ -27,10 +21,8 @@ static void put_grades(struct tree *t, const struct compare_model *m, const stru
 			const struct analysis_grade *g = a[k] ? &a[k]->grades[i] : NULL;
 
 			tree_string(t, k ? "grade_b" : "grade_a", g ? g->letter : NULL);
-			if (g && g->score.known)
-				tree_double(t, k ? "score_b" : "score_a", g->score.value);
-			else
-				tree_null(t, k ? "score_b" : "score_a");
+			tree_opt_double(t, k ? "score_b" : "score_a",
+					g ? g->score : (struct opt_f64){0});
 		}
 		tree_string(t, "mark", compare_mark_name(MARK_NOT_JUDGED));
 		tree_end(t);
@@ -46,11 +38,8 @@ static void put_found(struct tree *t, const char *key, const struct finding *f)
 	}
 	tree_object(t, key);
 	tree_string(t, "severity", severity_names[f->severity]);
-	put_text(t, "gain", finding_gain(&f->gain).s);
-	if (f->gain.known)
-		tree_double(t, "gain_value", f->gain.value);
-	else
-		tree_null(t, "gain_value");
+	tree_text(t, "gain", finding_gain(&f->gain).s);
+	tree_double(t, "gain_value", f->gain.known ? f->gain.value : NAN);
 	tree_string(t, "gain_unit", f->gain.known ? gain_unit_names[f->gain.unit] : NULL);
 	tree_string(t, "gain_method", f->gain.known ? gain_method_names[f->gain.method] : NULL);
 	tree_end(t);
@@ -64,12 +53,12 @@ static void put_findings(struct tree *t, const struct compare_job *job)
 		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
 
 		tree_object(t, NULL);
-		put_text(t, "id", f->rule->id);
-		put_text(t, "title", f->rule->title);
+		tree_text(t, "id", f->rule->id);
+		tree_text(t, "title", f->rule->title);
 		tree_string(t, "subject_kind", subject_names[f->kind]);
-		tree_bytes(t, "subject", f->subject.data, f->subject.len);
+		tree_name(t, "subject", &f->subject);
 		tree_string(t, "state", finding_fate_names[c->fate]);
-		put_text(t, "unjudged_reason", c->unjudged);
+		tree_text(t, "unjudged_reason", c->unjudged);
 		for (int k = 0; k < 2; k++)
 			put_found(t, keys[k], c->of[k]);
 		tree_end(t);
@@ -82,7 +71,7 @@ static void put_pair(struct tree *t, const char *key, const struct compare_pictu
 	tree_object(t, key);
 	for (int k = 0; k < 2; k++) {
 		picture_data(t, keys[k], &p[k].picture);
-		put_text(t, k ? "absent_b" : "absent_a", p[k].absent);
+		tree_text(t, k ? "absent_b" : "absent_a", p[k].absent);
 	}
 	tree_end(t);
 }
@@ -101,7 +90,7 @@ void compare_sides_data(struct tree *t, const struct compare_model *m,
 	tree_object(t, "curve");
 	picture_data(t, "both", &p->curve.picture);
 	for (int k = 0; k < 2; k++)
-		put_text(t, k ? "absent_b" : "absent_a", p->no_curve[k]);
+		tree_text(t, k ? "absent_b" : "absent_a", p->no_curve[k]);
 	tree_end(t);
 	tree_end(t);
 }
@@ -113,9 +102,9 @@ void compare_facts_data(struct tree *t, const struct compare_model *m)
 		const struct compare_fact *f = &m->facts[i];
 
 		tree_object(t, NULL);
-		tree_bytes(t, "what", f->what.data, f->what.len);
+		tree_name(t, "what", &f->what);
 		for (int k = 0; k < 2; k++)
-			tree_bytes(t, keys[k], f->value[k].data, f->value[k].len);
+			tree_name(t, keys[k], &f->value[k]);
 		tree_end(t);
 	}
 	tree_end(t);

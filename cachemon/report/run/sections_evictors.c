@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cachemon/base/text_builder.h"
-#include "cachemon/render/doc_flow.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"

@@ -3,137 +3,14 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
-
-/* NULL: of NULL, or there was no memory, which d then knows. */
-static char *inert(struct doc *d, const char *text)
-{
-	char *ret = text ? escape_inert_copy(text, strlen(text)) : NULL;
-
-	d->failed = d->failed || (text && !ret);
-	return ret;
-}
-
-static char *inert_of(struct doc *d, const char *fmt, va_list args)
-{
-	char *text = NULL;
-	char *ret;
-
-	if (vasprintf(&text, fmt, args) < 0) {
-		d->failed = true;
-		return NULL;
-	}
-	ret = inert(d, text);
-	free(text);
-	return ret;
-}
-
-void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
-{
-	if (nr)
-		d->ops->contents(d, entries, nr);
-}
-
-void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
-{
-	char *title = NULL;
-	va_list args;
-
-	va_start(args, fmt);
-	title = inert_of(d, fmt, args);
-	va_end(args);
-	d->ops->part_begin(d, id, folded, title ? title : "");
-	free(title);
-}
-
-void doc_part_end(struct doc *d)
-{
-	d->ops->part_end(d);
-}
-
-void doc_fold_begin(struct doc *d, const char *fmt, ...)
-{
-	char *title = NULL;
-	va_list args;
-
-	va_start(args, fmt);
-	title = inert_of(d, fmt, args);
-	va_end(args);
-	d->ops->fold_begin(d, title ? title : "");
-	free(title);
-}
-
-void doc_fold_end(struct doc *d)
-{
-	d->ops->fold_end(d);
-}
-
-void doc_pair_begin(struct doc *d, const char *title)
-{
-	char *safe = inert(d, title);
-
-	d->ops->pair_begin(d, safe ? safe : "");
-	free(safe);
-}
-
-void doc_pair_next(struct doc *d, const char *title)
-{
-	char *safe = inert(d, title);
-
-	d->ops->pair_next(d, safe ? safe : "");
-	free(safe);
-}
-
-void doc_pair_end(struct doc *d)
-{
-	d->ops->pair_end(d);
-}
 
 void doc_side(struct doc *d, const char *title)
 {
 	d->ops->heading(d, 3, title);
-}
-
-void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr)
-{
-	if (nr)
-		d->ops->grades(d, grades, nr);
-}
-
-void doc_card_begin(struct doc *d, const struct doc_card *card)
-{
-	char *title = inert(d, card->title);
-	char *subject = inert(d, card->subject);
-	char *text = inert(d, card->text);
-	struct doc_card safe = *card;
-
-	safe.title = title ? title : "";
-	safe.subject = subject;
-	safe.text = text ? text : "";
-	d->ops->card_begin(d, &safe);
-	free(title);
-	free(subject);
-	free(text);
-}
-
-void doc_card_end(struct doc *d)
-{
-	d->ops->card_end(d);
-}
-
-void doc_put_map(struct doc *d, const struct doc_map *map)
-{
-	char *name = inert(d, map->name);
-	struct doc_map safe = *map;
-
-	safe.name = name ? name : "";
-	d->ops->map(d, &safe);
-	free(name);
 }
 
 void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const char *s),
@@ -189,12 +66,6 @@ void doc_strip_line(FILE *out, const struct doc_strip *strip)
 		/* A little is not none, and nearly all is not all. */
 		fputs(isnan(v) ? "?" : steps[v <= 0 ? 0 : v >= 1 ? 4 : 1 + (int)(v * 3)], out);
 	}
-}
-
-void doc_put_picture(struct doc *d, const struct picture *p)
-{
-	if (p->axis.nr && p->nr_panels)
-		d->ops->picture(d, p);
 }
 
 void doc_nothing(struct doc *d)
