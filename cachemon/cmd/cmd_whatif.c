@@ -143,8 +143,8 @@ static int write_json(const struct answers *a, FILE *out)
 		if (model_others(job))
 			continue;
 		tree_object(&t, NULL);
-		tree_bytes(&t, "name", job->name.data, job->name.len);
-		tree_bytes(&t, "selector", job->selector.data, job->selector.len);
+		tree_name(&t, "name", &job->name);
+		tree_name(&t, "selector", &job->selector);
 		a->kind->json(&t, &m->run, answer_of(a, i));
 		tree_end(&t);
 	}

@@ -9,10 +9,7 @@
 
 static void put_number(struct tree *t, const char *key, double v, bool known)
 {
-	if (known)
-		tree_double(t, key, v);
-	else
-		tree_null(t, key);
+	tree_double(t, key, known ? v : NAN);
 }
 
 static void put_test(struct tree *t, const struct compare_row *row)
@@ -126,8 +123,8 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 	const struct compare_result *r = &job->result;
 
 	tree_object(t, NULL);
-	tree_bytes(t, "name_a", job->job[0]->name.data, job->job[0]->name.len);
-	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
+	tree_name(t, "name_a", &job->job[0]->name);
+	tree_name(t, "name_b", &job->job[1]->name);
 	put_verdict(t, job);
 	tree_string(t, "test", compare_test_name(r->lone));
 	tree_string(t, "method", compare_method(r->lone));

@@ -25,7 +25,6 @@ void data_coverage(struct tree *t, const struct model_job *job, size_t at);
 void data_run_head(struct tree *t, const struct model_run *run);
 /* lookups, hits, misses, hit_ratio. */
 void data_hits(struct tree *t, const struct counts *c);
-void data_count(struct tree *t, const char *key, struct opt_i64 v);
 
 /*
  * One line a job, directory and file, then what is left of the job, behind a line of names.

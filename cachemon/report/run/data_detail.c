@@ -49,9 +49,9 @@ static void line(struct tree *t, const char *key, const struct timeline *tl, fig
 	}
 	tree_line(t, key);
 	for (size_t i = 0; i < tl->nr; i++)
-		data_count(t, NULL, f(&tl->buckets[i], with));
+		tree_opt_int(t, NULL, f(&tl->buckets[i], with));
 	if (tl->has_rest)
-		data_count(t, NULL, f(&tl->rest, with));
+		tree_opt_int(t, NULL, f(&tl->rest, with));
 	tree_end(t);
 }
 
@@ -135,7 +135,7 @@ static void put_advice_calls(struct tree *t, const struct model_detail *d)
 static void put_no_advice_calls(struct tree *t, const char *reason)
 {
 	tree_object(t, "advice_calls");
-	tree_bytes(t, "absent", reason, strlen(reason));
+	tree_text(t, "absent", reason);
 	tree_end(t);
 }
 
@@ -171,26 +171,26 @@ static void put_timeline(struct tree *t, const struct model_detail *d)
 static void put_eviction(struct tree *t, const struct model_eviction *e)
 {
 	tree_object(t, NULL);
-	tree_bytes(t, "cause", e->cause.data, e->cause.len);
+	tree_name(t, "cause", &e->cause);
 	if (e->rows) {
 		tree_bool(t, "rest", true);
 		tree_int(t, "rows", e->rows);
 		tree_null(t, "evictor");
 	} else {
 		tree_object(t, "evictor");
-		tree_bytes(t, "kind", e->kind.data, e->kind.len);
-		tree_bytes(t, "job", e->job.data, e->job.len);
-		tree_bytes(t, "command", e->command.data, e->command.len);
-		tree_bytes(t, "cgroup", e->cgroup.data, e->cgroup.len);
-		tree_bytes(t, "directory", e->directory.data, e->directory.len);
+		tree_name(t, "kind", &e->kind);
+		tree_name(t, "job", &e->job);
+		tree_name(t, "command", &e->command);
+		tree_name(t, "cgroup", &e->cgroup);
+		tree_name(t, "directory", &e->directory);
 		if (e->writes.known)
 			tree_bool(t, "writes", e->writes.value == 1);
 		else
 			tree_null(t, "writes");
 		tree_end(t);
 	}
-	tree_bytes(t, "owner_directory", e->owner_directory.data, e->owner_directory.len);
-	data_count(t, "pages", e->pages);
+	tree_name(t, "owner_directory", &e->owner_directory);
+	tree_opt_int(t, "pages", e->pages);
 	tree_bool(t, "exact", e->exact);
 	tree_end(t);
 }
@@ -199,7 +199,7 @@ static void put_interference(struct tree *t, const struct model_detail *d)
 {
 	tree_object(t, "interference");
 	if (d->interference_absent) {
-		tree_bytes(t, "absent", d->interference_absent, strlen(d->interference_absent));
+		tree_text(t, "absent", d->interference_absent);
 		tree_null(t, "evictions");
 	} else {
 		tree_null(t, "absent");
@@ -216,7 +216,7 @@ static void put_read_sizes(struct tree *t, const struct model_detail *d)
 	const char *absent = d->advice.absent;
 
 	tree_object(t, "read_sizes");
-	tree_bytes(t, "absent", absent, absent ? strlen(absent) : 0);
+	tree_text(t, "absent", absent);
 	if (absent) {
 		tree_null(t, "traced_files");
 		tree_null(t, "incomplete_files");
@@ -261,7 +261,7 @@ static void put_covered(struct tree *t, const struct model_coverage *c)
 	tree_null(t, "absent");
 	tree_string(t, "source", c->sampled ? "references" : "trace");
 	tree_bool(t, "whole", !c->broken);
-	tree_bytes(t, "broken_reason", c->broken, c->broken ? strlen(c->broken) : 0);
+	tree_text(t, "broken_reason", c->broken);
 	tree_uint(t, "file_pages", c->parts->file_pages);
 	tree_uint(t, "part_pages", c->parts->part_pages);
 	put_parts(t, "read_pages", c->parts, c->parts->read);
@@ -288,7 +288,7 @@ void data_coverage(struct tree *t, const struct model_job *job, size_t at)
 	}
 	tree_object(t, "coverage");
 	if (c->absent)
-		tree_bytes(t, "absent", c->absent, strlen(c->absent));
+		tree_text(t, "absent", c->absent);
 	else
 		put_covered(t, c);
 	tree_end(t);

@@ -7,20 +7,6 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/wording.h"
 
-static void put_double(struct tree *t, const char *key, struct opt_f64 v)
-{
-	if (v.known)
-		tree_double(t, key, v.value);
-	else
-		tree_null(t, key);
-}
-
-/* Any bytes: a rule may be a site's, and names are anybody's. */
-static void put_text(struct tree *t, const char *key, const char *s)
-{
-	tree_bytes(t, key, s, s ? strlen(s) : 0);
-}
-
 /* NULL: not analysed. */
 static void put_grades(struct tree *t, const struct analysis_grade *grades)
 {
@@ -35,7 +21,7 @@ static void put_grades(struct tree *t, const struct analysis_grade *grades)
 		tree_object(t, NULL);
 		tree_string(t, "name", grade_names[i]);
 		tree_string(t, "grade", grades[i].letter);
-		put_double(t, "score", grades[i].score);
+		tree_opt_double(t, "score", grades[i].score);
 		tree_string(t, "formula", grades[i].letter ? grades[i].formula : NULL);
 		tree_string(t, "reason", grades[i].letter ? NULL : grades[i].formula);
 		tree_end(t);
@@ -59,7 +45,7 @@ static void put_directories(struct tree *t, const struct model *m, const struct 
 		const struct model_directory *d = &job->directories[i];
 
 		tree_object(t, NULL);
-		tree_bytes(t, "path", d->path.data, d->path.len);
+		tree_name(t, "path", &d->path);
 		data_directory_grades(t, m, d->id);
 		tree_end(t);
 	}
@@ -71,9 +57,9 @@ static void put_ceiling(struct tree *t, const struct analysis_job *a)
 	const struct ceiling *c = &a->ceiling;
 
 	tree_object(t, "accelerator_ceiling");
-	put_double(t, "overall", c->overall);
-	put_double(t, "after_first_epoch", c->after_first_epoch);
-	put_double(t, "epochs", c->epochs);
+	tree_opt_double(t, "overall", c->overall);
+	tree_opt_double(t, "after_first_epoch", c->after_first_epoch);
+	tree_opt_double(t, "epochs", c->epochs);
 	tree_string(t, "line", c->line);
 	tree_bool(t, "stalls_overlap", a->several);
 	tree_string(t, "reason", c->reason);
@@ -90,15 +76,15 @@ static void put_evidence(struct tree *t, const struct finding *f, int *number)
 		snprintf(id, sizeof(id), "E%d", ++*number);
 		tree_object(t, NULL);
 		tree_string(t, "id", id);
-		put_text(t, "metric", e->metric);
+		tree_text(t, "metric", e->metric);
 		if (e->is_text)
-			put_text(t, "value", e->value);
+			tree_text(t, "value", e->value);
 		else if (e->value)
 			tree_number(t, "value", e->value);
 		else
 			tree_null(t, "value");
-		put_text(t, "unit", e->unit);
-		put_text(t, "scope", e->scope);
+		tree_text(t, "unit", e->unit);
+		tree_text(t, "scope", e->scope);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -126,32 +112,32 @@ static void put_action(struct tree *t, const struct note *n)
 		return;
 	}
 	tree_object(t, "action");
-	put_text(t, "text", n->action);
+	tree_text(t, "text", n->action);
 	tree_array(t, "snippets");
 	for (size_t i = 0; i < n->nr_snippets; i++) {
 		tree_object(t, NULL);
 		tree_string(t, "language", n->snippets[i].language);
-		put_text(t, "code", n->snippets[i].code);
+		tree_text(t, "code", n->snippets[i].code);
 		tree_end(t);
 	}
 	tree_end(t);
-	put_text(t, "risk", n->risk);
-	put_text(t, "undo", n->undo);
-	put_text(t, "verify", n->verify);
+	tree_text(t, "risk", n->risk);
+	tree_text(t, "undo", n->undo);
+	tree_text(t, "verify", n->verify);
 	tree_end(t);
 }
 
 static void put_finding_keys(struct tree *t, const struct finding *f, int *number)
 {
 	tree_string(t, "id", f->rule->id);
-	put_text(t, "title", f->rule->title);
+	tree_text(t, "title", f->rule->title);
 	tree_string(t, "severity", severity_names[f->severity]);
 	tree_double(t, "confidence", f->confidence);
 	tree_object(t, "subject");
 	tree_string(t, "kind", subject_names[f->kind]);
-	tree_bytes(t, "name", f->subject.data, f->subject.len);
+	tree_name(t, "name", &f->subject);
 	tree_end(t);
-	put_text(t, "summary", f->summary);
+	tree_text(t, "summary", f->summary);
 	put_evidence(t, f, number);
 	put_gain(t, &f->gain);
 	put_action(t, f->note);
@@ -179,7 +165,7 @@ static void put_not_judged(struct tree *t, const struct analysis *a, int64_t job
 			continue;
 		tree_object(t, NULL);
 		tree_string(t, "id", a->unjudged[i].rule->id);
-		put_text(t, "reason", a->unjudged[i].reason);
+		tree_text(t, "reason", a->unjudged[i].reason);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -232,9 +218,9 @@ static void put_verdicts(struct tree *t, const struct model *m, const struct mod
 		const struct model_advice *v = &job->advice[i];
 
 		tree_object(t, NULL);
-		tree_bytes(t, "kind", v->kind.data, v->kind.len);
-		tree_bytes(t, "call", v->call.data, v->call.len);
-		tree_bytes(t, "path", v->path.data, v->path.len);
+		tree_name(t, "kind", &v->kind);
+		tree_name(t, "call", &v->call);
+		tree_name(t, "path", &v->path);
 		data_verdict(t, m, v->id);
 		tree_end(t);
 	}
@@ -262,7 +248,7 @@ void data_advise(struct tree *t, const struct model *m)
 		if (model_others(&m->jobs[i]))
 			continue;
 		tree_object(t, NULL);
-		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
+		tree_name(t, "name", &m->jobs[i].name);
 		data_findings(t, m, &m->jobs[i]);
 		put_directories(t, m, &m->jobs[i]);
 		put_verdicts(t, m, &m->jobs[i]);

@@ -92,10 +92,7 @@ static void put_history(struct tree *t, const struct series_job *s)
 		tree_double(t, "high", h->high);
 		tree_uint(t, "runs", h->runs);
 		tree_bool(t, "unusual", h->unusual);
-		if (h->trend_per_run.known)
-			tree_double(t, "trend_per_run", h->trend_per_run.value);
-		else
-			tree_null(t, "trend_per_run");
+		tree_opt_double(t, "trend_per_run", h->trend_per_run);
 		tree_end(t);
 	}
 	tree_end(t);

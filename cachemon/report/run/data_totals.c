@@ -15,14 +15,6 @@ const char *const data_causes[EVICT_NR] = {
 _Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
 _Static_assert(C_untracked - C_used + 1 == 5, "fates");
 
-void data_count(struct tree *t, const char *key, struct opt_i64 v)
-{
-	if (v.known)
-		tree_int(t, key, v.value);
-	else
-		tree_null(t, key);
-}
-
 /* "<key>_estimated": true, beside a value that is there. */
 static void mark(struct tree *t, const char *key, bool estimated)
 {
@@ -47,7 +39,7 @@ static void mark_least(struct tree *t, const char *key, bool lower_bound)
 
 static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
 {
-	data_count(t, key, v);
+	tree_opt_int(t, key, v);
 	mark(t, key, estimated && v.known);
 }
 
