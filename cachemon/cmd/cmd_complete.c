@@ -10,7 +10,7 @@
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/model/candidates.h"
+#include "cachemon/model/run_name.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/access/paths.h"
 
@@ -44,12 +44,12 @@ static int findings(const struct invoker *inv, const char *named, struct errtext
 	if (!ret)
 		ret = rule_set_load(&dirs, &set);
 	for (size_t i = 0; !ret && i < set.nr_rules; i++)
-		candidates_put(stdout, set.rules[i].id, strlen(set.rules[i].id),
+		run_name_offer(stdout, set.rules[i].id, strlen(set.rules[i].id),
 			       set.rules[i].title);
 	/* 'explain' shows notes on other subjects as well. */
 	for (size_t i = 0; !ret && i < set.nr_notes; i++)
 		if (!rule_set_rule(&set, set.notes[i].id))
-			candidates_put(stdout, set.notes[i].id, strlen(set.notes[i].id),
+			run_name_offer(stdout, set.notes[i].id, strlen(set.notes[i].id),
 				       set.notes[i].title);
 	rule_set_free(&set);
 	rule_dirs_free(&dirs);
@@ -68,8 +68,8 @@ static int names(const struct options *o, const struct invoker *inv, struct errt
 		db = default_db;
 	}
 	if (!ret)
-		ret = strcmp(o->what, "run") == 0 ? candidates_runs(db, stdout, err)
-						  : candidates_jobs(db, stdout, err);
+		ret = strcmp(o->what, "run") == 0 ? run_name_offer_runs(db, stdout, err)
+						  : run_name_offer_jobs(db, stdout, err);
 	free(default_db);
 	return ret;
 }

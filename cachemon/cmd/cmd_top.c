@@ -251,7 +251,7 @@ static int show(const struct top_options *o, struct top_capture *capture, const 
 	sqlite3 *db = NULL;
 	int64_t run_id = 0;
 	char about[128];
-	int r = report_db_open(path, &db, err);
+	int r = db_read_open(path, &db, err);
 
 	if (r)
 		return r;

@@ -100,7 +100,7 @@ static int load(const struct options *o, struct answers *ret, struct errtext *er
 	int r;
 
 	progress_at(ret->progress, "reading the database", 0, 0);
-	r = report_db_open(asked->db, &db, err);
+	r = db_read_open(asked->db, &db, err);
 	if (!r)
 		r = model_load(db, &query, &ret->model, err);
 	if (!r)

@@ -282,5 +282,5 @@ int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, str
 		ret = cover_sampled(db, m, job, &in, d);
 	if (!ret)
 		ret = keep_reason(m, job, d, why.text);
-	return ret == -ENOMEM ? report_no_memory(err) : ret;
+	return ret == -ENOMEM ? model_no_memory(err) : ret;
 }

@@ -56,47 +56,45 @@ static struct top_row *find(struct top_row *rows, size_t nr, int64_t id)
 	return bsearch(&key, rows, nr, sizeof(*rows), by_id);
 }
 
-static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, struct errtext *err)
+static size_t count_rows(sqlite3 *db, const struct top_moment *m)
 {
-	int ret = 0;
+	size_t nr = 0;
 
-	*ret_nr = 0;
-	for (size_t i = 0; i < m->nr_window && !ret; i++) {
-		struct rows r = rows_begin(
-			db, &m->arena, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
-			1, &m->history[i].id);
-		int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+	for (size_t i = 0; i < m->nr_window; i++) {
+		size_t n =
+			rows_total(db, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
+				   m->history[i].id);
 
-		*ret_nr += n < ROWS_MAX ? (size_t)n : ROWS_MAX;
-		ret = rows_end(&r, err);
+		nr += n < ROWS_MAX ? n : ROWS_MAX;
 	}
-	return ret;
+	return nr;
 }
 
 static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, struct errtext *err)
 {
-	char *sql = rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
-	int ret = count_rows(db, m, &set->room, err);
+	char *sql = model_rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
+	int ret = 0;
 
+	set->room = count_rows(db, m);
 	set->rows = arena_alloc(&m->arena, set->room * sizeof(*set->rows));
 	set->directories = arena_alloc(&m->arena, set->room * sizeof(*set->directories));
 	for (size_t i = 0; set->rows && set->directories && i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
-		for (int n = 0; n < ROWS_MAX && set->nr < set->room && rows_next(&r); n++) {
+		for (int n = 0; n < ROWS_MAX && rows_next(&r) && set->nr < set->room; n++) {
 			struct top_row *row = &set->rows[set->nr++];
 			struct counts c;
 
 			row->id = rows_value(&r, 0);
 			row->counts = top_counts_none();
-			rows_counts(&r, &c);
+			model_rows_counts(&r, &c);
 			top_counts_take(m, &m->history[i], &row->counts, &c);
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	free(sql);
 	if (!set->rows || !set->directories)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	set->nr = fold(set->rows, set->nr);
 	return ret;
 }
@@ -141,7 +139,7 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 			if (!row->name.data)
 				row->lead = describe(&m->arena, ino, major, rows_value(&r, 0));
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	return ret;
 }
@@ -169,7 +167,7 @@ static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 			if (set->rows[i].name.data)
 				set->rows[i].lead = "";
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	return ret;
 }
@@ -217,7 +215,7 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struc
 	}
 	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
 	if (!m->rows || ret)
-		return ret ? ret : report_no_memory(err);
+		return ret ? ret : model_no_memory(err);
 	if (set.nr)
 		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
 	m->nr_rows = set.nr;

@@ -42,7 +42,7 @@ int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)
 		return ret;
 	m->rows = arena_alloc(&m->arena, (nr + 1) * sizeof(*m->rows));
 	if (!m->rows)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	for (size_t i = 0; i < nr; i++) {
 		const struct model_run *run = &runs[run_of[i]];
 		bool recorded = bytes_is(&run->state, "open");
@@ -59,5 +59,5 @@ int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)
 			.cpu_ns = jobs[i].cpu_ns,
 		};
 	}
-	return m->arena.failed ? report_no_memory(err) : 0;
+	return m->arena.failed ? model_no_memory(err) : 0;
 }

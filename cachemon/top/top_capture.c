@@ -114,7 +114,7 @@ static bool has_run(const struct top_capture *c)
 	bool open = false;
 	bool has;
 
-	if (report_db_open(c->db, &db, &ignored))
+	if (db_read_open(c->db, &db, &ignored))
 		return false;
 	has = !top_session_find_run(db, &id, &open, &ignored);
 	sqlite3_close(db);

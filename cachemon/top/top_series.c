@@ -14,15 +14,16 @@ static char *sql_of(enum top_level level)
 {
 	switch (level) {
 	case TOP_JOBS:
-		return rows_sql("SELECT interval_id",
-				"FROM job_interval WHERE job_id = ?4 AND " HISTORY);
+		return model_rows_sql("SELECT interval_id",
+				      "FROM job_interval WHERE job_id = ?4 AND " HISTORY);
 	case TOP_FILES:
-		return rows_sql("SELECT interval_id",
-				"FROM file_interval WHERE file_id = ?4 AND " HISTORY);
+		return model_rows_sql("SELECT interval_id",
+				      "FROM file_interval WHERE file_id = ?4 AND " HISTORY);
 	default:
-		return rows_sql("SELECT interval_id",
-				"FROM file_interval WHERE " HISTORY " AND (SELECT directory_id "
-				"FROM file WHERE file.id = file_id) = ?4");
+		return model_rows_sql("SELECT interval_id",
+				      "FROM file_interval WHERE " HISTORY
+				      " AND (SELECT directory_id "
+				      "FROM file WHERE file.id = file_id) = ?4");
 	}
 }
 
@@ -93,7 +94,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 
 		if (!i || have[at])
 			continue;
-		rows_counts(&r, &c);
+		model_rows_counts(&r, &c);
 		forget_unseen(m, i, &c);
 		if (s->known[at])
 			counts_add(&s->counts[at], &c);
@@ -101,7 +102,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 			s->counts[at] = c;
 		s->known[at] = true;
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	arena_free(&arena);
 	return ret;
@@ -115,7 +116,7 @@ int top_series_load(sqlite3 *db, const struct top_moment *m, enum top_level leve
 	int ret = 0;
 
 	if (!s)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	s->level = level;
 	s->id = id;
 	s->nr = m->nr_history;

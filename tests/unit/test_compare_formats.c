@@ -67,7 +67,7 @@ static void load(struct fixture *f, struct compare_model *m)
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(f->db, &db, &err), 0);
+	assert_int_equal(db_read_open(f->db, &db, &err), 0);
 	if (compare_model_load(db, &o, m, &err) < 0)
 		fail_msg("%s", err.text);
 	sqlite3_close(db);

@@ -15,7 +15,7 @@ static void assert_refused(const char *path, int want, const char *word)
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(path, &db, &err), want);
+	assert_int_equal(db_read_open(path, &db, &err), want);
 	assert_null(db);
 	assert_non_null(strstr(err.text, word));
 	assert_null(strchr(err.text, '\n'));
@@ -27,7 +27,7 @@ static int count_runs(const char *path, struct errtext *err)
 	sqlite3 *db = NULL;
 	int n = -1;
 
-	if (report_db_open(path, &db, err) < 0)
+	if (db_read_open(path, &db, err) < 0)
 		return -1;
 	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM run", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
@@ -191,7 +191,7 @@ static void names_in_a_damaged_schema(void **state)
 		       "('table', char(27) || '[31mx', 'x', 2, 'CREATE nonsense')");
 	sqlite3_close(f->sql);
 	f->sql = NULL;
-	assert_true(report_db_open(f->db, &db, &err) < 0);
+	assert_true(db_read_open(f->db, &db, &err) < 0);
 	assert_non_null(strstr(err.text, "damaged"));
 	assert_non_null(strstr(err.text, "[31mx"));
 	assert_null(strchr(err.text, '\x1b'));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/compare/compare_pictures.h"
 
-#include "cachemon/model/sizes.h"
+#include "cachemon/model/model_detail.h"
 
 enum { BARS_MAX = READ_SIZES };
 

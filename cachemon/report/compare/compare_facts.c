@@ -41,17 +41,6 @@ struct facts {
 	size_t nr, room;
 };
 
-static bool has_machine(sqlite3 *db, struct arena *a)
-{
-	struct rows r = rows_begin(
-		db, a, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'machine'", 0,
-		NULL);
-	bool has = rows_next(&r);
-
-	sqlite3_finalize(r.stmt);
-	return has;
-}
-
 static bool same(const struct bytes *a, const struct bytes *b)
 {
 	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
@@ -85,7 +74,7 @@ static int read_run(sqlite3 *db, int64_t run_id, bool machine, struct arena *a, 
 		value = rows_bytes(&r);
 		add(f, &what, &value, which);
 	}
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 static void keep_different(struct facts *f)
@@ -103,11 +92,11 @@ int compare_facts_load(sqlite3 *db, const struct model model[2], struct arena *a
 {
 	enum { ROOM = 256 };
 	struct facts f = {arena_alloc(a, ROOM * sizeof(*f.list)), 0, ROOM};
-	bool machine = has_machine(db, a);
+	bool machine = model_has(db, "machine", NULL);
 	int res = 0;
 
 	if (!f.list)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	for (int i = 0; i < 2 && !res; i++)
 		res = read_run(db, model[i].run.id, machine, a, &f, i, err);
 	keep_different(&f);

@@ -28,7 +28,7 @@ static void read_interval(struct rows *r, const struct model_run *run, struct co
 	v = rows_i64(r);
 	in->rchar_bytes = v.value;
 	in->rchar_known = v.known;
-	rows_counts(r, &c);
+	model_rows_counts(r, &c);
 	if (in->read_on_ns < in->duration_ns && model_waits_in_slices(run))
 		counts_forget_stall(&c);
 	for (int i = 0; i < C_NR; i++) {
@@ -42,24 +42,20 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 			  struct compare_run *ret, struct errtext *err)
 {
 	int64_t params[] = {run->id, job_id};
-	struct rows n =
-		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run->id);
-	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	int res = rows_end(&n, err);
+	size_t room = rows_total(db, "SELECT count(*) FROM interval WHERE run_id = ?1", run->id);
 	struct compare_interval *in = arena_alloc(a, (room + 1) * sizeof(*in));
-	char *sql = rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
-			     "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
-			     "j.job_id = ?2 WHERE run_id = ?1 AND duration_ns > 0 "
-			     "ORDER BY start_ns, i.id");
+	char *sql =
+		model_rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
+			       "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
+			       "j.job_id = ?2 WHERE run_id = ?1 AND duration_ns > 0 "
+			       "ORDER BY start_ns, i.id");
 	struct rows r = rows_begin(db, a, sql, 2, params);
 	size_t nr = 0;
+	int res;
 
-	while (in && nr < room && rows_next(&r))
+	while (in && rows_next(&r) && nr < room)
 		read_interval(&r, run, &in[nr++]);
-	if (!res)
-		res = rows_end(&r, err);
-	else
-		sqlite3_finalize(r.stmt);
+	res = model_rows_end(&r, err);
 	free(sql);
 	*ret = (struct compare_run){
 		.intervals = in,

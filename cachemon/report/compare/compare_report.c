@@ -54,7 +54,7 @@ static int load(const struct compare_options *options, struct compare_model *ret
 
 	*ret_model = (struct compare_model){0};
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = report_db_open(options->db, &db, err);
+	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = compare_model_load(db, options, ret_model, err);
 	sqlite3_close(db);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cachemon/model/model_detail.h"
-#include "cachemon/model/timeline_rates.h"
+#include "cachemon/model/timeline.h"
 
 enum { PANELS = 3, SERIES_MAX = 5 };
 

@@ -6,7 +6,6 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/model/bounds.h"
 #include "cachemon/report/run/run_patterns.h"
-#include "cachemon/model/reads_check.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/report/whatif/whatif_readahead_show.h"
@@ -325,7 +324,7 @@ static void put_reads_check(struct tree *t, const struct model_job *job)
 
 	if (model_others(job))
 		return;
-	reads_check(job, &c);
+	bounds_check_reads(job, &c);
 	tree_object(t, "reads_check");
 	tree_opt_int(t, "seen_bytes", c.seen_bytes);
 	tree_opt_int(t, "kernel_bytes", c.kernel_bytes);

@@ -158,7 +158,7 @@ static int load(const struct report_options *options, enum wanted wanted, struct
 	int ret;
 
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = report_db_open(options->db, &db, err);
+	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
 	if (!ret && !totals_only)

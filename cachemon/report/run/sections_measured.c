@@ -7,7 +7,7 @@
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
-#include "cachemon/model/reads_check.h"
+#include "cachemon/model/bounds.h"
 #include "cachemon/figures/show.h"
 
 /* A foreign database may list any number of names. */
@@ -227,7 +227,7 @@ static void put_reads(struct doc *d, const struct model_job *job)
 
 	if (model_others(job))
 		return;
-	reads_check(job, &check);
+	bounds_check_reads(job, &check);
 	doc_cell(&t, "seen by the probes");
 	doc_cell(&t, "%s", show_bytes(check.seen_bytes, c->sliced).s);
 	doc_cell(&t, "%s", show_count(check.seen_calls, c->sliced).s);

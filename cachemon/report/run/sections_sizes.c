@@ -7,7 +7,6 @@
 #include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/model/sizes.h"
 #include "cachemon/report/whatif/whatif_cache.h"
 
 enum { NAMES_MAX = 48 };

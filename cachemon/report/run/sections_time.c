@@ -9,8 +9,7 @@
 #include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/model/sizes.h"
-#include "cachemon/model/timeline_rates.h"
+#include "cachemon/model/timeline.h"
 
 /* What is drawn of each bucket. */
 enum line {

@@ -98,9 +98,9 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *er
 		if (at < m->nr_jobs && order[at]->job->id == id)
 			grade_one(order[at], pages);
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(order);
-	return order ? ret : report_no_memory(err);
+	return order ? ret : model_no_memory(err);
 }
 
 static int load(sqlite3 *db, struct runs_model *m, struct errtext *err)
@@ -116,7 +116,7 @@ static int load(sqlite3 *db, struct runs_model *m, struct errtext *err)
 		return ret;
 	m->jobs = arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(*m->jobs));
 	if (!m->jobs || !jobs || !run)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		m->jobs[i] = (struct runs_job){.job = &jobs[i], .run = &m->runs[run[i]]};
 		fill_job(&m->jobs[i]);
@@ -150,12 +150,12 @@ int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
 	*ret_model = (struct runs_model){.db = path, .size_bytes = size_of(path)};
 	/* One transaction: while a run is being written, all is of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return report_db_error(db, err);
+		return db_read_error(db, err);
 	ret = load(db, ret_model, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (!ret)
 		runs_trends_make(ret_model);
-	return !ret && ret_model->arena.failed ? report_no_memory(err) : ret;
+	return !ret && ret_model->arena.failed ? model_no_memory(err) : ret;
 }
 
 void runs_model_free(struct runs_model *m)

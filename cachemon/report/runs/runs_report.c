@@ -57,7 +57,7 @@ static int write_list(const void *content, FILE *out)
 static int load(const struct runs_options *options, struct runs_model *ret, struct errtext *err)
 {
 	sqlite3 *db = NULL;
-	int e = report_db_open(options->db, &db, err);
+	int e = db_read_open(options->db, &db, err);
 
 	*ret = (struct runs_model){0};
 	if (!e)
@@ -124,7 +124,7 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 
 	if (!name || asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
-		return report_no_memory(err);
+		return model_no_memory(err);
 	}
 	ret = report_write(&report, path, err);
 	if (!ret)
@@ -177,7 +177,7 @@ int runs_write_reports(const struct runs_options *options, const char *dir, stru
 		ret = write_reports(options, dir, &m, err);
 	if (!ret && asprintf(&path, "%s/index.html", dir) < 0) {
 		path = NULL;
-		ret = report_no_memory(err);
+		ret = model_no_memory(err);
 	}
 	if (!ret)
 		ret = publish_not_over(p.name, options->db, path, err);
