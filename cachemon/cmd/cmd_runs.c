@@ -33,17 +33,17 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 	const struct options *o = arg;
 	struct rule_dirs dirs = {0};
 	const struct runs_options runs = {.db = o->args.report.db,
-					  .format = o->args.report.format,
+					  .format =
+						  o->reports ? REPORT_HTML : o->args.report.format,
+					  .out_path = o->args.out_path,
 					  .rules = &dirs,
 					  .progress = o->args.report.progress};
 	int ret = rules_of_environment(as, NULL, &dirs, err);
 
 	if (!ret && o->reports)
 		ret = runs_write_reports(&runs, o->reports, err);
-	else if (!ret && o->args.out_path)
-		ret = runs_write(&runs, o->args.out_path, err);
 	else if (!ret)
-		ret = runs_print(&runs, stdout, err);
+		ret = runs_show(&runs, stdout, err);
 	rule_dirs_free(&dirs);
 	return ret;
 }
@@ -81,12 +81,7 @@ const struct verb_spec runs_spec = {
 
 int cmd_runs(int argc, char **argv)
 {
-	static const struct report_args_formats formats = {
-		.has = runs_has_format,
-		.names = "text, md, html, json",
-		.endings = ".txt, .md, .html or .json",
-	};
-	struct options o = {.args.formats = &formats};
+	struct options o = {.args.formats = &report_args_pages};
 
 	usage_parse(&runs_spec, parse_option, argc, argv, 0, &o);
 	return report_args_run(&o.args, show, &o);

@@ -163,24 +163,19 @@ static int write_answers(const void *content, FILE *out)
 static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
-	const char *path = o->args.out_path;
 	struct answers answers = {
 		.kind = o->kind,
 		.json = o->args.report.format == REPORT_JSON,
 		.progress = o->args.report.progress,
 	};
 	const struct publication p = {"the answer", &answers, write_answers};
-	int ret = 0;
+	int ret = publish_not_over(p.name, o->args.report.db, o->args.out_path, err);
 
-	if (path)
-		ret = publish_not_over(p.name, o->args.report.db, path, err);
 	if (!ret)
 		ret = load(o, &answers, err);
 	progress_over(answers.progress);
-	if (!ret && path)
-		ret = publish_write(&p, path, err);
-	else if (!ret)
-		ret = publish_print(&p, stdout, err);
+	if (!ret)
+		ret = publish(&p, o->args.out_path, stdout, err);
 	answers_free(&answers);
 	return ret;
 }

@@ -43,6 +43,12 @@ static void parse_files(struct argp_state *state, const char *arg, size_t *ret_f
 		*ret_files = (size_t)n;
 }
 
+const struct report_args_formats report_args_pages = {
+	.has = report_format_of_pages,
+	.names = "text, md, html, json",
+	.endings = ".txt, .md, .html or .json",
+};
+
 static bool has(const struct report_args *o, enum report_format format)
 {
 	return !o->formats || o->formats->has(format);
@@ -178,10 +184,9 @@ int report_args_show_as(const struct report_args *args, const struct invoker *as
 	struct ruled r;
 	int ret = ruled_begin(args, as, &r, err);
 
-	if (!ret && args->out_path)
-		ret = report_write(&r.report, args->out_path, err);
-	else if (!ret)
-		ret = report_print(&r.report, stdout, err);
+	r.report.out_path = args->out_path;
+	if (!ret)
+		ret = report_show(&r.report, stdout, err);
 	rule_dirs_free(&r.dirs);
 	return ret ? ret : args->report.advise && r.problems;
 }

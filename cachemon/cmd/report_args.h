@@ -68,6 +68,9 @@ struct report_args_formats {
 	const char *endings; /* ".txt or .md" */
 };
 
+/* Of pages that are no report of one run: all but CSV and YAML. */
+extern const struct report_args_formats report_args_pages;
+
 struct report_args {
 	struct report_options report;
 	const struct report_args_formats *formats; /* NULL: all */

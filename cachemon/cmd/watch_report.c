@@ -27,6 +27,7 @@ static int write_report(void *arg, struct errtext *err)
 					 .run_id = run->run_id,
 					 .files = REPORT_FILES_DEFAULT,
 					 .rules = &dirs,
+					 .out_path = run->o->report,
 					 .on_problem = rules_print_problem,
 					 .on_problem_arg = &problems,
 					 .progress = progress_show_sink(progress)};
@@ -35,7 +36,7 @@ static int write_report(void *arg, struct errtext *err)
 	if (!r)
 		r = rules_of_environment(run->invoker, run->o->rules, &dirs, err);
 	if (!r)
-		r = report_write(&options, run->o->report, err);
+		r = report_show(&options, NULL, err);
 	rule_dirs_free(&dirs);
 	progress_show_end(progress);
 	return r;

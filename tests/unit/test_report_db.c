@@ -136,7 +136,7 @@ static void older(void **state)
 
 	fixture_older(f, 1);
 	assert_non_null(out);
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	assert_non_null(strstr(text, "\"filesystems\": []"));
@@ -159,7 +159,7 @@ static void damaged(void **state)
 		putc(0x5a, out);
 	fclose(out);
 	out = tmpfile();
-	assert_true(report_print(&o, out, &err) < 0);
+	assert_true(report_show(&o, out, &err) < 0);
 	assert_non_null(strstr(err.text, "damaged"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);
@@ -174,7 +174,7 @@ static void no_page_size(void **state)
 	FILE *out = tmpfile();
 
 	fixture_sql(f, "PRAGMA ignore_check_constraints = ON; UPDATE run SET page_size_bytes = 0");
-	assert_true(report_print(&o, out, &err) < 0);
+	assert_true(report_show(&o, out, &err) < 0);
 	assert_non_null(strstr(err.text, "page size"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advisor/stats/student.h"
+#include "cachemon/report/compare/compare_model.h"
+
 static bool is_ratio(const char *unit)
 {
 	return strcmp(unit, "ratio") == 0;
@@ -112,4 +115,51 @@ struct shown compare_p(double p)
 	else
 		snprintf(ret.s, sizeof(ret.s), "p %.2g", p);
 	return ret;
+}
+
+enum compare_mark compare_mark(const struct compare_row *row)
+{
+	switch (row->outcome) {
+	case OUTCOME_NOISE:
+		return MARK_NOISE;
+	case OUTCOME_SMALL:
+	case OUTCOME_BETTER:
+	case OUTCOME_WORSE:
+		return MARK_REAL;
+	default:
+		return MARK_NOT_JUDGED;
+	}
+}
+
+const char *compare_mark_name(enum compare_mark mark)
+{
+	static const char *const names[MARK_NR] = {"real", "noise", "not-judged"};
+
+	return names[mark];
+}
+
+const char *compare_mark_text(const struct compare_row *row)
+{
+	static const char *const texts[OUTCOME_NR] = {
+		[OUTCOME_UNKNOWN] = "- not judged",  [OUTCOME_UNTESTED] = "- not judged",
+		[OUTCOME_NOISE] = "○ noise",	     [OUTCOME_SMALL] = "● real, small",
+		[OUTCOME_BETTER] = "● real, better", [OUTCOME_WORSE] = "● real, WORSE",
+	};
+
+	return texts[row->outcome];
+}
+
+bool compare_interval(const struct compare_row *row, double *ret_low, double *ret_high)
+{
+	const struct paired *t = &row->test;
+	double half;
+
+	if (compare_mark(row) == MARK_NOT_JUDGED || t->why != PAIRED_TESTED)
+		return false;
+	half = t->error * student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);
+	if (!isfinite(half))
+		return false;
+	*ret_low = t->difference - half;
+	*ret_high = t->difference + half;
+	return true;
 }

@@ -19,12 +19,10 @@ static void put_prose(struct doc *d, const struct model *m, const struct model_j
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
-	if (out) {
-		if (job)
-			prose_verdict(out, m, job);
-		else
-			prose_caveats(out, "", m);
-	}
+	if (out && job)
+		prose_verdict(out, m, job);
+	else if (out)
+		prose_caveats(out, "", m);
 	doc_para_text(d, text_end(&b));
 }
 

@@ -69,8 +69,7 @@ static bool is_told(const struct model_job *job, size_t i)
 	for (size_t k = 0; k < i; k++) {
 		const struct bytes *other = &job->filesystems[k].why;
 
-		if (other->data && other->len == why->len &&
-		    !memcmp(other->data, why->data, why->len) &&
+		if (other->data && bytes_equal(other, why) &&
 		    job->filesystems[k].type.len == job->filesystems[i].type.len)
 			return true;
 	}

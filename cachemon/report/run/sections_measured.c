@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
@@ -138,11 +137,6 @@ static void put_losses(struct doc *d, const struct model_run *run)
 	doc_put_table(d, &t);
 }
 
-static bool same(const struct bytes *a, const struct bytes *b)
-{
-	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
-}
-
 /* The counters that share the reason of the first, in one cell. */
 static void put_counters(struct doc_table *t, const struct model_unmeasured *u, size_t nr,
 			 size_t first)
@@ -151,7 +145,7 @@ static void put_counters(struct doc_table *t, const struct model_unmeasured *u, 
 	FILE *out = text_begin(&b);
 
 	for (size_t i = first; out && i < nr; i++) {
-		if (!same(&u[i].reason, &u[first].reason))
+		if (!bytes_equal(&u[i].reason, &u[first].reason))
 			continue;
 		fputs(i > first ? ", " : "", out);
 		escape_inert(out, u[i].counter.data, u[i].counter.len);
@@ -169,7 +163,7 @@ static void put_unmeasured(struct doc *d, const struct model *m)
 	for (size_t i = 0; i < nr; i++) {
 		size_t first = 0;
 
-		while (!same(&m->unmeasured[first].reason, &m->unmeasured[i].reason))
+		while (!bytes_equal(&m->unmeasured[first].reason, &m->unmeasured[i].reason))
 			first++;
 		if (first < i)
 			continue;

@@ -50,7 +50,7 @@ static struct picture newest_points(const struct picture *p, struct picture_pane
 
 enum { PANELS_MAX = 8 };
 
-static void put_line(struct doc_table *t, const struct picture *p)
+static void put_time_line(struct doc_table *t, const struct picture *p)
 {
 	struct picture_panel panels[PANELS_MAX];
 	struct picture_series series[PANELS_MAX];
@@ -58,10 +58,8 @@ static void put_line(struct doc_table *t, const struct picture *p)
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
-	if (out) {
-		if (newest.nr_panels)
-			picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
-	}
+	if (out && newest.nr_panels)
+		picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
 	doc_cell_text(t, text_end(&b));
 }
 
@@ -76,7 +74,7 @@ static void put_trend(struct doc_table *t, const struct runs_trend *trend)
 	doc_cell(t, "%s", show_ratio(last->miss_ratio, last->job->counts.sliced).s);
 	doc_cell(t, "%s", show_ratio(last->stall_share, false).s);
 	doc_cell(t, "%s", show_score(last).s);
-	put_line(t, &trend->picture);
+	put_time_line(t, &trend->picture);
 }
 
 static void put_trends(struct doc *d, const struct runs_model *m, bool all)
