@@ -9,6 +9,7 @@
 #include "advisor/analysis/analysis.h"
 #include "cachemon/base/human.h"
 #include "cachemon/model/model_detail.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/report/whatif/whatif_cache.h"
 
 const char *compare_text(struct arena *a, const char *fmt, ...)
@@ -214,8 +215,7 @@ enum { PLACES = 96 };
 static const struct job_curve *curve_of(const struct model *m, const struct model_job *job,
 					const char **ret_absent)
 {
-	const struct analysis_model *a =
-		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+	const struct analysis_model *a = findings_models(m, job);
 
 	*ret_absent = NULL;
 	if (a && a->curve.there)

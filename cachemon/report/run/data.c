@@ -5,26 +5,9 @@
 
 #include "cachemon/report/run/findings.h"
 #include "cachemon/model/bounds.h"
-#include "cachemon/report/run/run_patterns.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/report/whatif/whatif_readahead_show.h"
-
-enum { NS_PER_S = 1000000000 };
-
-/* Nanoseconds as seconds, to the last digit. */
-static void put_seconds(struct tree *t, const char *key, struct opt_i64 ns)
-{
-	char text[40];
-
-	if (!ns.known || ns.value < 0) {
-		tree_null(t, key);
-		return;
-	}
-	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, ns.value / NS_PER_S,
-		 ns.value % NS_PER_S);
-	tree_number(t, key, text);
-}
 
 static void put_probes(struct tree *t, const struct model *m)
 {
@@ -70,8 +53,8 @@ static void put_budget(struct tree *t, const struct model_run *run)
 		tree_object(t, NULL);
 		tree_name(t, "detail", &run->shed[i].detail);
 		tree_name(t, "reason", &run->shed[i].reason);
-		put_seconds(t, "from_s", run->shed[i].from_ns);
-		put_seconds(t, "to_s", run->shed[i].to_ns);
+		data_seconds(t, "from_s", run->shed[i].from_ns);
+		data_seconds(t, "to_s", run->shed[i].to_ns);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -138,7 +121,7 @@ void data_run_head(struct tree *t, const struct model_run *run)
 	tree_name(t, "arch", &run->arch);
 	tree_string(t, "started",
 		    run->started_ns.known ? show_rfc3339(run->started_ns.value).s : NULL);
-	put_seconds(t, "duration_s", run->duration_ns);
+	data_seconds(t, "duration_s", run->duration_ns);
 	tree_name(t, "state", &run->state);
 	tree_name(t, "level", &run->level);
 }
@@ -152,7 +135,7 @@ static void put_run(struct tree *t, const struct model *m)
 	tree_bool(t, "sliced", run->sliced.known && run->sliced.value);
 	put_read_on(t, run);
 	tree_name(t, "advice_mode", &run->advice_mode);
-	put_seconds(t, "interval_s", run->interval_ns);
+	data_seconds(t, "interval_s", run->interval_ns);
 	tree_opt_int(t, "page_size_bytes", run->page_size_bytes);
 	tree_opt_int(t, "memory_bytes", run->memory_bytes);
 	tree_opt_int(t, "exit_status", run->exit_status);
@@ -334,11 +317,10 @@ static void put_reads_check(struct tree *t, const struct model_job *job)
 	tree_end(t);
 }
 
-/* The answers of whatif. Everybody else has none. */
+/* The answers of whatif; other processes have none. */
 static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_model *a =
-		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+	const struct analysis_model *a = findings_models(m, job);
 
 	if (!a) {
 		tree_null(t, "whatif");

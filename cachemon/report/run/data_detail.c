@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/data.h"
 
+#include <cjson/cJSON.h>
 #include <string.h>
 
+#include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 
 /* What a bucket has of one figure; with is what the function needs to know. */
@@ -291,5 +293,50 @@ void data_coverage(struct tree *t, const struct model_job *job, size_t at)
 		tree_text(t, "absent", c->absent);
 	else
 		put_covered(t, c);
+	tree_end(t);
+}
+
+static void put_decided_by(struct tree *t, const cJSON *array)
+{
+	const cJSON *name;
+
+	tree_array(t, "decided_by");
+	cJSON_ArrayForEach(name, array)
+	{
+		if (cJSON_IsString(name))
+			tree_string(t, NULL, name->valuestring);
+	}
+	tree_end(t);
+}
+
+static void put_features(struct tree *t, const char *text)
+{
+	cJSON *json = text ? cJSON_Parse(text) : NULL;
+	const cJSON *f;
+
+	tree_object(t, "features");
+	cJSON_ArrayForEach(f, json)
+	{
+		if (cJSON_IsNumber(f))
+			tree_double(t, f->string, f->valuedouble);
+	}
+	tree_end(t);
+	put_decided_by(t, json ? cJSON_GetObjectItemCaseSensitive(json, "decided_by") : NULL);
+	cJSON_Delete(json);
+}
+
+void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id)
+{
+	const struct analysis_pattern *p =
+		m->analysis ? analysis_pattern_of(m->analysis, directory, id) : NULL;
+
+	if (!p) {
+		tree_null(t, "pattern");
+		return;
+	}
+	tree_object(t, "pattern");
+	tree_string(t, "name", p->name);
+	tree_double(t, "confidence", p->confidence.known ? p->confidence.value : 0);
+	put_features(t, p->features);
 	tree_end(t);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/findings.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-#include "cachemon/report/run/data.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/report/run/data.h"
 #include "cachemon/report/run/wording.h"
 
 /* NULL: not analysed. */
@@ -180,6 +181,109 @@ static void put_passed(struct tree *t, const struct analysis *a, const struct an
 	tree_end(t);
 }
 
+static void put_metric(struct tree *t, const struct series_metric *m)
+{
+	tree_string(t, "metric", m->name);
+	tree_string(t, "unit", m->unit);
+}
+
+static void put_changes(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "changes");
+	for (size_t i = 0; i < s->nr_changes; i++) {
+		const struct series_change *c = &s->changes[i];
+
+		tree_object(t, NULL);
+		put_metric(t, c->metric);
+		data_seconds(t, "at_s", (struct opt_i64){c->at_ns, true});
+		tree_double(t, "before", c->before);
+		tree_double(t, "after", c->after);
+		tree_double(t, "p", c->p);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_changes", s->more_changes);
+}
+
+static void put_anomalies(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "anomalies");
+	for (size_t i = 0; i < s->nr_anomalies; i++) {
+		const struct series_anomaly *a = &s->anomalies[i];
+
+		tree_object(t, NULL);
+		put_metric(t, a->metric);
+		data_seconds(t, "start_s", (struct opt_i64){a->start_ns, true});
+		data_seconds(t, "duration_s", (struct opt_i64){a->duration_ns, true});
+		tree_double(t, "value", a->value);
+		tree_double(t, "low", a->low);
+		tree_double(t, "high", a->high);
+		tree_double(t, "score", a->score);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_anomalies", s->more_anomalies);
+}
+
+static void put_links(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "links");
+	for (size_t i = 0; i < s->nr_links; i++) {
+		const struct series_link *l = &s->links[i];
+
+		tree_object(t, NULL);
+		tree_string(t, "a", l->a->name);
+		tree_string(t, "b", l->b->name);
+		data_seconds(t, "lag_s", (struct opt_i64){l->lag_ns, true});
+		tree_double(t, "rho", l->rho);
+		tree_double(t, "p", l->p);
+		tree_uint(t, "intervals", l->intervals);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_links", s->more_links);
+}
+
+static void put_history(struct tree *t, const struct series_job *s)
+{
+	tree_string(t, "history_reason", s->history_absent);
+	tree_array(t, "history");
+	for (size_t i = 0; i < s->nr_history; i++) {
+		const struct series_history *h = &s->history[i];
+
+		tree_object(t, NULL);
+		put_metric(t, h->metric);
+		tree_double(t, "value", h->value);
+		tree_double(t, "median", h->median);
+		tree_double(t, "low", h->low);
+		tree_double(t, "high", h->high);
+		tree_uint(t, "runs", h->runs);
+		tree_bool(t, "unusual", h->unusual);
+		tree_opt_double(t, "trend_per_run", h->trend_per_run);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+/* What stands out over the intervals of the job, and compared with its earlier runs. */
+static void put_series(struct tree *t, const struct series_job *s)
+{
+	tree_object(t, "series");
+	tree_string(t, "reason", s->absent);
+	tree_uint(t, "intervals", s->intervals);
+	data_seconds(t, "interval_s", (struct opt_i64){s->interval_ns, true});
+	data_seconds(t, "from_s", (struct opt_i64){s->from_ns, true});
+	tree_array(t, "metrics");
+	for (size_t i = 0; i < s->nr_metrics; i++)
+		tree_string(t, NULL, s->metrics[i]->name);
+	tree_end(t);
+	put_changes(t, s);
+	put_anomalies(t, s);
+	put_links(t, s);
+	put_history(t, s);
+	tree_end(t);
+}
+
 void data_findings(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
@@ -197,7 +301,7 @@ void data_findings(struct tree *t, const struct model *m, const struct model_job
 	tree_string(t, "gain_order", a->rate.method);
 	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
-	data_series(t, analysis_series_of(m->analysis, job->id));
+	put_series(t, analysis_series_of(m->analysis, job->id));
 	data_wording(t, m->wording && m->wording->job_id == job->id ? m->wording : NULL);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/data.h"
 
+#include <inttypes.h>
+
 const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
 static const char *const fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
 				     "untracked"};
@@ -14,6 +16,21 @@ const char *const data_causes[EVICT_NR] = {
 
 _Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
 _Static_assert(C_untracked - C_used + 1 == 5, "fates");
+
+/* To the last digit. */
+void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
+{
+	enum { NS_PER_S = 1000000000 };
+	char text[40];
+
+	if (!ns.known || ns.value < 0) {
+		tree_null(t, key);
+		return;
+	}
+	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, ns.value / NS_PER_S,
+		 ns.value % NS_PER_S);
+	tree_number(t, key, text);
+}
 
 /* "<key>_estimated": true, beside a value that is there. */
 static void mark(struct tree *t, const char *key, bool estimated)

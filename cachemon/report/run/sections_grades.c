@@ -70,7 +70,7 @@ static bool small_part(const struct counts *c, const struct counts *job)
 }
 
 /* Those with the most misses, as they come. */
-static void put_directories(struct doc *d, const struct model *m, const struct model_job *job)
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
 		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"HITS", DOC_LEFT},
@@ -163,9 +163,4 @@ void sections_grades(struct doc *d, const struct model *m, const struct model_jo
 	}
 	doc_put_grades(d, grades, GRADE_NR);
 	put_ceiling(d, a);
-}
-
-void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
-{
-	put_directories(d, m, job);
 }
