@@ -15,10 +15,6 @@
 void data_report(struct tree *t, const struct model *m);
 /* The object of all counts and ratios of a job, file or directory. */
 void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes);
-/* Names of the origins of prefetched pages and of the causes of evictions, in the order of their
- * counters. */
-extern const char *const data_origins[5];
-extern const char *const data_causes[EVICT_NR];
 /* "timeline" and "interference" of a job, "coverage" of its file at this place. */
 void data_detail(struct tree *t, const struct model_job *job);
 void data_coverage(struct tree *t, const struct model_job *job, size_t at);
