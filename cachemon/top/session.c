@@ -132,7 +132,7 @@ static int read_moment(struct top_session *s, const struct top_ask *wanted, int6
 	return 0;
 }
 
-static int load(struct top_session *s, struct errtext *err)
+static int load_view(struct top_session *s, struct errtext *err)
 {
 	struct top_ask wanted = {.run_id = s->run_id,
 				 .level = s->view.level,
@@ -156,7 +156,7 @@ static int load(struct top_session *s, struct errtext *err)
 }
 
 /* To another run, or to the moment with the most misses a second of all. */
-static void travel(struct top_session *s)
+static void follow_view(struct top_session *s)
 {
 	struct top_view *v = &s->view;
 	const struct top_row *job = top_moment_job(&s->moment);
@@ -181,8 +181,8 @@ static void travel(struct top_session *s)
 
 int top_session_load(struct top_session *s, struct errtext *err)
 {
-	travel(s);
-	return load(s, err);
+	follow_view(s);
+	return load_view(s, err);
 }
 
 bool top_session_ended(const struct top_session *s)
