@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/report_args.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/compare/compare_report.h"
 #include "cachemon/model/run_name.h"
@@ -52,7 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int show(void *arg, const struct invoker *as, struct errtext *err)
+static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
 	struct rule_dirs dirs = {0};
@@ -66,7 +66,7 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		.rules = &dirs,
 		.progress = o->args.report.progress,
 	};
-	int ret = rules_of_environment(as, NULL, &dirs, err);
+	int ret = cmd_rules(as, NULL, &dirs, err);
 
 	if (!ret)
 		ret = compare_show(&compare, stdout, err);
@@ -118,5 +118,5 @@ int cmd_compare(int argc, char **argv)
 	struct options o = {.args.formats = &report_args_pages};
 
 	usage_parse(&compare_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &o);
+	return report_args_run(&o.args, show_comparison, &o);
 }

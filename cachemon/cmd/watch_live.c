@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cachemon/base/terminal.h"
-#include "cachemon/watch/watch.h"
+#include "cachemon/cmd/watch_view.h"
 #include "cachemon/base/human.h"
 
 /* Columns from which on the elapsed time and spaces have room. */

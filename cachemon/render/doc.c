@@ -88,28 +88,13 @@ void doc_words(struct doc *d, const char *fmt, ...)
 	free(text);
 }
 
-/* Line by line: what ends a line is not to be made visible, nor is a tab. */
-static void inert_lines(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		for (; *text == '\t'; text++, len--)
-			fputs("        ", out);
-		escape_inert(out, text, len);
-		putc('\n', out);
-		text += len;
-		text += *text == '\n';
-	}
-}
-
 void doc_code(struct doc *d, const char *language, const char *text)
 {
 	struct text_builder b;
 	char *inert;
 
 	if (text_begin(&b))
-		inert_lines(b.out, text);
+		escape_lines(b.out, text);
 	inert = text_end(&b);
 	if (!inert)
 		d->failed = true;
