@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void put_bash_flag(const struct docs *d, const struct verb_spec *verb,
-		     const struct option_spec *o)
+			  const struct option_spec *o)
 {
 	if (option_spec_letter(o))
 		fprintf(d->out, " -%c", option_spec_letter(o));
@@ -62,7 +62,7 @@ static void put_bash_kind(const struct docs *d, enum value_kind kind, const char
 }
 
 static void put_bash_value(const struct docs *d, const struct verb_spec *verb,
-		      const struct option_spec *o)
+			   const struct option_spec *o)
 {
 	if (o->value == VALUE_NONE)
 		return;
@@ -146,7 +146,7 @@ static void put_zsh_value(const struct docs *d, const struct option_spec *o)
 }
 
 static void put_zsh_option(const struct docs *d, const struct verb_spec *verb,
-		       const struct option_spec *o)
+			   const struct option_spec *o)
 {
 	const char *name = o->option.name;
 	char letter = option_spec_letter(o);
@@ -249,7 +249,7 @@ static void put_fish_kind(const struct docs *d, enum value_kind kind, const char
 }
 
 static void put_fish_option(const struct docs *d, const struct verb_spec *verb,
-		       const struct option_spec *o)
+			    const struct option_spec *o)
 {
 	fprintf(d->out, "complete -c cachemon -n '__cachemon_verb %s' -l %s", verb->name,
 		o->option.name);

@@ -3,8 +3,8 @@
  * The program that writes manual pages (for scdoc) and the completions of the shells while cachemon
  * is built: a template with lines "@WORD@", each of which is filled from the tables of the verbs,
  * the rules or the SQL files. Owns nothing at run time; it is not installed.
- * docs_*() are in docs_main.c, man_*() and scd_*() in man.c, sql_*() in sql.c, those of the shells in
- * completions.c.
+ * docs_*() are in docs_main.c, man_*() and scd_*() in man.c, sql_*() in sql.c, those of the shells
+ * in completions.c.
  */
 #ifndef DOCS_H
 #define DOCS_H

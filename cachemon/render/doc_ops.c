@@ -96,7 +96,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 }
 
 /* A sentence begins with a capital, behind its number. NULL: no memory. */
-static char *sentence(struct doc *d, const char *text)
+static char *as_sentence(struct doc *d, const char *text)
 {
 	char *ret = strdup(text);
 	size_t number = strspn(text, "0123456789");
@@ -110,8 +110,8 @@ static char *sentence(struct doc *d, const char *text)
 
 void doc_card_text(struct doc *d, const struct doc_card *card)
 {
-	char *title = sentence(d, card->title);
-	char *text = sentence(d, card->text);
+	char *title = as_sentence(d, card->title);
+	char *text = as_sentence(d, card->text);
 
 	doc_heading(d, 3, "%s", title ? title : "");
 	doc_para(d, "Gain: %s%s%s. %s, %s severity%s%s.", card->gain, card->gain_range ? ", " : "",

@@ -29,7 +29,7 @@ static double amount_of(const struct doc_flow *f, int side, size_t name)
 }
 
 /* One above the other, as wide as what goes; the side with fewer names has more room between. */
-static struct side place(const struct doc_flow *f, int side, double per)
+static struct side place_names(const struct doc_flow *f, int side, double per)
 {
 	struct side ret = {0};
 	size_t nr = f->nr_names[side];
@@ -128,7 +128,7 @@ void html_flow(struct doc *d, const struct doc_flow *f)
 		all += f->streams[i].amount;
 	per = (HIGH - GAP * (double)most) / all;
 	for (int side = 0; side < 2; side++)
-		sides[side] = place(f, side, per);
+		sides[side] = place_names(f, side, per);
 	fputs("<figure>", out);
 	html_caption(out, f->title, f->says);
 	fputs("\n<div", out);

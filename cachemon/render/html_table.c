@@ -198,7 +198,7 @@ void html_numbers(FILE *out, const struct picture *p)
 }
 
 /* Cells that are alike are drawn as one. */
-static bool alike(double a, double b)
+static bool are_alike(double a, double b)
 {
 	return (isnan(a) && isnan(b)) || fabs(a - b) < 0.005;
 }
@@ -207,7 +207,7 @@ static size_t end_of(const struct doc_strip *s, size_t from)
 {
 	size_t end = from + 1;
 
-	while (end < s->nr && alike(s->shares[from], s->shares[end]))
+	while (end < s->nr && are_alike(s->shares[from], s->shares[end]))
 		end++;
 	return end;
 }

@@ -59,7 +59,7 @@ double picture_series_top(const struct picture_series *s, size_t nr)
 }
 
 /* Of those that are known at point i. */
-static double stacked(const struct picture_panel *panel, size_t i)
+static double stacked_at(const struct picture_panel *panel, size_t i)
 {
 	double sum = NAN;
 
@@ -77,7 +77,7 @@ double picture_top(const struct picture_panel *panel, size_t nr)
 		return panel->top;
 	if (panel->kind == PANEL_STACK) {
 		for (size_t i = 0; i < nr; i++)
-			top = fmax(top, stacked(panel, i));
+			top = fmax(top, stacked_at(panel, i));
 		return top;
 	}
 	for (size_t k = 0; k < panel->nr_series; k++)
@@ -153,8 +153,8 @@ struct shown picture_place(const struct picture *p, double share)
 
 /* The highest known value of the points whose middle lies between two places; where there is none,
  * of the point that covers them. NAN: not known. */
-static double highest(const struct picture *p, const struct picture_series *s, double from,
-		      double to)
+static double highest_between(const struct picture *p, const struct picture_series *s, double from,
+			      double to)
 {
 	double middle = (from + to) / 2;
 	double covering = NAN;
@@ -176,7 +176,7 @@ static double highest(const struct picture *p, const struct picture_series *s, d
 	return found ? high : covering;
 }
 
-static bool outside(const struct picture *p, double from)
+static bool is_outside(const struct picture *p, double from)
 {
 	return shares_axis(p) && p->axis.nr && from >= last_point(p);
 }
@@ -194,10 +194,10 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 	for (size_t i = 0; i < nr; i++) {
 		double share = (double)nr;
 		double from = begin + length * (double)i / share;
-		double v = highest(p, s, from, begin + length * (double)(i + 1) / share);
+		double v = highest_between(p, s, from, begin + length * (double)(i + 1) / share);
 		int step = top > 0 && v > 0 ? (int)(v / top * 8) : 0;
 
-		if (isnan(v) && outside(p, from))
+		if (isnan(v) && is_outside(p, from))
 			fputs(".", out);
 		else if (isnan(v))
 			fputs("?", out);

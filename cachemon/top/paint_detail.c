@@ -19,7 +19,7 @@ static const enum top_column sparks[] = {TOP_HITS,	 TOP_MISSES,  TOP_LOOKUPS,
 enum { NR_SPARKS = sizeof(sparks) / sizeof(sparks[0]) };
 
 /* 0: nothing, LEVELS: the most. */
-static const char *bar(const struct top_canvas *c, int level)
+static const char *bar_of(const struct top_canvas *c, int level)
 {
 	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -77,13 +77,13 @@ void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_c
 		double scale = share ? 1 : most.value.value;
 
 		top_put(c, row, at + LABEL + room - 1 - (int)i, 1, TOP_PLAIN,
-			figure.value.known ? bar(c, level_of(figure.value.value, scale)) : "-");
+			figure.value.known ? bar_of(c, level_of(figure.value.value, scale)) : "-");
 	}
 	snprintf(text, sizeof(text), "%s %s", share ? "min" : "max", most.shown.s);
 	top_put_right(c, row, at + width - MOST, MOST, TOP_FAINT, text);
 }
 
-static double bucket(const struct counts *c, int i, bool *known)
+static double bucket_of(const struct counts *c, int i, bool *known)
 {
 	struct opt_i64 v = counts_get(c, C_window_log2_0 + i);
 
@@ -115,10 +115,10 @@ static void put_bars(struct top_canvas *c, const struct counts *counts, int row,
 	bool known;
 
 	for (int i = 0; i < BUCKETS; i++)
-		if (bucket(counts, i, &known) > most)
-			most = bucket(counts, i, &known);
+		if (bucket_of(counts, i, &known) > most)
+			most = bucket_of(counts, i, &known);
 	for (int i = 0; i < BUCKETS; i++) {
-		double value = bucket(counts, i, &known);
+		double value = bucket_of(counts, i, &known);
 		/* In eighths of a line, at least one where there is anything. */
 		int height = most > 0 ? (int)(value / most * nr_rows * LEVELS + 0.5) : 0;
 
@@ -130,7 +130,7 @@ static void put_bars(struct top_canvas *c, const struct counts *counts, int row,
 
 			for (int x = 0; x < (each > 1 ? each - 1 : 1); x++)
 				top_put(c, row + nr_rows - 1 - k, at + i * each + x, 1, TOP_PLAIN,
-					known	 ? bar(c, level)
+					known	 ? bar_of(c, level)
 					: k || x ? " "
 						 : "-");
 		}

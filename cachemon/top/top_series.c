@@ -44,15 +44,15 @@ static void forget_unseen(const struct top_moment *m, const struct top_interval 
 	counts_slice(c, NULL, !m->model.run.cost_budget.known);
 }
 
-static bool same(const struct top_interval *a, const struct top_interval *b)
+static bool same_interval(const struct top_interval *a, const struct top_interval *b)
 {
 	/* Merging makes an interval longer. */
 	return a->id == b->id && a->start_ns == b->start_ns && a->duration_ns == b->duration_ns;
 }
 
 /* What was read before, in the order of this history; have: for which intervals. */
-static void reuse(const struct top_moment *m, const struct top_series *old, struct top_series *s,
-		  bool have[TOP_HISTORY])
+static void reuse_series(const struct top_moment *m, const struct top_series *old,
+			 struct top_series *s, bool have[TOP_HISTORY])
 {
 	size_t k = 0;
 
@@ -60,7 +60,7 @@ static void reuse(const struct top_moment *m, const struct top_series *old, stru
 		/* Both are in the order of time, newest first. */
 		while (k < old->nr && old->intervals[k].start_ns > m->history[i].start_ns)
 			k++;
-		have[i] = k < old->nr && same(&old->intervals[k], &m->history[i]);
+		have[i] = k < old->nr && same_interval(&old->intervals[k], &m->history[i]);
 		if (!have[i])
 			continue;
 		s->counts[i] = old->counts[k];
@@ -122,7 +122,7 @@ int top_series_load(sqlite3 *db, const struct top_moment *m, enum top_level leve
 	s->nr = m->nr_history;
 	memcpy(s->intervals, m->history, sizeof(s->intervals));
 	if (series->level == level && series->id == id)
-		reuse(m, series, s, have);
+		reuse_series(m, series, s, have);
 	if (id)
 		ret = read_missing(db, m, s, have, err);
 	if (!ret)

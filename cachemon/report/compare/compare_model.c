@@ -160,7 +160,7 @@ static int load_facts(sqlite3 *db, const struct model model[2], struct arena *a,
 	return res;
 }
 
-static size_t watched(const struct model *m, const struct model_job **ret_one)
+static size_t count_watched(const struct model *m, const struct model_job **ret_one)
 {
 	size_t nr = 0;
 
@@ -180,7 +180,7 @@ static void match_jobs(struct compare_model *m)
 	size_t nr[2];
 
 	for (int i = 0; i < 2; i++)
-		nr[i] = watched(&m->model[i], &only[i]);
+		nr[i] = count_watched(&m->model[i], &only[i]);
 	m->jobs = arena_alloc(&m->arena, (nr[0] + 1) * sizeof(*m->jobs));
 	if (!m->jobs)
 		return;
@@ -222,8 +222,8 @@ static int check_whole(const struct model_run *run, struct errtext *err)
 			   run->id, why);
 }
 
-static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
-		   struct errtext *err)
+static int analyse_runs(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+			struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = o->rules};
 	int ret = 0;
@@ -281,7 +281,7 @@ int compare_model_load(sqlite3 *db, const struct compare_options *o, struct comp
 	*m = (struct compare_model){0};
 	ret = load_models(db, o, m, err);
 	if (!ret)
-		ret = analyse(db, o, m, err);
+		ret = analyse_runs(db, o, m, err);
 	if (!ret)
 		ret = load_facts(db, m->model, &m->arena, &m->facts, &m->nr_facts, err);
 	for (size_t k = 0; k < m->nr_jobs && !ret; k++) {

@@ -72,7 +72,7 @@ static void say_change(FILE *out, const struct compare_result *r, const struct c
 	fputs(")", out);
 }
 
-static bool decides(const struct compare_result *r, const struct compare_row *row)
+static bool decides_verdict(const struct compare_result *r, const struct compare_row *row)
 {
 	return row->metric->rank == r->rank && row->metric->better != BETTER_NEITHER &&
 	       (row->outcome == OUTCOME_BETTER || row->outcome == OUTCOME_WORSE);
@@ -84,7 +84,7 @@ static void say_deciding(FILE *out, const struct compare_result *r)
 	int more = 0;
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
-		if (!decides(r, &r->rows[i]))
+		if (!decides_verdict(r, &r->rows[i]))
 			continue;
 		if (named == NAMED_MAX) {
 			more++;

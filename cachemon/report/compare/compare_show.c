@@ -13,7 +13,7 @@ static bool is_ratio(const char *unit)
 	return strcmp(unit, "ratio") == 0;
 }
 
-static struct shown number(double v)
+static struct shown show_number(double v)
 {
 	struct shown ret = {0};
 	struct opt_i64 whole = {.value = llround(v), .known = fabs(v) < 9e15};
@@ -27,7 +27,7 @@ static struct shown number(double v)
 }
 
 /* Of a ratio; what rounds to nothing has no sign. */
-static double points(double v)
+static double points_of(double v)
 {
 	double ret = round(1000 * v) / 10;
 
@@ -38,7 +38,7 @@ struct shown compare_value(const char *unit, double v)
 {
 	if (is_ratio(unit))
 		return show_ratio((struct opt_f64){v, true}, false);
-	return number(v);
+	return show_number(v);
 }
 
 struct shown compare_span(const char *unit, double v)
@@ -46,8 +46,8 @@ struct shown compare_span(const char *unit, double v)
 	struct shown ret = {0};
 
 	if (!is_ratio(unit))
-		return number(v);
-	snprintf(ret.s, sizeof(ret.s), "%.1f points", points(v));
+		return show_number(v);
+	snprintf(ret.s, sizeof(ret.s), "%.1f points", points_of(v));
 	return ret;
 }
 
@@ -55,12 +55,12 @@ struct shown compare_span(const char *unit, double v)
 static struct shown with_sign(const char *unit, double v)
 {
 	struct shown ret = {0};
-	double tenths = points(v);
+	double tenths = points_of(v);
 
 	if (is_ratio(unit))
 		snprintf(ret.s, sizeof(ret.s), tenths == 0 ? "%.1f" : "%+.1f", tenths);
 	else
-		snprintf(ret.s, sizeof(ret.s), "%s%.40s", v > 0 ? "+" : "", number(v).s);
+		snprintf(ret.s, sizeof(ret.s), "%s%.40s", v > 0 ? "+" : "", show_number(v).s);
 	return ret;
 }
 
@@ -95,7 +95,7 @@ struct shown compare_change(const struct compare_row *row)
 	else if (row->a <= 0)
 		snprintf(ret.s, sizeof(ret.s), "up from none");
 	else if (share >= 0.995)
-		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", number(1 + share).s);
+		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", show_number(1 + share).s);
 	else if (share <= -1)
 		snprintf(ret.s, sizeof(ret.s), "none any more");
 	else if (share < -0.995)

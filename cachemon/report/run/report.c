@@ -110,8 +110,8 @@ static int write_doc(const struct report_options *o, const struct model *m, FILE
 	return doc_end(&d);
 }
 
-static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l,
-		   struct errtext *err)
+static int analyse_run(const struct report_options *options, sqlite3 *db, struct loaded *l,
+		       struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = options->rules, .progress = options->progress};
 	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, err);
@@ -162,7 +162,7 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
 	if (!ret && !totals_only)
-		ret = analyse(options, db, ret_loaded, err);
+		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
 	if (!ret && !totals_only)
 		ret = add_words(options, ret_loaded, err);

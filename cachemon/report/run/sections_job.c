@@ -133,7 +133,7 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 }
 
 /* A fate, as the table above has it. */
-static struct shown fate(const struct counts *c, enum counter which)
+static struct shown show_fate(const struct counts *c, enum counter which)
 {
 	return show_least(show_count(counts_get(c, which), false), counts_lower_bound(c, which));
 }
@@ -146,9 +146,9 @@ static void put_law(struct doc *d, const struct counts *c, const struct derived 
 		return;
 	}
 	doc_para(d, "Conservation law: %s + %s + %s + %s + %s = %s prefetched%s%s%s.",
-		 fate(c, C_used).s, fate(c, C_used_late).s, fate(c, C_evicted_unused).s,
-		 fate(c, C_resident_unused).s, fate(c, C_untracked).s,
-		 show_count(derived->prefetched_pages, false).s,
+		 show_fate(c, C_used).s, show_fate(c, C_used_late).s,
+		 show_fate(c, C_evicted_unused).s, show_fate(c, C_resident_unused).s,
+		 show_fate(c, C_untracked).s, show_count(derived->prefetched_pages, false).s,
 		 derived->law_error_pages.value ? " does NOT hold, by " : ": it holds",
 		 derived->law_error_pages.value ? show_count(derived->law_error_pages, false).s
 						: "",

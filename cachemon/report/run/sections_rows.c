@@ -68,7 +68,7 @@ static void put_file_name(struct doc_table *t, const struct model_file *f)
 }
 
 /* Whether any column of the tables here has something to show. */
-static bool idle(const struct counts *c)
+static bool is_idle(const struct counts *c)
 {
 	struct derived derived;
 
@@ -84,7 +84,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 
 	doc_heading(d, 3, "Files with the most misses");
 	for (size_t i = 0; i < job->nr_files; i++) {
-		if (idle(&job->files[i].counts)) {
+		if (is_idle(&job->files[i].counts)) {
 			nr_idle++;
 			continue;
 		}

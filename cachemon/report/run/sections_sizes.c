@@ -23,7 +23,7 @@ struct bars {
 	size_t nr;
 };
 
-static void trim(struct bars *b)
+static void trim_bars(struct bars *b)
 {
 	size_t first = 0;
 
@@ -60,7 +60,7 @@ static void put_bars(struct doc *d, struct bars *b, const struct bars_shown *as)
 			    .panels = &panel,
 			    .nr_panels = 1};
 
-	trim(b);
+	trim_bars(b);
 	p.axis.nr = b->nr;
 	doc_put_picture(d, &p);
 }

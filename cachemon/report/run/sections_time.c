@@ -86,7 +86,7 @@ static struct lanes lanes_of(const struct lines *l)
 	return ret;
 }
 
-static void say(char *says, size_t size, const struct lines *l)
+static void say_points(char *says, size_t size, const struct lines *l)
 {
 	size_t known = 0;
 
@@ -187,7 +187,7 @@ static void put_picture(struct doc *d, const struct lines *l, const struct serie
 
 	marks_of(series, &marks);
 	p.nr_marks = marks.nr;
-	say(says, sizeof(says), l);
+	say_points(says, sizeof(says), l);
 	doc_put_picture(d, &p);
 }
 

@@ -104,7 +104,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 }
 
 /* In a few words where each file has figures of its own, else in full. */
-static const char *why(const struct whatif_file *f)
+static const char *why_unanswered(const struct whatif_file *f)
 {
 	if (f->reason == WHATIF_BROKEN || f->reason == WHATIF_UNKNOWN)
 		return f->note;
@@ -117,7 +117,8 @@ static size_t count_reason(const struct whatif_readahead *w, size_t at)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
-		if (w->files[i].judged || strcmp(why(&w->files[i]), why(&w->files[at])) != 0)
+		if (w->files[i].judged ||
+		    strcmp(why_unanswered(&w->files[i]), why_unanswered(&w->files[at])) != 0)
 			continue;
 		if (i < at)
 			return 0;
@@ -144,7 +145,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 			continue;
 		doc_cell_name(&t, &name, "(no name seen)");
 		doc_cell(&t, "%zu", nr);
-		doc_cell(&t, "%s", why(f));
+		doc_cell(&t, "%s", why_unanswered(f));
 	}
 	doc_put_table(d, &t);
 }
