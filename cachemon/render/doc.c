@@ -124,6 +124,11 @@ void doc_cell(struct doc_table *t, const char *fmt, ...)
 	add_cell(t, INERT_ARGS(&t->failed, fmt));
 }
 
+void doc_cell_shown(struct doc_table *t, struct shown value)
+{
+	doc_cell(t, "%s", value.s);
+}
+
 void doc_cell_text(struct doc_table *t, char *text)
 {
 	if (text)

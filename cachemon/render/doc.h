@@ -137,6 +137,7 @@ void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_cell_shown(struct doc_table *t, struct shown value);
 /* Takes the text, of text_end(): NULL is no memory. */
 void doc_cell_text(struct doc_table *t, char *text);
 /* A name as the database has it; absent when it has none. */

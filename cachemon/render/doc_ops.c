@@ -137,11 +137,10 @@ static void put_point(struct doc_table *t, const struct picture *p, size_t at)
 	doc_cell(t, "%s", p->axis.names[at]);
 	for (size_t k = 0; k < p->nr_panels; k++)
 		for (size_t i = 0; i < p->panels[k].nr_series && c < NAMES_COLUMNS; i++, c++)
-			doc_cell(t, "%s",
-				 show_marked(picture_value(cell_unit(p->panels[k].unit),
-							   p->panels[k].series[i].values[at]),
-					     p->panels[k].series[i].mark)
-					 .s);
+			doc_cell_shown(t,
+				       show_marked(picture_value(cell_unit(p->panels[k].unit),
+								 p->panels[k].series[i].values[at]),
+						   p->panels[k].series[i].mark));
 }
 
 void doc_names_table(struct doc *d, const struct picture *p)

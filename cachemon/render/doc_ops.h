@@ -36,6 +36,12 @@ struct doc_ops {
 	void (*end)(struct doc *d);
 };
 
+/* The operations of renderers whose document is nothing but text from above to below. */
+#define DOC_OPS_OF_TEXT                                                                            \
+	.contents = doc_no_contents, .part_end = doc_nothing, .fold_end = doc_nothing,             \
+	.pair_begin = doc_side, .pair_next = doc_side, .pair_end = doc_nothing,                    \
+	.grades = doc_grades_table, .card_begin = doc_card_text, .card_end = doc_nothing
+
 /* For renderers: a character a part, by share. */
 void doc_strip_line(FILE *out, const struct doc_strip *strip);
 /* Such a paragraph in pieces: text, and what stands between two backticks. */
@@ -43,7 +49,6 @@ void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const cha
 		   void (*put_code)(FILE *out, const char *s));
 /* For a renderer that has no look for code: the paragraph without backticks. */
 void doc_plain_words(struct doc *d, const char *text);
-/* For renderers whose document is nothing but text from above to below. */
 void doc_nothing(struct doc *d);
 /* A side of a pair. */
 void doc_side(struct doc *d, const char *title);

@@ -379,26 +379,10 @@ static void text_fold_begin(struct doc *d, const char *title)
 struct doc doc_text(FILE *out)
 {
 	static const struct doc_ops ops = {
-		.begin = text_begin,
-		.heading = text_heading,
-		.para = text_para,
-		.words = doc_plain_words,
-		.code = text_code,
-		.table = text_table,
-		.contents = doc_no_contents,
-		.part_begin = text_part_begin,
-		.part_end = doc_nothing,
-		.fold_begin = text_fold_begin,
-		.fold_end = doc_nothing,
-		.pair_begin = doc_side,
-		.pair_next = doc_side,
-		.pair_end = doc_nothing,
-		.grades = doc_grades_table,
-		.card_begin = doc_card_text,
-		.card_end = doc_nothing,
-		.map = text_map,
-		.picture = text_picture,
-		.end = text_end,
+		DOC_OPS_OF_TEXT,     .begin = text_begin,	    .heading = text_heading,
+		.para = text_para,   .words = doc_plain_words,	    .code = text_code,
+		.table = text_table, .part_begin = text_part_begin, .fold_begin = text_fold_begin,
+		.map = text_map,     .picture = text_picture,	    .end = text_end,
 	};
 
 	return (struct doc){.ops = &ops, .out = out};

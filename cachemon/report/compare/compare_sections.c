@@ -155,7 +155,7 @@ static void put_runs(struct doc *d, const struct compare_model *m)
 		doc_cell(&t, "%" PRId64, run->id);
 		doc_cell(&t, "%s",
 			 run->started_ns.known ? show_local(run->started_ns.value).s : "-");
-		doc_cell(&t, "%s", show_ns(run->duration_ns).s);
+		doc_cell_shown(&t, show_ns(run->duration_ns));
 		doc_cell_name(&t, &run->level, "-");
 		doc_cell_name(&t, &run->state, "-");
 	}

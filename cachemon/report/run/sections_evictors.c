@@ -58,8 +58,8 @@ static void put_row(struct doc_table *t, const struct model_eviction *e, int64_t
 	doc_cell_text(t, evictor_text(e));
 	doc_cell_name(t, &e->owner_directory, "-");
 	doc_cell_name(t, &e->cause, "-");
-	doc_cell(t, "%s", show_about(show_count(e->pages, false), !e->exact).s);
-	doc_cell(t, "%s", show_about(show_bytes(opt_mul(e->pages, page_size), false), !e->exact).s);
+	doc_cell_shown(t, show_about(show_count(e->pages, false), !e->exact));
+	doc_cell_shown(t, show_about(show_bytes(opt_mul(e->pages, page_size), false), !e->exact));
 	doc_cell(t, "%.4f", all > 0 ? (double)e->pages.value / (double)all : 0);
 }
 
@@ -224,8 +224,8 @@ static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all
 		if (n.known && n.value == 0)
 			continue;
 		doc_cell(&t, "%s", names[i]);
-		doc_cell(&t, "%s", show_least(show_count(n, false), least).s);
-		doc_cell(&t, "%s", show_least(show_bytes(opt_mul(n, page_size), false), least).s);
+		doc_cell_shown(&t, show_least(show_count(n, false), least));
+		doc_cell_shown(&t, show_least(show_bytes(opt_mul(n, page_size), false), least));
 		doc_cell(&t, "%.4f",
 			 n.known && all.known && all.value > 0 ? (double)n.value / (double)all.value
 							       : 0);

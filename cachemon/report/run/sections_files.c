@@ -164,7 +164,7 @@ static void put_pattern(struct doc_table *t, const struct analysis_pattern *p,
 	say_reasons(p->features, text, sizeof(text));
 	doc_cell_name(t, path, "[no name]");
 	doc_cell(t, "%s", p->name);
-	doc_cell(t, "%s", show_ratio(p->confidence, false).s);
+	doc_cell_shown(t, show_ratio(p->confidence, false));
 	doc_cell(t, "%s", text);
 }
 

@@ -23,8 +23,8 @@ static void put_lines(struct doc_table *t, const struct line *lines, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		doc_cell(t, "%s", lines[i].name);
-		doc_cell(t, "%s", lines[i].count.s);
-		doc_cell(t, "%s", lines[i].size.s);
+		doc_cell_shown(t, lines[i].count);
+		doc_cell_shown(t, lines[i].size);
 		doc_cell(t, "%s", lines[i].meaning);
 	}
 }
@@ -124,8 +124,8 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 	bool least = counts_lower_bound(c, which);
 
 	doc_cell(t, "%s", name);
-	doc_cell(t, "%s", show_least(show_count(n, false), least).s);
-	doc_cell(t, "%s", show_least(show_bytes(opt_mul(n, page_size), false), least).s);
+	doc_cell_shown(t, show_least(show_count(n, false), least));
+	doc_cell_shown(t, show_least(show_bytes(opt_mul(n, page_size), false), least));
 	doc_cell(t, "%.4f",
 		 n.known && all.known && all.value > 0 && n.value <= all.value
 			 ? (double)n.value / (double)all.value

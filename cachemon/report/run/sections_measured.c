@@ -39,9 +39,9 @@ static void put_facts(struct doc *d, const struct model_run *run)
 		doc_cell_name(&t, texts[i].value, "-");
 	}
 	doc_cell(&t, "memory");
-	doc_cell(&t, "%s", show_bytes(run->memory_bytes, false).s);
+	doc_cell_shown(&t, show_bytes(run->memory_bytes, false));
 	doc_cell(&t, "exit status of the command");
-	doc_cell(&t, "%s", show_count(run->exit_status, false).s);
+	doc_cell_shown(&t, show_count(run->exit_status, false));
 	doc_put_table(d, &t);
 }
 
@@ -80,7 +80,7 @@ static void put_cost(struct doc *d, const struct model_run *run)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		doc_cell(&t, "%s", lines[i].name);
-		doc_cell(&t, "%s", lines[i].value.s);
+		doc_cell_shown(&t, lines[i].value);
 		doc_cell(&t, "%s", lines[i].meaning);
 	}
 	doc_put_table(d, &t);
@@ -99,7 +99,7 @@ static void put_shed(struct doc *d, const struct model_run *run)
 		const struct model_shed *s = &run->shed[i];
 
 		doc_cell_name(&t, &s->detail, "-");
-		doc_cell(&t, "%s", show_ns(s->from_ns).s);
+		doc_cell_shown(&t, show_ns(s->from_ns));
 		doc_cell(&t, "%s", s->to_ns.known ? show_ns(s->to_ns).s : "end");
 		doc_cell_name(&t, &s->reason, "-");
 	}
@@ -131,7 +131,7 @@ static void put_losses(struct doc *d, const struct model_run *run)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		doc_cell(&t, "%s", lines[i].name);
-		doc_cell(&t, "%s", show_count(lines[i].value, false).s);
+		doc_cell_shown(&t, show_count(lines[i].value, false));
 		doc_cell(&t, "%s", lines[i].meaning);
 	}
 	doc_put_table(d, &t);
@@ -223,12 +223,12 @@ static void put_reads(struct doc *d, const struct model_job *job)
 		return;
 	bounds_check_reads(job, &check);
 	doc_cell(&t, "seen by the probes");
-	doc_cell(&t, "%s", show_bytes(check.seen_bytes, c->sliced).s);
-	doc_cell(&t, "%s", show_count(check.seen_calls, c->sliced).s);
+	doc_cell_shown(&t, show_bytes(check.seen_bytes, c->sliced));
+	doc_cell_shown(&t, show_count(check.seen_calls, c->sliced));
 	doc_cell(&t, "of files, through the page cache and past it");
 	doc_cell(&t, "counted by the kernel");
-	doc_cell(&t, "%s", show_bytes(check.kernel_bytes, false).s);
-	doc_cell(&t, "%s", show_count(check.kernel_calls, false).s);
+	doc_cell_shown(&t, show_bytes(check.kernel_bytes, false));
+	doc_cell_shown(&t, show_count(check.kernel_calls, false));
 	doc_cell(&t, "rchar and syscr of its tasks: of anything, calls that returned nothing too");
 	doc_put_table(d, &t);
 	if (*check.warning)

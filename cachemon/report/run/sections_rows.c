@@ -30,16 +30,14 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	struct derived derived;
 
 	counts_derive(c, page_size, &derived);
-	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
-	doc_cell(t, "%s",
-		 show_least(show_count(counts_get(c, C_lookups), c->sliced),
-			    counts_lower_bound(c, C_lookups))
-			 .s);
-	doc_cell(t, "%s",
-		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
-	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
-	doc_cell(t, "%s", show_ratio(derived.accuracy, derived.accuracy_range.low.known).s);
-	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_misses), false), least));
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_lookups), c->sliced),
+				     counts_lower_bound(c, C_lookups)));
+	doc_cell_shown(
+		t, show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS));
+	doc_cell_shown(t, show_least(show_count(derived.prefetched_pages, false), least));
+	doc_cell_shown(t, show_ratio(derived.accuracy, derived.accuracy_range.low.known));
+	doc_cell_shown(t, show_least(show_ns(counts_get(c, C_stall_ns)), least));
 }
 
 /* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
@@ -175,10 +173,10 @@ void sections_advice(struct doc *d, const struct model *m, const struct model_jo
 		const struct model_advice *v = &job->advice[i];
 
 		put_advice_name(&t, v);
-		doc_cell(&t, "%s", show_least(show_count(v->calls, false), effects).s);
-		doc_cell(&t, "%s", show_least(show_count(v->pages_asked, false), effects).s);
-		doc_cell(&t, "%s", show_count(v->pages_brought, false).s);
-		doc_cell(&t, "%s", show_count(v->pages_dropped, false).s);
+		doc_cell_shown(&t, show_least(show_count(v->calls, false), effects));
+		doc_cell_shown(&t, show_least(show_count(v->pages_asked, false), effects));
+		doc_cell_shown(&t, show_count(v->pages_brought, false));
+		doc_cell_shown(&t, show_count(v->pages_dropped, false));
 		put_range(&t, v);
 	}
 	if (!t.nr_cells)
@@ -238,15 +236,12 @@ static void put_filesystem(struct doc_table *t, const struct model_filesystem *f
 	doc_cell_name(t, &f->cover, "-");
 	doc_cell(t, "%s%s", f->files_estimated && f->files.known ? ">=" : "",
 		 show_count(f->files, false).s);
-	doc_cell(t, "%s",
-		 show_least(show_bytes(counts_get(c, C_read_bytes), c->sliced),
-			    counts_lower_bound(c, C_read_bytes))
-			 .s);
-	doc_cell(t, "%s",
-		 show_least(show_bytes(counts_get(c, C_direct_read_bytes), false), least).s);
-	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
-	doc_cell(t, "%s",
-		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
+	doc_cell_shown(t, show_least(show_bytes(counts_get(c, C_read_bytes), c->sliced),
+				     counts_lower_bound(c, C_read_bytes)));
+	doc_cell_shown(t, show_least(show_bytes(counts_get(c, C_direct_read_bytes), false), least));
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_misses), false), least));
+	doc_cell_shown(
+		t, show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS));
 }
 
 /* Once for all filesystems that are covered alike. */

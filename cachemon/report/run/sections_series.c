@@ -89,11 +89,11 @@ static void put_changes(struct doc *d, const struct series_job *s)
 	for (size_t i = 0; i < s->nr_changes; i++) {
 		const struct series_change *c = &s->changes[i];
 
-		doc_cell(&t, "%s", show_seconds(c->at_ns).s);
+		doc_cell_shown(&t, show_seconds(c->at_ns));
 		doc_cell(&t, "%s", c->metric->title);
-		doc_cell(&t, "%s", show_value(c->metric, c->before).s);
-		doc_cell(&t, "%s", show_value(c->metric, c->after).s);
-		doc_cell(&t, "%s", show_chance(c->p).s);
+		doc_cell_shown(&t, show_value(c->metric, c->before));
+		doc_cell_shown(&t, show_value(c->metric, c->after));
+		doc_cell_shown(&t, show_chance(c->p));
 	}
 	doc_put_table(d, &t);
 	say_more(d, s->more_changes, s->more_changes == 1 ? "change" : "changes");
@@ -129,10 +129,10 @@ static void put_anomalies(struct doc *d, const struct series_job *s)
 	for (size_t i = 0; i < s->nr_anomalies; i++) {
 		const struct series_anomaly *a = &s->anomalies[i];
 
-		doc_cell(&t, "%s", show_seconds(a->start_ns).s);
-		doc_cell(&t, "%s", show_seconds(a->duration_ns).s);
+		doc_cell_shown(&t, show_seconds(a->start_ns));
+		doc_cell_shown(&t, show_seconds(a->duration_ns));
 		doc_cell(&t, "%s", a->metric->title);
-		doc_cell(&t, "%s", show_value(a->metric, a->value).s);
+		doc_cell_shown(&t, show_value(a->metric, a->value));
 		put_range(&t, a->metric, a->low, a->high);
 		doc_cell(&t, "%.1f", a->score);
 	}
@@ -159,7 +159,7 @@ static void put_links(struct doc *d, const struct series_job *s)
 		doc_cell(&t, "%s", l->lag_ns ? show_seconds(l->lag_ns).s : "at once");
 		doc_cell(&t, "%.2f", l->rho);
 		doc_cell(&t, "%zu intervals", l->intervals);
-		doc_cell(&t, "%s", show_chance(l->p).s);
+		doc_cell_shown(&t, show_chance(l->p));
 	}
 	doc_put_table(d, &t);
 	say_more(d, s->more_links, s->more_links == 1 ? "pair" : "pairs");
@@ -248,8 +248,8 @@ static void put_history(struct doc *d, const struct series_job *s)
 		const struct series_history *h = &s->history[i];
 
 		doc_cell(&t, "%s", h->metric->title);
-		doc_cell(&t, "%s", show_bare(h->metric, h->value).s);
-		doc_cell(&t, "%s", show_bare(h->metric, h->median).s);
+		doc_cell_shown(&t, show_bare(h->metric, h->value));
+		doc_cell_shown(&t, show_bare(h->metric, h->median));
 		put_range(&t, h->metric, h->low, h->high);
 		doc_cell(&t, "%s", h->unusual ? "unusual" : "usual");
 	}

@@ -182,9 +182,9 @@ static void put_row(struct doc_table *t, const struct job_curve *c, const struct
 		    const char *name)
 {
 	doc_cell(t, "%s", size_text(c, p->cache_pages).text);
-	doc_cell(t, "%s", ratio_text(1 - p->miss).s);
+	doc_cell_shown(t, ratio_text(1 - p->miss));
 	doc_cell(t, "%s to %s", ratio_text(1 - p->high).s, ratio_text(1 - p->low).s);
-	doc_cell(t, "%s", ratio_text(1 - p->opt).s);
+	doc_cell_shown(t, ratio_text(1 - p->opt));
 	doc_cell(t, "%s", name);
 }
 
