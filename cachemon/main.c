@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/help.h"
+#include "cachemon/cmd/usage.h"
 #include "cachemon/cmd/spec.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/access/invoker.h"

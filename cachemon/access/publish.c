@@ -43,6 +43,11 @@ int publish_write(const struct publication *p, const char *out_path, struct errt
 	return ret;
 }
 
+int publish(const struct publication *p, const char *out_path, FILE *out, struct errtext *err)
+{
+	return out_path ? publish_write(p, out_path, err) : publish_print(p, out, err);
+}
+
 int publish_place(const char *out_path, struct errtext *err)
 {
 	struct output o;
@@ -63,7 +68,7 @@ int publish_not_over(const char *name, const char *db, const char *out_path, str
 	struct stat a;
 	struct stat b;
 
-	if (stat(db, &a) < 0 || stat(out_path, &b) < 0 || a.st_dev != b.st_dev ||
+	if (!out_path || stat(db, &a) < 0 || stat(out_path, &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		return 0;
 	return errtext_set(err, -EINVAL,

@@ -4,8 +4,8 @@
  * whole or not at all. Owns that way and its words; what is written is the caller's. Functions
  * return 0 or -errno and then leave a line in err. For processes that have become their invoker.
  */
-#ifndef REPORT_PUBLISH_H
-#define REPORT_PUBLISH_H
+#ifndef PUBLISH_H
+#define PUBLISH_H
 
 #include <stdio.h>
 
@@ -19,13 +19,17 @@ struct publication {
 };
 
 int publish_print(const struct publication *p, FILE *out, struct errtext *err);
+/* To a file that appears whole or not at all. */
 int publish_write(const struct publication *p, const char *out_path, struct errtext *err);
+/* To out_path, or to out where that is NULL. */
+int publish(const struct publication *p, const char *out_path, FILE *out, struct errtext *err);
 /* What writing to out came to. */
 int publish_written(const char *name, int ret, FILE *out, struct errtext *err);
 
 /* Whether publish_write() could make that file, before there is anything to write. */
 int publish_place(const char *out_path, struct errtext *err);
-/* -EINVAL: out_path is the database that it would be made from. */
+/* -EINVAL: out_path is the database that it would be made from; NULL: it is not written to a file.
+ */
 int publish_not_over(const char *name, const char *db, const char *out_path, struct errtext *err);
 
 #endif

@@ -79,3 +79,8 @@ bool bytes_is(const struct bytes *b, const char *text)
 {
 	return b->data && b->len == strlen(text) && !memcmp(b->data, text, b->len);
 }
+
+bool bytes_equal(const struct bytes *a, const struct bytes *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}

@@ -27,6 +27,8 @@ void *arena_alloc(struct arena *a, size_t size);
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
 void arena_free(struct arena *a);
 
+/* NULL is as empty. */
+bool bytes_equal(const struct bytes *a, const struct bytes *b);
 /* Whether they are this text; NULL is none. */
 bool bytes_is(const struct bytes *b, const char *text);
 

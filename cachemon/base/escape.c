@@ -94,6 +94,20 @@ void escape_inert(FILE *out, const char *s, size_t len)
 		put_bytes_escaped(out, s, len, true);
 }
 
+void escape_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		for (; *text == '\t'; text++, len--)
+			fputs("        ", out);
+		escape_inert(out, text, len);
+		putc('\n', out);
+		text += len;
+		text += *text == '\n';
+	}
+}
+
 void escape_inert_to(char *buf, size_t size, const char *s)
 {
 	FILE *out = fmemopen(buf, size, "w");

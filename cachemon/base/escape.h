@@ -4,8 +4,8 @@
  * Owns the one place where bytes become text. Each output format adds its own markup escapes
  * on top (doc_*.c, csv.c, tree_*.c); none of them sees a control character that is not its own.
  */
-#ifndef REPORT_ESCAPE_H
-#define REPORT_ESCAPE_H
+#ifndef ESCAPE_H
+#define ESCAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,9 @@ bool escape_data(FILE *out, const char *s, size_t len);
 /* For people: as escape_data(), and unsafe characters are made visible (\x1b, \u202e). The
  * result holds no unsafe character, so applying it twice changes nothing. */
 void escape_inert(FILE *out, const char *s, size_t len);
-/* The same into a buffer, cut when it does not fit. */
+/* Likewise line by line, each ended, tabs at its beginning as blanks. */
+void escape_lines(FILE *out, const char *text);
+/* The same as escape_inert() into a buffer, cut when it does not fit. */
 void escape_inert_to(char *buf, size_t size, const char *s);
 /* A copy, of "-" where s is NULL; NULL: no memory. */
 char *escape_inert_copy(const char *s, size_t len);

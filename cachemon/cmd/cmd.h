@@ -9,6 +9,9 @@
 
 enum exit_status { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+struct errtext;
+struct invoker;
+struct rule_dirs;
 struct verb_spec;
 extern const struct verb_spec watch_spec, top_spec, report_spec, advise_spec, ask_spec,
 	explain_spec, whatif_spec, compare_spec, runs_spec, doctor_spec, selftest_spec,
@@ -33,5 +36,15 @@ void cmd_say(const char *text);
 /* Output that could not be written is a failure, also that of the last flush. Returns the status to
  * exit with. */
 int cmd_finish(int status);
+
+/* The database that is not named: $CACHEMON_DB, else the user's own; free() it. 0, or -errno with a
+ * text. */
+int cmd_default_db(const struct invoker *inv, char **ret_path, struct errtext *err);
+/* Where to look for a site's rules: /etc, the user's own, $CACHEMON_RULES, --rules (named; NULL:
+ * not given). 0, or -ENOMEM with a text. Free with rule_dirs_free(). */
+int cmd_rules(const struct invoker *inv, const char *named, struct rule_dirs *ret,
+	      struct errtext *err);
+/* A report_options.on_problem: prints to stderr and counts in *(size_t *)arg. */
+void cmd_print_rule_problem(void *arg, const char *problem);
 
 #endif

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/report_args.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/compare/compare_report.h"
 #include "cachemon/model/run_name.h"
@@ -52,7 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int show(void *arg, const struct invoker *as, struct errtext *err)
+static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
 	struct rule_dirs dirs = {0};
@@ -62,15 +62,14 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		.job = o->args.report.job,
 		.per = o->per,
 		.format = o->args.report.format,
+		.out_path = o->args.out_path,
 		.rules = &dirs,
 		.progress = o->args.report.progress,
 	};
-	int ret = rules_of_environment(as, NULL, &dirs, err);
+	int ret = cmd_rules(as, NULL, &dirs, err);
 
-	if (!ret && o->args.out_path)
-		ret = compare_write(&compare, o->args.out_path, err);
-	else if (!ret)
-		ret = compare_print(&compare, stdout, err);
+	if (!ret)
+		ret = compare_show(&compare, stdout, err);
 	rule_dirs_free(&dirs);
 	return ret;
 }
@@ -116,13 +115,8 @@ const struct verb_spec compare_spec = {
 
 int cmd_compare(int argc, char **argv)
 {
-	static const struct report_args_formats formats = {
-		.has = compare_has_format,
-		.names = "text, md, html, json",
-		.endings = ".txt, .md, .html or .json",
-	};
-	struct options o = {.args.formats = &formats};
+	struct options o = {.args.formats = &report_args_pages};
 
 	usage_parse(&compare_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &o);
+	return report_args_run(&o.args, show_comparison, &o);
 }

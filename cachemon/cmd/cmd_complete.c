@@ -8,11 +8,10 @@
 
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/model/candidates.h"
+#include "cachemon/model/run_name.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/access/invoker.h"
-#include "cachemon/access/paths.h"
 
 struct options {
 	struct report_args args;
@@ -35,41 +34,40 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int findings(const struct invoker *inv, const char *named, struct errtext *err)
+static int put_findings(const struct invoker *inv, const char *named, struct errtext *err)
 {
 	struct rule_dirs dirs = {0};
 	struct rule_set set = {0};
-	int ret = rules_of_environment(inv, named, &dirs, err);
+	int ret = cmd_rules(inv, named, &dirs, err);
 
 	if (!ret)
 		ret = rule_set_load(&dirs, &set);
 	for (size_t i = 0; !ret && i < set.nr_rules; i++)
-		candidates_put(stdout, set.rules[i].id, strlen(set.rules[i].id),
+		run_name_offer(stdout, set.rules[i].id, strlen(set.rules[i].id),
 			       set.rules[i].title);
 	/* 'explain' shows notes on other subjects as well. */
 	for (size_t i = 0; !ret && i < set.nr_notes; i++)
 		if (!rule_set_rule(&set, set.notes[i].id))
-			candidates_put(stdout, set.notes[i].id, strlen(set.notes[i].id),
+			run_name_offer(stdout, set.notes[i].id, strlen(set.notes[i].id),
 				       set.notes[i].title);
 	rule_set_free(&set);
 	rule_dirs_free(&dirs);
 	return ret;
 }
 
-static int names(const struct options *o, const struct invoker *inv, struct errtext *err)
+static int put_names(const struct options *o, const struct invoker *inv, struct errtext *err)
 {
 	const char *db = o->args.report.db;
 	char *default_db = NULL;
 	int ret = 0;
 
 	if (!db) {
-		ret = paths_default_db(inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"),
-				       &default_db, err);
+		ret = cmd_default_db(inv, &default_db, err);
 		db = default_db;
 	}
 	if (!ret)
-		ret = strcmp(o->what, "run") == 0 ? candidates_runs(db, stdout, err)
-						  : candidates_jobs(db, stdout, err);
+		ret = strcmp(o->what, "run") == 0 ? run_name_offer_runs(db, stdout, err)
+						  : run_name_offer_jobs(db, stdout, err);
 	free(default_db);
 	return ret;
 }
@@ -106,8 +104,8 @@ int cmd_complete(int argc, char **argv)
 	usage_parse(&complete_spec, parse_option, argc, argv, 0, &o);
 	if (invoker_current(&inv, &err) < 0)
 		return EXIT_FAILED;
-	ret = strcmp(o.what, "finding") == 0 ? findings(&inv, o.args.rules, &err)
-					     : names(&o, &inv, &err);
+	ret = strcmp(o.what, "finding") == 0 ? put_findings(&inv, o.args.rules, &err)
+					     : put_names(&o, &inv, &err);
 	invoker_free(&inv);
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }

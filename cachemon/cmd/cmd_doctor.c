@@ -62,7 +62,7 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 	return 0;
 }
 
-static int gather(struct doctor *d, const char *path, struct errtext *err)
+static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 {
 	static const struct plan_request everything = {LEVEL_FULL, true, true};
 	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
@@ -109,13 +109,13 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 }
 
 /* Every kind of program is tried, which may take a while. */
-static int examine(struct doctor *d, const char *path, struct errtext *err)
+static int examine_machine(struct doctor *d, const char *path, struct errtext *err)
 {
 	struct progress_show *progress = progress_show_begin();
 	int ret;
 
 	progress_at(progress_show_sink(progress), "trying what the kernel offers", 0, 0);
-	ret = gather(d, path, err);
+	ret = gather_facts(d, path, err);
 	if (!ret && path) {
 		progress_at(progress_show_sink(progress), "looking at the filesystem", 0, 0);
 		ret = look_at_path(d, path, err);
@@ -151,7 +151,7 @@ const struct verb_spec doctor_spec = {
 	.measures = true,
 };
 
-static int answer(const struct doctor *d, bool json, struct errtext *err)
+static int print_answer(const struct doctor *d, bool json, struct errtext *err)
 {
 	int ret = 0;
 
@@ -174,9 +174,9 @@ int cmd_doctor(int argc, char **argv)
 	libbpf_set_print(NULL); /* refusals are facts here, worded in the plan */
 	d = calloc(1, sizeof(*d));
 	if (d)
-		ret = examine(d, o.path, &err);
+		ret = examine_machine(d, o.path, &err);
 	if (!ret)
-		ret = answer(d, o.json, &err);
+		ret = print_answer(d, o.json, &err);
 	if (ret)
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	else

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/base/escape.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/suggest.h"
 
@@ -23,9 +23,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_RULES:
-		if (!*arg)
-			usage_error(state, "--rules needs a name that is not empty");
-		o->rules = arg;
+		o->rules = usage_name(state, "--rules", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->id)
@@ -37,27 +35,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Lines of a file that anybody may have written. */
-static void print_lines(const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		for (; *text == '\t'; text++, len--)
-			fputs("        ", stdout);
-		escape_inert(stdout, text, len);
-		putchar('\n');
-		text += len;
-		text += *text == '\n';
-	}
-}
-
 static void print_line(const char *before, const char *text)
 {
 	if (!text || !*text)
 		return;
 	fputs(before, stdout);
-	print_lines(text);
+	escape_lines(stdout, text);
 }
 
 static void print_words(const char *before, const struct rule_words *w)
@@ -90,7 +73,7 @@ static void print_rule(const struct rule *r)
 
 static void print_note(const struct note *n, bool is_of_rule)
 {
-	print_lines(n->body);
+	escape_lines(stdout, n->body);
 	putchar('\n');
 	print_line("Applies to: ", n->applies_to);
 	print_line("When: ", n->precondition);
@@ -111,7 +94,7 @@ static void list_all(const struct rule_set *s)
 
 	for (size_t i = 0; i < s->nr_rules; i++) {
 		printf("%-30s ", s->rules[i].id);
-		print_lines(s->rules[i].title);
+		escape_lines(stdout, s->rules[i].title);
 	}
 	/* The program and a site also explain what no rule finds. */
 	for (size_t i = 0; i < s->nr_notes; i++) {
@@ -120,11 +103,11 @@ static void list_all(const struct rule_set *s)
 		if (!others++)
 			puts("\nNotes on other subjects:\n");
 		printf("%-38s ", s->notes[i].id);
-		print_lines(s->notes[i].title);
+		escape_lines(stdout, s->notes[i].title);
 	}
 }
 
-static int unknown(const struct rule_set *s, const char *id)
+static int refuse_id(const struct rule_set *s, const char *id)
 {
 	const char *ids[IDS_MAX];
 	const char *near;
@@ -148,17 +131,17 @@ static int unknown(const struct rule_set *s, const char *id)
 	return EXIT_USAGE;
 }
 
-static int explain(const struct rule_set *s, const char *id)
+static int explain_id(const struct rule_set *s, const char *id)
 {
 	const struct rule *rule = rule_set_rule(s, id);
 	const struct note *note = rule_set_note(s, id);
 	const char *title = note ? note->title : "";
 
 	if (!rule && !note)
-		return unknown(s, id);
+		return refuse_id(s, id);
 	title = rule ? rule->title : title;
 	printf("%s: ", id);
-	print_lines(title);
+	escape_lines(stdout, title);
 	putchar('\n');
 	if (note)
 		print_note(note, rule);
@@ -170,7 +153,7 @@ static int explain(const struct rule_set *s, const char *id)
 	return EXIT_DONE;
 }
 
-static int load(const struct options *o, struct rule_set *ret_set, struct errtext *err)
+static int load_rules(const struct options *o, struct rule_set *ret_set, struct errtext *err)
 {
 	struct rule_dirs dirs = {0};
 	struct invoker inv;
@@ -178,7 +161,7 @@ static int load(const struct options *o, struct rule_set *ret_set, struct errtex
 
 	if (ret)
 		return ret;
-	ret = rules_of_environment(&inv, o->rules, &dirs, err);
+	ret = cmd_rules(&inv, o->rules, &dirs, err);
 	if (!ret && rule_set_load(&dirs, ret_set))
 		ret = errtext_set(err, -ENOMEM, "not enough memory to read the rules");
 	rule_dirs_free(&dirs);
@@ -221,14 +204,14 @@ int cmd_explain(int argc, char **argv)
 	int status = EXIT_DONE;
 
 	usage_parse(&explain_spec, parse_option, argc, argv, 0, &o);
-	if (load(&o, &set, &err)) {
+	if (load_rules(&o, &set, &err)) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < set.nr_problems; i++)
-		rules_print_problem(&problems, set.problems[i]);
+		cmd_print_rule_problem(&problems, set.problems[i]);
 	if (o.id)
-		status = explain(&set, o.id);
+		status = explain_id(&set, o.id);
 	else
 		list_all(&set);
 	rule_set_free(&set);

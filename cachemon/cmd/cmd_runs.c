@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/cmd/cmd.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/report_args.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/runs/runs_report.h"
 
@@ -17,9 +17,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	if (key == OPT_REPORTS) {
-		if (!*arg)
-			usage_error(state, "--reports needs a name that is not empty");
-		o->reports = arg;
+		o->reports = usage_name(state, "--reports", arg);
 		return 0;
 	}
 	if (key == ARGP_KEY_END && o->reports && (o->args.out_path || o->args.format_given))
@@ -28,22 +26,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int show(void *arg, const struct invoker *as, struct errtext *err)
+static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
 	struct rule_dirs dirs = {0};
 	const struct runs_options runs = {.db = o->args.report.db,
-					  .format = o->args.report.format,
+					  .format =
+						  o->reports ? REPORT_HTML : o->args.report.format,
+					  .out_path = o->args.out_path,
 					  .rules = &dirs,
 					  .progress = o->args.report.progress};
-	int ret = rules_of_environment(as, NULL, &dirs, err);
+	int ret = cmd_rules(as, NULL, &dirs, err);
 
 	if (!ret && o->reports)
 		ret = runs_write_reports(&runs, o->reports, err);
-	else if (!ret && o->args.out_path)
-		ret = runs_write(&runs, o->args.out_path, err);
 	else if (!ret)
-		ret = runs_print(&runs, stdout, err);
+		ret = runs_show(&runs, stdout, err);
 	rule_dirs_free(&dirs);
 	return ret;
 }
@@ -81,13 +79,8 @@ const struct verb_spec runs_spec = {
 
 int cmd_runs(int argc, char **argv)
 {
-	static const struct report_args_formats formats = {
-		.has = runs_has_format,
-		.names = "text, md, html, json",
-		.endings = ".txt, .md, .html or .json",
-	};
-	struct options o = {.args.formats = &formats};
+	struct options o = {.args.formats = &report_args_pages};
 
 	usage_parse(&runs_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &o);
+	return report_args_run(&o.args, show_runs, &o);
 }

@@ -177,7 +177,7 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	return 0;
 }
 
-static int take(struct selftest *st, struct counters *sum, struct errtext *err)
+static int add_sample(struct selftest *st, struct counters *sum, struct errtext *err)
 {
 	struct sample s;
 	int r = sampler_take(st->sampler, false, &s, err);
@@ -189,14 +189,15 @@ static int take(struct selftest *st, struct counters *sum, struct errtext *err)
 }
 
 /* What cachemon counted for the file since the last look. */
-static int counted(struct selftest *st, struct counters *ret, struct errtext *err)
+static int count_since(struct selftest *st, struct counters *ret, struct errtext *err)
 {
 	memset(ret, 0, sizeof(*ret));
-	return take(st, ret, err);
+	return add_sample(st, ret, err);
 }
 
 /* A line that is seen when it is known: each case takes a while. */
-static void __attribute__((format(printf, 2, 3))) say(struct selftest *st, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+say_now(struct selftest *st, const char *format, ...)
 {
 	va_list args;
 
@@ -207,7 +208,7 @@ static void __attribute__((format(printf, 2, 3))) say(struct selftest *st, const
 	fflush(stdout);
 }
 
-static int64_t difference(const char *name, int64_t truth, int64_t got)
+static int64_t report_difference(const char *name, int64_t truth, int64_t got)
 {
 	if (truth < 0)
 		return 0;
@@ -219,20 +220,21 @@ static int64_t difference(const char *name, int64_t truth, int64_t got)
 
 /* Error in pages; a wrong number of calls or bytes counts as at least one. What only the per-read
  * hook sees is not claimed where that is off. */
-static int64_t compare(const struct selftest_truth *t, const struct counters *c, enum reads reads)
+static int64_t compare_with_truth(const struct selftest_truth *t, const struct counters *c,
+				  enum reads reads)
 {
 	int64_t error = 0, other;
 
-	error += difference("misses", t->misses, c->c[C_misses]);
-	error += difference("added pages", t->added,
-			    counters_sum(c->c, SUM_OF(TERMS_brought_pages)));
-	error += difference("major faults", t->major_faults, c->c[C_faults_major]);
-	error += difference("law", 0, counters_law_error(c));
+	error += report_difference("misses", t->misses, c->c[C_misses]);
+	error += report_difference("added pages", t->added,
+				   counters_sum(c->c, SUM_OF(TERMS_brought_pages)));
+	error += report_difference("major faults", t->major_faults, c->c[C_faults_major]);
+	error += report_difference("law", 0, counters_law_error(c));
 	if (reads == READS_UNSEEN)
 		return error;
-	error += difference("lookups", t->lookups, c->c[C_lookups]);
-	other = difference("read calls", t->read_calls, c->c[C_read_calls]);
-	other += difference("read bytes", t->read_bytes, c->c[C_read_bytes]);
+	error += report_difference("lookups", t->lookups, c->c[C_lookups]);
+	other = report_difference("read calls", t->read_calls, c->c[C_read_calls]);
+	other += report_difference("read bytes", t->read_bytes, c->c[C_read_bytes]);
 	return error + (other ? 1 : 0);
 }
 
@@ -249,26 +251,26 @@ static int run_case(struct selftest *st, const struct selftest_case *c, enum rea
 	for (int i = 0; i < TRIES; i++) {
 		r = run_child(st, c, &t, err);
 		if (!r)
-			r = counted(st, &got, err);
+			r = count_since(st, &got, err);
 		if (r)
 			return r;
 		if (t.disturbed && !strcmp(c->name, "warm") && i + 1 < TRIES) {
 			/* Fill it again. */
 			run_child(st, selftest_cases(&nr), &t, err);
-			counted(st, &got, err);
+			count_since(st, &got, err);
 			continue;
 		}
 		if (!t.disturbed)
 			break;
 	}
 	if (t.disturbed) {
-		say(st, "%-8s  ?         background reclaim disturbed it %d times\n", c->name,
-		    TRIES);
+		say_now(st, "%-8s  ?         background reclaim disturbed it %d times\n", c->name,
+			TRIES);
 		return 1;
 	}
 	progress_show_pause(st->progress);
-	error = compare(&t, &got, reads);
-	say(st, "%-8s  %-8lld  %s\n", c->name, (long long)error, c->what);
+	error = compare_with_truth(&t, &got, reads);
+	say_now(st, "%-8s  %-8lld  %s\n", c->name, (long long)error, c->what);
 	return error ? 1 : 0;
 }
 
@@ -322,7 +324,7 @@ static int switch_reads(struct selftest *st, enum reads reads, struct errtext *e
 	if (r)
 		return errtext_set(err, r, "cannot switch the per-read hook: %s", strerror(-r));
 	/* What the switch did to pages of the case before is none of the next one's. */
-	return counted(st, &before, err);
+	return count_since(st, &before, err);
 }
 
 /* How many are wrong, or < 0. */
@@ -339,7 +341,7 @@ static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 	if (r)
 		return r;
 	cases = selftest_cases(&nr);
-	say(st, "%-8s  %-8s  %s\n", "case", "error", headings[reads]);
+	say_now(st, "%-8s  %-8s  %s\n", "case", "error", headings[reads]);
 	for (int i = 0; i < nr; i++) {
 		progress_at(progress, "cases", (uint64_t)reads * (uint64_t)nr + (uint64_t)i,
 			    (uint64_t)nr * READS_NR);
@@ -357,8 +359,8 @@ static int run_both(struct selftest *st, struct errtext *err)
 	int nr, wrong = 0;
 
 	selftest_cases(&nr);
-	say(st, "errors in pages; what is cached is told by %s\n",
-	    selftest_by_mincore() ? "mincore(2)" : "cachestat(2)");
+	say_now(st, "errors in pages; what is cached is told by %s\n",
+		selftest_by_mincore() ? "mincore(2)" : "cachestat(2)");
 	for (int reads = 0; reads < READS_NR; reads++) {
 		int r = run_cases(st, (enum reads)reads, err);
 

@@ -15,7 +15,6 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/parse.h"
-#include "cachemon/access/paths.h"
 #include "cachemon/access/privileges.h"
 
 enum {
@@ -80,18 +79,6 @@ const struct verb_spec top_spec = {
 	.measures = true,
 };
 
-static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
-{
-	usage_error(state, "%s: '%s' is not %s", option, arg, want);
-}
-
-static char *need_text(struct argp_state *state, const char *option, char *arg)
-{
-	if (!*arg)
-		usage_error(state, "%s needs a value", option);
-	return arg;
-}
-
 static void add_watch(struct top_options *o, const char *option, char *arg)
 {
 	if (o->nr_watch + 2 < TOP_WATCH_WORDS) {
@@ -106,7 +93,7 @@ static void add_selector(struct argp_state *state, struct top_options *o, const 
 	if (o->has_selector)
 		usage_error(state, "one of --pid, --cgroup and --job, and that once");
 	o->has_selector = true;
-	add_watch(o, option, need_text(state, option, arg));
+	add_watch(o, option, usage_value(state, option, arg));
 }
 
 static error_t parse_capture(int key, char *arg, struct argp_state *state)
@@ -120,7 +107,7 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_PID:
 		if (parse_pid(arg, &pid))
-			reject(state, "--pid", arg, "a process id");
+			usage_reject(state, "--pid", arg, "a process id");
 		add_selector(state, o, "--pid", arg);
 		return 0;
 	case OPT_CGROUP:
@@ -131,13 +118,13 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_INTERVAL:
 		if (parse_duration(arg, &ns) || ns < 100000000 || ns > 3600000000000)
-			reject(state, "--interval", arg,
-			       "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
+			usage_reject(state, "--interval", arg,
+				     "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
 		add_watch(o, "--interval", arg);
 		return 0;
 	case OPT_LEVEL:
 		if (parse_enum(arg, levels, 3, &index))
-			reject(state, "--level", arg, "cold, full or auto");
+			usage_reject(state, "--level", arg, "cold, full or auto");
 		add_watch(o, "--level", arg);
 		return 0;
 	default:
@@ -145,20 +132,7 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void parse_run(struct argp_state *state, const char *arg, struct top_options *o)
-{
-	uint64_t id = 0;
-
-	o->run_given = true;
-	if (!strcmp(arg, "last"))
-		o->run_id = REPORT_RUN_LAST;
-	else if (parse_u64(arg, &id) || id > INT64_MAX)
-		reject(state, "--run", arg, "the number of a run, or last");
-	else
-		o->run_id = (int64_t)id;
-}
-
-static void check(struct argp_state *state, const struct top_options *o)
+static void check_options(struct argp_state *state, const struct top_options *o)
 {
 	if (o->has_selector && (o->db || o->run_given || o->replay))
 		usage_error(state,
@@ -182,16 +156,16 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FRAMES:
 		if (parse_u64(arg, &o->frames) || !o->frames)
-			reject(state, "--frames", arg, "a number of frames, 1 at least");
+			usage_reject(state, "--frames", arg, "a number of frames, 1 at least");
 		return 0;
 	case OPT_SORT:
 		if (top_view_sort(&view, arg))
-			reject(state, "--sort", arg, "a column; see --help");
+			usage_reject(state, "--sort", arg, "a column; see --help");
 		o->sort = arg;
 		return 0;
 	case OPT_ROWS:
 		if (parse_enum(arg, rows, 4, &index))
-			reject(state, "--rows", arg, "runs, jobs, directories or files");
+			usage_reject(state, "--rows", arg, "runs, jobs, directories or files");
 		o->level = (enum top_level)index;
 		return 0;
 	default:
@@ -208,18 +182,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_REPLAY:
 		if (o->db)
 			usage_error(state, "one of --db and --replay, and that once");
-		o->db = need_text(state, key == OPT_DB ? "--db" : "--replay", arg);
+		o->db = usage_value(state, key == OPT_DB ? "--db" : "--replay", arg);
 		o->replay = key == OPT_REPLAY;
 		return 0;
 	case OPT_RUN:
-		parse_run(state, arg, o);
+		report_args_parse_run(state, arg, &o->run_id);
+		o->run_given = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		usage_error(state,
 			    "'%s' is no option; a job is named with --pid, --cgroup or --job", arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, o);
+		check_options(state, o);
 		return 0;
 	default:
 		return parse_view(key, arg, state);
@@ -244,14 +219,14 @@ static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, 
 	return r;
 }
 
-static int show(const struct top_options *o, struct top_capture *capture, const char *path,
-		int *ret_signal, struct errtext *err)
+static int show_database(const struct top_options *o, struct top_capture *capture, const char *path,
+			 int *ret_signal, struct errtext *err)
 {
 	struct top_session s;
 	sqlite3 *db = NULL;
 	int64_t run_id = 0;
 	char about[128];
-	int r = report_db_open(path, &db, err);
+	int r = db_read_open(path, &db, err);
 
 	if (r)
 		return r;
@@ -287,13 +262,13 @@ static int show_stored(const struct top_options *o, int *ret_signal, struct errt
 	int r;
 
 	if (o->db)
-		return show(o, NULL, o->db, ret_signal, err);
+		return show_database(o, NULL, o->db, ret_signal, err);
 	r = invoker_current(&inv, err);
 	if (r)
 		return r;
-	r = paths_default_db(&inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"), &path, err);
+	r = cmd_default_db(&inv, &path, err);
 	invoker_free(&inv);
-	return r ? r : show(o, NULL, path, ret_signal, err);
+	return r ? r : show_database(o, NULL, path, ret_signal, err);
 }
 
 static int show_captured(const struct top_options *o, struct top_capture *capture, int *ret_signal,
@@ -301,7 +276,7 @@ static int show_captured(const struct top_options *o, struct top_capture *captur
 {
 	int r = top_capture_begin(capture, ret_signal, err);
 
-	return r ? r : show(o, capture, top_capture_db(capture), ret_signal, err);
+	return r ? r : show_database(o, capture, top_capture_db(capture), ret_signal, err);
 }
 
 /* A machine may lack the locale of whoever came to it by a network; UTF-8 it has all the same. */

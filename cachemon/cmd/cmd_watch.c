@@ -2,12 +2,262 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachemon/base/parse.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/watch/watch.h"
+#include "cachemon/cmd/usage.h"
 #include "cachemon/cmd/watch_view.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/watch/watch.h"
+
+enum {
+	OPT_PID = 256,
+	OPT_CGROUP,
+	OPT_LEVEL,
+	OPT_OVERHEAD,
+	OPT_ADVICE,
+	OPT_INTERVAL,
+	OPT_DURATION,
+	OPT_DB,
+	OPT_REPORT,
+	OPT_RULES,
+	OPT_JOB,
+	OPT_LIVE,
+	OPT_UNTIL_EOF,
+	OPT_BLOCKS,
+	OPT_ROWS
+};
+
+static const struct option_spec options[] = {
+	{{.doc = "What to watch (one of these, or -- CMD, or --job alone to find it):"},
+	 VALUE_NONE},
+	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
+	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
+	 VALUE_DIRECTORY},
+	{{"job", OPT_JOB, "NAME", 0,
+	  "Name of the job in the database. Alone it selects the job: KIND:NAME with pid, slurm, "
+	  "unit, container or cgroup as KIND, or the name of a unit, container or cgroup",
+	  0},
+	 VALUE_JOB},
+	OPTIONS_HEADING("How:"),
+	{{"level", OPT_LEVEL, "cold|full|auto", 0,
+	  "cold: no per-read hook, so no lookups and hits; full: all; auto (default): full within "
+	  "the budget, else in slices",
+	  0},
+	 VALUE_CHOICE},
+	{{"max-overhead", OPT_OVERHEAD, "PCT", 0,
+	  "Budget of auto, share of the job's CPU time (default: 1%)", 0},
+	 VALUE_PERCENT},
+	{{"advice", OPT_ADVICE, "calls|effects", 0,
+	  "calls: count every advice call (taxes every system call); effects (default): those that "
+	  "move pages",
+	  0},
+	 VALUE_CHOICE},
+	{{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (500ms, 5s, 2m; default: 1s)",
+	  0},
+	 VALUE_DURATION},
+	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this; CMD goes on", 0},
+	 VALUE_DURATION},
+	{{"until-eof", OPT_UNTIL_EOF, NULL, 0,
+	  "Stop watching at the end of standard input; not with CMD, which reads it", 0},
+	 VALUE_NONE},
+	{{"live", OPT_LIVE, NULL, 0,
+	  "Show it full screen meanwhile, as 'cachemon top' does; q leaves the view, not the watch",
+	  0},
+	 VALUE_NONE},
+	OPTIONS_HEADING("Where to:"),
+	{{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
+	 VALUE_FILE},
+	{{"report", OPT_REPORT, "FILE", 0, "Write a report at the end; the ending says the format",
+	  0},
+	 VALUE_FILE},
+	{{"rules", OPT_RULES, "DIR", 0,
+	  "For the report: rules, notes and thresholds of a site, on top of the program's", 0},
+	 VALUE_DIRECTORY},
+	OPTIONS_HEADING("For tests of full maps:"),
+	{{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0}, VALUE_NUMBER},
+	{{"row-entries", OPT_ROWS, "N", 0, "N files an interval", 0}, VALUE_NUMBER},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"sudo cachemon watch --job train -- python3 train.py",
+	 "Run a command as you, and watch it and all that it starts"},
+	{"sudo cachemon watch --pid 4321 --duration 30s",
+	 "A process that runs already, for a while"},
+	{"sudo cachemon watch --cgroup /sys/fs/cgroup/batch --report batch.html",
+	 "A cgroup, until Ctrl-C, with a report at the end"},
+	{"sudo cachemon watch --interval 100ms --level full -- ./job",
+	 "All that can be known, in intervals short enough to compare short runs"},
+	{0},
+};
+
+const struct verb_spec watch_spec = {
+	.name = "watch",
+	.help = "watch a job and keep what the page cache did for it",
+	.operands = "[-- CMD [ARG...]]",
+	.operand = VALUE_COMMAND,
+	.examples = examples,
+	.options = options,
+	.notes =
+		"On a terminal it shows one calm line. With -- CMD, standard output is CMD's "
+		"alone, and "
+		"the exit status is CMD's: 128+N for a signal, 126 and 127 as of a shell. It is "
+		"125 "
+		"when cachemon fails before CMD starts, and 123 when CMD succeeded but part of the "
+		"record was not written: an interval, the end of the run, the summary or the "
+		"report.",
+	.run = cmd_watch,
+	.measures = true,
+};
+
+static void set_selector(struct argp_state *state, struct watch_options *o,
+			 enum selector_request request, char *arg)
+{
+	if (o->has_selector)
+		usage_error(state, "one of --pid and --cgroup, and that once");
+	usage_value(state, "--cgroup", arg);
+	o->has_selector = true;
+	o->request = request;
+	o->selector = arg;
+}
+
+static uint64_t parse_entries(struct argp_state *state, const char *option, const char *arg)
+{
+	uint64_t n;
+
+	if (parse_u64(arg, &n) || n < 8 || n > 1 << 24)
+		usage_reject(state, option, arg, "a number of entries (8 to 16777216)");
+	return n;
+}
+
+static void check_options(struct argp_state *state, struct watch_options *o)
+{
+	struct errtext err = {""};
+
+	if (o->command && o->has_selector)
+		usage_error(state, "either -- CMD, or --pid or --cgroup: not both");
+	if (!o->command && !o->has_selector) {
+		if (!o->job)
+			usage_error(state,
+				    "nothing to watch: give -- CMD, --pid, --cgroup or --job");
+		if (selector_of_job(o->job, &o->request, &o->selector, &err))
+			usage_error(state, "%s", err.text);
+		o->has_selector = true;
+	}
+	if (o->command && o->until_eof)
+		usage_error(state, "either -- CMD, or --until-eof: not both");
+	if (o->command && !*o->command[0])
+		usage_error(state, "-- CMD: the command is empty");
+}
+
+/* What is counted, how often, and what it may cost. */
+static error_t parse_counting(int key, const char *arg, struct argp_state *state)
+{
+	static const char *const levels[] = {"cold", "full", "auto"};
+	static const char *const advice[] = {"effects", "calls"};
+	struct watch_options *o = state->input;
+	double percent;
+	size_t index;
+
+	switch (key) {
+	case OPT_LEVEL:
+		if (parse_enum(arg, levels, 3, &index))
+			usage_reject(state, "--level", arg, "cold, full or auto");
+		o->level = (enum watch_level)index;
+		break;
+	case OPT_OVERHEAD:
+		if (parse_percent(arg, &percent))
+			usage_reject(state, "--max-overhead", arg,
+				     "a percentage above 0, at most 100");
+		o->max_overhead = percent / 100;
+		o->overhead_given = true;
+		break;
+	case OPT_ADVICE:
+		if (parse_enum(arg, advice, 2, &index))
+			usage_reject(state, "--advice", arg, "calls or effects");
+		o->advice_calls = index == 1;
+		break;
+	case OPT_INTERVAL:
+		if (parse_duration(arg, &o->interval_ns) || o->interval_ns < 100000000 ||
+		    o->interval_ns > 3600000000000)
+			usage_reject(state, "--interval", arg,
+				     "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
+		break;
+	case OPT_DURATION:
+		if (parse_duration(arg, &o->duration_ns))
+			usage_reject(state, "--duration", arg,
+				     "a duration (" PARSE_DURATION_FORMS ")");
+		break;
+	case OPT_BLOCKS:
+		o->block_entries = parse_entries(state, "--block-entries", arg);
+		break;
+	case OPT_ROWS:
+		o->row_entries = parse_entries(state, "--row-entries", arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct watch_options *o = state->input;
+	enum report_format format;
+	pid_t pid;
+
+	switch (key) {
+	case OPT_PID:
+		if (parse_pid(arg, &pid))
+			usage_reject(state, "--pid", arg, "a process id");
+		set_selector(state, o, SELECTOR_PID, arg);
+		break;
+	case OPT_CGROUP:
+		set_selector(state, o, SELECTOR_CGROUP, arg);
+		break;
+	case OPT_JOB:
+		o->job = usage_value(state, "--job", arg);
+		break;
+	case OPT_DB:
+		if (strcmp(arg, "-") == 0)
+			usage_reject(state, "--db", arg, "a file; a database needs one");
+		o->db = usage_value(state, "--db", arg);
+		break;
+	case OPT_REPORT:
+		usage_value(state, "--report", arg);
+		/* Standard output is CMD's; report -o - prints to it afterwards. */
+		if (!strcmp(arg, "-") || report_format_of_path(arg, &format))
+			usage_reject(state, "--report", arg,
+				     "a file ending in .txt, .md, .html, .json, .csv or .yaml");
+		o->report = arg;
+		break;
+	case OPT_LIVE:
+		o->live = true;
+		break;
+	case OPT_UNTIL_EOF:
+		o->until_eof = true;
+		break;
+	case OPT_RULES:
+		o->rules = usage_value(state, "--rules", arg);
+		break;
+	case ARGP_KEY_ARG:
+		/* Not after "--": a selector without its dashes, or a forgotten "--". */
+		if (strcmp(state->argv[state->next - 2], "--"))
+			usage_error(state, "unexpected '%s'; a command goes after '--'", arg);
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END:
+		check_options(state, o);
+		break;
+	default:
+		return parse_counting(key, arg, state);
+	}
+	return 0;
+}
 
 /* The kernel checks the probes before it takes them, which a reader would wait for in silence. */
-static int prepare(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
+static int load_probes(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
 {
 	bool live = watch_live_possible(stderr);
 	int status;
@@ -22,12 +272,13 @@ static int prepare(const struct watch_options *o, struct watch_run **ret, struct
 
 int cmd_watch(int argc, char **argv)
 {
-	struct watch_options o;
+	struct watch_options o = {
+		.level = LEVEL_AUTO, .max_overhead = 0.01, .interval_ns = 1000000000};
 	struct watch_run *run = NULL;
 	struct errtext err = {"out of memory"};
 	int status, signal_fd;
 
-	watch_options_parse(argc, argv, &o);
+	usage_parse(&watch_spec, parse_option, argc, argv, ARGP_IN_ORDER, &o);
 	if (o.live && watch_view_check(&o, &err)) {
 		fprintf(stderr, "cachemon watch: %s\n", err.text);
 		return EXIT_USAGE;
@@ -37,7 +288,7 @@ int cmd_watch(int argc, char **argv)
 		status = errtext_set(&err, signal_fd, "cannot receive signals: %s",
 				     strerror(-signal_fd));
 	else
-		status = prepare(&o, &run, &err);
+		status = load_probes(&o, &run, &err);
 	if (!status)
 		status = watch_run_start(run, &err);
 	if (status) {

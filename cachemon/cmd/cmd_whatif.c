@@ -1,21 +1,98 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/cmd/cmd_whatif.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/access/publish.h"
+#include "cachemon/base/progress.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/report/run/data.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
-#include "cachemon/access/publish.h"
-#include "cachemon/base/progress.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/report/whatif/whatif_cache.h"
+#include "cachemon/report/whatif/whatif_readahead_show.h"
 
-static const struct whatif_kind *(*const kinds[])(void) = {whatif_cache, whatif_readahead};
+/* How the answer for a job is found, and how it is shown. */
+struct whatif_kind {
+	const char *name;
+	const char *title;
+	size_t answer_size;
+	/* Into zeroed memory of that size. 0, also when it has to say why it knows none; or -errno.
+	 */
+	int (*load)(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err);
+	void (*free)(void *answer);
+	/* Inside the job's object. */
+	void (*json)(struct tree *t, const struct model_run *run, const void *answer);
+	/* The job's part of the document, which is plain text. */
+	void (*text)(struct doc *d, const struct model_run *run, const struct model_job *job,
+		     const void *answer);
+};
+
+static int load_curve(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err)
+{
+	return job_curve_load(db, job_id, answer, err);
+}
+
+static void free_curve(void *answer)
+{
+	job_curve_free(answer);
+}
+
+static void put_curve_json(struct tree *t, const struct model_run *run, const void *answer)
+{
+	whatif_cache_json(t, answer);
+}
+
+static void put_curve_text(struct doc *d, const struct model_run *run, const struct model_job *job,
+			   const void *answer)
+{
+	whatif_cache_text(d, job, answer);
+}
+
+static int load_readahead(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err)
+{
+	return whatif_readahead_load(db, job_id, answer, err);
+}
+
+static void free_readahead(void *answer)
+{
+	whatif_readahead_free(answer);
+}
+
+static void put_readahead_json(struct tree *t, const struct model_run *run, const void *answer)
+{
+	whatif_readahead_json(t, answer, run->page_size_bytes.value);
+}
+
+static void put_readahead_text(struct doc *d, const struct model_run *run,
+			       const struct model_job *job, const void *answer)
+{
+	whatif_readahead_text(d, job, answer, run->page_size_bytes.value);
+}
+
+static const struct whatif_kind kinds[] = {
+	{
+		.name = "cache",
+		.title = "What if the cache had another size",
+		.answer_size = sizeof(struct job_curve),
+		.load = load_curve,
+		.free = free_curve,
+		.json = put_curve_json,
+		.text = put_curve_text,
+	},
+	{
+		.name = "readahead",
+		.title = "What if readahead had other settings",
+		.answer_size = sizeof(struct whatif_readahead),
+		.load = load_readahead,
+		.free = free_readahead,
+		.json = put_readahead_json,
+		.text = put_readahead_text,
+	},
+};
 
 enum { NR_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -27,8 +104,8 @@ struct options {
 static void parse_kind(struct argp_state *state, const char *arg, struct options *o)
 {
 	for (int i = 0; i < NR_KINDS; i++)
-		if (strcmp(arg, kinds[i]()->name) == 0)
-			o->kind = kinds[i]();
+		if (strcmp(arg, kinds[i].name) == 0)
+			o->kind = &kinds[i];
 	if (!o->kind)
 		usage_error(state, "'%s' is nothing to ask for; there are: cache, readahead", arg);
 }
@@ -91,7 +168,7 @@ static int load_answers(sqlite3 *db, struct answers *a, struct errtext *err)
 	return 0;
 }
 
-static int load(const struct options *o, struct answers *ret, struct errtext *err)
+static int load_asked(const struct options *o, struct answers *ret, struct errtext *err)
 {
 	const struct report_options *asked = &o->args.report;
 	const struct model_query query = {
@@ -100,7 +177,7 @@ static int load(const struct options *o, struct answers *ret, struct errtext *er
 	int r;
 
 	progress_at(ret->progress, "reading the database", 0, 0);
-	r = report_db_open(asked->db, &db, err);
+	r = db_read_open(asked->db, &db, err);
 	if (!r)
 		r = model_load(db, &query, &ret->model, err);
 	if (!r)
@@ -143,8 +220,8 @@ static int write_json(const struct answers *a, FILE *out)
 		if (model_others(job))
 			continue;
 		tree_object(&t, NULL);
-		tree_bytes(&t, "name", job->name.data, job->name.len);
-		tree_bytes(&t, "selector", job->selector.data, job->selector.len);
+		tree_name(&t, "name", &job->name);
+		tree_name(&t, "selector", &job->selector);
 		a->kind->json(&t, &m->run, answer_of(a, i));
 		tree_end(&t);
 	}
@@ -160,27 +237,22 @@ static int write_answers(const void *content, FILE *out)
 	return a->json ? write_json(a, out) : write_text(a, out);
 }
 
-static int show(void *arg, const struct invoker *as, struct errtext *err)
+static int show_answers(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
-	const char *path = o->args.out_path;
 	struct answers answers = {
 		.kind = o->kind,
 		.json = o->args.report.format == REPORT_JSON,
 		.progress = o->args.report.progress,
 	};
 	const struct publication p = {"the answer", &answers, write_answers};
-	int ret = 0;
+	int ret = publish_not_over(p.name, o->args.report.db, o->args.out_path, err);
 
-	if (path)
-		ret = publish_not_over(p.name, o->args.report.db, path, err);
 	if (!ret)
-		ret = load(o, &answers, err);
+		ret = load_asked(o, &answers, err);
 	progress_over(answers.progress);
-	if (!ret && path)
-		ret = publish_write(&p, path, err);
-	else if (!ret)
-		ret = publish_print(&p, stdout, err);
+	if (!ret)
+		ret = publish(&p, o->args.out_path, stdout, err);
 	answers_free(&answers);
 	return ret;
 }
@@ -229,5 +301,5 @@ int cmd_whatif(int argc, char **argv)
 	};
 
 	usage_parse(&whatif_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &o);
+	return report_args_run(&o.args, show_answers, &o);
 }

@@ -6,29 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/base/progress_line.h"
-#include "cachemon/cmd/rules.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/parse.h"
-#include "cachemon/access/paths.h"
 
-static void reject(struct argp_state *state, const char *option, const char *arg, const char *want)
-{
-	usage_error(state, "%s: '%s' is not %s", option, arg, want);
-}
-
-static void parse_run(struct argp_state *state, const char *arg, int64_t *ret_run)
+void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *ret_run)
 {
 	uint64_t id = 0;
 
 	if (strcmp(arg, "last") == 0)
 		*ret_run = REPORT_RUN_LAST;
 	else if (parse_u64(arg, &id) < 0 || id > INT64_MAX)
-		reject(state, "--run", arg, "the number of a run, or last");
+		usage_reject(state, "--run", arg, "the number of a run, or last");
 	else
 		*ret_run = (int64_t)id;
 }
@@ -38,19 +32,25 @@ static void parse_files(struct argp_state *state, const char *arg, size_t *ret_f
 	uint64_t n = 0;
 
 	if (parse_u64(arg, &n) < 0 || n > INT32_MAX)
-		reject(state, "--files", arg, "a number of files (0 to 2147483647)");
+		usage_reject(state, "--files", arg, "a number of files (0 to 2147483647)");
 	else
 		*ret_files = (size_t)n;
 }
 
-static bool has(const struct report_args *o, enum report_format format)
+const struct report_args_formats report_args_pages = {
+	.has = report_format_of_pages,
+	.names = "text, md, html, json",
+	.endings = ".txt, .md, .html or .json",
+};
+
+static bool has_format(const struct report_args *o, enum report_format format)
 {
 	return !o->formats || o->formats->has(format);
 }
 
 static void parse_format(struct argp_state *state, const char *arg, struct report_args *o)
 {
-	if (report_format_parse(arg, &o->report.format) < 0 || !has(o, o->report.format)) {
+	if (report_format_parse(arg, &o->report.format) < 0 || !has_format(o, o->report.format)) {
 		usage_error(state, "--format: '%s' is not one of %s", arg,
 			    o->formats ? o->formats->names : "text, md, html, json, csv, yaml");
 	}
@@ -61,42 +61,35 @@ static void choose_format(struct argp_state *state, struct report_args *o)
 {
 	bool known = report_format_of_path(o->out_path, &o->report.format) == 0;
 
-	if (known && has(o, o->report.format))
+	if (known && has_format(o, o->report.format))
 		return;
 	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format", o->out_path,
 		    o->formats ? o->formats->endings : ".txt, .md, .html, .json, .csv or .yaml");
 }
 
-static const char *name(struct argp_state *state, const char *option, const char *arg)
-{
-	if (!*arg)
-		usage_error(state, "%s needs a name that is not empty", option);
-	return arg;
-}
-
-static const char *database(struct argp_state *state, const char *arg)
+static const char *parse_database(struct argp_state *state, char *arg)
 {
 	if (strcmp(arg, "-") == 0)
 		usage_error(state, "--db: a database is a file, it cannot come through '-'");
-	return name(state, "--db", arg);
+	return usage_name(state, "--db", arg);
 }
 
-static void parse_output(struct argp_state *state, const char *arg, struct report_args *o)
+static void parse_output(struct argp_state *state, char *arg, struct report_args *o)
 {
-	o->out_path = strcmp(arg, "-") ? name(state, "-o", arg) : NULL;
+	o->out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
 }
 
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case OPT_DB:
-		o->report.db = database(state, arg);
+		o->report.db = parse_database(state, arg);
 		return 0;
 	case OPT_RUN:
-		parse_run(state, arg, &o->report.run_id);
+		report_args_parse_run(state, arg, &o->report.run_id);
 		return 0;
 	case OPT_JOB:
-		o->report.job = name(state, "--job", arg);
+		o->report.job = usage_name(state, "--job", arg);
 		return 0;
 	case OPT_FORMAT:
 		parse_format(state, arg, o);
@@ -108,7 +101,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 		parse_files(state, arg, &o->report.files);
 		return 0;
 	case OPT_RULES:
-		o->rules = name(state, "--rules", arg);
+		o->rules = usage_name(state, "--rules", arg);
 		return 0;
 	case 'o':
 		parse_output(state, arg, o);
@@ -140,8 +133,7 @@ int report_args_run(struct report_args *args,
 		return EXIT_FAILED;
 	}
 	if (!args->report.db) {
-		ret = paths_default_db(&inv, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"),
-				       &default_db, &err);
+		ret = cmd_default_db(&inv, &default_db, &err);
 		args->report.db = default_db;
 	}
 	progress = progress_show_begin();
@@ -167,9 +159,9 @@ static int ruled_begin(const struct report_args *args, const struct invoker *as,
 {
 	*ret = (struct ruled){.report = args->report};
 	ret->report.rules = &ret->dirs;
-	ret->report.on_problem = rules_print_problem;
+	ret->report.on_problem = cmd_print_rule_problem;
 	ret->report.on_problem_arg = &ret->problems;
-	return rules_of_environment(as, args->rules, &ret->dirs, err);
+	return cmd_rules(as, args->rules, &ret->dirs, err);
 }
 
 int report_args_show_as(const struct report_args *args, const struct invoker *as,
@@ -178,10 +170,9 @@ int report_args_show_as(const struct report_args *args, const struct invoker *as
 	struct ruled r;
 	int ret = ruled_begin(args, as, &r, err);
 
-	if (!ret && args->out_path)
-		ret = report_write(&r.report, args->out_path, err);
-	else if (!ret)
-		ret = report_print(&r.report, stdout, err);
+	r.report.out_path = args->out_path;
+	if (!ret)
+		ret = report_show(&r.report, stdout, err);
 	rule_dirs_free(&r.dirs);
 	return ret ? ret : args->report.advise && r.problems;
 }

@@ -4,8 +4,8 @@
  * format, where to. Owns those options, their texts and checks, and the way to the database and
  * back. A verb with more than that parses its own and passes the rest on.
  */
-#ifndef CMD_REPORT_ARGS_H
-#define CMD_REPORT_ARGS_H
+#ifndef REPORT_ARGS_H
+#define REPORT_ARGS_H
 
 #include <argp.h>
 
@@ -68,6 +68,9 @@ struct report_args_formats {
 	const char *endings; /* ".txt or .md" */
 };
 
+/* Of pages that are no report of one run: all but CSV and YAML. */
+extern const struct report_args_formats report_args_pages;
+
 struct report_args {
 	struct report_options report;
 	const struct report_args_formats *formats; /* NULL: all */
@@ -78,6 +81,9 @@ struct report_args {
 
 /* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state);
+
+/* The value of --run. */
+void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *ret_run);
 
 struct invoker;
 /*

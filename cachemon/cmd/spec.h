@@ -2,10 +2,10 @@
 /*
  * What a verb is from outside: its words, options and examples, in one table each. Parsing, --help,
  * the manual pages and the completions of the shells are all made from it. Owns the types and what
- * can be asked of a table; prints nothing.
+ * can be asked of a table; prints nothing. All functions are in cmd.c.
  */
-#ifndef CMD_SPEC_H
-#define CMD_SPEC_H
+#ifndef SPEC_H
+#define SPEC_H
 
 #include <argp.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ enum value_kind {
 	VALUE_PERCENT,
 	VALUE_NUMBER,
 	VALUE_TEXT,    /* nothing that could be offered */
-	VALUE_COMMAND, /* with its own words, behind "--" */
+	VALUE_COMMAND, /* with its own words, after "--" */
 	VALUE_NR,
 };
 
@@ -67,7 +67,7 @@ char option_spec_letter(const struct option_spec *o);
 /* --help, which every verb has. */
 const struct option_spec *option_spec_help(void);
 
-/* The i-th of the words "a|b|c": its length, 0 behind the last. */
+/* The i-th of the words "a|b|c": its length, 0 after the last. */
 size_t choice_of(const char *words, size_t i, const char **ret_word);
 
 /* All verbs, hidden ones last, in the order in which they are shown. */

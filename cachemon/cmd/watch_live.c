@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cachemon/base/terminal.h"
-#include "cachemon/watch/watch.h"
+#include "cachemon/cmd/watch_view.h"
 #include "cachemon/base/human.h"
 
 /* Columns from which on the elapsed time and spaces have room. */
@@ -26,7 +26,7 @@ bool watch_live_possible(FILE *out)
 }
 
 /* A field that has no room is left out, and all behind it. */
-static void put(struct line *l, const char *name, const char *value, int width)
+static void put_field(struct line *l, const char *name, const char *value, int width)
 {
 	char field[80];
 	int n = snprintf(field, sizeof(field), "%s%s%-*s", name, *name ? " " : "", width, value);
@@ -51,7 +51,7 @@ static void put_share(struct line *l, const char *name, double share, const char
 	else
 		snprintf(value, sizeof(value), "%s%.*f%s", mark, share < 0.9995, share * 100,
 			 percent);
-	put(l, name, value, (l->wide ? 6 : 5) + (int)strlen(mark));
+	put_field(l, name, value, (l->wide ? 6 : 5) + (int)strlen(mark));
 }
 
 static void put_rate(struct line *l, const char *name, double rate, const char *mark)
@@ -62,10 +62,10 @@ static void put_rate(struct line *l, const char *name, double rate, const char *
 		snprintf(value, sizeof(value), "-");
 	else
 		snprintf(value, sizeof(value), "%s%s/s", mark, human_count((uint64_t)rate).text);
-	put(l, name, value, 7 + (int)strlen(mark));
+	put_field(l, name, value, 7 + (int)strlen(mark));
 }
 
-static const char *behind(const struct line *l)
+static const char *after_line(const struct line *l)
 {
 	size_t with_c = l->length + strlen("^C");
 
@@ -85,7 +85,7 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 	/* The last column stays free: some terminals wrap when it is written. */
 	l.room = columns - 1 < sizeof(l.text) ? columns - 1 : sizeof(l.text) - 1;
 	if (l.wide)
-		put(&l, "", human_duration(f->elapsed_ns / 1000000000 * 1000000000).text, 6);
+		put_field(&l, "", human_duration(f->elapsed_ns / 1000000000 * 1000000000).text, 6);
 	if (f->mapped) {
 		put_rate(&l, "major faults", f->major_faults_per_s, "");
 		put_share(&l, "waiting", f->waiting, "");
@@ -103,7 +103,7 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 		put_share(&l, "own", f->own_share, "");
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
-	fprintf(out, "\r\033[K%s%s", l.text, behind(&l));
+	fprintf(out, "\r\033[K%s%s", l.text, after_line(&l));
 	fflush(out);
 }
 

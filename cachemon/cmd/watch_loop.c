@@ -8,13 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachemon/base/clock.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/progress_line.h"
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/watch_report.h"
-#include "cachemon/watch/watch.h"
 #include "cachemon/cmd/watch_view.h"
 #include "cachemon/job/signal_policy.h"
-#include "cachemon/base/escape.h"
-#include "cachemon/base/clock.h"
+#include "cachemon/report/run/report.h"
+#include "cachemon/watch/watch.h"
 
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 /* Names come one by one: to wake for each would cost more than to take them. */
@@ -53,6 +55,70 @@ int watch_signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
+struct ended_run {
+	const struct watch_options *o;
+	const struct invoker *invoker;
+	const char *db;
+	int64_t run_id;
+};
+
+/* With a site's rules, as report and advise have them. What is wrong with these is said; the report
+ * is there all the same, and the status is the command's. */
+static int write_report(void *arg, struct errtext *err)
+{
+	const struct ended_run *run = arg;
+	struct progress_show *progress = progress_show_begin();
+	struct rule_dirs dirs = {0};
+	size_t problems = 0;
+	struct report_options options = {.db = run->db,
+					 .run_id = run->run_id,
+					 .files = REPORT_FILES_DEFAULT,
+					 .rules = &dirs,
+					 .out_path = run->o->report,
+					 .on_problem = cmd_print_rule_problem,
+					 .on_problem_arg = &problems,
+					 .progress = progress_show_sink(progress)};
+	int r = report_format_of_path(run->o->report, &options.format);
+
+	if (!r)
+		r = cmd_rules(run->invoker, run->o->rules, &dirs, err);
+	if (!r)
+		r = report_show(&options, NULL, err);
+	rule_dirs_free(&dirs);
+	progress_show_end(progress);
+	return r;
+}
+
+static int print_summary(void *arg, struct errtext *err)
+{
+	const struct ended_run *run = arg;
+
+	return report_summary(run->db, run->run_id, stderr, err);
+}
+
+/* The summary and the report; -errno: part of it is missing, and that was said. Whatever is read
+ * from the database is read with the rights of the invoker alone. */
+static int show_ended(const struct watch_options *o, const struct watch_run *run)
+{
+	struct ended_run ended = {o, watch_run_invoker(run), watch_run_db(run), watch_run_id(run)};
+	struct errtext err = {""};
+	char shown[512];
+	int r = 0;
+
+	if (invoker_run(ended.invoker, print_summary, &ended, &err)) {
+		fprintf(stderr, "cachemon: no summary: %s\n", err.text);
+		r = -EIO;
+	}
+	if (o->report && invoker_run(ended.invoker, write_report, &ended, &err)) {
+		fprintf(stderr, "cachemon: no report: %s\n", err.text);
+		r = -EIO;
+	} else if (o->report) {
+		escape_inert_to(shown, sizeof(shown), o->report);
+		fprintf(stderr, "report: %s\n", shown);
+	}
+	return r;
+}
+
 /* From now on there is the line, where it can be shown. */
 static void end_view(struct loop *l)
 {
@@ -61,7 +127,7 @@ static void end_view(struct loop *l)
 	l->live = l->measuring && watch_live_possible(stderr);
 }
 
-static void finish(struct loop *l)
+static void finish_run(struct loop *l)
 {
 	if (!l->measuring)
 		return;
@@ -73,7 +139,7 @@ static void finish(struct loop *l)
 		end_view(l);
 	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
 		l->failed = true;
-	if (watch_report(l->o, l->run))
+	if (show_ended(l->o, l->run))
 		l->failed = true;
 	if (l->ended)
 		watch_outlived_say(l->run);
@@ -131,7 +197,7 @@ static void on_time(struct loop *l)
 		}
 	}
 	if (l->o->duration_ns && now - l->start_ns >= l->o->duration_ns) {
-		finish(l);
+		finish_run(l);
 		if (!watch_run_command(l->run))
 			l->stop = true;
 	}
@@ -178,7 +244,7 @@ static bool job_is_over(const struct loop *l)
 
 enum waited { SIGNALS, COMMAND, NAMES, VIEW, INPUT, WAITED_COUNT };
 
-/* Waits; ready says which are. -1 on error. */
+/* ready: which of them are. -1 on error. */
 static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 {
 	struct command *cmd = watch_run_command(l->run);
@@ -288,7 +354,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 	begin_showing(&l);
 	while (!l.stop)
 		loop_once(&l);
-	finish(&l);
+	finish_run(&l);
 	if (l.ended)
 		return status_of_command(&l);
 	/* Ctrl-C twice: CMD goes on, its status is not known. */

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,11 +16,147 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cachemon/top/top.h"
-#include "cachemon/cmd/watch_said.h"
-#include "cachemon/top/screen.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/process.h"
+#include "cachemon/top/screen.h"
+#include "cachemon/top/top.h"
+
+/*
+ * What is said while a full screen has the terminal: kept by a process of its own, which shows it
+ * when the watch has gone, also where it crashed or was killed; the view, which would stay then, is
+ * ended before. It keeps the first and the last part.
+ */
+enum { SAID_PART_BYTES = 32768 };
+enum { SAID_FROM = 3, SAID_TO, SAID_VIEW, SAID_FREE };
+
+/* The first bytes, and the last ones of those that came after them, in a ring. */
+struct said {
+	char first[SAID_PART_BYTES], last[SAID_PART_BYTES];
+	size_t nr_first;
+	uint64_t nr_later;
+};
+
+static void keep_said(struct said *s, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (s->nr_first < sizeof(s->first))
+			s->first[s->nr_first++] = text[i];
+		else
+			s->last[s->nr_later++ % sizeof(s->last)] = text[i];
+	}
+}
+
+static void write_all(int fd, const char *text, size_t n)
+{
+	while (n) {
+		ssize_t written = write(fd, text, n);
+
+		if (written < 0 && errno != EINTR)
+			return;
+		if (written > 0) {
+			text += written;
+			n -= (size_t)written;
+		}
+	}
+}
+
+static void write_said(int fd, const struct said *s)
+{
+	size_t at = s->nr_later % sizeof(s->last);
+	char text[96];
+
+	write_all(fd, s->first, s->nr_first);
+	if (s->nr_later > sizeof(s->last)) {
+		int n = snprintf(text, sizeof(text), "\ncachemon: [%ju bytes are left out here]\n",
+				 (uintmax_t)(s->nr_later - sizeof(s->last)));
+
+		write_all(fd, text, (size_t)n);
+		write_all(fd, s->last + at, sizeof(s->last) - at);
+	}
+	write_all(fd, s->last, s->nr_later > sizeof(s->last) ? at : (size_t)s->nr_later);
+}
+
+/*
+ * The view gives the terminal back before anything is shown on it. A watch that ends in order has
+ * ended it already; PR_SET_PDEATHSIG would not do for one that crashed, as an exec of root's clears
+ * it.
+ */
+static void end_view_process(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	if (!syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0))
+		while (poll(&ended, 1, -1) < 0 && errno == EINTR)
+			;
+}
+
+/* Signals that end a watch are blocked here as they are there: this ends after it. */
+static void __attribute__((noreturn)) become_keeper(int from, int to, int view)
+{
+	static struct said s;
+	char text[4096];
+	ssize_t n;
+
+	/* Nothing else is held open: probes end with the watch. */
+	from = fcntl(from, F_DUPFD, SAID_FREE);
+	to = fcntl(to, F_DUPFD, SAID_FREE);
+	view = fcntl(view, F_DUPFD, SAID_FREE);
+	if (from < 0 || to < 0 || view < 0 || dup2(from, SAID_FROM) < 0 || dup2(to, SAID_TO) < 0 ||
+	    dup2(view, SAID_VIEW) < 0)
+		_exit(1);
+	syscall(SYS_close_range, SAID_FREE, ~0U, 0);
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	while ((n = read(SAID_FROM, text, sizeof(text))) > 0 || (n < 0 && errno == EINTR))
+		keep_said(&s, text, n > 0 ? (size_t)n : 0);
+	end_view_process(SAID_VIEW);
+	write_said(SAID_TO, &s);
+	_exit(0);
+}
+
+/* stderr is what it was, and what was kept has been written to it. */
+static void end_said(pid_t keeper, int stderr_fd)
+{
+	fflush(stderr);
+	if (stderr_fd >= 0) {
+		dup2(stderr_fd, STDERR_FILENO);
+		close(stderr_fd);
+	}
+	while (keeper > 0 && waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* From here on this process' stderr goes there. *ret_stderr_fd is what it was. 0 or -errno. */
+static int begin_said(int view_pidfd, pid_t *ret_keeper, int *ret_stderr_fd)
+{
+	int ends[2], was, r = 0;
+	pid_t pid;
+
+	fflush(stderr);
+	was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, SAID_FROM);
+	if (was < 0)
+		return -errno;
+	if (pipe2(ends, O_CLOEXEC)) {
+		r = -errno;
+		close(was);
+		return r;
+	}
+	pid = fork();
+	if (!pid)
+		become_keeper(ends[0], was, view_pidfd);
+	if (pid < 0 || dup2(ends[1], STDERR_FILENO) < 0)
+		r = -errno;
+	close(ends[0]);
+	close(ends[1]);
+	if (r) {
+		end_said(pid, was);
+		return r;
+	}
+	*ret_keeper = pid;
+	*ret_stderr_fd = was;
+	return 0;
+}
 
 struct watch_view {
 	pid_t pid;
@@ -71,10 +211,11 @@ int watch_view_check(const struct watch_options *o, struct errtext *err)
 
 static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 {
-	char id[24];
-	char *argv[] = {"cachemon", "top", "--db", (char *)watch_run_db(run), "--run", id, NULL};
+	char id[24], db[PATH_MAX];
+	char *argv[] = {"cachemon", "top", "--db", db, "--run", id, NULL};
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 
+	snprintf(db, sizeof(db), "%s", watch_run_db(run));
 	snprintf(id, sizeof(id), "%" PRId64, watch_run_id(run));
 	top_signals_default();
 	/* The view may do what its user may. */
@@ -114,7 +255,7 @@ int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struc
 		r = v->pidfd < 0 ? -errno : 0;
 	}
 	if (!r)
-		r = watch_said_begin(v->pidfd, &v->keeper, &v->stderr_fd);
+		r = begin_said(v->pidfd, &v->keeper, &v->stderr_fd);
 	if (r) {
 		watch_view_end(v);
 		return errtext_set(err, r, "--live: cannot start the view: %s", strerror(-r));
@@ -146,6 +287,6 @@ void watch_view_end(struct watch_view *v)
 		close(v->tty);
 	if (v->pidfd >= 0)
 		close(v->pidfd);
-	watch_said_end(v->keeper, v->stderr_fd);
+	end_said(v->keeper, v->stderr_fd);
 	free(v);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * watch --live: the full screen beside a running watch, as a process of its own. Owns that process,
- * and what is said meanwhile: on that screen there is no place for it.
+ * A watch on a terminal: its loop, the line that it rewrites, and with --live a full screen in a
+ * process of its own. Owns that process, and what is said meanwhile: on that screen there is no
+ * place for it. watch_live_*() are in watch_live.c; watch_loop() and watch_signals_open() in
+ * watch_loop.c.
  */
 #ifndef WATCH_VIEW_H
 #define WATCH_VIEW_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cachemon/watch/watch.h"
 #include "cachemon/base/errtext.h"
@@ -21,5 +24,18 @@ int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struc
 int watch_view_fd(const struct watch_view *v);
 /* Ends it if it has not, and shows what was kept; NULL is fine. */
 void watch_view_end(struct watch_view *v);
+
+/* A terminal that can rewrite a line. */
+bool watch_live_possible(FILE *out);
+void watch_live_show(FILE *out, const struct watch_figures *f);
+/* In its place, while there are no figures yet. */
+void watch_live_note(FILE *out, const char *text);
+void watch_live_clear(FILE *out);
+
+/* Runs until the job ends or a signal says so; the status to exit with. */
+int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
+
+/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
+int watch_signals_open(void);
 
 #endif

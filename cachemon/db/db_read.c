@@ -46,7 +46,7 @@ static void name_of(sqlite3 *db, char name[NAME_SHOWN])
 	escape_inert_to(name, NAME_SHOWN, path ? path : "");
 }
 
-int report_db_damaged(sqlite3 *db, const char *how, struct errtext *err)
+int db_read_damaged(sqlite3 *db, const char *how, struct errtext *err)
 {
 	char name[NAME_SHOWN];
 
@@ -56,7 +56,7 @@ int report_db_damaged(sqlite3 *db, const char *how, struct errtext *err)
 			   how);
 }
 
-int report_db_error(sqlite3 *db, struct errtext *err)
+int db_read_error(sqlite3 *db, struct errtext *err)
 {
 	char name[NAME_SHOWN];
 	char said[512];
@@ -69,7 +69,7 @@ int report_db_error(sqlite3 *db, struct errtext *err)
 		errtext_set(err, 0, "%s is not a cachemon database.", name);
 		break;
 	case SQLITE_CORRUPT:
-		report_db_damaged(db, said, err);
+		db_read_damaged(db, said, err);
 		break;
 	case SQLITE_INTERRUPT:
 		errtext_set(
@@ -162,7 +162,7 @@ static int open_any(const char *path, const char *name, sqlite3 **ret_db, struct
 		return errtext_set(err, -ENAMETOOLONG, "the name of the database is too long: %s",
 				   name);
 	if (rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY && rc != SQLITE_PERM)
-		return report_db_error(*ret_db, err);
+		return db_read_error(*ret_db, err);
 	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK)
 		return errtext_set(
 			err, -EACCES,
@@ -177,7 +177,7 @@ static int open_any(const char *path, const char *name, sqlite3 **ret_db, struct
 			name, name);
 	sqlite3_close(*ret_db);
 	rc = open_and_touch(path, DB_READ_IMMUTABLE, ret_db);
-	return rc == SQLITE_OK ? 0 : report_db_error(*ret_db, err);
+	return rc == SQLITE_OK ? 0 : db_read_error(*ret_db, err);
 }
 
 static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
@@ -188,7 +188,7 @@ static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 
 	if (rows_first(db, "PRAGMA application_id", &id) != SQLITE_OK ||
 	    rows_first(db, "PRAGMA user_version", &version) != SQLITE_OK)
-		return report_db_error(db, err);
+		return db_read_error(db, err);
 	if (id != STORE_APPLICATION_ID || version < 1)
 		return errtext_set(err, -EMEDIUMTYPE, "%s is not a cachemon database.", name);
 	if (version > SCHEMA_NEWEST)
@@ -198,7 +198,7 @@ static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 			"update cachemon.",
 			name, (int)version, SCHEMA_NEWEST);
 	if (schema_check(db, true, what, sizeof(what)) != SQLITE_OK)
-		return report_db_error(db, err);
+		return db_read_error(db, err);
 	if (*what)
 		return errtext_set(err, -EMEDIUMTYPE,
 				   "cannot read %s: %s. Name another database with --db.", name,
@@ -206,7 +206,7 @@ static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 	return 0;
 }
 
-int report_db_open(const char *path, sqlite3 **ret_db, struct errtext *err)
+int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 {
 	char name[512];
 	sqlite3 *db = NULL;
@@ -222,7 +222,7 @@ int report_db_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 	if (!ret)
 		ret = check_schema(db, name, err);
 	if (!ret && views_of_counters(db) != SQLITE_OK)
-		ret = report_db_error(db, err);
+		ret = db_read_error(db, err);
 	if (ret < 0) {
 		sqlite3_close(db);
 		return ret;

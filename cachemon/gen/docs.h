@@ -3,7 +3,8 @@
  * The program that writes manual pages (for scdoc) and the completions of the shells while cachemon
  * is built: a template with lines "@WORD@", each of which is filled from the tables of the verbs,
  * the rules or the SQL files. Owns nothing at run time; it is not installed.
- * scd_bytes() and scd_text() are in man.c.
+ * docs_*() are in docs_main.c, man_*() and scd_*() in man.c, sql_*() in sql.c, those of the shells
+ * in completions.c.
  */
 #ifndef DOCS_H
 #define DOCS_H
@@ -39,6 +40,6 @@ void docs_options(const struct docs *d, const struct verb_spec *verb,
 void docs_verbs(const struct docs *d,
 		void (*each)(const struct docs *d, const struct verb_spec *verb));
 /* "text md html", quoted by the caller. */
-void docs_choices(FILE *out, const char *words, const char *between);
+void docs_choices(FILE *out, const char *words);
 
 #endif

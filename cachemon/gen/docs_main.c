@@ -51,13 +51,13 @@ void docs_options(const struct docs *d, const struct verb_spec *verb,
 	each(d, verb, option_spec_help());
 }
 
-void docs_choices(FILE *out, const char *words, const char *between)
+void docs_choices(FILE *out, const char *words)
 {
 	const char *word = NULL;
 	size_t len = 0;
 
 	for (size_t i = 0; (len = choice_of(words, i, &word)) > 0; i++)
-		fprintf(out, "%s%.*s", i ? between : "", (int)len, word);
+		fprintf(out, "%s%.*s", i ? " " : "", (int)len, word);
 }
 
 static int put_line(const struct docs *d, const char *line)
@@ -71,7 +71,7 @@ static int put_line(const struct docs *d, const char *line)
 	return fputs(line, d->out) < 0 ? -EIO : 0;
 }
 
-static int fill(const struct docs *d, FILE *template)
+static int fill_template(const struct docs *d, FILE *template)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 3)
 		d.verb = verb_find(argv[3]);
-	ret = fill(&d, template);
+	ret = fill_template(&d, template);
 	fclose(template);
 	if (fclose(d.out) && !ret)
 		ret = -errno;

@@ -27,7 +27,7 @@ static const char *comment_of(const char *line, size_t *ret_code)
 	return comment ? comment + 2 : "";
 }
 
-static void append(char text[TEXT_MAX], const char *more, size_t len)
+static void append_words(char text[TEXT_MAX], const char *more, size_t len)
 {
 	size_t at = strlen(text);
 
@@ -99,7 +99,7 @@ static void read_in_table(struct reader *r, const char *line)
 	if (top && line[1] == '-') {
 		/* Of the columns that follow. */
 		end_columns(r);
-		append(r->text, comment, strlen(comment));
+		append_words(r->text, comment, strlen(comment));
 		put_text(r);
 		return;
 	}
@@ -109,8 +109,8 @@ static void read_in_table(struct reader *r, const char *line)
 		end_columns(r); /* a constraint of the table */
 	if (top && !islower((unsigned char)line[1]))
 		return;
-	append(r->column, line, code);
-	append(r->says, comment, strlen(comment));
+	append_words(r->column, line, code);
+	append_words(r->says, comment, strlen(comment));
 }
 
 static void put_heading(struct reader *r, const char *name, const char *what)
@@ -143,7 +143,7 @@ static void read_line(struct reader *r, const char *line)
 	} else if (strncmp(line, "-- SPDX", 7) == 0) {
 		return;
 	} else if (strncmp(line, "--", 2) == 0) {
-		append(r->text, line + 2, strlen(line + 2));
+		append_words(r->text, line + 2, strlen(line + 2));
 	} else if (strncmp(line, "CREATE TABLE ", 13) == 0) {
 		put_heading(r, line + 13, "");
 		r->in_table = true;
@@ -201,7 +201,7 @@ static void name_of(struct reader *r, const char *line, size_t code)
 	if (begin == end)
 		return;
 	r->column[0] = 0;
-	append(r->column, line + begin, end - begin);
+	append_words(r->column, line + begin, end - begin);
 }
 
 static void read_term(struct reader *r, const char *line)
@@ -212,7 +212,7 @@ static void read_term(struct reader *r, const char *line)
 	if (line[0] == '-') {
 		/* What the marks mean; before it stands how the build uses the file. */
 		if (r->text[0] || strncmp(line, "-- ~", 4) == 0)
-			append(r->text, line + 2, strlen(line + 2));
+			append_words(r->text, line + 2, strlen(line + 2));
 		return;
 	}
 	put_text(r);
@@ -222,7 +222,7 @@ static void read_term(struct reader *r, const char *line)
 	fputs("*", r->out);
 	scd_text(r->out, r->column);
 	fputs("*\n\t", r->out);
-	append(r->says, comment, strlen(comment));
+	append_words(r->says, comment, strlen(comment));
 	scd_text(r->out, r->says);
 	fputs("\n\n", r->out);
 	r->column[0] = r->says[0] = 0;

@@ -5,13 +5,13 @@
 
 #include "cachemon/figures/show.h"
 
-static bool lost(struct opt_i64 n)
+static bool is_lost(struct opt_i64 n)
 {
 	return n.known && n.value > 0;
 }
 
-static void add(struct bound *b, const char *figures, struct opt_i64 n, const char *before,
-		const char *after)
+static void set_bound(struct bound *b, const char *figures, struct opt_i64 n, const char *before,
+		      const char *after)
 {
 	b->figures = figures;
 	b->marked = true;
@@ -22,35 +22,45 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
 	size_t nr = 0;
 
-	if (lost(run->state_drops))
-		add(&ret[nr++], "all", run->state_drops, "",
-		    " tasks got no state in the kernel: what they did and what they forked is not "
-		    "counted, so every figure of the job is a lower bound.");
-	if (lost(run->recursion_misses))
-		add(&ret[nr++], "all", run->recursion_misses, "The kernel left out ",
-		    " runs of cachemon's programs on this machine, whoever they were for, since it "
-		    "held them to run already: what the job did then is not counted, so every "
-		    "figure of it is a lower bound.");
-	if (lost(run->map_full))
-		add(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
-		    " times: those counts are in the totals and in no row, so the figures of files "
-		    "and directories are lower bounds.");
-	if (lost(run->chunk_full))
-		add(&ret[nr++], "evictions", run->chunk_full, "The map of page state was full ",
-		    " times: what became of pages without state was not seen, so evictions, fates "
-		    "and refaults are lower bounds; evictions of everybody else may hold some of "
-		    "the job's.");
-	if (lost(run->ghosts_dropped))
-		add(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
-		    " pages that had left the cache were forgotten: refaults are lower bounds.");
-	if (lost(run->silent_files))
-		add(&ret[nr++], "reads", run->silent_files, "Reads of squashfs (",
-		    " of its files were seen) leave no event where they end in a file's last page "
-		    "that has pages beyond it: read calls, bytes, lookups and hits are lower "
-		    "bounds, and nobody knows what of its prefetched pages was used.");
-	if (lost(run->advice_full)) {
-		add(&ret[nr], "advice", run->advice_full, "There was no room for ",
-		    " pieces of advice: they have no row, so the list of advice is not complete.");
+	if (is_lost(run->state_drops))
+		set_bound(&ret[nr++], "all", run->state_drops, "",
+			  " tasks got no state in the kernel: what they did and what they forked "
+			  "is not "
+			  "counted, so every figure of the job is a lower bound.");
+	if (is_lost(run->recursion_misses))
+		set_bound(
+			&ret[nr++], "all", run->recursion_misses, "The kernel left out ",
+			" runs of cachemon's programs on this machine, whoever they were for, "
+			"since it "
+			"held them to run already: what the job did then is not counted, so every "
+			"figure of it is a lower bound.");
+	if (is_lost(run->map_full))
+		set_bound(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
+			  " times: those counts are in the totals and in no row, so the figures of "
+			  "files "
+			  "and directories are lower bounds.");
+	if (is_lost(run->chunk_full))
+		set_bound(&ret[nr++], "evictions", run->chunk_full,
+			  "The map of page state was full ",
+			  " times: what became of pages without state was not seen, so evictions, "
+			  "fates "
+			  "and refaults are lower bounds; evictions of everybody else may hold "
+			  "some of "
+			  "the job's.");
+	if (is_lost(run->ghosts_dropped))
+		set_bound(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
+			  " pages that had left the cache were forgotten: refaults are lower "
+			  "bounds.");
+	if (is_lost(run->silent_files))
+		set_bound(&ret[nr++], "reads", run->silent_files, "Reads of squashfs (",
+			  " of its files were seen) leave no event where they end in a file's last "
+			  "page "
+			  "that has pages beyond it: read calls, bytes, lookups and hits are lower "
+			  "bounds, and nobody knows what of its prefetched pages was used.");
+	if (is_lost(run->advice_full)) {
+		set_bound(&ret[nr], "advice", run->advice_full, "There was no room for ",
+			  " pieces of advice: they have no row, so the list of advice is not "
+			  "complete.");
 		ret[nr++].marked = false;
 	}
 	return nr;
@@ -58,19 +68,80 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 
 unsigned int bounds_of_totals(const struct model_run *run)
 {
-	return (lost(run->state_drops) || lost(run->recursion_misses) ? BOUND_ROW : 0) |
-	       (lost(run->chunk_full) ? BOUND_PAGES : 0) |
-	       (lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0) |
-	       (lost(run->silent_files) ? BOUND_READS : 0);
+	return (is_lost(run->state_drops) || is_lost(run->recursion_misses) ? BOUND_ROW : 0) |
+	       (is_lost(run->chunk_full) ? BOUND_PAGES : 0) |
+	       (is_lost(run->ghosts_dropped) ? BOUND_REFAULTS : 0) |
+	       (is_lost(run->silent_files) ? BOUND_READS : 0);
 }
 
 unsigned int bounds_of_row(const struct model_run *run)
 {
 	return (bounds_of_totals(run) & ~(unsigned int)BOUND_READS) |
-	       (lost(run->map_full) ? BOUND_ROW : 0);
+	       (is_lost(run->map_full) ? BOUND_ROW : 0);
 }
 
 unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype)
 {
-	return lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
+	return is_lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
+}
+
+/* Of the greater one. */
+#define DIFFER_MIN 0.01
+
+static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, enum counter direct)
+{
+	return opt_add(counts_get(c, cached), counts_get(c, direct));
+}
+
+/*
+ * Bytes are compared, and not calls: a call that finds the end of a file, and each of a pipe, is
+ * one for the kernel and none here, whatever was seen. An estimate differs where its interval does.
+ */
+static double missing_share(const struct model_job *job, const struct reads_check *c)
+{
+	double seen = (double)c->seen_bytes.value, kernel = (double)c->kernel_bytes.value;
+	struct range r;
+	double low = seen, high = seen;
+
+	if (counts_range(&job->counts, ESTIMATE_READ_BYTES, &r)) {
+		low += r.low.value - r.value.value;
+		high += r.high.value - r.value.value;
+	}
+	if (kernel > high)
+		return (kernel - high) / kernel;
+	return kernel < low ? (kernel - low) / low : 0;
+}
+
+void bounds_check_reads(const struct model_job *job, struct reads_check *ret)
+{
+	struct shown seen, kernel;
+	double missing;
+
+	*ret = (struct reads_check){
+		.seen_bytes = sum_of_both(&job->counts, C_read_bytes, C_direct_read_bytes),
+		.seen_calls = sum_of_both(&job->counts, C_read_calls, C_direct_read_calls),
+		.kernel_bytes = job->rchar_bytes,
+		.kernel_calls = job->syscr_calls,
+	};
+	if (!ret->seen_bytes.known || !ret->kernel_bytes.known)
+		return;
+	missing = missing_share(job, ret);
+	seen = show_bytes(ret->seen_bytes, job->counts.sliced);
+	kernel = show_bytes(ret->kernel_bytes, false);
+	if (missing > DIFFER_MIN)
+		snprintf(
+			ret->warning, sizeof(ret->warning),
+			"The kernel counts %s that the job's tasks read, and the probes saw %s of "
+			"them. The rest came from pipes, sockets, tmpfs or what else is not in the "
+			"page cache, or %s: no figure here is about it.",
+			kernel.s, seen.s,
+			job->counts.bounds & (BOUND_ROW | BOUND_READS)
+				? "was lost (see the lower bounds)"
+				: "past it where no probe looks");
+	else if (missing < -DIFFER_MIN)
+		snprintf(ret->warning, sizeof(ret->warning),
+			 "The probes saw the job read %s, and the kernel counts %s for its tasks. "
+			 "Reads by AIO, io_uring and splice are not in the kernel's count; without "
+			 "these, the figures of reads are too large.",
+			 seen.s, kernel.s);
 }

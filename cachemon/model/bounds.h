@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the losses of a run make of its figures: which of them are lower bounds, and why. Owns that
- * judgement and its words, for every format.
+ * What the losses of a run make of its figures: which of them are lower bounds, and why; and
+ * whether the kernel counted more or less reads. Owns those judgements and their words, for every
+ * format.
  */
-#ifndef REPORT_BOUNDS_H
-#define REPORT_BOUNDS_H
+#ifndef MODEL_BOUNDS_H
+#define MODEL_BOUNDS_H
 
 #include "cachemon/model/model.h"
 
@@ -25,5 +26,14 @@ unsigned int bounds_of_totals(const struct model_run *run);
 unsigned int bounds_of_row(const struct model_run *run);
 /* Of what lies on a filesystem of this type. */
 unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype);
+
+/* What the probes saw a job read, against the kernel's own count: the tasks' rchar and syscr. */
+struct reads_check {
+	struct opt_i64 seen_bytes, seen_calls;	   /* read through the cache and past it */
+	struct opt_i64 kernel_bytes, kernel_calls; /* read from anything, by any call */
+	char warning[400]; /* they differ by more than 1 %; "": they do not */
+};
+
+void bounds_check_reads(const struct model_job *job, struct reads_check *ret);
 
 #endif

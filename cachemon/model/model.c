@@ -9,7 +9,6 @@
 
 #include "cachemon/db/db_read.h"
 #include "cachemon/base/escape.h"
-#include "cachemon/model/model_job.h"
 #include "cachemon/model/model_rows.h"
 
 bool model_waits_in_slices(const struct model_run *run)
@@ -27,7 +26,7 @@ const struct model_job *model_main_job(const struct model *m)
 	return m->nr_jobs ? &m->jobs[0] : NULL;
 }
 
-static void run_facts(struct rows *r, struct model_run *run)
+static void read_run_facts(struct rows *r, struct model_run *run)
 {
 	run->id = rows_value(r, 0);
 	run->uuid = rows_bytes(r);
@@ -49,7 +48,7 @@ static void run_facts(struct rows *r, struct model_run *run)
 	run->exit_status = rows_i64(r);
 }
 
-static void run_cost(struct rows *r, struct model_run *run)
+static void read_run_cost(struct rows *r, struct model_run *run)
 {
 	run->cpu_ns = rows_i64(r);
 	run->probe_cpu_ns = rows_i64(r);
@@ -69,29 +68,16 @@ static void run_cost(struct rows *r, struct model_run *run)
 	run->law_error_pages = rows_i64(r);
 }
 
-static void run_budget(struct rows *r, struct model_run *run)
+static void read_run(struct rows *r, struct model_run *run)
 {
+	read_run_facts(r, run);
+	read_run_cost(r, run);
 	run->cost_budget = rows_f64(r);
 	run->cost_share = rows_f64(r);
 	run->budget_kept = rows_i64(r);
 	run->over_budget_by = rows_f64(r);
 	for (int i = 0; i < MODEL_COST_PARTS; i++)
 		run->cost_parts[i] = rows_i64(r);
-}
-
-/* A database that nothing was written to since an earlier schema lacks columns of later ones. */
-static bool run_has(sqlite3 *db, struct arena *a, const char *column)
-{
-	char sql[96];
-	struct rows r;
-	bool has;
-
-	snprintf(sql, sizeof(sql), "SELECT 1 FROM pragma_table_info('run') WHERE name = '%s'",
-		 column);
-	r = rows_begin(db, a, sql, 0, NULL);
-	has = rows_next(&r);
-	sqlite3_finalize(r.stmt);
-	return has;
 }
 
 /* What exists, for the message about what does not. */
@@ -117,7 +103,7 @@ static void list_runs(sqlite3 *db, struct errtext *err)
 	arena_free(&a);
 }
 
-/* A schema that was kept has it so; all that is in bytes or pages goes by it. */
+/* The schema sees to it; all that is in bytes or pages depends on it. */
 static int check_run(const struct model_run *run, struct errtext *err)
 {
 	enum { PAGE_SIZE_MAX = 1 << 30 };
@@ -140,16 +126,16 @@ static const char run_fields[] =
 
 enum { RUN_SQL_MAX = sizeof(run_fields) + 512 };
 
-static void run_sql(sqlite3 *db, struct arena *a, const char *where, char sql[RUN_SQL_MAX])
+static void run_sql(sqlite3 *db, const char *where, char sql[RUN_SQL_MAX])
 {
 	snprintf(sql, RUN_SQL_MAX, "%s%s, loss_intervals, law_error_pages, %s FROM run %s",
 		 run_fields,
-		 run_has(db, a, "loss_recursion_misses")
+		 model_has(db, "run", "loss_recursion_misses")
 			 ? "loss_recursion_misses, (SELECT sum(f.files) FROM filesystem f JOIN job "
 			   "j ON j.id = f.job_id WHERE j.run_id = run.id AND f.type = 'squashfs' "
 			   "AND f.cover = 'partly')"
 			 : "NULL, NULL",
-		 run_has(db, a, "cost_budget")
+		 model_has(db, "run", "cost_budget")
 			 ? "cost_budget, cost_share, cost_budget_kept, cost_over_budget_by, "
 			   "cost_reads_ns, cost_pages_ns, cost_windows_ns, cost_faults_ns, "
 			   "cost_switches_ns, cost_other_ns"
@@ -164,16 +150,13 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *er
 	struct rows r;
 	int ret = 0;
 
-	run_sql(db, &m->arena, id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1",
-		sql);
+	run_sql(db, id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1", sql);
 	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
 	if (rows_next(&r)) {
 		found = true;
-		run_facts(&r, &m->run);
-		run_cost(&r, &m->run);
-		run_budget(&r, &m->run);
+		read_run(&r, &m->run);
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	if (ret < 0)
 		return ret;
 	if (found)
@@ -190,25 +173,18 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 		   size_t *ret_nr, struct errtext *err)
 {
 	char sql[RUN_SQL_MAX];
-	struct rows n = rows_begin(db, a, "SELECT count(*) FROM run WHERE id >= ?1", 1, &first_id);
-	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	int res = rows_end(&n, err);
+	size_t room = rows_total(db, "SELECT count(*) FROM run WHERE id >= ?1", first_id);
 	struct rows r;
 
 	*ret_nr = 0;
 	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
-	if (res < 0 || !*ret)
-		return res < 0 ? res : report_no_memory(err);
-	run_sql(db, a, "WHERE id >= ?1 ORDER BY id", sql);
+	if (!*ret)
+		return model_no_memory(err);
+	run_sql(db, "WHERE id >= ?1 ORDER BY id", sql);
 	r = rows_begin(db, a, sql, 1, &first_id);
-	while (*ret_nr < room && rows_next(&r)) {
-		struct model_run *run = &(*ret)[(*ret_nr)++];
-
-		run_facts(&r, run);
-		run_cost(&r, run);
-		run_budget(&r, run);
-	}
-	return rows_end(&r, err);
+	while (rows_next(&r) && *ret_nr < room)
+		read_run(&r, &(*ret)[(*ret_nr)++]);
+	return model_rows_end(&r, err);
 }
 
 static int load_probes(sqlite3 *db, struct model *m, struct errtext *err)
@@ -228,7 +204,7 @@ static int load_probes(sqlite3 *db, struct model *m, struct errtext *err)
 		p->state = rows_bytes(&r);
 		p->reason = rows_bytes(&r);
 	}
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 /* Of a sliced run each estimate has its own reason to be absent, and those that are there are of
@@ -251,7 +227,7 @@ static int load_unmeasured(sqlite3 *db, struct model *m, struct errtext *err)
 	/* hits and hit_ratio are no counters. */
 	size_t room =
 		rows_total(db, "SELECT count(*) + 2 FROM unmeasured WHERE run_id = ?1", m->run.id);
-	bool estimates = run_has(db, &m->arena, "cost_budget");
+	bool estimates = model_has(db, "run", "cost_budget");
 	struct rows r = rows_begin(db, &m->arena, estimates ? unmeasured_or_estimated : unmeasured,
 				   1, &m->run.id);
 
@@ -262,7 +238,7 @@ static int load_unmeasured(sqlite3 *db, struct model *m, struct errtext *err)
 		u->counter = rows_bytes(&r);
 		u->reason = rows_bytes(&r);
 	}
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
@@ -270,7 +246,7 @@ static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
 	size_t room = 0;
 	struct rows r;
 
-	if (run_has(db, &m->arena, "cost_budget"))
+	if (model_has(db, "run", "cost_budget"))
 		room = rows_total(db, "SELECT count(*) FROM shed WHERE run_id = ?1", m->run.id);
 	if (!room)
 		return 0;
@@ -287,7 +263,7 @@ static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
 		s->from_ns = rows_i64(&r);
 		s->to_ns = rows_i64(&r);
 	}
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 /* Pages whose fate was lost because the map was full, of all jobs that have fates. */
@@ -371,7 +347,7 @@ int model_load(sqlite3 *db, const struct model_query *query, struct model *ret_m
 
 	/* One transaction: while a run is being written, all tables are of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return report_db_error(db, err);
+		return db_read_error(db, err);
 	ret = load_all(db, query, &m, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (ret < 0) {

@@ -20,7 +20,7 @@ struct index {
 	size_t nr;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_identities(const void *a, const void *b)
 {
 	return memcmp(a, b, offsetof(struct identity, at));
 }
@@ -42,17 +42,17 @@ static int index_files(struct model *m, const struct model_job *job, struct inde
 	}
 	if (!ret->files)
 		return -ENOMEM;
-	qsort(ret->files, ret->nr, sizeof(*ret->files), compare);
+	qsort(ret->files, ret->nr, sizeof(*ret->files), compare_identities);
 	return 0;
 }
 
 /* NULL: it is not among those that are listed. */
-static const struct identity *find(const struct index *in, uint64_t dev_major, uint64_t dev_minor,
-				   uint64_t ino, uint64_t gen)
+static const struct identity *find_identity(const struct index *in, uint64_t dev_major,
+					    uint64_t dev_minor, uint64_t ino, uint64_t gen)
 {
 	struct identity key = {dev_major, dev_minor, ino, gen, 0};
 
-	return bsearch(&key, in->files, in->nr, sizeof(key), compare);
+	return bsearch(&key, in->files, in->nr, sizeof(key), compare_identities);
 }
 
 static void set_absent(struct arena *a, struct model_coverage *c, const char *reason)
@@ -100,7 +100,7 @@ static void count_read(struct model_detail *d, const struct trace_event *e)
 	d->reads[size < READ_SIZES ? size : READ_SIZES - 1]++;
 }
 
-static void take(void *arg, const struct trace_event *e)
+static void count_event(void *arg, const struct trace_event *e)
 {
 	struct walk *w = arg;
 
@@ -126,7 +126,7 @@ static int walk_file(sqlite3 *db, const struct trace_file *f, struct walk *w,
 	}
 	/* Of a file that is too large for parts, calls are counted all the same. */
 	if (!ret || (ret == -E2BIG && !err->text[0])) {
-		int walked = load_trace_each(db, f->id, take, w, err);
+		int walked = load_trace_each(db, f->id, count_event, w, err);
 
 		w->all = !walked;
 		ret = ret ? ret : walked;
@@ -185,7 +185,8 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 	d->advice.files = (int64_t)files.nr;
 	for (size_t i = 0; i < files.nr && !ret; i++) {
 		const struct trace_file *f = &files.files[i];
-		const struct identity *id = find(in, f->dev_major, f->dev_minor, f->ino, f->gen);
+		const struct identity *id =
+			find_identity(in, f->dev_major, f->dev_minor, f->ino, f->gen);
 
 		ret = cover_traced(db, m, f, d, id ? &d->coverage[id->at] : NULL);
 	}
@@ -214,7 +215,7 @@ struct sampled {
 static int count_sampled(struct model *m, const struct model_job *job, const struct index *in,
 			 const struct reference_page *p, struct sampled **of)
 {
-	const struct identity *id = find(in, p->dev_major, p->dev_minor, p->ino, p->gen);
+	const struct identity *id = find_identity(in, p->dev_major, p->dev_minor, p->ino, p->gen);
 	uint64_t pages = id ? pages_of(job->files[id->at].size_bytes.value,
 				       (uint64_t)m->run.page_size_bytes.value)
 			    : 0;
@@ -282,5 +283,5 @@ int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, str
 		ret = cover_sampled(db, m, job, &in, d);
 	if (!ret)
 		ret = keep_reason(m, job, d, why.text);
-	return ret == -ENOMEM ? report_no_memory(err) : ret;
+	return ret == -ENOMEM ? model_no_memory(err) : ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/model/model_job.h"
+#include "cachemon/model/model_load.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,6 @@
 #include "cachemon/model/model_detail.h"
 #include "cachemon/model/model_rows.h"
 
-/* More points than a picture has room for are merged. */
-enum { POINTS_MAX = 120 };
-
 /* Versions that kept no budget saw waits by the per-read hook alone. */
 static void slice(const struct model_run *run, struct counts *c, const struct estimates *e)
 {
@@ -21,13 +18,7 @@ static void slice(const struct model_run *run, struct counts *c, const struct es
 		counts_slice(c, e, !run->cost_budget.known);
 }
 
-static bool has_estimates(sqlite3 *db)
-{
-	return rows_total(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'estimate' AND ?1",
-			  1);
-}
-
-/* An interval that does not hold its value is none. */
+/* An interval without its value in it is not taken. */
 static void read_estimate(struct rows *r, struct estimates *e)
 {
 	struct bytes name = rows_bytes(r);
@@ -50,7 +41,7 @@ static const struct estimates *load_estimates(sqlite3 *db, struct arena *a,
 	struct estimates *e;
 	struct rows r;
 
-	if (!run->sliced.known || !run->sliced.value || !has_estimates(db))
+	if (!run->sliced.known || !run->sliced.value || !model_has(db, "estimate", NULL))
 		return NULL;
 	e = arena_alloc(a, sizeof(*e));
 	r = rows_begin(db, a, "SELECT name, value, low, high FROM estimate WHERE job_id = ?1", 1,
@@ -72,7 +63,7 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 	job->wall_ns = rows_i64(r);
 	job->cpu_ns = rows_i64(r);
 	job->rchar_bytes = rows_i64(r);
-	rows_counts(r, &job->counts);
+	model_rows_counts(r, &job->counts);
 	if (!model_others(job))
 		job->counts.bounds = bounds_of_totals(run);
 	else /* pages of strangers have no fate */
@@ -80,15 +71,11 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 			counts_forget(&job->counts, c);
 }
 
-/* A database of an earlier schema does not know. */
 static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
 
-	if (!rows_total(db,
-			"SELECT ?1 FROM pragma_table_info('job_limit') WHERE name = "
-			"'oom_kills'",
-			1))
+	if (!model_has(db, "job_limit", "oom_kills"))
 		return 0;
 	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes FROM job_limit WHERE job_id = ?1", 1,
 		       &job->id);
@@ -96,37 +83,36 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struc
 		job->oom_kills = rows_i64(&r);
 		job->limit_bytes = rows_i64(&r);
 	}
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
-/* Likewise. */
 static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
 
-	if (!rows_total(db, "SELECT ?1 FROM pragma_table_info('job') WHERE name = 'syscr_calls'",
-			1))
+	if (!model_has(db, "job", "syscr_calls"))
 		return 0;
 	r = rows_begin(db, a, "SELECT syscr_calls FROM job WHERE id = ?1", 1, &job->id);
 	if (rows_next(&r))
 		job->syscr_calls = rows_i64(&r);
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t jobs = rows_total(db, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
 	size_t room = jobs > SCHEMA_JOBS_MAX ? 0 : jobs;
-	char *sql = rows_sql("SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
-			     "rchar_bytes",
-			     "FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
+	char *sql = model_rows_sql(
+		"SELECT id, slot, name, selector, processes, alive, wall_ns, cpu_ns, "
+		"rchar_bytes",
+		"FROM job WHERE run_id = ?1 ORDER BY slot = 0, slot");
 	struct rows r = rows_begin(db, &m->arena, sql, 1, &m->run.id);
 	int ret = 0;
 
 	m->jobs = arena_alloc(&m->arena, room * sizeof(*m->jobs));
 	while (m->jobs && m->nr_jobs < room && rows_next(&r))
 		read_job(&r, &m->run, &m->jobs[m->nr_jobs++]);
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	if (!ret && jobs > SCHEMA_JOBS_MAX)
 		ret = errtext_set(err, -EIO,
@@ -156,9 +142,10 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 	int64_t first_id = nr_runs ? runs[0].id : 0;
 	size_t room = rows_total(db, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
 				 first_id);
-	char *sql = rows_sql("SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
-			     "cpu_ns, rchar_bytes",
-			     "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
+	char *sql = model_rows_sql(
+		"SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
+		"cpu_ns, rchar_bytes",
+		"FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
 	struct rows r = rows_begin(db, a, sql, 1, &first_id);
 	size_t at = 0;
 	int res;
@@ -176,7 +163,7 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 		slice(&runs[at], &job->counts, load_estimates(db, a, &runs[at], job->id));
 		(*ret_run)[(*ret_nr)++] = at;
 	}
-	res = rows_end(&r, err);
+	res = model_rows_end(&r, err);
 	free(sql);
 	return res;
 }
@@ -195,7 +182,7 @@ static void read_file(struct rows *r, const struct model_run *run, struct model_
 	f->size_bytes = rows_i64(r);
 	f->deleted = rows_value(r, 0) == 1;
 	folded = rows_value(r, 0) == 1;
-	rows_counts(r, &f->counts);
+	model_rows_counts(r, &f->counts);
 	f->counts.bounds =
 		bounds_of_row(run) | bounds_of_fstype(run, &f->fstype) | (folded ? BOUND_ROW : 0);
 }
@@ -207,11 +194,12 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	size_t room = rows_total(db, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
 	/* The order needs two columns; the rest is fetched for those that made it. */
-	char *sql = rows_sql("SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
-			     "deleted, folded_before",
-			     "FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
-			     "BY misses DESC, lookups DESC, id LIMIT ?2) "
-			     "ORDER BY misses DESC, lookups DESC, id");
+	char *sql = model_rows_sql(
+		"SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
+		"deleted, folded_before",
+		"FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER "
+		"BY misses DESC, lookups DESC, id LIMIT ?2) "
+		"ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 2, params);
 	int ret = 0;
 
@@ -226,7 +214,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 		slice(&m->run, &f->counts, NULL);
 	}
 	slice(&m->run, &job->rest, NULL);
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -236,11 +224,11 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 {
 	struct arena *a = &m->arena;
 	size_t room = rows_total(db, "SELECT count(*) FROM directory WHERE job_id = ?1", job->id);
-	char *sql = rows_sql("SELECT id, path, files, files_estimated, subdirectories, "
-			     "(SELECT 'squashfs' WHERE id IN (SELECT directory_id FROM file "
-			     "WHERE job_id = ?1 AND fstype = 'squashfs'))",
-			     "FROM directory WHERE job_id = ?1 "
-			     "ORDER BY misses DESC, lookups DESC, id");
+	char *sql = model_rows_sql("SELECT id, path, files, files_estimated, subdirectories, "
+				   "(SELECT 'squashfs' WHERE id IN (SELECT directory_id FROM file "
+				   "WHERE job_id = ?1 AND fstype = 'squashfs'))",
+				   "FROM directory WHERE job_id = ?1 "
+				   "ORDER BY misses DESC, lookups DESC, id");
 	struct rows r = rows_begin(db, a, sql, 1, &job->id);
 	struct opt_i64 files = {.known = true};
 	int ret = 0;
@@ -256,7 +244,7 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 		d->files_estimated = rows_value(&r, 0) == 1;
 		d->subdirectories = rows_value(&r, 0) == 1;
 		fstype = rows_bytes(&r);
-		rows_counts(&r, &d->counts);
+		model_rows_counts(&r, &d->counts);
 		/* What got no row is in that of the files without a name. */
 		d->counts.bounds =
 			d->path.data ? bounds_of_row(&m->run) | bounds_of_fstype(&m->run, &fstype)
@@ -266,16 +254,9 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 		files.known = files.known && !d->files_estimated;
 	}
 	job->rest_files = opt_sub(files, (struct opt_i64){(int64_t)job->nr_files, true});
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	return ret;
-}
-
-/* Runs of schema 1 have none, and a database of it no table. */
-static bool has_filesystems(sqlite3 *db)
-{
-	return rows_total(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'filesystem' AND ?1",
-			  1);
 }
 
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
@@ -287,13 +268,13 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	char *sql;
 	int ret;
 
-	if (!has_filesystems(db))
+	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-		       "files_estimated",
-		       "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
-		       "lookups DESC, misses DESC, id");
+	sql = model_rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
+			     "files_estimated",
+			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
+			     "lookups DESC, misses DESC, id");
 	r = rows_begin(db, a, sql, 1, &job->id);
 	job->filesystems = arena_alloc(a, room * sizeof(*job->filesystems));
 	while (job->filesystems && job->nr_filesystems < room && rows_next(&r)) {
@@ -307,13 +288,13 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->dev_minor = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
-		rows_counts(&r, &f->counts);
+		model_rows_counts(&r, &f->counts);
 		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
 								bounds_of_fstype(&m->run, &f->type)
 						      : bounds_of_totals(&m->run);
 		slice(&m->run, &f->counts, NULL);
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -379,17 +360,14 @@ static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, stru
 		ADVICE_COLUMNS "cached_pages, redundant_pages, dropped_refaults, "
 			       "dropped_refaults_others, " ADVICE_FATES,
 	};
-	size_t age =
-		rows_total(db,
-			   "SELECT count(*) FROM pragma_table_info('advice') WHERE ?1 AND name IN "
-			   "('dropped_refaults', 'dropped_refaults_others')",
-			   1);
+	int age = model_has(db, "advice", "dropped_refaults") +
+		  model_has(db, "advice", "dropped_refaults_others");
 	struct rows r = rows_begin(db, a, by_age[age], 1, &job->id);
 
 	job->advice = arena_alloc(a, room * sizeof(*job->advice));
 	while (job->advice && job->nr_advice < room && rows_next(&r))
 		read_advice(&r, &job->advice[job->nr_advice++]);
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct model *m,

@@ -2,10 +2,10 @@
 /*
  * Reading a model from a database: which run, which job, how many files. Owns the query; the
  * database is only read, in one transaction.
- * model_all_jobs() is in model_job.c.
+ * model_all_jobs(), model_jobs_load() and model_job_rows_load() are in model_job.c.
  */
-#ifndef REPORT_MODEL_LOAD_H
-#define REPORT_MODEL_LOAD_H
+#ifndef MODEL_LOAD_H
+#define MODEL_LOAD_H
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/model/model.h"
@@ -35,5 +35,11 @@ int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, struct
 int model_all_jobs(struct sqlite3 *db, struct arena *a, const struct model_run *runs,
 		   size_t nr_runs, struct model_job **ret, size_t **ret_run, size_t *ret_nr,
 		   struct errtext *err);
+
+/* Parts of model_load(). */
+int model_jobs_load(struct sqlite3 *db, struct model *m, struct errtext *err);
+/* Files, directories, advice and timeline; estimates of a sliced run are made here. */
+int model_job_rows_load(struct sqlite3 *db, const struct model_query *query, struct model *m,
+			struct model_job *job, struct errtext *err);
 
 #endif

@@ -8,30 +8,36 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/db/db_read.h"
 
-int report_no_memory(struct errtext *err)
+int model_no_memory(struct errtext *err)
 {
 	return errtext_set(err, -ENOMEM, "not enough memory to read the run.");
 }
 
-int rows_end(struct rows *r, struct errtext *err)
+bool model_has(sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
+int model_rows_end(struct rows *r, struct errtext *err)
 {
 	const char *damage = r->damage;
 	int ret = rows_finish(r);
 
 	if (ret == -ENOMEM) {
-		ret = report_no_memory(err);
+		ret = model_no_memory(err);
 	} else if (ret < 0 && damage) {
-		report_db_damaged(r->db, damage, err);
+		db_read_damaged(r->db, damage, err);
 	} else if (ret < 0) {
 		/* The connection has the failure of its last statement. */
-		ret = report_db_error(r->db, err);
+		ret = db_read_error(r->db, err);
 		if (!ret)
 			ret = -EIO;
 	}
 	return ret;
 }
 
-void rows_counts(struct rows *r, struct counts *ret)
+void model_rows_counts(struct rows *r, struct counts *ret)
 {
 	*ret = (struct counts){0};
 	for (int i = 0; i < C_NR; i++) {
@@ -42,7 +48,7 @@ void rows_counts(struct rows *r, struct counts *ret)
 	}
 }
 
-char *rows_sql(const char *before, const char *after)
+char *model_rows_sql(const char *before, const char *after)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);

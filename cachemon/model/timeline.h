@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The intervals of a job as a bounded number of buckets, so that a run of any length has a timeline
- * that adds up to its totals. Owns which interval is in which bucket. Knows neither SQL nor syntax.
+ * that adds up to its totals, and rates of the counts of a bucket. Owns which interval is in which
+ * bucket and which counts make which rate, so that every picture over time shows the same. Knows
+ * neither SQL nor syntax.
  */
-#ifndef REPORT_TIMELINE_H
-#define REPORT_TIMELINE_H
+#ifndef MODEL_TIMELINE_H
+#define MODEL_TIMELINE_H
 
 #include <stddef.h>
 
@@ -37,5 +39,29 @@ void timeline_add(struct timeline *t, const struct timeline_bucket *interval);
 /* A count below 0 belongs to what began in the bucket before, which takes it in; what the buckets
  * lack of the totals is the rest. */
 void timeline_end(struct timeline *t, const struct counts *total, struct opt_i64 cpu_ns);
+
+enum timeline_rate {
+	RATE_HITS,
+	RATE_MISSES,
+	RATE_USED,
+	RATE_LATE,
+	RATE_WASTED,
+	RATE_RESIDENT,
+	RATE_UNTRACKED,
+	RATE_BY_KSWAPD,
+	RATE_BY_TASK,
+	RATE_BY_LIMIT,
+	RATE_DROPPED,
+	RATE_ELSE,
+	RATE_STALL, /* seconds a second: tasks that sleep */
+	RATE_NR,
+};
+
+/* A second; NAN: not known. */
+double timeline_rate(const struct timeline_bucket *b, enum timeline_rate which);
+/* What all of a line is, by what was lost of the whole: a mark of show.h, or NULL. */
+const char *timeline_rate_mark(const struct counts *whole, enum timeline_rate which);
+double timeline_from_s(const struct timeline_bucket *b);
+double timeline_to_s(const struct timeline_bucket *b);
 
 #endif

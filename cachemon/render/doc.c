@@ -10,40 +10,52 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
-static char *format_inert(const char *fmt, va_list args)
+/* NULL: of NULL, or there was no memory, which *failed then says. */
+static char *inert(bool *failed, const char *text)
+{
+	char *ret = text ? escape_inert_copy(text, strlen(text)) : NULL;
+
+	*failed = *failed || (text && !ret);
+	return ret;
+}
+
+static char *inert_of(bool *failed, const char *fmt, va_list args)
 {
 	char *text = NULL;
-	char *ret = NULL;
+	char *ret;
 
-	if (vasprintf(&text, fmt, args) < 0)
+	if (vasprintf(&text, fmt, args) < 0) {
+		*failed = true;
 		return NULL;
-	ret = escape_inert_copy(text, strlen(text));
+	}
+	ret = inert(failed, text);
 	free(text);
 	return ret;
 }
 
+/* Of the function's variable arguments. */
+#define INERT_ARGS(failed, fmt)                                                                    \
+	({                                                                                         \
+		va_list args_;                                                                     \
+		char *text_;                                                                       \
+		va_start(args_, fmt);                                                              \
+		text_ = inert_of(failed, fmt, args_);                                              \
+		va_end(args_);                                                                     \
+		text_;                                                                             \
+	})
+
 void doc_begin(struct doc *d, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	char *title = INERT_ARGS(&d->failed, fmt);
 
-	va_start(args, fmt);
-	text = format_inert(fmt, args);
-	va_end(args);
-	d->failed = d->failed || !text;
-	d->ops->begin(d, text ? text : "");
-	free(text);
+	d->ops->begin(d, title ? title : "");
+	free(title);
 }
 
 void doc_heading(struct doc *d, int level, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	char *text = INERT_ARGS(&d->failed, fmt);
 
-	va_start(args, fmt);
-	text = format_inert(fmt, args);
-	va_end(args);
-	d->failed = d->failed || !text;
 	if (text)
 		d->ops->heading(d, level, text);
 	free(text);
@@ -51,13 +63,8 @@ void doc_heading(struct doc *d, int level, const char *fmt, ...)
 
 void doc_para(struct doc *d, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	char *text = INERT_ARGS(&d->failed, fmt);
 
-	va_start(args, fmt);
-	text = format_inert(fmt, args);
-	va_end(args);
-	d->failed = d->failed || !text;
 	if (text)
 		d->ops->para(d, text);
 	free(text);
@@ -74,31 +81,11 @@ void doc_para_text(struct doc *d, char *text)
 
 void doc_words(struct doc *d, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	char *text = INERT_ARGS(&d->failed, fmt);
 
-	va_start(args, fmt);
-	text = format_inert(fmt, args);
-	va_end(args);
-	d->failed = d->failed || !text;
 	if (text)
 		d->ops->words(d, text);
 	free(text);
-}
-
-/* Line by line: what ends a line is not to be made visible, nor is a tab. */
-static void inert_lines(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		for (; *text == '\t'; text++, len--)
-			fputs("        ", out);
-		escape_inert(out, text, len);
-		putc('\n', out);
-		text += len;
-		text += *text == '\n';
-	}
 }
 
 void doc_code(struct doc *d, const char *language, const char *text)
@@ -107,7 +94,7 @@ void doc_code(struct doc *d, const char *language, const char *text)
 	char *inert;
 
 	if (text_begin(&b))
-		inert_lines(b.out, text);
+		escape_lines(b.out, text);
 	inert = text_end(&b);
 	if (!inert)
 		d->failed = true;
@@ -122,7 +109,7 @@ struct doc_table doc_table(const char *caption, const struct doc_column *columns
 }
 
 /* Takes text. */
-static void cell_add(struct doc_table *t, char *text)
+static void add_cell(struct doc_table *t, char *text)
 {
 	if (!text || vec_reserve(t->cells, t->room, t->nr_cells + 1)) {
 		free(text);
@@ -134,13 +121,12 @@ static void cell_add(struct doc_table *t, char *text)
 
 void doc_cell(struct doc_table *t, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	add_cell(t, INERT_ARGS(&t->failed, fmt));
+}
 
-	va_start(args, fmt);
-	text = format_inert(fmt, args);
-	va_end(args);
-	cell_add(t, text);
+void doc_cell_shown(struct doc_table *t, struct shown value)
+{
+	doc_cell(t, "%s", value.s);
 }
 
 void doc_cell_text(struct doc_table *t, char *text)
@@ -155,7 +141,7 @@ void doc_cell_text(struct doc_table *t, char *text)
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent)
 {
 	if (name->data)
-		cell_add(t, escape_inert_copy(name->data, name->len));
+		add_cell(t, escape_inert_copy(name->data, name->len));
 	else
 		doc_cell(t, "%s", absent);
 }
@@ -175,6 +161,120 @@ void doc_put_table(struct doc *d, struct doc_table *t)
 	else if (t->nr_columns && t->nr_cells)
 		d->ops->table(d, t);
 	table_free(t);
+}
+
+void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
+{
+	if (nr)
+		d->ops->contents(d, entries, nr);
+}
+
+void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
+{
+	char *title = INERT_ARGS(&d->failed, fmt);
+
+	d->ops->part_begin(d, id, folded, title ? title : "");
+	free(title);
+}
+
+void doc_part_end(struct doc *d)
+{
+	d->ops->part_end(d);
+}
+
+void doc_fold_begin(struct doc *d, const char *fmt, ...)
+{
+	char *title = INERT_ARGS(&d->failed, fmt);
+
+	d->ops->fold_begin(d, title ? title : "");
+	free(title);
+}
+
+void doc_fold_end(struct doc *d)
+{
+	d->ops->fold_end(d);
+}
+
+void doc_pair_begin(struct doc *d, const char *title)
+{
+	char *safe = inert(&d->failed, title);
+
+	d->ops->pair_begin(d, safe ? safe : "");
+	free(safe);
+}
+
+void doc_pair_next(struct doc *d, const char *title)
+{
+	char *safe = inert(&d->failed, title);
+
+	d->ops->pair_next(d, safe ? safe : "");
+	free(safe);
+}
+
+void doc_pair_end(struct doc *d)
+{
+	d->ops->pair_end(d);
+}
+
+void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr)
+{
+	if (nr)
+		d->ops->grades(d, grades, nr);
+}
+
+void doc_card_begin(struct doc *d, const struct doc_card *card)
+{
+	char *title = inert(&d->failed, card->title);
+	char *subject = inert(&d->failed, card->subject);
+	char *text = inert(&d->failed, card->text);
+	struct doc_card safe = *card;
+
+	safe.title = title ? title : "";
+	safe.subject = subject;
+	safe.text = text ? text : "";
+	d->ops->card_begin(d, &safe);
+	free(title);
+	free(subject);
+	free(text);
+}
+
+void doc_card_end(struct doc *d)
+{
+	d->ops->card_end(d);
+}
+
+void doc_put_map(struct doc *d, const struct doc_map *map)
+{
+	char *name = inert(&d->failed, map->name);
+	struct doc_map safe = *map;
+
+	safe.name = name ? name : "";
+	d->ops->map(d, &safe);
+	free(name);
+}
+
+void doc_put_picture(struct doc *d, const struct picture *p)
+{
+	if (p->axis.nr && p->nr_panels)
+		d->ops->picture(d, p);
+}
+
+void doc_put_flow(struct doc *d, const struct doc_flow *flow)
+{
+	struct doc_flow safe = *flow;
+	char *copies[2][FLOW_NAMES] = {0};
+
+	if (!flow->nr || !d->ops->flow)
+		return;
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < flow->nr_names[side]; i++) {
+			copies[side][i] = inert(&d->failed, flow->names[side][i]);
+			safe.names[side][i] = copies[side][i] ? copies[side][i] : "";
+		}
+	d->ops->flow(d, &safe);
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < flow->nr_names[side]; i++)
+			free(copies[side][i]);
 }
 
 int doc_end(struct doc *d)

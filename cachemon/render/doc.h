@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A document for people, told once and written as plain text, Markdown or HTML: parts, headings,
- * paragraphs, tables, pictures. All text given here may hold foreign names: it is made inert.
+ * A document for people, described once and written as plain text, Markdown or HTML: parts,
+ * headings, paragraphs, tables, pictures. All text given here may hold foreign names: it is made
+ * inert.
  */
-#ifndef REPORT_DOC_H
-#define REPORT_DOC_H
+#ifndef RENDER_DOC_H
+#define RENDER_DOC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +76,27 @@ struct doc_map {
 	size_t nr_strips;
 };
 
+/*
+ * What goes from the names of one side to those of the other, drawn on a page as streams as wide as
+ * the amount. Text and Markdown show nothing: they have the table of the amounts next to it.
+ */
+/* A side has this many names; the last stands for all that are not named. */
+enum { FLOW_NAMES = 7 };
+
+struct doc_stream {
+	size_t from, to; /* of names[0], names[1] */
+	enum tone tone;
+	double amount; /* above 0 */
+};
+
+struct doc_flow {
+	const char *title, *says;
+	const char *names[2][FLOW_NAMES];
+	size_t nr_names[2];
+	const struct doc_stream *streams;
+	size_t nr;
+};
+
 struct doc_ops;
 
 struct doc {
@@ -115,6 +137,7 @@ void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_cell_shown(struct doc_table *t, struct shown value);
 /* Takes the text, of text_end(): NULL is no memory. */
 void doc_cell_text(struct doc_table *t, char *text);
 /* A name as the database has it; absent when it has none. */
@@ -126,6 +149,8 @@ void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);
 void doc_card_end(struct doc *d);
 void doc_put_map(struct doc *d, const struct doc_map *map);
+/* Nothing where there is no stream. */
+void doc_put_flow(struct doc *d, const struct doc_flow *flow);
 /* Nothing where it has no point. */
 void doc_put_picture(struct doc *d, const struct picture *p);
 /* 0 or -errno; always to be called. */

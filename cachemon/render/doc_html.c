@@ -85,6 +85,24 @@ void html_wrapped(FILE *out, const char *s)
 	}
 }
 
+void html_caption(FILE *out, const char *title, const char *says)
+{
+	fputs("<figcaption><b>", out);
+	html_text(out, title);
+	fputs("</b> ", out);
+	html_text(out, says);
+	fputs("</figcaption>", out);
+}
+
+void html_label(FILE *out, const char *title, const char *says)
+{
+	fputs(" role=\"img\" aria-label=\"", out);
+	html_text(out, title);
+	fputs(": ", out);
+	html_text(out, says);
+	putc('"', out);
+}
+
 static void html_element(struct doc *d, const char *name, const char *text)
 {
 	fprintf(d->out, "<%s>", name);

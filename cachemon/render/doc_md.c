@@ -191,33 +191,13 @@ static void md_fold_begin(struct doc *d, const char *title)
 	fputs("**\n\n", d->out);
 }
 
-static void md_end(struct doc *d)
-{
-}
-
 struct doc doc_markdown(FILE *out)
 {
 	static const struct doc_ops ops = {
-		.begin = md_begin,
-		.heading = md_heading,
-		.para = md_para,
-		.words = md_words,
-		.code = md_code,
-		.table = md_table,
-		.contents = doc_no_contents,
-		.part_begin = md_part_begin,
-		.part_end = doc_nothing,
-		.fold_begin = md_fold_begin,
-		.fold_end = doc_nothing,
-		.pair_begin = doc_side,
-		.pair_next = doc_side,
-		.pair_end = doc_nothing,
-		.grades = doc_grades_table,
-		.card_begin = doc_card_text,
-		.card_end = doc_nothing,
-		.map = md_map,
-		.picture = md_picture,
-		.end = md_end,
+		DOC_OPS_OF_TEXT,   .begin = md_begin,		.heading = md_heading,
+		.para = md_para,   .words = md_words,		.code = md_code,
+		.table = md_table, .part_begin = md_part_begin, .fold_begin = md_fold_begin,
+		.map = md_map,	   .picture = md_picture,	.end = doc_nothing,
 	};
 
 	return (struct doc){.ops = &ops, .out = out};

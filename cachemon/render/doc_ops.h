@@ -2,15 +2,12 @@
 /*
  * The inside of a document, for those who write one: what a renderer of text, Markdown or HTML
  * does. Owns the table of its functions and what renderers share.
- * doc_side(), doc_put_words(), doc_plain_words(), doc_strip_line(), doc_nothing(),
- * doc_no_contents(), doc_grades_table(), doc_card_text(), doc_names_table() and
- * doc_marks_para() are in doc_blocks.c.
+ * All functions are in doc_ops.c.
  */
-#ifndef REPORT_DOC_OPS_H
-#define REPORT_DOC_OPS_H
+#ifndef RENDER_DOC_OPS_H
+#define RENDER_DOC_OPS_H
 
 #include "cachemon/render/doc.h"
-#include "cachemon/render/doc_flow.h"
 
 /* What a renderer is given is inert (escape.h); it adds the escapes of its own markup. */
 struct doc_ops {
@@ -39,6 +36,12 @@ struct doc_ops {
 	void (*end)(struct doc *d);
 };
 
+/* The operations of renderers whose document is nothing but text from above to below. */
+#define DOC_OPS_OF_TEXT                                                                            \
+	.contents = doc_no_contents, .part_end = doc_nothing, .fold_end = doc_nothing,             \
+	.pair_begin = doc_side, .pair_next = doc_side, .pair_end = doc_nothing,                    \
+	.grades = doc_grades_table, .card_begin = doc_card_text, .card_end = doc_nothing
+
 /* For renderers: a character a part, by share. */
 void doc_strip_line(FILE *out, const struct doc_strip *strip);
 /* Such a paragraph in pieces: text, and what stands between two backticks. */
@@ -46,7 +49,6 @@ void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const cha
 		   void (*put_code)(FILE *out, const char *s));
 /* For a renderer that has no look for code: the paragraph without backticks. */
 void doc_plain_words(struct doc *d, const char *text);
-/* For renderers whose document is nothing but text from above to below. */
 void doc_nothing(struct doc *d);
 /* A side of a pair. */
 void doc_side(struct doc *d, const char *title);

@@ -3,12 +3,109 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
 
+#include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/render/wrap.h"
 
 enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
+
+/* Columns of the terminal that a character takes; the C library's table, in a UTF-8 locale. */
+static int char_width(uint32_t cp)
+{
+	int w = cp < 0x80 ? 1 : wcwidth((wchar_t)cp);
+
+	return w < 0 ? 1 : w;
+}
+
+/* In columns, by the C library's table of widths, which wants a UTF-8 locale. */
+static int wrap_width(const char *s)
+{
+	size_t len = strlen(s);
+	uint32_t cp = 0;
+	int width = 0;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = escape_decode(s + i, len - i, &cp);
+
+		width += n ? char_width(cp) : 1;
+		i += n ? n : 1;
+	}
+	return width;
+}
+
+/* Columns up to the next blank. */
+static int word_width(const char *s)
+{
+	char word[128];
+	size_t len = strcspn(s, " ");
+
+	if (len >= sizeof(word))
+		len = sizeof(word) - 1;
+	memcpy(word, s, len);
+	word[len] = '\0';
+	return wrap_width(word);
+}
+
+/* Bytes of s that fit in width, broken behind a blank when there is one; a word that has no room on
+ * a line of its own, behind a slash. */
+static size_t fit_line(const char *s, int width)
+{
+	size_t len = strlen(s);
+	size_t blank = 0;
+	size_t slash = 0;
+	size_t i = 0;
+	uint32_t cp = 0;
+	int w = 0;
+
+	while (i < len) {
+		size_t n = escape_decode(s + i, len - i, &cp);
+
+		if (!n)
+			n = 1;
+		w += char_width(cp);
+		if (w > width && !(cp == ' ' && w == width + 1)) {
+			if (slash > blank && (!blank || word_width(s + blank) > width))
+				return slash;
+			return blank ? blank : i ? i : n;
+		}
+		/* "42.1 s" stays on one line. */
+		if (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9'))
+			blank = i + n;
+		else if (cp == '/')
+			slash = i + n;
+		i += n;
+	}
+	return len;
+}
+
+static void wrap_pad(FILE *out, int n)
+{
+	for (int i = 0; i < n; i++)
+		putc(' ', out);
+}
+
+/* Text in lines of width, each but the first after indent blanks. No line ends in a blank. */
+static void wrap_put(FILE *out, const char *s, int width, int indent)
+{
+	for (bool first = true; first || *s; first = false) {
+		size_t n = fit_line(s, width);
+		size_t shown = n;
+
+		while (shown && s[shown - 1] == ' ')
+			shown--;
+		if (!first) {
+			putc('\n', out);
+			wrap_pad(out, indent);
+		}
+		fwrite(s, 1, shown, out);
+		s += n;
+	}
+}
 
 static void text_para(struct doc *d, const char *text)
 {
@@ -282,26 +379,10 @@ static void text_fold_begin(struct doc *d, const char *title)
 struct doc doc_text(FILE *out)
 {
 	static const struct doc_ops ops = {
-		.begin = text_begin,
-		.heading = text_heading,
-		.para = text_para,
-		.words = doc_plain_words,
-		.code = text_code,
-		.table = text_table,
-		.contents = doc_no_contents,
-		.part_begin = text_part_begin,
-		.part_end = doc_nothing,
-		.fold_begin = text_fold_begin,
-		.fold_end = doc_nothing,
-		.pair_begin = doc_side,
-		.pair_next = doc_side,
-		.pair_end = doc_nothing,
-		.grades = doc_grades_table,
-		.card_begin = doc_card_text,
-		.card_end = doc_nothing,
-		.map = text_map,
-		.picture = text_picture,
-		.end = text_end,
+		DOC_OPS_OF_TEXT,     .begin = text_begin,	    .heading = text_heading,
+		.para = text_para,   .words = doc_plain_words,	    .code = text_code,
+		.table = text_table, .part_begin = text_part_begin, .fold_begin = text_fold_begin,
+		.map = text_map,     .picture = text_picture,	    .end = text_end,
 	};
 
 	return (struct doc){.ops = &ops, .out = out};

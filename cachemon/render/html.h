@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the files that write HTML share: escaping, and the pieces that are large enough for a file
- * of their own. Styles are classes of page/style.css alone: the page's policy allows no style
- * beside it.
- * html_text() and html_wrapped() are in doc_html.c.
+ * of their own. Styles are classes of page/style.css alone: the page's policy allows no other.
+ * html_text(), html_wrapped(), html_caption() and html_label() are in doc_html.c; html_map() and
+ * html_numbers() are in html_table.c; html_tone() is in html_picture.c.
  */
-#ifndef REPORT_HTML_H
-#define REPORT_HTML_H
+#ifndef RENDER_HTML_H
+#define RENDER_HTML_H
 
 #include "cachemon/render/doc.h"
-#include "cachemon/render/doc_flow.h"
 
 /* Text with the five special characters escaped; for elements and attributes. */
 void html_text(FILE *out, const char *s);
 /* Likewise, for elements that may be narrow: a line may end behind a slash within a path. */
 void html_wrapped(FILE *out, const char *s);
+/* Of a figure: its caption, and the attributes of what is drawn. */
+void html_caption(FILE *out, const char *title, const char *says);
+void html_label(FILE *out, const char *title, const char *says);
 void html_table(struct doc *d, const struct doc_table *t);
 void html_map(struct doc *d, const struct doc_map *map);
 void html_flow(struct doc *d, const struct doc_flow *flow);
 /* The numbers of a picture as a table, folded. */
 void html_numbers(FILE *out, const struct picture *p);
 void html_picture(struct doc *d, const struct picture *p);
-/* What stands below the panels of a picture: places of its axis, and what is marked there. */
-void html_axis(FILE *out, const struct picture *p);
 
 /* The class of a tone. */
 const char *html_tone(enum tone tone);

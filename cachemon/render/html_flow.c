@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cachemon/render/doc_flow.h"
-
 /* The drawing is stretched to the room, as pictures are; NODE is the width of an end, GAP the least
  * room between two of a side. */
 enum { WIDE = 1000, HIGH = 1000, NODE = 8, GAP = 40, HEAD_MAX = 32 };
@@ -31,7 +29,7 @@ static double amount_of(const struct doc_flow *f, int side, size_t name)
 }
 
 /* One above the other, as wide as what goes; the side with fewer names has more room between. */
-static struct side place(const struct doc_flow *f, int side, double per)
+static struct side place_names(const struct doc_flow *f, int side, double per)
 {
 	struct side ret = {0};
 	size_t nr = f->nr_names[side];
@@ -130,17 +128,13 @@ void html_flow(struct doc *d, const struct doc_flow *f)
 		all += f->streams[i].amount;
 	per = (HIGH - GAP * (double)most) / all;
 	for (int side = 0; side < 2; side++)
-		sides[side] = place(f, side, per);
-	fputs("<figure><figcaption><b>", out);
-	html_text(out, f->title);
-	fputs("</b> ", out);
-	html_text(out, f->says);
-	fputs("</figcaption>\n<div role=\"img\" aria-label=\"", out);
-	html_text(out, f->title);
-	fputs(": ", out);
-	html_text(out, f->says);
+		sides[side] = place_names(f, side, per);
+	fputs("<figure>", out);
+	html_caption(out, f->title, f->says);
+	fputs("\n<div", out);
+	html_label(out, f->title, f->says);
 	fprintf(out,
-		"\"><svg class=\"flow\" aria-hidden=\"true\">\n"
+		"><svg class=\"flow\" aria-hidden=\"true\">\n"
 		"<svg class=\"streams\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\">\n",
 		WIDE, HIGH);
 	for (size_t i = 0; i < f->nr; i++)

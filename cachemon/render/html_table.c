@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/render/html.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,4 +87,202 @@ void html_table(struct doc *d, const struct doc_table *t)
 		fputs("</tr>\n", d->out);
 	}
 	fputs("</tbody></table></div>\n", d->out);
+}
+
+/* About as many points as a page shows of an axis: a gap shorter than one is not shown. */
+enum { WIDE = 1000 };
+
+/* What a drawing shows, as a table that is folded away. */
+#define NUMBERS_BEGIN                                                                              \
+	"<details class=\"numbers\"><summary>The numbers as a table</summary>\n"                   \
+	"<div class=\"scroll\" tabindex=\"0\"><table>"
+#define NUMBERS_END "</tbody></table></div></details>\n"
+
+static void put_head_cell(FILE *out, const char *text)
+{
+	fputs("<th scope=\"col\" class=\"r\">", out);
+	html_text(out, text);
+	fputs("</th>", out);
+}
+
+static void put_numbers_head(FILE *out, const struct picture *p)
+{
+	char from[64];
+
+	snprintf(from, sizeof(from), "%s%s", p->axis.name,
+		 p->axis.kind == AXIS_SPANS ? ", from" : "");
+	fputs("<thead><tr>", out);
+	put_head_cell(out, from);
+	if (p->axis.kind == AXIS_SPANS)
+		put_head_cell(out, "to");
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series; i++) {
+			put_head_cell(out, p->panels[k].series[i].name);
+			if (p->panels[k].series[i].low) {
+				put_head_cell(out, "at least");
+				put_head_cell(out, "at most");
+			}
+		}
+	fputs("</tr></thead>\n", out);
+}
+
+static void put_number(FILE *out, const char *value)
+{
+	fputs("<td class=\"r\">", out);
+	html_text(out, value);
+	fputs("</td>", out);
+}
+
+/* Where a row begins on the axis, 0 to 1: for who points at the picture. */
+static double place_of(const struct picture *p, size_t row)
+{
+	double begin = picture_begin(p);
+	double length = picture_end(p) - begin;
+
+	if (p->axis.kind == AXIS_NAMES)
+		return (double)row / (double)p->axis.nr;
+	return length > 0 ? (p->axis.from[row] - begin) / length : 0;
+}
+
+/* Where a row ends, when the next does not begin there: behind it nothing is drawn. */
+static void put_end(FILE *out, const struct picture *p, size_t row)
+{
+	double begin = picture_begin(p);
+	double length = picture_end(p) - begin;
+	double next;
+
+	if (p->axis.kind != AXIS_SPANS || !(length > 0))
+		return;
+	next = row + 1 < p->axis.nr ? p->axis.from[row + 1] : picture_end(p);
+	if (next - p->axis.to[row] > length / WIDE)
+		fprintf(out, " data-end=\"%.4f\"", (p->axis.to[row] - begin) / length);
+}
+
+static void put_numbers_row(FILE *out, const struct picture *p, size_t row)
+{
+	fprintf(out, "<tr data-x=\"%.4f\"", place_of(p, row));
+	put_end(out, p, row);
+	fputs("><th scope=\"row\" class=\"r\">", out);
+	if (p->axis.kind == AXIS_NAMES)
+		html_text(out, p->axis.names[row]);
+	else
+		fputs(picture_value(p->axis.unit, p->axis.from[row]).s, out);
+	fputs("</th>", out);
+	if (p->axis.kind == AXIS_SPANS)
+		fprintf(out, "<td class=\"r\">%s</td>",
+			picture_value(p->axis.unit, p->axis.to[row]).s);
+	for (size_t k = 0; k < p->nr_panels; k++)
+		for (size_t i = 0; i < p->panels[k].nr_series; i++) {
+			const struct picture_panel *panel = &p->panels[k];
+			const struct picture_series *s = &panel->series[i];
+
+			put_number(out, picture_shown(panel, s, s->values[row]).s);
+			if (s->low) {
+				put_number(out, picture_value(panel->unit, s->low[row]).s);
+				put_number(out, picture_value(panel->unit, s->high[row]).s);
+			}
+		}
+	fputs("</tr>\n", out);
+}
+
+void html_numbers(FILE *out, const struct picture *p)
+{
+	fputs(NUMBERS_BEGIN "<caption>", out);
+	html_text(out, p->title);
+	fputs("</caption>", out);
+	put_numbers_head(out, p);
+	fputs("<tbody>\n", out);
+	for (size_t i = 0; i < p->axis.nr; i++)
+		put_numbers_row(out, p, i);
+	fputs(NUMBERS_END, out);
+}
+
+/* Cells that are alike are drawn as one. */
+static bool are_alike(double a, double b)
+{
+	return (isnan(a) && isnan(b)) || fabs(a - b) < 0.005;
+}
+
+static size_t end_of(const struct doc_strip *s, size_t from)
+{
+	size_t end = from + 1;
+
+	while (end < s->nr && are_alike(s->shares[from], s->shares[end]))
+		end++;
+	return end;
+}
+
+/* A cell's opacity says how much of the part it is. */
+static void put_cells(FILE *out, const struct doc_strip *s)
+{
+	size_t end;
+
+	fprintf(out,
+		"<svg class=\"strip\" viewBox=\"0 0 %zu 1\" preserveAspectRatio=\"none\" "
+		"aria-hidden=\"true\">",
+		s->nr);
+	for (size_t i = 0; i < s->nr; i = end) {
+		double share = s->shares[i];
+
+		end = end_of(s, i);
+		if (isnan(share))
+			fprintf(out, "<path class=\"gap\" d=\"M%zu 0h%zuv1H%zuz\"/>", i, end - i,
+				i);
+		else if (share > 0)
+			fprintf(out,
+				"<path class=\"f-%s\" opacity=\"%.2f\" d=\"M%zu 0h%zuv1H%zuz\"/>",
+				html_tone(s->tone), 0.25 + 0.75 * fmin(share, 1), i, end - i, i);
+	}
+	fputs("</svg>", out);
+}
+
+static void put_share(FILE *out, double share, const char *mark)
+{
+	put_number(out, show_marked(picture_value(UNIT_SHARE, share), mark).s);
+}
+
+/* A row for parts on end that are alike in all strips. */
+static void put_map_numbers(FILE *out, const struct doc_map *map)
+{
+	size_t nr = map->nr_strips ? map->strips[0].nr : 0;
+	size_t end;
+
+	fputs(NUMBERS_BEGIN "<thead><tr>", out);
+	put_head_cell(out, "of the file, from");
+	put_head_cell(out, "to");
+	for (size_t k = 0; k < map->nr_strips; k++)
+		put_head_cell(out, map->strips[k].name);
+	fputs("</tr></thead><tbody>\n", out);
+	for (size_t i = 0; i < nr; i = end) {
+		end = nr;
+		for (size_t k = 0; k < map->nr_strips; k++) {
+			size_t own = end_of(&map->strips[k], i);
+
+			end = own < end ? own : end;
+		}
+		fprintf(out, "<tr><th scope=\"row\" class=\"r\">%s</th>",
+			picture_value(UNIT_SHARE, (double)i / (double)nr).s);
+		put_share(out, (double)end / (double)nr, NULL);
+		for (size_t k = 0; k < map->nr_strips; k++)
+			put_share(out, map->strips[k].shares[i], map->strips[k].mark);
+		fputs("</tr>\n", out);
+	}
+	fputs(NUMBERS_END, out);
+}
+
+void html_map(struct doc *d, const struct doc_map *map)
+{
+	fputs("<figure class=\"map\">", d->out);
+	html_caption(d->out, map->name, map->says);
+	fputs("\n<table class=\"strips\"><tbody>\n", d->out);
+	for (size_t i = 0; i < map->nr_strips; i++) {
+		fputs("<tr><th scope=\"row\">", d->out);
+		html_text(d->out, map->strips[i].name);
+		fputs("</th><td>", d->out);
+		put_cells(d->out, &map->strips[i]);
+		fputs("</td></tr>\n", d->out);
+	}
+	fputs("</tbody></table>\n", d->out);
+	put_map_numbers(d->out, map);
+	fputs("</figure>\n", d->out);
 }

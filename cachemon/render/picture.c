@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cachemon/render/tree.h"
+
 static bool shares_axis(const struct picture *p)
 {
 	return p->axis.kind != AXIS_NAMES && p->axis.most > p->axis.least;
@@ -57,7 +59,7 @@ double picture_series_top(const struct picture_series *s, size_t nr)
 }
 
 /* Of those that are known at point i. */
-static double stacked(const struct picture_panel *panel, size_t i)
+static double stacked_at(const struct picture_panel *panel, size_t i)
 {
 	double sum = NAN;
 
@@ -75,7 +77,7 @@ double picture_top(const struct picture_panel *panel, size_t nr)
 		return panel->top;
 	if (panel->kind == PANEL_STACK) {
 		for (size_t i = 0; i < nr; i++)
-			top = fmax(top, stacked(panel, i));
+			top = fmax(top, stacked_at(panel, i));
 		return top;
 	}
 	for (size_t k = 0; k < panel->nr_series; k++)
@@ -151,8 +153,8 @@ struct shown picture_place(const struct picture *p, double share)
 
 /* The highest known value of the points whose middle lies between two places; where there is none,
  * of the point that covers them. NAN: not known. */
-static double highest(const struct picture *p, const struct picture_series *s, double from,
-		      double to)
+static double highest_between(const struct picture *p, const struct picture_series *s, double from,
+			      double to)
 {
 	double middle = (from + to) / 2;
 	double covering = NAN;
@@ -174,7 +176,7 @@ static double highest(const struct picture *p, const struct picture_series *s, d
 	return found ? high : covering;
 }
 
-static bool outside(const struct picture *p, double from)
+static bool is_outside(const struct picture *p, double from)
 {
 	return shares_axis(p) && p->axis.nr && from >= last_point(p);
 }
@@ -192,10 +194,10 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 	for (size_t i = 0; i < nr; i++) {
 		double share = (double)nr;
 		double from = begin + length * (double)i / share;
-		double v = highest(p, s, from, begin + length * (double)(i + 1) / share);
+		double v = highest_between(p, s, from, begin + length * (double)(i + 1) / share);
 		int step = top > 0 && v > 0 ? (int)(v / top * 8) : 0;
 
-		if (isnan(v) && outside(p, from))
+		if (isnan(v) && is_outside(p, from))
 			fputs(".", out);
 		else if (isnan(v))
 			fputs("?", out);
@@ -260,4 +262,103 @@ size_t picture_ticks(double top, size_t max, double *ret_step)
 			break;
 	}
 	return (size_t)floor(top / *ret_step + 1e-9);
+}
+
+static const char *const unit_names[] = {
+	[UNIT_COUNT] = "count",
+	[UNIT_NUMBER] = "number",
+	[UNIT_PAGES] = "pages",
+	[UNIT_SHARE] = "share",
+	[UNIT_SECONDS] = "seconds",
+	[UNIT_BYTES] = "bytes",
+	[UNIT_PAGES_PER_S] = "pages_per_s",
+};
+
+static const char *const kind_names[] = {
+	[PANEL_STACK] = "stack",
+	[PANEL_BARS] = "bars",
+	[PANEL_LINES] = "lines",
+	[PANEL_LANES] = "lanes",
+};
+
+/* tree_double() makes null of what is not known. */
+static void put_data_values(struct tree *t, const char *key, const double *values, size_t nr)
+{
+	if (!values)
+		return;
+	tree_line(t, key);
+	for (size_t i = 0; i < nr; i++)
+		tree_double(t, NULL, values[i]);
+	tree_end(t);
+}
+
+static void put_data_axis(struct tree *t, const struct picture *p)
+{
+	const struct picture_axis *a = &p->axis;
+
+	tree_object(t, "axis");
+	tree_string(t, "name", a->name);
+	if (a->kind == AXIS_NAMES) {
+		tree_array(t, "names");
+		for (size_t i = 0; i < a->nr; i++)
+			tree_text(t, NULL, a->names[i]);
+		tree_end(t);
+	} else {
+		tree_string(t, "unit", unit_names[a->unit]);
+		tree_double(t, "begin", picture_begin(p));
+		tree_double(t, "end", picture_end(p));
+		put_data_values(t, a->kind == AXIS_SPANS ? "from" : "at", a->from, a->nr);
+		if (a->kind == AXIS_SPANS)
+			put_data_values(t, "to", a->to, a->nr);
+	}
+	tree_end(t);
+}
+
+static void put_data_panel(struct tree *t, const struct picture *p,
+			   const struct picture_panel *panel)
+{
+	tree_object(t, NULL);
+	tree_string(t, "name", panel->name);
+	tree_string(t, "unit", unit_names[panel->unit]);
+	tree_string(t, "kind", kind_names[panel->kind]);
+	tree_double(t, "top", picture_top(panel, p->axis.nr));
+	tree_array(t, "series");
+	for (size_t i = 0; i < panel->nr_series; i++) {
+		const struct picture_series *s = &panel->series[i];
+
+		tree_object(t, NULL);
+		tree_text(t, "name", s->name);
+		tree_string(t, "mark", s->mark);
+		put_data_values(t, "values", s->values, p->axis.nr);
+		put_data_values(t, "low", s->low, p->axis.nr);
+		put_data_values(t, "high", s->high, p->axis.nr);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
+}
+
+void picture_data(struct tree *t, const char *key, const struct picture *p)
+{
+	if (!p->axis.nr) {
+		tree_null(t, key);
+		return;
+	}
+	tree_object(t, key);
+	tree_text(t, "title", p->title);
+	tree_text(t, "says", p->says);
+	put_data_axis(t, p);
+	tree_array(t, "panels");
+	for (size_t i = 0; i < p->nr_panels; i++)
+		put_data_panel(t, p, &p->panels[i]);
+	tree_end(t);
+	tree_array(t, "marks");
+	for (size_t i = 0; i < p->nr_marks; i++) {
+		tree_object(t, NULL);
+		tree_double(t, "at", p->marks[i].at);
+		tree_text(t, "name", p->marks[i].name);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
 }

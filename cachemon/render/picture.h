@@ -4,8 +4,8 @@
  * axis. Owns the types and what every renderer needs of them; draws nothing. What is not known is
  * NAN, and shown as that: a gap is never a zero.
  */
-#ifndef REPORT_PICTURE_H
-#define REPORT_PICTURE_H
+#ifndef RENDER_PICTURE_H
+#define RENDER_PICTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +134,9 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 size_t picture_ticks(double top, size_t max, double *ret_step);
 /* Likewise, round in the unit: of bytes in KiB, MiB, ..., of time in minutes, hours, days. */
 size_t picture_ticks_in(enum picture_unit unit, double top, size_t max, double *ret_step);
+
+struct tree;
+/* {"title", "says", "axis": {...}, "panels": [...], "marks": [...]}; null without a point. */
+void picture_data(struct tree *t, const char *key, const struct picture *p);
 
 #endif

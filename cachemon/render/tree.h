@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A document of objects, arrays and scalars, written as it is told, as JSON or as YAML. Owns the
- * syntax: integers keep all 64 bits, doubles read back to the same value, strings are escaped
+ * A document of objects, arrays and scalars, written as it is described, as JSON or as YAML. Owns
+ * the syntax: integers keep all 64 bits, doubles read back to the same value, strings are escaped
  * here and nowhere else. key is NULL inside arrays and for the root.
  */
-#ifndef REPORT_TREE_H
-#define REPORT_TREE_H
+#ifndef RENDER_TREE_H
+#define RENDER_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "cachemon/base/arena.h"
+#include "cachemon/base/optional.h"
 
 struct tree;
 
@@ -54,12 +57,18 @@ void tree_int(struct tree *t, const char *key, int64_t v);
 void tree_uint(struct tree *t, const char *key, uint64_t v);
 /* null when v is not finite. */
 void tree_double(struct tree *t, const char *key, double v);
+/* null where it is absent. */
+void tree_opt_int(struct tree *t, const char *key, struct opt_i64 v);
+void tree_opt_double(struct tree *t, const char *key, struct opt_f64 v);
 /* A literal number that is made elsewhere, exactly. */
 void tree_number(struct tree *t, const char *key, const char *digits);
 /* Valid UTF-8. NULL: null. */
 void tree_string(struct tree *t, const char *key, const char *s);
-/* Any bytes. When they are no UTF-8: the escaped text, and "<key>_escaped": true behind it.
+/* Any bytes. When they are no UTF-8: the escaped text, and "<key>_escaped": true after it.
  * NULL: null. */
 void tree_bytes(struct tree *t, const char *key, const char *s, size_t len);
+/* The same: a name as the database has it, and a text that may have one in it. NULL: null. */
+void tree_name(struct tree *t, const char *key, const struct bytes *name);
+void tree_text(struct tree *t, const char *key, const char *s);
 
 #endif

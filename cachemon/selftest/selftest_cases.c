@@ -22,7 +22,7 @@ static int64_t pages_of(int64_t offset, int64_t length)
 }
 
 /* The file with so many pages in the cache, or -EBUSY: others are the test's disturbance. */
-static int begin(struct selftest_look *l, int64_t pages)
+static int begin_case(struct selftest_look *l, int64_t pages)
 {
 	int64_t there;
 	int r = look_begin(l, &there);
@@ -35,7 +35,7 @@ static int begin(struct selftest_look *l, int64_t pages)
 static int begin_empty(struct selftest_look *l)
 {
 	posix_fadvise(l->fd, 0, 0, POSIX_FADV_DONTNEED);
-	return begin(l, 0);
+	return begin_case(l, 0);
 }
 
 /* One call, and what the kernel says was there before and came with it. */
@@ -80,7 +80,7 @@ static int run_cold(struct selftest_look *l, struct selftest_truth *t)
 
 static int run_warm(struct selftest_look *l, struct selftest_truth *t)
 {
-	int r = begin(l, pages_of(0, SELFTEST_BYTES));
+	int r = begin_case(l, pages_of(0, SELFTEST_BYTES));
 
 	return r ? r : read_all(l, t);
 }

@@ -79,7 +79,7 @@ static struct top_cell *cell_at(struct top_canvas *c, int row, int column)
 	return &c->cells[(size_t)row * (size_t)c->columns + (size_t)column];
 }
 
-static void set(struct top_canvas *c, int row, int column, enum top_look look, wchar_t ch)
+static void set_cell(struct top_canvas *c, int row, int column, enum top_look look, wchar_t ch)
 {
 	struct top_cell *cell = cell_at(c, row, column);
 
@@ -87,7 +87,7 @@ static void set(struct top_canvas *c, int row, int column, enum top_look look, w
 		*cell = (struct top_cell){.ch = {ch}, .look = (unsigned char)look};
 }
 
-static void combine(struct top_canvas *c, int row, int column, wchar_t ch)
+static void combine_with(struct top_canvas *c, int row, int column, wchar_t ch)
 {
 	struct top_cell *cell = cell_at(c, row, column);
 
@@ -111,12 +111,12 @@ int top_put(struct top_canvas *c, int row, int column, int width, enum top_look 
 		if (taken + g.width > width)
 			break;
 		if (!g.width && taken)
-			combine(c, row, column + taken - 1, g.ch);
+			combine_with(c, row, column + taken - 1, g.ch);
 		for (int i = 0; i < g.width; i++)
-			set(c, row, column + taken + i, look,
-			    *g.ascii ? (wchar_t)g.ascii[i]
-			    : i	     ? 0
-				     : g.ch);
+			set_cell(c, row, column + taken + i, look,
+				 *g.ascii ? (wchar_t)g.ascii[i]
+				 : i	  ? 0
+					  : g.ch);
 		taken += g.width;
 	}
 	return taken;

@@ -54,8 +54,8 @@ static struct shown show_pages(struct opt_f64 rate)
 	return ret;
 }
 
-static struct top_figure pages(const struct counts *c, enum counter which, struct opt_i64 v,
-			       int64_t duration_ns)
+static struct top_figure pages_per_second(const struct counts *c, enum counter which,
+					  struct opt_i64 v, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(v, duration_ns)};
 
@@ -64,8 +64,8 @@ static struct top_figure pages(const struct counts *c, enum counter which, struc
 	return f;
 }
 
-static struct top_figure bytes(const struct counts *c, enum counter which, struct opt_i64 v,
-			       int64_t duration_ns)
+static struct top_figure bytes_per_second(const struct counts *c, enum counter which,
+					  struct opt_i64 v, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(v, duration_ns)};
 
@@ -74,7 +74,7 @@ static struct top_figure bytes(const struct counts *c, enum counter which, struc
 	return f;
 }
 
-static struct top_figure waited(const struct counts *c, int64_t duration_ns)
+static struct top_figure waited_per_second(const struct counts *c, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(counts_get(c, C_stall_ns), duration_ns)};
 
@@ -82,12 +82,12 @@ static struct top_figure waited(const struct counts *c, int64_t duration_ns)
 	return f;
 }
 
-static struct top_figure share(struct opt_f64 v, bool estimated)
+static struct top_figure share_figure(struct opt_f64 v, bool estimated)
 {
 	return (struct top_figure){.value = v, .shown = show_ratio(v, estimated)};
 }
 
-static struct top_figure cpus(struct opt_i64 cpu_ns, int64_t duration_ns)
+static struct top_figure cpus_figure(struct opt_i64 cpu_ns, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(cpu_ns, duration_ns)};
 
@@ -109,27 +109,27 @@ struct top_figure top_column_figure(enum top_column column, const struct top_row
 	counts_derive(c, page_size_bytes, &d);
 	switch (column) {
 	case TOP_HITS:
-		return share(d.hit_ratio, c->sliced);
+		return share_figure(d.hit_ratio, c->sliced);
 	case TOP_MISSES:
-		return pages(c, C_misses, counts_get(c, C_misses), duration_ns);
+		return pages_per_second(c, C_misses, counts_get(c, C_misses), duration_ns);
 	case TOP_LOOKUPS:
-		return pages(c, C_lookups, counts_get(c, C_lookups), duration_ns);
+		return pages_per_second(c, C_lookups, counts_get(c, C_lookups), duration_ns);
 	case TOP_WAITED:
-		return waited(c, duration_ns);
+		return waited_per_second(c, duration_ns);
 	case TOP_PREFETCHED:
-		return pages(c, C_prefetched_sync, d.prefetched_pages, duration_ns);
+		return pages_per_second(c, C_prefetched_sync, d.prefetched_pages, duration_ns);
 	case TOP_EVICTED:
-		return pages(c, C_evicted_other, d.evicted_pages, duration_ns);
+		return pages_per_second(c, C_evicted_other, d.evicted_pages, duration_ns);
 	case TOP_ACCURACY:
-		return share(d.accuracy, c->sliced);
+		return share_figure(d.accuracy, c->sliced);
 	case TOP_WASTED:
-		return bytes(c, C_evicted_unused, d.waste_bytes, duration_ns);
+		return bytes_per_second(c, C_evicted_unused, d.waste_bytes, duration_ns);
 	case TOP_READ:
-		return bytes(c, C_read_bytes, counts_get(c, C_read_bytes), duration_ns);
+		return bytes_per_second(c, C_read_bytes, counts_get(c, C_read_bytes), duration_ns);
 	case TOP_REFAULTS:
-		return pages(c, C_refaults, counts_get(c, C_refaults), duration_ns);
+		return pages_per_second(c, C_refaults, counts_get(c, C_refaults), duration_ns);
 	case TOP_CPU:
-		return cpus(row->cpu_ns, duration_ns);
+		return cpus_figure(row->cpu_ns, duration_ns);
 	default:
 		return (struct top_figure){.shown = {"-"}};
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of reading a moment, shared by load.c (intervals, jobs), load_rows.c (files, directories)
- * and series.c (one row over time). Owns how counts of several intervals become those of a moment.
- * top_hook_of(), top_counts_none(), top_counts_take() and top_counts_finish() are in moment.c.
+ * Inside of reading a moment, shared by moment.c (intervals, jobs), load_rows.c (files,
+ * directories, runs) and top_series.c (one row over time). Owns how counts of several intervals
+ * become those of a moment. top_hook_of(), top_counts_none(), top_counts_take() and
+ * top_counts_finish() are in moment.c.
  */
 #ifndef TOP_LOAD_H
 #define TOP_LOAD_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files of a moment, and the directories that they are in. */
+/* The rows of a moment: files, the directories that they are in, or the jobs of all runs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/model/bounds.h"
+#include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
 #include "cachemon/top/load.h"
 
@@ -30,7 +31,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Rows of the same id become one. */
-static size_t fold(struct top_row *rows, size_t nr)
+static size_t fold_rows(struct top_row *rows, size_t nr)
 {
 	size_t kept = 0;
 
@@ -49,60 +50,58 @@ static size_t fold(struct top_row *rows, size_t nr)
 	return kept;
 }
 
-static struct top_row *find(struct top_row *rows, size_t nr, int64_t id)
+static struct top_row *find_row(struct top_row *rows, size_t nr, int64_t id)
 {
 	struct top_row key = {.id = id};
 
 	return bsearch(&key, rows, nr, sizeof(*rows), by_id);
 }
 
-static int count_rows(sqlite3 *db, struct top_moment *m, size_t *ret_nr, struct errtext *err)
+static size_t count_rows(sqlite3 *db, const struct top_moment *m)
 {
-	int ret = 0;
+	size_t nr = 0;
 
-	*ret_nr = 0;
-	for (size_t i = 0; i < m->nr_window && !ret; i++) {
-		struct rows r = rows_begin(
-			db, &m->arena, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
-			1, &m->history[i].id);
-		int64_t n = rows_next(&r) ? rows_value(&r, 0) : 0;
+	for (size_t i = 0; i < m->nr_window; i++) {
+		size_t n =
+			rows_total(db, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
+				   m->history[i].id);
 
-		*ret_nr += n < ROWS_MAX ? (size_t)n : ROWS_MAX;
-		ret = rows_end(&r, err);
+		nr += n < ROWS_MAX ? n : ROWS_MAX;
 	}
-	return ret;
+	return nr;
 }
 
 static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, struct errtext *err)
 {
-	char *sql = rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
-	int ret = count_rows(db, m, &set->room, err);
+	char *sql = model_rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
+	int ret = 0;
 
+	set->room = count_rows(db, m);
 	set->rows = arena_alloc(&m->arena, set->room * sizeof(*set->rows));
 	set->directories = arena_alloc(&m->arena, set->room * sizeof(*set->directories));
 	for (size_t i = 0; set->rows && set->directories && i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
-		for (int n = 0; n < ROWS_MAX && set->nr < set->room && rows_next(&r); n++) {
+		for (int n = 0; n < ROWS_MAX && rows_next(&r) && set->nr < set->room; n++) {
 			struct top_row *row = &set->rows[set->nr++];
 			struct counts c;
 
 			row->id = rows_value(&r, 0);
 			row->counts = top_counts_none();
-			rows_counts(&r, &c);
+			model_rows_counts(&r, &c);
 			top_counts_take(m, &m->history[i], &row->counts, &c);
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	free(sql);
 	if (!set->rows || !set->directories)
-		return report_no_memory(err);
-	set->nr = fold(set->rows, set->nr);
+		return model_no_memory(err);
+	set->nr = fold_rows(set->rows, set->nr);
 	return ret;
 }
 
 /* "[no name, inode 12 on device 8:1]", where no name was seen. */
-static const char *describe(struct arena *a, int64_t ino, int64_t major, int64_t minor)
+static const char *describe_nameless(struct arena *a, int64_t ino, int64_t major, int64_t minor)
 {
 	char text[96];
 	int n = snprintf(text, sizeof(text),
@@ -128,7 +127,7 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 			1, &m->history[i].id);
 
 		while (rows_next(&r)) {
-			struct top_row *row = find(set->rows, set->nr, rows_value(&r, 0));
+			struct top_row *row = find_row(set->rows, set->nr, rows_value(&r, 0));
 			int64_t directory = rows_value(&r, 0), ino, major;
 
 			if (!row)
@@ -139,9 +138,10 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 			ino = rows_value(&r, 0);
 			major = rows_value(&r, 0);
 			if (!row->name.data)
-				row->lead = describe(&m->arena, ino, major, rows_value(&r, 0));
+				row->lead =
+					describe_nameless(&m->arena, ino, major, rows_value(&r, 0));
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	return ret;
 }
@@ -158,7 +158,7 @@ static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 		set->rows[i].lead =
 			set->directories[i] ? "[no name]" : "[a directory that is not known]";
 	}
-	set->nr = fold(set->rows, set->nr);
+	set->nr = fold_rows(set->rows, set->nr);
 	for (size_t i = 0; i < set->nr && !ret; i++) {
 		struct rows r =
 			rows_begin(db, &m->arena, "SELECT path FROM directory WHERE id = ?1", 1,
@@ -169,7 +169,7 @@ static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 			if (set->rows[i].name.data)
 				set->rows[i].lead = "";
 		}
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	return ret;
 }
@@ -186,7 +186,7 @@ static bool file_rows_given_up(const struct top_moment *m)
 }
 
 /* What the job did in files without a row here; false: nothing. */
-static bool take_rest(const struct top_moment *m, const struct file_set *set, struct top_row *ret)
+static bool make_rest(const struct top_moment *m, const struct file_set *set, struct top_row *ret)
 {
 	*ret = (struct top_row){.lead = "[all other files]", .last = true};
 	if (!set->nr && file_rows_given_up(m))
@@ -209,7 +209,7 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struc
 		ret = load_file_names(db, m, &set, err);
 	if (ret || !m->nr_jobs)
 		return ret;
-	has_rest = take_rest(m, &set, &rest);
+	has_rest = make_rest(m, &set, &rest);
 	if (level == TOP_DIRECTORIES) {
 		ret = load_directories(db, m, &set, err);
 		/* Some of the other files may be in them. */
@@ -217,7 +217,7 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struc
 	}
 	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
 	if (!m->rows || ret)
-		return ret ? ret : report_no_memory(err);
+		return ret ? ret : model_no_memory(err);
 	if (set.nr)
 		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
 	m->nr_rows = set.nr;
@@ -228,4 +228,60 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struc
 		m->rows[m->nr_rows++] = rest;
 	}
 	return 0;
+}
+
+/* The jobs of the runs of a database, each over its whole run. As many of the newest runs as bound
+ * what a refresh costs. */
+static int64_t first_run(sqlite3 *db, struct arena *a)
+{
+	const int64_t most = TOP_RUNS_MAX;
+	struct rows r = rows_begin(
+		db, a, "SELECT min(id) FROM (SELECT id FROM run ORDER BY id DESC LIMIT ?1)", 1,
+		&most);
+	int64_t id = rows_next(&r) ? rows_value(&r, 0) : 0;
+
+	rows_finish(&r);
+	return id;
+}
+
+static const char *lead_of(struct arena *a, const struct model_run *run, bool recorded)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "run %" PRId64 "%s: ", run->id,
+			 recorded ? ", being recorded" : "");
+
+	return arena_bytes(a, text, (size_t)n).data;
+}
+
+int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)
+{
+	struct model_run *runs = NULL;
+	struct model_job *jobs = NULL;
+	size_t nr_runs = 0, nr = 0, *run_of = NULL;
+	int ret = model_all_runs(db, &m->arena, first_run(db, &m->arena), &runs, &nr_runs, err);
+
+	if (!ret)
+		ret = model_all_jobs(db, &m->arena, runs, nr_runs, &jobs, &run_of, &nr, err);
+	if (ret)
+		return ret;
+	m->rows = arena_alloc(&m->arena, (nr + 1) * sizeof(*m->rows));
+	if (!m->rows)
+		return model_no_memory(err);
+	for (size_t i = 0; i < nr; i++) {
+		const struct model_run *run = &runs[run_of[i]];
+		bool recorded = bytes_is(&run->state, "open");
+
+		m->rows[m->nr_rows++] = (struct top_row){
+			.id = jobs[i].id,
+			.name = jobs[i].name,
+			.lead = lead_of(&m->arena, run, recorded),
+			.first = recorded,
+			.run_id = run->id,
+			.duration_ns = run->duration_ns.value,
+			.page_size_bytes = run->page_size_bytes.value,
+			.counts = jobs[i].counts,
+			.cpu_ns = jobs[i].cpu_ns,
+		};
+	}
+	return m->arena.failed ? model_no_memory(err) : 0;
 }

@@ -21,7 +21,7 @@ static int one_value(sqlite3 *db, struct arena *a, const char *sql, int nr, cons
 
 	while (rows_next(&r))
 		*value = rows_value(&r, *value);
-	return rows_end(&r, err);
+	return model_rows_end(&r, err);
 }
 
 /* Where the moment that is asked for begins; steps end at the first and the last one. */
@@ -74,7 +74,7 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, str
 		i->duration_ns = bounded(rows_value(&r, 0));
 		i->read_on_ns = bounded(rows_value(&r, 0));
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	if (!ret)
 		ret = one_value(db, &m->arena,
 				"SELECT start_ns FROM interval WHERE run_id = ?1 AND start_ns > ?2 "
@@ -151,7 +151,7 @@ static void take_job(struct rows *r, const struct top_interval *i, struct top_mo
 	struct opt_i64 cpu_ns = rows_i64(r);
 	struct counts c;
 
-	rows_counts(r, &c);
+	model_rows_counts(r, &c);
 	for (size_t j = 0; j < m->nr_jobs; j++) {
 		if (m->jobs[j].id != id)
 			continue;
@@ -174,20 +174,21 @@ static void forget_uncounted(struct top_moment *m)
 
 static int load_jobs(sqlite3 *db, struct top_moment *m, struct errtext *err)
 {
-	char *sql = rows_sql("SELECT job_id, cpu_ns", "FROM job_interval WHERE interval_id = ?1");
+	char *sql =
+		model_rows_sql("SELECT job_id, cpu_ns", "FROM job_interval WHERE interval_id = ?1");
 	int ret = 0;
 
 	begin_jobs(m);
 	if (!sql || !m->jobs) {
 		free(sql);
-		return report_no_memory(err);
+		return model_no_memory(err);
 	}
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
 		while (rows_next(&r))
 			take_job(&r, &m->history[i], m);
-		ret = rows_end(&r, err);
+		ret = model_rows_end(&r, err);
 	}
 	free(sql);
 	forget_uncounted(m);
@@ -229,7 +230,7 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 		m->rows = m->jobs;
 		m->nr_rows = m->nr_jobs;
 	}
-	return m->arena.failed ? report_no_memory(err) : 0;
+	return m->arena.failed ? model_no_memory(err) : 0;
 }
 
 int top_moment_load(sqlite3 *db, const struct top_ask *ask, struct top_moment *ret_moment,
@@ -243,7 +244,7 @@ int top_moment_load(sqlite3 *db, const struct top_ask *ask, struct top_moment *r
 		return ret;
 	/* One transaction: an interval and its rows are of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
-		ret = report_db_error(db, err);
+		ret = db_read_error(db, err);
 	} else {
 		ret = load_all(db, ask, &m, err);
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);

@@ -48,7 +48,7 @@ int top_paint_page(const struct top_view *v, const struct top_paper *paper)
 }
 
 /* h:mm:ss, as it can be typed to go there. */
-static void elapsed(int64_t ns, char *ret, size_t size)
+static void show_elapsed(int64_t ns, char *ret, size_t size)
 {
 	int64_t s = ns / 1000000000;
 
@@ -83,7 +83,7 @@ static void put_title(struct top_canvas *c, const struct top_frame *f)
 	if (run->host.data)
 		escape_inert_to(host, sizeof(host), run->host.data);
 	snprintf(left, sizeof(left), "run %" PRId64 "  %s on %s", run->id, name, host);
-	elapsed(top_moment_end_ns(f->moment), time, sizeof(time));
+	show_elapsed(top_moment_end_ns(f->moment), time, sizeof(time));
 	do {
 		wall_clock(f->moment, clocks[at], clock, sizeof(clock));
 		snprintf(right, sizeof(right), "%s%s", clock, time);

@@ -22,7 +22,8 @@ int top_paint(const struct top_frame *f, const struct top_view *v, const struct 
 	      struct top_canvas *ret);
 /* Rows that the table has room for: what PgDn moves by. */
 int top_paint_page(const struct top_view *v, const struct top_paper *paper);
-/* The last line of the help that may be the first one shown; 0: all have room. */
+/* The last line of the help that may be the first one shown; 0: all have room. In paint_detail.c.
+ */
 size_t top_help_end(int rows);
 
 #endif

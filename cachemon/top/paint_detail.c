@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/top/paint_impl.h"
 #include "cachemon/base/human.h"
+#include "cachemon/top/paint_impl.h"
 
 enum {
 	BUCKETS = C_window_log2_15 - C_window_log2_0 + 1,
@@ -19,7 +19,7 @@ static const enum top_column sparks[] = {TOP_HITS,	 TOP_MISSES,  TOP_LOOKUPS,
 enum { NR_SPARKS = sizeof(sparks) / sizeof(sparks[0]) };
 
 /* 0: nothing, LEVELS: the most. */
-static const char *bar(const struct top_canvas *c, int level)
+static const char *bar_of(const struct top_canvas *c, int level)
 {
 	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -77,13 +77,13 @@ void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_c
 		double scale = share ? 1 : most.value.value;
 
 		top_put(c, row, at + LABEL + room - 1 - (int)i, 1, TOP_PLAIN,
-			figure.value.known ? bar(c, level_of(figure.value.value, scale)) : "-");
+			figure.value.known ? bar_of(c, level_of(figure.value.value, scale)) : "-");
 	}
 	snprintf(text, sizeof(text), "%s %s", share ? "min" : "max", most.shown.s);
 	top_put_right(c, row, at + width - MOST, MOST, TOP_FAINT, text);
 }
 
-static double bucket(const struct counts *c, int i, bool *known)
+static double bucket_of(const struct counts *c, int i, bool *known)
 {
 	struct opt_i64 v = counts_get(c, C_window_log2_0 + i);
 
@@ -115,10 +115,10 @@ static void put_bars(struct top_canvas *c, const struct counts *counts, int row,
 	bool known;
 
 	for (int i = 0; i < BUCKETS; i++)
-		if (bucket(counts, i, &known) > most)
-			most = bucket(counts, i, &known);
+		if (bucket_of(counts, i, &known) > most)
+			most = bucket_of(counts, i, &known);
 	for (int i = 0; i < BUCKETS; i++) {
-		double value = bucket(counts, i, &known);
+		double value = bucket_of(counts, i, &known);
 		/* In eighths of a line, at least one where there is anything. */
 		int height = most > 0 ? (int)(value / most * nr_rows * LEVELS + 0.5) : 0;
 
@@ -130,7 +130,7 @@ static void put_bars(struct top_canvas *c, const struct counts *counts, int row,
 
 			for (int x = 0; x < (each > 1 ? each - 1 : 1); x++)
 				top_put(c, row + nr_rows - 1 - k, at + i * each + x, 1, TOP_PLAIN,
-					known	 ? bar(c, level)
+					known	 ? bar_of(c, level)
 					: k || x ? " "
 						 : "-");
 		}
@@ -179,4 +179,72 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 		put_windows(c, f, row + 1, left, width, c->columns - width);
 	else
 		put_windows(c, f, row + 1 + shown, left - shown, 0, width);
+}
+
+/* In 40 columns all of it can be read. */
+static const struct help_line {
+	const char *keys, *what;
+} help_lines[] = {
+	{"q, any key", "quit; leave the help"},
+	{"up down", "a row (PgUp PgDn too)"},
+	{"Tab 0 1 2 3", "runs jobs directories files"},
+	{"Enter z Esc", "detail; into the row; back"},
+	{"s  < >  r", "order; the other way"},
+	{"/", "rows with this name"},
+	{"left right", "an interval; [ ]: ten"},
+	{"g", "to 90 2m 1:05:00 -2m @14:05"},
+	{"p, space", "hold; go on"},
+	{"l, m", "newest moment; most misses"},
+	{"{ }", "the run before, after"},
+	{"2, 3 show", "256 files with most misses"},
+};
+
+enum {
+	NR_KEYS = sizeof(help_lines) / sizeof(help_lines[0]),
+	NR_LINES = NR_KEYS + TOP_NR_COLUMNS, /* a line for the marks, none for the name */
+	KEYS_WIDTH = 18,
+	KEYS_WIDTH_NARROW = 13,
+	NARROW = 50,
+};
+
+size_t top_help_end(int rows)
+{
+	return rows >= NR_LINES || rows < 2 ? 0 : (size_t)(NR_LINES - rows + 1);
+}
+
+static void put_help_line(struct top_canvas *c, int row, int i)
+{
+	struct help_line help_line;
+	int keys = c->columns < NARROW ? KEYS_WIDTH_NARROW : KEYS_WIDTH;
+
+	if (i == NR_LINES - 1) {
+		top_put(c, row, 0, c->columns, TOP_FAINT, "- not measured, ~ estimate, >= or more");
+		return;
+	}
+	if (i < NR_KEYS) {
+		help_line = help_lines[i];
+	} else {
+		const struct top_column_info *info = top_column_info(TOP_HITS + i - NR_KEYS);
+
+		help_line = (struct help_line){info->heading, info->help};
+	}
+	top_put(c, row, 0, c->columns, TOP_STRONG, help_line.keys);
+	top_put(c, row, keys, c->columns - keys, TOP_PLAIN, help_line.what);
+}
+
+void top_paint_help(struct top_canvas *c, size_t from)
+{
+	/* Where there is little room nothing is between its parts. */
+	int gap = c->rows > NR_LINES + 1;
+	size_t end = top_help_end(c->rows);
+	int first = (int)(from < end ? from : end);
+	int room = end ? c->rows - 1 : c->rows;
+	int row = 0;
+
+	for (int i = first; i < NR_LINES && row < room; i++, row++) {
+		row += gap * (i == NR_KEYS || i == NR_LINES - 1);
+		put_help_line(c, row, i);
+	}
+	if (end)
+		top_put(c, c->rows - 1, 0, c->columns, TOP_FAINT, "up, down: more of this help");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of painting, shared by paint.c (head, table, last line), paint_detail.c and paint_help.c.
+ * Inside of painting, shared by paint.c (head, table, last line) and paint_detail.c (detail, help).
  */
 #ifndef TOP_PAINT_IMPL_H
 #define TOP_PAINT_IMPL_H

@@ -16,7 +16,6 @@
 /* A macro of term.h. */
 #undef columns
 
-#include "cachemon/top/restore.h"
 #include "cachemon/top/view.h"
 
 /* curses.h has names of its own for these. */
@@ -28,7 +27,7 @@ struct top_screen {
 	struct top_canvas last; /* what the terminal shows; no cells: nothing */
 };
 
-/* Where there are no colours, attributes alone tell what matters. */
+/* Where there are no colours, attributes alone show what matters. */
 static const struct {
 	attr_t attributes, without_colours;
 	short foreground, background; /* -1: the terminal's own */
@@ -65,11 +64,11 @@ bool top_screen_possible(int fd)
 
 /* What tputs() writes: it is given no place to write to. */
 static struct {
-	char text[TOP_RESTORE_MAX];
+	char text[512];
 	size_t length;
 } leave;
 
-static int keep(int ch)
+static int keep_leave(int ch)
 {
 	if (leave.length < sizeof(leave.text))
 		leave.text[leave.length++] = (char)ch;
@@ -85,11 +84,11 @@ static void make_leave(void)
 		const char *text = tigetstr(names[i]);
 
 		if (is_string(text))
-			tputs(text, 1, keep);
+			tputs(text, 1, keep_leave);
 	}
 	/* Where there is no other screen to go back from, the next line is free. */
 	if (!tigetstr("rmcup"))
-		keep('\n');
+		keep_leave('\n');
 }
 
 void top_screen_repair(int fd, const struct termios *modes)
@@ -101,6 +100,56 @@ void top_screen_repair(int fd, const struct termios *modes)
 	if (write(fd, leave.text, leave.length) >= 0)
 		tcsetattr(fd, TCSADRAIN, modes);
 	sigaction(SIGTTOU, &before, NULL);
+}
+
+/*
+ * The terminal is left as it was also where the program ends by a signal that nobody expected: a
+ * crash, an abort. A handler is given nothing: what it needs is in static memory.
+ */
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+enum { NR_CRASHES = sizeof(crashes) / sizeof(crashes[0]), STACK_BYTES = 16384 };
+
+static struct {
+	struct termios modes; /* of the terminal, before */
+	volatile sig_atomic_t armed;
+	_Alignas(16) char stack[STACK_BYTES]; /* that of the program may be what is broken */
+} restore;
+
+/* Only what a handler may call. */
+static void on_crash(int signo)
+{
+	if (restore.armed) {
+		restore.armed = 0;
+		if (write(FROM, leave.text, leave.length) < 0) {
+			/* There is no other way to say so. */
+		}
+		signal(SIGTTOU, SIG_IGN);
+		tcsetattr(FROM, TCSANOW, &restore.modes);
+	}
+	/* The handler is gone, and the signal not blocked. */
+	raise(signo);
+}
+
+/* From here on a crash writes leave to the terminal, sets its modes and goes on as it would have.
+ */
+static void arm_restore(void)
+{
+	stack_t stack = {.ss_sp = restore.stack, .ss_size = sizeof(restore.stack)};
+	struct sigaction action = {.sa_handler = on_crash,
+				   .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER};
+
+	restore.armed = 1;
+	sigaltstack(&stack, NULL);
+	sigemptyset(&action.sa_mask);
+	for (int i = 0; i < NR_CRASHES; i++)
+		sigaction(crashes[i], &action, NULL);
+}
+
+static void disarm_restore(void)
+{
+	restore.armed = 0;
+	for (int i = 0; i < NR_CRASHES; i++)
+		signal(crashes[i], SIG_DFL);
 }
 
 static void begin_colours(struct top_screen *s)
@@ -118,7 +167,7 @@ int top_screen_open(bool colours, struct top_screen **ret)
 
 	if (!s)
 		return -ENOMEM;
-	r = top_restore_save(FROM);
+	r = tcgetattr(FROM, &restore.modes) ? -errno : 0;
 	if (!r) {
 		/* The terminal's own size, also where a shell has exported one. */
 		unsetenv("COLUMNS");
@@ -131,7 +180,7 @@ int top_screen_open(bool colours, struct top_screen **ret)
 		return r;
 	}
 	make_leave();
-	top_restore_arm(leave.text, leave.length);
+	arm_restore();
 	s->colours = colours;
 	begin_colours(s);
 	cbreak();
@@ -158,7 +207,7 @@ void top_screen_close(struct top_screen *s)
 	sigaction(SIGTTOU, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
 	endwin();
 	sigaction(SIGTTOU, &before, NULL);
-	top_restore_disarm();
+	disarm_restore();
 	delscreen(s->screen);
 	top_canvas_free(&s->last);
 	free(s);
@@ -169,7 +218,7 @@ void top_screen_size(const struct top_screen *s, int *ret_columns, int *ret_rows
 	getmaxyx(stdscr, *ret_rows, *ret_columns);
 }
 
-static uint32_t special(wint_t key)
+static uint32_t special_key(wint_t key)
 {
 	static const struct {
 		wint_t from;
@@ -205,7 +254,7 @@ uint32_t top_screen_key(struct top_screen *s)
 	if (r == ERR)
 		return TOP_KEY_NONE;
 	if (r == KEY_CODE_YES)
-		return special(key);
+		return special_key(key);
 	return key == '\r' ? TOP_KEY_ENTER : (uint32_t)key;
 }
 

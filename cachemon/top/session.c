@@ -25,7 +25,7 @@ int top_session_find_run(sqlite3 *db, int64_t *ret_run, bool *ret_open, struct e
 		*ret_open = rows_value(&r, 0) == 1;
 		ret = 0;
 	}
-	if (rows_end(&r, err))
+	if (model_rows_end(&r, err))
 		ret = -EIO;
 	arena_free(&arena);
 	return ret;
@@ -59,15 +59,24 @@ void top_session_end(struct top_session *s)
 	*s = (struct top_session){0};
 }
 
-/* Of what others wrote, and what was written by this connection, which the first does not tell. */
-static int64_t version_now(struct top_session *s)
+/* The value, or absent where there is none. */
+static int64_t first_value(struct top_session *s, const char *sql, int nr, const int64_t params[],
+			   int64_t absent)
 {
 	struct arena arena = {0};
-	struct rows r = rows_begin(s->db, &arena, "PRAGMA data_version", 0, NULL);
-	int64_t version = rows_next(&r) ? rows_value(&r, 0) : s->version;
+	struct rows r = rows_begin(s->db, &arena, sql, nr, params);
+	int64_t value = rows_next(&r) ? rows_value(&r, absent) : absent;
 
 	rows_finish(&r);
 	arena_free(&arena);
+	return value;
+}
+
+/* Of what others wrote, and what was written by this connection, which the first does not tell. */
+static int64_t version_now(struct top_session *s)
+{
+	int64_t version = first_value(s, "PRAGMA data_version", 0, NULL, s->version);
+
 	if (version < 0)
 		return version;
 	return (version & INT32_MAX) | (int64_t)(sqlite3_total_changes(s->db) & INT32_MAX) << 32;
@@ -123,7 +132,7 @@ static int read_moment(struct top_session *s, const struct top_ask *wanted, int6
 	return 0;
 }
 
-static int load(struct top_session *s, struct errtext *err)
+static int load_view(struct top_session *s, struct errtext *err)
 {
 	struct top_ask wanted = {.run_id = s->run_id,
 				 .level = s->view.level,
@@ -140,27 +149,14 @@ static int load(struct top_session *s, struct errtext *err)
 		return ret;
 	ret = top_frame_make(&s->moment, &s->view, &frame);
 	if (ret)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	top_frame_free(&s->frame);
 	s->frame = frame;
 	return load_series(s, err);
 }
 
-/* The value, or absent where there is none. */
-static int64_t ask(struct top_session *s, const char *sql, int nr, const int64_t params[],
-		   int64_t absent)
-{
-	struct arena arena = {0};
-	struct rows r = rows_begin(s->db, &arena, sql, nr, params);
-	int64_t value = rows_next(&r) ? rows_value(&r, absent) : absent;
-
-	rows_finish(&r);
-	arena_free(&arena);
-	return value;
-}
-
 /* To another run, or to the moment with the most misses a second of all. */
-static void travel(struct top_session *s)
+static void follow_view(struct top_session *s)
 {
 	struct top_view *v = &s->view;
 	const struct top_row *job = top_moment_job(&s->moment);
@@ -169,24 +165,24 @@ static void travel(struct top_session *s)
 		s->run_id = v->run_id;
 	v->run_id = TOP_NO_RUN;
 	for (; v->run_steps; v->run_steps += v->run_steps < 0 ? 1 : -1)
-		s->run_id = ask(s,
-				v->run_steps < 0 ? "SELECT max(id) FROM run WHERE id < ?1"
-						 : "SELECT min(id) FROM run WHERE id > ?1",
-				1, &s->run_id, s->run_id);
+		s->run_id = first_value(s,
+					v->run_steps < 0 ? "SELECT max(id) FROM run WHERE id < ?1"
+							 : "SELECT min(id) FROM run WHERE id > ?1",
+					1, &s->run_id, s->run_id);
 	if (v->worst && job)
-		v->at_ns =
-			ask(s,
-			    "SELECT start_ns FROM interval JOIN job_interval ON interval_id = id "
-			    "WHERE run_id = ?1 AND job_id = ?2 "
-			    "ORDER BY misses * 1.0 / nullif(duration_ns, 0) DESC, start_ns LIMIT 1",
-			    2, (const int64_t[]){s->run_id, job->id}, v->at_ns);
+		v->at_ns = first_value(
+			s,
+			"SELECT start_ns FROM interval JOIN job_interval ON interval_id = id "
+			"WHERE run_id = ?1 AND job_id = ?2 "
+			"ORDER BY misses * 1.0 / nullif(duration_ns, 0) DESC, start_ns LIMIT 1",
+			2, (const int64_t[]){s->run_id, job->id}, v->at_ns);
 	v->worst = false;
 }
 
 int top_session_load(struct top_session *s, struct errtext *err)
 {
-	travel(s);
-	return load(s, err);
+	follow_view(s);
+	return load_view(s, err);
 }
 
 bool top_session_ended(const struct top_session *s)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of the top verb: options, frames as text, the screen, a capture of its own. Owns what
- * they share.
+ * they share. top_batch(), top_watch_screen() and top_signals_*() are in top_loops.c.
  */
-#ifndef CMD_TOP_H
-#define CMD_TOP_H
+#ifndef TOP_H
+#define TOP_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -114,14 +114,14 @@ static bool has_run(const struct top_capture *c)
 	bool open = false;
 	bool has;
 
-	if (report_db_open(c->db, &db, &ignored))
+	if (db_read_open(c->db, &db, &ignored))
 		return false;
 	has = !top_session_find_run(db, &id, &open, &ignored);
 	sqlite3_close(db);
 	return has;
 }
 
-static const char *place(void)
+static const char *place_of_captures(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -152,7 +152,7 @@ static void remove_left(int parent, const char *name)
 
 static void remove_all_left(void)
 {
-	_cleanup_closedir_ DIR *parent = opendir(place());
+	_cleanup_closedir_ DIR *parent = opendir(place_of_captures());
 	const struct dirent *e;
 
 	while (parent && (e = readdir(parent)))
@@ -182,13 +182,13 @@ static int make_place(struct top_capture *c, struct errtext *err)
 	int r = -EAGAIN;
 
 	for (int i = 0; i < PLACE_TRIES && r == -EAGAIN; i++) {
-		snprintf(c->dir, sizeof(c->dir), "%s/" PLACE_PREFIX "XXXXXX", place());
+		snprintf(c->dir, sizeof(c->dir), "%s/" PLACE_PREFIX "XXXXXX", place_of_captures());
 		r = mkdtemp(c->dir) ? lock_place(c) : -errno;
 	}
 	if (r) {
 		*c->dir = '\0';
 		return errtext_set(err, r, "cannot make a directory for the capture in %s: %s",
-				   place(), strerror(-r));
+				   place_of_captures(), strerror(-r));
 	}
 	snprintf(c->db, sizeof(c->db), "%s/run.db", c->dir);
 	return 0;

@@ -14,15 +14,16 @@ static char *sql_of(enum top_level level)
 {
 	switch (level) {
 	case TOP_JOBS:
-		return rows_sql("SELECT interval_id",
-				"FROM job_interval WHERE job_id = ?4 AND " HISTORY);
+		return model_rows_sql("SELECT interval_id",
+				      "FROM job_interval WHERE job_id = ?4 AND " HISTORY);
 	case TOP_FILES:
-		return rows_sql("SELECT interval_id",
-				"FROM file_interval WHERE file_id = ?4 AND " HISTORY);
+		return model_rows_sql("SELECT interval_id",
+				      "FROM file_interval WHERE file_id = ?4 AND " HISTORY);
 	default:
-		return rows_sql("SELECT interval_id",
-				"FROM file_interval WHERE " HISTORY " AND (SELECT directory_id "
-				"FROM file WHERE file.id = file_id) = ?4");
+		return model_rows_sql("SELECT interval_id",
+				      "FROM file_interval WHERE " HISTORY
+				      " AND (SELECT directory_id "
+				      "FROM file WHERE file.id = file_id) = ?4");
 	}
 }
 
@@ -43,15 +44,15 @@ static void forget_unseen(const struct top_moment *m, const struct top_interval 
 	counts_slice(c, NULL, !m->model.run.cost_budget.known);
 }
 
-static bool same(const struct top_interval *a, const struct top_interval *b)
+static bool same_interval(const struct top_interval *a, const struct top_interval *b)
 {
 	/* Merging makes an interval longer. */
 	return a->id == b->id && a->start_ns == b->start_ns && a->duration_ns == b->duration_ns;
 }
 
 /* What was read before, in the order of this history; have: for which intervals. */
-static void reuse(const struct top_moment *m, const struct top_series *old, struct top_series *s,
-		  bool have[TOP_HISTORY])
+static void reuse_series(const struct top_moment *m, const struct top_series *old,
+			 struct top_series *s, bool have[TOP_HISTORY])
 {
 	size_t k = 0;
 
@@ -59,7 +60,7 @@ static void reuse(const struct top_moment *m, const struct top_series *old, stru
 		/* Both are in the order of time, newest first. */
 		while (k < old->nr && old->intervals[k].start_ns > m->history[i].start_ns)
 			k++;
-		have[i] = k < old->nr && same(&old->intervals[k], &m->history[i]);
+		have[i] = k < old->nr && same_interval(&old->intervals[k], &m->history[i]);
 		if (!have[i])
 			continue;
 		s->counts[i] = old->counts[k];
@@ -93,7 +94,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 
 		if (!i || have[at])
 			continue;
-		rows_counts(&r, &c);
+		model_rows_counts(&r, &c);
 		forget_unseen(m, i, &c);
 		if (s->known[at])
 			counts_add(&s->counts[at], &c);
@@ -101,7 +102,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 			s->counts[at] = c;
 		s->known[at] = true;
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(sql);
 	arena_free(&arena);
 	return ret;
@@ -115,13 +116,13 @@ int top_series_load(sqlite3 *db, const struct top_moment *m, enum top_level leve
 	int ret = 0;
 
 	if (!s)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	s->level = level;
 	s->id = id;
 	s->nr = m->nr_history;
 	memcpy(s->intervals, m->history, sizeof(s->intervals));
 	if (series->level == level && series->id == id)
-		reuse(m, series, s, have);
+		reuse_series(m, series, s, have);
 	if (id)
 		ret = read_missing(db, m, s, have, err);
 	if (!ret)

@@ -32,7 +32,7 @@ int top_view_sort(struct top_view *v, const char *name)
 	return -EINVAL;
 }
 
-static void choose(struct top_view *v, const struct top_around *around, size_t cursor)
+static void choose_row(struct top_view *v, const struct top_around *around, size_t cursor)
 {
 	if (!around->nr_rows)
 		return;
@@ -60,7 +60,7 @@ static void change_level(struct top_view *v, enum top_level level)
 	show_level(v, level);
 }
 
-static void follow(struct top_view *v)
+static void follow_newest(struct top_view *v)
 {
 	v->pace = TOP_FOLLOW;
 	v->at_ns = TOP_NEWEST;
@@ -70,12 +70,12 @@ static void follow(struct top_view *v)
 /* Of another run its newest moment: those of this one say nothing there. */
 static void go_to_run(struct top_view *v, int64_t run_id)
 {
-	follow(v);
+	follow_newest(v);
 	v->run_id = run_id;
 }
 
 /* What is in the chosen row: a job's directories, a directory's files. */
-static void zoom(struct top_view *v, const struct top_around *around)
+static void zoom_in(struct top_view *v, const struct top_around *around)
 {
 	bool directory = v->level == TOP_DIRECTORIES;
 	struct top_zoom *z;
@@ -132,7 +132,7 @@ static void leave_one(struct top_view *v)
 	v->pinned = TOP_NO_ROW;
 }
 
-static void hold(struct top_view *v, const struct top_around *around, int steps)
+static void hold_moment(struct top_view *v, const struct top_around *around, int steps)
 {
 	v->pace = TOP_HOLD;
 	v->at_ns = around->begin_ns;
@@ -142,11 +142,11 @@ static void hold(struct top_view *v, const struct top_around *around, int steps)
 static void hold_or_go_on(struct top_view *v, const struct top_around *around)
 {
 	if (v->pace != TOP_HOLD)
-		hold(v, around, 0);
+		hold_moment(v, around, 0);
 	else if (around->replay)
 		v->pace = TOP_PLAY;
 	else
-		follow(v);
+		follow_newest(v);
 }
 
 static void begin_typing(struct top_view *v, enum top_typing what)
@@ -189,7 +189,7 @@ static void rub_out(char *text)
 	text[n ? n - 1 : 0] = '\0';
 }
 
-static void append(char *text, uint32_t cp)
+static void append_character(char *text, uint32_t cp)
 {
 	size_t n = strlen(text);
 	char utf8[5];
@@ -199,7 +199,7 @@ static void append(char *text, uint32_t cp)
 		strcpy(text + n, utf8);
 }
 
-static void type(struct top_view *v, uint32_t key, const struct top_around *around)
+static void type_key(struct top_view *v, uint32_t key, const struct top_around *around)
 {
 	switch (key) {
 	case TOP_KEY_ENTER:
@@ -216,7 +216,7 @@ static void type(struct top_view *v, uint32_t key, const struct top_around *arou
 	default:
 		if (key < 0x20 || key >= TOP_KEY_UP)
 			return;
-		append(v->typed, key);
+		append_character(v->typed, key);
 	}
 	/* What is typed can be seen to work. */
 	if (v->typing == TOP_TYPING_FILTER) {
@@ -226,65 +226,65 @@ static void type(struct top_view *v, uint32_t key, const struct top_around *arou
 	}
 }
 
-static bool move(struct top_view *v, uint32_t key, const struct top_around *a)
+static bool move_cursor(struct top_view *v, uint32_t key, const struct top_around *a)
 {
 	size_t page = a->page ? a->page : 1;
 
 	switch (key) {
 	case TOP_KEY_UP:
 	case 'k':
-		choose(v, a, a->cursor ? a->cursor - 1 : 0);
+		choose_row(v, a, a->cursor ? a->cursor - 1 : 0);
 		return true;
 	case TOP_KEY_DOWN:
 	case 'j':
-		choose(v, a, a->cursor + 1);
+		choose_row(v, a, a->cursor + 1);
 		return true;
 	case TOP_KEY_PAGE_UP:
-		choose(v, a, a->cursor > page ? a->cursor - page : 0);
+		choose_row(v, a, a->cursor > page ? a->cursor - page : 0);
 		return true;
 	case TOP_KEY_PAGE_DOWN:
-		choose(v, a, a->cursor + page);
+		choose_row(v, a, a->cursor + page);
 		return true;
 	case TOP_KEY_HOME:
-		choose(v, a, 0);
+		choose_row(v, a, 0);
 		return true;
 	case TOP_KEY_END:
-		choose(v, a, SIZE_MAX);
+		choose_row(v, a, SIZE_MAX);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool travel(struct top_view *v, uint32_t key, const struct top_around *a)
+static bool go_in_time(struct top_view *v, uint32_t key, const struct top_around *a)
 {
 	switch (key) {
 	case TOP_KEY_LEFT:
-		hold(v, a, -1);
+		hold_moment(v, a, -1);
 		return true;
 	case TOP_KEY_RIGHT:
-		hold(v, a, 1);
+		hold_moment(v, a, 1);
 		return true;
 	case '[':
-		hold(v, a, -MANY_STEPS);
+		hold_moment(v, a, -MANY_STEPS);
 		return true;
 	case ']':
-		hold(v, a, MANY_STEPS);
+		hold_moment(v, a, MANY_STEPS);
 		return true;
 	case 'p':
 	case ' ':
 		hold_or_go_on(v, a);
 		return true;
 	case 'l':
-		follow(v);
+		follow_newest(v);
 		return true;
 	case 'm':
-		hold(v, a, 0);
+		hold_moment(v, a, 0);
 		v->worst = true;
 		return true;
 	case '{':
 	case '}':
-		follow(v);
+		follow_newest(v);
 		v->run_steps += key == '}' ? 1 : -1;
 		return true;
 	case 'g':
@@ -301,7 +301,7 @@ static void sort_by(struct top_view *v, int step)
 	v->reversed = false;
 }
 
-static void arrange(struct top_view *v, uint32_t key, const struct top_around *a)
+static void change_table(struct top_view *v, uint32_t key, const struct top_around *a)
 {
 	switch (key) {
 	case TOP_KEY_TAB:
@@ -335,7 +335,7 @@ static void arrange(struct top_view *v, uint32_t key, const struct top_around *a
 		v->cursor = a->cursor;
 		break;
 	case 'z':
-		zoom(v, a);
+		zoom_in(v, a);
 		break;
 	case TOP_KEY_ESCAPE:
 		leave_one(v);
@@ -372,7 +372,7 @@ bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *aro
 		return false;
 	v->complaint = NULL;
 	if (v->typing != TOP_TYPING_NONE) {
-		type(v, key, around);
+		type_key(v, key, around);
 		return false;
 	}
 	if (v->help) {
@@ -381,7 +381,7 @@ bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *aro
 	}
 	if (key == 'q')
 		return true;
-	if (!move(v, key, around) && !travel(v, key, around))
-		arrange(v, key, around);
+	if (!move_cursor(v, key, around) && !go_in_time(v, key, around))
+		change_table(v, key, around);
 	return false;
 }

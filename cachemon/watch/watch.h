@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of the watch verb: options, a run, its loop, its live line. Owns what they share.
+ * The run of a watch: its options, what is done with it, its figures while it goes on.
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -35,9 +35,6 @@ struct watch_options {
 	uint64_t block_entries, row_entries; /* 0: by memory */
 	char **command;			     /* NULL: none */
 };
-
-/* Exits with 2 on a bad command line; nothing was done yet. */
-void watch_options_parse(int argc, char **argv, struct watch_options *ret);
 
 struct watch_run;
 
@@ -95,17 +92,5 @@ struct watch_figures {
 	uint64_t elapsed_ns;
 };
 void watch_run_figures(const struct watch_run *run, struct watch_figures *ret);
-/* A terminal that can rewrite a line. */
-bool watch_live_possible(FILE *out);
-void watch_live_show(FILE *out, const struct watch_figures *f);
-/* In its place, while there are no figures yet. */
-void watch_live_note(FILE *out, const char *text);
-void watch_live_clear(FILE *out);
-
-/* Runs until the job ends or a signal says so; the status to exit with. */
-int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
-
-/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
-int watch_signals_open(void);
 
 #endif

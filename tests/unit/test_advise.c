@@ -63,7 +63,7 @@ static char *advise(struct fixture *f, enum report_format format)
 	write_rules(dir);
 	out = fopen(path, "w");
 	assert_non_null(out);
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	return fixture_read(path, NULL);

@@ -192,10 +192,10 @@ static void formats(void **state)
 		size_t size = 0;
 		FILE *out;
 
-		if (!compare_has_format(i))
+		if (!report_format_of_pages(i))
 			continue;
 		out = open_memstream(&text, &size);
-		assert_int_equal(compare_print(&o, out, &err), 0);
+		assert_int_equal(compare_show(&o, out, &err), 0);
 		fclose(out);
 		assert_non_null(strstr(text, "mproved: stall 75 "));
 		if (i != REPORT_JSON) {
@@ -204,7 +204,7 @@ static void formats(void **state)
 		}
 		free(text);
 		out = fopen("/dev/full", "w");
-		assert_true(compare_print(&o, out, &err) < 0);
+		assert_true(compare_show(&o, out, &err) < 0);
 		assert_non_null(strstr(err.text, "cannot write"));
 		fclose(out);
 	}

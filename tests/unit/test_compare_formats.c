@@ -19,7 +19,7 @@ static char *printed(struct fixture *f, enum report_format format)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	if (compare_print(&o, out, &err) < 0)
+	if (compare_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	assert_int_equal(strlen(text), size);
@@ -53,7 +53,7 @@ static void golden(void **state)
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text;
 
-		if (!compare_has_format(i))
+		if (!report_format_of_pages(i))
 			continue;
 		text = printed(f, i);
 		golden_compare("compare", i, text);
@@ -67,7 +67,7 @@ static void load(struct fixture *f, struct compare_model *m)
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(f->db, &db, &err), 0);
+	assert_int_equal(db_read_open(f->db, &db, &err), 0);
 	if (compare_model_load(db, &o, m, &err) < 0)
 		fail_msg("%s", err.text);
 	sqlite3_close(db);
@@ -317,7 +317,7 @@ static void hostile_names(void **state)
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text;
 
-		if (!compare_has_format(i))
+		if (!report_format_of_pages(i))
 			continue;
 		text = printed(f, i);
 		for (size_t at = 0, len = strlen(text); at < len;) {

@@ -88,7 +88,7 @@ static struct counts counts_of(struct fixture *f, struct arena *arena, int table
 			       bool sliced)
 {
 	int64_t of = id;
-	char *sql = rows_sql("SELECT 0", "FROM");
+	char *sql = model_rows_sql("SELECT 0", "FROM");
 	char *whole = sqlite3_mprintf("%s %s WHERE %s = ?1", sql, tables[table],
 				      table == OF_INTERVALS ? "interval_id" : "id");
 	struct rows r = rows_begin(f->sql, arena, whole, 1, &of);
@@ -96,7 +96,7 @@ static struct counts counts_of(struct fixture *f, struct arena *arena, int table
 
 	assert_true(rows_next(&r));
 	rows_i64(&r);
-	rows_counts(&r, &c);
+	model_rows_counts(&r, &c);
 	if (sliced && table != OF_INTERVALS)
 		counts_slice(&c, NULL, true);
 	rows_next(&r);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/render/doc_flow.h"
+#include "cachemon/render/doc.h"
 
 static char *shown(struct doc (*make)(FILE *out), const struct doc_flow *flow)
 {

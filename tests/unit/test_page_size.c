@@ -36,7 +36,7 @@ static cJSON *reported(struct fixture *f)
 	cJSON *json;
 
 	assert_non_null(out);
-	if (report_print(&o, out, &err))
+	if (report_show(&o, out, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(fclose(out), 0);
 	json = cJSON_Parse(text);

@@ -15,7 +15,7 @@ static void assert_refused(const char *path, int want, const char *word)
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(path, &db, &err), want);
+	assert_int_equal(db_read_open(path, &db, &err), want);
 	assert_null(db);
 	assert_non_null(strstr(err.text, word));
 	assert_null(strchr(err.text, '\n'));
@@ -27,7 +27,7 @@ static int count_runs(const char *path, struct errtext *err)
 	sqlite3 *db = NULL;
 	int n = -1;
 
-	if (report_db_open(path, &db, err) < 0)
+	if (db_read_open(path, &db, err) < 0)
 		return -1;
 	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM run", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
@@ -136,7 +136,7 @@ static void older(void **state)
 
 	fixture_older(f, 1);
 	assert_non_null(out);
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	assert_non_null(strstr(text, "\"filesystems\": []"));
@@ -159,7 +159,7 @@ static void damaged(void **state)
 		putc(0x5a, out);
 	fclose(out);
 	out = tmpfile();
-	assert_true(report_print(&o, out, &err) < 0);
+	assert_true(report_show(&o, out, &err) < 0);
 	assert_non_null(strstr(err.text, "damaged"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);
@@ -174,7 +174,7 @@ static void no_page_size(void **state)
 	FILE *out = tmpfile();
 
 	fixture_sql(f, "PRAGMA ignore_check_constraints = ON; UPDATE run SET page_size_bytes = 0");
-	assert_true(report_print(&o, out, &err) < 0);
+	assert_true(report_show(&o, out, &err) < 0);
 	assert_non_null(strstr(err.text, "page size"));
 	assert_int_equal(ftell(out), 0);
 	fclose(out);
@@ -191,7 +191,7 @@ static void names_in_a_damaged_schema(void **state)
 		       "('table', char(27) || '[31mx', 'x', 2, 'CREATE nonsense')");
 	sqlite3_close(f->sql);
 	f->sql = NULL;
-	assert_true(report_db_open(f->db, &db, &err) < 0);
+	assert_true(db_read_open(f->db, &db, &err) < 0);
 	assert_non_null(strstr(err.text, "damaged"));
 	assert_non_null(strstr(err.text, "[31mx"));
 	assert_null(strchr(err.text, '\x1b'));

@@ -55,7 +55,7 @@ static void full_device_is_an_error(void **state)
 		FILE *out = fopen("/dev/full", "w");
 
 		assert_non_null(out);
-		assert_true(report_print(&o, out, &err) < 0);
+		assert_true(report_show(&o, out, &err) < 0);
 		assert_non_null(strstr(err.text, "cannot write"));
 		fclose(out);
 	}

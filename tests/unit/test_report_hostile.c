@@ -96,7 +96,7 @@ static char *report(struct fixture *f, enum report_format format, size_t *ret_le
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	*ret_len = size;
@@ -374,7 +374,7 @@ static void terminal(void **state)
 			  "WHERE id = 1 AND ?1 >= 0",
 			  i);
 		assert_int_equal(report_summary(f->db, 1, out, &err), 0);
-		assert_int_equal(runs_print(&runs, out, &err), 0);
+		assert_int_equal(runs_show(&runs, out, &err), 0);
 		fclose(out);
 		assert_inert(text, len, "\n");
 		assert_non_null(strstr(text, want));

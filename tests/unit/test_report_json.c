@@ -345,7 +345,7 @@ static void job_choice_leaves_out_the_rest(void **state)
 	FILE *out = open_memstream(&text, &size);
 	cJSON *json = NULL;
 
-	assert_int_equal(report_print(&o, out, &err), 0);
+	assert_int_equal(report_show(&o, out, &err), 0);
 	fclose(out);
 	json = cJSON_Parse(text);
 	assert_int_equal(cJSON_GetArraySize(at(json, "jobs")), 1);
@@ -366,7 +366,7 @@ static void list_of_runs(void **state)
 	setenv("TZ", "UTC", 1);
 	fixture_sql(f, "UPDATE job SET name = 'tr\x1b[1m' WHERE id = 1");
 	out = open_memstream(&text, &size);
-	assert_int_equal(runs_print(&(struct runs_options){.db = f->db}, out, &err), 0);
+	assert_int_equal(runs_show(&(struct runs_options){.db = f->db}, out, &err), 0);
 	fclose(out);
 	assert_non_null(strstr(text, ": 1 run, "));
 	assert_non_null(strstr(text, "  3  2026-09-21 14:13  4.20 s  full   complete  75.0 %     "
@@ -374,7 +374,7 @@ static void list_of_runs(void **state)
 	free(text);
 	out = open_memstream(&text, &size);
 	assert_int_equal(
-		runs_print(&(struct runs_options){.db = f->db, .format = REPORT_JSON}, out, &err),
+		runs_show(&(struct runs_options){.db = f->db, .format = REPORT_JSON}, out, &err),
 		0);
 	fclose(out);
 	json = cJSON_Parse(text);

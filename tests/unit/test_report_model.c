@@ -12,7 +12,7 @@ static int load(struct fixture *f, const struct model_query *q, struct model *re
 		struct errtext *err)
 {
 	sqlite3 *db = NULL;
-	int status = report_db_open(f->db, &db, err);
+	int status = db_read_open(f->db, &db, err);
 
 	assert_int_equal(status, 0);
 	status = model_load(db, q, ret, err);

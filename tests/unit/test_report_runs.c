@@ -106,7 +106,7 @@ static char *printed(struct fixture *f, enum report_format format)
 	assert_int_equal(chdir(f->dir), 0);
 	if (!strstr(f->db, "/runs.db"))
 		assert_true(symlink(f->db, "runs.db") == 0 || errno == EEXIST);
-	if (runs_print(&o, out, &err) < 0)
+	if (runs_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	return text;
@@ -200,7 +200,7 @@ static void grades_are_the_reports(void **state)
 		    "prefetched_sync, prefetched_async, prefetched_willneed, "
 		    "prefetched_readahead2, prefetched_mmap_around) SELECT id, CAST('/d' AS "
 		    "BLOB), 400, 20, 100, 30, 0, 0, 0 FROM job");
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	want = cJSON_Parse(report);
@@ -233,7 +233,7 @@ static void golden(void **state)
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text;
 
-		if (!runs_has_format(i))
+		if (!report_format_of_pages(i))
 			continue;
 		text = printed(f, i);
 		if (i == REPORT_JSON)
@@ -266,7 +266,7 @@ static void hostile_names(void **state)
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text;
 
-		if (!runs_has_format(i))
+		if (!report_format_of_pages(i))
 			continue;
 		text = printed(f, i);
 		for (size_t at = 0, len = strlen(text); at < len;) {

@@ -70,7 +70,7 @@ static char *print(struct fixture *f, enum report_format format, bool advise, st
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
-	if (report_print(&o, out, &err) < 0)
+	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
 	return text;

@@ -193,11 +193,11 @@ static void readers_refuse(void **state)
 	sqlite3 *db = NULL;
 
 	fixture_sql(f, "CREATE TRIGGER \"t\x1b[31m'\" AFTER INSERT ON run BEGIN SELECT 1; END");
-	assert_int_equal(report_db_open(f->db, &db, &err), -EMEDIUMTYPE);
+	assert_int_equal(db_read_open(f->db, &db, &err), -EMEDIUMTYPE);
 	assert_non_null(
 		strstr(err.text, "it has the trigger 't?[31m'' on 'run', which cachemon did not"));
 	fixture_sql(f, "DROP TRIGGER \"t\x1b[31m'\"");
-	assert_int_equal(report_db_open(f->db, &db, &err), 0);
+	assert_int_equal(db_read_open(f->db, &db, &err), 0);
 	/* Afterwards too: views of the file are off, and ours is not of the file. */
 	fixture_sql(f, "DROP VIEW evicting_job; CREATE VIEW evicting_job AS SELECT 7 AS job_id");
 	assert_int_equal(sqlite3_exec(db, "SELECT depth_bytes FROM evicting_job", NULL, NULL, NULL),
@@ -214,14 +214,14 @@ static void time_is_bounded(void **state)
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
-	assert_int_equal(report_db_open(f->db, &db, &err), 0);
+	assert_int_equal(db_read_open(f->db, &db, &err), 0);
 	assert_int_equal(
 		sqlite3_exec(db,
 			     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
 			     "SELECT max(x) FROM c",
 			     NULL, NULL, NULL),
 		SQLITE_INTERRUPT);
-	assert_int_equal(report_db_error(db, &err), -EIO);
+	assert_int_equal(db_read_error(db, &err), -EIO);
 	assert_non_null(strstr(err.text, "takes more time than its size explains"));
 	sqlite3_close(db);
 }

@@ -3,7 +3,7 @@
 /* The tables of the verbs: whole, of one mind, and what help makes of them. */
 #include "fixtures/report/verb.h"
 
-#include "cachemon/cmd/help.h"
+#include "cachemon/cmd/usage.h"
 #include "cachemon/cmd/spec.h"
 
 static size_t nr_verbs(void)

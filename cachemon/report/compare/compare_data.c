@@ -6,13 +6,11 @@
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/report/run/data.h"
+#include "cachemon/report/run/findings.h"
 
 static void put_number(struct tree *t, const char *key, double v, bool known)
 {
-	if (known)
-		tree_double(t, key, v);
-	else
-		tree_null(t, key);
+	tree_double(t, key, known ? v : NAN);
 }
 
 static void put_test(struct tree *t, const struct compare_row *row)
@@ -121,13 +119,117 @@ static void put_verdict(struct tree *t, const struct compare_job *job)
 	tree_end(t);
 }
 
+static const char *const keys[2] = {"a", "b"};
+
+static void put_grades(struct tree *t, const struct compare_model *m, const struct compare_job *job)
+{
+	const struct analysis_job *a[2];
+
+	for (int k = 0; k < 2; k++)
+		a[k] = findings_of(&m->model[k], job->job[k]);
+	tree_array(t, "grades");
+	for (int i = 0; i < GRADE_NR; i++) {
+		tree_object(t, NULL);
+		tree_string(t, "name", grade_names[i]);
+		for (int k = 0; k < 2; k++) {
+			const struct analysis_grade *g = a[k] ? &a[k]->grades[i] : NULL;
+
+			tree_string(t, k ? "grade_b" : "grade_a", g ? g->letter : NULL);
+			tree_opt_double(t, k ? "score_b" : "score_a",
+					g ? g->score : (struct opt_f64){0});
+		}
+		tree_string(t, "mark", compare_mark_name(MARK_NOT_JUDGED));
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_found(struct tree *t, const char *key, const struct finding *f)
+{
+	if (!f) {
+		tree_null(t, key);
+		return;
+	}
+	tree_object(t, key);
+	tree_string(t, "severity", severity_names[f->severity]);
+	tree_text(t, "gain", finding_gain(&f->gain).s);
+	tree_double(t, "gain_value", f->gain.known ? f->gain.value : NAN);
+	tree_string(t, "gain_unit", f->gain.known ? gain_unit_names[f->gain.unit] : NULL);
+	tree_string(t, "gain_method", f->gain.known ? gain_method_names[f->gain.method] : NULL);
+	tree_end(t);
+}
+
+static void put_findings(struct tree *t, const struct compare_job *job)
+{
+	tree_array(t, "findings");
+	for (size_t i = 0; i < job->nr_findings; i++) {
+		const struct compare_finding *c = &job->findings[i];
+		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+
+		tree_object(t, NULL);
+		tree_text(t, "id", f->rule->id);
+		tree_text(t, "title", f->rule->title);
+		tree_string(t, "subject_kind", subject_names[f->kind]);
+		tree_name(t, "subject", &f->subject);
+		tree_string(t, "state", finding_fate_names[c->fate]);
+		tree_text(t, "unjudged_reason", c->unjudged);
+		for (int k = 0; k < 2; k++)
+			put_found(t, keys[k], c->of[k]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_pair(struct tree *t, const char *key, const struct compare_picture p[2])
+{
+	tree_object(t, key);
+	for (int k = 0; k < 2; k++) {
+		picture_data(t, keys[k], &p[k].picture);
+		tree_text(t, k ? "absent_b" : "absent_a", p[k].absent);
+	}
+	tree_end(t);
+}
+
+static void put_sides(struct tree *t, const struct compare_model *m, const struct compare_job *job)
+{
+	const struct compare_pictures *p = &job->pictures;
+
+	put_grades(t, m, job);
+	put_findings(t, job);
+	tree_object(t, "pictures");
+	put_pair(t, "time", p->time);
+	put_pair(t, "windows", p->windows);
+	put_pair(t, "reads", p->reads);
+	tree_object(t, "curve");
+	picture_data(t, "both", &p->curve.picture);
+	for (int k = 0; k < 2; k++)
+		tree_text(t, k ? "absent_b" : "absent_a", p->no_curve[k]);
+	tree_end(t);
+	tree_end(t);
+}
+
+static void put_facts(struct tree *t, const struct compare_model *m)
+{
+	tree_array(t, "not_the_same");
+	for (size_t i = 0; i < m->nr_facts; i++) {
+		const struct compare_fact *f = &m->facts[i];
+
+		tree_object(t, NULL);
+		tree_name(t, "what", &f->what);
+		for (int k = 0; k < 2; k++)
+			tree_name(t, keys[k], &f->value[k]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
 static void put_job(struct tree *t, const struct compare_model *m, const struct compare_job *job)
 {
 	const struct compare_result *r = &job->result;
 
 	tree_object(t, NULL);
-	tree_bytes(t, "name_a", job->job[0]->name.data, job->job[0]->name.len);
-	tree_bytes(t, "name_b", job->job[1]->name.data, job->job[1]->name.len);
+	tree_name(t, "name_a", &job->job[0]->name);
+	tree_name(t, "name_b", &job->job[1]->name);
 	put_verdict(t, job);
 	tree_string(t, "test", compare_test_name(r->lone));
 	tree_string(t, "method", compare_method(r->lone));
@@ -144,7 +246,7 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 		put_row(t, r, &r->rows[i]);
 	tree_end(t);
 	put_totals(t, job);
-	compare_sides_data(t, m, job);
+	put_sides(t, m, job);
 	tree_end(t);
 }
 
@@ -164,7 +266,7 @@ void compare_data(struct tree *t, const struct compare_model *m)
 	tree_double(t, "level", COMPARE_LEVEL);
 	tree_string(t, "method", compare_method(false));
 	tree_end(t);
-	compare_facts_data(t, m);
+	put_facts(t, m);
 	tree_array(t, "jobs");
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(t, m, &m->jobs[i]);

@@ -31,11 +31,11 @@ static void put_metrics(struct doc *d, const struct compare_result *r)
 		if (row->outcome == OUTCOME_UNKNOWN)
 			continue;
 		put_label(&t, row, unit);
-		doc_cell(&t, "%s", compare_value(unit, row->a).s);
-		doc_cell(&t, "%s", compare_value(unit, row->b).s);
-		doc_cell(&t, "%s", compare_difference(unit, row->test.difference).s);
+		doc_cell_shown(&t, compare_value(unit, row->a));
+		doc_cell_shown(&t, compare_value(unit, row->b));
+		doc_cell_shown(&t, compare_difference(unit, row->test.difference));
 		if (compare_interval(row, &low, &high))
-			doc_cell(&t, "%s", compare_range(unit, low, high).s);
+			doc_cell_shown(&t, compare_range(unit, low, high));
 		else
 			doc_cell(&t, "-");
 		doc_cell(&t, "%s", compare_mark_text(row));
@@ -71,9 +71,9 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 		if (row->outcome == OUTCOME_UNKNOWN)
 			continue;
 		put_label(&t, row, unit);
-		doc_cell(&t, "%s", compare_change(row).s);
-		doc_cell(&t, "%s", compare_span(unit, p->spread_a).s);
-		doc_cell(&t, "%s", compare_span(unit, p->spread_b).s);
+		doc_cell_shown(&t, compare_change(row));
+		doc_cell_shown(&t, compare_span(unit, p->spread_a));
+		doc_cell_shown(&t, compare_span(unit, p->spread_b));
 		put_known(&t, row->metric->better != BETTER_NEITHER,
 			  compare_span(unit, row->relevant));
 		put_known(&t, tested(row), compare_span(unit, p->detectable));
@@ -102,10 +102,10 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		if (!tested(row))
 			continue;
 		put_label(&t, row, unit);
-		doc_cell(&t, "%s", compare_span(unit, p->error).s);
+		doc_cell_shown(&t, compare_span(unit, p->error));
 		put_known(&t, judged, show_double((struct opt_f64){p->t, true}, 2));
-		doc_cell(&t, "%s", show_double((struct opt_f64){p->degrees, true}, 1).s);
-		doc_cell(&t, "%s", show_double((struct opt_f64){p->effective_cells, true}, 1).s);
+		doc_cell_shown(&t, show_double((struct opt_f64){p->degrees, true}, 1));
+		doc_cell_shown(&t, show_double((struct opt_f64){p->effective_cells, true}, 1));
 		doc_cell(&t, "%s", judged ? compare_p(p->p).s + 2 : "-");
 		doc_cell(&t, "%s", judged ? compare_p(row->p_adjusted).s + 2 : "-");
 	}
@@ -172,8 +172,8 @@ static void put_totals(struct doc *d, const struct compare_job *job)
 		    !compare_sum(&job->run[1], &total->sum, &v[1]))
 			continue;
 		doc_cell(&t, "%s", total->label);
-		doc_cell(&t, "%s", show_total(total->unit, v[0]).s);
-		doc_cell(&t, "%s", show_total(total->unit, v[1]).s);
+		doc_cell_shown(&t, show_total(total->unit, v[0]));
+		doc_cell_shown(&t, show_total(total->unit, v[1]));
 		doc_cell(&t, "%s%s", v[1] > v[0] ? "+" : "",
 			 show_total(total->unit, v[1] - v[0]).s);
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/report/compare/compare_findings.h"
 
 #include <string.h>
+
+#include "cachemon/figures/show.h"
+#include "cachemon/report/compare/compare_model.h"
+#include "cachemon/report/run/findings.h"
 
 const char *const finding_fate_names[FINDING_FATE_NR] = {
 	[FINDING_STILL] = "still there",
@@ -13,12 +16,12 @@ const char *const finding_fate_names[FINDING_FATE_NR] = {
 static bool same_subject(const struct finding *a, const struct finding *b)
 {
 	return !strcmp(a->rule->id, b->rule->id) && a->kind == b->kind &&
-	       a->subject.len == b->subject.len &&
-	       (!a->subject.len || !memcmp(a->subject.data, b->subject.data, a->subject.len));
+	       bytes_equal(&a->subject, &b->subject);
 }
 
 /* Lesser ones of the same cause are findings, too. */
-static const struct finding *find(const struct analysis_job *j, const struct finding *wanted)
+static const struct finding *find_finding(const struct analysis_job *j,
+					  const struct finding *wanted)
 {
 	for (size_t i = 0; j && i < j->nr_findings; i++)
 		for (const struct finding *f = &j->findings[i]; f; f = f->merged)
@@ -27,7 +30,7 @@ static const struct finding *find(const struct analysis_job *j, const struct fin
 	return NULL;
 }
 
-static const char *unjudged(const struct analysis *a, int64_t job_id, const struct rule *rule)
+static const char *why_unjudged(const struct analysis *a, int64_t job_id, const struct rule *rule)
 {
 	if (!a || !analysis_job_of(a, job_id))
 		return "the run was not analysed";
@@ -37,7 +40,7 @@ static const char *unjudged(const struct analysis *a, int64_t job_id, const stru
 	return NULL;
 }
 
-static size_t count(const struct analysis_job *j)
+static size_t count_findings(const struct analysis_job *j)
 {
 	size_t nr = 0;
 
@@ -48,8 +51,9 @@ static size_t count(const struct analysis_job *j)
 }
 
 /* Those of one run, with what the other one has of them; both: those that both have. */
-static void add(const struct analysis *const analysis[2], const struct model_job *const job[2],
-		int which, bool both, struct compare_finding *list, size_t *nr)
+static void add_findings(const struct analysis *const analysis[2],
+			 const struct model_job *const job[2], int which, bool both,
+			 struct compare_finding *list, size_t *nr)
 {
 	const struct analysis_job *j[2];
 
@@ -57,7 +61,7 @@ static void add(const struct analysis *const analysis[2], const struct model_job
 		j[i] = analysis[i] ? analysis_job_of(analysis[i], job[i]->id) : NULL;
 	for (size_t i = 0; j[which] && i < j[which]->nr_findings; i++)
 		for (const struct finding *f = &j[which]->findings[i]; f; f = f->merged) {
-			const struct finding *other = find(j[!which], f);
+			const struct finding *other = find_finding(j[!which], f);
 			struct compare_finding c = {.fate = which ? FINDING_NEW : FINDING_GONE};
 
 			if (!other != !both)
@@ -67,7 +71,8 @@ static void add(const struct analysis *const analysis[2], const struct model_job
 			if (other)
 				c.fate = FINDING_STILL;
 			else
-				c.unjudged = unjudged(analysis[!which], job[!which]->id, f->rule);
+				c.unjudged =
+					why_unjudged(analysis[!which], job[!which]->id, f->rule);
 			if (c.unjudged)
 				c.fate = FINDING_UNJUDGED;
 			list[(*nr)++] = c;
@@ -83,13 +88,101 @@ void compare_findings_make(struct arena *a, const struct analysis *const analysi
 
 	for (int i = 0; i < 2; i++)
 		if (analysis[i])
-			room += count(analysis_job_of(analysis[i], job[i]->id));
+			room += count_findings(analysis_job_of(analysis[i], job[i]->id));
 	*ret = arena_alloc(a, room * sizeof(**ret));
 	*ret_nr = 0;
 	if (!*ret)
 		return;
-	add(analysis, job, 1, true, *ret, &nr);
-	add(analysis, job, 1, false, *ret, &nr);
-	add(analysis, job, 0, false, *ret, &nr);
+	add_findings(analysis, job, 1, true, *ret, &nr);
+	add_findings(analysis, job, 1, false, *ret, &nr);
+	add_findings(analysis, job, 0, false, *ret, &nr);
 	*ret_nr = nr;
+}
+
+/* "B 0.84" */
+static struct shown letter_of(const struct analysis_grade *g)
+{
+	struct shown ret = {.s = "-"};
+
+	if (g && g->letter)
+		snprintf(ret.s, sizeof(ret.s), "%s %.40s", g->letter, show_double(g->score, 2).s);
+	return ret;
+}
+
+static const struct analysis_grade *grade_of(const struct compare_model *m,
+					     const struct compare_job *job, int which, int grade)
+{
+	const struct analysis_job *a = findings_of(&m->model[which], job->job[which]);
+
+	return a ? &a->grades[grade] : NULL;
+}
+
+void compare_grades(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	static const struct doc_column columns[] = {{"GRADE", DOC_LEFT},
+						    {"BEFORE", DOC_LEFT},
+						    {"AFTER", DOC_LEFT},
+						    {"DIFFERENCE", DOC_RIGHT},
+						    {"MARK", DOC_LEFT}};
+	struct doc_table t =
+		doc_table("One value a run, so what of it is chance was not judged", columns, 5);
+
+	for (int i = 0; i < GRADE_NR; i++) {
+		const struct analysis_grade *a = grade_of(m, job, 0, i);
+		const struct analysis_grade *b = grade_of(m, job, 1, i);
+
+		doc_cell(&t, "%s", grade_names[i]);
+		doc_cell_shown(&t, letter_of(a));
+		doc_cell(&t, "→ %s", letter_of(b).s);
+		if (a && b && a->score.known && b->score.known)
+			doc_cell(&t, "%+.2f", b->score.value - a->score.value);
+		else
+			doc_cell(&t, "-");
+		doc_cell(&t, "- not judged");
+	}
+	doc_put_table(d, &t);
+}
+
+/* "high, about 4.2 s (model)" */
+static void put_found(struct doc_table *t, const struct finding *f)
+{
+	if (f)
+		doc_cell(t, "%s, %s", severity_names[f->severity], finding_gain(&f->gain).s);
+	else
+		doc_cell(t, "-");
+}
+
+void compare_found(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+{
+	static const char *const shapes[FINDING_FATE_NR] = {"=", "+", "✓", "-"};
+	static const struct doc_column columns[] = {
+		{"FINDING", DOC_OWN_LINE},
+		{"", DOC_LEFT},
+		{"BEFORE", DOC_WRAP},
+		{"AFTER", DOC_WRAP},
+	};
+	struct doc_table t = doc_table("How bad, and what changing it would gain", columns, 4);
+
+	for (size_t i = 0; i < job->nr_findings; i++) {
+		const struct compare_finding *c = &job->findings[i];
+		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+
+		doc_cell(&t, "%s (%s)%s%.*s", f->rule->title, f->rule->id,
+			 f->subject.data ? ": " : "", (int)f->subject.len,
+			 f->subject.data ? f->subject.data : "");
+		doc_cell(&t, "%s %s", shapes[c->fate], finding_fate_names[c->fate]);
+		put_found(&t, c->of[0]);
+		put_found(&t, c->of[1]);
+	}
+	doc_put_table(d, &t);
+	if (!job->nr_findings)
+		doc_para(d, "Nothing was found in either run.");
+	for (size_t i = 0; i < job->nr_findings; i++) {
+		const struct compare_finding *c = &job->findings[i];
+		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+
+		if (c->unjudged)
+			doc_para(d, "%s: %s the rule was not judged: %s.", f->rule->id,
+				 c->of[0] ? "after," : "before,", c->unjudged);
+	}
 }

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/db/db_read.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/progress.h"
+#include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
 #include "cachemon/model/run_name.h"
-#include "cachemon/base/progress.h"
 
 static void read_interval(struct rows *r, const struct model_run *run, struct compare_interval *in)
 {
@@ -28,7 +28,7 @@ static void read_interval(struct rows *r, const struct model_run *run, struct co
 	v = rows_i64(r);
 	in->rchar_bytes = v.value;
 	in->rchar_known = v.known;
-	rows_counts(r, &c);
+	model_rows_counts(r, &c);
 	if (in->read_on_ns < in->duration_ns && model_waits_in_slices(run))
 		counts_forget_stall(&c);
 	for (int i = 0; i < C_NR; i++) {
@@ -42,24 +42,20 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 			  struct compare_run *ret, struct errtext *err)
 {
 	int64_t params[] = {run->id, job_id};
-	struct rows n =
-		rows_begin(db, a, "SELECT count(*) FROM interval WHERE run_id = ?1", 1, &run->id);
-	size_t room = rows_next(&n) ? (size_t)rows_value(&n, 0) : 0;
-	int res = rows_end(&n, err);
+	size_t room = rows_total(db, "SELECT count(*) FROM interval WHERE run_id = ?1", run->id);
 	struct compare_interval *in = arena_alloc(a, (room + 1) * sizeof(*in));
-	char *sql = rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
-			     "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
-			     "j.job_id = ?2 WHERE run_id = ?1 AND duration_ns > 0 "
-			     "ORDER BY start_ns, i.id");
+	char *sql =
+		model_rows_sql("SELECT duration_ns, read_on_ns, cpu_ns, rchar_bytes",
+			       "FROM interval i JOIN job_interval j ON j.interval_id = i.id AND "
+			       "j.job_id = ?2 WHERE run_id = ?1 AND duration_ns > 0 "
+			       "ORDER BY start_ns, i.id");
 	struct rows r = rows_begin(db, a, sql, 2, params);
 	size_t nr = 0;
+	int res;
 
-	while (in && nr < room && rows_next(&r))
+	while (in && rows_next(&r) && nr < room)
 		read_interval(&r, run, &in[nr++]);
-	if (!res)
-		res = rows_end(&r, err);
-	else
-		sqlite3_finalize(r.stmt);
+	res = model_rows_end(&r, err);
 	free(sql);
 	*ret = (struct compare_run){
 		.intervals = in,
@@ -68,7 +64,103 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 	return res;
 }
 
-static size_t watched(const struct model *m, const struct model_job **ret_one)
+/* What a run was on and how it was watched: a name and a value, as text. */
+#define OF_THE_RUN                                                                                 \
+	"SELECT 0 AS at, 'host' AS what, host AS value FROM run WHERE id = ?1 "                    \
+	"UNION ALL SELECT 1, 'kernel', kernel FROM run WHERE id = ?1 "                             \
+	"UNION ALL SELECT 2, 'architecture', arch FROM run WHERE id = ?1 "                         \
+	"UNION ALL SELECT 3, 'memory, bytes', memory_bytes FROM run WHERE id = ?1 "                \
+	"UNION ALL SELECT 4, 'page size, bytes', page_size_bytes FROM run WHERE id = ?1 "          \
+	"UNION ALL SELECT 20, 'cachemon', cachemon FROM run WHERE id = ?1 "                        \
+	"UNION ALL SELECT 21, 'level', level FROM run WHERE id = ?1 "                              \
+	"UNION ALL SELECT 22, 'interval, ms', interval_ns / 1000000 FROM run WHERE id = ?1 "
+
+/* From schema 7 on. */
+#define OF_THE_MACHINE                                                                             \
+	"UNION ALL SELECT 5, 'processors', nr_cpus FROM machine WHERE run_id = ?1 "                \
+	"UNION ALL SELECT 6, 'NUMA nodes', numa_nodes FROM machine WHERE run_id = ?1 "             \
+	"UNION ALL SELECT 7, 'swap, bytes', swap_bytes FROM machine WHERE run_id = ?1 "            \
+	"UNION ALL SELECT 8, 'reclaim', iif(mglru, 'by generations', 'by two lists') "             \
+	"FROM machine WHERE run_id = ?1 AND mglru IS NOT NULL "                                    \
+	"UNION ALL SELECT 9, 'transparent huge pages', thp FROM machine WHERE run_id = ?1 "        \
+	"UNION ALL SELECT 10, 'least memory limit of a job, bytes', min(m.job_limit_bytes) "       \
+	"FROM machine_interval m JOIN interval i ON i.id = m.interval_id WHERE i.run_id = ?1 "     \
+	"UNION ALL SELECT 11, 'device, by kernel number and name', group_concat(d, ', ') FROM "    \
+	"(SELECT dev_major || ':' || dev_minor || coalesce(' ' || name, '') AS d FROM device "     \
+	"WHERE run_id = ?1 ORDER BY dev_major, dev_minor) "                                        \
+	"UNION ALL SELECT 12, 'read_ahead_kb of ' || coalesce(name, dev_major || ':' || "          \
+	"dev_minor), read_ahead_kb FROM device WHERE run_id = ?1 "                                 \
+	"UNION ALL SELECT 13, 'rotational: ' || coalesce(name, dev_major || ':' || dev_minor), "   \
+	"rotational FROM device WHERE run_id = ?1 "
+
+#define IN_ORDER "ORDER BY at, what"
+
+struct facts {
+	struct compare_fact *list;
+	size_t nr, room;
+};
+
+static void add_fact(struct facts *f, const struct bytes *what, const struct bytes *value,
+		     int which)
+{
+	size_t i = 0;
+
+	while (i < f->nr && !bytes_equal(&f->list[i].what, what))
+		i++;
+	if (i == f->room)
+		return;
+	if (i == f->nr)
+		f->list[f->nr++].what = *what;
+	f->list[i].value[which] = *value;
+}
+
+static int read_facts(sqlite3 *db, int64_t run_id, bool machine, struct arena *a, struct facts *f,
+		      int which, struct errtext *err)
+{
+	struct rows r = rows_begin(
+		db, a, machine ? OF_THE_RUN OF_THE_MACHINE IN_ORDER : OF_THE_RUN IN_ORDER, 1,
+		&run_id);
+
+	while (rows_next(&r)) {
+		struct bytes what, value;
+
+		rows_value(&r, 0);
+		what = rows_bytes(&r);
+		value = rows_bytes(&r);
+		add_fact(f, &what, &value, which);
+	}
+	return model_rows_end(&r, err);
+}
+
+static void keep_different_facts(struct facts *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nr; i++)
+		if (!bytes_equal(&f->list[i].value[0], &f->list[i].value[1]))
+			f->list[kept++] = f->list[i];
+	f->nr = kept;
+}
+
+static int load_facts(sqlite3 *db, const struct model model[2], struct arena *a,
+		      struct compare_fact **ret, size_t *ret_nr, struct errtext *err)
+{
+	enum { ROOM = 256 };
+	struct facts f = {arena_alloc(a, ROOM * sizeof(*f.list)), 0, ROOM};
+	bool machine = model_has(db, "machine", NULL);
+	int res = 0;
+
+	if (!f.list)
+		return model_no_memory(err);
+	for (int i = 0; i < 2 && !res; i++)
+		res = read_facts(db, model[i].run.id, machine, a, &f, i, err);
+	keep_different_facts(&f);
+	*ret = f.list;
+	*ret_nr = f.nr;
+	return res;
+}
+
+static size_t count_watched(const struct model *m, const struct model_job **ret_one)
 {
 	size_t nr = 0;
 
@@ -81,12 +173,6 @@ static size_t watched(const struct model *m, const struct model_job **ret_one)
 	return nr;
 }
 
-static bool same_name(const struct model_job *a, const struct model_job *b)
-{
-	return a->name.len == b->name.len &&
-	       (!a->name.len || !memcmp(a->name.data, b->name.data, a->name.len));
-}
-
 /* The jobs that both runs have, by name; a run's only job is also the other run's only one. */
 static void match_jobs(struct compare_model *m)
 {
@@ -94,7 +180,7 @@ static void match_jobs(struct compare_model *m)
 	size_t nr[2];
 
 	for (int i = 0; i < 2; i++)
-		nr[i] = watched(&m->model[i], &only[i]);
+		nr[i] = count_watched(&m->model[i], &only[i]);
 	m->jobs = arena_alloc(&m->arena, (nr[0] + 1) * sizeof(*m->jobs));
 	if (!m->jobs)
 		return;
@@ -108,7 +194,7 @@ static void match_jobs(struct compare_model *m)
 		for (size_t k = 0; k < m->model[1].nr_jobs; k++) {
 			const struct model_job *b = &m->model[1].jobs[k];
 
-			if (model_others(a) || model_others(b) || !same_name(a, b))
+			if (model_others(a) || model_others(b) || !bytes_equal(&a->name, &b->name))
 				continue;
 			m->jobs[m->nr_jobs++] = (struct compare_job){.job = {a, b}};
 			break;
@@ -136,8 +222,8 @@ static int check_whole(const struct model_run *run, struct errtext *err)
 			   run->id, why);
 }
 
-static int analyse(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
-		   struct errtext *err)
+static int analyse_runs(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+			struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = o->rules};
 	int ret = 0;
@@ -187,15 +273,17 @@ static int load_models(sqlite3 *db, const struct compare_options *o, struct comp
 			   m->model[0].run.id, m->model[1].run.id);
 }
 
-static int load_all(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
-		    struct errtext *err)
+int compare_model_load(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
+		       struct errtext *err)
 {
-	int ret = load_models(db, o, m, err);
+	int ret;
 
+	*m = (struct compare_model){0};
+	ret = load_models(db, o, m, err);
 	if (!ret)
-		ret = analyse(db, o, m, err);
+		ret = analyse_runs(db, o, m, err);
 	if (!ret)
-		ret = compare_facts_load(db, m->model, &m->arena, &m->facts, &m->nr_facts, err);
+		ret = load_facts(db, m->model, &m->arena, &m->facts, &m->nr_facts, err);
 	for (size_t k = 0; k < m->nr_jobs && !ret; k++) {
 		struct compare_job *j = &m->jobs[k];
 
@@ -213,13 +301,6 @@ static int load_all(sqlite3 *db, const struct compare_options *o, struct compare
 	if (!m->arena.failed)
 		return ret;
 	return errtext_set(err, -ENOMEM, "not enough memory to compare the runs.");
-}
-
-int compare_model_load(sqlite3 *db, const struct compare_options *options,
-		       struct compare_model *ret_model, struct errtext *err)
-{
-	*ret_model = (struct compare_model){0};
-	return load_all(db, options, ret_model, err);
 }
 
 void compare_model_free(struct compare_model *m)

@@ -2,12 +2,12 @@
 /*
  * What a comparison contains: both runs as a report has them, and each job that is in both with
  * the judgement of its intervals. Owns the types and the reading; every format reads this.
- * compare_grades() is in compare_found.c; compare_interval() and compare_time_sentence() are in
- * compare_mark.c; compare_test_name(), compare_method(), compare_why() and compare_sentence()
- * are in compare_prose.c; compare_facts_data() is in compare_sides_data.c.
+ * compare_interval() and compare_mark*() are in compare_show.c; compare_test_name(),
+ * compare_method(), compare_why() and compare*_sentence() are in compare_prose.c; compare_grades()
+ * and compare_found() are in compare_findings.c.
  */
-#ifndef REPORT_COMPARE_MODEL_H
-#define REPORT_COMPARE_MODEL_H
+#ifndef COMPARE_MODEL_H
+#define COMPARE_MODEL_H
 
 #include <sqlite3.h>
 
@@ -15,11 +15,32 @@
 #include "advisor/compare/compare.h"
 #include "cachemon/base/errtext.h"
 #include "cachemon/report/compare/compare_report.h"
-#include "cachemon/report/compare/compare_findings.h"
 #include "cachemon/report/compare/compare_pictures.h"
 #include "cachemon/render/doc.h"
 #include "cachemon/model/model.h"
 #include "cachemon/render/tree.h"
+
+/* What became of a finding of a job from one run to the other, by rule and subject. */
+enum finding_fate {
+	FINDING_STILL,
+	FINDING_NEW,
+	FINDING_GONE,
+	FINDING_UNJUDGED, /* the run without it could not be judged by its rule */
+	FINDING_FATE_NR,
+};
+
+extern const char *const finding_fate_names[FINDING_FATE_NR];
+
+struct compare_finding {
+	enum finding_fate fate;
+	const struct finding *of[2]; /* NULL: not found in that run; one is there */
+	const char *unjudged;	     /* why */
+};
+
+/* A fact of the machine or of the measurement that both runs do not share. Not known: "". */
+struct compare_fact {
+	struct bytes what, value[2];
+};
 
 struct compare_job {
 	const struct model_job *job[2];
@@ -51,6 +72,12 @@ int compare_model_load(sqlite3 *db, const struct compare_options *options,
 		       struct compare_model *ret, struct errtext *err);
 void compare_model_free(struct compare_model *m);
 
+/* Those that are there still first, then new ones, then the others, each in the order of what they
+ * gain. A failed allocation is the arena's. */
+void compare_findings_make(struct arena *a, const struct analysis *const analysis[2],
+			   const struct model_job *const job[2], struct compare_finding **ret,
+			   size_t *ret_nr);
+
 /* The verdict of a job as one sentence, without its names. */
 void compare_sentence(FILE *out, const struct compare_result *r);
 /* The change of the time it took, with where it lies, or why that is not known. */
@@ -70,10 +97,6 @@ void compare_sections(struct doc *d, const struct compare_model *m);
 /* Parts of them. */
 void compare_figures(struct doc *d, const struct compare_job *job);
 void compare_grades(struct doc *d, const struct compare_model *m, const struct compare_job *job);
-void compare_found(struct doc *d, const struct compare_job *job);
-/* Keys of a job. */
-void compare_sides_data(struct tree *t, const struct compare_model *m,
-			const struct compare_job *job);
-void compare_facts_data(struct tree *t, const struct compare_model *m);
+void compare_found(struct doc *d, const struct compare_model *m, const struct compare_job *job);
 
 #endif

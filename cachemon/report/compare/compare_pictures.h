@@ -2,15 +2,14 @@
 /*
  * What a comparison draws of a job: the same pictures of both runs, on the same scales, and one
  * picture of both. Owns which and how they are scaled; every format shows these.
- * compare_windows_make() and compare_reads_make() are in compare_bars.c.
  */
-#ifndef REPORT_COMPARE_PICTURES_H
-#define REPORT_COMPARE_PICTURES_H
+#ifndef COMPARE_PICTURES_H
+#define COMPARE_PICTURES_H
 
 #include "cachemon/model/model.h"
 #include "cachemon/render/picture.h"
 
-/* A picture without points is none: absent says why. */
+/* A picture without points is not shown: absent says why. */
 struct compare_picture {
 	struct picture picture;
 	const char *absent;
@@ -29,16 +28,9 @@ void compare_pictures_make(struct arena *a, const struct model model[2],
 			   const struct model_job *const job[2], size_t at,
 			   struct compare_pictures *ret);
 
-/* Parts of it. */
+/* Its part in compare_time.c. */
 void compare_time_make(struct arena *a, const struct model_job *const job[2], size_t at,
 		       struct compare_picture ret[2]);
-void compare_windows_make(struct arena *a, const struct model_job *const job[2], size_t at,
-			  struct compare_picture ret[2]);
-void compare_reads_make(struct arena *a, const struct model_job *const job[2], size_t at,
-			struct compare_picture ret[2]);
-void compare_curve_make(struct arena *a, const struct model model[2],
-			const struct model_job *const job[2], size_t at,
-			struct compare_pictures *ret);
 
 /* "time-before", of the second job "time-before-b": unique on a page. NULL: no memory. */
 const char *compare_id(struct arena *a, const char *name, size_t at);

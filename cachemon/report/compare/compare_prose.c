@@ -72,7 +72,7 @@ static void say_change(FILE *out, const struct compare_result *r, const struct c
 	fputs(")", out);
 }
 
-static bool decides(const struct compare_result *r, const struct compare_row *row)
+static bool decides_verdict(const struct compare_result *r, const struct compare_row *row)
 {
 	return row->metric->rank == r->rank && row->metric->better != BETTER_NEITHER &&
 	       (row->outcome == OUTCOME_BETTER || row->outcome == OUTCOME_WORSE);
@@ -84,7 +84,7 @@ static void say_deciding(FILE *out, const struct compare_result *r)
 	int more = 0;
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
-		if (!decides(r, &r->rows[i]))
+		if (!decides_verdict(r, &r->rows[i]))
 			continue;
 		if (named == NAMED_MAX) {
 			more++;
@@ -156,4 +156,35 @@ void compare_sentence(FILE *out, const struct compare_result *r)
 	else
 		say_deciding(out, r);
 	fputs(".", out);
+}
+
+static const struct compare_row *row_of_time(const struct compare_result *r)
+{
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (!strcmp(r->rows[i].metric->key, "time_per_work"))
+			return &r->rows[i];
+	return NULL;
+}
+
+void compare_time_sentence(FILE *out, const struct compare_job *job)
+{
+	const struct compare_result *r = &job->result;
+	const struct compare_row *row = row_of_time(r);
+	const char *unit = row ? compare_unit(r, row->metric) : NULL;
+	const char *why = row ? compare_why(row) : NULL;
+	double low, high;
+
+	if (!row || row->outcome == OUTCOME_UNKNOWN || !unit) {
+		fprintf(out, "Time: not compared%s%s.", why ? ": " : "", why ? why : "");
+		return;
+	}
+	fprintf(out, "Time, %s: %s before, %s after, %s", unit, compare_value(unit, row->a).s,
+		compare_value(unit, row->b).s, compare_change(row).s);
+	if (compare_interval(row, &low, &high))
+		fprintf(out, "; the difference lies between %s and %s (95 %% interval): %s.",
+			compare_difference(unit, low).s, compare_difference(unit, high).s,
+			compare_mark_text(row));
+	else
+		fprintf(out, ". Whether that is more than chance was not judged: %s.",
+			why ? why : "there was no test");
 }

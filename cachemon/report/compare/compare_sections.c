@@ -45,13 +45,6 @@ static void put_verdict(struct doc *d, const struct compare_model *m, const stru
 	}
 }
 
-static bool same_bytes(const struct bytes *a, const struct bytes *b)
-{
-	if (a->len != b->len || !a->data || !b->data)
-		return a->len == b->len;
-	return !memcmp(a->data, b->data, a->len);
-}
-
 static void put_troubles(struct doc *d, const struct compare_model *m)
 {
 	for (int i = 0; i < 2; i++) {
@@ -72,7 +65,6 @@ static void put_troubles(struct doc *d, const struct compare_model *m)
 	}
 }
 
-/* What of the two machines and measurements is not the same. */
 /* Amounts of bytes as people read them. */
 static void put_fact(struct doc_table *t, const struct compare_fact *f)
 {
@@ -94,15 +86,15 @@ static void put_fact(struct doc_table *t, const struct compare_fact *f)
 	}
 }
 
+/* What of the two machines and measurements is not the same. */
 static void put_facts(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
 		{"NOT THE SAME", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
 	struct doc_table t = doc_table(NULL, columns, 3);
 
-	for (size_t i = 0; i < m->nr_facts; i++) {
+	for (size_t i = 0; i < m->nr_facts; i++)
 		put_fact(&t, &m->facts[i]);
-	}
 	if (m->nr_facts)
 		doc_put_table(d, &t);
 	else
@@ -163,7 +155,7 @@ static void put_runs(struct doc *d, const struct compare_model *m)
 		doc_cell(&t, "%" PRId64, run->id);
 		doc_cell(&t, "%s",
 			 run->started_ns.known ? show_local(run->started_ns.value).s : "-");
-		doc_cell(&t, "%s", show_ns(run->duration_ns).s);
+		doc_cell_shown(&t, show_ns(run->duration_ns));
 		doc_cell_name(&t, &run->level, "-");
 		doc_cell_name(&t, &run->state, "-");
 	}
@@ -193,11 +185,6 @@ static void put_change(struct doc *d, const struct compare_model *m, const struc
 	compare_figures(d, job);
 }
 
-static void put_found(struct doc *d, const struct compare_model *m, const struct compare_job *job)
-{
-	compare_found(d, job);
-}
-
 static void put_time(struct doc *d, const struct compare_model *m, const struct compare_job *job)
 {
 	put_sides(d, job->pictures.time);
@@ -224,7 +211,7 @@ static const struct part {
 } parts[] = {
 	{"changed", "What changed", put_change},
 	{"graded", "Grades", compare_grades},
-	{"found", "Findings", put_found},
+	{"found", "Findings", compare_found},
 	{"time", "Over time", put_time},
 	{"cache", "Other sizes of the cache", put_curve},
 	{"sizes", "Sizes of windows and reads", put_sizes},
@@ -304,7 +291,7 @@ void compare_sections(struct doc *d, const struct compare_model *m)
 		put_verdict(d, m, &m->jobs[i]);
 	put_runs(d, m);
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (!same_bytes(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
+		if (!bytes_equal(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
 			doc_para(d, "After, the job is called %.*s.",
 				 (int)m->jobs[i].job[1]->name.len,
 				 m->jobs[i].job[1]->name.data ? m->jobs[i].job[1]->name.data : "");

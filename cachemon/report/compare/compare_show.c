@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advisor/stats/stats.h"
+#include "cachemon/report/compare/compare_model.h"
+
 static bool is_ratio(const char *unit)
 {
 	return strcmp(unit, "ratio") == 0;
 }
 
-static struct shown number(double v)
+static struct shown show_number(double v)
 {
 	struct shown ret = {0};
 	struct opt_i64 whole = {.value = llround(v), .known = fabs(v) < 9e15};
@@ -24,7 +27,7 @@ static struct shown number(double v)
 }
 
 /* Of a ratio; what rounds to nothing has no sign. */
-static double points(double v)
+static double points_of(double v)
 {
 	double ret = round(1000 * v) / 10;
 
@@ -35,7 +38,7 @@ struct shown compare_value(const char *unit, double v)
 {
 	if (is_ratio(unit))
 		return show_ratio((struct opt_f64){v, true}, false);
-	return number(v);
+	return show_number(v);
 }
 
 struct shown compare_span(const char *unit, double v)
@@ -43,8 +46,8 @@ struct shown compare_span(const char *unit, double v)
 	struct shown ret = {0};
 
 	if (!is_ratio(unit))
-		return number(v);
-	snprintf(ret.s, sizeof(ret.s), "%.1f points", points(v));
+		return show_number(v);
+	snprintf(ret.s, sizeof(ret.s), "%.1f points", points_of(v));
 	return ret;
 }
 
@@ -52,12 +55,12 @@ struct shown compare_span(const char *unit, double v)
 static struct shown with_sign(const char *unit, double v)
 {
 	struct shown ret = {0};
-	double tenths = points(v);
+	double tenths = points_of(v);
 
 	if (is_ratio(unit))
 		snprintf(ret.s, sizeof(ret.s), tenths == 0 ? "%.1f" : "%+.1f", tenths);
 	else
-		snprintf(ret.s, sizeof(ret.s), "%s%.40s", v > 0 ? "+" : "", number(v).s);
+		snprintf(ret.s, sizeof(ret.s), "%s%.40s", v > 0 ? "+" : "", show_number(v).s);
 	return ret;
 }
 
@@ -92,7 +95,7 @@ struct shown compare_change(const struct compare_row *row)
 	else if (row->a <= 0)
 		snprintf(ret.s, sizeof(ret.s), "up from none");
 	else if (share >= 0.995)
-		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", number(1 + share).s);
+		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", show_number(1 + share).s);
 	else if (share <= -1)
 		snprintf(ret.s, sizeof(ret.s), "none any more");
 	else if (share < -0.995)
@@ -112,4 +115,51 @@ struct shown compare_p(double p)
 	else
 		snprintf(ret.s, sizeof(ret.s), "p %.2g", p);
 	return ret;
+}
+
+enum compare_mark compare_mark(const struct compare_row *row)
+{
+	switch (row->outcome) {
+	case OUTCOME_NOISE:
+		return MARK_NOISE;
+	case OUTCOME_SMALL:
+	case OUTCOME_BETTER:
+	case OUTCOME_WORSE:
+		return MARK_REAL;
+	default:
+		return MARK_NOT_JUDGED;
+	}
+}
+
+const char *compare_mark_name(enum compare_mark mark)
+{
+	static const char *const names[MARK_NR] = {"real", "noise", "not-judged"};
+
+	return names[mark];
+}
+
+const char *compare_mark_text(const struct compare_row *row)
+{
+	static const char *const texts[OUTCOME_NR] = {
+		[OUTCOME_UNKNOWN] = "- not judged",  [OUTCOME_UNTESTED] = "- not judged",
+		[OUTCOME_NOISE] = "○ noise",	     [OUTCOME_SMALL] = "● real, small",
+		[OUTCOME_BETTER] = "● real, better", [OUTCOME_WORSE] = "● real, WORSE",
+	};
+
+	return texts[row->outcome];
+}
+
+bool compare_interval(const struct compare_row *row, double *ret_low, double *ret_high)
+{
+	const struct paired *t = &row->test;
+	double half;
+
+	if (compare_mark(row) == MARK_NOT_JUDGED || t->why != PAIRED_TESTED)
+		return false;
+	half = t->error * stats_student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);
+	if (!isfinite(half))
+		return false;
+	*ret_low = t->difference - half;
+	*ret_high = t->difference + half;
+	return true;
 }

@@ -3,8 +3,8 @@
  * Figures of a comparison for people: a metric's value, its change, a probability. Owns formatting
  * only; used by the sentences and the tables, so that both say the same.
  */
-#ifndef REPORT_COMPARE_SHOW_H
-#define REPORT_COMPARE_SHOW_H
+#ifndef COMPARE_SHOW_H
+#define COMPARE_SHOW_H
 
 #include "advisor/compare/compare.h"
 #include "cachemon/figures/show.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cachemon/model/model_detail.h"
-#include "cachemon/model/timeline_rates.h"
+#include "cachemon/model/timeline.h"
 
 enum { PANELS = 3, SERIES_MAX = 5 };
 
@@ -41,7 +41,7 @@ static const struct {
 	 {{"tasks that sleep", TONE_STALL, RATE_STALL}}},
 };
 
-static const double *rates(struct arena *a, const struct timeline *t, enum timeline_rate which)
+static const double *rates_of(struct arena *a, const struct timeline *t, enum timeline_rate which)
 {
 	double *ret = arena_alloc(a, t->nr * sizeof(*ret));
 
@@ -65,7 +65,7 @@ static void fill_panel(struct arena *a, const struct model_job *job, int at,
 			.name = wanted[at].series[i].name,
 			.tone = wanted[at].series[i].tone,
 			.mark = timeline_rate_mark(&job->counts, wanted[at].series[i].rate),
-			.values = rates(a, t, wanted[at].series[i].rate),
+			.values = rates_of(a, t, wanted[at].series[i].rate),
 		};
 		if (series[i].values)
 			ret->nr_series++;
@@ -91,8 +91,8 @@ static void fill_axis(struct arena *a, const struct timeline *t, struct picture_
 	ret->nr = t->nr;
 }
 
-static void fill(struct arena *a, const struct model_job *job, size_t at, bool after,
-		 struct compare_picture *ret)
+static void fill_picture(struct arena *a, const struct model_job *job, size_t at, bool after,
+			 struct compare_picture *ret)
 {
 	const struct timeline *t = &job->detail->timeline;
 	struct picture_panel *panels = arena_alloc(a, PANELS * sizeof(*panels));
@@ -112,7 +112,7 @@ static void fill(struct arena *a, const struct model_job *job, size_t at, bool a
 	fill_axis(a, t, &ret->picture.axis);
 }
 
-static void say(struct arena *a, struct picture *p)
+static void say_end(struct arena *a, struct picture *p)
 {
 	double end = p->axis.nr ? p->axis.to[p->axis.nr - 1] : 0;
 	struct picture_mark *mark;
@@ -140,8 +140,8 @@ void compare_time_make(struct arena *a, const struct model_job *const job[2], si
 		       struct compare_picture ret[2])
 {
 	for (int i = 0; i < 2; i++)
-		fill(a, job[i], at, i, &ret[i]);
+		fill_picture(a, job[i], at, i, &ret[i]);
 	compare_share_scales(&ret[0].picture, &ret[1].picture);
 	for (int i = 0; i < 2; i++)
-		say(a, &ret[i].picture);
+		say_end(a, &ret[i].picture);
 }

@@ -5,58 +5,27 @@
 
 #include "cachemon/report/run/findings.h"
 #include "cachemon/model/bounds.h"
-#include "cachemon/report/run/run_patterns.h"
-#include "cachemon/model/reads_check.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/report/whatif/whatif_readahead_show.h"
-
-enum { NS_PER_S = 1000000000 };
-
-static void put_bytes(struct tree *t, const char *key, const struct bytes *b)
-{
-	tree_bytes(t, key, b->data, b->len);
-}
-
-static void put_double(struct tree *t, const char *key, struct opt_f64 v)
-{
-	if (v.known)
-		tree_double(t, key, v.value);
-	else
-		tree_null(t, key);
-}
-
-/* Nanoseconds as seconds, to the last digit. */
-static void put_seconds(struct tree *t, const char *key, struct opt_i64 ns)
-{
-	char text[40];
-
-	if (!ns.known || ns.value < 0) {
-		tree_null(t, key);
-		return;
-	}
-	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, ns.value / NS_PER_S,
-		 ns.value % NS_PER_S);
-	tree_number(t, key, text);
-}
 
 static void put_probes(struct tree *t, const struct model *m)
 {
 	tree_array(t, "probes");
 	for (size_t i = 0; i < m->nr_probes; i++) {
 		tree_object(t, NULL);
-		put_bytes(t, "role", &m->probes[i].role);
-		put_bytes(t, "hook", &m->probes[i].hook);
-		put_bytes(t, "state", &m->probes[i].state);
-		put_bytes(t, "reason", &m->probes[i].reason);
+		tree_name(t, "role", &m->probes[i].role);
+		tree_name(t, "hook", &m->probes[i].hook);
+		tree_name(t, "state", &m->probes[i].state);
+		tree_name(t, "reason", &m->probes[i].reason);
 		tree_end(t);
 	}
 	tree_end(t);
 	tree_array(t, "unmeasured");
 	for (size_t i = 0; i < m->nr_unmeasured; i++) {
 		tree_object(t, NULL);
-		put_bytes(t, "counter", &m->unmeasured[i].counter);
-		put_bytes(t, "reason", &m->unmeasured[i].reason);
+		tree_name(t, "counter", &m->unmeasured[i].counter);
+		tree_name(t, "reason", &m->unmeasured[i].reason);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -68,24 +37,24 @@ static void put_budget(struct tree *t, const struct model_run *run)
 	static const char *const parts[MODEL_COST_PARTS] = {"reads",  "pages",	  "windows",
 							    "faults", "switches", "other"};
 
-	put_double(t, "share", run->cost_share);
-	put_double(t, "budget", run->cost_budget);
+	tree_opt_double(t, "share", run->cost_share);
+	tree_opt_double(t, "budget", run->cost_budget);
 	if (run->budget_kept.known)
 		tree_bool(t, "budget_kept", run->budget_kept.value);
 	else
 		tree_null(t, "budget_kept");
-	put_double(t, "over_budget_by", run->over_budget_by);
+	tree_opt_double(t, "over_budget_by", run->over_budget_by);
 	tree_object(t, "job_probe_ns");
 	for (int i = 0; i < MODEL_COST_PARTS; i++)
-		data_count(t, parts[i], run->cost_parts[i]);
+		tree_opt_int(t, parts[i], run->cost_parts[i]);
 	tree_end(t);
 	tree_array(t, "shed");
 	for (size_t i = 0; i < run->nr_shed; i++) {
 		tree_object(t, NULL);
-		put_bytes(t, "detail", &run->shed[i].detail);
-		put_bytes(t, "reason", &run->shed[i].reason);
-		put_seconds(t, "from_s", run->shed[i].from_ns);
-		put_seconds(t, "to_s", run->shed[i].to_ns);
+		tree_name(t, "detail", &run->shed[i].detail);
+		tree_name(t, "reason", &run->shed[i].reason);
+		data_seconds(t, "from_s", run->shed[i].from_ns);
+		data_seconds(t, "to_s", run->shed[i].to_ns);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -94,24 +63,24 @@ static void put_budget(struct tree *t, const struct model_run *run)
 static void put_losses(struct tree *t, const struct model_run *run)
 {
 	tree_object(t, "losses");
-	data_count(t, "untracked_pages", run->untracked_pages);
-	data_count(t, "ring_drops", run->ring_drops);
-	data_count(t, "map_full", run->map_full);
-	data_count(t, "intervals_lost", run->intervals_lost);
-	data_count(t, "chunk_full", run->chunk_full);
-	data_count(t, "state_drops", run->state_drops);
-	data_count(t, "ghosts_dropped", run->ghosts_dropped);
-	data_count(t, "advice_full", run->advice_full);
-	data_count(t, "recursion_misses", run->recursion_misses);
+	tree_opt_int(t, "untracked_pages", run->untracked_pages);
+	tree_opt_int(t, "ring_drops", run->ring_drops);
+	tree_opt_int(t, "map_full", run->map_full);
+	tree_opt_int(t, "intervals_lost", run->intervals_lost);
+	tree_opt_int(t, "chunk_full", run->chunk_full);
+	tree_opt_int(t, "state_drops", run->state_drops);
+	tree_opt_int(t, "ghosts_dropped", run->ghosts_dropped);
+	tree_opt_int(t, "advice_full", run->advice_full);
+	tree_opt_int(t, "recursion_misses", run->recursion_misses);
 	tree_end(t);
 	tree_object(t, "cost");
-	put_double(t, "probe_ns_per_lookup", run->probe_ns_per_lookup);
-	data_count(t, "cpu_ns", run->cpu_ns);
-	put_double(t, "share_of_job_cpu", run->share_of_job_cpu);
-	data_count(t, "probe_cpu_ns", run->probe_cpu_ns);
-	data_count(t, "collector_cpu_ns", run->collector_cpu_ns);
-	put_double(t, "advice_calls_ns", run->advice_calls_ns);
-	data_count(t, "map_bytes", run->map_bytes);
+	tree_opt_double(t, "probe_ns_per_lookup", run->probe_ns_per_lookup);
+	tree_opt_int(t, "cpu_ns", run->cpu_ns);
+	tree_opt_double(t, "share_of_job_cpu", run->share_of_job_cpu);
+	tree_opt_int(t, "probe_cpu_ns", run->probe_cpu_ns);
+	tree_opt_int(t, "collector_cpu_ns", run->collector_cpu_ns);
+	tree_opt_double(t, "advice_calls_ns", run->advice_calls_ns);
+	tree_opt_int(t, "map_bytes", run->map_bytes);
 	put_budget(t, run);
 	tree_end(t);
 }
@@ -145,16 +114,16 @@ static void put_read_on(struct tree *t, const struct model_run *run)
 void data_run_head(struct tree *t, const struct model_run *run)
 {
 	tree_int(t, "id", run->id);
-	put_bytes(t, "uuid", &run->uuid);
-	put_bytes(t, "cachemon", &run->cachemon);
-	put_bytes(t, "host", &run->host);
-	put_bytes(t, "kernel", &run->kernel);
-	put_bytes(t, "arch", &run->arch);
+	tree_name(t, "uuid", &run->uuid);
+	tree_name(t, "cachemon", &run->cachemon);
+	tree_name(t, "host", &run->host);
+	tree_name(t, "kernel", &run->kernel);
+	tree_name(t, "arch", &run->arch);
 	tree_string(t, "started",
 		    run->started_ns.known ? show_rfc3339(run->started_ns.value).s : NULL);
-	put_seconds(t, "duration_s", run->duration_ns);
-	put_bytes(t, "state", &run->state);
-	put_bytes(t, "level", &run->level);
+	data_seconds(t, "duration_s", run->duration_ns);
+	tree_name(t, "state", &run->state);
+	tree_name(t, "level", &run->level);
 }
 
 static void put_run(struct tree *t, const struct model *m)
@@ -165,12 +134,12 @@ static void put_run(struct tree *t, const struct model *m)
 	data_run_head(t, run);
 	tree_bool(t, "sliced", run->sliced.known && run->sliced.value);
 	put_read_on(t, run);
-	put_bytes(t, "advice_mode", &run->advice_mode);
-	put_seconds(t, "interval_s", run->interval_ns);
-	data_count(t, "page_size_bytes", run->page_size_bytes);
-	data_count(t, "memory_bytes", run->memory_bytes);
-	data_count(t, "exit_status", run->exit_status);
-	data_count(t, "law_error_pages", run->law_error_pages);
+	tree_name(t, "advice_mode", &run->advice_mode);
+	data_seconds(t, "interval_s", run->interval_ns);
+	tree_opt_int(t, "page_size_bytes", run->page_size_bytes);
+	tree_opt_int(t, "memory_bytes", run->memory_bytes);
+	tree_opt_int(t, "exit_status", run->exit_status);
+	tree_opt_int(t, "law_error_pages", run->law_error_pages);
 	put_probes(t, m);
 	put_losses(t, run);
 	put_bounds(t, run);
@@ -191,16 +160,16 @@ static void put_file(struct tree *t, const struct model *m, const struct model_j
 	char dev[48];
 
 	tree_object(t, NULL);
-	put_bytes(t, "path", &f->path);
+	tree_name(t, "path", &f->path);
 	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
 	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
 	if (f->ino.known) /* unsigned in the kernel, two's complement in the database */
 		tree_uint(t, "ino", (uint64_t)f->ino.value);
 	else
 		tree_null(t, "ino");
-	data_count(t, "gen", f->gen);
-	put_bytes(t, "fstype", &f->fstype);
-	data_count(t, "size_bytes", f->size_bytes);
+	tree_opt_int(t, "gen", f->gen);
+	tree_name(t, "fstype", &f->fstype);
+	tree_opt_int(t, "size_bytes", f->size_bytes);
 	if (f->deleted)
 		tree_bool(t, "deleted", true);
 	put_row_bound(t, &f->counts);
@@ -220,7 +189,7 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 		tree_null(t, absent[i]);
 	tree_bool(t, "rest", true);
 	put_row_bound(t, &job->rest);
-	data_count(t, "files", job->rest_files);
+	tree_opt_int(t, "files", job->rest_files);
 	data_totals(t, "totals", &job->rest, page_size);
 	tree_end(t);
 }
@@ -240,32 +209,32 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	bool to_eof = v->offset_bytes.known && !v->length_bytes.known;
 
 	tree_object(t, NULL);
-	put_bytes(t, "kind", &v->kind);
-	put_bytes(t, "call", &v->call);
-	put_bytes(t, "path", &v->path);
-	data_count(t, "offset_bytes", v->offset_bytes);
+	tree_name(t, "kind", &v->kind);
+	tree_name(t, "call", &v->call);
+	tree_name(t, "path", &v->path);
+	tree_opt_int(t, "offset_bytes", v->offset_bytes);
 	if (to_eof) /* as the calls themselves have it: length 0 reaches to the end of the file */
 		tree_int(t, "length_bytes", 0);
 	else
-		data_count(t, "length_bytes", v->length_bytes);
-	data_count(t, "calls", v->calls);
+		tree_opt_int(t, "length_bytes", v->length_bytes);
+	tree_opt_int(t, "calls", v->calls);
 	if (lower_bound)
 		tree_bool(t, "calls_lower_bound", true);
-	data_count(t, "pages_asked", v->pages_asked);
+	tree_opt_int(t, "pages_asked", v->pages_asked);
 	if (lower_bound)
 		tree_bool(t, "pages_asked_lower_bound", true);
-	data_count(t, "pages_brought", v->pages_brought);
-	data_count(t, "pages_dropped", v->pages_dropped);
-	data_count(t, "cached_pages", v->cached_pages);
-	data_count(t, "redundant_pages", v->redundant_pages);
-	data_count(t, "dropped_refaults", v->dropped_refaults);
-	data_count(t, "dropped_refaults_others", v->dropped_refaults_others);
+	tree_opt_int(t, "pages_brought", v->pages_brought);
+	tree_opt_int(t, "pages_dropped", v->pages_dropped);
+	tree_opt_int(t, "cached_pages", v->cached_pages);
+	tree_opt_int(t, "redundant_pages", v->redundant_pages);
+	tree_opt_int(t, "dropped_refaults", v->dropped_refaults);
+	tree_opt_int(t, "dropped_refaults_others", v->dropped_refaults_others);
 	tree_object(t, "fate");
-	data_count(t, "used", v->used);
-	data_count(t, "used_late", v->used_late);
-	data_count(t, "evicted_unused", v->evicted_unused);
-	data_count(t, "resident_unused", v->resident_unused);
-	data_count(t, "untracked", v->untracked);
+	tree_opt_int(t, "used", v->used);
+	tree_opt_int(t, "used_late", v->used_late);
+	tree_opt_int(t, "evicted_unused", v->evicted_unused);
+	tree_opt_int(t, "resident_unused", v->resident_unused);
+	tree_opt_int(t, "untracked", v->untracked);
 	tree_end(t);
 	if (v->used.known && fate_lower_bound(job, v))
 		tree_bool(t, "fate_lower_bound", true);
@@ -289,8 +258,8 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 		const struct model_directory *d = &job->directories[i];
 
 		tree_object(t, NULL);
-		put_bytes(t, "path", &d->path);
-		data_count(t, "files", d->files);
+		tree_name(t, "path", &d->path);
+		tree_opt_int(t, "files", d->files);
 		if (d->files_estimated)
 			tree_bool(t, "files_estimated", true);
 		if (d->subdirectories)
@@ -309,13 +278,13 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 	char dev[48];
 
 	tree_object(t, NULL);
-	put_bytes(t, "type", &f->type);
-	put_bytes(t, "mount", &f->mount);
+	tree_name(t, "type", &f->type);
+	tree_name(t, "mount", &f->mount);
 	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
 	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
-	put_bytes(t, "seen", &f->cover);
-	put_bytes(t, "explanation", &f->why);
-	data_count(t, "files", f->files);
+	tree_name(t, "seen", &f->cover);
+	tree_name(t, "explanation", &f->why);
+	tree_opt_int(t, "files", f->files);
 	if (f->files_estimated)
 		tree_bool(t, "files_estimated", true);
 	put_row_bound(t, &f->counts);
@@ -327,7 +296,7 @@ static void put_outside(struct tree *t, const struct model_job *job)
 {
 	if (counts_mapped(&job->counts, job->processes))
 		tree_bool(t, "reads_through_mappings", true);
-	data_count(t, "outside_read_bytes", job->outside_read_bytes);
+	tree_opt_int(t, "outside_read_bytes", job->outside_read_bytes);
 	if (job->outside_read_bytes.known)
 		tree_bool(t, "outside_read_bytes_lower_bound", true);
 }
@@ -338,24 +307,20 @@ static void put_reads_check(struct tree *t, const struct model_job *job)
 
 	if (model_others(job))
 		return;
-	reads_check(job, &c);
+	bounds_check_reads(job, &c);
 	tree_object(t, "reads_check");
-	data_count(t, "seen_bytes", c.seen_bytes);
-	data_count(t, "kernel_bytes", c.kernel_bytes);
-	data_count(t, "seen_calls", c.seen_calls);
-	data_count(t, "kernel_calls", c.kernel_calls);
-	if (*c.warning)
-		tree_string(t, "warning", c.warning);
-	else
-		tree_null(t, "warning");
+	tree_opt_int(t, "seen_bytes", c.seen_bytes);
+	tree_opt_int(t, "kernel_bytes", c.kernel_bytes);
+	tree_opt_int(t, "seen_calls", c.seen_calls);
+	tree_opt_int(t, "kernel_calls", c.kernel_calls);
+	tree_string(t, "warning", *c.warning ? c.warning : NULL);
 	tree_end(t);
 }
 
-/* The answers of whatif. Everybody else has none. */
+/* The answers of whatif; other processes have none. */
 static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_model *a =
-		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+	const struct analysis_model *a = findings_models(m, job);
 
 	if (!a) {
 		tree_null(t, "whatif");
@@ -378,19 +343,19 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 
 	counts_derive(&job->counts, page_size, &d);
 	tree_object(t, NULL);
-	put_bytes(t, "name", &job->name);
+	tree_name(t, "name", &job->name);
 	if (model_others(job))
 		tree_bool(t, "other", true);
-	put_bytes(t, "selector", &job->selector);
-	data_count(t, "processes", job->processes);
-	data_count(t, "alive_at_end", job->alive);
-	data_count(t, "oom_kills", job->oom_kills);
-	data_count(t, "wall_ns", job->wall_ns);
-	data_count(t, "cpu_ns", job->cpu_ns);
-	data_count(t, "rchar_bytes", job->rchar_bytes);
+	tree_name(t, "selector", &job->selector);
+	tree_opt_int(t, "processes", job->processes);
+	tree_opt_int(t, "alive_at_end", job->alive);
+	tree_opt_int(t, "oom_kills", job->oom_kills);
+	tree_opt_int(t, "wall_ns", job->wall_ns);
+	tree_opt_int(t, "cpu_ns", job->cpu_ns);
+	tree_opt_int(t, "rchar_bytes", job->rchar_bytes);
 	put_outside(t, job);
 	put_reads_check(t, job);
-	data_count(t, "law_error_pages", d.law_error_pages);
+	tree_opt_int(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
 	put_rows(t, m, job, page_size);

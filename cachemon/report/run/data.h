@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The report for programs: the objects of schema 1 as a tree (JSON, YAML), and rows (CSV). Owns
- * the names of the keys.
+ * the names of the keys. data_detail(), data_coverage() and data_pattern() are in data_detail.c;
+ * data_totals() and data_hits() are in data_totals.c; csv_*() are in csv.c.
  */
-#ifndef REPORT_DATA_H
-#define REPORT_DATA_H
+#ifndef DATA_H
+#define DATA_H
 
 #include <stdio.h>
 
@@ -14,21 +15,20 @@
 void data_report(struct tree *t, const struct model *m);
 /* The object of all counts and ratios of a job, file or directory. */
 void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes);
-/* Names of the origins of prefetched pages and of the causes of evictions, in the order of their
- * counters. */
-extern const char *const data_origins[5];
-extern const char *const data_causes[EVICT_NR];
 /* "timeline" and "interference" of a job, "coverage" of its file at this place. */
 void data_detail(struct tree *t, const struct model_job *job);
 void data_coverage(struct tree *t, const struct model_job *job, size_t at);
+/* "pattern": name, confidence and features of a file or a directory; null without an analysis. */
+void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id);
 /* What tells one run from another, inside an open object. */
 void data_run_head(struct tree *t, const struct model_run *run);
+/* Nanoseconds as seconds; null where they are absent. */
+void data_seconds(struct tree *t, const char *key, struct opt_i64 ns);
 /* lookups, hits, misses, hit_ratio. */
 void data_hits(struct tree *t, const struct counts *c);
-void data_count(struct tree *t, const char *key, struct opt_i64 v);
 
 /*
- * One line a job, directory and file, then what is left of the job, behind a line of names.
+ * One line a job, directory and file, then what is left of the job, after a line of names.
  * Numbers in full, absent ones empty; text cells that a spreadsheet would take for a formula
  * begin with an apostrophe.
  */

@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/data.h"
 
+#include <cjson/cJSON.h>
 #include <string.h>
 
+#include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 
 /* What a bucket has of one figure; with is what the function needs to know. */
 typedef struct opt_i64 figure(const struct timeline_bucket *b, int with);
 
-static struct opt_i64 count(const struct timeline_bucket *b, int which)
+static struct opt_i64 count_of(const struct timeline_bucket *b, int which)
 {
 	return counts_get(&b->counts, (enum counter)which);
 }
 
-static struct opt_i64 change(const struct timeline_bucket *b, int which)
+static struct opt_i64 change_of(const struct timeline_bucket *b, int which)
 {
 	return (struct opt_i64){b->counts.c[which], b->counts.known[which]};
 }
 
-static struct opt_i64 hits(const struct timeline_bucket *b, int with)
+static struct opt_i64 hits_of(const struct timeline_bucket *b, int with)
 {
 	(void)with;
 	return counts_sum(&b->counts, SUM_OF(TERMS_hits));
 }
 
-static struct opt_i64 prefetched(const struct timeline_bucket *b, int with)
+static struct opt_i64 prefetched_of(const struct timeline_bucket *b, int with)
 {
 	(void)with;
 	return counts_sum(&b->counts, SUM_OF(TERMS_prefetched_pages));
 }
 
-static struct opt_i64 cpu(const struct timeline_bucket *b, int with)
+static struct opt_i64 cpu_of(const struct timeline_bucket *b, int with)
 {
 	(void)with;
 	return b->cpu_ns;
 }
 
 /* A value for each bucket, then that of the rest; null when none of them is known. */
-static void line(struct tree *t, const char *key, const struct timeline *tl, figure *f, int with)
+static void put_line(struct tree *t, const char *key, const struct timeline *tl, figure *f,
+		     int with)
 {
 	bool any = false;
 
@@ -49,22 +52,28 @@ static void line(struct tree *t, const char *key, const struct timeline *tl, fig
 	}
 	tree_line(t, key);
 	for (size_t i = 0; i < tl->nr; i++)
-		data_count(t, NULL, f(&tl->buckets[i], with));
+		tree_opt_int(t, NULL, f(&tl->buckets[i], with));
 	if (tl->has_rest)
-		data_count(t, NULL, f(&tl->rest, with));
+		tree_opt_int(t, NULL, f(&tl->rest, with));
 	tree_end(t);
 }
 
-static void lines(struct tree *t, const char *key, const struct timeline *tl, enum counter first,
-		  const char *const names[], int nr)
+static void put_counter(struct tree *t, const struct timeline *tl, enum counter which)
+{
+	put_line(t, counter_name(which), tl, count_of, (int)which);
+}
+
+/* Counters on end whose names begin alike: their keys are the rest of the names. */
+static void put_range(struct tree *t, const char *key, const char *beginning,
+		      const struct timeline *tl, enum counter first, enum counter last)
 {
 	tree_object(t, key);
-	for (int i = 0; i < nr; i++)
-		line(t, names[i], tl, count, (int)first + i);
+	for (enum counter i = first; i <= last; i++)
+		put_line(t, counter_name(i) + strlen(beginning), tl, count_of, (int)i);
 	tree_end(t);
 }
 
-static void lines_of_time(struct tree *t, const struct timeline *tl)
+static void put_lines_of_time(struct tree *t, const struct timeline *tl)
 {
 	static const char *const keys[] = {"start_ns", "duration_ns", "read_on_ns", "intervals"};
 
@@ -83,31 +92,30 @@ static void lines_of_time(struct tree *t, const struct timeline *tl)
 	}
 }
 
-static void lines_of_pages(struct tree *t, const struct timeline *tl)
+static void put_lines_of_pages(struct tree *t, const struct timeline *tl)
 {
-	static const char *const windows[] = {"sync", "async", "forced"};
-
-	line(t, "demand_pages", tl, count, C_demand_pages);
-	line(t, "prefetched_pages", tl, prefetched, 0);
-	line(t, "written_pages", tl, count, C_written_pages);
-	line(t, "other_added_pages", tl, count, C_other_added_pages);
+	put_counter(t, tl, C_demand_pages);
+	put_line(t, "prefetched_pages", tl, prefetched_of, 0);
+	put_counter(t, tl, C_written_pages);
+	put_counter(t, tl, C_other_added_pages);
 	tree_object(t, "prefetch");
-	lines(t, "origin", tl, C_prefetched_sync, data_origins, 5);
+	put_range(t, "origin", "prefetched_", tl, C_prefetched_sync, C_prefetched_mmap_around);
 	tree_object(t, "fate");
-	line(t, "used", tl, count, C_used);
-	line(t, "used_late", tl, count, C_used_late);
-	line(t, "evicted_unused", tl, count, C_evicted_unused);
-	line(t, "resident_unused_change", tl, change, C_resident_unused);
-	line(t, "untracked", tl, count, C_untracked);
+	put_counter(t, tl, C_used);
+	put_counter(t, tl, C_used_late);
+	put_counter(t, tl, C_evicted_unused);
+	put_line(t, "resident_unused_change", tl, change_of, C_resident_unused);
+	put_counter(t, tl, C_untracked);
 	tree_end(t);
 	tree_end(t);
-	lines(t, "windows", tl, C_windows_sync, windows, 3);
-	lines(t, "evicted_pages", tl, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
-#define X(name, ...) line(t, #name, tl, count, C_##name);
+	put_range(t, "windows", "windows_", tl, C_windows_sync, C_windows_forced);
+	put_range(t, "evicted_pages", "evicted_", tl, C_evicted_reclaim_kswapd,
+		  C_evicted_reclaim_kswapd + EVICT_NR - 1);
+#define X(name, ...) put_counter(t, tl, C_##name);
 	PLAIN_COUNTERS(X)
 #undef X
-	line(t, "refault_distance_pages", tl, count, C_refault_distance_pages);
-	line(t, "refault_distance_ms", tl, count, C_refault_distance_ms);
+	put_counter(t, tl, C_refault_distance_pages);
+	put_counter(t, tl, C_refault_distance_ms);
 }
 
 static void put_advice_calls(struct tree *t, const struct model_detail *d)
@@ -135,32 +143,31 @@ static void put_advice_calls(struct tree *t, const struct model_detail *d)
 static void put_no_advice_calls(struct tree *t, const char *reason)
 {
 	tree_object(t, "advice_calls");
-	tree_bytes(t, "absent", reason, strlen(reason));
+	tree_text(t, "absent", reason);
 	tree_end(t);
 }
 
 static void put_timeline(struct tree *t, const struct model_detail *d)
 {
-	static const char *const faults[] = {"major", "minor"};
 	const struct timeline *tl = &d->timeline;
 
 	tree_object(t, "timeline");
 	tree_int(t, "buckets", (int64_t)(tl->nr + tl->has_rest));
-	lines_of_time(t, tl);
-	line(t, "cpu_ns", tl, cpu, 0);
-	line(t, "read_calls", tl, count, C_read_calls);
-	line(t, "read_bytes", tl, count, C_read_bytes);
-	line(t, "lookups", tl, count, C_lookups);
-	line(t, "hits", tl, hits, 0);
-	line(t, "delayed_hits", tl, count, C_delayed_hits);
-	line(t, "misses", tl, count, C_misses);
-	lines_of_pages(t, tl);
-	lines(t, "faults", tl, C_faults_major, faults, 2);
-	line(t, "mapped_pages_upper_bound", tl, count, C_mapped_pages_upper_bound);
-	line(t, "direct_read_calls", tl, count, C_direct_read_calls);
-	line(t, "direct_read_bytes", tl, count, C_direct_read_bytes);
-	line(t, "stall_ns", tl, count, C_stall_ns);
-	line(t, "stalls", tl, count, C_stalls);
+	put_lines_of_time(t, tl);
+	put_line(t, "cpu_ns", tl, cpu_of, 0);
+	put_counter(t, tl, C_read_calls);
+	put_counter(t, tl, C_read_bytes);
+	put_counter(t, tl, C_lookups);
+	put_line(t, "hits", tl, hits_of, 0);
+	put_counter(t, tl, C_delayed_hits);
+	put_counter(t, tl, C_misses);
+	put_lines_of_pages(t, tl);
+	put_range(t, "faults", "faults_", tl, C_faults_major, C_faults_minor);
+	put_counter(t, tl, C_mapped_pages_upper_bound);
+	put_counter(t, tl, C_direct_read_calls);
+	put_counter(t, tl, C_direct_read_bytes);
+	put_counter(t, tl, C_stall_ns);
+	put_counter(t, tl, C_stalls);
 	if (d->advice.absent)
 		put_no_advice_calls(t, d->advice.absent);
 	else
@@ -171,26 +178,26 @@ static void put_timeline(struct tree *t, const struct model_detail *d)
 static void put_eviction(struct tree *t, const struct model_eviction *e)
 {
 	tree_object(t, NULL);
-	tree_bytes(t, "cause", e->cause.data, e->cause.len);
+	tree_name(t, "cause", &e->cause);
 	if (e->rows) {
 		tree_bool(t, "rest", true);
 		tree_int(t, "rows", e->rows);
 		tree_null(t, "evictor");
 	} else {
 		tree_object(t, "evictor");
-		tree_bytes(t, "kind", e->kind.data, e->kind.len);
-		tree_bytes(t, "job", e->job.data, e->job.len);
-		tree_bytes(t, "command", e->command.data, e->command.len);
-		tree_bytes(t, "cgroup", e->cgroup.data, e->cgroup.len);
-		tree_bytes(t, "directory", e->directory.data, e->directory.len);
+		tree_name(t, "kind", &e->kind);
+		tree_name(t, "job", &e->job);
+		tree_name(t, "command", &e->command);
+		tree_name(t, "cgroup", &e->cgroup);
+		tree_name(t, "directory", &e->directory);
 		if (e->writes.known)
 			tree_bool(t, "writes", e->writes.value == 1);
 		else
 			tree_null(t, "writes");
 		tree_end(t);
 	}
-	tree_bytes(t, "owner_directory", e->owner_directory.data, e->owner_directory.len);
-	data_count(t, "pages", e->pages);
+	tree_name(t, "owner_directory", &e->owner_directory);
+	tree_opt_int(t, "pages", e->pages);
 	tree_bool(t, "exact", e->exact);
 	tree_end(t);
 }
@@ -199,7 +206,7 @@ static void put_interference(struct tree *t, const struct model_detail *d)
 {
 	tree_object(t, "interference");
 	if (d->interference_absent) {
-		tree_bytes(t, "absent", d->interference_absent, strlen(d->interference_absent));
+		tree_text(t, "absent", d->interference_absent);
 		tree_null(t, "evictions");
 	} else {
 		tree_null(t, "absent");
@@ -216,7 +223,7 @@ static void put_read_sizes(struct tree *t, const struct model_detail *d)
 	const char *absent = d->advice.absent;
 
 	tree_object(t, "read_sizes");
-	tree_bytes(t, "absent", absent, absent ? strlen(absent) : 0);
+	tree_text(t, "absent", absent);
 	if (absent) {
 		tree_null(t, "traced_files");
 		tree_null(t, "incomplete_files");
@@ -261,7 +268,7 @@ static void put_covered(struct tree *t, const struct model_coverage *c)
 	tree_null(t, "absent");
 	tree_string(t, "source", c->sampled ? "references" : "trace");
 	tree_bool(t, "whole", !c->broken);
-	tree_bytes(t, "broken_reason", c->broken, c->broken ? strlen(c->broken) : 0);
+	tree_text(t, "broken_reason", c->broken);
 	tree_uint(t, "file_pages", c->parts->file_pages);
 	tree_uint(t, "part_pages", c->parts->part_pages);
 	put_parts(t, "read_pages", c->parts, c->parts->read);
@@ -288,8 +295,53 @@ void data_coverage(struct tree *t, const struct model_job *job, size_t at)
 	}
 	tree_object(t, "coverage");
 	if (c->absent)
-		tree_bytes(t, "absent", c->absent, strlen(c->absent));
+		tree_text(t, "absent", c->absent);
 	else
 		put_covered(t, c);
+	tree_end(t);
+}
+
+static void put_decided_by(struct tree *t, const cJSON *array)
+{
+	const cJSON *name;
+
+	tree_array(t, "decided_by");
+	cJSON_ArrayForEach(name, array)
+	{
+		if (cJSON_IsString(name))
+			tree_string(t, NULL, name->valuestring);
+	}
+	tree_end(t);
+}
+
+static void put_features(struct tree *t, const char *text)
+{
+	cJSON *json = text ? cJSON_Parse(text) : NULL;
+	const cJSON *f;
+
+	tree_object(t, "features");
+	cJSON_ArrayForEach(f, json)
+	{
+		if (cJSON_IsNumber(f))
+			tree_double(t, f->string, f->valuedouble);
+	}
+	tree_end(t);
+	put_decided_by(t, json ? cJSON_GetObjectItemCaseSensitive(json, "decided_by") : NULL);
+	cJSON_Delete(json);
+}
+
+void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id)
+{
+	const struct analysis_pattern *p =
+		m->analysis ? analysis_pattern_of(m->analysis, directory, id) : NULL;
+
+	if (!p) {
+		tree_null(t, "pattern");
+		return;
+	}
+	tree_object(t, "pattern");
+	tree_string(t, "name", p->name);
+	tree_double(t, "confidence", p->confidence.known ? p->confidence.value : 0);
+	put_features(t, p->features);
 	tree_end(t);
 }

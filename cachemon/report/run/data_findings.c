@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/findings.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-#include "cachemon/report/run/data.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/report/run/data.h"
 #include "cachemon/report/run/wording.h"
-
-static void put_double(struct tree *t, const char *key, struct opt_f64 v)
-{
-	if (v.known)
-		tree_double(t, key, v.value);
-	else
-		tree_null(t, key);
-}
-
-/* Any bytes: a rule may be a site's, and names are anybody's. */
-static void put_text(struct tree *t, const char *key, const char *s)
-{
-	tree_bytes(t, key, s, s ? strlen(s) : 0);
-}
 
 /* NULL: not analysed. */
 static void put_grades(struct tree *t, const struct analysis_grade *grades)
@@ -35,7 +22,7 @@ static void put_grades(struct tree *t, const struct analysis_grade *grades)
 		tree_object(t, NULL);
 		tree_string(t, "name", grade_names[i]);
 		tree_string(t, "grade", grades[i].letter);
-		put_double(t, "score", grades[i].score);
+		tree_opt_double(t, "score", grades[i].score);
 		tree_string(t, "formula", grades[i].letter ? grades[i].formula : NULL);
 		tree_string(t, "reason", grades[i].letter ? NULL : grades[i].formula);
 		tree_end(t);
@@ -59,7 +46,7 @@ static void put_directories(struct tree *t, const struct model *m, const struct 
 		const struct model_directory *d = &job->directories[i];
 
 		tree_object(t, NULL);
-		tree_bytes(t, "path", d->path.data, d->path.len);
+		tree_name(t, "path", &d->path);
 		data_directory_grades(t, m, d->id);
 		tree_end(t);
 	}
@@ -71,9 +58,9 @@ static void put_ceiling(struct tree *t, const struct analysis_job *a)
 	const struct ceiling *c = &a->ceiling;
 
 	tree_object(t, "accelerator_ceiling");
-	put_double(t, "overall", c->overall);
-	put_double(t, "after_first_epoch", c->after_first_epoch);
-	put_double(t, "epochs", c->epochs);
+	tree_opt_double(t, "overall", c->overall);
+	tree_opt_double(t, "after_first_epoch", c->after_first_epoch);
+	tree_opt_double(t, "epochs", c->epochs);
 	tree_string(t, "line", c->line);
 	tree_bool(t, "stalls_overlap", a->several);
 	tree_string(t, "reason", c->reason);
@@ -90,15 +77,15 @@ static void put_evidence(struct tree *t, const struct finding *f, int *number)
 		snprintf(id, sizeof(id), "E%d", ++*number);
 		tree_object(t, NULL);
 		tree_string(t, "id", id);
-		put_text(t, "metric", e->metric);
+		tree_text(t, "metric", e->metric);
 		if (e->is_text)
-			put_text(t, "value", e->value);
+			tree_text(t, "value", e->value);
 		else if (e->value)
 			tree_number(t, "value", e->value);
 		else
 			tree_null(t, "value");
-		put_text(t, "unit", e->unit);
-		put_text(t, "scope", e->scope);
+		tree_text(t, "unit", e->unit);
+		tree_text(t, "scope", e->scope);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -126,32 +113,32 @@ static void put_action(struct tree *t, const struct note *n)
 		return;
 	}
 	tree_object(t, "action");
-	put_text(t, "text", n->action);
+	tree_text(t, "text", n->action);
 	tree_array(t, "snippets");
 	for (size_t i = 0; i < n->nr_snippets; i++) {
 		tree_object(t, NULL);
 		tree_string(t, "language", n->snippets[i].language);
-		put_text(t, "code", n->snippets[i].code);
+		tree_text(t, "code", n->snippets[i].code);
 		tree_end(t);
 	}
 	tree_end(t);
-	put_text(t, "risk", n->risk);
-	put_text(t, "undo", n->undo);
-	put_text(t, "verify", n->verify);
+	tree_text(t, "risk", n->risk);
+	tree_text(t, "undo", n->undo);
+	tree_text(t, "verify", n->verify);
 	tree_end(t);
 }
 
 static void put_finding_keys(struct tree *t, const struct finding *f, int *number)
 {
 	tree_string(t, "id", f->rule->id);
-	put_text(t, "title", f->rule->title);
+	tree_text(t, "title", f->rule->title);
 	tree_string(t, "severity", severity_names[f->severity]);
 	tree_double(t, "confidence", f->confidence);
 	tree_object(t, "subject");
 	tree_string(t, "kind", subject_names[f->kind]);
-	tree_bytes(t, "name", f->subject.data, f->subject.len);
+	tree_name(t, "name", &f->subject);
 	tree_end(t);
-	put_text(t, "summary", f->summary);
+	tree_text(t, "summary", f->summary);
 	put_evidence(t, f, number);
 	put_gain(t, &f->gain);
 	put_action(t, f->note);
@@ -179,7 +166,7 @@ static void put_not_judged(struct tree *t, const struct analysis *a, int64_t job
 			continue;
 		tree_object(t, NULL);
 		tree_string(t, "id", a->unjudged[i].rule->id);
-		put_text(t, "reason", a->unjudged[i].reason);
+		tree_text(t, "reason", a->unjudged[i].reason);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -191,6 +178,109 @@ static void put_passed(struct tree *t, const struct analysis *a, const struct an
 	for (size_t i = 0; i < a->rules.nr_rules; i++)
 		if (analysis_passed(a, job, &a->rules.rules[i]))
 			tree_string(t, NULL, a->rules.rules[i].id);
+	tree_end(t);
+}
+
+static void put_metric(struct tree *t, const struct series_metric *m)
+{
+	tree_string(t, "metric", m->name);
+	tree_string(t, "unit", m->unit);
+}
+
+static void put_changes(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "changes");
+	for (size_t i = 0; i < s->nr_changes; i++) {
+		const struct series_change *c = &s->changes[i];
+
+		tree_object(t, NULL);
+		put_metric(t, c->metric);
+		data_seconds(t, "at_s", (struct opt_i64){c->at_ns, true});
+		tree_double(t, "before", c->before);
+		tree_double(t, "after", c->after);
+		tree_double(t, "p", c->p);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_changes", s->more_changes);
+}
+
+static void put_anomalies(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "anomalies");
+	for (size_t i = 0; i < s->nr_anomalies; i++) {
+		const struct series_anomaly *a = &s->anomalies[i];
+
+		tree_object(t, NULL);
+		put_metric(t, a->metric);
+		data_seconds(t, "start_s", (struct opt_i64){a->start_ns, true});
+		data_seconds(t, "duration_s", (struct opt_i64){a->duration_ns, true});
+		tree_double(t, "value", a->value);
+		tree_double(t, "low", a->low);
+		tree_double(t, "high", a->high);
+		tree_double(t, "score", a->score);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_anomalies", s->more_anomalies);
+}
+
+static void put_links(struct tree *t, const struct series_job *s)
+{
+	tree_array(t, "links");
+	for (size_t i = 0; i < s->nr_links; i++) {
+		const struct series_link *l = &s->links[i];
+
+		tree_object(t, NULL);
+		tree_string(t, "a", l->a->name);
+		tree_string(t, "b", l->b->name);
+		data_seconds(t, "lag_s", (struct opt_i64){l->lag_ns, true});
+		tree_double(t, "rho", l->rho);
+		tree_double(t, "p", l->p);
+		tree_uint(t, "intervals", l->intervals);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_uint(t, "more_links", s->more_links);
+}
+
+static void put_history(struct tree *t, const struct series_job *s)
+{
+	tree_string(t, "history_reason", s->history_absent);
+	tree_array(t, "history");
+	for (size_t i = 0; i < s->nr_history; i++) {
+		const struct series_history *h = &s->history[i];
+
+		tree_object(t, NULL);
+		put_metric(t, h->metric);
+		tree_double(t, "value", h->value);
+		tree_double(t, "median", h->median);
+		tree_double(t, "low", h->low);
+		tree_double(t, "high", h->high);
+		tree_uint(t, "runs", h->runs);
+		tree_bool(t, "unusual", h->unusual);
+		tree_opt_double(t, "trend_per_run", h->trend_per_run);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+/* What stands out over the intervals of the job, and compared with its earlier runs. */
+static void put_series(struct tree *t, const struct series_job *s)
+{
+	tree_object(t, "series");
+	tree_string(t, "reason", s->absent);
+	tree_uint(t, "intervals", s->intervals);
+	data_seconds(t, "interval_s", (struct opt_i64){s->interval_ns, true});
+	data_seconds(t, "from_s", (struct opt_i64){s->from_ns, true});
+	tree_array(t, "metrics");
+	for (size_t i = 0; i < s->nr_metrics; i++)
+		tree_string(t, NULL, s->metrics[i]->name);
+	tree_end(t);
+	put_changes(t, s);
+	put_anomalies(t, s);
+	put_links(t, s);
+	put_history(t, s);
 	tree_end(t);
 }
 
@@ -211,7 +301,7 @@ void data_findings(struct tree *t, const struct model *m, const struct model_job
 	tree_string(t, "gain_order", a->rate.method);
 	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
-	data_series(t, analysis_series_of(m->analysis, job->id));
+	put_series(t, analysis_series_of(m->analysis, job->id));
 	data_wording(t, m->wording && m->wording->job_id == job->id ? m->wording : NULL);
 }
 
@@ -232,9 +322,9 @@ static void put_verdicts(struct tree *t, const struct model *m, const struct mod
 		const struct model_advice *v = &job->advice[i];
 
 		tree_object(t, NULL);
-		tree_bytes(t, "kind", v->kind.data, v->kind.len);
-		tree_bytes(t, "call", v->call.data, v->call.len);
-		tree_bytes(t, "path", v->path.data, v->path.len);
+		tree_name(t, "kind", &v->kind);
+		tree_name(t, "call", &v->call);
+		tree_name(t, "path", &v->path);
 		data_verdict(t, m, v->id);
 		tree_end(t);
 	}
@@ -262,7 +352,7 @@ void data_advise(struct tree *t, const struct model *m)
 		if (model_others(&m->jobs[i]))
 			continue;
 		tree_object(t, NULL);
-		tree_bytes(t, "name", m->jobs[i].name.data, m->jobs[i].name.len);
+		tree_name(t, "name", &m->jobs[i].name);
 		data_findings(t, m, &m->jobs[i]);
 		put_directories(t, m, &m->jobs[i]);
 		put_verdicts(t, m, &m->jobs[i]);

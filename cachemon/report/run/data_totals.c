@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/data.h"
 
-const char *const data_origins[5] = {"sync", "async", "willneed", "readahead2", "mmap_around"};
-static const char *const fates[5] = {"used", "used_late", "evicted_unused", "resident_unused",
-				     "untracked"};
-const char *const data_causes[EVICT_NR] = {
-	[EVICT_RECLAIM_KSWAPD] = "reclaim_kswapd", [EVICT_RECLAIM_DIRECT] = "reclaim_direct",
-	[EVICT_RECLAIM_MEMCG] = "reclaim_memcg",   [EVICT_DONTNEED] = "dontneed",
-	[EVICT_DROP_CACHES] = "drop_caches",	   [EVICT_TRUNCATE] = "truncate",
-	[EVICT_DIRECT_IO] = "direct_io",	   [EVICT_OTHER] = "other",
-	[EVICT_INVALIDATE] = "invalidate",	   [EVICT_DONTCACHE] = "dontcache",
-};
+#include <inttypes.h>
+#include <string.h>
 
-_Static_assert(C_prefetched_mmap_around - C_prefetched_sync + 1 == 5, "origins");
-_Static_assert(C_untracked - C_used + 1 == 5, "fates");
-
-void data_count(struct tree *t, const char *key, struct opt_i64 v)
+/* To the last digit. */
+void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
 {
-	if (v.known)
-		tree_int(t, key, v.value);
-	else
+	enum { NS_PER_S = 1000000000 };
+	char text[40];
+
+	if (!ns.known || ns.value < 0) {
 		tree_null(t, key);
+		return;
+	}
+	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, ns.value / NS_PER_S,
+		 ns.value % NS_PER_S);
+	tree_number(t, key, text);
 }
 
 /* "<key>_estimated": true, beside a value that is there. */
-static void mark(struct tree *t, const char *key, bool estimated)
+static void mark_estimated(struct tree *t, const char *key, bool estimated)
 {
 	char name[64];
 
@@ -47,8 +43,8 @@ static void mark_least(struct tree *t, const char *key, bool lower_bound)
 
 static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
 {
-	data_count(t, key, v);
-	mark(t, key, estimated && v.known);
+	tree_opt_int(t, key, v);
+	mark_estimated(t, key, estimated && v.known);
 }
 
 static void put_ratio(struct tree *t, const char *key, struct opt_f64 v, bool estimated)
@@ -58,7 +54,7 @@ static void put_ratio(struct tree *t, const char *key, struct opt_f64 v, bool es
 		return;
 	}
 	tree_double(t, key, v.value);
-	mark(t, key, estimated);
+	mark_estimated(t, key, estimated);
 }
 
 static void put_bound(struct tree *t, const char *key, const char *end, double v, bool whole)
@@ -87,29 +83,35 @@ static void put_estimate(struct tree *t, const struct counts *c, enum read_estim
 		put_interval(t, estimate_name(e), &r, e != ESTIMATE_HIT_RATIO);
 }
 
-static void put(struct tree *t, const char *key, const struct counts *c, enum counter which)
+static void put_as(struct tree *t, const char *key, const struct counts *c, enum counter which)
 {
 	put_count(t, key, counts_get(c, which), counts_estimated(c, which));
 }
 
+static void put_counter(struct tree *t, const struct counts *c, enum counter which)
+{
+	put_as(t, counter_name(which), c, which);
+}
+
 /* Of itself: that a whole row is a lower bound is said beside the row. */
-static bool least(const struct counts *c, enum counter which)
+static bool is_least(const struct counts *c, enum counter which)
 {
 	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);
 }
 
-static void put_bounded(struct tree *t, const char *key, const struct counts *c, enum counter which)
+static void put_bounded(struct tree *t, const struct counts *c, enum counter which)
 {
-	put(t, key, c, which);
-	mark_least(t, key, c->known[which] && least(c, which));
+	put_counter(t, c, which);
+	mark_least(t, counter_name(which), c->known[which] && is_least(c, which));
 }
 
-static void put_range(struct tree *t, const char *key, const struct counts *c, enum counter first,
-		      const char *const names[], int nr)
+/* Counters on end whose names begin alike: their keys are the rest of the names. */
+static void put_range(struct tree *t, const char *key, const char *beginning,
+		      const struct counts *c, enum counter first, enum counter last)
 {
 	tree_object(t, key);
-	for (int i = 0; i < nr; i++)
-		put(t, names[i], c, first + (enum counter)i);
+	for (enum counter i = first; i <= last; i++)
+		put_as(t, counter_name(i) + strlen(beginning), c, i);
 	tree_end(t);
 }
 
@@ -123,9 +125,9 @@ static void put_share(struct tree *t, const char *key, struct opt_f64 v, const s
 static void put_prefetch(struct tree *t, const struct counts *c, const struct derived *d)
 {
 	tree_object(t, "prefetch");
-	put_range(t, "origin", c, C_prefetched_sync, data_origins, 5);
-	put_range(t, "fate", c, C_used, fates, 5);
-	mark_least(t, "fate", c->known[C_used] && least(c, C_used));
+	put_range(t, "origin", "prefetched_", c, C_prefetched_sync, C_prefetched_mmap_around);
+	put_range(t, "fate", "", c, C_used, C_untracked);
+	mark_least(t, "fate", c->known[C_used] && is_least(c, C_used));
 	put_share(t, "accuracy", d->accuracy, &d->accuracy_range);
 	put_share(t, "coverage", d->coverage, &d->coverage_range);
 	put_share(t, "timeliness", d->timeliness, &d->timeliness_range);
@@ -146,9 +148,9 @@ static void put_windows(struct tree *t, const struct counts *c)
 			nr = i + 1;
 	}
 	tree_object(t, "windows");
-	put(t, "sync", c, C_windows_sync);
-	put(t, "async", c, C_windows_async);
-	put(t, "forced", c, C_windows_forced);
+	put_as(t, "sync", c, C_windows_sync);
+	put_as(t, "async", c, C_windows_async);
+	put_as(t, "forced", c, C_windows_forced);
 	if (known) {
 		tree_array(t, "size_pages_log2");
 		for (int i = 0; i < nr; i++)
@@ -162,25 +164,25 @@ static void put_windows(struct tree *t, const struct counts *c)
 
 static void put_cached(struct tree *t, const struct counts *c, const struct derived *d)
 {
-	put_bounded(t, "read_calls", c, C_read_calls);
+	put_bounded(t, c, C_read_calls);
 	put_estimate(t, c, ESTIMATE_READ_CALLS);
-	put_bounded(t, "read_bytes", c, C_read_bytes);
+	put_bounded(t, c, C_read_bytes);
 	put_estimate(t, c, ESTIMATE_READ_BYTES);
-	put_bounded(t, "lookups", c, C_lookups);
+	put_bounded(t, c, C_lookups);
 	put_estimate(t, c, ESTIMATE_LOOKUPS);
 	put_count(t, "hits", d->hits, c->sliced);
-	mark_least(t, "hits", d->hits.known && least(c, C_lookups));
+	mark_least(t, "hits", d->hits.known && is_least(c, C_lookups));
 	put_estimate(t, c, ESTIMATE_HITS);
-	put_bounded(t, "delayed_hits", c, C_delayed_hits);
+	put_bounded(t, c, C_delayed_hits);
 	put_estimate(t, c, ESTIMATE_DELAYED_HITS);
-	put(t, "misses", c, C_misses);
+	put_counter(t, c, C_misses);
 	put_ratio(t, "hit_ratio", d->hit_ratio, c->sliced);
 	mark_least(t, "hit_ratio", d->hit_ratio.known && c->bounds & BOUND_READS);
 	put_estimate(t, c, ESTIMATE_HIT_RATIO);
-	put(t, "demand_pages", c, C_demand_pages);
+	put_counter(t, c, C_demand_pages);
 	put_count(t, "prefetched_pages", d->prefetched_pages, false);
-	put(t, "written_pages", c, C_written_pages);
-	put(t, "other_added_pages", c, C_other_added_pages);
+	put_counter(t, c, C_written_pages);
+	put_counter(t, c, C_other_added_pages);
 }
 
 void data_hits(struct tree *t, const struct counts *c)
@@ -188,11 +190,11 @@ void data_hits(struct tree *t, const struct counts *c)
 	struct derived d;
 
 	counts_derive(c, 0, &d);
-	put(t, "lookups", c, C_lookups);
+	put_counter(t, c, C_lookups);
 	put_estimate(t, c, ESTIMATE_LOOKUPS);
 	put_count(t, "hits", d.hits, c->sliced);
 	put_estimate(t, c, ESTIMATE_HITS);
-	put(t, "misses", c, C_misses);
+	put_counter(t, c, C_misses);
 	put_ratio(t, "hit_ratio", d.hit_ratio, c->sliced);
 	put_estimate(t, c, ESTIMATE_HIT_RATIO);
 }
@@ -206,24 +208,22 @@ void data_totals(struct tree *t, const char *key, const struct counts *c, int64_
 	put_cached(t, c, &d);
 	put_prefetch(t, c, &d);
 	put_windows(t, c);
-	put_range(t, "evicted_pages", c, C_evicted_reclaim_kswapd, data_causes, EVICT_NR);
-	mark_least(t, "evicted_pages", least(c, C_evicted_reclaim_kswapd));
-	put_bounded(t, "evicted_not_added", c, C_evicted_not_added);
-#define X(name, ...) put_bounded(t, #name, c, C_##name);
+	put_range(t, "evicted_pages", "evicted_", c, C_evicted_reclaim_kswapd,
+		  C_evicted_reclaim_kswapd + EVICT_NR - 1);
+	mark_least(t, "evicted_pages", is_least(c, C_evicted_reclaim_kswapd));
+	put_bounded(t, c, C_evicted_not_added);
+#define X(name, ...) put_bounded(t, c, C_##name);
 	PLAIN_COUNTERS(X)
 #undef X
-	put(t, "refault_distance_pages", c, C_refault_distance_pages);
-	put(t, "refault_distance_ms", c, C_refault_distance_ms);
-	tree_object(t, "faults");
-	put(t, "major", c, C_faults_major);
-	put(t, "minor", c, C_faults_minor);
-	tree_end(t);
-	put(t, "mapped_pages_upper_bound", c, C_mapped_pages_upper_bound);
-	put(t, "direct_read_calls", c, C_direct_read_calls);
-	put(t, "direct_read_bytes", c, C_direct_read_bytes);
+	put_counter(t, c, C_refault_distance_pages);
+	put_counter(t, c, C_refault_distance_ms);
+	put_range(t, "faults", "faults_", c, C_faults_major, C_faults_minor);
+	put_counter(t, c, C_mapped_pages_upper_bound);
+	put_counter(t, c, C_direct_read_calls);
+	put_counter(t, c, C_direct_read_bytes);
 	put_count(t, "waste_bytes", d.waste_bytes, false);
-	mark_least(t, "waste_bytes", d.waste_bytes.known && least(c, C_evicted_unused));
-	put(t, "stall_ns", c, C_stall_ns);
-	put(t, "stalls", c, C_stalls);
+	mark_least(t, "waste_bytes", d.waste_bytes.known && is_least(c, C_evicted_unused));
+	put_counter(t, c, C_stall_ns);
+	put_counter(t, c, C_stalls);
 	tree_end(t);
 }

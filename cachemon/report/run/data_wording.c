@@ -9,7 +9,7 @@
 /* Any bytes: names were put in. */
 static void put_text(struct tree *t, const char *key, const char *s)
 {
-	tree_bytes(t, key, s, s ? strlen(s) : 0);
+	tree_text(t, key, s);
 }
 
 /* Of a user's note: named as its file is. */
@@ -100,10 +100,10 @@ void data_wording(struct tree *t, const struct wording *w)
 	put_text(t, "model", w->model);
 	tree_string(t, "prompt_sha256", w->prompt_sha256);
 	tree_string(t, "asked", w->asked_ns.known ? show_rfc3339(w->asked_ns.value).s : NULL);
-	data_count(t, "duration_ns", w->duration_ns);
-	data_count(t, "tokens_in", w->tokens_in);
-	data_count(t, "tokens_out", w->tokens_out);
-	data_count(t, "attempts", w->attempts);
+	tree_opt_int(t, "duration_ns", w->duration_ns);
+	tree_opt_int(t, "tokens_in", w->tokens_in);
+	tree_opt_int(t, "tokens_out", w->tokens_out);
+	tree_opt_int(t, "attempts", w->attempts);
 	tree_bool(t, "redacted", w->redacted);
 	put_text(t, "warning", w->warning);
 	put_said(t, w);

@@ -2,14 +2,11 @@
 /*
  * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
  * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
- * data_directory_grades(), data_verdict() and data_advise() are in data_findings.c;
- * sections_finding() and csv_advise() are in sections_advise.c; findings_of(), finding_gain(),
- * finding_gain_range(), sections_problems(), sections_to_change(), sections_passed(),
- * sections_not_judged() and sections_verdicts() are in sections_findings.c;
- * sections_judgement() and sections_directory_grades() are in sections_grades.c.
+ * data_*() are in data_findings.c; sections_judgement(), sections_grades() and
+ * sections_directory_grades() are in sections_grades.c; all others are in sections_findings.c.
  */
-#ifndef REPORT_FINDINGS_H
-#define REPORT_FINDINGS_H
+#ifndef FINDINGS_H
+#define FINDINGS_H
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/render/doc.h"
@@ -19,11 +16,12 @@
 /* NULL: the job was not analysed. */
 const struct analysis_job *findings_of(const struct model *m, const struct model_job *job);
 
+/* What models say of it; NULL: the job was not analysed. */
+const struct analysis_model *findings_models(const struct model *m, const struct model_job *job);
+
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
  * passed, series. */
 void data_findings(struct tree *t, const struct model *m, const struct model_job *job);
-/* "series": what stands out over the job's intervals and beside its earlier runs. */
-void data_series(struct tree *t, const struct series_job *s);
 /* The first two of these, of a directory. */
 void data_directory_grades(struct tree *t, const struct model *m, int64_t id);
 /* "verdict" and "verdict_why" of a piece of advice. */
@@ -32,15 +30,13 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
 void data_advise(struct tree *t, const struct model *m);
 int csv_advise(FILE *out, const struct model *m);
 
-/* The three that gain most, and the others behind them. */
+/* The three that gain most, and the others after them. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
 /* The verdict, in two sentences. */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);
 /* Of the job, with the accelerator's ceiling. */
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job);
-/* A finding: what it rests on and what to do. number: of the job's, from 1. */
-void sections_finding(struct doc *d, const struct finding *f, size_t number);
 void sections_passed(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
 /* What is wrong with a site's rules. */

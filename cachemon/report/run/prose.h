@@ -3,8 +3,8 @@
  * What a run says in sentences, and the short summary at its end. Owns wording; reads the model
  * only. Names in the text are as the model has them: the caller's writer makes them inert.
  */
-#ifndef REPORT_PROSE_H
-#define REPORT_PROSE_H
+#ifndef PROSE_H
+#define PROSE_H
 
 #include <stdio.h>
 

@@ -82,8 +82,27 @@ static int write_tree(const struct report_options *o, const struct model *m, FIL
 	return tree_finish(&t);
 }
 
-static int write_doc(const struct report_options *o, const struct model *m, struct doc d)
+bool report_format_of_pages(enum report_format format)
 {
+	return format != REPORT_CSV && format != REPORT_YAML && format < REPORT_FORMAT_NR;
+}
+
+struct doc report_doc(enum report_format format, FILE *out)
+{
+	switch (format) {
+	case REPORT_MARKDOWN:
+		return doc_markdown(out);
+	case REPORT_HTML:
+		return doc_html(out);
+	default:
+		return doc_text(out);
+	}
+}
+
+static int write_doc(const struct report_options *o, const struct model *m, FILE *out)
+{
+	struct doc d = report_doc(o->format, out);
+
 	if (o->advise)
 		sections_advise(&d, m);
 	else
@@ -91,27 +110,8 @@ static int write_doc(const struct report_options *o, const struct model *m, stru
 	return doc_end(&d);
 }
 
-static int write_model(const struct report_options *o, const struct model *m, FILE *out)
-{
-	switch (o->format) {
-	case REPORT_TEXT:
-		return write_doc(o, m, doc_text(out));
-	case REPORT_MARKDOWN:
-		return write_doc(o, m, doc_markdown(out));
-	case REPORT_HTML:
-		return write_doc(o, m, doc_html(out));
-	case REPORT_JSON:
-	case REPORT_YAML:
-		return write_tree(o, m, out);
-	case REPORT_CSV:
-		return o->advise ? csv_advise(out, m) : csv_report(out, m);
-	default:
-		return -EINVAL;
-	}
-}
-
-static int analyse(const struct report_options *options, sqlite3 *db, struct loaded *l,
-		   struct errtext *err)
+static int analyse_run(const struct report_options *options, sqlite3 *db, struct loaded *l,
+		       struct errtext *err)
 {
 	const struct analysis_options how = {.dirs = options->rules, .progress = options->progress};
 	int ret = analysis_run(db, l->model.run.id, &how, &l->analysis, err);
@@ -128,7 +128,7 @@ static int analyse(const struct report_options *options, sqlite3 *db, struct loa
 	return 0;
 }
 
-static int word(const struct report_options *options, struct loaded *l, struct errtext *err)
+static int add_words(const struct report_options *options, struct loaded *l, struct errtext *err)
 {
 	int ret = options->word ? options->word(options->word_arg, &l->model, err) : 0;
 
@@ -140,9 +140,9 @@ static int word(const struct report_options *options, struct loaded *l, struct e
 /* Of the model. */
 enum wanted { WANTED_SHOWN, WANTED_TOTALS, WANTED_WHOLE };
 
-/* ret stays where it is: its model points into it. */
-static int load(const struct report_options *options, enum wanted wanted, struct loaded *ret_loaded,
-		struct errtext *err)
+/* ret stays where it is: its model points into it. loaded_free() also what failed to load. */
+static int load_report(const struct report_options *options, enum wanted wanted,
+		       struct loaded *ret_loaded, struct errtext *err)
 {
 	bool totals_only = wanted == WANTED_TOTALS;
 	/* What somebody else makes something of is the same for every verb. */
@@ -158,18 +158,16 @@ static int load(const struct report_options *options, enum wanted wanted, struct
 	int ret;
 
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = report_db_open(options->db, &db, err);
+	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
 	if (!ret && !totals_only)
-		ret = analyse(options, db, ret_loaded, err);
+		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
 	if (!ret && !totals_only)
-		ret = word(options, ret_loaded, err);
+		ret = add_words(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)
 		progress_over(options->progress);
-	if (ret < 0)
-		loaded_free(ret_loaded);
 	return ret;
 }
 
@@ -183,35 +181,28 @@ static int write_report(const void *content, FILE *out)
 {
 	const struct written *w = content;
 
-	return write_model(w->options, w->model, out);
+	switch (w->options->format) {
+	case REPORT_JSON:
+	case REPORT_YAML:
+		return write_tree(w->options, w->model, out);
+	case REPORT_CSV:
+		return w->options->advise ? csv_advise(out, w->model) : csv_report(out, w->model);
+	default:
+		return write_doc(w->options, w->model, out);
+	}
 }
 
-int report_print(const struct report_options *options, FILE *out, struct errtext *err)
+int report_show(const struct report_options *options, FILE *out, struct errtext *err)
 {
 	struct loaded l = {0};
 	const struct written content = {options, &l.model};
 	const struct publication p = {THE_REPORT, &content, write_report};
-	int ret = load(options, WANTED_SHOWN, &l, err);
-
-	if (ret < 0)
-		return ret;
-	ret = publish_print(&p, out, err);
-	loaded_free(&l);
-	return ret;
-}
-
-int report_write(const struct report_options *options, const char *out_path, struct errtext *err)
-{
-	struct loaded l = {0};
-	const struct written content = {options, &l.model};
-	const struct publication p = {THE_REPORT, &content, write_report};
-	int ret = publish_not_over(p.name, options->db, out_path, err);
+	int ret = publish_not_over(p.name, options->db, options->out_path, err);
 
 	if (!ret)
-		ret = load(options, WANTED_SHOWN, &l, err);
-	if (ret < 0)
-		return ret;
-	ret = publish_write(&p, out_path, err);
+		ret = load_report(options, WANTED_SHOWN, &l, err);
+	if (!ret)
+		ret = publish(&p, options->out_path, out, err);
 	loaded_free(&l);
 	return ret;
 }
@@ -221,14 +212,14 @@ int report_use(const struct report_options *options,
 	       struct errtext *err)
 {
 	struct loaded l = {0};
-	int ret = load(options, WANTED_WHOLE, &l, err);
+	int ret = load_report(options, WANTED_WHOLE, &l, err);
 
-	if (ret < 0)
-		return ret;
-	ret = use(arg, &l.model, err);
-	progress_over(options->progress);
-	if (ret < 0)
-		errtext_end_sentence(err);
+	if (!ret) {
+		ret = use(arg, &l.model, err);
+		progress_over(options->progress);
+		if (ret < 0)
+			errtext_end_sentence(err);
+	}
 	loaded_free(&l);
 	return ret;
 }
@@ -239,16 +230,16 @@ int report_summary(const char *db, int64_t run_id, FILE *out, struct errtext *er
 	_cleanup_free_ char *command = NULL;
 	_cleanup_free_ char *quoted = NULL;
 	struct loaded l = {0};
-	int ret = load(&options, WANTED_TOTALS, &l, err);
+	int ret = load_report(&options, WANTED_TOTALS, &l, err);
 
-	if (ret < 0)
-		return ret;
-	if (quote_word(db, &quoted) == 0 &&
+	if (!ret && quote_word(db, &quoted) == 0 &&
 	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, l.model.run.id) <
 		    0)
 		command = NULL;
-	prose_summary(out, &l.model, command);
-	ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err);
+	if (!ret) {
+		prose_summary(out, &l.model, command);
+		ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err);
+	}
 	loaded_free(&l);
 	return ret;
 }

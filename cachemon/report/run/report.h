@@ -22,6 +22,7 @@ enum report_format {
 	REPORT_FORMAT_NR,
 };
 
+struct doc;
 struct errtext;
 struct model;
 struct rule_dirs;
@@ -34,6 +35,7 @@ struct report_options {
 	int64_t run_id;	 /* or REPORT_RUN_LAST */
 	const char *job; /* NULL: all */
 	enum report_format format;
+	const char *out_path;	       /* a file that appears whole or not at all; NULL: to out */
 	size_t files;		       /* listed of each job */
 	const struct rule_dirs *rules; /* of a site; NULL: the program's own alone */
 	bool advise;		       /* only what to change, in full */
@@ -52,9 +54,12 @@ int report_format_parse(const char *name, enum report_format *ret_format);
 /* By the ending of a path; text when it has none. -EINVAL: an ending that names no format. */
 int report_format_of_path(const char *path, enum report_format *ret_format);
 
-int report_print(const struct report_options *options, FILE *out, struct errtext *err);
-/* To a file that appears whole or not at all. */
-int report_write(const struct report_options *options, const char *out_path, struct errtext *err);
+/* Whether pages that are no report of one run come in that format: all but CSV and YAML. */
+bool report_format_of_pages(enum report_format format);
+/* A document in this format: text where it is not one of a document. */
+struct doc report_doc(enum report_format format, FILE *out);
+
+int report_show(const struct report_options *options, FILE *out, struct errtext *err);
 /* Hands the model of a run to somebody who makes something else of it. use: 0 or -errno with a
  * text. */
 int report_use(const struct report_options *options,

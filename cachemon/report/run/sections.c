@@ -8,7 +8,6 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/base/escape.h"
-#include "cachemon/report/run/run_patterns.h"
 #include "cachemon/report/run/prose.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
@@ -19,12 +18,10 @@ static void put_prose(struct doc *d, const struct model *m, const struct model_j
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
-	if (out) {
-		if (job)
-			prose_verdict(out, m, job);
-		else
-			prose_caveats(out, "", m);
-	}
+	if (out && job)
+		prose_verdict(out, m, job);
+	else if (out)
+		prose_caveats(out, "", m);
 	doc_para_text(d, text_end(&b));
 }
 
@@ -201,16 +198,23 @@ static void put_more_jobs(struct doc *d, const struct model *m, const struct mod
 	}
 }
 
-void sections_report(struct doc *d, const struct model *m)
+void sections_title(struct doc *d, const struct model *m, const char *verb)
 {
 	const struct model_job *main_job = model_main_job(m);
 	char *job = main_job ? escape_inert_copy(main_job->name.data, main_job->name.len) : NULL;
 	char *host = escape_inert_copy(m->run.host.data, m->run.host.len);
 
-	doc_begin(d, "cachemon report: %s, run %" PRId64 " on %s", job ? job : "no job", m->run.id,
-		  host ? host : "-");
+	doc_begin(d, "cachemon %s: %s, run %" PRId64 " on %s", verb, job ? job : "no job",
+		  m->run.id, host ? host : "-");
 	free(job);
 	free(host);
+}
+
+void sections_report(struct doc *d, const struct model *m)
+{
+	const struct model_job *main_job = model_main_job(m);
+
+	sections_title(d, m, "report");
 	if (main_job)
 		sections_judgement(d, m, main_job);
 	if (main_job)

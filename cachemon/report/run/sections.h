@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report for people, told to a document: verdict, then each job with its figures, then how
+ * The report for people, written to a document: verdict, then each job with its figures, then how
  * it was measured. Owns what is in it and in which order; layout is the document's.
  */
-#ifndef REPORT_SECTIONS_H
-#define REPORT_SECTIONS_H
+#ifndef SECTIONS_H
+#define SECTIONS_H
 
 #include "cachemon/render/doc.h"
 #include "cachemon/model/model.h"
 
 /* Everything, from doc_begin() on; the caller calls doc_end(). */
 void sections_report(struct doc *d, const struct model *m);
+/* "cachemon VERB: JOB, run N on HOST". */
+void sections_title(struct doc *d, const struct model *m, const char *verb);
 
-/* The parts. */
+/* The parts, by file. sections_job.c: */
 void sections_totals(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
-/* Pictures of sizes and distances. */
-void sections_sizes(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
+/* sections_time.c: */
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
-/* What stands out over time, and beside earlier runs. */
+/* What stands out over time, and compared with earlier runs; sections_series.c: */
 void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
+/* Sizes and distances, other sizes of the cache, other settings of readahead; sections_sizes.c: */
+void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);
-void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);
+/* sections_evictors.c: */
+void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_evictors(struct doc *d, const struct model *m, const struct model_job *job);
+/* Files and directories, advice, filesystems; sections_rows.c: */
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_advice(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job);
+/* Which parts of files were read, and how; sections_files.c: */
+void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_patterns(struct doc *d, const struct model *m, const struct model_job *job);
+/* sections_measured.c: */
 void sections_measured(struct doc *d, const struct model *m, const struct model_job *job);
 
 #endif

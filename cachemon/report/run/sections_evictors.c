@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/text_builder.h"
-#include "cachemon/render/doc_flow.h"
 #include "cachemon/base/escape.h"
-#include "cachemon/model/model_detail.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
+#include "cachemon/model/model_detail.h"
 
 enum { ROWS_MAX = 20 };
 
@@ -59,8 +58,8 @@ static void put_row(struct doc_table *t, const struct model_eviction *e, int64_t
 	doc_cell_text(t, evictor_text(e));
 	doc_cell_name(t, &e->owner_directory, "-");
 	doc_cell_name(t, &e->cause, "-");
-	doc_cell(t, "%s", show_about(show_count(e->pages, false), !e->exact).s);
-	doc_cell(t, "%s", show_about(show_bytes(opt_mul(e->pages, page_size), false), !e->exact).s);
+	doc_cell_shown(t, show_about(show_count(e->pages, false), !e->exact));
+	doc_cell_shown(t, show_about(show_bytes(opt_mul(e->pages, page_size), false), !e->exact));
 	doc_cell(t, "%.4f", all > 0 ? (double)e->pages.value / (double)all : 0);
 }
 
@@ -193,4 +192,73 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 			 "%zu more rows are in the JSON report: cachemon report --format json, "
 			 "there interference.evictions.",
 			 x->nr_evictions - ROWS_MAX);
+}
+
+static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all, int64_t page_size)
+{
+	static const char *const names[EVICT_NR] = {
+		[EVICT_RECLAIM_KSWAPD] = "reclaim in the background (kswapd)",
+		[EVICT_RECLAIM_DIRECT] = "reclaim by a task short of memory",
+		[EVICT_RECLAIM_MEMCG] = "reclaim by a memory limit",
+		[EVICT_DONTNEED] = "DONTNEED advice",
+		[EVICT_DROP_CACHES] = "drop_caches",
+		[EVICT_TRUNCATE] = "file truncated or deleted",
+		[EVICT_DIRECT_IO] = "direct I/O",
+		[EVICT_OTHER] = "other",
+		[EVICT_INVALIDATE] = "dropped as stale by the filesystem",
+		[EVICT_DONTCACHE] = "calls with RWF_DONTCACHE",
+	};
+	static const struct doc_column columns[] = {
+		{"CAUSE", DOC_LEFT},
+		{"PAGES", DOC_RIGHT},
+		{"AMOUNT", DOC_RIGHT},
+		{"", DOC_BAR},
+	};
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	for (int i = 0; i < EVICT_NR; i++) {
+		enum counter cause = C_evicted_reclaim_kswapd + (enum counter)i;
+		struct opt_i64 n = counts_get(c, cause);
+		bool least = counts_lower_bound(c, cause);
+
+		if (n.known && n.value == 0)
+			continue;
+		doc_cell(&t, "%s", names[i]);
+		doc_cell_shown(&t, show_least(show_count(n, false), least));
+		doc_cell_shown(&t, show_least(show_bytes(opt_mul(n, page_size), false), least));
+		doc_cell(&t, "%.4f",
+			 n.known && all.known && all.value > 0 ? (double)n.value / (double)all.value
+							       : 0);
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_distance(struct doc *d, const struct counts *c)
+{
+	struct opt_i64 refaults = counts_get(c, C_refaults);
+	struct opt_i64 pages = counts_get(c, C_refault_distance_pages);
+	struct opt_i64 ms = counts_get(c, C_refault_distance_ms);
+
+	if (!refaults.known || refaults.value == 0 || !pages.known || !ms.known)
+		return;
+	doc_para(d, "%s%s pages came back, on average %s evictions and %s after they had left.",
+		 counts_lower_bound(c, C_refaults) ? "At least " : "",
+		 show_count(refaults, false).s,
+		 show_count((struct opt_i64){pages.value / refaults.value, true}, false).s,
+		 show_ns(opt_mul((struct opt_i64){ms.value / refaults.value, true}, 1000000)).s);
+}
+
+void sections_evictions(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	struct derived derived;
+
+	counts_derive(&job->counts, m->run.page_size_bytes.value, &derived);
+	if (derived.evicted_pages.known && derived.evicted_pages.value == 0) {
+		doc_para(d, counts_lower_bound(&job->counts, C_evicted_other)
+				    ? "No page of the job was seen to leave the cache."
+				    : "No page of the job left the cache.");
+		return;
+	}
+	put_causes(d, &job->counts, derived.evicted_pages, m->run.page_size_bytes.value);
+	put_distance(d, &job->counts);
 }

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/findings.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/figures/show.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/report/run/sections.h"
+#include "cachemon/report/run/wording.h"
 
 enum { TO_CHANGE = 3, ADVICE_MAX = 20 };
 
 const struct analysis_job *findings_of(const struct model *m, const struct model_job *job)
 {
 	return m->analysis ? analysis_job_of(m->analysis, job->id) : NULL;
+}
+
+const struct analysis_model *findings_models(const struct model *m, const struct model_job *job)
+{
+	return m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
 }
 
 /* "4.2 s", "1.2 GiB" */
@@ -53,19 +67,134 @@ void sections_problems(struct doc *d, const struct model *m)
 		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
 }
 
+/* Four digits, or as many more as tell 0.99998 from 1. */
+static void put_rounded(struct doc_table *t, double value)
+{
+	char text[32];
+
+	for (int digits = 4; digits < 10; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strchr(text, '.'))
+			break;
+	}
+	doc_cell(t, "%s", text);
+}
+
+/* Counts in groups of three, as everywhere; other values as the rule has them. */
+static void put_value(struct doc_table *t, const char *value)
+{
+	size_t digits = value ? strspn(value, "0123456789") : 0;
+
+	if (digits && digits < 19 && !value[digits])
+		doc_cell(t, "%s", human_exact(strtoll(value, NULL, 10)).text);
+	else if (digits && digits < 5 && value[digits] == '.')
+		put_rounded(t, strtod(value, NULL));
+	else
+		doc_cell(t, "%s", value ? value : "-");
+}
+
+static void put_evidence(struct doc *d, const struct finding *f)
+{
+	static const struct doc_column columns[] = {
+		{"EVIDENCE", DOC_LEFT},
+		{"VALUE", DOC_RIGHT},
+		{"UNIT", DOC_LEFT},
+		{"OF", DOC_LEFT},
+	};
+	struct doc_table t = doc_table(NULL, columns, 4);
+
+	for (size_t i = 0; i < f->nr_evidence; i++) {
+		const struct evidence *e = &f->evidence[i];
+
+		doc_cell(&t, "%s", e->metric);
+		put_value(&t, e->value);
+		doc_cell(&t, "%s", e->unit);
+		doc_cell(&t, "%s", e->scope);
+	}
+	doc_put_table(d, &t);
+}
+
+/* A command can be tried at once; code has a place to go to first. */
+static void put_snippets(struct doc *d, const struct note *n, bool commands)
+{
+	for (size_t i = 0; i < n->nr_snippets; i++) {
+		const char *language = n->snippets[i].language;
+		bool command = language && !strcmp(language, "shell");
+
+		if (command != commands)
+			continue;
+		if (!command)
+			doc_fold_begin(d, "In %s",
+				       language && !strcmp(language, "c") ? "C" : "Python");
+		doc_code(d, language, n->snippets[i].code);
+		if (!command)
+			doc_fold_end(d);
+	}
+}
+
+static void put_action(struct doc *d, const struct note *n)
+{
+	if (!n)
+		return;
+	doc_words(d, "What to do: %s", n->action);
+	put_snippets(d, n, true);
+	put_snippets(d, n, false);
+	doc_words(d, "Risk: %s.", n->risk);
+	doc_words(d, "Undo: %s.", n->undo);
+	doc_words(d, "Verify: %s.", n->verify);
+}
+
+/* What it rests on and what to do. number: of the job's, from 1. */
+static void put_finding(struct doc *d, const struct finding *f, size_t number)
+{
+	char *subject = f->subject.data ? strndup(f->subject.data, f->subject.len)
+					: strdup("files without a name");
+	struct gain_text gain = finding_gain(&f->gain);
+	struct gain_text range = finding_gain_range(&f->gain);
+	char *title = NULL;
+	char *text = NULL;
+
+	if (!subject || asprintf(&title, "%zu. %s", number, f->rule->title) < 0 ||
+	    asprintf(&text, "%s. Confidence %.2f.", f->summary, f->confidence) < 0) {
+		d->failed = true;
+	} else {
+		const struct doc_card card = {
+			.id = f->rule->id,
+			.severity = severity_names[f->severity],
+			.title = title,
+			.subject = f->kind == SUBJECT_JOB ? NULL : subject,
+			.gain = gain.s,
+			.gain_range = *range.s ? range.s : NULL,
+			.text = text,
+		};
+
+		doc_card_begin(d, &card);
+		put_action(d, f->note);
+		doc_fold_begin(d, "What it rests on");
+		put_evidence(d, f);
+		for (const struct finding *m = f->merged; m; m = m->merged)
+			doc_para(d, "Of the same cause: %s: %s.", m->rule->id, m->summary);
+		doc_fold_end(d);
+		doc_card_end(d);
+	}
+	free(subject);
+	free(title);
+	free(text);
+}
+
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
 	size_t first = TO_CHANGE;
 
 	for (size_t i = 0; i < a->nr_findings && i < first; i++)
-		sections_finding(d, &a->findings[i], i + 1);
+		put_finding(d, &a->findings[i], i + 1);
 	if (!a->nr_findings)
 		doc_para(d, "No rule found anything; see below which of them could not be judged.");
 	if (a->nr_findings > first) {
 		doc_fold_begin(d, "%zu more", a->nr_findings - first);
 		for (size_t i = first; i < a->nr_findings; i++)
-			sections_finding(d, &a->findings[i], i + 1);
+			put_finding(d, &a->findings[i], i + 1);
 		doc_fold_end(d);
 	}
 	sections_problems(d, m);
@@ -134,4 +263,78 @@ void sections_verdicts(struct doc *d, const struct model *m, const struct model_
 		doc_cell(&t, "%s", v->why);
 	}
 	doc_put_table(d, &t);
+}
+
+static void put_advised_job(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = findings_of(m, job);
+	char *name = escape_inert_copy(job->name.data, job->name.len);
+	bool bytes = false;
+
+	doc_heading(d, 2, "Job %s", name ? name : "-");
+	free(name);
+	if (!a->nr_findings)
+		doc_para(d, "No rule found anything.");
+	for (size_t i = 0; i < a->nr_findings; i++) {
+		put_finding(d, &a->findings[i], i + 1);
+		bytes = bytes ||
+			(a->findings[i].gain.known && a->findings[i].gain.unit == GAIN_BYTES);
+	}
+	if (bytes && a->nr_findings > 1)
+		doc_para(d, "What gains most comes first. %s", a->rate.method);
+	doc_heading(d, 3, "What stands out over time");
+	sections_series(d, m, job);
+	if (m->wording && m->wording->job_id == job->id) {
+		doc_heading(d, 3, "In the words of a model");
+		sections_wording(d, m->wording);
+	}
+	sections_grades(d, m, job);
+	sections_directory_grades(d, m, job);
+	sections_verdicts(d, m, job);
+	sections_not_judged(d, m, job);
+}
+
+void sections_advise(struct doc *d, const struct model *m)
+{
+	sections_title(d, m, "advise");
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (findings_of(m, &m->jobs[i]))
+			put_advised_job(d, m, &m->jobs[i]);
+	sections_problems(d, m);
+}
+
+static void csv_finding(FILE *out, const struct model_job *job, const struct finding *f,
+			const struct finding *greater)
+{
+	const struct bytes summary = {f->summary, strlen(f->summary)};
+
+	csv_text(out, &job->name);
+	fprintf(out, ",%s,%s,%.4f,%s,", f->rule->id, severity_names[f->severity], f->confidence,
+		subject_names[f->kind]);
+	csv_text(out, &f->subject);
+	putc(',', out);
+	csv_text(out, &summary);
+	if (f->gain.known)
+		fprintf(out, ",%.17g,%s,%s", f->gain.value, gain_unit_names[f->gain.unit],
+			gain_method_names[f->gain.method]);
+	else
+		fputs(",,,", out);
+	fprintf(out, ",%s\n", greater ? greater->rule->id : "");
+}
+
+int csv_advise(FILE *out, const struct model *m)
+{
+	fputs("job,id,severity,confidence,subject_kind,subject,summary,gain_value,gain_unit,"
+	      "gain_method,merged_into\n",
+	      out);
+	for (size_t j = 0; j < m->nr_jobs; j++) {
+		const struct analysis_job *a = findings_of(m, &m->jobs[j]);
+
+		for (size_t i = 0; a && i < a->nr_findings; i++) {
+			csv_finding(out, &m->jobs[j], &a->findings[i], NULL);
+			for (const struct finding *l = a->findings[i].merged; l; l = l->merged)
+				csv_finding(out, &m->jobs[j], l, &a->findings[i]);
+		}
+	}
+	return ferror(out) ? -EIO : 0;
 }

@@ -52,7 +52,7 @@ static void put_how(struct doc_table *t, const struct analysis_grade grades[GRAD
 	doc_cell_text(t, text_end(&b));
 }
 
-static bool least(struct opt_i64 part, struct opt_i64 whole)
+static bool is_least_part(struct opt_i64 part, struct opt_i64 whole)
 {
 	return part.known && whole.known && (double)part.value < SHARE_MIN * (double)whole.value;
 }
@@ -64,13 +64,13 @@ static bool small_part(const struct counts *c, const struct counts *job)
 
 	counts_derive(c, 0, &d);
 	counts_derive(job, 0, &of_job);
-	return least(counts_get(c, C_lookups), counts_get(job, C_lookups)) &&
-	       least(opt_add(d.prefetched_pages, counts_get(c, C_demand_pages)),
-		     opt_add(of_job.prefetched_pages, counts_get(job, C_demand_pages)));
+	return is_least_part(counts_get(c, C_lookups), counts_get(job, C_lookups)) &&
+	       is_least_part(opt_add(d.prefetched_pages, counts_get(c, C_demand_pages)),
+			     opt_add(of_job.prefetched_pages, counts_get(job, C_demand_pages)));
 }
 
 /* Those with the most misses, as they come. */
-static void put_directories(struct doc *d, const struct model *m, const struct model_job *job)
+void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
 		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"HITS", DOC_LEFT},
@@ -106,7 +106,7 @@ static void put_directories(struct doc *d, const struct model *m, const struct m
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
-static size_t not_judged(const struct model *m, const struct model_job *job)
+static size_t count_not_judged(const struct model *m, const struct model_job *job)
 {
 	size_t nr = 0;
 
@@ -139,7 +139,7 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	if (f && f->severity != SEVERITY_INFO)
 		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
 			 finding_gain(&f->gain).s);
-	else if ((unjudged = not_judged(m, job)) > 0)
+	else if ((unjudged = count_not_judged(m, job)) > 0)
 		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
 			 unjudged, unjudged == 1 ? "" : "s");
 	else
@@ -163,9 +163,4 @@ void sections_grades(struct doc *d, const struct model *m, const struct model_jo
 	}
 	doc_put_grades(d, grades, GRADE_NR);
 	put_ceiling(d, a);
-}
-
-void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
-{
-	put_directories(d, m, job);
 }

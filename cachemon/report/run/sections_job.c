@@ -23,8 +23,8 @@ static void put_lines(struct doc_table *t, const struct line *lines, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		doc_cell(t, "%s", lines[i].name);
-		doc_cell(t, "%s", lines[i].count.s);
-		doc_cell(t, "%s", lines[i].size.s);
+		doc_cell_shown(t, lines[i].count);
+		doc_cell_shown(t, lines[i].size);
 		doc_cell(t, "%s", lines[i].meaning);
 	}
 }
@@ -124,8 +124,8 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 	bool least = counts_lower_bound(c, which);
 
 	doc_cell(t, "%s", name);
-	doc_cell(t, "%s", show_least(show_count(n, false), least).s);
-	doc_cell(t, "%s", show_least(show_bytes(opt_mul(n, page_size), false), least).s);
+	doc_cell_shown(t, show_least(show_count(n, false), least));
+	doc_cell_shown(t, show_least(show_bytes(opt_mul(n, page_size), false), least));
 	doc_cell(t, "%.4f",
 		 n.known && all.known && all.value > 0 && n.value <= all.value
 			 ? (double)n.value / (double)all.value
@@ -133,7 +133,7 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 }
 
 /* A fate, as the table above has it. */
-static struct shown fate(const struct counts *c, enum counter which)
+static struct shown show_fate(const struct counts *c, enum counter which)
 {
 	return show_least(show_count(counts_get(c, which), false), counts_lower_bound(c, which));
 }
@@ -146,9 +146,9 @@ static void put_law(struct doc *d, const struct counts *c, const struct derived 
 		return;
 	}
 	doc_para(d, "Conservation law: %s + %s + %s + %s + %s = %s prefetched%s%s%s.",
-		 fate(c, C_used).s, fate(c, C_used_late).s, fate(c, C_evicted_unused).s,
-		 fate(c, C_resident_unused).s, fate(c, C_untracked).s,
-		 show_count(derived->prefetched_pages, false).s,
+		 show_fate(c, C_used).s, show_fate(c, C_used_late).s,
+		 show_fate(c, C_evicted_unused).s, show_fate(c, C_resident_unused).s,
+		 show_fate(c, C_untracked).s, show_count(derived->prefetched_pages, false).s,
 		 derived->law_error_pages.value ? " does NOT hold, by " : ": it holds",
 		 derived->law_error_pages.value ? show_count(derived->law_error_pages, false).s
 						: "",

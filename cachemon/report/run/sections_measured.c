@@ -3,11 +3,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
-#include "cachemon/model/reads_check.h"
+#include "cachemon/model/bounds.h"
 #include "cachemon/figures/show.h"
 
 /* A foreign database may list any number of names. */
@@ -40,9 +39,9 @@ static void put_facts(struct doc *d, const struct model_run *run)
 		doc_cell_name(&t, texts[i].value, "-");
 	}
 	doc_cell(&t, "memory");
-	doc_cell(&t, "%s", show_bytes(run->memory_bytes, false).s);
+	doc_cell_shown(&t, show_bytes(run->memory_bytes, false));
 	doc_cell(&t, "exit status of the command");
-	doc_cell(&t, "%s", show_count(run->exit_status, false).s);
+	doc_cell_shown(&t, show_count(run->exit_status, false));
 	doc_put_table(d, &t);
 }
 
@@ -81,7 +80,7 @@ static void put_cost(struct doc *d, const struct model_run *run)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		doc_cell(&t, "%s", lines[i].name);
-		doc_cell(&t, "%s", lines[i].value.s);
+		doc_cell_shown(&t, lines[i].value);
 		doc_cell(&t, "%s", lines[i].meaning);
 	}
 	doc_put_table(d, &t);
@@ -100,7 +99,7 @@ static void put_shed(struct doc *d, const struct model_run *run)
 		const struct model_shed *s = &run->shed[i];
 
 		doc_cell_name(&t, &s->detail, "-");
-		doc_cell(&t, "%s", show_ns(s->from_ns).s);
+		doc_cell_shown(&t, show_ns(s->from_ns));
 		doc_cell(&t, "%s", s->to_ns.known ? show_ns(s->to_ns).s : "end");
 		doc_cell_name(&t, &s->reason, "-");
 	}
@@ -132,15 +131,10 @@ static void put_losses(struct doc *d, const struct model_run *run)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		doc_cell(&t, "%s", lines[i].name);
-		doc_cell(&t, "%s", show_count(lines[i].value, false).s);
+		doc_cell_shown(&t, show_count(lines[i].value, false));
 		doc_cell(&t, "%s", lines[i].meaning);
 	}
 	doc_put_table(d, &t);
-}
-
-static bool same(const struct bytes *a, const struct bytes *b)
-{
-	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
 }
 
 /* The counters that share the reason of the first, in one cell. */
@@ -151,7 +145,7 @@ static void put_counters(struct doc_table *t, const struct model_unmeasured *u, 
 	FILE *out = text_begin(&b);
 
 	for (size_t i = first; out && i < nr; i++) {
-		if (!same(&u[i].reason, &u[first].reason))
+		if (!bytes_equal(&u[i].reason, &u[first].reason))
 			continue;
 		fputs(i > first ? ", " : "", out);
 		escape_inert(out, u[i].counter.data, u[i].counter.len);
@@ -169,7 +163,7 @@ static void put_unmeasured(struct doc *d, const struct model *m)
 	for (size_t i = 0; i < nr; i++) {
 		size_t first = 0;
 
-		while (!same(&m->unmeasured[first].reason, &m->unmeasured[i].reason))
+		while (!bytes_equal(&m->unmeasured[first].reason, &m->unmeasured[i].reason))
 			first++;
 		if (first < i)
 			continue;
@@ -227,14 +221,14 @@ static void put_reads(struct doc *d, const struct model_job *job)
 
 	if (model_others(job))
 		return;
-	reads_check(job, &check);
+	bounds_check_reads(job, &check);
 	doc_cell(&t, "seen by the probes");
-	doc_cell(&t, "%s", show_bytes(check.seen_bytes, c->sliced).s);
-	doc_cell(&t, "%s", show_count(check.seen_calls, c->sliced).s);
+	doc_cell_shown(&t, show_bytes(check.seen_bytes, c->sliced));
+	doc_cell_shown(&t, show_count(check.seen_calls, c->sliced));
 	doc_cell(&t, "of files, through the page cache and past it");
 	doc_cell(&t, "counted by the kernel");
-	doc_cell(&t, "%s", show_bytes(check.kernel_bytes, false).s);
-	doc_cell(&t, "%s", show_count(check.kernel_calls, false).s);
+	doc_cell_shown(&t, show_bytes(check.kernel_bytes, false));
+	doc_cell_shown(&t, show_count(check.kernel_calls, false));
 	doc_cell(&t, "rchar and syscr of its tasks: of anything, calls that returned nothing too");
 	doc_put_table(d, &t);
 	if (*check.warning)

@@ -3,11 +3,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "cachemon/base/text_builder.h"
-#include "cachemon/report/run/findings.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
+#include "cachemon/report/run/findings.h"
 
 /* A page for people is not a database: the formats for programs have all rows. */
 enum { ROWS_MAX = 50 };
@@ -29,16 +30,14 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	struct derived derived;
 
 	counts_derive(c, page_size, &derived);
-	doc_cell(t, "%s", show_least(show_count(counts_get(c, C_misses), false), least).s);
-	doc_cell(t, "%s",
-		 show_least(show_count(counts_get(c, C_lookups), c->sliced),
-			    counts_lower_bound(c, C_lookups))
-			 .s);
-	doc_cell(t, "%s",
-		 show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
-	doc_cell(t, "%s", show_least(show_count(derived.prefetched_pages, false), least).s);
-	doc_cell(t, "%s", show_ratio(derived.accuracy, derived.accuracy_range.low.known).s);
-	doc_cell(t, "%s", show_least(show_ns(counts_get(c, C_stall_ns)), least).s);
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_misses), false), least));
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_lookups), c->sliced),
+				     counts_lower_bound(c, C_lookups)));
+	doc_cell_shown(
+		t, show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS));
+	doc_cell_shown(t, show_least(show_count(derived.prefetched_pages, false), least));
+	doc_cell_shown(t, show_ratio(derived.accuracy, derived.accuracy_range.low.known));
+	doc_cell_shown(t, show_least(show_ns(counts_get(c, C_stall_ns)), least));
 }
 
 /* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
@@ -67,7 +66,7 @@ static void put_file_name(struct doc_table *t, const struct model_file *f)
 }
 
 /* Whether any column of the tables here has something to show. */
-static bool idle(const struct counts *c)
+static bool is_idle(const struct counts *c)
 {
 	struct derived derived;
 
@@ -83,7 +82,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 
 	doc_heading(d, 3, "Files with the most misses");
 	for (size_t i = 0; i < job->nr_files; i++) {
-		if (idle(&job->files[i].counts)) {
+		if (is_idle(&job->files[i].counts)) {
 			nr_idle++;
 			continue;
 		}
@@ -174,10 +173,10 @@ void sections_advice(struct doc *d, const struct model *m, const struct model_jo
 		const struct model_advice *v = &job->advice[i];
 
 		put_advice_name(&t, v);
-		doc_cell(&t, "%s", show_least(show_count(v->calls, false), effects).s);
-		doc_cell(&t, "%s", show_least(show_count(v->pages_asked, false), effects).s);
-		doc_cell(&t, "%s", show_count(v->pages_brought, false).s);
-		doc_cell(&t, "%s", show_count(v->pages_dropped, false).s);
+		doc_cell_shown(&t, show_least(show_count(v->calls, false), effects));
+		doc_cell_shown(&t, show_least(show_count(v->pages_asked, false), effects));
+		doc_cell_shown(&t, show_count(v->pages_brought, false));
+		doc_cell_shown(&t, show_count(v->pages_dropped, false));
 		put_range(&t, v);
 	}
 	if (!t.nr_cells)
@@ -194,4 +193,103 @@ void sections_rows(struct doc *d, const struct model *m, const struct model_job 
 
 	put_files(d, job, page_size);
 	put_directories(d, job, page_size);
+}
+
+static void put_name_or(FILE *out, const struct bytes *b, const char *absent)
+{
+	if (b->data)
+		escape_inert(out, b->data, b->len);
+	else
+		fputs(absent, out);
+}
+
+/* "ext4 at /data", "block device", "nfs4, mounted out of sight". */
+static void put_filesystem_name(struct doc_table *t, const struct model_filesystem *f)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	if (out) {
+		if (!f->dev_major.known) {
+			fputs("[on none of these]", out);
+		} else {
+			put_name_or(out, &f->type, "unknown");
+			fprintf(out, " %" PRId64 ":%" PRId64, f->dev_major.value,
+				f->dev_minor.value);
+			if (f->mount.data) {
+				fputs(" at ", out);
+				put_name_or(out, &f->mount, "");
+			}
+		}
+	}
+	doc_cell_text(t, text_end(&b));
+}
+
+static void put_filesystem(struct doc_table *t, const struct model_filesystem *f, int64_t page_size)
+{
+	const struct counts *c = &f->counts;
+	bool least = c->bounds & BOUND_ROW;
+	struct derived derived;
+
+	counts_derive(c, page_size, &derived);
+	put_filesystem_name(t, f);
+	doc_cell_name(t, &f->cover, "-");
+	doc_cell(t, "%s%s", f->files_estimated && f->files.known ? ">=" : "",
+		 show_count(f->files, false).s);
+	doc_cell_shown(t, show_least(show_bytes(counts_get(c, C_read_bytes), c->sliced),
+				     counts_lower_bound(c, C_read_bytes)));
+	doc_cell_shown(t, show_least(show_bytes(counts_get(c, C_direct_read_bytes), false), least));
+	doc_cell_shown(t, show_least(show_count(counts_get(c, C_misses), false), least));
+	doc_cell_shown(
+		t, show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS));
+}
+
+/* Once for all filesystems that are covered alike. */
+static bool is_told(const struct model_job *job, size_t i)
+{
+	const struct bytes *why = &job->filesystems[i].why;
+
+	for (size_t k = 0; k < i; k++) {
+		const struct bytes *other = &job->filesystems[k].why;
+
+		if (other->data && bytes_equal(other, why) &&
+		    job->filesystems[k].type.len == job->filesystems[i].type.len)
+			return true;
+	}
+	return false;
+}
+
+static void put_whys(struct doc *d, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {{"TYPE", DOC_LEFT},
+						    {"WHAT IS SEEN OF IT", DOC_WRAP}};
+	struct doc_table t = doc_table(NULL, columns, 2);
+
+	for (size_t i = 0; i < job->nr_filesystems; i++) {
+		const struct model_filesystem *f = &job->filesystems[i];
+
+		if (!f->why.data || is_told(job, i))
+			continue;
+		doc_cell_name(&t, &f->type, "-");
+		doc_cell_name(&t, &f->why, "-");
+	}
+	doc_put_table(d, &t);
+}
+
+void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"FILESYSTEM", DOC_OWN_LINE}, {"SEEN", DOC_LEFT},    {"FILES", DOC_RIGHT},
+		{"READ", DOC_RIGHT},	      {"DIRECT", DOC_RIGHT}, {"MISSES", DOC_RIGHT},
+		{"HITS", DOC_RIGHT},
+	};
+	struct doc_table t = doc_table(NULL, columns, 7);
+
+	if (!job->nr_filesystems)
+		doc_para(d, "None is known.");
+	for (size_t i = 0; i < job->nr_filesystems; i++)
+		if (job->filesystems[i].dev_major.known || counts_any(&job->filesystems[i].counts))
+			put_filesystem(&t, &job->filesystems[i], m->run.page_size_bytes.value);
+	doc_put_table(d, &t);
+	put_whys(d, job);
 }

@@ -12,7 +12,7 @@
 #include "cachemon/base/human.h"
 
 /* A value of a figure, for people. */
-static struct shown value(const struct series_metric *m, double v)
+static struct shown show_value(const struct series_metric *m, double v)
 {
 	struct shown ret = {0};
 	const char *sign = v < 0 ? "-" : "";
@@ -33,13 +33,13 @@ static struct shown value(const struct series_metric *m, double v)
 	return ret;
 }
 
-static struct shown seconds(int64_t ns)
+static struct shown show_seconds(int64_t ns)
 {
 	return show_ns((struct opt_i64){ns, true});
 }
 
 /* Chances that are too small for a reader to care how small. */
-static struct shown chance(double p)
+static struct shown show_chance(double p)
 {
 	struct shown ret = {0};
 
@@ -63,8 +63,8 @@ static void say_looked_at(struct doc *d, const struct series_job *s)
 		d->failed = true;
 	else
 		doc_para(d, "Looked at: %zu intervals of %s%s%s%s, and in them %s.", s->intervals,
-			 seconds(s->interval_ns).s, s->from_ns ? ", from " : "",
-			 s->from_ns ? seconds(s->from_ns).s : "",
+			 show_seconds(s->interval_ns).s, s->from_ns ? ", from " : "",
+			 s->from_ns ? show_seconds(s->from_ns).s : "",
 			 s->from_ns ? " on, as what lies before is kept in longer ones only" : "",
 			 *text ? text : "nothing, as no figure was measured in enough of them");
 	free(text);
@@ -89,20 +89,20 @@ static void put_changes(struct doc *d, const struct series_job *s)
 	for (size_t i = 0; i < s->nr_changes; i++) {
 		const struct series_change *c = &s->changes[i];
 
-		doc_cell(&t, "%s", seconds(c->at_ns).s);
+		doc_cell_shown(&t, show_seconds(c->at_ns));
 		doc_cell(&t, "%s", c->metric->title);
-		doc_cell(&t, "%s", value(c->metric, c->before).s);
-		doc_cell(&t, "%s", value(c->metric, c->after).s);
-		doc_cell(&t, "%s", chance(c->p).s);
+		doc_cell_shown(&t, show_value(c->metric, c->before));
+		doc_cell_shown(&t, show_value(c->metric, c->after));
+		doc_cell_shown(&t, show_chance(c->p));
 	}
 	doc_put_table(d, &t);
 	say_more(d, s->more_changes, s->more_changes == 1 ? "change" : "changes");
 }
 
 /* Without its unit, where that is a word of its own and stands beside it. */
-static struct shown bare(const struct series_metric *m, double v)
+static struct shown show_bare(const struct series_metric *m, double v)
 {
-	struct shown ret = value(m, v);
+	struct shown ret = show_value(m, v);
 	char *unit = strchr(ret.s, ' ');
 
 	if (unit && strlen(m->unit) > 1 && !strcmp(unit + 1, m->unit))
@@ -113,7 +113,7 @@ static struct shown bare(const struct series_metric *m, double v)
 /* "0 to 33,851 pages/s" */
 static void put_range(struct doc_table *t, const struct series_metric *m, double low, double high)
 {
-	doc_cell(t, "%s to %s", bare(m, low).s, value(m, high).s);
+	doc_cell(t, "%s to %s", show_bare(m, low).s, show_value(m, high).s);
 }
 
 static void put_anomalies(struct doc *d, const struct series_job *s)
@@ -129,10 +129,10 @@ static void put_anomalies(struct doc *d, const struct series_job *s)
 	for (size_t i = 0; i < s->nr_anomalies; i++) {
 		const struct series_anomaly *a = &s->anomalies[i];
 
-		doc_cell(&t, "%s", seconds(a->start_ns).s);
-		doc_cell(&t, "%s", seconds(a->duration_ns).s);
+		doc_cell_shown(&t, show_seconds(a->start_ns));
+		doc_cell_shown(&t, show_seconds(a->duration_ns));
 		doc_cell(&t, "%s", a->metric->title);
-		doc_cell(&t, "%s", value(a->metric, a->value).s);
+		doc_cell_shown(&t, show_value(a->metric, a->value));
 		put_range(&t, a->metric, a->low, a->high);
 		doc_cell(&t, "%.1f", a->score);
 	}
@@ -156,10 +156,10 @@ static void put_links(struct doc *d, const struct series_job *s)
 
 		doc_cell(&t, "%s", l->a->title);
 		doc_cell(&t, "%s", l->b->title);
-		doc_cell(&t, "%s", l->lag_ns ? seconds(l->lag_ns).s : "at once");
+		doc_cell(&t, "%s", l->lag_ns ? show_seconds(l->lag_ns).s : "at once");
 		doc_cell(&t, "%.2f", l->rho);
 		doc_cell(&t, "%zu intervals", l->intervals);
-		doc_cell(&t, "%s", chance(l->p).s);
+		doc_cell_shown(&t, show_chance(l->p));
 	}
 	doc_put_table(d, &t);
 	say_more(d, s->more_links, s->more_links == 1 ? "pair" : "pairs");
@@ -197,8 +197,9 @@ static void put_first_change(struct doc *d, const struct series_job *s)
 		same += llabs(s->changes[i].at_ns - c->at_ns) <= s->interval_ns;
 	doc_para(d,
 		 "What changes most clearly is the figure of %s, at %s: %s before it, %s after.%s",
-		 c->metric->title, seconds(c->at_ns).s, value(c->metric, c->before).s,
-		 value(c->metric, c->after).s, same > 1 ? " Other figures change with it." : "");
+		 c->metric->title, show_seconds(c->at_ns).s, show_value(c->metric, c->before).s,
+		 show_value(c->metric, c->after).s,
+		 same > 1 ? " Other figures change with it." : "");
 }
 
 static void say_trends(struct doc *d, const struct series_job *s)
@@ -210,7 +211,7 @@ static void say_trends(struct doc *d, const struct series_job *s)
 		if (h->trend_per_run.known)
 			doc_para(d, "The figure of %s goes %s from run to run, by %s each time.",
 				 h->metric->title, step < 0 ? "down" : "up",
-				 value(h->metric, fabs(step)).s);
+				 show_value(h->metric, fabs(step)).s);
 	}
 }
 
@@ -247,8 +248,8 @@ static void put_history(struct doc *d, const struct series_job *s)
 		const struct series_history *h = &s->history[i];
 
 		doc_cell(&t, "%s", h->metric->title);
-		doc_cell(&t, "%s", bare(h->metric, h->value).s);
-		doc_cell(&t, "%s", bare(h->metric, h->median).s);
+		doc_cell_shown(&t, show_bare(h->metric, h->value));
+		doc_cell_shown(&t, show_bare(h->metric, h->median));
 		put_range(&t, h->metric, h->low, h->high);
 		doc_cell(&t, "%s", h->unusual ? "unusual" : "usual");
 	}

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
-#include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/model/sizes.h"
+#include "cachemon/model/model_detail.h"
+#include "cachemon/report/run/findings.h"
 #include "cachemon/report/whatif/whatif_cache.h"
+#include "cachemon/report/whatif/whatif_readahead_show.h"
 
 enum { NAMES_MAX = 48 };
 
@@ -22,7 +23,7 @@ struct bars {
 	size_t nr;
 };
 
-static void trim(struct bars *b)
+static void trim_bars(struct bars *b)
 {
 	size_t first = 0;
 
@@ -37,13 +38,13 @@ static void trim(struct bars *b)
 }
 
 /* What a picture of bars says beside them. */
-struct shown_as {
+struct bars_shown {
 	const char *id, *title, *says, *axis, *series, *mark;
 	enum picture_unit unit;
 	enum tone tone;
 };
 
-static void put_bars(struct doc *d, struct bars *b, const struct shown_as *as)
+static void put_bars(struct doc *d, struct bars *b, const struct bars_shown *as)
 {
 	const struct picture_series series = {
 		.name = as->series, .tone = as->tone, .mark = as->mark, .values = b->values};
@@ -59,7 +60,7 @@ static void put_bars(struct doc *d, struct bars *b, const struct shown_as *as)
 			    .panels = &panel,
 			    .nr_panels = 1};
 
-	trim(b);
+	trim_bars(b);
 	p.axis.nr = b->nr;
 	doc_put_picture(d, &p);
 }
@@ -71,14 +72,14 @@ static void name_bar(struct bars *b, int i, struct human name)
 
 static void put_windows(struct doc *d, const struct counts *c)
 {
-	const struct shown_as as = {.id = "window-sizes",
-				    .title = "Sizes of readahead windows",
-				    .says = "",
-				    .axis = "pages added by a window",
-				    .series = "windows",
-				    .mark = sizes_windows_mark(c),
-				    .unit = UNIT_COUNT,
-				    .tone = TONE_AHEAD};
+	const struct bars_shown as = {.id = "window-sizes",
+				      .title = "Sizes of readahead windows",
+				      .says = "",
+				      .axis = "pages added by a window",
+				      .series = "windows",
+				      .mark = sizes_windows_mark(c),
+				      .unit = UNIT_COUNT,
+				      .tone = TONE_AHEAD};
 	struct bars b = {.nr = WINDOW_SIZES};
 
 	if (!sizes_windows(c, b.values)) {
@@ -93,14 +94,14 @@ static void put_windows(struct doc *d, const struct counts *c)
 static void put_reads(struct doc *d, const struct model_detail *x)
 {
 	char says[256];
-	const struct shown_as as = {.id = "read-sizes",
-				    .title = "Sizes of read calls",
-				    .says = says,
-				    .axis = "bytes asked for by a call",
-				    .series = "calls",
-				    .mark = sizes_calls_mark(&x->advice),
-				    .unit = UNIT_COUNT,
-				    .tone = TONE_HIT};
+	const struct bars_shown as = {.id = "read-sizes",
+				      .title = "Sizes of read calls",
+				      .says = says,
+				      .axis = "bytes asked for by a call",
+				      .series = "calls",
+				      .mark = sizes_calls_mark(&x->advice),
+				      .unit = UNIT_COUNT,
+				      .tone = TONE_HIT};
 	struct bars b = {.nr = READ_SIZES};
 
 	sizes_say_reads(&x->advice, says, sizeof(says));
@@ -112,7 +113,7 @@ static void put_reads(struct doc *d, const struct model_detail *x)
 
 static void put_distances(struct doc *d, const struct job_curve *c)
 {
-	const struct shown_as as = {
+	const struct bars_shown as = {
 		.id = "reuse-distances",
 		.title = "Reuse distances",
 		.says = "How much else is read before a page is read again, from the sample of "
@@ -135,11 +136,15 @@ static void put_distances(struct doc *d, const struct job_curve *c)
 	put_bars(d, &b, &as);
 }
 
-void sections_sizes(struct doc *d, const struct model *m, const struct model_job *job)
+void sections_windows(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	const struct analysis_model *a =
-		m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
+	const struct counts *c = &job->counts;
+	const struct analysis_model *a = findings_models(m, job);
 
+	doc_para(d, "Readahead windows: %s synchronous, %s asynchronous, %s forced by advice.",
+		 show_count(counts_get(c, C_windows_sync), false).s,
+		 show_count(counts_get(c, C_windows_async), false).s,
+		 show_count(counts_get(c, C_windows_forced), false).s);
 	put_windows(d, &job->counts);
 	if (job->detail->advice.absent)
 		doc_para(d, "The sizes of read calls are not known: %s.",
@@ -150,4 +155,33 @@ void sections_sizes(struct doc *d, const struct model *m, const struct model_job
 		put_distances(d, &a->curve);
 	else if (a)
 		doc_para(d, "Reuse distances are not known: %s", a->curve.absent);
+}
+
+void sections_curve(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_model *a = findings_models(m, job);
+
+	if (!a)
+		return;
+	if (a->curve.there)
+		whatif_cache_picture(d, &a->curve);
+	else
+		doc_para(d, "There is no miss-ratio curve: %s", a->curve.absent);
+}
+
+void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	const struct analysis_model *a = findings_models(m, job);
+
+	if (!a)
+		return;
+	if (!a->readahead.nr_files)
+		doc_para(d, "Nothing can be said of other settings: %s.", a->readahead.absent);
+	else if (!a->readahead.nr_judged)
+		doc_para(d,
+			 "Of none of the %zu files that were traced can be said what another "
+			 "setting would do; cachemon whatif readahead says why.",
+			 a->readahead.nr_files);
+	else
+		whatif_readahead_picture(d, &a->readahead);
 }

@@ -9,8 +9,7 @@
 #include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/model/sizes.h"
-#include "cachemon/model/timeline_rates.h"
+#include "cachemon/model/timeline.h"
 
 /* What is drawn of each bucket. */
 enum line {
@@ -87,7 +86,7 @@ static struct lanes lanes_of(const struct lines *l)
 	return ret;
 }
 
-static void say(char *says, size_t size, const struct lines *l)
+static void say_points(char *says, size_t size, const struct lines *l)
 {
 	size_t known = 0;
 
@@ -188,7 +187,7 @@ static void put_picture(struct doc *d, const struct lines *l, const struct serie
 
 	marks_of(series, &marks);
 	p.nr_marks = marks.nr;
-	say(says, sizeof(says), l);
+	say_points(says, sizeof(says), l);
 	doc_put_picture(d, &p);
 }
 

@@ -5,35 +5,27 @@
 
 #include "cachemon/report/run/data.h"
 
-static void put_real(struct tree *t, const char *key, struct opt_f64 v)
-{
-	if (v.known)
-		tree_double(t, key, v.value);
-	else
-		tree_null(t, key);
-}
-
 static void put_job(struct tree *t, const struct runs_job *j)
 {
 	char letter[2] = {j->letter, '\0'};
 
 	tree_object(t, NULL);
-	tree_bytes(t, "name", j->job->name.data, j->job->name.len);
-	tree_bytes(t, "selector", j->job->selector.data, j->job->selector.len);
+	tree_name(t, "name", &j->job->name);
+	tree_name(t, "selector", &j->job->selector);
 	data_hits(t, &j->job->counts);
 	if (j->mapped)
 		tree_bool(t, "reads_through_mappings", true);
-	put_real(t, "wall_s", j->time_s);
-	put_real(t, "miss_ratio", j->miss_ratio);
+	tree_opt_double(t, "wall_s", j->time_s);
+	tree_opt_double(t, "miss_ratio", j->miss_ratio);
 	if (j->miss_ratio.known && j->job->counts.sliced)
 		tree_bool(t, "miss_ratio_estimated", true);
 	if (j->miss_range.low.known) {
-		put_real(t, "miss_ratio_low", j->miss_range.low);
-		put_real(t, "miss_ratio_high", j->miss_range.high);
+		tree_opt_double(t, "miss_ratio_low", j->miss_range.low);
+		tree_opt_double(t, "miss_ratio_high", j->miss_range.high);
 	}
-	put_real(t, "stall_share", j->stall_share);
+	tree_opt_double(t, "stall_share", j->stall_share);
 	tree_string(t, "grade_by_counters", j->letter ? letter : NULL);
-	put_real(t, "score_by_counters", j->score);
+	tree_opt_double(t, "score_by_counters", j->score);
 	tree_end(t);
 }
 
@@ -42,7 +34,7 @@ static void put_run(struct tree *t, const struct model_run *run, const struct ru
 {
 	tree_object(t, NULL);
 	data_run_head(t, run);
-	data_count(t, "exit_status", run->exit_status);
+	tree_opt_int(t, "exit_status", run->exit_status);
 	tree_array(t, "jobs");
 	for (size_t i = 0; i < nr; i++)
 		put_job(t, &jobs[i]);
@@ -62,11 +54,11 @@ static void put_ends(struct tree *t, const struct runs_trend *trend)
 	tree_bool(t, "miss_ratio_estimated", true);
 	tree_line(t, "miss_ratio_low");
 	for (size_t i = 0; i < trend->nr; i++)
-		put_real(t, NULL, trend->jobs[i]->miss_range.low);
+		tree_opt_double(t, NULL, trend->jobs[i]->miss_range.low);
 	tree_end(t);
 	tree_line(t, "miss_ratio_high");
 	for (size_t i = 0; i < trend->nr; i++)
-		put_real(t, NULL, trend->jobs[i]->miss_range.high);
+		tree_opt_double(t, NULL, trend->jobs[i]->miss_range.high);
 	tree_end(t);
 }
 
@@ -76,7 +68,7 @@ static void put_trend(struct tree *t, const struct runs_trend *trend)
 					   "score_by_counters"};
 
 	tree_object(t, NULL);
-	tree_bytes(t, "name", trend->name.data, trend->name.len);
+	tree_name(t, "name", &trend->name);
 	tree_line(t, "runs");
 	for (size_t i = 0; i < trend->nr; i++)
 		tree_int(t, NULL, trend->jobs[i]->run->id);
@@ -98,8 +90,8 @@ void runs_data(struct tree *t, const struct runs_model *m)
 	tree_object(t, NULL);
 	tree_int(t, "schema", 1);
 	tree_string(t, "cachemon", CACHEMON_VERSION);
-	tree_bytes(t, "db", m->db, strlen(m->db));
-	data_count(t, "size_bytes", m->size_bytes);
+	tree_text(t, "db", m->db);
+	tree_opt_int(t, "size_bytes", m->size_bytes);
 	tree_array(t, "runs");
 	for (size_t i = 0; i < m->nr_runs; i++) {
 		size_t nr = 0;

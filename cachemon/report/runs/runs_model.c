@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/runs/runs_model.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "advisor/analysis/grade.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
+#include "cachemon/report/compare/compare_pictures.h"
 
-static struct opt_f64 real(struct opt_i64 v)
+static struct opt_f64 as_real(struct opt_i64 v)
 {
 	return (struct opt_f64){(double)v.value, v.known};
 }
 
-/* As the analysis has it, but for the curve, which takes longer than a list may. */
+/* As the analysis does, except for the curve, which takes longer than a list may. */
 static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 {
 	const struct counts *c = &j->job->counts;
@@ -23,21 +26,21 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 	struct derived d;
 
 	counts_derive(c, j->run->page_size_bytes.value, &d);
-	in.lookups = real(counts_get(c, C_lookups));
-	in.misses = real(counts_get(c, C_misses));
-	in.all_used = real(counts_sum(c, SUM_OF(TERMS_all_used)));
-	in.refaults = real(read_again.known ? read_again : counts_get(c, C_refaults));
-	in.added_pages = real(counts_sum(c, SUM_OF(TERMS_added_pages)));
+	in.lookups = as_real(counts_get(c, C_lookups));
+	in.misses = as_real(counts_get(c, C_misses));
+	in.all_used = as_real(counts_sum(c, SUM_OF(TERMS_all_used)));
+	in.refaults = as_real(read_again.known ? read_again : counts_get(c, C_refaults));
+	in.added_pages = as_real(counts_sum(c, SUM_OF(TERMS_added_pages)));
 	in.accuracy = d.accuracy;
 	in.coverage = d.coverage;
 	in.timeliness = d.timeliness;
-	in.stall_ns = in.job_stall_ns = real(counts_get(c, C_stall_ns));
-	in.wall_ns = real(j->job->wall_ns);
-	in.cpu_ns = real(j->job->cpu_ns);
+	in.stall_ns = in.job_stall_ns = as_real(counts_get(c, C_stall_ns));
+	in.wall_ns = as_real(j->job->wall_ns);
+	in.cpu_ns = as_real(j->job->cpu_ns);
 	in.touches =
-		real(opt_add(counts_get(c, C_lookups), opt_add(counts_get(c, C_faults_major),
-							       counts_get(c, C_faults_minor))));
-	in.touches_min = grade_touches_min(real(j->job->processes));
+		as_real(opt_add(counts_get(c, C_lookups), opt_add(counts_get(c, C_faults_major),
+								  counts_get(c, C_faults_minor))));
+	in.touches_min = grade_touches_min(as_real(j->job->processes));
 	in.mapped = j->mapped;
 	in.sliced = c->sliced;
 	grade_all(&in, grades);
@@ -70,18 +73,18 @@ static int by_id(const void *a, const void *b)
 	return ((*x)->job->id > (*y)->job->id) - ((*x)->job->id < (*y)->job->id);
 }
 
-/* Pages that were written anew are refaults too: of a directory no more came back than were
+/* Pages that were written again are refaults too: of a directory no more came back than were
  * fetched. */
+#define BROUGHT_PAGES SQL_brought_pages("")
+#define READ_AGAIN                                                                                 \
+	"SELECT id, (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "                  \
+	"(SELECT min(refaults, " BROUGHT_PAGES ") AS pages FROM directory "                        \
+	"WHERE job_id = job.id)) FROM job ORDER BY id"
+
 static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *err)
 {
 	struct runs_job **order = calloc(m->nr_jobs + 1, sizeof(struct runs_job *));
-	struct rows r = rows_begin(
-		db, &m->arena,
-		"SELECT id, (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "
-		"(SELECT min(refaults, " SQL_brought_pages(
-			"") ") AS pages "
-			    "FROM directory WHERE job_id = job.id)) FROM job ORDER BY id",
-		0, NULL);
+	struct rows r = rows_begin(db, &m->arena, READ_AGAIN, 0, NULL);
 	size_t at = 0;
 	int ret;
 
@@ -98,12 +101,12 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *er
 		if (at < m->nr_jobs && order[at]->job->id == id)
 			grade_one(order[at], pages);
 	}
-	ret = rows_end(&r, err);
+	ret = model_rows_end(&r, err);
 	free(order);
-	return order ? ret : report_no_memory(err);
+	return order ? ret : model_no_memory(err);
 }
 
-static int load(sqlite3 *db, struct runs_model *m, struct errtext *err)
+static int load_runs(sqlite3 *db, struct runs_model *m, struct errtext *err)
 {
 	struct model_job *jobs = NULL;
 	size_t *run = NULL;
@@ -116,7 +119,7 @@ static int load(sqlite3 *db, struct runs_model *m, struct errtext *err)
 		return ret;
 	m->jobs = arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(*m->jobs));
 	if (!m->jobs || !jobs || !run)
-		return report_no_memory(err);
+		return model_no_memory(err);
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		m->jobs[i] = (struct runs_job){.job = &jobs[i], .run = &m->runs[run[i]]};
 		fill_job(&m->jobs[i]);
@@ -142,6 +145,127 @@ static struct opt_i64 size_of(const char *path)
 	return ret;
 }
 
+enum { PANELS = 4 };
+
+static int compare_names(const struct bytes *a, const struct bytes *b)
+{
+	size_t len = a->len < b->len ? a->len : b->len;
+	int order = len ? memcmp(a->data, b->data, len) : 0;
+
+	return order ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+/* By name, then by run: jobs are in the order of runs. */
+static int by_name(const void *a, const void *b)
+{
+	const struct runs_job *const *x = a;
+	const struct runs_job *const *y = b;
+	int order = compare_names(&(*x)->job->name, &(*y)->job->name);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct runs_trend *x = a;
+	const struct runs_trend *y = b;
+	const struct runs_job *last_x = x->jobs[x->nr - 1];
+	const struct runs_job *last_y = y->jobs[y->nr - 1];
+
+	return (last_x < last_y) - (last_x > last_y);
+}
+
+static double value_of(const struct runs_job *j, int panel)
+{
+	const struct opt_f64 v[PANELS] = {j->time_s, j->miss_ratio, j->stall_share, j->score};
+
+	return v[panel].known ? v[panel].value : NAN;
+}
+
+static void fill_panel(struct arena *a, const struct runs_trend *t, int at,
+		       struct picture_panel *ret)
+{
+	static const struct {
+		const char *name;
+		enum picture_unit unit;
+		enum tone tone;
+		double top;
+	} wanted[PANELS] = {
+		{"time", UNIT_SECONDS, TONE_A, 0},
+		{"miss ratio", UNIT_SHARE, TONE_MISS, 0},
+		{"stalled share of the time", UNIT_SHARE, TONE_STALL, 1},
+		{"score by counters", UNIT_NUMBER, TONE_BEST, 1},
+	};
+	double *values = arena_alloc(a, t->nr * sizeof(*values));
+	struct picture_series *series = arena_alloc(a, sizeof(*series));
+
+	if (!values || !series)
+		return;
+	for (size_t i = 0; i < t->nr; i++)
+		values[i] = value_of(t->jobs[i], at);
+	*series = (struct picture_series){
+		.name = wanted[at].name, .tone = wanted[at].tone, .values = values};
+	*ret = (struct picture_panel){.name = wanted[at].name,
+				      .unit = wanted[at].unit,
+				      .kind = PANEL_LINES,
+				      .series = series,
+				      .nr_series = 1,
+				      .top = wanted[at].top};
+}
+
+static void make_picture(struct arena *a, struct runs_trend *t, size_t at)
+{
+	struct picture_panel *panels = arena_alloc(a, PANELS * sizeof(*panels));
+	double *places = arena_alloc(a, t->nr * sizeof(*places));
+
+	if (!panels || !places)
+		return;
+	for (int i = 0; i < PANELS; i++)
+		fill_panel(a, t, i, &panels[i]);
+	for (size_t i = 0; i < t->nr; i++)
+		places[i] = (double)(i + 1);
+	t->picture = (struct picture){
+		.id = compare_id(a, "trend", at),
+		.title = "From run to run",
+		.says = compare_text(a, "%zu runs, number %lld to %lld, the oldest on the left.",
+				     t->nr, (long long)t->jobs[0]->run->id,
+				     (long long)t->jobs[t->nr - 1]->run->id),
+		.axis = {.name = "run of the job",
+			 .unit = UNIT_COUNT,
+			 .kind = AXIS_PLACES,
+			 .from = places,
+			 .nr = t->nr},
+		.panels = panels,
+		.nr_panels = PANELS,
+	};
+}
+
+/* After the jobs are known. A failed allocation is the arena's. */
+static void make_trends(struct runs_model *m)
+{
+	const struct runs_job **order =
+		arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(struct runs_job *));
+
+	m->trends = arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(*m->trends));
+	if (!order || !m->trends)
+		return;
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		order[i] = &m->jobs[i];
+	qsort(order, m->nr_jobs, sizeof(struct runs_job *), by_name);
+	for (size_t i = 0; i < m->nr_jobs; i++) {
+		struct runs_trend *t = m->nr_trends ? &m->trends[m->nr_trends - 1] : NULL;
+
+		if (!t || compare_names(&t->name, &order[i]->job->name) != 0) {
+			t = &m->trends[m->nr_trends++];
+			*t = (struct runs_trend){.name = order[i]->job->name, .jobs = &order[i]};
+		}
+		t->nr++;
+	}
+	qsort(m->trends, m->nr_trends, sizeof(*m->trends), newest_first);
+	for (size_t i = 0; i < m->nr_trends; i++)
+		make_picture(&m->arena, &m->trends[i], i);
+}
+
 int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
 		    struct errtext *err)
 {
@@ -150,12 +274,12 @@ int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
 	*ret_model = (struct runs_model){.db = path, .size_bytes = size_of(path)};
 	/* One transaction: while a run is being written, all is of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return report_db_error(db, err);
-	ret = load(db, ret_model, err);
+		return db_read_error(db, err);
+	ret = load_runs(db, ret_model, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (!ret)
-		runs_trends_make(ret_model);
-	return !ret && ret_model->arena.failed ? report_no_memory(err) : ret;
+		make_trends(ret_model);
+	return !ret && ret_model->arena.failed ? model_no_memory(err) : ret;
 }
 
 void runs_model_free(struct runs_model *m)

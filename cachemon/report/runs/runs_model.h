@@ -3,8 +3,8 @@
  * What a list of runs contains: all runs and their watched jobs, and each job's way from run to
  * run. Owns the types and the reading; every format reads this.
  */
-#ifndef REPORT_RUNS_MODEL_H
-#define REPORT_RUNS_MODEL_H
+#ifndef RUNS_MODEL_H
+#define RUNS_MODEL_H
 
 #include <sqlite3.h>
 
@@ -48,8 +48,6 @@ struct runs_model {
 
 int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret, struct errtext *err);
 void runs_model_free(struct runs_model *m);
-/* After the jobs are known. A failed allocation is the arena's. */
-void runs_trends_make(struct runs_model *m);
 
 /* all: every run; else what a page has room for, and how much is left out is said. */
 void runs_sections(struct doc *d, const struct runs_model *m, bool all);

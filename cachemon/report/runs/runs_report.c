@@ -16,83 +16,42 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/progress.h"
 
-#define THE_LIST "the list"
-
 /* A publication's content. */
-struct written {
-	const struct runs_model *model;
-	enum report_format format;
+struct list {
+	const struct runs_options *options;
+	struct runs_model model;
 };
 
-bool runs_has_format(enum report_format format)
+static int load_list(struct list *l, struct errtext *err)
 {
-	return format != REPORT_CSV && format != REPORT_YAML && format < REPORT_FORMAT_NR;
+	sqlite3 *db = NULL;
+	int ret = db_read_open(l->options->db, &db, err);
+
+	if (!ret)
+		ret = runs_model_load(db, l->options->db, &l->model, err);
+	sqlite3_close(db);
+	return ret;
 }
 
 static int write_list(const void *content, FILE *out)
 {
-	const struct written *w = content;
+	const struct list *l = content;
+	enum report_format format = l->options->format;
 	struct doc d;
 	struct tree t;
 	int ret;
 
-	if (w->format == REPORT_JSON) {
+	if (format == REPORT_JSON) {
 		ret = tree_json_begin(&t, out);
 		if (ret < 0)
 			return ret;
-		runs_data(&t, w->model);
+		runs_data(&t, &l->model);
 		return tree_finish(&t);
 	}
-	if (w->format == REPORT_MARKDOWN)
-		d = doc_markdown(out);
-	else if (w->format == REPORT_HTML)
-		d = doc_html(out);
-	else
-		d = doc_text(out);
-	/* Who lists on a terminal wants the list. */
-	runs_sections(&d, w->model, w->format == REPORT_TEXT);
+	d = report_doc(format, out);
+	/* Whoever lists on a terminal wants the list. */
+	runs_sections(&d, &l->model, format == REPORT_TEXT);
 	return doc_end(&d);
-}
-
-static int load(const struct runs_options *options, struct runs_model *ret, struct errtext *err)
-{
-	sqlite3 *db = NULL;
-	int e = report_db_open(options->db, &db, err);
-
-	*ret = (struct runs_model){0};
-	if (!e)
-		e = runs_model_load(db, options->db, ret, err);
-	sqlite3_close(db);
-	return e;
-}
-
-int runs_print(const struct runs_options *options, FILE *out, struct errtext *err)
-{
-	struct runs_model m;
-	const struct written content = {&m, options->format};
-	const struct publication p = {THE_LIST, &content, write_list};
-	int ret = load(options, &m, err);
-
-	if (!ret)
-		ret = publish_print(&p, out, err);
-	runs_model_free(&m);
-	return ret;
-}
-
-int runs_write(const struct runs_options *options, const char *out_path, struct errtext *err)
-{
-	struct runs_model m;
-	const struct written content = {&m, options->format};
-	const struct publication p = {THE_LIST, &content, write_list};
-	int ret = publish_not_over(p.name, options->db, out_path, err);
-
-	if (ret < 0)
-		return ret;
-	ret = load(options, &m, err);
-	if (!ret)
-		ret = publish_write(&p, out_path, err);
-	runs_model_free(&m);
-	return ret;
 }
 
 static int make_directory(const char *dir, struct errtext *err)
@@ -111,12 +70,12 @@ static int make_directory(const char *dir, struct errtext *err)
 static int write_report(const struct runs_options *o, const char *dir, struct runs_model *m,
 			struct runs_job *j, struct errtext *err)
 {
-	const struct report_options report = {.db = o->db,
-					      .run_id = j->run->id,
-					      .job = j->job->name.data,
-					      .format = REPORT_HTML,
-					      .files = REPORT_FILES_DEFAULT,
-					      .rules = o->rules};
+	struct report_options report = {.db = o->db,
+					.run_id = j->run->id,
+					.job = j->job->name.data,
+					.format = REPORT_HTML,
+					.files = REPORT_FILES_DEFAULT,
+					.rules = o->rules};
 	const char *name = compare_text(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
 					j->run->id, j->job->slot);
 	_cleanup_free_ char *path = NULL;
@@ -124,9 +83,10 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 
 	if (!name || asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
-		return report_no_memory(err);
+		return model_no_memory(err);
 	}
-	ret = report_write(&report, path, err);
+	report.out_path = path;
+	ret = report_show(&report, NULL, err);
 	if (!ret)
 		j->report = name;
 	return ret;
@@ -163,26 +123,39 @@ static int write_reports(const struct runs_options *o, const char *dir, struct r
 	return ret;
 }
 
+int runs_show(const struct runs_options *options, FILE *out, struct errtext *err)
+{
+	struct list l = {.options = options};
+	const struct publication p = {"the list", &l, write_list};
+	int ret = publish_not_over(p.name, options->db, options->out_path, err);
+
+	if (!ret)
+		ret = load_list(&l, err);
+	if (!ret)
+		ret = publish(&p, options->out_path, out, err);
+	runs_model_free(&l.model);
+	return ret;
+}
+
 int runs_write_reports(const struct runs_options *options, const char *dir, struct errtext *err)
 {
-	struct runs_model m;
-	const struct written content = {&m, REPORT_HTML};
-	const struct publication p = {THE_LIST, &content, write_list};
+	struct list l = {.options = options};
+	const struct publication p = {"the list", &l, write_list};
 	_cleanup_free_ char *path = NULL;
-	int ret = load(options, &m, err);
+	int ret = load_list(&l, err);
 
 	if (!ret)
 		ret = make_directory(dir, err);
 	if (!ret)
-		ret = write_reports(options, dir, &m, err);
+		ret = write_reports(options, dir, &l.model, err);
 	if (!ret && asprintf(&path, "%s/index.html", dir) < 0) {
 		path = NULL;
-		ret = report_no_memory(err);
+		ret = model_no_memory(err);
 	}
 	if (!ret)
 		ret = publish_not_over(p.name, options->db, path, err);
 	if (!ret)
 		ret = publish_write(&p, path, err);
-	runs_model_free(&m);
+	runs_model_free(&l.model);
 	return ret;
 }

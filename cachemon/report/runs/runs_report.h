@@ -4,15 +4,16 @@
  * report of each. Owns the way from a database to finished files. Functions return 0 or -errno and
  * then leave a line in err.
  */
-#ifndef REPORT_RUNS_H
-#define REPORT_RUNS_H
+#ifndef RUNS_REPORT_H
+#define RUNS_REPORT_H
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/report/run/report.h"
 
 struct runs_options {
 	const char *db;
-	enum report_format format;
+	enum report_format format;	      /* all but CSV and YAML; HTML for reports */
+	const char *out_path;		      /* of the list; NULL: it is printed to out */
 	const struct rule_dirs *rules;	      /* of a site, for reports */
 	const struct progress_sink *progress; /* NULL: nobody listens */
 };
@@ -20,10 +21,7 @@ struct runs_options {
 /* Of how many runs a directory has reports, the newest ones. */
 enum { RUNS_REPORTS_MAX = 50 };
 
-/* All but CSV and YAML. */
-bool runs_has_format(enum report_format format);
-int runs_print(const struct runs_options *options, FILE *out, struct errtext *err);
-int runs_write(const struct runs_options *options, const char *out_path, struct errtext *err);
+int runs_show(const struct runs_options *options, FILE *out, struct errtext *err);
 /* A report of each job of the newest runs in dir, which is made, then index.html that leads to
  * them: each appears whole or not at all, the index last. */
 int runs_write_reports(const struct runs_options *options, const char *dir, struct errtext *err);

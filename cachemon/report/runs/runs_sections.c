@@ -50,7 +50,7 @@ static struct picture newest_points(const struct picture *p, struct picture_pane
 
 enum { PANELS_MAX = 8 };
 
-static void put_line(struct doc_table *t, const struct picture *p)
+static void put_time_line(struct doc_table *t, const struct picture *p)
 {
 	struct picture_panel panels[PANELS_MAX];
 	struct picture_series series[PANELS_MAX];
@@ -58,10 +58,8 @@ static void put_line(struct doc_table *t, const struct picture *p)
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
-	if (out) {
-		if (newest.nr_panels)
-			picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
-	}
+	if (out && newest.nr_panels)
+		picture_sparkline(out, &newest, newest.panels[0].series, LINE_WIDTH);
 	doc_cell_text(t, text_end(&b));
 }
 
@@ -72,11 +70,11 @@ static void put_trend(struct doc_table *t, const struct runs_trend *trend)
 	doc_cell_name(t, &trend->name, "-");
 	doc_cell(t, "%zu", trend->nr);
 	doc_cell(t, "%" PRId64, last->run->id);
-	doc_cell(t, "%s", show_time(last->time_s).s);
-	doc_cell(t, "%s", show_ratio(last->miss_ratio, last->job->counts.sliced).s);
-	doc_cell(t, "%s", show_ratio(last->stall_share, false).s);
-	doc_cell(t, "%s", show_score(last).s);
-	put_line(t, &trend->picture);
+	doc_cell_shown(t, show_time(last->time_s));
+	doc_cell_shown(t, show_ratio(last->miss_ratio, last->job->counts.sliced));
+	doc_cell_shown(t, show_ratio(last->stall_share, false));
+	doc_cell_shown(t, show_score(last));
+	put_time_line(t, &trend->picture);
 }
 
 static void put_trends(struct doc *d, const struct runs_model *m, bool all)
@@ -172,14 +170,14 @@ static void put_run(struct doc_table *t, const struct model_run *run, const stru
 	counts_derive(c, run->page_size_bytes.value, &d);
 	doc_cell(t, "%" PRId64, run->id);
 	doc_cell(t, "%s", run->started_ns.known ? show_local(run->started_ns.value).s : "-");
-	doc_cell(t, "%s", show_ns(run->duration_ns).s);
+	doc_cell_shown(t, show_ns(run->duration_ns));
 	doc_cell_name(t, &run->level, "-");
 	put_state(t, run);
 	if (nr && jobs[0].mapped)
 		doc_cell(t, "-");
 	else
-		doc_cell(t, "%s",
-			 show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS).s);
+		doc_cell_shown(
+			t, show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS));
 	doc_cell(t, "%s", misses.known ? human_count((uint64_t)misses.value).text : "-");
 	put_names(t, run, jobs, nr);
 }
@@ -233,7 +231,7 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 		doc_cell(&t, "%" PRId64, j->run->id);
 		doc_cell(&t, "%s",
 			 j->run->started_ns.known ? show_local(j->run->started_ns.value).s : "-");
-		doc_cell(&t, "%s", show_time(j->time_s).s);
+		doc_cell_shown(&t, show_time(j->time_s));
 		doc_cell_name(&t, &j->job->name, "-");
 	}
 	t.things = true;

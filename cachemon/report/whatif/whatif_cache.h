@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The miss-ratio curve of a job as people and programs read it. Owns the JSON object, the plot and
- * the words of 'whatif cache'.
+ * the words of 'whatif cache'. curve_*() and whatif_cache_range() are in whatif_cache_picture.c.
  */
-#ifndef REPORT_WHATIF_CACHE_H
-#define REPORT_WHATIF_CACHE_H
+#ifndef WHATIF_CACHE_H
+#define WHATIF_CACHE_H
 
 #include "advisor/analysis/job_curve.h"
 #include "cachemon/render/doc.h"
@@ -45,7 +45,5 @@ void whatif_cache_json(struct tree *t, const struct job_curve *c);
 void whatif_cache_text(struct doc *d, const struct model_job *job, const struct job_curve *c);
 /* The curve as a picture of a document. */
 void whatif_cache_picture(struct doc *d, const struct job_curve *c);
-/* At most 80 columns; unicode: else ASCII alone. */
-void whatif_cache_plot(FILE *out, const struct job_curve *c, bool unicode);
 
 #endif

@@ -29,10 +29,7 @@ static void put_point(struct tree *t, const struct job_curve *c, const struct cu
 
 static void put_ratio(struct tree *t, const char *key, double ratio)
 {
-	if (ratio < 0)
-		tree_null(t, key);
-	else
-		tree_double(t, key, ratio);
+	tree_double(t, key, ratio < 0 ? NAN : ratio);
 }
 
 static void put_marks(struct tree *t, const struct job_curve *c)

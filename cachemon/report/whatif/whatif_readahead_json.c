@@ -76,7 +76,7 @@ static void put_result(struct tree *t, const struct whatif_file *f, size_t candi
 static void put_file(struct tree *t, const struct whatif_file *f, int64_t page_size_bytes)
 {
 	tree_object(t, NULL);
-	tree_bytes(t, "path", f->path, f->path ? strlen(f->path) : 0);
+	tree_text(t, "path", f->path);
 	if (f->device_known)
 		tree_int(t, "read_ahead_kb", f->device_pages * page_size_bytes / 1024);
 	else

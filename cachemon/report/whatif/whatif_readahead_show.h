@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What other settings of readahead would have brought, as people and programs read it. Owns the
- * JSON object and the words of 'whatif readahead'.
+ * JSON object (whatif_readahead_json.c), the words of 'whatif readahead' and the pictures
+ * (whatif_readahead_text.c).
  */
-#ifndef REPORT_WHATIF_READAHEAD_SHOW_H
-#define REPORT_WHATIF_READAHEAD_SHOW_H
+#ifndef WHATIF_READAHEAD_SHOW_H
+#define WHATIF_READAHEAD_SHOW_H
 
 #include "advisor/readahead/whatif_readahead.h"
 #include "cachemon/render/doc.h"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cachemon/base/human.h"
@@ -103,7 +104,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 }
 
 /* In a few words where each file has figures of its own, else in full. */
-static const char *why(const struct whatif_file *f)
+static const char *why_unanswered(const struct whatif_file *f)
 {
 	if (f->reason == WHATIF_BROKEN || f->reason == WHATIF_UNKNOWN)
 		return f->note;
@@ -116,7 +117,8 @@ static size_t count_reason(const struct whatif_readahead *w, size_t at)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < w->nr_files; i++) {
-		if (w->files[i].judged || strcmp(why(&w->files[i]), why(&w->files[at])) != 0)
+		if (w->files[i].judged ||
+		    strcmp(why_unanswered(&w->files[i]), why_unanswered(&w->files[at])) != 0)
 			continue;
 		if (i < at)
 			return 0;
@@ -143,7 +145,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 			continue;
 		doc_cell_name(&t, &name, "(no name seen)");
 		doc_cell(&t, "%zu", nr);
-		doc_cell(&t, "%s", why(f));
+		doc_cell(&t, "%s", why_unanswered(f));
 	}
 	doc_put_table(d, &t);
 }
@@ -194,4 +196,112 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 		doc_para(d, "%s", criterion);
 	put_answered(d, w, page_size_bytes);
 	put_unanswered(d, w);
+}
+
+/* What is drawn of the settings that are known. */
+struct drawn {
+	char text[WHATIF_CANDIDATES][40];
+	const char *names[WHATIF_CANDIDATES];
+	double misses[WHATIF_CANDIDATES], ahead[WHATIF_CANDIDATES];
+	double used[WHATIF_CANDIDATES], wasted[WHATIF_CANDIDATES];
+	double waits[WHATIF_CANDIDATES];
+	size_t nr;
+	const char *mark[WHATIF_FIGURES]; /* of all settings */
+};
+
+static void fill_drawn(struct drawn *p, const struct whatif_readahead *w, bool mapped)
+{
+	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
+		struct whatif_sum s;
+		size_t at = p->nr;
+
+		whatif_readahead_sum(w, mapped, i, &s);
+		if (!s.known)
+			continue;
+		if (i == WHATIF_ACTUAL)
+			snprintf(p->text[at], sizeof(p->text[at]), "as it was");
+		else
+			whatif_setting_name(i, 0, p->text[at], sizeof(p->text[at]));
+		p->names[at] = p->text[at];
+		p->misses[at] = s.figure[WHATIF_MISSES];
+		p->ahead[at] = s.figure[WHATIF_PREFETCHED];
+		p->used[at] = s.figure[WHATIF_PREFETCHED] - s.figure[WHATIF_WASTED];
+		p->wasted[at] = s.figure[WHATIF_WASTED];
+		p->waits[at] = s.figure[WHATIF_STALLS];
+		for (int k = 0; k < WHATIF_FIGURES; k++)
+			if (s.error[k] > 0.5 || s.error[k] < 0)
+				p->mark[k] = MARK_ABOUT;
+		p->nr++;
+	}
+}
+
+static void say_best(const struct whatif_readahead *w, bool mapped, char *says, size_t size)
+{
+	int best = whatif_readahead_best(w, mapped);
+	char name[40] = "what was in force";
+
+	if (best > WHATIF_ACTUAL)
+		whatif_setting_name((size_t)best, 0, name, sizeof(name));
+	snprintf(says, size,
+		 "What each setting would have brought for the files that were traced, scaled to "
+		 "all; best: %s.",
+		 best < 0 ? "not known" : name);
+}
+
+#define SERIES(n, t, v, m)                                                                         \
+	{                                                                                          \
+		.name = (n), .tone = (t), .mark = (m), .values = (v)                               \
+	}
+
+static void put_settings(struct doc *d, const struct whatif_readahead *w, bool mapped,
+			 const struct drawn *p)
+{
+	const char *const *mark = p->mark;
+	const struct picture_series pages[] = {
+		SERIES("misses", TONE_MISS, p->misses, mark[WHATIF_MISSES]),
+		SERIES("used ahead", TONE_AHEAD, p->used,
+		       mark[WHATIF_PREFETCHED] ?: mark[WHATIF_WASTED]),
+		SERIES("wasted", TONE_WASTE, p->wasted, mark[WHATIF_WASTED]),
+	};
+	/* Which pages of a mapping are used is not seen. */
+	const struct picture_series mapped_pages[] = {
+		SERIES("misses", TONE_MISS, p->misses, mark[WHATIF_MISSES]),
+		SERIES("ahead", TONE_OPEN, p->ahead, mark[WHATIF_PREFETCHED]),
+	};
+	const struct picture_series waits[] = {
+		SERIES("waits", TONE_STALL, p->waits, mark[WHATIF_STALLS])};
+	const struct picture_panel panels[] = {
+		{.name = "Pages",
+		 .unit = UNIT_PAGES,
+		 .kind = PANEL_STACK,
+		 .series = mapped ? mapped_pages : pages,
+		 .nr_series = mapped ? 2 : 3},
+		{.name = "Waits",
+		 .unit = UNIT_COUNT,
+		 .kind = PANEL_BARS,
+		 .series = waits,
+		 .nr_series = 1},
+	};
+	char says[256];
+	struct picture picture = {
+		.id = mapped ? "settings-mapped" : "settings",
+		.title = mapped ? "Mapped files by setting" : "Read calls by setting",
+		.says = says,
+		.axis = {.name = "setting", .kind = AXIS_NAMES, .names = p->names},
+		.panels = panels,
+		.nr_panels = 2};
+
+	say_best(w, mapped, says, sizeof(says));
+	picture.axis.nr = p->nr;
+	doc_put_picture(d, &picture);
+}
+
+void whatif_readahead_picture(struct doc *d, const struct whatif_readahead *w)
+{
+	for (int mapped = 0; mapped < 2; mapped++) {
+		struct drawn p = {.nr = 0};
+
+		fill_drawn(&p, w, mapped);
+		put_settings(d, w, mapped, &p);
+	}
 }

@@ -3,137 +3,14 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
-
-/* NULL: of NULL, or there was no memory, which d then knows. */
-static char *inert(struct doc *d, const char *text)
-{
-	char *ret = text ? escape_inert_copy(text, strlen(text)) : NULL;
-
-	d->failed = d->failed || (text && !ret);
-	return ret;
-}
-
-static char *inert_of(struct doc *d, const char *fmt, va_list args)
-{
-	char *text = NULL;
-	char *ret;
-
-	if (vasprintf(&text, fmt, args) < 0) {
-		d->failed = true;
-		return NULL;
-	}
-	ret = inert(d, text);
-	free(text);
-	return ret;
-}
-
-void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
-{
-	if (nr)
-		d->ops->contents(d, entries, nr);
-}
-
-void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
-{
-	char *title = NULL;
-	va_list args;
-
-	va_start(args, fmt);
-	title = inert_of(d, fmt, args);
-	va_end(args);
-	d->ops->part_begin(d, id, folded, title ? title : "");
-	free(title);
-}
-
-void doc_part_end(struct doc *d)
-{
-	d->ops->part_end(d);
-}
-
-void doc_fold_begin(struct doc *d, const char *fmt, ...)
-{
-	char *title = NULL;
-	va_list args;
-
-	va_start(args, fmt);
-	title = inert_of(d, fmt, args);
-	va_end(args);
-	d->ops->fold_begin(d, title ? title : "");
-	free(title);
-}
-
-void doc_fold_end(struct doc *d)
-{
-	d->ops->fold_end(d);
-}
-
-void doc_pair_begin(struct doc *d, const char *title)
-{
-	char *safe = inert(d, title);
-
-	d->ops->pair_begin(d, safe ? safe : "");
-	free(safe);
-}
-
-void doc_pair_next(struct doc *d, const char *title)
-{
-	char *safe = inert(d, title);
-
-	d->ops->pair_next(d, safe ? safe : "");
-	free(safe);
-}
-
-void doc_pair_end(struct doc *d)
-{
-	d->ops->pair_end(d);
-}
 
 void doc_side(struct doc *d, const char *title)
 {
 	d->ops->heading(d, 3, title);
-}
-
-void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr)
-{
-	if (nr)
-		d->ops->grades(d, grades, nr);
-}
-
-void doc_card_begin(struct doc *d, const struct doc_card *card)
-{
-	char *title = inert(d, card->title);
-	char *subject = inert(d, card->subject);
-	char *text = inert(d, card->text);
-	struct doc_card safe = *card;
-
-	safe.title = title ? title : "";
-	safe.subject = subject;
-	safe.text = text ? text : "";
-	d->ops->card_begin(d, &safe);
-	free(title);
-	free(subject);
-	free(text);
-}
-
-void doc_card_end(struct doc *d)
-{
-	d->ops->card_end(d);
-}
-
-void doc_put_map(struct doc *d, const struct doc_map *map)
-{
-	char *name = inert(d, map->name);
-	struct doc_map safe = *map;
-
-	safe.name = name ? name : "";
-	d->ops->map(d, &safe);
-	free(name);
 }
 
 void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const char *s),
@@ -191,12 +68,6 @@ void doc_strip_line(FILE *out, const struct doc_strip *strip)
 	}
 }
 
-void doc_put_picture(struct doc *d, const struct picture *p)
-{
-	if (p->axis.nr && p->nr_panels)
-		d->ops->picture(d, p);
-}
-
 void doc_nothing(struct doc *d)
 {
 }
@@ -225,7 +96,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 }
 
 /* A sentence begins with a capital, behind its number. NULL: no memory. */
-static char *sentence(struct doc *d, const char *text)
+static char *as_sentence(struct doc *d, const char *text)
 {
 	char *ret = strdup(text);
 	size_t number = strspn(text, "0123456789");
@@ -239,8 +110,8 @@ static char *sentence(struct doc *d, const char *text)
 
 void doc_card_text(struct doc *d, const struct doc_card *card)
 {
-	char *title = sentence(d, card->title);
-	char *text = sentence(d, card->text);
+	char *title = as_sentence(d, card->title);
+	char *text = as_sentence(d, card->text);
 
 	doc_heading(d, 3, "%s", title ? title : "");
 	doc_para(d, "Gain: %s%s%s. %s, %s severity%s%s.", card->gain, card->gain_range ? ", " : "",
@@ -266,11 +137,10 @@ static void put_point(struct doc_table *t, const struct picture *p, size_t at)
 	doc_cell(t, "%s", p->axis.names[at]);
 	for (size_t k = 0; k < p->nr_panels; k++)
 		for (size_t i = 0; i < p->panels[k].nr_series && c < NAMES_COLUMNS; i++, c++)
-			doc_cell(t, "%s",
-				 show_marked(picture_value(cell_unit(p->panels[k].unit),
-							   p->panels[k].series[i].values[at]),
-					     p->panels[k].series[i].mark)
-					 .s);
+			doc_cell_shown(t,
+				       show_marked(picture_value(cell_unit(p->panels[k].unit),
+								 p->panels[k].series[i].values[at]),
+						   p->panels[k].series[i].mark));
 }
 
 void doc_names_table(struct doc *d, const struct picture *p)
