@@ -4,6 +4,11 @@
 
 #include "advisor/llm/check_impl.h"
 
+bool word_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
 bool word_next(const char **at, struct word *ret)
 {
 	const char *c = *at, *begin;

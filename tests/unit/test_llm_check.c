@@ -8,11 +8,12 @@
 static enum drop_reason judged(struct world *w, const char *object, size_t len,
 			       struct llm_statement *ret)
 {
-	enum drop_reason reason = DROP_NR;
-	int kept = llm_check_statement(&w->pack, w->names, object, len, &w->arena, ret, &reason);
+	enum drop_reason reason;
 
-	assert_true(kept == 0 || kept == 1);
-	assert_true(kept == (reason == DROP_NR));
+	llm_checked_free(&w->said);
+	reason = statement_judged(&w->pack, w->names, object, len, &w->said);
+	if (reason == DROP_NR)
+		*ret = w->said.statements[0];
 	return reason;
 }
 
@@ -115,7 +116,7 @@ static const struct {
 	{DROP_SHAPE, S("\"F1\"", "\"\\ud800\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
 	{DROP_CHARACTERS,
 	 S("\"F1\"", "\"It waits.\\u0000rest\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
-	{DROP_CHARACTERS,
+	{DROP_UNKNOWN_ID,
 	 S("\"F1\"", "\"It waits.\"", "[\"E1\\u0000\"]", "[]", "\"none\"", "\"low\"")},
 	{DROP_MARKUP,
 	 S("\"F1\"", "\"It \\\\u0000 waits.\"", "[\"E1\"]", "[]", "\"none\"", "\"low\"")},
