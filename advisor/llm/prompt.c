@@ -217,8 +217,7 @@ int prompt_make(const struct pack *pack, struct prompt *ret, struct errtext *err
 		prompt_free(&p);
 		return errtext_set(err, -ENOMEM, "not enough memory for what is to be sent");
 	}
-	p.tokens = tokens_of(p.system, strlen(p.system)) + tokens_of(p.user, strlen(p.user)) +
-		   tokens_of(p.schema, strlen(p.schema));
+	p.tokens = tokens_of(p.system) + tokens_of(p.user) + tokens_of(p.schema);
 	*ret = p;
 	return 0;
 }

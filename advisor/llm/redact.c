@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advisor/llm/redact_impl.h"
+#include "cachemon/base/vec.h"
 
 static const char *const kinds[NAME_NR] = {
 	[NAME_PATH] = "file",	    [NAME_DIRECTORY] = "dir", [NAME_JOB] = "job",
@@ -12,26 +13,9 @@ static const char *const kinds[NAME_NR] = {
 	[NAME_COMMAND] = "command",
 };
 
-/* Makes room for one more; 0 or -ENOMEM. */
-static int grow(void **list, size_t nr, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (nr < *room)
-		return 0;
-	grown = reallocarray(*list, more, size);
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	*room = more;
-	return 0;
-}
-
 static int add_node(struct redact *r, unsigned char c, uint32_t *ret)
 {
-	if (r->nr_nodes == UINT32_MAX ||
-	    grow((void **)&r->nodes, r->nr_nodes, &r->room_nodes, sizeof(*r->nodes)))
+	if (r->nr_nodes == UINT32_MAX || vec_reserve(r->nodes, r->room_nodes, r->nr_nodes + 1))
 		return -ENOMEM;
 	r->nodes[r->nr_nodes] = (struct tree_node){.name = NO_NAME, .c = c};
 	*ret = (uint32_t)r->nr_nodes++;
@@ -139,8 +123,7 @@ static uint32_t add_name(struct redact *r, const struct name *n)
 	uint32_t index = (uint32_t)r->nr;
 	struct bytes copy = arena_bytes(&r->arena, n->text, n->len);
 
-	if (!copy.data || r->nr >= NO_NAME ||
-	    grow((void **)&r->names, r->nr, &r->room, sizeof(*r->names)) ||
+	if (!copy.data || r->nr >= NO_NAME || vec_reserve(r->names, r->room, r->nr + 1) ||
 	    add_to_tree(r, copy.data, copy.len, index))
 		return NO_NAME;
 	r->names[index] = *n;
@@ -223,7 +206,7 @@ int redact_public(struct redact *r, const char *text)
 {
 	struct bytes copy = arena_bytes(&r->arena, text, strlen(text));
 
-	if (!copy.data || grow((void **)&r->texts, r->nr_texts, &r->room_texts, sizeof(*r->texts)))
+	if (!copy.data || vec_reserve(r->texts, r->room_texts, r->nr_texts + 1))
 		return -ENOMEM;
 	r->texts[r->nr_texts++] = copy;
 	return 0;
