@@ -13,32 +13,18 @@
 /* Of an answer: more keys, or attempts to find it, take long and are no answer. */
 enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
-const char *const drop_reason_names[DROP_NR] = {
-	[DROP_SHAPE] = "shape",
-	[DROP_UNKNOWN_ID] = "unknown_id",
-	[DROP_NO_EVIDENCE] = "no_evidence",
-	[DROP_NUMBER] = "number",
-	[DROP_MARKUP] = "markup",
-	[DROP_COMMAND] = "command",
-	[DROP_CHARACTERS] = "characters",
-	[DROP_LENGTH] = "length",
-	[DROP_ECHO] = "echo",
-	[DROP_SEVERITY] = "severity",
-	[DROP_TOO_MANY] = "too_many",
-};
-
-const char *const drop_reason_texts[DROP_NR] = {
-	[DROP_SHAPE] = "is not of the form that was asked for",
-	[DROP_UNKNOWN_ID] = "cites what was not sent",
-	[DROP_NO_EVIDENCE] = "cites nothing that was measured",
-	[DROP_NUMBER] = "says a number that is no placeholder",
-	[DROP_MARKUP] = "holds markup, a link or an address",
-	[DROP_COMMAND] = "holds a command",
-	[DROP_CHARACTERS] = "holds characters that are not for showing",
-	[DROP_LENGTH] = "is empty or too long",
-	[DROP_ECHO] = "repeats the instructions or speaks of them",
-	[DROP_SEVERITY] = "contradicts the severity of the rule",
-	[DROP_TOO_MANY] = "is one too many",
+const struct drop_text drop_reasons[DROP_NR] = {
+	[DROP_SHAPE] = {"shape", "is not of the form that was asked for"},
+	[DROP_UNKNOWN_ID] = {"unknown_id", "cites what was not sent"},
+	[DROP_NO_EVIDENCE] = {"no_evidence", "cites nothing that was measured"},
+	[DROP_NUMBER] = {"number", "says a number that is no placeholder"},
+	[DROP_MARKUP] = {"markup", "holds markup, a link or an address"},
+	[DROP_COMMAND] = {"command", "holds a command"},
+	[DROP_CHARACTERS] = {"characters", "holds characters that are not for showing"},
+	[DROP_LENGTH] = {"length", "is empty or too long"},
+	[DROP_ECHO] = {"echo", "repeats the instructions or speaks of them"},
+	[DROP_SEVERITY] = {"severity", "contradicts the severity of the rule"},
+	[DROP_TOO_MANY] = {"too_many", "is one too many"},
 };
 
 /* By a key that is a text of JSON; NULL: is none. */

@@ -26,8 +26,10 @@ enum drop_reason {
 	DROP_NR
 };
 
-extern const char *const drop_reason_names[DROP_NR]; /* "unknown_id": for JSON */
-extern const char *const drop_reason_texts[DROP_NR]; /* "cites what was not sent" */
+extern const struct drop_text {
+	const char *name; /* "unknown_id": for JSON */
+	const char *text; /* "cites what was not sent" */
+} drop_reasons[DROP_NR];
 
 enum { STATEMENTS_MAX = 64, STATEMENT_MAX = 600 /* bytes */ };
 

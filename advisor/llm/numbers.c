@@ -87,26 +87,30 @@ static bool has_digit(const char *at, size_t len)
 	return strcspn(at, "0123456789") < len;
 }
 
+/* "readahead(2)": with the section of its manual page. */
+static size_t with_section(const char *at, size_t len)
+{
+	return at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')' ? len + 3
+											   : len;
+}
+
 /* The longest name at, which begins with a letter, that was sent: "ext4", "x86_64-rc1",
  * "readahead(2)". 0: there is none. */
 static size_t name_at(const struct pack *p, const char *at)
 {
-	size_t lens[4], joined = 0, word = word_len(at);
+	size_t word = word_len(at), joined = 0;
+	size_t lens[4];
 
 	while (word_char(at[joined]) || (at[joined] && strchr("./-", at[joined])))
 		joined++;
 	while (joined && strchr("./-", at[joined - 1]))
 		joined--;
-	for (int i = 0; i < 2; i++) {
-		size_t len = i ? word : joined;
-		bool page =
-			at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')';
-
-		lens[2 * i] = page ? len + 3 : 0;
-		lens[2 * i + 1] = len;
-	}
+	lens[0] = with_section(at, joined);
+	lens[1] = joined;
+	lens[2] = with_section(at, word);
+	lens[3] = word;
 	for (int i = 0; i < 4; i++)
-		if (lens[i] && has_digit(at, lens[i]) && find_term(p, at, lens[i]))
+		if (has_digit(at, lens[i]) && find_term(p, at, lens[i]))
 			return lens[i];
 	return 0;
 }

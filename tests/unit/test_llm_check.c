@@ -37,7 +37,7 @@ static void test_kept(void **state)
 
 		if (reason != DROP_NR) {
 			print_error("'%s' is dropped: %s\n", table[i].text,
-				    drop_reason_names[reason]);
+				    drop_reasons[reason].name);
 			wrong++;
 		} else if (strcmp(s.text, want) != 0) {
 			print_error("'%s' is shown as '%s'\n", table[i].text, s.text);
@@ -71,8 +71,8 @@ static void test_dropped(void **state)
 
 		if (reason != table[i].reason) {
 			print_error("'%s': '%s', not '%s'\n", table[i].text,
-				    reason == DROP_NR ? "kept" : drop_reason_names[reason],
-				    drop_reason_names[table[i].reason]);
+				    reason == DROP_NR ? "kept" : drop_reasons[reason].name,
+				    drop_reasons[table[i].reason].name);
 			wrong++;
 		}
 		free(object);
@@ -151,10 +151,10 @@ static void test_objects(void **state)
 
 		if (reason != objects_table[i].reason)
 			fail_msg("%zu: %s: %s, not %s", i, objects_table[i].object,
-				 reason == DROP_NR ? "kept" : drop_reason_names[reason],
+				 reason == DROP_NR ? "kept" : drop_reasons[reason].name,
 				 objects_table[i].reason == DROP_NR
 					 ? "kept"
-					 : drop_reason_names[objects_table[i].reason]);
+					 : drop_reasons[objects_table[i].reason].name);
 	}
 	gone(&w);
 }
