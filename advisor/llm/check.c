@@ -8,66 +8,205 @@
 
 #include "advisor/llm/check_impl.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/parse.h"
 
-enum { ANSWER_KEYS_MAX = 64 };
+/* Of an answer: more keys, or attempts to find it, take long and are no answer. */
+enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
-const char *const drop_reason_names[DROP_NR] = {
-	[DROP_SHAPE] = "shape",
-	[DROP_UNKNOWN_ID] = "unknown_id",
-	[DROP_NO_EVIDENCE] = "no_evidence",
-	[DROP_NUMBER] = "number",
-	[DROP_MARKUP] = "markup",
-	[DROP_COMMAND] = "command",
-	[DROP_CHARACTERS] = "characters",
-	[DROP_LENGTH] = "length",
-	[DROP_ECHO] = "echo",
-	[DROP_SEVERITY] = "severity",
-	[DROP_TOO_MANY] = "too_many",
+const struct drop_text drop_reasons[DROP_NR] = {
+	[DROP_SHAPE] = {"shape", "is not of the form that was asked for"},
+	[DROP_UNKNOWN_ID] = {"unknown_id", "cites what was not sent"},
+	[DROP_NO_EVIDENCE] = {"no_evidence", "cites nothing that was measured"},
+	[DROP_NUMBER] = {"number", "says a number that is no placeholder"},
+	[DROP_MARKUP] = {"markup", "holds markup, a link or an address"},
+	[DROP_COMMAND] = {"command", "holds a command"},
+	[DROP_CHARACTERS] = {"characters", "holds characters that are not for showing"},
+	[DROP_LENGTH] = {"length", "is empty or too long"},
+	[DROP_ECHO] = {"echo", "repeats the instructions or speaks of them"},
+	[DROP_SEVERITY] = {"severity", "contradicts the severity of the rule"},
+	[DROP_TOO_MANY] = {"too_many", "is one too many"},
 };
 
-const char *const drop_reason_texts[DROP_NR] = {
-	[DROP_SHAPE] = "is not of the form that was asked for",
-	[DROP_UNKNOWN_ID] = "cites what was not sent",
-	[DROP_NO_EVIDENCE] = "cites nothing that was measured",
-	[DROP_NUMBER] = "says a number that is no placeholder",
-	[DROP_MARKUP] = "holds markup, a link or an address",
-	[DROP_COMMAND] = "holds a command",
-	[DROP_CHARACTERS] = "holds characters that are not for showing",
-	[DROP_LENGTH] = "is empty or too long",
-	[DROP_ECHO] = "repeats the instructions or speaks of them",
-	[DROP_SEVERITY] = "contradicts the severity of the rule",
-	[DROP_TOO_MANY] = "is one too many",
-};
+/* By a key that is a text of JSON; NULL: is none. */
+#define FIND_TEXT(list, nr, text)                                                                  \
+	({                                                                                         \
+		const char *text_ = (text);                                                        \
+		text_ ? FIND_KEY(list, nr, text_, strlen(text_)) : NULL;                           \
+	})
 
-struct collector {
-	const struct pack *pack;
-	const struct redact *names;
-	struct llm_checked *checked;
-	size_t nr; /* statements that came */
-	int error;
-};
-
-static void take(void *arg, const char *object, size_t len)
+static const cJSON *get(const cJSON *o, const char *key)
 {
-	struct collector *c = arg;
-	struct llm_checked *out = c->checked;
-	enum drop_reason reason = DROP_NR;
-	int kept;
+	return cJSON_GetObjectItemCaseSensitive(o, key);
+}
 
-	if (c->error)
-		return;
-	if (c->nr++ >= STATEMENTS_MAX) {
-		out->dropped[DROP_TOO_MANY]++;
-		return;
+static const char *text_of(const cJSON *o, const char *key)
+{
+	return cJSON_GetStringValue(get(o, key));
+}
+
+static bool is_list(const cJSON *list)
+{
+	const cJSON *item;
+
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > CITED_MAX)
+		return false;
+	cJSON_ArrayForEach(item, list) if (!cJSON_IsString(item)) return false;
+	return true;
+}
+
+/* All keys of the schema, each once, and no other: readers differ in which of two they take. */
+static bool has_shape(const cJSON *o)
+{
+	return cJSON_IsObject(o) && cJSON_GetArraySize(o) == 6 && text_of(o, "about") &&
+	       text_of(o, "text") && is_list(get(o, "evidence")) && is_list(get(o, "notes")) &&
+	       text_of(o, "action") && text_of(o, "confidence");
+}
+
+static bool take_confidence(const cJSON *o, struct llm_statement *s)
+{
+	static const char *const confidences[] = {"low", "medium", "high"};
+	size_t i = 0;
+
+	if (parse_enum(text_of(o, "confidence"), confidences, LLM_HIGH + 1, &i))
+		return false;
+	s->confidence = (enum llm_confidence)i;
+	return true;
+}
+
+static bool is_of_user(const struct pack *p, const struct pack_action *a)
+{
+	for (size_t i = 0; i < p->nr_notes; i++)
+		if (strcmp(p->notes[i].id, a->note_id) == 0 && p->notes[i].of_user)
+			return true;
+	return false;
+}
+
+static bool take_about(const struct pack *p, const cJSON *o, struct llm_statement *s)
+{
+	const char *about = text_of(o, "about"), *action = text_of(o, "action");
+
+	s->about = FIND_TEXT(p->findings, p->nr_findings, about);
+	s->action = FIND_TEXT(p->actions, p->nr_actions, action);
+	return (s->about || !strcmp(about, "job")) &&
+	       (s->action ? !is_of_user(p, s->action) : !strcmp(action, "none"));
+}
+
+/* Adds what is not in the list yet. */
+static void cite(const void **list, size_t *nr, const void *what)
+{
+	for (size_t i = 0; i < *nr; i++)
+		if (list[i] == what)
+			return;
+	list[(*nr)++] = what;
+}
+
+static void cite_evidence(struct llm_statement *s, const struct pack_evidence *e)
+{
+	cite((const void **)s->evidence, &s->nr_evidence, e);
+}
+
+static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statement *s)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, get(o, "evidence"))
+	{
+		const struct pack_evidence *e =
+			FIND_TEXT(p->evidence, p->nr_evidence, item->valuestring);
+
+		if (!e)
+			return false;
+		cite_evidence(s, e);
 	}
-	kept = llm_check_statement(c->pack, c->names, object, len, &out->arena,
-				   &out->statements[out->nr_statements], &reason);
-	if (kept < 0)
-		c->error = kept;
-	else if (kept)
-		out->nr_statements++;
-	else
-		out->dropped[reason]++;
+	cJSON_ArrayForEach(item, get(o, "notes"))
+	{
+		const struct pack_note *n = FIND_TEXT(p->notes, p->nr_notes, item->valuestring);
+
+		if (!n)
+			return false;
+		cite((const void **)s->notes, &s->nr_notes, n);
+	}
+	return true;
+}
+
+/* Placeholders and keys in the text cite, too. false: one was not sent. */
+static bool take_keys(const struct pack *p, const struct said *said, struct llm_statement *s)
+{
+	size_t len;
+
+	for (size_t i = 0; i < said->nr_filled; i++)
+		cite_evidence(s, said->filled[i]);
+	for (const char *at = said->plain; (at = marks_key(said->plain, at, &len)); at += len) {
+		const struct pack_evidence *e = FIND_KEY(p->evidence, p->nr_evidence, at, len);
+
+		if (e)
+			cite_evidence(s, e);
+		else if (!find_any(p, at, len))
+			return false;
+	}
+	return !marks_unknown(said->plain);
+}
+
+static bool is_measured(const struct llm_statement *s)
+{
+	for (size_t i = 0; i < s->nr_evidence; i++)
+		if (s->evidence[i]->value)
+			return true;
+	return false;
+}
+
+/* The text itself; DROP_NR: may be shown. */
+static enum drop_reason judge(const struct pack *p, const struct redact *names, const char *text,
+			      struct said *said, struct llm_statement *s)
+{
+	static const char blanks[] = " \t\r\n";
+	size_t len;
+
+	text += strspn(text, blanks);
+	len = strlen(text);
+	while (len && strchr(blanks, text[len - 1]))
+		len--;
+	if (!len || len > STATEMENT_MAX)
+		return DROP_LENGTH;
+	if (!clean_text(text, len, said))
+		return DROP_CHARACTERS;
+	marks_put(p, names, said);
+	if (echo_in(p, said->plain))
+		return DROP_ECHO;
+	if (command_in(said->plain))
+		return DROP_COMMAND;
+	if (!take_keys(p, said, s))
+		return DROP_UNKNOWN_ID;
+	if (markup_in(p, said->plain))
+		return DROP_MARKUP;
+	if (!is_measured(s))
+		return DROP_NO_EVIDENCE;
+	if (severity_differs(p, s->about, said->plain))
+		return DROP_SEVERITY;
+	return numbers_hold(p, said) ? DROP_NR : DROP_NUMBER;
+}
+
+/* DROP_NR: ret is kept. Memory that fails is the arena's to say. */
+static enum drop_reason check_statement(const struct pack *p, const struct redact *names,
+					const cJSON *o, struct arena *a, struct llm_statement *ret)
+{
+	struct llm_statement s = {
+		.evidence = arena_alloc(a, (p->nr_evidence + 1) * sizeof(void *)),
+		.notes = arena_alloc(a, (p->nr_notes + 1) * sizeof(void *)),
+	};
+	struct said said;
+	enum drop_reason reason;
+
+	if (a->failed || !has_shape(o) || !take_confidence(o, &s))
+		return DROP_SHAPE;
+	if (!take_about(p, o, &s) || !take_lists(p, o, &s))
+		return DROP_UNKNOWN_ID;
+	reason = judge(p, names, text_of(o, "text"), &said, &s);
+	if (reason != DROP_NR)
+		return reason;
+	s.text = marks_fill(&said, a);
+	*ret = s;
+	return DROP_NR;
 }
 
 /* Moves a finding to its place: behind those of its severity, and before lesser ones. */
@@ -86,91 +225,134 @@ static void rank(struct llm_checked *c, const struct pack_finding *f)
 	c->nr_ranking++;
 }
 
-static int take_ranking(const struct pack *pack, const cJSON *list, struct llm_checked *c)
+static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_checked *c)
 {
 	const cJSON *item;
 
-	c->ranking = arena_alloc(&c->arena, (pack->nr_findings + 1) * sizeof(void *));
-	if (!c->ranking)
-		return -ENOMEM;
 	cJSON_ArrayForEach(item, list)
 	{
-		const char *key = cJSON_IsString(item) ? item->valuestring : NULL;
-		const struct pack_finding *f = key ? find_finding(pack, key, strlen(key)) : NULL;
+		const struct pack_finding *f =
+			FIND_TEXT(pack->findings, pack->nr_findings, cJSON_GetStringValue(item));
 
-		if (f)
+		if (f && cJSON_IsArray(list))
 			rank(c, f);
 	}
 	for (size_t i = 0; i < pack->nr_findings; i++)
 		rank(c, &pack->findings[i]);
-	return 0;
 }
 
-/* The object with its keys, none twice; so many of them that this takes long are no answer. */
-static bool is_answer(const cJSON *o)
+/* A NUL would end a string here, and not for others: it becomes a character that is not for
+ * showing, also as "\\u0000" that is not "\\\\u0000". */
+static char *without_nul(const char *reply, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	for (size_t i = 0; copy && i < len; i++) {
+		copy[i] = reply[i] ? reply[i] : '\1';
+		if (reply[i] != '\\' || i + 1 == len)
+			continue;
+		if (len - i >= 6 && !memcmp(reply + i, "\\u0000", 6)) {
+			memcpy(copy + i, "\\u0001", 6);
+			i += 5;
+			continue;
+		}
+		i++;
+		copy[i] = reply[i] ? reply[i] : '\1';
+	}
+	if (copy)
+		copy[len] = '\0';
+	return copy;
+}
+
+/* The first object that has statements: this, or one inside. */
+static const cJSON *answer_in(const cJSON *o)
+{
+	const cJSON *item, *found = NULL;
+
+	if (cJSON_IsObject(o) && cJSON_IsArray(get(o, "statements")))
+		return o;
+	for (item = o ? o->child : NULL; item && !found; item = item->next)
+		found = answer_in(item);
+	return found;
+}
+
+/* The object of an answer, and the one that it may stand in; NULL: there is none. */
+static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
+{
+	static const char think[] = "<think>", unthink[] = "</think>";
+	const char *at = text + strspn(text, " \t\r\n"), *end = text + strlen(text);
+
+	if (!strncmp(at, think, strlen(think)))
+		at = strstr(at, unthink);
+	for (int i = 0; i < OBJECTS_MAX && at && (at = strchr(at, '{')); i++) {
+		const char *behind = at + 1;
+		cJSON *root = cJSON_ParseWithLengthOpts(at, (size_t)(end - at), &behind, false);
+
+		*ret_answer = answer_in(root);
+		if (*ret_answer)
+			return root;
+		cJSON_Delete(root);
+		at = root ? behind : at + 1;
+	}
+	return NULL;
+}
+
+/* No key twice. */
+static bool has_own_keys(const cJSON *o)
 {
 	const cJSON *item, *other;
 
 	if (cJSON_GetArraySize(o) > ANSWER_KEYS_MAX)
 		return false;
-	if (!cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(o, "statements")))
-		return false;
-	cJSON_ArrayForEach(
-		item,
-		o) for (other = item->next; other;
-			other = other->next) if (!strcmp(item->string, other->string)) return false;
+	for (item = o->child; item; item = item->next)
+		for (other = item->next; other; other = other->next)
+			if (!strcmp(item->string, other->string))
+				return false;
 	return true;
 }
 
-static void delete (cJSON **o)
+static int take_answer(const struct pack *pack, const struct redact *names, const cJSON *o,
+		       struct llm_checked *c)
 {
-	cJSON_Delete(*o);
-}
+	struct arena *a = &c->arena;
+	const cJSON *item;
+	size_t nr = 0;
 
-static int take_rest(const struct pack *pack, const char *object, size_t len, struct llm_checked *c)
-{
-	const char *end = NULL;
-	_cleanup_(delete) cJSON *o = cJSON_ParseWithLengthOpts(object, len, &end, false);
-	const cJSON *list;
+	c->statements = arena_alloc(a, STATEMENTS_MAX * sizeof(*c->statements));
+	c->ranking = arena_alloc(a, (pack->nr_findings + 1) * sizeof(void *));
+	cJSON_ArrayForEach(item, get(o, "statements"))
+	{
+		enum drop_reason reason = DROP_TOO_MANY;
 
-	if (!o || end != object + len || !is_answer(o))
-		return -EBADMSG;
-	c->answered = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "answered"));
-	list = cJSON_GetObjectItemCaseSensitive(o, "ranking");
-	return take_ranking(pack, cJSON_IsArray(list) ? list : NULL, c);
-}
-
-static void split_free(struct llm_split **s)
-{
-	llm_split_free(*s);
-}
-
-static int check(const struct pack *pack, const struct redact *names, const char *reply, size_t len,
-		 struct llm_checked *c)
-{
-	_cleanup_(split_free) struct llm_split *split = llm_split_new();
-	struct collector collector = {pack, names, c, 0, 0};
-	struct split_object object;
-	int e;
-
-	c->statements = arena_alloc(&c->arena, STATEMENTS_MAX * sizeof(*c->statements));
-	if (!split || !c->statements)
+		if (a->failed)
+			return -ENOMEM;
+		if (nr++ < STATEMENTS_MAX)
+			reason = check_statement(pack, names, item, a,
+						 &c->statements[c->nr_statements]);
+		if (reason == DROP_NR)
+			c->nr_statements++;
+		else
+			c->dropped[reason]++;
+	}
+	if (a->failed)
 		return -ENOMEM;
-	e = llm_split_feed(split, reply, len, take, &collector);
-	if (e || collector.error)
-		return e == -EFBIG ? -EBADMSG : e ? e : collector.error;
-	if (!llm_split_object(split, &object))
-		return -EBADMSG;
-	c->dropped[DROP_SHAPE] += object.others;
-	return take_rest(pack, reply + object.begin, object.end - object.begin, c);
+	c->answered = cJSON_IsTrue(get(o, "answered"));
+	take_ranking(pack, get(o, "ranking"), c);
+	return 0;
 }
 
 int llm_check(const struct pack *pack, const struct redact *names, const char *reply, size_t len,
 	      struct llm_checked *ret, struct errtext *err)
 {
+	_cleanup_free_ char *text = without_nul(reply, len);
 	struct llm_checked c = {0};
-	int e = check(pack, names, reply, len, &c);
+	const cJSON *answer = NULL;
+	cJSON *root = text ? parse_answer(text, &answer) : NULL;
+	int e = !text ? -ENOMEM : !root || !has_own_keys(answer) ? -EBADMSG : 0;
 
+	if (!e)
+		e = take_answer(pack, names, answer, &c);
+	cJSON_Delete(root);
 	if (!e) {
 		*ret = c;
 		return 0;

@@ -26,8 +26,10 @@ enum drop_reason {
 	DROP_NR
 };
 
-extern const char *const drop_reason_names[DROP_NR]; /* "unknown_id": for JSON */
-extern const char *const drop_reason_texts[DROP_NR]; /* "cites what was not sent" */
+extern const struct drop_text {
+	const char *name; /* "unknown_id": for JSON */
+	const char *text; /* "cites what was not sent" */
+} drop_reasons[DROP_NR];
 
 enum { STATEMENTS_MAX = 64, STATEMENT_MAX = 600 /* bytes */ };
 
@@ -66,21 +68,5 @@ struct llm_checked {
 int llm_check(const struct pack *pack, const struct redact *names, const char *reply, size_t len,
 	      struct llm_checked *ret, struct errtext *err);
 void llm_checked_free(struct llm_checked *c);
-
-/* The same of one statement, an object as the stream has it, for showing what is known before the
- * answer is whole. 1: kept; 0: dropped, for the reason; -ENOMEM. */
-int llm_check_statement(const struct pack *pack, const struct redact *names, const char *object,
-			size_t len, struct arena *a, struct llm_statement *ret,
-			enum drop_reason *ret_reason);
-
-/* Finds whole statements in an answer that still comes in: those that llm_check() sees, however the
- * pieces are cut. */
-struct llm_split;
-struct llm_split *llm_split_new(void);
-void llm_split_free(struct llm_split *s);
-/* Takes in the next piece; calls for each statement that is whole. 0, -EFBIG (answer beyond 4 MiB)
- * or -ENOMEM. */
-int llm_split_feed(struct llm_split *s, const char *piece, size_t len,
-		   void (*statement)(void *arg, const char *object, size_t len), void *arg);
 
 #endif

@@ -21,12 +21,26 @@ struct said {
 	size_t nr_filled;
 };
 
-/* What a statement is held against. */
-struct basis {
-	const struct pack *pack;
-	const struct redact *names;	       /* NULL: none */
-	const struct llm_statement *statement; /* what it cites is known */
-};
+/* said.c: by key among things whose first member is their key; NULL: was not sent. */
+const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len);
+#define FIND_KEY(list, nr, key, len)                                                               \
+	((__typeof__(&(list)[0]))find_key(list, nr, sizeof((list)[0]), key, len))
+/* The key of anything that was sent. */
+bool find_any(const struct pack *p, const char *key, size_t len);
+/* Whether a word with digits in it stands, just so, in what was sent and is ours. */
+bool find_term(const struct pack *p, const char *term, size_t len);
+
+/* said.c: false: a character that is not for showing. */
+bool clean_text(const char *text, size_t len, struct said *ret);
+/* Known placeholders and aliases become marks. names NULL: there are none. */
+void marks_put(const struct pack *p, const struct redact *names, struct said *s);
+/* What is shown: numbers filled in. NULL: no memory. */
+const char *marks_fill(const struct said *s, struct arena *a);
+/* The next key in a plain text, "E3", as a word of its own, at or behind at; NULL: there is none.
+ */
+const char *marks_key(const char *text, const char *at, size_t *ret_len);
+/* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
+bool marks_unknown(const char *plain);
 
 /* forbidden.c: words of a text, whatever stands between them and however they are written. */
 struct word {
@@ -34,6 +48,8 @@ struct word {
 	size_t len;
 };
 
+/* Whether a character is a letter, a digit or '_'. */
+bool word_char(char c);
 /* The next run of letters and digits at *at or behind, which then is behind it. */
 bool word_next(const char **at, struct word *ret);
 /* Whether a word is this one of small letters. */
@@ -43,27 +59,6 @@ bool word_is_one_of(struct word w, const char *list);
 /* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
 bool phrase_in_any(const char *text, const char *list);
 
-/* said.c: false: a character that is not for showing. */
-bool clean_text(const char *text, size_t len, struct said *ret);
-/* Known placeholders and aliases become marks. */
-void marks_put(const struct basis *b, struct said *s);
-/* What is shown: numbers filled in. NULL: no memory. */
-const char *marks_fill(const struct said *s, struct arena *a);
-/* Keys in the text: false: one was not sent. Calls for each that was. */
-bool marks_keys(const struct basis *b, const struct said *s,
-		void (*cited)(void *arg, const struct pack_evidence *e), void *arg);
-
-/* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
-bool marks_unknown(const char *plain);
-
-/* statement.c: by key; NULL: was not sent. */
-const struct pack_evidence *find_evidence(const struct pack *p, const char *key, size_t len);
-const struct pack_finding *find_finding(const struct pack *p, const char *key, size_t len);
-const struct pack_note *find_note(const struct pack *p, const char *key, size_t len);
-const struct pack_action *find_action(const struct pack *p, const char *key, size_t len);
-/* Whether a word with digits in it stands, just so, in what was sent and is ours. */
-bool find_term(const struct pack *p, const char *term, size_t len);
-
 /* forbidden.c: each true: it is that. text: a plain text. */
 bool echo_in(const struct pack *p, const char *text);
 bool command_in(const char *text);
@@ -71,24 +66,8 @@ bool markup_in(const struct pack *p, const char *text);
 /* about NULL: the job */
 bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text);
 /* numbers.c: all of them are placeholders, whose values stay what they are. */
-bool numbers_hold(const struct basis *b, const struct said *s);
+bool numbers_hold(const struct pack *p, const struct said *s);
 /* How much of the text behind a placeholder is the unit that the value is shown with. */
 size_t numbers_unit_again(const struct pack_evidence *e, const char *behind);
-
-/*
- * split.c: the one way in which the object of an answer and its statements are found, for a stream
- * that is cut anywhere and for a whole answer. It reads no more of JSON than where strings, objects
- * and arrays begin and end; cJSON reads what it finds.
- */
-enum { SPLIT_TEXT_MAX = 4 << 20, SPLIT_DEPTH_MAX = 32, SPLIT_STATEMENT_MAX = 64 * 1024 };
-
-/* Where in all that came the object is, when it is whole. */
-struct split_object {
-	size_t begin, end;
-	size_t others; /* things between the statements that are none */
-};
-
-/* false: it is not whole, or not there. */
-bool llm_split_object(const struct llm_split *s, struct split_object *ret);
 
 #endif

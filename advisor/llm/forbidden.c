@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
+
+bool word_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
 
 bool word_next(const char **at, struct word *ret)
 {
@@ -37,36 +43,47 @@ bool word_is_one_of(struct word w, const char *list)
 	return false;
 }
 
-/* Whether the words of the phrase, up to a comma, are those at text. */
-static bool begins_with(const char *text, const char *phrase)
+/* How many words in a row are the same at both places, up to max. */
+static size_t same_words(const char *a, const char *b, size_t max)
 {
-	const char *end = strchrnul(phrase, ',');
-	struct word said, wanted;
+	struct word x, y;
+	size_t nr = 0;
 
-	while (phrase < end && word_next(&phrase, &wanted))
-		if (!word_next(&text, &said) || said.len != wanted.len ||
-		    strncasecmp(said.at, wanted.at, said.len) != 0)
-			return false;
-	return true;
-}
-
-static bool phrase_at(const char *text, const char *list)
-{
-	for (const char *phrase = list; *phrase; phrase += *phrase == ',') {
-		if (begins_with(text, phrase))
-			return true;
-		phrase = strchrnul(phrase, ',');
-	}
-	return false;
+	while (nr < max && word_next(&a, &x) && word_next(&b, &y) && x.len == y.len &&
+	       strncasecmp(x.at, y.at, x.len) == 0)
+		nr++;
+	return nr;
 }
 
 bool phrase_in_any(const char *text, const char *list)
 {
-	struct word w;
+	struct word w, part;
 
 	while (word_next(&text, &w))
-		if (phrase_at(w.at, list))
+		for (const char *phrase = list; *phrase;) {
+			const char *end = strchrnul(phrase, ','), *at = phrase;
+			size_t words = 0;
+
+			while (word_next(&at, &part) && part.at < end)
+				words++;
+			if (same_words(w.at, phrase, words) == words)
+				return true;
+			phrase = end + (*end == ',');
+		}
+	return false;
+}
+
+/* Whether anything of the list, "$ && ||", stands in a text. */
+static bool has_any(const char *text, const char *list)
+{
+	char sign[32];
+
+	for (size_t len; *list; list += len + (list[len] == ' ')) {
+		len = strcspn(list, " ");
+		snprintf(sign, sizeof(sign), "%.*s", (int)len, list);
+		if (strcasestr(text, sign))
 			return true;
+	}
 	return false;
 }
 
@@ -82,18 +99,6 @@ static const char phrases[] =
 	"i will not, i was told, i was asked, i am told, i am asked, untrusted, jailbreak, "
 	"developer mode";
 
-/* How many words in a row are the same at both places. */
-static size_t same_words(const char *a, const char *b)
-{
-	struct word x, y;
-	size_t nr = 0;
-
-	while (nr < ECHO_WORDS && word_next(&a, &x) && word_next(&b, &y) && x.len == y.len &&
-	       strncasecmp(x.at, y.at, x.len) == 0)
-		nr++;
-	return nr;
-}
-
 static bool repeats(const char *instructions, const char *text)
 {
 	struct word said, told;
@@ -102,7 +107,7 @@ static bool repeats(const char *instructions, const char *text)
 		const char *at = instructions;
 
 		while (word_next(&at, &told))
-			if (same_words(told.at, said.at) >= ECHO_WORDS)
+			if (same_words(told.at, said.at, ECHO_WORDS) == ECHO_WORDS)
 				return true;
 	}
 	return false;
@@ -135,16 +140,14 @@ static const char with_paths[] =
 	"cat cp mv ls ln sh mount touch mkdir find source python perl tail head less vmtouch "
 	"kill sync sysctl";
 
-/* "$(x)", "$HOME", "a && b", ">> file": signs that only a shell reads. */
+/* "$(x)", "$HOME", "a && b", ">> file": signs that only a shell reads; several bars are a table's.
+ */
 static bool has_shell_sign(const char *text)
 {
-	static const char *const signs[] = {"$", "&&", "||", ">>", "<<", " 2>", "&>", ">&"};
 	const char *bar = strchr(text, '|');
 
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-		if (strstr(text, signs[i]))
-			return true;
-	return bar && !strchr(bar + 1, '|'); /* several are a table's */
+	return has_any(text, "$ && || >> << &> >&") || strstr(text, " 2>") ||
+	       (bar && !strchr(bar + 1, '|'));
 }
 
 /* "> /proc/x", "< /etc/x"; "</x" is markup. */
@@ -213,29 +216,10 @@ bool command_in(const char *text)
 }
 
 /* Anywhere in a text. A single '_' is part of many names, a single '*' of none that is shown. */
-static const char *const signs[] = {
-	"<",  ">",  "`",  "*", "~~", "\\", "@", "://", "//", "](",
-	"][", "]:", "![", "{", "}",  "^",  "|", "==",  "__", NULL,
-};
-
-static const char *const schemes[] = {
-	"www.",
-	"http:",
-	"https:",
-	"ftp:",
-	"ftps:",
-	"file:",
-	"mailto:",
-	"tel:",
-	"javascript:",
-	"vbscript:",
-	"data:text",
-	"data:image",
-	"data:application",
-	"blob:",
-	"ssh:",
-	NULL,
-};
+static const char signs[] =
+	"< > ` * ~~ \\ @ :// // ]( ][ ]: ![ { } ^ | == __ www. http: https: ftp: "
+	"ftps: file: mailto: tel: javascript: vbscript: data:text data:image "
+	"data:application blob: ssh:";
 
 /* "&lt;", "&#60;" */
 static bool is_entity(const char *at)
@@ -294,14 +278,8 @@ static bool is_emphasis(const char *text, const char *at)
 
 bool markup_in(const struct pack *p, const char *text)
 {
-	if (is_block(text))
+	if (is_block(text) || has_any(text, signs))
 		return true;
-	for (size_t i = 0; signs[i]; i++)
-		if (strstr(text, signs[i]))
-			return true;
-	for (size_t i = 0; schemes[i]; i++)
-		if (strcasestr(text, schemes[i]))
-			return true;
 	for (const char *at = text; *at; at++)
 		if (is_entity(at) || is_host(p, text, at) || is_emphasis(text, at))
 			return true;

@@ -9,6 +9,7 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/text.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 
 enum { INDEXED_MAX = 64 * 1024 };
 
@@ -43,46 +44,29 @@ static void put_body(FILE *out, const char *body)
 	}
 }
 
-static int bind(sqlite3_stmt *insert, int column, const char *first, const char *second)
+static const char *or_empty(const char *text)
 {
-	char *text = sqlite3_mprintf("%s %s", first ? first : "", second ? second : "");
-
-	return text ? sqlite3_bind_text(insert, column, text, -1, sqlite3_free) : SQLITE_NOMEM;
+	return text ? text : "";
 }
 
-static int put(sqlite3_stmt *insert, const struct note *n, size_t i)
+static int put_note(sqlite3 *db, const struct note *n, size_t i)
 {
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 	_cleanup_free_ char *body = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&body, &len);
-	int rc = SQLITE_OK;
+	char *sql = NULL;
+	int rc;
 
-	if (!out)
-		return SQLITE_NOMEM;
-	put_body(out, n->body);
-	if (fclose(out) != 0)
-		return SQLITE_NOMEM;
-	sqlite3_bind_int64(insert, 1, (sqlite3_int64)i + 1);
-	if ((rc = bind(insert, 2, n->id, n->title)) || (rc = bind(insert, 3, n->keywords, NULL)) ||
-	    (rc = bind(insert, 4, n->precondition, n->action)) ||
-	    (rc = sqlite3_bind_text(insert, 5, body, (int)len, SQLITE_STATIC)))
-		return rc;
-	rc = sqlite3_step(insert);
-	sqlite3_reset(insert);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int fill(struct kb *kb)
-{
-	sqlite3_stmt *insert = NULL;
-	int rc = sqlite3_prepare_v2(kb->db,
-				    "INSERT INTO kb(rowid, title, keywords, action, body) "
-				    "VALUES (?1, ?2, ?3, ?4, ?5)",
-				    -1, &insert, NULL);
-
-	for (size_t i = 0; i < kb->nr_notes && !rc; i++)
-		rc = put(insert, &kb->notes[i].note, i);
-	sqlite3_finalize(insert);
+	if (out)
+		put_body(out, n->body);
+	body = text_end(&b);
+	if (body)
+		sql = sqlite3_mprintf("INSERT INTO kb(rowid, title, keywords, action, body) "
+				      "VALUES (%d, '%q %q', '%q', '%q %q', '%q')",
+				      (int)i + 1, n->id, or_empty(n->title), or_empty(n->keywords),
+				      or_empty(n->precondition), or_empty(n->action), body);
+	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
 	return rc;
 }
 
@@ -96,16 +80,14 @@ static int make_index(struct kb *kb, struct errtext *err)
 		rc = sqlite3_exec(
 			kb->db,
 			"CREATE VIRTUAL TABLE kb USING fts5(title, keywords, action, body, "
-			"content='', tokenize='porter unicode61')",
+			"content='', tokenize='porter unicode61'); BEGIN",
 			NULL, NULL, NULL);
 	if (rc == SQLITE_ERROR)
 		return errtext_set(err, -ENOTSUP,
 				   "notes cannot be searched: %s; SQLite is needed with its FTS5",
 				   sqlite3_errmsg(kb->db));
-	if (!rc)
-		rc = sqlite3_exec(kb->db, "BEGIN", NULL, NULL, NULL);
-	if (!rc)
-		rc = fill(kb);
+	for (size_t i = 0; i < kb->nr_notes && !rc; i++)
+		rc = put_note(kb->db, &kb->notes[i].note, i);
 	if (!rc)
 		rc = sqlite3_exec(kb->db, "COMMIT", NULL, NULL, NULL);
 	if (!rc)
@@ -130,41 +112,30 @@ void kb_free(struct kb *kb)
 }
 
 /* The program's, then the user's. */
-static int gather(struct kb *kb, const struct rule_set *set, const char *notes_dir,
-		  const struct kb_problems *problems)
-{
-	size_t room = set->nr_notes + (notes_dir ? KB_USER_NOTES_MAX : 0), nr = 0;
-	int e = 0;
-
-	kb->notes = calloc(room ? room : 1, sizeof(*kb->notes));
-	if (!kb->notes)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->nr_notes; i++)
-		kb->notes[kb->nr_notes++].note = set->notes[i];
-	if (notes_dir)
-		e = kb_user_load(&kb->arena, notes_dir, problems, kb->notes + kb->nr_notes, &nr);
-	kb->nr_notes += nr;
-	return e;
-}
-
 int kb_open(const struct rule_set *set, const char *notes_dir,
 	    void (*problem)(void *arg, const char *text), void *arg, struct kb **ret,
 	    struct errtext *err)
 {
-	const struct kb_problems problems = {problem, arg};
 	struct kb *kb = calloc(1, sizeof(*kb));
-	int e = kb ? gather(kb, set, notes_dir, &problems) : -ENOMEM;
+	int e = kb ? 0 : -ENOMEM;
 
-	if (e == -ENOMEM)
-		errtext_set(err, e, "not enough memory for the notes");
 	if (!e)
+		kb->notes = calloc(set->nr_notes + KB_USER_NOTES_MAX, sizeof(*kb->notes));
+	if (!e && !kb->notes)
+		e = -ENOMEM;
+	for (size_t i = 0; !e && i < set->nr_notes; i++)
+		kb->notes[kb->nr_notes++].note = set->notes[i];
+	if (!e && notes_dir)
+		e = kb_load_user(kb, notes_dir, problem, arg);
+	if (e)
+		errtext_set(err, e, "not enough memory for the notes");
+	else
 		e = make_index(kb, err);
-	if (e) {
+	if (e)
 		kb_free(kb);
-		return e;
-	}
-	*ret = kb;
-	return 0;
+	else
+		*ret = kb;
+	return e;
 }
 
 /* Places for notes that are not the findings' own, where there are any. */
@@ -188,37 +159,31 @@ struct candidate {
 	bool named;
 };
 
-static bool names_finding(const struct kb_query *q, const char *id, size_t *ret_at)
-{
-	for (*ret_at = 0; *ret_at < q->nr_findings; ++*ret_at)
-		if (strcmp(q->findings[*ret_at], id) == 0)
-			return true;
-	return false;
-}
-
 /* Less for a finding that comes late in the query, or late in the note. Many do not outdo a
  * question. */
 static double by_findings(const struct kb_query *q, const struct note *n)
 {
 	double sum = 0;
-	size_t at;
 
 	for (size_t i = 0; i < n->findings.nr; i++)
-		if (names_finding(q, n->findings.id[i], &at))
+		for (size_t at = 0; at < q->nr_findings; at++) {
+			if (strcmp(q->findings[at], n->findings.id[i]) != 0)
+				continue;
 			sum += weight_finding / ((1 + (double)at / 4) * (1 + (double)i / 4));
+			break;
+		}
 	return sum < weight_finding ? sum : weight_finding;
 }
 
 static int search(struct kb *kb, const char *text, double weight, struct candidate *c,
 		  struct errtext *err)
 {
-	bool failed = false;
-	_cleanup_free_ char *match = kb_words(text, &failed);
+	char match[KB_MATCH_MAX];
 	double best = 0;
 	int rc;
 
-	if (!match)
-		return failed ? -ENOMEM : 0;
+	if (!kb_words(text, match))
+		return 0;
 	rc = sqlite3_bind_text(kb->search, 1, match, -1, SQLITE_STATIC);
 	while (!rc && (rc = sqlite3_step(kb->search)) == SQLITE_ROW) {
 		struct candidate *hit = &c[sqlite3_column_int64(kb->search, 0) - 1];
@@ -267,12 +232,11 @@ static int by_nearness(const void *a, const void *b)
 }
 
 /* Own notes of findings, as the query has them: up to max. */
-static size_t take_own(struct kb *kb, const struct kb_query *q, struct candidate *c, size_t *own,
-		       size_t max)
+static size_t take_own(struct kb *kb, const struct kb_query *q, struct candidate *c, size_t *own)
 {
 	size_t nr = 0;
 
-	for (size_t f = 0; f < q->nr_findings && nr < max; f++) {
+	for (size_t f = 0; f < q->nr_findings && nr < q->max_notes; f++)
 		for (size_t i = 0; i < kb->nr_notes; i++) {
 			if (kb->notes[i].of_user || c[i].near < 0 ||
 			    strcmp(kb->notes[i].note.id, q->findings[f]) != 0)
@@ -281,7 +245,6 @@ static size_t take_own(struct kb *kb, const struct kb_query *q, struct candidate
 			own[nr++] = i;
 			break;
 		}
-	}
 	return nr;
 }
 
@@ -316,16 +279,6 @@ static int rank(struct kb *kb, const struct kb_query *q, const size_t *own, size
 	return e;
 }
 
-/* How many of the sorted ones are near enough. */
-static size_t near_enough(const struct candidate *c, size_t nr)
-{
-	size_t i = 0;
-
-	while (i < nr && c[i].near > 0 && c[i].near >= least * c[0].near)
-		i++;
-	return i;
-}
-
 /* What is told so far. */
 struct told {
 	const struct kb_query *q;
@@ -335,22 +288,17 @@ struct told {
 };
 
 /* Nothing, where the note would not fit whole. */
-static int tell(struct told *t, const struct kb_note *n, bool by_finding)
+static int tell(struct told *t, const struct kb_note *n)
 {
 	const char *text = kb_text(t->arena, &n->note);
-	size_t tokens = text ? tokens_of(text, strlen(text)) : 0;
+	size_t tokens = text ? tokens_of(text) : 0;
 
 	if (!text)
 		return -ENOMEM;
 	if (t->tokens + tokens > t->q->max_tokens)
 		return 0;
 	t->tokens += tokens;
-	t->hits[t->nr++] = (struct kb_hit){
-		.note = &n->note,
-		.text = text,
-		.of_user = n->of_user,
-		.why = by_finding ? KB_BY_FINDING : KB_BY_WORDS,
-	};
+	t->hits[t->nr++] = (struct kb_hit){&n->note, text, n->of_user};
 	return 0;
 }
 
@@ -360,22 +308,24 @@ int kb_find(struct kb *kb, const struct kb_query *q, struct arena *a, struct kb_
 	struct candidate *c = arena_alloc(a, (kb->nr_notes + 1) * sizeof(*c));
 	size_t *own = arena_alloc(a, (q->max_notes + 1) * sizeof(*own));
 	struct told t = {.q = q, .arena = a, .hits = hits};
-	size_t nr_own, nr_others, for_others;
-	int e = c && own ? 0 : -ENOMEM;
+	size_t nr_own = 0, nr_others = 0, for_others;
+	int e = -ENOMEM;
 
-	if (e)
-		return errtext_set(err, e, "not enough memory to search the notes");
-	nr_own = take_own(kb, q, c, own, q->max_notes);
-	e = rank(kb, q, own, nr_own, c, err);
-	nr_others = near_enough(c, kb->nr_notes);
+	if (c && own) {
+		nr_own = take_own(kb, q, c, own);
+		e = rank(kb, q, own, nr_own, c, err);
+	}
+	/* Those that are near enough. */
+	while (!e && nr_others < kb->nr_notes && c[nr_others].near > 0 &&
+	       c[nr_others].near >= least * c[0].near)
+		nr_others++;
 	for_others = nr_others < FOR_OTHERS ? nr_others : FOR_OTHERS;
 	if (for_others > q->max_notes / 2)
 		for_others = q->max_notes / 2;
 	for (size_t i = 0; i < nr_own && !e && t.nr + for_others < q->max_notes; i++)
-		e = tell(&t, &kb->notes[own[i]], true);
+		e = tell(&t, &kb->notes[own[i]]);
 	for (size_t i = 0; i < nr_others && !e && t.nr < q->max_notes; i++)
-		e = tell(&t, c[i].note, false);
-	if (!e)
-		*ret_nr = t.nr;
+		e = tell(&t, c[i].note);
+	*ret_nr = t.nr;
 	return e == -ENOMEM ? errtext_set(err, e, "not enough memory to search the notes") : e;
 }

@@ -39,7 +39,6 @@ struct kb_hit {
 	const struct note *note; /* the kb's; the id of a user's begins with "user:" */
 	const char *text; /* what of it to send: title, precondition, action, risk, check; inert */
 	bool of_user;
-	enum { KB_BY_FINDING, KB_BY_WORDS } why;
 };
 
 /*

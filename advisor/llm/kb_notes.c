@@ -11,37 +11,30 @@
 #include "advisor/llm/tokens.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/utf8.h"
 
 /* Of a user's note, which may be of any length. Ours are shorter: tests/unit/test_llm_kb.c. */
 enum { TEXT_TOKENS_MAX = 250, FIELD_MAX = 400 };
 
-/* Bytes that are no character, and characters that are not only seen, end a word. */
-static size_t take(const char *text, size_t len, bool *ret_blank)
-{
-	uint32_t cp = 0;
-	size_t n = utf8_decode(text, len, &cp);
-
-	*ret_blank = !n || cp == ' ' || utf8_is_unsafe(cp);
-	return n ? n : 1;
-}
-
-char *kb_inert(struct arena *a, const char *text, size_t len)
+/* A copy in which every character is only seen, on one line: bytes that are no character, and
+ * characters that are not only seen, end a word. NULL: no memory. */
+static char *inert_copy(struct arena *a, const char *text, size_t len)
 {
 	char *copy = arena_alloc(a, len + 1);
 	size_t to = 0;
 
-	for (size_t at = 0; copy && at < len;) {
-		bool blank;
-		size_t n = take(text + at, len - at, &blank);
+	for (size_t at = 0, used; copy && at < len; at += used) {
+		uint32_t c = 0;
+		size_t n = utf8_decode(text + at, len - at, &c);
 
-		if (!blank) {
+		used = n ? n : 1;
+		if (n && c != ' ' && !utf8_is_unsafe(c)) {
 			memcpy(copy + to, text + at, n);
 			to += n;
 		} else if (to && copy[to - 1] != ' ') {
 			copy[to++] = ' ';
 		}
-		at += n;
 	}
 	if (copy && to && copy[to - 1] == ' ')
 		copy[to - 1] = '\0';
@@ -63,11 +56,6 @@ static size_t cut_at(const char *text, size_t max)
 	return max;
 }
 
-static bool ends_sentence(char c)
-{
-	return c == '.' || c == '!' || c == '?';
-}
-
 /* One field as a sentence. false: no memory. */
 static bool put_field(FILE *out, struct arena *a, const char *name, const char *value)
 {
@@ -76,7 +64,7 @@ static bool put_field(FILE *out, struct arena *a, const char *name, const char *
 
 	if (!value || !*value)
 		return true;
-	text = kb_inert(a, value, strnlen(value, FIELD_MAX * 2));
+	text = inert_copy(a, value, strnlen(value, FIELD_MAX * 2));
 	if (!text)
 		return false;
 	len = strlen(text);
@@ -89,7 +77,7 @@ static bool put_field(FILE *out, struct arena *a, const char *name, const char *
 	fprintf(out, "%s%s%.*s", ftell(out) ? " " : "", name, (int)len, text);
 	if (text[len])
 		fputs(" ...", out);
-	else if (!ends_sentence(text[len - 1]))
+	else if (!strchr(".!?", text[len - 1]))
 		putc('.', out);
 	return true;
 }
@@ -102,16 +90,15 @@ static const char *text_of(struct arena *a, const struct note *n, int fields)
 		{"", n->title},	     {"When: ", n->precondition}, {"Do: ", n->action},
 		{"Risk: ", n->risk}, {"Check: ", n->verify},
 	};
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
 	bool whole = out;
 
 	for (int i = 0; i < fields && whole; i++)
 		whole = put_field(out, a, all[i].name, all[i].value);
-	if (out && fclose(out) != 0)
-		whole = false;
-	return whole ? arena_bytes(a, text, len).data : NULL;
+	text = text_end(&b);
+	return whole && text ? arena_bytes(a, text, b.len).data : NULL;
 }
 
 const char *kb_text(struct arena *a, const struct note *note)
@@ -121,102 +108,49 @@ const char *kb_text(struct arena *a, const struct note *note)
 	/* What does not fit loses its last fields. */
 	for (int fields = 5; fields > 0; fields--) {
 		text = text_of(a, note, fields);
-		if (!text || tokens_of(text, strlen(text)) <= TEXT_TOKENS_MAX)
+		if (!text || tokens_of(text) <= TEXT_TOKENS_MAX)
 			break;
 	}
 	return text;
 }
 
-/* A directory while it is read. */
-struct loading {
-	struct arena *arena;
-	const char *dir;
-	int fd;
-	const struct kb_problems *problems;
-	struct kb_note *notes;
-	size_t nr, bytes;
-	bool full;
-};
-
-/* 0, unless it is the memory. */
-static int say(const struct kb_problems *p, int e, const struct errtext *err)
-{
-	if (e == -ENOMEM)
-		return e;
-	if (p->say)
-		p->say(p->arg, err->text);
-	return 0;
-}
-
-static const char *prefixed(struct arena *a, const char *id)
-{
-	static const char prefix[] = "user:";
-	size_t size = sizeof(prefix) + strlen(id);
-	char *copy = arena_alloc(a, size);
-
-	if (copy)
-		snprintf(copy, size, "%s%s", prefix, id);
-	return copy;
-}
-
 /* "user:" and the name of the file without its ending, inert: it may be any bytes. */
 static const char *id_of(struct arena *a, const char *name)
 {
-	char *inert = kb_inert(a, name, strlen(name) - strlen(".md"));
+	const char *inert = inert_copy(a, name, strlen(name) - strlen(".md"));
+	_cleanup_free_ char *id = NULL;
 
-	return inert ? prefixed(a, inert) : NULL;
+	if (!inert || asprintf(&id, "user:%s", inert) < 0)
+		return NULL;
+	return arena_bytes(a, id, strlen(id)).data;
 }
 
-static int read_text(struct loading *l, const char *name, const char **ret, struct errtext *err)
+static int load_note(struct kb *kb, int fd, const char *path, const char *name, size_t *bytes,
+		     struct errtext *err)
 {
+	struct kb_note *to = &kb->notes[kb->nr_notes];
 	_cleanup_free_ char *text = NULL;
+	const char *kept, *file, *id;
 	size_t len = 0;
-	int e = access_read(l->fd, name, KB_USER_FILE_MAX, &text, &len);
+	int e = access_read(fd, name, KB_USER_FILE_MAX, &text, &len);
 
 	if (e == -EFBIG)
-		return errtext_set(err, e, "%s/%s:1: longer than %d KiB; split the note", l->dir,
-				   name, KB_USER_FILE_MAX / 1024);
+		return errtext_set(err, e, "%s:1: longer than %d KiB; split the note", path,
+				   KB_USER_FILE_MAX / 1024);
 	if (e)
-		return errtext_set(err, e, "%s/%s:1: cannot be read: %s", l->dir, name,
-				   access_strerror(e));
+		return errtext_set(err, e, "%s:1: cannot be read: %s", path, access_strerror(e));
 	if (strlen(text) != len)
-		return errtext_set(err, -EINVAL, "%s/%s:1: holds a NUL byte; it is to be text",
-				   l->dir, name);
-	l->bytes += len;
-	*ret = arena_bytes(l->arena, text, len).data;
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int load(struct loading *l, const char *name)
-{
-	struct kb_note *to = &l->notes[l->nr];
-	struct errtext err = {0};
-	char file[4096];
-	const char *text = NULL, *id, *path;
-	int e;
-
-	if (l->nr == KB_USER_NOTES_MAX || l->bytes > KB_USER_ALL_MAX) {
-		l->full = true;
-		errtext_set(
-			&err, 0,
-			"%s: more than %d notes, or %d MiB; '%s' and all behind it are left out",
-			l->dir, KB_USER_NOTES_MAX, KB_USER_ALL_MAX >> 20, name);
-		return say(l->problems, 0, &err);
-	}
-	e = read_text(l, name, &text, &err);
-	if (e)
-		return say(l->problems, e, &err);
-	snprintf(file, sizeof(file), "%s/%s", l->dir, name);
-	path = arena_bytes(l->arena, file, strlen(file)).data;
-	id = id_of(l->arena, name);
-	if (!path || !id)
+		return errtext_set(err, -EINVAL, "%s:1: holds a NUL byte; it is to be text", path);
+	*bytes += len;
+	kept = arena_bytes(&kb->arena, text, len).data;
+	file = arena_bytes(&kb->arena, path, strlen(path)).data;
+	id = id_of(&kb->arena, name);
+	if (!kept || !file || !id)
 		return -ENOMEM;
-	e = note_parse_lenient(l->arena, path, id, text, &to->note, &err);
-	if (e)
-		return say(l->problems, e, &err);
-	to->of_user = true;
-	l->nr++;
-	return 0;
+	e = note_parse_lenient(&kb->arena, file, id, kept, &to->note, err);
+	to->of_user = !e;
+	kb->nr_notes += !e;
+	return e;
 }
 
 static int is_note(const struct dirent *d)
@@ -233,28 +167,39 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int kb_user_load(struct arena *a, const char *dir, const struct kb_problems *problems,
-		 struct kb_note *notes, size_t *ret_nr)
+int kb_load_user(struct kb *kb, const char *dir, void (*problem)(void *arg, const char *text),
+		 void *arg)
 {
 	_cleanup_close_ int fd =
 		access_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, ACCESS_DIRECTORY);
-	struct loading l = {.arena = a, .dir = dir, .fd = fd, .problems = problems, .notes = notes};
-	struct errtext err = {0};
 	struct dirent **names = NULL;
 	int nr = fd < 0 ? fd : scandirat(fd, ".", &names, is_note, by_name);
 	int e = fd < 0 ? fd : nr < 0 ? -errno : 0;
+	size_t bytes = 0, last = kb->nr_notes + KB_USER_NOTES_MAX;
+	bool full = false;
+	struct errtext err = {0};
+	char path[4096];
 
-	if (nr < 0) {
+	if (e)
 		errtext_set(&err, e, "%s: cannot be read: %s; name a directory of notes", dir,
 			    strerror(-e));
-		return say(problems, e, &err);
-	}
+	if (e && problem)
+		problem(arg, err.text);
 	for (int i = 0; i < nr; i++) {
-		if (!e && !l.full)
-			e = load(&l, names[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+		if (!full && e != -ENOMEM) {
+			full = kb->nr_notes == last || bytes > KB_USER_ALL_MAX;
+			e = full ? errtext_set(&err, -EFBIG,
+					       "%s: more than %d notes, or %d MiB; '%s' and all "
+					       "behind it are left out",
+					       dir, KB_USER_NOTES_MAX, KB_USER_ALL_MAX >> 20,
+					       names[i]->d_name)
+				 : load_note(kb, fd, path, names[i]->d_name, &bytes, &err);
+			if (e && e != -ENOMEM && problem)
+				problem(arg, err.text);
+		}
 		free(names[i]);
 	}
 	free(names);
-	*ret_nr = l.nr;
-	return e;
+	return e == -ENOMEM ? e : 0;
 }

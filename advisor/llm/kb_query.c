@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/rules/applies.h"
@@ -79,7 +78,7 @@ bool kb_allows(const struct note *note, const struct kb_facts *facts, bool *ret_
 }
 
 /* Longer questions say no more, and whoever writes one does not choose how long a search takes. */
-enum { TEXT_MAX = 8192, WORDS_MAX = 64, WORD_MAX = 40 };
+enum { TEXT_MAX = 8192 };
 
 /* Words that are in every question, and say nothing of it. */
 static const char stop_words[] =
@@ -102,7 +101,7 @@ static bool in_word(char c)
 
 static bool counts(const char *word, size_t len)
 {
-	char between[WORD_MAX + 3];
+	char between[KB_WORD_MAX + 3];
 
 	if (len < 2 || strspn(word, "0123456789") == len)
 		return false;
@@ -110,51 +109,24 @@ static bool counts(const char *word, size_t len)
 	return !strstr(stop_words, between);
 }
 
-struct words {
-	char word[WORDS_MAX][WORD_MAX + 1];
-	size_t nr;
-};
-
-static bool known(const struct words *w, const char *word)
+bool kb_words(const char *text, char ret[KB_MATCH_MAX])
 {
-	for (size_t i = 0; i < w->nr; i++)
-		if (strcmp(w->word[i], word) == 0)
-			return true;
-	return false;
-}
+	const char *at = text ? text : "", *end = at + strnlen(at, TEXT_MAX);
+	char word[KB_WORD_MAX + 1], quoted[KB_WORD_MAX + 3], *to = ret;
+	size_t nr = 0;
 
-static void split(struct words *w, const char *text)
-{
-	size_t max = strnlen(text, TEXT_MAX);
-
-	for (size_t at = 0; at < max && w->nr < WORDS_MAX;) {
-		char *word = w->word[w->nr];
+	*ret = '\0';
+	for (; at < end && nr < KB_WORDS_MAX; at++) {
 		size_t len = 0;
 
-		for (; at < max && in_word(text[at]); at++)
-			if (len < WORD_MAX)
-				word[len++] = (char)tolower((unsigned char)text[at]);
+		for (; at < end && in_word(*at); at++)
+			if (len < KB_WORD_MAX)
+				word[len++] = (char)tolower((unsigned char)*at);
 		word[len] = '\0';
-		if (counts(word, len) && !known(w, word))
-			w->nr++;
-		while (at < max && !in_word(text[at]))
-			at++;
+		/* In quotes nothing is syntax, and there are no quotes in a word. */
+		snprintf(quoted, sizeof(quoted), "\"%s\"", word);
+		if (counts(word, len) && !strstr(ret, quoted))
+			to += sprintf(to, "%s%s", nr++ ? " OR " : "", quoted);
 	}
-}
-
-char *kb_words(const char *text, bool *ret_failed)
-{
-	struct words w = {.nr = 0};
-	char *found = NULL, *at;
-
-	if (text)
-		split(&w, text);
-	if (!w.nr)
-		return NULL;
-	found = at = calloc(w.nr, WORD_MAX + sizeof("\"\" OR "));
-	*ret_failed = !found;
-	/* In quotes nothing is syntax, and there are no quotes in a word. */
-	for (size_t i = 0; found && i < w.nr; i++)
-		at += sprintf(at, "%s\"%s\"", i ? " OR " : "", w.word[i]);
-	return found;
+	return nr > 0;
 }

@@ -28,16 +28,11 @@ static const char units[] =
 
 enum { WORDS_BEFORE_PER = 3 };
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t word_len(const char *at)
 {
 	size_t n = 0;
 
-	while (is_word(at[n]))
+	while (word_char(at[n]))
 		n++;
 	return n;
 }
@@ -87,37 +82,35 @@ static bool is_roman(struct word w)
 	return n == w.len && w.len >= 2;
 }
 
-static bool is_key(const struct pack *p, struct word w)
-{
-	return find_evidence(p, w.at, w.len) || find_finding(p, w.at, w.len) ||
-	       find_note(p, w.at, w.len) || find_action(p, w.at, w.len);
-}
-
 static bool has_digit(const char *at, size_t len)
 {
 	return strcspn(at, "0123456789") < len;
+}
+
+/* "readahead(2)": with the section of its manual page. */
+static size_t with_section(const char *at, size_t len)
+{
+	return at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')' ? len + 3
+											   : len;
 }
 
 /* The longest name at, which begins with a letter, that was sent: "ext4", "x86_64-rc1",
  * "readahead(2)". 0: there is none. */
 static size_t name_at(const struct pack *p, const char *at)
 {
-	size_t lens[4], joined = 0, word = word_len(at);
+	size_t word = word_len(at), joined = 0;
+	size_t lens[4];
 
-	while (is_word(at[joined]) || (at[joined] && strchr("./-", at[joined])))
+	while (word_char(at[joined]) || (at[joined] && strchr("./-", at[joined])))
 		joined++;
 	while (joined && strchr("./-", at[joined - 1]))
 		joined--;
-	for (int i = 0; i < 2; i++) {
-		size_t len = i ? word : joined;
-		bool page =
-			at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')';
-
-		lens[2 * i] = page ? len + 3 : 0;
-		lens[2 * i + 1] = len;
-	}
+	lens[0] = with_section(at, joined);
+	lens[1] = joined;
+	lens[2] = with_section(at, word);
+	lens[3] = word;
 	for (int i = 0; i < 4; i++)
-		if (lens[i] && has_digit(at, lens[i]) && find_term(p, at, lens[i]))
+		if (has_digit(at, lens[i]) && find_term(p, at, lens[i]))
 			return lens[i];
 	return 0;
 }
@@ -129,14 +122,14 @@ static size_t is_unit(const char *text, const char *unit)
 	bool rate = strcmp(unit + n, "/s") == 0;
 
 	if (!strcmp(unit, "%") && !strncasecmp(text, "percent", 7))
-		return is_word(text[7]) ? 0 : 7;
+		return word_char(text[7]) ? 0 : 7;
 	if (!n || strncasecmp(text, unit, n) != 0)
 		return 0;
 	if (rate && !strncasecmp(text + n, " per second", 11))
 		n += 11;
 	else if (rate)
 		n = strncasecmp(text + n, "/s", 2) == 0 ? n + 2 : 0;
-	return n && (*unit == '%' || !is_word(text[n])) ? n : 0;
+	return n && (*unit == '%' || !word_char(text[n])) ? n : 0;
 }
 
 /* The unit that is shown with a value; "": none is. */
@@ -162,7 +155,7 @@ static bool is_per(const char *text)
 			return true;
 		if (*text != ' ' || !isalpha((unsigned char)text[1]))
 			return false;
-		for (text++; is_word(*text) || *text == '-';)
+		for (text++; word_char(*text) || *text == '-';)
 			text++;
 	}
 	return false;
@@ -174,7 +167,7 @@ static bool is_clear_before(const char *text, const char *at)
 
 	if (front == '-') /* a range of two placeholders */
 		return at - 1 > text && at[-2] == MARK_PLACEHOLDER;
-	return !is_word(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
+	return !word_char(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
 static bool is_clear_behind(const char *behind)
@@ -182,7 +175,7 @@ static bool is_clear_behind(const char *behind)
 	if (*behind == '-')
 		return behind[1] == MARK_PLACEHOLDER;
 	/* "B+" is another grade, and "92 %+" more than it was. */
-	if (is_word(*behind) || *behind == MARK_PLACEHOLDER || *behind == MARK_ALIAS ||
+	if (word_char(*behind) || *behind == MARK_PLACEHOLDER || *behind == MARK_ALIAS ||
 	    (*behind && strchr("%+", *behind)))
 		return false;
 	return !*behind || !strchr(".,:/'", *behind) || !isalnum((unsigned char)behind[1]);
@@ -224,7 +217,7 @@ static size_t take_word(const struct pack *p, const char *at)
 	if (name)
 		return name;
 	if (has_digit(at, w.len))
-		return is_key(p, w) ? w.len : 0;
+		return find_any(p, w.at, w.len) ? w.len : 0;
 	if (is_roman(w) && !find_term(p, at, w.len))
 		return 0;
 	if (word_is(w, "third") && follows(at + w.len, &part) &&
@@ -236,7 +229,7 @@ static size_t take_word(const struct pack *p, const char *at)
 	return word_is(w, "one") && follows(at + w.len, &part) && is_of(units, part) ? 0 : w.len;
 }
 
-bool numbers_hold(const struct basis *b, const struct said *s)
+bool numbers_hold(const struct pack *p, const struct said *s)
 {
 	size_t placeholder = 0, used;
 
@@ -250,9 +243,9 @@ bool numbers_hold(const struct basis *b, const struct said *s)
 			return false;
 		used = 1;
 		if (isalpha((unsigned char)*at) || *at == '_')
-			used = take_word(b->pack, at);
-		else if (*at == '/' && (at == s->plain || !is_word(at[-1])) && name_at(b->pack, at))
-			used = name_at(b->pack, at); /* a path as a whole */
+			used = take_word(p, at);
+		else if (*at == '/' && (at == s->plain || !word_char(at[-1])) && name_at(p, at))
+			used = name_at(p, at); /* a path as a whole */
 		if (!used)
 			return false;
 		at += used;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
+#include "cachemon/base/text_builder.h"
 #include "embedded_prompts.h"
 
 /* Of prompts/, by the first word of its file name: "system", "question", "reply". */
@@ -31,23 +32,26 @@ static void put_field(FILE *out, const char *text)
 		putc((unsigned char)*c < ' ' || *c == '|' || *c == 0x7f ? ' ' : *c, out);
 }
 
+/* Fields with bars between them, up to NULL. */
+static void put_line(FILE *out, const char *const *fields)
+{
+	for (size_t i = 0; fields[i]; i++) {
+		fputs(i ? " | " : "", out);
+		put_field(out, fields[i]);
+	}
+	putc('\n', out);
+}
+
+#define PUT_LINE(out, ...) put_line(out, (const char *const[]){__VA_ARGS__, NULL})
+
 static void put_evidence(FILE *out, const struct pack *p)
 {
 	fputs("\n# Evidence: key | metric | value | of | quality\n", out);
 	for (size_t i = 0; i < p->nr_evidence; i++) {
 		const struct pack_evidence *e = &p->evidence[i];
 
-		fprintf(out, "%s | ", e->key);
-		put_field(out, e->metric);
-		fputs(" | ", out);
-		put_field(out, e->value ? e->shown : "not measured");
-		fputs(" | ", out);
-		put_field(out, e->scope);
-		if (*e->quality) {
-			fputs(" | ", out);
-			put_field(out, e->quality);
-		}
-		putc('\n', out);
+		PUT_LINE(out, e->key, e->metric, e->value ? e->shown : "not measured", e->scope,
+			 *e->quality ? e->quality : NULL);
 	}
 }
 
@@ -63,9 +67,7 @@ static void put_finding(FILE *out, const struct pack *p, const struct pack_findi
 	fputs(" |", out);
 	for (size_t i = 0; i < f->nr_evidence; i++)
 		fprintf(out, " %s", p->evidence[f->evidence + i].key);
-	if (f->action)
-		fprintf(out, " | %s", f->action);
-	putc('\n', out);
+	fprintf(out, "%s%s\n", f->action ? " | " : "", f->action ? f->action : "");
 }
 
 static void put_findings(FILE *out, const struct pack *p)
@@ -88,48 +90,34 @@ static void put_notes(FILE *out, const struct pack *p)
 		const struct pack_note *n = &p->notes[i];
 
 		fprintf(out, "%s (%s%s): ", n->key, n->of_user ? "of the user, " : "", n->id);
-		put_field(out, n->text);
-		putc('\n', out);
+		PUT_LINE(out, n->text);
 	}
 	if (p->nr_actions)
 		fputs("\n# Actions\n", out);
 	for (size_t i = 0; i < p->nr_actions; i++) {
 		fprintf(out, "%s: ", p->actions[i].key);
-		put_field(out, p->actions[i].text);
-		putc('\n', out);
-	}
-}
-
-static void put_all(FILE *out, const struct pack *p)
-{
-	fputs("# The run and its machine\n", out);
-	for (size_t i = 0; i < p->nr_facts; i++) {
-		put_field(out, p->facts[i]);
-		putc('\n', out);
-	}
-	put_findings(out, p);
-	put_evidence(out, p);
-	put_notes(out, p);
-	if (p->question) {
-		fputs("\n# Question\n", out);
-		put_field(out, p->question);
-		putc('\n', out);
+		PUT_LINE(out, p->actions[i].text);
 	}
 }
 
 static char *user_text(const struct pack *p)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
 	if (!out)
 		return NULL;
-	put_all(out, p);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	fputs("# The run and its machine\n", out);
+	for (size_t i = 0; i < p->nr_facts; i++)
+		PUT_LINE(out, p->facts[i]);
+	put_findings(out, p);
+	put_evidence(out, p);
+	put_notes(out, p);
+	if (p->question) {
+		fputs("\n# Question\n", out);
+		PUT_LINE(out, p->question);
+	}
+	return text_end(&b);
 }
 
 static char *system_text(const struct pack *p)
@@ -142,69 +130,42 @@ static char *system_text(const struct pack *p)
 	return text;
 }
 
-/* The choices of a place of the schema. Where there are none it stays any text: an empty enum is no
- * schema, and what is cited then is dropped here. */
-static void choose(cJSON *place, const char *first, const char *(*key)(const struct pack *, size_t),
-		   const struct pack *p, size_t nr)
+/* The choices of a place of the schema, a path of keys: first, if any, and the keys of things whose
+ * first member is their key. Where there are none it stays any text: an empty enum is no schema,
+ * and what is cited then is dropped here. */
+static void choose(cJSON *place, const char *const *path, const char *first, const void *list,
+		   size_t nr, size_t size)
 {
-	cJSON *list = cJSON_CreateArray();
+	cJSON *choices = cJSON_CreateArray();
 
+	for (; *path; path++)
+		place = cJSON_GetObjectItemCaseSensitive(place, *path);
 	if (first)
-		cJSON_AddItemToArray(list, cJSON_CreateString(first));
+		cJSON_AddItemToArray(choices, cJSON_CreateString(first));
 	for (size_t i = 0; i < nr; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(key(p, i)));
+		cJSON_AddItemToArray(
+			choices,
+			cJSON_CreateString(*(const char *const *)((const char *)list + i * size)));
 	cJSON_DeleteItemFromObjectCaseSensitive(place, "enum");
-	if (cJSON_GetArraySize(list))
-		cJSON_AddItemToObject(place, "enum", list);
-	else
-		cJSON_Delete(list);
+	if (!cJSON_GetArraySize(choices) || !cJSON_AddItemToObject(place, "enum", choices))
+		cJSON_Delete(choices);
 }
 
-static const char *evidence_key(const struct pack *p, size_t i)
-{
-	return p->evidence[i].key;
-}
-
-static const char *finding_key(const struct pack *p, size_t i)
-{
-	return p->findings[i].key;
-}
-
-static const char *note_key(const struct pack *p, size_t i)
-{
-	return p->notes[i].key;
-}
-
-static const char *action_key(const struct pack *p, size_t i)
-{
-	return p->actions[i].key;
-}
-
-/* A path of keys in the schema. */
-static cJSON *at(cJSON *schema, const char *const *keys)
-{
-	for (; schema && *keys; keys++)
-		schema = cJSON_GetObjectItemCaseSensitive(schema, *keys);
-	return schema;
-}
-
-#define AT(schema, ...) at(schema, (const char *const[]){__VA_ARGS__, NULL})
+#define CHOOSE(place, first, list, nr, ...)                                                        \
+	choose(place, (const char *const[]){__VA_ARGS__, NULL}, first, list, nr, sizeof((list)[0]))
+#define STATEMENT "properties", "statements", "items", "properties"
 
 static char *schema_text(const struct pack *p)
 {
 	cJSON *schema = cJSON_Parse(embedded_prompt("reply"));
-	cJSON *statement = AT(schema, "properties", "statements", "items", "properties");
-	char *text = NULL;
+	char *text;
 
-	if (statement) {
-		choose(AT(statement, "about"), "job", finding_key, p, p->nr_findings);
-		choose(AT(statement, "evidence", "items"), NULL, evidence_key, p, p->nr_evidence);
-		choose(AT(statement, "notes", "items"), NULL, note_key, p, p->nr_notes);
-		choose(AT(statement, "action"), "none", action_key, p, p->nr_actions);
-		choose(AT(schema, "properties", "ranking", "items"), NULL, finding_key, p,
-		       p->nr_findings);
-		text = cJSON_PrintUnformatted(schema);
-	}
+	CHOOSE(schema, "job", p->findings, p->nr_findings, STATEMENT, "about");
+	CHOOSE(schema, NULL, p->evidence, p->nr_evidence, STATEMENT, "evidence", "items");
+	CHOOSE(schema, NULL, p->notes, p->nr_notes, STATEMENT, "notes", "items");
+	CHOOSE(schema, "none", p->actions, p->nr_actions, STATEMENT, "action");
+	CHOOSE(schema, NULL, p->findings, p->nr_findings, "properties", "ranking", "items");
+	text = schema ? cJSON_PrintUnformatted(schema) : NULL;
 	cJSON_Delete(schema);
 	return text;
 }
@@ -217,8 +178,7 @@ int prompt_make(const struct pack *pack, struct prompt *ret, struct errtext *err
 		prompt_free(&p);
 		return errtext_set(err, -ENOMEM, "not enough memory for what is to be sent");
 	}
-	p.tokens = tokens_of(p.system, strlen(p.system)) + tokens_of(p.user, strlen(p.user)) +
-		   tokens_of(p.schema, strlen(p.schema));
+	p.tokens = tokens_of(p.system) + tokens_of(p.user) + tokens_of(p.schema);
 	*ret = p;
 	return 0;
 }

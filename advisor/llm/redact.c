@@ -1,81 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advisor/llm/redact_impl.h"
+#include "cachemon/base/vec.h"
 
-int redact_grow(void **list, size_t nr, size_t *room, size_t size)
+static const char *const kinds[NAME_NR] = {
+	[NAME_PATH] = "file",	    [NAME_DIRECTORY] = "dir", [NAME_JOB] = "job",
+	[NAME_USER] = "user",	    [NAME_HOST] = "host",     [NAME_CGROUP] = "cgroup",
+	[NAME_COMMAND] = "command",
+};
+
+static int add_node(struct redact *r, unsigned char c, uint32_t *ret)
 {
-	size_t more = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (nr < *room)
-		return 0;
-	grown = reallocarray(*list, more, size);
-	if (!grown)
+	if (r->nr_nodes == UINT32_MAX || vec_reserve(r->nodes, r->room_nodes, r->nr_nodes + 1))
 		return -ENOMEM;
-	*list = grown;
-	*room = more;
+	r->nodes[r->nr_nodes] = (struct tree_node){.name = NO_NAME, .c = c};
+	*ret = (uint32_t)r->nr_nodes++;
 	return 0;
 }
 
-static int node_new(struct redact_tree *t, unsigned char c, uint32_t *ret)
+uint32_t redact_step(const struct redact *r, uint32_t node, unsigned char c)
 {
-	if (t->nr == UINT32_MAX ||
-	    redact_grow((void **)&t->nodes, t->nr, &t->room, sizeof(*t->nodes)))
-		return -ENOMEM;
-	t->nodes[t->nr] = (struct tree_node){.name = NO_NAME, .c = c};
-	*ret = (uint32_t)t->nr++;
-	return 0;
-}
+	uint32_t child = r->nr_nodes ? r->nodes[node].child : 0;
 
-uint32_t redact_tree_step(const struct redact_tree *t, uint32_t node, unsigned char c)
-{
-	uint32_t child = t->nr ? t->nodes[node].child : 0;
-
-	while (child && t->nodes[child].c != c)
-		child = t->nodes[child].next;
+	while (child && r->nodes[child].c != c)
+		child = r->nodes[child].next;
 	return child;
 }
 
-int redact_tree_add(struct redact_tree *t, const char *text, size_t len, uint32_t name)
+/* A name that is there already is left. 0 or -ENOMEM. */
+static int add_to_tree(struct redact *r, const char *text, size_t len, uint32_t name)
 {
 	uint32_t node = 0, child;
 
-	if (!t->nr && node_new(t, 0, &child))
+	if (!r->nr_nodes && add_node(r, 0, &child))
 		return -ENOMEM;
 	for (size_t i = 0; i < len; i++) {
-		child = redact_tree_step(t, node, (unsigned char)text[i]);
+		child = redact_step(r, node, (unsigned char)text[i]);
 		if (!child) {
-			if (node_new(t, (unsigned char)text[i], &child))
+			if (add_node(r, (unsigned char)text[i], &child))
 				return -ENOMEM;
-			t->nodes[child].next = t->nodes[node].child;
-			t->nodes[node].child = child;
+			r->nodes[child].next = r->nodes[node].child;
+			r->nodes[node].child = child;
 		}
 		node = child;
 	}
-	if (t->nodes[node].name == NO_NAME)
-		t->nodes[node].name = name;
+	if (r->nodes[node].name == NO_NAME)
+		r->nodes[node].name = name;
 	return 0;
 }
 
-uint32_t redact_tree_find(const struct redact_tree *t, const char *text, size_t len)
+static uint32_t find_in_tree(const struct redact *r, const char *text, size_t len)
 {
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		node = redact_tree_step(t, node, (unsigned char)text[i]);
+		node = redact_step(r, node, (unsigned char)text[i]);
 		if (!node)
 			return NO_NAME;
 	}
-	return node ? t->nodes[node].name : NO_NAME;
-}
-
-void redact_tree_free(struct redact_tree *t)
-{
-	free(t->nodes);
-	*t = (struct redact_tree){0};
+	return node ? r->nodes[node].name : NO_NAME;
 }
 
 struct redact *redact_new(bool on)
@@ -91,10 +78,8 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
-	for (int i = 0; i < NAME_NR; i++)
-		free(r->aliases[i].names);
-	redact_tree_free(&r->tree);
 	arena_free(&r->arena);
+	free(r->nodes);
 	free(r->texts);
 	free(r->names);
 	free(r);
@@ -133,14 +118,13 @@ static bool is_own_name(const char *name, size_t len)
 	return false;
 }
 
-static uint32_t add(struct redact *r, const struct name *n)
+static uint32_t add_name(struct redact *r, const struct name *n)
 {
 	uint32_t index = (uint32_t)r->nr;
 	struct bytes copy = arena_bytes(&r->arena, n->text, n->len);
 
-	if (!copy.data || r->nr >= NO_NAME ||
-	    redact_grow((void **)&r->names, r->nr, &r->room, sizeof(*r->names)) ||
-	    redact_tree_add(&r->tree, copy.data, copy.len, index))
+	if (!copy.data || r->nr >= NO_NAME || vec_reserve(r->names, r->room, r->nr + 1) ||
+	    add_to_tree(r, copy.data, copy.len, index))
 		return NO_NAME;
 	r->names[index] = *n;
 	r->names[index].text = copy.data;
@@ -159,7 +143,7 @@ static size_t base_of(const char *path, size_t len)
 /* Whether what is above a file is worth an alias: not "/", "~", or what every machine has. */
 static bool is_directory(const char *path, size_t len)
 {
-	if (len < 2 || redact_path_is_of_system(path, len))
+	if (len < 2 || redact_is_of_system(path, len))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (path[i] != '/')
@@ -179,10 +163,10 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 		if (n.directory == NO_NAME)
 			return NO_NAME;
 	}
-	n.ending = redact_path_ending(path + n.base, len - n.base);
-	index = add(r, &n);
+	n.ending = redact_ending(path + n.base, len - n.base);
+	index = add_name(r, &n);
 	if (index != NO_NAME && is_own_name(path + n.base, len - n.base) &&
-	    redact_tree_add(&r->tree, path + n.base, len - n.base, index))
+	    add_to_tree(r, path + n.base, len - n.base, index))
 		return NO_NAME;
 	return index;
 }
@@ -190,11 +174,11 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 uint32_t redact_path(struct redact *r, enum name_kind kind, const char *path, size_t len)
 {
 	struct name n = {kind, path, len, 0, 0, NO_NAME, 0};
-	uint32_t known = redact_tree_find(&r->tree, path, len);
+	uint32_t known = find_in_tree(r, path, len);
 
 	if (known != NO_NAME && r->names[known].len == len)
 		return known;
-	return kind == NAME_PATH ? add_file(r, path, len) : add(r, &n);
+	return kind == NAME_PATH ? add_file(r, path, len) : add_name(r, &n);
 }
 
 int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len)
@@ -213,7 +197,7 @@ int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t l
 		return 0;
 	if (!is_path && (kind == NAME_PATH || kind == NAME_DIRECTORY) && !is_own_name(name, len))
 		return 0;
-	if (redact_tree_find(&r->tree, name, len) != NO_NAME)
+	if (find_in_tree(r, name, len) != NO_NAME)
 		return 0;
 	return redact_path(r, kind, name, len) == NO_NAME ? -ENOMEM : 0;
 }
@@ -222,9 +206,75 @@ int redact_public(struct redact *r, const char *text)
 {
 	struct bytes copy = arena_bytes(&r->arena, text, strlen(text));
 
-	if (!copy.data ||
-	    redact_grow((void **)&r->texts, r->nr_texts, &r->room_texts, sizeof(*r->texts)))
+	if (!copy.data || vec_reserve(r->texts, r->room_texts, r->nr_texts + 1))
 		return -ENOMEM;
 	r->texts[r->nr_texts++] = copy;
 	return 0;
+}
+
+/* Numbers of aliases do not reach beyond that: more names than any report tells of. */
+enum { DIGITS_MAX = 7 };
+
+/* Whether a name has the look of an alias in it: no other name may have that one. */
+static bool is_taken(const struct redact *r, const char *alias)
+{
+	for (size_t i = 0; i < r->nr; i++)
+		if (memmem(r->names[i].text, r->names[i].len, alias, strlen(alias)))
+			return true;
+	return false;
+}
+
+const char *redact_alias(struct redact *r, uint32_t name, char ret[32])
+{
+	struct name *n = &r->names[name];
+	bool is_new = !n->number;
+
+	do {
+		if (is_new)
+			n->number = ++r->used[n->kind];
+		snprintf(ret, 32, "<%s-%u>", kinds[n->kind], n->number);
+	} while (is_new && is_taken(r, ret));
+	return ret;
+}
+
+/* "<KIND-N>" at the beginning of text. */
+static size_t parse_alias(const char *text, size_t len, enum name_kind *ret_kind,
+			  uint32_t *ret_number)
+{
+	for (int i = 0; i < NAME_NR; i++) {
+		size_t at = strlen(kinds[i]) + 2, begin = at;
+		uint32_t number = 0;
+
+		if (len <= at || text[0] != '<' || memcmp(text + 1, kinds[i], at - 2) != 0 ||
+		    text[at - 1] != '-' || text[at] == '0')
+			continue;
+		for (; at < len && at < begin + DIGITS_MAX && is_digit(text[at]); at++)
+			number = number * 10 + (uint32_t)(text[at] - '0');
+		if (at == begin || at >= len || text[at] != '>')
+			return 0;
+		*ret_kind = (enum name_kind)i;
+		*ret_number = number;
+		return at + 1;
+	}
+	return 0;
+}
+
+uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
+{
+	enum name_kind kind = NAME_NR;
+	uint32_t number = 0;
+	size_t used = parse_alias(text, len, &kind, &number);
+
+	for (size_t i = 0; used && i < r->nr; i++) {
+		const struct name *n = &r->names[i];
+
+		if (n->kind != kind || n->number != number)
+			continue;
+		if (len - used >= n->ending &&
+		    !memcmp(text + used, n->text + n->len - n->ending, n->ending))
+			used += n->ending;
+		*ret_len = used;
+		return (uint32_t)i;
+	}
+	return NO_NAME;
 }

@@ -1,9 +1,159 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "advisor/llm/redact_impl.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
+
+/*
+ * Paths that are the kernel's or the program's, and are the same on every machine: what they say is
+ * needed in an answer, and they name nobody. Not here: /dev/mapper, /dev/disk (labels), /dev/shm
+ * and /sys/fs/cgroup (jobs), /etc (files of an administrator's choice).
+ */
+static const struct {
+	const char *path;
+	enum { ALONE, WITH_ONE_BELOW, WITH_ALL_BELOW } how;
+} of_system[] = {
+	{"/proc", WITH_ALL_BELOW},
+	{"/sys/block", WITH_ALL_BELOW},
+	{"/sys/bus", WITH_ALL_BELOW},
+	{"/sys/class", WITH_ALL_BELOW},
+	{"/sys/devices", WITH_ALL_BELOW},
+	{"/sys/kernel", WITH_ALL_BELOW},
+	{"/sys/module", WITH_ALL_BELOW},
+	{"/sys/fs/cgroup", ALONE},
+	{"/sys", ALONE},
+	{"/dev", WITH_ONE_BELOW},
+	{"/etc/cachemon", ALONE},
+	{"/etc/fstab", ALONE},
+	{"/etc/sysctl.conf", ALONE},
+	{"/etc/sysctl.d", ALONE},
+	{"/etc/udev/rules.d", ALONE},
+};
+
+/* Endings that say what kind of data a file has; any other could be a name too. */
+static const char *const endings[] = {
+	".arrow",	".avi",	 ".bam",     ".bin",  ".bmp",	 ".bz2",    ".c",	 ".cache",
+	".conf",	".cpp",	 ".csv",     ".dat",  ".db",	 ".fits",   ".flac",	 ".gguf",
+	".gif",		".gz",	 ".h5",	     ".hdf5", ".html",	 ".idx",    ".img",	 ".index",
+	".iso",		".jar",	 ".jpeg",    ".jpg",  ".json",	 ".jsonl",  ".lmdb",	 ".log",
+	".lz4",		".md",	 ".mp3",     ".mp4",  ".nc",	 ".npy",    ".npz",	 ".onnx",
+	".orc",		".ovf",	 ".parquet", ".pb",   ".pdf",	 ".pickle", ".pkl",	 ".png",
+	".pt",		".pth",	 ".py",	     ".pyc",  ".qcow2",	 ".rec",    ".root",	 ".sam",
+	".safetensors", ".sh",	 ".so",	     ".sql",  ".sqlite", ".tar",    ".tfrecord", ".tgz",
+	".tif",		".tiff", ".tmp",     ".tsv",  ".txt",	 ".vcf",    ".wav",	 ".webp",
+	".xml",		".xz",	 ".yaml",    ".yml",  ".zarr",	 ".zip",    ".zst",
+};
+
+enum { ENDINGS_KEPT = 2 /* .tar.gz */ };
+
+bool redact_is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* What may stand in a component without quotes, and begin it. */
+static bool is_path_char(char c)
+{
+	return (unsigned char)c > ' ' && c != 0x7f && !strchr("\"'<>|;,()[]{}*?`$&!", c);
+}
+
+/* Whether what stands before at is another part of the same thing; of an alias, its end. */
+static bool is_middle(const char *text, size_t at)
+{
+	char before = text[at - 1];
+
+	if (before == '>')
+		return at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9';
+	return redact_is_word(before) || (before && strchr("./-~\\", before));
+}
+
+/* Whether a path may begin at: "/x" or "~/x" that is not the middle of something. */
+static bool path_begins(const char *text, size_t len, size_t at)
+{
+	size_t slash = at;
+
+	if (at && is_middle(text, at))
+		return false;
+	if (text[at] == '~')
+		for (slash++; slash < len && redact_is_word(text[slash]); slash++)
+			;
+	if (slash >= len || text[slash] != '/')
+		return false;
+	for (slash++; slash < len && text[slash] == '/'; slash++)
+		;
+	return slash < len && is_path_char(text[slash]);
+}
+
+/* A colon is part of a name, but not before a line's number, another path or a word. */
+static bool colon_ends(const char *text, size_t len, size_t at)
+{
+	return at + 1 >= len || !is_path_char(text[at + 1]) || text[at + 1] == '/' ||
+	       (text[at + 1] >= '0' && text[at + 1] <= '9');
+}
+
+/* Where a path that goes on at ends, punctuation of the sentence left out. */
+static size_t path_end(const char *text, size_t len, size_t at)
+{
+	size_t end = at;
+
+	while (end < len && is_path_char(text[end]) &&
+	       (text[end] != ':' || !colon_ends(text, len, end)))
+		end++;
+	while (end > at && strchr(".:/-", text[end - 1]))
+		end--;
+	return end;
+}
+
+static bool leaves(const char *path, size_t len)
+{
+	for (size_t i = 0; i + 2 < len; i++)
+		if (path[i] == '/' && path[i + 1] == '.' && path[i + 2] == '.' &&
+		    (i + 3 == len || path[i + 3] == '/'))
+			return true;
+	return false;
+}
+
+bool redact_is_of_system(const char *path, size_t len)
+{
+	if (leaves(path, len))
+		return false;
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
+		size_t n = strlen(of_system[i].path);
+
+		if (len < n || memcmp(path, of_system[i].path, n) != 0)
+			continue;
+		if (len == n)
+			return true;
+		if (path[n] != '/' || of_system[i].how == ALONE)
+			continue;
+		if (of_system[i].how == WITH_ALL_BELOW || !memchr(path + n + 1, '/', len - n - 1))
+			return true;
+	}
+	return false;
+}
+
+static size_t one_ending(const char *base, size_t len)
+{
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && memcmp(base + len - n, endings[i], n) == 0)
+			return n;
+	}
+	return 0;
+}
+
+size_t redact_ending(const char *base, size_t len)
+{
+	size_t kept = 0;
+
+	for (int i = 0; i < ENDINGS_KEPT; i++)
+		kept += one_ending(base, len - kept);
+	return kept;
+}
 
 /* Whether a component of a path goes on at. */
 static bool goes_on(const char *text, size_t len, size_t at)
@@ -30,7 +180,7 @@ static bool may_begin(const char *text, size_t at)
 
 /* The longest name at, and how much of the text it is. It does not reach into an alias, which is
  * one thing whatever its letters. */
-uint32_t redact_find_name(const struct redact *r, const char *text, size_t len, size_t at,
+static uint32_t find_name(const struct redact *r, const char *text, size_t len, size_t at,
 			  size_t *ret_len)
 {
 	uint32_t node = 0, found = NO_NAME;
@@ -41,29 +191,30 @@ uint32_t redact_find_name(const struct redact *r, const char *text, size_t len, 
 	for (size_t i = at; i < len; i++) {
 		if (text[i] == '<' && redact_alias_at(r, text + i, len - i, &used) != NO_NAME)
 			break;
-		node = redact_tree_step(&r->tree, node, (unsigned char)text[i]);
+		node = redact_step(r, node, (unsigned char)text[i]);
 		if (!node)
 			break;
-		if (r->tree.nodes[node].name != NO_NAME && may_end(text, len, at, i + 1)) {
-			found = r->tree.nodes[node].name;
+		if (r->nodes[node].name != NO_NAME && may_end(text, len, at, i + 1)) {
+			found = r->nodes[node].name;
 			*ret_len = i + 1 - at;
 		}
 	}
 	return found;
 }
 
-size_t redact_find_system(const char *text, size_t len, size_t at)
+/* Where a path that every machine has ends; 0: none begins at. */
+static size_t find_system(const char *text, size_t len, size_t at)
 {
 	size_t end;
 
-	if (text[at] != '/' || !redact_path_begins(text, len, at))
+	if (text[at] != '/' || !path_begins(text, len, at))
 		return 0;
-	end = redact_path_end(text, len, at);
-	return redact_path_is_of_system(text + at, end - at) ? end : 0;
+	end = path_end(text, len, at);
+	return redact_is_of_system(text + at, end - at) ? end : 0;
 }
 
 /* Whether a name stands in a text that everybody has: then it says nothing of this machine. */
-bool redact_find_public(const struct redact *r, const char *name, size_t name_len)
+static bool is_public(const struct redact *r, const char *name, size_t name_len)
 {
 	for (size_t i = 0; i < r->nr_texts; i++) {
 		const char *text = r->texts[i].data, *hit = text;
@@ -86,13 +237,13 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 {
 	bool is_path = text[at] == '/' || text[at] == '~';
 	size_t used = 0, end;
-	uint32_t name = redact_find_name(r, text, len, at, &used);
+	uint32_t name = find_name(r, text, len, at, &used);
 	enum name_kind kind;
 
 	*ret_len = used;
-	if (!is_path || (name == NO_NAME && !redact_path_begins(text, len, at)))
+	if (!is_path || (name == NO_NAME && !path_begins(text, len, at)))
 		return name;
-	end = redact_path_end(text, len, at + used);
+	end = path_end(text, len, at + used);
 	if (name != NO_NAME && (end < at + used + 2 || text[at + used] != '/'))
 		return name;
 	if (end < at + 2)
@@ -104,35 +255,23 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 	return name;
 }
 
-static int put_whole(struct redact *r, uint32_t name, FILE *out)
+/* whole: its path; a file's own name is shorter. As deep as the path is. */
+static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 {
-	uint32_t directory = r->names[name].directory;
+	const struct name *n = &r->names[name];
+	char alias[32];
 
-	if (directory == NO_NAME) {
-		fwrite(r->names[name].text, 1, r->names[name].base, out);
-	} else {
-		if (put_whole(r, directory, out)) /* as deep as the path is */
-			return -1;
+	if (whole && n->directory != NO_NAME) {
+		put_alias(r, n->directory, true, out);
 		putc('/', out);
+	} else if (whole) {
+		fwrite(n->text, 1, n->base, out);
 	}
-	if (redact_alias_give(r, name))
-		return -1;
-	redact_alias_put(&r->names[name], out);
-	return 0;
+	fputs(redact_alias(r, name, alias), out);
+	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
 }
 
-/* used: of the text; a file's own name is shorter than its path. */
-static int put_alias(struct redact *r, uint32_t name, size_t used, FILE *out)
-{
-	if (used == r->names[name].len)
-		return put_whole(r, name, out);
-	if (redact_alias_give(r, name))
-		return -1;
-	redact_alias_put(&r->names[name], out);
-	return 0;
-}
-
-static int put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
+static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
 {
 	size_t at = 0, used = 0, past = 0;
 	bool failed = false;
@@ -146,43 +285,36 @@ static int put_redacted(struct redact *r, const char *text, size_t len, FILE *ou
 			continue;
 		}
 		if (at >= past)
-			past = redact_find_system(text, len, at);
+			past = find_system(text, len, at);
 		if (at >= past)
 			name = take_name(r, text, len, at, &used, &failed);
 		else if (text[at] != '/' && text[at] != '~')
-			name = redact_find_name(r, text, len, at, &used);
-		if (failed || (name != NO_NAME && put_alias(r, name, used, out)))
-			return -1;
+			name = find_name(r, text, len, at, &used);
+		if (failed)
+			return false;
 		if (name == NO_NAME)
 			putc(text[at], out);
+		else
+			put_alias(r, name, used == r->names[name].len, out);
 		at += name == NO_NAME ? 1 : used;
 	}
-	return 0;
+	return true;
 }
 
-/* Hands the text of a stream to an arena. */
-static const char *finish(struct arena *a, FILE *out, char *const *text, const size_t *len,
-			  bool failed)
+/* The text of a builder, in an arena. */
+static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
 {
-	const char *copy = NULL;
+	_cleanup_free_ char *text = text_end(b);
 
-	if (fclose(out) == 0 && !failed)
-		copy = arena_bytes(a, *text, *len).data;
-	free(*text);
-	return copy;
+	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
 }
 
-static const char *one_pass(struct redact *r, struct arena *a, const char *text, size_t len)
+static const char *redact_once(struct redact *r, struct arena *a, const char *text, size_t len)
 {
-	char *made = NULL;
-	size_t made_len = 0;
-	FILE *out = open_memstream(&made, &made_len);
-	bool failed;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (!out)
-		return NULL;
-	failed = put_redacted(r, text, len, out);
-	return finish(a, out, &made, &made_len, failed);
+	return to_arena(a, &b, out && put_redacted(r, text, len, out));
 }
 
 /* Again until nothing changes: a path that was learned may stand before the place where it was, and
@@ -193,26 +325,24 @@ const char *redact_text(struct redact *r, struct arena *a, const char *text, siz
 
 	if (!r->on)
 		return arena_bytes(a, text, len).data;
-	made = one_pass(r, a, text, len);
+	made = redact_once(r, a, text, len);
 	while (made && (!before || strcmp(made, before) != 0)) {
 		before = made;
-		made = one_pass(r, a, made, strlen(made));
+		made = redact_once(r, a, made, strlen(made));
 	}
 	return made;
 }
 
 const char *redact_restore(const struct redact *r, struct arena *a, const char *text)
 {
-	size_t len = strlen(text), made_len = 0, used = 0;
-	char *made = NULL;
+	size_t len = strlen(text), used = 0;
+	struct text_builder b;
 	FILE *out;
 
 	if (!r->on)
 		return arena_bytes(a, text, len).data;
-	out = open_memstream(&made, &made_len);
-	if (!out)
-		return NULL;
-	for (size_t at = 0; at < len; at += used) {
+	out = text_begin(&b);
+	for (size_t at = 0; out && at < len; at += used) {
 		uint32_t name = redact_alias_at(r, text + at, len - at, &used);
 
 		if (name == NO_NAME) {
@@ -223,7 +353,7 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 		fwrite(r->names[name].text + r->names[name].base, 1,
 		       r->names[name].len - r->names[name].base, out);
 	}
-	return finish(a, out, &made, &made_len, false);
+	return to_arena(a, &b, true);
 }
 
 bool redact_knows(const struct redact *r, const char *alias, size_t len)
@@ -245,10 +375,10 @@ const char *redact_left(const struct redact *r, const char *text, size_t len)
 			continue;
 		}
 		if (at >= past)
-			past = redact_find_system(text, len, at);
+			past = find_system(text, len, at);
 		if (at >= past || (text[at] != '/' && text[at] != '~'))
-			name = redact_find_name(r, text, len, at, &used);
-		if (name != NO_NAME && !redact_find_public(r, text + at, used))
+			name = find_name(r, text, len, at, &used);
+		if (name != NO_NAME && !is_public(r, text + at, used))
 			return r->names[name].text;
 	}
 	return NULL;

@@ -100,7 +100,8 @@ static size_t placeholder_at(const struct pack *p, const char *text,
 {
 	const char *end = *text == '{' ? strchr(text, '}') : NULL;
 
-	*ret = end ? find_evidence(p, text + 1, (size_t)(end - text) - 1) : NULL;
+	*ret = end ? FIND_KEY(p->evidence, p->nr_evidence, text + 1, (size_t)(end - text) - 1)
+		   : NULL;
 	return *ret ? (size_t)(end - text) + 1 : 0;
 }
 
@@ -120,14 +121,14 @@ static size_t alias_at(const struct redact *names, const char *text)
 	return longest;
 }
 
-void marks_put(const struct basis *b, struct said *s)
+void marks_put(const struct pack *p, const struct redact *names, struct said *s)
 {
 	char *out = s->plain;
 
 	s->nr_filled = 0;
 	for (const char *at = s->plain; *at;) {
 		const struct pack_evidence *e;
-		size_t n = placeholder_at(b->pack, at, &e);
+		size_t n = placeholder_at(p, at, &e);
 
 		if (n && s->nr_filled < STATEMENT_MAX) {
 			s->filled[s->nr_filled++] = e;
@@ -135,7 +136,7 @@ void marks_put(const struct basis *b, struct said *s)
 			at += n;
 			continue;
 		}
-		n = alias_at(b->names, at);
+		n = alias_at(names, at);
 		*out++ = n ? MARK_ALIAS : *at;
 		at += n ? n : 1;
 	}
@@ -164,43 +165,18 @@ const char *marks_fill(const struct said *s, struct arena *a)
 	return text;
 }
 
-static bool is_word(char c)
+const char *marks_key(const char *text, const char *at, size_t *ret_len)
 {
-	return isalnum((unsigned char)c) || c == '_';
-}
+	for (; *at; at++) {
+		size_t n = 1 + strspn(at + 1, "0123456789");
 
-/* "E3" at text, as a word of its own. */
-static size_t key_at(const char *text)
-{
-	size_t n = 1;
-
-	if (!strchr("EFNA", *text))
-		return 0;
-	while (isdigit((unsigned char)text[n]))
-		n++;
-	return n > 1 && !is_word(text[n]) ? n : 0;
-}
-
-bool marks_keys(const struct basis *b, const struct said *s,
-		void (*cited)(void *arg, const struct pack_evidence *e), void *arg)
-{
-	for (size_t i = 0; i < s->nr_filled; i++)
-		cited(arg, s->filled[i]);
-	for (const char *at = s->plain; *at; at++) {
-		const struct pack_evidence *e;
-		size_t n = key_at(at);
-
-		if (!n || (at > s->plain && is_word(at[-1])))
+		if (!strchr("EFNA", *at) || n == 1 || word_char(at[n]) ||
+		    (at > text && word_char(at[-1])))
 			continue;
-		e = find_evidence(b->pack, at, n);
-		if (e)
-			cited(arg, e);
-		else if (!find_finding(b->pack, at, n) && !find_note(b->pack, at, n) &&
-			 !find_action(b->pack, at, n))
-			return false;
-		at += n - 1;
+		*ret_len = n;
+		return at;
 	}
-	return true;
+	return NULL;
 }
 
 /* "<word-N>": letters and a number between signs of that kind. */
@@ -224,4 +200,82 @@ bool marks_unknown(const char *plain)
 		    (*at == '{' && isupper((unsigned char)at[1]) && isdigit((unsigned char)at[2])))
 			return true;
 	return false;
+}
+
+const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const char *const *of = (const void *)((const char *)list + i * size);
+
+		if (strlen(*of) == len && memcmp(*of, key, len) == 0)
+			return of;
+	}
+	return NULL;
+}
+
+_Static_assert(!offsetof(struct pack_evidence, key) && !offsetof(struct pack_finding, key) &&
+		       !offsetof(struct pack_note, key) && !offsetof(struct pack_action, key),
+	       "the first member");
+
+bool find_any(const struct pack *p, const char *key, size_t len)
+{
+	return FIND_KEY(p->evidence, p->nr_evidence, key, len) ||
+	       FIND_KEY(p->findings, p->nr_findings, key, len) ||
+	       FIND_KEY(p->notes, p->nr_notes, key, len) ||
+	       FIND_KEY(p->actions, p->nr_actions, key, len);
+}
+
+/* What a word goes on with: "6.12" is no word of "6.12.9", nor "x1" of "/data/x1". */
+static bool goes_on(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c & 0x80) || (c && strchr("_/-", c));
+}
+
+static bool has_term(const char *text, const char *term, size_t len)
+{
+	for (const char *hit = text; text && (hit = memmem(hit, strlen(hit), term, len)); hit++) {
+		const char *behind = hit + len;
+		bool dot = *behind == '.' && goes_on(behind[1]);
+
+		if ((hit == text || (!goes_on(hit[-1]) && hit[-1] != '.')) && !goes_on(*behind) &&
+		    !dot)
+			return true;
+	}
+	return false;
+}
+
+/* Names that somebody chose stand in subjects, scopes and summaries: whole paths of these only. */
+static bool has_path(const struct pack *p, const char *term, size_t len)
+{
+	for (size_t i = 0; i < p->nr_findings; i++)
+		if (has_term(p->findings[i].subject, term, len) ||
+		    has_term(p->findings[i].summary, term, len))
+			return true;
+	for (size_t i = 0; i < p->nr_evidence; i++)
+		if (has_term(p->evidence[i].scope, term, len))
+			return true;
+	return false;
+}
+
+bool find_term(const struct pack *p, const char *term, size_t len)
+{
+	for (size_t i = 0; i < p->nr_facts; i++)
+		if (has_term(p->facts[i], term, len))
+			return true;
+	for (size_t i = 0; i < p->nr_evidence; i++)
+		if (has_term(p->evidence[i].metric, term, len) ||
+		    has_term(p->evidence[i].shown, term, len))
+			return true;
+	for (size_t i = 0; i < p->nr_findings; i++)
+		if (has_term(p->findings[i].id, term, len) ||
+		    has_term(p->findings[i].title, term, len))
+			return true;
+	for (size_t i = 0; i < p->nr_notes; i++)
+		if (!p->notes[i].of_user && has_term(p->notes[i].text, term, len))
+			return true;
+	for (size_t i = 0; i < p->nr_actions; i++)
+		if (has_term(p->actions[i].text, term, len))
+			return true;
+	return *term == '/' && has_path(p, term, len);
 }

@@ -8,6 +8,6 @@
 
 enum { LLM_TOKENS_IN = 8000, LLM_TOKENS_OUT = 1500, LLM_TOKENS_NOTES = 1500, LLM_NOTES_MAX = 6 };
 
-size_t tokens_of(const char *text, size_t len);
+size_t tokens_of(const char *text);
 
 #endif

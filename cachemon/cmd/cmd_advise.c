@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/cmd/llm_report.h"
+#include "cachemon/cmd/llm_args.h"
 #include "cachemon/cmd/usage.h"
 
 static const struct option_spec options[] = {
@@ -40,7 +40,7 @@ const struct verb_spec advise_spec = {
 
 int cmd_advise(int argc, char **argv)
 {
-	struct llm_report_args args = {
+	struct llm_args args = {
 		.args.report = {.run_id = REPORT_RUN_LAST, .advise = true},
 	};
 

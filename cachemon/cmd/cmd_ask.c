@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/llm_args.h"
@@ -11,17 +8,11 @@
 
 enum { QUESTION_MAX = 2000 };
 
-struct options {
-	struct report_args args;
-	struct llm_args llm;
-	const char *question;
-};
-
-static void take_question(struct options *o, const char *arg, struct argp_state *state)
+static void take_question(struct llm_args *o, const char *arg, struct argp_state *state)
 {
 	if (o->question)
 		usage_error(state, "one QUESTION at a time: put it into quotes");
-	if (!*arg || strspn(arg, " \t\n") == strlen(arg))
+	if (strspn(arg, " \t\n") == strlen(arg))
 		usage_error(state, "QUESTION is empty");
 	if (strlen(arg) > QUESTION_MAX)
 		usage_error(state, "QUESTION is longer than %d bytes", QUESTION_MAX);
@@ -30,8 +21,8 @@ static void take_question(struct options *o, const char *arg, struct argp_state 
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
-	error_t ret = llm_args_option(&o->llm, key, arg, state);
+	struct llm_args *o = state->input;
+	error_t ret = llm_args_option(o, key, arg, state);
 
 	if (ret != ARGP_ERR_UNKNOWN)
 		return ret;
@@ -44,65 +35,34 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-/* Only statements that were checked are shown as they come, and only to somebody who reads along.
- */
-static bool streams(const struct options *o)
-{
-	return !o->args.out_path && o->args.report.format == REPORT_TEXT && isatty(STDOUT_FILENO);
-}
-
-struct asking {
-	const struct options *o;
-	struct llm_place place;
-	struct wording wording;
-	struct answer_stream stream;
-	int status;
-};
-
-static int put_answer(struct asking *a, const struct model *m, struct errtext *err)
-{
-	const struct answer_place to = {.format = a->o->args.report.format,
-					.path = a->o->args.out_path};
-
-	if (a->stream.begun)
-		return answer_stream_end(&a->stream, &a->wording, err);
-	return answer_write(m, &a->wording, &to, err);
-}
-
 static int ask(void *arg, const struct model *m, struct errtext *err)
 {
-	struct asking *a = arg;
-	int e;
+	struct llm_place *p = arg;
+	const struct answer_place to = {.format = p->o->args.report.format,
+					.path = p->o->args.out_path};
+	int e = word_model(m, &p->how, &p->wording, err);
 
-	a->place.how.question = a->o->question;
-	a->place.how.progress = a->o->args.report.progress;
-	if (streams(a->o))
-		answer_stream_begin(&a->stream, m, &a->place.how);
-	e = word_model(m, &a->place.how, &a->wording, err);
 	if (e)
 		return e;
-	a->status = a->wording.skipped != NULL;
-	if (a->wording.skipped && !a->stream.begun)
-		cmd_say(a->wording.skipped);
-	e = put_answer(a, m, err);
-	llm_keep(&a->wording, &a->o->args, m->run.id);
+	p->status = p->wording.skipped != NULL;
+	if (p->wording.skipped)
+		cmd_say(p->wording.skipped);
+	e = answer_write(m, &p->wording, &to, err);
+	llm_args_keep(p, m->run.id);
 	return e;
+}
+
+static int ask_run(struct llm_place *p, const struct invoker *as, struct errtext *err)
+{
+	return report_args_use(&p->o->args, as, ask, p, err);
 }
 
 static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
-	struct asking *a = arg;
-	int ret = llm_place_make(&a->o->llm, as, &a->place, err);
+	struct llm_place *p = arg;
+	int ret = llm_args_use(p, as, ask_run, err);
 
-	a->place.how.question = a->o->question;
-	a->place.how.progress = a->o->args.report.progress;
-	if (!ret && a->o->llm.dry_run)
-		ret = report_args_use(&a->o->args, as, llm_print_body, &a->place.how, err);
-	else if (!ret)
-		ret = report_args_use(&a->o->args, as, ask, a, err);
-	wording_free(&a->wording);
-	llm_place_free(&a->place);
-	return ret ? ret : a->status;
+	return ret ? ret : p->status;
 }
 
 static const struct option_spec options[] = {
@@ -153,13 +113,13 @@ int cmd_ask(int argc, char **argv)
 		.names = "text, md, html, json, yaml",
 		.endings = ".txt, .md, .html, .json or .yaml",
 	};
-	struct options o = {
+	struct llm_args o = {
 		.args.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
 		.args.formats = &formats,
-		.llm.asked = true,
+		.asked = true,
 	};
-	struct asking a = {.o = &o};
+	struct llm_place p = {.o = &o};
 
 	usage_parse(&ask_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &a);
+	return report_args_run(&o.args, show, &p);
 }

@@ -8,38 +8,11 @@
 #include <unistd.h>
 
 #include "advisor/llm/http/config.h"
+#include "cachemon/access/paths.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/access/paths.h"
-#include "cachemon/base/parse.h"
-#include "cachemon/wording/keep.h"
-
-static const char *filled(struct argp_state *state, const char *option, const char *arg)
-{
-	if (!*arg)
-		usage_error(state, "%s needs a value that is not empty", option);
-	return arg;
-}
-
-static void take_api(struct argp_state *state, const char *arg, struct llm_args *o)
-{
-	size_t index = 0;
-
-	if (parse_enum(arg, llm_api_names, 2, &index))
-		usage_error(state, "--llm-api: '%s' is not one of openai, anthropic", arg);
-	o->options.api = (enum llm_api)index;
-	o->given.api = true;
-}
-
-static void take_json(struct argp_state *state, const char *arg, struct llm_args *o)
-{
-	size_t index = 0;
-
-	if (parse_enum(arg, llm_json_names, LLM_JSON_NR, &index))
-		usage_error(state, "--llm-json: '%s' is not one of schema, object, none", arg);
-	o->options.json = (enum llm_json)index;
-	o->given.json = true;
-}
+#include "cachemon/wording/answer.h"
 
 /* Options with a value: where it goes. */
 static const struct text_option {
@@ -49,51 +22,27 @@ static const struct text_option {
 } texts[] = {
 	{OPT_LLM_URL, "--llm-url", offsetof(struct llm_args, options.url)},
 	{OPT_LLM_MODEL, "--llm-model", offsetof(struct llm_args, options.model)},
+	{OPT_LLM_API, "--llm-api", offsetof(struct llm_args, options.api_name)},
+	{OPT_LLM_JSON, "--llm-json", offsetof(struct llm_args, options.json_name)},
 	{OPT_LLM_KEY_FILE, "--llm-key-file", offsetof(struct llm_args, options.key_file)},
 	{OPT_LLM_CA, "--llm-ca", offsetof(struct llm_args, options.ca_file)},
 	{OPT_LLM_CERT, "--llm-cert", offsetof(struct llm_args, options.cert_file)},
 	{OPT_LLM_CERT_KEY, "--llm-cert-key", offsetof(struct llm_args, options.cert_key_file)},
-	{OPT_LLM_SAVE, "--llm-save", offsetof(struct llm_args, options.save_dir)},
 	{OPT_LLM_NOTES, "--notes", offsetof(struct llm_args, notes)},
 };
 
-static const struct text_option *text_of(int key)
+static error_t take_text(struct llm_args *o, int key, const char *arg, struct argp_state *state)
 {
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i].key == key)
-			return &texts[i];
-	return NULL;
-}
+	const struct text_option *t = texts;
 
-static error_t take(struct llm_args *o, int key, char *arg, struct argp_state *state)
-{
-	const struct text_option *t = text_of(key);
-
-	if (t) {
-		*(const char **)((char *)o + t->offset) = filled(state, t->name, arg);
-		return 0;
-	}
-	switch (key) {
-	case OPT_LLM_API:
-		take_api(state, arg, o);
-		return 0;
-	case OPT_LLM_JSON:
-		take_json(state, arg, o);
-		return 0;
-	case OPT_LLM_HTTP:
-		o->options.allow_http = true;
-		return 0;
-	case OPT_LLM_NAMES:
-		o->names = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const char *no_variable(void *arg, const char *name)
-{
-	return NULL;
+	while (t->key != key)
+		if (++t == texts + sizeof(texts) / sizeof(texts[0]))
+			return ARGP_ERR_UNKNOWN;
+	if (!*arg)
+		usage_error(state, "%s needs a value that is not empty", t->name);
+	*(const char **)((char *)o + t->offset) = arg;
+	o->given = true;
+	return 0;
 }
 
 /* What is wrong with the options themselves: the environment is looked at later. */
@@ -102,57 +51,53 @@ static void check_options(const struct llm_args *o, struct argp_state *state)
 	struct llm_config config;
 	struct errtext err = {0};
 
-	if (o->first && !o->asked)
+	if (o->given && !o->asked)
 		usage_error(state, "options of a language model and --notes need --llm or "
 				   "--llm-dry-run");
 	if (o->options.cert_key_file && !o->options.cert_file)
 		usage_error(state, "--llm-cert-key needs --llm-cert");
-	if (llm_config_make(&o->options, o->given, no_variable, NULL, &config, &err))
+	if (llm_config_make(&o->options, false, &config, &err))
 		usage_error(state, "%s", err.text);
 }
 
 error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state)
 {
-	error_t ret = 0;
-
 	switch (key) {
+	case OPT_LLM_DRY_RUN:
+		o->dry_run = true;
+		o->asked = true;
+		return 0;
 	case OPT_LLM:
 		o->asked = true;
 		return 0;
-	case OPT_LLM_DRY_RUN:
-		o->asked = true;
-		o->dry_run = true;
+	case OPT_LLM_HTTP:
+		o->options.allow_http = o->given = true;
+		return 0;
+	case OPT_LLM_NAMES:
+		o->names = o->given = true;
 		return 0;
 	case ARGP_KEY_END:
 		check_options(o, state);
 		return ARGP_ERR_UNKNOWN;
 	default:
-		ret = take(o, key, arg, state);
-		if (!ret)
-			o->first = key;
-		return ret;
+		return take_text(o, key, arg, state);
 	}
 }
 
-static const char *variable(void *arg, const char *name)
-{
-	return getenv(name);
-}
-
 /* --notes, $CACHEMON_NOTES, or the user's own where there is such a directory. */
-static int find_notes(const struct llm_args *o, const struct invoker *as, struct llm_place *p)
+static int find_notes(const struct llm_args *o, const struct invoker *as, char **ret)
 {
 	const char *named = o->notes ? o->notes : getenv("CACHEMON_NOTES");
 
 	if (named && *named) {
-		p->notes = strdup(named);
-		return p->notes ? 0 : -ENOMEM;
+		*ret = strdup(named);
+		return *ret ? 0 : -ENOMEM;
 	}
-	if (paths_user_config(as->home, getenv("XDG_CONFIG_HOME"), "notes", &p->notes))
+	if (paths_user_config(as->home, getenv("XDG_CONFIG_HOME"), "notes", ret))
 		return -ENOMEM;
-	if (p->notes && access(p->notes, F_OK)) {
-		free(p->notes);
-		p->notes = NULL;
+	if (*ret && access(*ret, F_OK)) {
+		free(*ret);
+		*ret = NULL;
 	}
 	return 0;
 }
@@ -162,62 +107,125 @@ static void print_problem(void *arg, const char *problem)
 	cmd_say(problem);
 }
 
-void llm_keep(const struct wording *w, const struct report_args *args, int64_t run_id)
+void llm_args_keep(const struct llm_place *p, int64_t run_id)
 {
-	const struct keep_place place = {args->report.db, run_id, args->out_path};
+	const struct answer_place place = {
+		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.out_path};
 	struct errtext said = {0};
 
-	if (wording_keep(w, &place, &said))
+	if (answer_keep(&p->wording, &place, &said))
 		cmd_say(said.text);
 }
 
-int llm_place_make(const struct llm_args *o, const struct invoker *as, struct llm_place *ret,
-		   struct errtext *err)
+static int print_body(void *arg, const struct model *m, struct errtext *err)
 {
-	struct llm_place p = {0};
-	int e = llm_config_make(&o->options, o->given, variable, NULL, &p.config, err);
+	const struct llm_place *p = arg;
+	_cleanup_free_ char *body = NULL;
+	char host[256] = "";
+	size_t tokens = 0;
+	int e = word_body(m, &p->how, &body, &tokens, err);
 
-	if (!e && find_notes(o, as, &p))
-		e = errtext_set(err, -ENOMEM, "not enough memory to look for notes");
 	if (e)
 		return e;
-	p.how = (struct word_how){
+	progress_over(p->how.progress);
+	if (fputs(body, stdout) < 0 || fflush(stdout))
+		return errtext_set(err, -errno, "cannot write what would be sent: %m");
+	/* All of a URL may hold a secret. */
+	if (p->config.url)
+		endpoint_host(p->config.url, host, sizeof(host));
+	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
+		strlen(body), tokens, *host ? host : "no endpoint (see --llm-url)");
+	return 0;
+}
+
+int llm_args_use(struct llm_place *p, const struct invoker *as,
+		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
+		 struct errtext *err)
+{
+	const struct llm_args *o = p->o;
+	struct errtext unusable = {""};
+	int e = llm_config_make(&o->options, true, &p->config, &unusable);
+
+	p->how = (struct word_how){
+		.config = &p->config,
+		.unusable = e ? unusable.text : NULL,
 		.as = as,
-		.notes_dir = p.notes,
+		.question = o->question,
 		.redact = !o->names,
 		.on_problem = print_problem,
+		.progress = o->args.report.progress,
 	};
-	*ret = p;
-	/* Of the place where it stays. */
-	ret->how.config = &ret->config;
-	return 0;
-}
-
-void llm_place_free(struct llm_place *p)
-{
+	if (find_notes(o, as, &p->notes))
+		return errtext_set(err, -ENOMEM, "not enough memory to look for notes");
+	p->how.notes_dir = p->notes;
+	if (e && (o->dry_run || o->question))
+		e = errtext_set(err, e, "%s", unusable.text);
+	else
+		e = o->dry_run ? report_args_use(&o->args, as, print_body, p, err)
+			       : use(p, as, err);
+	wording_free(&p->wording);
 	free(p->notes);
-	*p = (struct llm_place){0};
+	return e;
 }
 
-int llm_print_body(void *arg, const struct model *m, struct errtext *err)
+error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 {
-	const struct word_how *how = arg;
-	struct word_body body;
-	char host[256] = "";
-	int e = word_body(m, how, &body, err);
+	struct llm_args *o = state->input;
+	error_t ret = llm_args_option(o, key, arg, state);
 
-	if (e)
-		return e;
-	progress_over(how->progress);
-	if (fwrite(body.body, 1, body.len, stdout) != body.len || fflush(stdout))
-		e = errtext_set(err, -errno, "cannot write what would be sent: %m");
-	free(body.body);
-	if (e)
-		return e;
-	/* All of a URL may hold a secret. */
-	if (how->config->url)
-		endpoint_host(how->config->url, host, sizeof(host));
-	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
-		body.len, body.tokens, *host ? host : "no endpoint (see --llm-url)");
+	if (ret != ARGP_ERR_UNKNOWN)
+		return ret;
+	if (key == ARGP_KEY_END && o->dry_run && (o->args.out_path || o->args.format_given))
+		usage_error(state, "--llm-dry-run prints what would be sent and makes no report: "
+				   "leave out -o and --format");
+	ret = report_args_option(&o->args, key, arg, state);
+	if (!ret && key == ARGP_KEY_END && o->asked && o->args.report.format == REPORT_CSV)
+		usage_error(state,
+			    "--llm: CSV has no place for words; use text, md, html, json or yaml");
+	return ret;
+}
+
+/* A report_options.word. What fails here costs the words, not the report. */
+static int put_words(void *arg, struct model *m, struct errtext *err)
+{
+	struct llm_place *p = arg;
+	struct errtext why = {0};
+	const char *line;
+	int e = word_model(m, &p->how, &p->wording, &why);
+
+	if (e == -ENOMEM)
+		return errtext_set(err, e, "%s", why.text);
+	if (e) {
+		cmd_say(why.text);
+		return 0;
+	}
+	m->wording = &p->wording;
+	line = wording_line(&p->wording);
+	if (line)
+		cmd_say(line);
+	llm_args_keep(p, m->run.id);
 	return 0;
+}
+
+static int show_worded(struct llm_place *p, const struct invoker *as, struct errtext *err)
+{
+	return report_args_show_as(&p->o->args, as, err);
+}
+
+static int show_report(void *arg, const struct invoker *as, struct errtext *err)
+{
+	return llm_args_use(arg, as, show_worded, err);
+}
+
+int llm_report_show(struct llm_args *args)
+{
+	struct llm_place p = {.o = args};
+
+	if (!args->asked)
+		return report_args_show(&args->args);
+	if (!args->dry_run) {
+		args->args.report.word = put_words;
+		args->args.report.word_arg = &p;
+	}
+	return report_args_run(&args->args, show_report, &p);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the verbs that may ask a language model have in common: whether, whom and how. Owns those
- * options, and the reading of the environment behind them.
+ * What the verbs that may ask a language model have in common: whether, whom and how; `advise
+ * --llm` and `report --llm`, a report with a model's words in it, which comes whatever becomes of
+ * the question. Owns those options, and what is said of the words on stderr.
  */
 #ifndef CMD_LLM_ARGS_H
 #define CMD_LLM_ARGS_H
 
 #include <argp.h>
 
-#include "advisor/llm/http/config.h"
+#include "advisor/llm/http/client.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/spec.h"
 #include "cachemon/wording/word.h"
@@ -26,7 +27,6 @@ enum {
 	OPT_LLM_CERT_KEY,
 	OPT_LLM_HTTP,
 	OPT_LLM_NAMES,
-	OPT_LLM_SAVE,
 	OPT_LLM_NOTES,
 };
 
@@ -68,42 +68,47 @@ enum {
 	{{"llm-no-redact", OPT_LLM_NAMES, NULL, 0,                                                 \
 	  "Send names of files, jobs, users and hosts as they are, not aliases for them", 0},      \
 	 VALUE_NONE},                                                                              \
-	{{"llm-save", OPT_LLM_SAVE, "DIR", 0, "Keep requests and answers there", 0},               \
-	 VALUE_DIRECTORY},                                                                         \
 	{{"notes", OPT_LLM_NOTES, "DIR", 0,                                                        \
 	  "Own notes for the model to cite (default: $CACHEMON_NOTES, else the user's own)", 0},   \
 	 VALUE_DIRECTORY}
 /* clang-format on */
 
 struct llm_args {
-	bool asked; /* --llm, or what implies it */
+	struct report_args args; /* first: report_args_option() takes it */
+	bool asked;		 /* --llm, or what implies it */
 	bool dry_run;
 	bool names; /* as they are */
-	struct llm_given given;
-	const char *notes;
+	const char *question, *notes;
 	struct llm_config options;
-	int first; /* an option that needs asked was given; 0: none */
+	bool given; /* an option that needs asked */
 };
 
 /* ARGP_ERR_UNKNOWN: it is none of these. At ARGP_KEY_END checks that they go together. */
 error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state);
 
-/* The environment of the invoker, and what of it lives as long as a question. */
+/* A question while it is asked. */
 struct llm_place {
+	const struct llm_args *o;
 	struct llm_config config;
 	struct word_how how;
 	char *notes; /* owned */
+	struct wording wording;
+	int status; /* of `ask`, when all else went well */
 };
 
-/* 0, or -errno with a text. how has no listener yet. Free with llm_place_free(). */
-int llm_place_make(const struct llm_args *o, const struct invoker *as, struct llm_place *ret,
-		   struct errtext *err);
-void llm_place_free(struct llm_place *p);
-
+/*
+ * What is configured, by the environment of the invoker too, and use() with it, arg: a struct
+ * llm_place; or the body that would be sent is printed. What is wrong in the environment costs the
+ * words: how.unusable. 0 or -errno with a text.
+ */
+int llm_args_use(struct llm_place *p, const struct invoker *as,
+		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
+		 struct errtext *err);
 /* Keeps what was asked and answered; says where, when that is not the database. */
-void llm_keep(const struct wording *w, const struct report_args *args, int64_t run_id);
+void llm_args_keep(const struct llm_place *p, int64_t run_id);
 
-/* For report_args_use(): prints the body that would be sent; arg: a struct word_how. */
-int llm_print_body(void *arg, const struct model *m, struct errtext *err);
+/* A report, for usage_parse() and after it: returns the exit status. */
+error_t llm_report_parse(int key, char *arg, struct argp_state *state);
+int llm_report_show(struct llm_args *args);
 
 #endif

@@ -5,24 +5,29 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cachemon/report/run/data.h"
-#include "cachemon/base/escape.h"
 #include "cachemon/access/publish.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/report/run/data.h"
+#include "cachemon/store/store_wording.h"
 
-static const char THE_ANSWER[] = "the answer";
+/* Of a publication. */
+struct content {
+	const struct model *m; /* NULL: the words alone */
+	const struct wording *w;
+	enum report_format format;
+};
 
-static void begin(struct doc *d, const struct model *m, const char *question)
+static void put_document(struct doc *d, const struct model *m, const struct wording *w)
 {
 	const struct model_job *job = model_main_job(m);
-	char *name = job ? escape_inert_copy(job->name.data, job->name.len) : NULL;
+	_cleanup_free_ char *name = job ? escape_inert_copy(job->name.data, job->name.len) : NULL;
 
 	doc_begin(d, "cachemon ask: %s, run %" PRId64, name ? name : "no job", m->run.id);
-	free(name);
-	doc_para(d, "Question: %s", question);
-}
-
-static void put_end(struct doc *d, const struct wording *w)
-{
+	doc_para(d, "Question: %s", w->question);
+	for (size_t i = 0; i < w->nr_statements; i++)
+		sections_wording_statement(d, w, &w->statements[i]);
 	sections_wording_line(d, w);
 	if (w->skipped)
 		return;
@@ -32,39 +37,32 @@ static void put_end(struct doc *d, const struct wording *w)
 	sections_wording_end(d, w);
 }
 
-static void put_all(struct doc *d, const struct model *m, const struct wording *w)
+static void put_run(struct tree *t, const struct model *m)
 {
-	begin(d, m, w->question);
-	for (size_t i = 0; i < w->nr_statements; i++)
-		sections_wording_statement(d, w, &w->statements[i]);
-	put_end(d, w);
+	const struct model_job *job = model_main_job(m);
+
+	tree_int(t, "schema", 1);
+	tree_string(t, "cachemon", CACHEMON_VERSION);
+	tree_object(t, "run");
+	data_run_head(t, &m->run);
+	tree_end(t);
+	if (job)
+		tree_bytes(t, "job", job->name.data, job->name.len);
+	else
+		tree_null(t, "job");
 }
 
-/* Of a publication. */
-struct content {
-	const struct model *m;
-	const struct wording *w;
-	enum report_format format;
-};
-
-static int write_tree(const struct content *c, FILE *out)
+static int write_tree(const void *content, FILE *out)
 {
+	const struct content *c = content;
 	struct tree t;
 	int ret = c->format == REPORT_YAML ? tree_yaml_begin(&t, out) : tree_json_begin(&t, out);
-	const struct model_job *job = model_main_job(c->m);
 
 	if (ret < 0)
 		return ret;
 	tree_object(&t, NULL);
-	tree_int(&t, "schema", 1);
-	tree_string(&t, "cachemon", CACHEMON_VERSION);
-	tree_object(&t, "run");
-	data_run_head(&t, &c->m->run);
-	tree_end(&t);
-	if (job)
-		tree_bytes(&t, "job", job->name.data, job->name.len);
-	else
-		tree_null(&t, "job");
+	if (c->m)
+		put_run(&t, c->m);
 	data_wording(&t, c->w);
 	tree_end(&t);
 	return tree_finish(&t);
@@ -80,7 +78,7 @@ static int write_answer(const void *content, FILE *out)
 	d = c->format == REPORT_HTML	   ? doc_html(out)
 	    : c->format == REPORT_MARKDOWN ? doc_markdown(out)
 					   : doc_text(out);
-	put_all(&d, c->m, c->w);
+	put_document(&d, c->m, c->w);
 	return doc_end(&d);
 }
 
@@ -88,48 +86,66 @@ int answer_write(const struct model *m, const struct wording *w, const struct an
 		 struct errtext *err)
 {
 	const struct content content = {m, w, to->format};
-	const struct publication p = {THE_ANSWER, &content, write_answer};
+	const struct publication p = {"the answer", &content, write_answer};
 
-	if (to->path)
-		return publish_write(&p, to->path, err);
-	return publish_print(&p, stdout, err);
+	return to->path ? publish_write(&p, to->path, err) : publish_print(&p, stdout, err);
 }
 
-static void statement(void *arg, const struct wording *w, const struct wording_statement *st)
+static int keep_in_database(const struct wording *w, const struct answer_place *place,
+			    const struct content *content, struct errtext *err)
 {
-	struct answer_stream *s = arg;
+	const struct store_config config = {.path = place->db};
+	struct store_wording row = {
+		.run_id = place->run_id,
+		.job_id = w->job_id,
+		.asked_ns = w->asked_ns.value,
+		.attempts = w->attempts.value,
+		.duration_ns = w->duration_ns.value,
+		.kept = (int64_t)w->nr_statements,
+		.dropped = (int64_t)wording_dropped(w),
+		.question = w->question,
+		.prompt_sha256 = w->prompt_sha256,
+		.api = w->api,
+		.host = w->host ? w->host : "",
+		.model = w->model ? w->model : "",
+		.outcome = w->outcome,
+		.reason = w->skipped,
+		.tokens_in = w->tokens_in,
+		.tokens_out = w->tokens_out,
+		.redacted = w->redacted,
+	};
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	int ret = out ? write_tree(content, out) : -ENOMEM;
+	_cleanup_free_ char *json = text_end(&b);
 
-	progress_over(s->how->progress);
-	sections_wording_statement(&s->doc, w, st);
-	fflush(s->doc.out);
-	s->nr++;
+	row.answer = json;
+	if (ret < 0 || !json)
+		return errtext_set(err, -ENOMEM, "not enough memory");
+	return store_put_wording(&config, &row, err);
 }
 
-static void again(void *arg)
+int answer_keep(const struct wording *w, const struct answer_place *place, struct errtext *ret_said)
 {
-	struct answer_stream *s = arg;
+	const struct content content = {NULL, w, REPORT_JSON};
+	const struct publication p = {"a model's words", &content, write_tree};
+	_cleanup_free_ char *path = NULL;
+	struct errtext why = {""}, err = {""};
 
-	if (s->nr)
-		doc_para(&s->doc, "The answer broke off here; it is asked for again.");
-	s->nr = 0;
-}
-
-void answer_stream_begin(struct answer_stream *s, const struct model *m, struct word_how *how)
-{
-	*s = (struct answer_stream){.begun = true, .m = m, .how = how, .doc = doc_text(stdout)};
-	begin(&s->doc, m, how->question);
-	fflush(stdout);
-	how->on_statement = statement;
-	how->on_again = again;
-	how->on_arg = s;
-}
-
-int answer_stream_end(struct answer_stream *s, const struct wording *w, struct errtext *err)
-{
-	/* What was shown came from the same checks; a server that did not stream gave nothing yet.
-	 */
-	for (size_t i = 0; !s->nr && i < w->nr_statements; i++)
-		sections_wording_statement(&s->doc, w, &w->statements[i]);
-	put_end(&s->doc, w);
-	return publish_written(THE_ANSWER, doc_end(&s->doc), stdout, err);
+	if (!w->attempts.known || !w->attempts.value || !w->prompt_sha256)
+		return 0;
+	/* Where nobody answered there are no words to be missed. */
+	if (!keep_in_database(w, place, &content, &why) || w->skipped)
+		return 0;
+	if (!place->path)
+		return errtext_set(ret_said, 1,
+				   "a model's words were not kept: %s; -o FILE keeps them in "
+				   "FILE.wording.json",
+				   why.text);
+	if (asprintf(&path, "%s.wording.json", place->path) < 0)
+		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
+	if (publish_write(&p, path, &err))
+		return errtext_set(ret_said, 1, "a model's words were not kept: %s; %s", why.text,
+				   err.text);
+	return errtext_set(ret_said, 1, "a model's words are kept in %s: %s", path, why.text);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The answer to a question as a document or as data: the statements that were kept, what they rest
- * on, who said it; or that the data does not say. Owns that page.
+ * A model's words as they stay: the answer to a question as a document or as data (the statements
+ * that were kept, what they rest on, who said it; or that the data does not say), and all words in
+ * the run's database or, where that cannot be written, in a file beside the report.
  */
 #ifndef WORDING_ANSWER_H
 #define WORDING_ANSWER_H
@@ -10,6 +11,8 @@
 #include "cachemon/wording/word.h"
 
 struct answer_place {
+	const char *db;
+	int64_t run_id;
 	enum report_format format;
 	const char *path; /* NULL: standard output */
 };
@@ -18,17 +21,9 @@ struct answer_place {
 int answer_write(const struct model *m, const struct wording *w, const struct answer_place *to,
 		 struct errtext *err);
 
-/* The same as text on standard output, statement by statement as they come. */
-struct answer_stream {
-	bool begun;
-	const struct model *m;
-	const struct word_how *how;
-	struct doc doc;
-	size_t nr; /* statements that are shown */
-};
-
-/* Makes how tell the stream what comes in. */
-void answer_stream_begin(struct answer_stream *s, const struct model *m, struct word_how *how);
-int answer_stream_end(struct answer_stream *s, const struct wording *w, struct errtext *err);
+/* Nothing when nobody was asked. 0: in the database; else elsewhere or nowhere, which ret_said
+ * says, a line. */
+int answer_keep(const struct wording *w, const struct answer_place *place,
+		struct errtext *ret_said);
 
 #endif

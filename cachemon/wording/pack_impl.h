@@ -4,6 +4,7 @@
 #ifndef WORDING_PACK_IMPL_H
 #define WORDING_PACK_IMPL_H
 
+#include "advisor/analysis/analysis.h"
 #include "cachemon/wording/pack_model.h"
 
 enum { PACK_EVIDENCE_MAX = 320, PACK_FACTS_MAX = 24 };
@@ -15,6 +16,8 @@ struct pack_bounds {
 
 struct packer {
 	const struct pack_source *from;
+	const struct model_job *job;
+	const struct analysis_job *a; /* NULL: nothing was found out about it */
 	const struct pack_bounds *bounds;
 	struct pack *p;
 };
@@ -25,16 +28,17 @@ struct pack_figure {
 	bool is_text;
 };
 
-/* Its place; PACK_EVIDENCE_MAX: there was no room. */
-size_t packer_add(struct packer *k, const struct pack_figure *f);
+void packer_add(struct packer *k, const struct pack_figure *f);
 void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const char *unit,
 		  const char *scope, const char *quality);
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
 		 const char *scope, const char *quality);
-void packer_fact(struct packer *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A text in the pack's arena; "" where there is no memory, which the arena says. */
+const char *packer_format(struct packer *k, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A text with aliases, of at most so many bytes (0: all of it), cut between words. */
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes);
-const char *packer_key(struct packer *k, char letter, size_t number);
+void packer_fact(struct packer *k, const char *text);
 
 /* The parts. */
 void pack_facts(struct packer *k);
@@ -45,6 +49,6 @@ void pack_findings(struct packer *k);
 int pack_notes(struct packer *k, struct errtext *err);
 
 /* What people are shown of a value: "81.2 %", "28,864 pages", "at most 7.64 ms". */
-const char *pack_shown(struct arena *a, const struct pack_figure *f);
+const char *pack_shown(struct packer *k, const struct pack_figure *f);
 
 #endif

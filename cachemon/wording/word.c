@@ -12,10 +12,20 @@
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/wording/pack_model.h"
-#include "cachemon/wording/word_impl.h"
 
-static const char SCHEMA_NAME[] = "wording";
+/* A question while it is asked. */
+struct word {
+	const struct model *m;
+	const struct model_job *job; /* NULL: there is nothing to be worded */
+	const struct word_how *how;
+	struct redact *names;
+	struct kb *kb;
+	struct pack pack;
+	struct prompt prompt;
+	unsigned int row; /* of the pack's bounds */
+};
 
 /* What names the user who asks: no report has these, but notes and commands may. */
 static int name_user(struct redact *r, const struct invoker *as)
@@ -32,6 +42,8 @@ static int name_user(struct redact *r, const struct invoker *as)
 /* What everybody has is no secret: a job may be called "read". */
 static int publish_ours(struct redact *r)
 {
+	static bool (*const embedded[])(size_t, const char **, const char **) = {
+		embedded_note, embedded_shared, embedded_rule};
 	const struct pack empty = {.nr_facts = 0};
 	struct prompt p;
 	const char *id, *text;
@@ -41,30 +53,26 @@ static int publish_ours(struct redact *r)
 		return ret;
 	ret = redact_public(r, p.system) || redact_public(r, p.user) || redact_public(r, p.schema);
 	prompt_free(&p);
-	for (size_t i = 0; !ret && embedded_note(i, &id, &text); i++)
-		ret = redact_public(r, text);
-	for (size_t i = 0; !ret && embedded_shared(i, &id, &text); i++)
-		ret = redact_public(r, text);
-	for (size_t i = 0; !ret && embedded_rule(i, &id, &text); i++)
-		ret = redact_public(r, text);
-	return ret ? -ENOMEM : 0;
+	for (size_t k = 0; k < sizeof(embedded) / sizeof(embedded[0]); k++)
+		for (size_t i = 0; !ret && embedded[k](i, &id, &text); i++)
+			ret = redact_public(r, text);
+	return ret;
 }
 
-static int begin(struct word *w, const struct model *m, const struct word_how *how,
-		 struct errtext *err)
+static int word_begin(struct word *w, const struct model *m, const struct word_how *how,
+		      struct errtext *err)
 {
-	*w = (struct word){.m = m, .how = how, .job = model_main_job(m)};
+	*w = (struct word){.m = m, .how = how, .job = m->analysis ? model_main_job(m) : NULL};
 	w->names = redact_new(how->redact);
 	if (!w->names || pack_names(w->names, m) || name_user(w->names, how->as) ||
 	    publish_ours(w->names))
 		return errtext_set(err, -ENOMEM, "not enough memory for the names in the report");
-	if (!w->job || !m->analysis)
-		return 0;
-	return kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, how->on_problem_arg,
-		       &w->kb, err);
+	return w->job ? kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, NULL, &w->kb,
+				err)
+		      : 0;
 }
 
-static void end(struct word *w)
+static void word_end(struct word *w)
 {
 	prompt_free(&w->prompt);
 	pack_free(&w->pack);
@@ -72,104 +80,207 @@ static void end(struct word *w)
 	redact_free(w->names);
 }
 
-/* The most that is told within the budget, from this row on. */
-static int fit(struct word *w, unsigned int row, struct errtext *err)
-{
-	const struct pack_source from = {w->m, w->job, w->names, w->kb, w->how->question};
-	int ret = 0;
-
-	for (; row < PACK_ROWS && !ret; row++) {
-		prompt_free(&w->prompt);
-		pack_free(&w->pack);
-		ret = pack_model(&from, row, &w->pack, err);
-		if (!ret)
-			ret = prompt_make(&w->pack, &w->prompt, err);
-		w->row = row;
-		w->pack.instructions = w->prompt.system;
-		w->pack.canary = prompt_canary();
-		if (!ret && w->prompt.tokens <= LLM_TOKENS_IN)
-			return 0;
-	}
-	return ret ? ret
-		   : errtext_set(err, -E2BIG,
-				 "what a model would be told is too long, about %zu tokens of "
-				 "%d: nothing is sent",
-				 w->prompt.tokens, LLM_TOKENS_IN);
-}
-
-static const char *name_left(const struct word *w)
-{
-	const char *left = redact_left(w->names, w->prompt.user, strlen(w->prompt.user));
-
-	return left ? left : redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema));
-}
-
-/* What may be sent. -EPERM, -E2BIG with a text: nothing may. */
+/* The most that is told within the budget, from this row on. -EPERM, -E2BIG with a text: nothing
+ * may be sent. */
 static int prepare(struct word *w, unsigned int row, struct errtext *err)
 {
-	int e = fit(w, row, err);
+	const struct pack_source from = {w->m, w->job, w->names, w->kb, w->how->question};
+	int e;
 
-	if (!e && name_left(w))
-		e = errtext_set(err, -EPERM,
-				"a name was left in what would be sent, so nothing was sent; "
-				"please report this");
-	return e;
+	do {
+		w->row = row++;
+		prompt_free(&w->prompt);
+		pack_free(&w->pack);
+		e = pack_model(&from, w->row, &w->pack, err);
+		if (!e)
+			e = prompt_make(&w->pack, &w->prompt, err);
+		if (e)
+			return e;
+	} while (w->prompt.tokens > LLM_TOKENS_IN && row < PACK_ROWS);
+	if (w->prompt.tokens > LLM_TOKENS_IN)
+		return errtext_set(err, -E2BIG,
+				   "what a model would be told is too long, about %zu tokens of "
+				   "%d: nothing is sent",
+				   w->prompt.tokens, LLM_TOKENS_IN);
+	w->pack.instructions = w->prompt.system;
+	w->pack.canary = prompt_canary();
+	if (redact_left(w->names, w->prompt.user, strlen(w->prompt.user)) ||
+	    redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema)))
+		return errtext_set(err, -EPERM,
+				   "a name was left in what would be sent, so nothing was sent; "
+				   "please report this");
+	return 0;
 }
 
 static struct llm_prompt wire_prompt(const struct word *w)
 {
-	return (struct llm_prompt){w->prompt.system, w->prompt.user, SCHEMA_NAME, w->prompt.schema,
+	return (struct llm_prompt){w->prompt.system, w->prompt.user, "wording", w->prompt.schema,
 				   LLM_TOKENS_OUT};
 }
 
-int word_body(const struct model *m, const struct word_how *how, struct word_body *ret,
-	      struct errtext *err)
+int word_body(const struct model *m, const struct word_how *how, char **ret_body,
+	      size_t *ret_tokens, struct errtext *err)
 {
-	struct word_body body = {0};
 	struct llm_prompt prompt;
 	struct word w;
-	int e = begin(&w, m, how, err);
+	int e = word_begin(&w, m, how, err);
 
-	if (!e && (!w.job || !m->analysis))
+	if (!e && !w.job)
 		e = errtext_set(err, -ENOENT,
 				"the run has no job that was watched: there is nothing "
 				"to be worded");
 	if (!e)
 		e = prepare(&w, 0, err);
-	if (!e) {
-		prompt = wire_prompt(&w);
-		e = llm_request_body(how->config, &prompt, false, &body.body, &body.len, err);
-		body.tokens = w.prompt.tokens;
-	}
-	end(&w);
+	prompt = wire_prompt(&w);
+	*ret_tokens = w.prompt.tokens;
 	if (!e)
-		*ret = body;
+		e = llm_request_body(how->config, &prompt, ret_body, err);
+	word_end(&w);
 	return e;
 }
 
-/* A line of the arena. */
-static const char *keep(struct wording *ret, const char *text)
+/* NULL where there is no text. */
+static const char *keep_text(struct arena *a, const char *s)
 {
-	return text && *text ? arena_bytes(&ret->arena, text, strlen(text)).data : NULL;
+	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
 }
 
-static int hash(const struct word *w, struct wording *ret, struct errtext *err)
+static const char *copy_text(struct arena *a, const char *s)
+{
+	return s ? arena_bytes(a, s, strlen(s)).data : NULL;
+}
+
+/* With names where aliases stood. */
+static const char *named(const struct word *w, struct arena *a, const char *s)
+{
+	return s ? redact_restore(w->names, a, s) : NULL;
+}
+
+/* "F1: directory" is of a finding, whose id a reader knows. */
+static const char *scope_of(const struct word *w, struct arena *a, const char *scope)
+{
+	size_t len = strcspn(scope, ":");
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < w->pack.nr_findings; i++) {
+		const struct pack_finding *f = &w->pack.findings[i];
+
+		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
+			return asprintf(&text, "%s%s", f->id, scope + len) < 0 ? NULL
+									       : named(w, a, text);
+	}
+	return named(w, a, scope);
+}
+
+/* Its place in the report's list, where each stands once. */
+static size_t evidence_at(const struct word *w, struct wording *ret, const struct pack_evidence *e)
+{
+	struct arena *a = &ret->arena;
+
+	for (size_t i = 0; i < ret->nr_evidence; i++)
+		if (strcmp(ret->evidence[i].key, e->key) == 0)
+			return i;
+	ret->evidence[ret->nr_evidence] = (struct wording_evidence){
+		.key = copy_text(a, e->key),
+		.metric = named(w, a, e->metric),
+		.value = e->is_text ? named(w, a, e->value) : copy_text(a, e->value),
+		.unit = copy_text(a, e->unit),
+		.scope = scope_of(w, a, e->scope),
+		.shown = named(w, a, e->shown),
+		.quality = copy_text(a, e->quality),
+		.is_text = e->is_text,
+	};
+	return ret->nr_evidence++;
+}
+
+/* A model was told its beginning. */
+static const char *whole_action(const struct word *w, struct arena *a, const struct pack_action *x)
+{
+	const struct note *n = rule_set_note(&w->m->analysis->rules, x->note_id);
+
+	return n ? copy_text(a, n->action) : named(w, a, x->text);
+}
+
+static void take_statement(const struct word *w, const struct llm_statement *s, struct wording *ret)
+{
+	struct arena *a = &ret->arena;
+	size_t *evidence = arena_alloc(a, (s->nr_evidence + 1) * sizeof(*evidence));
+	const char **notes = arena_alloc(a, (s->nr_notes + 1) * sizeof(*notes));
+
+	if (!evidence || !notes)
+		return;
+	for (size_t i = 0; i < s->nr_evidence; i++)
+		evidence[i] = evidence_at(w, ret, s->evidence[i]);
+	for (size_t i = 0; i < s->nr_notes; i++)
+		notes[i] = copy_text(a, s->notes[i]->id);
+	ret->statements[ret->nr_statements++] = (struct wording_statement){
+		.about = s->about ? copy_text(a, s->about->id) : NULL,
+		.subject = s->about ? named(w, a, s->about->subject) : NULL,
+		.text = named(w, a, s->text),
+		.evidence = evidence,
+		.nr_evidence = s->nr_evidence,
+		.notes = notes,
+		.nr_notes = s->nr_notes,
+		.action = s->action ? whole_action(w, a, s->action) : NULL,
+		.action_note = s->action ? copy_text(a, s->action->note_id) : NULL,
+		.confidence = s->confidence,
+	};
+}
+
+/* Statements by what they are about: the job first, then findings as ranked. */
+static void take_checked(const struct word *w, const struct llm_checked *c, struct wording *ret)
+{
+	struct arena *a = &ret->arena;
+
+	ret->answered = c->answered;
+	memcpy(ret->dropped, c->dropped, sizeof(ret->dropped));
+	ret->statements = arena_alloc(a, (c->nr_statements + 1) * sizeof(*ret->statements));
+	ret->ranking = arena_alloc(a, (c->nr_ranking + 1) * sizeof(*ret->ranking));
+	ret->evidence = arena_alloc(a, (w->pack.nr_evidence + 1) * sizeof(*ret->evidence));
+	for (size_t rank = 0; rank <= c->nr_ranking && !a->failed; rank++) {
+		const struct pack_finding *about = rank ? c->ranking[rank - 1] : NULL;
+
+		if (about)
+			ret->ranking[ret->nr_ranking++] = copy_text(a, about->id);
+		for (size_t i = 0; i < c->nr_statements; i++)
+			if (c->statements[i].about == about)
+				take_statement(w, &c->statements[i], ret);
+	}
+}
+
+static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answer,
+		    struct errtext *err)
 {
 	const struct llm_prompt prompt = wire_prompt(w);
+	_cleanup_free_ char *body = NULL;
 	char hex[SHA256_DIGEST_STRING_LENGTH];
-	char *body = NULL;
-	size_t len = 0;
-	int e = llm_request_body(w->how->config, &prompt, false, &body, &len, err);
+	int e = llm_request_body(w->how->config, &prompt, &body, err);
 
 	if (e)
 		return e;
-	SHA256Data((const uint8_t *)body, len, hex);
-	free(body);
-	ret->prompt_sha256 = keep(ret, hex);
+	SHA256Data((const uint8_t *)body, strlen(body), hex);
+	ret->prompt_sha256 = copy_text(&ret->arena, hex);
+	progress_at(w->how->progress, "waiting for the model", 0, 0);
+	llm_ask(w->how->config, &prompt, answer);
 	return 0;
 }
 
-static void meet(const struct word *w, const struct llm_answer *a, struct wording *ret)
+/* A server's own limit may be lower than ours: once more, with less. */
+static int ask(struct word *w, struct wording *ret, struct llm_answer *answer, struct errtext *err)
+{
+	int e = prepare(w, 0, err);
+
+	if (!e)
+		e = ask_once(w, ret, answer, err);
+	if (e || !answer->too_long || w->row + 2 >= PACK_ROWS)
+		return e;
+	llm_answer_free(answer);
+	e = prepare(w, w->row + 2, err);
+	return e ? e : ask_once(w, ret, answer, err);
+}
+
+/* Who answered, when and for how much. */
+static void take_answer(const struct word *w, const struct llm_answer *a, struct wording *ret)
 {
 	struct timespec now;
 
@@ -180,37 +291,18 @@ static void meet(const struct word *w, const struct llm_answer *a, struct wordin
 	ret->attempts = (struct opt_i64){a->attempts, true};
 	ret->tokens_in = (struct opt_i64){a->tokens_in, a->tokens_in >= 0};
 	ret->tokens_out = (struct opt_i64){a->tokens_out, a->tokens_out >= 0};
-	ret->host = keep(ret, a->host);
-	ret->model = keep(ret, a->model);
-	ret->warning = keep(ret, a->warning);
-	ret->api = w->how->config->api == LLM_ANTHROPIC ? "anthropic" : "openai";
+	ret->host = keep_text(&ret->arena, a->host);
+	ret->model = keep_text(&ret->arena, a->model);
+	ret->warning = keep_text(&ret->arena, a->warning);
+	ret->api = llm_api_names[w->how->config->api];
 }
 
-static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answer,
-		    struct errtext *err)
+/* No words, and why. */
+static int skip(struct wording *ret, enum llm_outcome outcome, const char *reason)
 {
-	const struct llm_prompt prompt = wire_prompt(w);
-	const struct llm_listener listener = {word_piece, word_again, w};
-	int e = hash(w, ret, err);
-
-	progress_at(w->how->progress, "waiting for the model", 0, 0);
-	if (!e)
-		llm_ask(w->how->config, &prompt, w->how->on_statement ? &listener : NULL, answer);
-	return e;
-}
-
-/* A server's own limit may be lower than ours: once more, with less. */
-static int ask(struct word *w, struct wording *ret, struct llm_answer *answer, struct errtext *err)
-{
-	int e = ask_once(w, ret, answer, err);
-
-	if (e || !answer->too_long || w->row + 2 >= PACK_ROWS)
-		return e;
-	llm_answer_free(answer);
-	/* It may have begun to answer before it said so. */
-	word_again(w);
-	e = prepare(w, w->row + 2, err);
-	return e ? e : ask_once(w, ret, answer, err);
+	ret->outcome = llm_outcome_names[outcome];
+	ret->skipped = copy_text(&ret->arena, reason);
+	return 0;
 }
 
 static int take(struct word *w, const struct llm_answer *answer, struct wording *ret,
@@ -220,23 +312,18 @@ static int take(struct word *w, const struct llm_answer *answer, struct wording 
 	struct llm_checked checked = {0};
 	int e;
 
-	meet(w, answer, ret);
-	ret->outcome = llm_outcome_names[answer->outcome];
-	if (answer->outcome != LLM_ANSWERED) {
-		ret->skipped = keep(ret, answer->reason);
-		return 0;
-	}
+	take_answer(w, answer, ret);
+	if (answer->outcome != LLM_ANSWERED)
+		return skip(ret, answer->outcome, answer->reason);
+	ret->outcome = llm_outcome_names[LLM_ANSWERED];
 	e = llm_check(&w->pack, w->names, answer->text, answer->len, &checked, &why);
-	if (e == -EBADMSG) {
-		ret->outcome = llm_outcome_names[LLM_BROKEN];
-		ret->skipped = keep(ret, why.text);
-		return 0;
-	}
+	if (e == -EBADMSG)
+		return skip(ret, LLM_BROKEN, why.text);
 	if (e)
 		return errtext_set(err, e, "%s", why.text);
-	e = word_take(w, &checked, ret);
+	take_checked(w, &checked, ret);
 	llm_checked_free(&checked);
-	return e ? errtext_set(err, e, "not enough memory for a model's words") : 0;
+	return 0;
 }
 
 static int make(struct word *w, struct wording *ret, struct errtext *err)
@@ -246,30 +333,21 @@ static int make(struct word *w, struct wording *ret, struct errtext *err)
 	int e;
 
 	ret->redacted = w->how->redact;
-	ret->question = keep(ret, w->how->question);
-	if (!w->job || !w->m->analysis) {
-		ret->outcome = llm_outcome_names[LLM_NOT_CONFIGURED];
-		ret->skipped = "the run has no job that was watched";
-		return 0;
-	}
-	ret->job_id = w->job->id;
-	e = prepare(w, 0, &why);
-	if (!e)
-		e = ask(w, ret, &answer, &why);
-	if (e == -EPERM || e == -E2BIG) {
-		ret->outcome = llm_outcome_names[LLM_NOT_ALLOWED];
-		ret->skipped = keep(ret, why.text);
-		llm_answer_free(&answer);
-		llm_split_free(w->split);
-		return 0;
-	}
-	if (e)
+	ret->question = keep_text(&ret->arena, w->how->question);
+	ret->job_id = w->job ? w->job->id : 0;
+	if (w->how->unusable)
+		return skip(ret, LLM_NOT_CONFIGURED, w->how->unusable);
+	if (!w->job)
+		return skip(ret, LLM_NOT_CONFIGURED, "the run has no job that was watched");
+	e = ask(w, ret, &answer, &why);
+	if (e == -EPERM || e == -E2BIG)
+		e = skip(ret, LLM_NOT_ALLOWED, why.text);
+	else if (e)
 		errtext_set(err, e, "%s", why.text);
-	if (!e)
+	else
 		e = take(w, &answer, ret, err);
 	llm_answer_free(&answer);
-	llm_split_free(w->split);
-	return e ? e : ret->arena.failed ? errtext_set(err, -ENOMEM, "not enough memory") : 0;
+	return e;
 }
 
 int word_model(const struct model *m, const struct word_how *how, struct wording *ret,
@@ -277,11 +355,13 @@ int word_model(const struct model *m, const struct word_how *how, struct wording
 {
 	struct wording wording = {0};
 	struct word w;
-	int e = begin(&w, m, how, err);
+	int e = word_begin(&w, m, how, err);
 
 	if (!e)
 		e = make(&w, &wording, err);
-	end(&w);
+	if (!e && wording.arena.failed)
+		e = errtext_set(err, -ENOMEM, "not enough memory for a model's words");
+	word_end(&w);
 	progress_over(how->progress);
 	if (e)
 		wording_free(&wording);

@@ -14,19 +14,13 @@
 
 struct word_how {
 	const struct llm_config *config;
+	const char *unusable; /* why that asks nobody, a line; NULL: it may */
 	const struct invoker *as;
 	const char *notes_dir; /* a user's; NULL: none */
 	const char *question;  /* NULL: words for the findings */
 	bool redact;
-	/* What is wrong with a note, a line each; NULL: not said. */
-	void (*on_problem)(void *arg, const char *problem);
-	void *on_problem_arg;
+	void (*on_problem)(void *arg, const char *problem); /* in a note; a line each */
 	const struct progress_sink *progress;
-	/* Each statement as soon as it is known and checked; NULL: they come at the end alone. */
-	void (*on_statement)(void *arg, const struct wording *w, const struct wording_statement *s);
-	/* What was shown so far belongs to an answer that broke off. */
-	void (*on_again)(void *arg);
-	void *on_arg;
 };
 
 /* 0 also when nobody answered: ret->skipped says why. -errno with a text: memory, or what is wrong
@@ -35,13 +29,8 @@ int word_model(const struct model *m, const struct word_how *how, struct wording
 	       struct errtext *err);
 void wording_free(struct wording *w);
 
-/* What would be sent, byte for byte; malloc'ed. host, tokens: for a line that says so. */
-struct word_body {
-	char *body;
-	size_t len;
-	size_t tokens;
-};
-int word_body(const struct model *m, const struct word_how *how, struct word_body *ret,
-	      struct errtext *err);
+/* What would be sent, byte for byte; malloc'ed. */
+int word_body(const struct model *m, const struct word_how *how, char **ret_body,
+	      size_t *ret_tokens, struct errtext *err);
 
 #endif

@@ -19,14 +19,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                                  \
 	} while (0)
 
-/* Sizes of pieces that are the same for the same input. */
-static inline size_t piece_of(uint64_t *seed, size_t left)
-{
-	size_t most;
-
-	*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	most = 1 + (*seed >> 33) % ((*seed >> 60) ? 7 : 61);
-	return most < left ? most : left;
-}
-
 #endif

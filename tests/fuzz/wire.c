@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a server's reply, whole, as data of a stream's events, a line each, or as an error.
- * The first byte says which. */
+/* Any bytes as a server's reply, or as an error. The first byte says of which API. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -13,27 +12,9 @@ static void check(const struct wire_reply *r, int e)
 	MUST(r->text || !r->len);
 	MUST(!r->text || r->text[r->len] == '\0');
 	MUST(strnlen(r->model, sizeof(r->model)) < sizeof(r->model));
-	MUST(strnlen(r->refusal, sizeof(r->refusal)) < sizeof(r->refusal));
 	MUST(strnlen(r->end_said, sizeof(r->end_said)) < sizeof(r->end_said));
 	MUST(strnlen(r->error.message, sizeof(r->error.message)) < sizeof(r->error.message));
 	MUST(r->tokens_in >= -1 && r->tokens_out >= -1);
-}
-
-static void events(enum llm_api api, const char *bytes, size_t len, struct wire_reply *r)
-{
-	while (len) {
-		const char *end = memchr(bytes, '\n', len);
-		size_t n = end ? (size_t)(end - bytes) : len;
-		char *line = malloc(n + 1);
-
-		MUST(line);
-		memcpy(line, bytes, n);
-		line[n] = '\0';
-		check(r, wire_event(api, line, n, r));
-		free(line);
-		bytes += n + (end ? 1 : 0);
-		len -= n + (end ? 1 : 0);
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -48,11 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(text);
 	memcpy(text, bytes, len);
 	text[len] = '\0';
-	wire_reply_init(&r);
-	if (size && data[0] & 2)
-		events(api, text, len, &r);
-	else
-		check(&r, wire_whole(api, text, len, &r));
+	check(&r, wire_reply_parse(api, text, len, &r));
 	wire_reply_free(&r);
 	if (wire_error_parse(text, len, &error) == 0)
 		MUST(strnlen(error.message, sizeof(error.message)) < sizeof(error.message));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * llm_ask [OPTION]...: asks one question and prints its outcome as JSON, with all pieces of a
- * stream. What is configured comes from the environment, as in cachemon itself, and from options.
+ * llm_ask [OPTION]...: asks one question and prints its outcome as JSON. What is configured comes
+ * from the environment, as in cachemon itself, and from options.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -23,33 +23,39 @@ enum { TEXT_MAX = 1 << 20, MILLION = 1000000 };
 struct options {
 	struct llm_config config;
 	struct llm_prompt prompt;
-	struct llm_given given;
-	bool stream, body_only;
+	bool body_only;
 	bool keep_rights; /* does not become the invoker first */
 	char *user;	  /* of a file */
-};
-
-struct heard {
-	cJSON *pieces;
-	int nr_again;
 };
 
 static const char usage[] =
 	"usage: llm_ask [--url URL] [--model NAME] [--api openai|anthropic] [--json FORM]\n"
 	"               [--key-file FILE]\n"
-	"               [--ca FILE] [--cert FILE] [--cert-key FILE] [--allow-http] [--save DIR]\n"
-	"               [--limit MS] [--stall MS] [--stream] [--body] [--keep-rights]\n"
+	"               [--ca FILE] [--cert FILE] [--cert-key FILE] [--allow-http]\n"
+	"               [--limit MS] [--stall MS] [--body] [--keep-rights]\n"
 	"               [--system TEXT]\n"
 	"               [--user TEXT | --user-file FILE] [--schema JSON] [--max-tokens N]\n";
 
 static const struct option longs[] = {
-	{"json", 1, NULL, 'j'},	  {"url", 1, NULL, 'u'},	{"model", 1, NULL, 'm'},
-	{"api", 1, NULL, 'a'},	  {"key-file", 1, NULL, 'k'},	{"ca", 1, NULL, 'c'},
-	{"cert", 1, NULL, 'e'},	  {"cert-key", 1, NULL, 'y'},	{"allow-http", 0, NULL, 'h'},
-	{"save", 1, NULL, 's'},	  {"limit", 1, NULL, 'l'},	{"stall", 1, NULL, 'g'},
-	{"stream", 0, NULL, 't'}, {"body", 0, NULL, 'b'},	{"keep-rights", 0, NULL, 'K'},
-	{"system", 1, NULL, 'S'}, {"user", 1, NULL, 'U'},	{"user-file", 1, NULL, 'F'},
-	{"schema", 1, NULL, 'J'}, {"max-tokens", 1, NULL, 'n'}, {NULL, 0, NULL, 0},
+	{"json", 1, NULL, 'j'},
+	{"url", 1, NULL, 'u'},
+	{"model", 1, NULL, 'm'},
+	{"api", 1, NULL, 'a'},
+	{"key-file", 1, NULL, 'k'},
+	{"ca", 1, NULL, 'c'},
+	{"cert", 1, NULL, 'e'},
+	{"cert-key", 1, NULL, 'y'},
+	{"allow-http", 0, NULL, 'h'},
+	{"limit", 1, NULL, 'l'},
+	{"stall", 1, NULL, 'g'},
+	{"body", 0, NULL, 'b'},
+	{"keep-rights", 0, NULL, 'K'},
+	{"system", 1, NULL, 'S'},
+	{"user", 1, NULL, 'U'},
+	{"user-file", 1, NULL, 'F'},
+	{"schema", 1, NULL, 'J'},
+	{"max-tokens", 1, NULL, 'n'},
+	{NULL, 0, NULL, 0},
 };
 
 static void fail(const char *text)
@@ -65,16 +71,6 @@ static uint64_t number(const char *text)
 	if (parse_u64(text, &n))
 		fail("llm_ask: no number");
 	return n;
-}
-
-static void take_json(struct options *o, const char *name)
-{
-	size_t index = 0;
-
-	if (parse_enum(name, llm_json_names, LLM_JSON_NR, &index))
-		fail(usage);
-	o->config.json = (enum llm_json)index;
-	o->given.json = true;
 }
 
 static void take_more(struct options *o, int option)
@@ -110,24 +106,17 @@ static void take(struct options *o, int option)
 	const char **text[] = {
 		['u'] = &c->url,      ['m'] = &c->model,     ['k'] = &c->key_file,
 		['c'] = &c->ca_file,  ['e'] = &c->cert_file, ['y'] = &c->cert_key_file,
-		['s'] = &c->save_dir,
+		['a'] = &c->api_name, ['j'] = &c->json_name,
 	};
 
 	if (option > 0 && (size_t)option < sizeof(text) / sizeof(text[0]) && text[option])
 		*text[option] = optarg;
-	else if (option == 'a')
-		c->api = (o->given.api = true) && !strcmp(optarg, "anthropic") ? LLM_ANTHROPIC
-									       : LLM_OPENAI;
-	else if (option == 'j')
-		take_json(o, optarg);
 	else if (option == 'h')
 		c->allow_http = true;
 	else if (option == 'l')
 		c->limit_ns = number(optarg) * MILLION;
 	else if (option == 'g')
 		c->stall_ns = number(optarg) * MILLION;
-	else if (option == 't')
-		o->stream = true;
 	else if (option == 'b')
 		o->body_only = true;
 	else if (option == 'K')
@@ -136,31 +125,7 @@ static void take(struct options *o, int option)
 		take_more(o, option);
 }
 
-static const char *variable(void *arg, const char *name)
-{
-	return getenv(name);
-}
-
-static void on_text(void *arg, const char *piece, size_t len)
-{
-	struct heard *h = arg;
-	char *copy = strndup(piece, len);
-
-	cJSON_AddItemToArray(h->pieces, cJSON_CreateString(copy));
-	free(copy);
-}
-
-/* What was heard is to be forgotten. */
-static void on_again(void *arg)
-{
-	struct heard *h = arg;
-
-	h->nr_again++;
-	while (cJSON_GetArraySize(h->pieces))
-		cJSON_DeleteItemFromArray(h->pieces, 0);
-}
-
-static void print(const struct llm_answer *a, struct heard *h)
+static void print(const struct llm_answer *a)
 {
 	cJSON *out = cJSON_CreateObject();
 	char *text;
@@ -179,8 +144,6 @@ static void print(const struct llm_answer *a, struct heard *h)
 	cJSON_AddNumberToObject(out, "duration_ms", (double)(a->duration_ns / MILLION));
 	cJSON_AddStringToObject(out, "warning", a->warning);
 	cJSON_AddBoolToObject(out, "too_long", a->too_long);
-	cJSON_AddItemToObject(out, "pieces", h->pieces);
-	cJSON_AddNumberToObject(out, "again", h->nr_again);
 	text = cJSON_PrintUnformatted(out);
 	puts(text);
 	free(text);
@@ -189,28 +152,23 @@ static void print(const struct llm_answer *a, struct heard *h)
 
 static int ask(const struct options *o, struct errtext *err)
 {
-	struct heard heard = {cJSON_CreateArray(), 0};
-	struct llm_listener listener = {on_text, on_again, &heard};
 	struct llm_config config;
 	struct llm_answer answer;
-	int r = llm_config_make(&o->config, o->given, variable, NULL, &config, err);
+	int r = llm_config_make(&o->config, true, &config, err);
 
 	if (!r && !o->keep_rights)
 		r = invoker_become(err);
 	if (!r && o->body_only) {
 		_cleanup_free_ char *body = NULL;
-		size_t len = 0;
 
-		r = llm_request_body(&config, &o->prompt, o->stream, &body, &len, err);
+		r = llm_request_body(&config, &o->prompt, &body, err);
 		if (!r)
-			fwrite(body, 1, len, stdout);
+			fputs(body, stdout);
 	} else if (!r) {
-		llm_ask(&config, &o->prompt, o->stream ? &listener : NULL, &answer);
-		print(&answer, &heard);
+		llm_ask(&config, &o->prompt, &answer);
+		print(&answer);
 		llm_answer_free(&answer);
-		heard.pieces = NULL;
 	}
-	cJSON_Delete(heard.pieces);
 	return r;
 }
 

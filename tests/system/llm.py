@@ -24,9 +24,8 @@ from syslib.worded import (KEY, MODEL, NOBODY, RECORDED, Asker, as_people_see, g
                            of_exchange, reply, without_words)
 
 # Those that end only when a limit does are left to the part of the wire.
-SLOW = {"silent", "stalled_body", "stalled_stream", "drip", "header_flood", "header_line", "big_chunked", "big_event",
-        "big_stream", "stays_open", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
-        "s500_parse", "s429_always", "nothing", "cut_length", "cut_chunked", "cut_stream", "not_http", "bomb", "big"}
+SLOW = {"silent", "stalled_body", "drip", "header_flood", "header_line", "big_chunked", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
+        "s500_parse", "s429_always", "nothing", "cut_length", "cut_chunked", "not_http", "bomb", "big"}
 
 part = Part(__doc__)
 part.count_option("answers", len(CASES), len(CASES) - len(SLOW), "kinds of answers of a server")
@@ -260,7 +259,7 @@ def steering_changes_nothing(world, stack):
 
 @part.case
 def bad_options(world, _):
-    for words in (("advise", "--llm-model", "x"), ("advise", "--notes", "x"), ("report", "--llm-save", "x"),
+    for words in (("advise", "--llm-model", "x"), ("advise", "--notes", "x"), ("report", "--llm-ca", "x"),
                   ("advise", "--llm", "--llm-api", "gopher"), ("advise", "--llm", "--llm-json", "grammar"),
                   ("advise", "--llm", "--llm-url", ""),
                   ("advise", "--llm", "--llm-cert-key", "x"), ("advise", "--llm-dry-run", "-o", "x.html"),

@@ -4,18 +4,14 @@
 
 import json
 import os
-import re
 import sys
-import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "llm"))
 
-from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.schema import valid  # noqa: E402
-from syslib.terminal import Terminal  # noqa: E402
 from syslib.worded import NOBODY, Asker, Sent, as_people_see, of_exchange, reply  # noqa: E402
 
 
@@ -78,43 +74,6 @@ def a_question_without_an_answer_is_not_missed(world, stack):
     equal(f"lines: {said!r}", said.count(b"\n"), 1)
     _, said = world.run("ask", "why?", **world.at(server))
     check(b"not kept" in said, f"says {said!r}")
-
-
-@part.case
-def statements_come_one_by_one(world, stack):
-    """On a terminal, each as soon as it is whole and checked: the server holds back the rest until it is seen."""
-    seen = threading.Event()
-    server = world.server(stack)
-    stack.callback(seen.set)
-
-    def held(x):
-        sent = Sent(x.request.body)
-        hits, lookups = sent.key_of("hit_ratio", "job"), sent.key_of("lookups", "job")
-        text = reply(("job", f"First {{{hits}}} hit.", [hits]), ("job", "Then 99 of them.", [hits]),
-                     ("job", f"Last {{{lookups}}} were asked for.", [lookups]))
-        cut = text.index('{"about": "job", "text": "Last')
-        from llmlib import replies
-        events = list(replies.stream(x.api, text, size=7))
-        x.begin_stream()
-        for i, event in enumerate(events):
-            if i * 7 > cut:
-                seen.wait(30)
-            x.chunk(event)
-        x.end_stream()
-
-    CASES["held"] = held
-    stack.callback(CASES.pop, "held")
-    env = world.environment(**world.at(server, "held"))
-    terminal = Terminal(stack, world.work, 100, 40, **env)
-    command = " ".join(f"'{word}'" for word in world.argv("ask", "what happens?"))
-    terminal.type(f"clear; {command}; echo status $?")
-    shown = terminal.wait(lambda screen: re.search(r"First \d+\.\d % hit\.", screen), "the first statement", 30)
-    check("Last" not in shown and "status 0" not in shown, f"it was not held: {shown}")
-    seen.set()
-    shown = terminal.wait(lambda screen: re.search(r"^status \d+$", screen, re.M), "the end", 30)
-    check(re.search(r"Last 364,038 pages were asked for", shown), f"the last is not there: {shown}")
-    check("Then 99" not in shown, f"what was dropped is there: {shown}")
-    check("2 statements kept, 1 dropped" in shown, f"who said it is not there: {shown}")
 
 
 if __name__ == "__main__":

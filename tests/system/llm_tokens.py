@@ -55,13 +55,8 @@ def estimator(work):
     subprocess.run([CC, "-shared", "-fPIC", "-O2", "-I", ROOT, "-o", library,
                     os.path.join(ROOT, "advisor", "llm", "tokens.c")], check=True)
     count = ctypes.CDLL(library).tokens_of
-    count.restype, count.argtypes = ctypes.c_size_t, (ctypes.c_char_p, ctypes.c_size_t)
-
-    def estimate(text):
-        raw = text.encode()
-        return count(raw, len(raw))
-
-    return estimate
+    count.restype, count.argtypes = ctypes.c_size_t, (ctypes.c_char_p,)
+    return lambda text: count(text.encode())
 
 
 def evidence(rng, nr):

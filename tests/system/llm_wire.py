@@ -21,7 +21,6 @@ from syslib.part import Part, check, equal  # noqa: E402
 
 part = Part(__doc__)
 APIS = ("openai", "anthropic")
-BOTH = (False, True)
 
 
 class World(asking.World):
@@ -34,16 +33,14 @@ class World(asking.World):
         self.server.elsewhere = self.other.url("ok").replace("127.0.0.1", "localhost")
         self.certificates = Certificates(self.directory("certificates"))
 
-    def each(self, name, outcome, words=(), apis=APIS, streams=BOTH, **kwargs):
-        """The same of both APIs, whole and streamed."""
+    def each(self, name, outcome, words=(), apis=APIS, **kwargs):
+        """The same of both APIs."""
         for api in apis:
-            for stream in streams:
-                said = self.ask(self.server, name, api=api, stream=stream, **kwargs)
-                what = f"{name}, {api}, {'streamed' if stream else 'whole'}"
-                equal(f"{what}: outcome ({said['reason']})", said["outcome"], outcome)
-                for word in words:
-                    check(word in said["reason"], f"{what}: '{word}' is not in {said['reason']!r}")
-                yield said
+            said = self.ask(self.server, name, api=api, **kwargs)
+            equal(f"{name}, {api}: outcome ({said['reason']})", said["outcome"], outcome)
+            for word in words:
+                check(word in said["reason"], f"{name}, {api}: '{word}' is not in {said['reason']!r}")
+            yield said
 
     def all(self, *args, **kwargs):
         return list(self.each(*args, **kwargs))
@@ -51,7 +48,7 @@ class World(asking.World):
 
 @part.case
 def answered(world, _):
-    """Whole and streamed, with figures, by both APIs; the pieces are the text."""
+    """With figures, by both APIs."""
     want = json.dumps(replies.made(asking.SCHEMA), ensure_ascii=False)
     for said in world.all("ok", "answered", attempts=1):
         equal("text", said["text"], want)
@@ -59,16 +56,7 @@ def answered(world, _):
               (replies.IN, replies.OUT, replies.MODEL))
         equal("host", said["host"], f"127.0.0.1:{world.server.port}")
         equal("warning", said["warning"], "")
-        if said["stream"]:
-            check(len(said["pieces"]) > 3, "came in one piece")
-            equal("pieces", "".join(said["pieces"]), want)
-    for name in ("split", "crlf", "comments", "no_usage", "stays_open"):
-        for said in world.all(name, "answered", streams=(True,), attempts=1):
-            equal(f"{name}: text", said["text"], want)
-            equal(f"{name}: pieces", "".join(said["pieces"]), want)
-    for said in world.all("not_streamed", "answered", attempts=1):
-        equal("text", said["text"], want)
-    for said in world.all("parts", "answered", streams=(False,), attempts=1):
+    for said in world.all("parts", "answered", attempts=1):
         equal("text", said["text"], '{"text":"a"}')
 
 
@@ -76,21 +64,17 @@ def answered(world, _):
 def request_is_told(world, _):
     """The bytes that are told before are those that are sent."""
     for api in APIS:
-        for stream in BOTH:
-            said = world.ask(world.server, "ok", api=api, stream=stream)
-            equal("body", world.body(world.server, api, stream), said["requests"][0].request.body)
+        said = world.ask(world.server, "ok", api=api)
+        equal("body", world.body(world.server, api), said["requests"][0].request.body)
 
 
 @part.case
 def cut(world, _):
     """What did not come whole is asked for again, and never read."""
-    world.all("cut_length", "broken", ("cut on its way",), streams=(False,), attempts=3)
-    world.all("cut_chunked", "broken", ("cut on its way",), streams=(False,), attempts=3)
-    world.all("cut_stream", "broken", ("cut on its way",), streams=(True,), attempts=3)
-    for name in ("cut_once", "stream_error_once"):
-        for said in world.all(name, "answered", streams=(True,), attempts=2):
-            equal("told to forget", said["again"], 1)
-            equal("pieces", "".join(said["pieces"]), said["text"])
+    world.all("cut_length", "broken", ("cut on its way",), attempts=3)
+    world.all("cut_chunked", "broken", ("cut on its way",), attempts=3)
+    for name in ("cut_once", "error_once"):
+        world.all(name, "answered", attempts=2)
 
 
 @part.case
@@ -98,17 +82,17 @@ def not_an_answer(world, _):
     """Said to the end or not at all; nothing but the API's own shapes."""
     for said in world.all("length", "broken", ("max_tokens (1500)",), attempts=1):
         equal("text", said["text"], None)
-    world.all("tool_calls", "broken", ("did not end",), streams=(False,), attempts=1)
-    world.all("filtered", "declined", ("declined",), streams=(False,), attempts=1)
+    world.all("tool_calls", "broken", ("did not end",), attempts=1)
+    world.all("filtered", "declined", ("declined",), attempts=1)
     # A model's own words are not passed on unchecked, by whichever way they come.
-    for said in world.all("refusal", "declined", ("declined to answer",), apis=("openai",), streams=(False,),
+    for said in world.all("refusal", "declined", ("declined to answer",), apis=("openai",),
                           attempts=1):
         check("caches" not in said["reason"], said["reason"])
-    for said in world.all("ends_in_words", "broken", ("did not end",), streams=(False,), attempts=1):
+    for said in world.all("ends_in_words", "broken", ("did not end",), attempts=1):
         check("Visit" not in said["reason"], said["reason"])
     for said in world.all("named_in_words", "answered", attempts=1):
         equal("model", said["model"], "m")
-    world.all("empty", "declined", ("said nothing",), streams=(False,), attempts=1)
+    world.all("empty", "declined", ("said nothing",), attempts=1)
     for name in ("garbage", "page", "not_http"):
         for said in world.all(name, "broken", ("CACHEMON_LLM_URL",), attempts=1):
             check("script" not in said["reason"], said["reason"])
@@ -121,11 +105,9 @@ def not_an_answer(world, _):
 def sizes(world, _):
     """Bodies and headers beyond the bounds, and one that would be beyond them unpacked."""
     for name in ("big", "big_chunked", "header_flood"):
-        world.all(name, "broken", ("too big",), streams=(False,), attempts=1)
-    world.all("header_line", "broken", ("too big",), streams=(False,), attempts=1)
-    for name in ("big_event", "big_stream"):
-        world.all(name, "broken", streams=(True,), attempts=1)
-    world.all("bomb", "broken", ("compressed",), streams=(False,), attempts=1)
+        world.all(name, "broken", ("too big",), attempts=1)
+    world.all("header_line", "broken", ("too big",), attempts=1)
+    world.all("bomb", "broken", ("compressed",), attempts=1)
 
 
 @part.case
@@ -146,7 +128,7 @@ def refused_for_good(world, _):
 @part.case
 def too_long(world, _):
     """Told apart, so that a shorter prompt can be tried."""
-    for name, words in (("too_long", ("9000 tokens of 4096",)), ("too_long_openai", ("8192",)),
+    for name, words in (("too_long", ("available context",)), ("too_long_openai", ("8192",)),
                         ("too_long_anthropic", ("too long",)), ("s413", ("413",))):
         for said in world.all(name, "refused", ("too long", *words), attempts=1):
             check(said["too_long"], f"{name}: is not marked")
@@ -185,31 +167,28 @@ def json_forms(world, _):
 
 @part.case
 def other_words(world, _):
-    """A limit by its other name, and no stream where its options are not known: at once, without using up tries."""
-    said, = world.all("max_tokens", "answered", apis=("openai",), streams=(False,), attempts=2)
+    """A limit by its other name: at once, without using up tries."""
+    said, = world.all("max_tokens", "answered", apis=("openai",), attempts=2)
     equal("limit", said["requests"][1].asked("max_completion_tokens"), 1500)
-    said, = world.all("stream_options", "answered", apis=("openai",), streams=(True,), attempts=2)
-    equal("streamed", said["requests"][1].asked("stream"), False)
 
 
 @part.case
 def again(world, _):
     """What passes is waited for as the server says, and as long as there is time."""
     for name, least, most in (("s429_once", 1, 2.5), ("s429_date_once", 0.9, 3.5)):
-        for said in world.all(name, "answered", streams=(False,), attempts=2, limit=10):
+        for said in world.all(name, "answered", attempts=2, limit=10):
             check(least <= said["wall"] <= most, f"{name}: took {said['wall']:.2f} s")
     world.all("s503_once", "answered", attempts=2)
     for name, words in (("s429_always", ("429", "Slow down")), ("s500", ("500",)),
                         ("s502", ("502",)), ("s504_always", ("504",)),
-                        ("s529", ("529", "Overloaded"))):
+                        ("s529", ("529", "Overloaded")), ("s500_parse", ("500",))):
         for said in world.all(name, "refused", (*words, "after 3 attempts"), attempts=3):
             check("<" not in said["reason"], said["reason"])
-    world.all("s500_parse", "refused", ("500", "after 2 attempts"), attempts=2)
     for name, words in (("s429_long", ("wait 30 s",)), ("s429_hour", ("wait 3600 s",))):
         for said in world.all(name, "refused", ("429", *words), attempts=1, limit=10):
             check(said["wall"] < 2, f"{name}: took {said['wall']:.2f} s")
     # Longer than a minute is not waited for even where there is time.
-    said, = world.all("s429_hour", "refused", apis=("openai",), streams=(False,), limit=4000)
+    said, = world.all("s429_hour", "refused", apis=("openai",), limit=4000)
     check(said["wall"] < 2, f"took {said['wall']:.2f} s")
 
 
@@ -220,11 +199,10 @@ def time_limits(world, _):
         for said in world.all(name, "unreachable", ("in time", "1.5 s"), attempts=1, limit=1.5,
                               apis=("openai",)):
             check(1.4 <= said["wall"] <= 3, f"{name}: took {said['wall']:.2f} s")
-    for name, stream in (("stalled_body", False), ("stalled_stream", True)):
-        for said in world.all(name, "unreachable", ("midst", "nothing for 1 s"), streams=(stream,),
-                              attempts=3, stall=1, limit=30):
-            # Three stalls, each seen within a second more, and two waits of at most 1 s and 2 s.
-            check(3 <= said["wall"] <= 9.5, f"{name}: took {said['wall']:.2f} s")
+    for said in world.all("stalled_body", "unreachable", ("midst", "nothing for 1 s"), attempts=3, stall=1,
+                          limit=30):
+        # Three stalls, each seen within a second more, and two waits of at most 1 s and 2 s.
+        check(3 <= said["wall"] <= 9.5, f"took {said['wall']:.2f} s")
 
 
 @part.case

@@ -187,7 +187,6 @@ def readers(world):
                "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "m"]
         yield [*ask, "--llm-key-file", key]
         yield [*ask, "--llm-ca", key]
-        yield [*ask, "--llm-save", vault + "/saved"]
     for verb in (["report"], ["runs"], ["whatif", "cache"], ["top", "--batch", "--frames", "1"]):
         yield [*verb, "--db", os.path.join(vault, "root.db")]
         yield [*verb, "--db", key]

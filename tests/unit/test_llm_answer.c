@@ -71,6 +71,10 @@ static void test_around(void **state)
 		ANSWER("[\"F2\"], \"summary\": {\"x\": [1]}"),
 		"{\"ranking\": [\"F2\"], \"x\": \"{\\\"\", \"statements\": [" GOOD "], \"y\": {}}",
 		"{\"a\": {\"statements\": [" GOOD "], \"ranking\": [\"F2\"]}, \"z\": 1}",
+		"{\"state\\u006dents\": [" GOOD "], \"ranking\": [\"F2\"]}",
+		"  <think><</</think</think>" ANSWER("[\"F2\"]"),
+		"<thin" ANSWER("[\"F2\"]"),
+		"{x} {\"y\"} " ANSWER("[\"F2\"]"),
 	};
 	struct world w = made();
 
@@ -89,7 +93,6 @@ static void test_no_answer(void **state)
 		"{\"statements\": 1}",
 		"\"statements\": []",
 		"{\"Statements\": []}",
-		"{\"state\\u006dents\": []}",
 		"{\"statements\": [",
 		"{\"statements\": [" GOOD,
 		"{\"statements\": [" GOOD "]",
@@ -102,6 +105,9 @@ static void test_no_answer(void **state)
 		"{\"statements\": [], \"x\": 01x}",
 		"{\"statements\": [tru]}",
 		"<think>{\"statements\": [" GOOD "]}",
+		"{\"statements\": [], \"state\\u006dents\": [" GOOD "]}",
+		"{\"x\": \"statements\", \"y\": [" GOOD "]}",
+		"{\"statements\": [" GOOD " " GOOD "]}",
 		"{'statements': []}",
 		"{\"answered\": true, \"statements\": [{\"about\": \"F1\", \"te",
 	};

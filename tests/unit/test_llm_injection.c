@@ -332,9 +332,7 @@ static void test_no_foreign_digit(void **state)
 	assert_non_null(names);
 	for (int round = 0; round < ROUNDS; round++) {
 		char text[512] = "It", evidence[32];
-		struct llm_statement s;
-		enum drop_reason reason;
-		struct arena own = {0};
+		struct llm_checked own;
 		char *object;
 
 		for (size_t n = 1 + next(&seed) % 5; n > 0; n--) {
@@ -344,13 +342,12 @@ static void test_no_foreign_digit(void **state)
 		snprintf(evidence, sizeof(evidence), "\"E%d\", \"E%d\"",
 			 (int)(1 + next(&seed) % 16), (int)(1 + next(&seed) % 16));
 		object = statement_made("F1", evidence, "", text);
-		if (llm_check_statement(&pack, names, object, strlen(object), &own, &s, &reason) ==
-		    1) {
-			check_digits(&s);
+		if (statement_judged(&pack, names, object, strlen(object), &own) == DROP_NR) {
+			check_digits(&own.statements[0]);
 			kept++;
-			with_digits += strpbrk(s.text, "0123456789") != NULL;
+			with_digits += strpbrk(own.statements[0].text, "0123456789") != NULL;
 		}
-		arena_free(&own);
+		llm_checked_free(&own);
 		free(object);
 	}
 	print_message("%zu kept, %zu of them with digits\n", kept, with_digits);

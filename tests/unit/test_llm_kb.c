@@ -117,7 +117,7 @@ static void check_bounds(const struct kb_hit *hits, size_t nr)
 
 	assert_true(nr <= LLM_NOTES_MAX);
 	for (size_t i = 0; i < nr; i++) {
-		tokens += tokens_of(hits[i].text, strlen(hits[i].text));
+		tokens += tokens_of(hits[i].text);
 		assert_false(came(hits, i, hits[i].note->id));
 	}
 	assert_true(tokens <= LLM_TOKENS_NOTES);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: http access */
-/* What follows an attempt: what is tried again, after how long, in which shape, and what is said.
- */
+/* What follows an attempt: what is tried again, after how long, and what is said. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,18 +17,48 @@
 #define SECOND UINT64_C(1000000000)
 #define ENOUGH (120 * SECOND)
 
-static struct verdict of_status(int status, enum complaint complaint)
+/* What is asked about. */
+static const struct llm_config openai = {.model = "m"};
+static const struct key no_key;
+
+static struct outcome_context asked(void)
 {
-	return (struct verdict){.kind = VERDICT_STATUS, .status = status, .complaint = complaint};
+	return (struct outcome_context){.config = &openai,
+					.host = "h",
+					.key = &no_key,
+					.limit_ns = ENOUGH,
+					.stall_ns = SECOND,
+					.left_ns = ENOUGH};
+}
+
+static struct outcome outcome(const struct outcome_context *c, const struct transport_result *t)
+{
+	struct wire_reply reply;
+	struct outcome o;
+
+	outcome_of(c, t, &reply, &o);
+	assert_true((o.outcome == LLM_ANSWERED) == !*o.line);
+	wire_reply_free(&reply);
+	return o;
+}
+
+/* A body is not freed. */
+static struct outcome of_status(int status, const char *body)
+{
+	const struct outcome_context c = asked();
+	const struct transport_result t = {
+		.status = status, .body = (char *)body, .len = strlen(body), .retry_after_ns = -1};
+
+	return outcome(&c, &t);
 }
 
 /* How many attempts there are when each ends alike. */
-static unsigned int attempts(struct verdict v)
+static unsigned int attempts(struct outcome o)
 {
-	struct policy p = {0};
 	unsigned int n = 1;
+	uint64_t wait;
 
-	while (policy_after(&p, &v, -1, ENOUGH, 0).act != POLICY_END && n < 100)
+	while (outcome_again(&o, n, ENOUGH, 0, &wait) && n < 100)
 		n++;
 	return n;
 }
@@ -40,62 +69,91 @@ static void test_statuses(void **state)
 	size_t found = 0;
 
 	for (int status = 100; status < 600; status++) {
-		unsigned int n = attempts(of_status(status, COMPLAINT_NONE));
+		unsigned int n = attempts(of_status(status, ""));
 		bool passing = found < sizeof(again) / sizeof(again[0]) && again[found] == status;
 
-		if (n != (passing ? POLICY_TRIES : 1))
+		if (n != (passing ? OUTCOME_TRIES : 1))
 			fail_msg("%d: %u attempts", status, n);
 		found += passing;
 	}
 	assert_int_equal(found, sizeof(again) / sizeof(again[0]));
-	assert_int_equal(attempts(of_status(429, COMPLAINT_QUOTA)), 1);
-	assert_int_equal(attempts(of_status(500, COMPLAINT_PARSE)), 2);
-	assert_int_equal(attempts(of_status(400, COMPLAINT_LONG)), 1);
+	assert_int_equal(attempts(of_status(429, "{\"error\":{\"message\":\"m\",\"type\":"
+						 "\"insufficient_quota\"}}")),
+			 1);
+	assert_int_equal(attempts(of_status(400, "{\"error\":\"prompt is too long\"}")), 1);
+	/* Of a status that is in the body. */
+	assert_int_equal(attempts(of_status(200, "{\"error\":{\"code\":502}}")), OUTCOME_TRIES);
+	assert_int_equal(attempts(of_status(200, "{\"error\":{\"code\":400}}")), 1);
 }
 
 static void test_network(void **state)
 {
 	static const int again[] = {6, 7, 18, 28, 35, 52, 55, 56};
+	const struct outcome_context c = asked();
 	size_t found = 0;
 
 	for (int curl = 1; curl < 100; curl++) {
-		struct verdict v = {.kind = VERDICT_NETWORK, .curl = curl};
+		const struct transport_result t = {.curl = curl, .retry_after_ns = -1};
 		bool passing = found < sizeof(again) / sizeof(again[0]) && again[found] == curl;
+		unsigned int n = attempts(outcome(&c, &t));
 
-		if (attempts(v) != (passing ? POLICY_TRIES : 1))
-			fail_msg("%d: %u attempts", curl, attempts(v));
+		if (n != (passing ? OUTCOME_TRIES : 1))
+			fail_msg("%d: %u attempts", curl, n);
 		found += passing;
 	}
 	assert_int_equal(found, sizeof(again) / sizeof(again[0]));
 }
 
+#define CHOICE(content, finish)                                                                    \
+	"{\"choices\":[{\"message\":{\"content\":" content "},\"finish_reason\":" finish "}]}"
+
 static void test_other_ends(void **state)
 {
-	static const enum verdict_kind once[] = {
-		VERDICT_ELSEWHERE, VERDICT_TOO_BIG, VERDICT_NOT_API, VERDICT_LENGTH,
-		VERDICT_NO_STOP,   VERDICT_REFUSAL, VERDICT_EMPTY,   VERDICT_ANSWERED};
+	static const struct {
+		const char *body;
+		enum llm_outcome want;
+	} replies[] = {
+		{CHOICE("\"{}\"", "\"stop\""), LLM_ANSWERED},
+		{CHOICE("\"{}\"", "\"length\""), LLM_BROKEN},
+		{CHOICE("\"{}\"", "\"tool_calls\""), LLM_BROKEN},
+		{CHOICE("\"{}\"", "null"), LLM_BROKEN},
+		{CHOICE("\"{}\"", "\"content_filter\""), LLM_DECLINED},
+		{CHOICE("\"{}\",\"refusal\":\"No.\"", "\"stop\""), LLM_DECLINED},
+		{CHOICE("\" \\n\"", "\"stop\""), LLM_DECLINED},
+		{CHOICE("null", "\"stop\""), LLM_DECLINED},
+		{"<html>", LLM_BROKEN},
+		{"", LLM_BROKEN},
+	};
+	const struct outcome_context c = asked();
+	const struct transport_result elsewhere = {.status = 307}, big = {.too_big = true};
 
-	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
-		assert_int_equal(attempts((struct verdict){.kind = once[i]}), 1);
-	assert_int_equal(attempts((struct verdict){.kind = VERDICT_CUT}), POLICY_TRIES);
+	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+		struct outcome o = of_status(200, replies[i].body);
+
+		if (o.outcome != replies[i].want || attempts(o) != 1)
+			fail_msg("%s: %s", replies[i].body, o.line);
+	}
+	assert_int_equal(outcome(&c, &elsewhere).outcome, LLM_REFUSED);
+	assert_int_equal(attempts(outcome(&c, &elsewhere)), 1);
+	assert_int_equal(outcome(&c, &big).outcome, LLM_BROKEN);
+	assert_int_equal(attempts(outcome(&c, &big)), 1);
 }
 
 /* Full jitter: anything from nothing to a bound that doubles. */
 static void test_jitter(void **state)
 {
-	struct verdict v = of_status(503, COMPLAINT_NONE);
+	struct outcome o = of_status(503, "");
 
-	for (unsigned int before = 0; before < 2; before++) {
-		uint64_t bound = SECOND << before, last = 0;
+	for (unsigned int tries = 1; tries < OUTCOME_TRIES; tries++) {
+		uint64_t bound = SECOND << (tries - 1), last = 0;
 
 		for (uint64_t random = 0; random <= UINT32_MAX; random += UINT32_MAX / 16) {
-			struct policy p = {.tries = before};
-			struct policy_next n = policy_after(&p, &v, -1, ENOUGH, (uint32_t)random);
+			uint64_t wait = 77;
 
-			assert_int_equal(n.act, POLICY_AGAIN);
-			assert_true(random == 0 ? n.wait_ns == 0 : n.wait_ns > last);
-			assert_true(n.wait_ns <= bound);
-			last = n.wait_ns;
+			assert_true(outcome_again(&o, tries, ENOUGH, (uint32_t)random, &wait));
+			assert_true(random == 0 ? wait == 0 : wait > last);
+			assert_true(wait <= bound);
+			last = wait;
 		}
 		assert_true(last > bound - bound / 100);
 	}
@@ -112,31 +170,37 @@ static void test_retry_after(void **state)
 		{61, 120, false}, {61, 4000, false},  {10, 10, false},
 		{10, 11, true},	  {3600, 120, false}, {INT64_MAX / 1000000000, 120, false},
 	};
-	struct verdict v = of_status(429, COMPLAINT_NONE);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct policy p = {0};
-		struct policy_next n = policy_after(&p, &v, cases[i].after_s * (int64_t)SECOND,
-						    cases[i].left_s * SECOND, UINT32_MAX);
+		struct outcome_context c = asked();
+		const struct transport_result t = {
+			.status = 429, .retry_after_ns = cases[i].after_s * (int64_t)SECOND};
+		struct outcome o;
+		uint64_t wait = 0;
 
-		assert_int_equal(n.act, cases[i].again ? POLICY_AGAIN : POLICY_END);
-		assert_int_equal(n.no_time, !cases[i].again);
+		c.left_ns = cases[i].left_s * SECOND;
+		o = outcome(&c, &t);
+		assert_int_equal(outcome_again(&o, 1, c.left_ns, UINT32_MAX, &wait),
+				 cases[i].again);
+		assert_true(!strstr(o.line, "longer than there is time") == cases[i].again);
 		if (cases[i].again)
-			assert_int_equal(n.wait_ns, (uint64_t)cases[i].after_s * SECOND);
+			assert_int_equal(wait, (uint64_t)cases[i].after_s * SECOND);
 	}
 }
 
 static void test_no_time(void **state)
 {
-	struct verdict v = {.kind = VERDICT_NETWORK, .curl = CURLE_OPERATION_TIMEDOUT};
-	struct verdict tokens = of_status(400, COMPLAINT_TOKENS);
-	struct policy p = {0};
+	struct outcome_context c = asked();
+	const struct transport_result t = {.curl = CURLE_OPERATION_TIMEDOUT};
+	struct outcome o = outcome(&c, &t);
+	uint64_t wait;
 
-	assert_int_equal(policy_after(&p, &v, -1, 0, 0).act, POLICY_END);
-	p = (struct policy){0};
-	assert_true(policy_after(&p, &v, -1, POLICY_LEFT_MIN_NS - 1, 0).no_time);
-	p = (struct policy){0};
-	assert_int_equal(policy_after(&p, &tokens, -1, 0, 0).act, POLICY_END);
+	assert_true(outcome_again(&o, 1, OUTCOME_LEFT_MIN_NS, 0, &wait));
+	assert_false(outcome_again(&o, 1, OUTCOME_LEFT_MIN_NS - 1, 0, &wait));
+	assert_false(outcome_again(&o, 1, 0, 0, &wait));
+	assert_null(strstr(o.line, "in time"));
+	c.left_ns = 0;
+	assert_non_null(strstr(outcome(&c, &t).line, "in time"));
 }
 
 static void test_retry_after_text(void **state)
@@ -173,29 +237,6 @@ static void test_retry_after_text(void **state)
 		    (int64_t)(4000 * SECOND));
 }
 
-static void test_steps(void **state)
-{
-	struct verdict form = of_status(400, COMPLAINT_FORM);
-	struct verdict tokens = of_status(400, COMPLAINT_TOKENS);
-	struct verdict stream = of_status(400, COMPLAINT_STREAM);
-	struct policy p = {.shape.stream = true};
-
-	/* How JSON is asked for is the user's to say. */
-	for (int json = 0; json < LLM_JSON_NR; json++) {
-		struct policy q = {.shape.json = (enum llm_json)json};
-
-		assert_int_equal(policy_after(&q, &form, -1, ENOUGH, 0).act, POLICY_END);
-		assert_int_equal(q.shape.json, json);
-	}
-	assert_int_equal(policy_after(&p, &tokens, -1, ENOUGH, 7).act, POLICY_AGAIN);
-	assert_true(p.shape.completion_tokens);
-	assert_int_equal(policy_after(&p, &stream, -1, ENOUGH, 7).wait_ns, 0);
-	assert_false(p.shape.stream);
-	assert_int_equal(p.tries, 0);
-	assert_int_equal(policy_after(&p, &stream, -1, ENOUGH, 0).act, POLICY_END);
-	assert_int_equal(policy_after(&p, &tokens, -1, ENOUGH, 0).act, POLICY_END);
-}
-
 /* A form of JSON that is refused: which option to give. */
 static void test_plainer(void **state)
 {
@@ -212,21 +253,20 @@ static void test_plainer(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct llm_config config = {
+		static char body[] = "{\"error\":\"response_format: unknown\"}";
+		const struct llm_config config = {
 			.model = "m", .api = cases[i].api, .json = cases[i].json};
-		struct transport_result t = {0};
-		struct wire_reply reply = {0};
-		struct policy_next next = {0};
-		struct verdict v = of_status(400, COMPLAINT_FORM);
-		struct say_facts f = {.config = &config,
-				      .host = "h",
-				      .transport = &t,
-				      .reply = &reply,
-				      .verdict = &v,
-				      .next = &next};
-		char reason[512];
+		const struct transport_result t = {
+			.status = 400, .body = body, .len = strlen(body), .retry_after_ns = -1};
+		struct outcome_context c = asked();
+		struct outcome o;
+		const char *reason;
 
-		say_reason(&f, reason, sizeof(reason));
+		c.config = &config;
+		o = outcome(&c, &t);
+		reason = o.line;
+		/* How JSON is asked for is the user's to say. */
+		assert_int_equal(attempts(o), 1);
 		assert_non_null(strstr(reason, "refuses (status 400)"));
 		if (cases[i].option)
 			assert_non_null(strstr(reason, cases[i].option));
@@ -235,25 +275,16 @@ static void test_plainer(void **state)
 	}
 }
 
-/* Whatever a server says, in whatever order, there is an end. */
-static void test_bounded(void **state)
+/* What each complaint is seen by. */
+enum complaint { NONE, LONG, QUOTA, TOKENS, FORM };
+
+static enum complaint complaint_of(const struct outcome *o)
 {
-	for (unsigned int seed = 0; seed < 10000; seed++) {
-		struct policy p = {.shape.stream = true};
-		unsigned int n = 1, bits = seed * 2654435761U;
-		struct policy_next next;
-
-		do {
-			static const int statuses[] = {400, 422, 429, 500, 503, 400, 400, 400};
-			struct verdict v =
-				of_status(statuses[bits & 7], (enum complaint)((bits >> 3) % 7));
-
-			next = policy_after(&p, &v, bits & 64 ? 0 : -1, ENOUGH, bits);
-			bits = bits * 1103515245 + 12345;
-			bits ^= bits >> 11;
-		} while (next.act != POLICY_END && ++n < 100);
-		assert_true(n <= POLICY_TRIES + POLICY_STEPS);
-	}
+	return o->too_long			   ? LONG
+	       : o->other_limit			   ? TOKENS
+	       : strstr(o->line, "quota is used")  ? QUOTA
+	       : strstr(o->line, "; if it knows ") ? FORM
+						   : NONE;
 }
 
 static void test_complaints(void **state)
@@ -264,65 +295,59 @@ static void test_complaints(void **state)
 		enum complaint want;
 	} cases[] = {
 		{400, "Unable to generate parser for this template: unrecognized type", "", "",
-		 COMPLAINT_FORM},
-		{400, "Invalid schema for response_format 'x'", "invalid_request_error", "",
-		 COMPLAINT_FORM},
-		{400, "failed to parse grammar", "", "", COMPLAINT_FORM},
-		{400, "output_config.format: Extra inputs are not permitted", "", "",
-		 COMPLAINT_FORM},
-		{400, "Use 'max_completion_tokens' instead.", "", "unsupported_parameter",
-		 COMPLAINT_TOKENS},
-		{400, "unknown argument: stream_options", "", "", COMPLAINT_STREAM},
+		 FORM},
+		{400, "Invalid schema for response_format 'x'", "invalid_request_error", "", FORM},
+		{400, "failed to parse grammar", "", "", FORM},
+		{400, "output_config.format: Extra inputs are not permitted", "", "", FORM},
+		{400, "Use 'max_completion_tokens' instead.", "", "unsupported_parameter", TOKENS},
 		{400, "the request exceeds the available context size", "exceed_context_size_error",
-		 "400", COMPLAINT_LONG},
-		{400, "This model's maximum context length is 8192 tokens", "", "", COMPLAINT_LONG},
-		{400, "schema and prompt is too long", "", "", COMPLAINT_LONG},
-		{413, "", "", "", COMPLAINT_LONG},
-		{429, "", "insufficient_quota", "", COMPLAINT_QUOTA},
-		{400, "Your credit balance is too low to access the API", "", "", COMPLAINT_QUOTA},
-		{429, "Slow down", "rate_limit_error", "rate_limit_exceeded", COMPLAINT_NONE},
-		{500, "does not match the expected peg-native format", "server_error", "500",
-		 COMPLAINT_PARSE},
-		{500, "response_format", "", "", COMPLAINT_NONE},
-		{401, "schema", "", "", COMPLAINT_NONE},
-		{400, "model is required", "", "", COMPLAINT_NONE},
+		 "400", LONG},
+		{400, "This model's maximum context length is 8192 tokens", "", "", LONG},
+		{400, "schema and prompt is too long", "", "", LONG},
+		{413, "", "", "", LONG},
+		{429, "", "insufficient_quota", "", QUOTA},
+		{400, "Your credit balance is too low to access the API", "", "", QUOTA},
+		{429, "Slow down", "rate_limit_error", "rate_limit_exceeded", NONE},
+		{500, "does not match the expected peg-native format", "server_error", "500", NONE},
+		{500, "response_format", "", "", NONE},
+		{401, "schema", "", "", NONE},
+		{400, "model is required", "", "", NONE},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wire_error e = {0};
+		char body[512];
+		struct outcome o;
 
-		strcpy(e.message, cases[i].message);
-		strcpy(e.type, cases[i].type);
-		strcpy(e.code, cases[i].code);
-		if (complaint_of(cases[i].status, &e) != cases[i].want)
-			fail_msg("%d %s", cases[i].status, cases[i].message);
+		snprintf(body, sizeof(body),
+			 "{\"error\":{\"message\":\"%s\",\"type\":\"%s\",\"code\":\"%s\"}}",
+			 cases[i].message, cases[i].type, cases[i].code);
+		o = of_status(cases[i].status, body);
+		if (complaint_of(&o) != cases[i].want)
+			fail_msg("%d %s: %s", cases[i].status, cases[i].message, o.line);
 	}
-	assert_int_equal(complaint_of(400, NULL), COMPLAINT_NONE);
-	assert_int_equal(complaint_of(413, NULL), COMPLAINT_LONG);
+	assert_false(of_status(400, "").too_long);
+	assert_true(of_status(413, "").too_long);
 }
 
 /* Whatever happened, and however long and hostile names and messages are: one line, not too long,
  * that acts on nothing. */
 static void test_reasons(void **state)
 {
-	char host[256], model[512], hostile[1024];
-	struct llm_config config = {.model = model};
-	struct transport_result t = {0};
-	struct wire_reply reply;
-	struct policy_next next = {0};
-	struct verdict v = {.has_error = true, .error = {.tokens = -1, .context = -1}};
-	struct say_facts f = {.config = &config,
-			      .host = host,
-			      .attempts = 3,
-			      .transport = &t,
-			      .reply = &reply,
-			      .verdict = &v,
-			      .next = &next,
-			      .retry_after_ns = INT64_MAX,
-			      .limit_ns = UINT64_MAX,
-			      .stall_ns = UINT64_MAX};
+	static const char *const bodies[] = {NULL,
+					     "",
+					     "<",
+					     CHOICE("\"x\"", "\"length\""),
+					     CHOICE("\"x\"", "\"\\u001b[2J, too\""),
+					     CHOICE("\"\"", "\"stop\""),
+					     CHOICE("\"\"", "\"content_filter\"")};
+	char host[256], model[512], hostile[1024], message[1200];
+	const struct llm_config config = {.model = model};
+	struct outcome_context c = asked();
+	struct transport_result t = {.retry_after_ns = INT64_MAX};
 
-	wire_reply_init(&reply);
+	c.config = &config;
+	c.host = host;
+	c.limit_ns = c.stall_ns = UINT64_MAX;
 	memset(host, 'h', sizeof(host) - 1);
 	host[sizeof(host) - 1] = '\0';
 	memset(model, '\x1b', sizeof(model) - 1);
@@ -330,27 +355,29 @@ static void test_reasons(void **state)
 	for (size_t i = 0; i + 1 < sizeof(hostile); i++)
 		hostile[i] = (char)(i % 251 + 1);
 	hostile[sizeof(hostile) - 1] = '\0';
-	memcpy(v.error.message, hostile, sizeof(v.error.message));
+	for (char *p = hostile; *p; p++)
+		*p = *p == '"' || *p == '\\' ? ' ' : *p;
+	snprintf(message, sizeof(message), "{\"error\":{\"message\":\"%s\"}}", hostile);
 	memcpy(t.said, hostile, sizeof(t.said) - 1);
 	memcpy(t.elsewhere, hostile, sizeof(t.elsewhere) - 1);
-	memcpy(reply.refusal, hostile, sizeof(reply.refusal) - 1);
-	memcpy(reply.end_said, hostile, sizeof(reply.end_said) - 1);
-	for (int kind = VERDICT_NETWORK; kind <= VERDICT_EMPTY; kind++)
-		for (int n = 0; n < 600; n++) {
-			char reason[512] = "";
+	for (size_t b = 0; b <= sizeof(bodies) / sizeof(bodies[0]); b++)
+		for (int n = 0; n < 1200; n++) {
+			bool last = b == sizeof(bodies) / sizeof(bodies[0]);
+			struct outcome o;
 
-			v.kind = (enum verdict_kind)kind;
-			v.status = v.curl = t.curl = n;
-			v.complaint = (enum complaint)(n % 7);
-			next.no_time = f.time_over = n & 1;
+			t.body = last ? message : (char *)bodies[b];
+			t.len = t.body ? strlen(t.body) : 0;
+			t.status = n < 600 ? n : 200;
+			t.curl = n < 600 ? 0 : n - 600;
+			c.left_ns = n & 1 ? 0 : ENOUGH;
 			t.stalled = t.encoded = n & 2;
-			say_reason(&f, reason, sizeof(reason));
-			assert_true(strlen(reason) > 10 && strlen(reason) <= SAY_MAX + 3);
-			for (const char *p = reason; *p; p++)
-				assert_true((unsigned char)*p >= 0x20 && *p != 0x7f);
+			t.retry_after_ns = n & 4 ? INT64_MAX : -1;
+			o = outcome(&c, &t);
+			assert_true(o.outcome != LLM_ANSWERED);
+			assert_true(strlen(o.line) > 10 && strlen(o.line) <= OUTCOME_LINE_MAX + 3);
 			/* At most so much of it is the server's. */
-			assert_null(strstr(reason, "\x7f"));
-			assert_true(say_outcome(&v) != LLM_ANSWERED);
+			for (const char *p = o.line; *p; p++)
+				assert_true((unsigned char)*p >= 0x20 && *p != 0x7f);
 		}
 }
 
@@ -360,8 +387,7 @@ int main(void)
 		cmocka_unit_test(test_statuses),	 cmocka_unit_test(test_network),
 		cmocka_unit_test(test_other_ends),	 cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_retry_after),	 cmocka_unit_test(test_no_time),
-		cmocka_unit_test(test_retry_after_text), cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_bounded),		 cmocka_unit_test(test_complaints),
+		cmocka_unit_test(test_retry_after_text), cmocka_unit_test(test_complaints),
 		cmocka_unit_test(test_reasons),		 cmocka_unit_test(test_plainer),
 	};
 

@@ -93,9 +93,8 @@ static void lines(void **state)
 	assert_int_equal(count(prompt.user, "\n# Question"), 0);
 	assert_non_null(strstr(prompt.system, prompt_canary()));
 	assert_null(strstr(prompt.user, prompt_canary()));
-	assert_int_equal(prompt.tokens, tokens_of(prompt.system, strlen(prompt.system)) +
-						tokens_of(prompt.user, strlen(prompt.user)) +
-						tokens_of(prompt.schema, strlen(prompt.schema)));
+	assert_int_equal(prompt.tokens, tokens_of(prompt.system) + tokens_of(prompt.user) +
+						tokens_of(prompt.schema));
 	prompt_free(&prompt);
 }
 

@@ -16,9 +16,6 @@
 #include "advisor/llm/http/config.h"
 #include "advisor/llm/http/key.h"
 #include "advisor/llm/http/outcome.h"
-#include "advisor/llm/http/save.h"
-#include "advisor/llm/http/outcome.h"
-#include "advisor/llm/http/sse.h"
 #include "advisor/llm/http/transport.h"
 #include "advisor/llm/http/wire.h"
 #include "cachemon/access/privileges.h"
@@ -43,29 +40,16 @@ const char *const llm_outcome_names[LLM_OUTCOME_NR] = {
 struct question {
 	const struct llm_config *config;
 	const struct llm_prompt *prompt;
-	const struct llm_listener *listener; /* NULL: not streamed */
 	struct endpoint endpoint;
 	uint64_t limit_ns, stall_ns, deadline_ns; /* CLOCK_MONOTONIC */
 	struct key key;
-	struct save save;
-	struct policy policy;
 	struct llm_answer *answer;
-	bool shown; /* pieces of an attempt that are to be forgotten if another follows */
-};
-
-struct attempt {
-	struct question *question;
-	struct sse sse;
-	struct wire_reply reply;
-	size_t told; /* of its text */
-	struct transport_result transport;
-	struct verdict verdict;
 };
 
 static void say(struct llm_answer *a, enum llm_outcome outcome, const char *reason)
 {
 	a->outcome = outcome;
-	utf8_inert(a->reason, sizeof(a->reason), reason, strlen(reason), SAY_MAX);
+	utf8_inert(a->reason, sizeof(a->reason), reason, OUTCOME_LINE_MAX);
 }
 
 /* Who asks can do nothing that the user cannot, and leaves no copy of the memory that holds the
@@ -106,8 +90,7 @@ static bool may_ask(struct question *q)
 		return false;
 	}
 	memcpy(a->host, q->endpoint.host, sizeof(a->host));
-	utf8_inert(a->model, sizeof(a->model), config->model, strlen(config->model),
-		   sizeof(a->model) - 1);
+	utf8_inert(a->model, sizeof(a->model), config->model, sizeof(a->model) - 1);
 	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http) {
 		snprintf(text, sizeof(text),
 			 "%.100s is another machine, and http:// would let anybody on the way "
@@ -139,108 +122,6 @@ static uint64_t left_ns(const struct question *q)
 	return now < q->deadline_ns ? q->deadline_ns - now : 0;
 }
 
-static void warn(struct question *q, const char *text)
-{
-	char *to = q->answer->warning;
-
-	if (!*to)
-		utf8_inert(to, sizeof(q->answer->warning), text, strlen(text),
-			   sizeof(q->answer->warning) - 1);
-}
-
-static void keep(struct question *q, const char *part, char *bytes, size_t len)
-{
-	struct errtext err = {0};
-
-	if (bytes)
-		key_mask(&q->key, bytes, len);
-	if (save_part(&q->save, q->answer->attempts, part, bytes, len, &err))
-		warn(q, err.text);
-}
-
-static void mask(const struct question *q, char *text)
-{
-	key_mask(&q->key, text, strlen(text));
-}
-
-/* Servers may cut a character in two; those who listen get it whole. What may become the key waits
- * until it is seen not to. */
-static void tell(struct attempt *a)
-{
-	struct question *q = a->question;
-	size_t told = a->told;
-	size_t clear = told + key_mask(&q->key, a->reply.text + told, a->reply.len - told);
-	size_t whole = utf8_whole(a->reply.text, clear);
-
-	if (whole <= told)
-		return;
-	q->shown = true;
-	a->told = whole;
-	q->listener->text(q->listener->arg, a->reply.text + told, whole - told);
-}
-
-static int on_event(void *arg, const char *data, size_t len)
-{
-	struct attempt *a = arg;
-	int err = wire_event(a->question->config->api, data, len, &a->reply);
-
-	if (err)
-		return err;
-	if (a->reply.len)
-		tell(a);
-	return a->reply.done || a->reply.failed;
-}
-
-static int on_bytes(void *arg, const char *bytes, size_t len)
-{
-	struct attempt *a = arg;
-
-	return sse_feed(&a->sse, bytes, len, on_event, a);
-}
-
-/* 0, or -errno when not even an attempt can be made. */
-static int attempt(struct question *q, struct attempt *a)
-{
-	_cleanup_free_ char *body = NULL;
-	struct transport_call call = {
-		.config = q->config,
-		.endpoint = &q->endpoint,
-		.key = &q->key,
-		.stream = q->policy.shape.stream,
-		.left_ns = left_ns(q),
-		.stall_ns = q->stall_ns,
-		.piece = on_bytes,
-		.arg = a,
-	};
-	int err = wire_request(&q->policy.shape, q->config->model, q->prompt, &body, &call.len);
-
-	if (err)
-		return err;
-	if (q->shown)
-		q->listener->again(q->listener->arg);
-	q->shown = false;
-	q->answer->attempts++;
-	keep(q, "request.json", body, call.len);
-	call.body = body;
-	err = transport_do(&call, &a->transport);
-	if (err)
-		return err;
-	keep(q, "headers", a->transport.headers, a->transport.headers_len);
-	keep(q, "response", a->transport.body, a->transport.len);
-	a->verdict = judge(q->config->api, &a->transport, &a->reply);
-	/* Of a stream, or written so that it was not seen in the bytes. */
-	mask(q, a->verdict.error.message);
-	mask(q, a->reply.model);
-	return 0;
-}
-
-static void forget(struct attempt *a)
-{
-	sse_free(&a->sse);
-	wire_reply_free(&a->reply);
-	transport_result_free(&a->transport);
-}
-
 static uint32_t chance(void)
 {
 	uint32_t random = UINT32_MAX;
@@ -264,76 +145,102 @@ static void look_for_cut_prompt(struct question *q, const struct wire_reply *rep
 {
 	enum { BYTES_A_TOKEN_MAX = 6, SMALL = 4000 };
 	size_t bytes = strlen(q->prompt->system) + strlen(q->prompt->user);
-	char text[256];
 
 	if (bytes < SMALL || reply->tokens_in <= 0 ||
 	    (uint64_t)reply->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
 		return;
-	snprintf(text, sizeof(text),
+	snprintf(q->answer->warning, sizeof(q->answer->warning),
 		 "%.100s counts %lld tokens in a prompt of %zu bytes: it seems to have read a part "
 		 "of it only; is its context large enough?",
 		 q->endpoint.host, (long long)reply->tokens_in, bytes);
-	warn(q, text);
 }
 
 /* The last attempt says how it ended. */
-static void conclude(struct question *q, struct attempt *a, const struct policy_next *next)
+static void conclude(struct question *q, const struct outcome *o, struct wire_reply *reply)
 {
-	const char *model = say_is_model(a->reply.model) ? a->reply.model : q->config->model;
 	struct llm_answer *to = q->answer;
-	struct say_facts facts = {
-		.config = q->config,
-		.host = q->endpoint.host,
-		.with_key = q->key.len != 0,
-		.max_tokens = q->prompt->max_tokens,
-		.attempts = to->attempts,
-		.limit_ns = q->limit_ns,
-		.stall_ns = q->stall_ns,
-		.transport = &a->transport,
-		.reply = &a->reply,
-		.verdict = &a->verdict,
-		.next = next,
-		.retry_after_ns = a->transport.retry_after_ns,
-		.time_over = left_ns(q) < POLICY_LEFT_MIN_NS,
-	};
+	char line[OUTCOME_LINE_MAX + 64];
 
-	to->outcome = say_outcome(&a->verdict);
-	to->tokens_in = a->reply.tokens_in;
-	to->tokens_out = a->reply.tokens_out;
-	to->too_long = a->verdict.complaint == COMPLAINT_LONG;
-	utf8_inert(to->model, sizeof(to->model), model, strlen(model), sizeof(to->model) - 1);
-	if (to->outcome != LLM_ANSWERED) {
-		say_reason(&facts, to->reason, sizeof(to->reason));
+	to->tokens_in = reply->tokens_in;
+	to->tokens_out = reply->tokens_out;
+	to->too_long = o->too_long;
+	key_mask(&q->key, reply->model, strlen(reply->model));
+	if (outcome_is_model(reply->model))
+		snprintf(to->model, sizeof(to->model), "%s", reply->model);
+	snprintf(line, sizeof(line), to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
+		 to->attempts);
+	say(to, o->outcome, line);
+	if (o->outcome != LLM_ANSWERED)
 		return;
-	}
-	look_for_cut_prompt(q, &a->reply);
-	key_mask(&q->key, a->reply.text, a->reply.len);
-	to->len = a->reply.len;
-	to->text = TAKE_PTR(a->reply.text);
+	*to->reason = '\0';
+	look_for_cut_prompt(q, reply);
+	key_mask(&q->key, reply->text, reply->len);
+	to->len = reply->len;
+	to->text = TAKE_PTR(reply->text);
 }
 
-static int ask_until_said(struct question *q)
+/* 0, or -errno when not even an attempt can be made. */
+static int attempt(struct question *q, const struct wire_shape *shape, struct wire_reply *ret_reply,
+		   struct outcome *ret)
 {
-	struct policy_next next;
+	_cleanup_free_ char *body = NULL;
+	struct transport_call call = {
+		.config = q->config,
+		.endpoint = &q->endpoint,
+		.key = &q->key,
+		.left_ns = left_ns(q),
+		.stall_ns = q->stall_ns,
+	};
+	struct outcome_context context = {
+		.config = q->config,
+		.host = q->endpoint.host,
+		.key = &q->key,
+		.max_tokens = q->prompt->max_tokens,
+		.limit_ns = q->limit_ns,
+		.stall_ns = q->stall_ns,
+	};
+	struct transport_result transport;
+	int err = wire_request(shape, q->config->model, q->prompt, &body);
+
+	call.body = body;
+	if (!err)
+		err = transport_do(&call, &transport);
+	if (err)
+		return err;
+	q->answer->attempts++;
+	context.left_ns = left_ns(q);
+	outcome_of(&context, &transport, ret_reply, ret);
+	transport_result_free(&transport);
+	return 0;
+}
+
+static int ask_until_answered(struct question *q)
+{
+	struct wire_shape shape = {q->config->api, q->config->json, false};
+	struct wire_reply reply = {0};
+	struct outcome o;
+	unsigned int tries = 0;
+	uint64_t wait = 0;
+	bool again;
 
 	do {
-		struct attempt a = {.question = q};
-		int err;
+		int err = attempt(q, &shape, &reply, &o);
 
-		wire_reply_init(&a.reply);
-		err = attempt(q, &a);
-		if (err) {
-			forget(&a);
+		if (err)
 			return err;
-		}
-		next = policy_after(&q->policy, &a.verdict, a.transport.retry_after_ns, left_ns(q),
-				    chance());
-		if (next.act == POLICY_END)
-			conclude(q, &a, &next);
-		forget(&a);
-		if (next.act == POLICY_AGAIN)
-			wait_ns(next.wait_ns);
-	} while (next.act != POLICY_END);
+		/* Another name of the limit, once, is no try. */
+		again = o.other_limit && !shape.completion_tokens &&
+			left_ns(q) >= OUTCOME_LEFT_MIN_NS;
+		if (again)
+			shape.completion_tokens = true;
+		else
+			again = outcome_again(&o, ++tries, left_ns(q), chance(), &wait);
+		if (!again)
+			conclude(q, &o, &reply);
+		wire_reply_free(&reply);
+		if (again)
+			wait_ns(wait);
+	} while (again);
 	return 0;
 }
 
@@ -350,13 +257,10 @@ static void ask(struct question *q)
 		say(q->answer, LLM_NOT_ALLOWED, err.text);
 		return;
 	}
-	if (save_open(q->config->save_dir, &q->save, &err))
-		warn(q, err.text);
 	sigaction(SIGPIPE, &ignore, &before);
-	r = curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : ask_until_said(q);
+	r = curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : ask_until_answered(q);
 	curl_global_cleanup();
 	sigaction(SIGPIPE, &before, NULL);
-	save_close(&q->save);
 	key_wipe(&q->key);
 	if (!r)
 		return;
@@ -365,17 +269,14 @@ static void ask(struct question *q)
 }
 
 void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
-	     const struct llm_listener *listener, struct llm_answer *ret)
+	     struct llm_answer *ret)
 {
 	uint64_t start = clock_now_ns();
 	struct question q = {
 		.config = config,
 		.prompt = prompt,
-		.listener = listener,
 		.limit_ns = config->limit_ns ? config->limit_ns : LIMIT_S * SECOND,
 		.stall_ns = config->stall_ns ? config->stall_ns : STALL_S * SECOND,
-		.save = {-1},
-		.policy.shape = {config->api, config->json, false, listener != NULL},
 		.answer = ret,
 	};
 
@@ -393,11 +294,11 @@ void llm_answer_free(struct llm_answer *a)
 	memset(a, 0, sizeof(*a));
 }
 
-int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt, bool stream,
-		     char **ret_body, size_t *ret_len, struct errtext *err)
+int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt,
+		     char **ret_body, struct errtext *err)
 {
-	const struct wire_shape shape = {config->api, config->json, false, stream};
-	int r = wire_request(&shape, config->model ? config->model : "", prompt, ret_body, ret_len);
+	const struct wire_shape shape = {config->api, config->json, false};
+	int r = wire_request(&shape, config->model ? config->model : "", prompt, ret_body);
 
 	if (r)
 		return errtext_set(err, r,

@@ -3,10 +3,10 @@
  * One question to a language model over HTTP, and its answer, whatever goes wrong. Only a process
  * that became the invoking user for good (invoker_become()) may ask: root and one with capabilities
  * ask nobody. Owns the attempts and their limits; wire.c has the shapes of two APIs, outcome.c what
- * is tried again.
+ * becomes of an attempt.
  */
-#ifndef WIRE_CLIENT_H
-#define WIRE_CLIENT_H
+#ifndef LLM_HTTP_CLIENT_H
+#define LLM_HTTP_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,19 +27,19 @@ enum llm_json {
 extern const char *const llm_api_names[2];	      /* "openai" */
 extern const char *const llm_json_names[LLM_JSON_NR]; /* "schema" */
 
-/* As the user configured it (wire/config.c); strings outlive the call. */
+/* As the user configured it (config.c); strings outlive the call. */
 struct llm_config {
 	const char *url; /* of the API's base, or the whole endpoint */
 	const char *model;
+	const char *api_name, *json_name; /* as given; NULL: not said */
 	enum llm_api api;
 	enum llm_json json;
 	const char *key_env;  /* name of the variable that holds the key; NULL: none */
 	const char *key_file; /* 0600, owned by the user; NULL: none */
 	const char *ca_file, *cert_file, *cert_key_file; /* PEM; NULL: the system's, none */
 	bool allow_http;				 /* to other hosts than this one */
-	const char *save_dir; /* keeps requests and answers there; NULL: nowhere */
-	uint64_t limit_ns;    /* for everything; 0: 120 s */
-	uint64_t stall_ns;    /* between two bytes of an answer; 0: 45 s */
+	uint64_t limit_ns;				 /* for everything; 0: 120 s */
+	uint64_t stall_ns; /* between two bytes of an answer; 0: 45 s */
 };
 
 struct llm_prompt {
@@ -76,25 +76,13 @@ struct llm_answer {
 	bool too_long;	   /* LLM_REFUSED because of the prompt's length: a shorter one may pass */
 };
 
-/*
- * Hears an answer while it comes: pieces of the model's text, which cut no character and are the
- * model's own bytes otherwise. An attempt that fails after pieces came
- * calls again before those of the next.
- */
-struct llm_listener {
-	void (*text)(void *arg, const char *piece, size_t len);
-	void (*again)(void *arg);
-	void *arg;
-};
-
-/* From here on this process gets no privilege back and leaves no core file: it reads the key.
- * listener NULL: the answer is not streamed. */
+/* From here on this process gets no privilege back and leaves no core file: it reads the key. */
 void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
-	     const struct llm_listener *listener, struct llm_answer *ret);
+	     struct llm_answer *ret);
 void llm_answer_free(struct llm_answer *a);
 
-/* The body that the first attempt sends, byte for byte; malloc'ed. Streams or not, as asked. */
-int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt, bool stream,
-		     char **ret_body, size_t *ret_len, struct errtext *err);
+/* The body that the first attempt sends, byte for byte; malloc'ed. */
+int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt,
+		     char **ret_body, struct errtext *err);
 
 #endif

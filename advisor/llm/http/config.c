@@ -95,7 +95,7 @@ static int take_host(CURLU *u, struct endpoint *e, struct errtext *err)
 	curl_url_get(u, CURLUPART_PORT, &port, 0);
 	strcpy(e->name, host);
 	snprintf(both, sizeof(both), "%s%s%s", host, port ? ":" : "", port ? port : "");
-	utf8_inert(e->host, sizeof(e->host), both, strlen(both), sizeof(e->host) - 1);
+	utf8_inert(e->host, sizeof(e->host), both, sizeof(e->host) - 1);
 	e->loopback = is_loopback(host);
 	return 0;
 }
@@ -162,17 +162,16 @@ void endpoint_free(struct endpoint *e)
 
 enum llm_api endpoint_guess(const char *url)
 {
-	_cleanup_url_ CURLU *u = curl_url();
-	_cleanup_curl_ char *path = NULL;
+	static const char messages[] = "/messages";
+	size_t len = strcspn(url, "?#");
 	char host[256];
 
 	endpoint_host(url, host, sizeof(host));
-	if (!strcasecmp(host, "api.anthropic.com"))
-		return LLM_ANTHROPIC;
-	if (!u || curl_url_set(u, CURLUPART_URL, url, 0) ||
-	    curl_url_get(u, CURLUPART_PATH, &path, 0))
-		return LLM_OPENAI;
-	return ends_in(path, "/messages") ? LLM_ANTHROPIC : LLM_OPENAI;
+	return !strcasecmp(host, "api.anthropic.com") ||
+			       (len >= strlen(messages) &&
+				!strncmp(url + len - strlen(messages), messages, strlen(messages)))
+		       ? LLM_ANTHROPIC
+		       : LLM_OPENAI;
 }
 
 void endpoint_host(const char *url, char *ret, size_t size)
@@ -183,113 +182,95 @@ void endpoint_host(const char *url, char *ret, size_t size)
 	*ret = '\0';
 	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
 	    !curl_url_get(u, CURLUPART_HOST, &host, 0))
-		utf8_inert(ret, size, host, strlen(host), size - 1);
+		utf8_inert(ret, size, host, size - 1);
 }
 
-struct source {
-	config_variable variable;
-	void *arg;
-};
-
 /* One that is set to nothing is not set. */
-static const char *get(const struct source *s, const char *name)
+static const char *variable(const char *name)
 {
-	const char *value = s->variable(s->arg, name);
+	const char *value = getenv(name);
 
 	return value && *value ? value : NULL;
 }
 
-static const char *either(const char *option, const struct source *s, const char *name)
-{
-	return option && *option ? option : get(s, name);
-}
+/* Texts that an option may give, else a variable. */
+static const struct {
+	size_t offset;
+	const char *name;
+} texts[] = {
+	{offsetof(struct llm_config, url), "CACHEMON_LLM_URL"},
+	{offsetof(struct llm_config, model), "CACHEMON_LLM_MODEL"},
+	{offsetof(struct llm_config, api_name), "CACHEMON_LLM_API"},
+	{offsetof(struct llm_config, json_name), "CACHEMON_LLM_JSON"},
+	{offsetof(struct llm_config, ca_file), "CACHEMON_LLM_CA"},
+	{offsetof(struct llm_config, cert_file), "CACHEMON_LLM_CERT"},
+	{offsetof(struct llm_config, cert_key_file), "CACHEMON_LLM_CERT_KEY"},
+};
 
-static int choose_api(bool given, const struct source *s, struct llm_config *c, struct errtext *err)
+static int choose(struct llm_config *c, struct errtext *err)
 {
-	const char *name = get(s, "CACHEMON_LLM_API");
-	size_t index = 0;
+	size_t api = c->url ? endpoint_guess(c->url) : LLM_OPENAI, json = LLM_JSON_SCHEMA;
 
-	if (given)
-		return 0;
-	if (name && parse_enum(name, llm_api_names, 2, &index))
+	if (c->api_name && parse_enum(c->api_name, llm_api_names, 2, &api))
 		return errtext_set(err, -EINVAL,
-				   "CACHEMON_LLM_API is '%.40s': it is openai or anthropic", name);
-	c->api = name ? (enum llm_api)index : c->url ? endpoint_guess(c->url) : LLM_OPENAI;
-	return 0;
-}
-
-static int choose_json(bool given, const struct source *s, struct llm_config *c,
-		       struct errtext *err)
-{
-	const char *name = get(s, "CACHEMON_LLM_JSON");
-	size_t index = 0;
-
-	if (given)
-		return 0;
-	if (name && parse_enum(name, llm_json_names, LLM_JSON_NR, &index))
+				   "the API of a model is '%.40s' (--llm-api, CACHEMON_LLM_API): "
+				   "it is openai or anthropic",
+				   c->api_name);
+	if (c->json_name && parse_enum(c->json_name, llm_json_names, LLM_JSON_NR, &json))
 		return errtext_set(err, -EINVAL,
-				   "CACHEMON_LLM_JSON is '%.40s': it is schema, object or none",
-				   name);
-	c->json = (enum llm_json)index;
+				   "the form of JSON is '%.40s' (--llm-json, CACHEMON_LLM_JSON): "
+				   "it is schema, object or none",
+				   c->json_name);
+	c->api = (enum llm_api)api;
+	c->json = (enum llm_json)json;
 	return 0;
 }
 
 /* A vendor's key goes to that vendor only, and never in the clear. */
-static const char *vendor_key(const struct endpoint *e, const struct source *s)
+static const char *vendor_key(const struct endpoint *e)
 {
-	static const struct {
-		const char *host, *name;
-	} vendors[] = {
-		{"api.openai.com", "OPENAI_API_KEY"},
-		{"api.anthropic.com", "ANTHROPIC_API_KEY"},
-	};
+	const char *name = !strcasecmp(e->name, "api.openai.com")      ? "OPENAI_API_KEY"
+			   : !strcasecmp(e->name, "api.anthropic.com") ? "ANTHROPIC_API_KEY"
+								       : NULL;
 
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (!e->plain && !strcasecmp(e->name, vendors[i].host) && get(s, vendors[i].name))
-			return vendors[i].name;
-	return NULL;
+	return name && !e->plain && variable(name) ? name : NULL;
 }
 
-static void choose_key(const struct llm_config *options, const struct source *s,
-		       const struct endpoint *e, struct llm_config *c)
+static void choose_key(const struct endpoint *e, struct llm_config *c)
 {
 	static const char own[] = "CACHEMON_LLM_KEY";
 
-	c->key_env = c->key_file = NULL;
-	if (options->key_file && *options->key_file)
-		c->key_file = options->key_file;
-	else if (options->key_env)
-		c->key_env = options->key_env;
-	else if (get(s, own))
+	if (c->key_file && *c->key_file)
+		return;
+	c->key_file = NULL;
+	if (variable(own))
 		c->key_env = own;
 	else
-		c->key_file = get(s, "CACHEMON_LLM_KEY_FILE");
+		c->key_file = variable("CACHEMON_LLM_KEY_FILE");
 	if (!c->key_env && !c->key_file && e->url)
-		c->key_env = vendor_key(e, s);
+		c->key_env = vendor_key(e);
 }
 
-int llm_config_make(const struct llm_config *options, struct llm_given given,
-		    config_variable variable, void *arg, struct llm_config *ret,
+int llm_config_make(const struct llm_config *options, bool environment, struct llm_config *ret,
 		    struct errtext *err)
 {
-	const struct source s = {variable, arg};
 	struct llm_config c = *options;
 	struct endpoint e = {0};
 	int r;
 
-	c.url = either(options->url, &s, "CACHEMON_LLM_URL");
-	c.model = either(options->model, &s, "CACHEMON_LLM_MODEL");
-	c.ca_file = either(options->ca_file, &s, "CACHEMON_LLM_CA");
-	c.cert_file = either(options->cert_file, &s, "CACHEMON_LLM_CERT");
-	c.cert_key_file = either(options->cert_key_file, &s, "CACHEMON_LLM_CERT_KEY");
-	r = choose_api(given.api, &s, &c, err);
-	if (!r)
-		r = choose_json(given.json, &s, &c, err);
+	for (size_t i = 0; environment && i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char **text = (const char **)((char *)&c + texts[i].offset);
+
+		if (!*text || !**text)
+			*text = variable(texts[i].name);
+	}
+	r = choose(&c, err);
 	if (!r && c.url)
 		r = endpoint_make(c.url, c.api, &e, err);
 	if (r)
 		return r;
-	choose_key(options, &s, &e, &c);
+	if (environment)
+		choose_key(&e, &c);
 	endpoint_free(&e);
 	*ret = c;
 	return 0;

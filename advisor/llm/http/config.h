@@ -29,18 +29,10 @@ enum llm_api endpoint_guess(const char *url);
 /* The host of a URL, "" when there is none: of the place that a server sends on to. */
 void endpoint_host(const char *url, char *ret, size_t size);
 
-/* Gives a variable of the environment, NULL: not set; for tests. */
-typedef const char *(*config_variable)(void *arg, const char *name);
-
-/* Which of the choices the command line has. */
-struct llm_given {
-	bool api, json;
-};
-
-/* What is not set on the command line is NULL or false there. -EINVAL with a text: an API, a form
- * of JSON or a URL that is none. No URL or no model is no error here: llm_ask() says it. */
-int llm_config_make(const struct llm_config *options, struct llm_given given,
-		    config_variable variable, void *arg, struct llm_config *ret,
+/* What is not set on the command line is NULL or false in options. environment: whether its
+ * variables count; else only the options are looked at. -EINVAL with a text: an API, a form of JSON
+ * or a URL that is none. No URL or no model is no error here: llm_ask() says it. */
+int llm_config_make(const struct llm_config *options, bool environment, struct llm_config *ret,
 		    struct errtext *err);
 
 #endif

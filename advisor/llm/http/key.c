@@ -17,8 +17,8 @@
 enum { MASKED_MIN = 6 };
 
 /* Without the blanks around it; only what may stand in a header. */
-static int take(const char *text, size_t len, const char *place, struct key *ret,
-		struct errtext *err)
+static int take_key(const char *text, size_t len, const char *place, struct key *ret,
+		    struct errtext *err)
 {
 	static const char blanks[] = " \t\r\n";
 
@@ -44,10 +44,16 @@ static int take(const char *text, size_t len, const char *place, struct key *ret
 	return 0;
 }
 
-static int check_file(int fd, const char *path, struct errtext *err)
+static int read_file(const char *path, struct key *ret, struct errtext *err)
 {
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
+	char text[KEY_MAX + 64];
 	struct stat st;
+	ssize_t n;
+	int r;
 
+	if (fd < 0)
+		return errtext_set(err, fd, "the key file %.200s: %s", path, access_strerror(fd));
 	if (fstat(fd, &st))
 		return errtext_set(err, -errno, "the key file %.200s: %m", path);
 	if (st.st_uid != geteuid())
@@ -59,29 +65,9 @@ static int check_file(int fd, const char *path, struct errtext *err)
 				   "others than its owner have rights to the key file %.200s: "
 				   "chmod 600",
 				   path);
-	return 0;
-}
-
-static int read_file(const char *path, struct key *ret, struct errtext *err)
-{
-	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
-	char text[KEY_MAX + 64];
-	size_t len = 0;
-	ssize_t n = 1;
-	int r;
-
-	if (fd < 0)
-		return errtext_set(err, fd, "the key file %.200s: %s", path, access_strerror(fd));
-	r = check_file(fd, path, err);
-	while (!r && n > 0 && len < sizeof(text)) {
-		n = read(fd, text + len, sizeof(text) - len);
-		if (n < 0 && errno != EINTR)
-			r = errtext_set(err, -errno, "the key file %.200s: %m", path);
-		len += n > 0 ? (size_t)n : 0;
-		n = n < 0 ? 1 : n;
-	}
-	if (!r)
-		r = take(text, len, path, ret, err);
+	n = read(fd, text, sizeof(text)); /* of a regular file: all of it, or what is too much */
+	r = n < 0 ? errtext_set(err, -errno, "the key file %.200s: %m", path)
+		  : take_key(text, (size_t)n, path, ret, err);
 	explicit_bzero(text, sizeof(text));
 	return r;
 }
@@ -94,7 +80,7 @@ int key_read(const char *variable, const char *file, struct key *ret, struct err
 		return read_file(file, ret, err);
 	if (variable) {
 		value = getenv(variable);
-		return take(value ? value : "", value ? strlen(value) : 0, variable, ret, err);
+		return take_key(value ? value : "", value ? strlen(value) : 0, variable, ret, err);
 	}
 	memset(ret, 0, sizeof(*ret));
 	return 0;
@@ -118,37 +104,27 @@ static size_t character_at(const char *at, size_t left, char c)
 	return left && *at == c;
 }
 
-/* How much of the bytes is the key; 0: it is not there. *ret_cut: they end before that is known. */
-static size_t key_at(const struct key *k, const char *at, size_t left, bool *ret_cut)
+/* How much of the bytes is the key; 0: it is not there. */
+static size_t key_at(const struct key *k, const char *at, size_t left)
 {
 	size_t used = 0;
 
-	*ret_cut = false;
 	for (size_t i = 0; i < k->len; i++) {
 		size_t n = character_at(at + used, left - used, k->text[i]);
 
-		if (!n) {
-			*ret_cut = used == left || (at[used] == '\\' && left - used < 6);
+		if (!n)
 			return 0;
-		}
 		used += n;
 	}
 	return used;
 }
 
-size_t key_mask(const struct key *k, char *bytes, size_t len)
+void key_mask(const struct key *k, char *bytes, size_t len)
 {
-	bool cut;
+	for (size_t at = 0; k->len >= MASKED_MIN && at < len;) {
+		size_t used = key_at(k, bytes + at, len - at);
 
-	if (k->len < MASKED_MIN)
-		return len;
-	for (size_t at = 0; at < len;) {
-		size_t used = key_at(k, bytes + at, len - at, &cut);
-
-		if (cut)
-			return at;
 		memset(bytes + at, '*', used);
 		at += used ? used : 1;
 	}
-	return len;
 }

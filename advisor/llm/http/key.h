@@ -3,8 +3,8 @@
  * The key that opens an endpoint: read where it is needed, by the process that sends it, and wiped
  * there. Owns its checks; no text of an error here repeats any of it.
  */
-#ifndef WIRE_KEY_H
-#define WIRE_KEY_H
+#ifndef LLM_HTTP_KEY_H
+#define LLM_HTTP_KEY_H
 
 #include <stddef.h>
 
@@ -23,9 +23,8 @@ struct key {
 int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err);
 void key_wipe(struct key *k);
 
-/* Where the key stands in bytes that somebody sent back, as it is or as JSON may write it, it is
- * made
- * '*'. Gives back where the key may have begun that more bytes would make whole; else len. */
-size_t key_mask(const struct key *k, char *bytes, size_t len);
+/* Where the key stands in bytes that somebody sent back, as it is or as JSON may write it, it
+ * becomes '*'. */
+void key_mask(const struct key *k, char *bytes, size_t len);
 
 #endif

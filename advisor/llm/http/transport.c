@@ -17,6 +17,7 @@ struct transfer {
 	const struct transport_call *call;
 	struct transport_result *ret;
 	CURL *curl;
+	size_t headers_len;
 	uint64_t last_byte_ns; /* of the body; 0: none yet */
 	char said[CURL_ERROR_SIZE];
 };
@@ -28,103 +29,64 @@ static void headers_free(struct curl_slist *list)
 	curl_slist_free_all(list);
 }
 
-static struct curl_slist *add(struct curl_slist *list, const char *line)
-{
-	struct curl_slist *longer = curl_slist_append(list, line);
-
-	if (!longer)
-		headers_free(list);
-	return longer;
-}
-
-static struct curl_slist *add_key(struct curl_slist *list, const struct transport_call *call)
-{
-	char line[KEY_MAX + 64];
-
-	snprintf(line, sizeof(line), "%s%s",
-		 call->config->api == LLM_ANTHROPIC ? "x-api-key: " : "Authorization: Bearer ",
-		 call->key->text);
-	list = add(list, line);
-	explicit_bzero(line, sizeof(line));
-	return list;
-}
-
 /* The request's headers, with the key; NULL: no memory. Wiped when freed. */
 static struct curl_slist *headers_of(const struct transport_call *call)
 {
-	struct curl_slist *list = add(NULL, "Content-Type: application/json");
+	bool anthropic = call->config->api == LLM_ANTHROPIC;
+	char key[KEY_MAX + 64] = "";
+	const char *const lines[] = {
+		"Content-Type: application/json",
+		"Accept: application/json",
+		/* Servers that do not know "Expect: 100-continue" would let a long request wait. */
+		"Expect:",
+		anthropic ? "anthropic-version: 2023-06-01" : "",
+		key,
+	};
+	struct curl_slist *list = NULL;
+	bool failed = false;
 
-	if (list)
-		list = add(list, call->stream ? "Accept: text/event-stream, application/json"
-					      : "Accept: application/json");
-	/* Servers that do not know "Expect: 100-continue" would let a long request wait. */
-	if (list)
-		list = add(list, "Expect:");
-	if (list && call->config->api == LLM_ANTHROPIC)
-		list = add(list, "anthropic-version: 2023-06-01");
-	if (list && call->key->len)
-		list = add_key(list, call);
-	return list;
-}
+	if (call->key->len)
+		snprintf(key, sizeof(key), "%s%s",
+			 anthropic ? "x-api-key: " : "Authorization: Bearer ", call->key->text);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && !failed; i++) {
+		struct curl_slist *longer = *lines[i] ? curl_slist_append(list, lines[i]) : list;
 
-static int grow(char **bytes, size_t *have, const char *more, size_t len, size_t max)
-{
-	char *p;
-
-	if (len > max - *have)
-		return -EMSGSIZE;
-	p = realloc(*bytes, *have + len + 1);
-	if (!p)
-		return -ENOMEM;
-	memcpy(p + *have, more, len);
-	*have += len;
-	p[*have] = '\0';
-	*bytes = p;
-	return 0;
+		failed = !longer;
+		list = longer ? longer : list;
+	}
+	explicit_bzero(key, sizeof(key));
+	if (!failed)
+		return list;
+	headers_free(list);
+	return NULL;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t nr, void *arg)
 {
 	struct transfer *t = arg;
-	size_t len = size * nr;
 
-	if (grow(&t->ret->headers, &t->ret->headers_len, bytes, len, TRANSPORT_HEADERS_MAX)) {
-		t->ret->too_big = true;
-		return 0;
-	}
-	return len;
-}
-
-/* A stream is one by what the server says, not by what was asked for. */
-static bool is_stream(CURL *curl)
-{
-	static const char type[] = "text/event-stream";
-	char *said = NULL;
-	long status = 0;
-
-	curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &said);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	return status == 200 && said && !strncasecmp(said, type, strlen(type));
+	t->headers_len += size * nr;
+	t->ret->too_big = t->headers_len > TRANSPORT_HEADERS_MAX;
+	return t->ret->too_big ? 0 : size * nr;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t nr, void *arg)
 {
 	struct transfer *t = arg;
+	struct transport_result *r = t->ret;
 	size_t len = size * nr;
-	int r;
+	char *body;
 
-	if (!t->last_byte_ns)
-		t->ret->streamed = t->call->stream && t->call->piece && is_stream(t->curl);
 	t->last_byte_ns = clock_now_ns();
-	r = grow(&t->ret->body, &t->ret->len, bytes, len, TRANSPORT_BODY_MAX);
-	if (r) {
-		t->ret->too_big = r == -EMSGSIZE;
+	r->too_big = len > TRANSPORT_BODY_MAX - r->len;
+	body = r->too_big ? NULL : realloc(r->body, r->len + len + 1);
+	if (!body)
 		return 0;
-	}
-	if (!t->ret->streamed)
-		return len;
-	t->ret->piece_said = t->call->piece(t->call->arg, bytes, len);
-	return t->ret->piece_said ? 0 : len;
+	memcpy(body + r->len, bytes, len);
+	r->body = body;
+	r->len += len;
+	body[r->len] = '\0';
+	return len;
 }
 
 /* Called at least once a second. Until the first byte the model may think as long as there is
@@ -138,64 +100,67 @@ static int on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off
 	return t->ret->stalled;
 }
 
+#define SET(option, value) (ok = ok && !curl_easy_setopt(t->curl, CURLOPT_##option, value))
+
 static bool set_limits(struct transfer *t)
 {
-	CURL *c = t->curl;
 	uint64_t ms = t->call->left_ns / 1000000;
 	long left = ms < 1 ? 1 : (long)ms;
+	bool ok = true;
 
-	return !curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) &&
-	       /* Do not wait for a resolver that does not answer. */
-	       !curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) &&
-	       !curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, left) &&
-	       !curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
-				 left < CONNECT_MS ? left : CONNECT_MS) &&
-	       !curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L) &&
-	       !curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") &&
-	       !curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-	       !curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header) &&
-	       !curl_easy_setopt(c, CURLOPT_HEADERDATA, t) &&
-	       !curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body) &&
-	       !curl_easy_setopt(c, CURLOPT_WRITEDATA, t) &&
-	       !curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress) &&
-	       !curl_easy_setopt(c, CURLOPT_XFERINFODATA, t) &&
-	       !curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+	SET(NOSIGNAL, 1L);
+	SET(QUICK_EXIT, 1L); /* do not wait for a resolver that does not answer */
+	SET(TIMEOUT_MS, left);
+	SET(CONNECTTIMEOUT_MS, left < CONNECT_MS ? left : CONNECT_MS);
+	SET(FOLLOWLOCATION, 0L);
+	SET(PROTOCOLS_STR, "http,https");
+	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(HEADERFUNCTION, on_header);
+	SET(HEADERDATA, t);
+	SET(WRITEFUNCTION, on_body);
+	SET(WRITEDATA, t);
+	SET(XFERINFOFUNCTION, on_progress);
+	SET(XFERINFODATA, t);
+	SET(NOPROGRESS, 0L);
+	return ok;
 }
 
 static bool set_trust(struct transfer *t)
 {
 	const struct llm_config *config = t->call->config;
-	CURL *c = t->curl;
-	/* The key is not sent to a proxy; and what is for this machine does not leave it. */
-	bool ok = !curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L) &&
-		  !curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L) &&
-		  !curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) &&
-		  !curl_easy_setopt(c, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE) &&
-		  !curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	bool ok = true;
 
-	if (ok && t->call->endpoint->loopback)
-		ok = !curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
-	if (ok && config->ca_file)
-		ok = !curl_easy_setopt(c, CURLOPT_CAINFO, config->ca_file) &&
-		     !curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
-	if (ok && config->cert_file)
-		ok = !curl_easy_setopt(c, CURLOPT_SSLCERT, config->cert_file);
-	if (ok && config->cert_key_file)
-		ok = !curl_easy_setopt(c, CURLOPT_SSLKEY, config->cert_key_file);
+	SET(SSL_VERIFYPEER, 1L);
+	SET(SSL_VERIFYHOST, 2L);
+	SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	/* The key is not sent to a proxy; and what is for this machine does not leave it. */
+	SET(HEADEROPT, (long)CURLHEADER_SEPARATE);
+	SET(SUPPRESS_CONNECT_HEADERS, 1L);
+	if (t->call->endpoint->loopback)
+		SET(NOPROXY, "*");
+	if (config->ca_file) {
+		SET(CAINFO, config->ca_file);
+		SET(CAPATH, NULL);
+	}
+	if (config->cert_file)
+		SET(SSLCERT, config->cert_file);
+	if (config->cert_key_file)
+		SET(SSLKEY, config->cert_key_file);
 	return ok;
 }
 
 static bool set_request(struct transfer *t, struct curl_slist *headers)
 {
-	CURL *c = t->curl;
+	bool ok = true;
 
-	return !curl_easy_setopt(c, CURLOPT_URL, t->call->endpoint->url) &&
-	       !curl_easy_setopt(c, CURLOPT_USERAGENT, "cachemon/" CACHEMON_VERSION) &&
-	       !curl_easy_setopt(c, CURLOPT_POST, 1L) &&
-	       !curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->call->len) &&
-	       !curl_easy_setopt(c, CURLOPT_POSTFIELDS, t->call->body) &&
-	       !curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers) &&
-	       !curl_easy_setopt(c, CURLOPT_ERRORBUFFER, t->said);
+	SET(URL, t->call->endpoint->url);
+	SET(USERAGENT, "cachemon/" CACHEMON_VERSION);
+	SET(POST, 1L);
+	SET(POSTFIELDSIZE_LARGE, (curl_off_t)strlen(t->call->body));
+	SET(POSTFIELDS, t->call->body);
+	SET(HTTPHEADER, headers);
+	SET(ERRORBUFFER, t->said);
+	return ok;
 }
 
 static const char *header(CURL *curl, const char *name)
@@ -213,9 +178,6 @@ static void take_result(struct transfer *t, CURLcode code)
 	char *url = NULL;
 	long status = 0;
 
-	/* A transfer that was ended here went well as far as it was wanted, or stalled. */
-	if (code == CURLE_WRITE_ERROR && r->piece_said)
-		code = CURLE_OK;
 	if (code == CURLE_ABORTED_BY_CALLBACK && r->stalled)
 		code = CURLE_OPERATION_TIMEDOUT;
 	/* So libcurl says that a line of a header is too long, by its age. */
@@ -252,7 +214,6 @@ int transport_do(const struct transport_call *call, struct transport_result *ret
 void transport_result_free(struct transport_result *r)
 {
 	free(r->body);
-	free(r->headers);
 	memset(r, 0, sizeof(*r));
 }
 

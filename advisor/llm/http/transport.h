@@ -3,8 +3,8 @@
  * One HTTP request by libcurl, bounded in time and in bytes: no redirect is followed, nothing is
  * decompressed, a key goes to the endpoint only. Owns no decision on what the reply means.
  */
-#ifndef WIRE_TRANSPORT_H
-#define WIRE_TRANSPORT_H
+#ifndef LLM_HTTP_TRANSPORT_H
+#define LLM_HTTP_TRANSPORT_H
 
 #include "advisor/llm/http/client.h"
 #include "advisor/llm/http/config.h"
@@ -16,15 +16,9 @@ struct transport_call {
 	const struct llm_config *config;
 	const struct endpoint *endpoint;
 	const struct key *key;
-	const char *body;
-	size_t len;
-	bool stream;	   /* asked for */
+	const char *body;  /* NUL-terminated */
 	uint64_t left_ns;  /* for all of it */
 	uint64_t stall_ns; /* between two bytes of the body */
-	/* Gets the bytes of a stream as they come. Other than 0 ends the transfer: more than 0 all
-	 * is there, less is an error. */
-	int (*piece)(void *arg, const char *bytes, size_t len);
-	void *arg;
 };
 
 struct transport_result {
@@ -33,12 +27,8 @@ struct transport_result {
 	char said[256]; /* by libcurl, of an error */
 	char *body;	/* NUL-terminated, whatever came; NULL: nothing */
 	size_t len;
-	char *headers; /* as they came; NULL: none */
-	size_t headers_len;
-	bool streamed;	/* the body is a stream, and went to piece */
-	int piece_said; /* what ended it */
 	bool too_big, stalled, encoded;
-	int64_t retry_after_ns; /* -1: not told */
+	int64_t retry_after_ns; /* -1: not said */
 	char elsewhere[256];	/* host that a redirect names; "": none */
 };
 

@@ -1,67 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/llm/http/wire.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/llm/http/wire_impl.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/utf8.h"
 
-char *utf8_clean(const char *text)
-{
-	static const char unknown[] = "\xef\xbf\xbd";
-	size_t left = strlen(text);
-	/* One byte becomes three at most. */
-	char *copy = malloc(left * strlen(unknown) + 1);
-	char *to = copy;
-
-	if (!copy)
-		return NULL;
-	while (left) {
-		uint32_t c;
-		size_t len = utf8_decode(text, left, &c);
-
-		if (len) {
-			memcpy(to, text, len);
-			to += len;
-		} else {
-			memcpy(to, unknown, strlen(unknown));
-			to += strlen(unknown);
-			len = 1;
-		}
-		text += len;
-		left -= len;
-	}
-	*to = '\0';
-	return copy;
-}
-
-size_t utf8_whole(const char *text, size_t len)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	for (size_t back = 1; back <= 3 && back <= len; back++) {
-		unsigned char c = s[len - back];
-		size_t needs = c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 1;
-
-		if (c >> 6 != 2)
-			return needs > back ? len - back : len;
-	}
-	return len;
-}
-
-char *utf8_inert(char *to, size_t size, const char *text, size_t len, size_t max)
+char *utf8_inert(char *to, size_t size, const char *text, size_t max)
 {
 	static const char more[] = "...";
-	size_t used = 0;
+	size_t len = strlen(text), used = 0;
 
-	if (max > size - 1)
-		max = size - 1;
+	max = max < size ? max : size - 1;
 	while (len) {
 		uint32_t c = 0;
 		size_t n = utf8_decode(text, len, &c);
@@ -70,10 +24,7 @@ char *utf8_inert(char *to, size_t size, const char *text, size_t len, size_t max
 
 		if (used + takes > max)
 			break;
-		if (shown)
-			memcpy(to + used, text, n);
-		else
-			to[used] = '?';
+		memcpy(to + used, shown ? text : "?", takes);
 		used += takes;
 		text += n ? n : 1;
 		len -= n ? n : 1;
@@ -92,40 +43,41 @@ static void cleanup_json(cJSON **json)
 #define _cleanup_json_ _cleanup_(cleanup_json)
 
 /* All of the bytes are one JSON text, or there is none. */
-static cJSON *parse(const char *bytes, size_t len)
+static cJSON *parse_json(const char *bytes, size_t len)
 {
 	const char *end = NULL;
 	cJSON *root = len ? cJSON_ParseWithLengthOpts(bytes, len, &end, false) : NULL;
 
-	if (!root)
-		return NULL;
-	while (end < bytes + len && strchr(" \t\r\n", *end) && *end)
+	while (root && end < bytes + len && *end && strchr(" \t\r\n", *end))
 		end++;
-	if (end != bytes + len) {
-		cJSON_Delete(root);
-		return NULL;
+	if (!root || end == bytes + len)
+		return root;
+	cJSON_Delete(root);
+	return NULL;
+}
+
+static bool add_text(cJSON *object, const char *name, const char *text)
+{
+	static const char unknown[] = "\xef\xbf\xbd";
+	size_t left = strlen(text);
+	/* One byte becomes three at most. */
+	_cleanup_free_ char *clean = malloc(left * strlen(unknown) + 1);
+	char *to = clean;
+
+	while (clean && left) {
+		uint32_t c;
+		size_t n = utf8_decode(text, left, &c);
+
+		to = n ? mempcpy(to, text, n) : mempcpy(to, unknown, strlen(unknown));
+		text += n ? n : 1;
+		left -= n ? n : 1;
 	}
-	return root;
+	if (clean)
+		*to = '\0';
+	return clean && cJSON_AddStringToObject(object, name, clean);
 }
 
-cJSON *json_add_text(cJSON *object, const char *name, const char *text)
-{
-	_cleanup_free_ char *clean = utf8_clean(text);
-
-	return clean ? cJSON_AddStringToObject(object, name, clean) : NULL;
-}
-
-bool json_add_copy(cJSON *object, const char *name, const cJSON *of)
-{
-	cJSON *copy = cJSON_Duplicate(of, true);
-
-	if (cJSON_AddItemToObject(object, name, copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
-}
-
-bool json_add_message(cJSON *messages, const char *role, const char *text)
+static bool add_message(cJSON *messages, const char *role, const char *text)
 {
 	cJSON *message = cJSON_CreateObject();
 
@@ -133,223 +85,231 @@ bool json_add_message(cJSON *messages, const char *role, const char *text)
 		cJSON_Delete(message);
 		return false;
 	}
-	return cJSON_AddStringToObject(message, "role", role) &&
-	       json_add_text(message, "content", text);
+	return cJSON_AddStringToObject(message, "role", role) && add_text(message, "content", text);
 }
 
-char *system_text(const struct llm_prompt *prompt, enum llm_json json)
+/* How the answer is made to be JSON. Anthropic's API has no form between a schema and none. */
+static bool add_format(cJSON *root, const struct wire_shape *shape, const char *name,
+		       const cJSON *schema)
 {
-	static const char ask[] = "\n\nAnswer with one JSON object and nothing else. Its JSON "
-				  "schema:\n";
-	size_t size = strlen(prompt->system) + sizeof(ask) + strlen(prompt->schema);
-	char *text = calloc(1, size);
+	bool openai = shape->api == LLM_OPENAI;
+	cJSON *format, *copy;
 
-	if (!text)
-		return NULL;
-	strcpy(text, prompt->system);
-	if (json != LLM_JSON_SCHEMA) {
-		strcat(text, ask);
-		strcat(text, prompt->schema);
+	if (shape->json == LLM_JSON_NONE || (!openai && shape->json != LLM_JSON_SCHEMA))
+		return true;
+	if (!openai)
+		root = cJSON_AddObjectToObject(root, "output_config");
+	format = cJSON_AddObjectToObject(root, openai ? "response_format" : "format");
+	if (shape->json == LLM_JSON_OBJECT)
+		return cJSON_AddStringToObject(format, "type", "json_object");
+	if (!cJSON_AddStringToObject(format, "type", "json_schema"))
+		return false;
+	if (openai) {
+		format = cJSON_AddObjectToObject(format, "json_schema");
+		if (!cJSON_AddStringToObject(format, "name", name) ||
+		    !cJSON_AddTrueToObject(format, "strict"))
+			return false;
 	}
-	return text;
+	copy = cJSON_Duplicate(schema, true);
+	if (cJSON_AddItemToObject(format, "schema", copy))
+		return true;
+	cJSON_Delete(copy);
+	return false;
+}
+
+static bool fill_request(cJSON *root, const struct wire_shape *shape, const char *model,
+			 const struct llm_prompt *prompt, const cJSON *schema)
+{
+	bool openai = shape->api == LLM_OPENAI, told = shape->json == LLM_JSON_SCHEMA;
+	const char *limit = shape->completion_tokens ? "max_completion_tokens" : "max_tokens";
+	_cleanup_free_ char *system = NULL;
+	cJSON *messages;
+
+	if (asprintf(&system, "%s%s%s", prompt->system,
+		     told ? ""
+			  : "\n\nAnswer with one JSON object and nothing else. Its JSON "
+			    "schema:\n",
+		     told ? "" : prompt->schema) < 0)
+		system = NULL;
+	if (!system || !add_text(root, "model", model))
+		return false;
+	messages = cJSON_AddArrayToObject(root, "messages");
+	return messages && (!openai || add_message(messages, "system", system)) &&
+	       add_message(messages, "user", prompt->user) &&
+	       cJSON_AddNumberToObject(root, limit, prompt->max_tokens) &&
+	       cJSON_AddFalseToObject(root, "stream") &&
+	       (openai || add_text(root, "system", system)) &&
+	       add_format(root, shape, prompt->schema_name, schema);
 }
 
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
-		 char **ret_body, size_t *ret_len)
+		 char **ret_body)
 {
-	_cleanup_json_ cJSON *schema = parse(prompt->schema, strlen(prompt->schema));
-	_cleanup_json_ cJSON *root = NULL;
-	char *body;
+	_cleanup_json_ cJSON *schema = parse_json(prompt->schema, strlen(prompt->schema));
+	_cleanup_json_ cJSON *root = cJSON_CreateObject();
+	char *body = NULL;
 
 	if (!cJSON_IsObject(schema))
 		return -EINVAL;
-	root = shape->api == LLM_ANTHROPIC ? anthropic_request(shape, model, prompt, schema)
-					   : openai_request(shape, model, prompt, schema);
-	body = root ? cJSON_PrintUnformatted(root) : NULL;
+	if (root && fill_request(root, shape, model, prompt, schema))
+		body = cJSON_PrintUnformatted(root);
 	if (!body)
 		return -ENOMEM;
 	*ret_body = body;
-	*ret_len = strlen(body);
 	return 0;
 }
 
-const char *json_text(const cJSON *object, const char *name)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+/* Names and words of the two APIs' replies. */
+static const struct dialect {
+	const char *list; /* what makes a reply one of the API */
+	const char *tokens_in, *tokens_out, *end, *stop, *length, *refusal;
+} dialects[] = {
+	[LLM_OPENAI] = {"choices", "prompt_tokens", "completion_tokens", "finish_reason", "stop",
+			"length", "content_filter"},
+	[LLM_ANTHROPIC] = {"content", "input_tokens", "output_tokens", "stop_reason", "end_turn",
+			   "max_tokens", "refusal"},
+};
 
-	return cJSON_IsString(item) ? item->valuestring : NULL;
+static const cJSON *get(const cJSON *object, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-void copy_text(char *to, size_t size, const cJSON *object, const char *name)
+static const char *text_of(const cJSON *object, const char *name)
 {
-	const char *text = json_text(object, name);
-
-	if (!text)
-		return;
-	strncpy(to, text, size - 1);
-	to[size - 1] = '\0';
+	return cJSON_GetStringValue(get(object, name));
 }
 
-void copy_count(int64_t *to, const cJSON *object, const char *name)
+/* What is missing or of another type is left as it is. */
+static void copy_text(char *to, size_t size, const cJSON *object, const char *name)
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+	const char *text = text_of(object, name);
+
+	if (text)
+		snprintf(to, size, "%s", text);
+}
+
+static void copy_count(int64_t *to, const cJSON *object, const char *name)
+{
+	const cJSON *item = get(object, name);
 
 	/* NaN is outside too. */
 	if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e15)
 		*to = (int64_t)item->valuedouble;
 }
 
-int reply_append(struct wire_reply *reply, const char *text)
+/* "error" is an object or a text, or its fields are at the top. */
+static bool error_of(const cJSON *object, struct wire_error *ret)
 {
-	size_t len = strlen(text);
-	char *more = realloc(reply->text, reply->len + len + 1);
+	const cJSON *inner = get(object, "error");
+	const cJSON *from = cJSON_IsObject(inner) ? inner : object;
+	struct wire_error e = {0};
+	int64_t code = -1;
 
-	if (!more)
-		return -ENOMEM;
-	memcpy(more + reply->len, text, len + 1);
-	reply->text = more;
-	reply->len += len;
-	return 0;
-}
-
-void reply_end(struct wire_reply *reply, enum wire_end end, const char *said)
-{
-	reply->end = end;
-	strncpy(reply->end_said, said, sizeof(reply->end_said) - 1);
-}
-
-bool reply_error(struct wire_reply *reply, const cJSON *object)
-{
-	struct wire_error error;
-
-	if (!error_of(object, &error))
+	if (!inner && !text_of(object, "message") && !text_of(object, "detail"))
 		return false;
-	reply->error = error;
-	reply->failed = true;
+	if (inner && !cJSON_IsObject(inner) && !cJSON_IsString(inner))
+		return false;
+	/* The last that is there counts. */
+	copy_text(e.message, sizeof(e.message), object, "error");
+	copy_text(e.message, sizeof(e.message), from, "detail");
+	copy_text(e.message, sizeof(e.message), from, "message");
+	copy_text(e.type, sizeof(e.type), from, "type");
+	copy_text(e.param, sizeof(e.param), from, "param");
+	copy_text(e.code, sizeof(e.code), from, "code");
+	copy_count(&code, from, "code"); /* llama.cpp's is a number */
+	if (code >= 0)
+		snprintf(e.code, sizeof(e.code), "%lld", (long long)code);
+	*ret = e;
 	return true;
 }
 
-void wire_reply_init(struct wire_reply *r)
+static int append_text(struct wire_reply *r, const char *text)
 {
-	memset(r, 0, sizeof(*r));
-	r->tokens_in = r->tokens_out = -1;
+	size_t len = strlen(text);
+	char *more = realloc(r->text, r->len + len + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + r->len, text, len + 1);
+	r->text = more;
+	r->len += len;
+	return 0;
+}
+
+/* content is a text, null, or a list of parts. What a model thinks aloud is in other fields, and in
+ * parts of other types. */
+static int take_content(const cJSON *message, struct wire_reply *r)
+{
+	const cJSON *content = get(message, "content"), *part;
+	const char *refusal = text_of(message, "refusal");
+	int err = cJSON_IsString(content) ? append_text(r, content->valuestring) : 0;
+
+	if (refusal && *refusal)
+		r->end = WIRE_END_REFUSAL;
+	if (!cJSON_IsArray(content))
+		return err;
+	cJSON_ArrayForEach(part, content)
+	{
+		const char *type = text_of(part, "type"), *text = text_of(part, "text");
+
+		if (text_of(part, "refusal"))
+			r->end = WIRE_END_REFUSAL;
+		if (!err && text &&
+		    (!type || !strcmp(type, "text") || !strcmp(type, "output_text")))
+			err = append_text(r, text);
+	}
+	return err;
+}
+
+static void take_end(const struct dialect *d, const cJSON *object, struct wire_reply *r)
+{
+	const char *said = text_of(object, d->end);
+
+	if (!said || !*said)
+		return;
+	snprintf(r->end_said, sizeof(r->end_said), "%s", said);
+	r->end = !strcmp(said, d->stop)	     ? WIRE_END_STOP
+		 : !strcmp(said, d->length)  ? WIRE_END_LENGTH
+		 : !strcmp(said, d->refusal) ? WIRE_END_REFUSAL
+					     : WIRE_END_OTHER;
+}
+
+int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wire_reply *ret)
+{
+	const struct dialect *d = &dialects[api];
+	_cleanup_json_ cJSON *root = parse_json(bytes, len);
+	const cJSON *list = get(root, d->list), *holder = root, *message = root;
+
+	*ret = (struct wire_reply){.tokens_in = -1, .tokens_out = -1};
+	if (!cJSON_IsArray(list)) {
+		ret->failed = cJSON_IsObject(root) && error_of(root, &ret->error);
+		return ret->failed ? 0 : -EBADMSG;
+	}
+	if (api == LLM_OPENAI) {
+		holder = cJSON_GetArrayItem(list, 0);
+		message = get(holder, "message");
+	}
+	if (!cJSON_IsObject(message))
+		return -EBADMSG;
+	copy_text(ret->model, sizeof(ret->model), root, "model");
+	copy_count(&ret->tokens_in, get(root, "usage"), d->tokens_in);
+	copy_count(&ret->tokens_out, get(root, "usage"), d->tokens_out);
+	take_end(d, holder, ret);
+	return take_content(message, ret);
 }
 
 void wire_reply_free(struct wire_reply *r)
 {
 	free(r->text);
-	wire_reply_init(r);
-}
-
-int wire_whole(enum llm_api api, const char *bytes, size_t len, struct wire_reply *reply)
-{
-	_cleanup_json_ cJSON *root = parse(bytes, len);
-
-	if (!cJSON_IsObject(root))
-		return -EBADMSG;
-	return api == LLM_ANTHROPIC ? anthropic_whole(root, reply) : openai_whole(root, reply);
-}
-
-int wire_event(enum llm_api api, const char *bytes, size_t len, struct wire_reply *reply)
-{
-	static const char done[] = "[DONE]";
-	_cleanup_json_ cJSON *root = NULL;
-
-	/* What comes after the end is no part of the answer; empty ones keep the line open. */
-	if (reply->done || len == 0)
-		return 0;
-	if (api == LLM_OPENAI && len == strlen(done) && !memcmp(bytes, done, len)) {
-		reply->done = true;
-		return 0;
-	}
-	root = parse(bytes, len);
-	if (!cJSON_IsObject(root))
-		return -EBADMSG;
-	return api == LLM_ANTHROPIC ? anthropic_event(root, reply) : openai_event(root, reply);
+	*r = (struct wire_reply){0};
 }
 
 int wire_error_parse(const char *bytes, size_t len, struct wire_error *ret)
 {
-	_cleanup_json_ cJSON *root = parse(bytes, len);
+	_cleanup_json_ cJSON *root = parse_json(bytes, len);
 	/* Some servers put it into a list. */
 	const cJSON *object = cJSON_IsArray(root) ? cJSON_GetArrayItem(root, 0) : root;
-	struct wire_error error;
 
-	if (!object || !error_of(object, &error))
-		return -EBADMSG;
-	*ret = error;
-	return 0;
-}
-
-/* Error objects: "error" is an object or a text, or its fields are at the top. */
-
-/* A text, or a number as one (llama.cpp's "code": 401). */
-static void copy_either(char *to, size_t size, const cJSON *object, const char *name)
-{
-	int64_t number = -1;
-
-	copy_text(to, size, object, name);
-	copy_count(&number, object, name);
-	if (number >= 0)
-		snprintf(to, size, "%lld", (long long)number);
-}
-
-static int status_of(const struct wire_error *e)
-{
-	static const struct {
-		const char *type;
-		int status;
-	} types[] = {
-		{"invalid_request_error", 400},
-		{"authentication_error", 401},
-		{"permission_error", 403},
-		{"not_found_error", 404},
-		{"request_too_large", 413},
-		{"rate_limit_error", 429},
-		{"rate_limit_exceeded", 429},
-		{"insufficient_quota", 429},
-		{"api_error", 500},
-		{"server_error", 500},
-		{"unavailable_error", 503},
-		{"overloaded_error", 529},
-		{"exceed_context_size_error", 400},
-	};
-	int status = 0;
-
-	if (sscanf(e->code, "%3d", &status) == 1 && status >= 400 && status < 600)
-		return status;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(e->type, types[i].type) || !strcmp(e->code, types[i].type))
-			return types[i].status;
-	return 0;
-}
-
-static void take_fields(const cJSON *object, struct wire_error *e)
-{
-	/* The last that is there counts. */
-	copy_text(e->message, sizeof(e->message), object, "detail");
-	copy_text(e->message, sizeof(e->message), object, "message");
-	copy_text(e->type, sizeof(e->type), object, "type");
-	copy_either(e->code, sizeof(e->code), object, "code");
-	copy_text(e->param, sizeof(e->param), object, "param");
-	copy_count(&e->tokens, object, "n_prompt_tokens");
-	copy_count(&e->context, object, "n_ctx");
-}
-
-bool error_of(const cJSON *object, struct wire_error *ret)
-{
-	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, "error");
-	struct wire_error e = {.tokens = -1, .context = -1};
-
-	if (cJSON_IsString(inner))
-		copy_text(e.message, sizeof(e.message), object, "error");
-	else if (cJSON_IsObject(inner))
-		take_fields(inner, &e);
-	else if (json_text(object, "message") || json_text(object, "detail"))
-		take_fields(object, &e);
-	else
-		return false;
-	e.status = status_of(&e);
-	*ret = e;
-	return true;
+	return object && error_of(object, ret) ? 0 : -EBADMSG;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The shapes of two APIs, OpenAI's chat completions and Anthropic's messages: bodies of requests,
- * and replies, whole or streamed. Pure; owns no decision on what to do about a reply. All that is
- * parsed was made by somebody else: strings here are as they came, but for NUL at their end.
+ * The shapes of two APIs, OpenAI's chat completions and Anthropic's messages: bodies of requests
+ * and of replies. Pure; owns no decision on what to do about a reply. All that is parsed was made
+ * by somebody else: strings here are as they came, but for NUL at their end.
  */
-#ifndef WIRE_WIRE_H
-#define WIRE_WIRE_H
+#ifndef LLM_HTTP_WIRE_H
+#define LLM_HTTP_WIRE_H
 
 #include "advisor/llm/http/client.h"
 
@@ -13,64 +13,47 @@ struct wire_shape {
 	enum llm_api api;
 	enum llm_json json;
 	bool completion_tokens; /* "max_completion_tokens" where "max_tokens" is refused */
-	bool stream;
 };
-
-/* A copy that is UTF-8: other bytes become U+FFFD. malloc'ed; NULL: no memory. */
-char *utf8_clean(const char *text);
 
 /* At most max bytes of the text into to (size bytes, NUL-terminated), on one line: control
  * characters, those that turn the direction of writing and bytes that are not UTF-8 become '?'. No
  * character is cut; "..." follows where something was left out and there is room. Returns to. */
-char *utf8_inert(char *to, size_t size, const char *text, size_t len, size_t max);
-
-/* How many of the bytes are whole characters: the length without a last one that is not all there
- * yet. */
-size_t utf8_whole(const char *text, size_t len);
+char *utf8_inert(char *to, size_t size, const char *text, size_t max);
 
 /* -EINVAL: the schema is no JSON. malloc'ed, NUL-terminated; always UTF-8: bytes of the prompt that
  * are not become U+FFFD. */
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
-		 char **ret_body, size_t *ret_len);
+		 char **ret_body);
 
 /* What a server says is wrong, in any of the shapes seen. Empty strings: it does not say. */
 struct wire_error {
 	char message[1024];
 	char type[64], code[64], param[64];
-	int status;		 /* HTTP's, told in the body; 0: not told */
-	int64_t tokens, context; /* of a prompt that does not fit; -1: not told */
 };
 
 enum wire_end {
-	WIRE_END_NONE,	 /* not told: more should have come */
+	WIRE_END_NONE,	 /* not said */
 	WIRE_END_STOP,	 /* said all it had to say */
 	WIRE_END_LENGTH, /* cut at the number of tokens allowed */
 	WIRE_END_REFUSAL,
 	WIRE_END_OTHER
 };
 
-/* {0} and -1 tokens: wire_reply_init(). */
 struct wire_reply {
 	char *text; /* NULL: none; NUL-terminated */
 	size_t len;
 	enum wire_end end;
 	char end_said[32]; /* as the server words it */
-	char refusal[256];
 	char model[128];
-	int64_t tokens_in, tokens_out; /* -1: not told */
+	int64_t tokens_in, tokens_out; /* -1: not said */
 	bool failed;		       /* error is set: an error where an answer should be */
-	bool done;		       /* the stream says it is over */
 	struct wire_error error;
 };
 
-void wire_reply_init(struct wire_reply *r);
+/* The body of a reply with status 200; to be freed whatever this returns. -EBADMSG: not of the API;
+ * -ENOMEM. */
+int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wire_reply *ret);
 void wire_reply_free(struct wire_reply *r);
-
-/* The body of a reply with status 200. Both add to what wire_reply_init() made; the reply is to be
- * freed whatever they return. -EBADMSG: not of the API; -ENOMEM. */
-int wire_whole(enum llm_api api, const char *bytes, size_t len, struct wire_reply *reply);
-/* The data of one event of a stream: text is appended. */
-int wire_event(enum llm_api api, const char *bytes, size_t len, struct wire_reply *reply);
 
 /* The body of a reply with another status. -EBADMSG: says nothing that is understood; ret is
  * untouched then. */

@@ -77,7 +77,7 @@ static void put_said(struct tree *t, const struct wording *w)
 	tree_int(t, "kept", (int64_t)w->nr_statements);
 	tree_object(t, "dropped");
 	for (int i = 0; i < DROP_NR; i++)
-		tree_int(t, drop_reason_names[i], (int64_t)w->dropped[i]);
+		tree_int(t, drop_reasons[i].name, (int64_t)w->dropped[i]);
 	tree_end(t);
 }
 

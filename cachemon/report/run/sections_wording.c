@@ -27,7 +27,7 @@ static void say_dropped(FILE *out, const struct wording *w)
 	for (int i = 0; i < DROP_NR; i++) {
 		if (!w->dropped[i])
 			continue;
-		fprintf(out, "%s%s: %zu", any ? "; " : " (", drop_reason_texts[i], w->dropped[i]);
+		fprintf(out, "%s%s: %zu", any ? "; " : " (", drop_reasons[i].text, w->dropped[i]);
 		any = true;
 	}
 	if (any)

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 
 from syslib.part import Failed, check, equal
@@ -49,26 +48,12 @@ class World:
         os.chmod(self.path(name), 0o755)
         return self.path(name)
 
-    def fresh_dir(self):
-        """Of the user's."""
-        path = tempfile.mkdtemp(dir=self.work)
-        os.chown(path, NOBODY, NOBODY)
-        return path
-
     def file(self, name, text, mode, owner=0):
         with open(self.path(name), "w", encoding="utf-8") as f:
             f.write(text)
         os.chmod(self.path(name), mode)
         os.chown(self.path(name), owner, owner)
         return self.path(name)
-
-    def saved(self, directory):
-        found = {}
-        for at, _, names in os.walk(directory):
-            for name in names:
-                with open(os.path.join(at, name), "rb") as f:
-                    found[os.path.relpath(f.name, directory)] = f.read()
-        return found
 
     def environment(self, env=None, key=KEY):
         return {"PATH": "/usr/bin:/bin", **SUDO, **({"CACHEMON_LLM_KEY": key} if key else {}),
@@ -117,22 +102,19 @@ class World:
         name = f"{name}~{self.number}"
         return name, server.url(name, host, "" if api == "anthropic" else "/v1")
 
-    def body(self, server, api, stream):
+    def body(self, server, api):
         """What --body tells."""
         _, url = self.url_of(server, "ok", api, "127.0.0.1")
-        options = ["--url", url, "--model", "m", "--api", api, "--body"]
-        done = self.run([*options, *(["--stream"] if stream else [])])
+        done = self.run(["--url", url, "--model", "m", "--api", api, "--body"])
         equal("status", done.returncode, 0)
         return done.stdout.encode()
 
-    def ask(self, server, name, *options, api="openai", stream=False, attempts=None, sent=None,
+    def ask(self, server, name, *options, api="openai", attempts=None, sent=None,
             host="127.0.0.1", key=KEY, **kwargs):
         """Of a case of the server's. attempts: that many requests came, all valid; sent: whether
         they had the key."""
         name, url = self.url_of(server, name, api, host)
-        options = ("--api", api, *(["--stream"] if stream else []), *options)
-        said = self.ask_url(url, *options, key=key, **kwargs)
-        said["stream"] = stream
+        said = self.ask_url(url, "--api", api, *options, key=key, **kwargs)
         said["requests"] = server.of(name)
         equal("trouble of the server", server.troubles, [])
         if attempts is not None:

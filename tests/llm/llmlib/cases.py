@@ -20,64 +20,8 @@ def case(function):
     return function
 
 
-def streamed(x, chunks, between=b""):
-    x.begin_stream()
-    for chunk in chunks:
-        x.chunk(chunk)
-        if between:
-            x.chunk(between)
-    x.end_stream()
-
-
-def answer(x, **kwargs):
-    """As the request wants it, whole or streamed."""
-    text = kwargs.pop("text", None)
-    text = x.text() if text is None else text
-    if x.asked("stream") is True:
-        streamed(x, replies.stream(x.api, text, **kwargs))
-    else:
-        x.reply(200, replies.whole(x.api, text))
-
-
-CASES["ok"] = answer
-
-
 @case
-def split(x):
-    """Deltas of one byte, each byte of the stream in a packet of its own, or as good as."""
-    x.begin_stream()
-    for event in replies.stream(x.api, x.text(), size=1):
-        for i in range(0, len(event), 3):
-            x.chunk(event[i:i + 3])
-    x.end_stream()
-
-
-@case
-def crlf(x):
-    streamed(x, replies.stream(x.api, x.text(), end=b"\r\n"))
-
-
-@case
-def comments(x):
-    streamed(x, replies.stream(x.api, x.text()), between=b": keep-alive\n\n")
-
-
-@case
-def no_usage(x):
-    streamed(x, replies.stream(x.api, x.text(), usage=False, done=False))
-
-
-@case
-def stays_open(x):
-    """The answer is over, the connection is not."""
-    x.begin_stream()
-    for event in replies.stream(x.api, x.text()):
-        x.chunk(event)
-    x.wait_gone()
-
-
-@case
-def not_streamed(x):
+def ok(x):
     x.reply(200, replies.whole(x.api, x.text()))
 
 
@@ -102,41 +46,30 @@ def cut_length(x):
 
 @case
 def cut_chunked(x):
-    x.begin_stream("application/json")
+    x.begin_chunks()
     x.chunk(json.dumps(replies.whole(x.api, x.text())).encode()[:40])
-
-
-@case
-def cut_stream(x):
-    """Ends as HTTP should, without the end of the answer."""
-    streamed(x, list(replies.stream(x.api, x.text()))[:6])
 
 
 @case
 def cut_once(x):
     if x.number == 1:
-        cut_stream(x)
+        cut_chunked(x)
     else:
-        answer(x)
+        ok(x)
 
 
 @case
-def stream_error_once(x):
+def error_once(x):
+    """In the body, with status 200."""
     if x.number > 1:
-        answer(x)
-        return
-    event = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}} \
-        if x.api == "anthropic" else {"error": {"message": "busy", "code": 503}}
-    streamed(x, [*list(replies.stream(x.api, x.text()))[:6], replies.event(event)])
+        ok(x)
+    else:
+        x.reply(200, {"error": {"message": "busy", "code": 503}})
 
 
 @case
 def length(x):
-    text, end = "{ \"f", "max_tokens" if x.api == "anthropic" else "length"
-    if x.asked("stream") is True:
-        streamed(x, replies.stream(x.api, text, finish=end))
-    else:
-        x.reply(200, replies.whole(x.api, text, end))
+    x.reply(200, replies.whole(x.api, "{ \"f", "max_tokens" if x.api == "anthropic" else "length"))
 
 
 @case
@@ -176,7 +109,7 @@ def empty(x):
 
 @case
 def echo(x):
-    answer(x, text=x.user_text())
+    x.reply(200, replies.whole(x.api, x.user_text()))
 
 
 @case
@@ -216,19 +149,11 @@ def stalled_body(x):
 
 
 @case
-def stalled_stream(x):
-    x.begin_stream()
-    for event in list(replies.stream(x.api, x.text()))[:6]:
-        x.chunk(event)
-    x.wait_gone()
-
-
-@case
 def drip(x):
     """Never still, never done; the client goes away."""
-    x.begin_stream()
+    x.begin_chunks()
     while True:
-        x.chunk(b":")
+        x.chunk(b" ")
         time.sleep(0.1)
 
 
@@ -240,24 +165,9 @@ def big(x):
 
 @case
 def big_chunked(x):
-    x.begin_stream("application/json")
+    x.begin_chunks()
     while True:
         x.chunk(b" " * 65536)
-
-
-@case
-def big_event(x):
-    x.begin_stream()
-    x.chunk(b"data: ")
-    while True:
-        x.chunk(b"x" * 65536)
-
-
-@case
-def big_stream(x):
-    x.begin_stream()
-    while True:
-        x.chunk(replies.event({"type": "ping", "choices": [], "pad": "x" * 65536}))
 
 
 @case

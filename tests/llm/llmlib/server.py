@@ -57,14 +57,11 @@ class Exchange:
                            **{k.replace("_", "-"): v for k, v in headers.items()}})
         self.send(raw)
 
-    def begin_stream(self, kind="text/event-stream; charset=utf-8"):
-        self.head(200, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
+    def begin_chunks(self):
+        self.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
 
     def chunk(self, data):
         self.send(b"%x\r\n%s\r\n" % (len(data), data))
-
-    def end_stream(self):
-        self.send(b"0\r\n\r\n")
 
     def wait_gone(self):
         """Says nothing until the client goes away, or the server is stopped."""
