@@ -30,7 +30,7 @@
  * What is counted for one (job, file) in one interval, in base pages unless the unit is in the
  * name. One place for the whole program: BPF value, sample, SQL column, report field.
  * X(name, group): the group says which probes must be live for the figure to be known
- * (account/counters.c), so that an absent probe becomes NULL and never 0.
+ * (cachemon/figures/counters.h), so that an absent probe becomes NULL and never 0.
  *
  * hits = lookups - misses and prefetched_pages = the sum of the origins are derived, never kept.
  * resident_unused is a gauge kept as a signed sum: +1 when a page is prefetched, -1 when its fate

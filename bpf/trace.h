@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What is sent of the accesses to traced files: everything that happens to a few files, in order.
- * Owns layouts only. account/traces.c makes of it what is stored (advisor/trace_code.h).
+ * Owns layouts only. account/traces.c makes of it what is stored (cachemon/figures/trace_code.h).
  */
 #ifndef CACHEMON_TRACE_H
 #define CACHEMON_TRACE_H
