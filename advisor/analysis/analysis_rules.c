@@ -9,7 +9,6 @@
 #include "advisor/analysis/fill.h"
 #include "advisor/rules/eval.h"
 #include "advisor/rules/needs.h"
-#include "advisor/rules/rule_set_impl.h"
 #include "cachemon/base/vec.h"
 
 /* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
