@@ -4,18 +4,6 @@
 #include "advisor/analysis/verdict.h"
 #include "cachemon/figures/counters.h"
 
-static int insert_verdict(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
-{
-	int rc;
-
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_text(stmt, 2, verdict_name(v), -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, why, -1, SQLITE_STATIC);
-	rc = sqlite3_step(stmt);
-	sqlite3_reset(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 /*
  * In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
  * were seen are those of the slices alone.
@@ -117,15 +105,17 @@ static enum verdict judge_standing(struct rows *r, const char *kind, char why[VE
 	return verdict_of_standing(&in, why);
 }
 
-static int fill_from(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stmt *to,
-		     struct errtext *err)
+static int fill_from(sqlite3 *db, const char *query, judge_fn judge, struct errtext *err)
 {
+	struct fill_row f = fill_begin(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)");
 	struct arena texts = {0};
-	struct rows r = rows_begin(db, &texts, query, 0, NULL);
-	int rc = SQLITE_OK;
-	int e;
+	struct rows r;
+	int e = f.rc == SQLITE_OK ? 0 : fill_error(db, "verdicts", err);
 
-	while (rc == SQLITE_OK && rows_next(&r)) {
+	if (e)
+		return e;
+	r = rows_begin(db, &texts, query, 0, NULL);
+	while (!e && rows_next(&r)) {
 		char why[VERDICT_WHY_MAX] = "";
 		int64_t id = rows_value(&r, 0);
 		const char *kind = rows_bytes(&r).data;
@@ -135,25 +125,20 @@ static int fill_from(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stm
 			r.damage = "advice of no kind";
 			break;
 		}
-		rc = insert_verdict(to, id, judge(&r, kind, why), why);
+		fill_integer(&f, id);
+		fill_text(&f, verdict_name(judge(&r, kind, why)));
+		fill_text(&f, why);
+		e = fill_insert(&f) ? 0 : fill_error(db, "verdicts", err);
 	}
-	e = rc == SQLITE_OK ? 0 : fill_error(db, "verdicts", err);
-	rc = fill_finish(&r, "verdicts", e ? NULL : err);
+	e = fill_finish(&r, e, "verdicts", err);
+	fill_end(&f);
 	arena_free(&texts);
-	return e ? e : rc;
+	return e;
 }
 
 int fill_verdict(sqlite3 *db, struct errtext *err)
 {
-	sqlite3_stmt *to = NULL;
-	int e;
+	int e = fill_from(db, moving_query, judge_moving, err);
 
-	if (sqlite3_prepare_v2(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)", -1, &to,
-			       NULL) != SQLITE_OK)
-		return fill_error(db, "verdicts", err);
-	e = fill_from(db, moving_query, judge_moving, to, err);
-	if (!e)
-		e = fill_from(db, standing_query, judge_standing, to, err);
-	sqlite3_finalize(to);
-	return e;
+	return e ? e : fill_from(db, standing_query, judge_standing, err);
 }
