@@ -109,7 +109,7 @@ static size_t batches_of(const struct phases *p, size_t phase, size_t batches)
  * The standard error of the mean, from the means of batches. Batches of alike cells are still a
  * little alike, and look more alike than they are to one another: by how much follows from phi.
  */
-static double error_of(const double *r, const struct phases *p, size_t batches, double phi)
+static double batch_error(const double *r, const struct phases *p, size_t batches, double phi)
 {
 	double nr = (double)p->start[p->nr];
 	double degrees = (double)(batches - p->nr);
@@ -186,7 +186,7 @@ static void judge_residuals(struct paired *ret, const double *r, const struct ph
 	}
 	ret->batches = nr / 2 < PAIRED_BATCHES_MAX ? nr / 2 : PAIRED_BATCHES_MAX;
 	ret->degrees = (double)(ret->batches - p->nr);
-	ret->error = error_of(r, p, ret->batches, phi);
+	ret->error = batch_error(r, p, ret->batches, phi);
 	if (ret->error == 0) {
 		judge_constant(ret, nr);
 		return;

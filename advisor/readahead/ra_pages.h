@@ -4,8 +4,8 @@
  * order, which folios are marked for readahead, and which pages were used. Sparse. Owns the search
  * for holes as well, slot for slot as the kernel's tree is walked.
  */
-#ifndef READAHEAD_PAGES_H
-#define READAHEAD_PAGES_H
+#ifndef RA_PAGES_H
+#define RA_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

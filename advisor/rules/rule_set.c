@@ -55,7 +55,7 @@ const struct note *rule_set_note(const struct rule_set *s, const char *id)
 }
 
 /* A rule or note of the same id is replaced. */
-static int put_rule(struct rule_set *s, const struct rule *rule)
+static int replace_rule(struct rule_set *s, const struct rule *rule)
 {
 	struct rule *old = find_rule(s, rule->id);
 
@@ -65,7 +65,7 @@ static int put_rule(struct rule_set *s, const struct rule *rule)
 	return 0;
 }
 
-static int put_note(struct rule_set *s, const struct note *note)
+static int replace_note(struct rule_set *s, const struct note *note)
 {
 	struct note *old = (struct note *)rule_set_note(s, note->id);
 
@@ -108,14 +108,14 @@ static int load_builtin(struct rule_set *s)
 
 		e = file ? rule_parse(&s->arena, file, id, text, &rule, &err) : -ENOMEM;
 		rule.builtin = true;
-		e = e ? rule_set_problem(s, e, &err) : put_rule(s, &rule);
+		e = e ? rule_set_problem(s, e, &err) : replace_rule(s, &rule);
 	}
 	for (size_t i = 0; !e && embedded_note(i, &id, &text); i++) {
 		const char *file = builtin_name(&s->arena, "prompts/notes/", id, ".md");
 		struct note note;
 
 		e = file ? note_parse(&s->arena, file, id, text, &note, &err) : -ENOMEM;
-		e = e ? rule_set_problem(s, e, &err) : put_note(s, &note);
+		e = e ? rule_set_problem(s, e, &err) : replace_note(s, &note);
 	}
 	return e;
 }
@@ -222,7 +222,7 @@ static int load_rule(struct dir_load *d, const char *file, const char *id, struc
 	if (!e)
 		e = rule_parse(a, file, id, text, rule, err);
 	if (e || rule->sql)
-		return e ? e : put_rule(d->set, rule);
+		return e ? e : replace_rule(d->set, rule);
 	if (d->nr_values == IDS_MAX)
 		return errtext_set(err, -EINVAL,
 				   "%s: too many files; put them into one 'thresholds'", file);
@@ -241,7 +241,7 @@ static int load_note(struct dir_load *d, const char *file, const char *id, struc
 		return -ENOMEM;
 	if (!e)
 		e = note_parse(a, file, id, text, &note, err);
-	return e ? e : put_note(d->set, &note);
+	return e ? e : replace_note(d->set, &note);
 }
 
 /* "RULE.NAME = VALUE UNIT -- why" */
@@ -299,7 +299,7 @@ static int load_thresholds(struct rule_set *s, const char *file)
 	return e;
 }
 
-static const char *path_in(struct dir_load *d, const char *name)
+static const char *path_of_entry(struct dir_load *d, const char *name)
 {
 	char path[4096];
 
@@ -318,7 +318,7 @@ static int load_entry(struct dir_load *d, const char *name)
 
 	if (name[0] == '.' || (!rule && !note) || strcmp(name, "README.md") == 0)
 		return 0;
-	file = path_in(d, name);
+	file = path_of_entry(d, name);
 	if (!file)
 		return -ENOMEM;
 	e = rule ? load_rule(d, file, rule, &err) : load_note(d, file, note, &err);
@@ -328,7 +328,7 @@ static int load_entry(struct dir_load *d, const char *name)
 static int load_names(struct dir_load *d, struct dirent **names, int nr)
 {
 	struct errtext err = {0};
-	const char *file = path_in(d, "thresholds");
+	const char *file = path_of_entry(d, "thresholds");
 	int e = file ? 0 : -ENOMEM;
 
 	for (int i = 0; i < nr && !e; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lines and words of a text in memory. Owns no memory: pieces are of the text, copies of an arena.
+ * lines_next() and span_*() are in text.c.
  */
 #ifndef RULES_TEXT_H
 #define RULES_TEXT_H

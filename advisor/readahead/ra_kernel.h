@@ -3,8 +3,8 @@
  * How a kernel's readahead behaves, as far as kernels differ: a set of behaviours, not a version.
  * Owns the table of known ones and the choice by what a run recorded. An unknown kernel has none.
  */
-#ifndef READAHEAD_KERNEL_H
-#define READAHEAD_KERNEL_H
+#ifndef RA_KERNEL_H
+#define RA_KERNEL_H
 
 #include <stdbool.h>
 
