@@ -79,7 +79,7 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 
 	if (e)
 		return errtext_set(err, e, "not enough memory to read the rules");
-	/* No file of its own beside a database that may not be writable; one moment of it. */
+	/* No temporary file next to a database that may not be writable; one moment of it. */
 	if (sqlite3_exec(db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		e = fill_error(db, "a transaction", err);

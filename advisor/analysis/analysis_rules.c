@@ -133,7 +133,7 @@ static bool found_for(const struct finding *list, size_t nr, int64_t job_id)
 	return false;
 }
 
-/* Who is found has been judged, whatever is in doubt beside it. */
+/* A job with a finding has been judged, whatever else is in doubt. */
 static int note_doubts(struct run *r, const struct rule *rule, const struct finding *list,
 		       size_t nr)
 {

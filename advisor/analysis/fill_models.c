@@ -34,7 +34,7 @@ static const char curve_tables[] =
 	" epochs REAL,"
 	" hot_moves INTEGER,"
 	" kernel_better_up_to REAL, kernel_worse_up_to REAL," /* than LRU, in miss ratio */
-	" model_error REAL,"				      /* beside the band, either way */
+	" model_error REAL,"	/* in addition to the band, either way */
 	" mae_note TEXT,"	/* how far such curves were found to be off */
 	" broken INTEGER,"	/* the sample ends before the run does */
 	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */

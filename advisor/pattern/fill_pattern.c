@@ -116,7 +116,7 @@ static int insert_all(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 	return rc == SQLITE_OK ? 0 : pattern_error(db, "rows", err);
 }
 
-/* What tells most comes first: a feature is told once. */
+/* The best source of a feature comes first: later ones do not replace it. */
 static int fill_job_patterns(sqlite3 *db, int64_t id, double page_bytes, struct errtext *err)
 {
 	struct pattern_job job = {.id = id, .page_bytes = page_bytes};

@@ -20,9 +20,9 @@ struct gathered {
 	struct access *reads, *touches;
 	uint64_t last_touch[ACTORS]; /* 1 + the page */
 	size_t nr_reads, nr_touches;
-	uint64_t first_size, last_size; /* of the file, as the events tell it */
+	uint64_t first_size, last_size; /* of the file, by the events */
 	bool sized;
-	double bytes, bytes_behind; /* read; behind the end that it had at first */
+	double bytes, bytes_behind; /* read; past the end that it had at first */
 };
 
 /* One touch may have several events: fault-around and the fault, and both again after a wait. */
@@ -38,7 +38,7 @@ static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t 
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
 }
 
-/* A read asks for more than there is at the end of a file, and for nothing behind it. */
+/* A read asks for more than there is at the end of a file, and for nothing past it. */
 static void add_read(struct gathered *g, const struct trace_event *e)
 {
 	uint64_t len = e->len;

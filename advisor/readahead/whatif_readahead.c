@@ -86,7 +86,7 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
 }
 
-/* What the trace does not tell, where that may be why the model differs; "": it tells all. */
+/* What the trace does not show, where that may be why the model differs; "": nothing. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)

@@ -10,7 +10,7 @@
 /* Of sizes: below 16 KiB, and each next one of files eight times as large. */
 enum { WHATIF_STRATA = 8 };
 
-/* It was chosen by its hash, and stands for others of its stratum: there is none but of those. */
+/* It was chosen by its hash, and stands for others of its stratum. */
 static bool is_sampled(const struct whatif_file *f)
 {
 	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
@@ -252,7 +252,7 @@ static double ratio_of(const struct which *of, int figure, int64_t stratum)
 /*
  * What the files of one stratum add to the variance: of what a file is off its pages times the
  * ratio, or of all of it where pages were not counted, as how many files there are is not known
- * either. One file tells nothing of the spread.
+ * either. One file says nothing about the spread.
  */
 static double variance_of(const struct which *of, int figure, int64_t stratum)
 {
