@@ -18,18 +18,6 @@ static const struct {
 	{fill_grade, "grades"},
 };
 
-int fill_error(sqlite3 *db, const char *what, struct errtext *err)
-{
-	return errtext_set(err, -EIO, "cannot analyse the run (%s): %s", what, rows_error(db));
-}
-
-int fill_finish(struct rows *r, const char *what, struct errtext *err)
-{
-	int e = rows_finish(r);
-
-	return e && e != -ENOMEM ? fill_error(r->db, what, err) : e;
-}
-
 /* The models of a job are kept, and put into TEMP for the rules. */
 static int model_job(sqlite3 *db, struct analysis_model *m, struct errtext *err)
 {
@@ -58,10 +46,7 @@ static int model_jobs(sqlite3 *db, struct analysis *a, struct errtext *err)
 		m->job_id = rows_value(&r, 0);
 		e = model_job(db, m, err);
 	}
-	if (!e)
-		return fill_finish(&r, "its models", err);
-	rows_finish(&r);
-	return e;
+	return fill_finish(&r, e, "its models", err);
 }
 
 static int run_in_order(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
@@ -94,7 +79,7 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 
 	if (e)
 		return errtext_set(err, e, "not enough memory to read the rules");
-	/* No file of its own beside a database that may not be writable; one moment of it. */
+	/* No temporary file next to a database that may not be writable; one moment of it. */
 	if (sqlite3_exec(db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		e = fill_error(db, "a transaction", err);

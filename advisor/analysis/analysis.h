@@ -62,7 +62,7 @@ struct analysis_job {
 	int64_t id;
 	struct analysis_grade grades[GRADE_NR];
 	struct ceiling ceiling;
-	bool several;			/* its tasks ran beside each other: stalls may overlap */
+	bool several;			/* its tasks ran at the same time: stalls may overlap */
 	const struct finding *findings; /* by what they gain */
 	size_t nr_findings;
 	struct gain_rate rate;

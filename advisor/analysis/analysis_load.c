@@ -46,7 +46,7 @@ static int load_points(sqlite3 *db, struct arena *arena, int64_t job_id, struct 
 		p->read_bytes = rows_i64(&r);
 	}
 	in->points = points;
-	return fill_finish(&r, "timeline", err);
+	return fill_finish(&r, 0, "timeline", err);
 }
 
 static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, struct errtext *err)
@@ -69,7 +69,7 @@ static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, 
 		brought = rows_f64(&r);
 		job->several = rows_value(&r, 0) == 1;
 	}
-	e = fill_finish(&r, "job", err);
+	e = fill_finish(&r, 0, "job", err);
 	job->rate = gain_rate_of(in.stall_ns.known && brought.known, brought.value,
 				 in.stall_ns.value / 1e9);
 	in.dataset_bytes = dataset_bytes(db, arena, job->id);
@@ -97,7 +97,7 @@ static int load_verdicts(sqlite3 *db, struct analysis *a, struct errtext *err)
 		v->verdict = rows_bytes(&r).data;
 		v->why = rows_bytes(&r).data;
 	}
-	return fill_finish(&r, "verdicts", err);
+	return fill_finish(&r, 0, "verdicts", err);
 }
 
 /* name, grade, score and formula are the next columns. */
@@ -121,7 +121,7 @@ static int load_grades(sqlite3 *db, struct arena *arena, struct analysis_job *jo
 
 	while (rows_next(&r))
 		read_grade(&r, job->grades);
-	return fill_finish(&r, "grades", err);
+	return fill_finish(&r, 0, "grades", err);
 }
 
 static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext *err)
@@ -146,7 +146,7 @@ static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext
 		}
 		read_grade(&r, a->directories[a->nr_directories - 1].grades);
 	}
-	return fill_finish(&r, "grades", err);
+	return fill_finish(&r, 0, "grades", err);
 }
 
 static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
@@ -169,7 +169,7 @@ static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 		p->confidence = rows_f64(&r);
 		p->features = rows_bytes(&r).data;
 	}
-	return fill_finish(&r, "patterns", err);
+	return fill_finish(&r, 0, "patterns", err);
 }
 
 /* What the intervals of each watched job say, and its earlier runs. */
@@ -196,7 +196,7 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	a->jobs = arena_alloc(arena, room * sizeof(*a->jobs));
 	while (a->jobs && a->nr_jobs < room && rows_next(&r))
 		a->jobs[a->nr_jobs++].id = rows_value(&r, 0);
-	e = fill_finish(&r, "jobs", err);
+	e = fill_finish(&r, 0, "jobs", err);
 	if (!a->jobs)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)

@@ -9,7 +9,6 @@
 #include "advisor/analysis/fill.h"
 #include "advisor/rules/eval.h"
 #include "advisor/rules/needs.h"
-#include "advisor/rules/rule_set_impl.h"
 #include "cachemon/base/vec.h"
 
 /* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
@@ -55,27 +54,12 @@ static void add_doubt(void *arg, int64_t job_id, const char *reason)
 			r->doubts[i].reason = reason;
 }
 
-static int insert_row(sqlite3 *db, const char *sql, int64_t job_id, const char *id,
-		      const char *text, double number, const char *kind,
-		      const struct bytes *subject)
+static int end_note(struct run *r, struct fill_row *f)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	int e = fill_insert(f) ? 0 : fill_error(r->db, "rules", r->err);
 
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, job_id);
-	sqlite3_bind_text(stmt, 2, id, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, text, -1, SQLITE_STATIC);
-	if (kind) {
-		sqlite3_bind_double(stmt, 4, number);
-		sqlite3_bind_text(stmt, 5, kind, -1, SQLITE_STATIC);
-		if (subject->data)
-			sqlite3_bind_blob(stmt, 6, subject->data, (int)subject->len, SQLITE_STATIC);
-	}
-	rc = sqlite3_step(stmt);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	fill_end(f);
+	return e;
 }
 
 /* Also for rules that run last. doubt: but for that all of the rule holds. */
@@ -83,22 +67,29 @@ static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id,
 			 bool doubt)
 {
 	struct analysis_unjudged *u = &r->a->unjudged[r->a->nr_unjudged++];
-	const char *sql = doubt ? "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 1)"
-				: "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, 0)";
+	struct fill_row f =
+		fill_begin(r->db, "INSERT INTO temp.analysis_unjudged VALUES (?1, ?2, ?3, ?4)");
 
 	*u = (struct analysis_unjudged){.job_id = job_id, .rule = rule, .reason = reason};
-	if (insert_row(r->db, sql, job_id, rule->id, reason, 0, NULL, NULL) != SQLITE_OK)
-		return fill_error(r->db, "rules", r->err);
-	return 0;
+	fill_integer(&f, job_id);
+	fill_text(&f, rule->id);
+	fill_text(&f, reason);
+	fill_integer(&f, doubt);
+	return end_note(r, &f);
 }
 
-static int note_finding(struct run *r, const struct finding *f)
+static int note_finding(struct run *r, const struct finding *found)
 {
-	if (insert_row(r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-		       f->job_id, f->rule->id, severity_names[f->severity], f->confidence,
-		       subject_names[f->kind], &f->subject) != SQLITE_OK)
-		return fill_error(r->db, "rules", r->err);
-	return 0;
+	struct fill_row f = fill_begin(
+		r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+
+	fill_integer(&f, found->job_id);
+	fill_text(&f, found->rule->id);
+	fill_text(&f, severity_names[found->severity]);
+	fill_real(&f, found->confidence);
+	fill_text(&f, subject_names[found->kind]);
+	fill_blob(&f, &found->subject);
+	return end_note(r, &f);
 }
 
 static int append_findings(struct run *r, const struct finding *list, size_t nr)
@@ -142,7 +133,7 @@ static bool found_for(const struct finding *list, size_t nr, int64_t job_id)
 	return false;
 }
 
-/* Who is found has been judged, whatever is in doubt beside it. */
+/* A job with a finding has been judged, whatever else is in doubt. */
 static int note_doubts(struct run *r, const struct rule *rule, const struct finding *list,
 		       size_t nr)
 {

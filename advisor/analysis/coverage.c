@@ -32,7 +32,7 @@ static void extend_file(uint64_t *file_pages, uint64_t pages)
 
 void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t page_bytes)
 {
-	/* What a read asks for may lie behind the end of the file; what comes does not. */
+	/* What a read asks for may lie past the end of the file; what comes does not. */
 	if (e->kind == TRACE_OPEN || e->kind == TRACE_SIZE)
 		extend_file(file_pages, pages_of_bytes(e->pos, page_bytes));
 	else if ((e->kind == TRACE_ADD || e->kind == TRACE_REMOVE) && e->pos + e->len >= e->pos)
@@ -87,7 +87,7 @@ static void page_remove(struct coverage_pages *p, uint64_t page)
 	*is &= PAGE_READ;
 }
 
-/* first, and the one behind the last, of the pages that are counted. */
+/* The first of the pages that are counted, and the one after the last. */
 static void whole_pages(struct coverage_pages *p, uint64_t first, uint64_t nr, uint64_t *ret_first,
 			uint64_t *ret_end)
 {

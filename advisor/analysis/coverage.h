@@ -29,7 +29,7 @@ struct coverage {
 
 void coverage_divide(struct coverage *c, uint64_t file_pages);
 
-/* How far the file reaches by what is told of it: events first, in any order. */
+/* How far the file reaches by its events, in any order: first. */
 void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t page_bytes);
 
 /* Then the same events again, in order. */

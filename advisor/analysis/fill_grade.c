@@ -68,66 +68,51 @@ static void read_figures(struct rows *r, struct grade_input *in)
 	in->touches_min = grade_touches_min(processes);
 }
 
-static int insert_grade(sqlite3_stmt *to, enum grade_kind kind, const struct grade *g)
-{
-	int rc;
-
-	sqlite3_bind_text(to, 4, grade_names[kind], -1, SQLITE_STATIC);
-	if (g->letter)
-		sqlite3_bind_text(to, 5, &g->letter, 1, SQLITE_TRANSIENT);
-	else
-		sqlite3_bind_null(to, 5);
-	if (g->score.known)
-		sqlite3_bind_double(to, 6, g->score.value);
-	else
-		sqlite3_bind_null(to, 6);
-	sqlite3_bind_text(to, 7, g->formula, -1, SQLITE_STATIC);
-	rc = sqlite3_step(to);
-	sqlite3_reset(to);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int grade_row(struct rows *r, sqlite3_stmt *to)
+static bool grade_row(struct rows *r, struct fill_row *f)
 {
 	struct grade grades[GRADE_NR];
 	struct grade_input in = {0};
-	struct bytes kind;
-	int rc = SQLITE_OK;
+	int64_t job_id = rows_value(r, 0);
+	struct bytes kind = rows_bytes(r);
+	int64_t subject_id = rows_value(r, 0);
+	bool good = true;
 
-	sqlite3_bind_int64(to, 1, rows_value(r, 0));
-	kind = rows_bytes(r);
-	sqlite3_bind_text(to, 2, kind.data, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(to, 3, rows_value(r, 0));
 	read_figures(r, &in);
 	if (!bytes_is(&kind, "job"))
 		in.touches_min = 0;
 	grade_all(&in, grades);
-	for (enum grade_kind k = 0; k < GRADE_NR && rc == SQLITE_OK; k++)
-		rc = insert_grade(to, k, &grades[k]);
-	return rc;
+	for (enum grade_kind k = 0; k < GRADE_NR && good; k++) {
+		const struct grade *g = &grades[k];
+
+		fill_integer(f, job_id);
+		fill_text(f, kind.data);
+		fill_integer(f, subject_id);
+		fill_text(f, grade_names[k]);
+		fill_text(f, (char[]){g->letter, '\0'});
+		fill_ratio(f, g->score.known ? g->score.value : -1);
+		fill_text(f, g->formula);
+		good = fill_insert(f);
+	}
+	return good;
 }
 
 static int fill_from(sqlite3 *db, const char *query, struct errtext *err)
 {
+	struct fill_row f = fill_begin(
+		db, "INSERT INTO temp.analysis_grade VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
 	struct arena texts = {0};
 	struct rows r;
-	sqlite3_stmt *to = NULL;
-	int rc = sqlite3_prepare_v2(
-		db, "INSERT INTO temp.analysis_grade VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1, &to,
-		NULL);
-	int e = rc == SQLITE_OK ? 0 : fill_error(db, "grades", err);
+	int e = f.rc == SQLITE_OK ? 0 : fill_error(db, "grades", err);
 
 	if (e)
 		return e;
 	r = rows_begin(db, &texts, query, 0, NULL);
-	while (rc == SQLITE_OK && rows_next(&r))
-		rc = grade_row(&r, to);
-	if (rc != SQLITE_OK)
-		e = fill_error(db, "grades", err);
-	rc = fill_finish(&r, "grades", e ? NULL : err);
-	sqlite3_finalize(to);
+	while (!e && rows_next(&r))
+		e = grade_row(&r, &f) ? 0 : fill_error(db, "grades", err);
+	e = fill_finish(&r, e, "grades", err);
+	fill_end(&f);
 	arena_free(&texts);
-	return e ? e : rc;
+	return e;
 }
 
 int fill_grade(sqlite3 *db, struct errtext *err)

@@ -34,7 +34,7 @@ static const char curve_tables[] =
 	" epochs REAL,"
 	" hot_moves INTEGER,"
 	" kernel_better_up_to REAL, kernel_worse_up_to REAL," /* than LRU, in miss ratio */
-	" model_error REAL,"				      /* beside the band, either way */
+	" model_error REAL,"	/* in addition to the band, either way */
 	" mae_note TEXT,"	/* how far such curves were found to be off */
 	" broken INTEGER,"	/* the sample ends before the run does */
 	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */
@@ -53,117 +53,43 @@ static int keep_error(sqlite3 *db, const char *what, struct errtext *err)
 			   "cannot keep %s: %s", what, sqlite3_errmsg(db));
 }
 
-/* Values of one row, in the order of its columns; those that are skipped are NULL. */
-struct binder {
-	sqlite3_stmt *stmt;
-	int column;
-	int rc;
-};
-
-static void skip_column(struct binder *b)
-{
-	b->column++;
-}
-
-static void bind_integer(struct binder *b, int64_t v)
-{
-	int rc = sqlite3_bind_int64(b->stmt, ++b->column, v);
-
-	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
-}
-
-static void bind_real(struct binder *b, double v)
-{
-	int rc = sqlite3_bind_double(b->stmt, ++b->column, v);
-
-	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
-}
-
-static void bind_ratio(struct binder *b, double v)
-{
-	if (v < 0)
-		skip_column(b);
-	else
-		bind_real(b, v);
-}
-
-/* Whole pages; absent below 0. */
-static void bind_pages(struct binder *b, double pages)
-{
-	if (pages < 0)
-		skip_column(b);
-	else
-		bind_integer(b, (int64_t)llround(pages));
-}
-
-static void bind_text(struct binder *b, const char *text)
-{
-	int rc = SQLITE_OK;
-
-	b->column++;
-	if (text && *text)
-		rc = sqlite3_bind_text(b->stmt, b->column, text, -1, SQLITE_TRANSIENT);
-	b->rc = b->rc == SQLITE_OK ? rc : b->rc;
-}
-
-/* Each row begins with its job. */
-static void begin_row(struct binder *b, int64_t job_id)
-{
-	b->column = 0;
-	b->rc = SQLITE_OK;
-	bind_integer(b, job_id);
-}
-
-static int end_row(sqlite3 *db, struct binder *b, const char *what, struct errtext *err)
-{
-	bool good = b->rc == SQLITE_OK && sqlite3_step(b->stmt) == SQLITE_DONE;
-
-	sqlite3_reset(b->stmt);
-	sqlite3_clear_bindings(b->stmt);
-	return good ? 0 : keep_error(db, what, err);
-}
-
 static int fill_points(sqlite3 *db, int64_t job_id, const struct curve *c, struct errtext *err)
 {
-	struct binder b = {0};
-	int ret = 0;
+	struct fill_row f = fill_begin(
+		db, "INSERT OR REPLACE INTO temp.analysis_curve VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+	int ret = f.rc == SQLITE_OK ? 0 : keep_error(db, CURVE, err);
 
-	if (sqlite3_prepare_v2(db,
-			       "INSERT OR REPLACE INTO temp.analysis_curve VALUES "
-			       "(?1, ?2, ?3, ?4, ?5, ?6)",
-			       -1, &b.stmt, NULL) != SQLITE_OK)
-		return keep_error(db, CURVE, err);
 	for (size_t i = 0; !ret && i < c->nr_sizes; i++) {
 		struct curve_point p;
 
 		curve_shown(c, i, &p);
-		begin_row(&b, job_id);
-		bind_pages(&b, p.cache_pages);
-		bind_real(&b, p.miss);
-		bind_real(&b, p.low);
-		bind_real(&b, p.high);
-		bind_real(&b, p.opt);
-		ret = end_row(db, &b, CURVE, err);
+		fill_integer(&f, job_id);
+		fill_pages(&f, p.cache_pages);
+		fill_real(&f, p.miss);
+		fill_real(&f, p.low);
+		fill_real(&f, p.high);
+		fill_real(&f, p.opt);
+		ret = fill_insert(&f) ? 0 : keep_error(db, CURVE, err);
 	}
-	sqlite3_finalize(b.stmt);
+	fill_end(&f);
 	return ret;
 }
 
-static void bind_present(struct binder *b, const struct job_curve *c)
+static void fill_present(struct fill_row *f, const struct job_curve *c)
 {
 	const struct curve_verdict *v = &c->verdict;
 
-	bind_pages(b, c->facts.counted.present_pages);
-	bind_ratio(b, v->compared ? v->present.miss : -1);
-	bind_ratio(b, v->compared ? v->present.low : -1);
-	bind_ratio(b, v->compared ? v->present.high : -1);
-	bind_ratio(b, v->compared ? v->present.opt : -1);
-	bind_ratio(b, c->facts.counted.miss_low);
-	bind_pages(b, c->facts.limit_pages);
-	bind_pages(b, c->facts.memory_pages);
+	fill_pages(f, c->facts.counted.present_pages);
+	fill_ratio(f, v->compared ? v->present.miss : -1);
+	fill_ratio(f, v->compared ? v->present.low : -1);
+	fill_ratio(f, v->compared ? v->present.high : -1);
+	fill_ratio(f, v->compared ? v->present.opt : -1);
+	fill_ratio(f, c->facts.counted.miss_low);
+	fill_pages(f, c->facts.limit_pages);
+	fill_pages(f, c->facts.memory_pages);
 }
 
-static void bind_curve(struct binder *b, const struct job_curve *c)
+static void fill_curve_facts(struct fill_row *f, const struct job_curve *c)
 {
 	static const char *const orders[] = {"none", "same", "shuffled"};
 	static const char *const opinions[] = {"none", "weak", "same", "other"};
@@ -173,47 +99,46 @@ static void bind_curve(struct binder *b, const struct job_curve *c)
 
 	if (!c->verdict.uncertain)
 		curve_need(&c->curve, 0.9, &need);
-	skip_column(b); /* absent */
-	bind_pages(b, c->sampled_lookups);
-	bind_real(b, c->curve.estimate.distinct_pages);
-	bind_real(b, c->curve.first_touch);
-	bind_real(b, c->curve.removed_again);
-	bind_present(b, c);
-	bind_pages(b, need.pages);
-	bind_pages(b, need.pages_low);
-	bind_pages(b, need.pages_high);
-	bind_text(b, orders[shape->order]);
-	bind_real(b, shape->epochs);
-	bind_real(b, shape->hot_moves);
-	bind_real(b, shape->kernel_better_up_to);
-	bind_real(b, shape->kernel_worse_up_to);
-	bind_real(b, CURVE_MODEL_ERROR);
-	bind_text(b, mae_note);
-	bind_real(b, c->broken);
-	bind_real(b, c->verdict.uncertain);
-	bind_text(b, opinions[c->verdict.refaults]);
-	bind_text(b, reason);
+	fill_null(f); /* absent */
+	fill_pages(f, c->sampled_lookups);
+	fill_real(f, c->curve.estimate.distinct_pages);
+	fill_real(f, c->curve.first_touch);
+	fill_real(f, c->curve.removed_again);
+	fill_present(f, c);
+	fill_pages(f, need.pages);
+	fill_pages(f, need.pages_low);
+	fill_pages(f, need.pages_high);
+	fill_text(f, orders[shape->order]);
+	fill_real(f, shape->epochs);
+	fill_real(f, shape->hot_moves);
+	fill_real(f, shape->kernel_better_up_to);
+	fill_real(f, shape->kernel_worse_up_to);
+	fill_real(f, CURVE_MODEL_ERROR);
+	fill_text(f, mae_note);
+	fill_real(f, c->broken);
+	fill_real(f, c->verdict.uncertain);
+	fill_text(f, opinions[c->verdict.refaults]);
+	fill_text(f, reason);
 }
 
 static int fill_facts(sqlite3 *db, int64_t job_id, const struct job_curve *c, struct errtext *err)
 {
-	struct binder b = {0};
+	struct fill_row f = fill_begin(
+		db, "INSERT OR REPLACE INTO temp.analysis_curve_fact VALUES (?1, ?2, ?3, ?4, ?5, "
+		    "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, "
+		    "?22, ?23, ?24, ?25, ?26, ?27, ?28)");
 	int ret = 0;
 
-	if (sqlite3_prepare_v2(
-		    db,
-		    "INSERT OR REPLACE INTO temp.analysis_curve_fact VALUES (?1, ?2, ?3, "
-		    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
-		    "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
-		    -1, &b.stmt, NULL) != SQLITE_OK)
-		return keep_error(db, CURVE, err);
-	begin_row(&b, job_id);
-	if (c->there)
-		bind_curve(&b, c);
-	else
-		bind_text(&b, c->absent);
-	ret = end_row(db, &b, CURVE, err);
-	sqlite3_finalize(b.stmt);
+	if (f.rc == SQLITE_OK) {
+		fill_integer(&f, job_id);
+		if (c->there)
+			fill_curve_facts(&f, c);
+		else
+			fill_text(&f, c->absent);
+	}
+	if (f.rc != SQLITE_OK || !fill_insert(&f))
+		ret = keep_error(db, CURVE, err);
+	fill_end(&f);
 	return ret;
 }
 
@@ -235,52 +160,52 @@ static const char readahead_table[] =
 	"TEXT, "
 	"PRIMARY KEY (job_id, traced_file_id, setting)) WITHOUT ROWID";
 
-static int fill_setting(sqlite3 *db, struct binder *b, int64_t job_id, const struct whatif_file *f,
-			size_t candidate, struct errtext *err)
+static bool fill_setting(struct fill_row *row, int64_t job_id, const struct whatif_file *f,
+			 size_t candidate)
 {
 	const struct whatif_result *r = &f->results[candidate];
-	bool wasted = whatif_figure_seen(f->mapped, WHATIF_WASTED);
 	char setting[32];
 
 	whatif_setting_name(candidate, f->device_pages, setting, sizeof(setting));
-	begin_row(b, job_id);
-	bind_integer(b, f->id);
-	bind_text(b, setting);
+	fill_integer(row, job_id);
+	fill_integer(row, f->id);
+	fill_text(row, setting);
 	if (f->judged) {
-		bind_integer(b, (int64_t)r->figure[WHATIF_MISSES]);
-		bind_integer(b, (int64_t)r->figure[WHATIF_PREFETCHED]);
-		if (wasted)
-			bind_integer(b, (int64_t)r->figure[WHATIF_WASTED]);
+		fill_integer(row, (int64_t)r->figure[WHATIF_MISSES]);
+		fill_integer(row, (int64_t)r->figure[WHATIF_PREFETCHED]);
+		if (whatif_figure_seen(f->mapped, WHATIF_WASTED))
+			fill_integer(row, (int64_t)r->figure[WHATIF_WASTED]);
 		else
-			skip_column(b);
-		bind_integer(b, (int64_t)r->figure[WHATIF_REQUESTS]);
-		bind_integer(b, (int64_t)r->windows);
+			fill_null(row);
+		fill_integer(row, (int64_t)r->figure[WHATIF_REQUESTS]);
+		fill_integer(row, (int64_t)r->windows);
 	} else {
-		b->column += 5;
+		row->column += 5;
 	}
-	bind_ratio(b, f->fidelity);
-	bind_integer(b, candidate == WHATIF_ACTUAL);
-	bind_text(b, f->note);
-	return end_row(db, b, READAHEAD, err);
+	fill_ratio(row, f->fidelity);
+	fill_integer(row, candidate == WHATIF_ACTUAL);
+	fill_text(row, f->note);
+	return fill_insert(row);
 }
 
 int fill_readahead(sqlite3 *db, int64_t job_id, const struct whatif_readahead *w,
 		   struct errtext *err)
 {
-	struct binder b = {0};
-	int ret = 0;
+	struct fill_row row;
+	bool good;
+	int ret;
 
-	if (sqlite3_exec(db, readahead_table, NULL, NULL, NULL) ||
-	    sqlite3_prepare_v2(db,
-			       "INSERT OR IGNORE INTO temp.analysis_whatif_readahead VALUES "
-			       "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-			       -1, &b.stmt, NULL))
+	if (sqlite3_exec(db, readahead_table, NULL, NULL, NULL) != SQLITE_OK)
 		return keep_error(db, READAHEAD, err);
-	for (size_t i = 0; !ret && i < w->nr_files; i++)
-		for (size_t j = 0; !ret && j < WHATIF_CANDIDATES; j++)
+	row = fill_begin(db, "INSERT OR IGNORE INTO temp.analysis_whatif_readahead VALUES "
+			     "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+	good = row.rc == SQLITE_OK;
+	for (size_t i = 0; good && i < w->nr_files; i++)
+		for (size_t j = 0; good && j < WHATIF_CANDIDATES; j++)
 			if (j == WHATIF_ACTUAL ||
 			    (w->files[i].judged && w->files[i].results[j].known))
-				ret = fill_setting(db, &b, job_id, &w->files[i], j, err);
-	sqlite3_finalize(b.stmt);
+				good = fill_setting(&row, job_id, &w->files[i], j);
+	ret = good ? 0 : keep_error(db, READAHEAD, err);
+	fill_end(&row);
 	return ret;
 }

@@ -1,54 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/analysis/fill.h"
 
-#include <stddef.h>
-
-#include "cachemon/figures/counters.h"
 #include "advisor/analysis/verdict.h"
-
-static struct opt_i64 integer_column(sqlite3_stmt *stmt, int i)
-{
-	struct opt_i64 v = {.known = sqlite3_column_type(stmt, i) == SQLITE_INTEGER};
-
-	v.value = v.known ? sqlite3_column_int64(stmt, i) : 0;
-	return v;
-}
-
-static struct opt_f64 real_column(sqlite3_stmt *stmt, int i)
-{
-	int type = sqlite3_column_type(stmt, i);
-	struct opt_f64 v = {.known = type == SQLITE_INTEGER || type == SQLITE_FLOAT};
-
-	v.value = v.known ? sqlite3_column_double(stmt, i) : 0;
-	return v;
-}
-
-static int insert_verdict(sqlite3_stmt *stmt, int64_t id, enum verdict v, const char *why)
-{
-	sqlite3_reset(stmt);
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_text(stmt, 2, verdict_name(v), -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, why, -1, SQLITE_TRANSIENT);
-	return sqlite3_step(stmt);
-}
-
-static void read_moving(sqlite3_stmt *stmt, struct verdict_input *in)
-{
-	*in = (struct verdict_input){
-		.kind = verdict_kind_of((const char *)sqlite3_column_text(stmt, 1)),
-		.asked = integer_column(stmt, 2),
-		.brought = integer_column(stmt, 3),
-		.dropped = integer_column(stmt, 4),
-		.redundant = integer_column(stmt, 5),
-		.used = integer_column(stmt, 6),
-		.used_late = integer_column(stmt, 7),
-		.evicted_unused = integer_column(stmt, 8),
-		.dropped_refaults = integer_column(stmt, 9),
-		.cached = integer_column(stmt, 10),
-		.untracked = sqlite3_column_int64(stmt, 11),
-		.dropped_refaults_others = integer_column(stmt, 12),
-	};
-}
+#include "cachemon/figures/counters.h"
 
 /*
  * In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
@@ -103,73 +57,88 @@ static const char standing_query[] =
 	"LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' "
 	"AND p.subject_id = f.id WHERE x.kind NOT IN ('willneed', 'readahead', 'dontneed')";
 
-static enum verdict judge_moving(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
-{
-	struct verdict_input in;
+/* The columns after the id and the kind of a piece of advice. */
+typedef enum verdict (*judge_fn)(struct rows *r, const char *kind, char why[VERDICT_WHY_MAX]);
 
-	read_moving(row, &in);
+static enum verdict judge_moving(struct rows *r, const char *kind, char why[VERDICT_WHY_MAX])
+{
+	struct verdict_input in = {.kind = verdict_kind_of(kind)};
+
+	in.asked = rows_i64(r);
+	in.brought = rows_i64(r);
+	in.dropped = rows_i64(r);
+	in.redundant = rows_i64(r);
+	in.used = rows_i64(r);
+	in.used_late = rows_i64(r);
+	in.evicted_unused = rows_i64(r);
+	in.dropped_refaults = rows_i64(r);
+	in.cached = rows_i64(r);
+	in.untracked = rows_value(r, 0);
+	in.dropped_refaults_others = rows_i64(r);
 	return verdict_of(&in, why);
 }
 
-static enum verdict judge_standing(sqlite3_stmt *row, char why[VERDICT_WHY_MAX])
+static enum verdict judge_standing(struct rows *r, const char *kind, char why[VERDICT_WHY_MAX])
 {
-	struct verdict_standing in = {
-		.kind = (const char *)sqlite3_column_text(row, 1),
-		.mapping = sqlite3_column_int(row, 2) != 0,
-		.has_file = integer_column(row, 3).known,
-		.pattern = (const char *)sqlite3_column_text(row, 4),
-		.confidence = real_column(row, 5),
-		.demand = integer_column(row, 6),
-		.prefetched = integer_column(row, 7),
-		.around = integer_column(row, 8),
-		.advised = integer_column(row, 9),
-		.windows_read_ahead = integer_column(row, 10),
-		.windows_forced = integer_column(row, 11),
-		.window_pages_max = integer_column(row, 12),
-		.read_ahead_pages = integer_column(row, 13),
-		.pages_per_call = real_column(row, 14),
-		.used = integer_column(row, 15),
-		.used_late = integer_column(row, 16),
-		.evicted_unused = integer_column(row, 17),
-		.reclaimed = integer_column(row, 18),
-		.faults_major = integer_column(row, 19),
-		.others_standing = integer_column(row, 20),
-		.untracked = sqlite3_column_int64(row, 21),
-	};
+	struct verdict_standing in = {.kind = kind};
 
+	in.mapping = rows_value(r, 0) != 0;
+	in.has_file = rows_i64(r).known;
+	in.pattern = rows_bytes(r).data;
+	in.confidence = rows_f64(r);
+	in.demand = rows_i64(r);
+	in.prefetched = rows_i64(r);
+	in.around = rows_i64(r);
+	in.advised = rows_i64(r);
+	in.windows_read_ahead = rows_i64(r);
+	in.windows_forced = rows_i64(r);
+	in.window_pages_max = rows_i64(r);
+	in.read_ahead_pages = rows_i64(r);
+	in.pages_per_call = rows_f64(r);
+	in.used = rows_i64(r);
+	in.used_late = rows_i64(r);
+	in.evicted_unused = rows_i64(r);
+	in.reclaimed = rows_i64(r);
+	in.faults_major = rows_i64(r);
+	in.others_standing = rows_i64(r);
+	in.untracked = rows_value(r, 0);
 	return verdict_of_standing(&in, why);
 }
 
-typedef enum verdict (*judge_fn)(sqlite3_stmt *row, char why[VERDICT_WHY_MAX]);
-
-static int fill_all(sqlite3 *db, const char *query, judge_fn judge, sqlite3_stmt *to)
+static int fill_from(sqlite3 *db, const char *query, judge_fn judge, struct errtext *err)
 {
-	sqlite3_stmt *from = NULL;
-	int rc = sqlite3_prepare_v2(db, query, -1, &from, NULL);
+	struct fill_row f = fill_begin(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)");
+	struct arena texts = {0};
+	struct rows r;
+	int e = f.rc == SQLITE_OK ? 0 : fill_error(db, "verdicts", err);
 
-	if (rc == SQLITE_OK)
-		while ((rc = sqlite3_step(from)) == SQLITE_ROW) {
-			char why[VERDICT_WHY_MAX] = "";
-			enum verdict v = judge(from, why);
+	if (e)
+		return e;
+	r = rows_begin(db, &texts, query, 0, NULL);
+	while (!e && rows_next(&r)) {
+		char why[VERDICT_WHY_MAX] = "";
+		int64_t id = rows_value(&r, 0);
+		const char *kind = rows_bytes(&r).data;
 
-			rc = insert_verdict(to, sqlite3_column_int64(from, 0), v, why);
-			if (rc != SQLITE_DONE)
-				break;
+		/* No memory, or damage: a kind is never NULL. */
+		if (!kind) {
+			r.damage = "advice of no kind";
+			break;
 		}
-	sqlite3_finalize(from);
-	return rc;
+		fill_integer(&f, id);
+		fill_text(&f, verdict_name(judge(&r, kind, why)));
+		fill_text(&f, why);
+		e = fill_insert(&f) ? 0 : fill_error(db, "verdicts", err);
+	}
+	e = fill_finish(&r, e, "verdicts", err);
+	fill_end(&f);
+	arena_free(&texts);
+	return e;
 }
 
 int fill_verdict(sqlite3 *db, struct errtext *err)
 {
-	sqlite3_stmt *to = NULL;
-	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.analysis_verdict VALUES (?1, ?2, ?3)", -1,
-				    &to, NULL);
+	int e = fill_from(db, moving_query, judge_moving, err);
 
-	if (rc == SQLITE_OK)
-		rc = fill_all(db, moving_query, judge_moving, to);
-	if (rc == SQLITE_DONE)
-		rc = fill_all(db, standing_query, judge_standing, to);
-	sqlite3_finalize(to);
-	return rc == SQLITE_DONE ? 0 : fill_error(db, "verdicts", err);
+	return e ? e : fill_from(db, standing_query, judge_standing, err);
 }

@@ -265,7 +265,7 @@ static struct opt_f64 rest_of(struct opt_f64 share)
 	return (struct opt_f64){1 - share.value, share.known};
 }
 
-/* The ceiling of the time behind the point at which the whole dataset had been read once. */
+/* The ceiling of the time after the point at which the whole dataset had been read once. */
 static struct opt_f64 after_first(const struct ceiling_input *in)
 {
 	struct opt_f64 stall = {0}, wall = {0}, cpu = {.known = true};

@@ -31,7 +31,7 @@ struct grade_input {
 	struct opt_f64 accuracy, coverage, timeliness;
 	struct opt_f64 stall_ns;
 	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
-	struct opt_f64 touches; /* lookups and faults: who has none could not stall */
+	struct opt_f64 touches; /* lookups and faults: a job without any could not stall */
 	double touches_min;	/* with fewer, and few pages added, there is no overall grade */
 	bool fates_open;	/* nobody followed some of the prefetched pages */
 	bool mapped;		/* it reads through mappings: lookups are of its start */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The miss-ratio curve of one job of a database, judged: or why there is none. Owns the way from
- * recorded references to the models of curve/, and the SQL for what was counted beside them; what a
+ * recorded references to the models of curve/, and the SQL for what was counted besides; what a
  * database of an earlier schema does not have is absent.
  */
 #ifndef JOB_CURVE_H

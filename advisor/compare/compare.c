@@ -252,7 +252,7 @@ static double less_work(const struct compare_result *r, bool shorter)
 	return shorter ? r->work_a / r->work_b : r->work_b / r->work_a;
 }
 
-/* Bytes tell how far a job is in both runs alike, where they are as many. */
+/* Bytes show how far a job is in both runs alike, where they are as many. */
 static bool same_shares(const struct compare_result *r)
 {
 	double ratio = r->work_a / r->work_b;

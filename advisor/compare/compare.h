@@ -16,7 +16,7 @@
 
 #define METRIC_GIB 1073741824.0
 
-/* What an interval has beside its counters. */
+/* What an interval has in addition to its counters. */
 enum compare_extra {
 	X_DURATION_NS = C_NR,
 	X_CPU_NS,
@@ -69,7 +69,7 @@ struct compare_metric {
 	double relevant_of_gib; /* the same as a share of the pages of a GiB, or 0 */
 };
 
-/* NULL behind the last one. */
+/* NULL after the last one. */
 const struct compare_metric *compare_metric(size_t index);
 
 /* Sums that are shown as they are, of the whole run. */

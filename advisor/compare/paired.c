@@ -36,7 +36,7 @@ static double mean_of(const double *x, size_t from, size_t to)
 /*
  * A beginning of the job is in both runs. What one run has alone may be a burst that happened to
  * come first; taken for a phase it would be a difference that nothing speaks against. A difference
- * of the rest, which is longer, may stand beside a beginning that only one run has: what is warm
+ * of the rest, which is longer, may come with a beginning that only one run has: what is warm
  * later shows a step, and what never gets warm does not.
  */
 static bool is_of_both(const double *a, const double *b, size_t at, size_t nr)
@@ -109,7 +109,7 @@ static size_t batches_of(const struct phases *p, size_t phase, size_t batches)
  * The standard error of the mean, from the means of batches. Batches of alike cells are still a
  * little alike, and look more alike than they are to one another: by how much follows from phi.
  */
-static double error_of(const double *r, const struct phases *p, size_t batches, double phi)
+static double batch_error(const double *r, const struct phases *p, size_t batches, double phi)
 {
 	double nr = (double)p->start[p->nr];
 	double degrees = (double)(batches - p->nr);
@@ -186,7 +186,7 @@ static void judge_residuals(struct paired *ret, const double *r, const struct ph
 	}
 	ret->batches = nr / 2 < PAIRED_BATCHES_MAX ? nr / 2 : PAIRED_BATCHES_MAX;
 	ret->degrees = (double)(ret->batches - p->nr);
-	ret->error = error_of(r, p, ret->batches, phi);
+	ret->error = batch_error(r, p, ret->batches, phi);
 	if (ret->error == 0) {
 		judge_constant(ret, nr);
 		return;
@@ -232,7 +232,7 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 /*
  * Whether the other run's own step, at the same place and the same way, is nearly all that changes
  * in it. The residuals of one run are in the sum that chose the place, so a step that this run has
- * alone, or beside a run that knows none, may be chance that was looked for.
+ * alone, or against a run that has none, may be chance that was looked for.
  */
 static bool steps_too(const double *x, const double *other, size_t at, size_t nr)
 {
@@ -263,8 +263,8 @@ static void residuals_alone(const double *x, const struct phases *p, double *r, 
 }
 
 /* The error of the mean of one run, its degrees and effective_cells. other: the other run's values
- * at the same shares of the work, to tell a beginning of the job from a burst; NULL: not known, and
- * no phase is taken off. What never changes is PAIRED_TOO_ALIKE. */
+ * at the same shares of the work, to distinguish a beginning of the job from a burst; NULL: not
+ * known, and no phase is taken off. What never changes is PAIRED_TOO_ALIKE. */
 static struct paired test_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
@@ -307,7 +307,7 @@ static void add_error(struct paired *t, double work, double spread, size_t few)
 	t->error = sqrt(one + other);
 }
 
-/* The long run by itself; the short one, stretched to it, tells where both begin. */
+/* The long run by itself; the short one, stretched to it, shows where both begin. */
 static struct paired test_stretched(const double *x, size_t nr, const double *few, size_t nr_few,
 				    bool same_shares)
 {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum {
-	PAIRED_CELLS_MIN = 20,	 /* fewer tell nothing of how alike neighbours are */
+	PAIRED_CELLS_MIN = 20,	 /* fewer do not show how alike neighbours are */
 	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
 };
 

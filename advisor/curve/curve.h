@@ -33,7 +33,7 @@ struct curve_shape {
 	double correlation; /* of a page's place in an epoch with that in the next; NAN: none */
 	double drift; /* overlap of neighbouring eighths of the run, less that of distant ones */
 	bool hot_moves;
-	/* The miss ratio of the kernel against LRU's, beside the error of any model. */
+	/* The miss ratio of the kernel against LRU's, apart from the error of any model. */
 	double kernel_better_up_to, kernel_worse_up_to;
 };
 

@@ -8,7 +8,7 @@
 /*
  * Whom to evict: the root of a tree of maxima over the pages in the cache, each leaf the time of
  * the page's next use. No two pages are used at one time, and those that are never used again have
- * times of their own behind the end, so that the time names the page.
+ * times of their own past the end, so that the time names the page.
  */
 struct opt {
 	const struct curve_sample *s;
@@ -26,8 +26,8 @@ void opt_free(struct opt *o)
 	free(o);
 }
 
-/* When each entry's page is looked up next; never is its own time behind the end, and so is a
- * lookup behind its removal. Times count from 1. */
+/* When each entry's page is looked up next; never is its own time past the end, and so is a
+ * lookup after its removal. Times count from 1. */
 static int find_next(struct opt *o)
 {
 	const struct curve_sample *s = o->s;

@@ -44,7 +44,7 @@ static double pairs_correlation(const struct pairs *p)
 	return (p->xy - p->x * p->y / p->n) / sqrt(vx * vy);
 }
 
-/* A page that is looked up again before a hundredth of the others is not visited anew. */
+/* A page that is looked up again before a hundredth of the others is not visited again. */
 static bool is_visit(const struct curve_sample *s, uint32_t distance)
 {
 	return distance > 1 && distance > s->nr_pages / NEAR_SHARE;

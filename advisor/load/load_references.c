@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/base/vec.h"
+#include "cachemon/db/db_rows.h"
 
 /* More than any run stores: what is beyond was not written by this program. */
 enum { NUMBERS_MAX = 1 << 17, ENTRIES_MAX = 1 << 23, CHUNKS_MAX = 1 << 16 };
@@ -50,19 +51,13 @@ static int out_of_memory(struct loader *l)
 /* Each row of the job with step(), as long as that is 0. */
 static int each_row(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL);
-	int r = 0;
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(l->db, &no_texts, sql, 1, &l->job_id);
+	int e = 0;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, l->job_id);
-	if (rc == SQLITE_OK)
-		while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-			r = step(l, stmt);
-	if (!r && rc != SQLITE_DONE)
-		r = read_error(l);
-	sqlite3_finalize(stmt);
-	return r;
+	while (!e && rows_next(&r))
+		e = step(l, r.stmt);
+	return rows_finish(&r) && !e ? read_error(l) : e;
 }
 
 static int on_sample(struct loader *l, sqlite3_stmt *q)

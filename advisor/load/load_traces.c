@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/vec.h"
+#include "cachemon/db/db_rows.h"
 
 /* Of one file: accesses are bounded where they are recorded; sizes and settings come on top. */
 #define EVENTS_MAX 1000000
@@ -13,156 +14,104 @@
 /* Of a window, in pages: 4 GiB. */
 #define WINDOW_MAX (1 << 20)
 
-/* Rows of a job or a file, each to step() as long as that is 0. */
-static int each_trace_row(sqlite3 *db, const char *sql, int64_t id,
-			  int (*step)(void *arg, sqlite3_stmt *row), void *arg, struct errtext *err)
+static int traces_error(sqlite3 *db, struct errtext *err)
 {
-	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-	int r = 0;
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(s, 1, id);
-	if (rc == SQLITE_OK)
-		while (!r && (rc = sqlite3_step(s)) == SQLITE_ROW)
-			r = step(arg, s);
-	if (!r && rc != SQLITE_DONE)
-		r = errtext_set(err, -EIO, "the traces cannot be read: %s", sqlite3_errmsg(db));
-	sqlite3_finalize(s);
-	return r;
-}
-
-static int64_t known_or_absent(sqlite3_stmt *s, int column)
-{
-	return sqlite3_column_type(s, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, column);
-}
-
-/* What it says; not known is another word. */
-static bool column_says(sqlite3_stmt *s, int column, const char *word)
-{
-	const char *text = (const char *)sqlite3_column_text(s, column);
-
-	return text && strcmp(text, word) == 0;
+	return errtext_set(err, -EIO, "the traces cannot be read: %s", rows_error(db));
 }
 
 /* A size that no window has is not known. */
-static int64_t window_pages(sqlite3_stmt *s, int column)
+static int64_t window_pages(struct rows *r)
 {
-	int64_t pages = known_or_absent(s, column);
+	int64_t pages = rows_value(r, -1);
 
 	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
-/* 0 and NULL where there is nothing. */
-static int copy_text(sqlite3_stmt *s, int column, char **ret)
+/* Whether it is another word, or not known. */
+static bool is_not(struct rows *r, const char *word)
 {
-	const void *bytes = sqlite3_column_blob(s, column);
-	int len = sqlite3_column_bytes(s, column);
+	struct bytes text = rows_bytes(r);
 
-	*ret = bytes ? strndup(bytes, (size_t)len) : NULL;
-	return bytes && !*ret ? -ENOMEM : 0;
+	return !bytes_is(&text, word);
 }
 
-static void file_clear(struct trace_file *f)
+static void read_trace_file(struct rows *r, struct trace_file *f)
 {
-	free(f->path);
-	free(f->fstype);
-	free(f->reason);
+	struct opt_f64 stands_for;
+
+	f->id = rows_value(r, 0);
+	f->dev_major = (uint32_t)rows_value(r, 0);
+	f->dev_minor = (uint32_t)rows_value(r, 0);
+	f->ino = (uint64_t)rows_value(r, 0);
+	f->gen = (uint32_t)rows_value(r, 0);
+	f->path = rows_bytes(r).data;
+	f->fstype = rows_bytes(r).data;
+	f->size_bytes = rows_value(r, -1);
+	f->ra_pages = window_pages(r);
+	f->io_pages = window_pages(r);
+	f->max_order = rows_value(r, -1);
+	f->stratum = rows_value(r, -1);
+	stands_for = rows_f64(r);
+	f->stands_for = stands_for.known ? stands_for.value : -1;
+	f->broken = is_not(r, "whole");
+	f->reason = rows_bytes(r).data;
+	f->warm = is_not(r, "cold");
 }
 
 void trace_files_free(struct trace_files *files)
 {
-	for (size_t i = 0; i < files->nr; i++)
-		file_clear(&files->files[i]);
 	free(files->files);
+	arena_free(&files->texts);
 	*files = (struct trace_files){0};
-}
-
-static int read_trace_file(sqlite3_stmt *s, struct trace_file *ret)
-{
-	struct trace_file f = {
-		.id = sqlite3_column_int64(s, 0),
-		.dev_major = (uint32_t)sqlite3_column_int64(s, 1),
-		.dev_minor = (uint32_t)sqlite3_column_int64(s, 2),
-		.ino = (uint64_t)sqlite3_column_int64(s, 3),
-		.gen = (uint32_t)sqlite3_column_int64(s, 4),
-		.size_bytes = known_or_absent(s, 7),
-		.ra_pages = window_pages(s, 8),
-		.io_pages = window_pages(s, 9),
-		.max_order = known_or_absent(s, 10),
-		.stratum = known_or_absent(s, 11),
-		.stands_for = sqlite3_column_type(s, 12) == SQLITE_NULL
-				      ? -1
-				      : sqlite3_column_double(s, 12),
-		.broken = !column_says(s, 13, "whole"),
-		.warm = !column_says(s, 15, "cold"),
-	};
-
-	if (copy_text(s, 5, &f.path) || copy_text(s, 6, &f.fstype) || copy_text(s, 14, &f.reason)) {
-		file_clear(&f);
-		return -ENOMEM;
-	}
-	*ret = f;
-	return 0;
-}
-
-struct file_list {
-	struct trace_files files;
-	size_t room;
-};
-
-static int push_file(void *arg, sqlite3_stmt *s)
-{
-	struct file_list *l = arg;
-
-	if (vec_reserve(l->files.files, l->room, l->files.nr + 1))
-		return -ENOMEM;
-	if (read_trace_file(s, &l->files.files[l->files.nr]))
-		return -ENOMEM;
-	l->files.nr++;
-	return 0;
-}
-
-static int take_reason(void *arg, sqlite3_stmt *s)
-{
-	return copy_text(s, 0, arg);
 }
 
 /* -ENOENT, and why there are none. */
 static int no_traces(sqlite3 *db, int64_t job_id, struct errtext *err)
 {
-	char *reason = NULL;
+	struct arena texts = {0};
+	struct rows r = rows_begin(db, &texts, "SELECT reason FROM trace_absent WHERE job_id = ?",
+				   1, &job_id);
+	const char *reason = rows_next(&r) ? rows_bytes(&r).data : NULL;
 
-	each_trace_row(db, "SELECT reason FROM trace_absent WHERE job_id = ? LIMIT 1", job_id,
-		       take_reason, &reason, NULL);
 	errtext_set(err, -ENOENT, "%s", reason ? reason : "no file of the job was traced");
-	free(reason);
+	rows_finish(&r);
+	arena_free(&texts);
 	return -ENOENT;
 }
 
 int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struct errtext *err)
 {
-	struct file_list l = {.room = 0};
-	int r;
+	struct trace_files all = {0};
+	struct rows r;
+	size_t room = 0;
+	int e = 0, end;
 
 	/* A database that was recorded before there were any. */
 	if (sqlite3_table_column_metadata(db, "main", "traced_file", NULL, NULL, NULL, NULL, NULL,
 					  NULL) != SQLITE_OK)
 		return errtext_set(err, -ENOENT, "the database was recorded without traces");
-	r = each_trace_row(db,
-			   "SELECT id, dev_major, dev_minor, ino, gen, path, fstype, "
-			   "size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
-			   "state, reason, began FROM traced_file WHERE job_id = ? ORDER BY id",
-			   job_id, push_file, &l, err);
-	if (r == -ENOMEM)
-		errtext_set(err, r, "out of memory");
-	if (!r && !l.files.nr)
-		r = no_traces(db, job_id, err);
-	if (r)
-		trace_files_free(&l.files);
+	r = rows_begin(db, &all.texts,
+		       "SELECT id, dev_major, dev_minor, ino, gen, path, fstype, "
+		       "size_bytes, ra_pages, io_pages, max_order, stratum, stands_for, "
+		       "state, reason, began FROM traced_file WHERE job_id = ? ORDER BY id",
+		       1, &job_id);
+	while (!e && rows_next(&r)) {
+		e = vec_reserve(all.files, room, all.nr + 1);
+		if (!e)
+			read_trace_file(&r, &all.files[all.nr++]);
+	}
+	end = rows_finish(&r);
+	if (e || end == -ENOMEM)
+		e = errtext_set(err, -ENOMEM, "out of memory");
+	else if (end)
+		e = traces_error(db, err);
+	else if (!all.nr)
+		e = no_traces(db, job_id, err);
+	if (e)
+		trace_files_free(&all);
 	else
-		*ret = l.files;
-	return r;
+		*ret = all;
+	return e;
 }
 
 void trace_events_free(struct trace_events *events)
@@ -217,9 +166,9 @@ static int hand_out_events(struct chunks *c, const uint8_t *data, size_t size)
 	return n;
 }
 
-static int take_chunk(void *arg, sqlite3_stmt *s)
+/* Its bytes are not copied, as a text of a row would be. */
+static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 {
-	struct chunks *c = arg;
 	const uint8_t *data = sqlite3_column_blob(s, 2);
 	size_t size = (size_t)sqlite3_column_bytes(s, 2);
 	const char *what = "its bytes are no events";
@@ -242,10 +191,17 @@ static int take_chunk(void *arg, sqlite3_stmt *s)
 
 static int each_chunk(sqlite3 *db, struct chunks *c)
 {
-	return each_trace_row(
-		db,
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(
+		db, &no_texts,
 		"SELECT seq, events, data FROM trace_chunk WHERE traced_file_id = ? ORDER BY seq",
-		c->file_id, take_chunk, c, c->err);
+		1, &c->file_id);
+	int e = 0, end;
+
+	while (!e && rows_next(&r))
+		e = take_chunk(c, r.stmt);
+	end = rows_finish(&r);
+	return e || !end ? e : traces_error(db, c->err);
 }
 
 int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, struct errtext *err)

@@ -11,27 +11,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachemon/figures/trace_code.h"
+#include "cachemon/base/arena.h"
 #include "cachemon/base/errtext.h"
+#include "cachemon/figures/trace_code.h"
 
 /* < 0 and NULL: not known. */
 struct trace_file {
 	int64_t id;
 	uint32_t dev_major, dev_minor, gen;
 	uint64_t ino;
-	char *path; /* raw bytes */
-	char *fstype;
+	const char *path; /* raw bytes */
+	const char *fstype;
 	int64_t size_bytes, ra_pages, io_pages, max_order;
 	int64_t stratum;   /* < 0: it was chosen for being read much */
 	double stands_for; /* < 0: for none, others do */
 	bool broken;	   /* it ends before the run does, and reason says why */
-	char *reason;
+	const char *reason;
 	bool warm; /* it was read before, or had pages cached */
 };
 
 struct trace_files {
 	struct trace_file *files; /* in the order in which they were chosen */
 	size_t nr;
+	struct arena texts;
 };
 
 /* Everything that happened to a file, in order. */

@@ -243,7 +243,7 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 	return ret;
 }
 
-/* Of the file: less is a part of it, as of who shares the work with others. */
+/* Of the file: a task that reads less shares the work with others. */
 static const double WHOLE = 0.8;
 
 static int by_task_and_place(const void *a, const void *b)

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 
 #include "cachemon/base/text_builder.h"
+#include "cachemon/db/db_rows.h"
 
 int pattern_error(sqlite3 *db, const char *what, struct errtext *err)
 {
 	bool memory = sqlite3_errcode(db) == SQLITE_NOMEM;
 
 	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot find patterns (%s): %s", what,
-			   sqlite3_errmsg(db));
+			   rows_error(db));
 }
 
 /* {"sequential_share":0.98,...,"decided_by":["sequential_share"]}; free() it. */
@@ -115,7 +116,7 @@ static int insert_all(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 	return rc == SQLITE_OK ? 0 : pattern_error(db, "rows", err);
 }
 
-/* What tells most comes first: a feature is told once. */
+/* The best source of a feature comes first: later ones do not replace it. */
 static int fill_job_patterns(sqlite3 *db, int64_t id, double page_bytes, struct errtext *err)
 {
 	struct pattern_job job = {.id = id, .page_bytes = page_bytes};
@@ -138,23 +139,26 @@ static int fill_job_patterns(sqlite3 *db, int64_t id, double page_bytes, struct 
 
 int fill_pattern(sqlite3 *db, struct errtext *err)
 {
-	sqlite3_stmt *stmt = NULL;
+	struct arena no_texts = {0};
+	struct rows r;
 	int ret = 0;
 
 	if (sqlite3_exec(db,
 			 "CREATE TEMP TABLE IF NOT EXISTS analysis_pattern (job_id INTEGER, kind "
 			 "TEXT, subject_id INTEGER, name TEXT, confidence REAL, features TEXT, "
 			 "PRIMARY KEY (job_id, kind, subject_id)) WITHOUT ROWID",
-			 NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v2(db,
-			       "SELECT j.id, r.page_size_bytes FROM temp.analysis_scope a JOIN run "
-			       "r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0",
-			       -1, &stmt, NULL) != SQLITE_OK)
+			 NULL, NULL, NULL) != SQLITE_OK)
 		return pattern_error(db, "the run", err);
-	while (!ret && sqlite3_step(stmt) == SQLITE_ROW)
-		ret = fill_job_patterns(db, sqlite3_column_int64(stmt, 0),
-					sqlite3_column_double(stmt, 1), err);
-	if (sqlite3_finalize(stmt) != SQLITE_OK && !ret)
+	r = rows_begin(db, &no_texts,
+		       "SELECT j.id, r.page_size_bytes FROM temp.analysis_scope a JOIN run "
+		       "r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0",
+		       0, NULL);
+	while (!ret && rows_next(&r)) {
+		int64_t id = rows_value(&r, 0);
+
+		ret = fill_job_patterns(db, id, rows_f64(&r).value, err);
+	}
+	if (rows_finish(&r) && !ret)
 		ret = pattern_error(db, "the run", err);
 	return ret;
 }

@@ -79,7 +79,7 @@ const char *pattern_name(enum pattern_name name)
 	return names[name];
 }
 
-/* The features that decided follow, F_NR behind the last. */
+/* The features that decided follow, then F_NR. */
 static struct pattern named_pattern(enum pattern_name name, double confidence, ...)
 {
 	struct pattern p = {.name = name, .confidence = fmin(fmax(confidence, 0), 1)};
@@ -117,7 +117,7 @@ static struct pattern of_mapping(const struct features *f)
 	if (up <= 1 - NEARLY_ALL)
 		return named_pattern(PATTERN_backward, sureness_of(BY_TRACE, 1 - up, f, F_faults),
 				     F_fault_ascending_share, F_NR);
-	/* Pages between two touches that tell of themselves were mapped around the first one, or
+	/* Pages between two touches that were seen were mapped around the first one, or
 	 * wait in a window: those of a pass in order are at the marks of the windows. */
 	if (up >= NEARLY_ALL && features_least(f, F_async_share, MOST))
 		return named_pattern(PATTERN_mmap_sequential,
@@ -214,7 +214,7 @@ static struct pattern order_of_sample(const struct features *f)
 	return named_pattern(PATTERN_mixed, 0.4, F_page_ascending_share, F_page_jumps, F_NR);
 }
 
-/* Readahead that got going tells of order; nothing tells of its absence in a warm cache. */
+/* Readahead that got going shows order; in a warm cache its absence shows nothing. */
 static struct pattern order_of_counters(const struct features *f)
 {
 	if (features_least(f, F_prefetch_coverage, 0.75) && features_least(f, F_async_share, 0.3))

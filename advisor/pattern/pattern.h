@@ -23,7 +23,7 @@
 	X(sequential_share)  /* reads that begin where the last of the description ended */        \
 	X(backward_share)    /* that end where it began */                                         \
 	X(stream_share)	     /* that go on with any of its last 16 */                              \
-	X(streams)	     /* beside each other in one description */                            \
+	X(streams)	     /* at the same time in one description */                             \
 	X(runs)		     /* of reads in one go */                                              \
 	X(stride_bytes) /* from the beginning of a run to that of the next, of most; may be below  \
 			   0 */                                                                    \
@@ -35,12 +35,12 @@
 	X(fault_ascending_share)                                                                   \
 	X(fault_gap_pages) /* median step up */                                                    \
 	X(fault_gap_share) /* touches that make the most frequent step */                          \
-	X(growth_share)	   /* of what was read, behind the end that the file had at first */       \
+	X(growth_share)	   /* of what was read, past the end that the file had at first */         \
 	/* of sampled pages or of all */                                                           \
 	X(page_ascending_share) /* steps up from page to page, in the first pass */                \
-	X(page_jumps)		/* steps to a page that is not just behind the last one */         \
+	X(page_jumps)		/* steps to a page that does not follow the last one */            \
 	X(page_jump_ascending_share)                                                               \
-	X(page_stream_share) /* jumps to a page just behind another of the last 8 */               \
+	X(page_stream_share) /* jumps to a page that follows another of the last 8 */              \
 	X(coverage)	     /* of the file's pages that were read */                              \
 	X(density)	     /* the same between the first and the last page read */               \
 	X(reuse)	     /* reads of a page that was read, mean */                             \

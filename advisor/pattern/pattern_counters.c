@@ -4,94 +4,99 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cachemon/db/db_rows.h"
+#include "cachemon/figures/counters.h"
+
 /* Of a job; the same bound as the views have. */
 enum { ROWS_MAX = 8192 };
 
-/* In this order in every SELECT here. */
-#define COUNTERS                                                                                   \
-	"lookups, misses, read_calls, read_bytes, direct_read_bytes, demand_pages, "               \
-	"prefetched_sync, prefetched_async, prefetched_willneed, prefetched_readahead2, "          \
-	"prefetched_mmap_around, windows_sync, windows_async, windows_forced, faults_major, "      \
-	"faults_minor, written_pages"
+/* Counters that are read, and where the columns of a SELECT have them. */
+#define COUNTERS(X)                                                                                \
+	X(lookups)                                                                                 \
+	X(misses)                                                                                  \
+	X(read_calls)                                                                              \
+	X(read_bytes)                                                                              \
+	X(direct_read_bytes)                                                                       \
+	X(demand_pages)                                                                            \
+	X(prefetched_sync)                                                                         \
+	X(prefetched_async)                                                                        \
+	X(prefetched_mmap_around)                                                                  \
+	X(windows_sync)                                                                            \
+	X(windows_async)                                                                           \
+	X(windows_forced)                                                                          \
+	X(faults_major)                                                                            \
+	X(faults_minor)                                                                            \
+	X(written_pages)
 
-enum {
-	LOOKUPS,
-	MISSES,
-	READ_CALLS,
-	READ_BYTES,
-	DIRECT_BYTES,
-	DEMAND,
-	SYNC,
-	ASYNC,
-	WILLNEED,
-	READAHEAD2,
-	AROUND,
-	WINDOWS_SYNC,
-	WINDOWS_ASYNC,
-	WINDOWS_FORCED,
-	MAJOR,
-	MINOR,
-	WRITTEN,
-	NR_COUNTERS,
-};
+#define AS_COLUMN(name) ", " #name
+#define COLUMNS		COUNTERS(AS_COLUMN)
+#define AS_NUMBER(name) C_##name,
 
 struct row {
-	double c[NR_COUNTERS];
-	bool known[NR_COUNTERS];
+	double c[C_NR];
+	bool known[C_NR];
 };
 
-static struct row read_counters(sqlite3_stmt *stmt, int first)
+static struct row read_counters(struct rows *r)
 {
-	struct row r;
+	static const enum counter counters[] = {COUNTERS(AS_NUMBER)};
+	struct row row = {0};
 
-	for (int i = 0; i < NR_COUNTERS; i++) {
-		r.known[i] = sqlite3_column_type(stmt, first + i) == SQLITE_INTEGER;
-		r.c[i] = r.known[i] ? (double)sqlite3_column_int64(stmt, first + i) : 0;
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		struct opt_i64 v = rows_i64(r);
+
+		row.known[counters[i]] = v.known;
+		row.c[counters[i]] = (double)v.value;
 	}
-	return r;
+	return row;
 }
 
 /* Pages that reads asked for; where nobody saw reads, those they brought in. */
 static double read_pages(const struct row *r)
 {
-	return r->known[LOOKUPS] ? r->c[LOOKUPS] : r->c[MISSES] + r->c[SYNC] + r->c[ASYNC];
+	return r->known[C_lookups]
+		       ? r->c[C_lookups]
+		       : r->c[C_misses] + r->c[C_prefetched_sync] + r->c[C_prefetched_async];
 }
 
 /* At least so many pages that a mapping brought in or touched. */
 static double mapped_pages(const struct row *r)
 {
-	double by_faults = r->c[DEMAND] > r->c[MISSES] ? r->c[DEMAND] - r->c[MISSES] : 0;
+	double by_faults =
+		r->c[C_demand_pages] > r->c[C_misses] ? r->c[C_demand_pages] - r->c[C_misses] : 0;
 
-	return r->c[AROUND] + (r->c[MAJOR] > by_faults ? r->c[MAJOR] : by_faults) + r->c[MINOR];
+	return r->c[C_prefetched_mmap_around] +
+	       (r->c[C_faults_major] > by_faults ? r->c[C_faults_major] : by_faults) +
+	       r->c[C_faults_minor];
 }
 
 static void put_features(const struct row *r, double size_pages, struct features *f)
 {
-	double ahead = r->c[SYNC] + r->c[ASYNC];
-	double windows = r->c[WINDOWS_SYNC] + r->c[WINDOWS_ASYNC] + r->c[WINDOWS_FORCED];
+	double ahead = r->c[C_prefetched_sync] + r->c[C_prefetched_async];
+	double windows = r->c[C_windows_sync] + r->c[C_windows_async] + r->c[C_windows_forced];
 	double touched = mapped_pages(r);
 
-	if (r->known[READ_CALLS] && r->known[READ_BYTES])
-		features_set_ratio(f, F_bytes_per_call, r->c[READ_BYTES], r->c[READ_CALLS]);
-	if (r->known[LOOKUPS] && r->c[LOOKUPS] > 0)
-		features_set_ratio(f, F_lookups_per_page, r->c[LOOKUPS], size_pages);
-	if (r->known[MAJOR])
+	if (r->known[C_read_calls] && r->known[C_read_bytes])
+		features_set_ratio(f, F_bytes_per_call, r->c[C_read_bytes], r->c[C_read_calls]);
+	if (r->known[C_lookups] && r->c[C_lookups] > 0)
+		features_set_ratio(f, F_lookups_per_page, r->c[C_lookups], size_pages);
+	if (r->known[C_faults_major])
 		features_set_ratio(f, F_fault_share, touched, touched + read_pages(r));
-	if (r->known[DIRECT_BYTES] && r->known[READ_BYTES])
-		features_set_ratio(f, F_direct_share, r->c[DIRECT_BYTES],
-				   r->c[DIRECT_BYTES] + r->c[READ_BYTES]);
-	if (r->known[DEMAND] && r->known[SYNC])
-		features_set_ratio(f, F_prefetch_coverage, ahead, ahead + r->c[DEMAND]);
-	if (r->known[WINDOWS_SYNC])
-		features_set_ratio(f, F_async_share, r->c[WINDOWS_ASYNC], windows);
-	if (r->known[WRITTEN])
-		features_set_ratio(f, F_write_share, r->c[WRITTEN],
-				   r->c[WRITTEN] + ahead + r->c[DEMAND]);
+	if (r->known[C_direct_read_bytes] && r->known[C_read_bytes])
+		features_set_ratio(f, F_direct_share, r->c[C_direct_read_bytes],
+				   r->c[C_direct_read_bytes] + r->c[C_read_bytes]);
+	if (r->known[C_demand_pages] && r->known[C_prefetched_sync])
+		features_set_ratio(f, F_prefetch_coverage, ahead, ahead + r->c[C_demand_pages]);
+	if (r->known[C_windows_sync])
+		features_set_ratio(f, F_async_share, r->c[C_windows_async], windows);
+	if (r->known[C_written_pages])
+		features_set_ratio(f, F_write_share, r->c[C_written_pages],
+				   r->c[C_written_pages] + ahead + r->c[C_demand_pages]);
 }
 
 static double weight_of_row(const struct row *r, double page_bytes)
 {
-	return read_pages(r) + mapped_pages(r) + r->c[DIRECT_BYTES] / page_bytes;
+	return read_pages(r) + mapped_pages(r) + r->c[C_direct_read_bytes] / page_bytes;
 }
 
 static int compare_files(const void *a, const void *b)
@@ -137,32 +142,44 @@ struct pattern_directory *pattern_directory_find(const struct pattern_job *job, 
 		       compare_directories);
 }
 
-static void read_file_row(sqlite3_stmt *stmt, double page_bytes, struct pattern_file *file)
+static int read_files(struct rows *r, struct pattern_job *job, struct errtext *err)
 {
-	struct row r = read_counters(stmt, 7);
+	while (rows_next(r)) {
+		struct pattern_file *file = &job->files[job->nr_files++];
+		double pages;
+		struct row row;
 
-	file->id = sqlite3_column_int64(stmt, 0);
-	file->directory_id = sqlite3_column_int64(stmt, 1);
-	file->dev_major = sqlite3_column_int64(stmt, 2);
-	file->dev_minor = sqlite3_column_int64(stmt, 3);
-	file->ino = sqlite3_column_int64(stmt, 4);
-	file->gen = sqlite3_column_int64(stmt, 5);
-	file->size_bytes =
-		sqlite3_column_type(stmt, 6) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, 6) : -1;
-	file->weight = weight_of_row(&r, page_bytes);
-	put_features(&r, file->size_bytes > 0 ? (double)file->size_bytes / page_bytes : 0,
-		     &file->f);
+		file->id = rows_value(r, 0);
+		file->directory_id = rows_value(r, 0);
+		file->dev_major = rows_value(r, 0);
+		file->dev_minor = rows_value(r, 0);
+		file->ino = rows_value(r, 0);
+		file->gen = rows_value(r, 0);
+		file->size_bytes = rows_value(r, -1);
+		row = read_counters(r);
+		file->weight = weight_of_row(&row, job->page_bytes);
+		pages = file->size_bytes > 0 ? (double)file->size_bytes / job->page_bytes : 0;
+		put_features(&row, pages, &file->f);
+	}
+	return rows_finish(r) ? pattern_error(r->db, "files", err) : 0;
 }
 
 /* What is known of its files is filled in when all files are. */
-static void read_directory(sqlite3_stmt *stmt, struct pattern_directory *d)
+static int read_directories(struct rows *r, struct pattern_job *job, struct errtext *err)
 {
-	struct row r = read_counters(stmt, 2);
+	while (rows_next(r)) {
+		struct pattern_directory *d = &job->directories[job->nr_directories++];
+		struct opt_i64 files;
+		struct row row;
 
-	d->id = sqlite3_column_int64(stmt, 0);
-	put_features(&r, 0, &d->f);
-	if (sqlite3_column_type(stmt, 1) == SQLITE_INTEGER)
-		features_set(&d->f, F_files, (double)sqlite3_column_int64(stmt, 1));
+		d->id = rows_value(r, 0);
+		files = rows_i64(r);
+		row = read_counters(r);
+		put_features(&row, 0, &d->f);
+		if (files.known)
+			features_set(&d->f, F_files, (double)files.value);
+	}
+	return rows_finish(r) ? pattern_error(r->db, "directories", err) : 0;
 }
 
 /* The mean size of the files that have a row. */
@@ -189,48 +206,32 @@ static int put_mean_sizes(struct pattern_job *job)
 	return 0;
 }
 
-static int read_rows(sqlite3 *db, const char *sql, struct pattern_job *job, bool files,
-		     struct errtext *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, job->id);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int(stmt, 2, ROWS_MAX);
-	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-		if (files)
-			read_file_row(stmt, job->page_bytes, &job->files[job->nr_files++]);
-		else
-			read_directory(stmt, &job->directories[job->nr_directories++]);
-	}
-	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
-		return pattern_error(db, files ? "files" : "directories", err);
-	return 0;
-}
-
 int pattern_counters(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 {
+	const int64_t params[] = {job->id, ROWS_MAX};
+	struct arena no_texts = {0};
+	struct rows r;
 	int ret;
 
 	job->files = calloc(ROWS_MAX, sizeof(*job->files));
 	job->directories = calloc(ROWS_MAX, sizeof(*job->directories));
 	if (!job->files || !job->directories)
 		return errtext_set(err, -ENOMEM, "not enough memory for patterns");
-	ret = read_rows(
-		db,
-		"SELECT id, directory_id, dev_major, dev_minor, ino, gen, size_bytes, " COUNTERS
-		" FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER BY misses "
-		"DESC, lookups DESC, id LIMIT ?2)",
-		job, true, err);
-	if (!ret)
-		ret = read_rows(
-			db,
-			"SELECT id, files, " COUNTERS " FROM directory WHERE id IN (SELECT id "
-			"FROM directory WHERE job_id = ?1 ORDER BY misses DESC, lookups DESC, "
-			"id LIMIT ?2) ORDER BY id",
-			job, false, err);
+	r = rows_begin(db, &no_texts,
+		       "SELECT id, directory_id, dev_major, dev_minor, ino, gen, size_bytes" COLUMNS
+		       " FROM file WHERE id IN (SELECT id FROM file WHERE job_id = ?1 ORDER BY "
+		       "misses DESC, lookups DESC, id LIMIT ?2)",
+		       2, params);
+	ret = read_files(&r, job, err);
+	if (ret)
+		return ret;
+	r = rows_begin(
+		db, &no_texts,
+		"SELECT id, files" COLUMNS " FROM directory WHERE id IN (SELECT id FROM "
+		"directory WHERE job_id = ?1 ORDER BY misses DESC, lookups DESC, id LIMIT ?2) "
+		"ORDER BY id",
+		2, params);
+	ret = read_directories(&r, job, err);
 	if (ret)
 		return ret;
 	qsort(job->files, job->nr_files, sizeof(*job->files), compare_files);

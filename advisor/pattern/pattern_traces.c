@@ -7,8 +7,8 @@
 #include "advisor/load/load_traces.h"
 #include "advisor/pattern/accesses.h"
 #include "advisor/pattern/reuse.h"
-#include "cachemon/base/arena.h"
 #include "cachemon/base/vec.h"
+#include "cachemon/db/db_rows.h"
 
 /* Pages whose references are looked at, references, and pages that are gone through for them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
@@ -20,9 +20,9 @@ struct gathered {
 	struct access *reads, *touches;
 	uint64_t last_touch[ACTORS]; /* 1 + the page */
 	size_t nr_reads, nr_touches;
-	uint64_t first_size, last_size; /* of the file, as the events tell it */
+	uint64_t first_size, last_size; /* of the file, by the events */
 	bool sized;
-	double bytes, bytes_behind; /* read; behind the end that it had at first */
+	double bytes, bytes_behind; /* read; past the end that it had at first */
 };
 
 /* One touch may have several events: fault-around and the fault, and both again after a wait. */
@@ -38,7 +38,7 @@ static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t 
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
 }
 
-/* A read asks for more than there is at the end of a file, and for nothing behind it. */
+/* A read asks for more than there is at the end of a file, and for nothing past it. */
 static void add_read(struct gathered *g, const struct trace_event *e)
 {
 	uint64_t len = e->len;
@@ -243,36 +243,31 @@ static int add_traced_file(sqlite3 *db, int64_t traced, struct pattern_file *fil
 	return ret;
 }
 
-static bool have_traces(sqlite3 *db)
-{
-	return sqlite3_table_column_metadata(db, "main", "traced_file", "id", NULL, NULL, NULL,
-					     NULL, NULL) == SQLITE_OK;
-}
-
 int pattern_traces(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc;
+	struct arena no_texts = {0};
+	struct rows r;
 	int ret = 0;
 
-	if (!have_traces(db))
+	if (sqlite3_table_column_metadata(db, "main", "traced_file", NULL, NULL, NULL, NULL, NULL,
+					  NULL) != SQLITE_OK)
 		return 0;
-	rc = sqlite3_prepare_v2(db,
-				"SELECT id, dev_major, dev_minor, ino, gen FROM traced_file "
-				"WHERE job_id = ?1",
-				-1, &stmt, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, job->id);
-	while (rc == SQLITE_OK && !ret && sqlite3_step(stmt) == SQLITE_ROW) {
-		struct pattern_file *file = pattern_file_find(
-			job, sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2),
-			sqlite3_column_int64(stmt, 3), sqlite3_column_int64(stmt, 4));
+	r = rows_begin(
+		db, &no_texts,
+		"SELECT id, dev_major, dev_minor, ino, gen FROM traced_file WHERE job_id = ?1", 1,
+		&job->id);
+	while (!ret && rows_next(&r)) {
+		int64_t id = rows_value(&r, 0);
+		int64_t dev_major = rows_value(&r, 0);
+		int64_t dev_minor = rows_value(&r, 0);
+		int64_t ino = rows_value(&r, 0);
+		struct pattern_file *file =
+			pattern_file_find(job, dev_major, dev_minor, ino, rows_value(&r, 0));
 
 		if (file)
-			ret = add_traced_file(db, sqlite3_column_int64(stmt, 0), file,
-					      job->page_bytes, err);
+			ret = add_traced_file(db, id, file, job->page_bytes, err);
 	}
-	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
-		return ret ? ret : pattern_error(db, "traces", err);
+	if (rows_finish(&r) && !ret)
+		ret = pattern_error(db, "traces", err);
 	return ret;
 }

@@ -4,8 +4,8 @@
  * where they differ, so that one difference is not counted again and again. Internal to the replay.
  * ra_resident() is in resident.c.
  */
-#ifndef READAHEAD_ACTOR_H
-#define READAHEAD_ACTOR_H
+#ifndef RA_ACTOR_H
+#define RA_ACTOR_H
 
 #include "advisor/readahead/ra_read.h"
 #include "advisor/readahead/replay.h"

@@ -5,13 +5,13 @@
  * the totals; the caller owns the open file descriptions. Pure: knows no probe and no database.
  * ra_read() and ra_splice() are in ra_read.c.
  */
-#ifndef READAHEAD_MODEL_H
-#define READAHEAD_MODEL_H
+#ifndef RA_MODEL_H
+#define RA_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "advisor/readahead/kernel.h"
+#include "advisor/readahead/ra_kernel.h"
 #include "advisor/readahead/ra_pages.h"
 
 /* One folio that an access brought. */

@@ -4,8 +4,8 @@
  * order, which folios are marked for readahead, and which pages were used. Sparse. Owns the search
  * for holes as well, slot for slot as the kernel's tree is walked.
  */
-#ifndef READAHEAD_PAGES_H
-#define READAHEAD_PAGES_H
+#ifndef RA_PAGES_H
+#define RA_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ bool ra_pages_cached(const struct ra_pages *p, uint64_t page);
 /* Of the folio that a cached page is in. */
 unsigned int ra_pages_order(const struct ra_pages *p, uint64_t page);
 uint64_t ra_pages_head(const struct ra_pages *p, uint64_t page);
-/* The first page behind its folio. */
+/* The first page after its folio. */
 uint64_t ra_pages_folio_end(const struct ra_pages *p, uint64_t page);
 bool ra_pages_marked(const struct ra_pages *p, uint64_t page);
 void ra_pages_unmark(struct ra_pages *p, uint64_t page);
@@ -55,7 +55,7 @@ struct ra_search {
 	bool full_is_last; /* likewise */
 };
 
-/* The first hole at or behind a page, of `scan` pages looked at. */
+/* The first hole at or after a page, of `scan` pages looked at. */
 uint64_t ra_pages_next_hole(const struct ra_pages *p, uint64_t page, uint64_t scan,
 			    struct ra_search how);
 /*

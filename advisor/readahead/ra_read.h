@@ -3,8 +3,8 @@
  * A read in pieces, between which other tasks may use the file and the description. Owns where such
  * a call stands; ra_read() of the model is the same as a whole.
  */
-#ifndef READAHEAD_READ_H
-#define READAHEAD_READ_H
+#ifndef RA_READ_H
+#define RA_READ_H
 
 #include "advisor/readahead/ra_model.h"
 

@@ -201,7 +201,8 @@ void ra_force(struct ra_file *f, const struct ra_stream *s, uint64_t page, uint6
 	}
 }
 
-/* A run of cached pages before a miss tells of a stream, if it is longer than what is asked for. */
+/* A run of cached pages before a miss is a sign of a stream, if it is longer than what is asked
+ * for. */
 static bool window_by_context(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked,
 			      uint64_t limit)
 {
@@ -257,7 +258,7 @@ static bool window_by_hole(struct ra_file *f, struct ra_stream *s, uint64_t page
 	return true;
 }
 
-/* The window would hit its own mark at once: it is joined with the one behind it. */
+/* The window would hit its own mark at once: it is joined with the next one. */
 static void join_with_next(struct ra_stream *s, uint64_t page, uint64_t limit)
 {
 	uint64_t more;

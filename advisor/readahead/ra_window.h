@@ -3,8 +3,8 @@
  * The kernel's own entries to readahead: a miss, a marker hit, a window to submit, a forced read.
  * Internal to the model. ra_access_begin() and ra_access_end() are in ra_model.c.
  */
-#ifndef READAHEAD_WINDOW_H
-#define READAHEAD_WINDOW_H
+#ifndef RA_WINDOW_H
+#define RA_WINDOW_H
 
 #include "advisor/readahead/ra_model.h"
 

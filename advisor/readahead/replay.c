@@ -141,7 +141,7 @@ static int take_adds(struct replay *r, struct ra_actor *a)
 	return is_actual(r) ? ra_actor_take(a, &r->file) : 0;
 }
 
-/* The task is behind where its read stands: that goes on. */
+/* The task has gone further than its read in the model: that goes on. */
 static int go_on_reading(struct replay *r, struct ra_actor *a)
 {
 	ra_read_go_on(&r->file, a->stream, &a->call);
@@ -190,7 +190,7 @@ static int on_read(struct replay *r, const struct trace_event *e)
 		return error;
 	a->touched = 0;
 	r->result.inexact_reads |= !!(e->flags & TRACE_RANGE);
-	/* Of a call that is told at its end nothing comes later. */
+	/* A call that is recorded at its end brings nothing later. */
 	if (e->flags & TRACE_AFTER)
 		ra_read(&r->file, s, e->pos, e->len);
 	else
@@ -283,7 +283,7 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		advice = RA_ADVICE_DONTNEED;
 		break;
 	default:
-		/* What they change is told by the setting that follows. */
+		/* What they change is in the setting that follows. */
 		return 0;
 	}
 	error = begin_access(r, e, &a, &s);
@@ -294,7 +294,7 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 }
 
 /*
- * A window behind the page where the task's read stands tells that it went on: what others did to
+ * A window past the page where the task's read stands shows that it went on: what others did to
  * the description in the meantime was before that.
  */
 static int on_window(struct replay *r, const struct trace_event *e)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/db/db_rows.h"
+
 enum { FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
 
 /* ra_kb 0, 32, 64 ... 8192 from 1 on. */
@@ -84,7 +86,7 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
 }
 
-/* What the trace does not tell, where that may be why the model differs; "": it tells all. */
+/* What the trace does not show, where that may be why the model differs; "": nothing. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
@@ -188,28 +190,27 @@ struct run_facts {
 	const char *why; /* nothing can be said of any file */
 };
 
-static int load_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct errtext *err)
+static int load_run_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct errtext *err)
 {
-	sqlite3_stmt *q = NULL;
-	int r = 0;
+	struct arena texts = {0};
+	struct rows r = rows_begin(db, &texts,
+				   "SELECT r.kernel, r.page_size_bytes FROM job j JOIN run r ON "
+				   "r.id = j.run_id WHERE j.id = ?1",
+				   1, &job_id);
+	bool found = rows_next(&r);
+	int e;
 
-	if (sqlite3_prepare_v2(db,
-			       "SELECT r.kernel, r.page_size_bytes FROM job j JOIN run r ON "
-			       "r.id = j.run_id WHERE j.id = ?1",
-			       -1, &q, NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(q, 1, job_id);
-		if (sqlite3_step(q) == SQLITE_ROW) {
-			ret->kernel =
-				ra_kernel_of((const char *)sqlite3_column_text(q, 0), &ret->why);
-			if (sqlite3_column_int64(q, 1) != RA_PAGE_BYTES)
-				ret->why = "the model knows pages of 4 KiB alone";
-		}
+	if (found) {
+		ret->kernel = ra_kernel_of(rows_bytes(&r).data, &ret->why);
+		if (rows_value(&r, 0) != RA_PAGE_BYTES)
+			ret->why = "the model knows pages of 4 KiB alone";
 	}
-	if (sqlite3_errcode(db) != SQLITE_ROW)
-		r = errtext_set(err, -EIO, "cannot read the run of job %lld: %s", (long long)job_id,
-				sqlite3_errmsg(db));
-	sqlite3_finalize(q);
-	return r;
+	e = rows_finish(&r);
+	arena_free(&texts);
+	if (!found || e)
+		return errtext_set(err, e ? e : -EIO, "cannot read the run of job %lld: %s",
+				   (long long)job_id, rows_error(db));
+	return 0;
 }
 
 /* What the replay needs of the file. False: something is not known, and the note says what. */
@@ -248,7 +249,7 @@ static void set_broken(struct whatif_file *f, const struct trace_file *t)
 		 t->reason ? t->reason : "no reason is given");
 }
 
-static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file *t,
+static int load_file(sqlite3 *db, const struct run_facts *run, const struct trace_file *t,
 		     struct whatif_file *f, struct errtext *err)
 {
 	struct ra_replay_input in = {0};
@@ -256,7 +257,6 @@ static int load_file(sqlite3 *db, const struct run_facts *run, struct trace_file
 
 	f->id = t->id;
 	f->path = t->path;
-	t->path = NULL;
 	f->fidelity = -1;
 	f->stratum = t->stratum;
 	f->stands_for = t->stands_for < 0 ? 0 : t->stands_for;
@@ -311,7 +311,7 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 		return 0;
 	}
 	if (!r)
-		r = load_facts(db, job_id, &run, err);
+		r = load_run_facts(db, job_id, &run, err);
 	if (!r && traced.nr) {
 		w.files = calloc(traced.nr, sizeof(*w.files));
 		if (!w.files) {
@@ -321,6 +321,9 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 	}
 	for (size_t i = 0; !r && i < traced.nr; i++)
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
+	/* Paths are among the texts. */
+	w.texts = traced.texts;
+	traced.texts = (struct arena){0};
 	trace_files_free(&traced);
 	count_files(&w);
 	if (!r)
@@ -334,8 +337,7 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 
 void whatif_readahead_free(struct whatif_readahead *w)
 {
-	for (size_t i = 0; i < w->nr_files; i++)
-		free(w->files[i].path);
+	arena_free(&w->texts);
 	free(w->files);
 	memset(w, 0, sizeof(*w));
 }

@@ -46,7 +46,7 @@ struct whatif_result {
 
 struct whatif_file {
 	int64_t id;
-	char *path;	       /* NULL: none was seen */
+	const char *path;      /* NULL: none was seen */
 	int64_t stratum;       /* < 0: chosen for being read much */
 	double stands_for;     /* files; 0: others do */
 	double counts_for;     /* how often its figures are in sums; see enum whatif_scale */
@@ -75,6 +75,7 @@ enum whatif_scale {
 };
 
 struct whatif_readahead {
+	struct arena texts; /* paths */
 	struct whatif_file *files;
 	size_t nr_files;
 	size_t nr_judged;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "advisor/readahead/whatif_readahead.h"
+#include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
 /* Of sizes: below 16 KiB, and each next one of files eight times as large. */
 enum { WHATIF_STRATA = 8 };
 
-/* It was chosen by its hash, and stands for others of its stratum: there is none but of those. */
+/* It was chosen by its hash, and stands for others of its stratum. */
 static bool is_sampled(const struct whatif_file *f)
 {
 	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
@@ -60,26 +60,20 @@ static void add_brought(struct brought *b, int64_t traced_file_id, double size_b
 		b->stratum[f->stratum] += pages;
 }
 
-static int brought_error(sqlite3 *db, struct errtext *err)
+static double count_or_absent(struct rows *r)
 {
-	return errtext_set(err, sqlite3_errcode(db) == SQLITE_NOMEM ? -ENOMEM : -EIO,
-			   "cannot read what the job's files brought: %s", sqlite3_errmsg(db));
+	struct opt_f64 v = rows_f64(r);
+
+	return v.known && v.value >= 0 ? v.value : -1;
 }
 
-static double column_or_absent(sqlite3_stmt *s, int column)
+static int end_brought(struct rows *r, struct errtext *err)
 {
-	double value = sqlite3_column_double(s, column);
+	int e = rows_finish(r);
 
-	return sqlite3_column_type(s, column) == SQLITE_NULL || !(value >= 0) ? -1 : value;
-}
-
-static sqlite3_stmt *ask_of_job(sqlite3 *db, int64_t job_id, const char *sql)
-{
-	sqlite3_stmt *s = NULL;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK)
-		sqlite3_bind_int64(s, 1, job_id);
-	return s;
+	return e ? errtext_set(err, e, "cannot read what the job's files brought: %s",
+			       rows_error(r->db))
+		 : 0;
 }
 
 /* Databases of other programs, and those that tests make, may have none. */
@@ -96,36 +90,33 @@ static bool has_counters(sqlite3 *db, const char *table)
 /* Of the whole job; < 0: not measured. */
 static int load_job_brought(sqlite3 *db, int64_t job_id, double *ret_pages, struct errtext *err)
 {
-	sqlite3_stmt *s =
-		ask_of_job(db, job_id, "SELECT " JOB_BROUGHT " FROM job j WHERE j.id = ?1");
-	int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
-	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : brought_error(db, err);
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(db, &no_texts,
+				   "SELECT " JOB_BROUGHT " FROM job j WHERE j.id = ?1", 1, &job_id);
 
-	*ret_pages = rc == SQLITE_ROW ? column_or_absent(s, 0) : -1;
-	sqlite3_finalize(s);
-	return r;
+	*ret_pages = rows_next(&r) ? count_or_absent(&r) : -1;
+	return end_brought(&r, err);
 }
 
 /* Each file of the job that has a row of its own. */
 static int load_files_brought(sqlite3 *db, int64_t job_id, struct brought *b, struct errtext *err)
 {
-	sqlite3_stmt *s = ask_of_job(
-		db, job_id,
+	struct arena no_texts = {0};
+	struct rows r = rows_begin(
+		db, &no_texts,
 		"SELECT t.id, f.size_bytes, " FILE_BROUGHT
 		" FROM file f LEFT JOIN traced_file t ON t.job_id = f.job_id AND t.dev_major = "
 		"f.dev_major AND t.dev_minor = f.dev_minor AND t.ino = f.ino AND t.gen = f.gen "
-		"WHERE f.job_id = ?1");
-	int rc = SQLITE_ERROR, r;
+		"WHERE f.job_id = ?1",
+		1, &job_id);
 
-	while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-		bool traced = sqlite3_column_type(s, 0) != SQLITE_NULL;
+	while (rows_next(&r)) {
+		int64_t traced_file_id = rows_value(&r, -1);
+		double size_bytes = count_or_absent(&r);
 
-		add_brought(b, traced ? sqlite3_column_int64(s, 0) : -1, column_or_absent(s, 1),
-			    column_or_absent(s, 2));
+		add_brought(b, traced_file_id, size_bytes, count_or_absent(&r));
 	}
-	r = rc == SQLITE_DONE ? 0 : brought_error(db, err);
-	sqlite3_finalize(s);
-	return r;
+	return end_brought(&r, err);
 }
 
 /* A file beyond those that have rows: what the model has of it, where it was held against the
@@ -261,7 +252,7 @@ static double ratio_of(const struct which *of, int figure, int64_t stratum)
 /*
  * What the files of one stratum add to the variance: of what a file is off its pages times the
  * ratio, or of all of it where pages were not counted, as how many files there are is not known
- * either. One file tells nothing of the spread.
+ * either. One file says nothing about the spread.
  */
 static double variance_of(const struct which *of, int figure, int64_t stratum)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where a note holds: "any", or terms such as fs:xfs, device:ssd, kernel:>=5.4<6.1, cgroup:v2. Owns
- * the grammar of the terms; whether they hold for a machine is for who knows its facts. Pure.
+ * the grammar of the terms; whether they hold for a machine is decided where its facts are known.
+ * Pure.
  */
 #ifndef RULES_APPLIES_H
 #define RULES_APPLIES_H
@@ -15,13 +16,13 @@ enum applies_kind { APPLIES_FS, APPLIES_DEVICE, APPLIES_KERNEL, APPLIES_CGROUP, 
 
 struct applies_term {
 	enum applies_kind kind;
-	struct span value;    /* what stands behind the colon */
+	struct span value;    /* what follows the colon */
 	uint64_t from, below; /* kernel: from <= version < below */
 };
 
 /*
- * The next term of a list, which moves on behind it. 1; 0: none is left; -EINVAL: ret->value is the
- * piece that is none, and *ret_wrong says why and what to do.
+ * The next term of a list, which moves on past it. 1; 0: none is left; -EINVAL: ret->value is the
+ * invalid piece, and *ret_wrong says why and what to do.
  */
 int applies_next(struct span *list, struct applies_term *ret, const char **ret_wrong);
 

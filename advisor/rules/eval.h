@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Running one rule: prepared behind the guard, its parameters bound by name, its rows read into
+ * Running one rule: prepared under the guard, its parameters bound by name, its rows read into
  * findings. Owns what a row of a rule must look like and the words for when it does not.
  */
 #ifndef RULES_EVAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A row of a rule as a finding. Owns the names of the columns and what is allowed in them. Text
- * goes to the arena.
+ * goes to the arena. row_*() are in eval_row.c.
  */
 #ifndef EVAL_ROW_H
 #define EVAL_ROW_H

@@ -112,7 +112,7 @@ static void append_merged(struct finding *to, struct finding *lesser)
 	to->merged = lesser;
 }
 
-/* Of n findings the lesser ones move behind the kept ones, where their pointers stay valid. */
+/* Of nr findings the lesser ones move after the kept ones, where their pointers stay valid. */
 static size_t merge_causes(struct finding *list, size_t nr, struct finding *scratch)
 {
 	size_t kept = 0;

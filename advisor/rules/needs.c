@@ -16,7 +16,8 @@ static const struct need_table {
 	const char *what;   /* that there is none of; NULL: name */
 } tables[] = {
 	{"advice", NULL, NULL, NULL, NULL},
-	/* Whose pages left for want of memory has rows, or nobody looked who took them. */
+	/* A job that lost pages for want of memory has rows, unless it was not recorded who took
+	   them. */
 	{"interference",
 	 "SELECT 1 FROM interference WHERE job_id = :job UNION ALL "
 	 "SELECT 1 FROM v_job WHERE job_id = :job AND evicted_reclaim = 0 AND NOT EXISTS "

@@ -205,10 +205,10 @@ static int check_keys(const struct front *f, const char *expected_id, struct err
 enum { SNIPPETS_MAX = 32 };
 
 struct body {
-	struct lines what_to_do; /* behind that heading; next NULL: there is none */
+	struct lines what_to_do; /* after that heading; next NULL: there is no such heading */
 	const char *language;	 /* inside of a fence; NULL: outside, or not one of ours */
 	bool fenced;
-	struct lines code; /* behind the line that begins it */
+	struct lines code; /* after the line that begins it */
 	struct note_snippet snippets[SNIPPETS_MAX];
 	size_t nr_snippets;
 };

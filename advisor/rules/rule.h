@@ -26,7 +26,7 @@ struct rule_param {
 	int line;
 };
 
-/* Words behind a key of the front matter. */
+/* Words after a key of the front matter. */
 struct rule_words {
 	const char **word;
 	size_t nr;
@@ -66,7 +66,7 @@ struct note {
 	const char *id, *title, *applies_to, *precondition, *facts, *keywords, *risk, *undo,
 		*verify, *source;
 	struct note_findings findings;
-	const char *body;   /* Markdown, behind the front matter; shared texts are in */
+	const char *body;   /* Markdown, after the front matter, with the shared texts */
 	const char *action; /* the key; else the first paragraph of "What to do", on one line */
 	struct note_snippet *snippets;
 	size_t nr_snippets;

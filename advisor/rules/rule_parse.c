@@ -37,8 +37,8 @@ struct parser {
 	struct errtext *err;
 	struct span value[KEY_NR]; /* len 0: not given */
 	int line[KEY_NR];
-	size_t room;  /* of params */
 	int last_key; /* that a continued line belongs to; -1: none */
+	struct rule_param params[PARAMS_MAX];
 };
 
 static int unknown_key(struct parser *p, int line, struct span key)
@@ -52,37 +52,28 @@ static int unknown_key(struct parser *p, int line, struct span key)
 
 static int add_param(struct parser *p, struct span text, int line)
 {
+	struct rule *rule = p->rule;
+	struct rule_param param;
 	const char *copy = span_copy(p->arena, text);
-	struct rule_param *params;
 	int ret;
 
 	if (!copy)
 		return -ENOMEM;
-	if (p->rule->nr_params == PARAMS_MAX)
+	if (rule->nr_params == PARAMS_MAX)
 		return errtext_set(p->err, -EINVAL,
-				   "%s:%d: more than %d parameters; leave some out", p->rule->file,
+				   "%s:%d: more than %d parameters; leave some out", rule->file,
 				   line, PARAMS_MAX);
-	if (p->rule->nr_params == p->room) {
-		p->room = p->room ? 2 * p->room : 8;
-		params = arena_alloc(p->arena, p->room * sizeof(*params));
-		if (!params)
-			return -ENOMEM;
-		if (p->rule->nr_params)
-			memcpy(params, p->rule->params, p->rule->nr_params * sizeof(*params));
-		p->rule->params = params;
-	}
-	ret = rule_param_parse(p->arena, p->rule->file, line, copy,
-			       &p->rule->params[p->rule->nr_params], p->err);
+	ret = rule_param_parse(p->arena, rule->file, line, copy, &param, p->err);
 	if (ret)
 		return ret;
-	if (strpbrk(p->rule->params[p->rule->nr_params].name, "-."))
+	if (strpbrk(param.name, "-."))
 		return errtext_set(p->err, -EINVAL,
 				   "%s:%d: the name of a parameter may have a-z, 0-9 and _ only",
-				   p->rule->file, line);
-	if (rule_param_find(p->rule, p->rule->params[p->rule->nr_params].name))
+				   rule->file, line);
+	if (rule_param_find(rule, param.name))
 		return errtext_set(p->err, -EINVAL, "%s:%d: a second param %s; leave one of them",
-				   p->rule->file, line, p->rule->params[p->rule->nr_params].name);
-	p->rule->nr_params++;
+				   rule->file, line, param.name);
+	p->params[rule->nr_params++] = param;
 	return 0;
 }
 
@@ -211,6 +202,10 @@ static int finish_rule(struct parser *p)
 	struct rule *r = p->rule;
 	int ret;
 
+	r->params = arena_alloc(p->arena, r->nr_params * sizeof(*r->params));
+	if (!r->params)
+		return -ENOMEM;
+	memcpy(r->params, p->params, r->nr_params * sizeof(*r->params));
 	r->id = one_line(p->arena, p->value[KEY_ID]);
 	r->title = one_line(p->arena, p->value[KEY_TITLE]);
 	r->severity = one_line(p->arena, p->value[KEY_SEVERITY]);
@@ -234,6 +229,7 @@ int rule_parse(struct arena *a, const char *file, const char *expected_id, const
 	struct span line;
 	int e = 0;
 
+	rule.params = p.params;
 	while (!e && (begin = lines.next, lines_next(&lines, &line))) {
 		if (!span_trim(line).len)
 			continue;

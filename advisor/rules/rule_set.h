@@ -2,6 +2,7 @@
 /*
  * All rules and notes: those of the program, and of a site's directories on top. What is wrong in
  * a site's file costs that file, not the others: each complaint is kept, with file and line.
+ * rule_dirs_make() and rule_dirs_free() are in rule_set.c.
  */
 #ifndef RULE_SET_H
 #define RULE_SET_H
@@ -43,6 +44,8 @@ void rule_dirs_free(struct rule_dirs *d);
 /* dirs NULL: the program's own only. 0 or -ENOMEM; what else is wrong is in problems. */
 int rule_set_load(const struct rule_dirs *dirs, struct rule_set *ret);
 void rule_set_free(struct rule_set *s);
+/* Adds what err says to the problems. Returns 0 unless e is -ENOMEM. */
+int rule_set_problem(struct rule_set *s, int e, const struct errtext *err);
 
 const struct rule *rule_set_rule(const struct rule_set *s, const char *id);
 const struct note *rule_set_note(const struct rule_set *s, const char *id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lines and words of a text in memory. Owns no memory: pieces are of the text, copies of an arena.
+ * lines_next() and span_*() are in text.c.
  */
 #ifndef RULES_TEXT_H
 #define RULES_TEXT_H
@@ -26,7 +27,7 @@ bool lines_next(struct lines *l, struct span *ret);
 struct span span_trim(struct span s);
 bool span_is(struct span s, const char *text);
 bool span_begins(struct span s, const char *text);
-/* What stands before the first c, trimmed; the rest behind it. false: there is no c. */
+/* What stands before the first c, and what follows it, trimmed. false: there is no c. */
 bool span_cut(struct span s, char c, struct span *ret_before, struct span *ret_behind);
 /* The next word; false: none is left. */
 bool span_word(struct span *s, struct span *ret_word);

@@ -40,7 +40,7 @@ struct change_arc {
 
 /* For the second of two tests: of the size of a step. One cell of three may be an
  * outlier. The largest twentieth of all jumps stands for their noise, so that what the
- * series does again and again is none. */
+ * series does again and again is no step. */
 enum { JUMP_CELLS = 3, JUMPS_MIN = 10 };
 #define NORMAL_95 1.9600
 /* Of the cells of a side, in a step: bursts that happen to lie together have others between them.
@@ -143,7 +143,7 @@ static double middle_of(double a, double b, double c)
 	return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* Three cells behind a place less three before it: by their medians, which no outlier moves. */
+/* Three cells after a place less three before it: by their medians, which no outlier moves. */
 static double jump_at(const double *x)
 {
 	return middle_of(x[0], x[1], x[2]) - middle_of(x[-3], x[-2], x[-1]);

@@ -15,14 +15,14 @@ enum {
 };
 
 struct change {
-	size_t at;	      /* the first cell behind it */
+	size_t at;	      /* the first cell after it */
 	double before, after; /* medians, to the next changes or the ends */
 	double p;	      /* of all places where it could be, times tests */
 };
 
 /*
  * Changes of x whose p is at most level and whose medians differ by at least a quarter of the
- * larger one, and by least. tests: series that are looked at beside this one, by which p is
+ * larger one, and by least. tests: series that are looked at in all, by which p is
  * multiplied. At most CHANGE_MAX, in order. 0 or -ENOMEM.
  */
 int change_find(const double *x, size_t nr, double least, double tests, double level,

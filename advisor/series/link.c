@@ -13,7 +13,7 @@ enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
 /* Of a figure that has its median but in a few cells, those few would be all the evidence. */
 enum { MOVES_MIN = 15 };
 
-/* Two figures with a rhythm each that came so seldom cannot be told apart from two with one. */
+/* Two figures with a rhythm each that came so seldom cannot be distinguished from two with one. */
 enum { REPEATS_MIN = 8 };
 
 /* A line and an autocorrelation were fitted to each of the two. */
@@ -165,7 +165,7 @@ int link_prepare(const double *x, size_t nr, const size_t *ends, size_t nr_ends,
 	rank_known(y, ret->known, nr, packed, order, ret->rank);
 	take_trend(ret->rank, ret->known, ends, nr_ends);
 	take_past(ret, alike_at(ret->rank, ret->known, nr, 1), 1, left, packed, order);
-	/* The first cell behind a change has another past. */
+	/* The first cell after a change has another past. */
 	for (size_t k = 0; k + 1 < nr_ends; k++) {
 		ret->nr_known -= ret->known[ends[k]];
 		ret->known[ends[k]] = false;

@@ -17,7 +17,7 @@ enum {
 
 #define LINK_RHO_MIN 0.5
 
-/* What is left of a series: values of all cells; known tells which. */
+/* What is left of a series: values of all cells; known says which count. */
 struct link_series {
 	double *rank; /* less the mean rank */
 	bool *known;

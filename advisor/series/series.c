@@ -22,7 +22,7 @@ static double number_or_nan(struct rows *r)
 }
 
 /* Versions that kept no budget saw waits by the per-read hook alone. The machine's row names one
- * memory cgroup: whose it is can be told of a lone job only. */
+ * memory cgroup: only of a lone job is it known whose it is. */
 static int load_intervals(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
 			  struct series_row *rows, size_t *ret_nr)
 {

@@ -15,7 +15,7 @@
 #include "cachemon/base/optional.h"
 
 enum {
-	SERIES_CELLS_MIN = 20, /* fewer tell nothing of what is usual */
+	SERIES_CELLS_MIN = 20, /* fewer do not show what is usual */
 	SERIES_CHANGES_MAX = 12,
 	SERIES_ANOMALIES_MAX = 5,
 	SERIES_LINKS_MAX = 5,
@@ -38,7 +38,7 @@ struct series_metric {
 struct series_change {
 	const struct series_metric *metric;
 	int64_t at_ns;	      /* since the start of the run */
-	double before, after; /* medians of the stretches before and behind it */
+	double before, after; /* medians of the stretches before and after it */
 	double p;	      /* corrected for all that were looked at in the job */
 };
 
@@ -60,7 +60,7 @@ struct series_link {
 	size_t intervals;
 };
 
-/* A figure of the whole run beside those of the job's earlier runs in this database. */
+/* A figure of the whole run and those of the job's earlier runs in this database. */
 struct series_history {
 	const struct series_metric *metric;
 	double value, median;

@@ -209,7 +209,7 @@ static void fill_cells(const struct series_row *rows, size_t nr, struct series_c
 	int64_t end_ns = rows[0].start_ns;
 
 	for (size_t i = 0; i < nr && c->nr < room; i++) {
-		/* Intervals that were lost: the next cell begins anew, and is the next to none. */
+		/* Intervals that were lost: the next cell has none before it. */
 		if (rows[i].start_ns - end_ns > c->length_ns / 2) {
 			if (o.duration_ns)
 				close_cell(c, &o, last);

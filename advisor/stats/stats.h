@@ -25,7 +25,7 @@ double stats_student_two_sided(double t, double df);
 /* The t that is exceeded with probability 1 - p; 0 < p < 1. */
 double stats_student_quantile(double p, double df);
 
-/* The logarithm of 1 + x / least, of either sign: even where x is small beside least; x itself
+/* The logarithm of 1 + x / least, of either sign: even where x is small against least; x itself
  * where least is 0. */
 double stats_log(double x, double least);
 double stats_exp(double y, double least);

@@ -40,10 +40,10 @@ static const struct room {
 			   "cachemon/collector"},
 	/* A database is judged. */
 	{"advisor/stats", "cachemon/base"},
-	{"advisor/load", "cachemon/base cachemon/figures"},
+	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
 	{"advisor/curve", "cachemon/base"},
-	{"advisor/pattern", "cachemon/base cachemon/figures advisor/load"},
-	{"advisor/readahead", "cachemon/base cachemon/figures advisor/load"},
+	{"advisor/pattern", "cachemon/base cachemon/figures cachemon/db advisor/load"},
+	{"advisor/readahead", "cachemon/base cachemon/figures cachemon/db advisor/load"},
 	{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
 	{"advisor/compare", "cachemon/figures advisor/stats"},
 	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},

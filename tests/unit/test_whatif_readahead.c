@@ -139,7 +139,7 @@ static void larger_mapped_windows_have_a_price(void **state)
 				.judged = true,
 				.counted = true,
 				.mapped = true};
-	struct whatif_readahead w = {&f, 1, 1, 0, WHATIF_BY_FILES, ""};
+	struct whatif_readahead w = {.files = &f, .nr_files = 1, .nr_judged = 1};
 	int larger = candidate("ra_kb=1024");
 
 	(void)state;

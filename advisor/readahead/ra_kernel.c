@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/readahead/kernel.h"
+#include "advisor/readahead/ra_kernel.h"
 
 #include <stdio.h>
 #include <string.h>

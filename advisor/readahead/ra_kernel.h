@@ -3,8 +3,8 @@
  * How a kernel's readahead behaves, as far as kernels differ: a set of behaviours, not a version.
  * Owns the table of known ones and the choice by what a run recorded. An unknown kernel has none.
  */
-#ifndef READAHEAD_KERNEL_H
-#define READAHEAD_KERNEL_H
+#ifndef RA_KERNEL_H
+#define RA_KERNEL_H
 
 #include <stdbool.h>
 
@@ -40,13 +40,13 @@ struct ra_kernel {
 	bool one_body;
 	/* A search that meets no hole in its range answers with the last page it looked at. */
 	bool next_full_is_last, prev_full_is_last;
-	/* A read that gets to the end of the file, or begins behind it, asks for the page there. */
+	/* A read that gets to the end of the file, or begins past it, asks for the page there. */
 	bool asks_past_end;
 	bool never_shrinks; /* a window that goes on is not smaller than the one before */
-	bool search_lags;   /* a search that begins inside a large folio looks at slots behind it */
+	bool search_lags;   /* a search that begins inside a large folio looks at slots after it */
 	bool small_is_single; /* windows below four pages have single pages */
 	bool no_order_1;      /* there are no folios of two pages */
-	bool overshoots;      /* behind a page in the way the whole size is read again */
+	bool overshoots;      /* after a page in the way the whole size is read again */
 	bool round_end;	      /* a window's end is cut to a multiple of its folios */
 	bool eof_marker;      /* a window that reaches the end of the file is marked too */
 	bool exec_window;     /* executable mappings have windows of their own */
