@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
- * capture/map_sizes; cmd/cmd_doctor.c gathers them here.
+ * capture/map_sizes; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H
@@ -43,10 +43,6 @@ const struct doctor_cap *doctor_caps(void);
 const char *doctor_cap_remedy(void);
 /* Where it is missing and yet not missed on this machine: why; else NULL. */
 const char *doctor_cap_spared(const struct kernel_caps *caps, int cap);
-/* What a setting of the kernel means here; NULL: nothing to be said. */
-const char *doctor_lockdown_means(const struct kernel_caps *caps);
-const char *doctor_paranoid_means(const struct kernel_caps *caps);
-const char *doctor_unprivileged_means(const struct kernel_caps *caps);
 
 void doctor_print_text(const struct doctor *d);
 /* 0 or -errno. */

@@ -2,20 +2,100 @@
 #include "cachemon/doctor/doctor.h"
 
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cachemon/plan/probe_records.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/base/human.h"
+#include "cachemon/plan/probe_records.h"
+
+const struct doctor_cap *doctor_caps(void)
+{
+	static const struct doctor_cap caps[] = {
+		{CAP_BPF, "CAP_BPF", true, "making maps and loading the probes",
+		 "no probe can be loaded, nothing measured"},
+		{CAP_PERFMON, "CAP_PERFMON", true, "probes that read kernel memory",
+		 "no probe may read kernel memory, nothing can be measured"},
+		{CAP_SYSLOG, "CAP_SYSLOG", false, "reading kernel addresses at the start",
+		 "kernel addresses are hidden, so that eviction causes which only a stack tells "
+		 "are not measured"},
+		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
+		 "the mounts of other users' processes, and these under hidepid",
+		 "a file that was seen without its mount may keep a path whose beginning is "
+		 "unknown"},
+		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
+		 "timing the probes; it also stands for CAP_BPF and CAP_PERFMON",
+		 "own cost is not known, and level auto slices nothing"},
+		{CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false,
+		 "raising the limit of locked memory at the start",
+		 "the maps must fit into that limit"},
+		{0, NULL, false, NULL, NULL},
+	};
+
+	return caps;
+}
+
+const char *doctor_cap_remedy(void)
+{
+	return "run as root, or once: sudo setcap cap_bpf,cap_perfmon,cap_syslog+ep "
+	       "\"$(command -v cachemon)\"";
+}
+
+const char *doctor_cap_spared(const struct kernel_caps *caps, int cap)
+{
+	switch (cap) {
+	case CAP_SYSLOG:
+		return caps->kallsyms == CAPS_YES ? "kernel addresses are readable without" : NULL;
+	case CAP_SYS_ADMIN:
+		return caps->bpf_stats == CAPS_YES
+			       ? "kernel.bpf_stats_enabled is 1: the probes are timed without"
+			       : NULL;
+	case CAP_SYS_RESOURCE:
+		if (caps->memlock_binds == CAPS_NO)
+			return "this kernel does not count maps as locked memory";
+		return caps->memlock_bytes == UINT64_MAX ? "locked memory is unlimited" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* What a setting of the kernel means here; NULL: nothing to be said. */
+static const char *lockdown_means(const struct kernel_caps *caps)
+{
+	if (!strcmp(caps->lockdown, "integrity"))
+		return "integrity: nothing that cachemon does is forbidden";
+	if (!strcmp(caps->lockdown, "confidentiality"))
+		return "confidentiality: BPF programs may not read kernel memory, so watch cannot "
+		       "run; integrity allows it";
+	return NULL;
+}
+
+static const char *paranoid_means(const struct kernel_caps *caps)
+{
+	if (caps->kallsyms != CAPS_NO)
+		return NULL;
+	if (caps->kptr_restrict >= 2)
+		return "addresses are hidden from everybody while kernel.kptr_restrict is 2";
+	return "addresses are shown with CAP_SYSLOG, or where kernel.kptr_restrict is 0 and "
+	       "kernel.perf_event_paranoid 1 or less";
+}
+
+static const char *unprivileged_means(const struct kernel_caps *caps)
+{
+	if (caps->unprivileged_bpf_disabled > 0)
+		return "loading takes CAP_BPF; so does using what is loaded, before Linux 5.19: "
+		       "there watch keeps it";
+	return NULL;
+}
 
 #define WIDTH  80
 #define INDENT 15
 
 /* One line of facts "label   text", words wrapped below the text's column. */
 static void __attribute__((format(printf, 3, 4)))
-line(int indent, const char *label, const char *fmt, ...)
+print_line(int indent, const char *label, const char *fmt, ...)
 {
 	char text[2048]; /* longer than any reason and list */
 	const char *word = text;
@@ -56,15 +136,16 @@ static const char *or_unknown(const char *text)
 
 static void print_kernel(const struct kernel_caps *c)
 {
-	line(INDENT, "kernel", "%s %s, %" PRIu64 "-byte pages, %u CPUs, %s of memory",
-	     or_unknown(c->release), or_unknown(c->arch), c->page_size, c->nr_cpus,
-	     human_bytes(c->ram_bytes).text);
+	print_line(INDENT, "kernel", "%s %s, %" PRIu64 "-byte pages, %u CPUs, %s of memory",
+		   or_unknown(c->release), or_unknown(c->arch), c->page_size, c->nr_cpus,
+		   human_bytes(c->ram_bytes).text);
 	if (!c->btf_err)
-		line(INDENT, "BTF", "%s", KERNEL_BTF_PATH);
+		print_line(INDENT, "BTF", "%s", KERNEL_BTF_PATH);
 	else
-		line(INDENT, "BTF", "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
-		     KERNEL_BTF_PATH, strerror(-c->btf_err));
-	line(INDENT, "lockdown", "%s", doctor_lockdown_means(c) ?: or_unknown(c->lockdown));
+		print_line(INDENT, "BTF",
+			   "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
+			   KERNEL_BTF_PATH, strerror(-c->btf_err));
+	print_line(INDENT, "lockdown", "%s", lockdown_means(c) ?: or_unknown(c->lockdown));
 }
 
 static void print_privileges(const struct doctor *d)
@@ -76,16 +157,17 @@ static void print_privileges(const struct doctor *d)
 
 		spared = doctor_cap_spared(&d->caps, c->cap);
 		if (kernel_caps_holds(&d->caps, c->cap)) {
-			line(INDENT, label, "%s: %s", c->name, c->what);
+			print_line(INDENT, label, "%s: %s", c->name, c->what);
 		} else if (spared) {
-			line(INDENT, label, "%s is not needed here: %s", c->name, spared);
+			print_line(INDENT, label, "%s is not needed here: %s", c->name, spared);
 		} else {
 			missing = true;
-			line(INDENT, label, "%s is missing (%s): %s", c->name, c->what, c->without);
+			print_line(INDENT, label, "%s is missing (%s): %s", c->name, c->what,
+				   c->without);
 		}
 	}
 	if (missing)
-		line(INDENT, "", "To get them: %s", doctor_cap_remedy());
+		print_line(INDENT, "", "To get them: %s", doctor_cap_remedy());
 }
 
 static void print_cgroups(const struct kernel_caps *c)
@@ -96,7 +178,7 @@ static void print_cgroups(const struct kernel_caps *c)
 		escape_inert_to(v1, sizeof(v1), c->cgroup_v1_memory);
 	if (*c->cgroup_v2)
 		escape_inert_to(v2, sizeof(v2), c->cgroup_v2);
-	line(INDENT, "cgroups", "%s", kernel_caps_cgroup(c));
+	print_line(INDENT, "cgroups", "%s", kernel_caps_cgroup(c));
 	/* Not wrapped: blanks of a path are its own. */
 	if (*v1)
 		printf("%*sv1 memory controller at %s\n", INDENT, "", v1);
@@ -119,35 +201,36 @@ static void print_settings(const struct kernel_caps *c)
 {
 	char text[128];
 
-	line(INDENT, "settings", "BPF JIT %s, kernel addresses %s, delay accounting %s",
-	     flag(c->jit, "on", "off"), flag(c->kallsyms, "readable", "hidden"),
-	     flag(c->task_delayacct, "on", "off"));
-	line(INDENT, "", "unprivileged_bpf_disabled %s%s%s",
-	     setting(c->unprivileged_bpf_disabled).text, doctor_unprivileged_means(c) ? ": " : "",
-	     doctor_unprivileged_means(c) ?: "");
-	line(INDENT, "", "perf_event_paranoid %s, kptr_restrict %s%s%s",
-	     setting(c->perf_event_paranoid).text, setting(c->kptr_restrict).text,
-	     doctor_paranoid_means(c) ? ": " : "", doctor_paranoid_means(c) ?: "");
-	line(INDENT, "", "locked memory %s%s",
-	     c->memlock_bytes == UINT64_MAX ? "unlimited" : human_bytes(c->memlock_bytes).text,
-	     c->memlock_binds == CAPS_YES  ? ", which binds the maps"
-	     : c->memlock_binds == CAPS_NO ? ", which does not bind the maps"
-					   : "");
+	print_line(INDENT, "settings", "BPF JIT %s, kernel addresses %s, delay accounting %s",
+		   flag(c->jit, "on", "off"), flag(c->kallsyms, "readable", "hidden"),
+		   flag(c->task_delayacct, "on", "off"));
+	print_line(INDENT, "", "unprivileged_bpf_disabled %s%s%s",
+		   setting(c->unprivileged_bpf_disabled).text, unprivileged_means(c) ? ": " : "",
+		   unprivileged_means(c) ?: "");
+	print_line(INDENT, "", "perf_event_paranoid %s, kptr_restrict %s%s%s",
+		   setting(c->perf_event_paranoid).text, setting(c->kptr_restrict).text,
+		   paranoid_means(c) ? ": " : "", paranoid_means(c) ?: "");
+	print_line(INDENT, "", "locked memory %s%s",
+		   c->memlock_bytes == UINT64_MAX ? "unlimited"
+						  : human_bytes(c->memlock_bytes).text,
+		   c->memlock_binds == CAPS_YES	 ? ", which binds the maps"
+		   : c->memlock_binds == CAPS_NO ? ", which does not bind the maps"
+						 : "");
 	for (int k = 0; k < HOOK_NR; k++) {
 		hook_support_text(&c->support[k], text, sizeof(text));
-		line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
+		print_line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
 	}
 	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
-		line(INDENT, "", "preemption is held off by %s",
-		     c->preemptible > 0	   ? "the programs: tracepoints do not"
-		     : c->preemptible == 0 ? "tracepoints"
-		     : kernel_caps_must_hold(c)
-			     ? "the programs: nothing tells whether tracepoints do"
-			     : "tracepoints, for all that is known: BTF does not "
-			       "tell where it is counted");
-	line(INDENT, "", "tasks are switched out inside of the kernel: %s",
-	     c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
-					 : flag(c->preempts, "yes", "no"));
+		print_line(INDENT, "", "preemption is held off by %s",
+			   c->preemptible > 0	 ? "the programs: tracepoints do not"
+			   : c->preemptible == 0 ? "tracepoints"
+			   : kernel_caps_must_hold(c)
+				   ? "the programs: nothing tells whether tracepoints do"
+				   : "tracepoints, for all that is known: BTF does not "
+				     "tell where it is counted");
+	print_line(INDENT, "", "tasks are switched out inside of the kernel: %s",
+		   c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
+					       : flag(c->preempts, "yes", "no"));
 }
 
 /* The plan that says most: without privileges nothing is live, with them BTF tells. */
@@ -166,12 +249,12 @@ static void print_roles(const struct doctor *d)
 		snprintf(label, sizeof(label), "%-22s%-9s", probe_role_name(r),
 			 probe_state_name(c->state));
 		if (c->state == PROBE_LIVE && *c->instead)
-			line(31, label, "%s. Better, but: %s.", c->hook, c->instead);
+			print_line(31, label, "%s. Better, but: %s.", c->hook, c->instead);
 		else if (c->state == PROBE_LIVE)
-			line(31, label, "%s", c->hook);
+			print_line(31, label, "%s", c->hook);
 		else
-			line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,
-			     probe_role_loss(r));
+			print_line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,
+				   probe_role_loss(r));
 	}
 }
 
@@ -186,8 +269,8 @@ static void print_records(const struct doctor *d)
 		why = probe_record_absent(telling_plan(d), r);
 		snprintf(label, sizeof(label), "%-22s%-9s", probe_record_name(r),
 			 why ? "absent" : "yes");
-		line(31, label, "%s%s%s", probe_record_use(r), why ? ". Not here: " : "",
-		     why ?: "");
+		print_line(31, label, "%s%s%s", probe_record_use(r), why ? ". Not here: " : "",
+			   why ?: "");
 	}
 }
 
@@ -217,15 +300,15 @@ static void print_filesystem(const struct doctor *d)
 	snprintf(kb, sizeof(kb), "%lld KiB", d->fs.read_ahead_kb);
 	putchar('\n');
 	printf("%-*s%s\n", INDENT, "path", path);
-	line(INDENT, "filesystem", "%s%s on device %s, read-ahead %s", or_unknown(d->fs.type),
-	     d->fs.dax ? " with DAX" : "", device, d->fs.read_ahead_kb < 0 ? "unknown" : kb);
+	print_line(INDENT, "filesystem", "%s%s on device %s, read-ahead %s", or_unknown(d->fs.type),
+		   d->fs.dax ? " with DAX" : "", device, d->fs.read_ahead_kb < 0 ? "unknown" : kb);
 	if (*d->fs.mount) {
 		escape_inert_to(path, sizeof(path), d->fs.mount);
 		printf("%-*s%s\n", INDENT, "mounted at", path);
 	}
 	if (d->fs.trial == FS_TRIAL_CACHED)
-		line(INDENT, "trial", "a read of this file went through the page cache");
-	line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
+		print_line(INDENT, "trial", "a read of this file went through the page cache");
+	print_line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
 }
 
 /* Groups measured or not, as "a, b, c"; empty: none. A run that is refused measures none. */
@@ -249,26 +332,27 @@ static void print_verdict(const struct doctor *d)
 	putchar('\n');
 	for (int g = 0; g < GROUP_NR; g++) {
 		if (!plan->measured[g])
-			line(INDENT, counter_group_name(g), "%s", plan->reason[g]);
+			print_line(INDENT, counter_group_name(g), "%s", plan->reason[g]);
 	}
 	for (int c = 0; c < C_NR; c++) {
 		if (plan->measured[counter_group(c)] &&
 		    !probe_plan_measures(plan, c, why, sizeof(why)))
-			line(0, "", "%s: %s", counter_name(c), why);
+			print_line(0, "", "%s: %s", counter_name(c), why);
 	}
 	list_groups(plan, true, can, sizeof(can));
 	list_groups(plan, false, cannot, sizeof(cannot));
 	if (!plan->viable)
-		line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
+		print_line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
 	else if (!d->privileged)
-		line(0, "", "watch cannot run without privileges; with them, going by BTF alone:");
+		print_line(0, "",
+			   "watch cannot run without privileges; with them, going by BTF alone:");
 	if (d->memory_err)
-		line(0, "", "watch cannot run here: %s", d->memory.text);
+		print_line(0, "", "watch cannot run here: %s", d->memory.text);
 	if (*cannot)
-		line(0, "", "this machine can measure: %s; cannot: %s", *can ? can : "nothing",
-		     cannot);
+		print_line(0, "", "this machine can measure: %s; cannot: %s",
+			   *can ? can : "nothing", cannot);
 	else
-		line(0, "", "this machine can measure all: %s", can);
+		print_line(0, "", "this machine can measure all: %s", can);
 }
 
 void doctor_print_text(const struct doctor *d)

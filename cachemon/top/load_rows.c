@@ -8,7 +8,7 @@
 #include "cachemon/model/bounds.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
-#include "cachemon/top/load.h"
+#include "cachemon/top/moment.h"
 
 /* Of an interval; the store keeps 256. */
 enum { ROWS_MAX = 4096 };

@@ -9,7 +9,7 @@
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
-#include "cachemon/top/load.h"
+#include "cachemon/top/moment.h"
 
 /* Where intervals are shorter than asked for, those before are taken in up to this share of it. */
 #define WHOLE 0.75

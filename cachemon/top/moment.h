@@ -2,6 +2,7 @@
 /*
  * A moment of a run: the intervals up to it, and what was counted in it of jobs, directories or
  * files. Owns those types and reading them; the database is only read, as by any report.
+ * top_rows_load() and top_runs_load() are in load_rows.c, top_series_load() is in top_series.c.
  */
 #ifndef TOP_MOMENT_H
 #define TOP_MOMENT_H
@@ -72,5 +73,31 @@ int top_series_load(struct sqlite3 *db, const struct top_moment *m, enum top_lev
 
 int64_t top_moment_end_ns(const struct top_moment *m);
 const struct top_row *top_moment_job(const struct top_moment *m); /* the watched one, or NULL */
+
+/*
+ * Inside of reading a moment, for moment.c (intervals, jobs), load_rows.c (files, directories,
+ * runs) and top_series.c (one row over time): how counts of several intervals become those of a
+ * moment.
+ */
+
+/* Of the per-read hook, in an interval: on all the time, or not. */
+enum top_hook { TOP_HOOK_ON, TOP_HOOK_OFF };
+
+enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i);
+
+/* Nothing, all of it known. */
+struct counts top_counts_none(void);
+/* sum += c, of this interval. */
+void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
+		     struct counts *c);
+/* When all intervals were taken: what was not seen in all of them, and which losses concern it. */
+void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
+
+/* Directories or files, and what is in none of their rows. */
+int top_rows_load(struct sqlite3 *db, enum top_level level, struct top_moment *m,
+		  struct errtext *err);
+
+/* The jobs of the newest runs. */
+int top_runs_load(struct sqlite3 *db, struct top_moment *m, struct errtext *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cachemon/base/escape.h"
-#include "cachemon/top/paint_impl.h"
+#include "cachemon/top/paint.h"
 #include "cachemon/base/human.h"
 
 /* Lines from which on the head has a sparkline, and rows that a table keeps beside the detail. */

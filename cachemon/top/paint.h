@@ -7,6 +7,7 @@
 #define TOP_PAINT_H
 
 #include "cachemon/top/canvas.h"
+#include "cachemon/top/columns.h"
 #include "cachemon/top/frame.h"
 
 struct top_paper {
@@ -25,5 +26,16 @@ int top_paint_page(const struct top_view *v, const struct top_paper *paper);
 /* The last line of the help that may be the first one shown; 0: all have room. In paint_detail.c.
  */
 size_t top_help_end(int rows);
+
+/* Inside of painting, in paint_detail.c. */
+
+/* Lines that the detail would like, and draws at most. */
+int top_detail_rows(int columns);
+void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, int nr_rows);
+/* "MISSES/s", the last intervals of it, and the most of them, in one line. */
+void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
+		     const struct top_series *series, int row, int at, int width);
+/* from: its first line that is shown, where there is not room for all. */
+void top_paint_help(struct top_canvas *c, size_t from);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cachemon/base/human.h"
-#include "cachemon/top/paint_impl.h"
+#include "cachemon/top/paint.h"
 
 enum {
 	BUCKETS = C_window_log2_15 - C_window_log2_0 + 1,

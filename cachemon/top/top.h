@@ -52,7 +52,6 @@ int top_watch_screen(struct top_session *s, const struct top_options *o,
 
 /* INT, TERM, HUP and QUIT come where they are waited for, and nowhere else. */
 void top_signals_hold(void);
-void top_signals_set(sigset_t *ret);
 /* The one that came, at once or within so long; 0: none. */
 int top_signals_wait(int ms);
 /* As they are for a program that is started. */

@@ -19,7 +19,7 @@
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { NR_ENDS = sizeof(ends) / sizeof(ends[0]) };
 
-void top_signals_set(sigset_t *ret)
+static void get_signals(sigset_t *ret)
 {
 	sigemptyset(ret);
 	for (int i = 0; i < NR_ENDS; i++)
@@ -30,7 +30,7 @@ void top_signals_hold(void)
 {
 	sigset_t set;
 
-	top_signals_set(&set);
+	get_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* That a reader has gone is seen when something is written. */
 	signal(SIGPIPE, SIG_IGN);
@@ -53,7 +53,7 @@ int top_signals_wait(int ms)
 	sigset_t set;
 	int signo;
 
-	top_signals_set(&set);
+	get_signals(&set);
 	signo = sigtimedwait(&set, NULL, &time);
 	return signo > 0 ? signo : 0;
 }
@@ -95,7 +95,7 @@ static void take_signals(sigset_t *ret_waiting)
 	struct sigaction action = {.sa_handler = on_end};
 	sigset_t resize;
 
-	top_signals_set(ret_waiting);
+	get_signals(ret_waiting);
 	sigemptyset(&action.sa_mask);
 	for (int signo = 1; signo < NSIG; signo++)
 		if (sigismember(ret_waiting, signo) == 1)

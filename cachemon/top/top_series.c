@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cachemon/model/model_rows.h"
-#include "cachemon/top/load.h"
+#include "cachemon/top/moment.h"
 
 #define HISTORY                                                                                    \
 	"interval_id IN (SELECT id FROM interval WHERE run_id = ?1 AND start_ns BETWEEN ?2 AND "   \

@@ -2,34 +2,14 @@
 #include "cachemon/report/compare/compare_pictures.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/base/human.h"
-#include "cachemon/model/model_detail.h"
 #include "cachemon/report/run/findings.h"
+#include "cachemon/report/run/pictures.h"
 #include "cachemon/report/whatif/whatif_cache.h"
-
-const char *compare_text(struct arena *a, const char *fmt, ...)
-{
-	char *text = NULL;
-	const char *ret = NULL;
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (len < 0) {
-		a->failed = true;
-		return NULL;
-	}
-	ret = arena_bytes(a, text, (size_t)len).data;
-	free(text);
-	return ret;
-}
 
 const char *compare_id(struct arena *a, const char *name, size_t at)
 {
@@ -38,11 +18,11 @@ const char *compare_id(struct arena *a, const char *name, size_t at)
 
 	letters[n] = '\0';
 	if (!at)
-		return compare_text(a, "%s", name);
+		return pictures_text(a, "%s", name);
 	/* Letters, as ids have no digits: 1 is b, 25 is z, 26 is ba. */
 	for (; at; at /= 26)
 		letters[--n] = (char)('a' + at % 26);
-	return compare_text(a, "%s-%s", name, letters + n);
+	return pictures_text(a, "%s-%s", name, letters + n);
 }
 
 /* 0: nothing is above 0. */
@@ -83,73 +63,25 @@ void compare_share_scales(struct picture *a, struct picture *b)
 		share_panel(a, b, i);
 }
 
-enum { BARS_MAX = READ_SIZES };
-
-_Static_assert(WINDOW_SIZES <= (int)BARS_MAX, "bars have room");
-
-/* Bars of both runs, before those are left out that neither has at the ends. */
-struct bars {
-	const char *names[BARS_MAX];
-	double values[2][BARS_MAX];
-	size_t nr;
-	bool there[2];
-};
-
-struct shown_as {
-	const char *id[2], *title[2], *says[2], *mark[2], *axis, *series;
-	enum tone tone;
-};
-
-static bool empty_at(const struct bars *b, size_t i)
+static bool empty_at(const struct bars b[2], const bool there[2], size_t i)
 {
-	return !(b->there[0] && b->values[0][i] > 0) && !(b->there[1] && b->values[1][i] > 0);
+	return !(there[0] && b[0].values[i] > 0) && !(there[1] && b[1].values[i] > 0);
 }
 
-static void put_bars(struct arena *a, const struct bars *b, size_t first, size_t nr, int which,
-		     const struct shown_as *as, size_t at, struct picture *ret)
-{
-	const char **names = arena_alloc(a, nr * sizeof(*names));
-	double *values = arena_alloc(a, nr * sizeof(*values));
-	struct picture_series *series = arena_alloc(a, sizeof(*series));
-	struct picture_panel *panel = arena_alloc(a, sizeof(*panel));
-
-	if (!names || !values || !series || !panel)
-		return;
-	for (size_t i = 0; i < nr; i++) {
-		names[i] = b->names[first + i];
-		values[i] = b->values[which][first + i];
-	}
-	*series = (struct picture_series){
-		.name = as->series, .tone = as->tone, .mark = as->mark[which], .values = values};
-	*panel = (struct picture_panel){.name = as->series,
-					.unit = UNIT_COUNT,
-					.kind = PANEL_BARS,
-					.series = series,
-					.nr_series = 1};
-	*ret = (struct picture){
-		.id = compare_id(a, as->id[which], at),
-		.title = as->title[which],
-		.says = as->says[which],
-		.axis = {.name = as->axis, .kind = AXIS_NAMES, .names = names, .nr = nr},
-		.panels = panel,
-		.nr_panels = 1};
-}
-
-/* The same bars of both. */
-static void put_both_bars(struct arena *a, const struct bars *b, const struct shown_as *as,
-			  size_t at, struct compare_picture ret[2])
+/* The same bars of both: those at the ends that neither has are left out. */
+static void put_bars(struct arena *a, const struct bars b[2], const bool there[2], size_t nr,
+		     const struct bars_shown shown[2], struct compare_picture ret[2])
 {
 	size_t first = 0;
-	size_t nr = b->nr;
 
-	while (nr && empty_at(b, nr - 1))
+	while (nr && empty_at(b, there, nr - 1))
 		nr--;
-	while (first < nr && empty_at(b, first))
+	while (first < nr && empty_at(b, there, first))
 		first++;
 	for (int i = 0; i < 2; i++) {
-		if (b->there[i] && nr > first)
-			put_bars(a, b, first, nr - first, i, as, at, &ret[i].picture);
-		else if (b->there[i])
+		if (there[i] && nr > first)
+			ret[i].picture = pictures_bars(a, &b[i], first, nr - first, &shown[i]);
+		else if (there[i])
 			ret[i].absent = "there were none in either run";
 	}
 	compare_share_scales(&ret[0].picture, &ret[1].picture);
@@ -158,55 +90,42 @@ static void put_both_bars(struct arena *a, const struct bars *b, const struct sh
 static void make_windows(struct arena *a, const struct model_job *const job[2], size_t at,
 			 struct compare_picture ret[2])
 {
-	const struct shown_as as = {
-		.id = {"windows-before", "windows-after"},
-		.title = {"Before: sizes of readahead windows",
-			  "After: sizes of readahead windows"},
-		.says = {"", ""},
-		.mark = {sizes_windows_mark(&job[0]->counts), sizes_windows_mark(&job[1]->counts)},
-		.axis = "pages added by a window",
-		.series = "windows",
-		.tone = TONE_AHEAD};
-	struct bars b = {.nr = WINDOW_SIZES};
+	static const char *const ids[2] = {"windows-before", "windows-after"};
+	static const char *const titles[2] = {"Before: sizes of readahead windows",
+					      "After: sizes of readahead windows"};
+	struct bars_shown shown[2];
+	struct bars b[2];
+	bool there[2];
 
-	for (int i = 0; i < WINDOW_SIZES; i++)
-		b.names[i] = compare_text(a, "%s", sizes_window_name(i).text);
 	for (int i = 0; i < 2; i++) {
-		b.there[i] = sizes_windows(&job[i]->counts, b.values[i]);
-		if (!b.there[i])
+		there[i] = pictures_windows(a, &job[i]->counts, &b[i], &shown[i]);
+		if (!there[i])
 			ret[i].absent = "sizes of windows were not measured";
+		shown[i].id = compare_id(a, ids[i], at);
+		shown[i].title = titles[i];
 	}
-	put_both_bars(a, &b, &as, at, ret);
+	put_bars(a, b, there, WINDOW_SIZES, shown, ret);
 }
 
 static void make_reads(struct arena *a, const struct model_job *const job[2], size_t at,
 		       struct compare_picture ret[2])
 {
-	struct shown_as as = {
-		.id = {"reads-before", "reads-after"},
-		.title = {"Before: sizes of read calls", "After: sizes of read calls"},
-		.says = {"", ""},
-		.axis = "bytes asked for by a call",
-		.series = "calls",
-		.tone = TONE_HIT};
-	struct bars b = {.nr = READ_SIZES};
+	static const char *const ids[2] = {"reads-before", "reads-after"};
+	static const char *const titles[2] = {"Before: sizes of read calls",
+					      "After: sizes of read calls"};
+	struct bars_shown shown[2];
+	struct bars b[2];
+	bool there[2];
 
-	for (int i = 0; i < READ_SIZES; i++)
-		b.names[i] = compare_text(a, "%s", sizes_read_name(i).text);
-	for (int k = 0; k < 2; k++) {
-		const struct model_detail *x = job[k]->detail;
-		char says[256];
-
-		b.there[k] = !x->advice.absent;
-		ret[k].absent = x->advice.absent;
-		if (!b.there[k])
-			continue;
-		sizes_say_reads(&x->advice, says, sizeof(says));
-		as.says[k] = compare_text(a, "%s", says);
-		as.mark[k] = sizes_calls_mark(&x->advice);
-		sizes_reads(x, b.values[k]);
+	for (int i = 0; i < 2; i++) {
+		ret[i].absent = job[i]->detail->advice.absent;
+		there[i] = !ret[i].absent;
+		if (there[i])
+			pictures_reads(a, job[i]->detail, &b[i], &shown[i]);
+		shown[i].id = compare_id(a, ids[i], at);
+		shown[i].title = titles[i];
 	}
-	put_both_bars(a, &b, &as, at, ret);
+	put_bars(a, b, there, READ_SIZES, shown, ret);
 }
 
 enum { PLACES = 96 };
@@ -248,7 +167,7 @@ static const char *need_of(struct arena *a, const struct job_curve *c, bool afte
 	char says[512];
 
 	curve_say(c, says, sizeof(says));
-	return compare_text(a, "%s: %s", after ? "After" : "Before", says);
+	return pictures_text(a, "%s: %s", after ? "After" : "Before", says);
 }
 
 /* What was in the cache at most, where that has a place. */
@@ -260,8 +179,8 @@ static void add_present(struct arena *a, const struct job_curve *c, bool after, 
 	if (bytes < 0 || bytes > max)
 		return;
 	marks[(*nr)++] = (struct picture_mark){
-		bytes, compare_text(a, "%s: present, %s", after ? "after" : "before",
-				    human_bytes((uint64_t)bytes).text)};
+		bytes, pictures_text(a, "%s: present, %s", after ? "after" : "before",
+				     human_bytes((uint64_t)bytes).text)};
 }
 
 static const double *places(struct arena *a, const struct job_curve *const curves[2],
@@ -282,8 +201,8 @@ static const double *places(struct arena *a, const struct job_curve *const curve
 
 static const char *join_sentences(struct arena *a, const char *const says[2])
 {
-	return compare_text(a, "%s%s%s", says[0] ? says[0] : "", says[0] && says[1] ? " " : "",
-			    says[1] ? says[1] : "");
+	return pictures_text(a, "%s%s%s", says[0] ? says[0] : "", says[0] && says[1] ? " " : "",
+			     says[1] ? says[1] : "");
 }
 
 static void make_curve(struct arena *a, const struct model model[2],

@@ -36,8 +36,5 @@ void compare_time_make(struct arena *a, const struct model_job *const job[2], si
 const char *compare_id(struct arena *a, const char *name, size_t at);
 /* The higher of both, for both. */
 void compare_share_scales(struct picture *a, struct picture *b);
-/* Formatted, in the arena; NULL: no memory. */
-const char *compare_text(struct arena *a, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

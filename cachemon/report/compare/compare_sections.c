@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/report/run/pictures.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
@@ -228,8 +229,8 @@ static bool name_part(const struct compare_model *m, size_t job, const struct pa
 	ret->id = compare_id(a, p->id, job);
 	ret->title = p->title;
 	if (m->nr_jobs > 1)
-		ret->title = compare_text(a, "%.*s: %s", (int)name->len,
-					  name->data ? name->data : "", p->title);
+		ret->title = pictures_text(a, "%.*s: %s", (int)name->len,
+					   name->data ? name->data : "", p->title);
 	return ret->id && ret->title;
 }
 

@@ -153,16 +153,22 @@ static void put_row_bound(struct tree *t, const struct counts *c)
 		tree_bool(t, "lower_bound", true);
 }
 
+static void put_dev(struct tree *t, struct opt_i64 major, struct opt_i64 minor)
+{
+	char dev[48];
+
+	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, major.value, minor.value);
+	tree_string(t, "dev", major.known && minor.known ? dev : NULL);
+}
+
 static void put_file(struct tree *t, const struct model *m, const struct model_job *job, size_t at,
 		     int64_t page_size)
 {
 	const struct model_file *f = &job->files[at];
-	char dev[48];
 
 	tree_object(t, NULL);
 	tree_name(t, "path", &f->path);
-	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
-	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
+	put_dev(t, f->dev_major, f->dev_minor);
 	if (f->ino.known) /* unsigned in the kernel, two's complement in the database */
 		tree_uint(t, "ino", (uint64_t)f->ino.value);
 	else
@@ -275,13 +281,10 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 
 static void put_filesystem(struct tree *t, const struct model_filesystem *f, int64_t page_size)
 {
-	char dev[48];
-
 	tree_object(t, NULL);
 	tree_name(t, "type", &f->type);
 	tree_name(t, "mount", &f->mount);
-	snprintf(dev, sizeof(dev), "%" PRId64 ":%" PRId64, f->dev_major.value, f->dev_minor.value);
-	tree_string(t, "dev", f->dev_major.known && f->dev_minor.known ? dev : NULL);
+	put_dev(t, f->dev_major, f->dev_minor);
 	tree_name(t, "seen", &f->cover);
 	tree_name(t, "explanation", &f->why);
 	tree_opt_int(t, "files", f->files);

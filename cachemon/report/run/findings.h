@@ -39,8 +39,6 @@ void sections_grades(struct doc *d, const struct model *m, const struct model_jo
 void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_passed(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_not_judged(struct doc *d, const struct model *m, const struct model_job *job);
-/* What is wrong with a site's rules. */
-void sections_problems(struct doc *d, const struct model *m);
 /* Advice calls of the job with their verdicts. */
 void sections_verdicts(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_advise(struct doc *d, const struct model *m);
@@ -50,7 +48,5 @@ struct gain_text {
 	char s[192];
 };
 struct gain_text finding_gain(const struct gain *g);
-/* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
-struct gain_text finding_gain_range(const struct gain *g);
 
 #endif

@@ -46,7 +46,8 @@ struct gain_text finding_gain(const struct gain *g)
 	return ret;
 }
 
-struct gain_text finding_gain_range(const struct gain *g)
+/* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
+static struct gain_text gain_range(const struct gain *g)
 {
 	struct gain low = *g;
 	struct gain high = *g;
@@ -61,7 +62,8 @@ struct gain_text finding_gain_range(const struct gain *g)
 	return ret;
 }
 
-void sections_problems(struct doc *d, const struct model *m)
+/* What is wrong with a site's rules. */
+static void put_problems(struct doc *d, const struct model *m)
 {
 	for (size_t i = 0; m->analysis && i < m->analysis->rules.nr_problems; i++)
 		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
@@ -150,7 +152,7 @@ static void put_finding(struct doc *d, const struct finding *f, size_t number)
 	char *subject = f->subject.data ? strndup(f->subject.data, f->subject.len)
 					: strdup("files without a name");
 	struct gain_text gain = finding_gain(&f->gain);
-	struct gain_text range = finding_gain_range(&f->gain);
+	struct gain_text range = gain_range(&f->gain);
 	char *title = NULL;
 	char *text = NULL;
 
@@ -197,7 +199,7 @@ void sections_to_change(struct doc *d, const struct model *m, const struct model
 			put_finding(d, &a->findings[i], i + 1);
 		doc_fold_end(d);
 	}
-	sections_problems(d, m);
+	put_problems(d, m);
 }
 
 void sections_passed(struct doc *d, const struct model *m, const struct model_job *job)
@@ -300,7 +302,7 @@ void sections_advise(struct doc *d, const struct model *m)
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		if (findings_of(m, &m->jobs[i]))
 			put_advised_job(d, m, &m->jobs[i]);
-	sections_problems(d, m);
+	put_problems(d, m);
 }
 
 static void csv_finding(FILE *out, const struct model_job *job, const struct finding *f,

@@ -7,58 +7,17 @@
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
-#include "cachemon/model/model_detail.h"
 #include "cachemon/figures/show.h"
-#include "cachemon/model/timeline.h"
+#include "cachemon/report/run/pictures.h"
 
-/* What is drawn of each bucket. */
-enum line {
-	FROM_S,
-	TO_S,
-	HITS, /* and from here on as enum timeline_rate has them */
-	MISSES = HITS + RATE_MISSES,
-	USED = HITS + RATE_USED,
-	LATE = HITS + RATE_LATE,
-	WASTED = HITS + RATE_WASTED,
-	RESIDENT = HITS + RATE_RESIDENT,
-	UNTRACKED = HITS + RATE_UNTRACKED,
-	BY_KSWAPD = HITS + RATE_BY_KSWAPD,
-	BY_TASK = HITS + RATE_BY_TASK,
-	BY_LIMIT = HITS + RATE_BY_LIMIT,
-	DROPPED = HITS + RATE_DROPPED,
-	ELSE = HITS + RATE_ELSE,
-	STALL = HITS + RATE_STALL,
-	ADVICE = HITS + RATE_NR, /* calls of the first kind, those of the others follow */
-	NR_LINES = ADVICE + ADVICE_KINDS,
-};
-
-struct lines {
-	const struct timeline *t;
-	const struct counts *whole;
-	const struct model_advice_calls *advice;
-	double *of[NR_LINES];
-};
-
-/* What is drawn of advice: a lane a kind that was given. */
+/* What is drawn of advice: a lane for each kind that was given. */
 struct lanes {
 	struct picture_series series[ADVICE_KINDS];
 	size_t nr;
 };
 
-static void fill_bucket(struct lines *l, size_t i)
-{
-	const struct timeline_bucket *b = &l->t->buckets[i];
-
-	l->of[FROM_S][i] = timeline_from_s(b);
-	l->of[TO_S][i] = timeline_to_s(b);
-	for (int k = 0; k < RATE_NR; k++)
-		l->of[HITS + k][i] = timeline_rate(b, (enum timeline_rate)k);
-	for (int kind = 0; kind < ADVICE_KINDS; kind++)
-		l->of[ADVICE + kind][i] =
-			l->advice->absent ? NAN : (double)l->advice->calls[kind][i];
-}
-
-static struct lanes lanes_of(const struct lines *l)
+static struct lanes lanes_of(struct arena *a, const struct timeline *t,
+			     const struct model_advice_calls *advice)
 {
 	static const struct {
 		const char *name;
@@ -74,43 +33,36 @@ static struct lanes lanes_of(const struct lines *l)
 	};
 	struct lanes ret = {.nr = 0};
 
-	for (int kind = ADVICE_WILLNEED; kind < ADVICE_KINDS; kind++) {
+	for (int kind = ADVICE_WILLNEED; kind < ADVICE_KINDS && !advice->absent; kind++) {
+		double *values = arena_alloc(a, t->nr * sizeof(*values));
 		struct picture_series s = {.name = kinds[kind].name,
 					   .tone = kinds[kind].tone,
-					   .mark = sizes_calls_mark(l->advice),
-					   .values = l->of[ADVICE + kind]};
+					   .mark = sizes_calls_mark(advice),
+					   .values = values};
 
-		if (picture_series_top(&s, l->t->nr) > 0)
+		if (!values)
+			break;
+		for (size_t i = 0; i < t->nr; i++)
+			values[i] = (double)advice->calls[kind][i];
+		if (picture_series_top(&s, t->nr) > 0)
 			ret.series[ret.nr++] = s;
 	}
 	return ret;
 }
 
-static void say_points(char *says, size_t size, const struct lines *l)
+static void say_points(char *says, size_t size, const struct picture_panel *lookups, size_t nr)
 {
 	size_t known = 0;
 
-	for (size_t i = 0; i < l->t->nr; i++)
-		known += !isnan(l->of[HITS][i]);
+	for (size_t i = 0; i < nr; i++)
+		known += !isnan(lookups->series[0].values[i]);
 	snprintf(says, size,
 		 "%zu points, each of one interval or several; resident unused: by how much they "
 		 "grew%s.",
-		 l->t->nr,
-		 known < l->t->nr
-			 ? "; a shaded one was not measured, as reads were not watched in it"
-			 : "");
+		 nr,
+		 known < nr ? "; a shaded one was not measured, as reads were not watched in it"
+			    : "");
 }
-
-#define SERIES(n, t, line)                                                                         \
-	{                                                                                          \
-		.name = (n), .tone = (t), .values = l->of[line],                                   \
-		.mark = timeline_rate_mark(l->whole, (enum timeline_rate)(line - HITS))            \
-	}
-#define PANEL(n, u, k, s)                                                                          \
-	{                                                                                          \
-		.name = (n), .unit = (u), .kind = (k), .series = (s),                              \
-		.nr_series = sizeof(s) / sizeof((s)[0])                                            \
-	}
 
 /* Changes of figures at one time have one mark. */
 struct change_marks {
@@ -142,52 +94,36 @@ static void marks_of(const struct series_job *s, struct change_marks *ret)
 	}
 }
 
-static void put_picture(struct doc *d, const struct lines *l, const struct series_job *series)
+static void put_picture(struct doc *d, struct arena *a, const struct model_job *job,
+			const struct series_job *series)
 {
-	const struct picture_series reads[] = {SERIES("hits", TONE_HIT, HITS),
-					       SERIES("misses", TONE_MISS, MISSES)};
-	const struct picture_series fates[] = {SERIES("used in time", TONE_AHEAD, USED),
-					       SERIES("used late", TONE_LATE, LATE),
-					       SERIES("evicted unused", TONE_WASTE, WASTED),
-					       SERIES("resident unused", TONE_RESIDENT, RESIDENT),
-					       SERIES("untracked", TONE_OPEN, UNTRACKED)};
-	const struct picture_series left[] = {
-		SERIES("kswapd", TONE_A, BY_KSWAPD), SERIES("a task's reclaim", TONE_B, BY_TASK),
-		SERIES("memory limit", TONE_STALL, BY_LIMIT), SERIES("dropped", TONE_C, DROPPED),
-		SERIES("other causes", TONE_OPEN, ELSE)};
-	const struct picture_series wait[] = {SERIES("tasks that sleep", TONE_STALL, STALL)};
-	const struct lanes advice = lanes_of(l);
+	enum { ADVICE = TIME_STALL + 1, NR_PANELS };
+	const struct timeline *t = &job->detail->timeline;
+	const struct lanes advice = lanes_of(a, t, &job->detail->advice);
+	struct picture_panel panels[NR_PANELS] = {[ADVICE] = {.name = "Calls of advice",
+							      .unit = UNIT_COUNT,
+							      .kind = PANEL_LANES,
+							      .series = advice.series,
+							      .nr_series = advice.nr}};
 	struct change_marks marks;
-	const struct picture_panel panels[] = {
-		PANEL("Lookups", UNIT_PAGES_PER_S, PANEL_STACK, reads),
-		PANEL("Prefetched pages by fate", UNIT_PAGES_PER_S, PANEL_STACK, fates),
-		PANEL("Evictions by cause", UNIT_PAGES_PER_S, PANEL_STACK, left),
-		PANEL("Stall, mean number", UNIT_NUMBER, PANEL_BARS, wait),
-		{.name = "Calls of advice",
-		 .unit = UNIT_COUNT,
-		 .kind = PANEL_LANES,
-		 .series = advice.series,
-		 .nr_series = advice.nr},
-	};
 	char says[320];
 	struct picture p = {
 		.id = "timeline",
 		.title = "Reads, prefetch, evictions and stall",
 		.says = says,
-		.axis = {.name = "time since the start",
-			 .unit = UNIT_SECONDS,
-			 .kind = AXIS_SPANS,
-			 .from = l->of[FROM_S],
-			 .to = l->of[TO_S],
-			 .nr = l->t->nr},
 		.panels = panels,
-		.nr_panels = sizeof(panels) / sizeof(panels[0]) - !advice.nr,
+		.nr_panels = NR_PANELS - !advice.nr,
 		.marks = marks.mark,
 	};
 
+	for (int i = 0; i < ADVICE; i++)
+		pictures_time_panel(a, job, (enum time_panel)i, &panels[i]);
+	pictures_time_axis(a, t, &p.axis);
+	if (a->failed)
+		return;
 	marks_of(series, &marks);
 	p.nr_marks = marks.nr;
-	say_points(says, sizeof(says), l);
+	say_points(says, sizeof(says), &panels[TIME_LOOKUPS], t->nr);
 	doc_put_picture(d, &p);
 }
 
@@ -204,19 +140,10 @@ static void put_whose_advice(struct doc *d, const struct model_advice_calls *a)
 
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	struct lines l = {
-		.t = &job->detail->timeline, .whole = &job->counts, .advice = &job->detail->advice};
-	double *values = calloc(l.t->nr + 1, NR_LINES * sizeof(*values));
+	struct arena a = {0};
 
-	if (!values) {
-		d->failed = true;
-		return;
-	}
-	for (int k = 0; k < NR_LINES; k++)
-		l.of[k] = values + (size_t)k * l.t->nr;
-	for (size_t i = 0; i < l.t->nr; i++)
-		fill_bucket(&l, i);
-	put_picture(d, &l, m->analysis ? analysis_series_of(m->analysis, job->id) : NULL);
-	put_whose_advice(d, l.advice);
-	free(values);
+	put_picture(d, &a, job, m->analysis ? analysis_series_of(m->analysis, job->id) : NULL);
+	d->failed = d->failed || a.failed;
+	arena_free(&a);
+	put_whose_advice(d, &job->detail->advice);
 }

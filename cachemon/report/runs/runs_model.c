@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "advisor/analysis/grade.h"
+#include "cachemon/report/run/pictures.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
@@ -227,9 +228,9 @@ static void make_picture(struct arena *a, struct runs_trend *t, size_t at)
 	t->picture = (struct picture){
 		.id = compare_id(a, "trend", at),
 		.title = "From run to run",
-		.says = compare_text(a, "%zu runs, number %lld to %lld, the oldest on the left.",
-				     t->nr, (long long)t->jobs[0]->run->id,
-				     (long long)t->jobs[t->nr - 1]->run->id),
+		.says = pictures_text(a, "%zu runs, number %lld to %lld, the oldest on the left.",
+				      t->nr, (long long)t->jobs[0]->run->id,
+				      (long long)t->jobs[t->nr - 1]->run->id),
 		.axis = {.name = "run of the job",
 			 .unit = UNIT_COUNT,
 			 .kind = AXIS_PLACES,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cachemon/report/run/pictures.h"
 #include "cachemon/report/compare/compare_pictures.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/base/escape.h"
@@ -76,8 +77,8 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 					.format = REPORT_HTML,
 					.files = REPORT_FILES_DEFAULT,
 					.rules = o->rules};
-	const char *name = compare_text(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
-					j->run->id, j->job->slot);
+	const char *name = pictures_text(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
+					 j->run->id, j->job->slot);
 	_cleanup_free_ char *path = NULL;
 	int ret;
 
