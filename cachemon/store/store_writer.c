@@ -90,7 +90,7 @@ static void read_writer(sqlite3_stmt *stmt, struct writer *ret_writer)
 	*ret_writer = w;
 }
 
-static int mark(sqlite3 *db, int64_t id)
+static int mark_cut(sqlite3 *db, int64_t id)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, "UPDATE run SET state = 'cut' WHERE id = ?", -1, &stmt,
@@ -130,7 +130,7 @@ int writer_mark_cut(sqlite3 *db)
 		rc = SQLITE_OK;
 		if (!writer_is_gone(&w, host && !strcmp(host, uts.nodename), &self))
 			continue;
-		rc = mark(db, sqlite3_column_int64(stmt, 0));
+		rc = mark_cut(db, sqlite3_column_int64(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
