@@ -10,7 +10,7 @@
 
 #include "cachemon/base/clock.h"
 #include "cachemon/base/escape.h"
-#include "cachemon/base/progress_line.h"
+#include "cachemon/base/progress.h"
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/watch_view.h"
