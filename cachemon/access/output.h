@@ -3,8 +3,8 @@
  * A file that appears whole or not at all: written beside its place and renamed into it. Pipes
  * and devices are written directly. Owns the temporary file.
  */
-#ifndef REPORT_OUTPUT_H
-#define REPORT_OUTPUT_H
+#ifndef OUTPUT_H
+#define OUTPUT_H
 
 #include <stddef.h>
 #include <stdio.h>

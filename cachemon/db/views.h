@@ -3,8 +3,8 @@
  * The views of sql/views on a connection, over a database of any schema: what it lacks is stood in
  * for by empty tables and NULL columns in TEMP. Owns the list of what the views need.
  */
-#ifndef ADVISOR_VIEWS_H
-#define ADVISOR_VIEWS_H
+#ifndef VIEWS_H
+#define VIEWS_H
 
 #include <sqlite3.h>
 #include <stddef.h>
