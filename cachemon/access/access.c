@@ -14,6 +14,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/privileges.h"
 
 /* After the groups, which need the capability that the change of the user takes away. */
@@ -128,7 +129,7 @@ static bool fuse_on_the_way(const char *path)
 	char *slash;
 	bool found = false;
 
-	if (asprintf(&part, "%s/%s", cwd ?: "", path) < 0)
+	if (text_print(&part, "%s/%s", cwd ?: "", path))
 		return false;
 	while (!found && (slash = strrchr(part, '/'))) {
 		found = fuse_refuses(part);

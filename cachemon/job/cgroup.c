@@ -9,6 +9,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
 #define FILE_MAX (16U << 20)
@@ -87,7 +88,8 @@ static char *canonical(const struct mount *m, const char *real)
 
 	if (!below || !*below)
 		return strdup(*root ? root : "/");
-	return asprintf(&path, "%s/%s", root, below) < 0 ? NULL : path;
+	text_print(&path, "%s/%s", root, below);
+	return path;
 }
 
 /* A directory, by a path of the file system only. */
@@ -151,7 +153,7 @@ static int open_in(const struct mountinfo *mi, enum cgroup_kind kind, const char
 		if (!path)
 			return -ENOENT;
 	}
-	if (asprintf(&joined, "%s/%s", m->point, path + strspn(path, "/")) < 0)
+	if (text_print(&joined, "%s/%s", m->point, path + strspn(path, "/")))
 		return -ENOMEM;
 	e = open_dir(mi, joined, &ref, err);
 	if (e)
@@ -241,7 +243,7 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 			return e;
 	}
 	/* "/" or "user" may be directories of their own and name cgroups none the less. */
-	if (asprintf(&rooted, "/%s", path + strspn(path, "/")) < 0)
+	if (text_print(&rooted, "/%s", path + strspn(path, "/")))
 		return -ENOMEM;
 	e = cgroup_open_either(mi, rooted, rooted, ret, err);
 	if (e != -ENOENT)

@@ -12,7 +12,7 @@
 #include "cachemon/job/command_env.h"
 #include "cachemon/job/exec.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/environment.h"
+#include "cachemon/base/process.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -103,7 +103,7 @@ static int make_environment(const struct invoker *inv, char ***ret_env)
 {
 	const struct passwd *root = getpwuid(0);
 
-	return command_env_build(environment_whole(), inv, root ? root->pw_dir : NULL,
+	return command_env_build(process_environment(), inv, root ? root->pw_dir : NULL,
 				 root ? root->pw_shell : NULL, ret_env);
 }
 

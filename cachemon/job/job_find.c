@@ -7,6 +7,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
 enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, DEPTH_MAX = 64 };
@@ -186,7 +187,7 @@ static int search_tree(struct search *s, int parent, const char *name, const cha
 		if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
+		if (text_print(&below, "%s/%s", path, entry->d_name))
 			return -ENOMEM;
 		err = consider(s, below);
 		if (!err && levels > 0)
