@@ -7,8 +7,13 @@
 #define VIEWS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The views that travel in the binary, in the order of their names; false: there is no such number.
+ */
+bool view_at(size_t i, const char **ret_name, const char **ret_text);
 
 /* Tables of counters that lack some, since a version wrote them that had not these: views stand in
  * for them, where the missing ones are NULL. SQLite code. Once a connection is enough. */
