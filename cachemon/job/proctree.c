@@ -111,7 +111,7 @@ static int add_process(struct processes *ps, const struct process *p)
 	return 0;
 }
 
-static int read_all(const char *proc_root, struct processes *ps)
+static int read_processes(const char *proc_root, struct processes *ps)
 {
 	_cleanup_closedir_ DIR *dir = opendir(proc_root);
 	const struct dirent *entry;
@@ -213,7 +213,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 	size_t nr_links = 0;
 	pid_t *tgids = NULL;
 	size_t members, nr = 0;
-	int err = read_all(proc_root, &ps);
+	int err = read_processes(proc_root, &ps);
 
 	if (!err && notes)
 		err = notes->read(notes->ctx, &links, &nr_links);
