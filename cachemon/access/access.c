@@ -18,7 +18,7 @@
 #include "cachemon/access/privileges.h"
 
 /* After the groups, which need the capability that the change of the user takes away. */
-static int become(const struct invoker *inv)
+static int become_invoker(const struct invoker *inv)
 {
 	if (setegid(inv->gid) || seteuid(inv->uid))
 		return -errno;
@@ -46,7 +46,7 @@ int access_enter(const struct invoker *inv, struct access *ret_saved)
 		if (r)
 			return r;
 		saved.switched = !setgroups(inv->nr_groups, inv->groups);
-		r = saved.switched ? become(inv) : -errno;
+		r = saved.switched ? become_invoker(inv) : -errno;
 	} else if (inv->uid && saved.rights) {
 		saved.unarmed = true;
 		r = privileges_use(0);
