@@ -14,10 +14,11 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/privileges.h"
 
 /* After the groups, which need the capability that the change of the user takes away. */
-static int become(const struct invoker *inv)
+static int become_invoker(const struct invoker *inv)
 {
 	if (setegid(inv->gid) || seteuid(inv->uid))
 		return -errno;
@@ -45,7 +46,7 @@ int access_enter(const struct invoker *inv, struct access *ret_saved)
 		if (r)
 			return r;
 		saved.switched = !setgroups(inv->nr_groups, inv->groups);
-		r = saved.switched ? become(inv) : -errno;
+		r = saved.switched ? become_invoker(inv) : -errno;
 	} else if (inv->uid && saved.rights) {
 		saved.unarmed = true;
 		r = privileges_use(0);
@@ -128,7 +129,7 @@ static bool fuse_on_the_way(const char *path)
 	char *slash;
 	bool found = false;
 
-	if (asprintf(&part, "%s/%s", cwd ?: "", path) < 0)
+	if (text_print(&part, "%s/%s", cwd ?: "", path))
 		return false;
 	while (!found && (slash = strrchr(part, '/'))) {
 		found = fuse_refuses(part);

@@ -46,7 +46,7 @@ static int copy_text(const char *s, char **ret)
 }
 
 /* Several names may share a uid, with different groups: the name sudo saw goes first. */
-static const struct passwd *account(uid_t uid, const char *name_hint)
+static const struct passwd *account_of(uid_t uid, const char *name_hint)
 {
 	const struct passwd *pw = name_hint ? getpwnam(name_hint) : NULL;
 
@@ -100,8 +100,8 @@ static int account_groups(struct invoker *inv)
 	}
 }
 
-static int identify(const struct invoker_facts *facts, struct invoker *inv, bool *ret_sudo,
-		    struct errtext *err)
+static int identify_invoker(const struct invoker_facts *facts, struct invoker *inv, bool *ret_sudo,
+			    struct errtext *err)
 {
 	bool sudo = facts->ruid == 0 && facts->euid == 0 && facts->sudo_uid;
 	const struct passwd *pw;
@@ -117,7 +117,7 @@ static int identify(const struct invoker_facts *facts, struct invoker *inv, bool
 					   facts->sudo_uid);
 		inv->uid = id;
 	}
-	pw = account(inv->uid, sudo ? facts->sudo_user : NULL);
+	pw = account_of(inv->uid, sudo ? facts->sudo_user : NULL);
 	if (sudo && facts->sudo_gid) {
 		e = parse_id(facts->sudo_gid, &id);
 		if (e)
@@ -149,7 +149,7 @@ int invoker_from_facts(const struct invoker_facts *facts, struct invoker *ret, s
 {
 	struct invoker inv = {0};
 	bool sudo = false;
-	int e = identify(facts, &inv, &sudo, err);
+	int e = identify_invoker(facts, &inv, &sudo, err);
 
 	if (!e)
 		e = sudo && inv.switched ? account_groups(&inv)

@@ -7,28 +7,21 @@
 
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 
 int paths_default_db(const struct invoker *inv, const char *cachemon_db, const char *xdg_state_home,
 		     char **ret_path, struct errtext *err)
 {
-	char *path = NULL;
-	int n;
-
 	if (cachemon_db && *cachemon_db)
-		n = asprintf(&path, "%s", cachemon_db);
-	else if (xdg_state_home && xdg_state_home[0] == '/')
-		n = asprintf(&path, "%s/cachemon/cachemon.db", xdg_state_home);
-	else if (inv->home)
-		n = asprintf(&path, "%s/.local/state/cachemon/cachemon.db", inv->home);
-	else
-		return errtext_set(err, -ENOENT,
-				   "user %u has no home directory to keep a database in: give --db "
-				   "FILE or set CACHEMON_DB",
-				   inv->uid);
-	if (n < 0)
-		return -ENOMEM;
-	*ret_path = path;
-	return 0;
+		return text_print(ret_path, "%s", cachemon_db);
+	if (xdg_state_home && xdg_state_home[0] == '/')
+		return text_print(ret_path, "%s/cachemon/cachemon.db", xdg_state_home);
+	if (inv->home)
+		return text_print(ret_path, "%s/.local/state/cachemon/cachemon.db", inv->home);
+	return errtext_set(err, -ENOENT,
+			   "user %u has no home directory to keep a database in: give --db "
+			   "FILE or set CACHEMON_DB",
+			   inv->uid);
 }
 
 static int make_directory(const char *path, struct errtext *err)
@@ -54,16 +47,11 @@ static int make_directory(const char *path, struct errtext *err)
 
 int paths_user_config(const char *home, const char *config_home, const char *name, char **ret_path)
 {
-	char *path = NULL;
-	int n = 0;
-
+	*ret_path = NULL;
 	if (config_home && config_home[0] == '/')
-		n = asprintf(&path, "%s/cachemon/%s", config_home, name);
-	else if (home && home[0] == '/')
-		n = asprintf(&path, "%s/.config/cachemon/%s", home, name);
-	if (n < 0)
-		return -ENOMEM;
-	*ret_path = path;
+		return text_print(ret_path, "%s/cachemon/%s", config_home, name);
+	if (home && home[0] == '/')
+		return text_print(ret_path, "%s/.config/cachemon/%s", home, name);
 	return 0;
 }
 

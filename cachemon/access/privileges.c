@@ -29,7 +29,7 @@ uint64_t privileges_effective(void)
 }
 
 /* Clears, of one of the three sets, what is not in the mask. */
-static int limit(cap_t caps, cap_flag_t set, uint64_t mask)
+static int limit_set(cap_t caps, cap_flag_t set, uint64_t mask)
 {
 	cap_flag_value_t value;
 
@@ -40,7 +40,7 @@ static int limit(cap_t caps, cap_flag_t set, uint64_t mask)
 	return 0;
 }
 
-static int fill(cap_t caps, cap_flag_t set, uint64_t mask)
+static int fill_set(cap_t caps, cap_flag_t set, uint64_t mask)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (mask & PRIVILEGE(cap) && cap_set_flag(caps, set, 1, &cap, CAP_SET))
@@ -48,20 +48,20 @@ static int fill(cap_t caps, cap_flag_t set, uint64_t mask)
 	return 0;
 }
 
-static int apply(uint64_t permitted, uint64_t effective, uint64_t inheritable)
+static int apply_sets(uint64_t permitted, uint64_t effective, uint64_t inheritable)
 {
 	cap_t caps = cap_get_proc();
 	int r;
 
 	if (!caps)
 		return -errno;
-	r = limit(caps, CAP_INHERITABLE, inheritable);
+	r = limit_set(caps, CAP_INHERITABLE, inheritable);
 	if (!r)
-		r = limit(caps, CAP_PERMITTED, permitted);
+		r = limit_set(caps, CAP_PERMITTED, permitted);
 	if (!r)
 		r = cap_clear_flag(caps, CAP_EFFECTIVE) ? -errno : 0;
 	if (!r)
-		r = fill(caps, CAP_EFFECTIVE, effective);
+		r = fill_set(caps, CAP_EFFECTIVE, effective);
 	if (!r && cap_set_proc(caps))
 		r = -errno;
 	cap_free(caps);
@@ -70,18 +70,18 @@ static int apply(uint64_t permitted, uint64_t effective, uint64_t inheritable)
 
 int privileges_use(uint64_t wanted)
 {
-	return apply(~UINT64_C(0), privileges_permitted() & wanted, ~UINT64_C(0));
+	return apply_sets(~UINT64_C(0), privileges_permitted() & wanted, ~UINT64_C(0));
 }
 
 int privileges_keep(uint64_t kept)
 {
 	kept &= privileges_permitted();
 	/* The ambient set follows: it is never more than what is permitted and inheritable. */
-	return apply(kept, kept, 0);
+	return apply_sets(kept, kept, 0);
 }
 
 int privileges_not_inherited(uint64_t given)
 {
 	/* The ambient set follows here too. */
-	return apply(~UINT64_C(0), privileges_permitted(), ~given);
+	return apply_sets(~UINT64_C(0), privileges_permitted(), ~given);
 }

@@ -2,10 +2,159 @@
 #include "cachemon/access/publish.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "cachemon/access/output.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/access/access.h"
+
+static int complain_of(const char *path, int error, struct errtext *err)
+{
+	char denied[ACCESS_DENIED_MAX];
+	char name[400];
+
+	escape_inert_to(name, sizeof(name), path);
+	access_denied(path, error, denied);
+	return errtext_set(err, error, "cannot write %s: %s%s.", name, strerror(-error), denied);
+}
+
+/* Permissions of a new file: those of the one it replaces, else what the umask leaves. */
+static mode_t mode_for(const struct stat *old)
+{
+	mode_t mask = 0;
+
+	if (old)
+		return old->st_mode & 0777;
+	mask = umask(0);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static int open_temporary(struct output *o, const struct stat *old)
+{
+	const char *slash = strrchr(o->path, '/');
+	int dir_len = slash ? (int)(slash - o->path) + 1 : 0;
+	char *name = NULL;
+	int ret = 0;
+	int fd = -1;
+
+	if (text_print(&name, "%.*s.cachemon-XXXXXX", dir_len, o->path))
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		free(name);
+		return ret;
+	}
+	o->temporary = name;
+	if (fchmod(fd, mode_for(old)) < 0) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* Pipes and devices are written as they are. */
+static int open_directly(struct output *o, const char *path)
+{
+	int fd = access_open(AT_FDCWD, path, O_WRONLY, 0, ACCESS_STREAM);
+
+	if (fd < 0)
+		return fd;
+	o->path = strdup(path);
+	if (!o->path) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return fd;
+}
+
+static int open_output(struct output *o, const char *path)
+{
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+
+	if (!exists && errno != ENOENT)
+		return -errno;
+	if (exists && S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (exists && !S_ISREG(st.st_mode))
+		return open_directly(o, path);
+	/* A link stays one: the file it leads to is replaced. */
+	o->path = exists ? realpath(path, NULL) : strdup(path);
+	if (!o->path)
+		return -errno;
+	return open_temporary(o, exists ? &st : NULL);
+}
+
+int publish_open(const char *path, struct output *ret_output, struct errtext *err)
+{
+	struct output o = {0};
+	int fd = open_output(&o, path);
+
+	if (fd >= 0)
+		o.out = fdopen(fd, "w");
+	if (!o.out) {
+		int ret = fd < 0 ? fd : -errno;
+
+		if (fd >= 0)
+			close(fd);
+		publish_abort(&o);
+		return complain_of(path, ret, err);
+	}
+	*ret_output = o;
+	return 0;
+}
+
+int publish_commit(struct output *o, struct errtext *err)
+{
+	int ret = ferror(o->out) ? -EIO : 0;
+
+	if (fflush(o->out) != 0)
+		ret = -errno;
+	/* A full disk may show only when the data is really written; a pipe cannot be synced. */
+	if (!ret && o->temporary && fsync(fileno(o->out)) < 0)
+		ret = -errno;
+	if (fclose(o->out) != 0 && !ret)
+		ret = -errno;
+	o->out = NULL;
+	if (!ret && o->temporary && rename(o->temporary, o->path) < 0)
+		ret = -errno;
+	if (ret < 0) {
+		complain_of(o->path, ret, err);
+	} else {
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	publish_abort(o);
+	return ret;
+}
+
+void publish_abort(struct output *o)
+{
+	if (o->out)
+		fclose(o->out);
+	if (o->temporary)
+		unlink(o->temporary);
+	free(o->temporary);
+	free(o->path);
+	*o = (struct output){0};
+}
+
+/* A failure that was said: what the stream still holds would fail, and be said, again at exit. */
+static void forget_rest(FILE *out)
+{
+	if (!ferror(out) && fflush(out) == 0)
+		return;
+	__fpurge(out);
+	clearerr(out);
+}
 
 int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
 {
@@ -19,7 +168,7 @@ int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
 	}
 	if (ret < 0) {
 		errtext_set(err, ret, "cannot write %s: %s.", name, strerror(-ret));
-		output_forget(out);
+		forget_rest(out);
 	}
 	return ret;
 }
@@ -32,14 +181,14 @@ int publish_print(const struct publication *p, FILE *out, struct errtext *err)
 int publish_write(const struct publication *p, const char *out_path, struct errtext *err)
 {
 	struct output o;
-	int ret = output_open(out_path, &o, err);
+	int ret = publish_open(out_path, &o, err);
 
 	if (ret < 0)
 		return ret;
 	ret = publish_print(p, o.out, err);
 	if (!ret)
-		return output_commit(&o, err);
-	output_abort(&o);
+		return publish_commit(&o, err);
+	publish_abort(&o);
 	return ret;
 }
 
@@ -56,9 +205,9 @@ int publish_place(const char *out_path, struct errtext *err)
 
 	/* A pipe may have no reader yet. */
 	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
-		ret = output_open(out_path, &o, err);
+		ret = publish_open(out_path, &o, err);
 		if (!ret)
-			output_abort(&o);
+			publish_abort(&o);
 	}
 	return ret;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From something that can be written to a stream to a finished one: printed, or a file that appears
- * whole or not at all. Owns that way and its words; what is written is the caller's. Functions
- * return 0 or -errno and then leave a line in err. For processes that have become their invoker.
+ * whole or not at all. Owns that way, its words and the temporary file; what is written is the
+ * caller's. Functions return 0 or -errno and then leave a line in err. For processes that have
+ * become their invoker.
  */
 #ifndef PUBLISH_H
 #define PUBLISH_H
@@ -10,6 +11,21 @@
 #include <stdio.h>
 
 #include "cachemon/base/errtext.h"
+
+/* A file that appears whole or not at all: written next to its place and renamed into it. Pipes and
+ * devices are written directly. */
+struct output {
+	FILE *out; /* write here */
+	char *path;
+	char *temporary; /* NULL: written directly */
+};
+
+/* 0, or -errno with a line in err. */
+int publish_open(const char *path, struct output *ret, struct errtext *err);
+/* Puts the file in its place. On failure nothing is left behind and what was there stays. */
+int publish_commit(struct output *o, struct errtext *err);
+/* Drops what was written; nothing to do after a commit. */
+void publish_abort(struct output *o);
 
 struct publication {
 	const char *name; /* in messages: "the report" */

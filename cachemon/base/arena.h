@@ -3,8 +3,8 @@
  * Memory of many small things that live and die together: of a model, of a set of rules. Owns
  * allocation only. A failed one is remembered, so that a loader checks once, at its end.
  */
-#ifndef UTIL_ARENA_H
-#define UTIL_ARENA_H
+#ifndef ARENA_H
+#define ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>

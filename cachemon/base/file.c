@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/vec.h"
@@ -57,4 +61,46 @@ DIR *file_opendir(int dirfd, const char *name)
 	if (!dir)
 		cleanup_close(&fd);
 	return dir;
+}
+
+int file_line(const char *root, const char *path, char *ret_line, size_t size)
+{
+	char full[PATH_MAX];
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	f = fopen(full, "re");
+	if (!f)
+		return -errno;
+	errno = 0;
+	len = getline(&line, &room, f);
+	if (len < 0)
+		return errno ? -errno : -ENODATA;
+	if (len && line[len - 1] == '\n')
+		line[--len] = '\0';
+	if ((size_t)len >= size)
+		return -E2BIG;
+	memcpy(ret_line, line, (size_t)len + 1);
+	return 0;
+}
+
+int file_number(const char *root, const char *path, long long *ret_number)
+{
+	char line[32];
+	char *end;
+	long long n;
+	int err = file_line(root, path, line, sizeof(line));
+
+	if (err)
+		return err == -E2BIG ? -EINVAL : err;
+	errno = 0;
+	n = strtoll(line, &end, 10);
+	if (errno || end == line || *end)
+		return -EINVAL;
+	*ret_number = n;
+	return 0;
 }

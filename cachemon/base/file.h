@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a whole small file, as procfs, sysfs and cgroupfs have them: their size is unknown
- * until end of file.
+ * Reading small files, as procfs, sysfs and cgroupfs have them: their size is unknown until end of
+ * file. What a value means is the caller's.
  */
 #ifndef FILE_H
 #define FILE_H
@@ -17,6 +17,13 @@ int file_read(int dirfd, const char *path, size_t max, char **ret_text, size_t *
 
 /* The same from the start of an open file. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len);
+
+/* First line of root/path, without its newline; root: "" for the running machine, a directory in
+ * tests. -E2BIG when it does not fit. */
+int file_line(const char *root, const char *path, char *ret_line, size_t size);
+
+/* The whole first line as one decimal number; -EINVAL when it is anything else. */
+int file_number(const char *root, const char *path, long long *ret_number);
 
 /* A directory below dirfd, itself no symlink; NULL with errno. */
 DIR *file_opendir(int dirfd, const char *name);

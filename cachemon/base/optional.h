@@ -3,8 +3,8 @@
  * Values that may be absent, which is never 0. Owns their arithmetic: absent in, absent out, and
  * absent also where the result would not fit.
  */
-#ifndef UTIL_OPTIONAL_H
-#define UTIL_OPTIONAL_H
+#ifndef OPTIONAL_H
+#define OPTIONAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

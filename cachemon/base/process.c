@@ -2,9 +2,20 @@
 #include "cachemon/base/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+
+enum { STAT_MAX = 4096 };
 
 int process_untraceable(void)
 {
@@ -23,4 +34,69 @@ void process_survive_file_limit(void)
 	/* A handler, because execve() undoes it: an ignored signal would stay ignored. */
 	if (!sigaction(SIGXFSZ, NULL, &now) && now.sa_handler == SIG_DFL)
 		sigaction(SIGXFSZ, &survive, NULL);
+}
+
+const char *process_stat_field(const char *stat, int number)
+{
+	const char *at = strrchr(stat, ')');
+
+	for (int field = 3; at && field <= number; field++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : NULL;
+}
+
+/*
+ * Where the kernel put the strings of the environment. The loader takes pointers out of environ and
+ * leaves the strings. /proc/self/environ has them too, but belongs to root in a process that is not
+ * dumpable.
+ */
+static int find_strings(const char **ret_text, size_t *ret_len)
+{
+	_cleanup_free_ char *stat = NULL;
+	uintptr_t start = 0, end = 0;
+	const char *at, *strings;
+	size_t len = 0;
+	int r = file_read(AT_FDCWD, "/proc/self/stat", STAT_MAX, &stat, &len);
+
+	if (r)
+		return r;
+	at = process_stat_field(stat, 50);
+	if (!at || sscanf(at, "%" SCNuPTR " %" SCNuPTR, &start, &end) != 2 || !start ||
+	    end <= start)
+		return -ENODATA;
+	memcpy(&strings, &start, sizeof(strings));
+	if (strings[end - start - 1])
+		return -ENODATA;
+	*ret_text = strings;
+	*ret_len = end - start;
+	return 0;
+}
+
+static char **split_strings(const char *text, size_t len)
+{
+	size_t nr = 0;
+	char **env;
+
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+		nr++;
+	env = calloc(nr + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	nr = 0;
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+		env[nr++] = (char *)text + at;
+	return env;
+}
+
+char **process_environment(void)
+{
+	static char **whole;
+	const char *text = NULL;
+	size_t len = 0;
+
+	if (whole || !getauxval(AT_SECURE))
+		return whole ? whole : environ;
+	if (!find_strings(&text, &len))
+		whole = split_strings(text, len);
+	return whole ? whole : environ;
 }

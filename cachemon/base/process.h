@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps other processes of the user from tracing this one, and survives the limit of file sizes.
- * Set first thing in main().
+ * This process: keeps others of the user from tracing it, survives the limit of file sizes (both
+ * are set first thing in main()), and has the environment that it was started with.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
@@ -18,5 +18,17 @@ int process_untraceable(void);
  * A program that it executes finds SIGXFSZ as this process did, ignored or not.
  */
 void process_survive_file_limit(void);
+
+/*
+ * The environment that the process was started with. Where the program file has capabilities the
+ * loader takes LD_LIBRARY_PATH, TMPDIR and others out of environ, for its own safety; a command
+ * that runs without them has a right to the whole. NULL-terminated; lives as long as the process.
+ * environ itself where nothing was taken out, or where what there was cannot be read.
+ */
+char **process_environment(void);
+
+/* Where a field from 3 on begins in the text of a /proc/PID/stat (proc_pid_stat(5)); NULL: there is
+ * none. Field 2, the name, may hold anything, also ')'. */
+const char *process_stat_field(const char *stat, int number);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How far long work is: what is said to whom it may concern, when that is to be shown, and the line
- * that shows it. Owns those decisions; knows no terminal and no clock.
+ * How far long work is: what the work says of itself, when that is to be shown, and the line on a
+ * terminal's standard error that shows it. Owns those decisions.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H
@@ -21,6 +21,7 @@ void progress_at(const struct progress_sink *sink, const char *what, uint64_t do
 /* What is printed from here on is the outcome. */
 void progress_over(const struct progress_sink *sink);
 
+/* The decisions, without a terminal and a clock. */
 struct progress {
 	uint64_t began_ns; /* all of the work */
 	uint64_t shown_ns; /* last; 0: never */
@@ -41,5 +42,20 @@ int64_t progress_left_ns(const struct progress *p, uint64_t now_ns);
 /* One line of fewer characters than there are columns, without its end. */
 void progress_line(const struct progress *p, uint64_t now_ns, size_t columns, char *ret,
 		   size_t size);
+
+/*
+ * The line is shown by a thread of its own, whatever the work is at: in a query, in a replay,
+ * waiting for a lock. Where standard error is no terminal there is neither line nor thread.
+ */
+struct progress_show;
+
+/* NULL: nothing will be shown; all below takes that. */
+struct progress_show *progress_show_begin(void);
+/* NULL where nothing is shown. */
+const struct progress_sink *progress_show_sink(const struct progress_show *s);
+/* The line is gone for a moment: what is printed at once has the terminal for itself. */
+void progress_show_pause(struct progress_show *s);
+/* The line is gone, and stays away; before anything else is printed. */
+void progress_show_end(struct progress_show *s);
 
 #endif

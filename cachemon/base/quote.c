@@ -9,45 +9,16 @@
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 
-/* Length of the UTF-8 character at s, or 0: malformed, overlong, surrogate, beyond Unicode. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t len = 0;
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	uint32_t c;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >> 5 == 6)
-		len = 2;
-	else if (s[0] >> 4 == 14)
-		len = 3;
-	else if (s[0] >> 3 == 30)
-		len = 4;
-	else
-		return 0;
-	c = s[0] & (0x7fU >> len);
-	for (size_t i = 1; i < len; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fU);
-	}
-	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	return len;
-}
-
 /* Length of the character at s when it may be shown as it is, else 0. */
-static size_t shown_length(const unsigned char *s)
+static size_t shown_length(const char *s)
 {
-	if (s[0] < 0x20 || s[0] == 0x7f)
-		return 0;
-	/* U+0080 … U+009F are control characters too. */
-	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f)
-		return 0;
-	return utf8_length(s);
+	uint32_t cp = 0;
+	size_t len = escape_decode(s, strnlen(s, 4), &cp);
+
+	return cp < 0x20 || (cp >= 0x7f && cp <= 0x9f) ? 0 : len;
 }
 
 static bool is_harmless(const char *word)
@@ -58,14 +29,14 @@ static bool is_harmless(const char *word)
 	return *word && word[strspn(word, safe)] == '\0';
 }
 
-static void quote_escaped(const unsigned char *s, FILE *out)
+static void quote_escaped(const char *s, FILE *out)
 {
 	fputs("$'", out);
 	while (*s) {
 		size_t len = shown_length(s);
 
 		if (len == 0) {
-			fprintf(out, "\\x%02x", *s++);
+			fprintf(out, "\\x%02x", (unsigned char)*s++);
 			continue;
 		}
 		if (*s == '\'' || *s == '\\')
@@ -90,7 +61,7 @@ static void quote_plain(const char *word, FILE *out)
 
 int quote_word(const char *word, char **ret_text)
 {
-	const unsigned char *s = (const unsigned char *)word;
+	const char *s = word;
 	struct text_builder b;
 	FILE *out;
 
@@ -102,7 +73,7 @@ int quote_word(const char *word, char **ret_text)
 	if (is_harmless(word))
 		fputs(word, out);
 	else if (*s)
-		quote_escaped((const unsigned char *)word, out);
+		quote_escaped(word, out);
 	else
 		quote_plain(word, out);
 	if (!text_end(&b))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a terminal can do, as far as lines that are rewritten in place need it. */
-#ifndef CMD_TERMINAL_H
-#define CMD_TERMINAL_H
+#ifndef TERMINAL_H
+#define TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/base/text_builder.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 FILE *text_begin(struct text_builder *b)
@@ -20,4 +22,18 @@ char *text_end(struct text_builder *b)
 	}
 	b->out = NULL;
 	return b->text;
+}
+
+int text_print(char **ret, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(ret, fmt, args);
+	va_end(args);
+	if (n >= 0)
+		return 0;
+	*ret = NULL;
+	return -ENOMEM;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A text in memory that is written as a file is. Owns the stream and, until it ends, the text. */
+/*
+ * A text in memory that is written as a file is. Owns the stream and, until it ends, the text. And
+ * the short way to one that a single format makes.
+ */
 #ifndef TEXT_BUILDER_H
 #define TEXT_BUILDER_H
 
@@ -15,5 +18,8 @@ struct text_builder {
 FILE *text_begin(struct text_builder *b);
 /* The text, for free(); NULL: no memory. */
 char *text_end(struct text_builder *b);
+
+/* asprintf(): 0, or -ENOMEM with *ret NULL. */
+int text_print(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

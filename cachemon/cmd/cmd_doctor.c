@@ -10,7 +10,7 @@
 
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/base/progress_line.h"
+#include "cachemon/base/progress.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/plan/fs_direct.h"
 #include "cachemon/plan/machine_plan.h"

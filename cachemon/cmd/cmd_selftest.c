@@ -15,7 +15,7 @@
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/capture/sampler.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/base/progress_line.h"
+#include "cachemon/base/progress.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/plan/machine_plan.h"

@@ -8,7 +8,7 @@
 
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
-#include "cachemon/base/progress_line.h"
+#include "cachemon/base/progress.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/cleanup.h"

@@ -10,11 +10,11 @@
 
 #include "cachemon/base/clock.h"
 #include "cachemon/base/escape.h"
-#include "cachemon/base/progress_line.h"
+#include "cachemon/base/progress.h"
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/watch_view.h"
-#include "cachemon/job/signal_policy.h"
+#include "cachemon/job/command.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/watch/watch.h"
 
@@ -155,7 +155,7 @@ static void on_signal(struct loop *l)
 					   .code = info.ssi_code,
 					   .sender = (pid_t)info.ssi_pid};
 
-		switch (signal_policy_decide(&seen, &l->signals)) {
+		switch (command_signal_action(&seen, &l->signals)) {
 		case SIGNAL_NOTE:
 			break;
 		case SIGNAL_FORWARD:

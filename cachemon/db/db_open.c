@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/db/db_open.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
-
-#include "cachemon/db/vfs.h"
+#include <unistd.h>
 
 enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the allowance */
 
@@ -52,6 +54,113 @@ void db_renew(sqlite3 *db)
 	if (steps_left > STEPS_MAX)
 		steps_left = STEPS_MAX;
 	db_keep_limit(db);
+}
+
+#define VFS_NAME "cachemon"
+
+/*
+ * What SQLite may open: no link in the place of a database or of its siblings, no sibling of
+ * another owner, for writing no file of another user, and never a file that a journal names.
+ */
+
+/* The database of a file that is named like a sibling of one. */
+static bool database_of(const char *path, struct stat *ret)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+	char name[PATH_MAX];
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t end = strlen(ends[i]);
+
+		if (len <= end || len - end >= sizeof(name) || strcmp(path + len - end, ends[i]))
+			continue;
+		memcpy(name, path, len - end);
+		name[len - end] = '\0';
+		return !lstat(name, ret);
+	}
+	return false;
+}
+
+/* 0, or the errno that opening it is to fail with. */
+static int judge_opened(const char *path, int flags, int fd)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY;
+	uid_t self = (uid_t)setfsuid((uid_t)-1); /* files are opened, and made, as this user */
+	struct stat database;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return errno;
+	if (!S_ISREG(st.st_mode)) {
+		/* Directories are synced; SQLite reads the one device and fills descriptors with
+		 * the other. */
+		bool known = S_ISDIR(st.st_mode) || !strcmp(path, "/dev/urandom") ||
+			     !strcmp(path, "/dev/null");
+
+		return known && !writes ? 0 : EPERM;
+	}
+	if (writes && st.st_uid != self)
+		return EPERM;
+	/* Another name of some file of this user's. SQLite makes siblings, and nothing else. */
+	if (writes && (flags & O_CREAT) && st.st_nlink > 1)
+		return EPERM;
+	if (database_of(path, &database) && st.st_uid != database.st_uid && st.st_uid != self)
+		return EPERM;
+	return 0;
+}
+
+/* A FIFO must not be waited for. */
+static int open_judged(const char *path, int flags, int mode)
+{
+	int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+	int error = fd < 0 ? 0 : judge_opened(path, flags, fd);
+
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* A journal may name a file that lists the databases of one transaction. cachemon has no such
+ * transactions, and SQLite would delete the file. */
+static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+		    int *ret_flags)
+{
+	sqlite3_vfs *base = vfs->pAppData;
+
+	file->pMethods = NULL;
+	if (flags & SQLITE_OPEN_SUPER_JOURNAL)
+		return SQLITE_CANTOPEN;
+	return base->xOpen(base, name, file, flags, ret_flags);
+}
+
+/* The VFS "cachemon". An SQLite code; may be called again. */
+static int register_vfs(void)
+{
+	/* SQLite keeps the address for the life of the process. */
+	static sqlite3_vfs vfs;
+	sqlite3_vfs *base = NULL;
+	int rc = SQLITE_OK;
+
+	if (vfs.zName)
+		return SQLITE_OK;
+	base = sqlite3_vfs_find(NULL);
+	if (!base || base->iVersion < 3 || !base->xSetSystemCall)
+		return SQLITE_CANTOPEN;
+	rc = base->xSetSystemCall(base, "open", (sqlite3_syscall_ptr)open_judged);
+	if (rc != SQLITE_OK)
+		return rc;
+	vfs = *base;
+	vfs.pNext = NULL;
+	vfs.zName = VFS_NAME;
+	vfs.pAppData = base;
+	vfs.xOpen = vfs_open;
+	rc = sqlite3_vfs_register(&vfs, 0);
+	if (rc != SQLITE_OK)
+		vfs.zName = NULL;
+	return rc;
 }
 
 /* Percent-encodes what means something in a URI. "./" keeps ":memory:" a file's name. */
@@ -104,7 +213,7 @@ static int distrust(sqlite3 *db)
 
 /* The longest value that is stored is a chunk of a trace, of some 100 KiB; of a text that a reader
  * makes of rows, 1 MiB. */
-static void limit(sqlite3 *db)
+static void limit_costs(sqlite3 *db)
 {
 	static const struct {
 		int id;
@@ -132,7 +241,7 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 	char uri[3 * PATH_MAX + 64] = ":memory:";
 	int flags = mode == DB_READ || mode == DB_READ_IMMUTABLE ? SQLITE_OPEN_READONLY
 								 : SQLITE_OPEN_READWRITE;
-	int rc = db_vfs_register();
+	int rc = register_vfs();
 
 	*ret_db = NULL;
 	if (rc != SQLITE_OK)
@@ -142,13 +251,12 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 		flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_CREATE;
 	else if (!make_uri(path, mode == DB_READ_IMMUTABLE ? "?immutable=1" : "", uri, sizeof(uri)))
 		return SQLITE_TOOBIG;
-	rc = sqlite3_open_v2(uri, ret_db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			     DB_VFS_NAME);
+	rc = sqlite3_open_v2(uri, ret_db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, VFS_NAME);
 	if (rc == SQLITE_OK)
 		rc = distrust(*ret_db);
 	if (rc != SQLITE_OK)
 		return rc;
-	limit(*ret_db);
+	limit_costs(*ret_db);
 	/* One in memory shares the allowance of the file that it serves. */
 	if (mode == DB_MEMORY)
 		db_keep_limit(*ret_db);

@@ -39,7 +39,7 @@ static int sqlite_errno(int rc)
 	}
 }
 
-static void name_of(sqlite3 *db, char name[NAME_SHOWN])
+static void shown_name(sqlite3 *db, char name[NAME_SHOWN])
 {
 	const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
 
@@ -50,7 +50,7 @@ int db_read_damaged(sqlite3 *db, const char *how, struct errtext *err)
 {
 	char name[NAME_SHOWN];
 
-	name_of(db, name);
+	shown_name(db, name);
 	return errtext_set(err, -EIO,
 			   "%s is damaged (%s); 'sqlite3 FILE .recover' may save part of it.", name,
 			   how);
@@ -61,7 +61,7 @@ int db_read_error(sqlite3 *db, struct errtext *err)
 	char name[NAME_SHOWN];
 	char said[512];
 
-	name_of(db, name);
+	shown_name(db, name);
 	/* It quotes the names of a schema that anybody may have written. */
 	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
 	switch (sqlite3_errcode(db) & 0xff) {
@@ -152,7 +152,7 @@ static bool wal_has_data(const char *path)
  * make. When no write-ahead log is left over, nothing but the database file counts and it can be
  * read as immutable; with a log, that would silently leave out the last intervals.
  */
-static int open_any(const char *path, const char *name, sqlite3 **ret_db, struct errtext *err)
+static int open_readable(const char *path, const char *name, sqlite3 **ret_db, struct errtext *err)
 {
 	int rc = open_and_touch(path, DB_READ, ret_db) & 0xff;
 
@@ -218,7 +218,7 @@ int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 	ret = file_check(path, name, err);
 	if (ret < 0)
 		return ret;
-	ret = open_any(path, name, &db, err);
+	ret = open_readable(path, name, &db, err);
 	if (!ret)
 		ret = check_schema(db, name, err);
 	if (!ret && views_of_counters(db) != SQLITE_OK)

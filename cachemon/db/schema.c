@@ -39,7 +39,7 @@ int migration_version(const struct migration *m)
 	return (int)strtol(m->name, NULL, 10);
 }
 
-/* Behind a comment, or p itself. */
+/* After a comment, or p itself. */
 static const char *skip_comment(const char *p)
 {
 	if (p[0] == '-' && p[1] == '-')
@@ -52,7 +52,7 @@ static const char *skip_comment(const char *p)
 	return p;
 }
 
-/* Behind what is in quotes, or p itself. A doubled quote ends it and begins another. */
+/* After what is in quotes, or p itself. A doubled quote ends it and begins another. */
 static const char *skip_quoted(const char *p)
 {
 	char close = *p == '[' ? ']' : *p;
@@ -64,7 +64,7 @@ static const char *skip_quoted(const char *p)
 	return end ? end + 1 : p + strlen(p);
 }
 
-static void normalize(char *sql)
+static void normalize_sql(char *sql)
 {
 	const char *p = sql;
 	char *out = sql;
@@ -125,7 +125,7 @@ static int object_read(sqlite3_stmt *stmt, struct object *ret)
 		return rc;
 	}
 	if (o.sql)
-		normalize(o.sql);
+		normalize_sql(o.sql);
 	*ret = o;
 	return SQLITE_OK;
 }
@@ -137,7 +137,7 @@ static void objects_free(struct objects *all)
 	all->nr = 0;
 }
 
-static struct object *find(struct objects *all, const char *name)
+static struct object *find_object(struct objects *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++)
 		if (!sqlite3_stricmp(all->list[i].name, name))
@@ -160,7 +160,7 @@ static int take_version(struct objects *all, sqlite3 *db, int version)
 		if (rc != SQLITE_OK)
 			break;
 		o.since = version;
-		if (find(all, o.name) || all->nr == OBJECTS_MAX)
+		if (find_object(all, o.name) || all->nr == OBJECTS_MAX)
 			object_free(&o);
 		else
 			all->list[all->nr++] = o;
@@ -170,7 +170,7 @@ static int take_version(struct objects *all, sqlite3 *db, int version)
 }
 
 /* As of that version, and the names of those that later ones add. */
-static int reference(int version, struct objects *all)
+static int make_reference(int version, struct objects *all)
 {
 	struct migration m;
 	sqlite3 *db = NULL;
@@ -189,7 +189,7 @@ static int reference(int version, struct objects *all)
 }
 
 /* A name that anybody may have written, for people. */
-static void show(const char *name, char buf[NAME_SHOWN])
+static void show_name(const char *name, char buf[NAME_SHOWN])
 {
 	size_t n = 0;
 
@@ -198,29 +198,29 @@ static void show(const char *name, char buf[NAME_SHOWN])
 	buf[n] = '\0';
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static void compare(struct objects *all, int version, const struct object *o, char *what,
-		    size_t size)
+static void compare_object(struct objects *all, int version, const struct object *o, char *what,
+			   size_t size)
 {
 	char type[NAME_SHOWN], name[NAME_SHOWN], table[NAME_SHOWN];
-	struct object *ours = find(all, o->name);
+	struct object *ours = find_object(all, o->name);
 
-	if (!ours && !find(all, o->table))
+	if (!ours && !find_object(all, o->table))
 		return;
-	if (ours && ours->since <= version && same(o->type, ours->type) &&
-	    same(o->table, ours->table) && same(o->sql, ours->sql) && !ours->seen++)
+	if (ours && ours->since <= version && same_text(o->type, ours->type) &&
+	    same_text(o->table, ours->table) && same_text(o->sql, ours->sql) && !ours->seen++)
 		return;
-	show(o->type, type);
-	show(o->name, name);
-	show(o->table, table);
+	show_name(o->type, type);
+	show_name(o->name, name);
+	show_name(o->table, table);
 	if (!ours)
 		snprintf(what, size, "it has the %s '%s' on '%s', which cachemon did not make",
 			 type, name, table);
-	else if (!same(o->type, ours->type))
+	else if (!same_text(o->type, ours->type))
 		snprintf(what, size, "it has a %s in place of the %s '%s'", type, ours->type, name);
 	else
 		snprintf(what, size, "its %s '%s' is not as cachemon makes it", type, name);
@@ -237,7 +237,7 @@ static int compare_all(struct objects *all, int version, sqlite3 *db, char *what
 		rc = object_read(stmt, &o);
 		if (rc != SQLITE_OK)
 			break;
-		compare(all, version, &o, what, size);
+		compare_object(all, version, &o, what, size);
 		object_free(&o);
 	}
 	sqlite3_finalize(stmt);
@@ -278,7 +278,7 @@ int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size)
 	if (rc == SQLITE_OK)
 		rc = rows_first(db, "PRAGMA user_version", &version);
 	if (rc == SQLITE_OK)
-		rc = reference((int)version, &all);
+		rc = make_reference((int)version, &all);
 	if (rc == SQLITE_OK)
 		rc = compare_all(&all, (int)version, db, ret_what, size);
 	if (rc == SQLITE_OK && views && !*ret_what)

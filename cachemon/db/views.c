@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/db/views.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/counters.h"
-#include "cachemon/db/embedded_views.h"
+#include "cachemon/db/db_rows.h"
+#include "view_texts.h"
 
 struct needed_table {
 	const char *name;
@@ -40,140 +40,110 @@ static const struct needed_table needed[] = {
 
 enum { NR_NEEDED = sizeof(needed) / sizeof(needed[0]) };
 
-static int ask_int(sqlite3 *db, const char *sql, const char *a, const char *b, int64_t *ret)
+/* Their names as ",a,b,"; NULL: the database has no such table. */
+static int columns_of(sqlite3 *db, const char *table, char **ret_columns)
 {
 	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	const char *names = NULL;
+	int rc = sqlite3_prepare_v2(db,
+				    "SELECT group_concat(name) FROM pragma_table_info(?1, 'main')",
+				    -1, &stmt, NULL);
 
-	if (rc == SQLITE_OK && a)
-		rc = sqlite3_bind_text(stmt, 1, a, -1, SQLITE_STATIC);
-	if (rc == SQLITE_OK && b)
-		rc = sqlite3_bind_text(stmt, 2, b, -1, SQLITE_STATIC);
-	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		*ret = sqlite3_column_int64(stmt, 0);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		names = (const char *)sqlite3_column_text(stmt, 0);
+	if (names && text_print(ret_columns, ",%s,", names))
+		rc = SQLITE_NOMEM;
 	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* name has this length; columns as of columns_of(). */
+static void put_if_absent(FILE *out, const char *columns, const char *name, size_t len)
+{
+	char word[64];
+
+	snprintf(word, sizeof(word), ",%.*s,", (int)len, name);
+	if (!strstr(columns, word))
+		fprintf(out, ", NULL AS %.*s", (int)len, name);
+}
+
+/* absent: of put_if_absent(). Nothing is made where it is empty. */
+static int make_view(sqlite3 *db, const char *table, struct text_builder *absent)
+{
+	char *columns = text_end(absent);
+	char *sql = NULL;
+	int rc = columns ? SQLITE_OK : SQLITE_NOMEM;
+
+	if (columns && *columns)
+		rc = text_print(&sql,
+				"CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *%s FROM main.%s",
+				table, columns, table)
+			     ? SQLITE_NOMEM
+			     : sqlite3_exec(db, sql, NULL, NULL, NULL);
+	free(sql);
+	free(columns);
 	return rc;
 }
 
-/* The columns that the database's table lacks, as ", NULL AS a, NULL AS b". */
-static int absent_columns(sqlite3 *db, const struct needed_table *t, char **ret_list)
-{
-	char *copy = strdup(t->columns);
-	char *save = NULL;
-	struct text_builder b;
-	FILE *out = text_begin(&b);
-	int rc = copy && out ? SQLITE_OK : SQLITE_NOMEM;
-
-	for (char *c = rc == SQLITE_OK ? strtok_r(copy, ", ", &save) : NULL; c && rc == SQLITE_OK;
-	     c = strtok_r(NULL, ", ", &save)) {
-		int64_t has = 0;
-
-		rc = ask_int(db,
-			     "SELECT count(*) FROM pragma_table_info(?1, 'main') WHERE name = ?2",
-			     t->name, c, &has);
-		if (!has)
-			fprintf(out, ", NULL AS %s", c);
-	}
-	free(copy);
-	if (!text_end(&b))
-		rc = SQLITE_NOMEM;
-	if (rc != SQLITE_OK) {
-		free(b.text);
-		return rc;
-	}
-	*ret_list = b.text;
-	return SQLITE_OK;
-}
-
-/* NULL: no memory. */
-static char *table_sql(const struct needed_table *t)
+static int make_empty_table(sqlite3 *db, const struct needed_table *t)
 {
 	bool counters = strcmp(t->name, "filesystem") == 0; /* it alone has them */
 	struct text_builder b;
 	FILE *out = text_begin(&b);
+	char *sql;
+	int rc;
 
 	if (!out)
-		return NULL;
+		return SQLITE_NOMEM;
 	fprintf(out, "CREATE TEMP TABLE %s (%s", t->name, t->columns);
 	for (enum counter c = 0; counters && c < C_NR; c++)
 		fprintf(out, ", %s", counter_name(c));
 	fputs(")", out);
-	return text_end(&b);
+	sql = text_end(&b);
+	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	free(sql);
+	return rc;
 }
 
 static int stand_in(sqlite3 *db, const struct needed_table *t)
 {
-	char *absent = NULL;
-	char *sql = NULL;
-	int64_t has = 0;
-	int rc = ask_int(db, "SELECT count(*) FROM main.sqlite_schema WHERE name = ?1", t->name,
-			 NULL, &has);
+	struct text_builder absent;
+	char *columns = NULL;
+	int rc = columns_of(db, t->name, &columns);
 
-	if (rc == SQLITE_OK && has)
-		rc = absent_columns(db, t, &absent);
-	if (rc != SQLITE_OK || (absent && !*absent)) {
-		free(absent);
+	if (rc != SQLITE_OK)
 		return rc;
+	if (!columns)
+		return make_empty_table(db, t);
+	text_begin(&absent);
+	for (const char *c = t->columns; absent.out && *c; c += strspn(c, ", ")) {
+		size_t len = strcspn(c, ",");
+
+		put_if_absent(absent.out, columns, c, len);
+		c += len;
 	}
-	if (!has)
-		sql = table_sql(t);
-	else if (asprintf(&sql, "CREATE TEMP VIEW %s AS SELECT *%s FROM main.%s", t->name, absent,
-			  t->name) < 0)
-		sql = NULL;
-	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-	free(sql);
-	free(absent);
-	return rc;
-}
-
-/* Which counters the table has; nr 0: there is no such table. */
-static int counters_of(sqlite3 *db, const char *table, bool has[C_NR], size_t *ret_nr)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1, 'main')", -1, &stmt,
-				    NULL);
-
-	*ret_nr = 0;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *column = (const char *)sqlite3_column_text(stmt, 0);
-
-		rc = SQLITE_OK;
-		for (enum counter c = 0; column && c < C_NR; c++)
-			has[c] = has[c] || !strcmp(column, counter_name(c));
-		++*ret_nr;
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	free(columns);
+	return make_view(db, t->name, &absent);
 }
 
 /* Counters that versions since have added. */
 static int counters_stand_in(sqlite3 *db, const char *table)
 {
-	bool has[C_NR] = {false};
-	bool all = true;
-	char *sql = NULL;
-	size_t size = 0;
-	size_t nr = 0;
-	FILE *out;
-	int rc = counters_of(db, table, has, &nr);
+	struct text_builder absent;
+	char *columns = NULL;
+	int rc = columns_of(db, table, &columns);
 
-	for (enum counter c = 0; c < C_NR; c++)
-		all = all && has[c];
-	if (rc != SQLITE_OK || !nr || all)
+	if (rc != SQLITE_OK || !columns)
 		return rc;
-	out = open_memstream(&sql, &size);
-	if (!out)
-		return SQLITE_NOMEM;
-	fprintf(out, "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *", table);
-	for (enum counter c = 0; c < C_NR; c++)
-		if (!has[c])
-			fprintf(out, ", NULL AS %s", counter_name(c));
-	fprintf(out, " FROM main.%s", table);
-	rc = fclose(out) == 0 ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-	free(sql);
-	return rc;
+	text_begin(&absent);
+	for (enum counter c = 0; absent.out && c < C_NR; c++)
+		put_if_absent(absent.out, columns, counter_name(c), strlen(counter_name(c)));
+	free(columns);
+	return make_view(db, table, &absent);
 }
 
 int views_of_counters(sqlite3 *db)
@@ -203,10 +173,10 @@ static int choose_files(sqlite3 *db)
 		"analysis_scope a JOIN run r ON r.id = a.run_id) DESC, f.id LIMIT "
 		"8192";
 	int64_t nr = 0;
-	int rc = ask_int(db,
-			 "SELECT count(*) FROM analysis_scope a JOIN job j ON j.run_id = a.run_id "
-			 "AND j.slot <> 0 JOIN file f ON f.job_id = j.id",
-			 NULL, NULL, &nr);
+	int rc = rows_first(db,
+			    "SELECT count(*) FROM analysis_scope a JOIN job j ON j.run_id = "
+			    "a.run_id AND j.slot <> 0 JOIN file f ON f.job_id = j.id",
+			    &nr);
 
 	if (rc != SQLITE_OK)
 		return rc;
@@ -215,29 +185,33 @@ static int choose_files(sqlite3 *db)
 
 /* The planner is told that the scope is one row, so that all views begin there: it has no
  * statistics of the database, and would as soon begin with all of a large table. */
-static int scope(sqlite3 *db, int64_t run_id)
+static int make_scope(sqlite3 *db, int64_t run_id)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_exec(db, "CREATE TEMP TABLE analysis_scope (run_id INTEGER PRIMARY KEY)",
-			      NULL, NULL, NULL);
+	char *sql = NULL;
+	int rc = SQLITE_NOMEM;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO analysis_scope VALUES (?1)", -1, &stmt,
-					NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 1, run_id);
-	if (rc == SQLITE_OK)
-		sqlite3_step(stmt);
-	sqlite3_finalize(stmt);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, "ANALYZE temp.analysis_scope", NULL, NULL, NULL);
+	if (!text_print(&sql,
+			"CREATE TEMP TABLE analysis_scope (run_id INTEGER PRIMARY KEY); "
+			"INSERT INTO analysis_scope VALUES (%lld); ANALYZE temp.analysis_scope",
+			(long long)run_id))
+		rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	free(sql);
 	return rc;
+}
+
+bool view_at(size_t i, const char **ret_name, const char **ret_text)
+{
+	if (i >= sizeof(view_texts) / sizeof(view_texts[0]))
+		return false;
+	*ret_name = view_texts[i].name;
+	*ret_text = view_texts[i].text;
+	return true;
 }
 
 int views_create(sqlite3 *db, int64_t run_id, const char **ret_what)
 {
 	const char *name, *text;
-	int rc = scope(db, run_id);
+	int rc = make_scope(db, run_id);
 
 	*ret_what = "the run";
 	if (rc == SQLITE_OK)
@@ -246,7 +220,7 @@ int views_create(sqlite3 *db, int64_t run_id, const char **ret_what)
 		*ret_what = needed[i].name;
 		rc = stand_in(db, &needed[i]);
 	}
-	for (size_t i = 0; rc == SQLITE_OK && embedded_view(i, &name, &text); i++) {
+	for (size_t i = 0; rc == SQLITE_OK && view_at(i, &name, &text); i++) {
 		*ret_what = name;
 		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
 	}

@@ -3,12 +3,17 @@
  * The views of sql/views on a connection, over a database of any schema: what it lacks is stood in
  * for by empty tables and NULL columns in TEMP. Owns the list of what the views need.
  */
-#ifndef ADVISOR_VIEWS_H
-#define ADVISOR_VIEWS_H
+#ifndef VIEWS_H
+#define VIEWS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The views that travel in the binary, in the order of their names; false: there is no such number.
+ */
+bool view_at(size_t i, const char **ret_name, const char **ret_text);
 
 /* Tables of counters that lack some, since a version wrote them that had not these: views stand in
  * for them, where the missing ones are NULL. SQLite code. Once a connection is enough. */

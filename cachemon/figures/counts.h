@@ -3,8 +3,8 @@
  * Counters of a job, directory or file as a report shows them. Owns the estimates of a sliced run
  * and the derived ratios. Knows neither SQL nor any output format.
  */
-#ifndef REPORT_COUNTS_H
-#define REPORT_COUNTS_H
+#ifndef COUNTS_H
+#define COUNTS_H
 
 #include "cachemon/figures/counters.h"
 #include "cachemon/base/optional.h"

@@ -3,8 +3,8 @@
  * Numbers for people: thousands separators, units, '-' for what is absent, '~' for estimates.
  * Owns formatting only. Results are returned by value, for use inside one printf().
  */
-#ifndef REPORT_SHOW_H
-#define REPORT_SHOW_H
+#ifndef SHOW_H
+#define SHOW_H
 
 #include "cachemon/figures/counts.h"
 

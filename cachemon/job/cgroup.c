@@ -9,6 +9,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
 #define FILE_MAX (16U << 20)
@@ -51,7 +52,7 @@ bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *r
 	       strcmp(ref->path, "/") != 0;
 }
 
-static unsigned int depth(const char *path)
+static unsigned int depth_of(const char *path)
 {
 	unsigned int n = 0;
 
@@ -79,7 +80,7 @@ static int refuse_controller(const struct mountinfo *mi, const struct mount *m, 
 }
 
 /* The path from the hierarchy's root: what the mount shows of it, and where real is in that. */
-static char *canonical(const struct mount *m, const char *real)
+static char *canonical_path(const struct mount *m, const char *real)
 {
 	const char *root = strcmp(m->root, "/") == 0 ? "" : m->root;
 	const char *below = paths_below(real, m->point);
@@ -87,12 +88,13 @@ static char *canonical(const struct mount *m, const char *real)
 
 	if (!below || !*below)
 		return strdup(*root ? root : "/");
-	return asprintf(&path, "%s/%s", root, below) < 0 ? NULL : path;
+	text_print(&path, "%s/%s", root, below);
+	return path;
 }
 
 /* A directory, by a path of the file system only. */
-static int open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
-		    struct errtext *err)
+static int open_directory(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
+			  struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
 	const struct mount *m;
@@ -122,10 +124,10 @@ static int open_dir(const struct mountinfo *mi, const char *dir, struct cgroup_r
 		goto out;
 	}
 	ref.id = st.st_ino;
-	ref.path = canonical(m, ref.dir);
+	ref.path = canonical_path(m, ref.dir);
 	e = ref.path ? 0 : -ENOMEM;
 	if (!e)
-		ref.level = depth(ref.path);
+		ref.level = depth_of(ref.path);
 out:
 	if (e)
 		cgroup_close(&ref);
@@ -135,8 +137,8 @@ out:
 }
 
 /* path from the root of a hierarchy. -ENOENT without a text: not there, or not mounted. */
-static int open_in(const struct mountinfo *mi, enum cgroup_kind kind, const char *path,
-		   struct cgroup_ref *ret, struct errtext *err)
+static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, const char *path,
+			     struct cgroup_ref *ret, struct errtext *err)
 {
 	const struct mount *m = cgroup_mount(mi, kind);
 	_cleanup_free_ char *joined = NULL;
@@ -151,9 +153,9 @@ static int open_in(const struct mountinfo *mi, enum cgroup_kind kind, const char
 		if (!path)
 			return -ENOENT;
 	}
-	if (asprintf(&joined, "%s/%s", m->point, path + strspn(path, "/")) < 0)
+	if (text_print(&joined, "%s/%s", m->point, path + strspn(path, "/")))
 		return -ENOMEM;
-	e = open_dir(mi, joined, &ref, err);
+	e = open_directory(mi, joined, &ref, err);
 	if (e)
 		return e;
 	/* ".." or a symlink must not lead to another hierarchy. */
@@ -208,8 +210,8 @@ int cgroup_open_either(const struct mountinfo *mi, const char *path_v2, const ch
 		       struct cgroup_ref *ret, struct errtext *err)
 {
 	struct cgroup_ref v2 = {.fd = -1}, v1 = {.fd = -1};
-	int e2 = path_v2 ? open_in(mi, CGROUP_V2, path_v2, &v2, err) : -ENOENT;
-	int e1 = path_v1 ? open_in(mi, CGROUP_V1_MEMORY, path_v1, &v1, err) : -ENOENT;
+	int e2 = path_v2 ? open_in_hierarchy(mi, CGROUP_V2, path_v2, &v2, err) : -ENOENT;
+	int e1 = path_v1 ? open_in_hierarchy(mi, CGROUP_V1_MEMORY, path_v1, &v1, err) : -ENOENT;
 
 	if (e2 == 0 && e1 == 0)
 		keep_one(&v2, &v1, ret);
@@ -236,18 +238,18 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 				   "neither cgroup v2 nor the v1 memory controller is mounted: use "
 				   "--pid or a command");
 	if (stat(path, &st) == 0) {
-		e = open_dir(mi, path, ret, err);
+		e = open_directory(mi, path, ret, err);
 		if (e != -ENOTDIR)
 			return e;
 	}
 	/* "/" or "user" may be directories of their own and name cgroups none the less. */
-	if (asprintf(&rooted, "/%s", path + strspn(path, "/")) < 0)
+	if (text_print(&rooted, "/%s", path + strspn(path, "/")))
 		return -ENOMEM;
 	e = cgroup_open_either(mi, rooted, rooted, ret, err);
 	if (e != -ENOENT)
 		return e;
 	if (stat(path, &st) == 0)
-		return open_dir(mi, path, ret, err);
+		return open_directory(mi, path, ret, err);
 	return errtext_set(
 		err, -ENOENT,
 		"no cgroup %s, neither as a directory nor in the v2 tree nor under the v1 "

@@ -9,10 +9,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "cachemon/job/command_env.h"
-#include "cachemon/job/exec.h"
+#include "cachemon/job/command_exec.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/environment.h"
+#include "cachemon/base/process.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -34,7 +33,7 @@ struct message {
 	int err;
 };
 
-static int receive(int fd, void *data, size_t len)
+static int receive_message(int fd, void *data, size_t len)
 {
 	ssize_t n;
 
@@ -44,7 +43,7 @@ static int receive(int fd, void *data, size_t len)
 	return n < 0 ? -errno : (int)n;
 }
 
-static int transmit(int fd, const void *data, size_t len)
+static int send_message(int fd, const void *data, size_t len)
 {
 	ssize_t n;
 
@@ -83,17 +82,17 @@ child_run(int fd, char *const argv[], char *const env[], const struct invoker *i
 	child_reset_signals();
 	m.err = invoker_drop_permanently(inv);
 	if (m.err) {
-		transmit(fd, &m, sizeof(m));
+		send_message(fd, &m, sizeof(m));
 		_exit(COMMAND_FAILED);
 	}
 	m.stage = STAGE_READY;
-	transmit(fd, &m, sizeof(m));
+	send_message(fd, &m, sizeof(m));
 	/* End of file: cachemon has ended or given up, CMD must not run unwatched. */
-	if (receive(fd, &go, 1) != 1)
+	if (receive_message(fd, &go, 1) != 1)
 		_exit(COMMAND_FAILED);
-	m.err = exec_command(argv, env);
+	m.err = command_exec(argv, env);
 	m.stage = STAGE_EXEC;
-	transmit(fd, &m, sizeof(m));
+	send_message(fd, &m, sizeof(m));
 	_exit(m.err == -ENOENT ? COMMAND_NOT_FOUND : COMMAND_NOT_EXECUTABLE);
 }
 
@@ -103,8 +102,8 @@ static int make_environment(const struct invoker *inv, char ***ret_env)
 {
 	const struct passwd *root = getpwuid(0);
 
-	return command_env_build(environment_whole(), inv, root ? root->pw_dir : NULL,
-				 root ? root->pw_shell : NULL, ret_env);
+	return command_exec_env(process_environment(), inv, root ? root->pw_dir : NULL,
+				root ? root->pw_shell : NULL, ret_env);
 }
 
 static int keep_child_status(void)
@@ -144,12 +143,12 @@ static int fork_child(struct command *c, char *const argv[], const struct invoke
 	close(sockets[1]);
 	c->socket = sockets[0];
 out:
-	command_env_free(env);
+	command_exec_env_free(env);
 	return err;
 }
 
 /* Blocking: for a child that is known to end at once. */
-static int reap(struct command *c, int flags)
+static int reap_child(struct command *c, int flags)
 {
 	siginfo_t info = {0};
 	int n;
@@ -171,7 +170,7 @@ static int reap(struct command *c, int flags)
 static int wait_ready(struct command *c, struct errtext *err)
 {
 	struct message m = {.err = 0};
-	int n = receive(c->socket, &m, sizeof(m));
+	int n = receive_message(c->socket, &m, sizeof(m));
 
 	if (n < 0)
 		return errtext_set(err, n, "cannot hear from the child of '%s': %s", c->name,
@@ -255,15 +254,15 @@ int command_go(struct command *c, struct errtext *err)
 
 	if (fd < 0)
 		return errtext_set(err, -EALREADY, "'%s' was let go before", c->name);
-	n = transmit(fd, "", 1);
+	n = send_message(fd, "", 1);
 	if (n == 0)
-		n = receive(fd, &m, sizeof(m));
+		n = receive_message(fd, &m, sizeof(m));
 	/* End of file: the exec closed the socket. */
 	if (n == 0)
 		return 0;
 	/* A message, or the go-ahead was not read (EPIPE, ECONNRESET): the child has ended, or
 	 * does so next. */
-	e = reap(c, 0);
+	e = reap_child(c, 0);
 	if (e)
 		return errtext_set(err, e, "cannot learn how '%s' ended: %s", c->name,
 				   strerror(-e));
@@ -292,7 +291,7 @@ int command_signal(const struct command *c, int signo)
 
 int command_reap(struct command *c, int *ret_status)
 {
-	int err = reap(c, WNOHANG);
+	int err = reap_child(c, WNOHANG);
 
 	if (!err)
 		*ret_status = c->status;
@@ -306,7 +305,7 @@ void command_free(struct command *c)
 	if (c->pid > 0 && c->socket >= 0 && c->status < 0) {
 		/* It waits still: end it even if it is stopped. */
 		kill(c->pid, SIGKILL);
-		reap(c, 0);
+		reap_child(c, 0);
 	}
 	if (c->socket >= 0)
 		close(c->socket);
@@ -315,4 +314,22 @@ void command_free(struct command *c)
 	free(c->name);
 	free(c->user);
 	free(c);
+}
+
+enum signal_action command_signal_action(const struct signal_seen *seen, struct signal_state *state)
+{
+	/* SI_USER, SI_QUEUE, SI_TKILL are <= 0: some process. */
+	bool from_kernel = seen->code > 0;
+
+	if (seen->signo != SIGINT && seen->signo != SIGTERM && seen->signo != SIGHUP &&
+	    seen->signo != SIGQUIT)
+		return SIGNAL_NOTE;
+	if (state->cmd == 0)
+		return state->stops++ == 0 ? SIGNAL_FINISH : SIGNAL_ABANDON;
+	if (from_kernel && seen->signo == SIGINT)
+		return state->stops++ == 0 ? SIGNAL_NOTE : SIGNAL_ABANDON;
+	/* "kill 0" in CMD reaches cachemon too: echoing it would deliver it twice. */
+	if (from_kernel || seen->sender == state->cmd)
+		return SIGNAL_NOTE;
+	return SIGNAL_FORWARD;
 }

@@ -7,6 +7,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
 enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, DEPTH_MAX = 64 };
@@ -149,7 +150,7 @@ bool find_matches(const char *path, enum find_kind kind, const char *name)
 	return false;
 }
 
-static int consider(struct search *s, const char *path)
+static int consider_path(struct search *s, const char *path)
 {
 	for (enum find_kind kind = 0; kind < FIND_NR && kind <= s->best; kind++) {
 		char **slot;
@@ -186,9 +187,9 @@ static int search_tree(struct search *s, int parent, const char *name, const cha
 		if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
+		if (text_print(&below, "%s/%s", path, entry->d_name))
 			return -ENOMEM;
-		err = consider(s, below);
+		err = consider_path(s, below);
 		if (!err && levels > 0)
 			err = search_tree(s, dirfd(dir), entry->d_name, below, levels - 1);
 	}
@@ -205,8 +206,9 @@ static int search_kind(const struct mountinfo *mi, enum cgroup_kind kind, struct
 			   DEPTH_MAX);
 }
 
-static int choose(const struct mountinfo *mi, const struct search *v2, const struct search *v1,
-		  struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
+static int choose_found(const struct mountinfo *mi, const struct search *v2,
+			const struct search *v1, struct cgroup_ref *ret, enum find_kind *ret_kind,
+			struct errtext *err)
 {
 	enum find_kind best = v2->best < v1->best ? v2->best : v1->best;
 	bool in_v2 = v2->best <= v1->best, in_v1 = v1->best <= v2->best;
@@ -244,7 +246,7 @@ int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name
 	if (e)
 		errtext_set(err, e, "cannot search the cgroups: %s", strerror(-e));
 	else
-		e = choose(mi, &v2, &v1, ret, ret_kind, err);
+		e = choose_found(mi, &v2, &v1, ret, ret_kind, err);
 	free(v2.path);
 	free(v2.second);
 	free(v1.path);

@@ -3,8 +3,8 @@
  * Jobs by the name that others gave them: the cgroup of a Slurm job, a systemd unit, a container,
  * or any cgroup by its last component. Owns what those cgroups are called.
  */
-#ifndef FIND_H
-#define FIND_H
+#ifndef JOB_FIND_H
+#define JOB_FIND_H
 
 #include <stdbool.h>
 

@@ -6,14 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
+#include "cachemon/base/process.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
-#define STATUS_MAX (1U << 20)
+#define TEXT_MAX (1U << 20)
 
 struct process {
 	pid_t tgid;
@@ -52,18 +55,15 @@ static int status_number(const char *status, const char *key, pid_t *ret)
 }
 
 /* pid 0: the caller's own. */
-static int read_status(const char *proc_root, pid_t pid, char **ret_status)
+static int read_of_process(const char *proc_root, pid_t pid, const char *name, char **ret_text)
 {
 	_cleanup_free_ char *path = NULL;
 	size_t len = 0;
-	int err = pid ? asprintf(&path, "%s/%d/status", proc_root, pid)
-		      : asprintf(&path, "%s/self/status", proc_root);
+	int err = pid ? text_print(&path, "%s/%d/%s", proc_root, pid, name)
+		      : text_print(&path, "%s/self/%s", proc_root, name);
 
-	if (err < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	err = file_read(AT_FDCWD, path, STATUS_MAX, ret_status, &len);
+	if (!err)
+		err = file_read(AT_FDCWD, path, TEXT_MAX, ret_text, &len);
 	/* Opened in time, read too late: the kernel says ESRCH. */
 	return err == -ENOENT ? -ESRCH : err;
 }
@@ -74,7 +74,7 @@ static int read_process(const char *proc_root, pid_t pid, struct process *ret)
 	struct process p = {0};
 	const char *state;
 	pid_t threads = 0;
-	int err = read_status(proc_root, pid, &status);
+	int err = read_of_process(proc_root, pid, "status", &status);
 
 	if (err)
 		return err;
@@ -111,7 +111,7 @@ static int add_process(struct processes *ps, const struct process *p)
 	return 0;
 }
 
-static int read_all(const char *proc_root, struct processes *ps)
+static int read_processes(const char *proc_root, struct processes *ps)
 {
 	_cleanup_closedir_ DIR *dir = opendir(proc_root);
 	const struct dirent *entry;
@@ -213,7 +213,7 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 	size_t nr_links = 0;
 	pid_t *tgids = NULL;
 	size_t members, nr = 0;
-	int err = read_all(proc_root, &ps);
+	int err = read_processes(proc_root, &ps);
 
 	if (!err && notes)
 		err = notes->read(notes->ctx, &links, &nr_links);
@@ -248,7 +248,7 @@ int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
 	_cleanup_free_ char *status = NULL;
 	unsigned int ids = 0;
 	const char *at;
-	int err = read_status(proc_root, 0, &status);
+	int err = read_of_process(proc_root, 0, "status", &status);
 
 	if (err)
 		return err;
@@ -265,44 +265,30 @@ int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
 
 static void read_name(const char *proc_root, pid_t pid, char name[16])
 {
-	_cleanup_free_ char *text = NULL, *path = NULL;
-	size_t len = 0;
+	_cleanup_free_ char *text = NULL;
 
-	if (asprintf(&path, "%s/%d/comm", proc_root, pid) < 0) {
-		path = NULL;
-		return;
-	}
-	if (file_read(AT_FDCWD, path, 64, &text, &len))
+	if (read_of_process(proc_root, pid, "comm", &text))
 		return;
 	text[strcspn(text, "\n")] = '\0';
 	strncat(name, text, 15);
 }
 
-/* proc_pid_stat(5): the 7th field after the name, which may hold anything. */
 unsigned long proctree_flags(const char *proc_root, pid_t pid)
 {
-	_cleanup_free_ char *text = NULL, *path = NULL;
-	unsigned long flags = 0;
-	size_t len = 0;
-	char *at;
+	_cleanup_free_ char *text = NULL;
+	const char *at;
 
-	if (asprintf(&path, "%s/%d/stat", proc_root, pid) < 0) {
-		path = NULL;
+	if (read_of_process(proc_root, pid, "stat", &text))
 		return 0;
-	}
-	if (file_read(AT_FDCWD, path, 65536, &text, &len))
-		return 0;
-	at = strrchr(text, ')');
-	if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
-		return 0;
-	return flags;
+	at = process_stat_field(text, 9);
+	return at ? strtoul(at, NULL, 10) : 0;
 }
 
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret)
 {
 	_cleanup_free_ char *status = NULL;
 	struct proctree_about about = {0};
-	int err = read_status(proc_root, tgid, &status);
+	int err = read_of_process(proc_root, tgid, "status", &status);
 	const char *uid = err ? NULL : strstr(status, "\nUid:");
 
 	if (err)

@@ -16,6 +16,7 @@
 #include "cachemon/base/parse.h"
 #include "cachemon/access/paths.h"
 #include "cachemon/base/quote.h"
+#include "cachemon/base/text_builder.h"
 
 /* A command line may have megabytes; its beginning tells it. */
 enum { TEXT_MAX = 4096 };
@@ -29,17 +30,10 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 	_cleanup_free_ char *quoted = NULL;
 	int err = quote_word(name, &quoted);
 
-	if (err)
-		return err;
-	if (asprintf(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted, about->uid) < 0) {
-		s->text = NULL;
-		return -ENOMEM;
-	}
-	if (asprintf(&s->name, "%s[%d]", quoted, tgid) < 0) {
-		s->name = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	if (!err)
+		err = text_print(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted,
+				 about->uid);
+	return err ? err : text_print(&s->name, "%s[%d]", quoted, tgid);
 }
 
 /* /proc shows no such process: a mount of it may hide those of other users. */
@@ -47,10 +41,8 @@ static int refuse_absent(const struct selector_places *places, pid_t pid, struct
 {
 	_cleanup_free_ char *path = NULL;
 
-	if (asprintf(&path, "%s/%d", places->proc_root, pid) < 0) {
-		path = NULL;
+	if (text_print(&path, "%s/%d", places->proc_root, pid))
 		return -ENOMEM;
-	}
 	/* Of a place that stands for /proc kill() knows nothing. */
 	if (!strcmp(places->proc_root, "/proc") && access(path, F_OK) &&
 	    (!kill(pid, 0) || errno == EPERM))
@@ -122,7 +114,7 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 	char link[64];
 	ssize_t n;
 
-	if (asprintf(&path, "%s/self/ns/cgroup", places->proc_root) < 0)
+	if (text_print(&path, "%s/self/ns/cgroup", places->proc_root))
 		return -ENOMEM;
 	n = readlink(path, link, sizeof(link) - 1);
 	if (n < 0)
@@ -145,11 +137,8 @@ static void user_of_cgroup(const struct selector_places *places, const struct cg
 	pid_t pid = 0;
 
 	*text = '\0';
-	if (asprintf(&path, "%s/cgroup.procs", ref->dir) < 0) {
-		path = NULL;
-		return;
-	}
-	if (file_read(AT_FDCWD, path, 16U << 20, &pids, &len))
+	if (text_print(&path, "%s/cgroup.procs", ref->dir) ||
+	    file_read(AT_FDCWD, path, 16U << 20, &pids, &len))
 		return;
 	pids[strcspn(pids, "\n")] = '\0';
 	if (!parse_pid(pids, &pid) && !proctree_about(places->proc_root, pid, &about))
@@ -167,10 +156,8 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 	int e = quote_word(ref->path, &path);
 
 	user_of_cgroup(places, ref, user);
-	if (!e && asprintf(&s.text, "%scgroup: %s%s", prefix, path, user) < 0) {
-		s.text = NULL;
-		e = -ENOMEM;
-	}
+	if (!e)
+		e = text_print(&s.text, "%scgroup: %s%s", prefix, path, user);
 	if (!e)
 		e = quote_word(name, &s.name);
 	if (e) {
@@ -207,10 +194,8 @@ static int resolve_found(const struct selector_places *places, unsigned int kind
 	if (kind == FIND_LAST)
 		return select_cgroup(places, &ref, "", value, ret, err);
 	e = quote_word(value, &quoted);
-	if (!e && asprintf(&prefix, "%s: %s, ", find_kind_name(kind), quoted) < 0) {
-		prefix = NULL;
-		e = -ENOMEM;
-	}
+	if (!e)
+		e = text_print(&prefix, "%s: %s, ", find_kind_name(kind), quoted);
 	if (e) {
 		cgroup_close(&ref);
 		return errtext_set(err, e, "%s: %s", value, strerror(-e));
@@ -325,10 +310,8 @@ int selector_command(char *const argv[], struct selector *ret)
 	_cleanup_free_ char *words = NULL;
 	int err = quote_words(argv, TEXT_MAX, &words);
 
-	if (!err && asprintf(&s.text, "command: %s", words) < 0) {
-		s.text = NULL;
-		err = -ENOMEM;
-	}
+	if (!err)
+		err = text_print(&s.text, "command: %s", words);
 	if (!err)
 		err = quote_word(paths_last(argv[0]), &s.name);
 	if (err)

@@ -12,7 +12,7 @@
 
 #include "cachemon/plan/fs_layers.h"
 #include "cachemon/plan/fs_trial.h"
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
 
@@ -150,7 +150,7 @@ static long long read_ahead(const char *root, unsigned int major, unsigned int m
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		snprintf(path, sizeof(path), formats[i], major, minor);
-		if (!sysfile_number(root, path, &kb))
+		if (!file_number(root, path, &kb))
 			return kb;
 	}
 	return -1;
@@ -180,7 +180,7 @@ static long long read_ahead_btrfs(const char *path)
 		"/bdi/read_ahead_kb",
 		u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
 		u[13], u[14], u[15]);
-	return sysfile_number("", name, &kb) ? -1 : kb;
+	return file_number("", name, &kb) ? -1 : kb;
 }
 
 void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major,

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 
 /* Targets that every kernel with BTF has and that fire seldom: the trial must not be felt. */
 #define TRIAL_TRACEPOINT "sched_process_fork"
@@ -166,7 +166,7 @@ struct hook_support hook_trial_run(enum hook_kind kind, const struct btf *btf, c
 	int fd;
 
 	if ((kind == HOOK_KPROBE || kind == HOOK_KRETPROBE) &&
-	    sysfile_number(root, "/sys/bus/event_source/devices/kprobe/type", &pmu))
+	    file_number(root, "/sys/bus/event_source/devices/kprobe/type", &pmu))
 		return res;
 
 	if (kinds[kind].target) {

@@ -14,7 +14,7 @@
 
 #include "cachemon/plan/btf_proto.h"
 #include "cachemon/plan/preempt_mode.h"
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 #include "cachemon/access/mountinfo.h"
 
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
@@ -74,7 +74,7 @@ static uint64_t read_held(const char *root)
 static void read_lockdown(const char *root, char ret_lockdown[32])
 {
 	char line[128];
-	int err = sysfile_line(root, "/sys/kernel/security/lockdown", line, sizeof(line));
+	int err = file_line(root, "/sys/kernel/security/lockdown", line, sizeof(line));
 	char *open = err ? NULL : strchr(line, '[');
 	char *close = open ? strchr(open, ']') : NULL;
 
@@ -134,7 +134,7 @@ static enum caps_flag read_flag(const char *root, const char *path)
 {
 	long long n;
 
-	if (sysfile_number(root, path, &n))
+	if (file_number(root, path, &n))
 		return CAPS_UNKNOWN;
 	return n ? CAPS_YES : CAPS_NO;
 }
@@ -144,7 +144,7 @@ static int read_setting(const char *root, const char *path)
 {
 	long long n;
 
-	return sysfile_number(root, path, &n) ? -1 : (int)n;
+	return file_number(root, path, &n) ? -1 : (int)n;
 }
 
 static void read_settings(const char *root, struct kernel_caps *caps)
@@ -153,7 +153,7 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 	struct utsname uts;
 	int cpus = libbpf_num_possible_cpus();
 
-	if (sysfile_line(root, "/proc/sys/kernel/osrelease", caps->release, sizeof(caps->release)))
+	if (file_line(root, "/proc/sys/kernel/osrelease", caps->release, sizeof(caps->release)))
 		caps->release[0] = '\0';
 	caps->preempts = preempt_mode_read(root, caps->release);
 	if (!uname(&uts))

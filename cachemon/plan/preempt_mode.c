@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 
 static enum caps_flag mode_named(const char *name, size_t len)
 {
@@ -30,7 +30,7 @@ static enum caps_flag in_force(const char *root)
 {
 	char line[128], *begin, *end;
 
-	if (sysfile_line(root, "/sys/kernel/debug/sched/preempt", line, sizeof(line)))
+	if (file_line(root, "/sys/kernel/debug/sched/preempt", line, sizeof(line)))
 		return CAPS_UNKNOWN;
 	begin = strchr(line, '(');
 	end = begin ? strchr(begin, ')') : NULL;
@@ -43,7 +43,7 @@ static enum caps_flag at_boot(const char *root)
 	enum caps_flag last = CAPS_UNKNOWN;
 	char line[4096], *save = NULL;
 
-	if (sysfile_line(root, "/proc/cmdline", line, sizeof(line)))
+	if (file_line(root, "/proc/cmdline", line, sizeof(line)))
 		return CAPS_UNKNOWN;
 	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		if (!strncmp(word, "preempt=", 8))
@@ -81,7 +81,7 @@ enum caps_flag preempt_mode_read(const char *root, const char *release)
 	char version[256], config[128];
 	enum caps_flag mode;
 
-	if (sysfile_line(root, "/proc/sys/kernel/version", version, sizeof(version)))
+	if (file_line(root, "/proc/sys/kernel/version", version, sizeof(version)))
 		return CAPS_UNKNOWN;
 	if (!strstr(version, "PREEMPT"))
 		return CAPS_NO;

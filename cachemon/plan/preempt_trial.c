@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 
 #define TRIAL_TRACEPOINT "mm_filemap_get_pages"
 #define PREEMPT_MASK	 0xff /* include/linux/preempt.h: the rest of the word are interrupts */
@@ -159,7 +159,7 @@ static bool kernel_preempts(const char *root)
 {
 	char version[256];
 
-	return sysfile_line(root, "/proc/sys/kernel/version", version, sizeof(version)) ||
+	return file_line(root, "/proc/sys/kernel/version", version, sizeof(version)) ||
 	       strstr(version, "PREEMPT");
 }
 

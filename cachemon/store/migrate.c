@@ -25,8 +25,8 @@ static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_ver
 	return rc;
 }
 
-static int check(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		 int64_t *ret_version, struct errtext *err)
+static int check_version(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+			 int64_t *ret_version, struct errtext *err)
 {
 	int64_t newest = nr ? migration_version(&list[nr - 1]) : 0;
 	int64_t application = 0;
@@ -56,10 +56,10 @@ int migrate_check(sqlite3 *db, const char *path, const struct migration *list, s
 {
 	int64_t version;
 
-	return check(db, path, list, nr, &version, err);
+	return check_version(db, path, list, nr, &version, err);
 }
 
-static int apply_one(sqlite3 *db, const struct migration *m)
+static int apply_migration(sqlite3 *db, const struct migration *m)
 {
 	char pragma[64];
 	int rc = sqlite3_exec(db, m->text, NULL, NULL, NULL);
@@ -74,7 +74,7 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 		  struct errtext *err)
 {
 	int64_t version = 0;
-	int ret = check(db, path, list, nr, &version, err);
+	int ret = check_version(db, path, list, nr, &version, err);
 	int rc;
 
 	if (ret || version == (nr ? migration_version(&list[nr - 1]) : 0))
@@ -83,10 +83,10 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	if (rc != SQLITE_OK)
 		return store_fail(db, path, rc, "create the tables of", NULL, err);
 	/* Again with the lock: another writer may have done it in the meantime. */
-	ret = check(db, path, list, nr, &version, err);
+	ret = check_version(db, path, list, nr, &version, err);
 	for (size_t i = 0; i < nr && !ret && rc == SQLITE_OK; i++)
 		if (migration_version(&list[i]) > version)
-			rc = apply_one(db, &list[i]);
+			rc = apply_migration(db, &list[i]);
 	if (!ret && rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	if (!ret && rc != SQLITE_OK)
@@ -107,7 +107,7 @@ static size_t builtin_list(struct migration list[BUILTIN_MAX])
 	return nr;
 }
 
-static int check_schema(sqlite3 *db, const char *path, struct errtext *err)
+static int check_tables(sqlite3 *db, const char *path, struct errtext *err)
 {
 	char what[256];
 	int rc = schema_check(db, false, what, sizeof(what));
@@ -124,7 +124,7 @@ int migrate_check_builtin(sqlite3 *db, const char *path, struct errtext *err)
 	struct migration list[BUILTIN_MAX];
 	int ret = migrate_check(db, path, list, builtin_list(list), err);
 
-	return ret ? ret : check_schema(db, path, err);
+	return ret ? ret : check_tables(db, path, err);
 }
 
 int migrate_apply_builtin(sqlite3 *db, const char *path, struct errtext *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Brings a database to the newest schema. Owns user_version and application_id. */
-#ifndef MIGRATE_H
-#define MIGRATE_H
+#ifndef STORE_MIGRATE_H
+#define STORE_MIGRATE_H
 
 #include <sqlite3.h>
 #include <stddef.h>

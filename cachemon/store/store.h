@@ -9,11 +9,24 @@
 
 #include "cachemon/account/ledger.h"
 #include "cachemon/base/errtext.h"
-#include "cachemon/store/limits.h"
 
 struct invoker;
 struct store;
 struct traces;
+
+/* What bounds the database; store_rollup.c has the arithmetic. */
+struct store_limits {
+	unsigned int busy_ms; /* patience with a lock of another program; at the start five times */
+	uint64_t full_ns;     /* intervals younger than this stay as they are, */
+	uint64_t full_rows;   /* but no more than so many; older ones become */
+	uint64_t minute_ns;   /* rows of this length, until they are */
+	uint64_t keep_ns;     /* this old; then they become */
+	uint64_t quarter_ns;  /* rows of this length */
+	unsigned int file_rows; /* files kept in a merged row */
+	unsigned int merges;	/* merges a transaction */
+};
+
+struct store_limits store_limits_default(void);
 
 struct store_config {
 	const char *path;

@@ -7,21 +7,6 @@
 
 #include "cachemon/store/store_impl.h"
 
-static const char insert_run[] =
-	"INSERT INTO run (uuid, cachemon, host, kernel, arch, started_ns, writer_boot, "
-	"writer_pidns, "
-	"writer_pid, writer_start_ticks, level, advice_mode, interval_ns, page_size_bytes, "
-	"memory_bytes, map_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char insert_job[] =
-	"INSERT INTO job (run_id, slot, name, selector) VALUES (?, ?, ?, ?)";
-static const char insert_probe[] =
-	"INSERT INTO probe (run_id, role, hook, state, reason) VALUES (?, ?, ?, ?, ?)";
-static const char insert_unmeasured[] =
-	"INSERT OR REPLACE INTO unmeasured (run_id, counter, reason) VALUES (?, ?, ?)";
-
-static const char insert_cgroup[] = "INSERT INTO job_cgroup (job_id, path) VALUES (?, ?)";
-static const char insert_absent[] = "INSERT INTO reference_absent (job_id, reason) VALUES (?, ?)";
-
 /* A random one (version 4), so that runs of many machines can be merged. */
 static int make_uuid(char uuid[37])
 {
@@ -39,12 +24,10 @@ static int make_uuid(char uuid[37])
 
 static int write_run(struct store *st, const struct store_run *run, const char *uuid)
 {
-	struct binder b = {.column = 1};
+	struct binder b = bind_first(st, S_RUN_INSERT);
 	struct writer w;
-	int rc = sqlite3_prepare_v2(st->db, insert_run, -1, &b.stmt, NULL);
+	int rc;
 
-	if (rc != SQLITE_OK)
-		return rc;
 	writer_self(&w);
 	bind_text(&b, uuid);
 	bind_text(&b, run->cachemon);
@@ -63,91 +46,64 @@ static int write_run(struct store *st, const struct store_run *run, const char *
 	bind_int(&b, (int64_t)run->memory_bytes);
 	bind_int(&b, (int64_t)run->map_bytes);
 	rc = bind_run(&b);
-	sqlite3_finalize(b.stmt);
 	if (rc == SQLITE_OK)
 		st->run_id = sqlite3_last_insert_rowid(st->db);
 	return rc;
 }
 
-static int write_jobs(struct store *st)
+/* Also why it has no references, where that is known. */
+static int write_job(struct store *st, int slot, const char *references_absent)
 {
-	struct binder b = {.column = 1};
-	int rc = sqlite3_prepare_v2(st->db, insert_job, -1, &b.stmt, NULL);
+	struct binder b = bind_first(st, S_JOB_INSERT);
+	int rc;
 
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++) {
-		b.column = 1;
-		bind_int(&b, st->run_id);
-		bind_int(&b, slot);
-		bind_text(&b, st->job_names[slot]);
-		bind_text(&b, st->job_selectors[slot]);
-		rc = bind_run(&b);
-		st->job_ids[slot] = sqlite3_last_insert_rowid(st->db);
-	}
-	sqlite3_finalize(b.stmt);
-	return rc;
+	bind_int(&b, st->run_id);
+	bind_int(&b, slot);
+	bind_text(&b, st->job_names[slot]);
+	bind_text(&b, st->job_selectors[slot]);
+	rc = bind_run(&b);
+	st->job_ids[slot] = sqlite3_last_insert_rowid(st->db);
+	if (rc != SQLITE_OK || !references_absent)
+		return rc;
+	b = bind_first(st, S_REFERENCE_ABSENT);
+	bind_int(&b, st->job_ids[slot]);
+	bind_text(&b, references_absent);
+	return bind_run(&b);
 }
 
-static int write_probes(struct store *st, const struct store_run *run)
+static int write_probe(struct store *st, const struct store_probe *probe)
 {
-	struct binder b = {.column = 1};
-	int rc = sqlite3_prepare_v2(st->db, insert_probe, -1, &b.stmt, NULL);
+	struct binder b = bind_first(st, S_PROBE);
 
-	for (size_t i = 0; i < run->nr_probes && rc == SQLITE_OK; i++) {
-		b.column = 1;
-		bind_int(&b, st->run_id);
-		bind_text(&b, run->probes[i].role);
-		bind_text(&b, run->probes[i].hook);
-		bind_text(&b, run->probes[i].state);
-		bind_text(&b, run->probes[i].reason);
-		rc = bind_run(&b);
-	}
-	sqlite3_finalize(b.stmt);
-	return rc;
-}
-
-static int write_references_absent(struct store *st, const struct store_run *run)
-{
-	struct binder b = {.column = 1};
-	int rc = sqlite3_prepare_v2(st->db, insert_absent, -1, &b.stmt, NULL);
-
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++) {
-		if (!run->references_absent[slot])
-			continue;
-		b.column = 1;
-		bind_int(&b, st->job_ids[slot]);
-		bind_text(&b, run->references_absent[slot]);
-		rc = bind_run(&b);
-	}
-	sqlite3_finalize(b.stmt);
-	return rc;
+	bind_int(&b, st->run_id);
+	bind_text(&b, probe->role);
+	bind_text(&b, probe->hook);
+	bind_text(&b, probe->state);
+	bind_text(&b, probe->reason);
+	return bind_run(&b);
 }
 
 static int write_cgroup(struct store *st, const char *path)
 {
-	struct binder b = {.column = 1};
-	int rc = sqlite3_prepare_v2(st->db, insert_cgroup, -1, &b.stmt, NULL);
+	struct binder b = bind_first(st, S_JOB_CGROUP);
 
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
 	bind_bytes(&b, path);
-	if (rc == SQLITE_OK)
-		rc = bind_run(&b);
-	sqlite3_finalize(b.stmt);
-	return rc;
+	return bind_run(&b);
 }
 
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr)
 {
-	struct binder b = {.column = 1};
-	int rc = sqlite3_prepare_v2(st->db, insert_unmeasured, -1, &b.stmt, NULL);
+	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++) {
-		b.column = 1;
+		struct binder b = bind_first(st, S_UNMEASURED);
+
 		bind_int(&b, st->run_id);
 		bind_text(&b, list[i].name);
 		bind_text(&b, list[i].reason);
 		rc = bind_run(&b);
 	}
-	sqlite3_finalize(b.stmt);
 	return rc;
 }
 
@@ -172,9 +128,8 @@ static uint64_t full_resolution(const struct store_limits *limits, uint64_t inte
 	return limits->full_ns;
 }
 
-static int begin(struct store *st, const struct store_run *run, struct errtext *err)
+static int begin_run(struct store *st, const struct store_run *run, struct errtext *err)
 {
-	static const char doing[] = "begin a run in";
 	char uuid[37];
 	int rc = take_names(st, run);
 
@@ -186,17 +141,15 @@ static int begin(struct store *st, const struct store_run *run, struct errtext *
 		rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = write_run(st, run, uuid);
-	if (rc == SQLITE_OK)
-		rc = write_jobs(st);
-	if (rc == SQLITE_OK)
-		rc = write_probes(st, run);
+	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++)
+		rc = write_job(st, slot, run->references_absent[slot]);
+	for (size_t i = 0; i < run->nr_probes && rc == SQLITE_OK; i++)
+		rc = write_probe(st, &run->probes[i]);
 	if (rc == SQLITE_OK)
 		rc = run_write_unmeasured(st, run->unmeasured, run->nr_unmeasured);
-	if (rc == SQLITE_OK)
-		rc = write_references_absent(st, run);
 	if (rc == SQLITE_OK && run->memory_cgroup)
 		rc = write_cgroup(st, run->memory_cgroup);
-	return store_finish(st, rc, doing, NULL, err);
+	return store_finish(st, rc, "begin a run in", NULL, err);
 }
 
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err)
@@ -208,7 +161,7 @@ int store_begin(struct store *st, const struct store_run *run, struct errtext *e
 	st->measured = run->measured;
 	ret = store_enter(st, err);
 	if (!ret) {
-		ret = begin(st, run, err);
+		ret = begin_run(st, run, err);
 		store_leave(st);
 	}
 	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms); /* from now on intervals wait */

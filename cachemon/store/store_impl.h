@@ -7,7 +7,6 @@
 
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/account/traces.h"
-#include "cachemon/store/bind.h"
 #include "cachemon/store/store_statement.h"
 #include "cachemon/store/store.h"
 #include "cachemon/access/access.h"
@@ -51,50 +50,36 @@ struct store {
 	sqlite3_stmt *statements[S_NR];
 };
 
-/* error.c: rc is an SQLite code; -errno, and what could not be done to path. note, to be added, may
- * be NULL. */
+/* store_error.c: rc is an SQLite code; -errno, and what could not be done to path. note, to be
+ * added, may be NULL. */
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
 	       struct errtext *err);
 
-/* rows.c: SQLite codes */
+/* All below give SQLite codes, but those that take an errtext. */
+
+/* store_rows.c */
 int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 		   const int *exit_status);
 int rows_write_sums(struct store *st, struct ledger *l, bool files);
 int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
+void bind_key(struct binder *b, const struct file_key *key);
 
-/* rows_references.c: SQLite codes */
-int rows_write_references(struct store *st, const struct reference_sample *s);
-/* traces.c: what came since they were last written */
+/* store_traces.c: what came since they were last written */
+int references_write(struct store *st, const struct reference_sample *s);
 int traces_write(struct store *st);
 /* The transaction was committed, or undone. */
 void traces_settle(struct store *st, bool written);
-void bind_mark(struct binder *b, const struct ledger_mark *m);
-void bind_key(struct binder *b, const struct file_key *key);
-int run_mark(struct store *st, struct binder *b, struct ledger_mark *m);
 
-/* advice_rows.c: SQLite codes */
-int advice_rows_write(struct store *st, struct ledger_advice *a);
-int advice_rows_forget(struct store *st);
-
-/* interference_rows.c: an SQLite code */
-int interference_rows_write(struct store *st, const struct ledger *l,
-			    struct ledger_interference *r);
-
-/* budget_rows.c: an SQLite code; and after the transaction was committed. */
-int budget_rows_write(struct store *st, const struct ledger *l, const struct sample *s);
-void budget_rows_written(struct store *st);
-
-/* machine_rows.c: the machine as of the end of that interval, if the sample tells. An SQLite code.
- */
+/* store_machine.c: the machine as of the end of that interval, if the sample has it. */
 int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
 
-/* run.c */
+/* store_begin.c */
 int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
 
-/* rollup.c */
+/* store_rollup.c */
 int rollup_step(struct store *st);
 
-/* writer.c */
+/* store_writer.c */
 int writer_mark_cut(sqlite3 *db);
 struct writer {
 	char boot[64];
@@ -104,8 +89,8 @@ struct writer {
 };
 void writer_self(struct writer *ret_writer);
 
-/* open.c: the -wal and -shm files too are made and opened, at any time, with the rights of the user
- * they belong to. store_enter() is 0, or -errno with a line in err. */
+/* store_open.c: the -wal and -shm files too are made and opened, at any time, with the rights of
+ * the user they belong to. store_enter() is 0, or -errno with a line in err. */
 int store_enter(struct store *st, struct errtext *err);
 void store_leave(struct store *st);
 /* COMMIT or, when rc says that something failed, ROLLBACK; 0 or -errno of the whole. */

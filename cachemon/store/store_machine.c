@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/store/store_impl.h"
 
-/* What the kernel does not tell is below 0, and NULL. */
-static void bind_told(struct binder *b, int64_t v)
-{
-	bind_known(b, v >= 0, v);
-}
-
 static int write_machine(struct store *st, const struct sample_machine *m)
 {
 	struct binder b = bind_first(st, S_MACHINE);
 
 	bind_int(&b, st->run_id);
-	bind_told(&b, m->total_bytes);
-	bind_told(&b, m->swap_bytes);
-	bind_told(&b, m->mglru);
-	bind_told(&b, m->nr_cpus);
-	bind_told(&b, m->numa_nodes);
+	bind_count(&b, m->total_bytes);
+	bind_count(&b, m->swap_bytes);
+	bind_count(&b, m->mglru);
+	bind_count(&b, m->nr_cpus);
+	bind_count(&b, m->numa_nodes);
 	bind_text(&b, m->thp[0] ? m->thp : NULL);
 	return bind_run(&b);
 }
@@ -26,14 +20,14 @@ static int write_gauges(struct store *st, const struct sample_machine *m, int64_
 	struct binder b = bind_first(st, S_MACHINE_INTERVAL);
 
 	bind_int(&b, interval);
-	bind_told(&b, m->memory.free_bytes);
-	bind_told(&b, m->memory.available_bytes);
-	bind_told(&b, m->memory.file_cached_bytes);
-	bind_told(&b, m->memory.dirty_bytes);
-	bind_told(&b, m->memory.swap_free_bytes);
-	bind_told(&b, m->limit.limit_bytes);
-	bind_told(&b, m->limit.usage_bytes);
-	bind_told(&b, m->limit.file_bytes);
+	bind_count(&b, m->memory.free_bytes);
+	bind_count(&b, m->memory.available_bytes);
+	bind_count(&b, m->memory.file_cached_bytes);
+	bind_count(&b, m->memory.dirty_bytes);
+	bind_count(&b, m->memory.swap_free_bytes);
+	bind_count(&b, m->limit.limit_bytes);
+	bind_count(&b, m->limit.usage_bytes);
+	bind_count(&b, m->limit.file_bytes);
 	return bind_run(&b);
 }
 
@@ -42,9 +36,9 @@ static int write_limit(struct store *st, const struct sample_limit *limit)
 	struct binder b = bind_first(st, S_JOB_LIMIT);
 
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
-	bind_told(&b, limit->limit_bytes);
+	bind_count(&b, limit->limit_bytes);
 	bind_bytes(&b, limit->at);
-	bind_told(&b, limit->oom_kills);
+	bind_count(&b, limit->oom_kills);
 	return bind_run(&b);
 }
 
@@ -57,10 +51,10 @@ static int write_device(struct store *st, const struct sample_device *d, uint64_
 	bind_int(&b, d->dev >> 20);
 	bind_int(&b, d->dev & 0xfffff);
 	bind_text(&b, d->name[0] ? d->name : NULL);
-	bind_told(&b, d->rotational);
-	bind_told(&b, d->read_ahead_kb);
-	bind_told(&b, d->max_sectors_kb);
-	bind_told(&b, d->io_pages);
+	bind_count(&b, d->rotational);
+	bind_count(&b, d->read_ahead_kb);
+	bind_count(&b, d->max_sectors_kb);
+	bind_count(&b, d->io_pages);
 	bind_int(&b, d->network);
 	rc = bind_run(&b);
 	if (rc != SQLITE_OK)
@@ -70,7 +64,7 @@ static int write_device(struct store *st, const struct sample_device *d, uint64_
 	bind_int(&b, d->dev >> 20);
 	bind_int(&b, d->dev & 0xfffff);
 	bind_int(&b, (int64_t)now_ns);
-	bind_told(&b, d->read_ahead_kb);
+	bind_count(&b, d->read_ahead_kb);
 	return bind_run(&b);
 }
 

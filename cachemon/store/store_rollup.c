@@ -41,8 +41,8 @@ struct candidate {
 	uint64_t duration_ns;
 };
 
-static int find_next(struct store *st, const struct tier *t, bool *ret_found,
-		     struct candidate *ret_candidate)
+static int find_next_interval(struct store *st, const struct tier *t, bool *ret_found,
+			      struct candidate *ret_candidate)
 {
 	struct binder b = bind_first(st, S_MERGE_NEXT);
 	int rc;
@@ -72,7 +72,7 @@ static int run_ids(struct store *st, enum statement s, const int64_t *ids, int n
 	return bind_run(&b);
 }
 
-static int merge(struct store *st, int64_t target, int64_t source)
+static int merge_interval(struct store *st, int64_t target, int64_t source)
 {
 	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE,
 					       S_MERGE_MACHINE};
@@ -92,13 +92,13 @@ static int tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint6
 {
 	struct candidate c = {0};
 	bool found = false;
-	int rc = find_next(st, t, &found, &c);
+	int rc = find_next_interval(st, t, &found, &c);
 
 	*ret_stepped = false;
 	if (rc != SQLITE_OK || !found || c.start_ns + c.duration_ns > end_ns)
 		return rc;
 	if (t->target && t->bucket == c.start_ns / bucket_ns) {
-		rc = merge(st, t->target, c.id);
+		rc = merge_interval(st, t->target, c.id);
 	} else {
 		const int64_t trim[] = {t->target, st->limits.file_rows};
 
@@ -112,7 +112,7 @@ static int tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint6
 	return rc;
 }
 
-static uint64_t before(uint64_t now_ns, uint64_t age_ns)
+static uint64_t time_before(uint64_t now_ns, uint64_t age_ns)
 {
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
@@ -120,14 +120,14 @@ static uint64_t before(uint64_t now_ns, uint64_t age_ns)
 int rollup_step(struct store *st)
 {
 	const struct store_limits *limits = &st->limits;
-	uint64_t old_ns = before(st->duration_ns, limits->keep_ns);
+	uint64_t old_ns = time_before(st->duration_ns, limits->keep_ns);
 	uint64_t finished_ns;
 	bool stepped = true;
 	int rc = SQLITE_OK;
 
 	for (unsigned int i = 0; i < limits->merges && stepped && rc == SQLITE_OK; i++)
 		rc = tier_step(st, &st->tiers[0], limits->minute_ns,
-			       before(st->duration_ns, st->full_ns), &stepped);
+			       time_before(st->duration_ns, st->full_ns), &stepped);
 	/* The second tier leaves alone what the first still fills. */
 	finished_ns = st->tiers[0].bucket * limits->minute_ns;
 	if (rc == SQLITE_OK)

@@ -16,21 +16,22 @@ static void bind_budget(struct binder *b, const struct sample_cost *cost)
 	bind_known(b, judged, over <= 0);
 	bind_real(b, judged && over > 0 ? over : -1);
 	for (int i = 0; i < COST_PARTS; i++)
-		bind_known(b, cost->part_ns[i] >= 0, cost->part_ns[i]);
+		bind_count(b, cost->part_ns[i]);
 }
 
 int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 		   const int *exit_status)
 {
-	struct binder b = bind_first(st, S_RUN);
+	struct binder b = bind_first(st, S_RUN_UPDATE);
 
+	bind_int(&b, st->run_id);
 	bind_int(&b, (int64_t)st->duration_ns);
 	bind_text(&b, state);
 	bind_known(&b, exit_status, exit_status ? *exit_status : 0);
 	bind_int(&b, st->sliced);
 	bind_int(&b, (int64_t)st->read_on_ns);
-	bind_known(&b, st->cost.cpu_ns >= 0, st->cost.cpu_ns);
-	bind_known(&b, st->cost.probe_cpu_ns >= 0, st->cost.probe_cpu_ns);
+	bind_count(&b, st->cost.cpu_ns);
+	bind_count(&b, st->cost.probe_cpu_ns);
 	bind_int(&b, (int64_t)st->cost.collector_cpu_ns);
 	bind_real(&b, st->cost.probe_ns_per_lookup);
 	bind_real(&b, st->cost.share_of_job_cpu);
@@ -42,10 +43,9 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_int(&b, (int64_t)st->losses.state_drops);
 	bind_int(&b, (int64_t)st->losses.ghosts_dropped);
 	bind_int(&b, (int64_t)(st->losses.advice_full + ledger_advice_lost(l)));
-	bind_known(&b, st->recursion_misses >= 0, st->recursion_misses);
+	bind_count(&b, st->recursion_misses);
 	bind_int(&b, (int64_t)st->intervals_lost);
 	bind_int(&b, (int64_t)ledger_law_error(l));
-	bind_int(&b, st->run_id);
 	return bind_run(&b);
 }
 
@@ -71,12 +71,12 @@ static int write_job(struct store *st, const struct ledger *l, int slot)
 	return bind_run(&b);
 }
 
-void bind_mark(struct binder *b, const struct ledger_mark *m)
+static void bind_mark(struct binder *b, const struct ledger_mark *m)
 {
 	bind_known(b, m->db_id, m->db_id);
 }
 
-int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
+static int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
 {
 	int rc = bind_run(b);
 
@@ -150,6 +150,129 @@ static int write_filesystem(struct store *st, struct ledger_filesystem *f)
 	return run_mark(st, &b, &f->mark);
 }
 
+static bool brings_pages(const struct ledger_advice *a)
+{
+	return a->kind == ADVICE_WILLNEED || a->kind == ADVICE_READAHEAD;
+}
+
+/* Fates of the pages it brought: all of them were followed, and are told apart from others'. */
+static void bind_fates(struct store *st, struct binder *b, const struct ledger_advice *a)
+{
+	const struct advice_row *r = &a->row;
+	const bool *measured = st->measured.counter[a->job];
+	int64_t sum = (int64_t)(r->used + r->used_late + r->evicted_unused + r->untracked) +
+		      r->resident_unused;
+	bool known = brings_pages(a) && !r->mixed && r->resident_unused >= 0 &&
+		     sum == (int64_t)r->pages_brought && measured[C_untracked];
+
+	bind_known(b, known && measured[C_used], (int64_t)r->used);
+	bind_known(b, known && measured[C_used], (int64_t)r->used_late);
+	bind_known(b, known && measured[C_used], (int64_t)r->evicted_unused);
+	bind_known(b, known && measured[C_used], r->resident_unused);
+	bind_known(b, known, (int64_t)r->untracked);
+}
+
+/* What the calls found, and what came again of what they dropped. */
+static void bind_found(struct store *st, struct binder *b, const struct ledger_advice *a)
+{
+	const struct advice_row *r = &a->row;
+	bool looked = r->calls > 0 && r->looked == r->calls;
+	bool followed = a->kind == ADVICE_DONTNEED && r->dropped_own == r->pages_dropped &&
+			st->measured.counter[a->job][C_refaults] && !st->losses.ghosts_dropped &&
+			!st->losses.chunk_full;
+
+	bind_known(b, looked, (int64_t)r->pages_cached);
+	bind_known(b, looked && brings_pages(a), (int64_t)r->pages_cached);
+	bind_known(b, followed, (int64_t)r->dropped_refaults);
+	bind_known(b, followed, (int64_t)r->dropped_refaults_others);
+}
+
+static int write_advice(struct store *st, struct ledger_advice *a)
+{
+	static const char *const kinds[] = {
+		[ADVICE_WILLNEED] = "willneed",	    [ADVICE_DONTNEED] = "dontneed",
+		[ADVICE_SEQUENTIAL] = "sequential", [ADVICE_RANDOM] = "random",
+		[ADVICE_NORMAL] = "normal",	    [ADVICE_NOREUSE] = "noreuse",
+		[ADVICE_READAHEAD] = "readahead",
+	};
+	static const char *const calls[] = {
+		[CALL_FADVISE] = "fadvise",
+		[CALL_MADVISE] = "madvise",
+		[CALL_READAHEAD] = "readahead",
+	};
+	struct binder b = bind_first(st, S_ADVICE);
+	/* Advice seen only by the state it left on the file: no call, no range was seen. */
+	bool seen = a->row.calls > 0, ranged = seen && a->row.begin_bytes != ~0ULL;
+
+	bind_mark(&b, &a->mark);
+	bind_int(&b, st->job_ids[a->job]);
+	bind_key(&b, &a->key);
+	bind_text(&b, kinds[a->kind]);
+	bind_text(&b, calls[a->call]);
+	bind_bytes(&b, a->path);
+	bind_known(&b, seen, (int64_t)a->row.calls);
+	bind_known(&b, ranged, (int64_t)a->row.begin_bytes);
+	bind_known(&b, ranged && a->row.end_bytes != ~0ULL,
+		   (int64_t)(a->row.end_bytes - a->row.begin_bytes));
+	bind_known(&b, ranged, (int64_t)a->row.pages_asked);
+	bind_int(&b, (int64_t)a->row.pages_brought);
+	bind_int(&b, (int64_t)a->row.pages_dropped);
+	bind_fates(st, &b, a);
+	bind_found(st, &b, a);
+	return run_mark(st, &b, &a->mark);
+}
+
+/* Of pages that found no room or were forgotten nobody can tell whether they came again. */
+static int forget_advice(struct store *st)
+{
+	struct binder b;
+
+	if (!st->losses.ghosts_dropped && !st->losses.chunk_full)
+		return SQLITE_OK;
+	b = bind_first(st, S_ADVICE_FORGET);
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	return bind_run(&b);
+}
+
+/* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. The text, which
+ * has to be there until the row is written, or NULL without a name. */
+static const char *comm_text(const char *comm, char text[COMM_BYTES + 1])
+{
+	size_t n = 0;
+
+	for (; n < COMM_BYTES && comm[n]; n++)
+		text[n] = (char)((unsigned char)comm[n] < 0x80 ? comm[n] : '?');
+	text[n] = '\0';
+	return n ? text : NULL;
+}
+
+static void bind_directory(struct binder *b, const struct ledger *l, uint32_t number)
+{
+	bind_bytes(b, number == LEDGER_NOWHERE ? NULL : ledger_directory(l, number)->path);
+}
+
+static int write_interference(struct store *st, const struct ledger *l,
+			      struct ledger_interference *r)
+{
+	static const char *const kinds[] = {NULL, "own", "others", "kernel"};
+	const struct interference_key *k = &r->key;
+	struct binder b = bind_first(st, S_INTERFERENCE);
+	char comm[COMM_BYTES + 1];
+
+	bind_mark(&b, &r->mark);
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_text(&b, counter_name(C_evicted_first + k->cause) + sizeof("evicted_") - 1);
+	bind_text(&b, kinds[k->kind]);
+	bind_text(&b, comm_text(k->comm, comm));
+	bind_directory(&b, l, k->reached);
+	bind_known(&b, k->does != DOES_NEITHER, k->does == DOES_WRITE);
+	bind_directory(&b, l, k->owner);
+	bind_int(&b, k->exact);
+	bind_bytes(&b, r->cgroup);
+	bind_int(&b, (int64_t)r->pages);
+	return run_mark(st, &b, &r->mark);
+}
+
 static int delete_folded(struct store *st, const struct ledger *l)
 {
 	size_t nr;
@@ -188,11 +311,11 @@ int rows_write_sums(struct store *st, struct ledger *l, bool files)
 			rc = write_filesystem(st, ledger_filesystem(l, i));
 	for (size_t i = 0; i < ledger_nr_advice(l) && rc == SQLITE_OK; i++)
 		if (ledger_advice(l, i)->mark.dirty)
-			rc = advice_rows_write(st, ledger_advice(l, i));
+			rc = write_advice(st, ledger_advice(l, i));
 	for (size_t i = 0; i < ledger_nr_interference(l) && rc == SQLITE_OK; i++)
 		if (ledger_interference(l, i)->mark.dirty)
-			rc = interference_rows_write(st, l, ledger_interference(l, i));
-	return rc == SQLITE_OK ? advice_rows_forget(st) : rc;
+			rc = write_interference(st, l, ledger_interference(l, i));
+	return rc == SQLITE_OK ? forget_advice(st) : rc;
 }
 
 static int write_job_interval(struct store *st, const struct ledger *l, int64_t interval, int slot)

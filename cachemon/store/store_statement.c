@@ -3,26 +3,32 @@
 
 #include "cachemon/store/store_impl.h"
 
+/*
+ * Columns stand in the order in which they are bound; behind the '|' are those that an update sets,
+ * and a '*' at the end is all counters.
+ */
 enum shape {
 	PLAIN,	  /* table is the whole statement */
-	INSERT,	  /* a row of these columns and then all counters */
-	UPDATE,	  /* the same values, but sets only what is behind the '|'; ?1 is the id */
+	INSERT,	  /* a row of these columns */
+	REPLACE,  /* the same, in place of one that has its key */
+	IGNORE,	  /* the same, where there is none */
+	UPSERT,	  /* the same; where the first column is there already, an update */
+	UPDATE,	  /* the values of an insert, but only an update; ?1 is the id */
 	ADD_ROWS, /* the rows of interval ?2 to those of ?1: key, '|', what is summed too */
 };
 
 #define JOB_COLUMNS                                                                                \
 	"id, run_id, slot, name, selector|processes, alive, wall_ns, cpu_ns, rchar_bytes, "        \
-	"syscr_calls"
-#define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories"
+	"syscr_calls, *"
+#define DIRECTORY_COLUMNS "id, job_id, path|files, files_estimated, subdirectories, *"
 #define FILE_COLUMNS                                                                               \
 	"id, job_id, dev_major, dev_minor, ino, gen, folded_before|directory_id, fstype, "         \
-	"size_bytes, path, deleted"
+	"size_bytes, path, deleted, *"
 #define FILESYSTEM_COLUMNS                                                                         \
-	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated"
-
+	"id, job_id, dev_major, dev_minor|type, mount, cover, why, files, files_estimated, *"
 #define TRACED_COLUMNS                                                                             \
-	"id, job_id, dev_major, dev_minor, ino, gen, path, fstype, size_bytes, ra_pages, "         \
-	"io_pages, max_order, stratum, stands_for, state, reason, began"
+	"id, job_id, dev_major, dev_minor, ino, gen, ra_pages, max_order, stratum|path, fstype, "  \
+	"size_bytes, io_pages, stands_for, state, reason, began"
 #define MACHINE_GAUGES                                                                             \
 	"free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes, "           \
 	"job_limit_bytes, job_usage_bytes, job_file_bytes"
@@ -33,20 +39,24 @@ static const struct {
 	const char *columns;
 } sources[S_NR] = {
 	[S_BEGIN] = {PLAIN, "BEGIN IMMEDIATE", NULL},
-	[S_RUN] =
-		{PLAIN,
-		 "UPDATE run SET duration_ns = ?, state = ?, exit_status = ?, sliced = ?, "
-		 "read_on_ns = ?, cost_cpu_ns = ?, cost_probe_cpu_ns = ?, "
-		 "cost_collector_cpu_ns = ?, cost_probe_ns_per_lookup = ?, "
-		 "cost_share_of_job_cpu = ?, cost_advice_calls_ns = ?, cost_budget = ?, "
-		 "cost_share = ?, cost_budget_kept = ?, cost_over_budget_by = ?, "
-		 "cost_reads_ns = ?, cost_pages_ns = ?, cost_windows_ns = ?, cost_faults_ns = ?, "
-		 "cost_switches_ns = ?, cost_other_ns = ?, loss_map_full = ?, "
-		 "loss_chunk_full = ?, loss_ring_drops = ?, loss_state_drops = ?, "
-		 "loss_ghosts_dropped = ?, loss_advice_full = ?, "
-		 "loss_recursion_misses = ?, loss_intervals = ?, law_error_pages = ? WHERE id = ?",
-		 NULL},
+	[S_RUN_INSERT] = {INSERT, "run",
+			  "uuid, cachemon, host, kernel, arch, started_ns, writer_boot, "
+			  "writer_pidns, writer_pid, writer_start_ticks, level, advice_mode, "
+			  "interval_ns, page_size_bytes, memory_bytes, map_bytes"},
+	[S_RUN_UPDATE] = {UPDATE, "run",
+			  "id|duration_ns, state, exit_status, sliced, read_on_ns, cost_cpu_ns, "
+			  "cost_probe_cpu_ns, cost_collector_cpu_ns, cost_probe_ns_per_lookup, "
+			  "cost_share_of_job_cpu, cost_advice_calls_ns, cost_budget, cost_share, "
+			  "cost_budget_kept, cost_over_budget_by, cost_reads_ns, cost_pages_ns, "
+			  "cost_windows_ns, cost_faults_ns, cost_switches_ns, cost_other_ns, "
+			  "loss_map_full, loss_chunk_full, loss_ring_drops, loss_state_drops, "
+			  "loss_ghosts_dropped, loss_advice_full, loss_recursion_misses, "
+			  "loss_intervals, law_error_pages"},
+	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
+	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
+	[S_JOB_INSERT] = {INSERT, "job", "run_id, slot, name, selector"},
 	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
+	[S_JOB_CGROUP] = {INSERT, "job_cgroup", "job_id, path"},
 	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},
 	[S_DIRECTORY_UPDATE] = {UPDATE, "directory", DIRECTORY_COLUMNS},
 	[S_FILE_INSERT] = {INSERT, "file", FILE_COLUMNS},
@@ -55,36 +65,19 @@ static const struct {
 	[S_FILESYSTEM_INSERT] = {INSERT, "filesystem", FILESYSTEM_COLUMNS},
 	[S_FILESYSTEM_UPDATE] = {UPDATE, "filesystem", FILESYSTEM_COLUMNS},
 	[S_ADVICE] =
-		{PLAIN,
-		 "INSERT INTO advice (id, job_id, dev_major, dev_minor, ino, gen, path, kind, "
-		 "call, calls, offset_bytes, length_bytes, pages_asked, pages_brought, "
-		 "pages_dropped, used, used_late, evicted_unused, resident_unused, untracked, "
-		 "cached_pages, redundant_pages, dropped_refaults, dropped_refaults_others) "
-		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-		 "ON CONFLICT (id) DO UPDATE SET path = excluded.path, "
-		 "calls = excluded.calls, offset_bytes = excluded.offset_bytes, "
-		 "length_bytes = excluded.length_bytes, pages_asked = excluded.pages_asked, "
-		 "pages_brought = excluded.pages_brought, "
-		 "pages_dropped = excluded.pages_dropped, used = excluded.used, "
-		 "used_late = excluded.used_late, "
-		 "evicted_unused = excluded.evicted_unused, "
-		 "resident_unused = excluded.resident_unused, "
-		 "untracked = excluded.untracked, cached_pages = excluded.cached_pages, "
-		 "redundant_pages = excluded.redundant_pages, "
-		 "dropped_refaults = excluded.dropped_refaults, "
-		 "dropped_refaults_others = excluded.dropped_refaults_others",
-		 NULL},
+		{UPSERT, "advice",
+		 "id, job_id, dev_major, dev_minor, ino, gen, kind, call|path, calls, "
+		 "offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped, used, "
+		 "used_late, evicted_unused, resident_unused, untracked, cached_pages, "
+		 "redundant_pages, dropped_refaults, dropped_refaults_others"},
 	[S_ADVICE_FORGET] = {PLAIN,
 			     "UPDATE advice SET dropped_refaults = NULL, "
 			     "dropped_refaults_others = NULL WHERE job_id = ? AND "
 			     "dropped_refaults IS NOT NULL",
 			     NULL},
-	[S_INTERVAL] = {PLAIN,
-			"INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) "
-			"VALUES (?, ?, ?, ?)",
-			NULL},
-	[S_JOB_INTERVAL] = {INSERT, "job_interval", "interval_id, job_id|cpu_ns, rchar_bytes"},
-	[S_FILE_INTERVAL] = {INSERT, "file_interval", "interval_id, file_id|"},
+	[S_INTERVAL] = {INSERT, "interval", "run_id, start_ns, duration_ns, read_on_ns"},
+	[S_JOB_INTERVAL] = {INSERT, "job_interval", "interval_id, job_id, cpu_ns, rchar_bytes, *"},
+	[S_FILE_INTERVAL] = {INSERT, "file_interval", "interval_id, file_id, *"},
 	[S_MERGE_NEXT] = {PLAIN,
 			  "SELECT id, start_ns, duration_ns FROM interval "
 			  "WHERE run_id = ? AND start_ns >= ? ORDER BY start_ns LIMIT 1",
@@ -96,8 +89,8 @@ static const struct {
 		 "rolled = interval.rolled + s.rolled "
 		 "FROM interval AS s WHERE interval.id = ?1 AND s.id = ?2",
 		 NULL},
-	[S_MERGE_JOB] = {ADD_ROWS, "job_interval", "job_id|cpu_ns, rchar_bytes"},
-	[S_MERGE_FILE] = {ADD_ROWS, "file_interval", "file_id|"},
+	[S_MERGE_JOB] = {ADD_ROWS, "job_interval", "job_id|cpu_ns, rchar_bytes, *"},
+	[S_MERGE_FILE] = {ADD_ROWS, "file_interval", "file_id|*"},
 	[S_MERGE_DELETE] = {PLAIN, "DELETE FROM interval WHERE id = ?", NULL},
 	/* Also rows of files that were folded since. */
 	[S_MERGE_TRIM] =
@@ -107,69 +100,34 @@ static const struct {
 		 "WHERE t.interval_id = ?1 "
 		 "ORDER BY t.misses DESC, t.lookups DESC, t.read_bytes DESC LIMIT ?2)",
 		 NULL},
-	[S_REFERENCE_SAMPLE] =
-		{PLAIN,
-		 "INSERT INTO reference_sample (job_id, state, reason, threshold, pages, refs, "
-		 "lookups, distinct_pages, distinct_error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
-		 "ON CONFLICT (job_id) DO UPDATE SET state = excluded.state, "
-		 "reason = excluded.reason, threshold = excluded.threshold, "
-		 "pages = excluded.pages, refs = excluded.refs, lookups = excluded.lookups, "
-		 "distinct_pages = excluded.distinct_pages, "
-		 "distinct_error = excluded.distinct_error",
-		 NULL},
-	[S_REFERENCE_PAGE] = {PLAIN,
-			      "INSERT INTO reference_page (job_id, number, dev_major, dev_minor, "
-			      "ino, gen, page_index, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			      NULL},
-	[S_REFERENCE_CHUNK] = {PLAIN,
-			       "INSERT INTO reference_chunk (job_id, seq, start_ns, lookups, refs, "
-			       "data) VALUES (?, ?, ?, ?, ?, ?)",
-			       NULL},
+	[S_REFERENCE_SAMPLE] = {UPSERT, "reference_sample",
+				"job_id|state, reason, threshold, pages, refs, lookups, "
+				"distinct_pages, distinct_error"},
+	[S_REFERENCE_PAGE] = {INSERT, "reference_page",
+			      "job_id, number, dev_major, dev_minor, ino, gen, page_index, hash"},
+	[S_REFERENCE_CHUNK] = {INSERT, "reference_chunk",
+			       "job_id, seq, start_ns, lookups, refs, data"},
 	[S_REFERENCE_DROP_PAGES] = {PLAIN, "DELETE FROM reference_page WHERE job_id = ?", NULL},
 	[S_REFERENCE_DROP_CHUNKS] = {PLAIN, "DELETE FROM reference_chunk WHERE job_id = ?", NULL},
-	[S_TRACED_INSERT] = {PLAIN,
-			     "INSERT INTO traced_file (" TRACED_COLUMNS ") VALUES (?1, ?2, ?3, ?4, "
-			     "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-			     NULL},
-	[S_TRACED_UPDATE] = {PLAIN,
-			     "UPDATE traced_file SET path = ?7, fstype = ?8, size_bytes = ?9, "
-			     "io_pages = ?11, stands_for = ?14, state = ?15, reason = ?16, "
-			     "began = ?17 WHERE id = ?1",
-			     NULL},
-	[S_TRACE_CHUNK] = {PLAIN,
-			   "INSERT INTO trace_chunk (traced_file_id, seq, events, data) "
-			   "VALUES (?, ?, ?, ?)",
-			   NULL},
-	[S_SHED] = {PLAIN,
-		    "INSERT OR REPLACE INTO shed (run_id, detail, reason, from_ns, to_ns) "
-		    "VALUES (?, ?, ?, ?, ?)",
-		    NULL},
-	[S_ESTIMATE] = {PLAIN,
-			"INSERT OR REPLACE INTO estimate (job_id, name, value, low, high, reason) "
-			"VALUES (?, ?, ?, ?, ?, ?)",
-			NULL},
-	[S_TRACE_ABSENT] = {PLAIN,
-			    "INSERT OR REPLACE INTO trace_absent (job_id, reason) VALUES (?, ?)",
-			    NULL},
-	[S_MACHINE] = {PLAIN,
-		       "INSERT OR IGNORE INTO machine (run_id, memory_total_bytes, swap_bytes, "
-		       "mglru, nr_cpus, numa_nodes, thp) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		       NULL},
-	[S_MACHINE_INTERVAL] = {PLAIN,
-				"INSERT INTO machine_interval (interval_id, " MACHINE_GAUGES
-				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				NULL},
+	[S_REFERENCE_ABSENT] = {INSERT, "reference_absent", "job_id, reason"},
+	[S_TRACED_INSERT] = {INSERT, "traced_file", TRACED_COLUMNS},
+	[S_TRACED_UPDATE] = {UPDATE, "traced_file", TRACED_COLUMNS},
+	[S_TRACE_CHUNK] = {INSERT, "trace_chunk", "traced_file_id, seq, events, data"},
+	[S_TRACE_ABSENT] = {REPLACE, "trace_absent", "job_id, reason"},
+	[S_SHED] = {REPLACE, "shed", "run_id, detail, reason, from_ns, to_ns"},
+	[S_ESTIMATE] = {REPLACE, "estimate", "job_id, name, value, low, high, reason"},
+	[S_MACHINE] = {IGNORE, "machine",
+		       "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes, thp"},
+	[S_MACHINE_INTERVAL] = {INSERT, "machine_interval", "interval_id, " MACHINE_GAUGES},
 	/* Not sums: as of the later one. */
 	[S_MERGE_MACHINE] = {PLAIN,
 			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
 			     ") SELECT ?1, " MACHINE_GAUGES
 			     " FROM machine_interval WHERE interval_id = ?2",
 			     NULL},
-	[S_DEVICE] = {PLAIN,
-		      "INSERT OR IGNORE INTO device (run_id, dev_major, dev_minor, name, "
-		      "rotational, read_ahead_kb, max_sectors_kb, io_pages, network) "
-		      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		      NULL},
+	[S_DEVICE] = {IGNORE, "device",
+		      "run_id, dev_major, dev_minor, name, rotational, read_ahead_kb, "
+		      "max_sectors_kb, io_pages, network"},
 	/* Where it is not what it was at last. */
 	[S_DEVICE_CHANGE] =
 		{PLAIN,
@@ -180,65 +138,74 @@ static const struct {
 		 "(SELECT read_ahead_kb FROM device WHERE run_id = ?1 AND dev_major = ?2 AND "
 		 "dev_minor = ?3))",
 		 NULL},
-	[S_INTERFERENCE] =
-		{PLAIN,
-		 "INSERT INTO interference (id, job_id, cause, evictor_kind, evictor, "
-		 "evictor_cgroup, evictor_path, evictor_writes, owner_path, pages, exact) "
-		 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-		 "evictor_cgroup = excluded.evictor_cgroup, pages = excluded.pages",
-		 NULL},
-	[S_JOB_LIMIT] = {PLAIN,
-			 "INSERT OR REPLACE INTO job_limit (job_id, limit_bytes, at, "
-			 "oom_kills) VALUES (?, ?, ?, ?)",
-			 NULL},
+	[S_INTERFERENCE] = {UPSERT, "interference",
+			    "id, job_id, cause, evictor_kind, evictor, evictor_path, "
+			    "evictor_writes, owner_path, exact|evictor_cgroup, pages"},
+	[S_JOB_LIMIT] = {REPLACE, "job_limit", "job_id, limit_bytes, at, oom_kills"},
+	[S_WORDING] = {INSERT, "wording",
+		       "run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
+		       "outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, "
+		       "kept, dropped, answer"},
 };
 
 struct columns {
 	struct {
 		const char *name;
 		int len;
-	} of[C_NR + 16];
+	} of[C_NR + 32];
 	int nr;
 	int fixed; /* those before the '|' */
 };
 
-static void split(const char *list, struct columns *ret_columns)
+static void add_column(struct columns *c, const char *name, size_t len)
 {
-	struct columns *c = ret_columns;
+	c->of[c->nr].name = name;
+	c->of[c->nr++].len = (int)len;
+}
 
-	c->nr = 0;
-	c->fixed = 0;
-	while (*list) {
-		int len = (int)strcspn(list, ",|");
+static void split_columns(const char *list, struct columns *ret_columns)
+{
+	*ret_columns = (struct columns){.nr = 0};
+	while (*list && *list != '*') {
+		size_t len = strcspn(list, ",|");
 
-		c->of[c->nr].name = list;
-		c->of[c->nr++].len = len;
+		add_column(ret_columns, list, len);
 		list += len;
 		if (*list == '|')
-			c->fixed = c->nr;
+			ret_columns->fixed = ret_columns->nr;
 		list += strspn(list, ",| ");
 	}
-	for (int i = 0; i < C_NR; i++) {
-		c->of[c->nr].name = counter_name(i);
-		c->of[c->nr++].len = (int)strlen(counter_name(i));
+	for (enum counter i = 0; *list && i < C_NR; i++)
+		add_column(ret_columns, counter_name(i), strlen(counter_name(i)));
+}
+
+/* Each in place of the three %.*s; first: 0, or those that an update sets. */
+static void put_columns(sqlite3_str *s, const struct columns *c, int first, const char *format)
+{
+	for (int i = first; i < c->nr; i++) {
+		int len = c->of[i].len;
+		const char *name = c->of[i].name;
+
+		sqlite3_str_appendall(s, i > first ? ", " : "");
+		sqlite3_str_appendf(s, format, len, name, len, name, len, name);
 	}
 }
 
-static void put_names(sqlite3_str *s, const struct columns *c, int first)
+static void put_insert(sqlite3_str *s, const char *verb, const char *table, const struct columns *c)
 {
-	for (int i = first; i < c->nr; i++)
-		sqlite3_str_appendf(s, "%s%.*s", i > first ? ", " : "", c->of[i].len,
-				    c->of[i].name);
-}
-
-static void put_insert(sqlite3_str *s, const char *table, const struct columns *c)
-{
-	sqlite3_str_appendf(s, "INSERT INTO %s (", table);
-	put_names(s, c, 0);
+	sqlite3_str_appendf(s, "%s INTO %s (", verb, table);
+	put_columns(s, c, 0, "%.*s");
 	sqlite3_str_appendall(s, ") VALUES (");
 	for (int i = 0; i < c->nr; i++)
 		sqlite3_str_appendall(s, i ? ", ?" : "?");
 	sqlite3_str_appendall(s, ")");
+}
+
+static void put_upsert(sqlite3_str *s, const char *table, const struct columns *c)
+{
+	put_insert(s, "INSERT", table, c);
+	sqlite3_str_appendf(s, " ON CONFLICT (%.*s) DO UPDATE SET ", c->of[0].len, c->of[0].name);
+	put_columns(s, c, c->fixed, "%.*s = excluded.%.*s");
 }
 
 static void put_update(sqlite3_str *s, const char *table, const struct columns *c)
@@ -253,23 +220,18 @@ static void put_update(sqlite3_str *s, const char *table, const struct columns *
 /* A sum with a part that was not measured is not measured: NULL + x is NULL. */
 static void put_add_rows(sqlite3_str *s, const char *table, const struct columns *c)
 {
-	int key = c->of[0].len;
-	const char *name = c->of[0].name;
-
 	sqlite3_str_appendf(s, "INSERT INTO %s (interval_id, ", table);
-	put_names(s, c, 0);
+	put_columns(s, c, 0, "%.*s");
 	sqlite3_str_appendall(s, ") SELECT ?1, ");
-	put_names(s, c, 0);
-	sqlite3_str_appendf(s, " FROM %s WHERE interval_id = ?2 ON CONFLICT (interval_id, %.*s) ",
-			    table, key, name);
-	sqlite3_str_appendall(s, "DO UPDATE SET ");
-	for (int i = c->fixed; i < c->nr; i++)
-		sqlite3_str_appendf(s, "%s%.*s = %.*s + excluded.%.*s", i > c->fixed ? ", " : "",
-				    c->of[i].len, c->of[i].name, c->of[i].len, c->of[i].name,
-				    c->of[i].len, c->of[i].name);
+	put_columns(s, c, 0, "%.*s");
+	sqlite3_str_appendf(s,
+			    " FROM %s WHERE interval_id = ?2 ON CONFLICT (interval_id, %.*s) "
+			    "DO UPDATE SET ",
+			    table, c->of[0].len, c->of[0].name);
+	put_columns(s, c, c->fixed, "%.*s = %.*s + excluded.%.*s");
 }
 
-static int prepare(struct store *st, enum statement i)
+int statement_prepare(struct store *st, enum statement i)
 {
 	sqlite3_str *s = sqlite3_str_new(st->db);
 	const char *table = sources[i].table;
@@ -278,13 +240,22 @@ static int prepare(struct store *st, enum statement i)
 	int rc;
 
 	if (sources[i].columns)
-		split(sources[i].columns, &c);
+		split_columns(sources[i].columns, &c);
 	switch (sources[i].shape) {
 	case PLAIN:
 		sqlite3_str_appendall(s, table);
 		break;
 	case INSERT:
-		put_insert(s, table, &c);
+		put_insert(s, "INSERT", table, &c);
+		break;
+	case REPLACE:
+		put_insert(s, "INSERT OR REPLACE", table, &c);
+		break;
+	case IGNORE:
+		put_insert(s, "INSERT OR IGNORE", table, &c);
+		break;
+	case UPSERT:
+		put_upsert(s, table, &c);
 		break;
 	case UPDATE:
 		put_update(s, table, &c);
@@ -308,7 +279,7 @@ int statements_prepare(struct store *st)
 
 	for (int i = 0; i < S_NR && rc == SQLITE_OK; i++)
 		if (!st->statements[i])
-			rc = prepare(st, i);
+			rc = statement_prepare(st, i);
 	return rc;
 }
 
@@ -318,4 +289,78 @@ void statements_finalize(struct store *st)
 		sqlite3_finalize(st->statements[i]);
 		st->statements[i] = NULL;
 	}
+}
+
+struct binder bind_first(struct store *st, enum statement s)
+{
+	return (struct binder){.stmt = st->statements[s], .column = 1, .rc = SQLITE_OK};
+}
+
+static void bind_next(struct binder *b, int rc)
+{
+	if (b->rc == SQLITE_OK)
+		b->rc = rc;
+	b->column++;
+}
+
+void bind_int(struct binder *b, int64_t v)
+{
+	bind_next(b, sqlite3_bind_int64(b->stmt, b->column, v));
+}
+
+void bind_known(struct binder *b, bool known, int64_t v)
+{
+	if (known)
+		bind_int(b, v);
+	else
+		bind_next(b, sqlite3_bind_null(b->stmt, b->column));
+}
+
+void bind_count(struct binder *b, int64_t v)
+{
+	bind_known(b, v >= 0, v);
+}
+
+void bind_real(struct binder *b, double v)
+{
+	if (v >= 0)
+		bind_next(b, sqlite3_bind_double(b->stmt, b->column, v));
+	else
+		bind_next(b, sqlite3_bind_null(b->stmt, b->column));
+}
+
+/* Borrowed until bind_run(). */
+void bind_text(struct binder *b, const char *text)
+{
+	bind_next(b, sqlite3_bind_text(b->stmt, b->column, text, -1, SQLITE_STATIC));
+}
+
+void bind_bytes(struct binder *b, const char *bytes)
+{
+	int len = bytes ? (int)strlen(bytes) : 0;
+
+	bind_next(b, sqlite3_bind_blob(b->stmt, b->column, bytes, len, SQLITE_STATIC));
+}
+
+void bind_blob(struct binder *b, const void *data, size_t len)
+{
+	bind_next(b, sqlite3_bind_blob64(b->stmt, b->column, data, len, SQLITE_STATIC));
+}
+
+void bind_counters(struct binder *b, const struct counters *c, const bool *measured)
+{
+	for (int i = 0; i < C_NR; i++)
+		bind_known(b, measured[i], c->c[i]);
+}
+
+int bind_run(struct binder *b)
+{
+	int rc = b->rc;
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_step(b->stmt);
+	/* The reset repeats the error of the step. */
+	sqlite3_reset(b->stmt);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The prepared statements of a store. Owns the names of the statements; their
- * texts are made in store_statement.c, the counters in them from the table of counters.
+ * The prepared statements of a store, and the values that are bound to them, from left to right.
+ * Owns the names of the statements; their texts are made in store_statement.c, the counters in them
+ * from the table of counters.
  */
-#ifndef STATEMENT_H
-#define STATEMENT_H
+#ifndef STORE_STATEMENT_H
+#define STORE_STATEMENT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachemon/figures/counters.h"
 
 struct store;
 
 enum statement {
 	S_BEGIN,
-	S_RUN,
+	S_RUN_INSERT,
+	S_RUN_UPDATE,
+	S_PROBE,
+	S_UNMEASURED,
+	S_JOB_INSERT,
 	S_JOB_UPDATE,
+	S_JOB_CGROUP,
 	S_DIRECTORY_INSERT,
 	S_DIRECTORY_UPDATE,
 	S_FILE_INSERT,
@@ -35,6 +47,7 @@ enum statement {
 	S_REFERENCE_CHUNK,
 	S_REFERENCE_DROP_PAGES,
 	S_REFERENCE_DROP_CHUNKS,
+	S_REFERENCE_ABSENT,
 	S_TRACED_INSERT,
 	S_TRACED_UPDATE,
 	S_TRACE_CHUNK,
@@ -48,10 +61,32 @@ enum statement {
 	S_INTERFERENCE,
 	S_SHED,
 	S_ESTIMATE,
+	S_WORDING,
 	S_NR,
 };
 
+/* SQLite codes. All but those that are prepared already. */
 int statements_prepare(struct store *st);
+int statement_prepare(struct store *st, enum statement which);
 void statements_finalize(struct store *st);
+
+struct binder {
+	sqlite3_stmt *stmt;
+	int column;
+	int rc; /* the first that failed */
+};
+
+/* The first value of a statement that is prepared. */
+struct binder bind_first(struct store *st, enum statement s);
+void bind_int(struct binder *b, int64_t v);
+void bind_known(struct binder *b, bool known, int64_t v);
+void bind_count(struct binder *b, int64_t v);	    /* < 0: not known */
+void bind_real(struct binder *b, double v);	    /* < 0: not known */
+void bind_text(struct binder *b, const char *text); /* NULL: NULL */
+void bind_bytes(struct binder *b, const char *bytes);
+void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
+void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
+/* Steps a statement that gives no rows. */
+int bind_run(struct binder *b);
 
 #endif

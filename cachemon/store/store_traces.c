@@ -1,6 +1,102 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The traces of files: a row each, and a chunk of events of each interval that has some. */
+/*
+ * What is recorded beside the counters. References: what came since they were last written, or all
+ * of it again. Traces of files: a row each, and a chunk of events of each interval that has some.
+ */
+#include <stdlib.h>
+
 #include "cachemon/store/store_impl.h"
+
+enum { VARINT_MAX = 5 }; /* bytes of 32 bits, seven in each */
+
+static size_t put_varint(uint8_t *to, uint32_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		to[n++] = (uint8_t)(v | 0x80);
+	to[n++] = (uint8_t)v;
+	return n;
+}
+
+static int drop_references(struct store *st, enum statement which)
+{
+	struct binder b = bind_first(st, which);
+
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	return bind_run(&b);
+}
+
+static int write_reference_page(struct store *st, const struct sampled_page *p, size_t number)
+{
+	struct binder b = bind_first(st, S_REFERENCE_PAGE);
+
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_int(&b, (int64_t)number);
+	bind_key(&b, &p->file);
+	bind_int(&b, (int64_t)p->index);
+	bind_int(&b, p->hash);
+	return bind_run(&b);
+}
+
+static int write_reference_chunk(struct store *st, const struct reference_view *v, size_t seq)
+{
+	const struct sampled_chunk *c = &v->chunks[seq];
+	uint8_t *data = malloc(c->nr * VARINT_MAX + 1);
+	struct binder b = bind_first(st, S_REFERENCE_CHUNK);
+	size_t len = 0;
+	int rc;
+
+	if (!data)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < c->nr; i++)
+		len += put_varint(data + len, v->entries[c->first + i]);
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_int(&b, (int64_t)seq);
+	bind_int(&b, (int64_t)c->start_ns);
+	bind_int(&b, c->lookups);
+	bind_int(&b, (int64_t)c->nr);
+	bind_blob(&b, data, len);
+	rc = bind_run(&b);
+	free(data);
+	return rc;
+}
+
+static int write_reference_sample(struct store *st, const struct reference_view *v)
+{
+	struct binder b = bind_first(st, S_REFERENCE_SAMPLE);
+	bool known = v->distinct_pages >= 0;
+
+	bind_int(&b, st->job_ids[JOB_WATCHED]);
+	bind_text(&b, v->broken ? "broken" : "whole");
+	bind_text(&b, v->broken);
+	bind_int(&b, (int64_t)v->threshold);
+	bind_int(&b, (int64_t)v->live);
+	bind_int(&b, v->refs);
+	bind_int(&b, v->lookups);
+	bind_known(&b, known, v->distinct_pages);
+	bind_real(&b, known ? v->distinct_error : -1);
+	return bind_run(&b);
+}
+
+int references_write(struct store *st, const struct reference_sample *s)
+{
+	struct reference_view v;
+	int rc;
+
+	reference_sample_view(s, &v);
+	rc = write_reference_sample(st, &v);
+	if (v.rewrite && rc == SQLITE_OK)
+		rc = drop_references(st, S_REFERENCE_DROP_CHUNKS);
+	if (v.rewrite && rc == SQLITE_OK)
+		rc = drop_references(st, S_REFERENCE_DROP_PAGES);
+	for (size_t i = v.stored_pages; i < v.nr_pages && rc == SQLITE_OK; i++)
+		if (v.pages[i].entries)
+			rc = write_reference_page(st, &v.pages[i], i);
+	for (size_t i = v.stored_chunks; i < v.nr_chunks && rc == SQLITE_OK; i++)
+		rc = write_reference_chunk(st, &v, i);
+	return rc;
+}
 
 void store_traces(struct store *st, struct traces *traces)
 {
@@ -12,24 +108,21 @@ void store_no_traces(struct store *st, const char *reason)
 	st->no_traces = reason;
 }
 
-static int write_row(struct store *st, struct traced_file *f, const struct traced_row *row)
+static int write_traced_file(struct store *st, struct traced_file *f, const struct traced_row *row)
 {
 	struct binder b = bind_first(st, row->db_id ? S_TRACED_UPDATE : S_TRACED_INSERT);
 	int rc;
 
 	bind_known(&b, row->db_id, row->db_id);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
-	bind_int(&b, row->key->dev >> 20);
-	bind_int(&b, row->key->dev & 0xfffff);
-	bind_int(&b, (int64_t)row->key->ino);
-	bind_int(&b, row->key->gen);
+	bind_key(&b, row->key);
+	bind_count(&b, row->ra_pages);
+	bind_count(&b, row->max_order);
+	bind_count(&b, row->stratum);
 	bind_bytes(&b, row->path);
 	bind_text(&b, row->fstype);
-	bind_known(&b, row->size_bytes >= 0, row->size_bytes);
-	bind_known(&b, row->ra_pages >= 0, row->ra_pages);
-	bind_known(&b, row->io_pages >= 0, row->io_pages);
-	bind_known(&b, row->max_order >= 0, row->max_order);
-	bind_known(&b, row->stratum >= 0, row->stratum);
+	bind_count(&b, row->size_bytes);
+	bind_count(&b, row->io_pages);
 	bind_real(&b, row->stands_for);
 	bind_text(&b, row->state);
 	bind_text(&b, row->reason);
@@ -40,7 +133,7 @@ static int write_row(struct store *st, struct traced_file *f, const struct trace
 	return rc;
 }
 
-static int write_chunk(struct store *st, const struct traced_row *row)
+static int write_trace_chunk(struct store *st, const struct traced_row *row)
 {
 	struct binder b = bind_first(st, S_TRACE_CHUNK);
 
@@ -51,7 +144,7 @@ static int write_chunk(struct store *st, const struct traced_row *row)
 	return bind_run(&b);
 }
 
-static int write_absent(struct store *st)
+static int write_trace_absent(struct store *st)
 {
 	struct binder b = bind_first(st, S_TRACE_ABSENT);
 
@@ -62,7 +155,7 @@ static int write_absent(struct store *st)
 
 int traces_write(struct store *st)
 {
-	int rc = st->no_traces ? write_absent(st) : SQLITE_OK;
+	int rc = st->no_traces ? write_trace_absent(st) : SQLITE_OK;
 	struct traced_row row;
 
 	for (size_t i = 0; st->traces && i < traces_nr(st->traces) && rc == SQLITE_OK; i++) {
@@ -70,10 +163,10 @@ int traces_write(struct store *st)
 
 		traces_row(f, &row);
 		if (row.dirty || !row.db_id)
-			rc = write_row(st, f, &row);
+			rc = write_traced_file(st, f, &row);
 		traces_row(f, &row);
 		if (rc == SQLITE_OK && row.data_bytes)
-			rc = write_chunk(st, &row);
+			rc = write_trace_chunk(st, &row);
 	}
 	return rc;
 }

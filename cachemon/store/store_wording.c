@@ -8,23 +8,18 @@
 #include "cachemon/store/migrate.h"
 #include "cachemon/store/store_impl.h"
 
-static const char INSERT[] =
-	"INSERT INTO wording (run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
-	"outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, kept, dropped, "
-	"answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
 static void bind_opt(struct binder *b, struct opt_i64 v)
 {
 	bind_known(b, v.known, v.value);
 }
 
-static int insert(sqlite3 *db, const struct store_wording *w)
+static int insert_wording(struct store *st, const struct store_wording *w)
 {
-	struct binder b = {.column = 1};
+	int rc = statement_prepare(st, S_WORDING);
+	struct binder b = bind_first(st, S_WORDING);
 
-	b.rc = sqlite3_prepare_v2(db, INSERT, -1, &b.stmt, NULL);
-	if (b.rc != SQLITE_OK)
-		return b.rc;
+	if (rc != SQLITE_OK)
+		return rc;
 	bind_int(&b, w->run_id);
 	bind_int(&b, w->job_id);
 	bind_int(&b, w->asked_ns);
@@ -43,9 +38,7 @@ static int insert(sqlite3 *db, const struct store_wording *w)
 	bind_int(&b, w->kept);
 	bind_int(&b, w->dropped);
 	bind_text(&b, w->answer);
-	b.rc = bind_run(&b);
-	sqlite3_finalize(b.stmt);
-	return b.rc;
+	return bind_run(&b);
 }
 
 /* As it is, in whichever mode its writer left it: no file is made, and no run of another writer is
@@ -89,7 +82,7 @@ static int check_writer(struct store *st, struct errtext *err)
 			   st->path);
 }
 
-static int put(struct store *st, const struct store_wording *w, struct errtext *err)
+static int write_wording(struct store *st, const struct store_wording *w, struct errtext *err)
 {
 	int ret = open_existing(st, err);
 	int rc;
@@ -102,7 +95,7 @@ static int put(struct store *st, const struct store_wording *w, struct errtext *
 		return ret;
 	rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = insert(st->db, w);
+		rc = insert_wording(st, w);
 	return store_finish(st, rc, "write", NULL, err);
 }
 
@@ -119,7 +112,8 @@ int store_put_wording(const struct store_config *c, const struct store_wording *
 	ret = store_enter(&st, err);
 	if (ret)
 		return ret;
-	ret = put(&st, w, err);
+	ret = write_wording(&st, w, err);
+	statements_finalize(&st);
 	sqlite3_close(st.db);
 	store_leave(&st);
 	return ret;

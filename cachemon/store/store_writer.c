@@ -1,59 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/base/process.h"
 #include "cachemon/store/store_impl.h"
+
+enum { STAT_MAX = 4096 };
 
 /*
  * Who writes a run. A pid alone would be reused, so a writer is its boot, its pid namespace, its
  * pid and its start time; a lock file would stay behind in the user's directory.
  */
 
-/* Field 22 of /proc/PID/stat; the command in field 2 may hold anything, also ')'. 0: not known. */
+/* Of /proc/PID/stat; 0: not known. */
 static int64_t start_ticks(int64_t pid)
 {
+	_cleanup_free_ char *text = NULL;
 	char name[64];
-	char buf[1024];
-	int64_t ticks = 0;
-	const char *p;
-	size_t len;
-	FILE *f;
+	const char *field;
+	size_t len = 0;
 
 	snprintf(name, sizeof(name), "/proc/%" PRId64 "/stat", pid);
-	f = fopen(name, "re");
-	if (!f)
+	if (file_read(AT_FDCWD, name, STAT_MAX, &text, &len))
 		return 0;
-	len = fread(buf, 1, sizeof(buf) - 1, f);
-	fclose(f);
-	buf[len] = '\0';
-	p = strrchr(buf, ')');
-	for (int field = 2; p && field < 22; field++) {
-		p = strchr(p, ' ');
-		if (p)
-			p++;
-	}
-	if (p && sscanf(p, "%" SCNd64, &ticks) != 1)
-		ticks = 0;
-	return ticks;
+	field = process_stat_field(text, 22);
+	return field ? strtoll(field, NULL, 10) : 0;
 }
 
 void writer_self(struct writer *ret_writer)
 {
 	struct writer w = {.pid = getpid()};
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
 	struct stat sb;
 
-	if (f) {
-		if (fgets(w.boot, sizeof(w.boot), f))
-			w.boot[strcspn(w.boot, "\n")] = '\0';
-		fclose(f);
-	}
+	file_line("", "/proc/sys/kernel/random/boot_id", w.boot, sizeof(w.boot));
 	if (!stat("/proc/self/ns/pid", &sb))
 		w.pidns = (int64_t)sb.st_ino;
 	w.start_ticks = start_ticks(w.pid);
@@ -90,7 +79,7 @@ static void read_writer(sqlite3_stmt *stmt, struct writer *ret_writer)
 	*ret_writer = w;
 }
 
-static int mark(sqlite3 *db, int64_t id)
+static int mark_cut(sqlite3 *db, int64_t id)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, "UPDATE run SET state = 'cut' WHERE id = ?", -1, &stmt,
@@ -130,7 +119,7 @@ int writer_mark_cut(sqlite3 *db)
 		rc = SQLITE_OK;
 		if (!writer_is_gone(&w, host && !strcmp(host, uts.nodename), &self))
 			continue;
-		rc = mark(db, sqlite3_column_int64(stmt, 0));
+		rc = mark_cut(db, sqlite3_column_int64(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;

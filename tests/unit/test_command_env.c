@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cachemon/job/command_env.h"
+#include "cachemon/job/command_exec.h"
 
 static void environment(void **state)
 {
@@ -43,18 +43,18 @@ static void environment(void **state)
 		char **out = NULL;
 
 		inv.switched = true;
-		assert_int_equal(command_env_build(env, &inv, "/root", "/bin/rsh", &out), 0);
+		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", &out), 0);
 		if (rows[i].switched)
 			assert_string_equal(out[0], rows[i].switched);
 		assert_string_equal(out[rows[i].switched ? 1 : 0], "LAST=1");
 		assert_null(out[rows[i].switched ? 2 : 1]);
-		command_env_free(out);
+		command_exec_env_free(out);
 		inv.switched = false;
-		assert_int_equal(command_env_build(env, &inv, "/root", "/bin/rsh", &out), 0);
+		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", &out), 0);
 		assert_string_equal(out[0], rows[i].in);
 		assert_string_equal(out[1], "LAST=1");
 		assert_null(out[2]);
-		command_env_free(out);
+		command_exec_env_free(out);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <linux/capability.h>
 
 #include "cachemon/plan/kernel_caps.h"
-#include "cachemon/plan/sysfile.h"
+#include "cachemon/base/file.h"
 
 #define CAP_BIT(cap) (1ULL << (cap))
 
@@ -278,30 +278,30 @@ static void test_trial_words(void **state)
 		assert_non_null(hook_kind_name(k));
 }
 
-static void test_sysfile(void **state)
+static void test_file_line(void **state)
 {
 	struct fake_root *root = *state;
 	char line[8] = "before";
 	long long n = 7;
 
-	assert_int_equal(sysfile_line(root->dir, "/absent", line, sizeof(line)), -ENOENT);
+	assert_int_equal(file_line(root->dir, "/absent", line, sizeof(line)), -ENOENT);
 	fake_root_write(root, "/eight", "12345678\n");
-	assert_int_equal(sysfile_line(root->dir, "/eight", line, sizeof(line)), -E2BIG);
+	assert_int_equal(file_line(root->dir, "/eight", line, sizeof(line)), -E2BIG);
 	assert_string_equal(line, "before");
 	fake_root_write(root, "/two", "1234567\nsecond");
-	assert_int_equal(sysfile_line(root->dir, "/two", line, sizeof(line)), 0);
+	assert_int_equal(file_line(root->dir, "/two", line, sizeof(line)), 0);
 	assert_string_equal(line, "1234567");
 	fake_root_write(root, "/bare", "x");
-	assert_int_equal(sysfile_line(root->dir, "/bare", line, sizeof(line)), 0);
+	assert_int_equal(file_line(root->dir, "/bare", line, sizeof(line)), 0);
 	assert_string_equal(line, "x");
-	assert_int_equal(sysfile_number(root->dir, "/bare", &n), -EINVAL);
+	assert_int_equal(file_number(root->dir, "/bare", &n), -EINVAL);
 	fake_root_write(root, "/big", "99999999999999999999\n");
-	assert_int_equal(sysfile_number(root->dir, "/big", &n), -EINVAL);
+	assert_int_equal(file_number(root->dir, "/big", &n), -EINVAL);
 	fake_root_write(root, "/long", "0000000000000000000000000000000000000000001\n");
-	assert_int_equal(sysfile_number(root->dir, "/long", &n), -EINVAL);
+	assert_int_equal(file_number(root->dir, "/long", &n), -EINVAL);
 	assert_int_equal(n, 7);
 	fake_root_write(root, "/minus", "-1\n");
-	assert_int_equal(sysfile_number(root->dir, "/minus", &n), 0);
+	assert_int_equal(file_number(root->dir, "/minus", &n), 0);
 	assert_int_equal(n, -1);
 }
 
@@ -370,7 +370,7 @@ int main(void)
 		T(test_capabilities),  T(test_only_asked_kinds_are_tried),
 		T(test_cgroup_layout), T(test_damaged_btf),
 		T(test_bounds),	       T(test_trials_leave_nothing),
-		T(test_trial_words),   T(test_sysfile),
+		T(test_trial_words),   T(test_file_line),
 		T(test_modules),
 	};
 

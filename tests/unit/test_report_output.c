@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cachemon/access/output.h"
 #include "cachemon/access/publish.h"
 #include "cachemon/base/errtext.h"
 #include "cachemon/report/run/report.h"
@@ -42,19 +41,19 @@ static void appears_whole(void **state)
 
 	snprintf(path, sizeof(path), "%s/new", f->dir);
 	umask(022);
-	assert_int_equal(output_open(path, &o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("one", o.out);
 	fflush(o.out);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(output_commit(&o, &err), 0);
+	assert_int_equal(publish_commit(&o, &err), 0);
 	assert_content(path, "one");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
 	/* A replaced file keeps its permissions. */
 	assert_int_equal(chmod(path, 0600), 0);
-	assert_int_equal(output_open(path, &o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("two", o.out);
-	assert_int_equal(output_commit(&o, &err), 0);
+	assert_int_equal(publish_commit(&o, &err), 0);
 	assert_content(path, "two");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
@@ -69,12 +68,12 @@ static void abort_leaves_nothing(void **state)
 	struct errtext err = {""};
 
 	snprintf(path, sizeof(path), "%s/kept", f->dir);
-	assert_int_equal(output_open(path, &o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("old", o.out);
-	assert_int_equal(output_commit(&o, &err), 0);
-	assert_int_equal(output_open(path, &o, &err), 0);
+	assert_int_equal(publish_commit(&o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("new", o.out);
-	output_abort(&o);
+	publish_abort(&o);
 	assert_content(path, "old");
 	assert_int_equal(count_files(f->dir), 2);
 }
@@ -92,9 +91,9 @@ static void links_are_followed(void **state)
 	snprintf(link, sizeof(link), "%s/link", f->dir);
 	assert_int_equal(symlink("target", link), 0);
 	close(open(path, O_CREAT | O_WRONLY, 0644));
-	assert_int_equal(output_open(link, &o, &err), 0);
+	assert_int_equal(publish_open(link, &o, &err), 0);
 	fputs("x", o.out);
-	assert_int_equal(output_commit(&o, &err), 0);
+	assert_int_equal(publish_commit(&o, &err), 0);
 	assert_content(path, "x");
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
@@ -113,9 +112,9 @@ static void pipes_directly(void **state)
 	snprintf(path, sizeof(path), "%s/pipe", f->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
-	assert_int_equal(output_open(path, &o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("through", o.out);
-	assert_int_equal(output_commit(&o, &err), 0);
+	assert_int_equal(publish_commit(&o, &err), 0);
 	assert_int_equal(read(fd, text, sizeof(text)), 7);
 	close(fd);
 	assert_int_equal(stat(path, &st), 0);
@@ -129,14 +128,14 @@ static void failures(void **state)
 	char path[128];
 	struct errtext err = {""};
 
-	assert_int_equal(output_open(f->dir, &o, &err), -EISDIR);
+	assert_int_equal(publish_open(f->dir, &o, &err), -EISDIR);
 	assert_non_null(strstr(err.text, "cannot write"));
 	snprintf(path, sizeof(path), "%s/none/x\x1b", f->dir);
-	assert_int_equal(output_open(path, &o, &err), -ENOENT);
+	assert_int_equal(publish_open(path, &o, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "x\\x1b"));
-	assert_int_equal(output_open("/dev/full", &o, &err), 0);
+	assert_int_equal(publish_open("/dev/full", &o, &err), 0);
 	fputs("x", o.out);
-	assert_int_equal(output_commit(&o, &err), -ENOSPC);
+	assert_int_equal(publish_commit(&o, &err), -ENOSPC);
 	assert_non_null(strstr(err.text, "No space left"));
 	assert_int_equal(count_files(f->dir), 1);
 }

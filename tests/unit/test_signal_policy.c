@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <signal.h>
 
-#include "cachemon/job/signal_policy.h"
+#include "cachemon/job/command.h"
 
 static void policy(void **state)
 {
@@ -47,7 +48,7 @@ static void policy(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct signal_state s = {.cmd = rows[i].cmd, .stops = rows[i].stops};
 
-		if (signal_policy_decide(&rows[i].seen, &s) != rows[i].action ||
+		if (command_signal_action(&rows[i].seen, &s) != rows[i].action ||
 		    s.stops != rows[i].stops_after)
 			fail_msg("row %zu", i);
 	}

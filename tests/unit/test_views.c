@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 
-#include "cachemon/db/embedded_views.h"
 #include "cachemon/db/views.h"
 
 enum { MOST = 200, NAME = 64 };
@@ -65,7 +64,7 @@ static const char *text_of(const char *file)
 {
 	const char *name, *text;
 
-	for (size_t i = 0; embedded_view(i, &name, &text); i++)
+	for (size_t i = 0; view_at(i, &name, &text); i++)
 		if (!strcmp(name, file))
 			return text;
 	fail_msg("no view %s", file);
@@ -145,7 +144,7 @@ static void texts_are_whole(void **state)
 	const char *name, *text;
 
 	(void)state;
-	for (size_t i = 0; embedded_view(i, &name, &text); i++)
+	for (size_t i = 0; view_at(i, &name, &text); i++)
 		if (strchr(text, '@'))
 			fail_msg("%s names another text", name);
 }

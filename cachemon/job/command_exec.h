@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Executing the watched command: with which environment, and by its name as a shell does.
+ *
+ * The environment is the caller's, with what sudo did to it undone. When the command changes users
+ * (invoker.switched):
+ *   - SUDO_COMMAND, SUDO_UID, SUDO_GID, SUDO_USER, SUDO_HOME and SUDO_TTY are dropped; they speak
+ *     of cachemon's own start. SUDO_ASKPASS, SUDO_EDITOR and SUDO_PROMPT are the user's, kept;
+ *   - HOME, SHELL, USER, LOGNAME that are root's become the user's, MAIL of root's is dropped;
+ *     values that somebody set (sudo HOME=…, sudo -E) stay;
+ *   - all else stays, PATH too: what it was before sudo's secure_path is not to be known.
+ */
+#ifndef COMMAND_EXEC_H
+#define COMMAND_EXEC_H
+
+#include "cachemon/access/invoker.h"
+
+/* root_home, root_shell: of root's account, NULL when unknown. NULL-terminated, the caller's. */
+int command_exec_env(char *const env[], const struct invoker *inv, const char *root_home,
+		     const char *root_shell, char ***ret_env);
+void command_exec_env_free(char **env);
+
+/*
+ * Async-signal-safe but for reading PATH. Returns only on failure: -ENOENT when there is no such
+ * command, -EACCES and others when there is one that cannot be executed. Unlike execvp(3), a
+ * directory of PATH that may not be searched (root's, after sudo) counts as one without the
+ * command. Scripts without "#!" run by /bin/sh.
+ */
+int command_exec(char *const argv[], char *const env[]);
+
+#endif
