@@ -77,9 +77,9 @@ void ledger_free(struct ledger *l)
 	free(l->advice);
 	free(l->active);
 	free(l->dead);
-	free(l->directory_index.slots);
-	free(l->file_index.slots);
-	free(l->advice_index.slots);
+	hash_index_free(&l->directory_index);
+	hash_index_free(&l->file_index);
+	hash_index_free(&l->advice_index);
 	fileset_free(l->seen);
 	free(l);
 }

@@ -22,7 +22,7 @@ static struct ledger_directory *create(struct ledger *l, uint32_t job, const cha
 		}
 		d->path_len = len;
 		l->directory_path_bytes += len + 1;
-		row_index_put(&l->directory_index, hash, l->nr_directories);
+		hash_index_put(&l->directory_index, hash, l->nr_directories);
 	}
 	d->job = job;
 	d->hash = hash;
@@ -33,17 +33,13 @@ static struct ledger_directory *create(struct ledger *l, uint32_t job, const cha
 
 static uint64_t hash_path(uint32_t job, const char *path, size_t len)
 {
-	return ledger_hash_bytes(job, path, len);
+	return hash_bytes(job, path, len);
 }
 
 static struct ledger_directory *find(const struct ledger *l, uint32_t job, const char *path,
 				     size_t len, uint64_t hash)
 {
-	const struct row_index *x = &l->directory_index;
-	size_t row;
-
-	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row);
-	     s = (s + 1) & x->mask) {
+	for (size_t at = 0, row; hash_index_next(&l->directory_index, hash, &at, &row);) {
 		struct ledger_directory *d = l->directories[row];
 
 		if (d->hash == hash && d->job == job && d->path_len == len &&
@@ -66,7 +62,7 @@ int directories_init(struct ledger *l)
 	if (l->limits.directories > DIRECTORIES_MAX)
 		l->limits.directories = DIRECTORIES_MAX;
 	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
-	if (!l->directories || row_index_init(&l->directory_index, l->limits.directories))
+	if (!l->directories || hash_index_reserve(&l->directory_index, l->limits.directories))
 		return -ENOMEM;
 	for (uint32_t job = 0; job < JOB_NR; job++) {
 		l->nameless[job] = create(l, job, NULL, 0, 0);

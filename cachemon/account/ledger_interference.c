@@ -14,7 +14,7 @@ int interference_init(struct ledger *l)
 	l->interference = calloc(l->limits.interference + RESTS, sizeof(*l->interference));
 	if (!l->interference)
 		return -ENOMEM;
-	return row_index_init(&l->interference_index, l->limits.interference + RESTS);
+	return hash_index_reserve(&l->interference_index, l->limits.interference + RESTS);
 }
 
 void interference_free(struct ledger *l)
@@ -22,21 +22,18 @@ void interference_free(struct ledger *l)
 	for (size_t i = 0; i < l->nr_interference; i++)
 		free(l->interference[i].cgroup);
 	free(l->interference);
-	free(l->interference_index.slots);
+	hash_index_free(&l->interference_index);
 }
 
 static uint64_t hash_of(const struct interference_key *k)
 {
-	return ledger_hash_bytes(0, k, sizeof(*k));
+	return hash_bytes(0, k, sizeof(*k));
 }
 
 static struct ledger_interference *find(const struct ledger *l, const struct interference_key *k,
 					uint64_t hash)
 {
-	const struct row_index *x = &l->interference_index;
-	size_t row;
-
-	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row); s = (s + 1) & x->mask)
+	for (size_t at = 0, row; hash_index_next(&l->interference_index, hash, &at, &row);)
 		if (!memcmp(&l->interference[row].key, k, sizeof(*k)))
 			return &l->interference[row];
 	return NULL;
@@ -48,7 +45,7 @@ static struct ledger_interference *create(struct ledger *l, const struct interfe
 	struct ledger_interference *r = &l->interference[l->nr_interference];
 
 	*r = (struct ledger_interference){.key = *k};
-	row_index_put(&l->interference_index, hash, l->nr_interference++);
+	hash_index_put(&l->interference_index, hash, l->nr_interference++);
 	return r;
 }
 
@@ -93,7 +90,7 @@ static uint32_t place(const struct ledger *l, const struct file_key *file)
 	const struct fileset_entry *e;
 	const struct ledger_file *f;
 
-	if (!file->ino && !file->dev && !file->gen)
+	if (file_key_none(file))
 		return LEDGER_NOWHERE;
 	f = file_find(l, file, JOB_WATCHED);
 	if (f)

@@ -1,48 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "cachemon/account/ledger_impl.h"
-
-/* The finaliser of MurmurHash3: every bit of the input reaches every bit of the output. */
-static uint64_t mix(uint64_t h)
-{
-	h ^= h >> 33;
-	h *= 0xff51afd7ed558ccdULL;
-	h ^= h >> 33;
-	h *= 0xc4ceb9fe1a85ec53ULL;
-	h ^= h >> 33;
-	return h;
-}
-
-uint64_t ledger_hash_bytes(uint64_t seed, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-	uint64_t h = mix(seed ^ len);
-
-	for (; len >= 8; p += 8, len -= 8) {
-		uint64_t word;
-
-		memcpy(&word, p, 8);
-		h = mix(h ^ word) + 0x9e3779b97f4a7c15ULL;
-	}
-	if (len) {
-		uint64_t word = 0;
-
-		memcpy(&word, p, len);
-		h = mix(h ^ word);
-	}
-	return mix(h);
-}
-
-uint64_t ledger_hash_file(const struct file_key *key, uint32_t job)
-{
-	return mix(mix(mix(key->ino) ^ ((uint64_t)key->dev << 32 | key->gen)) + job);
-}
-
-bool file_key_equal(const struct file_key *a, const struct file_key *b)
-{
-	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
-}
 
 size_t ledger_nr_directories(const struct ledger *l)
 {

@@ -22,8 +22,8 @@ int traces_new(const struct traces_config *config, struct traces **ret)
 	t->config.events_max = config->events_max ?: EVENTS_MAX;
 	t->config.unwritten_max = config->unwritten_max ?: UNWRITTEN_MAX;
 	t->files = calloc(NR_TRACED, sizeof(struct traced_file *));
-	if (!t->files || row_index_init(&t->by_key, NR_TRACED) ||
-	    row_index_init(&t->by_number, NR_TRACED)) {
+	if (!t->files || hash_index_reserve(&t->by_key, NR_TRACED) ||
+	    hash_index_reserve(&t->by_number, NR_TRACED)) {
 		traces_free(t);
 		return -ENOMEM;
 	}
@@ -56,39 +56,24 @@ void traces_free(struct traces *t)
 		free(t->files[i]);
 	}
 	free(t->files);
-	free(t->by_key.slots);
-	free(t->by_number.slots);
+	hash_index_free(&t->by_key);
+	hash_index_free(&t->by_number);
 	free(t);
-}
-
-static uint64_t mixed(uint64_t h)
-{
-	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
-	return h ^ h >> 32;
-}
-
-static uint64_t key_hash(const struct file_key *key)
-{
-	return mixed(key->ino ^ (uint64_t)key->dev << 32 ^ (uint64_t)key->gen << 17);
 }
 
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key)
 {
-	size_t row;
+	uint64_t hash = file_key_hash(key);
 
-	for (size_t s = row_index_first(&t->by_key, key_hash(key));
-	     row_index_row(&t->by_key, s, &row); s = (s + 1) & t->by_key.mask)
-		if (!memcmp(&t->files[row]->key, key, sizeof(*key)))
+	for (size_t at = 0, row; hash_index_next(&t->by_key, hash, &at, &row);)
+		if (file_key_equal(&t->files[row]->key, key))
 			return t->files[row];
 	return NULL;
 }
 
 static struct traced_file *find_number(const struct traces *t, uint32_t number)
 {
-	size_t row;
-
-	for (size_t s = row_index_first(&t->by_number, number);
-	     row_index_row(&t->by_number, s, &row); s = (s + 1) & t->by_number.mask)
+	for (size_t at = 0, row; hash_index_next(&t->by_number, number, &at, &row);)
 		if (t->files[row]->number == number)
 			return t->files[row];
 	return NULL;
@@ -109,8 +94,8 @@ static int add(struct traces *t, uint32_t number, const struct file_key *key,
 	f->live = f->dirty = true;
 	f->stands_for = 1;
 	f->size_bytes = f->ra_pages = f->io_pages = f->max_order = -1;
-	row_index_put(&t->by_key, key_hash(key), t->nr_files);
-	row_index_put(&t->by_number, number, t->nr_files);
+	hash_index_put(&t->by_key, file_key_hash(key), t->nr_files);
+	hash_index_put(&t->by_number, number, t->nr_files);
 	t->files[t->nr_files++] = f;
 	*ret = f;
 	return 0;
