@@ -141,7 +141,7 @@ static int by_weight_falling(const void *a, const void *b)
 	return compare_weights(file_weight(*fb), file_weight(*fa));
 }
 
-static void cull(struct ledger *l)
+static void cull_files(struct ledger *l)
 {
 	struct hash_index *x = &l->file_index;
 
@@ -164,15 +164,15 @@ static bool is_worth_a_row(const struct ledger *l, struct weight w)
 	return compare_weights(w, l->floor) > 0;
 }
 
-static struct ledger_file *create(struct ledger *l, const struct sample_file *sf,
-				  struct ledger_directory *d)
+static struct ledger_file *create_file(struct ledger *l, const struct sample_file *sf,
+				       struct ledger_directory *d)
 {
 	struct ledger_file *f;
 
 	if (!l->limits.files)
 		return NULL;
 	if (l->nr_files == l->max_files)
-		cull(l);
+		cull_files(l);
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
@@ -227,7 +227,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	directory_add(d, sf->c);
 	filesystem_apply(l, sf, !entry ? FILE_NOT_TOLD : added ? FILE_NEW : FILE_SEEN_BEFORE);
 	w.misses += before;
-	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
+	f = is_worth_a_row(l, w) ? create_file(l, sf, d) : NULL;
 	if (!f) {
 		if (entry)
 			fileset_add_weight(l->seen, entry, weight_of(sf->c).misses);
@@ -269,7 +269,7 @@ static int by_activity_falling(const void *a, const void *b)
 void files_finish(struct ledger *l)
 {
 	if (l->nr_files > l->limits.files || l->file_path_bytes > l->limits.path_bytes)
-		cull(l);
+		cull_files(l);
 	l->nr_active = 0;
 	for (size_t i = 0; i < l->nr_files; i++)
 		if (l->files[i]->last_seq == l->seq)

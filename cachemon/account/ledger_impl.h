@@ -81,6 +81,12 @@ void advice_name(struct ledger *l, const struct sample_file *sf);
 int interference_init(struct ledger *l);
 void interference_free(struct ledger *l);
 void interference_apply(struct ledger *l, const struct sample *s);
+/*
+ * Shares out whole pages in proportion to weights, by largest remainder: each share is its part of
+ * the whole, rounded down or up, and they add up to all pages. Weights of 2^32 and more in sum are
+ * fine. When all are 0 so are the shares, and the pages stay with the caller.
+ */
+void share_out(uint64_t pages, const uint64_t *weights, size_t nr, uint64_t *ret_shares);
 
 /* ledger_filesystem.c: never fails; what finds no room goes to the rest. */
 int filesystems_init(struct ledger *l);

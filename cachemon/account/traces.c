@@ -32,7 +32,7 @@ int traces_new(const struct traces_config *config, struct traces **ret)
 }
 
 /* What an ended file needs no more. */
-static void forget(struct traced_file *f)
+static void forget_actors(struct traced_file *f)
 {
 	free(f->descriptions);
 	free(f->mappings);
@@ -50,7 +50,7 @@ void traces_free(struct traces *t)
 	if (!t)
 		return;
 	for (size_t i = 0; t->files && i < t->nr_files; i++) {
-		forget(t->files[i]);
+		forget_actors(t->files[i]);
 		free(t->files[i]->path);
 		free(t->files[i]->data);
 		free(t->files[i]);
@@ -79,8 +79,8 @@ static struct traced_file *find_number(const struct traces *t, uint32_t number)
 	return NULL;
 }
 
-static int add(struct traces *t, uint32_t number, const struct file_key *key,
-	       struct traced_file **ret)
+static int add_traced_file(struct traces *t, uint32_t number, const struct file_key *key,
+			   struct traced_file **ret)
 {
 	struct traced_file *f;
 
@@ -101,11 +101,11 @@ static int add(struct traces *t, uint32_t number, const struct file_key *key,
 	return 0;
 }
 
-static int begin(struct traces *t, const struct trace_record *rec)
+static int begin_traced_file(struct traces *t, const struct trace_record *rec)
 {
 	const struct trace_begin *b = &rec->begin;
 	struct traced_file *f;
-	int r = add(t, rec->number, &b->file, &f);
+	int r = add_traced_file(t, rec->number, &b->file, &f);
 
 	if (r)
 		return r;
@@ -127,7 +127,7 @@ int traces_take(struct traces *t, const struct trace_record *rec, size_t size)
 	if (size < sizeof(*rec))
 		return -EMSGSIZE;
 	if (rec->kind == NOTE_BEGIN)
-		return begin(t, rec);
+		return begin_traced_file(t, rec);
 	f = find_number(t, rec->number);
 	if (!f)
 		return -ENOENT;
@@ -139,14 +139,14 @@ int traces_take(struct traces *t, const struct trace_record *rec, size_t size)
 int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *key)
 {
 	struct traced_file *f;
-	int r = add(t, number, key, &f);
+	int r = add_traced_file(t, number, key, &f);
 
 	if (!r)
 		f->warm = true;
 	return r;
 }
 
-static void name(struct traced_file *f, const char *path, const char *fstype)
+static void name_traced_file(struct traced_file *f, const char *path, const char *fstype)
 {
 	char *copy;
 
@@ -171,7 +171,7 @@ void traces_see_sample(struct traces *t, const struct sample *s)
 		struct traced_file *f = traces_find(t, &from->key);
 
 		if (f && from->job == JOB_WATCHED)
-			name(f, from->path, from->fstype);
+			name_traced_file(f, from->path, from->fstype);
 	}
 }
 
@@ -181,11 +181,11 @@ void traces_see_name(struct traces *t, const struct file_key *key, const char *p
 	struct traced_file *f = traces_find(t, key);
 
 	if (f && !f->path)
-		name(f, path, fstype);
+		name_traced_file(f, path, fstype);
 }
 
 /* Below the threshold: others like it are known. */
-static bool by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
+static bool is_below(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
 {
 	return f->by_hash && f->hash < threshold[f->stratum];
 }
@@ -211,7 +211,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
 
-		if (by_hash(f, threshold))
+		if (is_below(f, threshold))
 			below[f->stratum]++;
 		else if (!f->by_hash)
 			beside[stratum_of_size(f->size_bytes)]++;
@@ -220,7 +220,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 		struct traced_file *f = t->files[i];
 		double each = f->by_hash ? -1 : 1;
 
-		if (by_hash(f, threshold)) {
+		if (is_below(f, threshold)) {
 			each = HASHES / ((double)threshold[f->stratum] + 1) -
 			       (double)beside[f->stratum] / below[f->stratum];
 			if (each < 1)
@@ -239,7 +239,7 @@ void traces_end(struct traced_file *f, const char *reason)
 	f->broken = reason;
 	f->reason = reason;
 	f->dirty = true;
-	forget(f);
+	forget_actors(f);
 }
 
 size_t traces_nr(const struct traces *t)
