@@ -10,7 +10,7 @@
 
 #include "bpf/cachemon.h"
 #include "cachemon/plan/kallsyms.h"
-#include "cachemon/capture/map_sizes.h"
+#include "cachemon/capture/map_memory.h"
 #include "cachemon/capture/probe_object.h"
 
 /* The verifier's last words on a program: that there are any is what counts. */
