@@ -11,7 +11,9 @@
 #include "bpf/cachemon.h"
 #include "cachemon/plan/kallsyms.h"
 #include "cachemon/capture/map_memory.h"
-#include "cachemon/capture/probe_object.h"
+
+#include "cachemon_basic.skel.h"
+#include "cachemon_probe.skel.h"
 
 /* The verifier's last words on a program: that there are any is what counts. */
 #define LOG_MAX 4096
@@ -258,13 +260,25 @@ static int find_regs(struct probe_set *set)
 	return set->skel->bss->shared.regs_offset ? 0 : -ENODATA;
 }
 
+const void *probe_set_object(enum probe_build build, size_t *ret_size)
+{
+	switch (build) {
+	case BUILD_PROBE:
+		return cachemon_probe_bpf__elf_bytes(ret_size);
+	case BUILD_BASIC:
+		return cachemon_basic_bpf__elf_bytes(ret_size);
+	default:
+		return cachemon_bpf__elf_bytes(ret_size);
+	}
+}
+
 static int open_build(struct probe_set *set)
 {
 	set->skel = calloc(1, sizeof(*set->skel));
 	if (!set->skel || cachemon_bpf__create_skeleton(set->skel))
 		return -ENOMEM;
 	set->skel->skeleton->data =
-		probe_object_bytes(set->plan->build, &set->skel->skeleton->data_sz);
+		probe_set_object(set->plan->build, &set->skel->skeleton->data_sz);
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 

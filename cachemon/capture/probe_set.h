@@ -20,6 +20,10 @@
 struct cachemon_bpf;
 struct probe_set;
 
+/* The ELF file of a build, embedded in the program. All have the maps, programs and variables of
+ * the skeleton. */
+const void *probe_set_object(enum probe_build build, size_t *ret_size);
+
 struct probe_set_config {
 	const struct kernel_caps *caps; /* what the plan was made of */
 	uint64_t ram_bytes;

@@ -2,7 +2,7 @@
 /*
  * Inside of a probe set, shared by the files that make it up: probe_set.c (loading and attaching),
  * probe_set_run.c (what is done to it while it counts), probe_set_seed.c (who is taken in),
- * probe_set_info.c (what the kernel says of it), probe_set_misses.c (what the kernel left out).
+ * probe_set_info.c (what the kernel says of it, and what it left out).
  * Nobody else includes this.
  */
 #ifndef PROBE_SET_IMPL_H
