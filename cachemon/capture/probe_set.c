@@ -152,8 +152,8 @@ static void load_always(struct probe_set *set)
  * Loads the chosen programs. When one is refused, its role goes to the next candidate and -EAGAIN
  * says to begin again: a program that failed is the one that the kernel has written a log for.
  */
-static int load(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
-		struct errtext *err)
+static int load_programs(struct probe_set *set, const struct kernel_caps *caps,
+			 struct probe_plan *plan, struct errtext *err)
 {
 	char *logs = calloc(ROLE_NR, LOG_MAX);
 	const char *refused = NULL;
@@ -224,8 +224,8 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
  * probe_set_reads(), that of fault addresses with probe_set_fault_addresses(). */
-static int attach(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
-		  struct errtext *err)
+static int attach_programs(struct probe_set *set, const struct kernel_caps *caps,
+			   struct probe_plan *plan, struct errtext *err)
 {
 	static const enum probe_role first[] = {ROLE_TASK_FREE, ROLE_SWITCH, ROLE_FORK, ROLE_EXIT};
 	int ret = 0;
@@ -299,7 +299,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
 	set_symbols(set->skel, config->caps, plan);
-	r = load(set, config->caps, plan, err);
+	r = load_programs(set, config->caps, plan, err);
 	if (r)
 		return r;
 	r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_a));
@@ -310,7 +310,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	r = find_regs(set);
 	if (r)
 		return errtext_set(err, r, "cannot find the registers of tasks: %s", strerror(-r));
-	return attach(set, config->caps, plan, err);
+	return attach_programs(set, config->caps, plan, err);
 }
 
 static void close_build(struct probe_set *set)

@@ -128,6 +128,8 @@ void reference_ring_free(struct reference_ring *r)
 
 void reference_ring_start(struct reference_ring *r)
 {
+	if (!r)
+		return;
 	r->started = true;
 	r->skel->bss->shared.references.bound = REFERENCES_ALL;
 }
@@ -281,21 +283,24 @@ void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns
 
 uint64_t reference_ring_taken(const struct reference_ring *r)
 {
-	return r->taken;
+	return r ? r->taken : 0;
 }
 
 void reference_ring_limit_burst(struct reference_ring *r, uint32_t references)
 {
-	if (references < REFERENCES_AT_ONCE)
+	if (r && references < REFERENCES_AT_ONCE)
 		r->skel->bss->shared.references.came = REFERENCES_AT_ONCE - references;
 }
 
 void reference_ring_thin(struct reference_ring *r, const char *reason)
 {
-	uint64_t bound = r->skel->bss->shared.references.bound;
 	struct reference_view v;
+	uint64_t bound;
 
-	if (!r->started || !bound)
+	if (!r || !r->started)
+		return;
+	bound = r->skel->bss->shared.references.bound;
+	if (!bound)
 		return;
 	reference_sample_view(r->sample, &v);
 	if (v.live < PAGES_LEAST && bound != REFERENCES_ALL)
@@ -306,7 +311,7 @@ void reference_ring_thin(struct reference_ring *r, const char *reason)
 
 void reference_ring_end(struct reference_ring *r, const char *reason)
 {
-	if (!r->started)
+	if (!r || !r->started)
 		return;
 	reference_sample_break(r->sample, reason);
 	lower_bound(r, REFERENCES_NONE);
