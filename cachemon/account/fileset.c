@@ -93,7 +93,7 @@ static struct fileset_entry *find_slot(const struct segment *g, uint64_t tag)
 }
 
 /* Room for one more at a load of at most 3/4. */
-static bool make_room(struct segment *g)
+static bool grow_segment(struct segment *g)
 {
 	size_t nr = 1UL << g->order;
 	struct segment larger = {.order = g->order + 1, .count = g->count};
@@ -132,7 +132,7 @@ struct fileset_entry *fileset_get(struct fileset *s, uint64_t hash, bool *ret_ad
 	*ret_added = false;
 	if (entry)
 		return entry;
-	if (s->count >= s->max || !make_room(g))
+	if (s->count >= s->max || !grow_segment(g))
 		return NULL;
 	entry = find_slot(g, tag);
 	memcpy(entry->tag, &tag, sizeof(entry->tag));

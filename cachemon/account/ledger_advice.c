@@ -10,7 +10,7 @@ int advice_init(struct ledger *l)
 	l->advice = calloc(l->limits.advice + 1, sizeof(struct ledger_advice *));
 	if (!l->advice)
 		return -ENOMEM;
-	return row_index_init(&l->advice_index, l->limits.advice);
+	return hash_index_reserve(&l->advice_index, l->limits.advice);
 }
 
 static void set_path(struct ledger *l, struct ledger_advice *a, const char *path)
@@ -35,13 +35,10 @@ static void set_path(struct ledger *l, struct ledger_advice *a, const char *path
 static struct ledger_advice *find_or_create(struct ledger *l, const struct sample_advice *sa)
 {
 	uint64_t hash = ledger_hash_file(&sa->file, sa->job);
-	const struct row_index *x = &l->advice_index;
 	const struct ledger_file *f;
 	struct ledger_advice *a;
-	size_t row;
 
-	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row);
-	     s = (s + 1) & x->mask) {
+	for (size_t at = 0, row; hash_index_next(&l->advice_index, hash, &at, &row);) {
 		a = l->advice[row];
 		if (file_key_equal(&a->key, &sa->file) && a->job == sa->job &&
 		    a->kind == sa->kind && a->call == sa->call)
@@ -58,7 +55,7 @@ static struct ledger_advice *find_or_create(struct ledger *l, const struct sampl
 	f = file_find(l, &sa->file, sa->job);
 	if (f && f->path)
 		set_path(l, a, f->path);
-	row_index_put(&l->advice_index, hash, l->nr_advice);
+	hash_index_put(&l->advice_index, hash, l->nr_advice);
 	l->advice[l->nr_advice++] = a;
 	return a;
 }
@@ -79,13 +76,12 @@ void advice_apply(struct ledger *l, const struct sample_advice *sa)
 
 void advice_name(struct ledger *l, const struct sample_file *sf)
 {
-	const struct row_index *x = &l->advice_index;
-	size_t row;
+	uint64_t hash;
 
 	if (!l->nr_advice || !sf->path)
 		return;
-	for (size_t s = row_index_first(x, ledger_hash_file(&sf->key, sf->job));
-	     row_index_row(x, s, &row); s = (s + 1) & x->mask) {
+	hash = ledger_hash_file(&sf->key, sf->job);
+	for (size_t at = 0, row; hash_index_next(&l->advice_index, hash, &at, &row);) {
 		struct ledger_advice *a = l->advice[row];
 
 		if (a->job == sf->job && file_key_equal(&a->key, &sf->key))

@@ -7,8 +7,8 @@
 
 enum { DIRECTORIES_MAX = 1 << 16 }; /* fileset_entry.place */
 
-static struct ledger_directory *create(struct ledger *l, uint32_t job, const char *path, size_t len,
-				       uint64_t hash)
+static struct ledger_directory *create_directory(struct ledger *l, uint32_t job, const char *path,
+						 size_t len, uint64_t hash)
 {
 	struct ledger_directory *d = calloc(1, sizeof(*d));
 
@@ -22,7 +22,7 @@ static struct ledger_directory *create(struct ledger *l, uint32_t job, const cha
 		}
 		d->path_len = len;
 		l->directory_path_bytes += len + 1;
-		row_index_put(&l->directory_index, hash, l->nr_directories);
+		hash_index_put(&l->directory_index, hash, l->nr_directories);
 	}
 	d->job = job;
 	d->hash = hash;
@@ -33,17 +33,13 @@ static struct ledger_directory *create(struct ledger *l, uint32_t job, const cha
 
 static uint64_t hash_path(uint32_t job, const char *path, size_t len)
 {
-	return ledger_hash_bytes(job, path, len);
+	return hash_bytes(job, path, len);
 }
 
-static struct ledger_directory *find(const struct ledger *l, uint32_t job, const char *path,
-				     size_t len, uint64_t hash)
+static struct ledger_directory *find_directory(const struct ledger *l, uint32_t job,
+					       const char *path, size_t len, uint64_t hash)
 {
-	const struct row_index *x = &l->directory_index;
-	size_t row;
-
-	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row);
-	     s = (s + 1) & x->mask) {
+	for (size_t at = 0, row; hash_index_next(&l->directory_index, hash, &at, &row);) {
 		struct ledger_directory *d = l->directories[row];
 
 		if (d->hash == hash && d->job == job && d->path_len == len &&
@@ -66,13 +62,13 @@ int directories_init(struct ledger *l)
 	if (l->limits.directories > DIRECTORIES_MAX)
 		l->limits.directories = DIRECTORIES_MAX;
 	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
-	if (!l->directories || row_index_init(&l->directory_index, l->limits.directories))
+	if (!l->directories || hash_index_reserve(&l->directory_index, l->limits.directories))
 		return -ENOMEM;
 	for (uint32_t job = 0; job < JOB_NR; job++) {
-		l->nameless[job] = create(l, job, NULL, 0, 0);
+		l->nameless[job] = create_directory(l, job, NULL, 0, 0);
 		if (!l->nameless[job])
 			return -ENOMEM;
-		if (job != JOB_OTHERS && !create(l, job, "/", 1, hash_path(job, "/", 1)))
+		if (job != JOB_OTHERS && !create_directory(l, job, "/", 1, hash_path(job, "/", 1)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -99,18 +95,18 @@ struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char
 		return l->nameless[job];
 	len = parent_length(path, strlen(path));
 	hash = hash_path(job, path, len);
-	d = find(l, job, path, len, hash);
+	d = find_directory(l, job, path, len, hash);
 	if (d)
 		return d;
 	if (l->nr_directories < l->limits.directories &&
 	    l->directory_path_bytes + len < l->limits.path_bytes) {
-		d = create(l, job, path, len, hash);
+		d = create_directory(l, job, path, len, hash);
 		if (d)
 			return d;
 	}
 	while (!d) {
 		len = parent_length(path, len);
-		d = find(l, job, path, len, hash_path(job, path, len));
+		d = find_directory(l, job, path, len, hash_path(job, path, len));
 	}
 	d->subdirectories = true;
 	return d;

@@ -15,16 +15,14 @@ int files_init(struct ledger *l)
 	l->dead = calloc(l->limits.files + 1, sizeof(*l->dead));
 	if (!l->files || !l->active || !l->dead)
 		return -ENOMEM;
-	return row_index_init(&l->file_index, l->max_files);
+	return hash_index_reserve(&l->file_index, l->max_files);
 }
 
 struct ledger_file *file_find(const struct ledger *l, const struct file_key *key, uint32_t job)
 {
-	const struct row_index *x = &l->file_index;
-	size_t row;
+	uint64_t hash = ledger_hash_file(key, job);
 
-	for (size_t s = row_index_first(x, ledger_hash_file(key, job)); row_index_row(x, s, &row);
-	     s = (s + 1) & x->mask)
+	for (size_t at = 0, row; hash_index_next(&l->file_index, hash, &at, &row);)
 		if (l->files[row]->job == job && file_key_equal(&l->files[row]->key, key))
 			return l->files[row];
 	return NULL;
@@ -143,9 +141,9 @@ static int by_weight_falling(const void *a, const void *b)
 	return compare_weights(file_weight(*fb), file_weight(*fa));
 }
 
-static void cull(struct ledger *l)
+static void cull_files(struct ledger *l)
 {
-	struct row_index *x = &l->file_index;
+	struct hash_index *x = &l->file_index;
 
 	qsort(l->files, l->nr_files, sizeof(struct ledger_file *), by_weight_falling);
 	while (l->nr_files &&
@@ -153,9 +151,9 @@ static void cull(struct ledger *l)
 		fold_file(l, l->files[--l->nr_files]);
 	if (l->nr_files)
 		l->floor = file_weight(l->files[l->nr_files - 1]);
-	row_index_clear(x);
+	hash_index_clear(x);
 	for (size_t i = 0; i < l->nr_files; i++)
-		row_index_put(x, ledger_hash_file(&l->files[i]->key, l->files[i]->job), i);
+		hash_index_put(x, ledger_hash_file(&l->files[i]->key, l->files[i]->job), i);
 }
 
 /* As long as there is room every file gets a row; then only one worth more than the least. */
@@ -166,15 +164,15 @@ static bool is_worth_a_row(const struct ledger *l, struct weight w)
 	return compare_weights(w, l->floor) > 0;
 }
 
-static struct ledger_file *create(struct ledger *l, const struct sample_file *sf,
-				  struct ledger_directory *d)
+static struct ledger_file *create_file(struct ledger *l, const struct sample_file *sf,
+				       struct ledger_directory *d)
 {
 	struct ledger_file *f;
 
 	if (!l->limits.files)
 		return NULL;
 	if (l->nr_files == l->max_files)
-		cull(l);
+		cull_files(l);
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
@@ -184,7 +182,7 @@ static struct ledger_file *create(struct ledger *l, const struct sample_file *sf
 	f->directory = d;
 	if (sf->path)
 		set_path(l, f, sf->path);
-	row_index_put(&l->file_index, ledger_hash_file(&f->key, f->job), l->nr_files);
+	hash_index_put(&l->file_index, ledger_hash_file(&f->key, f->job), l->nr_files);
 	l->files[l->nr_files++] = f;
 	return f;
 }
@@ -229,7 +227,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	directory_add(d, sf->c);
 	filesystem_apply(l, sf, !entry ? FILE_NOT_TOLD : added ? FILE_NEW : FILE_SEEN_BEFORE);
 	w.misses += before;
-	f = is_worth_a_row(l, w) ? create(l, sf, d) : NULL;
+	f = is_worth_a_row(l, w) ? create_file(l, sf, d) : NULL;
 	if (!f) {
 		if (entry)
 			fileset_add_weight(l->seen, entry, weight_of(sf->c).misses);
@@ -271,7 +269,7 @@ static int by_activity_falling(const void *a, const void *b)
 void files_finish(struct ledger *l)
 {
 	if (l->nr_files > l->limits.files || l->file_path_bytes > l->limits.path_bytes)
-		cull(l);
+		cull_files(l);
 	l->nr_active = 0;
 	for (size_t i = 0; i < l->nr_files; i++)
 		if (l->files[i]->last_seq == l->seq)

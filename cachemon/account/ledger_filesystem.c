@@ -31,7 +31,7 @@ void filesystems_free(struct ledger *l)
 	free(l->filesystems);
 }
 
-static struct ledger_filesystem *find(struct ledger *l, uint32_t dev)
+static struct ledger_filesystem *find_filesystem(struct ledger *l, uint32_t dev)
 {
 	struct ledger_filesystem *f = &l->filesystems[l->last_filesystem];
 
@@ -47,9 +47,9 @@ static struct ledger_filesystem *find(struct ledger *l, uint32_t dev)
 	return NULL;
 }
 
-static struct ledger_filesystem *of_device(struct ledger *l, uint32_t dev)
+static struct ledger_filesystem *filesystem_of(struct ledger *l, uint32_t dev)
 {
-	struct ledger_filesystem *f = find(l, dev);
+	struct ledger_filesystem *f = find_filesystem(l, dev);
 
 	if (f)
 		return f;
@@ -61,7 +61,7 @@ static struct ledger_filesystem *of_device(struct ledger *l, uint32_t dev)
 	return f;
 }
 
-static void add(struct ledger_filesystem *f, const int64_t *delta)
+static void add_to_filesystem(struct ledger_filesystem *f, const int64_t *delta)
 {
 	counters_add(&f->total, delta);
 	f->mark.dirty = true;
@@ -69,11 +69,11 @@ static void add(struct ledger_filesystem *f, const int64_t *delta)
 
 void filesystem_apply(struct ledger *l, const struct sample_file *sf, enum file_seen seen)
 {
-	struct ledger_filesystem *f = of_device(l, sf->key.dev);
+	struct ledger_filesystem *f = filesystem_of(l, sf->key.dev);
 
 	f->files += seen == FILE_NEW;
 	f->files_estimated |= seen == FILE_NOT_TOLD;
-	add(f, sf->c);
+	add_to_filesystem(f, sf->c);
 }
 
 void filesystem_rest(struct ledger *l, const int64_t *delta)
@@ -81,11 +81,11 @@ void filesystem_rest(struct ledger *l, const int64_t *delta)
 	struct ledger_filesystem *f = &l->filesystems[REST];
 
 	f->files_estimated = true;
-	add(f, delta);
+	add_to_filesystem(f, delta);
 }
 
 /* Without memory it stays as it was. */
-static bool set(char **text, const char *now)
+static bool set_text(char **text, const char *now)
 {
 	char *copy;
 
@@ -102,23 +102,13 @@ static bool set(char **text, const char *now)
 void filesystems_describe(struct ledger *l, const struct sample_filesystem *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		struct ledger_filesystem *f = find(l, list[i].dev);
+		struct ledger_filesystem *f = find_filesystem(l, list[i].dev);
 
 		if (!f)
 			continue;
-		f->mark.dirty |= set(&f->type, list[i].type);
-		f->mark.dirty |= set(&f->mount, list[i].mount);
-		f->mark.dirty |= set(&f->cover, list[i].cover);
-		f->mark.dirty |= set(&f->why, list[i].why);
+		f->mark.dirty |= set_text(&f->type, list[i].type);
+		f->mark.dirty |= set_text(&f->mount, list[i].mount);
+		f->mark.dirty |= set_text(&f->cover, list[i].cover);
+		f->mark.dirty |= set_text(&f->why, list[i].why);
 	}
-}
-
-size_t ledger_nr_filesystems(const struct ledger *l)
-{
-	return l->nr_filesystems;
-}
-
-struct ledger_filesystem *ledger_filesystem(const struct ledger *l, size_t i)
-{
-	return &l->filesystems[i];
 }

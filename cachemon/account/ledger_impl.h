@@ -5,9 +5,9 @@
 #ifndef LEDGER_IMPL_H
 #define LEDGER_IMPL_H
 
+#include "cachemon/account/file_key.h"
 #include "cachemon/account/fileset.h"
 #include "cachemon/account/ledger_rows.h"
-#include "cachemon/account/row_index.h"
 
 /* Misses first, then any other use of the file. */
 struct weight {
@@ -25,13 +25,13 @@ struct ledger {
 	struct ledger_directory **directories;
 	size_t nr_directories;
 	size_t directory_path_bytes;
-	struct row_index directory_index;
+	struct hash_index directory_index;
 
 	struct ledger_file **files;
 	size_t nr_files;
 	size_t max_files; /* limits.files and the slack between two culls */
 	size_t file_path_bytes;
-	struct row_index file_index;
+	struct hash_index file_index;
 	struct weight floor; /* of the least valuable file that was kept */
 	struct ledger_file **active;
 	size_t nr_active;
@@ -42,7 +42,7 @@ struct ledger {
 	size_t nr_advice;
 	size_t advice_path_bytes;
 	uint64_t advice_lost;
-	struct row_index advice_index;
+	struct hash_index advice_index;
 
 	struct ledger_filesystem *filesystems; /* of the watched job; the first is the rest */
 	size_t nr_filesystems;
@@ -50,14 +50,16 @@ struct ledger {
 
 	struct ledger_interference *interference;
 	size_t nr_interference;
-	struct row_index interference_index;
+	struct hash_index interference_index;
 
 	uint64_t law_error;
 };
 
-uint64_t ledger_hash_bytes(uint64_t seed, const void *data, size_t len);
-uint64_t ledger_hash_file(const struct file_key *key, uint32_t job);
-bool file_key_equal(const struct file_key *a, const struct file_key *b);
+/* Of a file as a job uses it. */
+static inline uint64_t ledger_hash_file(const struct file_key *key, uint32_t job)
+{
+	return hash_mix(file_key_hash(key) + job);
+}
 
 /* ledger_directory.c: never fails, and says where counts of a file of that name go. */
 int directories_init(struct ledger *l);
@@ -79,6 +81,12 @@ void advice_name(struct ledger *l, const struct sample_file *sf);
 int interference_init(struct ledger *l);
 void interference_free(struct ledger *l);
 void interference_apply(struct ledger *l, const struct sample *s);
+/*
+ * Shares out whole pages in proportion to weights, by largest remainder: each share is its part of
+ * the whole, rounded down or up, and they add up to all pages. Weights of 2^32 and more in sum are
+ * fine. When all are 0 so are the shares, and the pages stay with the caller.
+ */
+void share_out(uint64_t pages, const uint64_t *weights, size_t nr, uint64_t *ret_shares);
 
 /* ledger_filesystem.c: never fails; what finds no room goes to the rest. */
 int filesystems_init(struct ledger *l);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cachemon/account/ledger_impl.h"
-#include "cachemon/account/share_out.h"
 
 /* For what finds no room there is always a row of its cause, its kind and nothing else. */
 enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };
@@ -14,7 +13,7 @@ int interference_init(struct ledger *l)
 	l->interference = calloc(l->limits.interference + RESTS, sizeof(*l->interference));
 	if (!l->interference)
 		return -ENOMEM;
-	return row_index_init(&l->interference_index, l->limits.interference + RESTS);
+	return hash_index_reserve(&l->interference_index, l->limits.interference + RESTS);
 }
 
 void interference_free(struct ledger *l)
@@ -22,65 +21,63 @@ void interference_free(struct ledger *l)
 	for (size_t i = 0; i < l->nr_interference; i++)
 		free(l->interference[i].cgroup);
 	free(l->interference);
-	free(l->interference_index.slots);
+	hash_index_free(&l->interference_index);
 }
 
-static uint64_t hash_of(const struct interference_key *k)
+static uint64_t hash_of_key(const struct interference_key *k)
 {
-	return ledger_hash_bytes(0, k, sizeof(*k));
+	return hash_bytes(0, k, sizeof(*k));
 }
 
-static struct ledger_interference *find(const struct ledger *l, const struct interference_key *k,
-					uint64_t hash)
+static struct ledger_interference *
+find_interference(const struct ledger *l, const struct interference_key *k, uint64_t hash)
 {
-	const struct row_index *x = &l->interference_index;
-	size_t row;
-
-	for (size_t s = row_index_first(x, hash); row_index_row(x, s, &row); s = (s + 1) & x->mask)
+	for (size_t at = 0, row; hash_index_next(&l->interference_index, hash, &at, &row);)
 		if (!memcmp(&l->interference[row].key, k, sizeof(*k)))
 			return &l->interference[row];
 	return NULL;
 }
 
-static struct ledger_interference *create(struct ledger *l, const struct interference_key *k,
-					  uint64_t hash)
+static struct ledger_interference *
+create_interference(struct ledger *l, const struct interference_key *k, uint64_t hash)
 {
 	struct ledger_interference *r = &l->interference[l->nr_interference];
 
 	*r = (struct ledger_interference){.key = *k};
-	row_index_put(&l->interference_index, hash, l->nr_interference++);
+	hash_index_put(&l->interference_index, hash, l->nr_interference++);
 	return r;
 }
 
 /* With room for a row of its own, else what is known least is given up first. */
-static struct ledger_interference *row_of(struct ledger *l, const struct interference_key *k)
+static struct ledger_interference *interference_row(struct ledger *l,
+						    const struct interference_key *k)
 {
 	struct interference_key less = *k;
-	uint64_t hash = hash_of(k);
-	struct ledger_interference *r = find(l, k, hash);
+	uint64_t hash = hash_of_key(k);
+	struct ledger_interference *r = find_interference(l, k, hash);
 
 	if (r || l->nr_interference < l->limits.interference)
-		return r ?: create(l, k, hash);
+		return r ?: create_interference(l, k, hash);
 	less.reached = less.owner = LEDGER_NOWHERE;
-	r = find(l, &less, hash_of(&less));
+	r = find_interference(l, &less, hash_of_key(&less));
 	if (r)
 		return r;
 	less.cgroup = 0;
 	less.does = DOES_NEITHER;
 	memset(less.comm, 0, sizeof(less.comm));
-	hash = hash_of(&less);
-	r = find(l, &less, hash);
-	return r ?: create(l, &less, hash);
+	hash = hash_of_key(&less);
+	r = find_interference(l, &less, hash);
+	return r ?: create_interference(l, &less, hash);
 }
 
-static void add(struct ledger *l, const struct interference_key *k, const char *cgroup,
-		uint64_t pages)
+static void add_interference(struct ledger *l, const struct interference_key *k, const char *cgroup,
+			     uint64_t pages)
 {
 	struct ledger_interference *r;
 
 	if (!pages)
 		return;
-	r = row_of(l, k);
+	r = interference_row(l, k);
 	r->pages += pages;
 	r->mark.dirty = true;
 	if (cgroup && !r->cgroup && r->key.cgroup)
@@ -88,12 +85,12 @@ static void add(struct ledger *l, const struct interference_key *k, const char *
 }
 
 /* The directory of a file of the job; LEDGER_NOWHERE: of none, or not known. */
-static uint32_t place(const struct ledger *l, const struct file_key *file)
+static uint32_t directory_number(const struct ledger *l, const struct file_key *file)
 {
 	const struct fileset_entry *e;
 	const struct ledger_file *f;
 
-	if (!file->ino && !file->dev && !file->gen)
+	if (file_key_none(file))
 		return LEDGER_NOWHERE;
 	f = file_find(l, file, JOB_WATCHED);
 	if (f)
@@ -116,8 +113,8 @@ static struct interference_key key_of(const struct ledger *l, const struct sampl
 	k.kind = e->key.kind;
 	k.does = e->key.does;
 	k.exact = 1;
-	k.owner = place(l, &e->key.owner);
-	k.reached = place(l, &e->key.reached);
+	k.owner = directory_number(l, &e->key.owner);
+	k.reached = directory_number(l, &e->key.reached);
 	k.cgroup = e->key.cgroup;
 	memcpy(k.comm, e->key.comm, sizeof(k.comm));
 	return k;
@@ -209,8 +206,41 @@ static void find_sharers(const struct ledger *l, const struct sample *sample, st
 		const struct sample_file *f = &sample->files[i];
 
 		if (f->job == JOB_WATCHED)
-			share_with_job(s, f->c, place(l, &f->key));
+			share_with_job(s, f->c, directory_number(l, &f->key));
 	}
+}
+
+/* Of equal remainders the first, so that the same figures give the same shares. */
+static size_t largest_remainder(const uint64_t *weights, const uint64_t *shares, size_t nr,
+				uint64_t pages, uint64_t sum)
+{
+	unsigned __int128 most = 0;
+	size_t at = nr;
+
+	for (size_t i = 0; i < nr; i++) {
+		unsigned __int128 exact = (unsigned __int128)pages * weights[i];
+		unsigned __int128 given = (unsigned __int128)shares[i] * sum;
+
+		if (exact > given && exact - given > most) {
+			most = exact - given;
+			at = i;
+		}
+	}
+	return at;
+}
+
+void share_out(uint64_t pages, const uint64_t *weights, size_t nr, uint64_t *ret_shares)
+{
+	uint64_t sum = 0, given = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += weights[i];
+	for (size_t i = 0; i < nr; i++) {
+		ret_shares[i] = sum ? (uint64_t)((unsigned __int128)pages * weights[i] / sum) : 0;
+		given += ret_shares[i];
+	}
+	for (; sum && given < pages; given++)
+		ret_shares[largest_remainder(weights, ret_shares, nr, pages, sum)]++;
 }
 
 /* kswapd works for all who add pages. Where nobody did, they stay its own. */
@@ -220,7 +250,7 @@ static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct
 	uint64_t shares[SHARERS_MAX];
 
 	if (!s->nr) {
-		add(l, &mine, NULL, e->pages);
+		add_interference(l, &mine, NULL, e->pages);
 		return;
 	}
 	share_out(e->pages, s->weights, s->nr, shares);
@@ -228,7 +258,7 @@ static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct
 		struct interference_key k = s->of[i].key;
 
 		k.owner = mine.owner;
-		add(l, &k, s->of[i].cgroup, shares[i]);
+		add_interference(l, &k, s->of[i].cgroup, shares[i]);
 	}
 }
 
@@ -251,7 +281,7 @@ void interference_apply(struct ledger *l, const struct sample *sample)
 			continue;
 		}
 		k = key_of(l, one);
-		add(l, &k, one->cgroup, one->pages);
+		add_interference(l, &k, one->cgroup, one->pages);
 	}
 	for (int cause = 0; cause < EVICT_NR; cause++) {
 		struct interference_key k;
@@ -262,16 +292,6 @@ void interference_apply(struct ledger *l, const struct sample *sample)
 		k.does = DOES_NEITHER;
 		k.exact = 1;
 		k.owner = k.reached = LEDGER_NOWHERE;
-		add(l, &k, NULL, e->full[cause]);
+		add_interference(l, &k, NULL, e->full[cause]);
 	}
-}
-
-size_t ledger_nr_interference(const struct ledger *l)
-{
-	return l->nr_interference;
-}
-
-struct ledger_interference *ledger_interference(const struct ledger *l, size_t i)
-{
-	return &l->interference[i];
 }

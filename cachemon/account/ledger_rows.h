@@ -2,8 +2,7 @@
 /*
  * The rows of a ledger as the store writes them. Owns the shape of a row and what the store
  * remembers in it: db_id is the row's id in the database, 0 when it has none there yet.
- * ledger_sort_active() is in ledger_file.c; ledger_nr_filesystems() is in ledger_filesystem.c;
- * ledger_nr_interference() is in ledger_interference.c.
+ * The functions are in ledger.c, but for ledger_sort_active() (ledger_file.c).
  */
 #ifndef LEDGER_ROWS_H
 #define LEDGER_ROWS_H

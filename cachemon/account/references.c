@@ -7,8 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/account/references_impl.h"
+#include "cachemon/account/file_key.h"
 #include "cachemon/base/vec.h"
+
+struct reference_sample {
+	struct reference_limits limits;
+	uint64_t threshold;
+	struct sampled_page *pages;
+	size_t nr_pages, max_pages, live;
+	uint32_t *entries;
+	size_t nr_entries, max_entries;
+	size_t open_from; /* entries from here on are of no chunk yet */
+	struct sampled_chunk *chunks;
+	size_t nr_chunks, max_chunks;
+	struct hash_index index; /* of the pages in the sample */
+	int64_t refs, lookups;
+	int64_t distinct_pages;
+	double distinct_error;
+	bool broken;
+	char reason[REFERENCE_REASON_MAX];
+	size_t stored_pages, stored_chunks, stored_entries;
+	bool rewrite;
+};
 
 struct reference_limits reference_limits_default(void)
 {
@@ -18,16 +38,10 @@ struct reference_limits reference_limits_default(void)
 int reference_sample_new(const struct reference_limits *limits, struct reference_sample **ret)
 {
 	struct reference_sample *s = calloc(1, sizeof(*s));
-	uint32_t slots = 64;
 
 	if (!s)
 		return -ENOMEM;
 	s->limits = limits ? *limits : reference_limits_default();
-	/* A quarter full at most. */
-	while (slots < s->limits.pages * 4)
-		slots *= 2;
-	s->slots = calloc(slots, sizeof(*s->slots));
-	s->slot_mask = slots - 1;
 	s->threshold = REFERENCE_THRESHOLD_ALL;
 	s->distinct_pages = -1;
 	/* All that it may have, of which what is not used is not resident: a watch that runs for
@@ -36,7 +50,7 @@ int reference_sample_new(const struct reference_limits *limits, struct reference
 	s->pages = malloc(s->max_pages * sizeof(*s->pages));
 	s->max_entries = (size_t)s->limits.entries + 1;
 	s->entries = malloc(s->max_entries * sizeof(*s->entries));
-	if (!s->slots || !s->pages || !s->entries) {
+	if (!s->pages || !s->entries || hash_index_reserve(&s->index, s->limits.pages + 1)) {
 		reference_sample_free(s);
 		return -ENOMEM;
 	}
@@ -51,59 +65,201 @@ void reference_sample_free(struct reference_sample *s)
 	free(s->pages);
 	free(s->entries);
 	free(s->chunks);
-	free(s->slots);
+	hash_index_free(&s->index);
 	free(s);
 }
 
-/* Where the page is or would be. */
-static uint32_t *slot_of(struct reference_sample *s, const struct file_key *file, uint64_t index,
-			 uint32_t hash)
+/* Of the pages that are in the sample. */
+static void fill_index(struct reference_sample *s)
 {
-	uint32_t at = hash;
-
-	for (;; at++) {
-		uint32_t *slot = &s->slots[at & s->slot_mask];
-		const struct sampled_page *p = *slot ? &s->pages[*slot - 1] : NULL;
-
-		if (!p || (p->hash == hash && p->index == index && p->file.ino == file->ino &&
-			   p->file.dev == file->dev && p->file.gen == file->gen))
-			return slot;
-	}
+	hash_index_clear(&s->index);
+	for (size_t i = 0; i < s->nr_pages; i++)
+		if (s->pages[i].entries)
+			hash_index_put(&s->index, s->pages[i].hash, i);
 }
 
-void reference_slots_fill(struct reference_sample *s)
+/*
+ * When the sample is full, a quarter leaves at once, so that this is done seldom. Numbers stay as
+ * they are, since the store has them, until as many are out of use as there are pages. The store
+ * may hold as much again of what left, and this much in any case.
+ */
+enum { STORED_SPARE = 65536, PAGES_SPARE = 1024 };
+
+struct rank {
+	uint32_t hash;
+	uint32_t entries;
+};
+
+static int by_hash(const void *a, const void *b)
 {
-	memset(s->slots, 0, (s->slot_mask + (size_t)1) * sizeof(*s->slots));
+	const struct rank *x = a, *y = b;
+
+	return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+/* The highest threshold below which three quarters of what may be are left at most. */
+static uint64_t threshold_for(const struct reference_sample *s, const struct rank *ranks)
+{
+	size_t pages = s->limits.pages / 4 * 3, entries = s->limits.entries / 4 * 3, kept = 0;
+
+	for (size_t i = 0; i < s->live; i++) {
+		kept += ranks[i].entries;
+		if (i >= pages || kept > entries)
+			return ranks[i].hash; /* pages of the same hash leave together */
+	}
+	return s->threshold;
+}
+
+static void thin_sample(struct reference_sample *s)
+{
+	struct rank *ranks = malloc(s->live * sizeof(*ranks));
+	uint64_t threshold;
+	size_t n = 0;
+
+	if (!ranks) {
+		reference_sample_break(s, "out of memory");
+		return;
+	}
+	for (size_t i = 0; i < s->nr_pages; i++)
+		if (s->pages[i].entries)
+			ranks[n++] = (struct rank){s->pages[i].hash, s->pages[i].entries};
+	qsort(ranks, n, sizeof(*ranks), by_hash);
+	threshold = threshold_for(s, ranks);
+	free(ranks);
+	reference_sample_lower(s, threshold);
+}
+
+/* Entries of pages that are still in; a chunk that loses all of its own stays, for its lookups. */
+static void keep_entries(struct reference_sample *s)
+{
+	size_t to = 0, chunk = 0, open_from = 0;
+
+	for (size_t i = 0; i <= s->nr_entries; i++) {
+		while (chunk < s->nr_chunks && s->chunks[chunk].first == i) {
+			s->chunks[chunk].first = to;
+			if (chunk)
+				s->chunks[chunk - 1].nr = to - s->chunks[chunk - 1].first;
+			chunk++;
+		}
+		if (i == s->open_from)
+			open_from = to;
+		if (i < s->nr_entries && s->pages[s->entries[i] >> 1].entries)
+			s->entries[to++] = s->entries[i];
+	}
+	s->open_from = open_from;
+	if (s->nr_chunks)
+		s->chunks[s->nr_chunks - 1].nr = s->open_from - s->chunks[s->nr_chunks - 1].first;
+	s->nr_entries = to;
+}
+
+/* New numbers, without gaps: all that the store has is out of date. */
+static void renumber(struct reference_sample *s)
+{
+	uint32_t *numbers = malloc((s->nr_pages + 1) * sizeof(*numbers));
+	size_t to = 0;
+
+	if (!numbers)
+		return; /* another time */
 	for (size_t i = 0; i < s->nr_pages; i++) {
-		const struct sampled_page *p = &s->pages[i];
-
-		if (p->entries)
-			*slot_of(s, &p->file, p->index, p->hash) = (uint32_t)i + 1;
+		numbers[i] = (uint32_t)to;
+		if (s->pages[i].entries)
+			s->pages[to++] = s->pages[i];
 	}
+	for (size_t i = 0; i < s->nr_entries; i++)
+		s->entries[i] = numbers[s->entries[i] >> 1] << 1 | (s->entries[i] & 1);
+	free(numbers);
+	s->nr_pages = to;
+	s->stored_pages = s->stored_chunks = 0;
+	s->rewrite = true;
 }
 
-/* The page's number + 1, and a new one for a lookup of a page that has none; 0: none. */
-static uint32_t number_of(struct reference_sample *s, const struct file_key *file, uint64_t index,
-			  uint32_t hash, bool removed)
+static void tidy(struct reference_sample *s)
 {
-	uint32_t *slot = slot_of(s, file, index, hash);
+	if (s->nr_pages > 2 * s->live + PAGES_SPARE ||
+	    s->stored_entries > 2 * s->nr_entries + STORED_SPARE)
+		renumber(s);
+	fill_index(s);
+}
 
-	if (*slot || removed)
-		return *slot;
+void reference_sample_lower(struct reference_sample *s, uint64_t threshold)
+{
+	bool any = false;
+
+	if (threshold >= s->threshold)
+		return;
+	s->threshold = threshold;
+	for (size_t i = 0; i < s->nr_pages; i++) {
+		struct sampled_page *p = &s->pages[i];
+
+		if (!p->entries || p->hash < threshold)
+			continue;
+		s->refs -= p->lookups;
+		p->entries = p->lookups = 0;
+		s->live--;
+		any = true;
+	}
+	if (!any)
+		return;
+	keep_entries(s);
+	tidy(s);
+}
+
+static void forget_open(struct reference_sample *s)
+{
+	while (s->nr_entries > s->open_from) {
+		uint32_t entry = s->entries[--s->nr_entries];
+		struct sampled_page *p = &s->pages[entry >> 1];
+
+		p->entries--;
+		p->lookups -= !(entry & 1);
+		s->refs -= !(entry & 1);
+		s->live -= !p->entries;
+	}
+	fill_index(s);
+}
+
+static void merge_chunks(struct reference_sample *s)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < s->nr_chunks; i += 2, to++) {
+		struct sampled_chunk c = s->chunks[i];
+
+		if (i + 1 < s->nr_chunks) {
+			c.lookups = s->chunks[i + 1].lookups;
+			c.nr += s->chunks[i + 1].nr;
+		}
+		s->chunks[to] = c;
+	}
+	s->nr_chunks = to;
+	s->stored_pages = s->stored_chunks = 0;
+	s->rewrite = true;
+}
+
+/* Its number; and a new one for a lookup of a page that has none. False: it has none. */
+static bool page_number(struct reference_sample *s, const struct file_key *file, uint64_t index,
+			uint32_t hash, bool removed, size_t *ret)
+{
+	for (size_t at = 0; hash_index_next(&s->index, hash, &at, ret);)
+		if (s->pages[*ret].index == index && file_key_equal(&s->pages[*ret].file, file))
+			return true;
+	if (removed)
+		return false;
 	if (vec_reserve(s->pages, s->max_pages, s->nr_pages + 1)) {
 		reference_sample_break(s, "out of memory");
-		return 0;
+		return false;
 	}
+	hash_index_put(&s->index, hash, s->nr_pages);
 	s->pages[s->nr_pages] = (struct sampled_page){.file = *file, .index = index, .hash = hash};
 	s->live++;
-	*slot = (uint32_t)++s->nr_pages;
-	return *slot;
+	*ret = s->nr_pages++;
+	return true;
 }
 
 void reference_sample_add(struct reference_sample *s, const struct file_key *file, uint64_t index,
 			  uint32_t hash, bool removed)
 {
-	uint32_t number;
+	size_t number;
 
 	if (s->broken || hash >= s->threshold)
 		return;
@@ -111,15 +267,14 @@ void reference_sample_add(struct reference_sample *s, const struct file_key *fil
 		reference_sample_break(s, "out of memory");
 		return;
 	}
-	number = number_of(s, file, index, hash, removed);
-	if (!number)
+	if (!page_number(s, file, index, hash, removed, &number))
 		return;
-	s->pages[number - 1].entries++;
-	s->pages[number - 1].lookups += !removed;
+	s->pages[number].entries++;
+	s->pages[number].lookups += !removed;
 	s->refs += !removed;
-	s->entries[s->nr_entries++] = (number - 1) << 1 | removed;
+	s->entries[s->nr_entries++] = (uint32_t)number << 1 | removed;
 	if (s->live > s->limits.pages || s->nr_entries > s->limits.entries)
-		reference_thin(s);
+		thin_sample(s);
 }
 
 void reference_sample_close(struct reference_sample *s, uint64_t start_ns, int64_t lookups)
@@ -132,7 +287,7 @@ void reference_sample_close(struct reference_sample *s, uint64_t start_ns, int64
 	if (s->open_from == s->nr_entries)
 		return;
 	if (s->nr_chunks >= s->limits.chunks)
-		reference_chunks_merge(s);
+		merge_chunks(s);
 	if (vec_reserve(s->chunks, s->max_chunks, s->nr_chunks + 1)) {
 		reference_sample_break(s, "out of memory");
 		return;
@@ -152,7 +307,7 @@ void reference_sample_break(struct reference_sample *s, const char *reason)
 		return;
 	s->broken = true;
 	snprintf(s->reason, sizeof(s->reason), "%s", reason);
-	reference_open_forget(s);
+	forget_open(s);
 }
 
 size_t reference_sample_uncounted(struct reference_sample *s, sampled_page_ask counted, void *ctx)

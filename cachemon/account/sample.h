@@ -13,7 +13,6 @@
 
 #include "cachemon/figures/counters.h"
 #include "cachemon/account/references.h"
-#include "cachemon/account/sample_evictions.h"
 #include "cachemon/account/sample_machine.h"
 #include "cachemon/account/slices.h"
 
@@ -45,6 +44,31 @@ struct sample_advice {
 	uint8_t kind; /* enum advice_kind */
 	uint8_t call; /* enum advice_call */
 	struct advice_row row;
+};
+
+/* Who pushed out whose pages in the interval. */
+struct sample_eviction {
+	struct evictor_key key;
+	uint64_t pages;
+	const char *cgroup; /* of others: its path in the hierarchy that limits memory; NULL: not
+			       known */
+};
+
+/* Others who added pages to the cache. */
+struct sample_adder {
+	struct adder_key key;
+	uint64_t pages;
+	const char *cgroup; /* as above */
+};
+
+struct sample_evictions {
+	const struct sample_eviction *evicted;
+	size_t nr_evicted;
+	const struct sample_adder *adders;
+	size_t nr_adders;
+	/* What found no room: pages of the job by cause, and pages that others added. */
+	uint64_t full[EVICT_NR];
+	uint64_t adders_full;
 };
 
 /* Absolute values since the start of the run. */

@@ -177,7 +177,7 @@ static size_t stratum_parts(const struct slices *s, size_t from, enum slice_figu
 	return s->nr - from;
 }
 
-static void judge(struct slice_estimate *e)
+static void judge_width(struct slice_estimate *e)
 {
 	e->known = e->high - e->low <= SLICE_WIDTH_MAX * fabs(e->value);
 	e->reason = e->known ? NULL : too_wide;
@@ -259,7 +259,7 @@ void slices_estimate(const struct slices *s, enum slice_figure which, struct sli
 	half += SLICE_SEAM * (ret->value - seen);
 	ret->low = fmax(ret->value - half, seen);
 	ret->high = ret->value + half;
-	judge(ret);
+	judge_width(ret);
 	/* What no slice saw may have been all the same. */
 	if (s->nr && seen == s->exact[which] &&
 	    (which == SLICE_DELAYED_HITS || (off > 0 && sum.figure[which] <= 0))) {
@@ -280,7 +280,7 @@ void slices_lookups(const struct slices *s, double misses, struct slice_estimate
 	}
 	ret->value = fmax(ret->value, misses);
 	ret->low = fmax(ret->low, misses);
-	judge(ret);
+	judge_width(ret);
 }
 
 void slices_hits(const struct slices *s, double misses, struct slice_estimate *ret_hits,
@@ -295,11 +295,11 @@ void slices_hits(const struct slices *s, double misses, struct slice_estimate *r
 	ret_hits->value = lookups.value - misses;
 	ret_hits->low = lookups.low - misses;
 	ret_hits->high = lookups.high - misses;
-	judge(ret_hits);
+	judge_width(ret_hits);
 	ret_ratio->value = lookups.value > 0 ? ret_hits->value / lookups.value : 0;
 	ret_ratio->low = lookups.low > 0 ? ret_hits->low / lookups.low : 0;
 	ret_ratio->high = lookups.high > 0 ? ret_hits->high / lookups.high : 0;
-	judge(ret_ratio);
+	judge_width(ret_ratio);
 	if (ret_ratio->known && lookups.value <= 0) {
 		ret_ratio->known = false;
 		ret_ratio->reason = nothing_seen;

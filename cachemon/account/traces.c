@@ -22,8 +22,8 @@ int traces_new(const struct traces_config *config, struct traces **ret)
 	t->config.events_max = config->events_max ?: EVENTS_MAX;
 	t->config.unwritten_max = config->unwritten_max ?: UNWRITTEN_MAX;
 	t->files = calloc(NR_TRACED, sizeof(struct traced_file *));
-	if (!t->files || row_index_init(&t->by_key, NR_TRACED) ||
-	    row_index_init(&t->by_number, NR_TRACED)) {
+	if (!t->files || hash_index_reserve(&t->by_key, NR_TRACED) ||
+	    hash_index_reserve(&t->by_number, NR_TRACED)) {
 		traces_free(t);
 		return -ENOMEM;
 	}
@@ -32,7 +32,7 @@ int traces_new(const struct traces_config *config, struct traces **ret)
 }
 
 /* What an ended file needs no more. */
-static void forget(struct traced_file *f)
+static void forget_actors(struct traced_file *f)
 {
 	free(f->descriptions);
 	free(f->mappings);
@@ -50,52 +50,37 @@ void traces_free(struct traces *t)
 	if (!t)
 		return;
 	for (size_t i = 0; t->files && i < t->nr_files; i++) {
-		forget(t->files[i]);
+		forget_actors(t->files[i]);
 		free(t->files[i]->path);
 		free(t->files[i]->data);
 		free(t->files[i]);
 	}
 	free(t->files);
-	free(t->by_key.slots);
-	free(t->by_number.slots);
+	hash_index_free(&t->by_key);
+	hash_index_free(&t->by_number);
 	free(t);
-}
-
-static uint64_t mixed(uint64_t h)
-{
-	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
-	return h ^ h >> 32;
-}
-
-static uint64_t key_hash(const struct file_key *key)
-{
-	return mixed(key->ino ^ (uint64_t)key->dev << 32 ^ (uint64_t)key->gen << 17);
 }
 
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key)
 {
-	size_t row;
+	uint64_t hash = file_key_hash(key);
 
-	for (size_t s = row_index_first(&t->by_key, key_hash(key));
-	     row_index_row(&t->by_key, s, &row); s = (s + 1) & t->by_key.mask)
-		if (!memcmp(&t->files[row]->key, key, sizeof(*key)))
+	for (size_t at = 0, row; hash_index_next(&t->by_key, hash, &at, &row);)
+		if (file_key_equal(&t->files[row]->key, key))
 			return t->files[row];
 	return NULL;
 }
 
 static struct traced_file *find_number(const struct traces *t, uint32_t number)
 {
-	size_t row;
-
-	for (size_t s = row_index_first(&t->by_number, number);
-	     row_index_row(&t->by_number, s, &row); s = (s + 1) & t->by_number.mask)
+	for (size_t at = 0, row; hash_index_next(&t->by_number, number, &at, &row);)
 		if (t->files[row]->number == number)
 			return t->files[row];
 	return NULL;
 }
 
-static int add(struct traces *t, uint32_t number, const struct file_key *key,
-	       struct traced_file **ret)
+static int add_traced_file(struct traces *t, uint32_t number, const struct file_key *key,
+			   struct traced_file **ret)
 {
 	struct traced_file *f;
 
@@ -109,18 +94,18 @@ static int add(struct traces *t, uint32_t number, const struct file_key *key,
 	f->live = f->dirty = true;
 	f->stands_for = 1;
 	f->size_bytes = f->ra_pages = f->io_pages = f->max_order = -1;
-	row_index_put(&t->by_key, key_hash(key), t->nr_files);
-	row_index_put(&t->by_number, number, t->nr_files);
+	hash_index_put(&t->by_key, file_key_hash(key), t->nr_files);
+	hash_index_put(&t->by_number, number, t->nr_files);
 	t->files[t->nr_files++] = f;
 	*ret = f;
 	return 0;
 }
 
-static int begin(struct traces *t, const struct trace_record *rec)
+static int begin_traced_file(struct traces *t, const struct trace_record *rec)
 {
 	const struct trace_begin *b = &rec->begin;
 	struct traced_file *f;
-	int r = add(t, rec->number, &b->file, &f);
+	int r = add_traced_file(t, rec->number, &b->file, &f);
 
 	if (r)
 		return r;
@@ -142,7 +127,7 @@ int traces_take(struct traces *t, const struct trace_record *rec, size_t size)
 	if (size < sizeof(*rec))
 		return -EMSGSIZE;
 	if (rec->kind == NOTE_BEGIN)
-		return begin(t, rec);
+		return begin_traced_file(t, rec);
 	f = find_number(t, rec->number);
 	if (!f)
 		return -ENOENT;
@@ -154,14 +139,14 @@ int traces_take(struct traces *t, const struct trace_record *rec, size_t size)
 int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *key)
 {
 	struct traced_file *f;
-	int r = add(t, number, key, &f);
+	int r = add_traced_file(t, number, key, &f);
 
 	if (!r)
 		f->warm = true;
 	return r;
 }
 
-static void name(struct traced_file *f, const char *path, const char *fstype)
+static void name_traced_file(struct traced_file *f, const char *path, const char *fstype)
 {
 	char *copy;
 
@@ -186,7 +171,7 @@ void traces_see_sample(struct traces *t, const struct sample *s)
 		struct traced_file *f = traces_find(t, &from->key);
 
 		if (f && from->job == JOB_WATCHED)
-			name(f, from->path, from->fstype);
+			name_traced_file(f, from->path, from->fstype);
 	}
 }
 
@@ -196,11 +181,11 @@ void traces_see_name(struct traces *t, const struct file_key *key, const char *p
 	struct traced_file *f = traces_find(t, key);
 
 	if (f && !f->path)
-		name(f, path, fstype);
+		name_traced_file(f, path, fstype);
 }
 
 /* Below the threshold: others like it are known. */
-static bool by_hash(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
+static bool is_below(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
 {
 	return f->by_hash && f->hash < threshold[f->stratum];
 }
@@ -226,7 +211,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
 
-		if (by_hash(f, threshold))
+		if (is_below(f, threshold))
 			below[f->stratum]++;
 		else if (!f->by_hash)
 			beside[stratum_of_size(f->size_bytes)]++;
@@ -235,7 +220,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 		struct traced_file *f = t->files[i];
 		double each = f->by_hash ? -1 : 1;
 
-		if (by_hash(f, threshold)) {
+		if (is_below(f, threshold)) {
 			each = HASHES / ((double)threshold[f->stratum] + 1) -
 			       (double)beside[f->stratum] / below[f->stratum];
 			if (each < 1)
@@ -254,7 +239,7 @@ void traces_end(struct traced_file *f, const char *reason)
 	f->broken = reason;
 	f->reason = reason;
 	f->dirty = true;
-	forget(f);
+	forget_actors(f);
 }
 
 size_t traces_nr(const struct traces *t)

@@ -47,9 +47,9 @@ void traces_end(struct traced_file *f, const char *reason);
 size_t traces_nr(const struct traces *t);
 struct traced_file *traces_at(const struct traces *t, size_t i);
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key);
-/* Too much was recorded in this run to begin with another file. */
 /* Of all files since the start. */
 uint64_t traces_events(const struct traces *t);
+/* Too much was recorded in this run to begin with another file. */
 bool traces_full(const struct traces *t);
 
 const struct file_key *traced_file_key(const struct traced_file *f);

@@ -6,7 +6,7 @@
 #ifndef TRACES_IMPL_H
 #define TRACES_IMPL_H
 
-#include "cachemon/account/row_index.h"
+#include "cachemon/account/file_key.h"
 #include "cachemon/account/traces.h"
 #include "cachemon/figures/trace_code.h"
 
@@ -61,7 +61,7 @@ struct traces {
 	struct traces_config config;
 	struct traced_file **files;
 	size_t nr_files;
-	struct row_index by_key, by_number;
+	struct hash_index by_key, by_number;
 	uint64_t events;
 };
 

@@ -57,7 +57,7 @@ void fs_table_free(struct fs_table *t)
 	free(t);
 }
 
-static struct entry *find(struct fs_table *t, uint32_t dev)
+static struct entry *find_entry(struct fs_table *t, uint32_t dev)
 {
 	if (t->last < t->nr && t->list[t->last].dev == dev)
 		return &t->entries[t->last];
@@ -79,7 +79,7 @@ static struct entry *find(struct fs_table *t, uint32_t dev)
 
 void fs_table_see(struct fs_table *t, uint32_t dev, const struct name_record *rec)
 {
-	struct entry *e = find(t, dev);
+	struct entry *e = find_entry(t, dev);
 
 	if (!e || e->mounted || !rec)
 		return;
@@ -124,7 +124,7 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 }
 
 /* What pid has mounted, of those without a mount. */
-static void look(struct fs_table *t, const char *pid)
+static void look_at_mounts(struct fs_table *t, const char *pid)
 {
 	struct mountinfo mi;
 	char path[PATH_MAX];
@@ -146,7 +146,7 @@ static void look(struct fs_table *t, const char *pid)
 }
 
 /* A filesystem without a mount that can be seen: its type is all there is. */
-static void by_type(const struct entry *e, struct sample_filesystem *out)
+static void describe_by_type(const struct entry *e, struct sample_filesystem *out)
 {
 	const struct fs_facts facts = {.type = e->type, .direct = e->direct};
 	const char *why;
@@ -160,18 +160,18 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 	char pid[16];
 
 	if (t->unmounted)
-		look(t, "self");
+		look_at_mounts(t, "self");
 	for (size_t i = 0; i < t->nr; i++) {
 		struct entry *e = &t->entries[i];
 
 		/* Devices themselves are mounted nowhere. */
 		if (!e->mounted && e->pid && strcmp(e->type, FS_BLOCK_DEVICE) != 0) {
 			snprintf(pid, sizeof(pid), "%u", e->pid);
-			look(t, pid);
+			look_at_mounts(t, pid);
 			e->pid = 0; /* the next file of it may be of a process that lives */
 		}
 		if (!e->mounted)
-			by_type(e, &t->list[i]);
+			describe_by_type(e, &t->list[i]);
 		else
 			t->list[i].why = e->why;
 		t->list[i].type = *e->type ? e->type : NULL;

@@ -2,18 +2,93 @@
 #include "cachemon/capture/map_memory.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cachemon/capture/map_sizes.h"
-#include "cachemon/capture/memory_room.h"
-#include "cachemon/plan/memlock.h"
-#include "cachemon/base/human.h"
+#include "bpf/names.h"
+#include "bpf/references.h"
+#include "bpf/shared.h"
+#include "bpf/trace.h"
 #include "cachemon/access/privileges.h"
+#include "cachemon/base/human.h"
+#include "cachemon/job/memory_cgroup.h"
+#include "cachemon/plan/memlock.h"
 
-enum { MAPS_MAX = MAP_SIZES_MAX, LOOKS = 60 };
+#define BLOCKS_MIN  16384
+#define BLOCK_BYTES (256 << 10) /* of memory, for each block */
+
+/* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
+#define HASH_EXTRA (48 + 16)
+
+static uint64_t round_up_pow2(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+/* Beside its bytes: pages for its positions, and an address of each page; those of the bytes are
+ * there twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
+static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
+{
+	const uint64_t positions = 3;
+
+	return positions * page_size + (positions + 2 * ring_bytes / page_size) * sizeof(void *);
+}
+
+/* For a machine whose memory is all page cache, in files of 256 KiB: such files have a block each,
+ * a quarter of it filled with pages of 4 KiB. Where pages are larger files are not, so it is by
+ * bytes. */
+size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, struct map_size *out,
+		 size_t max)
+{
+	uint64_t blocks = round_up_pow2(ram_bytes / BLOCK_BYTES);
+	struct map_size maps[] = {
+		{"blocks", blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks,
+		 HASH_EXTRA + sizeof(struct block_key) + sizeof(struct block), 0},
+		/* Two: one is drained while the other fills. */
+		{"rows_a", NR_ROWS,
+		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
+		{"rows_b", NR_ROWS,
+		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
+		{"names", NAME_RING_BYTES, 1, ring_extra(NAME_RING_BYTES, page_size)},
+		{"references", REFERENCE_RING_BYTES, 1,
+		 ring_extra(REFERENCE_RING_BYTES, page_size)},
+		{"reference_pages", NR_REFERENCE_PAGES, HASH_EXTRA + 8 + 8, 0},
+		{"traces", TRACE_RING_BYTES, 1, ring_extra(TRACE_RING_BYTES, page_size)},
+		{"traced", NR_TRACED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct traced),
+		 0},
+		{"named", NR_NAMED, HASH_EXTRA + sizeof(struct file_key) + sizeof(struct name_seen),
+		 0},
+		{"seeds", NR_SEEDS, HASH_EXTRA + 8 + 8, 0},
+		{"parents", NR_PARENTS, HASH_EXTRA + 8 + 8, 0},
+		{"marks_left", NR_MARKS_LEFT, HASH_EXTRA + 8 + 8, 0},
+		{"advice", NR_ADVICE,
+		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
+		{"evictors_a", NR_EVICTORS, HASH_EXTRA + sizeof(struct evictor_key) + 8, 0},
+		{"evictors_b", NR_EVICTORS, HASH_EXTRA + sizeof(struct evictor_key) + 8, 0},
+		{"adders", NR_ADDERS, HASH_EXTRA + sizeof(struct adder_key) + 8, 0},
+		{"lives", 1, sizeof(struct live) * nr_cpus, 0},
+		{"cells", (uint64_t)2 * CELLS_NR, sizeof(struct cell) * nr_cpus, 0},
+		{"uring_reads", NR_URING, sizeof(struct uring_read), 0},
+		{"name_scratch", 2, sizeof(struct name_work) * nr_cpus, 0},
+		{"jobs", JOB_NR, sizeof(struct job_row) * nr_cpus, 0},
+	};
+	size_t nr = sizeof(maps) / sizeof(maps[0]);
+
+	for (size_t i = 0; i < nr && i < max; i++) {
+		maps[i].bytes += maps[i].entries * maps[i].bytes_each;
+		out[i] = maps[i];
+	}
+	return nr;
+}
+
+enum { LOOKS = 60 };
 
 /* The variables, the programs as they are loaded and verified one by one, and the process itself.
  */
@@ -22,11 +97,12 @@ enum { MAPS_MAX = MAP_SIZES_MAX, LOOKS = 60 };
 uint64_t map_memory_bytes(uint64_t ram_bytes, unsigned int nr_cpus, uint64_t block_entries,
 			  uint64_t row_entries)
 {
-	struct map_size maps[MAPS_MAX];
-	size_t nr = map_sizes(ram_bytes, (uint64_t)sysconf(_SC_PAGESIZE), nr_cpus, maps, MAPS_MAX);
+	struct map_size maps[MAP_SIZES_MAX];
+	size_t nr =
+		map_sizes(ram_bytes, (uint64_t)sysconf(_SC_PAGESIZE), nr_cpus, maps, MAP_SIZES_MAX);
 	uint64_t sum = BESIDE_BYTES;
 
-	for (size_t i = 0; i < nr && i < MAPS_MAX; i++) {
+	for (size_t i = 0; i < nr && i < MAP_SIZES_MAX; i++) {
 		uint64_t entries = maps[i].entries;
 
 		if (block_entries && !strcmp(maps[i].name, "blocks"))
@@ -52,8 +128,42 @@ static int check_memlock(uint64_t bytes, bool for_run, struct errtext *err)
 			   human_bytes(bytes).text, human_bytes(limit).text);
 }
 
+/* From a cgroup up to the one that is mounted: each may have a limit. */
+static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
+{
+	do {
+		int64_t limit = memory_cgroup_read(c->kind, c->dir, MEMORY_LIMIT);
+		int64_t used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
+		int64_t cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
+		uint64_t left;
+
+		if (limit < 0)
+			continue;
+		/* What is not known to be page cache is taken for memory that does not yield. */
+		used = used > 0 ? used : 0;
+		used -= cached > 0 ? (cached < used ? cached : used) : 0;
+		left = used < limit ? (uint64_t)(limit - used) : 0;
+		if (left >= room->bytes)
+			continue;
+		room->bytes = left;
+		room->limit_bytes = (uint64_t)limit;
+		snprintf(room->cgroup, sizeof(room->cgroup), "%s", c->dir);
+	} while (memory_cgroup_up(c));
+}
+
+void memory_room_read(const char *proc_root, const struct mountinfo *mounts,
+		      struct memory_room *ret)
+{
+	struct memory_cgroup own;
+
+	*ret = (struct memory_room){.limit_bytes = UINT64_MAX, .bytes = UINT64_MAX};
+	for (int kind = CGROUP_V2; kind <= CGROUP_V1_MEMORY; kind++)
+		if (!memory_cgroup_of(proc_root, "self", mounts, (enum cgroup_kind)kind, &own))
+			look_upwards(&own, ret);
+}
+
 /* The maps of a run that has just ended are freed a moment later. */
-static void look(const struct mountinfo *mounts, uint64_t bytes, struct memory_room *room)
+static void wait_for_room(const struct mountinfo *mounts, uint64_t bytes, struct memory_room *room)
 {
 	const struct timespec pause = {.tv_nsec = 50000000};
 
@@ -74,7 +184,7 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 	if (!room)
 		return errtext_set(err, -ENOMEM, "out of memory");
 	if (!mountinfo_read("/proc/self/mountinfo", &mounts)) {
-		look(&mounts, bytes, room);
+		wait_for_room(&mounts, bytes, room);
 		if (room->bytes < bytes)
 			r = errtext_set(err, -ENOMEM,
 					"the probes take %s of memory, and of the limit of %s of "

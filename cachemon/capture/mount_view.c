@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
@@ -44,7 +46,7 @@ struct mount_views {
 	uint64_t clock;
 };
 
-static int identify(const char *proc_root, const char *who, struct view_id *ret)
+static int identify_view(const char *proc_root, const char *who, struct view_id *ret)
 {
 	_cleanup_free_ char *ns = NULL, *root = NULL;
 	struct view_id id = {0};
@@ -88,7 +90,7 @@ int mount_views_new(const char *proc_root, struct mount_views **ret)
 	}
 	/* Without it names are incomplete, and they say so. */
 	views->own_fd = open(path, O_RDONLY | O_CLOEXEC);
-	identify(proc_root, "self", &views->own.id);
+	identify_view(proc_root, "self", &views->own.id);
 	*ret = views;
 	return 0;
 }
@@ -256,7 +258,7 @@ bool mount_views_shared(const struct mount_views *views, pid_t pid)
 	char who[16];
 
 	snprintf(who, sizeof(who), "%d", pid);
-	return identify(views->proc_root, who, &id) || !strcmp(id.ns, views->own.id.ns);
+	return identify_view(views->proc_root, who, &id) || !strcmp(id.ns, views->own.id.ns);
 }
 
 int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const char *inside,
@@ -267,7 +269,7 @@ int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const 
 	int err;
 
 	snprintf(who, sizeof(who), "%d", pid);
-	err = identify(views->proc_root, who, &id);
+	err = identify_view(views->proc_root, who, &id);
 	if (err == -ENOMEM)
 		return err;
 	if (!err && !same_id(&id, &views->own.id)) {
@@ -276,4 +278,65 @@ int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const 
 			return err;
 	}
 	return place_own(views, dev, inside, ret_path);
+}
+
+/* The kernel names what is outside of the asking process's root by its whole path, so whoever asks
+ * goes into another root first. */
+static void __attribute__((noreturn)) ask_elsewhere(const char *elsewhere, int answer)
+{
+	char path[PATH_MAX], link[32];
+	int proc = open(elsewhere, O_PATH | O_DIRECTORY);
+	int root = open("/", O_PATH | O_DIRECTORY);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "self/fd/%d", root);
+	if (proc < 0 || root < 0 || chroot(elsewhere))
+		_exit(1);
+	n = readlinkat(proc, link, path, sizeof(path));
+	if (n <= 0 || n >= (ssize_t)sizeof(path) || write(answer, path, (size_t)n) != n)
+		_exit(1);
+	_exit(0);
+}
+
+static ssize_t read_answer(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, buf + len, size - len);
+		if (n > 0)
+			len += (size_t)n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? n : (ssize_t)len;
+}
+
+char *own_root(const char *proc_root)
+{
+	char path[PATH_MAX + 1];
+	int pipe_fds[2], status;
+	ssize_t len;
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return strdup("");
+	pid = fork();
+	if (pid == 0)
+		ask_elsewhere(proc_root, pipe_fds[1]);
+	close(pipe_fds[1]);
+	len = read_answer(pipe_fds[0], path, sizeof(path) - 1);
+	close(pipe_fds[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status || len <= 1 || path[0] != '/')
+		return strdup("");
+	path[len] = '\0';
+	return strdup(path);
+}
+
+const char *own_root_strip(const char *root, const char *path)
+{
+	size_t len = strlen(root);
+
+	if (strncmp(path, root, len) != 0 || path[len] != '/')
+		return NULL;
+	return path + len;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mount tables as processes see them: one for each pair of mount namespace and root directory,
- * cached, bounded in number. Owns when a table is read again.
+ * Where files lie as processes see them. Mount tables: one for each pair of mount namespace and
+ * root directory, cached, bounded in number; owns when a table is read again. And cachemon's own
+ * root directory as the kernel names it when it walks up to the root of the mount namespace: below
+ * a chroot both differ, and users know paths from their own root on.
  */
 #ifndef MOUNT_VIEW_H
 #define MOUNT_VIEW_H
@@ -28,5 +30,11 @@ bool mount_views_shared(const struct mount_views *views, pid_t pid);
  */
 int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const char *inside,
 		      char **ret_path);
+
+/* "" where the root is that of the namespace, also when it cannot be told; the caller's. NULL: out
+ * of memory. */
+char *own_root(const char *proc_root);
+/* What of path lies below root, as an absolute path; NULL: it lies outside. */
+const char *own_root_strip(const char *root, const char *path);
 
 #endif

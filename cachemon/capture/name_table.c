@@ -2,65 +2,30 @@
 #include "cachemon/capture/name_table.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cachemon/account/file_key.h"
+#include "cachemon/base/vec.h"
 
 struct name_table {
 	struct name_entry *entries;
 	size_t nr, max;
-	uint32_t *slots; /* entry + 1; 0: free */
-	size_t nr_slots; /* a power of two, at least twice max */
+	struct hash_index index;
 };
 
-static uint64_t hash(const struct file_key *k)
+static int make_room_for_name(struct name_table *t)
 {
-	uint64_t h = k->ino * 0x9e3779b97f4a7c15ULL ^ ((uint64_t)k->dev << 32 | k->gen);
-
-	h ^= h >> 32;
-	return h * 0xd6e8feb86659fd93ULL ^ h >> 29;
-}
-
-static bool same(const struct file_key *a, const struct file_key *b)
-{
-	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
-}
-
-static uint32_t *slot_of(struct name_table *t, const struct file_key *key)
-{
-	size_t i = hash(key) & (t->nr_slots - 1);
-
-	while (t->slots[i] && !same(&t->entries[t->slots[i] - 1].key, key))
-		i = (i + 1) & (t->nr_slots - 1);
-	return &t->slots[i];
-}
-
-static int grow(struct name_table *t)
-{
-	size_t max = t->max ? t->max * 2 : 256;
-	struct name_entry *entries = realloc(t->entries, max * sizeof(*entries));
-	uint32_t *slots;
-
-	if (!entries)
+	if (vec_reserve(t->entries, t->max, t->nr + 1))
 		return -ENOMEM;
-	t->entries = entries;
-	slots = calloc(max * 2, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(t->slots);
-	t->slots = slots;
-	t->nr_slots = max * 2;
-	t->max = max;
-	for (size_t i = 0; i < t->nr; i++)
-		*slot_of(t, &t->entries[i].key) = i + 1;
-	return 0;
+	return hash_index_reserve(&t->index, t->max);
 }
 
 int name_table_new(struct name_table **ret)
 {
 	struct name_table *t = calloc(1, sizeof(*t));
 
-	if (!t || grow(t)) {
+	if (!t || make_room_for_name(t)) {
 		name_table_free(t);
 		return -ENOMEM;
 	}
@@ -74,7 +39,7 @@ void name_table_free(struct name_table *t)
 		return;
 	name_table_clear(t);
 	free(t->entries);
-	free(t->slots);
+	hash_index_free(&t->index);
 	free(t);
 }
 
@@ -82,18 +47,17 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 		   bool deleted)
 {
 	struct name_entry *e;
-	uint32_t *slot;
 
-	if (t->nr == t->max && grow(t)) {
+	if (make_room_for_name(t)) {
 		free(path);
 		return -ENOMEM;
 	}
-	slot = slot_of(t, key);
-	if (!*slot) {
-		memset(&t->entries[t->nr], 0, sizeof(t->entries[0]));
-		*slot = ++t->nr;
+	e = name_table_get(t, key);
+	if (!e) {
+		hash_index_put(&t->index, file_key_hash(key), t->nr);
+		e = &t->entries[t->nr++];
+		memset(e, 0, sizeof(*e));
 	}
-	e = &t->entries[*slot - 1];
 	free(e->path);
 	e->key = *key;
 	e->path = path;
@@ -107,9 +71,12 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 
 struct name_entry *name_table_get(struct name_table *t, const struct file_key *key)
 {
-	uint32_t slot = *slot_of(t, key);
+	uint64_t hash = file_key_hash(key);
 
-	return slot ? &t->entries[slot - 1] : NULL;
+	for (size_t at = 0, row; hash_index_next(&t->index, hash, &at, &row);)
+		if (file_key_equal(&t->entries[row].key, key))
+			return &t->entries[row];
+	return NULL;
 }
 
 size_t name_table_nr(const struct name_table *t)
@@ -126,7 +93,7 @@ void name_table_expire(struct name_table *t)
 {
 	size_t kept = 0;
 
-	memset(t->slots, 0, t->nr_slots * sizeof(*t->slots));
+	hash_index_clear(&t->index);
 	for (size_t i = 0; i < t->nr; i++) {
 		struct name_entry e = t->entries[i];
 
@@ -135,8 +102,8 @@ void name_table_expire(struct name_table *t)
 			continue;
 		}
 		e.waiting = true;
-		t->entries[kept] = e;
-		*slot_of(t, &e.key) = (uint32_t)++kept;
+		hash_index_put(&t->index, file_key_hash(&e.key), kept);
+		t->entries[kept++] = e;
 	}
 	t->nr = kept;
 }
@@ -146,6 +113,5 @@ void name_table_clear(struct name_table *t)
 	for (size_t i = 0; i < t->nr; i++)
 		free(t->entries[i].path);
 	t->nr = 0;
-	if (t->slots)
-		memset(t->slots, 0, t->nr_slots * sizeof(*t->slots));
+	hash_index_clear(&t->index);
 }

@@ -10,8 +10,10 @@
 
 #include "bpf/cachemon.h"
 #include "cachemon/plan/kallsyms.h"
-#include "cachemon/capture/map_sizes.h"
-#include "cachemon/capture/probe_object.h"
+#include "cachemon/capture/map_memory.h"
+
+#include "cachemon_basic.skel.h"
+#include "cachemon_probe.skel.h"
 
 /* The verifier's last words on a program: that there are any is what counts. */
 #define LOG_MAX 4096
@@ -150,8 +152,8 @@ static void load_always(struct probe_set *set)
  * Loads the chosen programs. When one is refused, its role goes to the next candidate and -EAGAIN
  * says to begin again: a program that failed is the one that the kernel has written a log for.
  */
-static int load(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
-		struct errtext *err)
+static int load_programs(struct probe_set *set, const struct kernel_caps *caps,
+			 struct probe_plan *plan, struct errtext *err)
 {
 	char *logs = calloc(ROLE_NR, LOG_MAX);
 	const char *refused = NULL;
@@ -222,8 +224,8 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
  * probe_set_reads(), that of fault addresses with probe_set_fault_addresses(). */
-static int attach(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
-		  struct errtext *err)
+static int attach_programs(struct probe_set *set, const struct kernel_caps *caps,
+			   struct probe_plan *plan, struct errtext *err)
 {
 	static const enum probe_role first[] = {ROLE_TASK_FREE, ROLE_SWITCH, ROLE_FORK, ROLE_EXIT};
 	int ret = 0;
@@ -258,13 +260,25 @@ static int find_regs(struct probe_set *set)
 	return set->skel->bss->shared.regs_offset ? 0 : -ENODATA;
 }
 
+const void *probe_set_object(enum probe_build build, size_t *ret_size)
+{
+	switch (build) {
+	case BUILD_PROBE:
+		return cachemon_probe_bpf__elf_bytes(ret_size);
+	case BUILD_BASIC:
+		return cachemon_basic_bpf__elf_bytes(ret_size);
+	default:
+		return cachemon_bpf__elf_bytes(ret_size);
+	}
+}
+
 static int open_build(struct probe_set *set)
 {
 	set->skel = calloc(1, sizeof(*set->skel));
 	if (!set->skel || cachemon_bpf__create_skeleton(set->skel))
 		return -ENOMEM;
 	set->skel->skeleton->data =
-		probe_object_bytes(set->plan->build, &set->skel->skeleton->data_sz);
+		probe_set_object(set->plan->build, &set->skel->skeleton->data_sz);
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 
@@ -285,7 +299,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
 	set_symbols(set->skel, config->caps, plan);
-	r = load(set, config->caps, plan, err);
+	r = load_programs(set, config->caps, plan, err);
 	if (r)
 		return r;
 	r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_a));
@@ -296,7 +310,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	r = find_regs(set);
 	if (r)
 		return errtext_set(err, r, "cannot find the registers of tasks: %s", strerror(-r));
-	return attach(set, config->caps, plan, err);
+	return attach_programs(set, config->caps, plan, err);
 }
 
 static void close_build(struct probe_set *set)

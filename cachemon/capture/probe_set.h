@@ -20,6 +20,10 @@
 struct cachemon_bpf;
 struct probe_set;
 
+/* The ELF file of a build, embedded in the program. All have the maps, programs and variables of
+ * the skeleton. */
+const void *probe_set_object(enum probe_build build, size_t *ret_size);
+
 struct probe_set_config {
 	const struct kernel_caps *caps; /* what the plan was made of */
 	uint64_t ram_bytes;
@@ -47,11 +51,10 @@ int probe_set_reads(struct probe_set *set, bool on);
 bool probe_set_reads_on(const struct probe_set *set);
 /* The job has waited for a ring of io_uring while it was off: for a read, or for something else. */
 bool probe_set_rings_unseen(const struct probe_set *set);
-/* The hook that sees every advice call, for calibration. -ENOTSUP: not in the plan. */
-int probe_set_advice_calls(struct probe_set *set, bool on);
-/* The hook that sees the address of every fault of the machine, while files are traced. -ENOTSUP:
- * not in the plan. */
-int probe_set_fault_addresses(struct probe_set *set, bool on);
+/* The hook of a role that is not on all the time, on or off: of reads, as above; of all advice
+ * calls, for calibration; of the addresses of all faults of the machine, while files are traced.
+ * -ENOTSUP: not in the plan. */
+int probe_set_hook(struct probe_set *set, enum probe_role role, bool on);
 /* Whether programs note who makes pages leave; it is on at first. While it is off these pages have
  * no evictor, as when there is no room to note one. */
 void probe_set_evictors(struct probe_set *set, bool on);

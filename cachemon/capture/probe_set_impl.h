@@ -2,7 +2,7 @@
 /*
  * Inside of a probe set, shared by the files that make it up: probe_set.c (loading and attaching),
  * probe_set_run.c (what is done to it while it counts), probe_set_seed.c (who is taken in),
- * probe_set_info.c (what the kernel says of it), probe_set_misses.c (what the kernel left out).
+ * probe_set_info.c (what the kernel says of it, and what it left out).
  * Nobody else includes this.
  */
 #ifndef PROBE_SET_IMPL_H
@@ -37,6 +37,8 @@ int probe_set_attach_role(struct probe_set *set, enum probe_role role);
 void probe_set_close_link(struct probe_set *set, enum probe_role role);
 /* What was missed until now does not count. */
 void probe_set_misses_begin(struct probe_set *set);
+/* Reads an iterator to its end; what it writes is of no use. */
+int probe_set_iterate(const struct bpf_link *link);
 /* Adds to the epoch, and returns what it was: each CPU looks at its task again before it counts
  * another read. */
 uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by);

@@ -86,27 +86,30 @@ static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
 	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) ? -errno : 0;
 }
 
-/* As an iterator over all elements of a map, where programs cannot be called. */
-static int iterate(struct bpf_program *prog, struct bpf_map *map)
+int probe_set_iterate(const struct bpf_link *link)
 {
-	union bpf_iter_link_info info = {.map.map_fd = (uint32_t)bpf_map__fd(map)};
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(prog, &opts);
+	int fd = bpf_iter_create(bpf_link__fd(link)), r = 0;
 	char buf[64];
 	ssize_t n;
-	int fd, r = 0;
 
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
-		r = -errno;
+		return -errno;
 	while (!r && (n = read(fd, buf, sizeof(buf))))
 		/* It stops after a million elements, with nothing read, and goes on. */
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			r = -errno;
-	if (fd >= 0)
-		close(fd);
+	close(fd);
+	return r;
+}
+
+/* As an iterator over all elements of a map, where programs cannot be called. */
+static int iterate_map(struct bpf_program *prog, struct bpf_map *map)
+{
+	union bpf_iter_link_info info = {.map.map_fd = (uint32_t)bpf_map__fd(map)};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(prog, &opts);
+	int r = link ? probe_set_iterate(link) : -errno;
+
 	bpf_link__destroy(link);
 	return r;
 }
@@ -118,7 +121,7 @@ static bool sweeps_iterate(const struct probe_set *set)
 
 static int sweep_blocks(struct probe_set *set, struct bpf_program *prog, void *args, uint32_t size)
 {
-	return sweeps_iterate(set) ? iterate(prog, set->skel->maps.blocks)
+	return sweeps_iterate(set) ? iterate_map(prog, set->skel->maps.blocks)
 				   : run_program(prog, args, size);
 }
 
@@ -178,8 +181,10 @@ int probe_set_reads(struct probe_set *set, bool on)
 	return r;
 }
 
-static int switch_role(struct probe_set *set, enum probe_role role, bool on)
+int probe_set_hook(struct probe_set *set, enum probe_role role, bool on)
 {
+	if (role == ROLE_READ)
+		return probe_set_reads(set, on);
 	if (!probe_set_choice(set, role))
 		return -ENOTSUP;
 	if (on)
@@ -188,19 +193,9 @@ static int switch_role(struct probe_set *set, enum probe_role role, bool on)
 	return 0;
 }
 
-int probe_set_advice_calls(struct probe_set *set, bool on)
-{
-	return switch_role(set, ROLE_ADVICE_CALLS, on);
-}
-
 void probe_set_evictors(struct probe_set *set, bool on)
 {
 	set->skel->bss->shared.evictors_shed = !on;
-}
-
-int probe_set_fault_addresses(struct probe_set *set, bool on)
-{
-	return switch_role(set, ROLE_FAULT_ADDRESS, on);
 }
 
 bool probe_set_rings_unseen(const struct probe_set *set)
@@ -242,9 +237,9 @@ int probe_set_sweep_names(struct probe_set *set, uint32_t which)
 	if (!sweeps_iterate(set))
 		return run_program(skel->progs.sweep_names, &args, sizeof(args));
 	skel->bss->shared.sweep_arg = which;
-	return iterate(skel->progs.sweep_names, which == NAMES_OF_ALL	   ? skel->maps.named
-						: which == NAMES_OF_ROWS_A ? skel->maps.rows_a
-									   : skel->maps.rows_b);
+	return iterate_map(skel->progs.sweep_names, which == NAMES_OF_ALL      ? skel->maps.named
+						    : which == NAMES_OF_ROWS_A ? skel->maps.rows_a
+									       : skel->maps.rows_b);
 }
 
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)

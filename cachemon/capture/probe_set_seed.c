@@ -7,27 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SEED_LOOKS = 200, SEED_PAUSE_NS = 1000000 };
 
-static int iterate(struct probe_set *set)
+static int iterate_tasks(struct probe_set *set)
 {
-	char buf[64];
-	ssize_t n;
-	int fd;
-
-	if (!set->links[ROLE_SEED])
-		return -ENOTSUP;
-	fd = bpf_iter_create(bpf_link__fd(set->links[ROLE_SEED]));
-	if (fd < 0)
-		return -errno;
-	do
-		n = read(fd, buf, sizeof(buf));
-	while (n > 0 || (n < 0 && errno == EINTR));
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return n;
+	return set->links[ROLE_SEED] ? probe_set_iterate(set->links[ROLE_SEED]) : -ENOTSUP;
 }
 
 /* A new map has memory for one state a CPU and gets more from an interrupt that the first taking of
@@ -39,7 +24,7 @@ static int seed_all(struct probe_set *set)
 
 	for (int i = 0; i < SEED_LOOKS; i++) {
 		set->skel->bss->shared.seeds_missed = set->skel->bss->shared.seeds_found = 0;
-		r = iterate(set);
+		r = iterate_tasks(set);
 		if (r || !set->skel->bss->shared.seeds_missed)
 			return r;
 		nanosleep(&pause, NULL);
@@ -112,7 +97,7 @@ int probe_set_members(struct probe_set *set, struct proctree_link **ret, size_t 
 	int r;
 
 	set->skel->bss->shared.listing = 1;
-	r = iterate(set);
+	r = iterate_tasks(set);
 	set->skel->bss->shared.listing = 0;
 	return r ? r : probe_set_parents(set, ret, ret_nr);
 }

@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "bpf/references.h"
+#include "cachemon/base/clock.h"
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/probe_set_impl.h"
-#include "cachemon/capture/reference_known.h"
 
-enum { BATCH = 1024, PAGES_LEAST = 256 /* of a sample that says something */ };
+enum { PAGES_LEAST = 256 /* of a sample that says something */ };
 /* One in so many ns may come in the long run. */
 #define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
+/* Asking the page state takes a system call for each page: not more often but at the end. */
+#define ASK_AGAIN_NS 1000000000ULL
 
 struct reference_ring {
 	struct cachemon_bpf *skel;
@@ -25,7 +27,8 @@ struct reference_ring {
 	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
 	struct reference_record *next; /* of the next one, which has begun already */
 	size_t nr_next, max_next;
-	struct reference_known known;
+	uint64_t looked; /* pages that the page state had counted when it was last asked */
+	uint64_t asked_ns;
 	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
 	bool started;
 	uint64_t taken;
@@ -42,7 +45,7 @@ static uint64_t bound_of(uint64_t threshold)
 	return (threshold << 32) - 1; /* of 2^32: all */
 }
 
-static void take(struct reference_ring *r, const struct reference_record *rec)
+static void take_reference(struct reference_ring *r, const struct reference_record *rec)
 {
 	uint64_t index = rec->page >> REFERENCE_FLAG_BITS;
 
@@ -72,7 +75,7 @@ static void take_next(struct reference_ring *r)
 		return;
 	r->next_begun = false;
 	for (size_t i = 0; i < r->nr_next; i++)
-		take(r, &r->next[i]);
+		take_reference(r, &r->next[i]);
 	r->nr_next = 0;
 }
 
@@ -86,7 +89,7 @@ static int on_reference(void *ctx, void *data, size_t size)
 	take_next(r);
 	r->taken++;
 	if ((rec->page & REFERENCE_B) == r->generation)
-		take(r, rec);
+		take_reference(r, rec);
 	else
 		put_aside(r, rec);
 	return 0;
@@ -125,6 +128,8 @@ void reference_ring_free(struct reference_ring *r)
 
 void reference_ring_start(struct reference_ring *r)
 {
+	if (!r)
+		return;
 	r->started = true;
 	r->skel->bss->shared.references.bound = REFERENCES_ALL;
 }
@@ -176,7 +181,7 @@ static void check_dropped(struct reference_ring *r)
 }
 
 /* Off the programs' count of what came: what may have come since the last time. */
-static void drain(struct reference_ring *r, uint64_t now_ns)
+static void drain_count(struct reference_ring *r, uint64_t now_ns)
 {
 	__u32 *came = &r->skel->bss->shared.references.came, seen, left;
 	uint64_t may;
@@ -200,12 +205,68 @@ void reference_ring_settle(struct reference_ring *r, uint64_t now_ns)
 	if (!r->started)
 		return;
 	check_dropped(r);
-	drain(r, now_ns);
+	drain_count(r, now_ns);
 	reference_sample_lower(r->sample, threshold_of(shared->bound));
 	reference_sample_view(r->sample, &v);
 	lower_bound(r, v.broken ? REFERENCES_NONE : bound_of(v.threshold));
 	if (shared->pages > NR_REFERENCE_PAGES / 2 && v.live < NR_REFERENCE_PAGES / 4)
 		pages_delete(r, v.threshold);
+}
+
+struct asker {
+	int blocks;
+	bool ask;
+};
+
+static bool is_counted(void *ctx, const struct sampled_page *p)
+{
+	const struct asker *a = ctx;
+	struct block_key key = {.file = p->file,
+				.block = p->index / BLOCK_PAGES << 8 | JOB_WATCHED};
+	struct block block;
+
+	if (!a->ask || bpf_map_lookup_elem(a->blocks, &key, &block))
+		return false;
+	return block.chunks[p->index / 64 % BLOCK_CHUNKS].looked >> p->index % 64 & 1;
+}
+
+/* Of a page state that was full, or had to forget, its count is no count. */
+static bool is_complete(const struct cachemon_bpf *skel)
+{
+	const struct loss_counts *losses = (const struct loss_counts *)&skel->bss->shared.losses;
+
+	return !losses->chunk_full && !losses->ghosts_dropped;
+}
+
+/* How many pages the job looked up: those that came during the run are counted by the page state,
+ * the others are estimated by the sample. When the interval's programs have ended; last: nothing
+ * follows. */
+static void estimate_distinct(struct reference_ring *r, bool last)
+{
+	struct asker asker = {.blocks = bpf_map__fd(r->skel->maps.blocks)};
+	uint64_t looked = r->skel->bss->shared.references.looked, counted = 0;
+	struct reference_view v;
+	size_t others;
+	int64_t pages;
+	double error;
+
+	reference_sample_view(r->sample, &v);
+	if (v.broken)
+		return;
+	others = v.live;
+	/* Else all of them are in the sample, or the page state does not tell. */
+	if (v.threshold != REFERENCE_THRESHOLD_ALL && is_complete(r->skel)) {
+		/* With none counted since, none that has come to the sample is. */
+		asker.ask = looked != r->looked;
+		if (asker.ask && !last && clock_now_ns() - r->asked_ns < ASK_AGAIN_NS)
+			return; /* as it was found last */
+		if (asker.ask)
+			r->asked_ns = clock_now_ns();
+		counted = r->looked = looked;
+		others = reference_sample_uncounted(r->sample, is_counted, &asker);
+	}
+	pages = reference_distinct(v.threshold, counted, others, &error);
+	reference_sample_distinct(r->sample, pages, error);
 }
 
 void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups)
@@ -216,27 +277,30 @@ void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns
 	take_next(r);
 	reference_sample_close(r->sample, start_ns, lookups);
 	r->generation = r->skel->bss->shared.epoch & 1 ? REFERENCE_B : 0;
-	reference_known_take(&r->known, r->skel, r->sample, last);
+	estimate_distinct(r, last);
 	r->next_begun = true;
 }
 
 uint64_t reference_ring_taken(const struct reference_ring *r)
 {
-	return r->taken;
+	return r ? r->taken : 0;
 }
 
 void reference_ring_limit_burst(struct reference_ring *r, uint32_t references)
 {
-	if (references < REFERENCES_AT_ONCE)
+	if (r && references < REFERENCES_AT_ONCE)
 		r->skel->bss->shared.references.came = REFERENCES_AT_ONCE - references;
 }
 
 void reference_ring_thin(struct reference_ring *r, const char *reason)
 {
-	uint64_t bound = r->skel->bss->shared.references.bound;
 	struct reference_view v;
+	uint64_t bound;
 
-	if (!r->started || !bound)
+	if (!r || !r->started)
+		return;
+	bound = r->skel->bss->shared.references.bound;
+	if (!bound)
 		return;
 	reference_sample_view(r->sample, &v);
 	if (v.live < PAGES_LEAST && bound != REFERENCES_ALL)
@@ -247,7 +311,7 @@ void reference_ring_thin(struct reference_ring *r, const char *reason)
 
 void reference_ring_end(struct reference_ring *r, const char *reason)
 {
-	if (!r->started)
+	if (!r || !r->started)
 		return;
 	reference_sample_break(r->sample, reason);
 	lower_bound(r, REFERENCES_NONE);

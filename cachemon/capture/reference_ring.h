@@ -12,6 +12,7 @@
 #include "cachemon/account/references.h"
 #include "cachemon/capture/probe_set.h"
 
+/* NULL, where the programs have no references, takes all that is done to a run's. */
 struct reference_ring;
 
 /* rings: whose descriptor wakes for it too, and whose consumption takes what is in it. */

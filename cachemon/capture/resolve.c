@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cachemon/capture/mount_view.h"
-#include "cachemon/capture/own_root.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
 #include "cachemon/access/paths.h"
@@ -70,7 +69,7 @@ static bool is_valid(const struct name_record *record, size_t size)
 }
 
 /* "c\0b\0a\0" to PREFIX/a/b/c. */
-static char *reverse(const char *prefix, const char *data, size_t len)
+static char *reverse_path(const char *prefix, const char *data, size_t len)
 {
 	size_t prefix_len = strlen(prefix), end = len;
 	char *path = malloc(prefix_len + len + 1), *out;
@@ -131,9 +130,9 @@ static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret
 }
 
 /* A path from the filesystem's root: where a mount shows it, else with its beginning unknown. */
-static int place(struct resolver *r, const struct name_record *record, char **ret_path)
+static int place_in_mounts(struct resolver *r, const struct name_record *record, char **ret_path)
 {
-	char *inside = reverse("", record->data, record->data_len), *path = NULL;
+	char *inside = reverse_path("", record->data, record->data_len), *path = NULL;
 	uint32_t dev = record->super_dev ? record->super_dev : record->file.dev;
 	int err;
 
@@ -150,9 +149,9 @@ static int place(struct resolver *r, const struct name_record *record, char **re
 
 /* A path from the root of the mount namespace. Where cachemon runs below a chroot, so does whoever
  * reads the report; what lies outside of it keeps its whole path. */
-static int complete(struct resolver *r, const struct name_record *record, char **ret_path)
+static int path_from_root(struct resolver *r, const struct name_record *record, char **ret_path)
 {
-	_cleanup_free_ char *path = reverse("", record->data, record->data_len);
+	_cleanup_free_ char *path = reverse_path("", record->data, record->data_len);
 	const char *inside = NULL;
 
 	if (!path)
@@ -181,7 +180,8 @@ static struct name_record *leaf_first(const struct name_record *record)
 	return turned;
 }
 
-static int resolve(struct resolver *r, const struct name_record *record, struct resolved *ret)
+static int resolve_record(struct resolver *r, const struct name_record *record,
+			  struct resolved *ret)
 {
 	struct resolved name = {0};
 	int err = 0;
@@ -194,12 +194,12 @@ static int resolve(struct resolver *r, const struct name_record *record, struct 
 	} else if (record->flags & NAME_NONE || record->data_len == 0 || is_tmpfile(record)) {
 		name.path = NULL;
 	} else if (record->flags & NAME_TRUNCATED) {
-		name.path = reverse(UNKNOWN_BEGINNING, record->data, record->data_len);
+		name.path = reverse_path(UNKNOWN_BEGINNING, record->data, record->data_len);
 		err = name.path ? 0 : -ENOMEM;
 	} else if (record->flags & NAME_NO_MOUNT) {
-		err = place(r, record, &name.path);
+		err = place_in_mounts(r, record, &name.path);
 	} else {
-		err = complete(r, record, &name.path);
+		err = path_from_root(r, record, &name.path);
 	}
 	if (!err)
 		*ret = name;
@@ -215,11 +215,11 @@ int resolver_name(struct resolver *r, const struct name_record *record, size_t s
 	if (!is_valid(record, size))
 		return -EBADMSG;
 	if (!(record->flags & NAME_LEAF_LAST) || !record->data_len)
-		return resolve(r, record, ret);
+		return resolve_record(r, record, ret);
 	turned = leaf_first(record);
 	if (!turned)
 		return -ENOMEM;
-	err = resolve(r, turned, ret);
+	err = resolve_record(r, turned, ret);
 	free(turned);
 	return err;
 }

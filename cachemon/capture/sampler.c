@@ -119,63 +119,20 @@ int sampler_trace(struct sampler *s, struct traces *traces)
 	return r;
 }
 
-void sampler_trace_shed(struct sampler *s, const char *reason)
+struct trace_ring *sampler_trace_ring(const struct sampler *s)
 {
-	if (s->traces)
-		trace_ring_shed(s->traces, reason);
+	return s->traces;
 }
 
-void sampler_trace_resume(struct sampler *s)
+struct reference_ring *sampler_reference_ring(const struct sampler *s)
 {
-	if (s->traces)
-		trace_ring_resume(s->traces);
-}
-
-void sampler_trace_stop(struct sampler *s, const char *reason)
-{
-	if (s->traces)
-		trace_ring_stop(s->traces, reason);
-}
-
-void sampler_trace_look(struct sampler *s, const struct sample *out, bool last)
-{
-	if (s->traces)
-		trace_ring_look(s->traces, out, last);
+	return s->references;
 }
 
 void sampler_forget(struct sampler *s)
 {
 	ring_buffer__consume(s->ring);
 	name_table_clear(s->names);
-}
-
-void sampler_references_start(struct sampler *s)
-{
-	if (s->references)
-		reference_ring_start(s->references);
-}
-
-uint64_t sampler_references_taken(const struct sampler *s)
-{
-	return s->references ? reference_ring_taken(s->references) : 0;
-}
-
-void sampler_references_limit_burst(struct sampler *s, uint32_t references)
-{
-	if (s->references)
-		reference_ring_limit_burst(s->references, references);
-}
-
-void sampler_references_thin(struct sampler *s, const char *reason)
-{
-	if (s->references)
-		reference_ring_thin(s->references, reason);
-}
-
-void sampler_references_end(struct sampler *s, const char *reason)
-{
-	if (s->references)
-		reference_ring_end(s->references, reason);
 }
 
 void sampler_references(struct sampler *s, bool last, struct sample *out)

@@ -8,24 +8,21 @@
 
 #include "cachemon/account/sample.h"
 #include "cachemon/capture/probe_set.h"
+#include "cachemon/capture/reference_ring.h"
 #include "cachemon/capture/resolve.h"
+#include "cachemon/capture/trace_ring.h"
 #include "cachemon/base/errtext.h"
 
 struct sampler;
-struct traces;
 
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
 void sampler_free(struct sampler *s);
 
 /* Files are traced from now on. */
 int sampler_trace(struct sampler *s, struct traces *traces);
-/* To spend less on traces, see capture/trace_ring. */
-void sampler_trace_shed(struct sampler *s, const char *reason);
-void sampler_trace_resume(struct sampler *s);
-/* Traces end here, broken. */
-void sampler_trace_stop(struct sampler *s, const char *reason);
-/* After the sample was taken: what it tells of traces. */
-void sampler_trace_look(struct sampler *s, const struct sample *out, bool last);
+/* NULL: no files are traced, or the programs have no references. */
+struct trace_ring *sampler_trace_ring(const struct sampler *s);
+struct reference_ring *sampler_reference_ring(const struct sampler *s);
 
 /* Readable when names or references wait; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);
@@ -33,14 +30,6 @@ void sampler_names(struct sampler *s);
 /* Names that arrived so far are of no use: the set was stopped, and will send them again. */
 void sampler_forget(struct sampler *s);
 
-/* From the start of the counting on references are sampled; before it. */
-void sampler_references_start(struct sampler *s);
-/* To spend less on references, see capture/reference_ring. */
-uint64_t sampler_references_taken(const struct sampler *s);
-void sampler_references_limit_burst(struct sampler *s, uint32_t references);
-void sampler_references_thin(struct sampler *s, const char *reason);
-/* The sample of references ends with what was taken until now. */
-void sampler_references_end(struct sampler *s, const char *reason);
 /* Completes a sample, its times known: what was looked up in it. */
 void sampler_references(struct sampler *s, bool last, struct sample *out);
 
@@ -63,8 +52,5 @@ bool sampler_job_ended(struct sampler *s);
 
 /* CPU time of the job and bytes that its tasks have read, as of now. */
 int sampler_progress(struct sampler *s, struct sample_job *ret);
-
-/* Program runs so far in the tasks of each job, summed over CPUs. */
-int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR]);
 
 #endif

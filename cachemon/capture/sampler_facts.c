@@ -10,7 +10,7 @@
 
 enum { LOOKS_MAX = 8, ADVICE_BATCH = 64 };
 
-static int rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
+static int job_rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, rows) ? -errno : 0;
 }
@@ -39,17 +39,17 @@ int sampler_jobs_take(struct sampler *s)
 {
 	size_t size = probe_set_cpus(s->set) * sizeof(*s->job_rows);
 	struct sweep_charges_args running = {0};
-	int r = rows_read(s, JOB_OTHERS, s->job_rows);
+	int r = job_rows_read(s, JOB_OTHERS, s->job_rows);
 
 	if (r)
 		return r;
 	job_sum(s, &s->jobs[JOB_OTHERS]);
 	for (int look = 0; look < LOOKS_MAX; look++) {
-		r = rows_read(s, JOB_WATCHED, s->job_rows);
+		r = job_rows_read(s, JOB_WATCHED, s->job_rows);
 		if (r)
 			return r;
 		r = probe_set_uncharged(s->set, &running);
-		if (r || rows_read(s, JOB_WATCHED, s->job_rows_again) ||
+		if (r || job_rows_read(s, JOB_WATCHED, s->job_rows_again) ||
 		    !memcmp(s->job_rows, s->job_rows_again, size))
 			break;
 	}
@@ -67,26 +67,19 @@ int sampler_jobs_take(struct sampler *s)
  */
 bool sampler_job_ended(struct sampler *s)
 {
-	int fd = bpf_map__fd(s->skel->maps.jobs);
-	uint32_t slot = JOB_WATCHED;
 	int64_t alive = 0;
 
-	if (bpf_map_lookup_elem(fd, &slot, s->job_rows))
+	if (job_rows_read(s, JOB_WATCHED, s->job_rows))
 		return false;
 	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
 		alive += s->job_rows[cpu].alive;
-	if (alive > 0 || bpf_map_lookup_elem(fd, &slot, s->job_rows_again))
+	if (alive > 0 || job_rows_read(s, JOB_WATCHED, s->job_rows_again))
 		return false;
 	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
 		if (s->job_rows[cpu].alive != s->job_rows_again[cpu].alive ||
 		    s->job_rows[cpu].processes != s->job_rows_again[cpu].processes)
 			return false;
 	return true;
-}
-
-static bool advice_room(struct sampler *s, size_t nr)
-{
-	return !vec_reserve(s->advice, s->max_advice, s->nr_advice + nr);
 }
 
 /* Absolute values: a row without memory for it is as the sample before had it. */
@@ -106,7 +99,7 @@ void sampler_advice_take(struct sampler *s)
 			    ? -errno
 			    : 0;
 		first = false;
-		if ((r && r != -ENOENT) || !advice_room(s, nr))
+		if ((r && r != -ENOENT) || vec_reserve(s->advice, s->max_advice, s->nr_advice + nr))
 			return;
 		for (uint32_t i = 0; i < nr; i++)
 			s->advice[s->nr_advice++] = (struct sample_advice){.file = keys[i].file,
@@ -123,9 +116,4 @@ int sampler_progress(struct sampler *s, struct sample_job *ret)
 
 	*ret = s->jobs[JOB_WATCHED];
 	return r;
-}
-
-int sampler_events(struct sampler *s, uint64_t ret_runs[JOB_NR][EV_NR])
-{
-	return probe_set_events(s->set, ret_runs);
 }

@@ -11,9 +11,7 @@
 #include "cachemon/capture/fs_table.h"
 #include "cachemon/capture/name_table.h"
 #include "cachemon/capture/probe_set_impl.h"
-#include "cachemon/capture/reference_ring.h"
 #include "cachemon/capture/sampler.h"
-#include "cachemon/capture/trace_ring.h"
 
 struct sampler {
 	struct probe_set *set;

@@ -74,7 +74,8 @@ static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key 
 }
 
 /* The file's events are sent no more. */
-static void release(struct trace_ring *r, struct traced_file *f, enum traced_state state)
+static void release_traced_file(struct trace_ring *r, struct traced_file *f,
+				enum traced_state state)
 {
 	const struct file_key *key = traced_file_key(f);
 	struct traced value;
@@ -88,11 +89,11 @@ static void release(struct trace_ring *r, struct traced_file *f, enum traced_sta
 	__atomic_fetch_sub(&r->shared->live, 1, __ATOMIC_SEQ_CST);
 }
 
-static void end(struct trace_ring *r, struct traced_file *f, const char *reason)
+static void end_traced_file(struct trace_ring *r, struct traced_file *f, const char *reason)
 {
 	if (!traced_file_live(f))
 		return;
-	release(r, f, TRACED_ENDED);
+	release_traced_file(r, f, TRACED_ENDED);
 	traces_end(f, reason);
 }
 
@@ -107,6 +108,8 @@ void trace_ring_shed(struct trace_ring *r, const char *reason)
 {
 	struct traced_file *most = NULL;
 
+	if (!r)
+		return;
 	r->paused = true;
 	choose_none(r);
 	for (size_t i = 0; i < traces_nr(r->traces); i++) {
@@ -117,20 +120,24 @@ void trace_ring_shed(struct trace_ring *r, const char *reason)
 			most = f;
 	}
 	if (most)
-		end(r, most, reason);
+		end_traced_file(r, most, reason);
 }
 
 void trace_ring_resume(struct trace_ring *r)
 {
+	if (!r)
+		return;
 	r->paused = false;
 	r->shared->burst = 0;
 }
 
 void trace_ring_stop(struct trace_ring *r, const char *reason)
 {
+	if (!r)
+		return;
 	r->shared->on = 0;
 	for (size_t i = 0; i < traces_nr(r->traces); i++)
-		end(r, traces_at(r->traces, i), reason);
+		end_traced_file(r, traces_at(r->traces, i), reason);
 }
 
 static uint32_t state_of(struct trace_ring *r, const struct traced_file *f)
@@ -151,22 +158,23 @@ static void see_ended(struct trace_ring *r)
 			continue;
 		switch (state_of(r, f)) {
 		case TRACED_LONG:
-			end(r, f, "it has more events than are kept of one file");
+			end_traced_file(r, f, "it has more events than are kept of one file");
 			break;
 		case TRACED_QUIET:
-			end(r, f,
-			    "it is read from the cache alone: thousands of reads brought nothing");
+			end_traced_file(r, f,
+					"it is read from the cache alone: thousands of reads "
+					"brought nothing");
 			break;
 		case TRACED_PUSHED:
 			traced_file_set_released(f);
 			traces_end(f, TRACE_GAVE_WAY);
 			break;
 		case TRACED_LOST:
-			end(r, f, "an event was lost: the ring was full");
+			end_traced_file(r, f, "an event was lost: the ring was full");
 			break;
 		case TRACED_LIVE:
 			if (!traced_file_live(f))
-				release(r, f, TRACED_ENDED);
+				release_traced_file(r, f, TRACED_ENDED);
 			break;
 		default:
 			break;
@@ -230,6 +238,8 @@ void trace_ring_look(struct trace_ring *r, const struct sample *s, bool last)
 {
 	uint32_t threshold[NR_STRATA];
 
+	if (!r)
+		return;
 	if (!r->paused)
 		r->shared->burst = 0;
 	see_ended(r);

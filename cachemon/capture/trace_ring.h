@@ -9,6 +9,7 @@
 #include "cachemon/account/traces.h"
 #include "cachemon/capture/probe_set.h"
 
+/* NULL, where no files are traced, takes all that is done to a run's. */
 struct trace_ring;
 struct ring_buffer;
 

@@ -69,15 +69,15 @@ static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 /* What an operation costs more with a hook than without, in turns. < 0: the two cannot be told
  * apart, because the machine is too noisy just now or something failed. */
 static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise what,
-		       int (*hook)(struct probe_set *, bool))
+		       enum probe_role role)
 {
 	double on = 0, off = 0, on_least = 0, off_most = 0;
 
 	for (int i = 0; i < TURNS; i++) {
 		double with, without;
 
-		if (hook(set, false) || exerciser_do(e, what, &without) || hook(set, true) ||
-		    exerciser_do(e, what, &with))
+		if (probe_set_hook(set, role, false) || exerciser_do(e, what, &without) ||
+		    probe_set_hook(set, role, true) || exerciser_do(e, what, &with))
 			return -1;
 		on += with;
 		off += without;
@@ -213,12 +213,11 @@ static bool try_dir(struct probe_set *set, const char *dir, const struct invoker
 		return false;
 	probe_set_seed(set, &e.pid, 1, &err);
 	before = reads_seen(set);
-	ret->ns[EV_READ] = added_ns(set, &e, EXERCISE_READS, probe_set_reads);
+	ret->ns[EV_READ] = added_ns(set, &e, EXERCISE_READS, ROLE_READ);
 	if (probe_set_reads_on(set))
 		seen = reads_seen(set) - before >= TURNS * EXERCISE_READS_NR;
 	if (seen)
-		ret->ns[EV_ADVICE_CALL] =
-			added_ns(set, &e, EXERCISE_SYSCALLS, probe_set_advice_calls);
+		ret->ns[EV_ADVICE_CALL] = added_ns(set, &e, EXERCISE_SYSCALLS, ROLE_ADVICE_CALLS);
 	else
 		ret->ns[EV_READ] = -1;
 	stats = seen ? stats_on() : -1;
@@ -283,7 +282,7 @@ static int hashes_clear(const struct cachemon_bpf *skel)
 
 /* Stops the counting and takes back all that was counted, also which names were sent: whoever reads
  * them from the ring forgets them too. The run begins as if nothing had been. */
-static int forget(struct probe_set *set)
+static int forget_counts(struct probe_set *set)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
 	unsigned int cpus = probe_set_cpus(set);
@@ -323,7 +322,7 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	probe_set_start(set);
 	if (!try_dir(set, dir, as, ret))
 		try_dir(set, "/var/tmp", as, ret);
-	r = forget(set);
+	r = forget_counts(set);
 	skel->bss->shared.calibrating = 0;
 	return r;
 }

@@ -21,7 +21,7 @@ struct machine_facts {
 	uint64_t page_size;
 	pid_t pid; /* of the job, as long as its cgroup is not found; 0: none */
 	bool has_cgroup;
-	struct job_cgroup cgroup;
+	struct memory_cgroup cgroup;
 	struct job_oom oom;
 	struct sample_machine machine;
 	struct sample_device devices[DEVICES_MAX];
@@ -136,7 +136,7 @@ int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 
 	if (r)
 		return r;
-	r = job_cgroup_of_process(f->root, &mounts, pid, &f->cgroup);
+	r = job_limit_cgroup(f->root, &mounts, pid, &f->cgroup);
 	f->has_cgroup = !r;
 	f->pid = pid;
 	mountinfo_free(&mounts);

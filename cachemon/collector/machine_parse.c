@@ -122,13 +122,6 @@ void machine_parse_device_name(const char *text, char *ret, size_t size)
 		take(p, strcspn(p, "\n"), ret, size);
 }
 
-int64_t machine_parse_stat(const char *text, const char *key)
-{
-	const char *p = line_of(text, key, ' ');
-
-	return p ? number_at(p, 10, NULL) : MACHINE_UNKNOWN;
-}
-
 bool machine_is_network(const char *fstype)
 {
 	static const char *const types[] = {"nfs",

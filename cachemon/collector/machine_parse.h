@@ -27,9 +27,6 @@ void machine_parse_chosen(const char *text, char *ret, size_t size);
 /* DEVNAME of a uevent file. */
 void machine_parse_device_name(const char *text, char *ret, size_t size);
 
-/* The value of a line "key value" of memory.stat. */
-int64_t machine_parse_stat(const char *text, const char *key);
-
 /* Whether files of that filesystem come over a network. */
 bool machine_is_network(const char *fstype);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
- * capture/map_sizes; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
+ * capture/map_memory; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cachemon/capture/map_sizes.h"
+#include "cachemon/capture/map_memory.h"
 #include "cachemon/plan/fs_support.h"
 #include "cachemon/plan/probe_plan.h"
 #include "cachemon/base/errtext.h"

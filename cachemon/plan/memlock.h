@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * RLIMIT_MEMLOCK, which binds the memory of BPF on kernels before 5.11; later ones charge it to the
- * memory cgroup (capture/memory_room). Owns telling which of the two a kernel does, and the limit.
+ * memory cgroup (capture/map_memory). Owns telling which of the two a kernel does, and the limit.
  */
 #ifndef MEMLOCK_H
 #define MEMLOCK_H

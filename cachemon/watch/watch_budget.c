@@ -66,7 +66,8 @@ static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
 	ret_ns[DETAIL_TRACES] =
 		run->traces ? (double)traces_events(run->traces) * TRACE_EVENT_NS : 0;
 	ret_ns[DETAIL_FAULT_ADDRESSES] = run->address_ns;
-	ret_ns[DETAIL_REFERENCES] = (double)sampler_references_taken(run->sampler) * REFERENCE_NS;
+	ret_ns[DETAIL_REFERENCES] =
+		(double)reference_ring_taken(sampler_reference_ring(run->sampler)) * REFERENCE_NS;
 	ret_ns[DETAIL_EVICTORS] = run->evictors_ns;
 	ret_ns[DETAIL_FILE_ROWS] = run->file_rows_ns;
 	ret_ns[DETAIL_READS] = 0;
@@ -101,14 +102,14 @@ static void shed(struct watch_run *run, enum watch_detail d)
 	mark_shed(run, d, over_purse);
 	switch (d) {
 	case DETAIL_TRACES:
-		sampler_trace_shed(run->sampler, over_purse);
+		trace_ring_shed(sampler_trace_ring(run->sampler), over_purse);
 		break;
 	case DETAIL_FAULT_ADDRESSES:
-		probe_set_fault_addresses(run->set, false);
+		probe_set_hook(run->set, ROLE_FAULT_ADDRESS, false);
 		run->address_share = 0;
 		break;
 	case DETAIL_REFERENCES:
-		sampler_references_thin(run->sampler, over_purse);
+		reference_ring_thin(sampler_reference_ring(run->sampler), over_purse);
 		break;
 	case DETAIL_EVICTORS:
 		probe_set_evictors(run->set, false);
@@ -132,7 +133,7 @@ static void resume(struct watch_run *run)
 	} else if (is_shed(run, DETAIL_FILE_ROWS)) {
 		resumed(run, DETAIL_FILE_ROWS);
 	} else if (is_shed(run, DETAIL_TRACES)) {
-		sampler_trace_resume(run->sampler);
+		trace_ring_resume(sampler_trace_ring(run->sampler));
 		resumed(run, DETAIL_TRACES);
 	}
 }
@@ -179,7 +180,7 @@ static void begin_slices(struct watch_run *run)
 	for (int d = 0; d < DETAIL_READS; d++)
 		if (there[d])
 			mark_shed(run, (enum watch_detail)d, sliced_only);
-	probe_set_fault_addresses(run->set, false);
+	probe_set_hook(run->set, ROLE_FAULT_ADDRESS, false);
 	run->address_share = 0;
 	probe_set_evictors(run->set, false);
 	run->file_rows_share = 0;
@@ -188,7 +189,7 @@ static void begin_slices(struct watch_run *run)
 		  "random places, and what only it sees is estimated");
 	watch_slices_begin(run);
 	watch_traces_end(run, sliced_only);
-	sampler_references_end(run->sampler, sliced_only);
+	reference_ring_end(sampler_reference_ring(run->sampler), sliced_only);
 }
 
 void watch_budget_begin(struct watch_run *run)
@@ -200,7 +201,8 @@ void watch_budget_begin(struct watch_run *run)
 		return;
 	budget_begin(&run->budget, run->o->max_overhead);
 	if (run->o->level == LEVEL_AUTO)
-		sampler_references_limit_burst(run->sampler, BUDGET_PURSE_NS / REFERENCE_NS);
+		reference_ring_limit_burst(sampler_reference_ring(run->sampler),
+					   BUDGET_PURSE_NS / REFERENCE_NS);
 }
 
 void watch_run_budget(struct watch_run *run)

@@ -23,7 +23,7 @@ static uint64_t own_cpu_ns(void)
 
 int watch_cost_begin(struct watch_run *run, struct errtext *err)
 {
-	int r = sampler_events(run->sampler, run->events0);
+	int r = probe_set_events(run->set, run->events0);
 
 	if (r)
 		return errtext_set(err, r, "cannot read the probes: %s", strerror(-r));
@@ -75,7 +75,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 	run->own_share = -1;
 	for (int i = 0; i < COST_PARTS; i++)
 		s->cost.part_ns[i] = -1;
-	if (sampler_events(run->sampler, runs))
+	if (probe_set_events(run->set, runs))
 		return;
 	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);
 	for (int ev = 0; ev < EV_NR; ev++)
@@ -105,7 +105,7 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 	double probes;
 
 	if (!r)
-		r = sampler_events(run->sampler, runs);
+		r = probe_set_events(run->set, runs);
 	if (r)
 		return r;
 	cost_charge_runs(&run->charge, runs[JOB_WATCHED]);

@@ -25,7 +25,7 @@ static uint64_t runs_since(struct watch_run *run, uint64_t ret_now[EV_NR],
 
 	memcpy(ret_now, run->look_runs, sizeof(run->look_runs));
 	memset(ret_since, 0, sizeof(run->look_runs));
-	if (sampler_events(run->sampler, runs))
+	if (probe_set_events(run->set, runs))
 		return 0;
 	memcpy(ret_now, runs[JOB_WATCHED], sizeof(run->look_runs));
 	for (int ev = 0; ev < EV_NR; ev++) {

@@ -38,7 +38,7 @@ static int try_probes(struct watch_run *run)
 	if (!r)
 		r = probe_set_sweep_names(run->set, NAMES_OF_ALL);
 	if (!r)
-		r = sampler_events(run->sampler, runs);
+		r = probe_set_events(run->set, runs);
 	return r;
 }
 

@@ -121,11 +121,10 @@ static int open_store(struct watch_run *run, struct errtext *err)
 	return store_open(&config, &run->store, err);
 }
 
-void watch_hook_on(struct watch_run *run, enum probe_role role,
-		   int (*hook)(struct probe_set *, bool))
+void watch_hook_on(struct watch_run *run, enum probe_role role)
 {
 	const struct probe_choice *choice = &run->plan.choices[role];
-	int r = choice->state == PROBE_LIVE ? hook(run->set, true) : 0;
+	int r = choice->state == PROBE_LIVE ? probe_set_hook(run->set, role, true) : 0;
 
 	if (r)
 		probe_plan_mark_failed(&run->plan, choice->program, r);
@@ -138,7 +137,7 @@ static void plan_references(struct watch_run *run)
 
 	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why ?: "");
 	if (!why)
-		sampler_references_start(run->sampler);
+		reference_ring_start(sampler_reference_ring(run->sampler));
 	watch_budget_begin(run);
 }
 
@@ -166,8 +165,8 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));
 	/* The calibration switches them, and may have broken off in between. */
 	if (run->o->level != LEVEL_COLD)
-		watch_hook_on(run, ROLE_READ, probe_set_reads);
-	watch_hook_on(run, ROLE_ADVICE_CALLS, probe_set_advice_calls);
+		watch_hook_on(run, ROLE_READ);
+	watch_hook_on(run, ROLE_ADVICE_CALLS);
 	sampler_forget(run->sampler);
 	plan_references(run);
 	probe_set_start(run->set);

@@ -123,8 +123,7 @@ void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
 
 /* A hook the plan has, on: the run goes on without it if it must, and says so. */
-void watch_hook_on(struct watch_run *run, enum probe_role role,
-		   int (*hook)(struct probe_set *, bool));
+void watch_hook_on(struct watch_run *run, enum probe_role role);
 
 /* Traces of files, from now on; without them the run goes on, and the database says why. */
 void watch_traces_begin(struct watch_run *run);

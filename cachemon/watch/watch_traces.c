@@ -21,7 +21,7 @@ void watch_traces_begin(struct watch_run *run)
 		return;
 	}
 	store_traces(run->store, run->traces);
-	watch_hook_on(run, ROLE_FAULT_ADDRESS, probe_set_fault_addresses);
+	watch_hook_on(run, ROLE_FAULT_ADDRESS);
 }
 
 /* No file is traced any more, or none is chosen: why. */
@@ -35,7 +35,7 @@ void watch_traces_end(struct watch_run *run, const char *why)
 {
 	if (!run->traces || run->traces_stopped)
 		return;
-	sampler_trace_stop(run->sampler, why);
+	trace_ring_stop(sampler_trace_ring(run->sampler), why);
 	stop(run, why);
 }
 
@@ -45,7 +45,7 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 		return;
 	if (!run->traces_stopped && traces_full(run->traces))
 		stop(run, "as much was recorded as is kept of one run: no more files were chosen");
-	sampler_trace_look(run->sampler, s, last);
+	trace_ring_look(sampler_trace_ring(run->sampler), s, last);
 	for (size_t i = 0; i < ledger_nr_active(run->ledger); i++) {
 		const struct ledger_file *f = ledger_active(run->ledger, i);
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cachemon/collector/machine_parse.h"
+#include "cachemon/job/memory_cgroup.h"
 
 static const char meminfo[] = "MemTotal:        8000 kB\n"
 			      "MemFree:         1000 kB\n"
@@ -102,9 +103,9 @@ static void test_stat(void **state)
 {
 	static const char text[] = "cache 5\nfile_mapped 7\nfile 9\ntotal_cache 11\n";
 
-	assert_int_equal(machine_parse_stat(text, "file"), 9);
-	assert_int_equal(machine_parse_stat(text, "total_cache"), 11);
-	assert_int_equal(machine_parse_stat(text, "total"), MACHINE_UNKNOWN);
+	assert_int_equal(memory_cgroup_stat(text, "file"), 9);
+	assert_int_equal(memory_cgroup_stat(text, "total_cache"), 11);
+	assert_int_equal(memory_cgroup_stat(text, "total"), MACHINE_UNKNOWN);
 }
 
 static void test_network(void **state)

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "cachemon/capture/map_memory.h"
-#include "cachemon/capture/map_sizes.h"
-#include "cachemon/capture/memory_room.h"
 #include "scratch.h"
 
 /* A v1 memory controller of which a container sees the part /box, and a v2 tree. */

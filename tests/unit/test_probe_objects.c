@@ -19,7 +19,7 @@
 
 #include "build_name.h"
 #include "bpf/cachemon.h"
-#include "cachemon/capture/probe_object.h"
+#include "cachemon/capture/probe_set.h"
 #include "cachemon/plan/probe_table.h"
 
 static struct bpf_object *objects[BUILD_NR];
@@ -34,7 +34,7 @@ static int open_all(void **state)
 	libbpf_set_print(be_silent);
 	for (int b = 0; b < BUILD_NR; b++) {
 		size_t size = 0;
-		const void *bytes = probe_object_bytes(b, &size);
+		const void *bytes = probe_set_object(b, &size);
 
 		objects[b] = bpf_object__open_mem(bytes, size, NULL);
 		if (!objects[b])
@@ -57,7 +57,7 @@ static void test_builds_differ(void **state)
 	const void *bytes[BUILD_NR];
 
 	for (int b = 0; b < BUILD_NR; b++) {
-		bytes[b] = probe_object_bytes(b, &sizes[b]);
+		bytes[b] = probe_set_object(b, &sizes[b]);
 		for (int k = 0; k < b; k++)
 			assert_true(sizes[k] != sizes[b] || memcmp(bytes[k], bytes[b], sizes[b]));
 	}
@@ -282,7 +282,7 @@ static void test_basic_operations(void **state)
 	/* Of a tracepoint that came with newer kernels. */
 	static const char later[] = "?tp_btf/io_uring_submit_req";
 	size_t size = 0, checked = 0;
-	const char *elf = probe_object_bytes(BUILD_BASIC, &size);
+	const char *elf = probe_set_object(BUILD_BASIC, &size);
 	const Elf64_Ehdr *head = (const void *)elf;
 	const Elf64_Shdr *sections = (const void *)(elf + head->e_shoff);
 	const char *names = elf + sections[head->e_shstrndx].sh_offset;

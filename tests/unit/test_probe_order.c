@@ -15,7 +15,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "cachemon/capture/probe_object.h"
+#include "cachemon/capture/probe_set.h"
 
 #if defined(__x86_64__)
 #define KEEPS_ORDER true
@@ -67,7 +67,7 @@ static void test_switch(void **state)
 	elf_version(EV_CURRENT);
 	for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
 		size_t size = 0;
-		const void *bytes = probe_object_bytes(builds[b], &size);
+		const void *bytes = probe_set_object(builds[b], &size);
 		Elf *elf = elf_memory((char *)bytes, size);
 		int swaps;
 

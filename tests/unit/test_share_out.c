@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cachemon/account/share_out.h"
+#include "cachemon/account/ledger_impl.h"
 
 static void test_parts(void **state)
 {

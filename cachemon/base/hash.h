@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hashes, and an index from a hash to the numbers of rows: open addressing, at most half full.
+ * Knows nothing of the rows, which are in an array of the caller's: the caller compares them.
+ */
+#ifndef HASH_H
+#define HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The finaliser of MurmurHash3: every bit of the input reaches every bit of the output. */
+static inline uint64_t hash_mix(uint64_t h)
+{
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdULL;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53ULL;
+	h ^= h >> 33;
+	return h;
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
+
+struct hash_slot {
+	uint32_t hash; /* its lower half */
+	uint32_t row;  /* + 1; 0: empty */
+};
+
+struct hash_index {
+	struct hash_slot *slots;
+	size_t mask; /* their number less one */
+	size_t nr;   /* rows */
+};
+
+/* Room for that many rows; the first call makes an index of one that is all 0. 0, or -ENOMEM: then
+ * it is as it was. */
+int hash_index_reserve(struct hash_index *x, size_t rows);
+/* There is room for it. */
+void hash_index_put(struct hash_index *x, uint64_t hash, size_t row);
+/* All rows of that hash, and maybe others:
+ * for (size_t at = 0, row; hash_index_next(x, hash, &at, &row);) */
+static inline bool hash_index_next(const struct hash_index *x, uint64_t hash, size_t *at,
+				   size_t *ret_row)
+{
+	for (;;) {
+		const struct hash_slot *s = &x->slots[(hash + (*at)++) & x->mask];
+
+		if (!s->row)
+			return false;
+		if (s->hash == (uint32_t)hash) {
+			*ret_row = s->row - 1;
+			return true;
+		}
+	}
+}
+/* Without rows; the room stays. */
+void hash_index_clear(struct hash_index *x);
+void hash_index_free(struct hash_index *x);
+
+#endif
