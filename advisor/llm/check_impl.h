@@ -39,8 +39,6 @@ const char *marks_fill(const struct said *s, struct arena *a);
 /* The next key in a plain text, "E3", as a word of its own, at or behind at; NULL: there is none.
  */
 const char *marks_key(const char *text, const char *at, size_t *ret_len);
-/* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
-bool marks_unknown(const char *plain);
 
 /* forbidden.c: words of a text, whatever stands between them and however they are written. */
 struct word {

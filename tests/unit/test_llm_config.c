@@ -227,7 +227,6 @@ static void test_addresses(void **state)
 			fail_msg("%s: %s", cases[i].url, err.text);
 		assert_string_equal(e.url, cases[i].want);
 		assert_string_equal(e.host, cases[i].host);
-		endpoint_free(&e);
 	}
 }
 
@@ -257,7 +256,6 @@ static void test_loopback(void **state)
 		assert_true(e.plain);
 		if (e.loopback != cases[i].loopback)
 			fail_msg("%s", cases[i].url);
-		endpoint_free(&e);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,12 +45,6 @@ struct question {
 	struct llm_answer *answer;
 };
 
-static void say(struct llm_answer *a, enum llm_outcome outcome, const char *reason)
-{
-	a->outcome = outcome;
-	utf8_inert(a->reason, sizeof(a->reason), reason, OUTCOME_LINE_MAX);
-}
-
 /* Who asks can do nothing that the user cannot, and leaves no copy of the memory that holds the
  * key: no core file, nothing for another process of the user to read. */
 static int confine(void)
@@ -69,50 +62,41 @@ static int confine(void)
 		       : 0;
 }
 
-/* What needs no network to be known. False: it ends here, and is said. */
-static bool may_ask(struct question *q)
+/* What needs no network to be known. LLM_ANSWERED: nothing speaks against it. */
+static enum llm_outcome may_ask(struct question *q, struct errtext *err)
 {
 	const struct llm_config *config = q->config;
 	struct llm_answer *a = q->answer;
-	struct errtext err = {0};
-	char text[512];
 	int r;
 
-	if (!config->url || !config->model) {
-		say(a, LLM_NOT_CONFIGURED,
-		    !config->url ? "no model is configured: set CACHEMON_LLM_URL and "
-				   "CACHEMON_LLM_MODEL"
-				 : "it is not said which model to ask: set CACHEMON_LLM_MODEL");
-		return false;
-	}
-	if (endpoint_make(config->url, config->api, &q->endpoint, &err)) {
-		say(a, LLM_NOT_ALLOWED, err.text[0] ? err.text : "no memory");
-		return false;
-	}
+	if (!config->url)
+		return errtext_set(err, LLM_NOT_CONFIGURED,
+				   "no model is configured: set CACHEMON_LLM_URL and "
+				   "CACHEMON_LLM_MODEL");
+	if (!config->model)
+		return errtext_set(err, LLM_NOT_CONFIGURED,
+				   "it is not said which model to ask: set CACHEMON_LLM_MODEL");
+	if (endpoint_make(config->url, config->api, &q->endpoint, err))
+		return LLM_NOT_ALLOWED;
 	memcpy(a->host, q->endpoint.host, sizeof(a->host));
 	utf8_inert(a->model, sizeof(a->model), config->model, sizeof(a->model) - 1);
-	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http) {
-		snprintf(text, sizeof(text),
-			 "%.100s is another machine, and http:// would let anybody on the way "
-			 "read: use https://, or allow it with --llm-allow-http",
-			 q->endpoint.host);
-		say(a, LLM_NOT_ALLOWED, text);
-		return false;
-	}
-	if (geteuid() == 0) {
-		say(a, LLM_NOT_ALLOWED,
-		    "root does not talk to the network: run this as a user, or as root by sudo of "
-		    "a user");
-		return false;
-	}
+	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "%.100s is another machine, and http:// would let anybody on "
+				   "the way read: use https://, or allow it with --llm-allow-http",
+				   q->endpoint.host);
+	if (geteuid() == 0)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "root does not talk to the network: run this as a user, or as "
+				   "root by sudo of a user");
 	r = confine();
-	if (r) {
-		snprintf(text, sizeof(text),
-			 "no model is asked: this process cannot give up its privileges: %s",
-			 strerror(-r));
-		say(a, LLM_NOT_ALLOWED, text);
-	}
-	return !r;
+	if (r)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "no model is asked: this process cannot give up its "
+				   "privileges: %s",
+				   strerror(-r));
+	return key_read(config->key_env, config->key_file, &q->key, err) ? LLM_NOT_ALLOWED
+									 : LLM_ANSWERED;
 }
 
 static uint64_t left_ns(const struct question *q)
@@ -120,15 +104,6 @@ static uint64_t left_ns(const struct question *q)
 	uint64_t now = clock_now_ns();
 
 	return now < q->deadline_ns ? q->deadline_ns - now : 0;
-}
-
-static uint32_t chance(void)
-{
-	uint32_t random = UINT32_MAX;
-
-	return getrandom(&random, sizeof(random), GRND_NONBLOCK) == (ssize_t)sizeof(random)
-		       ? random
-		       : UINT32_MAX;
 }
 
 static void wait_ns(uint64_t ns)
@@ -156,10 +131,10 @@ static void look_for_cut_prompt(struct question *q, const struct wire_reply *rep
 }
 
 /* The last attempt says how it ended. */
-static void conclude(struct question *q, const struct outcome *o, struct wire_reply *reply)
+static enum llm_outcome conclude(struct question *q, const struct outcome *o,
+				 struct wire_reply *reply, struct errtext *err)
 {
 	struct llm_answer *to = q->answer;
-	char line[OUTCOME_LINE_MAX + 64];
 
 	to->tokens_in = reply->tokens_in;
 	to->tokens_out = reply->tokens_out;
@@ -167,16 +142,15 @@ static void conclude(struct question *q, const struct outcome *o, struct wire_re
 	key_mask(&q->key, reply->model, strlen(reply->model));
 	if (outcome_is_model(reply->model))
 		snprintf(to->model, sizeof(to->model), "%s", reply->model);
-	snprintf(line, sizeof(line), to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
-		 to->attempts);
-	say(to, o->outcome, line);
 	if (o->outcome != LLM_ANSWERED)
-		return;
-	*to->reason = '\0';
+		return errtext_set(err, o->outcome,
+				   to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
+				   to->attempts);
 	look_for_cut_prompt(q, reply);
 	key_mask(&q->key, reply->text, reply->len);
 	to->len = reply->len;
 	to->text = TAKE_PTR(reply->text);
+	return LLM_ANSWERED;
 }
 
 /* 0, or -errno when not even an attempt can be made. */
@@ -214,64 +188,48 @@ static int attempt(struct question *q, const struct wire_shape *shape, struct wi
 	return 0;
 }
 
-static int ask_until_answered(struct question *q)
+static enum llm_outcome ask(struct question *q, struct errtext *err)
 {
 	struct wire_shape shape = {q->config->api, q->config->json, false};
 	struct wire_reply reply = {0};
 	struct outcome o;
+	enum llm_outcome ret = LLM_ANSWERED;
 	unsigned int tries = 0;
 	uint64_t wait = 0;
+	uint32_t random;
 	bool again;
 
 	do {
-		int err = attempt(q, &shape, &reply, &o);
+		int e = attempt(q, &shape, &reply, &o);
 
-		if (err)
-			return err;
+		if (e)
+			return errtext_set(err, LLM_UNREACHABLE,
+					   "the request could not be made: %s", strerror(-e));
 		/* Another name of the limit, once, is no try. */
 		again = o.other_limit && !shape.completion_tokens &&
 			left_ns(q) >= OUTCOME_LEFT_MIN_NS;
+		if (getentropy(&random, sizeof(random)))
+			random = UINT32_MAX;
 		if (again)
 			shape.completion_tokens = true;
 		else
-			again = outcome_again(&o, ++tries, left_ns(q), chance(), &wait);
-		if (!again)
-			conclude(q, &o, &reply);
-		wire_reply_free(&reply);
+			again = outcome_again(&o, ++tries, left_ns(q), random, &wait);
 		if (again)
 			wait_ns(wait);
+		else
+			ret = conclude(q, &o, &reply, err);
+		wire_reply_free(&reply);
 	} while (again);
-	return 0;
-}
-
-static void ask(struct question *q)
-{
-	/* A peer that closes its end is no reason to die. */
-	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	struct sigaction before;
-	struct errtext err = {0};
-	char text[128];
-	int r;
-
-	if (key_read(q->config->key_env, q->config->key_file, &q->key, &err)) {
-		say(q->answer, LLM_NOT_ALLOWED, err.text);
-		return;
-	}
-	sigaction(SIGPIPE, &ignore, &before);
-	r = curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : ask_until_answered(q);
-	curl_global_cleanup();
-	sigaction(SIGPIPE, &before, NULL);
-	key_wipe(&q->key);
-	if (!r)
-		return;
-	snprintf(text, sizeof(text), "the request could not be made: %s", strerror(-r));
-	say(q->answer, LLM_UNREACHABLE, text);
+	return ret;
 }
 
 void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	     struct llm_answer *ret)
 {
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction before;
 	uint64_t start = clock_now_ns();
+	struct errtext err = {""};
 	struct question q = {
 		.config = config,
 		.prompt = prompt,
@@ -282,9 +240,17 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 
 	*ret = (struct llm_answer){.tokens_in = -1, .tokens_out = -1};
 	q.deadline_ns = start + q.limit_ns;
-	if (may_ask(&q))
-		ask(&q);
-	endpoint_free(&q.endpoint);
+	ret->outcome = may_ask(&q, &err);
+	/* A peer that closes its end is no reason to die. */
+	sigaction(SIGPIPE, &ignore, &before);
+	if (!ret->outcome && !curl_global_init(CURL_GLOBAL_DEFAULT))
+		ret->outcome = ask(&q, &err);
+	else if (!ret->outcome)
+		ret->outcome = errtext_set(&err, LLM_UNREACHABLE, "not enough memory to ask");
+	curl_global_cleanup();
+	sigaction(SIGPIPE, &before, NULL);
+	key_wipe(&q.key);
+	utf8_inert(ret->reason, sizeof(ret->reason), err.text, OUTCOME_LINE_MAX);
 	ret->duration_ns = clock_now_ns() - start;
 }
 

@@ -26,35 +26,32 @@ static void cleanup_curl(char **p)
 #define _cleanup_url_  _cleanup_(cleanup_url)
 #define _cleanup_curl_ _cleanup_(cleanup_curl)
 
-static bool ends_in(const char *text, const char *end)
+static bool ends_in(const char *text, size_t len, const char *end)
 {
-	size_t len = strlen(text), n = strlen(end);
+	size_t n = strlen(end);
 
-	return len >= n && !strcmp(text + len - n, end);
+	return len >= n && !strncmp(text + len - n, end, n);
 }
 
-/* "/v1", "/api/v4": the base of an API in a certain version. */
-static bool ends_in_version(const char *path)
+/* What is missing after the path that the user gave; as the vendors' own clients add it: "/v1" and
+ * "/api/v4" are the base of an API in a certain version. */
+static const char *rest_of_path(const char *path, size_t len, enum llm_api api)
 {
-	const char *last = strrchr(path, '/');
+	size_t digits = len;
 
-	return last && last[1] == 'v' && last[2] && !last[2 + strspn(last + 2, "0123456789")];
-}
-
-/* What is missing after the path that the user gave; as the vendors' own clients add it. */
-static const char *rest_of_path(const char *path, enum llm_api api)
-{
-	if (ends_in(path, "/chat/completions") || ends_in(path, "/messages"))
+	if (ends_in(path, len, "/chat/completions") || ends_in(path, len, "/messages"))
 		return "";
-	if (api == LLM_ANTHROPIC)
-		return ends_in_version(path) ? "/messages" : "/v1/messages";
-	return *path ? "/chat/completions" : "/v1/chat/completions";
+	if (api == LLM_OPENAI)
+		return len ? "/chat/completions" : "/v1/chat/completions";
+	while (digits && path[digits - 1] >= '0' && path[digits - 1] <= '9')
+		digits--;
+	return digits < len && ends_in(path, digits, "/v") ? "/messages" : "/v1/messages";
 }
 
 static int complete_path(CURLU *u, enum llm_api api)
 {
 	_cleanup_curl_ char *path = NULL;
-	_cleanup_free_ char *whole = NULL;
+	char whole[URL_MAX];
 	size_t len;
 
 	if (curl_url_get(u, CURLUPART_PATH, &path, 0))
@@ -62,10 +59,7 @@ static int complete_path(CURLU *u, enum llm_api api)
 	len = strlen(path);
 	while (len && path[len - 1] == '/')
 		path[--len] = '\0';
-	if (asprintf(&whole, "%s%s", path, rest_of_path(path, api)) < 0) {
-		whole = NULL;
-		return -ENOMEM;
-	}
+	snprintf(whole, sizeof(whole), "%s%s", path, rest_of_path(path, len, api));
 	return curl_url_set(u, CURLUPART_PATH, whole, 0) ? -ENOMEM : 0;
 }
 
@@ -130,7 +124,9 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	int r;
 
 	if (!u)
-		return -ENOMEM;
+		return errtext_set(err, -ENOMEM, "not enough memory");
+	if (strlen(url) > URL_MAX / 2)
+		return errtext_set(err, -EINVAL, "the model's URL is too long");
 	/* The text may hold a password: it is not repeated. */
 	code = curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
 	if (code)
@@ -145,31 +141,20 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	if (r)
 		return r;
 	curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
-	if (curl_url_get(u, CURLUPART_URL, &whole, 0))
-		return errtext_set(err, -EINVAL, "the model's URL is none");
-	e.url = strdup(whole);
-	if (!e.url)
-		return -ENOMEM;
+	if (curl_url_get(u, CURLUPART_URL, &whole, 0) || strlen(whole) >= sizeof(e.url))
+		return errtext_set(err, -EINVAL, "the model's URL is none, or too long");
+	strcpy(e.url, whole);
 	*ret = e;
 	return 0;
 }
 
-void endpoint_free(struct endpoint *e)
-{
-	free(e->url);
-	memset(e, 0, sizeof(*e));
-}
-
 enum llm_api endpoint_guess(const char *url)
 {
-	static const char messages[] = "/messages";
-	size_t len = strcspn(url, "?#");
 	char host[256];
 
 	endpoint_host(url, host, sizeof(host));
 	return !strcasecmp(host, "api.anthropic.com") ||
-			       (len >= strlen(messages) &&
-				!strncmp(url + len - strlen(messages), messages, strlen(messages)))
+			       ends_in(url, strcspn(url, "?#"), "/messages")
 		       ? LLM_ANTHROPIC
 		       : LLM_OPENAI;
 }
@@ -247,7 +232,7 @@ static void choose_key(const struct endpoint *e, struct llm_config *c)
 		c->key_env = own;
 	else
 		c->key_file = variable("CACHEMON_LLM_KEY_FILE");
-	if (!c->key_env && !c->key_file && e->url)
+	if (!c->key_env && !c->key_file && *e->url)
 		c->key_env = vendor_key(e);
 }
 
@@ -271,7 +256,6 @@ int llm_config_make(const struct llm_config *options, bool environment, struct l
 		return r;
 	if (environment)
 		choose_key(&e, &c);
-	endpoint_free(&e);
 	*ret = c;
 	return 0;
 }

@@ -10,17 +10,18 @@
 
 #include "advisor/llm/http/client.h"
 
+enum { URL_MAX = 4096 };
+
 struct endpoint {
-	char *url;	/* whole, of the API's call */
-	char host[256]; /* with its port where that is said; inert */
-	char name[256]; /* without it, as libcurl has it */
-	bool plain;	/* http */
-	bool loopback;	/* this machine */
+	char url[URL_MAX]; /* whole, of the API's call */
+	char host[256];	   /* with its port where that is said; inert */
+	char name[256];	   /* without it, as libcurl has it */
+	bool plain;	   /* http */
+	bool loopback;	   /* this machine */
 };
 
 /* -EINVAL with a text: no URL, of another scheme, or with a user in it. */
 int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err);
-void endpoint_free(struct endpoint *e);
 
 /* The API that an address speaks as far as can be told: Anthropic's by its host or the end of its
  * path. */
