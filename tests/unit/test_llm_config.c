@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "advisor/llm/http/config.h"
-#include "advisor/llm/http/key.h"
 
 /* What llm_config_make() makes where the environment has these NAME=VALUE lines. */
 static int made(const struct llm_config *options, const char *lines, struct llm_config *ret,

@@ -12,11 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "advisor/llm/http/config.h"
-#include "advisor/llm/http/key.h"
-#include "advisor/llm/http/outcome.h"
-#include "advisor/llm/http/transport.h"
-#include "advisor/llm/http/wire.h"
+#include "advisor/llm/http/attempt.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
@@ -33,16 +29,6 @@ const char *const llm_outcome_names[LLM_OUTCOME_NR] = {
 	[LLM_NOT_ALLOWED] = "not_allowed", [LLM_UNREACHABLE] = "unreachable",
 	[LLM_REFUSED] = "refused",	   [LLM_BROKEN] = "broken",
 	[LLM_DECLINED] = "declined",
-};
-
-/* One question, over all its attempts. */
-struct question {
-	const struct llm_config *config;
-	const struct llm_prompt *prompt;
-	struct endpoint endpoint;
-	uint64_t limit_ns, stall_ns, deadline_ns; /* CLOCK_MONOTONIC */
-	struct key key;
-	struct llm_answer *answer;
 };
 
 /* Who asks can do nothing that the user cannot, and leaves no copy of the memory that holds the
@@ -63,10 +49,9 @@ static int confine(void)
 }
 
 /* What needs no network to be known. LLM_ANSWERED: nothing speaks against it. */
-static enum llm_outcome may_ask(struct question *q, struct errtext *err)
+static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct errtext *err)
 {
 	const struct llm_config *config = q->config;
-	struct llm_answer *a = q->answer;
 	int r;
 
 	if (!config->url)
@@ -99,13 +84,6 @@ static enum llm_outcome may_ask(struct question *q, struct errtext *err)
 									 : LLM_ANSWERED;
 }
 
-static uint64_t left_ns(const struct question *q)
-{
-	uint64_t now = clock_now_ns();
-
-	return now < q->deadline_ns ? q->deadline_ns - now : 0;
-}
-
 static void wait_ns(uint64_t ns)
 {
 	struct timespec left = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
@@ -116,26 +94,25 @@ static void wait_ns(uint64_t ns)
 
 /* A server that takes the beginning of a prompt only and says nothing of it: no tokenizer makes so
  * few tokens of so much text. */
-static void look_for_cut_prompt(struct question *q, const struct wire_reply *reply)
+static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answer *a)
 {
 	enum { BYTES_A_TOKEN_MAX = 6, SMALL = 4000 };
-	size_t bytes = strlen(q->prompt->system) + strlen(q->prompt->user);
+	size_t bytes = strlen(prompt->system) + strlen(prompt->user);
 
-	if (bytes < SMALL || reply->tokens_in <= 0 ||
-	    (uint64_t)reply->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
+	if (!a->text || bytes < SMALL || a->tokens_in <= 0 ||
+	    (uint64_t)a->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
 		return;
-	snprintf(q->answer->warning, sizeof(q->answer->warning),
+	snprintf(a->warning, sizeof(a->warning),
 		 "%.100s counts %lld tokens in a prompt of %zu bytes: it seems to have read a part "
 		 "of it only; is its context large enough?",
-		 q->endpoint.host, (long long)reply->tokens_in, bytes);
+		 a->host, (long long)a->tokens_in, bytes);
 }
 
 /* The last attempt says how it ended. */
-static enum llm_outcome conclude(struct question *q, const struct outcome *o,
-				 struct wire_reply *reply, struct errtext *err)
+static enum llm_outcome conclude(const struct question *q, const struct outcome *o,
+				 struct wire_reply *reply, struct llm_answer *to,
+				 struct errtext *err)
 {
-	struct llm_answer *to = q->answer;
-
 	to->tokens_in = reply->tokens_in;
 	to->tokens_out = reply->tokens_out;
 	to->too_long = o->too_long;
@@ -146,78 +123,56 @@ static enum llm_outcome conclude(struct question *q, const struct outcome *o,
 		return errtext_set(err, o->outcome,
 				   to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
 				   to->attempts);
-	look_for_cut_prompt(q, reply);
 	key_mask(&q->key, reply->text, reply->len);
 	to->len = reply->len;
 	to->text = TAKE_PTR(reply->text);
 	return LLM_ANSWERED;
 }
 
-/* 0, or -errno when not even an attempt can be made. */
-static int attempt(struct question *q, const struct wire_shape *shape, struct wire_reply *ret_reply,
-		   struct outcome *ret)
+static void look_at_clock(struct question *q, uint64_t deadline_ns)
 {
-	_cleanup_free_ char *body = NULL;
-	struct transport_call call = {
-		.config = q->config,
-		.endpoint = &q->endpoint,
-		.key = &q->key,
-		.left_ns = left_ns(q),
-		.stall_ns = q->stall_ns,
-	};
-	struct outcome_context context = {
-		.config = q->config,
-		.host = q->endpoint.host,
-		.key = &q->key,
-		.max_tokens = q->prompt->max_tokens,
-		.limit_ns = q->limit_ns,
-		.stall_ns = q->stall_ns,
-	};
-	struct transport_result transport;
-	int err = wire_request(shape, q->config->model, q->prompt, &body);
+	uint64_t now = clock_now_ns();
 
-	call.body = body;
-	if (!err)
-		err = transport_do(&call, &transport);
-	if (err)
-		return err;
-	q->answer->attempts++;
-	context.left_ns = left_ns(q);
-	outcome_of(&context, &transport, ret_reply, ret);
-	transport_result_free(&transport);
-	return 0;
+	q->left_ns = now < deadline_ns ? deadline_ns - now : 0;
 }
 
-static enum llm_outcome ask(struct question *q, struct errtext *err)
+static enum llm_outcome ask(struct question *q, const struct llm_prompt *prompt,
+			    uint64_t deadline_ns, struct llm_answer *to, struct errtext *err)
 {
 	struct wire_shape shape = {q->config->api, q->config->json, false};
-	struct wire_reply reply = {0};
-	struct outcome o;
 	enum llm_outcome ret = LLM_ANSWERED;
 	unsigned int tries = 0;
-	uint64_t wait = 0;
-	uint32_t random;
 	bool again;
 
 	do {
-		int e = attempt(q, &shape, &reply, &o);
+		_cleanup_free_ char *body = NULL;
+		struct transport_result transport;
+		struct wire_reply reply;
+		struct outcome o;
+		uint64_t wait = 0;
+		uint32_t random = UINT32_MAX;
+		int e = wire_request(&shape, q->config->model, prompt, &body);
 
+		look_at_clock(q, deadline_ns);
+		if (!e)
+			e = transport_do(q, body, &transport);
 		if (e)
 			return errtext_set(err, LLM_UNREACHABLE,
 					   "the request could not be made: %s", strerror(-e));
+		to->attempts++;
+		look_at_clock(q, deadline_ns);
+		outcome_of(q, &transport, &reply, &o);
+		transport_result_free(&transport);
 		/* Another name of the limit, once, is no try. */
 		again = o.other_limit && !shape.completion_tokens &&
-			left_ns(q) >= OUTCOME_LEFT_MIN_NS;
-		if (getentropy(&random, sizeof(random)))
-			random = UINT32_MAX;
-		if (again)
-			shape.completion_tokens = true;
-		else
-			again = outcome_again(&o, ++tries, left_ns(q), random, &wait);
+			q->left_ns >= OUTCOME_LEFT_MIN_NS;
+		shape.completion_tokens |= again;
+		if (!again && !getentropy(&random, sizeof(random)))
+			again = outcome_again(&o, ++tries, q->left_ns, random, &wait);
 		if (again)
 			wait_ns(wait);
 		else
-			ret = conclude(q, &o, &reply, err);
+			ret = conclude(q, &o, &reply, to, err);
 		wire_reply_free(&reply);
 	} while (again);
 	return ret;
@@ -232,24 +187,23 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	struct errtext err = {""};
 	struct question q = {
 		.config = config,
-		.prompt = prompt,
+		.max_tokens = prompt->max_tokens,
 		.limit_ns = config->limit_ns ? config->limit_ns : LIMIT_S * SECOND,
 		.stall_ns = config->stall_ns ? config->stall_ns : STALL_S * SECOND,
-		.answer = ret,
 	};
 
 	*ret = (struct llm_answer){.tokens_in = -1, .tokens_out = -1};
-	q.deadline_ns = start + q.limit_ns;
-	ret->outcome = may_ask(&q, &err);
+	ret->outcome = may_ask(&q, ret, &err);
 	/* A peer that closes its end is no reason to die. */
 	sigaction(SIGPIPE, &ignore, &before);
 	if (!ret->outcome && !curl_global_init(CURL_GLOBAL_DEFAULT))
-		ret->outcome = ask(&q, &err);
+		ret->outcome = ask(&q, prompt, start + q.limit_ns, ret, &err);
 	else if (!ret->outcome)
 		ret->outcome = errtext_set(&err, LLM_UNREACHABLE, "not enough memory to ask");
 	curl_global_cleanup();
 	sigaction(SIGPIPE, &before, NULL);
 	key_wipe(&q.key);
+	look_for_cut_prompt(prompt, ret);
 	utf8_inert(ret->reason, sizeof(ret->reason), err.text, OUTCOME_LINE_MAX);
 	ret->duration_ns = clock_now_ns() - start;
 }

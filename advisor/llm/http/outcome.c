@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/llm/http/outcome.h"
+#include "advisor/llm/http/attempt.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -71,12 +71,12 @@ struct quote {
 static struct quote quote_of(const char *text)
 {
 	char inert[OUTCOME_QUOTE_MAX + 8];
-	struct quote q = {""};
+	struct quote ret = {""};
 
 	if (*text)
-		snprintf(q.s, sizeof(q.s), ": \"%s\"",
+		snprintf(ret.s, sizeof(ret.s), ": \"%s\"",
 			 utf8_inert(inert, sizeof(inert), text, OUTCOME_QUOTE_MAX));
-	return q;
+	return ret;
 }
 
 static void say(struct outcome *o, enum llm_outcome outcome, const char *fmt, ...)
@@ -119,7 +119,7 @@ static const struct failure {
 	{0, false, LLM_UNREACHABLE, "cannot be reached", ""},
 };
 
-static void of_network(const struct outcome_context *c, const struct transport_result *t,
+static void of_network(const struct question *q, const struct transport_result *t,
 		       struct outcome *o)
 {
 	struct quote said = quote_of(t->said);
@@ -130,12 +130,13 @@ static void of_network(const struct outcome_context *c, const struct transport_r
 	o->passing = f->passing;
 	if (f->curl == CURLE_OPERATION_TIMEDOUT && t->stalled)
 		say(o, f->outcome, "%.*s stopped in the midst of its answer: nothing for %llu s",
-		    HOST_MAX, c->host, (unsigned long long)(c->stall_ns / SECOND));
-	else if (f->curl == CURLE_OPERATION_TIMEDOUT && c->left_ns < OUTCOME_LEFT_MIN_NS)
+		    HOST_MAX, q->endpoint.host, (unsigned long long)(q->stall_ns / SECOND));
+	else if (f->curl == CURLE_OPERATION_TIMEDOUT && q->left_ns < OUTCOME_LEFT_MIN_NS)
 		say(o, f->outcome, "%.*s did not answer in time, of %.1f s for all of it%s",
-		    HOST_MAX, c->host, (double)c->limit_ns / (double)SECOND, said.s);
+		    HOST_MAX, q->endpoint.host, (double)q->limit_ns / (double)SECOND, said.s);
 	else
-		say(o, f->outcome, "%.*s: %s%s%s", HOST_MAX, c->host, f->what, said.s, f->more);
+		say(o, f->outcome, "%.*s: %s%s%s", HOST_MAX, q->endpoint.host, f->what, said.s,
+		    f->more);
 }
 
 static bool is_passing_status(int status)
@@ -149,51 +150,50 @@ static bool is_passing_status(int status)
 }
 
 /* What to do about it; "": nothing that is known. */
-static const char *advice(const struct outcome_context *c, enum complaint complaint, int status)
+static const char *advice(const struct question *q, enum complaint complaint, int status)
 {
 	if (complaint == COMPLAINT_QUOTA)
 		return "; its quota is used up";
-	if (complaint == COMPLAINT_FORM && c->config->json == LLM_JSON_NONE)
+	if (complaint == COMPLAINT_FORM && q->config->json == LLM_JSON_NONE)
 		return "";
 	if (complaint == COMPLAINT_FORM)
-		return c->config->json == LLM_JSON_SCHEMA && c->config->api == LLM_OPENAI
+		return q->config->json == LLM_JSON_SCHEMA && q->config->api == LLM_OPENAI
 			       ? "; if it knows no JSON schemas: --llm-json object, or none"
 			       : "; if it knows no form of JSON: --llm-json none";
 	if (status == 401 || status == 403)
-		return c->key->len ? "; is the key right, and one of this endpoint?"
-				   : "; no key was sent: set CACHEMON_LLM_KEY or "
-				     "CACHEMON_LLM_KEY_FILE";
+		return q->key.len ? "; is the key right, and one of this endpoint?"
+				  : "; no key was sent: set CACHEMON_LLM_KEY or "
+				    "CACHEMON_LLM_KEY_FILE";
 	return status == 404   ? "; are CACHEMON_LLM_URL and CACHEMON_LLM_MODEL right?"
 	       : status == 407 ? "; the proxy wants a user: see http_proxy, https_proxy"
 			       : "";
 }
 
-static void of_status(const struct outcome_context *c, int status, struct wire_error *e,
-		      struct outcome *o)
+static void of_status(const struct question *q, int status, struct wire_error *e, struct outcome *o)
 {
 	enum complaint complaint = complaint_of(status, e);
 	/* Sooner than the server says it is of no use, and much later of none to the user. */
 	bool no_time = o->retry_after_ns >= 0 &&
-		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > c->left_ns ||
+		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > q->left_ns ||
 			(uint64_t)o->retry_after_ns > RETRY_AFTER_MAX_S * SECOND);
 	struct quote said;
 
-	key_mask(c->key, e->message, strlen(e->message));
+	key_mask(&q->key, e->message, strlen(e->message));
 	said = quote_of(e->message);
 	o->too_long = complaint == COMPLAINT_LONG;
-	o->other_limit = complaint == COMPLAINT_TOKENS && c->config->api == LLM_OPENAI;
+	o->other_limit = complaint == COMPLAINT_TOKENS && q->config->api == LLM_OPENAI;
 	o->passing = complaint != COMPLAINT_QUOTA && is_passing_status(status);
 	if (o->too_long)
 		say(o, LLM_REFUSED, "the prompt is too long for %.*s (status %d)%s", HOST_MAX,
-		    c->host, status, said.s);
+		    q->endpoint.host, status, said.s);
 	else if (o->passing && no_time)
 		say(o, LLM_REFUSED,
 		    "%.*s refuses (status %d) and asks to wait %llu s, longer than there is time%s",
-		    HOST_MAX, c->host, status, (unsigned long long)o->retry_after_ns / SECOND,
-		    said.s);
+		    HOST_MAX, q->endpoint.host, status,
+		    (unsigned long long)o->retry_after_ns / SECOND, said.s);
 	else
-		say(o, LLM_REFUSED, "%.*s refuses (status %d)%s%s", HOST_MAX, c->host, status,
-		    said.s, advice(c, complaint, status));
+		say(o, LLM_REFUSED, "%.*s refuses (status %d)%s%s", HOST_MAX, q->endpoint.host,
+		    status, said.s, advice(q, complaint, status));
 	o->passing &= !no_time;
 }
 
@@ -204,34 +204,35 @@ static bool is_blank(const char *text)
 
 /* A text is an answer only when it came to its own end. A model's other words are not passed on:
  * nobody has checked them. */
-static void of_reply(const struct outcome_context *c, const struct wire_reply *r, struct outcome *o)
+static void of_reply(const struct question *q, const struct wire_reply *r, struct outcome *o)
 {
 	char model[MODEL_MAX + 4];
 	bool is_name = !r->end_said[strspn(r->end_said, "abcdefghijklmnopqrstuvwxyz_")];
 
-	utf8_inert(model, sizeof(model), c->config->model, MODEL_MAX);
+	utf8_inert(model, sizeof(model), q->config->model, MODEL_MAX);
 	if (r->end == WIRE_END_REFUSAL)
-		say(o, LLM_DECLINED, "%s at %.*s declined to answer", model, HOST_MAX, c->host);
+		say(o, LLM_DECLINED, "%s at %.*s declined to answer", model, HOST_MAX,
+		    q->endpoint.host);
 	else if (r->end == WIRE_END_LENGTH)
 		say(o, LLM_BROKEN, "the answer of %s at %.*s was cut at max_tokens (%u)", model,
-		    HOST_MAX, c->host, c->max_tokens);
+		    HOST_MAX, q->endpoint.host, q->max_tokens);
 	else if (r->end != WIRE_END_STOP)
 		say(o, LLM_BROKEN, "%s at %.*s did not end its answer as it should%s", model,
-		    HOST_MAX, c->host, quote_of(is_name ? r->end_said : "").s);
+		    HOST_MAX, q->endpoint.host, quote_of(is_name ? r->end_said : "").s);
 	else if (is_blank(r->text))
-		say(o, LLM_DECLINED, "%s at %.*s said nothing", model, HOST_MAX, c->host);
+		say(o, LLM_DECLINED, "%s at %.*s said nothing", model, HOST_MAX, q->endpoint.host);
 }
 
-static void of_other_api(const struct outcome_context *c, const struct transport_result *t,
+static void of_other_api(const struct question *q, const struct transport_result *t,
 			 struct outcome *o)
 {
-	say(o, LLM_BROKEN, "what %.*s answers is not of %s API%s", HOST_MAX, c->host,
-	    c->config->api == LLM_ANTHROPIC ? "Anthropic's" : "OpenAI's",
+	say(o, LLM_BROKEN, "what %.*s answers is not of %s API%s", HOST_MAX, q->endpoint.host,
+	    q->config->api == LLM_ANTHROPIC ? "Anthropic's" : "OpenAI's",
 	    t->encoded ? ": it is compressed, which was not asked for"
 		       : "; is CACHEMON_LLM_URL right?");
 }
 
-void outcome_of(const struct outcome_context *c, const struct transport_result *t,
+void outcome_of(const struct question *q, const struct transport_result *t,
 		struct wire_reply *ret_reply, struct outcome *ret)
 {
 	struct wire_error error = {0};
@@ -244,28 +245,28 @@ void outcome_of(const struct outcome_context *c, const struct transport_result *
 	if (t->too_big) {
 		say(ret, LLM_BROKEN,
 		    "the answer of %.*s is too big: more than %d KiB, or %d of headers", HOST_MAX,
-		    c->host, TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
+		    q->endpoint.host, TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
 	} else if (t->curl == CURLE_UNSUPPORTED_PROTOCOL || t->curl == CURLE_WEIRD_SERVER_REPLY) {
-		of_other_api(c, t, ret); /* HTTP without headers, or no HTTP */
+		of_other_api(q, t, ret); /* HTTP without headers, or no HTTP */
 	} else if (t->curl) {
-		of_network(c, t, ret);
+		of_network(q, t, ret);
 	} else if (t->status >= 300 && t->status < 400) {
 		say(ret, LLM_REFUSED,
 		    "%.*s sends on (status %d) to another address, which is not followed%s; if "
 		    "that is right, put it into CACHEMON_LLM_URL",
-		    HOST_MAX, c->host, t->status, quote_of(t->elsewhere).s);
+		    HOST_MAX, q->endpoint.host, t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
-		of_status(c, t->status, &error, ret);
-	} else if (wire_reply_parse(c->config->api, body, t->len, ret_reply)) {
-		of_other_api(c, t, ret);
+		of_status(q, t->status, &error, ret);
+	} else if (wire_reply_parse(q->config->api, body, t->len, ret_reply)) {
+		of_other_api(q, t, ret);
 	} else if (ret_reply->failed) {
 		/* Some say the status in the body. */
 		if (sscanf(ret_reply->error.code, "%3d", &status) != 1 || status < 400)
 			status = t->status;
-		of_status(c, status, &ret_reply->error, ret);
+		of_status(q, status, &ret_reply->error, ret);
 	} else {
-		of_reply(c, ret_reply, ret);
+		of_reply(q, ret_reply, ret);
 	}
 }
 
