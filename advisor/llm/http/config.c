@@ -21,13 +21,18 @@ static void cleanup_url(CURLU **u)
 	curl_url_cleanup(*u);
 }
 
-static void cleanup_curl(char **p)
-{
-	curl_free(*p);
-}
+#define _cleanup_url_ _cleanup_(cleanup_url)
 
-#define _cleanup_url_  _cleanup_(cleanup_url)
-#define _cleanup_curl_ _cleanup_(cleanup_curl)
+/* false: it is not there, or too long; then to is "". */
+static bool get_part(CURLU *u, CURLUPart part, char *to, size_t size)
+{
+	char *text = NULL;
+	bool there = !curl_url_get(u, part, &text, 0) && strlen(text) < size;
+
+	strcpy(to, there ? text : "");
+	curl_free(text);
+	return there;
+}
 
 static bool ends_in(const char *text, size_t len, const char *end)
 {
@@ -51,21 +56,6 @@ static const char *rest_of_path(const char *path, size_t len, enum llm_api api)
 	return digits < len && ends_in(path, digits, "/v") ? "/messages" : "/v1/messages";
 }
 
-static int complete_path(CURLU *u, enum llm_api api)
-{
-	_cleanup_curl_ char *path = NULL;
-	char whole[URL_MAX];
-	size_t len;
-
-	if (curl_url_get(u, CURLUPART_PATH, &path, 0))
-		return -ENOMEM;
-	len = strlen(path);
-	while (len && path[len - 1] == '/')
-		path[--len] = '\0';
-	snprintf(whole, sizeof(whole), "%s%s", path, rest_of_path(path, len, api));
-	return curl_url_set(u, CURLUPART_PATH, whole, 0) ? -ENOMEM : 0;
-}
-
 static bool is_loopback(const char *name)
 {
 	struct in_addr four;
@@ -81,72 +71,55 @@ static bool is_loopback(const char *name)
 	return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static int take_host(CURLU *u, struct endpoint *e, struct errtext *err)
+/* The URL of the API's call: false: it is too long. */
+static bool complete(CURLU *u, enum llm_api api, struct endpoint *e)
 {
-	_cleanup_curl_ char *host = NULL;
-	_cleanup_curl_ char *port = NULL;
-	char both[512];
+	enum { MORE = 32 };
+	char path[URL_MAX];
+	size_t len;
 
-	if (curl_url_get(u, CURLUPART_HOST, &host, 0) || strlen(host) >= sizeof(e->name) - 8)
-		return errtext_set(err, -EINVAL, "the model's URL has no host, or a very long one");
-	curl_url_get(u, CURLUPART_PORT, &port, 0);
-	strcpy(e->name, host);
-	snprintf(both, sizeof(both), "%s%s%s", host, port ? ":" : "", port ? port : "");
-	utf8_inert(e->host, sizeof(e->host), both, sizeof(e->host) - 1);
-	e->loopback = is_loopback(host);
-	return 0;
-}
-
-static int check_scheme(CURLU *u, struct endpoint *e, struct errtext *err)
-{
-	_cleanup_curl_ char *scheme = NULL;
-	_cleanup_curl_ char *user = NULL;
-	_cleanup_curl_ char *password = NULL;
-
-	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0))
-		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
-	e->plain = !strcmp(scheme, "http");
-	if (!e->plain && strcmp(scheme, "https") != 0)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL is of %.20s, not of https or http", scheme);
-	curl_url_get(u, CURLUPART_USER, &user, 0);
-	curl_url_get(u, CURLUPART_PASSWORD, &password, 0);
-	if (user || password)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL holds a user or a password: put the key in "
-				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
-	return 0;
+	if (!get_part(u, CURLUPART_PATH, path, sizeof(path) - MORE))
+		return false;
+	len = strlen(path);
+	while (len && path[len - 1] == '/')
+		len--;
+	strcpy(path + len, rest_of_path(path, len, api));
+	return !curl_url_set(u, CURLUPART_PATH, path, 0) &&
+	       !curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) &&
+	       get_part(u, CURLUPART_URL, e->url, sizeof(e->url));
 }
 
 int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err)
 {
 	_cleanup_url_ CURLU *u = curl_url();
-	_cleanup_curl_ char *whole = NULL;
 	struct endpoint e = {0};
-	CURLUcode code;
-	int r;
+	char text[512], port[16];
+	CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
+			   : CURLUE_OUT_OF_MEMORY;
 
-	if (!u)
-		return errtext_set(err, -ENOMEM, "not enough memory");
-	if (strlen(url) > URL_MAX / 2)
-		return errtext_set(err, -EINVAL, "the model's URL is too long");
 	/* The text may hold a password: it is not repeated. */
-	code = curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
 	if (code)
 		return errtext_set(err, -EINVAL,
 				   "the model's URL is none (%s); as in https://host/v1",
 				   curl_url_strerror(code));
-	r = check_scheme(u, &e, err);
-	if (!r)
-		r = take_host(u, &e, err);
-	if (!r)
-		r = complete_path(u, api);
-	if (r)
-		return r;
-	curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
-	if (curl_url_get(u, CURLUPART_URL, &whole, 0) || strlen(whole) >= sizeof(e.url))
-		return errtext_set(err, -EINVAL, "the model's URL is none, or too long");
-	strcpy(e.url, whole);
+	if (!get_part(u, CURLUPART_SCHEME, text, sizeof(text)))
+		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
+	e.plain = !strcmp(text, "http");
+	if (!e.plain && strcmp(text, "https") != 0)
+		return errtext_set(err, -EINVAL,
+				   "the model's URL is of %.20s, not of https or http", text);
+	/* A longer one makes the whole too long. */
+	if (get_part(u, CURLUPART_USER, e.url, sizeof(e.url)) ||
+	    get_part(u, CURLUPART_PASSWORD, e.url, sizeof(e.url)))
+		return errtext_set(err, -EINVAL,
+				   "the model's URL holds a user or a password: put the key in "
+				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
+	if (!get_part(u, CURLUPART_HOST, e.name, sizeof(e.name) - 8) || !complete(u, api, &e))
+		return errtext_set(err, -EINVAL, "the model's URL has no host, or is too long");
+	get_part(u, CURLUPART_PORT, port, sizeof(port));
+	snprintf(text, sizeof(text), "%s%s%s", e.name, *port ? ":" : "", port);
+	utf8_inert(e.host, sizeof(e.host), text, sizeof(e.host) - 1);
+	e.loopback = is_loopback(e.name);
 	*ret = e;
 	return 0;
 }
@@ -165,12 +138,11 @@ enum llm_api endpoint_guess(const char *url)
 void endpoint_host(const char *url, char *ret, size_t size)
 {
 	_cleanup_url_ CURLU *u = curl_url();
-	_cleanup_curl_ char *host = NULL;
+	char host[256] = "";
 
-	*ret = '\0';
-	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
-	    !curl_url_get(u, CURLUPART_HOST, &host, 0))
-		utf8_inert(ret, size, host, size - 1);
+	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME))
+		get_part(u, CURLUPART_HOST, host, sizeof(host));
+	utf8_inert(ret, size, host, size - 1);
 }
 
 /* One that is set to nothing is not set. */

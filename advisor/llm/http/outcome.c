@@ -9,8 +9,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* Parts of the line, each of its length at most: a host may have 253 bytes. */
-enum { HOST_MAX = 100, MODEL_MAX = 64, RETRY_AFTER_MAX_S = 60 };
+enum { MODEL_MAX = 64, RETRY_AFTER_MAX_S = 60 };
 
 enum complaint {
 	COMPLAINT_NONE,
@@ -25,40 +24,39 @@ enum complaint {
 static const struct {
 	enum complaint complaint;
 	int status, or_status;
-	const char *word;
+	const char *words[9];
 } complaints[] = {
-	{COMPLAINT_LONG, 413, 413, ""},
-	{COMPLAINT_LONG, 400, 422, "exceed_context_size"},
-	{COMPLAINT_LONG, 400, 422, "context_length_exceeded"},
-	{COMPLAINT_LONG, 400, 422, "maximum context length"},
-	{COMPLAINT_LONG, 400, 422, "exceeds the available context"},
-	{COMPLAINT_LONG, 400, 422, "exceed context limit"},
-	{COMPLAINT_LONG, 400, 422, "exceeds the context"},
-	{COMPLAINT_LONG, 400, 422, "prompt is too long"},
-	{COMPLAINT_QUOTA, 402, 402, ""},
-	{COMPLAINT_QUOTA, 400, 429, "insufficient_quota"},
-	{COMPLAINT_QUOTA, 400, 429, "exceeded your current quota"},
-	{COMPLAINT_QUOTA, 400, 429, "credit balance is too low"},
-	{COMPLAINT_TOKENS, 400, 422, "max_completion_tokens"},
-	{COMPLAINT_FORM, 400, 422, "response_format"},
-	{COMPLAINT_FORM, 400, 422, "output_config"},
-	{COMPLAINT_FORM, 400, 422, "output_format"},
-	{COMPLAINT_FORM, 400, 422, "json_object"},
-	{COMPLAINT_FORM, 400, 422, "structured output"},
-	{COMPLAINT_FORM, 400, 422, "schema"},
-	{COMPLAINT_FORM, 400, 422, "grammar"},
-	{COMPLAINT_FORM, 400, 422, "generate parser"},
+	{COMPLAINT_LONG, 413, 413, {""}},
+	{COMPLAINT_LONG,
+	 400,
+	 422,
+	 {"exceed_context_size", "context_length_exceeded", "maximum context length",
+	  "exceeds the available context", "exceed context limit", "exceeds the context",
+	  "prompt is too long"}},
+	{COMPLAINT_QUOTA, 402, 402, {""}},
+	{COMPLAINT_QUOTA,
+	 400,
+	 429,
+	 {"insufficient_quota", "exceeded your current quota", "credit balance is too low"}},
+	{COMPLAINT_TOKENS, 400, 422, {"max_completion_tokens"}},
+	{COMPLAINT_FORM,
+	 400,
+	 422,
+	 {"response_format", "output_config", "output_format", "json_object", "structured output",
+	  "schema", "grammar", "generate parser"}},
 };
 
 static enum complaint complaint_of(int status, const struct wire_error *e)
 {
 	for (size_t i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
-		const char *word = complaints[i].word;
+		const char *const *word = complaints[i].words;
 
-		if ((status == complaints[i].status || status == complaints[i].or_status) &&
-		    (strcasestr(e->message, word) || strcasestr(e->type, word) ||
-		     strcasestr(e->code, word) || strcasestr(e->param, word)))
-			return complaints[i].complaint;
+		if (status != complaints[i].status && status != complaints[i].or_status)
+			continue;
+		for (; *word; word++)
+			if (strcasestr(e->message, *word) || strcasestr(e->type, *word) ||
+			    strcasestr(e->code, *word) || strcasestr(e->param, *word))
+				return complaints[i].complaint;
 	}
 	return COMPLAINT_NONE;
 }
@@ -79,75 +77,67 @@ static struct quote quote_of(const char *text)
 	return ret;
 }
 
-static void say(struct outcome *o, enum llm_outcome outcome, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/* "HOST refuses": a host may have 253 bytes. */
+static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-static void say(struct outcome *o, enum llm_outcome outcome, const char *fmt, ...)
+static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
+		const char *fmt, ...)
 {
 	char line[1024];
+	int len = snprintf(line, sizeof(line), "%.100s ", q->endpoint.host);
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(line, sizeof(line), fmt, args);
+	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, args);
 	va_end(args);
 	o->outcome = outcome;
 	utf8_inert(o->line, sizeof(o->line), line, OUTCOME_LINE_MAX);
 }
 
-/* What libcurl ends with that has words of its own, or that passes. */
-static const struct failure {
-	int curl;
-	bool passing;
-	enum llm_outcome outcome;
-	const char *what, *more;
-} failures[] = {
-	{CURLE_PARTIAL_FILE, true, LLM_BROKEN, "the answer was cut on its way", ""},
-	{CURLE_COULDNT_RESOLVE_HOST, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_COULDNT_CONNECT, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_OPERATION_TIMEDOUT, true, LLM_UNREACHABLE, "no answer", ""},
-	{CURLE_SSL_CONNECT_ERROR, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_GOT_NOTHING, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_SEND_ERROR, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_RECV_ERROR, true, LLM_UNREACHABLE, "cannot be reached", ""},
-	{CURLE_PEER_FAILED_VERIFICATION, false, LLM_UNREACHABLE, "is not trusted",
-	 "; a CA of your own is named by CACHEMON_LLM_CA"},
-	{CURLE_SSL_CACERT_BADFILE, false, LLM_UNREACHABLE,
-	 "the CA file (CACHEMON_LLM_CA) cannot be used", ""},
-	{CURLE_SSL_CERTPROBLEM, false, LLM_UNREACHABLE,
-	 "the certificate of this side (CACHEMON_LLM_CERT, CACHEMON_LLM_CERT_KEY) cannot be used",
-	 ""},
-	{0, false, LLM_UNREACHABLE, "cannot be reached", ""},
-};
+static bool is_one_of(int value, const int *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == value)
+			return true;
+	return false;
+}
+
+/* What passes, of what libcurl ends with. */
+static const int passing_failures[] = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+				       CURLE_PARTIAL_FILE,	   CURLE_OPERATION_TIMEDOUT,
+				       CURLE_GOT_NOTHING,	   CURLE_SSL_CONNECT_ERROR,
+				       CURLE_SEND_ERROR,	   CURLE_RECV_ERROR};
 
 static void of_network(const struct question *q, const struct transport_result *t,
 		       struct outcome *o)
 {
 	struct quote said = quote_of(t->said);
-	const struct failure *f = failures;
 
-	while (f->curl && f->curl != t->curl)
-		f++;
-	o->passing = f->passing;
-	if (f->curl == CURLE_OPERATION_TIMEDOUT && t->stalled)
-		say(o, f->outcome, "%.*s stopped in the midst of its answer: nothing for %llu s",
-		    HOST_MAX, q->endpoint.host, (unsigned long long)(q->stall_ns / SECOND));
-	else if (f->curl == CURLE_OPERATION_TIMEDOUT && q->left_ns < OUTCOME_LEFT_MIN_NS)
-		say(o, f->outcome, "%.*s did not answer in time, of %.1f s for all of it%s",
-		    HOST_MAX, q->endpoint.host, (double)q->limit_ns / (double)SECOND, said.s);
+	o->passing = is_one_of(t->curl, passing_failures,
+			       sizeof(passing_failures) / sizeof(passing_failures[0]));
+	if (t->curl == CURLE_PARTIAL_FILE)
+		say(q, o, LLM_BROKEN, "gave an answer that was cut on its way%s", said.s);
+	else if (t->curl == CURLE_OPERATION_TIMEDOUT && t->stalled)
+		say(q, o, LLM_UNREACHABLE, "stopped in the midst of its answer: nothing for %llu s",
+		    (unsigned long long)(q->stall_ns / SECOND));
+	else if (t->curl == CURLE_OPERATION_TIMEDOUT && q->left_ns < OUTCOME_LEFT_MIN_NS)
+		say(q, o, LLM_UNREACHABLE, "did not answer in time, of %.1f s for all of it%s",
+		    (double)q->limit_ns / (double)SECOND, said.s);
+	else if (t->curl == CURLE_PEER_FAILED_VERIFICATION)
+		say(q, o, LLM_UNREACHABLE,
+		    "is not trusted%s; a CA of your own is named by CACHEMON_LLM_CA", said.s);
 	else
-		say(o, f->outcome, "%.*s: %s%s%s", HOST_MAX, q->endpoint.host, f->what, said.s,
-		    f->more);
+		say(q, o, LLM_UNREACHABLE, "cannot be reached%s%s",
+		    t->curl == CURLE_SSL_CACERT_BADFILE ? " with this CA file (CACHEMON_LLM_CA)"
+		    : t->curl == CURLE_SSL_CERTPROBLEM
+			    ? " with this certificate of this side (CACHEMON_LLM_CERT, "
+			      "CACHEMON_LLM_CERT_KEY)"
+			    : "",
+		    said.s);
 }
 
-static bool is_passing_status(int status)
-{
-	static const int passing[] = {408, 409, 429, 500, 502, 503, 504, 529};
-
-	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
-		if (passing[i] == status)
-			return true;
-	return false;
-}
+static const int passing_statuses[] = {408, 409, 429, 500, 502, 503, 504, 529};
 
 /* What to do about it; "": nothing that is known. */
 static const char *advice(const struct question *q, enum complaint complaint, int status)
@@ -182,51 +172,44 @@ static void of_status(const struct question *q, int status, struct wire_error *e
 	said = quote_of(e->message);
 	o->too_long = complaint == COMPLAINT_LONG;
 	o->other_limit = complaint == COMPLAINT_TOKENS && q->config->api == LLM_OPENAI;
-	o->passing = complaint != COMPLAINT_QUOTA && is_passing_status(status);
+	o->passing = complaint != COMPLAINT_QUOTA &&
+		     is_one_of(status, passing_statuses,
+			       sizeof(passing_statuses) / sizeof(passing_statuses[0]));
 	if (o->too_long)
-		say(o, LLM_REFUSED, "the prompt is too long for %.*s (status %d)%s", HOST_MAX,
-		    q->endpoint.host, status, said.s);
+		say(q, o, LLM_REFUSED, "refuses (status %d): the prompt is too long%s", status,
+		    said.s);
 	else if (o->passing && no_time)
-		say(o, LLM_REFUSED,
-		    "%.*s refuses (status %d) and asks to wait %llu s, longer than there is time%s",
-		    HOST_MAX, q->endpoint.host, status,
-		    (unsigned long long)o->retry_after_ns / SECOND, said.s);
+		say(q, o, LLM_REFUSED,
+		    "refuses (status %d) and asks to wait %llu s, longer than there is time%s",
+		    status, (unsigned long long)o->retry_after_ns / SECOND, said.s);
 	else
-		say(o, LLM_REFUSED, "%.*s refuses (status %d)%s%s", HOST_MAX, q->endpoint.host,
-		    status, said.s, advice(q, complaint, status));
+		say(q, o, LLM_REFUSED, "refuses (status %d)%s%s", status, said.s,
+		    advice(q, complaint, status));
 	o->passing &= !no_time;
-}
-
-static bool is_blank(const char *text)
-{
-	return !text || strspn(text, " \t\r\n") == strlen(text);
 }
 
 /* A text is an answer only when it came to its own end. A model's other words are not passed on:
  * nobody has checked them. */
 static void of_reply(const struct question *q, const struct wire_reply *r, struct outcome *o)
 {
-	char model[MODEL_MAX + 4];
 	bool is_name = !r->end_said[strspn(r->end_said, "abcdefghijklmnopqrstuvwxyz_")];
 
-	utf8_inert(model, sizeof(model), q->config->model, MODEL_MAX);
 	if (r->end == WIRE_END_REFUSAL)
-		say(o, LLM_DECLINED, "%s at %.*s declined to answer", model, HOST_MAX,
-		    q->endpoint.host);
+		say(q, o, LLM_DECLINED, "declined to answer");
 	else if (r->end == WIRE_END_LENGTH)
-		say(o, LLM_BROKEN, "the answer of %s at %.*s was cut at max_tokens (%u)", model,
-		    HOST_MAX, q->endpoint.host, q->max_tokens);
+		say(q, o, LLM_BROKEN, "gave an answer that was cut at max_tokens (%u)",
+		    q->max_tokens);
 	else if (r->end != WIRE_END_STOP)
-		say(o, LLM_BROKEN, "%s at %.*s did not end its answer as it should%s", model,
-		    HOST_MAX, q->endpoint.host, quote_of(is_name ? r->end_said : "").s);
-	else if (is_blank(r->text))
-		say(o, LLM_DECLINED, "%s at %.*s said nothing", model, HOST_MAX, q->endpoint.host);
+		say(q, o, LLM_BROKEN, "did not end its answer as it should%s",
+		    quote_of(is_name ? r->end_said : "").s);
+	else if (!r->text || !r->text[strspn(r->text, " \t\r\n")])
+		say(q, o, LLM_DECLINED, "said nothing");
 }
 
 static void of_other_api(const struct question *q, const struct transport_result *t,
 			 struct outcome *o)
 {
-	say(o, LLM_BROKEN, "what %.*s answers is not of %s API%s", HOST_MAX, q->endpoint.host,
+	say(q, o, LLM_BROKEN, "answers what is not of %s API%s",
 	    q->config->api == LLM_ANTHROPIC ? "Anthropic's" : "OpenAI's",
 	    t->encoded ? ": it is compressed, which was not asked for"
 		       : "; is CACHEMON_LLM_URL right?");
@@ -243,18 +226,18 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 	*ret = (struct outcome){.outcome = LLM_ANSWERED,
 				.retry_after_ns = t->curl ? -1 : t->retry_after_ns};
 	if (t->too_big) {
-		say(ret, LLM_BROKEN,
-		    "the answer of %.*s is too big: more than %d KiB, or %d of headers", HOST_MAX,
-		    q->endpoint.host, TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
+		say(q, ret, LLM_BROKEN,
+		    "gave an answer that is too big: more than %d KiB, or %d of headers",
+		    TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
 	} else if (t->curl == CURLE_UNSUPPORTED_PROTOCOL || t->curl == CURLE_WEIRD_SERVER_REPLY) {
 		of_other_api(q, t, ret); /* HTTP without headers, or no HTTP */
 	} else if (t->curl) {
 		of_network(q, t, ret);
 	} else if (t->status >= 300 && t->status < 400) {
-		say(ret, LLM_REFUSED,
-		    "%.*s sends on (status %d) to another address, which is not followed%s; if "
-		    "that is right, put it into CACHEMON_LLM_URL",
-		    HOST_MAX, q->endpoint.host, t->status, quote_of(t->elsewhere).s);
+		say(q, ret, LLM_REFUSED,
+		    "sends on (status %d) to another address, which is not followed%s; if that is "
+		    "right, put it into CACHEMON_LLM_URL",
+		    t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
 		of_status(q, t->status, &error, ret);
