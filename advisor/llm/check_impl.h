@@ -4,6 +4,8 @@
 #ifndef LLM_CHECK_IMPL_H
 #define LLM_CHECK_IMPL_H
 
+#include <regex.h>
+
 #include "advisor/llm/check.h"
 
 /* Stand in a plain text for a placeholder and for an alias: no text has these bytes of its own. */
@@ -56,6 +58,14 @@ bool word_is(struct word w, const char *text);
 bool word_is_one_of(struct word w, const char *list);
 /* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
 bool phrase_in_any(const char *text, const char *list);
+
+/* forbidden.c: what is looked for, made when it is first needed. */
+struct expression {
+	const char *pattern; /* POSIX extended, of small or capital letters */
+	bool made;
+	regex_t re;
+};
+bool expression_in(struct expression *e, const char *text);
 
 /* forbidden.c: each true: it is that. text: a plain text. */
 bool echo_in(const struct pack *p, const char *text);
