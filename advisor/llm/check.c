@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,10 +130,11 @@ static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statemen
 	return true;
 }
 
-/* Placeholders and keys in the text cite, too. false: one was not sent. */
+/* Placeholders and keys in the text cite, too. false: one was not sent, or an alias was not. */
 static bool take_keys(const struct pack *p, const struct said *said, struct llm_statement *s)
 {
 	size_t len;
+	int alias = 0;
 
 	for (size_t i = 0; i < said->nr_filled; i++)
 		cite_evidence(s, said->filled[i]);
@@ -144,7 +146,9 @@ static bool take_keys(const struct pack *p, const struct said *said, struct llm_
 		else if (!find_any(p, at, len))
 			return false;
 	}
-	return !marks_unknown(said->plain);
+	for (const char *at = said->plain; !alias && (at = strchr(at, '<')); at++)
+		(void)sscanf(at, "<%*[a-z]-%*[0-9]>%n", &alias);
+	return !alias;
 }
 
 static bool is_measured(const struct llm_statement *s)

@@ -4,6 +4,8 @@
 #ifndef LLM_CHECK_IMPL_H
 #define LLM_CHECK_IMPL_H
 
+#include <regex.h>
+
 #include "advisor/llm/check.h"
 
 /* Stand in a plain text for a placeholder and for an alias: no text has these bytes of its own. */
@@ -39,8 +41,6 @@ const char *marks_fill(const struct said *s, struct arena *a);
 /* The next key in a plain text, "E3", as a word of its own, at or behind at; NULL: there is none.
  */
 const char *marks_key(const char *text, const char *at, size_t *ret_len);
-/* Whether a placeholder or an alias is left that nobody sent: "{E99}", "<file-7>". */
-bool marks_unknown(const char *plain);
 
 /* forbidden.c: words of a text, whatever stands between them and however they are written. */
 struct word {
@@ -58,6 +58,14 @@ bool word_is(struct word w, const char *text);
 bool word_is_one_of(struct word w, const char *list);
 /* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
 bool phrase_in_any(const char *text, const char *list);
+
+/* forbidden.c: what is looked for, made when it is first needed. */
+struct expression {
+	const char *pattern; /* POSIX extended, of small or capital letters */
+	bool made;
+	regex_t re;
+};
+bool expression_in(struct expression *e, const char *text);
 
 /* forbidden.c: each true: it is that. text: a plain text. */
 bool echo_in(const struct pack *p, const char *text);

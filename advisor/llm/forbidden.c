@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
@@ -73,18 +72,13 @@ bool phrase_in_any(const char *text, const char *list)
 	return false;
 }
 
-/* Whether anything of the list, "$ && ||", stands in a text. */
-static bool has_any(const char *text, const char *list)
+/* Where there is no memory for it, it is what is forbidden. */
+bool expression_in(struct expression *e, const char *text)
 {
-	char sign[32];
-
-	for (size_t len; *list; list += len + (list[len] == ' ')) {
-		len = strcspn(list, " ");
-		snprintf(sign, sizeof(sign), "%.*s", (int)len, list);
-		if (strcasestr(text, sign))
-			return true;
-	}
-	return false;
+	if (!e->made && regcomp(&e->re, e->pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+		return true;
+	e->made = true;
+	return !regexec(&e->re, text, 0, NULL, 0);
 }
 
 enum { ECHO_WORDS = 12 };
@@ -140,50 +134,17 @@ static const char with_paths[] =
 	"cat cp mv ls ln sh mount touch mkdir find source python perl tail head less vmtouch "
 	"kill sync sysctl";
 
-/* "$(x)", "$HOME", "a && b", ">> file": signs that only a shell reads; several bars are a table's.
- */
-static bool has_shell_sign(const char *text)
-{
-	const char *bar = strchr(text, '|');
-
-	return has_any(text, "$ && || >> << &> >&") || strstr(text, " 2>") ||
-	       (bar && !strchr(bar + 1, '|'));
-}
-
-/* "> /proc/x", "< /etc/x"; "</x" is markup. */
-static bool is_redirection(const char *at)
-{
-	size_t n = 1 + strspn(at + 1, " ");
-
-	if (*at != '>' && (*at != '<' || at[1] == '/'))
-		return false;
-	return at[n] == '/' || at[n] == '~';
-}
-
-/* "-x" or "--long" at the beginning of a word. */
-static bool is_option(const char *text, const char *at)
-{
-	bool begins = at == text || isspace((unsigned char)at[-1]) || strchr("('\"[", at[-1]);
-
-	if (*at != '-' || !begins)
-		return false;
-	at += at[1] == '-';
-	return isalpha((unsigned char)at[1]);
-}
-
-/* The '=' of "NAME=value", "vm.x=1"; not that of a link or inside of a tag. */
-static bool is_assignment(const char *text, const char *at)
-{
-	const char *name = at;
-
-	if (*at != '=' || !at[1] || isspace((unsigned char)at[1]) || at[1] == '=')
-		return false;
-	while (name > text && (isalnum((unsigned char)name[-1]) || strchr("_.", name[-1])))
-		name--;
-	if (name == at || (name > text && !strchr(" ('\"", name[-1])))
-		return false;
-	return !memchr(text, '<', (size_t)(name - text));
-}
+static struct expression shell = {.pattern =
+					  /* "$(x)", "a && b", ">> file": signs that only a shell
+					   * reads; several bars are a table's.
+					   */
+				  "\\$|&&|[|][|]|>>|<<|&>|>&| 2>|^[^|]*[|][^|]*$|"
+				  /* "> /proc/x", "< /etc/x"; "</x" is markup. */
+				  "> *[/~]|< +[/~]|<~|"
+				  /* "-x" or "--long" at the beginning of a word. */
+				  "(^|[[:space:]('\"[])--?[[:alpha:]]|"
+				  /* "NAME=value", "vm.x=1"; not in a link or inside of a tag. */
+				  "^([^<]*[ ('\"])?[[:alnum:]_.]+=[^=[:space:]]"};
 
 static bool has_call(const char *text)
 {
@@ -207,32 +168,19 @@ static bool has_call(const char *text)
 
 bool command_in(const char *text)
 {
-	if (has_call(text) || phrase_in_any(text, calls) || has_shell_sign(text))
-		return true;
-	for (const char *at = text; *at; at++)
-		if (is_redirection(at) || is_option(text, at) || is_assignment(text, at))
-			return true;
-	return false;
+	return has_call(text) || phrase_in_any(text, calls) || expression_in(&shell, text);
 }
 
-/* Anywhere in a text. A single '_' is part of many names, a single '*' of none that is shown. */
-static const char signs[] =
-	"< > ` * ~~ \\ @ :// // ]( ][ ]: ![ { } ^ | == __ www. http: https: ftp: "
-	"ftps: file: mailto: tel: javascript: vbscript: data:text data:image "
-	"data:application blob: ssh:";
-
-/* "&lt;", "&#60;" */
-static bool is_entity(const char *at)
-{
-	size_t n = 1;
-
-	if (*at != '&')
-		return false;
-	n += at[n] == '#';
-	while (isalnum((unsigned char)at[n]))
-		n++;
-	return n > 1 && at[n] == ';';
-}
+static struct expression markup = {
+	.pattern =
+		/* A single '_' is part of many names, a single '*' of none that is shown. */
+	"[<>`*\\@{}^|]|~~|//|\\]\\(|\\]\\[|\\]:|!\\[|==|__|"
+	"www[.]|(https?|ftps?|file|mailto|tel|javascript|vbscript|blob|ssh):|"
+	"data:(text|image|application)|"
+	/* "&lt;", "&#60;" */
+	"&#?[[:alnum:]]*;|"
+	/* "# " and "- " in front, as of lists; "_word_". */
+	"^(#+ |[-+=>] |--|[+][+]|>>)|(^|[^[:alnum:]_])_[[:alnum:]][^_]*_([^[:alnum:]]|$)"};
 
 static bool is_host_char(char c)
 {
@@ -258,30 +206,12 @@ static bool is_host(const struct pack *p, const char *text, const char *at)
 	return len - last >= 2 && !find_term(p, at, len);
 }
 
-/* "_word_" and "#" in front, "1." and "-" as of lists. */
-static bool is_block(const char *text)
-{
-	size_t n = strspn(text, "#");
-
-	if (n && text[n] == ' ')
-		return true;
-	return strchr("-+=>", *text) && (text[1] == ' ' || text[1] == *text);
-}
-
-static bool is_emphasis(const char *text, const char *at)
-{
-	bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-
-	return *at == '_' && begins && isalnum((unsigned char)at[1]) && strchr(at + 1, '_') &&
-	       !isalnum((unsigned char)strchr(at + 1, '_')[1]);
-}
-
 bool markup_in(const struct pack *p, const char *text)
 {
-	if (is_block(text) || has_any(text, signs))
+	if (expression_in(&markup, text))
 		return true;
 	for (const char *at = text; *at; at++)
-		if (is_entity(at) || is_host(p, text, at) || is_emphasis(text, at))
+		if (is_host(p, text, at))
 			return true;
 	return false;
 }

@@ -13,13 +13,8 @@
 
 enum { INDEXED_MAX = 64 * 1024 };
 
-/* What stands in every note of a finding, or is about the program's decision, tells none apart. */
-static bool is_left_out(struct span heading)
-{
-	return span_is(heading, "## How it is decided") || span_is(heading, "## Sources");
-}
-
-/* The words of a body, without code. */
+/* The words of a body, without code and without what stands in every note of a finding, or is about
+ * the program's decision, and tells none apart. */
 static void put_body(FILE *out, const char *body)
 {
 	struct lines lines = {.next = body};
@@ -29,17 +24,12 @@ static void put_body(FILE *out, const char *body)
 	while (ftell(out) < INDEXED_MAX && lines_next(&lines, &line)) {
 		struct span text = span_trim(line);
 
-		if (span_begins(text, "```")) {
+		if (span_begins(text, "```"))
 			fenced = !fenced;
-			continue;
-		}
-		if (fenced)
-			continue;
-		if (span_begins(text, "#")) {
-			left_out = is_left_out(text);
-			continue;
-		}
-		if (!left_out)
+		else if (!fenced && span_begins(text, "#"))
+			left_out = span_is(text, "## How it is decided") ||
+				   span_is(text, "## Sources");
+		else if (!fenced && !left_out)
 			fprintf(out, "%.*s\n", (int)text.len, text.at);
 	}
 }

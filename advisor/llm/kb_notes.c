@@ -44,10 +44,8 @@ static char *inert_copy(struct arena *a, const char *text, size_t len)
 /* Where to cut a text that is longer than max: at a blank, not within a character. */
 static size_t cut_at(const char *text, size_t max)
 {
-	size_t len = strnlen(text, max + 1);
-
-	if (len <= max)
-		return len;
+	if (strnlen(text, max + 1) <= max)
+		return strlen(text);
 	for (size_t at = max; at > max / 2; at--)
 		if (text[at] == ' ')
 			return at;
@@ -59,34 +57,25 @@ static size_t cut_at(const char *text, size_t max)
 /* One field as a sentence. false: no memory. */
 static bool put_field(FILE *out, struct arena *a, const char *name, const char *value)
 {
-	char *text;
-	size_t len;
+	char *text = inert_copy(a, value, strnlen(value, FIELD_MAX * 2));
+	size_t len = text ? strlen(text) : 0;
 
-	if (!value || !*value)
-		return true;
-	text = inert_copy(a, value, strnlen(value, FIELD_MAX * 2));
-	if (!text)
-		return false;
-	len = strlen(text);
 	/* The code behind a colon is not sent. */
 	if (len && text[len - 1] == ':')
 		text[--len] = '\0';
 	if (!len)
-		return true;
+		return text;
 	len = cut_at(text, FIELD_MAX);
-	fprintf(out, "%s%s%.*s", ftell(out) ? " " : "", name, (int)len, text);
-	if (text[len])
-		fputs(" ...", out);
-	else if (!strchr(".!?", text[len - 1]))
-		putc('.', out);
+	fprintf(out, "%s%s%.*s%s", ftell(out) ? " " : "", name, (int)len, text,
+		text[len]		       ? " ..."
+		: strchr(".!?", text[len - 1]) ? ""
+					       : ".");
 	return true;
 }
 
 static const char *text_of(struct arena *a, const struct note *n, int fields)
 {
-	const struct {
-		const char *name, *value;
-	} all[] = {
+	const char *const all[][2] = {
 		{"", n->title},	     {"When: ", n->precondition}, {"Do: ", n->action},
 		{"Risk: ", n->risk}, {"Check: ", n->verify},
 	};
@@ -96,7 +85,7 @@ static const char *text_of(struct arena *a, const struct note *n, int fields)
 	bool whole = out;
 
 	for (int i = 0; i < fields && whole; i++)
-		whole = put_field(out, a, all[i].name, all[i].value);
+		whole = !all[i][1] || put_field(out, a, all[i][0], all[i][1]);
 	text = text_end(&b);
 	return whole && text ? arena_bytes(a, text, b.len).data : NULL;
 }

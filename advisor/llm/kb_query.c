@@ -9,44 +9,34 @@
 
 enum answer { NO, YES, NOT_KNOWN };
 
-/* "fuse" is also a "fuse.sshfs". */
-static bool is_type(struct span term, const char *type)
-{
-	return strncmp(type, term.at, term.len) == 0 &&
-	       (type[term.len] == '\0' || type[term.len] == '.');
-}
-
+/* "fuse" is also a "fuse.sshfs". Names that are empty are not known. */
 static enum answer is_among(struct span term, const char *const *names, size_t nr)
 {
-	if (!names || !nr)
+	if (!names || !nr || !names[0] || !*names[0])
 		return NOT_KNOWN;
 	for (size_t i = 0; i < nr; i++)
-		if (names[i] && is_type(term, names[i]))
+		if (names[i] && !strncmp(names[i], term.at, term.len) &&
+		    (!names[i][term.len] || names[i][term.len] == '.'))
 			return YES;
 	return NO;
 }
 
-static enum answer is_kernel(const struct applies_term *t, const char *kernel)
+static enum answer holds(const struct applies_term *t, const struct kb_facts *f)
 {
 	uint64_t version = 0;
 
-	if (!kernel || !applies_version((struct span){kernel, strlen(kernel)}, &version))
-		return NOT_KNOWN;
-	return t->from <= version && version < t->below ? YES : NO;
-}
-
-static enum answer holds(const struct applies_term *t, const struct kb_facts *f)
-{
 	switch (t->kind) {
 	case APPLIES_FS:
 		return is_among(t->value, f->filesystems, f->nr_filesystems);
 	case APPLIES_DEVICE:
 		return is_among(t->value, f->devices, f->nr_devices);
-	case APPLIES_KERNEL:
-		return is_kernel(t, f->kernel);
 	case APPLIES_CGROUP:
-		return f->cgroup && *f->cgroup ? (enum answer)span_is(t->value, f->cgroup)
-					       : NOT_KNOWN;
+		return is_among(t->value, &f->cgroup, 1);
+	case APPLIES_KERNEL:
+		if (f->kernel &&
+		    applies_version((struct span){f->kernel, strlen(f->kernel)}, &version))
+			return t->from <= version && version < t->below ? YES : NO;
+		return NOT_KNOWN;
 	default:
 		return NOT_KNOWN;
 	}

@@ -26,8 +26,6 @@ static const char units[] =
 	"fold times page sector block folio bit kbit mbit gbit iops hz mhz ghz degree dollar "
 	"euro point";
 
-enum { WORDS_BEFORE_PER = 3 };
-
 static size_t word_len(const char *at)
 {
 	size_t n = 0;
@@ -119,7 +117,7 @@ static size_t name_at(const struct pack *p, const char *at)
 static size_t is_unit(const char *text, const char *unit)
 {
 	size_t n = strcspn(unit, "/");
-	bool rate = strcmp(unit + n, "/s") == 0;
+	bool rate = !strcmp(unit + n, "/s");
 
 	if (!strcmp(unit, "%") && !strncasecmp(text, "percent", 7))
 		return word_char(text[7]) ? 0 : 7;
@@ -147,20 +145,6 @@ size_t numbers_unit_again(const struct pack_evidence *e, const char *behind)
 	return used ? gap + used : 0;
 }
 
-/* "of data per second", within a few words. */
-static bool is_per(const char *text)
-{
-	for (int i = 0; i <= WORDS_BEFORE_PER; i++) {
-		if (!strncasecmp(text, " per ", 5))
-			return true;
-		if (*text != ' ' || !isalpha((unsigned char)text[1]))
-			return false;
-		for (text++; word_char(*text) || *text == '-';)
-			text++;
-	}
-	return false;
-}
-
 static bool is_clear_before(const char *text, const char *at)
 {
 	char front = at > text ? at[-1] : ' ';
@@ -170,16 +154,11 @@ static bool is_clear_before(const char *text, const char *at)
 	return !word_char(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
-static bool is_clear_behind(const char *behind)
-{
-	if (*behind == '-')
-		return behind[1] == MARK_PLACEHOLDER;
-	/* "B+" is another grade, and "92 %+" more than it was. */
-	if (word_char(*behind) || *behind == MARK_PLACEHOLDER || *behind == MARK_ALIAS ||
-	    (*behind && strchr("%+", *behind)))
-		return false;
-	return !*behind || !strchr(".,:/'", *behind) || !isalnum((unsigned char)behind[1]);
-}
+/* What makes another value of it from behind: letters, digits, marks; "B+" is another grade, and
+ * "92 %+" more than it was; "of data per second", within a few words. A range of two is none. */
+static struct expression foreign = {.pattern =
+					    "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"
+					    "( [[:alpha:]][[:alnum:]_-]*){0,3} per )"};
 
 /* The word behind a blank or a hyphen. */
 static bool follows(const char *behind, struct word *ret)
@@ -197,9 +176,7 @@ static bool stays(const struct pack_evidence *e, const char *text, const char *a
 	struct word w;
 
 	*ret_behind = behind;
-	if (!is_clear_before(text, at) || !is_clear_behind(behind) || is_per(behind))
-		return false;
-	if (*behind == ' ' && behind[1] == '%')
+	if (!is_clear_before(text, at) || expression_in(&foreign, behind))
 		return false;
 	if (!follows(behind, &w) || !is_of(units, w))
 		return true;

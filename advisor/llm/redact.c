@@ -132,14 +132,6 @@ static uint32_t add_name(struct redact *r, const struct name *n)
 	return index;
 }
 
-/* Where the last component begins. */
-static size_t base_of(const char *path, size_t len)
-{
-	while (len && path[len - 1] != '/')
-		len--;
-	return len;
-}
-
 /* Whether what is above a file is worth an alias: not "/", "~", or what every machine has. */
 static bool is_directory(const char *path, size_t len)
 {
@@ -157,7 +149,8 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 	uint32_t index;
 
 	if (path[0] == '/' || path[0] == '~')
-		n.base = base_of(path, len);
+		for (n.base = len; n.base && path[n.base - 1] != '/';)
+			n.base--;
 	if (n.base && is_directory(path, n.base - 1)) {
 		n.directory = redact_path(r, NAME_DIRECTORY, path, n.base - 1);
 		if (n.directory == NO_NAME)

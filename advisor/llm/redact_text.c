@@ -33,18 +33,13 @@ static const struct {
 };
 
 /* Endings that say what kind of data a file has; any other could be a name too. */
-static const char *const endings[] = {
-	".arrow",	".avi",	 ".bam",     ".bin",  ".bmp",	 ".bz2",    ".c",	 ".cache",
-	".conf",	".cpp",	 ".csv",     ".dat",  ".db",	 ".fits",   ".flac",	 ".gguf",
-	".gif",		".gz",	 ".h5",	     ".hdf5", ".html",	 ".idx",    ".img",	 ".index",
-	".iso",		".jar",	 ".jpeg",    ".jpg",  ".json",	 ".jsonl",  ".lmdb",	 ".log",
-	".lz4",		".md",	 ".mp3",     ".mp4",  ".nc",	 ".npy",    ".npz",	 ".onnx",
-	".orc",		".ovf",	 ".parquet", ".pb",   ".pdf",	 ".pickle", ".pkl",	 ".png",
-	".pt",		".pth",	 ".py",	     ".pyc",  ".qcow2",	 ".rec",    ".root",	 ".sam",
-	".safetensors", ".sh",	 ".so",	     ".sql",  ".sqlite", ".tar",    ".tfrecord", ".tgz",
-	".tif",		".tiff", ".tmp",     ".tsv",  ".txt",	 ".vcf",    ".wav",	 ".webp",
-	".xml",		".xz",	 ".yaml",    ".yml",  ".zarr",	 ".zip",    ".zst",
-};
+static const char endings[] =
+	" .arrow .avi .bam .bin .bmp .bz2 .c .cache .conf .cpp .csv .dat .db .fits "
+	".flac .gguf .gif .gz .h5 .hdf5 .html .idx .img .index .iso .jar .jpeg .jpg "
+	".json .jsonl .lmdb .log .lz4 .md .mp3 .mp4 .nc .npy .npz .onnx .orc .ovf "
+	".parquet .pb .pdf .pickle .pkl .png .pt .pth .py .pyc .qcow2 .rec .root "
+	".sam .safetensors .sh .so .sql .sqlite .tar .tfrecord .tgz .tif .tiff .tmp "
+	".tsv .txt .vcf .wav .webp .xml .xz .yaml .yml .zarr .zip .zst ";
 
 enum { ENDINGS_KEPT = 2 /* .tar.gz */ };
 
@@ -60,22 +55,15 @@ static bool is_path_char(char c)
 	return (unsigned char)c > ' ' && c != 0x7f && !strchr("\"'<>|;,()[]{}*?`$&!", c);
 }
 
-/* Whether what stands before at is another part of the same thing; of an alias, its end. */
-static bool is_middle(const char *text, size_t at)
-{
-	char before = text[at - 1];
-
-	if (before == '>')
-		return at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9';
-	return redact_is_word(before) || (before && strchr("./-~\\", before));
-}
-
 /* Whether a path may begin at: "/x" or "~/x" that is not the middle of something. */
 static bool path_begins(const char *text, size_t len, size_t at)
 {
 	size_t slash = at;
+	char before = at ? text[at - 1] : ' ';
 
-	if (at && is_middle(text, at))
+	/* Another part of the same thing, also behind the end of an alias. */
+	if (redact_is_word(before) || (before && strchr("./-~\\", before)) ||
+	    (before == '>' && at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9'))
 		return false;
 	if (text[at] == '~')
 		for (slash++; slash < len && redact_is_word(text[slash]); slash++)
@@ -107,51 +95,39 @@ static size_t path_end(const char *text, size_t len, size_t at)
 	return end;
 }
 
-static bool leaves(const char *path, size_t len)
-{
-	for (size_t i = 0; i + 2 < len; i++)
-		if (path[i] == '/' && path[i + 1] == '.' && path[i + 2] == '.' &&
-		    (i + 3 == len || path[i + 3] == '/'))
-			return true;
-	return false;
-}
-
 bool redact_is_of_system(const char *path, size_t len)
 {
-	if (leaves(path, len))
+	/* One that leaves its place. */
+	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
 		return false;
 	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
 		size_t n = strlen(of_system[i].path);
 
 		if (len < n || memcmp(path, of_system[i].path, n) != 0)
 			continue;
-		if (len == n)
-			return true;
-		if (path[n] != '/' || of_system[i].how == ALONE)
-			continue;
-		if (of_system[i].how == WITH_ALL_BELOW || !memchr(path + n + 1, '/', len - n - 1))
+		if (len == n || (path[n] == '/' && (of_system[i].how == WITH_ALL_BELOW ||
+						    (of_system[i].how == WITH_ONE_BELOW &&
+						     !memchr(path + n + 1, '/', len - n - 1)))))
 			return true;
 	}
 	return false;
-}
-
-static size_t one_ending(const char *base, size_t len)
-{
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		size_t n = strlen(endings[i]);
-
-		if (len > n && memcmp(base + len - n, endings[i], n) == 0)
-			return n;
-	}
-	return 0;
 }
 
 size_t redact_ending(const char *base, size_t len)
 {
 	size_t kept = 0;
 
-	for (int i = 0; i < ENDINGS_KEPT; i++)
-		kept += one_ending(base, len - kept);
+	for (int i = 0; i < ENDINGS_KEPT; i++) {
+		const char *end = base + len - kept, *dot = memrchr(base, '.', len - kept);
+		char ending[16];
+
+		if (!dot || dot == base)
+			break;
+		snprintf(ending, sizeof(ending), " %.*s ", (int)(end - dot), dot);
+		if (!strstr(endings, ending))
+			break;
+		kept += (size_t)(end - dot);
+	}
 	return kept;
 }
 
@@ -309,26 +285,20 @@ static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
 	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
 }
 
-static const char *redact_once(struct redact *r, struct arena *a, const char *text, size_t len)
-{
-	struct text_builder b;
-	FILE *out = text_begin(&b);
-
-	return to_arena(a, &b, out && put_redacted(r, text, len, out));
-}
-
 /* Again until nothing changes: a path that was learned may stand before the place where it was, and
  * what went on with one that is an alias now ends there. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len)
 {
-	const char *made, *before = NULL;
+	const char *made = arena_bytes(a, text, len).data, *before = NULL;
 
-	if (!r->on)
-		return arena_bytes(a, text, len).data;
-	made = redact_once(r, a, text, len);
-	while (made && (!before || strcmp(made, before) != 0)) {
+	for (bool first = true; r->on && made && (first || strcmp(made, before) != 0);
+	     first = false) {
+		struct text_builder b;
+		FILE *out = text_begin(&b);
+
 		before = made;
-		made = redact_once(r, a, made, strlen(made));
+		made = to_arena(a, &b,
+				out && put_redacted(r, made, first ? len : strlen(made), out));
 	}
 	return made;
 }

@@ -179,29 +179,6 @@ const char *marks_key(const char *text, const char *at, size_t *ret_len)
 	return NULL;
 }
 
-/* "<word-N>": letters and a number between signs of that kind. */
-static bool is_alias(const char *text)
-{
-	size_t n = 1;
-
-	while (islower((unsigned char)text[n]))
-		n++;
-	if (*text != '<' || n == 1 || text[n] != '-')
-		return false;
-	for (n++; isdigit((unsigned char)text[n]);)
-		n++;
-	return text[n] == '>' && text[n - 1] != '-';
-}
-
-bool marks_unknown(const char *plain)
-{
-	for (const char *at = plain; *at; at++)
-		if (is_alias(at) ||
-		    (*at == '{' && isupper((unsigned char)at[1]) && isdigit((unsigned char)at[2])))
-			return true;
-	return false;
-}
-
 const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -245,37 +222,30 @@ static bool has_term(const char *text, const char *term, size_t len)
 	return false;
 }
 
-/* Names that somebody chose stand in subjects, scopes and summaries: whole paths of these only. */
-static bool has_path(const struct pack *p, const char *term, size_t len)
+/* Whether a member of any of a list has it. */
+static bool any_has(const void *list, size_t nr, size_t size, size_t member, const char *term,
+		    size_t len)
 {
-	for (size_t i = 0; i < p->nr_findings; i++)
-		if (has_term(p->findings[i].subject, term, len) ||
-		    has_term(p->findings[i].summary, term, len))
-			return true;
-	for (size_t i = 0; i < p->nr_evidence; i++)
-		if (has_term(p->evidence[i].scope, term, len))
+	for (size_t i = 0; i < nr; i++)
+		if (has_term(*(const char *const *)((const char *)list + i * size + member), term,
+			     len))
 			return true;
 	return false;
 }
 
+#define ANY_HAS(list, member)                                                                      \
+	any_has(p->list, p->nr_##list, sizeof(p->list[0]),                                         \
+		offsetof(__typeof__(p->list[0]), member), term, len)
+
+/* Names that somebody chose stand in subjects, scopes and summaries: whole paths of these only. */
 bool find_term(const struct pack *p, const char *term, size_t len)
 {
-	for (size_t i = 0; i < p->nr_facts; i++)
-		if (has_term(p->facts[i], term, len))
-			return true;
-	for (size_t i = 0; i < p->nr_evidence; i++)
-		if (has_term(p->evidence[i].metric, term, len) ||
-		    has_term(p->evidence[i].shown, term, len))
-			return true;
-	for (size_t i = 0; i < p->nr_findings; i++)
-		if (has_term(p->findings[i].id, term, len) ||
-		    has_term(p->findings[i].title, term, len))
-			return true;
 	for (size_t i = 0; i < p->nr_notes; i++)
 		if (!p->notes[i].of_user && has_term(p->notes[i].text, term, len))
 			return true;
-	for (size_t i = 0; i < p->nr_actions; i++)
-		if (has_term(p->actions[i].text, term, len))
-			return true;
-	return *term == '/' && has_path(p, term, len);
+	return any_has(p->facts, p->nr_facts, sizeof(p->facts[0]), 0, term, len) ||
+	       ANY_HAS(evidence, metric) || ANY_HAS(evidence, shown) || ANY_HAS(findings, id) ||
+	       ANY_HAS(findings, title) || ANY_HAS(actions, text) ||
+	       (*term == '/' && (ANY_HAS(findings, subject) || ANY_HAS(findings, summary) ||
+				 ANY_HAS(evidence, scope)));
 }

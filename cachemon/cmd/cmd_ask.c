@@ -52,19 +52,6 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 	return e;
 }
 
-static int ask_run(struct llm_place *p, const struct invoker *as, struct errtext *err)
-{
-	return report_args_use(&p->o->args, as, ask, p, err);
-}
-
-static int show(void *arg, const struct invoker *as, struct errtext *err)
-{
-	struct llm_place *p = arg;
-	int ret = llm_args_use(p, as, ask_run, err);
-
-	return ret ? ret : p->status;
-}
-
 static const struct option_spec options[] = {
 	REPORT_ARGS_DB,	    REPORT_ARGS_RUN,
 	REPORT_ARGS_JOB,    REPORT_ARGS_FORMAT("text|md|html|json|yaml"),
@@ -118,8 +105,8 @@ int cmd_ask(int argc, char **argv)
 		.args.formats = &formats,
 		.asked = true,
 	};
-	struct llm_place p = {.o = &o};
+	struct llm_place p = {.o = &o, .use = ask};
 
 	usage_parse(&ask_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show, &p);
+	return llm_args_run(&p);
 }

@@ -138,34 +138,38 @@ static int print_body(void *arg, const struct model *m, struct errtext *err)
 	return 0;
 }
 
-int llm_args_use(struct llm_place *p, const struct invoker *as,
-		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
-		 struct errtext *err)
+static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
+	struct llm_place *p = arg;
 	const struct llm_args *o = p->o;
 	struct errtext unusable = {""};
+	_cleanup_free_ char *notes = NULL;
 	int e = llm_config_make(&o->options, true, &p->config, &unusable);
 
+	if (e && (o->dry_run || p->use))
+		return errtext_set(err, e, "%s", unusable.text);
+	if (find_notes(o, as, &notes))
+		return errtext_set(err, -ENOMEM, "not enough memory to look for notes");
 	p->how = (struct word_how){
 		.config = &p->config,
 		.unusable = e ? unusable.text : NULL,
 		.as = as,
+		.notes_dir = notes,
 		.question = o->question,
 		.redact = !o->names,
 		.on_problem = print_problem,
 		.progress = o->args.report.progress,
 	};
-	if (find_notes(o, as, &p->notes))
-		return errtext_set(err, -ENOMEM, "not enough memory to look for notes");
-	p->how.notes_dir = p->notes;
-	if (e && (o->dry_run || o->question))
-		e = errtext_set(err, e, "%s", unusable.text);
-	else
-		e = o->dry_run ? report_args_use(&o->args, as, print_body, p, err)
-			       : use(p, as, err);
+	e = !o->dry_run && !p->use
+		    ? report_args_show_as(&o->args, as, err)
+		    : report_args_use(&o->args, as, o->dry_run ? print_body : p->use, p, err);
 	wording_free(&p->wording);
-	free(p->notes);
-	return e;
+	return e ? e : p->status;
+}
+
+int llm_args_run(struct llm_place *p)
+{
+	return report_args_run(&p->o->args, show, p);
 }
 
 error_t llm_report_parse(int key, char *arg, struct argp_state *state)
@@ -207,16 +211,6 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 	return 0;
 }
 
-static int show_worded(struct llm_place *p, const struct invoker *as, struct errtext *err)
-{
-	return report_args_show_as(&p->o->args, as, err);
-}
-
-static int show_report(void *arg, const struct invoker *as, struct errtext *err)
-{
-	return llm_args_use(arg, as, show_worded, err);
-}
-
 int llm_report_show(struct llm_args *args)
 {
 	struct llm_place p = {.o = args};
@@ -227,5 +221,5 @@ int llm_report_show(struct llm_args *args)
 		args->args.report.word = put_words;
 		args->args.report.word_arg = &p;
 	}
-	return report_args_run(&args->args, show_report, &p);
+	return llm_args_run(&p);
 }

@@ -88,22 +88,18 @@ error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_stat
 
 /* A question while it is asked. */
 struct llm_place {
-	const struct llm_args *o;
+	struct llm_args *o;
+	/* What is made of the run, arg: this; NULL: a report. 0 or -errno with a text. */
+	int (*use)(void *arg, const struct model *m, struct errtext *err);
 	struct llm_config config;
 	struct word_how how;
-	char *notes; /* owned */
 	struct wording wording;
-	int status; /* of `ask`, when all else went well */
+	int status; /* of use, when all else went well */
 };
 
-/*
- * What is configured, by the environment of the invoker too, and use() with it, arg: a struct
- * llm_place; or the body that would be sent is printed. What is wrong in the environment costs the
- * words: how.unusable. 0 or -errno with a text.
- */
-int llm_args_use(struct llm_place *p, const struct invoker *as,
-		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
-		 struct errtext *err);
+/* Asks, with the environment of the invoker; or prints what would be sent. Returns the exit status.
+ * What is wrong in the environment costs a report its words alone. */
+int llm_args_run(struct llm_place *p);
 /* Keeps what was asked and answered; says where, when that is not the database. */
 void llm_args_keep(const struct llm_place *p, int64_t run_id);
 

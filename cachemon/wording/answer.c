@@ -26,14 +26,14 @@ static void put_document(struct doc *d, const struct model *m, const struct word
 
 	doc_begin(d, "cachemon ask: %s, run %" PRId64, name ? name : "no job", m->run.id);
 	doc_para(d, "Question: %s", w->question);
-	for (size_t i = 0; i < w->nr_statements; i++)
-		sections_wording_statement(d, w, &w->statements[i]);
+	for (size_t i = 0; i < w->checked.nr_statements; i++)
+		sections_wording_statement(d, &w->checked.statements[i]);
 	sections_wording_line(d, w);
 	if (w->skipped)
 		return;
-	if (!w->nr_statements || !w->answered)
+	if (!w->checked.nr_statements || !w->checked.answered)
 		doc_para(d, "The data does not say.%s",
-			 w->nr_statements ? " What comes nearest is above." : "");
+			 w->checked.nr_statements ? " What comes nearest is above." : "");
 	sections_wording_end(d, w);
 }
 
@@ -101,7 +101,7 @@ static int keep_in_database(const struct wording *w, const struct answer_place *
 		.asked_ns = w->asked_ns.value,
 		.attempts = w->attempts.value,
 		.duration_ns = w->duration_ns.value,
-		.kept = (int64_t)w->nr_statements,
+		.kept = (int64_t)w->checked.nr_statements,
 		.dropped = (int64_t)wording_dropped(w),
 		.question = w->question,
 		.prompt_sha256 = w->prompt_sha256,

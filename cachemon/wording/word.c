@@ -145,15 +145,13 @@ static const char *keep_text(struct arena *a, const char *s)
 	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
 }
 
-static const char *copy_text(struct arena *a, const char *s)
-{
-	return s ? arena_bytes(a, s, strlen(s)).data : NULL;
-}
-
 /* With names where aliases stood. */
 static const char *named(const struct word *w, struct arena *a, const char *s)
 {
-	return s ? redact_restore(w->names, a, s) : NULL;
+	const char *ret = redact_restore(w->names, a, s);
+
+	a->failed |= !ret;
+	return ret ? ret : "";
 }
 
 /* "F1: directory" is of a finding, whose id a reader knows. */
@@ -166,86 +164,62 @@ static const char *scope_of(const struct word *w, struct arena *a, const char *s
 		const struct pack_finding *f = &w->pack.findings[i];
 
 		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
-			return asprintf(&text, "%s%s", f->id, scope + len) < 0 ? NULL
-									       : named(w, a, text);
+			return named(w, a,
+				     asprintf(&text, "%s%s", f->id, scope + len) < 0 ? "" : text);
 	}
 	return named(w, a, scope);
 }
 
-/* Its place in the report's list, where each stands once. */
-static size_t evidence_at(const struct word *w, struct wording *ret, const struct pack_evidence *e)
+/* Evidence that is cited, in the report's list, where each stands once. */
+static void take_cited(const struct word *w, const struct llm_statement *s, struct wording *ret)
 {
 	struct arena *a = &ret->arena;
 
-	for (size_t i = 0; i < ret->nr_evidence; i++)
-		if (strcmp(ret->evidence[i].key, e->key) == 0)
-			return i;
-	ret->evidence[ret->nr_evidence] = (struct wording_evidence){
-		.key = copy_text(a, e->key),
-		.metric = named(w, a, e->metric),
-		.value = e->is_text ? named(w, a, e->value) : copy_text(a, e->value),
-		.unit = copy_text(a, e->unit),
-		.scope = scope_of(w, a, e->scope),
-		.shown = named(w, a, e->shown),
-		.quality = copy_text(a, e->quality),
-		.is_text = e->is_text,
-	};
-	return ret->nr_evidence++;
-}
+	for (size_t i = 0; i < s->nr_evidence; i++) {
+		struct pack_evidence *e = &w->pack.evidence[s->evidence[i] - w->pack.evidence];
+		size_t at = 0;
 
-/* A model was told its beginning. */
-static const char *whole_action(const struct word *w, struct arena *a, const struct pack_action *x)
-{
-	const struct note *n = rule_set_note(&w->m->analysis->rules, x->note_id);
-
-	return n ? copy_text(a, n->action) : named(w, a, x->text);
-}
-
-static void take_statement(const struct word *w, const struct llm_statement *s, struct wording *ret)
-{
-	struct arena *a = &ret->arena;
-	size_t *evidence = arena_alloc(a, (s->nr_evidence + 1) * sizeof(*evidence));
-	const char **notes = arena_alloc(a, (s->nr_notes + 1) * sizeof(*notes));
-
-	if (!evidence || !notes)
-		return;
-	for (size_t i = 0; i < s->nr_evidence; i++)
-		evidence[i] = evidence_at(w, ret, s->evidence[i]);
-	for (size_t i = 0; i < s->nr_notes; i++)
-		notes[i] = copy_text(a, s->notes[i]->id);
-	ret->statements[ret->nr_statements++] = (struct wording_statement){
-		.about = s->about ? copy_text(a, s->about->id) : NULL,
-		.subject = s->about ? named(w, a, s->about->subject) : NULL,
-		.text = named(w, a, s->text),
-		.evidence = evidence,
-		.nr_evidence = s->nr_evidence,
-		.notes = notes,
-		.nr_notes = s->nr_notes,
-		.action = s->action ? whole_action(w, a, s->action) : NULL,
-		.action_note = s->action ? copy_text(a, s->action->note_id) : NULL,
-		.confidence = s->confidence,
-	};
+		while (at < ret->nr_evidence && ret->evidence[at] != e)
+			at++;
+		if (at < ret->nr_evidence)
+			continue;
+		ret->evidence[ret->nr_evidence++] = e;
+		e->metric = named(w, a, e->metric);
+		e->value = e->is_text && e->value ? named(w, a, e->value) : e->value;
+		e->scope = scope_of(w, a, e->scope);
+		e->shown = named(w, a, e->shown);
+	}
 }
 
 /* Statements by what they are about: the job first, then findings as ranked. */
-static void take_checked(const struct word *w, const struct llm_checked *c, struct wording *ret)
+static void take_checked(struct word *w, struct wording *ret)
 {
+	struct llm_checked *c = &ret->checked;
 	struct arena *a = &ret->arena;
+	struct llm_statement *all = c->statements;
+	size_t nr = 0;
 
-	ret->answered = c->answered;
-	memcpy(ret->dropped, c->dropped, sizeof(ret->dropped));
-	ret->statements = arena_alloc(a, (c->nr_statements + 1) * sizeof(*ret->statements));
-	ret->ranking = arena_alloc(a, (c->nr_ranking + 1) * sizeof(*ret->ranking));
-	ret->evidence = arena_alloc(a, (w->pack.nr_evidence + 1) * sizeof(*ret->evidence));
-	for (size_t rank = 0; rank <= c->nr_ranking && !a->failed; rank++) {
-		const struct pack_finding *about = rank ? c->ranking[rank - 1] : NULL;
+	c->statements = arena_alloc(a, (c->nr_statements + 1) * sizeof(*all));
+	ret->evidence = arena_alloc(a, (w->pack.nr_evidence + 1) * sizeof(void *));
+	for (size_t rank = 0; rank <= c->nr_ranking && !a->failed; rank++)
+		for (size_t i = 0; i < c->nr_statements; i++) {
+			if (all[i].about != (rank ? c->ranking[rank - 1] : NULL))
+				continue;
+			take_cited(w, &all[i], ret);
+			c->statements[nr] = all[i];
+			c->statements[nr++].text = named(w, a, all[i].text);
+		}
+	for (size_t i = 0; i < w->pack.nr_findings; i++)
+		w->pack.findings[i].subject = named(w, a, w->pack.findings[i].subject);
+	/* A model was told the beginning of an action. */
+	for (size_t i = 0; i < w->pack.nr_actions; i++) {
+		struct pack_action *x = &w->pack.actions[i];
+		const struct note *n = rule_set_note(&w->m->analysis->rules, x->note_id);
 
-		if (about)
-			ret->ranking[ret->nr_ranking++] = copy_text(a, about->id);
-		for (size_t i = 0; i < c->nr_statements; i++)
-			if (c->statements[i].about == about)
-				take_statement(w, &c->statements[i], ret);
+		x->text = n ? keep_text(a, n->action) : named(w, a, x->text);
 	}
+	ret->pack = w->pack;
+	w->pack = (struct pack){0};
 }
 
 static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answer,
@@ -259,7 +233,7 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 	if (e)
 		return e;
 	SHA256Data((const uint8_t *)body, strlen(body), hex);
-	ret->prompt_sha256 = copy_text(&ret->arena, hex);
+	ret->prompt_sha256 = keep_text(&ret->arena, hex);
 	progress_at(w->how->progress, "waiting for the model", 0, 0);
 	llm_ask(w->how->config, &prompt, answer);
 	return 0;
@@ -301,7 +275,7 @@ static void take_answer(const struct word *w, const struct llm_answer *a, struct
 static int skip(struct wording *ret, enum llm_outcome outcome, const char *reason)
 {
 	ret->outcome = llm_outcome_names[outcome];
-	ret->skipped = copy_text(&ret->arena, reason);
+	ret->skipped = keep_text(&ret->arena, reason);
 	return 0;
 }
 
@@ -309,20 +283,18 @@ static int take(struct word *w, const struct llm_answer *answer, struct wording 
 		struct errtext *err)
 {
 	struct errtext why = {0};
-	struct llm_checked checked = {0};
 	int e;
 
 	take_answer(w, answer, ret);
 	if (answer->outcome != LLM_ANSWERED)
 		return skip(ret, answer->outcome, answer->reason);
 	ret->outcome = llm_outcome_names[LLM_ANSWERED];
-	e = llm_check(&w->pack, w->names, answer->text, answer->len, &checked, &why);
+	e = llm_check(&w->pack, w->names, answer->text, answer->len, &ret->checked, &why);
 	if (e == -EBADMSG)
 		return skip(ret, LLM_BROKEN, why.text);
 	if (e)
 		return errtext_set(err, e, "%s", why.text);
-	take_checked(w, &checked, ret);
-	llm_checked_free(&checked);
+	take_checked(w, ret);
 	return 0;
 }
 
@@ -372,6 +344,8 @@ int word_model(const struct model *m, const struct word_how *how, struct wording
 
 void wording_free(struct wording *w)
 {
+	llm_checked_free(&w->checked);
+	pack_free(&w->pack);
 	arena_free(&w->arena);
 	*w = (struct wording){0};
 }

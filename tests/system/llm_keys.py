@@ -47,7 +47,7 @@ def keys(world, _):
     for bad in ("/nonexistent", world.work, fifo, "/dev/zero"):
         said = world.ask(world.server, "ok", "--key-file", bad, key=None, attempts=0)
         equal(bad, said["outcome"], "not_allowed")
-    for text in ("", "\n", "sk-first\nInjected: yes", "sk-\x01", "sk a", "k" * 5000):
+    for text in ("", "\n", "sk-first\nInjected: yes", "sk-\x01", "sk-first second", "k" * 5000):
         path = world.file("bad-key", text, mode=0o600, owner=NOBODY)
         said = world.ask(world.server, "ok", "--key-file", path, key=None, attempts=0)
         equal(repr(text[:20]), said["outcome"], "not_allowed")

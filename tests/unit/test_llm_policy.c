@@ -12,26 +12,24 @@
 #include <cmocka.h>
 #include <curl/curl.h>
 
-#include "advisor/llm/http/outcome.h"
+#include "advisor/llm/http/attempt.h"
 
 #define SECOND UINT64_C(1000000000)
 #define ENOUGH (120 * SECOND)
 
 /* What is asked about. */
 static const struct llm_config openai = {.model = "m"};
-static const struct key no_key;
 
-static struct outcome_context asked(void)
+static struct question asked(void)
 {
-	return (struct outcome_context){.config = &openai,
-					.host = "h",
-					.key = &no_key,
-					.limit_ns = ENOUGH,
-					.stall_ns = SECOND,
-					.left_ns = ENOUGH};
+	return (struct question){.config = &openai,
+				 .endpoint.host = "h",
+				 .limit_ns = ENOUGH,
+				 .stall_ns = SECOND,
+				 .left_ns = ENOUGH};
 }
 
-static struct outcome outcome(const struct outcome_context *c, const struct transport_result *t)
+static struct outcome outcome(const struct question *c, const struct transport_result *t)
 {
 	struct wire_reply reply;
 	struct outcome o;
@@ -45,7 +43,7 @@ static struct outcome outcome(const struct outcome_context *c, const struct tran
 /* A body is not freed. */
 static struct outcome of_status(int status, const char *body)
 {
-	const struct outcome_context c = asked();
+	const struct question c = asked();
 	const struct transport_result t = {
 		.status = status, .body = (char *)body, .len = strlen(body), .retry_after_ns = -1};
 
@@ -89,7 +87,7 @@ static void test_statuses(void **state)
 static void test_network(void **state)
 {
 	static const int again[] = {6, 7, 18, 28, 35, 52, 55, 56};
-	const struct outcome_context c = asked();
+	const struct question c = asked();
 	size_t found = 0;
 
 	for (int curl = 1; curl < 100; curl++) {
@@ -124,7 +122,7 @@ static void test_other_ends(void **state)
 		{"<html>", LLM_BROKEN},
 		{"", LLM_BROKEN},
 	};
-	const struct outcome_context c = asked();
+	const struct question c = asked();
 	const struct transport_result elsewhere = {.status = 307}, big = {.too_big = true};
 
 	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
@@ -172,7 +170,7 @@ static void test_retry_after(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct outcome_context c = asked();
+		struct question c = asked();
 		const struct transport_result t = {
 			.status = 429, .retry_after_ns = cases[i].after_s * (int64_t)SECOND};
 		struct outcome o;
@@ -190,7 +188,7 @@ static void test_retry_after(void **state)
 
 static void test_no_time(void **state)
 {
-	struct outcome_context c = asked();
+	struct question c = asked();
 	const struct transport_result t = {.curl = CURLE_OPERATION_TIMEDOUT};
 	struct outcome o = outcome(&c, &t);
 	uint64_t wait;
@@ -258,7 +256,7 @@ static void test_plainer(void **state)
 			.model = "m", .api = cases[i].api, .json = cases[i].json};
 		const struct transport_result t = {
 			.status = 400, .body = body, .len = strlen(body), .retry_after_ns = -1};
-		struct outcome_context c = asked();
+		struct question c = asked();
 		struct outcome o;
 		const char *reason;
 
@@ -340,16 +338,14 @@ static void test_reasons(void **state)
 					     CHOICE("\"x\"", "\"\\u001b[2J, too\""),
 					     CHOICE("\"\"", "\"stop\""),
 					     CHOICE("\"\"", "\"content_filter\"")};
-	char host[256], model[512], hostile[1024], message[1200];
+	char model[512], hostile[1024], message[1200];
 	const struct llm_config config = {.model = model};
-	struct outcome_context c = asked();
+	struct question c = asked();
 	struct transport_result t = {.retry_after_ns = INT64_MAX};
 
 	c.config = &config;
-	c.host = host;
 	c.limit_ns = c.stall_ns = UINT64_MAX;
-	memset(host, 'h', sizeof(host) - 1);
-	host[sizeof(host) - 1] = '\0';
+	memset(c.endpoint.host, 'h', sizeof(c.endpoint.host) - 1);
 	memset(model, '\x1b', sizeof(model) - 1);
 	model[sizeof(model) - 1] = '\0';
 	for (size_t i = 0; i + 1 < sizeof(hostile); i++)

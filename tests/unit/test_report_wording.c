@@ -13,19 +13,22 @@ static const char hostile[] =
 	"</p><script>alert(1)</script> [x](https://evil.example/) ![](http://e.example/i.png) `rm` "
 	"**b** | cell \x1b[31mred\x1b]0;t\x07 \xe2\x80\xae rtl bad\xff =1+1\n# heading";
 
-static size_t places[] = {1, 0};
-static const char *notes[] = {"prefetch-waste", hostile};
-
-static struct wording_evidence evidence[] = {
+static struct pack_evidence evidence[] = {
 	{"E3", "hit_ratio", "0.25", "ratio", "job", "25.0 %", "", false},
 	{"E7", hostile, hostile, hostile, hostile, hostile, "at least", true},
 };
+static const struct pack_evidence *cited[] = {&evidence[0], &evidence[1]};
+static const struct pack_evidence *other_way[] = {&evidence[1], &evidence[0]};
 
-static struct wording_statement statements[] = {
-	{NULL, NULL, "Only 25.0 % of the lookups hit.", &places[1], 1, NULL, 0, NULL, NULL,
-	 LLM_HIGH},
-	{"prefetch-waste", hostile, hostile, places, 2, notes, 2, "Ask for less.", "prefetch-waste",
-	 LLM_LOW},
+static const struct pack_note both[] = {{"N1", "prefetch-waste", "", false},
+					{"N2", hostile, "", true}};
+static const struct pack_note *notes[] = {&both[0], &both[1]};
+static const struct pack_finding finding = {.id = "prefetch-waste", .subject = hostile};
+static const struct pack_action action = {"A1", "prefetch-waste", "Ask for less."};
+
+static struct llm_statement statements[] = {
+	{NULL, "Only 25.0 % of the lookups hit.", cited, 1, NULL, 0, NULL, LLM_HIGH},
+	{&finding, hostile, other_way, 2, notes, 2, &action, LLM_LOW},
 };
 
 static struct wording example(void)
@@ -42,11 +45,11 @@ static struct wording example(void)
 		.tokens_in = {1234, true},
 		.attempts = {2, true},
 		.redacted = true,
-		.evidence = evidence,
+		.evidence = cited,
 		.nr_evidence = 2,
-		.statements = statements,
-		.nr_statements = 2,
-		.dropped = {[DROP_NUMBER] = 3, [DROP_MARKUP] = 1},
+		.checked = {.statements = statements,
+			    .nr_statements = 2,
+			    .dropped = {[DROP_NUMBER] = 3, [DROP_MARKUP] = 1}},
 	};
 }
 

@@ -8,16 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "advisor/llm/http/config.h"
-#include "advisor/llm/http/key.h"
-#include "advisor/llm/http/outcome.h"
-#include "advisor/llm/http/transport.h"
-#include "advisor/llm/http/wire.h"
+#include "advisor/llm/http/attempt.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
@@ -36,22 +31,6 @@ const char *const llm_outcome_names[LLM_OUTCOME_NR] = {
 	[LLM_DECLINED] = "declined",
 };
 
-/* One question, over all its attempts. */
-struct question {
-	const struct llm_config *config;
-	const struct llm_prompt *prompt;
-	struct endpoint endpoint;
-	uint64_t limit_ns, stall_ns, deadline_ns; /* CLOCK_MONOTONIC */
-	struct key key;
-	struct llm_answer *answer;
-};
-
-static void say(struct llm_answer *a, enum llm_outcome outcome, const char *reason)
-{
-	a->outcome = outcome;
-	utf8_inert(a->reason, sizeof(a->reason), reason, OUTCOME_LINE_MAX);
-}
-
 /* Who asks can do nothing that the user cannot, and leaves no copy of the memory that holds the
  * key: no core file, nothing for another process of the user to read. */
 static int confine(void)
@@ -69,66 +48,40 @@ static int confine(void)
 		       : 0;
 }
 
-/* What needs no network to be known. False: it ends here, and is said. */
-static bool may_ask(struct question *q)
+/* What needs no network to be known. LLM_ANSWERED: nothing speaks against it. */
+static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct errtext *err)
 {
 	const struct llm_config *config = q->config;
-	struct llm_answer *a = q->answer;
-	struct errtext err = {0};
-	char text[512];
 	int r;
 
-	if (!config->url || !config->model) {
-		say(a, LLM_NOT_CONFIGURED,
-		    !config->url ? "no model is configured: set CACHEMON_LLM_URL and "
-				   "CACHEMON_LLM_MODEL"
-				 : "it is not said which model to ask: set CACHEMON_LLM_MODEL");
-		return false;
-	}
-	if (endpoint_make(config->url, config->api, &q->endpoint, &err)) {
-		say(a, LLM_NOT_ALLOWED, err.text[0] ? err.text : "no memory");
-		return false;
-	}
+	if (!config->url)
+		return errtext_set(err, LLM_NOT_CONFIGURED,
+				   "no model is configured: set CACHEMON_LLM_URL and "
+				   "CACHEMON_LLM_MODEL");
+	if (!config->model)
+		return errtext_set(err, LLM_NOT_CONFIGURED,
+				   "it is not said which model to ask: set CACHEMON_LLM_MODEL");
+	if (endpoint_make(config->url, config->api, &q->endpoint, err))
+		return LLM_NOT_ALLOWED;
 	memcpy(a->host, q->endpoint.host, sizeof(a->host));
 	utf8_inert(a->model, sizeof(a->model), config->model, sizeof(a->model) - 1);
-	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http) {
-		snprintf(text, sizeof(text),
-			 "%.100s is another machine, and http:// would let anybody on the way "
-			 "read: use https://, or allow it with --llm-allow-http",
-			 q->endpoint.host);
-		say(a, LLM_NOT_ALLOWED, text);
-		return false;
-	}
-	if (geteuid() == 0) {
-		say(a, LLM_NOT_ALLOWED,
-		    "root does not talk to the network: run this as a user, or as root by sudo of "
-		    "a user");
-		return false;
-	}
+	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "%.100s is another machine, and http:// would let anybody on "
+				   "the way read: use https://, or allow it with --llm-allow-http",
+				   q->endpoint.host);
+	if (geteuid() == 0)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "root does not talk to the network: run this as a user, or as "
+				   "root by sudo of a user");
 	r = confine();
-	if (r) {
-		snprintf(text, sizeof(text),
-			 "no model is asked: this process cannot give up its privileges: %s",
-			 strerror(-r));
-		say(a, LLM_NOT_ALLOWED, text);
-	}
-	return !r;
-}
-
-static uint64_t left_ns(const struct question *q)
-{
-	uint64_t now = clock_now_ns();
-
-	return now < q->deadline_ns ? q->deadline_ns - now : 0;
-}
-
-static uint32_t chance(void)
-{
-	uint32_t random = UINT32_MAX;
-
-	return getrandom(&random, sizeof(random), GRND_NONBLOCK) == (ssize_t)sizeof(random)
-		       ? random
-		       : UINT32_MAX;
+	if (r)
+		return errtext_set(err, LLM_NOT_ALLOWED,
+				   "no model is asked: this process cannot give up its "
+				   "privileges: %s",
+				   strerror(-r));
+	return key_read(config->key_env, config->key_file, &q->key, err) ? LLM_NOT_ALLOWED
+									 : LLM_ANSWERED;
 }
 
 static void wait_ns(uint64_t ns)
@@ -141,150 +94,117 @@ static void wait_ns(uint64_t ns)
 
 /* A server that takes the beginning of a prompt only and says nothing of it: no tokenizer makes so
  * few tokens of so much text. */
-static void look_for_cut_prompt(struct question *q, const struct wire_reply *reply)
+static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answer *a)
 {
 	enum { BYTES_A_TOKEN_MAX = 6, SMALL = 4000 };
-	size_t bytes = strlen(q->prompt->system) + strlen(q->prompt->user);
+	size_t bytes = strlen(prompt->system) + strlen(prompt->user);
 
-	if (bytes < SMALL || reply->tokens_in <= 0 ||
-	    (uint64_t)reply->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
+	if (!a->text || bytes < SMALL || a->tokens_in <= 0 ||
+	    (uint64_t)a->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
 		return;
-	snprintf(q->answer->warning, sizeof(q->answer->warning),
+	snprintf(a->warning, sizeof(a->warning),
 		 "%.100s counts %lld tokens in a prompt of %zu bytes: it seems to have read a part "
 		 "of it only; is its context large enough?",
-		 q->endpoint.host, (long long)reply->tokens_in, bytes);
+		 a->host, (long long)a->tokens_in, bytes);
 }
 
 /* The last attempt says how it ended. */
-static void conclude(struct question *q, const struct outcome *o, struct wire_reply *reply)
+static enum llm_outcome conclude(const struct question *q, const struct outcome *o,
+				 struct wire_reply *reply, struct llm_answer *to,
+				 struct errtext *err)
 {
-	struct llm_answer *to = q->answer;
-	char line[OUTCOME_LINE_MAX + 64];
-
 	to->tokens_in = reply->tokens_in;
 	to->tokens_out = reply->tokens_out;
 	to->too_long = o->too_long;
 	key_mask(&q->key, reply->model, strlen(reply->model));
 	if (outcome_is_model(reply->model))
 		snprintf(to->model, sizeof(to->model), "%s", reply->model);
-	snprintf(line, sizeof(line), to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
-		 to->attempts);
-	say(to, o->outcome, line);
 	if (o->outcome != LLM_ANSWERED)
-		return;
-	*to->reason = '\0';
-	look_for_cut_prompt(q, reply);
+		return errtext_set(err, o->outcome,
+				   to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
+				   to->attempts);
 	key_mask(&q->key, reply->text, reply->len);
 	to->len = reply->len;
 	to->text = TAKE_PTR(reply->text);
+	return LLM_ANSWERED;
 }
 
-/* 0, or -errno when not even an attempt can be made. */
-static int attempt(struct question *q, const struct wire_shape *shape, struct wire_reply *ret_reply,
-		   struct outcome *ret)
+static void look_at_clock(struct question *q, uint64_t deadline_ns)
 {
-	_cleanup_free_ char *body = NULL;
-	struct transport_call call = {
-		.config = q->config,
-		.endpoint = &q->endpoint,
-		.key = &q->key,
-		.left_ns = left_ns(q),
-		.stall_ns = q->stall_ns,
-	};
-	struct outcome_context context = {
-		.config = q->config,
-		.host = q->endpoint.host,
-		.key = &q->key,
-		.max_tokens = q->prompt->max_tokens,
-		.limit_ns = q->limit_ns,
-		.stall_ns = q->stall_ns,
-	};
-	struct transport_result transport;
-	int err = wire_request(shape, q->config->model, q->prompt, &body);
+	uint64_t now = clock_now_ns();
 
-	call.body = body;
-	if (!err)
-		err = transport_do(&call, &transport);
-	if (err)
-		return err;
-	q->answer->attempts++;
-	context.left_ns = left_ns(q);
-	outcome_of(&context, &transport, ret_reply, ret);
-	transport_result_free(&transport);
-	return 0;
+	q->left_ns = now < deadline_ns ? deadline_ns - now : 0;
 }
 
-static int ask_until_answered(struct question *q)
+static enum llm_outcome ask(struct question *q, const struct llm_prompt *prompt,
+			    uint64_t deadline_ns, struct llm_answer *to, struct errtext *err)
 {
 	struct wire_shape shape = {q->config->api, q->config->json, false};
-	struct wire_reply reply = {0};
-	struct outcome o;
+	enum llm_outcome ret = LLM_ANSWERED;
 	unsigned int tries = 0;
-	uint64_t wait = 0;
 	bool again;
 
 	do {
-		int err = attempt(q, &shape, &reply, &o);
+		_cleanup_free_ char *body = NULL;
+		struct transport_result transport;
+		struct wire_reply reply;
+		struct outcome o;
+		uint64_t wait = 0;
+		uint32_t random = UINT32_MAX;
+		int e = wire_request(&shape, q->config->model, prompt, &body);
 
-		if (err)
-			return err;
+		look_at_clock(q, deadline_ns);
+		if (!e)
+			e = transport_do(q, body, &transport);
+		if (e)
+			return errtext_set(err, LLM_UNREACHABLE,
+					   "the request could not be made: %s", strerror(-e));
+		to->attempts++;
+		look_at_clock(q, deadline_ns);
+		outcome_of(q, &transport, &reply, &o);
+		transport_result_free(&transport);
 		/* Another name of the limit, once, is no try. */
 		again = o.other_limit && !shape.completion_tokens &&
-			left_ns(q) >= OUTCOME_LEFT_MIN_NS;
-		if (again)
-			shape.completion_tokens = true;
-		else
-			again = outcome_again(&o, ++tries, left_ns(q), chance(), &wait);
-		if (!again)
-			conclude(q, &o, &reply);
-		wire_reply_free(&reply);
+			q->left_ns >= OUTCOME_LEFT_MIN_NS;
+		shape.completion_tokens |= again;
+		if (!again && !getentropy(&random, sizeof(random)))
+			again = outcome_again(&o, ++tries, q->left_ns, random, &wait);
 		if (again)
 			wait_ns(wait);
+		else
+			ret = conclude(q, &o, &reply, to, err);
+		wire_reply_free(&reply);
 	} while (again);
-	return 0;
-}
-
-static void ask(struct question *q)
-{
-	/* A peer that closes its end is no reason to die. */
-	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	struct sigaction before;
-	struct errtext err = {0};
-	char text[128];
-	int r;
-
-	if (key_read(q->config->key_env, q->config->key_file, &q->key, &err)) {
-		say(q->answer, LLM_NOT_ALLOWED, err.text);
-		return;
-	}
-	sigaction(SIGPIPE, &ignore, &before);
-	r = curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : ask_until_answered(q);
-	curl_global_cleanup();
-	sigaction(SIGPIPE, &before, NULL);
-	key_wipe(&q->key);
-	if (!r)
-		return;
-	snprintf(text, sizeof(text), "the request could not be made: %s", strerror(-r));
-	say(q->answer, LLM_UNREACHABLE, text);
+	return ret;
 }
 
 void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	     struct llm_answer *ret)
 {
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction before;
 	uint64_t start = clock_now_ns();
+	struct errtext err = {""};
 	struct question q = {
 		.config = config,
-		.prompt = prompt,
+		.max_tokens = prompt->max_tokens,
 		.limit_ns = config->limit_ns ? config->limit_ns : LIMIT_S * SECOND,
 		.stall_ns = config->stall_ns ? config->stall_ns : STALL_S * SECOND,
-		.answer = ret,
 	};
 
 	*ret = (struct llm_answer){.tokens_in = -1, .tokens_out = -1};
-	q.deadline_ns = start + q.limit_ns;
-	if (may_ask(&q))
-		ask(&q);
-	endpoint_free(&q.endpoint);
+	ret->outcome = may_ask(&q, ret, &err);
+	/* A peer that closes its end is no reason to die. */
+	sigaction(SIGPIPE, &ignore, &before);
+	if (!ret->outcome && !curl_global_init(CURL_GLOBAL_DEFAULT))
+		ret->outcome = ask(&q, prompt, start + q.limit_ns, ret, &err);
+	else if (!ret->outcome)
+		ret->outcome = errtext_set(&err, LLM_UNREACHABLE, "not enough memory to ask");
+	curl_global_cleanup();
+	sigaction(SIGPIPE, &before, NULL);
+	key_wipe(&q.key);
+	look_for_cut_prompt(prompt, ret);
+	utf8_inert(ret->reason, sizeof(ret->reason), err.text, OUTCOME_LINE_MAX);
 	ret->duration_ns = clock_now_ns() - start;
 }
 

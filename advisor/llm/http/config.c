@@ -4,12 +4,15 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "advisor/llm/http/wire.h"
+#include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/parse.h"
 
@@ -18,55 +21,39 @@ static void cleanup_url(CURLU **u)
 	curl_url_cleanup(*u);
 }
 
-static void cleanup_curl(char **p)
+#define _cleanup_url_ _cleanup_(cleanup_url)
+
+/* false: it is not there, or too long; then to is "". */
+static bool get_part(CURLU *u, CURLUPart part, char *to, size_t size)
 {
-	curl_free(*p);
+	char *text = NULL;
+	bool there = !curl_url_get(u, part, &text, 0) && strlen(text) < size;
+
+	strcpy(to, there ? text : "");
+	curl_free(text);
+	return there;
 }
 
-#define _cleanup_url_  _cleanup_(cleanup_url)
-#define _cleanup_curl_ _cleanup_(cleanup_curl)
-
-static bool ends_in(const char *text, const char *end)
+static bool ends_in(const char *text, size_t len, const char *end)
 {
-	size_t len = strlen(text), n = strlen(end);
+	size_t n = strlen(end);
 
-	return len >= n && !strcmp(text + len - n, end);
+	return len >= n && !strncmp(text + len - n, end, n);
 }
 
-/* "/v1", "/api/v4": the base of an API in a certain version. */
-static bool ends_in_version(const char *path)
+/* What is missing after the path that the user gave; as the vendors' own clients add it: "/v1" and
+ * "/api/v4" are the base of an API in a certain version. */
+static const char *rest_of_path(const char *path, size_t len, enum llm_api api)
 {
-	const char *last = strrchr(path, '/');
+	size_t digits = len;
 
-	return last && last[1] == 'v' && last[2] && !last[2 + strspn(last + 2, "0123456789")];
-}
-
-/* What is missing after the path that the user gave; as the vendors' own clients add it. */
-static const char *rest_of_path(const char *path, enum llm_api api)
-{
-	if (ends_in(path, "/chat/completions") || ends_in(path, "/messages"))
+	if (ends_in(path, len, "/chat/completions") || ends_in(path, len, "/messages"))
 		return "";
-	if (api == LLM_ANTHROPIC)
-		return ends_in_version(path) ? "/messages" : "/v1/messages";
-	return *path ? "/chat/completions" : "/v1/chat/completions";
-}
-
-static int complete_path(CURLU *u, enum llm_api api)
-{
-	_cleanup_curl_ char *path = NULL;
-	_cleanup_free_ char *whole = NULL;
-	size_t len;
-
-	if (curl_url_get(u, CURLUPART_PATH, &path, 0))
-		return -ENOMEM;
-	len = strlen(path);
-	while (len && path[len - 1] == '/')
-		path[--len] = '\0';
-	if (asprintf(&whole, "%s%s", path, rest_of_path(path, api)) < 0) {
-		whole = NULL;
-		return -ENOMEM;
-	}
-	return curl_url_set(u, CURLUPART_PATH, whole, 0) ? -ENOMEM : 0;
+	if (api == LLM_OPENAI)
+		return len ? "/chat/completions" : "/v1/chat/completions";
+	while (digits && path[digits - 1] >= '0' && path[digits - 1] <= '9')
+		digits--;
+	return digits < len && ends_in(path, digits, "/v") ? "/messages" : "/v1/messages";
 }
 
 static bool is_loopback(const char *name)
@@ -84,92 +71,66 @@ static bool is_loopback(const char *name)
 	return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static int take_host(CURLU *u, struct endpoint *e, struct errtext *err)
+/* The URL of the API's call: false: it is too long. */
+static bool complete(CURLU *u, enum llm_api api, struct endpoint *e)
 {
-	_cleanup_curl_ char *host = NULL;
-	_cleanup_curl_ char *port = NULL;
-	char both[512];
+	enum { MORE = 32 };
+	char path[URL_MAX];
+	size_t len;
 
-	if (curl_url_get(u, CURLUPART_HOST, &host, 0) || strlen(host) >= sizeof(e->name) - 8)
-		return errtext_set(err, -EINVAL, "the model's URL has no host, or a very long one");
-	curl_url_get(u, CURLUPART_PORT, &port, 0);
-	strcpy(e->name, host);
-	snprintf(both, sizeof(both), "%s%s%s", host, port ? ":" : "", port ? port : "");
-	utf8_inert(e->host, sizeof(e->host), both, sizeof(e->host) - 1);
-	e->loopback = is_loopback(host);
-	return 0;
-}
-
-static int check_scheme(CURLU *u, struct endpoint *e, struct errtext *err)
-{
-	_cleanup_curl_ char *scheme = NULL;
-	_cleanup_curl_ char *user = NULL;
-	_cleanup_curl_ char *password = NULL;
-
-	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0))
-		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
-	e->plain = !strcmp(scheme, "http");
-	if (!e->plain && strcmp(scheme, "https") != 0)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL is of %.20s, not of https or http", scheme);
-	curl_url_get(u, CURLUPART_USER, &user, 0);
-	curl_url_get(u, CURLUPART_PASSWORD, &password, 0);
-	if (user || password)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL holds a user or a password: put the key in "
-				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
-	return 0;
+	if (!get_part(u, CURLUPART_PATH, path, sizeof(path) - MORE))
+		return false;
+	len = strlen(path);
+	while (len && path[len - 1] == '/')
+		len--;
+	strcpy(path + len, rest_of_path(path, len, api));
+	return !curl_url_set(u, CURLUPART_PATH, path, 0) &&
+	       !curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) &&
+	       get_part(u, CURLUPART_URL, e->url, sizeof(e->url));
 }
 
 int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err)
 {
 	_cleanup_url_ CURLU *u = curl_url();
-	_cleanup_curl_ char *whole = NULL;
 	struct endpoint e = {0};
-	CURLUcode code;
-	int r;
+	char text[512], port[16];
+	CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
+			   : CURLUE_OUT_OF_MEMORY;
 
-	if (!u)
-		return -ENOMEM;
 	/* The text may hold a password: it is not repeated. */
-	code = curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
 	if (code)
 		return errtext_set(err, -EINVAL,
 				   "the model's URL is none (%s); as in https://host/v1",
 				   curl_url_strerror(code));
-	r = check_scheme(u, &e, err);
-	if (!r)
-		r = take_host(u, &e, err);
-	if (!r)
-		r = complete_path(u, api);
-	if (r)
-		return r;
-	curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
-	if (curl_url_get(u, CURLUPART_URL, &whole, 0))
-		return errtext_set(err, -EINVAL, "the model's URL is none");
-	e.url = strdup(whole);
-	if (!e.url)
-		return -ENOMEM;
+	if (!get_part(u, CURLUPART_SCHEME, text, sizeof(text)))
+		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
+	e.plain = !strcmp(text, "http");
+	if (!e.plain && strcmp(text, "https") != 0)
+		return errtext_set(err, -EINVAL,
+				   "the model's URL is of %.20s, not of https or http", text);
+	/* A longer one makes the whole too long. */
+	if (get_part(u, CURLUPART_USER, e.url, sizeof(e.url)) ||
+	    get_part(u, CURLUPART_PASSWORD, e.url, sizeof(e.url)))
+		return errtext_set(err, -EINVAL,
+				   "the model's URL holds a user or a password: put the key in "
+				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
+	if (!get_part(u, CURLUPART_HOST, e.name, sizeof(e.name) - 8) || !complete(u, api, &e))
+		return errtext_set(err, -EINVAL, "the model's URL has no host, or is too long");
+	get_part(u, CURLUPART_PORT, port, sizeof(port));
+	snprintf(text, sizeof(text), "%s%s%s", e.name, *port ? ":" : "", port);
+	utf8_inert(e.host, sizeof(e.host), text, sizeof(e.host) - 1);
+	e.loopback = is_loopback(e.name);
 	*ret = e;
 	return 0;
 }
 
-void endpoint_free(struct endpoint *e)
-{
-	free(e->url);
-	memset(e, 0, sizeof(*e));
-}
-
 enum llm_api endpoint_guess(const char *url)
 {
-	static const char messages[] = "/messages";
-	size_t len = strcspn(url, "?#");
 	char host[256];
 
 	endpoint_host(url, host, sizeof(host));
 	return !strcasecmp(host, "api.anthropic.com") ||
-			       (len >= strlen(messages) &&
-				!strncmp(url + len - strlen(messages), messages, strlen(messages)))
+			       ends_in(url, strcspn(url, "?#"), "/messages")
 		       ? LLM_ANTHROPIC
 		       : LLM_OPENAI;
 }
@@ -177,12 +138,11 @@ enum llm_api endpoint_guess(const char *url)
 void endpoint_host(const char *url, char *ret, size_t size)
 {
 	_cleanup_url_ CURLU *u = curl_url();
-	_cleanup_curl_ char *host = NULL;
+	char host[256] = "";
 
-	*ret = '\0';
-	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
-	    !curl_url_get(u, CURLUPART_HOST, &host, 0))
-		utf8_inert(ret, size, host, size - 1);
+	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME))
+		get_part(u, CURLUPART_HOST, host, sizeof(host));
+	utf8_inert(ret, size, host, size - 1);
 }
 
 /* One that is set to nothing is not set. */
@@ -247,7 +207,7 @@ static void choose_key(const struct endpoint *e, struct llm_config *c)
 		c->key_env = own;
 	else
 		c->key_file = variable("CACHEMON_LLM_KEY_FILE");
-	if (!c->key_env && !c->key_file && e->url)
+	if (!c->key_env && !c->key_file && *e->url)
 		c->key_env = vendor_key(e);
 }
 
@@ -271,7 +231,122 @@ int llm_config_make(const struct llm_config *options, bool environment, struct l
 		return r;
 	if (environment)
 		choose_key(&e, &c);
-	endpoint_free(&e);
 	*ret = c;
 	return 0;
+}
+
+/* Shorter ones stand in texts by chance. */
+enum { MASKED_MIN = 6 };
+
+/* Without the blanks around it; only what may stand in a header. */
+static int take_key(const char *text, size_t len, const char *place, struct key *ret,
+		    struct errtext *err)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (len && strchr(blanks, text[len - 1]))
+		len--;
+	while (len && strchr(blanks, *text)) {
+		text++;
+		len--;
+	}
+	if (len == 0)
+		return errtext_set(err, -EINVAL, "there is no key in %.200s", place);
+	if (len > KEY_MAX)
+		return errtext_set(err, -EINVAL, "the key in %.200s is too long to be one", place);
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return errtext_set(err, -EINVAL,
+					   "the key in %.200s holds a blank, a line's end or "
+					   "another character that no key has",
+					   place);
+	memcpy(ret->text, text, len);
+	ret->text[len] = '\0';
+	ret->len = len;
+	return 0;
+}
+
+static int read_file(const char *path, struct key *ret, struct errtext *err)
+{
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
+	char text[KEY_MAX + 64];
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	if (fd < 0)
+		return errtext_set(err, fd, "the key file %.200s: %s", path, access_strerror(fd));
+	if (fstat(fd, &st))
+		return errtext_set(err, -errno, "the key file %.200s: %m", path);
+	if (st.st_uid != geteuid())
+		return errtext_set(err, -EACCES,
+				   "the key file %.200s belongs to user %u, not to %u who asks",
+				   path, st.st_uid, geteuid());
+	if (st.st_mode & 077)
+		return errtext_set(err, -EACCES,
+				   "others than its owner have rights to the key file %.200s: "
+				   "chmod 600",
+				   path);
+	n = read(fd, text, sizeof(text)); /* of a regular file: all of it, or what is too much */
+	r = n < 0 ? errtext_set(err, -errno, "the key file %.200s: %m", path)
+		  : take_key(text, (size_t)n, path, ret, err);
+	explicit_bzero(text, sizeof(text));
+	return r;
+}
+
+int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err)
+{
+	const char *value;
+
+	if (file)
+		return read_file(file, ret, err);
+	if (variable) {
+		value = getenv(variable);
+		return take_key(value ? value : "", value ? strlen(value) : 0, variable, ret, err);
+	}
+	memset(ret, 0, sizeof(*ret));
+	return 0;
+}
+
+void key_wipe(struct key *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}
+
+/* How much of the bytes is the character, as it is or as JSON may write it; 0: it is another. */
+static size_t character_at(const char *at, size_t left, char c)
+{
+	char escape[8];
+
+	snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)c);
+	if (left >= 6 && strncasecmp(at, escape, 6) == 0)
+		return 6;
+	if (left >= 2 && *at == '\\' && at[1] == c && strchr("\"\\/", c))
+		return 2;
+	return left && *at == c;
+}
+
+/* How much of the bytes is the key; 0: it is not there. */
+static size_t key_at(const struct key *k, const char *at, size_t left)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < k->len; i++) {
+		size_t n = character_at(at + used, left - used, k->text[i]);
+
+		if (!n)
+			return 0;
+		used += n;
+	}
+	return used;
+}
+
+void key_mask(const struct key *k, char *bytes, size_t len)
+{
+	for (size_t at = 0; k->len >= MASKED_MIN && at < len;) {
+		size_t used = key_at(k, bytes + at, len - at);
+
+		memset(bytes + at, '*', used);
+		at += used ? used : 1;
+	}
 }

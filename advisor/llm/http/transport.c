@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/llm/http/transport.h"
+#include "advisor/llm/http/attempt.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 enum { CONNECT_MS = 10000, TOO_LARGE = 100 /* CURLE_TOO_LARGE, since 8.6.0 */ };
 
 struct transfer {
-	const struct transport_call *call;
+	const struct question *q;
 	struct transport_result *ret;
 	CURL *curl;
 	size_t headers_len;
@@ -30,9 +30,9 @@ static void headers_free(struct curl_slist *list)
 }
 
 /* The request's headers, with the key; NULL: no memory. Wiped when freed. */
-static struct curl_slist *headers_of(const struct transport_call *call)
+static struct curl_slist *headers_of(const struct question *q)
 {
-	bool anthropic = call->config->api == LLM_ANTHROPIC;
+	bool anthropic = q->config->api == LLM_ANTHROPIC;
 	char key[KEY_MAX + 64] = "";
 	const char *const lines[] = {
 		"Content-Type: application/json",
@@ -45,9 +45,9 @@ static struct curl_slist *headers_of(const struct transport_call *call)
 	struct curl_slist *list = NULL;
 	bool failed = false;
 
-	if (call->key->len)
+	if (q->key.len)
 		snprintf(key, sizeof(key), "%s%s",
-			 anthropic ? "x-api-key: " : "Authorization: Bearer ", call->key->text);
+			 anthropic ? "x-api-key: " : "Authorization: Bearer ", q->key.text);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && !failed; i++) {
 		struct curl_slist *longer = *lines[i] ? curl_slist_append(list, lines[i]) : list;
 
@@ -96,7 +96,7 @@ static int on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off
 {
 	struct transfer *t = arg;
 
-	t->ret->stalled = t->last_byte_ns && clock_now_ns() - t->last_byte_ns > t->call->stall_ns;
+	t->ret->stalled = t->last_byte_ns && clock_now_ns() - t->last_byte_ns > t->q->stall_ns;
 	return t->ret->stalled;
 }
 
@@ -104,7 +104,7 @@ static int on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off
 
 static bool set_limits(struct transfer *t)
 {
-	uint64_t ms = t->call->left_ns / 1000000;
+	uint64_t ms = t->q->left_ns / 1000000;
 	long left = ms < 1 ? 1 : (long)ms;
 	bool ok = true;
 
@@ -127,7 +127,7 @@ static bool set_limits(struct transfer *t)
 
 static bool set_trust(struct transfer *t)
 {
-	const struct llm_config *config = t->call->config;
+	const struct llm_config *config = t->q->config;
 	bool ok = true;
 
 	SET(SSL_VERIFYPEER, 1L);
@@ -136,7 +136,7 @@ static bool set_trust(struct transfer *t)
 	/* The key is not sent to a proxy; and what is for this machine does not leave it. */
 	SET(HEADEROPT, (long)CURLHEADER_SEPARATE);
 	SET(SUPPRESS_CONNECT_HEADERS, 1L);
-	if (t->call->endpoint->loopback)
+	if (t->q->endpoint.loopback)
 		SET(NOPROXY, "*");
 	if (config->ca_file) {
 		SET(CAINFO, config->ca_file);
@@ -149,15 +149,15 @@ static bool set_trust(struct transfer *t)
 	return ok;
 }
 
-static bool set_request(struct transfer *t, struct curl_slist *headers)
+static bool set_request(struct transfer *t, const char *body, struct curl_slist *headers)
 {
 	bool ok = true;
 
-	SET(URL, t->call->endpoint->url);
+	SET(URL, t->q->endpoint.url);
 	SET(USERAGENT, "cachemon/" CACHEMON_VERSION);
 	SET(POST, 1L);
-	SET(POSTFIELDSIZE_LARGE, (curl_off_t)strlen(t->call->body));
-	SET(POSTFIELDS, t->call->body);
+	SET(POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+	SET(POSTFIELDS, body);
 	SET(HTTPHEADER, headers);
 	SET(ERRORBUFFER, t->said);
 	return ok;
@@ -194,14 +194,15 @@ static void take_result(struct transfer *t, CURLcode code)
 		endpoint_host(url, r->elsewhere, sizeof(r->elsewhere));
 }
 
-int transport_do(const struct transport_call *call, struct transport_result *ret)
+int transport_do(const struct question *q, const char *body, struct transport_result *ret)
 {
 	struct transport_result r = {.retry_after_ns = -1};
-	struct transfer t = {.call = call, .ret = &r, .curl = curl_easy_init()};
-	struct curl_slist *headers = headers_of(call);
+	struct transfer t = {.q = q, .ret = &r, .curl = curl_easy_init()};
+	struct curl_slist *headers = headers_of(q);
 	int err = -ENOMEM;
 
-	if (t.curl && headers && set_request(&t, headers) && set_limits(&t) && set_trust(&t)) {
+	if (t.curl && headers && set_request(&t, body, headers) && set_limits(&t) &&
+	    set_trust(&t)) {
 		take_result(&t, curl_easy_perform(t.curl));
 		*ret = r;
 		err = 0;

@@ -21,7 +21,7 @@ static void put_id(struct tree *t, const char *id)
 	tree_string(t, NULL, text);
 }
 
-static void put_evidence(struct tree *t, const struct wording_evidence *e)
+static void put_evidence(struct tree *t, const struct pack_evidence *e)
 {
 	tree_object(t, NULL);
 	tree_string(t, "key", e->key);
@@ -39,23 +39,22 @@ static void put_evidence(struct tree *t, const struct wording_evidence *e)
 	tree_end(t);
 }
 
-static void put_statement(struct tree *t, const struct wording *w,
-			  const struct wording_statement *s)
+static void put_statement(struct tree *t, const struct llm_statement *s)
 {
 	tree_object(t, NULL);
-	tree_string(t, "about", s->about);
-	put_text(t, "subject", s->subject);
+	tree_string(t, "about", s->about ? s->about->id : NULL);
+	put_text(t, "subject", s->about ? s->about->subject : NULL);
 	put_text(t, "text", s->text);
 	tree_array(t, "evidence");
 	for (size_t i = 0; i < s->nr_evidence; i++)
-		tree_string(t, NULL, w->evidence[s->evidence[i]].key);
+		tree_string(t, NULL, s->evidence[i]->key);
 	tree_end(t);
 	tree_array(t, "notes");
 	for (size_t i = 0; i < s->nr_notes; i++)
-		put_id(t, s->notes[i]);
+		put_id(t, s->notes[i]->id);
 	tree_end(t);
-	put_text(t, "action", s->action);
-	tree_string(t, "action_note", s->action_note);
+	put_text(t, "action", s->action ? s->action->text : NULL);
+	tree_string(t, "action_note", s->action ? s->action->note_id : NULL);
 	tree_string(t, "confidence", wording_confidence_names[s->confidence]);
 	tree_end(t);
 }
@@ -63,21 +62,21 @@ static void put_statement(struct tree *t, const struct wording *w,
 static void put_said(struct tree *t, const struct wording *w)
 {
 	tree_array(t, "statements");
-	for (size_t i = 0; i < w->nr_statements; i++)
-		put_statement(t, w, &w->statements[i]);
+	for (size_t i = 0; i < w->checked.nr_statements; i++)
+		put_statement(t, &w->checked.statements[i]);
 	tree_end(t);
 	tree_array(t, "evidence");
 	for (size_t i = 0; i < w->nr_evidence; i++)
-		put_evidence(t, &w->evidence[i]);
+		put_evidence(t, w->evidence[i]);
 	tree_end(t);
 	tree_array(t, "ranking");
-	for (size_t i = 0; i < w->nr_ranking; i++)
-		tree_string(t, NULL, w->ranking[i]);
+	for (size_t i = 0; i < w->checked.nr_ranking; i++)
+		tree_string(t, NULL, w->checked.ranking[i]->id);
 	tree_end(t);
-	tree_int(t, "kept", (int64_t)w->nr_statements);
+	tree_int(t, "kept", (int64_t)w->checked.nr_statements);
 	tree_object(t, "dropped");
 	for (int i = 0; i < DROP_NR; i++)
-		tree_int(t, drop_reasons[i].name, (int64_t)w->dropped[i]);
+		tree_int(t, drop_reasons[i].name, (int64_t)w->checked.dropped[i]);
 	tree_end(t);
 }
 
@@ -92,7 +91,7 @@ void data_wording(struct tree *t, const struct wording *w)
 	put_text(t, "reason", w->skipped);
 	put_text(t, "question", w->question);
 	if (w->question && !w->skipped)
-		tree_bool(t, "answered", w->answered);
+		tree_bool(t, "answered", w->checked.answered);
 	else
 		tree_null(t, "answered");
 	tree_string(t, "api", w->api);

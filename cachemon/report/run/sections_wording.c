@@ -15,7 +15,7 @@ size_t wording_dropped(const struct wording *w)
 	size_t nr = 0;
 
 	for (int i = 0; i < DROP_NR; i++)
-		nr += w->dropped[i];
+		nr += w->checked.dropped[i];
 	return nr;
 }
 
@@ -25,9 +25,10 @@ static void say_dropped(FILE *out, const struct wording *w)
 	bool any = false;
 
 	for (int i = 0; i < DROP_NR; i++) {
-		if (!w->dropped[i])
+		if (!w->checked.dropped[i])
 			continue;
-		fprintf(out, "%s%s: %zu", any ? "; " : " (", drop_reasons[i].text, w->dropped[i]);
+		fprintf(out, "%s%s: %zu", any ? "; " : " (", drop_reasons[i].text,
+			w->checked.dropped[i]);
 		any = true;
 	}
 	if (any)
@@ -41,7 +42,8 @@ static void say_line(FILE *out, const struct wording *w, bool reasons)
 		return;
 	}
 	fprintf(out, "Worded by %s at %s, checked: %zu statement%s kept, %zu dropped", w->model,
-		w->host, w->nr_statements, w->nr_statements == 1 ? "" : "s", wording_dropped(w));
+		w->host, w->checked.nr_statements, w->checked.nr_statements == 1 ? "" : "s",
+		wording_dropped(w));
 	if (reasons)
 		say_dropped(out, w);
 }
@@ -59,43 +61,42 @@ const char *wording_line(struct wording *w)
 }
 
 /* "[E1, E4; prefetch-waste]": what a statement rests on. */
-static void put_cited(FILE *out, const struct wording *w, const struct wording_statement *s)
+static void put_cited(FILE *out, const struct llm_statement *s)
 {
 	fputs(" [", out);
 	for (size_t i = 0; i < s->nr_evidence; i++)
-		fprintf(out, "%s%s", i ? ", " : "", w->evidence[s->evidence[i]].key);
+		fprintf(out, "%s%s", i ? ", " : "", s->evidence[i]->key);
 	for (size_t i = 0; i < s->nr_notes; i++)
-		fprintf(out, "%s%s", i ? ", " : "; ", s->notes[i]);
+		fprintf(out, "%s%s", i ? ", " : "; ", s->notes[i]->id);
 	fputs("]", out);
 }
 
 /* In the words of a note, whose code, behind a colon, is elsewhere. */
-static void put_action(struct doc *d, const struct wording_statement *s)
+static void put_action(struct doc *d, const struct pack_action *a)
 {
-	int len = (int)strlen(s->action);
-	bool code = len && s->action[len - 1] == ':';
+	int len = (int)strlen(a->text);
+	bool code = len && a->text[len - 1] == ':';
 
-	doc_words(d, "What to do: %.*s%s cachemon explain %s", len - code, s->action,
-		  code ? "; the code:" : " More:", s->action_note);
+	doc_words(d, "What to do: %.*s%s cachemon explain %s", len - code, a->text,
+		  code ? "; the code:" : " More:", a->note_id);
 }
 
-void sections_wording_statement(struct doc *d, const struct wording *w,
-				const struct wording_statement *s)
+void sections_wording_statement(struct doc *d, const struct llm_statement *s)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
 	if (out) {
 		if (s->about)
-			fprintf(out, "%s, %s: ", s->about, s->subject);
+			fprintf(out, "%s, %s: ", s->about->id, s->about->subject);
 		fputs(s->text, out);
-		put_cited(out, w, s);
+		put_cited(out, s);
 		if (s->confidence == LLM_LOW)
 			fputs(" (The model is not sure.)", out);
 	}
 	doc_para_text(d, text_end(&b));
 	if (s->action)
-		put_action(d, s);
+		put_action(d, s->action);
 }
 
 static void put_evidence(struct doc *d, const struct wording *w)
@@ -109,7 +110,7 @@ static void put_evidence(struct doc *d, const struct wording *w)
 	struct doc_table t = doc_table("As cachemon measured or computed it", columns, 4);
 
 	for (size_t i = 0; i < w->nr_evidence; i++) {
-		const struct wording_evidence *e = &w->evidence[i];
+		const struct pack_evidence *e = w->evidence[i];
 
 		doc_cell(&t, "%s", e->key);
 		doc_cell(&t, "%s", e->metric);
@@ -165,13 +166,13 @@ void sections_wording(struct doc *d, const struct wording *w)
 	sections_wording_line(d, w);
 	if (w->skipped)
 		return;
-	if (!w->nr_statements)
+	if (!w->checked.nr_statements)
 		doc_para(d, "None of its statements passed the checks.");
 	else
 		doc_para(d, "The findings, their severity and every number are cachemon's; the "
 			    "sentences "
 			    "are a model's.");
-	for (size_t i = 0; i < w->nr_statements; i++)
-		sections_wording_statement(d, w, &w->statements[i]);
+	for (size_t i = 0; i < w->checked.nr_statements; i++)
+		sections_wording_statement(d, &w->checked.statements[i]);
 	sections_wording_end(d, w);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a language model said of a job and may be shown, beside who said it and what was dropped.
- * Owns the types: wording/ fills them in, a report's sections and data show them. Texts have names
- * and numbers put in; they are a model's, so the document makes them inert.
+ * Owns the type: wording/ fills it in, a report's sections and data show it. Texts that are shown
+ * have names and numbers put in; they are a model's, so the document makes them inert.
  * wording_dropped() and wording_line() are in sections_wording.c.
  */
 #ifndef REPORT_WORDING_H
@@ -13,43 +13,21 @@
 #include "cachemon/model/model.h"
 #include "cachemon/render/tree.h"
 
-struct wording_evidence {
-	const char *key, *metric, *value, *unit, *scope, *shown, *quality;
-	bool is_text;
-};
-
-struct wording_statement {
-	const char *about;   /* id of a finding; NULL: the job */
-	const char *subject; /* of that finding; NULL: the job */
-	const char *text;
-	const size_t *evidence; /* places in wording.evidence */
-	size_t nr_evidence;
-	const char **notes; /* ids */
-	size_t nr_notes;
-	const char *action;	 /* of our notes, in their words; NULL: none */
-	const char *action_note; /* id of that note */
-	enum llm_confidence confidence;
-};
-
 struct wording {
 	struct arena arena;
 	int64_t job_id;
 	const char *skipped;  /* why there are no statements, a line; NULL: there may be */
 	const char *outcome;  /* llm_outcome_names */
 	const char *question; /* NULL: none was asked */
-	bool answered;	      /* false: the data does not say */
 	const char *api, *host, *model; /* NULL: nobody was asked */
 	const char *prompt_sha256;	/* of the body that --llm-dry-run prints */
 	struct opt_i64 asked_ns, duration_ns, tokens_in, tokens_out, attempts;
-	bool redacted;			   /* names did not leave the machine */
-	const char *warning;		   /* NULL: none */
-	struct wording_evidence *evidence; /* that statements cite */
+	bool redacted;			       /* names did not leave the machine */
+	const char *warning;		       /* NULL: none */
+	struct pack pack;		       /* what was sent */
+	struct llm_checked checked;	       /* statements by rank of what they are about */
+	const struct pack_evidence **evidence; /* that statements cite, each once */
 	size_t nr_evidence;
-	struct wording_statement *statements; /* by severity and rank of what they are about */
-	size_t nr_statements;
-	size_t dropped[DROP_NR];
-	const char **ranking; /* ids of findings, as the model ranks them */
-	size_t nr_ranking;
 };
 
 extern const char *const wording_confidence_names[]; /* by enum llm_confidence */
@@ -64,8 +42,7 @@ void sections_wording(struct doc *d, const struct wording *w);
 /* Who said it and what was dropped; or why there is nothing. */
 void sections_wording_line(struct doc *d, const struct wording *w);
 /* One statement of it. */
-void sections_wording_statement(struct doc *d, const struct wording *w,
-				const struct wording_statement *s);
+void sections_wording_statement(struct doc *d, const struct llm_statement *s);
 /* What the statements rest on, and who said it. */
 void sections_wording_end(struct doc *d, const struct wording *w);
 /* "wording": an object, or null. */
