@@ -4,6 +4,7 @@
 
 #include "advisor/analysis/analysis_impl.h"
 #include "advisor/analysis/fill.h"
+#include "cachemon/base/order.h"
 #include "cachemon/db/db_rows.h"
 
 /*
@@ -212,27 +213,18 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	return e ? e : load_patterns(db, a, err);
 }
 
-/* Of an item that begins with its id. */
-static int compare_id(const void *id, const void *item)
-{
-	int64_t a = *(const int64_t *)id;
-	int64_t b = *(const int64_t *)item;
-
-	return (a > b) - (a < b);
-}
-
 const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int64_t advice_id)
 {
 	if (!a->nr_verdicts)
 		return NULL;
-	return bsearch(&advice_id, a->verdicts, a->nr_verdicts, sizeof(*a->verdicts), compare_id);
+	return bsearch(&advice_id, a->verdicts, a->nr_verdicts, sizeof(*a->verdicts), order_i64);
 }
 
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id)
 {
 	if (!a->nr_directories)
 		return NULL;
-	return bsearch(&id, a->directories, a->nr_directories, sizeof(*a->directories), compare_id);
+	return bsearch(&id, a->directories, a->nr_directories, sizeof(*a->directories), order_i64);
 }
 
 static int compare_subject(const void *key, const void *item)

@@ -7,6 +7,7 @@
 
 #include "advisor/curve/opt.h"
 #include "advisor/curve/stack.h"
+#include "cachemon/base/order.h"
 
 /* Of all simulations of OPT together: a second or so. */
 enum { OPT_ENTRIES_MAX = 20000000 };
@@ -21,14 +22,6 @@ static void sizes_add(struct curve *c, double size)
 		c->sizes[c->nr_sizes++] = n;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a;
-	const uint32_t *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Even steps, for what falls at some size, and even ratios, for small caches. */
 static void choose_sizes(struct curve *c)
 {
@@ -39,7 +32,7 @@ static void choose_sizes(struct curve *c)
 		sizes_add(c, (double)max * i / LINEAR_POINTS);
 	for (int i = LOG_STEPS; i <= LOG_POINTS; i++)
 		sizes_add(c, max / exp2((double)i / LOG_STEPS));
-	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), by_number);
+	qsort(c->sizes, c->nr_sizes, sizeof(*c->sizes), order_u32);
 	for (size_t i = 0; i < c->nr_sizes; i++)
 		if (!n || c->sizes[n - 1] != c->sizes[i])
 			c->sizes[n++] = c->sizes[i];

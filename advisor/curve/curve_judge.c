@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cachemon/base/order.h"
+
 /* A page is in the LRU list, or left at a certain count of evictions. */
 struct lru_page {
 	uint32_t newer, older;
@@ -66,14 +68,6 @@ static bool look_up_in_lru(struct lru *l, uint32_t page, uint32_t *ret_distance)
 	return refault;
 }
 
-static int by_distance(const void *a, const void *b)
-{
-	const uint32_t *x = a;
-	const uint32_t *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void sum_up_refaults(uint32_t distances[], uint32_t nr, struct refault_model *ret)
 {
 	double sum = 0;
@@ -83,7 +77,7 @@ static void sum_up_refaults(uint32_t distances[], uint32_t nr, struct refault_mo
 		return;
 	for (uint32_t i = 0; i < nr; i++)
 		sum += distances[i];
-	qsort(distances, nr, sizeof(*distances), by_distance);
+	qsort(distances, nr, sizeof(*distances), order_u32);
 	ret->mean_distance = sum / nr;
 	nr /= 2;
 	ret->median = distances[nr];

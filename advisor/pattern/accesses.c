@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/arena.h"
+#include "cachemon/base/order.h"
 
 enum { ENDS = 16, DESCRIPTIONS_MAX = 65536 };
 
@@ -28,17 +29,9 @@ struct steps {
 	bool voted; /* usual is known: it is counted */
 };
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static uint64_t median_u64(uint64_t *values, size_t nr)
 {
-	qsort(values, nr, sizeof(*values), compare_u64);
+	qsort(values, nr, sizeof(*values), order_u64);
 	return values[nr / 2];
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cachemon/base/order.h"
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
@@ -124,22 +125,12 @@ struct pattern_file *pattern_file_find(const struct pattern_job *job, int64_t de
 	return bsearch(&key, job->files, job->nr_files, sizeof(key), compare_files);
 }
 
-static int compare_directories(const void *a, const void *b)
-{
-	const struct pattern_directory *x = a;
-	const struct pattern_directory *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
 struct pattern_directory *pattern_directory_find(const struct pattern_job *job, int64_t id)
 {
-	struct pattern_directory key = {.id = id};
-
 	if (!job->nr_directories)
 		return NULL;
-	return bsearch(&key, job->directories, job->nr_directories, sizeof(key),
-		       compare_directories);
+	return bsearch(&id, job->directories, job->nr_directories, sizeof(*job->directories),
+		       order_i64);
 }
 
 static int read_files(struct rows *r, struct pattern_job *job, struct errtext *err)

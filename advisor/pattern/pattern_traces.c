@@ -7,6 +7,7 @@
 #include "advisor/load/load_traces.h"
 #include "advisor/pattern/accesses.h"
 #include "advisor/pattern/reuse.h"
+#include "cachemon/base/order.h"
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
@@ -95,14 +96,6 @@ static uint32_t page_hash(uint64_t page)
 	return (uint32_t)(page >> 32);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 struct sample {
 	uint64_t limit; /* of 2^32 */
 	uint64_t *seen; /* page by page, as they were read */
@@ -134,7 +127,7 @@ static void number_pages(struct sample *s)
 {
 	for (size_t i = 0; i < s->nr; i++)
 		s->pages[i] = s->seen[i];
-	qsort(s->pages, s->nr, sizeof(*s->pages), compare_u64);
+	qsort(s->pages, s->nr, sizeof(*s->pages), order_u64);
 	for (size_t i = 0; i < s->nr; i++)
 		if (!i || s->pages[i] != s->pages[s->nr_pages - 1])
 			s->pages[s->nr_pages++] = s->pages[i];
@@ -160,7 +153,7 @@ static int put_reuse(const struct gathered *g, uint64_t size_pages, uint64_t pag
 		number_pages(&s);
 		for (size_t i = 0; i < s.nr; i++) {
 			const uint64_t *at = bsearch(&s.seen[i], s.pages, s.nr_pages,
-						     sizeof(*s.pages), compare_u64);
+						     sizeof(*s.pages), order_u64);
 
 			numbers[i] = (uint32_t)(at - s.pages);
 		}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cachemon/base/arena.h"
+#include "cachemon/base/order.h"
 
 enum {
 	EPOCHS_MAX = 8, /* looked at one by one; later ones are like them */
@@ -20,14 +21,6 @@ struct work {
 	size_t nr;    /* references but those */
 	size_t pages; /* with any reference */
 };
-
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* A page that is read in pieces, or at the seam of two reads, is read once. */
 static void count_references(const struct reuse_input *in, struct work *w)
@@ -114,7 +107,7 @@ static double similarity_of(const struct reuse_input *in, struct work *w, uint32
 
 static double median_of(double *v, size_t nr)
 {
-	qsort(v, nr, sizeof(*v), compare_double);
+	qsort(v, nr, sizeof(*v), order_f64);
 	return v[nr / 2];
 }
 

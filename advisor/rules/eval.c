@@ -269,18 +269,15 @@ int eval_rule(const struct eval *e, const struct rule *rule, const struct note *
 	if (!ret)
 		ret = run_rule(e, rule, &g, &found, err);
 	guard_leave(&g);
+	for (size_t i = 0; i < found.nr; i++)
+		found.list[i].note = note;
 	if (!ret && found.nr) {
-		list = arena_alloc(e->arena, found.nr * sizeof(*list));
-		if (list)
-			memcpy(list, found.list, found.nr * sizeof(*list));
-		else
-			ret = -ENOMEM;
+		list = arena_copy(e->arena, found.list, found.nr * sizeof(*list));
+		ret = list ? 0 : -ENOMEM;
 	}
 	free(found.list);
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < found.nr; i++)
-		list[i].note = note;
 	*ret_list = list;
 	*ret_nr = found.nr;
 	return 0;

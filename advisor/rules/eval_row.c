@@ -165,11 +165,8 @@ static int read_evidence(struct row_reader *r, struct finding *f, struct errtext
 	}
 	if (rc != SQLITE_DONE || !f->nr_evidence)
 		return wrong_row(r, ROW_EVIDENCE, want, err);
-	f->evidence = arena_alloc(r->arena, f->nr_evidence * sizeof(*list));
-	if (!f->evidence)
-		return -ENOMEM;
-	memcpy(f->evidence, list, f->nr_evidence * sizeof(*list));
-	return 0;
+	f->evidence = arena_copy(r->arena, list, f->nr_evidence * sizeof(*list));
+	return f->evidence ? 0 : -ENOMEM;
 }
 
 int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,

@@ -339,12 +339,9 @@ static int read_body(struct arena *a, struct note *n, struct lines *lines, enum 
 				n->file, lines->number);
 	if (e || !b.nr_snippets)
 		return e;
-	n->snippets = arena_alloc(a, b.nr_snippets * sizeof(b.snippets[0]));
-	if (!n->snippets)
-		return -ENOMEM;
-	memcpy(n->snippets, b.snippets, b.nr_snippets * sizeof(b.snippets[0]));
 	n->nr_snippets = b.nr_snippets;
-	return 0;
+	n->snippets = arena_copy(a, b.snippets, b.nr_snippets * sizeof(b.snippets[0]));
+	return n->snippets ? 0 : -ENOMEM;
 }
 
 static int parse_note(struct arena *a, const char *file, const char *id, const char *text,

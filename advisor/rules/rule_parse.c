@@ -38,7 +38,6 @@ struct parser {
 	struct span value[KEY_NR]; /* len 0: not given */
 	int line[KEY_NR];
 	int last_key; /* that a continued line belongs to; -1: none */
-	struct rule_param params[PARAMS_MAX];
 };
 
 static int unknown_key(struct parser *p, int line, struct span key)
@@ -53,7 +52,7 @@ static int unknown_key(struct parser *p, int line, struct span key)
 static int add_param(struct parser *p, struct span text, int line)
 {
 	struct rule *rule = p->rule;
-	struct rule_param param;
+	struct rule_param *param;
 	const char *copy = span_copy(p->arena, text);
 	int ret;
 
@@ -63,17 +62,22 @@ static int add_param(struct parser *p, struct span text, int line)
 		return errtext_set(p->err, -EINVAL,
 				   "%s:%d: more than %d parameters; leave some out", rule->file,
 				   line, PARAMS_MAX);
-	ret = rule_param_parse(p->arena, rule->file, line, copy, &param, p->err);
+	if (!rule->params)
+		rule->params = arena_alloc(p->arena, PARAMS_MAX * sizeof(*rule->params));
+	if (!rule->params)
+		return -ENOMEM;
+	param = &rule->params[rule->nr_params];
+	ret = rule_param_parse(p->arena, rule->file, line, copy, param, p->err);
 	if (ret)
 		return ret;
-	if (strpbrk(param.name, "-."))
+	if (strpbrk(param->name, "-."))
 		return errtext_set(p->err, -EINVAL,
 				   "%s:%d: the name of a parameter may have a-z, 0-9 and _ only",
 				   rule->file, line);
-	if (rule_param_find(rule, param.name))
+	if (rule_param_find(rule, param->name))
 		return errtext_set(p->err, -EINVAL, "%s:%d: a second param %s; leave one of them",
-				   rule->file, line, param.name);
-	p->params[rule->nr_params++] = param;
+				   rule->file, line, param->name);
+	rule->nr_params++;
 	return 0;
 }
 
@@ -202,10 +206,6 @@ static int finish_rule(struct parser *p)
 	struct rule *r = p->rule;
 	int ret;
 
-	r->params = arena_alloc(p->arena, r->nr_params * sizeof(*r->params));
-	if (!r->params)
-		return -ENOMEM;
-	memcpy(r->params, p->params, r->nr_params * sizeof(*r->params));
 	r->id = one_line(p->arena, p->value[KEY_ID]);
 	r->title = one_line(p->arena, p->value[KEY_TITLE]);
 	r->severity = one_line(p->arena, p->value[KEY_SEVERITY]);
@@ -229,7 +229,6 @@ int rule_parse(struct arena *a, const char *file, const char *expected_id, const
 	struct span line;
 	int e = 0;
 
-	rule.params = p.params;
 	while (!e && (begin = lines.next, lines_next(&lines, &line))) {
 		if (!span_trim(line).len)
 			continue;

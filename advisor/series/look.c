@@ -105,9 +105,7 @@ static int find_changes(struct series_looked *l, struct arena *arena, struct ser
 	qsort(all, nr, sizeof(*all), by_p);
 	ret->nr_changes = nr < SERIES_CHANGES_MAX ? nr : SERIES_CHANGES_MAX;
 	ret->more_changes = nr - ret->nr_changes;
-	ret->changes = arena_alloc(arena, ret->nr_changes * sizeof(*all));
-	for (size_t i = 0; ret->changes && i < ret->nr_changes; i++)
-		ret->changes[i] = all[i];
+	ret->changes = arena_copy(arena, all, ret->nr_changes * sizeof(*all));
 	if (ret->changes)
 		qsort(ret->changes, ret->nr_changes, sizeof(*all), by_time);
 	return ret->changes ? 0 : -ENOMEM;
@@ -292,9 +290,7 @@ static int find_links(struct series_looked *l, struct arena *arena, struct serie
 	qsort(all, nr, sizeof(*all), by_rho);
 	ret->nr_links = nr < SERIES_LINKS_MAX ? nr : SERIES_LINKS_MAX;
 	ret->more_links = nr - ret->nr_links;
-	ret->links = arena_alloc(arena, ret->nr_links * sizeof(*all));
-	for (size_t i = 0; ret->links && i < ret->nr_links; i++)
-		ret->links[i] = all[i];
+	ret->links = arena_copy(arena, all, ret->nr_links * sizeof(*all));
 	return ret->links ? 0 : -ENOMEM;
 }
 

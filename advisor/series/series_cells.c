@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cachemon/base/optional.h"
+#include "cachemon/base/order.h"
 #include "cachemon/figures/counters.h"
 #include "cachemon/figures/counts.h"
 
@@ -27,14 +28,6 @@ static int by_start(const void *a, const void *b)
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
-}
-
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a;
-	int64_t y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static bool is_active(const struct series_row *r)
@@ -94,7 +87,7 @@ static int median_length(const struct series_row *rows, size_t nr, int64_t *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		lengths[i] = rows[i].duration_ns;
-	qsort(lengths, nr, sizeof(*lengths), by_length);
+	qsort(lengths, nr, sizeof(*lengths), order_i64);
 	*ret = lengths[nr / 2];
 	free(lengths);
 	return 0;

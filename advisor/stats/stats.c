@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "cachemon/base/order.h"
+
 static int by_value(const void *a, const void *b)
 {
 	double x = **(const double *const *)a;
@@ -26,19 +28,11 @@ void stats_ranks(const double *x, size_t nr, const double **work, double *ret)
 	}
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double stats_median(double *x, size_t nr)
 {
 	if (!nr)
 		return 0;
-	qsort(x, nr, sizeof(*x), by_size);
+	qsort(x, nr, sizeof(*x), order_f64);
 	return nr % 2 ? x[nr / 2] : (x[nr / 2 - 1] + x[nr / 2]) / 2;
 }
 

@@ -50,6 +50,15 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
+void *arena_copy(struct arena *a, const void *data, size_t size)
+{
+	void *copy = arena_alloc(a, size);
+
+	if (copy && size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len)
 {
 	struct bytes ret = {0};

@@ -24,6 +24,8 @@ struct bytes {
 
 /* Zeroed memory, or NULL (and arena->failed). */
 void *arena_alloc(struct arena *a, size_t size);
+/* A copy, or NULL likewise. */
+void *arena_copy(struct arena *a, const void *data, size_t size);
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
 void arena_free(struct arena *a);
 

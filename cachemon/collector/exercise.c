@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cachemon/access/access.h"
+#include "cachemon/base/order.h"
 
 #define PAGES 256
 /* A block is so short that most are disturbed by nobody, whatever else the machine does. */
@@ -49,16 +50,9 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double quiet_quarter(double *v, int nr)
 {
-	qsort(v, (size_t)nr, sizeof(*v), compare);
+	qsort(v, (size_t)nr, sizeof(*v), order_f64);
 	return v[nr / 4];
 }
 
