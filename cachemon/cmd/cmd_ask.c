@@ -39,7 +39,7 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 {
 	struct llm_place *p = arg;
 	const struct answer_place to = {.format = p->o->args.report.format,
-					.path = p->o->args.out_path};
+					.path = p->o->args.report.out_path};
 	int e = word_model(m, &p->how, &p->wording, err);
 
 	if (e)
@@ -52,9 +52,9 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 	return e;
 }
 
-static int ask_run(struct llm_place *p, const struct invoker *as, struct errtext *err)
+static int ask_run(struct llm_place *p, struct errtext *err)
 {
-	return report_args_use(&p->o->args, as, ask, p, err);
+	return report_use(&p->o->args.report, ask, p, err);
 }
 
 static int show(void *arg, const struct invoker *as, struct errtext *err)

@@ -110,7 +110,7 @@ static void print_problem(void *arg, const char *problem)
 void llm_args_keep(const struct llm_place *p, int64_t run_id)
 {
 	const struct answer_place place = {
-		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.out_path};
+		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.report.out_path};
 	struct errtext said = {0};
 
 	if (answer_keep(&p->wording, &place, &said))
@@ -139,8 +139,7 @@ static int print_body(void *arg, const struct model *m, struct errtext *err)
 }
 
 int llm_args_use(struct llm_place *p, const struct invoker *as,
-		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
-		 struct errtext *err)
+		 int (*use)(struct llm_place *p, struct errtext *err), struct errtext *err)
 {
 	const struct llm_args *o = p->o;
 	struct errtext unusable = {""};
@@ -161,8 +160,7 @@ int llm_args_use(struct llm_place *p, const struct invoker *as,
 	if (e && (o->dry_run || o->question))
 		e = errtext_set(err, e, "%s", unusable.text);
 	else
-		e = o->dry_run ? report_args_use(&o->args, as, print_body, p, err)
-			       : use(p, as, err);
+		e = o->dry_run ? report_use(&o->args.report, print_body, p, err) : use(p, err);
 	wording_free(&p->wording);
 	free(p->notes);
 	return e;
@@ -175,7 +173,7 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 
 	if (ret != ARGP_ERR_UNKNOWN)
 		return ret;
-	if (key == ARGP_KEY_END && o->dry_run && (o->args.out_path || o->args.format_given))
+	if (key == ARGP_KEY_END && o->dry_run && (o->args.report.out_path || o->args.format_given))
 		usage_error(state, "--llm-dry-run prints what would be sent and makes no report: "
 				   "leave out -o and --format");
 	ret = report_args_option(&o->args, key, arg, state);
@@ -207,9 +205,9 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 	return 0;
 }
 
-static int show_worded(struct llm_place *p, const struct invoker *as, struct errtext *err)
+static int show_worded(struct llm_place *p, struct errtext *err)
 {
-	return report_args_show_as(&p->o->args, as, err);
+	return report_args_show_report(&p->o->args, err);
 }
 
 static int show_report(void *arg, const struct invoker *as, struct errtext *err)

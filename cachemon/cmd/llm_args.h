@@ -102,8 +102,7 @@ struct llm_place {
  * words: how.unusable. 0 or -errno with a text.
  */
 int llm_args_use(struct llm_place *p, const struct invoker *as,
-		 int (*use)(struct llm_place *p, const struct invoker *as, struct errtext *err),
-		 struct errtext *err);
+		 int (*use)(struct llm_place *p, struct errtext *err), struct errtext *err);
 /* Keeps what was asked and answered; says where, when that is not the database. */
 void llm_args_keep(const struct llm_place *p, int64_t run_id);
 
