@@ -120,7 +120,7 @@ void doc_part_end(struct doc *d);
 /* What not everybody wants to see at once. */
 void doc_fold_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_fold_end(struct doc *d);
-/* Two things to be seen beside each other, each under its title: on a wide page in two columns,
+/* Two things to be seen side by side, each under its title: on a wide page in two columns,
  * else the second below the first. */
 void doc_pair_begin(struct doc *d, const char *title);
 void doc_pair_next(struct doc *d, const char *title);

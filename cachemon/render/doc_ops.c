@@ -95,7 +95,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 	doc_put_table(d, &t);
 }
 
-/* A sentence begins with a capital, behind its number. NULL: no memory. */
+/* A sentence begins with a capital, after its number. NULL: no memory. */
 static char *as_sentence(struct doc *d, const char *text)
 {
 	char *ret = strdup(text);

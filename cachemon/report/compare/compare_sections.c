@@ -14,7 +14,7 @@
 /* Runs whose work differs by more did not do the same. */
 #define WORK_APART 0.1
 
-/* A sentence as a paragraph; behind the job's name where there are several. */
+/* A sentence as a paragraph; after the job's name where there are several. */
 static void put_sentence(struct doc *d, const struct compare_model *m,
 			 const struct compare_job *job, const char *text)
 {

@@ -89,7 +89,7 @@ static void put_counter(struct tree *t, const struct counts *c, enum counter whi
 	put_as(t, counter_name(which), c, which);
 }
 
-/* Of itself: that a whole row is a lower bound is said beside the row. */
+/* Of itself: that a whole row is a lower bound is a key of the row. */
 static bool is_least(const struct counts *c, enum counter which)
 {
 	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);

@@ -69,7 +69,7 @@ static void put_problems(struct doc *d, const struct model *m)
 		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
 }
 
-/* Four digits, or as many more as tell 0.99998 from 1. */
+/* Four digits, or as many more as distinguish 0.99998 from 1. */
 static void put_rounded(struct doc_table *t, double value)
 {
 	char text[32];

@@ -40,7 +40,7 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	doc_cell_shown(t, show_least(show_ns(counts_get(c, C_stall_ns)), least));
 }
 
-/* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
+/* A name after a lead of ours: a name can end in anything, but a path begins with a slash. */
 static void put_led_name(struct doc_table *t, const char *lead, const struct bytes *name)
 {
 	struct text_builder b;

@@ -99,7 +99,7 @@ static void put_changes(struct doc *d, const struct series_job *s)
 	say_more(d, s->more_changes, s->more_changes == 1 ? "change" : "changes");
 }
 
-/* Without its unit, where that is a word of its own and stands beside it. */
+/* Without its unit, where that is a word of its own and stands next to it. */
 static struct shown show_bare(const struct series_metric *m, double v)
 {
 	struct shown ret = show_value(m, v);
