@@ -39,7 +39,7 @@ static int ask(void *arg, const struct model *m, struct errtext *err)
 {
 	struct llm_place *p = arg;
 	const struct answer_place to = {.format = p->o->args.report.format,
-					.path = p->o->args.out_path};
+					.path = p->o->args.report.out_path};
 	int e = word_model(m, &p->how, &p->wording, err);
 
 	if (e)

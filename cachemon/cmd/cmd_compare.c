@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cachemon/cmd/cmd.h"
-#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/compare/compare_report.h"
@@ -55,23 +54,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
-	struct rule_dirs dirs = {0};
 	const struct compare_options compare = {
 		.db = o->args.report.db,
 		.run = {o->run[0], o->run[1]},
 		.job = o->args.report.job,
 		.per = o->per,
 		.format = o->args.report.format,
-		.out_path = o->args.out_path,
-		.rules = &dirs,
+		.out_path = o->args.report.out_path,
+		.rules = o->args.report.rules,
 		.progress = o->args.report.progress,
 	};
-	int ret = cmd_rules(as, NULL, &dirs, err);
 
-	if (!ret)
-		ret = compare_show(&compare, stdout, err);
-	rule_dirs_free(&dirs);
-	return ret;
+	return compare_show(&compare, stdout, err);
 }
 
 static const struct option_spec options[] = {

@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The same kernel as root would find it, as far as BTF alone tells. */
+/* The same kernel as root would find it, as far as BTF alone shows. */
 static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
 				struct probe_plan *ret_plan)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/cmd/cmd.h"
-#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/runs/runs_report.h"
@@ -20,7 +19,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->reports = usage_name(state, "--reports", arg);
 		return 0;
 	}
-	if (key == ARGP_KEY_END && o->reports && (o->args.out_path || o->args.format_given))
+	if (key == ARGP_KEY_END && o->reports && (o->args.report.out_path || o->args.format_given))
 		usage_error(state,
 			    "--reports makes HTML in a directory: leave out -o and --format");
 	return report_args_option(&o->args, key, arg, state);
@@ -29,21 +28,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
-	struct rule_dirs dirs = {0};
 	const struct runs_options runs = {.db = o->args.report.db,
 					  .format =
 						  o->reports ? REPORT_HTML : o->args.report.format,
-					  .out_path = o->args.out_path,
-					  .rules = &dirs,
+					  .out_path = o->args.report.out_path,
+					  .rules = o->args.report.rules,
 					  .progress = o->args.report.progress};
-	int ret = cmd_rules(as, NULL, &dirs, err);
 
-	if (!ret && o->reports)
-		ret = runs_write_reports(&runs, o->reports, err);
-	else if (!ret)
-		ret = runs_show(&runs, stdout, err);
-	rule_dirs_free(&dirs);
-	return ret;
+	return o->reports ? runs_write_reports(&runs, o->reports, err)
+			  : runs_show(&runs, stdout, err);
 }
 
 static const struct option_spec options[] = {

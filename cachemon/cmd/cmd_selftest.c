@@ -120,7 +120,7 @@ static int open_probes(struct selftest *st, struct errtext *err)
 	return 0;
 }
 
-/* The watched process: waits to be taken into the job, does the case, tells the truth. */
+/* The watched process: waits to be taken into the job, does the case, sends what is true. */
 static void child_main(const struct selftest *st, const struct selftest_case *c, int go, int out)
 {
 	struct selftest_truth t = {.major_faults = -1};
@@ -323,7 +323,7 @@ static int switch_reads(struct selftest *st, enum reads reads, struct errtext *e
 
 	if (r)
 		return errtext_set(err, r, "cannot switch the per-read hook: %s", strerror(-r));
-	/* What the switch did to pages of the case before is none of the next one's. */
+	/* What the switch did to pages of the previous case does not count for the next one. */
 	return count_since(st, &before, err);
 }
 

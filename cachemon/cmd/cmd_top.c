@@ -98,10 +98,7 @@ static void add_selector(struct argp_state *state, struct top_options *o, const 
 
 static error_t parse_capture(int key, char *arg, struct argp_state *state)
 {
-	static const char *const levels[] = {"cold", "full", "auto"};
 	struct top_options *o = state->input;
-	uint64_t ns = 0;
-	size_t index = 0;
 	pid_t pid = 0;
 
 	switch (key) {
@@ -117,14 +114,11 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 		add_selector(state, o, "--job", arg);
 		return 0;
 	case OPT_INTERVAL:
-		if (parse_duration(arg, &ns) || ns < 100000000 || ns > 3600000000000)
-			usage_reject(state, "--interval", arg,
-				     "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
+		usage_interval(state, arg);
 		add_watch(o, "--interval", arg);
 		return 0;
 	case OPT_LEVEL:
-		if (parse_enum(arg, levels, 3, &index))
-			usage_reject(state, "--level", arg, "cold, full or auto");
+		usage_level(state, arg);
 		add_watch(o, "--level", arg);
 		return 0;
 	default:

@@ -153,7 +153,6 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 /* What is counted, how often, and what it may cost. */
 static error_t parse_counting(int key, const char *arg, struct argp_state *state)
 {
-	static const char *const levels[] = {"cold", "full", "auto"};
 	static const char *const advice[] = {"effects", "calls"};
 	struct watch_options *o = state->input;
 	double percent;
@@ -161,9 +160,7 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 
 	switch (key) {
 	case OPT_LEVEL:
-		if (parse_enum(arg, levels, 3, &index))
-			usage_reject(state, "--level", arg, "cold, full or auto");
-		o->level = (enum watch_level)index;
+		o->level = (enum watch_level)usage_level(state, arg);
 		break;
 	case OPT_OVERHEAD:
 		if (parse_percent(arg, &percent))
@@ -178,10 +175,7 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 		o->advice_calls = index == 1;
 		break;
 	case OPT_INTERVAL:
-		if (parse_duration(arg, &o->interval_ns) || o->interval_ns < 100000000 ||
-		    o->interval_ns > 3600000000000)
-			usage_reject(state, "--interval", arg,
-				     "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
+		o->interval_ns = usage_interval(state, arg);
 		break;
 	case OPT_DURATION:
 		if (parse_duration(arg, &o->duration_ns))

@@ -246,13 +246,13 @@ static int show_answers(void *arg, const struct invoker *as, struct errtext *err
 		.progress = o->args.report.progress,
 	};
 	const struct publication p = {"the answer", &answers, write_answers};
-	int ret = publish_not_over(p.name, o->args.report.db, o->args.out_path, err);
+	int ret = publish_not_over(p.name, o->args.report.db, o->args.report.out_path, err);
 
 	if (!ret)
 		ret = load_asked(o, &answers, err);
 	progress_over(answers.progress);
 	if (!ret)
-		ret = publish(&p, o->args.out_path, stdout, err);
+		ret = publish(&p, o->args.report.out_path, stdout, err);
 	answers_free(&answers);
 	return ret;
 }

@@ -110,7 +110,7 @@ static void print_problem(void *arg, const char *problem)
 void llm_args_keep(const struct llm_place *p, int64_t run_id)
 {
 	const struct answer_place place = {
-		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.out_path};
+		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.report.out_path};
 	struct errtext said = {0};
 
 	if (answer_keep(&p->wording, &place, &said))
@@ -161,8 +161,8 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		.progress = o->args.report.progress,
 	};
 	e = !o->dry_run && !p->use
-		    ? report_args_show_as(&o->args, as, err)
-		    : report_args_use(&o->args, as, o->dry_run ? print_body : p->use, p, err);
+		    ? report_args_show_report(&o->args, err)
+		    : report_use(&o->args.report, o->dry_run ? print_body : p->use, p, err);
 	wording_free(&p->wording);
 	return e ? e : p->status;
 }
@@ -179,7 +179,7 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 
 	if (ret != ARGP_ERR_UNKNOWN)
 		return ret;
-	if (key == ARGP_KEY_END && o->dry_run && (o->args.out_path || o->args.format_given))
+	if (key == ARGP_KEY_END && o->dry_run && (o->args.report.out_path || o->args.format_given))
 		usage_error(state, "--llm-dry-run prints what would be sent and makes no report: "
 				   "leave out -o and --format");
 	ret = report_args_option(&o->args, key, arg, state);

@@ -59,11 +59,12 @@ static void parse_format(struct argp_state *state, const char *arg, struct repor
 
 static void choose_format(struct argp_state *state, struct report_args *o)
 {
-	bool known = report_format_of_path(o->out_path, &o->report.format) == 0;
+	bool known = report_format_of_path(o->report.out_path, &o->report.format) == 0;
 
 	if (known && has_format(o, o->report.format))
 		return;
-	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format", o->out_path,
+	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format",
+		    o->report.out_path,
 		    o->formats ? o->formats->endings : ".txt, .md, .html, .json, .csv or .yaml");
 }
 
@@ -76,7 +77,7 @@ static const char *parse_database(struct argp_state *state, char *arg)
 
 static void parse_output(struct argp_state *state, char *arg, struct report_args *o)
 {
-	o->out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
+	o->report.out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
 }
 
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state)
@@ -110,7 +111,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 		usage_error(state, "'%s' is no option; the database is named with --db", arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->out_path && !o->format_given)
+		if (o->report.out_path && !o->format_given)
 			choose_format(state, o);
 		return 0;
 	default:
@@ -136,6 +137,11 @@ int report_args_run(struct report_args *args,
 		ret = cmd_default_db(&inv, &default_db, &err);
 		args->report.db = default_db;
 	}
+	if (!ret)
+		ret = cmd_rules(&inv, args->rules, &args->dirs, &err);
+	args->report.rules = &args->dirs;
+	args->report.on_problem = cmd_print_rule_problem;
+	args->report.on_problem_arg = &args->problems;
 	progress = progress_show_begin();
 	args->report.progress = progress_show_sink(progress);
 	if (!ret)
@@ -143,56 +149,21 @@ int report_args_run(struct report_args *args,
 	progress_show_end(progress);
 	if (ret < 0)
 		fprintf(stderr, "cachemon: %s\n", err.text);
+	rule_dirs_free(&args->dirs);
 	invoker_free(&inv);
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* The options of a report with a site's rules, whose problems are printed. */
-struct ruled {
-	struct report_options report;
-	struct rule_dirs dirs;
-	size_t problems;
-};
-
-static int ruled_begin(const struct report_args *args, const struct invoker *as, struct ruled *ret,
-		       struct errtext *err)
+int report_args_show_report(const struct report_args *args, struct errtext *err)
 {
-	*ret = (struct ruled){.report = args->report};
-	ret->report.rules = &ret->dirs;
-	ret->report.on_problem = cmd_print_rule_problem;
-	ret->report.on_problem_arg = &ret->problems;
-	return cmd_rules(as, args->rules, &ret->dirs, err);
-}
+	int ret = report_show(&args->report, stdout, err);
 
-int report_args_show_as(const struct report_args *args, const struct invoker *as,
-			struct errtext *err)
-{
-	struct ruled r;
-	int ret = ruled_begin(args, as, &r, err);
-
-	r.report.out_path = args->out_path;
-	if (!ret)
-		ret = report_show(&r.report, stdout, err);
-	rule_dirs_free(&r.dirs);
-	return ret ? ret : args->report.advise && r.problems;
-}
-
-int report_args_use(const struct report_args *args, const struct invoker *as,
-		    int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
-		    struct errtext *err)
-{
-	struct ruled r;
-	int ret = ruled_begin(args, as, &r, err);
-
-	if (!ret)
-		ret = report_use(&r.report, use, arg, err);
-	rule_dirs_free(&r.dirs);
-	return ret;
+	return ret ? ret : args->report.advise && args->problems;
 }
 
 static int show_report(void *arg, const struct invoker *as, struct errtext *err)
 {
-	return report_args_show_as(arg, as, err);
+	return report_args_show_report(arg, err);
 }
 
 int report_args_show(struct report_args *args)

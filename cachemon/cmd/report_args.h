@@ -9,6 +9,7 @@
 
 #include <argp.h>
 
+#include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/spec.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/errtext.h"
@@ -74,9 +75,10 @@ extern const struct report_args_formats report_args_pages;
 struct report_args {
 	struct report_options report;
 	const struct report_args_formats *formats; /* NULL: all */
-	const char *out_path;			   /* NULL: standard output */
 	const char *rules;			   /* NULL: none was named */
 	bool format_given;
+	struct rule_dirs dirs; /* of report.rules, while it runs */
+	size_t problems;       /* of these rules, which were printed */
 };
 
 /* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
@@ -87,8 +89,9 @@ void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *r
 
 struct invoker;
 /*
- * Calls show(arg, as) with the database known, prints what went wrong. show: 0, -errno with a text,
- * or 1 when all was shown and there is something to complain about. Returns the exit status.
+ * Calls show(arg, as) with the database and the rules known, prints what went wrong. show: 0,
+ * -errno with a text, or 1 when all was shown and there is something to complain about. Returns the
+ * exit status.
  */
 int report_args_run(struct report_args *args,
 		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
@@ -96,11 +99,6 @@ int report_args_run(struct report_args *args,
 /* That of a report. */
 int report_args_show(struct report_args *args);
 /* What it shows, for a show() of one's own. */
-int report_args_show_as(const struct report_args *args, const struct invoker *as,
-			struct errtext *err);
-/* Hands the model of the run to use(), with the rules that a report has. */
-int report_args_use(const struct report_args *args, const struct invoker *as,
-		    int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
-		    struct errtext *err);
+int report_args_show_report(const struct report_args *args, struct errtext *err);
 
 #endif

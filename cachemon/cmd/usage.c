@@ -9,6 +9,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/parse.h"
 #include "cachemon/base/suggest.h"
 #include "cachemon/cmd/cmd.h"
 
@@ -184,6 +185,26 @@ void usage_reject(const struct argp_state *state, const char *option, const char
 		  const char *want)
 {
 	usage_error(state, "%s: '%s' is not %s", option, arg, want);
+}
+
+size_t usage_level(const struct argp_state *state, const char *arg)
+{
+	static const char *const levels[] = {"cold", "full", "auto"};
+	size_t index = 0;
+
+	if (parse_enum(arg, levels, 3, &index))
+		usage_reject(state, "--level", arg, "cold, full or auto");
+	return index;
+}
+
+uint64_t usage_interval(const struct argp_state *state, const char *arg)
+{
+	uint64_t ns = 0;
+
+	if (parse_duration(arg, &ns) || ns < 100000000 || ns > 3600000000000)
+		usage_reject(state, "--interval", arg,
+			     "a duration from 100ms to 1h (" PARSE_DURATION_FORMS ")");
+	return ns;
 }
 
 char *usage_value(const struct argp_state *state, const char *option, char *arg)

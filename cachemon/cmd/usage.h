@@ -9,6 +9,7 @@
 #define USAGE_H
 
 #include <argp.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "cachemon/cmd/spec.h"
@@ -25,6 +26,9 @@ void usage_error(const struct argp_state *state, const char *format, ...)
 /* "OPTION: 'ARG' is not WANT". */
 void usage_reject(const struct argp_state *state, const char *option, const char *arg,
 		  const char *want) __attribute__((noreturn));
+/* Of --level: enum watch_level; of --interval: nanoseconds. */
+size_t usage_level(const struct argp_state *state, const char *arg);
+uint64_t usage_interval(const struct argp_state *state, const char *arg);
 /* arg, which is not empty: else the option needs a value, or a name. */
 char *usage_value(const struct argp_state *state, const char *option, char *arg);
 char *usage_name(const struct argp_state *state, const char *option, char *arg);

@@ -9,8 +9,8 @@
 enum { WIDE = 104 };
 
 /* What CMD writes to the same terminal does not stick to the line, where there is room. Nor must
- * the ^C of a terminal that shows it wrap the line: without room behind it goes over its beginning,
- * as the figures of an estimate need all of the usual 80 columns. */
+ * the ^C of a terminal that shows it wrap the line: without room after the line it goes over its
+ * beginning, as the figures of an estimate need all of the usual 80 columns. */
 #define APART "  "
 #define BACK  "\r"
 
@@ -25,7 +25,7 @@ bool watch_live_possible(FILE *out)
 	return terminal_rewrites(out);
 }
 
-/* A field that has no room is left out, and all behind it. */
+/* A field that has no room is left out, and all after it. */
 static void put_field(struct line *l, const char *name, const char *value, int width)
 {
 	char field[80];

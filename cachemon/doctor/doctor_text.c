@@ -233,7 +233,7 @@ static void print_settings(const struct kernel_caps *c)
 					       : flag(c->preempts, "yes", "no"));
 }
 
-/* The plan that says most: without privileges nothing is live, with them BTF tells. */
+/* The plan that says most: without privileges nothing is live, with them BTF shows it. */
 static const struct probe_plan *telling_plan(const struct doctor *d)
 {
 	return d->privileged ? &d->plan : &d->with_privileges;

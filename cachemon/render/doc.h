@@ -120,7 +120,7 @@ void doc_part_end(struct doc *d);
 /* What not everybody wants to see at once. */
 void doc_fold_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_fold_end(struct doc *d);
-/* Two things to be seen beside each other, each under its title: on a wide page in two columns,
+/* Two things to be seen side by side, each under its title: on a wide page in two columns,
  * else the second below the first. */
 void doc_pair_begin(struct doc *d, const char *title);
 void doc_pair_next(struct doc *d, const char *title);
@@ -136,6 +136,9 @@ void doc_words(struct doc *d, const char *fmt, ...) __attribute__((format(printf
 void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
+/* The columns are an array. */
+#define DOC_TABLE(caption, columns)                                                                \
+	doc_table((caption), (columns), sizeof(columns) / sizeof((columns)[0]))
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_cell_shown(struct doc_table *t, struct shown value);
 /* Takes the text, of text_end(): NULL is no memory. */

@@ -110,7 +110,7 @@ static void html_element(struct doc *d, const char *name, const char *text)
 	fprintf(d->out, "</%s>\n", name);
 }
 
-/* What colours alone would tell: stripes lie along the axis, so that zooming leaves them as they
+/* What colours alone would show: stripes lie along the axis, so that zooming leaves them as they
  * are. */
 static void put_patterns(FILE *out)
 {

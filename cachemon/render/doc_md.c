@@ -17,7 +17,8 @@ static void put_at(FILE *out, const char *s, const char *p)
 		putc('`', out);
 }
 
-/* What would be markup: an underscore inside of a word is none, nor is the sign of a number. */
+/* Whether it would act as markup, as an underscore inside a word and the sign of a number do not.
+ */
 static bool is_markup(const char *s, const char *p)
 {
 	if (*p == '_')
@@ -70,7 +71,7 @@ static void md_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
-/* Nothing acts between backticks, and there is none in it. */
+/* Nothing acts as markup between backticks, and the text has none. */
 static void put_code(FILE *out, const char *s)
 {
 	if (*s)

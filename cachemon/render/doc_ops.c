@@ -84,7 +84,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 		{"SCORE", DOC_RIGHT},
 		{"HOW", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < nr; i++) {
 		doc_cell(&t, "%s", grades[i].name);
@@ -95,7 +95,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 	doc_put_table(d, &t);
 }
 
-/* A sentence begins with a capital, behind its number. NULL: no memory. */
+/* A sentence begins with a capital, after its number. NULL: no memory. */
 static char *as_sentence(struct doc *d, const char *text)
 {
 	char *ret = strdup(text);

@@ -51,8 +51,8 @@ static int word_width(const char *s)
 	return wrap_width(word);
 }
 
-/* Bytes of s that fit in width, broken behind a blank when there is one; a word that has no room on
- * a line of its own, behind a slash. */
+/* Bytes of s that fit in width, broken after a blank when there is one; a word that has no room on
+ * a line of its own, after a slash. */
 static size_t fit_line(const char *s, int width)
 {
 	size_t len = strlen(s);

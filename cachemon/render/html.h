@@ -12,7 +12,7 @@
 
 /* Text with the five special characters escaped; for elements and attributes. */
 void html_text(FILE *out, const char *s);
-/* Likewise, for elements that may be narrow: a line may end behind a slash within a path. */
+/* Likewise, for elements that may be narrow: a line may end after a slash within a path. */
 void html_wrapped(FILE *out, const char *s);
 /* Of a figure: its caption, and the attributes of what is drawn. */
 void html_caption(FILE *out, const char *title, const char *says);

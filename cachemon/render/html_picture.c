@@ -194,7 +194,7 @@ static void put_shapes(const struct plot *g)
 	fputs("</svg>\n", g->out);
 }
 
-/* A value of the scale; its unit is told beside the name of the panel. */
+/* A value of the scale; its unit stands next to the name of the panel. */
 static void put_value(FILE *out, enum picture_unit unit, double value)
 {
 	if (value <= 0)
@@ -239,7 +239,7 @@ static void put_scale(const struct plot *g)
 	}
 }
 
-/* The unit of several is told once, beside the name of the panel. */
+/* Several have one unit, next to the name of the panel. */
 static void put_key(const struct plot *g, const struct picture_series *s)
 {
 	double top = picture_series_top(s, g->p->axis.nr);
@@ -279,7 +279,7 @@ static void put_keys(const struct plot *g)
 	fputs("</p>\n", g->out);
 }
 
-/* The one place that is marked, in words beside its line. */
+/* The one place that is marked, in words next to its line. */
 static void put_mark_name(const struct plot *g)
 {
 	const struct picture_mark *mark = g->p->marks;
@@ -319,7 +319,7 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 	fputs("</svg></div>\n", out);
 }
 
-/* TICKS: at most; FREE: behind 0, that always have room; then numbers of names that have, and
+/* TICKS: at most; FREE: after 0, that always have room; then numbers of names that have, and
  * letters of a name that has. */
 enum { TICKS = 6, FREE = 2, NAMES_FREE = 3, NAMES_FEW = 10, NAMES_MANY = 16, NAME_SHORT = 5 };
 
@@ -332,7 +332,7 @@ static const char *name_class(const struct picture *p, size_t i)
 
 	if (nr <= NAMES_FREE)
 		return classes[0];
-	/* Wider than its bar it would end behind the picture. */
+	/* Wider than its bar it would end outside the picture. */
 	if (nr <= NAMES_FEW && i + 1 == nr && strlen(p->axis.names[i]) > NAME_SHORT)
 		return classes[2];
 	return classes[(nr > NAMES_MANY ? i / 2 : nr > NAMES_FEW ? i : i * 2) % 4];

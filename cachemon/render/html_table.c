@@ -144,7 +144,7 @@ static double place_of(const struct picture *p, size_t row)
 	return length > 0 ? (p->axis.from[row] - begin) / length : 0;
 }
 
-/* Where a row ends, when the next does not begin there: behind it nothing is drawn. */
+/* Where a row ends, when the next does not begin there: after it nothing is drawn. */
 static void put_end(FILE *out, const struct picture *p, size_t row)
 {
 	double begin = picture_begin(p);

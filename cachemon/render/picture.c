@@ -208,7 +208,7 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 	}
 }
 
-/* Above a minute clocks count by other numbers than ten. Days are told in hours. */
+/* Above a minute clocks count by other numbers than ten. Days are shown in hours. */
 static bool ticks_of_time(double top, size_t max, double *ret_step)
 {
 	static const double steps[] = {20,   30,   60,	 120,	300,   600,   900,

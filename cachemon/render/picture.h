@@ -114,7 +114,7 @@ double picture_series_top(const struct picture_series *s, size_t nr);
 /* A value for people, "-" where it is not known: "1,234 pages/s", "93.1 %". */
 struct shown picture_value(enum picture_unit unit, double value);
 
-/* A round value, without zeros behind it that say nothing: "40 %", "2.5 MiB", "2h". */
+/* A round value, without zeros at its end that say nothing: "40 %", "2.5 MiB", "2h". */
 struct shown picture_round(enum picture_unit unit, double value);
 
 /* A value of a series, with its mark. */

@@ -56,6 +56,12 @@ void tree_bool(struct tree *t, const char *key, bool v)
 	t->ops->plain(t, key, v ? "true" : "false");
 }
 
+void tree_mark(struct tree *t, const char *key, bool is)
+{
+	if (is)
+		tree_bool(t, key, true);
+}
+
 void tree_number(struct tree *t, const char *key, const char *digits)
 {
 	t->ops->plain(t, key, digits);

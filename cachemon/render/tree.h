@@ -53,6 +53,8 @@ void tree_line(struct tree *t, const char *key);
 void tree_end(struct tree *t);
 void tree_null(struct tree *t, const char *key);
 void tree_bool(struct tree *t, const char *key, bool v);
+/* true, or no key at all. */
+void tree_mark(struct tree *t, const char *key, bool is);
 void tree_int(struct tree *t, const char *key, int64_t v);
 void tree_uint(struct tree *t, const char *key, uint64_t v);
 /* null when v is not finite. */

@@ -8,7 +8,7 @@
 #include "cachemon/top/paint.h"
 #include "cachemon/base/human.h"
 
-/* Lines from which on the head has a sparkline, and rows that a table keeps beside the detail. */
+/* Lines from which on the head has a sparkline, and rows that a table keeps next to the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256 };
 
 /* Of a line, for paths, which are longer than names of jobs. */
@@ -129,7 +129,7 @@ struct chosen_columns {
 };
 
 /* The most important columns that leave room for the name, and that of the order whatever it is:
- * else nothing would tell why the rows are where they are. */
+ * else nothing would show why the rows are where they are. */
 static struct chosen_columns choose_columns(int columns, const struct top_view *v)
 {
 	int name = columns / PATH_SHARE;

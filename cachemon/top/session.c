@@ -72,7 +72,7 @@ static int64_t first_value(struct top_session *s, const char *sql, int nr, const
 	return value;
 }
 
-/* Of what others wrote, and what was written by this connection, which the first does not tell. */
+/* Of what others wrote, and what was written by this connection, which the first does not show. */
 static int64_t version_now(struct top_session *s)
 {
 	int64_t version = first_value(s, "PRAGMA data_version", 0, NULL, s->version);

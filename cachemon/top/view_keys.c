@@ -37,7 +37,7 @@ static void choose_row(struct top_view *v, const struct top_around *around, size
 	if (!around->nr_rows)
 		return;
 	v->cursor = cursor < around->nr_rows ? cursor : around->nr_rows - 1;
-	/* Which id that is, the next frame tells. */
+	/* The next frame finds out which id that is. */
 	if (v->detail && v->cursor != around->cursor)
 		v->pinned = TOP_NO_ROW;
 }

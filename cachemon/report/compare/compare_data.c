@@ -8,6 +8,8 @@
 #include "cachemon/report/run/data.h"
 #include "cachemon/report/run/findings.h"
 
+static const char *const keys[2] = {"a", "b"};
+
 static void put_number(struct tree *t, const char *key, double v, bool known)
 {
 	tree_double(t, key, known ? v : NAN);
@@ -79,14 +81,9 @@ static void put_totals(struct tree *t, const struct compare_job *job)
 		tree_string(t, "metric", total->key);
 		tree_string(t, "unit", total->unit);
 		for (int k = 0; k < 2; k++)
-			if (known[k])
-				tree_int(t, k ? "b" : "a", (int64_t)v[k]);
-			else
-				tree_null(t, k ? "b" : "a");
-		if (known[0] && known[1])
-			tree_int(t, "difference", (int64_t)(v[1] - v[0]));
-		else
-			tree_null(t, "difference");
+			tree_opt_int(t, keys[k], (struct opt_i64){(int64_t)v[k], known[k]});
+		tree_opt_int(t, "difference",
+			     (struct opt_i64){(int64_t)(v[1] - v[0]), known[0] && known[1]});
 		tree_end(t);
 	}
 	tree_end(t);
@@ -118,8 +115,6 @@ static void put_verdict(struct tree *t, const struct compare_job *job)
 	put_sentence(t, "time", job, true);
 	tree_end(t);
 }
-
-static const char *const keys[2] = {"a", "b"};
 
 static void put_grades(struct tree *t, const struct compare_model *m, const struct compare_job *job)
 {
@@ -256,7 +251,7 @@ void compare_data(struct tree *t, const struct compare_model *m)
 	tree_int(t, "schema", 1);
 	tree_string(t, "cachemon", CACHEMON_VERSION);
 	for (int i = 0; i < 2; i++) {
-		tree_object(t, i ? "b" : "a");
+		tree_object(t, keys[i]);
 		data_run_head(t, &m->model[i].run);
 		tree_end(t);
 	}

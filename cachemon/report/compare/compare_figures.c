@@ -21,7 +21,7 @@ static void put_metrics(struct doc *d, const struct compare_result *r)
 		{"FIGURE", DOC_OWN_LINE},  {"BEFORE", DOC_RIGHT},	 {"AFTER", DOC_RIGHT},
 		{"DIFFERENCE", DOC_RIGHT}, {"95 % INTERVAL", DOC_RIGHT}, {"MARK", DOC_LEFT},
 	};
-	struct doc_table t = doc_table(NULL, columns, 6);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
@@ -60,8 +60,8 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 		{"SPREAD BEFORE", DOC_RIGHT}, {"SPREAD AFTER", DOC_RIGHT},
 		{"MATTERS FROM", DOC_RIGHT},  {"SEEN FROM", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table(
-		"Seen from: so large a difference shows in 4 of 5 such pairs", columns, 6);
+	struct doc_table t =
+		DOC_TABLE("Seen from: so large a difference shows in 4 of 5 such pairs", columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
@@ -89,9 +89,9 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		{"DEGREES", DOC_RIGHT},	   {"CELLS", DOC_RIGHT}, {"P", DOC_RIGHT},
 		{"ADJUSTED P", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table("P is adjusted for all figures tested; cells: how many "
+	struct doc_table t = DOC_TABLE("P is adjusted for all figures tested; cells: how many "
 				       "independent ones all are worth",
-				       columns, 7);
+				       columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
@@ -161,8 +161,8 @@ static void put_totals(struct doc *d, const struct compare_job *job)
 		{"AFTER", DOC_RIGHT},
 		{"DIFFERENCE", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table(
-		"In all; one value a run, so what of it is chance was not judged", columns, 4);
+	struct doc_table t = DOC_TABLE(
+		"In all; one value a run, so what of it is chance was not judged", columns);
 	const struct compare_total *total;
 
 	for (size_t i = 0; (total = compare_total(i)); i++) {

@@ -125,7 +125,7 @@ void compare_grades(struct doc *d, const struct compare_model *m, const struct c
 						    {"DIFFERENCE", DOC_RIGHT},
 						    {"MARK", DOC_LEFT}};
 	struct doc_table t =
-		doc_table("One value a run, so what of it is chance was not judged", columns, 5);
+		DOC_TABLE("One value a run, so what of it is chance was not judged", columns);
 
 	for (int i = 0; i < GRADE_NR; i++) {
 		const struct analysis_grade *a = grade_of(m, job, 0, i);
@@ -161,7 +161,7 @@ void compare_found(struct doc *d, const struct compare_model *m, const struct co
 		{"BEFORE", DOC_WRAP},
 		{"AFTER", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("How bad, and what changing it would gain", columns, 4);
+	struct doc_table t = DOC_TABLE("How bad, and what changing it would gain", columns);
 
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];

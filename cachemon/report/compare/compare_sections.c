@@ -14,7 +14,7 @@
 /* Runs whose work differs by more did not do the same. */
 #define WORK_APART 0.1
 
-/* A sentence as a paragraph; behind the job's name where there are several. */
+/* A sentence as a paragraph; after the job's name where there are several. */
 static void put_sentence(struct doc *d, const struct compare_model *m,
 			 const struct compare_job *job, const char *text)
 {
@@ -92,7 +92,7 @@ static void put_facts(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
 		{"NOT THE SAME", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 3);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < m->nr_facts; i++)
 		put_fact(&t, &m->facts[i]);
@@ -147,7 +147,7 @@ static void put_runs(struct doc *d, const struct compare_model *m)
 		{"", DOC_LEFT},	     {"RUN", DOC_RIGHT},  {"STARTED", DOC_LEFT},
 		{"TOOK", DOC_RIGHT}, {"LEVEL", DOC_LEFT}, {"STATE", DOC_LEFT},
 	};
-	struct doc_table t = doc_table(NULL, columns, 6);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (int i = 0; i < 2; i++) {
 		const struct model_run *run = &m->model[i].run;

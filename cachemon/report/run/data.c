@@ -149,8 +149,7 @@ static void put_run(struct tree *t, const struct model *m)
 /* All counts of a row. */
 static void put_row_bound(struct tree *t, const struct counts *c)
 {
-	if (c->bounds & BOUND_ROW)
-		tree_bool(t, "lower_bound", true);
+	tree_mark(t, "lower_bound", c->bounds & BOUND_ROW);
 }
 
 static void put_dev(struct tree *t, struct opt_i64 major, struct opt_i64 minor)
@@ -176,8 +175,7 @@ static void put_file(struct tree *t, const struct model *m, const struct model_j
 	tree_opt_int(t, "gen", f->gen);
 	tree_name(t, "fstype", &f->fstype);
 	tree_opt_int(t, "size_bytes", f->size_bytes);
-	if (f->deleted)
-		tree_bool(t, "deleted", true);
+	tree_mark(t, "deleted", f->deleted);
 	put_row_bound(t, &f->counts);
 	data_pattern(t, m, false, f->id);
 	data_coverage(t, job, at);
@@ -224,11 +222,9 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	else
 		tree_opt_int(t, "length_bytes", v->length_bytes);
 	tree_opt_int(t, "calls", v->calls);
-	if (lower_bound)
-		tree_bool(t, "calls_lower_bound", true);
+	tree_mark(t, "calls_lower_bound", lower_bound);
 	tree_opt_int(t, "pages_asked", v->pages_asked);
-	if (lower_bound)
-		tree_bool(t, "pages_asked_lower_bound", true);
+	tree_mark(t, "pages_asked_lower_bound", lower_bound);
 	tree_opt_int(t, "pages_brought", v->pages_brought);
 	tree_opt_int(t, "pages_dropped", v->pages_dropped);
 	tree_opt_int(t, "cached_pages", v->cached_pages);
@@ -242,8 +238,7 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	tree_opt_int(t, "resident_unused", v->resident_unused);
 	tree_opt_int(t, "untracked", v->untracked);
 	tree_end(t);
-	if (v->used.known && fate_lower_bound(job, v))
-		tree_bool(t, "fate_lower_bound", true);
+	tree_mark(t, "fate_lower_bound", v->used.known && fate_lower_bound(job, v));
 	data_verdict(t, m, v->id);
 	tree_end(t);
 }
@@ -266,10 +261,8 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 		tree_object(t, NULL);
 		tree_name(t, "path", &d->path);
 		tree_opt_int(t, "files", d->files);
-		if (d->files_estimated)
-			tree_bool(t, "files_estimated", true);
-		if (d->subdirectories)
-			tree_bool(t, "subdirectories", true);
+		tree_mark(t, "files_estimated", d->files_estimated);
+		tree_mark(t, "subdirectories", d->subdirectories);
 		put_row_bound(t, &d->counts);
 		data_pattern(t, m, true, d->id);
 		data_directory_grades(t, m, d->id);
@@ -288,8 +281,7 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 	tree_name(t, "seen", &f->cover);
 	tree_name(t, "explanation", &f->why);
 	tree_opt_int(t, "files", f->files);
-	if (f->files_estimated)
-		tree_bool(t, "files_estimated", true);
+	tree_mark(t, "files_estimated", f->files_estimated);
 	put_row_bound(t, &f->counts);
 	data_totals(t, "totals", &f->counts, page_size);
 	tree_end(t);
@@ -297,11 +289,9 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 
 static void put_outside(struct tree *t, const struct model_job *job)
 {
-	if (counts_mapped(&job->counts, job->processes))
-		tree_bool(t, "reads_through_mappings", true);
+	tree_mark(t, "reads_through_mappings", counts_mapped(&job->counts, job->processes));
 	tree_opt_int(t, "outside_read_bytes", job->outside_read_bytes);
-	if (job->outside_read_bytes.known)
-		tree_bool(t, "outside_read_bytes_lower_bound", true);
+	tree_mark(t, "outside_read_bytes_lower_bound", job->outside_read_bytes.known);
 }
 
 static void put_reads_check(struct tree *t, const struct model_job *job)
@@ -347,8 +337,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	counts_derive(&job->counts, page_size, &d);
 	tree_object(t, NULL);
 	tree_name(t, "name", &job->name);
-	if (model_others(job))
-		tree_bool(t, "other", true);
+	tree_mark(t, "other", model_others(job));
 	tree_name(t, "selector", &job->selector);
 	tree_opt_int(t, "processes", job->processes);
 	tree_opt_int(t, "alive_at_end", job->alive);

@@ -20,7 +20,7 @@ void data_detail(struct tree *t, const struct model_job *job);
 void data_coverage(struct tree *t, const struct model_job *job, size_t at);
 /* "pattern": name, confidence and features of a file or a directory; null without an analysis. */
 void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id);
-/* What tells one run from another, inside an open object. */
+/* What identifies a run, inside an open object. */
 void data_run_head(struct tree *t, const struct model_run *run);
 /* Nanoseconds as seconds; null where they are absent. */
 void data_seconds(struct tree *t, const char *key, struct opt_i64 ns);

@@ -129,8 +129,7 @@ static void put_advice_calls(struct tree *t, const struct model_detail *d)
 	tree_string(t, "absent", NULL);
 	tree_int(t, "traced_files", a->files);
 	tree_int(t, "incomplete_files", a->incomplete);
-	if (a->incomplete)
-		tree_bool(t, "lower_bound", true);
+	tree_mark(t, "lower_bound", a->incomplete);
 	for (int k = 1; k < ADVICE_KINDS; k++) {
 		tree_line(t, kinds[k]);
 		for (size_t i = 0; i < d->timeline.nr; i++)
@@ -235,8 +234,7 @@ static void put_read_sizes(struct tree *t, const struct model_detail *d)
 		for (int i = 0; i < READ_SIZES; i++)
 			tree_int(t, NULL, d->reads[i]);
 		tree_end(t);
-		if (d->advice.incomplete)
-			tree_bool(t, "calls_log2_lower_bound", true);
+		tree_mark(t, "calls_log2_lower_bound", d->advice.incomplete);
 	}
 	tree_end(t);
 }
@@ -273,8 +271,7 @@ static void put_covered(struct tree *t, const struct model_coverage *c)
 	tree_uint(t, "part_pages", c->parts->part_pages);
 	put_parts(t, "read_pages", c->parts, c->parts->read);
 	if (c->sampled) {
-		if (c->estimated)
-			tree_bool(t, "read_pages_estimated", true);
+		tree_mark(t, "read_pages_estimated", c->estimated);
 		tree_null(t, "evicted_pages");
 		tree_null(t, "evicted_unused_pages");
 		tree_null(t, "resident_unused_pages");

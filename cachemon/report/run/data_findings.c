@@ -38,7 +38,7 @@ void data_directory_grades(struct tree *t, const struct model *m, int64_t id)
 	put_grades(t, d ? d->grades : NULL);
 }
 
-/* In a report they are beside the counters. */
+/* In a report they are next to the counters. */
 static void put_directories(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	tree_array(t, "directories");
@@ -314,7 +314,7 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)
 	tree_string(t, "verdict_why", v ? v->why : NULL);
 }
 
-/* In a report they are beside what each call did. */
+/* In a report they are next to what each call did. */
 static void put_verdicts(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	tree_array(t, "advice");

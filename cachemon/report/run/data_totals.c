@@ -19,15 +19,13 @@ void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
 	tree_number(t, key, text);
 }
 
-/* "<key>_estimated": true, beside a value that is there. */
+/* "<key>_estimated": true, next to a value that is there. */
 static void mark_estimated(struct tree *t, const char *key, bool estimated)
 {
 	char name[64];
 
-	if (!estimated)
-		return;
 	snprintf(name, sizeof(name), "%s_estimated", key);
-	tree_bool(t, name, true);
+	tree_mark(t, name, estimated);
 }
 
 /* "<key>_lower_bound": true, likewise. */
@@ -35,10 +33,8 @@ static void mark_least(struct tree *t, const char *key, bool lower_bound)
 {
 	char name[64];
 
-	if (!lower_bound)
-		return;
 	snprintf(name, sizeof(name), "%s_lower_bound", key);
-	tree_bool(t, name, true);
+	tree_mark(t, name, lower_bound);
 }
 
 static void put_count(struct tree *t, const char *key, struct opt_i64 v, bool estimated)
@@ -93,7 +89,7 @@ static void put_counter(struct tree *t, const struct counts *c, enum counter whi
 	put_as(t, counter_name(which), c, which);
 }
 
-/* Of itself: that a whole row is a lower bound is said beside the row. */
+/* Of itself: that a whole row is a lower bound is a key of the row. */
 static bool is_least(const struct counts *c, enum counter which)
 {
 	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);

@@ -12,7 +12,7 @@
 
 /* Hit ratio, what was read, misses, prefetch, stall, own cost: one paragraph, no newline. */
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job);
-/* Whether the run is complete and what was lost, behind lead; false: nothing, for a good run. */
+/* Whether the run is complete and what was lost, after lead; false: nothing, for a good run. */
 bool prose_caveats(FILE *out, const char *lead, const struct model *m);
 /* About ten lines, caveats among them, for the end of a run. report_command: how to see more, or
  * NULL. */

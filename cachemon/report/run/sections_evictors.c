@@ -164,7 +164,7 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 		{"WHO", DOC_OWN_LINE}, {"WHOSE PAGES", DOC_LEFT}, {"CAUSE", DOC_LEFT},
 		{"PAGES", DOC_RIGHT},  {"AMOUNT", DOC_RIGHT},	  {"", DOC_BAR},
 	};
-	struct doc_table t = doc_table(NULL, columns, 6);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	const struct model_detail *x = job->detail;
 	struct opt_i64 all = {.known = true};
 	bool shared = false;
@@ -214,7 +214,7 @@ static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all
 		{"AMOUNT", DOC_RIGHT},
 		{"", DOC_BAR},
 	};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (int i = 0; i < EVICT_NR; i++) {
 		enum counter cause = C_evicted_reclaim_kswapd + (enum counter)i;

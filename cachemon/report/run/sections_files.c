@@ -174,7 +174,7 @@ void sections_patterns(struct doc *d, const struct model *m, const struct model_
 						    {"PATTERN", DOC_LEFT},
 						    {"SURE", DOC_RIGHT},
 						    {"FROM", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < job->nr_directories && i < ROWS_MAX; i++)
 		put_pattern(&t, pattern_at(m, true, job->directories[i].id),

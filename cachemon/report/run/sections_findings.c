@@ -69,7 +69,7 @@ static void put_problems(struct doc *d, const struct model *m)
 		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
 }
 
-/* Four digits, or as many more as tell 0.99998 from 1. */
+/* Four digits, or as many more as distinguish 0.99998 from 1. */
 static void put_rounded(struct doc_table *t, double value)
 {
 	char text[32];
@@ -103,7 +103,7 @@ static void put_evidence(struct doc *d, const struct finding *f)
 		{"UNIT", DOC_LEFT},
 		{"OF", DOC_LEFT},
 	};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < f->nr_evidence; i++) {
 		const struct evidence *e = &f->evidence[i];
@@ -208,7 +208,7 @@ void sections_passed(struct doc *d, const struct model *m, const struct model_jo
 		{"LOOKED FOR, NOT FOUND", DOC_LEFT},
 		{"WHICH IS", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 2);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	const struct analysis_job *a = findings_of(m, job);
 
 	for (size_t i = 0; i < m->analysis->rules.nr_rules; i++) {
@@ -230,7 +230,7 @@ void sections_not_judged(struct doc *d, const struct model *m, const struct mode
 		{"COULD NOT BE JUDGED", DOC_LEFT},
 		{"BECAUSE", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 2);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; m->analysis && i < m->analysis->nr_unjudged; i++) {
 		const struct analysis_unjudged *u = &m->analysis->unjudged[i];
@@ -251,7 +251,7 @@ void sections_verdicts(struct doc *d, const struct model *m, const struct model_
 		{"VERDICT", DOC_LEFT},
 		{"BECAUSE", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Advice calls", columns, 4);
+	struct doc_table t = DOC_TABLE("Advice calls", columns);
 
 	for (size_t i = 0; m->analysis && i < job->nr_advice && i < ADVICE_MAX; i++) {
 		const struct analysis_verdict *v =

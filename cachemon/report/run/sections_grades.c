@@ -77,9 +77,9 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 		{"PREFETCH", DOC_LEFT},	     {"EVICTION", DOC_LEFT}, {"STALL", DOC_LEFT},
 		{"HOW", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Of each directory, from the counters of its files; stall "
+	struct doc_table t = DOC_TABLE("Of each directory, from the counters of its files; stall "
 				       "is the share of the job's time that it waited for them",
-				       columns, 7);
+				       columns);
 	size_t nr = 0;
 	size_t nr_left = 0;
 

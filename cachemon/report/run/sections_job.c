@@ -100,7 +100,7 @@ void sections_totals(struct doc *d, const struct model *m, const struct model_jo
 		{"AMOUNT", DOC_RIGHT},
 		{"WHAT IT IS", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	int64_t page_size = m->run.page_size_bytes.value;
 	struct derived derived;
 
@@ -161,7 +161,7 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 	static const char *const names[] = {"used in time", "used late (the reader waited)",
 					    "evicted unused", "resident unused (not yet judged)",
 					    "untracked (fate unknowable)"};
-	struct doc_table t = doc_table("What became of the prefetched pages", share_columns, 4);
+	struct doc_table t = DOC_TABLE("What became of the prefetched pages", share_columns);
 
 	for (int i = 0; i < 5; i++)
 		put_share(&t, names[i], c, C_used + (enum counter)i, derived->prefetched_pages,
@@ -184,7 +184,7 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 	static const char *const names[] = {"synchronous readahead", "asynchronous readahead",
 					    "WILLNEED advice", "readahead(2)",
 					    "around a mapped fault"};
-	struct doc_table t = doc_table("Who brought them", share_columns, 4);
+	struct doc_table t = DOC_TABLE("Who brought them", share_columns);
 	int64_t page_size = m->run.page_size_bytes.value;
 	struct derived derived;
 

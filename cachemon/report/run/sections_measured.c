@@ -27,7 +27,7 @@ static void put_facts(struct doc *d, const struct model_run *run)
 		{"level", &run->level},
 		{"advice seen by", &run->advice_mode},
 	};
-	struct doc_table t = doc_table(NULL, columns, 2);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	doc_cell(&t, "started");
 	doc_cell(&t, "%s", run->started_ns.known ? show_rfc3339(run->started_ns.value).s : "-");
@@ -49,7 +49,7 @@ static void put_cost(struct doc *d, const struct model_run *run)
 {
 	static const struct doc_column columns[] = {
 		{"COST OF MEASURING", DOC_LEFT}, {"", DOC_RIGHT}, {"", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 3);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	const struct {
 		const char *name;
 		struct shown value;
@@ -93,7 +93,7 @@ static void put_shed(struct doc *d, const struct model_run *run)
 						    {"FROM", DOC_RIGHT},
 						    {"TO", DOC_RIGHT},
 						    {"BECAUSE", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < run->nr_shed; i++) {
 		const struct model_shed *s = &run->shed[i];
@@ -110,7 +110,7 @@ static void put_losses(struct doc *d, const struct model_run *run)
 {
 	static const struct doc_column columns[] = {
 		{"LOST", DOC_LEFT}, {"", DOC_RIGHT}, {"WHAT IT MEANS", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 3);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	const struct {
 		const char *name;
 		struct opt_i64 value;
@@ -157,7 +157,7 @@ static void put_unmeasured(struct doc *d, const struct model *m)
 {
 	static const struct doc_column columns[] = {{"NOT MEASURED", DOC_OWN_LINE},
 						    {"BECAUSE", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 2);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t nr = m->nr_unmeasured < UNMEASURED_MAX ? m->nr_unmeasured : UNMEASURED_MAX;
 
 	for (size_t i = 0; i < nr; i++) {
@@ -197,7 +197,7 @@ static void put_probes(struct doc *d, const struct model *m)
 {
 	static const struct doc_column columns[] = {
 		{"PROBE", DOC_LEFT}, {"STATE", DOC_LEFT}, {"HOOK, OR WHY THERE IS NONE", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 3);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < m->nr_probes; i++) {
 		const struct model_probe *p = &m->probes[i];
@@ -215,7 +215,7 @@ static void put_reads(struct doc *d, const struct model_job *job)
 						    {"BYTES", DOC_RIGHT},
 						    {"CALLS", DOC_RIGHT},
 						    {"WHAT IT IS", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 4);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	const struct counts *c = &job->counts;
 	struct reads_check check;
 

@@ -40,7 +40,7 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	doc_cell_shown(t, show_least(show_ns(counts_get(c, C_stall_ns)), least));
 }
 
-/* A name behind a lead of ours: a name can end in anything, but a path begins with a slash. */
+/* A name after a lead of ours: a name can end in anything, but a path begins with a slash. */
 static void put_led_name(struct doc_table *t, const char *lead, const struct bytes *name)
 {
 	struct text_builder b;
@@ -77,7 +77,7 @@ static bool is_idle(const struct counts *c)
 
 static void put_files(struct doc *d, const struct model_job *job, int64_t page_size)
 {
-	struct doc_table t = doc_table(NULL, file_columns, 7);
+	struct doc_table t = DOC_TABLE(NULL, file_columns);
 	size_t nr_idle = 0;
 
 	doc_heading(d, 3, "Files with the most misses");
@@ -106,7 +106,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 
 static void put_directories(struct doc *d, const struct model_job *job, int64_t page_size)
 {
-	struct doc_table t = doc_table(NULL, directory_columns, 8);
+	struct doc_table t = DOC_TABLE(NULL, directory_columns);
 	struct counts left = job->counts;
 
 	if (!job->nr_directories)
@@ -161,7 +161,7 @@ void sections_advice(struct doc *d, const struct model *m, const struct model_jo
 		{"ADVICE", DOC_OWN_LINE}, {"CALLS", DOC_RIGHT},	  {"ASKED", DOC_RIGHT},
 		{"BROUGHT", DOC_RIGHT},	  {"DROPPED", DOC_RIGHT}, {"RANGE", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Pages asked for, brought in and dropped", columns, 6);
+	struct doc_table t = DOC_TABLE("Pages asked for, brought in and dropped", columns);
 	bool effects = bytes_is(&m->run.advice_mode, "effects");
 
 	if (effects)
@@ -263,7 +263,7 @@ static void put_whys(struct doc *d, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {{"TYPE", DOC_LEFT},
 						    {"WHAT IS SEEN OF IT", DOC_WRAP}};
-	struct doc_table t = doc_table(NULL, columns, 2);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < job->nr_filesystems; i++) {
 		const struct model_filesystem *f = &job->filesystems[i];
@@ -283,7 +283,7 @@ void sections_filesystems(struct doc *d, const struct model *m, const struct mod
 		{"READ", DOC_RIGHT},	      {"DIRECT", DOC_RIGHT}, {"MISSES", DOC_RIGHT},
 		{"HITS", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table(NULL, columns, 7);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	if (!job->nr_filesystems)
 		doc_para(d, "None is known.");

@@ -82,9 +82,9 @@ static void put_changes(struct doc *d, const struct series_job *s)
 		{"CHANGES AT", DOC_RIGHT}, {"FIGURE", DOC_LEFT},  {"BEFORE", DOC_RIGHT},
 		{"AFTER", DOC_RIGHT},	   {"CHANCE", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table("Where a figure becomes another one for some time: medians "
+	struct doc_table t = DOC_TABLE("Where a figure becomes another one for some time: medians "
 				       "before and after",
-				       columns, 5);
+				       columns);
 
 	for (size_t i = 0; i < s->nr_changes; i++) {
 		const struct series_change *c = &s->changes[i];
@@ -99,7 +99,7 @@ static void put_changes(struct doc *d, const struct series_job *s)
 	say_more(d, s->more_changes, s->more_changes == 1 ? "change" : "changes");
 }
 
-/* Without its unit, where that is a word of its own and stands beside it. */
+/* Without its unit, where that is a word of its own and stands next to it. */
 static struct shown show_bare(const struct series_metric *m, double v)
 {
 	struct shown ret = show_value(m, v);
@@ -122,9 +122,9 @@ static void put_anomalies(struct doc *d, const struct series_job *s)
 		{"AT", DOC_RIGHT},    {"FOR", DOC_RIGHT},   {"FIGURE", DOC_LEFT},
 		{"VALUE", DOC_RIGHT}, {"USUAL", DOC_RIGHT}, {"SCORE", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table("Intervals that are far from those around them: the score "
+	struct doc_table t = DOC_TABLE("Intervals that are far from those around them: the score "
 				       "is in robust standard deviations",
-				       columns, 6);
+				       columns);
 
 	for (size_t i = 0; i < s->nr_anomalies; i++) {
 		const struct series_anomaly *a = &s->anomalies[i];
@@ -147,9 +147,9 @@ static void put_links(struct doc *d, const struct series_job *s)
 		{"FIGURE", DOC_LEFT},	    {"GOES WITH", DOC_LEFT}, {"LATER BY", DOC_RIGHT},
 		{"CORRELATION", DOC_RIGHT}, {"OF", DOC_RIGHT},	     {"CHANCE", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table("Figures that go together: by ranks, without what the own "
+	struct doc_table t = DOC_TABLE("Figures that go together: by ranks, without what the own "
 				       "past of each explains",
-				       columns, 6);
+				       columns);
 
 	for (size_t i = 0; i < s->nr_links; i++) {
 		const struct series_link *l = &s->links[i];
@@ -240,9 +240,9 @@ static void put_history(struct doc *d, const struct series_job *s)
 		{"FIGURE", DOC_LEFT}, {"THIS RUN", DOC_RIGHT}, {"MEDIAN", DOC_RIGHT},
 		{"USUAL", DOC_RIGHT}, {"IS", DOC_LEFT},
 	};
-	struct doc_table t = doc_table("The run beside earlier ones: their median, and what is "
+	struct doc_table t = DOC_TABLE("The run beside earlier ones: their median, and what is "
 				       "usual after them",
-				       columns, 5);
+				       columns);
 
 	for (size_t i = 0; i < s->nr_history; i++) {
 		const struct series_history *h = &s->history[i];

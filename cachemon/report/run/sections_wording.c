@@ -107,7 +107,7 @@ static void put_evidence(struct doc *d, const struct wording *w)
 		{"VALUE", DOC_RIGHT},
 		{"OF", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("As cachemon measured or computed it", columns, 4);
+	struct doc_table t = DOC_TABLE("As cachemon measured or computed it", columns);
 
 	for (size_t i = 0; i < w->nr_evidence; i++) {
 		const struct pack_evidence *e = w->evidence[i];

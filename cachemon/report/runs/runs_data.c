@@ -13,12 +13,10 @@ static void put_job(struct tree *t, const struct runs_job *j)
 	tree_name(t, "name", &j->job->name);
 	tree_name(t, "selector", &j->job->selector);
 	data_hits(t, &j->job->counts);
-	if (j->mapped)
-		tree_bool(t, "reads_through_mappings", true);
+	tree_mark(t, "reads_through_mappings", j->mapped);
 	tree_opt_double(t, "wall_s", j->time_s);
 	tree_opt_double(t, "miss_ratio", j->miss_ratio);
-	if (j->miss_ratio.known && j->job->counts.sliced)
-		tree_bool(t, "miss_ratio_estimated", true);
+	tree_mark(t, "miss_ratio_estimated", j->miss_ratio.known && j->job->counts.sliced);
 	if (j->miss_range.low.known) {
 		tree_opt_double(t, "miss_ratio_low", j->miss_range.low);
 		tree_opt_double(t, "miss_ratio_high", j->miss_range.high);

@@ -85,9 +85,9 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 		{"MISSES", DOC_RIGHT}, {"STALLED", DOC_RIGHT},
 		{"GRADE", DOC_LEFT},   {"TIME, RUN BY RUN", DOC_LEFT},
 	};
-	struct doc_table t = doc_table("Figures are of the last run; of the line, its highest time "
+	struct doc_table t = DOC_TABLE("Figures are of the last run; of the line, its highest time "
 				       "is the top, the newest on the right",
-				       columns, 8);
+				       columns);
 	size_t nr = all || m->nr_trends < JOBS_MAX ? m->nr_trends : JOBS_MAX;
 
 	for (size_t i = 0; i < nr; i++)
@@ -189,7 +189,7 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 		{"LEVEL", DOC_LEFT},   {"STATE", DOC_LEFT},   {"HITS", DOC_RIGHT},
 		{"MISSES", DOC_RIGHT}, {"JOB", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 8);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t first = !all && m->nr_runs > RUNS_MAX ? m->nr_runs - RUNS_MAX : 0;
 	size_t job = 0;
 
@@ -217,7 +217,7 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 		{"REPORT", DOC_LINK}, {"RUN", DOC_RIGHT}, {"STARTED", DOC_LEFT},
 		{"TOOK", DOC_RIGHT},  {"JOB", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 5);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t without = 0;
 
 	for (size_t i = m->nr_jobs; i-- > 0;) {

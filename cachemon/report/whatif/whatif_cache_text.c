@@ -194,7 +194,7 @@ static void put_table(struct doc *d, const struct job_curve *c)
 		{"CACHE", DOC_RIGHT},	      {"HIT RATIO", DOC_RIGHT}, {"BAND", DOC_RIGHT},
 		{"BEST POSSIBLE", DOC_RIGHT}, {"", DOC_WRAP},
 	};
-	struct doc_table t = doc_table(NULL, columns, 5);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	struct curve_mark marks[CURVE_MARKS];
 	double distinct = c->curve.estimate.distinct_pages;
 

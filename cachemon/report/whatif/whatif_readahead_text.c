@@ -66,9 +66,9 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
 		{"read", DOC_RIGHT},
 	};
-	struct doc_table t = doc_table(mapped ? "Files that are mapped: pages and requests"
+	struct doc_table t = DOC_TABLE(mapped ? "Files that are mapped: pages and requests"
 					      : "Files that are read: pages and requests",
-				       columns, 7);
+				       columns);
 
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
 		sum_row(&t, w, mapped, i, page_size_bytes);
@@ -82,7 +82,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 		{"fidelity", DOC_RIGHT}, {"counts for", DOC_RIGHT},
 		{"", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Files with an answer", columns, 5);
+	struct doc_table t = DOC_TABLE("Files with an answer", columns);
 	size_t listed = 0;
 
 	for (size_t i = 0; i < w->nr_files && listed < MOST_FILES; i++) {
@@ -134,7 +134,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 		{"files", DOC_RIGHT},
 		{"why", DOC_WRAP},
 	};
-	struct doc_table t = doc_table("Without an answer", columns, 3);
+	struct doc_table t = DOC_TABLE("Without an answer", columns);
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
