@@ -337,43 +337,48 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 	decide_measured(ret_plan);
 }
 
-int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err)
+/* NULL: no live choice has this program. */
+static struct probe_choice *find_live(struct probe_plan *plan, const char *program)
 {
 	for (int r = 0; r < ROLE_NR; r++) {
 		struct probe_choice *choice = &plan->choices[r];
 
-		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
-			continue;
-		choice->state = PROBE_FAILED;
-		append_reason(choice->reason, sizeof(choice->reason), "%s%s%s was refused: %s",
-			      choice->instead, *choice->instead ? "; " : "", choice->hook,
-			      strerror(abs(err)));
-		decide_measured(plan);
-		return 0;
+		if (choice->state == PROBE_LIVE && !strcmp(choice->program, program))
+			return choice;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err)
+{
+	struct probe_choice *choice = find_live(plan, program);
+
+	if (!choice)
+		return -ENOENT;
+	choice->state = PROBE_FAILED;
+	append_reason(choice->reason, sizeof(choice->reason), "%s%s%s was refused: %s",
+		      choice->instead, *choice->instead ? "; " : "", choice->hook,
+		      strerror(abs(err)));
+	decide_measured(plan);
+	return 0;
 }
 
 int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_table *table,
 			 struct probe_plan *plan, const char *program, int err)
 {
-	for (int r = 0; r < ROLE_NR; r++) {
-		struct probe_choice *choice = &plan->choices[r];
-		size_t row = choice->row;
+	struct probe_choice *choice = find_live(plan, program);
 
-		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
-			continue;
-		probe_plan_mark_failed(plan, program, err);
-		choose_program(caps, table, row + 1, choice);
-		/* How reads are seen decides what else is needed. */
-		for (int other = r + 1; r == ROLE_READ && other < ROLE_NR; other++) {
-			if (FOR_OTHERS & 1ULL << other)
-				plan_role(caps, table, plan, other);
-		}
-		decide_measured(plan);
-		return choice->state == PROBE_LIVE;
+	if (!choice)
+		return -ENOENT;
+	probe_plan_mark_failed(plan, program, err);
+	choose_program(caps, table, choice->row + 1, choice);
+	/* How reads are seen decides what else is needed. */
+	for (int other = ROLE_READ + 1; choice->role == ROLE_READ && other < ROLE_NR; other++) {
+		if (FOR_OTHERS & 1ULL << other)
+			plan_role(caps, table, plan, other);
 	}
-	return -ENOENT;
+	decide_measured(plan);
+	return choice->state == PROBE_LIVE;
 }
 
 const char *probe_state_name(enum probe_state state)
