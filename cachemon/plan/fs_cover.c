@@ -126,7 +126,7 @@ static const char *why_counted(const char *type, unsigned int direct)
 	return NULL;
 }
 
-/* Mounts that are told not to cache: the sentence that says so, else NULL. */
+/* Mounts whose options turn caching off: the sentence that says so, else NULL. */
 static const char *option_bypass(const char *type, const char *options)
 {
 	if (!options)

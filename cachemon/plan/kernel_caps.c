@@ -31,7 +31,7 @@ bool kernel_caps_must_hold(const struct kernel_caps *caps)
 {
 	if (caps->preemptible >= 0)
 		return caps->preemptible;
-	/* Who could not hold it off is a kernel whose tracepoints still did. */
+	/* A kernel in which programs cannot hold it off is one whose tracepoints still do. */
 	return caps->can_hold && caps->preempts != CAPS_NO;
 }
 

@@ -62,7 +62,8 @@ struct kernel_caps {
 	enum caps_flag task_delayacct;
 	enum caps_flag kallsyms; /* addresses can be read */
 	enum caps_flag jit;
-	enum caps_flag kprobe_misses; /* hits of kprobes that were left out are told: from 6.7 */
+	enum caps_flag
+		kprobe_misses; /* the kernel counts the hits that kprobes left out: from 6.7 */
 };
 
 struct kernel_env {

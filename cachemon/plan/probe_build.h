@@ -2,8 +2,8 @@
 /*
  * The builds of the probes (bpf/kernel/build.bpf.h), from one source for kernels of different
  * abilities, and which of them a kernel can run; and
- * what is recorded beside counters, and why not, as the build and the plan have it. Owns what each
- * build needs, and what each kind of record needs of the build and of the probes.
+ * what is recorded in addition to counters, and why not, as the build and the plan have it. Owns
+ * what each build needs, and what each kind of record needs of the build and of the probes.
  */
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
@@ -31,7 +31,7 @@ bool probe_build_evictors(enum probe_build build);
  * later one, to tell a fault of a build from one of the kernel. */
 enum probe_build probe_build_choose(const struct btf *btf);
 
-/* What is recorded beside counters. */
+/* What is recorded in addition to counters. */
 enum probe_record {
 	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
 	RECORD_TRACES,	   /* of a few files: replays of readahead */

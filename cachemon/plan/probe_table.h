@@ -11,7 +11,7 @@
 
 #include "cachemon/plan/kernel_caps.h"
 
-/* Append only: names of roles are on disk. X(role, its name, what cannot be told without it). */
+/* Append only: names of roles are on disk. X(role, its name, what is not known without it). */
 #define PROBE_ROLES(X)                                                                             \
 	X(PAGE_ADD, page_add, "pages entering the cache: nothing can be counted")                  \
 	X(PAGE_DELETE, page_delete, "evictions, refaults and the fate of prefetch")                \
@@ -88,7 +88,7 @@ const struct probe_table *probe_table_own(void);
 
 /* "page_add", ... as in reports and on disk. */
 const char *probe_role_name(enum probe_role role);
-/* What cannot be told without the role, a few words. */
+/* What is not known without the role, a few words. */
 const char *probe_role_loss(enum probe_role role);
 
 /* The distinct hooks of a table, to ask the kernel about. -E2BIG: more than max. */
