@@ -12,7 +12,7 @@
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/text_builder.h"
-#include "cachemon/base/utf8.h"
+#include "cachemon/base/escape.h"
 
 /* Of a user's note, which may be of any length. Ours are shorter: tests/unit/test_llm_kb.c. */
 enum { TEXT_TOKENS_MAX = 250, FIELD_MAX = 400 };
@@ -26,10 +26,10 @@ static char *inert_copy(struct arena *a, const char *text, size_t len)
 
 	for (size_t at = 0, used; copy && at < len; at += used) {
 		uint32_t c = 0;
-		size_t n = utf8_decode(text + at, len - at, &c);
+		size_t n = escape_decode(text + at, len - at, &c);
 
 		used = n ? n : 1;
-		if (n && c != ' ' && !utf8_is_unsafe(c)) {
+		if (n && c != ' ' && !escape_is_unsafe(c)) {
 			memcpy(copy + to, text + at, n);
 			to += n;
 		} else if (to && copy[to - 1] != ' ') {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
-#include "cachemon/base/utf8.h"
+#include "cachemon/base/escape.h"
 
 /*
  * Letters of U+00C0 to U+017F without their accents. '*': not for showing, as it is no letter, or
@@ -66,7 +66,7 @@ bool clean_text(const char *text, size_t len, struct said *ret)
 		uint32_t c = 0;
 		char letter;
 
-		used = utf8_decode(text + at, len - at, &c);
+		used = escape_decode(text + at, len - at, &c);
 		if (!used || c < ' ' || c == 0x7f)
 			return false;
 		if (c < 0x80) {

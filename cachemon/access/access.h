@@ -58,7 +58,7 @@ int access_read(int dirfd, const char *path, size_t max, char **ret_text, size_t
 enum { ACCESS_DENIED_MAX = 256 };
 
 /*
- * Why path was refused, to be put behind strerror(): as whom it was tried or, where a FUSE
+ * Why path was refused, to be put after strerror(): as whom it was tried or, where a FUSE
  * filesystem serves its own user alone, what to do; "" for other errors than -EACCES and -EPERM.
  * To be called before access_leave().
  */

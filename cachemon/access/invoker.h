@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who invoked cachemon. Through sudo that is the user behind it, not root: commands run as that
- * user and files are made as that user. Owns the account's data; outlives no process.
+ * The user who invoked cachemon. Through sudo that is the caller of sudo, not root: commands run as
+ * that user and files are made as that user. Owns the account's data; outlives no process.
  */
 #ifndef INVOKER_H
 #define INVOKER_H
@@ -61,7 +61,7 @@ int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext 
 int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret);
 
 /*
- * As whom a file was refused, to be put behind strerror(): " (as user ann)", "" for other errors.
+ * As whom a file was refused, to be put after strerror(): " (as user ann)", "" for other errors.
  * Through sudo also how root's own files are reached.
  */
 void invoker_as_whom(int error, char *ret_text, size_t size);

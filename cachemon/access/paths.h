@@ -28,7 +28,7 @@ int paths_make_parents(const char *path, const struct invoker *inv, struct errte
  */
 const char *paths_below(const char *path, const char *prefix);
 
-/* The last component: behind the last '/'. */
+/* The last component: what follows the last '/'. */
 const char *paths_last(const char *path);
 
 #endif

@@ -31,7 +31,7 @@ void arena_free(struct arena *a);
 
 /* NULL is as empty. */
 bool bytes_equal(const struct bytes *a, const struct bytes *b);
-/* Whether they are this text; NULL is none. */
+/* Whether they are this text; NULL is not. */
 bool bytes_is(const struct bytes *b, const char *text);
 
 #endif

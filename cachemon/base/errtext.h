@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of an error: what happened, why, what to do, on one line. Library code fills it beside
+ * The text of an error: what happened, why, what to do, on one line. Library code fills it next to
  * the -errno it returns; only the verbs print it. Owns the buffer's shape.
  */
 #ifndef ERRTEXT_H

@@ -14,7 +14,7 @@
 
 /* Length of the character at s and its code point, or 0 when s is not valid UTF-8. */
 size_t escape_decode(const char *s, size_t len, uint32_t *ret_cp);
-/* The UTF-8 of a code point, with a NUL behind it. */
+/* The UTF-8 of a code point, with a NUL after it. */
 void escape_encode(uint32_t cp, char ret[5]);
 bool escape_is_utf8(const char *s, size_t len);
 /* Characters that act on a terminal or on the direction of text instead of being seen. */

@@ -8,7 +8,7 @@
 
 /* value / base^k with three digits, k as small as leaves less than base after rounding: 1023.99
  * KiB is 1.00 MiB, never 1024 KiB. */
-static struct human scaled(uint64_t value, unsigned int base, const char *const *units)
+static struct human scale(uint64_t value, unsigned int base, const char *const *units)
 {
 	struct human h;
 	double v = (double)value;
@@ -32,14 +32,14 @@ struct human human_bytes(uint64_t bytes)
 	static const char *const units[] = {" B",   " KiB", " MiB", " GiB",
 					    " TiB", " PiB", " EiB", NULL};
 
-	return scaled(bytes, 1024, units);
+	return scale(bytes, 1024, units);
 }
 
 struct human human_count(uint64_t n)
 {
 	static const char *const units[] = {"", "k", "M", "G", "T", "P", "E", NULL};
 
-	return scaled(n, 1000, units);
+	return scale(n, 1000, units);
 }
 
 struct human human_duration(uint64_t ns)
@@ -47,43 +47,20 @@ struct human human_duration(uint64_t ns)
 	static const char *const units[] = {" ns", " us", " ms", " s", NULL};
 	const uint64_t second = 1000000000ULL;
 	struct human h;
-	uint64_t s, m;
+	uint64_t n;
+	bool hours;
 
 	if (!ns)
 		return (struct human){"0 s"};
 	/* 59.95 s would round to 60.0 s. */
 	if (ns < 59 * second + 950000000)
-		return scaled(ns, 1000, units);
-	s = ns / second + (ns % second >= second / 2);
-	if (s < 3600) {
-		snprintf(h.text, sizeof(h.text), "%llum %02llus", (unsigned long long)s / 60,
-			 (unsigned long long)s % 60);
-		return h;
-	}
-	m = s / 60 + (s % 60 >= 30);
-	snprintf(h.text, sizeof(h.text), "%lluh %02llum", (unsigned long long)m / 60,
-		 (unsigned long long)m % 60);
-	return h;
-}
-
-struct human human_exact(int64_t n)
-{
-	struct human h;
-	char digits[24];
-	/* The magnitude of INT64_MIN has no int64_t. */
-	uint64_t magnitude = n < 0 ? -(uint64_t)n : (uint64_t)n;
-	size_t len, out = 0;
-
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)magnitude);
-	len = strlen(digits);
-	if (n < 0)
-		h.text[out++] = '-';
-	for (size_t i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			h.text[out++] = ',';
-		h.text[out++] = digits[i];
-	}
-	h.text[out] = '\0';
+		return scale(ns, 1000, units);
+	n = ns / second + (ns % second >= second / 2);
+	hours = n >= 3600;
+	if (hours)
+		n = n / 60 + (n % 60 >= 30);
+	snprintf(h.text, sizeof(h.text), "%llu%c %02llu%c", (unsigned long long)n / 60,
+		 hours ? 'h' : 'm', (unsigned long long)n % 60, hours ? 'm' : 's');
 	return h;
 }
 
@@ -110,4 +87,13 @@ void human_group(char *text, size_t size)
 		at += strspn(at, "0123456789,");
 		at += *at && !digits ? 1 : 0;
 	}
+}
+
+struct human human_exact(int64_t n)
+{
+	struct human h;
+
+	snprintf(h.text, sizeof(h.text), "%lld", (long long)n);
+	human_group(h.text, sizeof(h.text));
+	return h;
 }

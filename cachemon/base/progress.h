@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who works says what it does, and how much of that is done. NULL: nobody listens. */
+/* What works says what it does, and how much of that is done. NULL: nobody listens. */
 struct progress_sink {
 	/* what: "rules", lives as long as the work; NULL: it is over. total 0: nobody knows. */
 	void (*at)(void *arg, const char *what, uint64_t done, uint64_t total);

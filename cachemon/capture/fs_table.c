@@ -22,7 +22,7 @@ struct entry {
 
 struct fs_table {
 	char *proc_root;
-	unsigned int direct; /* as plan/fs_direct.h says */
+	unsigned int direct; /* as plan/fs_cover.h says */
 	size_t nr, last;
 	size_t unmounted;
 	struct entry entries[FILESYSTEMS_MAX];

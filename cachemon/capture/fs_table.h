@@ -11,7 +11,7 @@
 
 struct fs_table;
 
-/* proc_root as "/proc"; direct: the direct reads that are counted, as plan/fs_direct.h says. */
+/* proc_root as "/proc"; direct: the direct reads that are counted, as plan/fs_cover.h says. */
 int fs_table_new(const char *proc_root, unsigned int direct, struct fs_table **ret);
 void fs_table_free(struct fs_table *t);
 

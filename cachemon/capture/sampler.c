@@ -9,7 +9,7 @@
 
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/name_table.h"
-#include "cachemon/plan/fs_direct.h"
+#include "cachemon/plan/fs_cover.h"
 #include "cachemon/base/clock.h"
 
 #define BATCH 1024
@@ -49,7 +49,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
 		goto fail;
-	r = fs_table_new("/proc", fs_direct_of_plan(probe_set_plan(set)), &s->filesystems);
+	r = fs_table_new("/proc", fs_cover_direct(probe_set_plan(set)), &s->filesystems);
 	if (r)
 		goto fail;
 	r = cgroup_names_of_memory("/proc/self/mountinfo", &s->cgroups);

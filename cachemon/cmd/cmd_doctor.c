@@ -12,7 +12,7 @@
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/plan/fs_direct.h"
+#include "cachemon/plan/fs_cover.h"
 #include "cachemon/plan/machine_plan.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/access/access.h"
@@ -97,7 +97,7 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 		return ret;
 	ret = access_enter(&inv, &saved);
 	if (!ret) {
-		ret = fs_support_read(path, fs_direct_of_plan(plan), &d->fs);
+		ret = fs_support_read(path, fs_cover_direct(plan), &d->fs);
 		access_denied(path, ret, denied);
 		access_leave(&saved);
 	}

@@ -30,7 +30,7 @@ int rows_finish(struct rows *r);
 /* The first number of the first row, *ret as it is without one. SQLite code. */
 int rows_first(sqlite3 *db, const char *sql, int64_t *ret);
 /* How many there are, by a question with at most one parameter; 0 also where it cannot be answered:
- * whoever then reads them is told why. */
+ * reading them then says why. */
 size_t rows_total(sqlite3 *db, const char *sql, int64_t param);
 
 /* What is wrong after -EIO, also where SQLite saw nothing wrong. */

@@ -13,15 +13,16 @@ enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };
 
 /* A row of sqlite_schema. */
 struct object {
-	char *type;
-	char *name;
-	char *table;
-	char *sql; /* with one blank for comments and white space; NULL: there is none */
-	int since; /* version */
+	const char *type;
+	const char *name;
+	const char *table;
+	const char *sql; /* with one blank for comments and white space; NULL: there is none */
+	int since;	 /* version */
 	int seen;
 };
 
 struct objects {
+	struct arena texts;
 	struct object list[OBJECTS_MAX];
 	size_t nr;
 };
@@ -90,53 +91,6 @@ static void normalize_sql(char *sql)
 	*out = '\0';
 }
 
-static int copy_column(sqlite3_stmt *stmt, int i, char **ret)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, i);
-
-	*ret = text ? strdup(text) : NULL;
-	return text && !*ret ? SQLITE_NOMEM : SQLITE_OK;
-}
-
-static void object_free(struct object *o)
-{
-	free(o->type);
-	free(o->name);
-	free(o->table);
-	free(o->sql);
-	*o = (struct object){0};
-}
-
-static int object_read(sqlite3_stmt *stmt, struct object *ret)
-{
-	struct object o = {0};
-	int rc = copy_column(stmt, 0, &o.type);
-
-	if (rc == SQLITE_OK)
-		rc = copy_column(stmt, 1, &o.name);
-	if (rc == SQLITE_OK)
-		rc = copy_column(stmt, 2, &o.table);
-	if (rc == SQLITE_OK)
-		rc = copy_column(stmt, 3, &o.sql);
-	if (rc == SQLITE_OK && (!o.type || !o.name || !o.table))
-		rc = SQLITE_CORRUPT;
-	if (rc != SQLITE_OK) {
-		object_free(&o);
-		return rc;
-	}
-	if (o.sql)
-		normalize_sql(o.sql);
-	*ret = o;
-	return SQLITE_OK;
-}
-
-static void objects_free(struct objects *all)
-{
-	for (size_t i = 0; i < all->nr; i++)
-		object_free(&all->list[i]);
-	all->nr = 0;
-}
-
 static struct object *find_object(struct objects *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++)
@@ -145,28 +99,48 @@ static struct object *find_object(struct objects *all, const char *name)
 	return NULL;
 }
 
-#define SELECT_OBJECTS "SELECT type, name, tbl_name, sql FROM main.sqlite_schema"
+static struct rows begin_objects(sqlite3 *db, struct arena *texts)
+{
+	return rows_begin(db, texts, "SELECT type, name, tbl_name, sql FROM main.sqlite_schema", 0,
+			  NULL);
+}
+
+static bool next_object(struct rows *r, struct object *ret)
+{
+	char *sql;
+
+	if (!rows_next(r))
+		return false;
+	ret->type = rows_bytes(r).data;
+	ret->name = rows_bytes(r).data;
+	ret->table = rows_bytes(r).data;
+	sql = (char *)rows_bytes(r).data; /* the arena's */
+	if (r->arena->failed)
+		r->rc = SQLITE_NOMEM;
+	else if (!ret->type || !ret->name || !ret->table)
+		r->rc = SQLITE_CORRUPT;
+	if (r->rc == SQLITE_ROW && sql)
+		normalize_sql(sql);
+	ret->sql = sql;
+	return r->rc == SQLITE_ROW;
+}
+
+static int end_objects(struct rows *r)
+{
+	sqlite3_finalize(r->stmt);
+	return r->rc == SQLITE_DONE || r->rc == SQLITE_ROW ? SQLITE_OK : r->rc;
+}
 
 /* Those that are not known yet: the version added them. */
 static int take_version(struct objects *all, sqlite3 *db, int version)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, SELECT_OBJECTS, -1, &stmt, NULL);
+	struct rows r = begin_objects(db, &all->texts);
+	struct object o = {.since = version};
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct object o;
-
-		rc = object_read(stmt, &o);
-		if (rc != SQLITE_OK)
-			break;
-		o.since = version;
-		if (find_object(all, o.name) || all->nr == OBJECTS_MAX)
-			object_free(&o);
-		else
+	while (next_object(&r, &o))
+		if (!find_object(all, o.name) && all->nr < OBJECTS_MAX)
 			all->list[all->nr++] = o;
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return end_objects(&r);
 }
 
 /* As of that version, and the names of those that later ones add. */
@@ -228,24 +202,22 @@ static void compare_object(struct objects *all, int version, const struct object
 
 static int compare_all(struct objects *all, int version, sqlite3 *db, char *what, size_t size)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, SELECT_OBJECTS, -1, &stmt, NULL);
+	struct arena texts = {0}; /* of one object: there may be any number of a site's */
+	struct rows r = begin_objects(db, &texts);
+	struct object o = {0};
+	int rc;
 
-	while (rc == SQLITE_OK && !*what && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct object o;
-
-		rc = object_read(stmt, &o);
-		if (rc != SQLITE_OK)
-			break;
+	while (!*what && next_object(&r, &o)) {
 		compare_object(all, version, &o, what, size);
-		object_free(&o);
+		arena_free(&texts);
 	}
-	sqlite3_finalize(stmt);
-	for (size_t i = 0; i < all->nr && !*what && rc == SQLITE_DONE; i++)
+	arena_free(&texts);
+	rc = end_objects(&r);
+	for (size_t i = 0; i < all->nr && !*what && rc == SQLITE_OK; i++)
 		if (all->list[i].since <= version && !all->list[i].seen)
 			snprintf(what, size, "its %s '%s' is missing", all->list[i].type,
 				 all->list[i].name);
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+	return rc;
 }
 
 /* A file's views are disabled: what somebody puts in their place later is not read. */
@@ -285,6 +257,6 @@ int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size)
 		rc = make_views(&all, db);
 	if (own && !sqlite3_get_autocommit(db))
 		sqlite3_exec(db, rc == SQLITE_OK ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
-	objects_free(&all);
+	arena_free(&all.texts);
 	return rc;
 }

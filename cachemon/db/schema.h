@@ -20,7 +20,7 @@ struct migration {
 	const char *text;
 };
 
-/* The i-th, in order; false behind the last. */
+/* The i-th, in order; false after the last. */
 bool migration_at(size_t i, struct migration *ret);
 int migration_version(const struct migration *m);
 

@@ -183,7 +183,7 @@ static int choose_files(sqlite3 *db)
 	return sqlite3_exec(db, nr > VIEWS_FILES_MAX ? heaviest : all, NULL, NULL, NULL);
 }
 
-/* The planner is told that the scope is one row, so that all views begin there: it has no
+/* The planner knows that the scope is one row, so that all views begin there: it has no
  * statistics of the database, and would as soon begin with all of a large table. */
 static int make_scope(sqlite3 *db, int64_t run_id)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cachemon/base/text_builder.h"
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 #include "cachemon/base/escape.h"
 
 /* Numbers go in as text: a double loses digits of 64 bits. */

@@ -9,7 +9,7 @@
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/human.h"
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 
 const struct doctor_cap *doctor_caps(void)
 {

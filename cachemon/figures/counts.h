@@ -68,7 +68,7 @@ struct derived {
 
 /* Absent also when below 0: a sum of ups and downs that began in the middle. */
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
-/* Of a sum over causes: what a run from before one was told has of it is under another. */
+/* A term of a sum over causes: a run that did not yet record a cause has it under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
 /* Of a figure's terms, SUM_OF(). Absent where one of them is, and below 0. */
 struct opt_i64 counts_sum(const struct counts *c, const int terms[]);

@@ -2,6 +2,7 @@
 #include "cachemon/figures/show.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,25 +13,29 @@ enum { NS_PER_S = 1000000000 };
 
 static const struct shown absent = {.s = "-"};
 
+static struct shown __attribute__((format(printf, 1, 2))) show_text(const char *fmt, ...)
+{
+	struct shown ret;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(ret.s, sizeof(ret.s), fmt, args);
+	va_end(args);
+	return ret;
+}
+
 struct shown show_count(struct opt_i64 v, bool estimated)
 {
-	struct shown ret = {0};
-
 	if (!v.known)
 		return absent;
-	snprintf(ret.s, sizeof(ret.s), "%s%s", estimated ? "~" : "", human_exact(v.value).text);
-	return ret;
+	return show_text("%s%s", estimated ? "~" : "", human_exact(v.value).text);
 }
 
 struct shown show_marked(struct shown v, const char *mark)
 {
-	struct shown ret = {0};
-
 	if (!mark || strcmp(v.s, absent.s) == 0)
 		return v;
-	snprintf(ret.s, sizeof(ret.s), "%s%.*s", mark, (int)(sizeof(ret.s) - strlen(mark) - 1),
-		 v.s);
-	return ret;
+	return show_text("%s%s", mark, v.s);
 }
 
 struct shown show_least(struct shown v, bool lower_bound)
@@ -50,49 +55,36 @@ const char *show_plural(struct opt_i64 v, const char *one, const char *many)
 
 struct shown show_bytes(struct opt_i64 v, bool estimated)
 {
-	struct shown ret = {0};
-
 	if (!v.known || v.value < 0)
 		return absent;
-	snprintf(ret.s, sizeof(ret.s), "%s%s", estimated ? "~" : "",
-		 human_bytes((uint64_t)v.value).text);
-	return ret;
+	return show_text("%s%s", estimated ? "~" : "", human_bytes((uint64_t)v.value).text);
 }
 
 struct shown show_ratio(struct opt_f64 v, bool estimated)
 {
-	struct shown ret = {0};
 	const char *mark = estimated ? "~" : "";
 
 	if (!v.known)
 		return absent;
 	if (v.value > 0 && v.value < 0.0005)
-		snprintf(ret.s, sizeof(ret.s), "%s<0.1 %%", mark);
-	else if (v.value < 1 && v.value >= 0.9995)
-		snprintf(ret.s, sizeof(ret.s), "%s>99.9 %%", mark);
-	else
-		snprintf(ret.s, sizeof(ret.s), "%s%.1f %%", mark, v.value * 100);
-	return ret;
+		return show_text("%s<0.1 %%", mark);
+	if (v.value < 1 && v.value >= 0.9995)
+		return show_text("%s>99.9 %%", mark);
+	return show_text("%s%.1f %%", mark, v.value * 100);
 }
 
 struct shown show_ns(struct opt_i64 v)
 {
-	struct shown ret = {0};
-
 	if (!v.known || v.value < 0)
 		return absent;
-	snprintf(ret.s, sizeof(ret.s), "%s", human_duration((uint64_t)v.value).text);
-	return ret;
+	return show_text("%s", human_duration((uint64_t)v.value).text);
 }
 
 struct shown show_double(struct opt_f64 v, int decimals)
 {
-	struct shown ret = {0};
-
 	if (!v.known)
 		return absent;
-	snprintf(ret.s, sizeof(ret.s), "%.*f", decimals, v.value);
-	return ret;
+	return show_text("%.*f", decimals, v.value);
 }
 
 static struct opt_i64 rounded(struct opt_f64 v)
@@ -106,12 +98,9 @@ static struct opt_i64 rounded(struct opt_f64 v)
 /* v has the mark of an estimate. Ends that print as v itself do say nothing. */
 static struct shown between(struct shown v, const char *low, const char *high)
 {
-	struct shown ret = {0};
-
 	if (!strcmp(low, high) && !strncmp(v.s + strlen(MARK_ABOUT), low, strlen(low)))
 		return v;
-	snprintf(ret.s, sizeof(ret.s), "%.22s (%.20s to %.20s)", v.s, low, high);
-	return ret;
+	return show_text("%.22s (%.20s to %.20s)", v.s, low, high);
 }
 
 struct shown show_read(const struct counts *c, enum read_estimate e)

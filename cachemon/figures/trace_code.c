@@ -40,15 +40,15 @@ static const uint8_t fields_of[TRACE_KIND_NR] = {
 	[TRACE_SETTING] = HAS_SETTING,
 };
 
-/* Bytes that are read or written; one that does not fit sets failed, and all after it are 0. */
-struct bytes {
-	uint8_t *out;
+/* Bytes that are written or read; one that does not fit sets failed, and all after it are 0. */
+struct coded {
+	uint8_t *out; /* NULL: they are read */
 	const uint8_t *in;
 	size_t at, size;
 	bool failed;
 };
 
-static void put(struct bytes *b, uint64_t value)
+static void put_number(struct coded *b, uint64_t value)
 {
 	do {
 		if (b->at == b->size) {
@@ -60,7 +60,7 @@ static void put(struct bytes *b, uint64_t value)
 	} while (value);
 }
 
-static uint64_t get(struct bytes *b)
+static uint64_t get_number(struct coded *b)
 {
 	uint64_t value = 0;
 	unsigned int shift;
@@ -78,78 +78,58 @@ static uint64_t get(struct bytes *b)
 	return 0;
 }
 
-static uint64_t get_below(struct bytes *b, uint64_t limit)
+/* Writes value, or returns what is read in its place: max at most. */
+static uint64_t code_number(struct coded *b, uint64_t value, uint64_t max)
 {
-	uint64_t value = get(b);
-
-	if (value >= limit)
+	if (b->out) {
+		put_number(b, value);
+		return value;
+	}
+	value = get_number(b);
+	if (value > max)
 		b->failed = true;
 	return b->failed ? 0 : value;
 }
 
-static uint32_t get32(struct bytes *b)
-{
-	return get_below(b, 1ull << 32);
-}
-
 /* The distance of two numbers modulo 2^64, small in either direction. */
-static void put_from(struct bytes *b, uint64_t value, uint64_t before)
+static uint64_t code_from(struct coded *b, uint64_t value, uint64_t before)
 {
-	uint64_t d = value - before;
-
-	put(b, d << 1 ^ -(d >> 63));
-}
-
-static uint64_t get_from(struct bytes *b, uint64_t before)
-{
-	uint64_t z = get(b);
+	uint64_t d = value - before, z = code_number(b, d << 1 ^ -(d >> 63), UINT64_MAX);
 
 	return before + (z >> 1 ^ -(z & 1));
 }
 
-static void put_ra(struct bytes *b, const struct trace_ra *ra, uint64_t start)
+static uint32_t code32(struct coded *b, uint32_t value)
 {
-	put_from(b, ra->start, start);
-	put(b, ra->size);
-	put(b, ra->async_size);
-	put(b, ra->mmap_miss);
-	put_from(b, ra->prev_pos, ra->start << 12);
+	return (uint32_t)code_number(b, value, UINT32_MAX);
 }
 
-static void get_ra(struct bytes *b, struct trace_ra *ra, uint64_t start)
+static uint8_t code8(struct coded *b, uint8_t value)
 {
-	ra->start = get_from(b, start);
-	ra->size = get32(b);
-	ra->async_size = get32(b);
-	ra->mmap_miss = get32(b);
-	ra->prev_pos = get_from(b, ra->start << 12);
+	return (uint8_t)code_number(b, value, UINT8_MAX);
+}
+
+static void code_ra(struct coded *b, struct trace_ra *ra, uint64_t start)
+{
+	ra->start = code_from(b, ra->start, start);
+	ra->size = code32(b, ra->size);
+	ra->async_size = code32(b, ra->async_size);
+	ra->mmap_miss = code32(b, ra->mmap_miss);
+	ra->prev_pos = (int64_t)code_from(b, (uint64_t)ra->prev_pos, ra->start << 12);
 }
 
 /* The number is kept plus one, so that a mapping that is not known is a single byte. */
-static void put_map(struct bytes *b, const struct trace_map *map, uint64_t pos)
+static void code_map(struct coded *b, struct trace_map *map, uint64_t pos)
 {
-	put(b, (uint32_t)(map->id + 1));
+	map->id = code32(b, map->id + 1) - 1;
 	if (map->id == TRACE_NO_DESCRIPTION)
 		return;
-	put(b, map->align);
-	put(b, map->first_page);
-	put(b, map->nr_pages);
-	put(b, map->touched ? 1 : 0);
-	if (map->touched)
-		put_from(b, map->touched - 1, pos);
-}
-
-static void get_map(struct bytes *b, struct trace_map *map, uint64_t pos)
-{
-	map->id = get32(b) - 1;
-	if (map->id == TRACE_NO_DESCRIPTION)
+	map->align = code32(b, map->align);
+	map->first_page = code_number(b, map->first_page, UINT64_MAX);
+	map->nr_pages = code_number(b, map->nr_pages, UINT64_MAX);
+	if (!code_number(b, map->touched ? 1 : 0, 1))
 		return;
-	map->align = get32(b);
-	map->first_page = get(b);
-	map->nr_pages = get(b);
-	if (!get_below(b, 2))
-		return;
-	map->touched = get_from(b, pos) + 1;
+	map->touched = code_from(b, map->touched - 1, pos) + 1;
 	if (!map->touched)
 		b->failed = true;
 }
@@ -196,89 +176,68 @@ static bool only_its_fields(const struct trace_event *e, uint8_t fields)
 	       (fields & HAS_MAP || !memcmp(&e->map, &no_map, sizeof(no_map)));
 }
 
-static void put_fields(struct bytes *b, const struct trace_coder *c, const struct trace_event *e,
-		       uint8_t fields)
+static void code_fields(struct coded *b, const struct trace_coder *c, struct trace_event *e,
+			uint8_t fields)
 {
 	if (fields & HAS_DETAIL)
-		put(b, e->detail);
+		e->detail = code8(b, e->detail);
 	if (fields & HAS_CALL)
-		put(b, e->call);
+		e->call = code8(b, e->call);
 	if (fields & HAS_ORDER)
-		put(b, e->order);
+		e->order = code8(b, e->order);
 	if (fields & HAS_POS)
-		put_from(b, e->pos, pos_expected(e, c->pos));
+		e->pos = code_from(b, e->pos, pos_expected(e, c->pos));
 	if (fields & HAS_LEN)
-		put(b, e->len);
+		e->len = code_number(b, e->len, UINT64_MAX);
 	if (fields & HAS_SETTING) {
-		put(b, e->ra_pages);
-		put(b, e->io_pages);
+		e->ra_pages = code32(b, e->ra_pages);
+		e->io_pages = code32(b, e->io_pages);
 	}
 	if (fields & HAS_RA)
-		put_ra(b, &e->ra, c->ra_start);
+		code_ra(b, &e->ra, c->ra_start);
 	if (fields & HAS_MAP)
-		put_map(b, &e->map, e->pos);
+		code_map(b, &e->map, e->pos);
 }
 
-static void get_fields(struct bytes *b, const struct trace_coder *c, struct trace_event *e,
-		       uint8_t fields)
+/* What follows the head's byte. */
+static void code_event(struct coded *b, const struct trace_coder *c, struct trace_event *e,
+		       uint8_t head)
 {
-	if (fields & HAS_DETAIL)
-		e->detail = get_below(b, 256);
-	if (fields & HAS_CALL)
-		e->call = get_below(b, 256);
-	if (fields & HAS_ORDER)
-		e->order = get_below(b, 256);
-	if (fields & HAS_POS)
-		e->pos = get_from(b, pos_expected(e, c->pos));
-	if (fields & HAS_LEN)
-		e->len = get(b);
-	if (fields & HAS_SETTING) {
-		e->ra_pages = get32(b);
-		e->io_pages = get32(b);
-	}
-	if (fields & HAS_RA)
-		get_ra(b, &e->ra, c->ra_start);
-	if (fields & HAS_MAP)
-		get_map(b, &e->map, e->pos);
+	e->time_ns = code_from(b, e->time_ns, c->time_ns);
+	if (head & HEAD_DESCRIPTION)
+		e->description = code32(b, e->description + 1) - 1;
+	if (head & HEAD_ACTOR)
+		e->actor = code32(b, e->actor);
+	if (head & HEAD_FLAGS)
+		e->flags = code32(b, e->flags);
+	code_fields(b, c, e, fields_of[e->kind]);
 }
 
 int trace_encode(struct trace_coder *coder, const struct trace_event *event, size_t room,
 		 uint8_t *ret_data)
 {
-	struct bytes b = {.out = ret_data, .size = room};
-	bool description = event->description != coder->description;
-	bool actor = event->actor != coder->actor;
-	uint8_t fields;
+	struct coded b = {.out = ret_data, .size = room};
+	struct trace_event e = *event;
 
-	if (!event->kind || event->kind >= TRACE_KIND_NR)
-		return -EINVAL;
-	fields = fields_of[event->kind];
-	if (!only_its_fields(event, fields))
+	if (!e.kind || e.kind >= TRACE_KIND_NR || !only_its_fields(&e, fields_of[e.kind]))
 		return -EINVAL;
 	if (!room)
 		return -ENOSPC;
-	ret_data[b.at++] = event->kind | (description ? HEAD_DESCRIPTION : 0) |
-			   (actor ? HEAD_ACTOR : 0) | (event->flags ? HEAD_FLAGS : 0);
-	put_from(&b, event->time_ns, coder->time_ns);
-	if (description)
-		put(&b, (uint32_t)(event->description + 1));
-	if (actor)
-		put(&b, event->actor);
-	if (event->flags)
-		put(&b, event->flags);
-	put_fields(&b, coder, event, fields);
+	ret_data[b.at++] = e.kind | (e.description != coder->description ? HEAD_DESCRIPTION : 0) |
+			   (e.actor != coder->actor ? HEAD_ACTOR : 0) | (e.flags ? HEAD_FLAGS : 0);
+	code_event(&b, coder, &e, ret_data[0]);
 	if (b.failed)
 		return -ENOSPC;
-	coder_after(coder, event, fields);
+	coder_after(coder, &e, fields_of[e.kind]);
 	return b.at;
 }
 
 int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 		 struct trace_event *ret_event)
 {
-	struct bytes b = {.in = data, .size = size};
+	struct coded b = {.in = data, .size = size};
 	struct trace_event e;
-	uint8_t head, fields;
+	uint8_t head;
 
 	if (!size)
 		return 0;
@@ -287,15 +246,12 @@ int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 	e.kind = head & HEAD_KIND;
 	if (head & HEAD_UNUSED || !e.kind || e.kind >= TRACE_KIND_NR)
 		return -EBADMSG;
-	fields = fields_of[e.kind];
-	e.time_ns = get_from(&b, coder->time_ns);
-	e.description = head & HEAD_DESCRIPTION ? get32(&b) - 1 : coder->description;
-	e.actor = head & HEAD_ACTOR ? get32(&b) : coder->actor;
-	e.flags = head & HEAD_FLAGS ? get32(&b) : 0;
-	get_fields(&b, coder, &e, fields);
+	e.description = coder->description;
+	e.actor = coder->actor;
+	code_event(&b, coder, &e, head);
 	if (b.failed)
 		return -EBADMSG;
-	coder_after(coder, &e, fields);
+	coder_after(coder, &e, fields_of[e.kind]);
 	*ret_event = e;
 	return b.at;
 }
@@ -304,7 +260,7 @@ int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 enum { ORDER_MAX = 11, WINDOW_MAX = 1 << 20, ALIGN_MAX = 511 };
 #define FILE_PAGES_MAX (UINT64_C(1) << 51) /* of 4 KiB: the largest offset there is */
 
-static bool below(uint64_t pos, uint64_t len, uint64_t max)
+static bool is_below(uint64_t pos, uint64_t len, uint64_t max)
 {
 	return pos <= max && len <= max - pos;
 }
@@ -321,11 +277,11 @@ bool trace_event_possible(const struct trace_event *e)
 	const struct trace_map *m = &e->map;
 
 	if (e->order > ORDER_MAX || !possible_ra(e) || m->align > ALIGN_MAX ||
-	    !below(m->first_page, m->nr_pages, FILE_PAGES_MAX) || m->touched > FILE_PAGES_MAX)
+	    !is_below(m->first_page, m->nr_pages, FILE_PAGES_MAX) || m->touched > FILE_PAGES_MAX)
 		return false;
 	switch (e->kind) {
 	case TRACE_READ:
-		return below(e->pos, e->len, INT64_MAX);
+		return is_below(e->pos, e->len, INT64_MAX);
 	case TRACE_OPEN:
 	case TRACE_ADVICE:
 	case TRACE_SIZE:
@@ -336,7 +292,7 @@ bool trace_event_possible(const struct trace_event *e)
 		/* fall through */
 	case TRACE_MAP:
 	case TRACE_REMOVE:
-		return e->len <= 1U << ORDER_MAX && below(e->pos, e->len, FILE_PAGES_MAX);
+		return e->len <= 1U << ORDER_MAX && is_below(e->pos, e->len, FILE_PAGES_MAX);
 	case TRACE_FAULT:
 	case TRACE_WINDOW:
 		return e->pos < FILE_PAGES_MAX;

@@ -2,7 +2,7 @@
 /*
  * The encoding of a file's trace, as it is kept in trace_chunk.data: what happened to one file, in
  * order. Owns the events, their fields and their bytes; knows neither probes nor databases. A chunk
- * stands alone: a coder begins anew with each. Values are on disk: append only.
+ * stands alone: each is begun with a new coder. Values are on disk: append only.
  */
 #ifndef TRACE_CODE_H
 #define TRACE_CODE_H
@@ -14,7 +14,7 @@
 /* traced_file.reason of one whose place in the sample another file of its size took. */
 #define TRACE_GAVE_WAY "given up for another file of its stratum"
 
-/* Fields beside kind, flags, description, actor and time_ns; every other field of a kind is 0. */
+/* Fields next to kind, flags, description, actor and time_ns; every other field of a kind is 0. */
 enum trace_kind {
 	/* A description is seen for the first time: order, pos = size of the file, ra_pages,
 	 * io_pages, ra, before the access that follows. */

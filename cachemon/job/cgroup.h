@@ -23,7 +23,7 @@ struct cgroup_ref {
 	unsigned int level;
 	char *path; /* canonical, from the hierarchy's root: "/a/b" */
 	char *dir;  /* absolute path of the directory */
-	int fd;	    /* O_PATH, close-on-exec; a removed cgroup is told by cgroup_exists() */
+	int fd;	    /* O_PATH, close-on-exec; cgroup_exists() knows a removed cgroup */
 };
 
 /* The mount through which a hierarchy is reached, or NULL when it is not mounted. */

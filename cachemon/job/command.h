@@ -67,8 +67,8 @@ struct signal_state {
 /*
  * What a signal to cachemon means: a pure decision from who sent it and what runs. For SIGINT,
  * SIGTERM, SIGHUP and SIGQUIT; others are noted. The terminal's signals come from the kernel and go
- * to the whole foreground group, CMD included. A kill(2) to the group cannot be told from one to
- * cachemon: CMD may get that one twice. Counts in state.
+ * to the whole foreground group, CMD included. A kill(2) to the group cannot be distinguished from
+ * one to cachemon: CMD may get that one twice. Counts in state.
  */
 enum signal_action command_signal_action(const struct signal_seen *seen,
 					 struct signal_state *state);

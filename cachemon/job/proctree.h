@@ -2,7 +2,7 @@
 /*
  * A process and its descendants, from a directory laid out as /proc. What it finds is a moment's
  * view: note forks and ends first (the BPF side), then look here, so that nobody is missed in
- * between. Processes whose parents ended before that cannot be told from strangers.
+ * between. Processes whose parents ended before that cannot be distinguished from strangers.
  */
 #ifndef PROCTREE_H
 #define PROCTREE_H

@@ -64,7 +64,7 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 /* A command about to be run: nothing to look up. */
 int selector_command(char *const argv[], struct selector *ret);
 
-/* The descendants anew; see proctree_descendants(). -ESRCH: the process has ended. */
+/* The descendants of now; see proctree_descendants(). -ESRCH: the process has ended. */
 int selector_refresh_pids(const struct selector_places *places, struct selector *s,
 			  const struct proctree_notes *notes);
 

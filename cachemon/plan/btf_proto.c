@@ -18,7 +18,7 @@ struct text {
 	bool full;
 };
 
-static void put(struct text *t, const char *s)
+static void put_text(struct text *t, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -76,8 +76,8 @@ static void put_type(struct text *t, const struct btf *btf, uint32_t id)
 		name = canonical_int(name);
 	else if (!name || !*name)
 		name = "?";
-	put(t, name);
-	put(t, stars);
+	put_text(t, name);
+	put_text(t, stars);
 }
 
 static void put_proto(struct text *t, const struct btf *btf, const struct btf_type *proto, int skip)
@@ -85,16 +85,16 @@ static void put_proto(struct text *t, const struct btf *btf, const struct btf_ty
 	const struct btf_param *params = btf_params(proto);
 
 	put_type(t, btf, proto->type);
-	put(t, "(");
+	put_text(t, "(");
 	for (int i = skip; i < btf_vlen(proto); i++) {
 		if (i > skip)
-			put(t, ",");
+			put_text(t, ",");
 		if (!params[i].type && !params[i].name_off)
-			put(t, "..."); /* void without a name: variadic */
+			put_text(t, "..."); /* void without a name: variadic */
 		else
 			put_type(t, btf, params[i].type);
 	}
-	put(t, ")");
+	put_text(t, ")");
 }
 
 /* The FUNC_PROTO behind a tracepoint's typedef (-> pointer -> prototype) or a function. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cachemon/access/mountinfo.h"
+#include "cachemon/plan/probe_plan.h"
 
 static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
 static const char why_btrfs[] =
@@ -80,7 +81,7 @@ const char *fs_cover_name(enum fs_cover cover)
 	return names[cover];
 }
 
-static const struct known *find(const char *type)
+static const struct known *find_known(const char *type)
 {
 	static const struct known unknown = {
 		"", FS_UNKNOWN, "not known to work: selftest on a directory of it tells"};
@@ -89,12 +90,12 @@ static const struct known *find(const char *type)
 		if (!strcmp(known[i].type, type))
 			return &known[i];
 	/* "fuse.sshfs": what mount calls a FUSE filesystem that says what it is. */
-	return !strncmp(type, "fuse.", 5) ? find("fuse") : &unknown;
+	return !strncmp(type, "fuse.", 5) ? find_known("fuse") : &unknown;
 }
 
 bool fs_cover_wants_trial(const char *type)
 {
-	enum fs_cover cover = find(type)->cover;
+	enum fs_cover cover = find_known(type)->cover;
 
 	/* An overlay has the pages of its layers, and they are judged. */
 	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
@@ -125,7 +126,7 @@ static const char *why_counted(const char *type, unsigned int direct)
 	return NULL;
 }
 
-/* Mounts that are told not to cache: the sentence that says so, else NULL. */
+/* Mounts whose options turn caching off: the sentence that says so, else NULL. */
 static const char *option_bypass(const char *type, const char *options)
 {
 	if (!options)
@@ -153,7 +154,7 @@ static const char *option_note(const char *type, const char *options, bool direc
 
 enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why)
 {
-	const struct known *k = find(facts->type);
+	const struct known *k = find_known(facts->type);
 	const char *why = option_bypass(facts->type, facts->options);
 	const char *direct = why_counted(k->type, facts->direct);
 
@@ -182,4 +183,29 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 	why = option_note(facts->type, facts->options, direct);
 	*ret_why = why ? why : direct ? direct : k->why;
 	return direct ? FS_EXACT : k->cover;
+}
+
+unsigned int fs_cover_direct(const struct probe_plan *plan)
+{
+	static const struct {
+		enum fs_direct direct;
+		enum probe_role begin, end;
+	} ways[] = {
+		{FS_DIRECT_GIVEN, ROLE_DIRECT_READ, ROLE_DIRECT_DONE},
+		{FS_DIRECT_BLOCK, ROLE_DIRECT_BLOCK, ROLE_DIRECT_BLOCK_END},
+		{FS_DIRECT_NFS, ROLE_DIRECT_NFS, ROLE_DIRECT_NFS_END},
+		{FS_DIRECT_FUSE, ROLE_DIRECT_FUSE, ROLE_DIRECT_FUSE_END},
+	};
+	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
+	unsigned int direct = 0;
+
+	/* Counted by what is asked: a device gives all of it, or fails. */
+	if (probe_plan_has(plan, ROLE_DIRECT_BLOCK) && block->kind == HOOK_TP_BTF)
+		direct |= FS_DIRECT_BLOCK;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (probe_plan_has(plan, ways[i].begin) && probe_plan_has(plan, ways[i].end))
+			direct |= ways[i].direct;
+	if (probe_plan_by_function(plan, ROLE_READ))
+		direct |= FS_READS_BY_CALL;
+	return direct;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct probe_plan;
+
 #define FS_BLOCK_DEVICE "block device"
 
 enum fs_cover {
@@ -51,5 +53,9 @@ bool fs_cover_wants_trial(const char *type);
 
 /* *ret_why: one sentence, static. */
 enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why);
+
+/* What a plan counts: bits of enum fs_direct. Of reads whose end is not seen a plan counts no more
+ * than what was asked, also of those that are refused: that is not counted. */
+unsigned int fs_cover_direct(const struct probe_plan *plan);
 
 #endif

@@ -6,12 +6,13 @@
 #include <limits.h>
 #include <linux/btrfs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "cachemon/plan/fs_layers.h"
-#include "cachemon/plan/fs_trial.h"
 #include "cachemon/base/file.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
@@ -31,6 +32,115 @@ struct layers {
 	char why[sizeof(((struct fs_support *)0)->why)];
 };
 
+/* The next path of *list, which ends at a colon without a backslash; unescaped in place. NULL:
+ * none. */
+static char *next_path(char **list)
+{
+	char *from = *list, *to = *list, *p = *list;
+
+	if (!p)
+		return NULL;
+	for (; *p && *p != ':'; p++) {
+		if (*p == '\\' && p[1])
+			p++;
+		*to++ = *p;
+	}
+	*list = *p ? p + 1 : NULL;
+	*to = '\0';
+	return from;
+}
+
+static int visit_paths(char *list, int (*visit)(const char *path, void *ctx), void *ctx)
+{
+	int ret = 0;
+	char *path;
+
+	while (!ret && (path = next_path(&list)))
+		if (*path) /* "::" begins layers that hold data alone */
+			ret = visit(path, ctx);
+	return ret;
+}
+
+int fs_support_each_layer(const char *options, int (*visit)(const char *path, void *ctx), void *ctx)
+{
+	static const char *const keys[] = {"lowerdir=", "lowerdir+=", "datadir+=", "upperdir="};
+	_cleanup_free_ char *copy = strdup(options);
+	char *rest = copy, *option;
+	int ret = 0;
+
+	if (!copy)
+		return -1;
+	/* The commas between options first: those of a path are escaped, and not decoded yet. */
+	while (!ret && (option = strsep(&rest, ","))) {
+		mountinfo_decode(option);
+		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !ret; i++) {
+			size_t len = strlen(keys[i]);
+
+			if (!strncmp(option, keys[i], len))
+				ret = visit_paths(option + len, visit, ctx);
+		}
+	}
+	return ret;
+}
+
+/* Of pages of files that are neither one's own nor writable mincore(2) says that all are there. */
+static bool mincore_tells(const char *path, const struct stat *st)
+{
+	return st->st_uid == geteuid() || !access(path, W_OK);
+}
+
+static enum fs_trial where_is(void *page, size_t size)
+{
+	unsigned char there;
+
+	if (mincore(page, size, &there))
+		return FS_TRIAL_NONE;
+	return there & 1 ? FS_TRIAL_CACHED : FS_TRIAL_PAST;
+}
+
+static enum fs_trial try_read(int fd, void *page, size_t size)
+{
+	/* Pages that are there when the file has just been opened were read through the cache. */
+	enum fs_trial before = where_is(page, size);
+	char byte;
+
+	if (before != FS_TRIAL_PAST)
+		return before;
+	return pread(fd, &byte, 1, 0) == 1 ? where_is(page, size) : FS_TRIAL_NONE;
+}
+
+/* A page may be reclaimed at once; three times in a row it is not. */
+static enum fs_trial try_thrice(int fd, void *page, size_t size)
+{
+	enum fs_trial trial = FS_TRIAL_PAST;
+
+	for (int i = 0; i < 3 && trial == FS_TRIAL_PAST; i++)
+		trial = try_read(fd, page, size);
+	return trial;
+}
+
+/* Whether reads of a file go through the page cache, found out by one of its first byte: FUSE
+ * servers decide it again with each open, and no flag of the mount tells. FS_TRIAL_NONE: no regular
+ * file, empty, or the kernel does not tell. */
+static enum fs_trial try_file(const char *path)
+{
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	enum fs_trial trial;
+	struct stat st;
+	void *page;
+
+	if (fd < 0 || fstat(fd, &st) || !st.st_size || !mincore_tells(path, &st))
+		return FS_TRIAL_NONE;
+	/* Private: a shared mapping is refused where direct_io is on. */
+	page = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		return FS_TRIAL_NONE;
+	trial = try_thrice(fd, page, size);
+	munmap(page, size);
+	return trial;
+}
+
 static void of_mount(const struct mount *m, int depth, unsigned int direct,
 		     struct fs_support *ret_fs);
 
@@ -39,7 +149,7 @@ static bool is_dax(const char *options)
 	return mountinfo_has_option(options, "dax") || mountinfo_has_option(options, "dax=always");
 }
 
-static void decide(struct fs_support *fs, const char *options, unsigned int direct)
+static void decide_cover(struct fs_support *fs, const char *options, unsigned int direct)
 {
 	const struct fs_facts facts = {.type = fs->type,
 				       .options = options,
@@ -90,7 +200,7 @@ static void of_overlay(const struct mount *m, int depth, unsigned int direct, st
 	struct layers l = {.depth = depth + 1, .direct = direct, .cover = FS_UNKNOWN};
 
 	if (depth < LAYERS_DEEP_MAX)
-		fs_layers_each(m->options, add_layer, &l);
+		fs_support_each_layer(m->options, add_layer, &l);
 	fs->cover = l.cover;
 	snprintf(fs->why, sizeof(fs->why), "counted on its layers%s%s%s, under their inodes: %.*s",
 		 *l.types ? " (" : "", l.types, *l.types ? ")" : "", 180,
@@ -102,7 +212,7 @@ static void of_mount(const struct mount *m, int depth, unsigned int direct, stru
 	snprintf(fs->type, sizeof(fs->type), "%s", m->fstype);
 	snprintf(fs->mount, sizeof(fs->mount), "%s", m->point);
 	fs->dax = is_dax(m->options);
-	decide(fs, m->options, direct);
+	decide_cover(fs, m->options, direct);
 	if (!strcmp(fs->type, "overlay"))
 		of_overlay(m, depth, direct, fs);
 }
@@ -119,7 +229,7 @@ static void read_mount(const char *root, uint64_t mount_id, const char *path, bo
 	char name[PATH_MAX];
 	struct mountinfo mi;
 
-	decide(fs, NULL, direct);
+	decide_cover(fs, NULL, direct);
 	snprintf(name, sizeof(name), "%s/proc/self/mountinfo", root);
 	if (mountinfo_read(name, &mi))
 		return;
@@ -131,9 +241,9 @@ static void read_mount(const char *root, uint64_t mount_id, const char *path, bo
 		of_mount(m, 0, direct, fs);
 		fs->dax |= dax;
 		if (path && !fs->dax && fs_cover_wants_trial(fs->type))
-			fs->trial = fs_trial_read(path);
+			fs->trial = try_file(path);
 		if (fs->dax || fs->trial != FS_TRIAL_NONE)
-			decide(fs, m->options, direct);
+			decide_cover(fs, m->options, direct);
 	}
 	mountinfo_free(&mi);
 }
@@ -199,7 +309,7 @@ static void describe_device(unsigned int major, unsigned int minor, unsigned int
 {
 	fs_support_describe("", 0, major, minor, NULL, false, direct, fs);
 	snprintf(fs->type, sizeof(fs->type), FS_BLOCK_DEVICE);
-	decide(fs, NULL, direct);
+	decide_cover(fs, NULL, direct);
 }
 
 int fs_support_read(const char *path, unsigned int direct, struct fs_support *ret_fs)

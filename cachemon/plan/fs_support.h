@@ -40,4 +40,10 @@ void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major
 /* What its type and options say of a mount. Fills type, mount, dax, cover and why alone. */
 void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_support *ret_fs);
 
+/* For each directory of an overlay's layers, the upper one included, from the options of its
+ * superblock, until visit says other than 0; what it said last. A path may be relative: then nobody
+ * can tell to what. */
+int fs_support_each_layer(const char *options, int (*visit)(const char *path, void *ctx),
+			  void *ctx);
+
 #endif

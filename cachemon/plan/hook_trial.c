@@ -47,20 +47,15 @@ void hook_support_text(const struct hook_support *s, char *buf, size_t size)
 		snprintf(buf, size, "%s", words[s->trial]);
 }
 
-/* return 0; with a GPL licence, as the real programs have. */
-static int load(enum bpf_prog_type type, enum bpf_attach_type attach, int32_t btf_id)
+int hook_trial_load(enum bpf_prog_type type, enum bpf_attach_type attach, int32_t btf_id,
+		    const struct bpf_insn *insns, size_t nr)
 {
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
 	struct bpf_prog_load_opts opts = {
 		.sz = sizeof(opts),
 		.expected_attach_type = attach,
 		.attach_btf_id = (uint32_t)btf_id,
 	};
-	int fd = bpf_prog_load(type, "cachemon_try", "Dual BSD/GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), &opts);
+	int fd = bpf_prog_load(type, "cachemon_try", "Dual BSD/GPL", insns, nr, &opts);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -77,11 +72,11 @@ int hook_trial_reads_kernel(void)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "cachemon_try", "Dual BSD/GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
+	int fd = hook_trial_load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0, insns,
+				 sizeof(insns) / sizeof(insns[0]));
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	close(fd);
 	return 0;
 }
@@ -100,7 +95,7 @@ static int attach_perf(int prog_fd, struct perf_event_attr *attr)
 	return err;
 }
 
-static int attach(int prog_fd, enum hook_kind kind, uint32_t kprobe_pmu)
+static int attach_trial(int prog_fd, enum hook_kind kind, uint32_t kprobe_pmu)
 {
 	struct perf_event_attr kprobe = {
 		.size = sizeof(kprobe),
@@ -160,6 +155,10 @@ struct hook_support hook_trial_run(enum hook_kind kind, const struct btf *btf, c
 		[HOOK_RAW_TP] = {BPF_PROG_TYPE_RAW_TRACEPOINT},
 		[HOOK_PERF_EVENT] = {BPF_PROG_TYPE_PERF_EVENT},
 	};
+	static const struct bpf_insn return_0[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
 	struct hook_support res = {TRIAL_NO_TARGET, 0};
 	long long pmu = 0;
 	int32_t id = 0;
@@ -175,13 +174,13 @@ struct hook_support hook_trial_run(enum hook_kind kind, const struct btf *btf, c
 		if (id < 0)
 			return res;
 	}
-	fd = load(kinds[kind].type, kinds[kind].attach, id);
+	fd = hook_trial_load(kinds[kind].type, kinds[kind].attach, id, return_0, 2);
 	if (fd < 0) {
 		res.trial = TRIAL_NO_LOAD;
 		res.err = fd;
 		return res;
 	}
-	res.err = attach(fd, kind, (uint32_t)pmu);
+	res.err = attach_trial(fd, kind, (uint32_t)pmu);
 	res.trial = res.err ? TRIAL_NO_ATTACH : TRIAL_WORKS;
 	close(fd);
 	return res;

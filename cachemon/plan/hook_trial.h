@@ -7,7 +7,9 @@
 #ifndef HOOK_TRIAL_H
 #define HOOK_TRIAL_H
 
+#include <linux/bpf.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct btf;
 
@@ -37,6 +39,11 @@ struct hook_support {
 	enum hook_trial trial;
 	int err; /* -errno of the refusal, 0: none */
 };
+
+/* A program for a trial, with a GPL licence as the real ones have; btf_id: of its target, or 0. Its
+ * descriptor or -errno. */
+int hook_trial_load(enum bpf_prog_type type, enum bpf_attach_type attach, int32_t btf_id,
+		    const struct bpf_insn *insns, size_t nr);
 
 /* Whether programs may read memory of the kernel by the helper for it: 0, or -errno of the refusal,
  * as under lockdown=confidentiality. Which programs load otherwise does not tell. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* "ffffffff81000000 T name" or "... t name	[module]". */
-static int parse(char *line, uint64_t *ret_addr, char *ret_type, char **ret_name)
+static int parse_symbol(char *line, uint64_t *ret_addr, char *ret_type, char **ret_name)
 {
 	char *at;
 
@@ -29,7 +29,7 @@ size_t kallsyms_find(const char *path, struct kallsym *syms, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		syms[i].start = syms[i].end = 0;
 	while (f && found < nr && fgets(line, sizeof(line), f)) {
-		if (parse(line, &addr, &type, &name))
+		if (parse_symbol(line, &addr, &type, &name))
 			continue;
 		for (size_t i = 0; i < nr; i++) {
 			if (syms[i].start && !syms[i].end && addr > syms[i].start) {

@@ -8,14 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cachemon/plan/btf_proto.h"
-#include "cachemon/plan/preempt_mode.h"
+#include "cachemon/plan/memlock.h"
+#include "cachemon/plan/preempt.h"
 #include "cachemon/base/file.h"
 #include "cachemon/access/mountinfo.h"
+#include "cachemon/base/cleanup.h"
 
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap)
 {
@@ -30,7 +31,7 @@ bool kernel_caps_must_hold(const struct kernel_caps *caps)
 {
 	if (caps->preemptible >= 0)
 		return caps->preemptible;
-	/* Who could not hold it off is a kernel whose tracepoints still did. */
+	/* A kernel in which programs cannot hold it off is one whose tracepoints still do. */
 	return caps->can_hold && caps->preempts != CAPS_NO;
 }
 
@@ -53,20 +54,17 @@ const struct kernel_hook *kernel_caps_hook(const struct kernel_caps *caps, enum 
 
 static uint64_t read_held(const char *root)
 {
+	_cleanup_fclose_ FILE *f = NULL;
 	char path[PATH_MAX];
 	char line[256];
 	uint64_t held = 0;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/proc/self/status", root);
 	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f)) {
+	while (f && fgets(line, sizeof(line), f)) {
 		if (!strncmp(line, "CapEff:", 7))
 			held = strtoull(line + 7, NULL, 16);
 	}
-	fclose(f);
 	return held;
 }
 
@@ -115,18 +113,15 @@ static void read_cgroups(const char *root, struct kernel_caps *caps)
  */
 static enum caps_flag read_kallsyms(const char *root)
 {
+	_cleanup_fclose_ FILE *f = NULL;
 	enum caps_flag res = CAPS_UNKNOWN;
 	char path[PATH_MAX];
 	char line[512];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/proc/kallsyms", root);
 	f = fopen(path, "re");
-	if (!f)
-		return res;
-	for (int i = 0; i < 64 && res != CAPS_YES && fgets(line, sizeof(line), f); i++)
+	for (int i = 0; f && i < 64 && res != CAPS_YES && fgets(line, sizeof(line), f); i++)
 		res = strtoull(line, NULL, 16) ? CAPS_YES : CAPS_NO;
-	fclose(f);
 	return res;
 }
 
@@ -149,13 +144,12 @@ static int read_setting(const char *root, const char *path)
 
 static void read_settings(const char *root, struct kernel_caps *caps)
 {
-	struct rlimit lim;
 	struct utsname uts;
 	int cpus = libbpf_num_possible_cpus();
 
 	if (file_line(root, "/proc/sys/kernel/osrelease", caps->release, sizeof(caps->release)))
 		caps->release[0] = '\0';
-	caps->preempts = preempt_mode_read(root, caps->release);
+	caps->preempts = preempt_mode(root, caps->release);
 	if (!uname(&uts))
 		snprintf(caps->arch, sizeof(caps->arch), "%.15s", uts.machine);
 	caps->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -169,9 +163,7 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 	caps->kptr_restrict = read_setting(root, "/proc/sys/kernel/kptr_restrict");
 	caps->bpf_stats = read_flag(root, "/proc/sys/kernel/bpf_stats_enabled");
 	caps->memlock_binds = CAPS_UNKNOWN;
-	caps->memlock_bytes = UINT64_MAX;
-	if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_cur != RLIM_INFINITY)
-		caps->memlock_bytes = lim.rlim_cur;
+	caps->memlock_bytes = memlock_bytes();
 	read_cgroups(root, caps);
 	caps->task_delayacct = read_flag(root, "/proc/sys/kernel/task_delayacct");
 	caps->jit = read_flag(root, "/proc/sys/net/core/bpf_jit_enable");
@@ -214,6 +206,11 @@ static void read_hooks(const char *root, struct btf *btf, const struct kernel_ho
 			read_module_hook(root, btf, h);
 	}
 	caps->nr_hooks = nr;
+}
+
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
 /* A member of a struct or of what it is made of. */
@@ -274,10 +271,8 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 	if (!btf)
 		caps->btf_err = -errno;
 	caps->kprobe_misses = read_kprobe_misses(btf);
-	caps->drops_behind =
-		btf && btf__find_by_name_kind(btf, "folio_unmap_invalidate", BTF_KIND_FUNC) > 0;
-	caps->can_hold =
-		btf && btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0;
+	caps->drops_behind = has_function(btf, "folio_unmap_invalidate");
+	caps->can_hold = has_function(btf, "bpf_preempt_disable");
 	caps->build = btf ? probe_build_choose(btf) : BUILD_DIRECT;
 	read_hooks(env->root, btf, wanted, nr, caps);
 	try_kinds(env, btf, caps);

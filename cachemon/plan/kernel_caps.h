@@ -44,8 +44,8 @@ struct kernel_caps {
 	size_t nr_hooks;
 	struct hook_support support[HOOK_NR];
 	enum probe_build build;	 /* which of the builds this kernel can run */
-	int preemptible;	 /* as plan/preempt_trial answers; 0: not tried */
-	enum caps_flag preempts; /* as plan/preempt_mode tells */
+	int preemptible;	 /* as plan/preempt answers; 0: not tried */
+	enum caps_flag preempts; /* as plan/preempt tells */
 	bool drops_behind;	 /* RWF_DONTCACHE: pages go when their call ends, since 6.14 */
 	bool can_hold;		 /* programs can hold preemption off: bpf_preempt_disable() */
 	uint64_t held;		 /* effective capabilities, bit = CAP_* */
@@ -62,7 +62,8 @@ struct kernel_caps {
 	enum caps_flag task_delayacct;
 	enum caps_flag kallsyms; /* addresses can be read */
 	enum caps_flag jit;
-	enum caps_flag kprobe_misses; /* hits of kprobes that were left out are told: from 6.7 */
+	enum caps_flag
+		kprobe_misses; /* the kernel counts the hits that kprobes left out: from 6.7 */
 };
 
 struct kernel_env {
@@ -71,7 +72,7 @@ struct kernel_env {
 	/* Tries a kind; hook_trial_run() but in tests. */
 	struct hook_support (*try_hook)(enum hook_kind kind, const struct btf *btf,
 					const char *root);
-	/* preempt_trial_run(); NULL: not tried. */
+	/* preempt_trial(); NULL: not tried. */
 	int (*try_preempt)(const struct btf *btf, const char *root);
 };
 

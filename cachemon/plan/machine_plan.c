@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cachemon/plan/memlock.h"
-#include "cachemon/plan/preempt_trial.h"
+#include "cachemon/plan/preempt.h"
 #include "cachemon/base/cleanup.h"
 
 static bool may_load(const struct kernel_caps *caps)
@@ -73,7 +73,7 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 		      struct kernel_caps *ret_caps, struct probe_plan *ret_plan,
 		      struct errtext *err)
 {
-	const struct kernel_env env = {"", kinds, hook_trial_run, preempt_trial_run};
+	const struct kernel_env env = {"", kinds, hook_trial_run, preempt_trial};
 	const struct probe_table *table = probe_table_own();
 	_cleanup_free_ struct kernel_hook *hooks = NULL;
 	bool binds = memlock_binds();

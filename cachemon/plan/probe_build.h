@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The builds of the probes (bpf/kernel/build.bpf.h), from one source for kernels of different
- * abilities, and which of them a kernel can run. Owns what each needs.
+ * abilities, and which of them a kernel can run; and
+ * what is recorded in addition to counters, and why not, as the build and the plan have it. Owns
+ * what each build needs, and what each kind of record needs of the build and of the probes.
  */
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
@@ -9,6 +11,7 @@
 #include <stdbool.h>
 
 struct btf;
+struct probe_plan;
 
 enum probe_build {
 	BUILD_DIRECT, /* loads through any kernel address */
@@ -27,5 +30,20 @@ bool probe_build_evictors(enum probe_build build);
 /* The first that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment takes a
  * later one, to tell a fault of a build from one of the kernel. */
 enum probe_build probe_build_choose(const struct btf *btf);
+
+/* What is recorded in addition to counters. */
+enum probe_record {
+	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
+	RECORD_TRACES,	   /* of a few files: replays of readahead */
+	RECORD_EVICTORS,   /* who pushed out pages of the job */
+	RECORD_NR,
+};
+
+/* "references", "traces", "evictors". */
+const char *probe_record_name(enum probe_record record);
+/* What is made of it, in a few words. */
+const char *probe_record_use(enum probe_record record);
+/* A pure function of the plan. NULL: it is recorded. May point into the plan. */
+const char *probe_record_absent(const struct probe_plan *plan, enum probe_record record);
 
 #endif

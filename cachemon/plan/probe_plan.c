@@ -28,21 +28,18 @@
 /* There for what another role or the build leaves open: not wanted, they are not needed. */
 #define FOR_OTHERS (R(URING) | R(TASK_FREE) | R(FAULT_ADDRESS))
 
-static const struct {
-	uint64_t all;
-	uint64_t any; /* at least one of these, where not 0 */
-} group_needs[GROUP_NR] = {
-	[GROUP_READ] = {R(READ), 0},
-	[GROUP_DELAY] = {R(READ) | R(SWITCH), 0},
-	[GROUP_WINDOW] = {NEED_WINDOW, 0},
-	[GROUP_FATE] = {NEED_WINDOW | R(READ) | R(PAGE_DELETE) | R(MAP_PAGES), 0},
-	[GROUP_PAGE] = {NEED_PAGE, 0},
-	[GROUP_GHOST] = {NEED_PAGE, 0},
-	[GROUP_FAULT] = {R(FAULT) | R(MAP_PAGES), 0},
-	[GROUP_MAP] = {R(MAP_PAGES), 0},
-	[GROUP_DIRECT] = {R(DIRECT_READ), 0},
+static const uint64_t group_needs[GROUP_NR] = {
+	[GROUP_READ] = R(READ),
+	[GROUP_DELAY] = R(READ) | R(SWITCH),
+	[GROUP_WINDOW] = NEED_WINDOW,
+	[GROUP_FATE] = NEED_WINDOW | R(READ) | R(PAGE_DELETE) | R(MAP_PAGES),
+	[GROUP_PAGE] = NEED_PAGE,
+	[GROUP_GHOST] = NEED_PAGE,
+	[GROUP_FAULT] = R(FAULT) | R(MAP_PAGES),
+	[GROUP_MAP] = R(MAP_PAGES),
+	[GROUP_DIRECT] = R(DIRECT_READ),
 	/* Registers show the file of a read call, the fault hook that of a mapping. */
-	[GROUP_STALL] = {R(SWITCH) | R(FAULT), 0},
+	[GROUP_STALL] = R(SWITCH) | R(FAULT),
 };
 
 /*
@@ -71,7 +68,7 @@ static const struct {
 
 /* Appends; what does not fit is cut, with dots to show it. */
 static void __attribute__((format(printf, 3, 4)))
-append(char *buf, size_t size, const char *fmt, ...)
+append_reason(char *buf, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(buf);
 	va_list ap;
@@ -101,11 +98,12 @@ static void say_missing(const struct probe_plan *plan, uint64_t missing, char *b
 	int first = __builtin_ctzll(missing);
 	const char *sep = "; also absent: ";
 
-	append(buf, size, "needs %s: %s", probe_role_name(first), plan->choices[first].reason);
+	append_reason(buf, size, "needs %s: %s", probe_role_name(first),
+		      plan->choices[first].reason);
 	for (int r = first + 1; r < ROLE_NR; r++) {
 		if (!(missing & 1ULL << r))
 			continue;
-		append(buf, size, "%s%s", sep, probe_role_name(r));
+		append_reason(buf, size, "%s%s", sep, probe_role_name(r));
 		sep = ", ";
 	}
 }
@@ -114,7 +112,7 @@ bool probe_plan_needs(enum counter c, enum probe_role role)
 {
 	enum counter_group g = counter_group(c);
 
-	return g != GROUP_FATE && group_needs[g].all & 1ULL << role;
+	return g != GROUP_FATE && group_needs[g] & 1ULL << role;
 }
 
 bool probe_plan_has(const struct probe_plan *plan, enum probe_role role)
@@ -136,9 +134,7 @@ static void decide_measured(struct probe_plan *plan)
 	uint64_t missing;
 
 	for (int g = 0; g < GROUP_NR; g++) {
-		missing = group_needs[g].all & ~live;
-		if (group_needs[g].any && !(group_needs[g].any & live))
-			missing |= group_needs[g].any;
+		missing = group_needs[g] & ~live;
 		plan->measured[g] = !missing;
 		plan->reason[g][0] = '\0';
 		if (missing)
@@ -167,8 +163,7 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 	for (size_t i = 0; i < sizeof(counter_needs) / sizeof(counter_needs[0]); i++) {
 		if (counter_needs[i].c != c)
 			continue;
-		missing = counter_needs[i].all;
-		missing &= ~live_roles(plan);
+		missing = counter_needs[i].all & ~live_roles(plan);
 		symbols |= counter_needs[i].scopes & ~live_roles(plan) && !plan->symbols;
 	}
 	if (!missing && !symbols)
@@ -178,9 +173,10 @@ bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *bu
 	if (size && missing)
 		say_missing(plan, missing, buf, size);
 	else if (size)
-		append(buf, size,
-		       "needs fentry and fexit, or kernel addresses, which /proc/kallsyms hides "
-		       "here");
+		append_reason(
+			buf, size,
+			"needs fentry and fexit, or kernel addresses, which /proc/kallsyms hides "
+			"here");
 	return false;
 }
 
@@ -196,7 +192,7 @@ static bool proto_known(const struct probe_candidate *c, const char *proto)
 }
 
 /* Nothing holds others off its CPU while a program of that kind runs. */
-static bool unguarded(const struct kernel_caps *caps, enum hook_kind kind)
+static bool is_unguarded(const struct kernel_caps *caps, enum hook_kind kind)
 {
 	return (kind == HOOK_FENTRY || kind == HOOK_FEXIT) && !kernel_caps_must_hold(caps) &&
 	       caps->preempts != CAPS_NO;
@@ -212,32 +208,34 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	char text[96];
 
 	if (caps->btf_err == -ENOENT)
-		append(why, size, "this kernel has no BTF (%s)", KERNEL_BTF_PATH);
+		append_reason(why, size, "this kernel has no BTF (%s)", KERNEL_BTF_PATH);
 	else if (caps->btf_err)
-		append(why, size, "its BTF cannot be used: %s", strerror(-caps->btf_err));
+		append_reason(why, size, "its BTF cannot be used: %s", strerror(-caps->btf_err));
 	else if (hook && hook->err == -ENODEV)
-		append(why, size, "%s:%s is not in this kernel, and the module %s is not loaded",
-		       kind, c->target, c->module);
+		append_reason(why, size,
+			      "%s:%s is not in this kernel, and the module %s is not loaded", kind,
+			      c->target, c->module);
 	else if (!hook || hook->err == -ENOENT)
-		append(why, size, "%s:%s is not in this kernel", kind, c->target);
+		append_reason(why, size, "%s:%s is not in this kernel", kind, c->target);
 	else if (hook->err)
-		append(why, size, "%s:%s: its prototype cannot be read: %s", kind, c->target,
-		       strerror(-hook->err));
+		append_reason(why, size, "%s:%s: its prototype cannot be read: %s", kind, c->target,
+			      strerror(-hook->err));
 	else if (!proto_known(c, hook->proto))
-		append(why, size, "%s:%s is %s here; known is %s", kind, c->target, hook->proto,
-		       c->protos[0]);
+		append_reason(why, size, "%s:%s is %s here; known is %s", kind, c->target,
+			      hook->proto, c->protos[0]);
 	else if (support->trial == TRIAL_NONE &&
 		 (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON)))
-		append(why, size, "no privilege to load %s programs (CAP_BPF, CAP_PERFMON)", kind);
+		append_reason(why, size, "no privilege to load %s programs (CAP_BPF, CAP_PERFMON)",
+			      kind);
 	else if (hook->in_module && c->kind != HOOK_KPROBE && !(caps->held & 1ULL << CAP_SYS_ADMIN))
-		append(why, size, "%s:%s is in the module %s, which takes CAP_SYS_ADMIN", kind,
-		       c->target, c->module);
+		append_reason(why, size, "%s:%s is in the module %s, which takes CAP_SYS_ADMIN",
+			      kind, c->target, c->module);
 	else if (support->trial != TRIAL_WORKS) {
 		hook_support_text(support, text, sizeof(text));
-		append(why, size, "%s programs: %s", kind, text);
-	} else if (unguarded(caps, c->kind)) {
-		append(why, size, "tasks %s be switched out inside of %s programs here",
-		       caps->preempts == CAPS_YES ? "can" : "might", kind);
+		append_reason(why, size, "%s programs: %s", kind, text);
+	} else if (is_unguarded(caps, c->kind)) {
+		append_reason(why, size, "tasks %s be switched out inside of %s programs here",
+			      caps->preempts == CAPS_YES ? "can" : "might", kind);
 	} else {
 		return true;
 	}
@@ -266,7 +264,7 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 	return NULL;
 }
 
-static bool stands(const struct kernel_caps *caps, const struct probe_candidate *c)
+static bool row_stands(const struct kernel_caps *caps, const struct probe_candidate *c)
 {
 	switch (c->when) {
 	case WHEN_PREEMPTIBLE:
@@ -281,18 +279,18 @@ static bool stands(const struct kernel_caps *caps, const struct probe_candidate 
 }
 
 /* The first from the row on that fits; what it is instead of is said in reason. */
-static void choose(const struct kernel_caps *caps, const struct probe_table *table, size_t from,
-		   struct probe_choice *choice)
+static void choose_program(const struct kernel_caps *caps, const struct probe_table *table,
+			   size_t from, struct probe_choice *choice)
 {
 	for (size_t i = from; i < table->nr; i++) {
 		const struct probe_candidate *c = &table->rows[i];
 		char why[PLAN_REASON_MAX] = "";
 
-		if (c->role != choice->role || !stands(caps, c))
+		if (c->role != choice->role || !row_stands(caps, c))
 			continue;
 		if (!candidate_fits(caps, c, why, sizeof(why))) {
-			append(choice->reason, sizeof(choice->reason), "%s%s",
-			       *choice->reason ? "; " : "", why);
+			append_reason(choice->reason, sizeof(choice->reason), "%s%s",
+				      *choice->reason ? "; " : "", why);
 			continue;
 		}
 		choice->state = PROBE_LIVE;
@@ -306,7 +304,7 @@ static void choose(const struct kernel_caps *caps, const struct probe_table *tab
 		return;
 	}
 	if (!*choice->reason)
-		append(choice->reason, sizeof(choice->reason), "no program plays this role");
+		append_reason(choice->reason, sizeof(choice->reason), "no program plays this role");
 }
 
 static void plan_role(const struct kernel_caps *caps, const struct probe_table *table,
@@ -320,9 +318,9 @@ static void plan_role(const struct kernel_caps *caps, const struct probe_table *
 					.spare = why && FOR_OTHERS & 1ULL << role,
 					.state = PROBE_ABSENT};
 	if (why)
-		append(choice->reason, sizeof(choice->reason), "%s", why);
+		append_reason(choice->reason, sizeof(choice->reason), "%s", why);
 	else
-		choose(caps, table, 0, choice);
+		choose_program(caps, table, 0, choice);
 }
 
 void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *request,
@@ -339,43 +337,48 @@ void probe_plan_make(const struct kernel_caps *caps, const struct plan_request *
 	decide_measured(ret_plan);
 }
 
-int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err)
+/* NULL: no live choice has this program. */
+static struct probe_choice *find_live(struct probe_plan *plan, const char *program)
 {
 	for (int r = 0; r < ROLE_NR; r++) {
 		struct probe_choice *choice = &plan->choices[r];
 
-		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
-			continue;
-		choice->state = PROBE_FAILED;
-		append(choice->reason, sizeof(choice->reason), "%s%s%s was refused: %s",
-		       choice->instead, *choice->instead ? "; " : "", choice->hook,
-		       strerror(abs(err)));
-		decide_measured(plan);
-		return 0;
+		if (choice->state == PROBE_LIVE && !strcmp(choice->program, program))
+			return choice;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err)
+{
+	struct probe_choice *choice = find_live(plan, program);
+
+	if (!choice)
+		return -ENOENT;
+	choice->state = PROBE_FAILED;
+	append_reason(choice->reason, sizeof(choice->reason), "%s%s%s was refused: %s",
+		      choice->instead, *choice->instead ? "; " : "", choice->hook,
+		      strerror(abs(err)));
+	decide_measured(plan);
+	return 0;
 }
 
 int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_table *table,
 			 struct probe_plan *plan, const char *program, int err)
 {
-	for (int r = 0; r < ROLE_NR; r++) {
-		struct probe_choice *choice = &plan->choices[r];
-		size_t row = choice->row;
+	struct probe_choice *choice = find_live(plan, program);
 
-		if (choice->state != PROBE_LIVE || strcmp(choice->program, program))
-			continue;
-		probe_plan_mark_failed(plan, program, err);
-		choose(caps, table, row + 1, choice);
-		/* How reads are seen decides what else is needed. */
-		for (int other = r + 1; r == ROLE_READ && other < ROLE_NR; other++) {
-			if (FOR_OTHERS & 1ULL << other)
-				plan_role(caps, table, plan, other);
-		}
-		decide_measured(plan);
-		return choice->state == PROBE_LIVE;
+	if (!choice)
+		return -ENOENT;
+	probe_plan_mark_failed(plan, program, err);
+	choose_program(caps, table, choice->row + 1, choice);
+	/* How reads are seen decides what else is needed. */
+	for (int other = ROLE_READ + 1; choice->role == ROLE_READ && other < ROLE_NR; other++) {
+		if (FOR_OTHERS & 1ULL << other)
+			plan_role(caps, table, plan, other);
 	}
-	return -ENOENT;
+	decide_measured(plan);
+	return choice->state == PROBE_LIVE;
 }
 
 const char *probe_state_name(enum probe_state state)

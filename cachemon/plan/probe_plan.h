@@ -83,7 +83,7 @@ int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_tabl
 			 struct probe_plan *plan, const char *program, int err);
 
 /*
- * Whether one counter is known: its group is, and what this very counter needs beside. If not,
+ * Whether one counter is known: its group is, and what this counter needs in addition. If not,
  * the reason is written to buf; true leaves buf alone.
  */
 bool probe_plan_measures(const struct probe_plan *plan, enum counter c, char *buf, size_t size);

@@ -11,54 +11,58 @@
 
 #include "cachemon/plan/kernel_caps.h"
 
-/* Append only: names of roles are on disk. */
+/* Append only: names of roles are on disk. X(role, its name, what is not known without it). */
+#define PROBE_ROLES(X)                                                                             \
+	X(PAGE_ADD, page_add, "pages entering the cache: nothing can be counted")                  \
+	X(PAGE_DELETE, page_delete, "evictions, refaults and the fate of prefetch")                \
+	X(READ, read, "lookups, hits, read calls, use of prefetched pages")                        \
+	X(WINDOW_SYNC, window_sync, "misses and prefetch cannot be told apart")                    \
+	X(WINDOW_ASYNC, window_async, "misses and prefetch cannot be told apart")                  \
+	X(WINDOW_ORDER, window_order, "windows of large folios and of mmap")                       \
+	X(WINDOW_UNBOUNDED, window_unbounded, "windows forced by advice")                          \
+	X(FAULT, fault, "faults; pages added for mmap cannot be told")                             \
+	X(MAP_PAGES, map_pages, "mapped pages, and so the fate of prefetch")                       \
+	X(SWITCH, switch, "who runs on a CPU: nothing can be attributed")                          \
+	X(FORK, fork, "children of the job")                                                       \
+	X(EXIT, exit, "the end of the job's tasks")                                                \
+	X(RECLAIM_DIRECT_BEGIN, reclaim_direct_begin, "evictions by direct reclaim")               \
+	X(RECLAIM_DIRECT_END, reclaim_direct_end, "evictions by direct reclaim")                   \
+	X(RECLAIM_MEMCG_BEGIN, reclaim_memcg_begin, "evictions by a memory limit")                 \
+	X(RECLAIM_MEMCG_END, reclaim_memcg_end, "evictions by a memory limit")                     \
+	X(DIRECT_READ, direct_read, "direct reads")                                                \
+	X(URING, uring, "the range of io_uring reads that wait")                                   \
+	X(CGROUP_MOVE, cgroup_move, "tasks that join or leave a watched cgroup")                   \
+	X(ADVICE_CALLS, advice_calls, "advice calls that move no page")                            \
+	X(SEED, seed, "tasks that ran before the watch")                                           \
+	X(FADVISE_BEGIN, fadvise_begin, "evictions by advice, but from the stack")                 \
+	X(FADVISE_END, fadvise_end, "evictions by advice, but from the stack")                     \
+	X(INVALIDATE_BEGIN, invalidate_begin, "those by direct I/O, but from the stack")           \
+	X(INVALIDATE_END, invalidate_end, "those by direct I/O, but from the stack")               \
+	X(DROP_CACHES_BEGIN, drop_caches_begin, "drop_caches, but from the stack")                 \
+	X(DROP_CACHES_END, drop_caches_end, "drop_caches, but from the stack")                     \
+	X(TRUNCATE_BEGIN, truncate_begin, "truncation, but from the file's size")                  \
+	X(TRUNCATE_END, truncate_end, "truncation, but from the file's size")                      \
+	X(TASK_FREE, task_free, "memory of tasks that ended")                                      \
+	X(DIRECT_DONE, direct_done, "what direct reads gave, but what they asked for")             \
+	X(DIRECT_QUEUED, direct_queued, "which asynchronous direct reads were begun again")        \
+	X(DIRECT_BLOCK, direct_block, "direct reads of block devices, but as bytes")               \
+	X(DIRECT_BLOCK_END, direct_block_end, "what they gave, but what they asked for")           \
+	X(DIRECT_NFS, direct_nfs, "direct reads over NFS, but as bytes")                           \
+	X(DIRECT_NFS_END, direct_nfs_end, "what they gave, but what they asked for")               \
+	X(DIRECT_FUSE, direct_fuse, "direct reads of FUSE, but as bytes")                          \
+	X(DIRECT_FUSE_END, direct_fuse_end, "what they gave, but what they asked for")             \
+	X(FAULT_ADDRESS, fault_address, "the mapping that a fault of a trace is in")
+
 enum probe_role {
-	ROLE_PAGE_ADD,
-	ROLE_PAGE_DELETE,
-	ROLE_READ,
-	ROLE_WINDOW_SYNC,
-	ROLE_WINDOW_ASYNC,
-	ROLE_WINDOW_ORDER,
-	ROLE_WINDOW_UNBOUNDED,
-	ROLE_FAULT,
-	ROLE_MAP_PAGES,
-	ROLE_SWITCH,
-	ROLE_FORK,
-	ROLE_EXIT,
-	ROLE_RECLAIM_DIRECT_BEGIN,
-	ROLE_RECLAIM_DIRECT_END,
-	ROLE_RECLAIM_MEMCG_BEGIN,
-	ROLE_RECLAIM_MEMCG_END,
-	ROLE_DIRECT_READ,
-	ROLE_URING,
-	ROLE_CGROUP_MOVE,
-	ROLE_ADVICE_CALLS,
-	ROLE_SEED,
-	ROLE_FADVISE_BEGIN,
-	ROLE_FADVISE_END,
-	ROLE_INVALIDATE_BEGIN,
-	ROLE_INVALIDATE_END,
-	ROLE_DROP_CACHES_BEGIN,
-	ROLE_DROP_CACHES_END,
-	ROLE_TRUNCATE_BEGIN,
-	ROLE_TRUNCATE_END,
-	ROLE_TASK_FREE,
-	ROLE_DIRECT_DONE,
-	ROLE_DIRECT_QUEUED,
-	ROLE_DIRECT_BLOCK,
-	ROLE_DIRECT_BLOCK_END,
-	ROLE_DIRECT_NFS,
-	ROLE_DIRECT_NFS_END,
-	ROLE_DIRECT_FUSE,
-	ROLE_DIRECT_FUSE_END,
-	ROLE_FAULT_ADDRESS,
-	ROLE_NR,
+#define X(role, name, loss) ROLE_##role,
+	PROBE_ROLES(X) ROLE_NR,
+#undef X
 };
 
 #define PROBE_PROTOS_MAX 4
 
 /* On which machines a row stands: where a task may be switched out inside of a program
- * (plan/preempt_trial), where it may not, where addresses of functions can be read, or on all. */
+ * (plan/preempt), where it may not, where addresses of functions can be read, or on all. */
 enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE, WHEN_SYMBOLS };
 
 struct probe_candidate {
@@ -84,7 +88,7 @@ const struct probe_table *probe_table_own(void);
 
 /* "page_add", ... as in reports and on disk. */
 const char *probe_role_name(enum probe_role role);
-/* What cannot be told without the role, a few words. */
+/* What is not known without the role, a few words. */
 const char *probe_role_loss(enum probe_role role);
 
 /* The distinct hooks of a table, to ask the kernel about. -E2BIG: more than max. */

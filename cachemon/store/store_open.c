@@ -89,7 +89,7 @@ static int become_owner(struct store *st, struct errtext *err)
 	return 0;
 }
 
-/* Only what can be told before SQLite opens it, in words that SQLite has not. */
+/* Only what is known before SQLite opens it, in words that SQLite has not. */
 static int prepare_file(const struct store *st, bool *ret_made, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];

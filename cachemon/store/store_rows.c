@@ -155,7 +155,8 @@ static bool brings_pages(const struct ledger_advice *a)
 	return a->kind == ADVICE_WILLNEED || a->kind == ADVICE_READAHEAD;
 }
 
-/* Fates of the pages it brought: all of them were followed, and are told apart from others'. */
+/* Fates of the pages it brought: all of them were followed, and can be distinguished from others'.
+ */
 static void bind_fates(struct store *st, struct binder *b, const struct ledger_advice *a)
 {
 	const struct advice_row *r = &a->row;

@@ -4,7 +4,7 @@
 #include "cachemon/store/store_impl.h"
 
 /*
- * Columns stand in the order in which they are bound; behind the '|' are those that an update sets,
+ * Columns stand in the order in which they are bound; after the '|' are those that an update sets,
  * and a '*' at the end is all counters.
  */
 enum shape {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is recorded beside the counters. References: what came since they were last written, or all
- * of it again. Traces of files: a row each, and a chunk of events of each interval that has some.
+ * What is recorded in addition to the counters. References: what came since they were last written,
+ * or all of it again. Traces of files: a row each, and a chunk of events of each interval that has
+ * some.
  */
 #include <stdlib.h>
 

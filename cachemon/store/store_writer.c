@@ -18,7 +18,7 @@
 enum { STAT_MAX = 4096 };
 
 /*
- * Who writes a run. A pid alone would be reused, so a writer is its boot, its pid namespace, its
+ * The writer of a run. A pid alone would be reused, so a writer is its boot, its pid namespace, its
  * pid and its start time; a lock file would stay behind in the user's directory.
  */
 

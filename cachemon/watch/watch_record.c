@@ -7,7 +7,7 @@
 
 #include "cachemon/watch/watch_run.h"
 #include "cachemon/base/terminal.h"
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 #include "cachemon/figures/counts.h"
 
 void watch_say(const char *text)

@@ -10,7 +10,7 @@
 
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/plan/machine_plan.h"
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 #include "cachemon/access/publish.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/clock.h"

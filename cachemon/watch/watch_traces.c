@@ -3,7 +3,7 @@
 
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/watch/watch_run.h"
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 
 void watch_traces_begin(struct watch_run *run)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
-#include "cachemon/plan/fs_direct.h"
-
 #include "cachemon/plan/fs_cover.h"
 #include "plan_invent.h"
 
@@ -15,7 +13,7 @@ static unsigned int with(const enum probe_role *roles, size_t nr)
 		plan.choices[roles[i]].state = PROBE_LIVE;
 		plan.choices[roles[i]].kind = HOOK_FENTRY;
 	}
-	return fs_direct_of_plan(&plan);
+	return fs_cover_direct(&plan);
 }
 
 /* What a device is asked for tells what a read gives: no end of it need be seen. */
@@ -26,9 +24,9 @@ static void test_what_is_queued(void **state)
 	for (int r = 0; r < ROLE_NR; r++)
 		plan.choices[r].state = PROBE_ABSENT;
 	plan.choices[ROLE_DIRECT_BLOCK].kind = HOOK_TP_BTF;
-	assert_int_equal(fs_direct_of_plan(&plan), 0);
+	assert_int_equal(fs_cover_direct(&plan), 0);
 	plan.choices[ROLE_DIRECT_BLOCK].state = PROBE_LIVE;
-	assert_int_equal(fs_direct_of_plan(&plan), FS_DIRECT_BLOCK);
+	assert_int_equal(fs_cover_direct(&plan), FS_DIRECT_BLOCK);
 }
 
 /* A read that is seen to begin and not to end may have been refused, or have given less. */

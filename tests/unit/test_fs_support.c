@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "cachemon/plan/fs_layers.h"
 #include "cachemon/plan/fs_support.h"
 
 static int setup(void **state)
@@ -112,7 +111,7 @@ static void test_layers(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char all[256] = "";
 
-		assert_int_equal(fs_layers_each(cases[i].options, note_layer, all), 0);
+		assert_int_equal(fs_support_each_layer(cases[i].options, note_layer, all), 0);
 		assert_string_equal(all, cases[i].layers);
 	}
 }

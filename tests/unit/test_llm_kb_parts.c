@@ -12,7 +12,7 @@
 
 #include "advisor/llm/kb_impl.h"
 #include "advisor/llm/tokens.h"
-#include "cachemon/base/utf8.h"
+#include "cachemon/base/escape.h"
 
 static void test_allows(void **state)
 {
@@ -137,7 +137,7 @@ static void test_text(void **state)
 	for (size_t at = 0, n; text[at]; at += n) {
 		uint32_t cp = 0;
 
-		n = utf8_decode(text + at, strlen(text + at), &cp);
+		n = escape_decode(text + at, strlen(text + at), &cp);
 		assert_true(n > 0);
 	}
 	assert_true(tokens_of(text) <= 250);

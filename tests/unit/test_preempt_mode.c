@@ -3,7 +3,7 @@
 /* Whether tasks are switched out inside of the kernel, by what a machine's files say. */
 #include "plan_kernels.h"
 
-#include "cachemon/plan/preempt_mode.h"
+#include "cachemon/plan/preempt.h"
 
 #define VERSION "/proc/sys/kernel/version"
 #define FORCE	"/sys/kernel/debug/sched/preempt"
@@ -23,10 +23,10 @@ static void test_built_so(void **state)
 	struct fake_root root;
 
 	fake_root_make(&root);
-	assert_int_equal(preempt_mode_read(root.dir, "r"), CAPS_UNKNOWN);
+	assert_int_equal(preempt_mode(root.dir, "r"), CAPS_UNKNOWN);
 	for (size_t i = 0; i < sizeof(kernels_built) / sizeof(kernels_built[0]); i++) {
 		fake_root_write(&root, VERSION, kernels_built[i].version);
-		assert_int_equal(preempt_mode_read(root.dir, "r"), kernels_built[i].preempts);
+		assert_int_equal(preempt_mode(root.dir, "r"), kernels_built[i].preempts);
 	}
 	fake_root_remove(&root);
 }
@@ -59,7 +59,7 @@ static void test_chosen_at_boot(void **state)
 	fake_root_write(&root, VERSION, DYNAMIC);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		fake_root_write(&root, places[i].path, places[i].text);
-		if (preempt_mode_read(root.dir, "r") != places[i].preempts)
+		if (preempt_mode(root.dir, "r") != places[i].preempts)
 			fail_msg("%s: %s", places[i].path, places[i].text);
 	}
 	fake_root_remove(&root);

@@ -3,7 +3,7 @@
 /* What is recorded beside counters, by each build and with each probe, and the reason why not. */
 #include "plan_invent.h"
 
-#include "cachemon/plan/probe_records.h"
+#include "cachemon/plan/probe_build.h"
 
 static void plan_of(struct probe_plan *plan, enum watch_level level, enum probe_build build)
 {

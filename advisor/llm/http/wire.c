@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/utf8.h"
+#include "cachemon/base/escape.h"
 
 char *utf8_inert(char *to, size_t size, const char *text, size_t max)
 {
@@ -18,8 +18,8 @@ char *utf8_inert(char *to, size_t size, const char *text, size_t max)
 	max = max < size ? max : size - 1;
 	while (len) {
 		uint32_t c = 0;
-		size_t n = utf8_decode(text, len, &c);
-		bool shown = n && !utf8_is_unsafe(c);
+		size_t n = escape_decode(text, len, &c);
+		bool shown = n && !escape_is_unsafe(c);
 		size_t takes = shown ? n : 1;
 
 		if (used + takes > max)
@@ -66,7 +66,7 @@ static bool add_text(cJSON *object, const char *name, const char *text)
 
 	while (clean && left) {
 		uint32_t c;
-		size_t n = utf8_decode(text, left, &c);
+		size_t n = escape_decode(text, left, &c);
 
 		to = n ? mempcpy(to, text, n) : mempcpy(to, unknown, strlen(unknown));
 		text += n ? n : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/plan/preempt_trial.h"
+#include "cachemon/plan/preempt.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -8,10 +8,103 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "cachemon/base/file.h"
+
+static enum caps_flag mode_named(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		enum caps_flag preempts;
+	} modes[] = {
+		{"none", CAPS_NO},
+		{"voluntary", CAPS_NO},
+		{"full", CAPS_YES},
+		{"lazy", CAPS_YES},
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (len == strlen(modes[i].name) && !memcmp(name, modes[i].name, len))
+			return modes[i].preempts;
+	return CAPS_UNKNOWN;
+}
+
+/* "none voluntary (full)": the one in force. Only root sees it, and nobody in lockdown. */
+static enum caps_flag mode_in_force(const char *root)
+{
+	char line[128], *begin, *end;
+
+	if (file_line(root, "/sys/kernel/debug/sched/preempt", line, sizeof(line)))
+		return CAPS_UNKNOWN;
+	begin = strchr(line, '(');
+	end = begin ? strchr(begin, ')') : NULL;
+	return end ? mode_named(begin + 1, (size_t)(end - begin - 1)) : CAPS_UNKNOWN;
+}
+
+/* The last preempt= of the command line. */
+static enum caps_flag mode_at_boot(const char *root)
+{
+	enum caps_flag last = CAPS_UNKNOWN;
+	char line[4096], *save = NULL;
+
+	if (file_line(root, "/proc/cmdline", line, sizeof(line)))
+		return CAPS_UNKNOWN;
+	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		if (!strncmp(word, "preempt=", 8))
+			last = mode_named(word + 8, strlen(word + 8));
+	return last;
+}
+
+/* What it was built to do when nobody says anything. gzopen() reads plain text too. */
+static enum caps_flag mode_built(const char *root, const char *path)
+{
+	enum caps_flag found = CAPS_UNKNOWN;
+	char full[512], line[1024];
+	gzFile f;
+
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return CAPS_UNKNOWN;
+	f = gzopen(full, "re");
+	if (!f)
+		return CAPS_UNKNOWN;
+	while (found == CAPS_UNKNOWN && gzgets(f, line, sizeof(line))) {
+		if (!strcmp(line, "CONFIG_PREEMPT_NONE=y\n") ||
+		    !strcmp(line, "CONFIG_PREEMPT_VOLUNTARY=y\n"))
+			found = CAPS_NO;
+		else if (!strcmp(line, "CONFIG_PREEMPT=y\n") ||
+			 !strcmp(line, "CONFIG_PREEMPT_LAZY=y\n") ||
+			 !strcmp(line, "CONFIG_PREEMPT_RT=y\n"))
+			found = CAPS_YES;
+	}
+	gzclose(f);
+	return found;
+}
+
+enum caps_flag preempt_mode(const char *root, const char *release)
+{
+	char version[256], config[128];
+	enum caps_flag mode;
+
+	if (file_line(root, "/proc/sys/kernel/version", version, sizeof(version)))
+		return CAPS_UNKNOWN;
+	if (!strstr(version, "PREEMPT"))
+		return CAPS_NO;
+	if (!strstr(version, "PREEMPT_DYNAMIC"))
+		return CAPS_YES;
+	snprintf(config, sizeof(config), "/boot/config-%s", release);
+	mode = mode_in_force(root);
+	if (mode == CAPS_UNKNOWN)
+		mode = mode_at_boot(root);
+	if (mode == CAPS_UNKNOWN)
+		mode = mode_built(root, "/proc/config.gz");
+	if (mode == CAPS_UNKNOWN)
+		mode = mode_built(root, config);
+	return mode;
+}
 
 #define TRIAL_TRACEPOINT "mm_filemap_get_pages"
 #define PREEMPT_MASK	 0xff /* include/linux/preempt.h: the rest of the word are interrupts */
@@ -79,7 +172,7 @@ static int find_place(const struct btf *btf, struct place *ret)
 }
 
 /* A program that writes 1 + the count to the map's element. BPF_IMM, BPF_ADD and BPF_K are 0. */
-static int load(int32_t target, const struct place *place, int map_fd)
+static int load_trial(int32_t target, const struct place *place, int map_fd)
 {
 	const struct bpf_insn var[] = {
 		{.code = BPF_LD | BPF_DW,
@@ -110,18 +203,11 @@ static int load(int32_t target, const struct place *place, int map_fd)
 	};
 	struct bpf_insn insns[sizeof(var) / sizeof(var[0]) + sizeof(rest) / sizeof(rest[0])];
 	size_t first = place->var ? sizeof(var) : sizeof(task);
-	struct bpf_prog_load_opts opts = {
-		.sz = sizeof(opts),
-		.expected_attach_type = BPF_TRACE_RAW_TP,
-		.attach_btf_id = (uint32_t)target,
-	};
-	int fd;
 
 	memcpy(insns, place->var ? var : task, first);
 	memcpy((char *)insns + first, rest, sizeof(rest));
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "cachemon_try", "Dual BSD/GPL", insns,
-			   (first + sizeof(rest)) / sizeof(insns[0]), &opts);
-	return fd < 0 ? -errno : fd;
+	return hook_trial_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, target, insns,
+			       (first + sizeof(rest)) / sizeof(insns[0]));
 }
 
 /* The page is in the cache: the program runs from it. */
@@ -138,7 +224,7 @@ static int read_a_page(void)
 	return r;
 }
 
-static int look(int prog_fd, int map_fd)
+static int look_at_count(int prog_fd, int map_fd)
 {
 	int link = bpf_raw_tracepoint_open(NULL, prog_fd), r;
 	uint32_t zero = 0, seen = 0;
@@ -163,7 +249,7 @@ static bool kernel_preempts(const char *root)
 	       strstr(version, "PREEMPT");
 }
 
-int preempt_trial_run(const struct btf *btf, const char *root)
+int preempt_trial(const struct btf *btf, const char *root)
 {
 	int32_t target =
 		btf__find_by_name_kind(btf, "btf_trace_" TRIAL_TRACEPOINT, BTF_KIND_TYPEDEF);
@@ -179,8 +265,8 @@ int preempt_trial_run(const struct btf *btf, const char *root)
 				sizeof(uint32_t), 1, NULL);
 	if (map_fd < 0)
 		return -errno;
-	prog_fd = load(target, &place, map_fd);
-	r = prog_fd < 0 ? prog_fd : look(prog_fd, map_fd);
+	prog_fd = load_trial(target, &place, map_fd);
+	r = prog_fd < 0 ? prog_fd : look_at_count(prog_fd, map_fd);
 	if (prog_fd >= 0)
 		close(prog_fd);
 	close(map_fd);
