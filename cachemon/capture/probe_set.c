@@ -223,7 +223,7 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 }
 
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
- * probe_set_reads(), that of fault addresses with probe_set_fault_addresses(). */
+ * probe_set_reads(), that of fault addresses with probe_set_hook(). */
 static int attach_programs(struct probe_set *set, const struct kernel_caps *caps,
 			   struct probe_plan *plan, struct errtext *err)
 {

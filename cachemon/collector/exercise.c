@@ -49,7 +49,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -58,7 +58,7 @@ static int compare(const void *a, const void *b)
 
 double quiet_quarter(double *v, int nr)
 {
-	qsort(v, (size_t)nr, sizeof(*v), compare);
+	qsort(v, (size_t)nr, sizeof(*v), by_time);
 	return v[nr / 4];
 }
 
@@ -163,7 +163,7 @@ static void faults(struct worker *w, int advice)
 	munmap(map, bytes);
 }
 
-static double pages(struct worker *w)
+static double do_pages(struct worker *w)
 {
 	bool known = true;
 
@@ -208,7 +208,7 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 	while (read(orders, &order, 1) == 1) {
 		double ns = order == EXERCISE_READS	 ? cached_reads(w)
 			    : order == EXERCISE_SYSCALLS ? system_calls()
-							 : pages(w);
+							 : do_pages(w);
 
 		if (write(orders, &ns, sizeof(ns)) != sizeof(ns))
 			break;

@@ -11,7 +11,6 @@
 
 #include "cachemon/account/slices.h"
 #include "cachemon/account/traces.h"
-#include "cachemon/collector/budget.h"
 #include "cachemon/collector/calibrate.h"
 #include "cachemon/collector/cost.h"
 #include "cachemon/collector/machine_facts.h"
