@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/account/traces_impl.h"
+#include "cachemon/base/text_builder.h"
 
 #define EVENTS_MAX    4000000	/* about 50 MB in the database */
 #define UNWRITTEN_MAX (1 << 20) /* of 64 files at once */
@@ -148,20 +149,12 @@ int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *ke
 
 static void name_traced_file(struct traced_file *f, const char *path, const char *fstype)
 {
-	char *copy;
-
 	if (fstype && *fstype && strncmp(f->fstype, fstype, sizeof(f->fstype) - 1) != 0) {
 		snprintf(f->fstype, sizeof(f->fstype), "%s", fstype);
 		f->dirty = true;
 	}
-	if (!path || (f->path && !strcmp(f->path, path)))
-		return;
-	copy = strdup(path);
-	if (!copy)
-		return;
-	free(f->path);
-	f->path = copy;
-	f->dirty = true;
+	if (path && text_replace(&f->path, path))
+		f->dirty = true;
 }
 
 void traces_see_sample(struct traces *t, const struct sample *s)
