@@ -199,7 +199,7 @@ static unsigned int stratum_of_size(int64_t size_bytes)
  */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA])
 {
-	uint32_t below[NR_STRATA] = {0}, beside[NR_STRATA] = {0};
+	uint32_t below[NR_STRATA] = {0}, added[NR_STRATA] = {0};
 
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
@@ -207,7 +207,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 		if (is_below(f, threshold))
 			below[f->stratum]++;
 		else if (!f->by_hash)
-			beside[stratum_of_size(f->size_bytes)]++;
+			added[stratum_of_size(f->size_bytes)]++;
 	}
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
@@ -215,7 +215,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 
 		if (is_below(f, threshold)) {
 			each = HASHES / ((double)threshold[f->stratum] + 1) -
-			       (double)beside[f->stratum] / below[f->stratum];
+			       (double)added[f->stratum] / below[f->stratum];
 			if (each < 1)
 				each = 1;
 		}

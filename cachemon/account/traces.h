@@ -54,7 +54,7 @@ bool traces_full(const struct traces *t);
 
 const struct file_key *traced_file_key(const struct traced_file *f);
 bool traced_file_live(const struct traced_file *f);
-/* Whether the probes were told that it ended, or set so. */
+/* Whether the probes know that it ended; and that they do. */
 bool traced_file_released(const struct traced_file *f);
 void traced_file_set_released(struct traced_file *f);
 /* By traces_add_warm(). */

@@ -37,7 +37,7 @@ struct traced_file {
 	char *path;
 	char fstype[16];
 	int64_t size_bytes, ra_pages, io_pages, max_order;
-	uint64_t traced_size_bytes; /* as the last event told */
+	uint64_t traced_size_bytes; /* as of the last event */
 	double stands_for;
 	int64_t db_id;
 	bool fresh, dirty;

@@ -16,7 +16,7 @@
 #include "cachemon/access/paths.h"
 
 enum {
-	VIEWS_MAX = 64, /* beside one's own; the least recently used goes */
+	VIEWS_MAX = 64, /* besides one's own; the least recently used goes */
 	/* Reads of one table an interval because of a device it does not show: it may just have
 	 * been mounted, but files of filesystems mounted nowhere come by the thousand. */
 	RETRIES_MAX = 4,

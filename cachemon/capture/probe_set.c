@@ -20,7 +20,7 @@
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
-	/* Every failure comes back as a code and is told once, by whoever asked. */
+	/* Every failure comes back as a code, which the caller reports. */
 	return 0;
 }
 

@@ -288,8 +288,8 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 /*
  * What the generation that is quiet now has counted. What was renamed since it was looked at is
  * sent first, at the end of the run of all files that were seen; a failure leaves the names that
- * are known, and is told. Names come before the rows they belong to: a row is made, then its name
- * is sent.
+ * are known, and is returned. Names come before the rows they belong to: a row is made, then its
+ * name is sent.
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {

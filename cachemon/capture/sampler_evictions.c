@@ -146,9 +146,9 @@ void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret)
 	for (int i = 0; i < EVICT_NR; i++) {
 		uint64_t full = now->evictors_full[i] + s->evictors_full[i];
 
-		ret->full[i] = full - s->full_told[i];
-		s->full_told[i] = full;
+		ret->full[i] = full - s->full_reported[i];
+		s->full_reported[i] = full;
 	}
-	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_told;
-	s->adders_full_told += ret->adders_full;
+	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_reported;
+	s->adders_full_reported += ret->adders_full;
 }

@@ -185,18 +185,18 @@ static int try_probes(struct watch_run *run)
 static void try_rights(struct watch_run *run)
 {
 	static const uint64_t loading[] = {0, PRIVILEGE(CAP_BPF), LOADING};
-	uint64_t beside = privileges_permitted() & (GOING_ON | rights_for_files(run)),
+	uint64_t others = privileges_permitted() & (GOING_ON | rights_for_files(run)),
 		 all = ~UINT64_C(0);
 	size_t i = 0;
 
 	/* CAP_SYS_ADMIN stands for both, so it stays out of the trial. */
 	for (; i < 2; i++) {
-		if (!privileges_use((beside & ~PRIVILEGE(CAP_SYS_ADMIN)) | loading[i]) &&
+		if (!privileges_use((others & ~PRIVILEGE(CAP_SYS_ADMIN)) | loading[i]) &&
 		    !try_probes(run))
 			break;
 	}
 	privileges_use(all);
-	run->rights = beside | loading[i];
+	run->rights = others | loading[i];
 }
 
 /* Calibrates in the directory of the database; the counting begins after it. */

@@ -114,7 +114,7 @@ void watch_account(struct watch_run *run, struct sample *s)
 	run->samples++;
 }
 
-/* What is waited for in io_uring_enter() is told by the per-read hook alone, and where that is off
+/* Only the per-read hook shows what is waited for in io_uring_enter(), and where that is off
  * a wait for a socket looks like one for a read. */
 static void judge_stalls(struct watch_run *run)
 {

@@ -168,7 +168,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 
 	if (last)
 		watch_looks_end(run);
-	/* What was read counts, also beside an error. */
+	/* What was read counts, even after an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)
 		watch_complain(&run->sampler_complained, err.text);
