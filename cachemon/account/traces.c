@@ -255,36 +255,6 @@ bool traces_full(const struct traces *t)
 	return t->events >= t->config.events_max || t->nr_files == NR_TRACED;
 }
 
-const struct file_key *traced_file_key(const struct traced_file *f)
-{
-	return &f->key;
-}
-
-bool traced_file_live(const struct traced_file *f)
-{
-	return f->live;
-}
-
-bool traced_file_released(const struct traced_file *f)
-{
-	return f->released;
-}
-
-void traced_file_set_released(struct traced_file *f)
-{
-	f->released = true;
-}
-
-bool traced_file_added(const struct traced_file *f)
-{
-	return !f->by_hash;
-}
-
-uint64_t traced_file_events(const struct traced_file *f)
-{
-	return f->events;
-}
-
 void traces_row(const struct traced_file *f, struct traced_row *ret)
 {
 	*ret = (struct traced_row){
