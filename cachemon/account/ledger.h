@@ -19,11 +19,12 @@ struct ledger;
 
 /* What bounds the memory: at most 46 MiB when all of it is used (ledger.c has the arithmetic). */
 struct ledger_limits {
-	size_t files;	     /* files with a row of their own */
-	size_t directories;  /* of all jobs, the two nameless ones and the roots included */
-	size_t path_bytes;   /* names of files, and as much again for directories and for advice */
-	size_t distinct;     /* files told apart, so that a directory can count its files */
-	size_t advice;	     /* (file, kind, call) */
+	size_t files;	    /* files with a row of their own */
+	size_t directories; /* of all jobs, the two nameless ones and the roots included */
+	size_t path_bytes;  /* names of files, and as much again for directories and for advice */
+	size_t distinct; /* distinct files that are known, so that a directory can count its files
+			  */
+	size_t advice;	 /* (file, kind, call) */
 	size_t interference; /* (cause, evictor, owner) */
 	size_t filesystems;  /* devices with files of the job, the nameless rest included */
 	size_t active;	     /* files of one interval that get a row of that interval */
@@ -52,7 +53,7 @@ void ledger_apply(struct ledger *l, const struct sample *s);
 const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot);
 /* Sum of |error| of the conservation law over all samples. */
 uint64_t ledger_law_error(const struct ledger *l);
-/* Advice that found no room here, beside what the kernel side lost. */
+/* Advice that found no room here; the kernel side counts its own losses. */
 uint64_t ledger_advice_lost(const struct ledger *l);
 
 #endif

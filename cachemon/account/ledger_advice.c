@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cachemon/account/ledger_impl.h"
+#include "cachemon/base/text_builder.h"
 
 int advice_init(struct ledger *l)
 {
@@ -13,21 +14,13 @@ int advice_init(struct ledger *l)
 	return hash_index_reserve(&l->advice_index, l->limits.advice);
 }
 
-static void set_path(struct ledger *l, struct ledger_advice *a, const char *path)
+static void name_advice(struct ledger *l, struct ledger_advice *a, const char *path)
 {
-	size_t old = a->path ? strlen(a->path) + 1 : 0;
-	size_t len = strlen(path) + 1;
-	char *copy;
+	size_t old = a->path ? strlen(a->path) + 1 : 0, len = strlen(path) + 1;
 
-	if (a->path && !strcmp(a->path, path))
+	if (l->advice_path_bytes - old + len > l->limits.path_bytes ||
+	    !text_replace(&a->path, path))
 		return;
-	if (l->advice_path_bytes - old + len > l->limits.path_bytes)
-		return;
-	copy = strdup(path);
-	if (!copy)
-		return;
-	free(a->path);
-	a->path = copy;
 	a->mark.dirty = true;
 	l->advice_path_bytes += len - old;
 }
@@ -54,7 +47,7 @@ static struct ledger_advice *find_or_create(struct ledger *l, const struct sampl
 	a->mark.dirty = true;
 	f = file_find(l, &sa->file, sa->job);
 	if (f && f->path)
-		set_path(l, a, f->path);
+		name_advice(l, a, f->path);
 	hash_index_put(&l->advice_index, hash, l->nr_advice);
 	l->advice[l->nr_advice++] = a;
 	return a;
@@ -85,6 +78,6 @@ void advice_name(struct ledger *l, const struct sample_file *sf)
 		struct ledger_advice *a = l->advice[row];
 
 		if (a->job == sf->job && file_key_equal(&a->key, &sf->key))
-			set_path(l, a, sf->path);
+			name_advice(l, a, sf->path);
 	}
 }

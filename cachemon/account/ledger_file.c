@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cachemon/account/ledger_impl.h"
+#include "cachemon/base/text_builder.h"
 
 int files_init(struct ledger *l)
 {
@@ -55,15 +56,10 @@ static struct weight file_weight(const struct ledger_file *f)
 
 static void set_path(struct ledger *l, struct ledger_file *f, const char *path)
 {
-	char *copy = strdup(path);
+	size_t old = f->path ? strlen(f->path) + 1 : 0;
 
-	if (!copy)
-		return;
-	if (f->path)
-		l->file_path_bytes -= strlen(f->path) + 1;
-	free(f->path);
-	f->path = copy;
-	l->file_path_bytes += strlen(copy) + 1;
+	if (text_replace(&f->path, path))
+		l->file_path_bytes += strlen(path) + 1 - old;
 }
 
 /* The count of a file, and with it the knowledge of where that is, goes to another directory. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachemon/account/ledger_impl.h"
+#include "cachemon/base/text_builder.h"
 
 enum { REST };
 
@@ -84,19 +84,11 @@ void filesystem_rest(struct ledger *l, const int64_t *delta)
 	add_to_filesystem(f, delta);
 }
 
-/* Without memory it stays as it was. */
-static bool set_text(char **text, const char *now)
+/* now NULL: not known. */
+static void describe_filesystem(struct ledger_filesystem *f, char **text, const char *now)
 {
-	char *copy;
-
-	if (!now || (*text && !strcmp(*text, now)))
-		return false;
-	copy = strdup(now);
-	if (!copy)
-		return false;
-	free(*text);
-	*text = copy;
-	return true;
+	if (now && text_replace(text, now))
+		f->mark.dirty = true;
 }
 
 void filesystems_describe(struct ledger *l, const struct sample_filesystem *list, size_t nr)
@@ -106,9 +98,9 @@ void filesystems_describe(struct ledger *l, const struct sample_filesystem *list
 
 		if (!f)
 			continue;
-		f->mark.dirty |= set_text(&f->type, list[i].type);
-		f->mark.dirty |= set_text(&f->mount, list[i].mount);
-		f->mark.dirty |= set_text(&f->cover, list[i].cover);
-		f->mark.dirty |= set_text(&f->why, list[i].why);
+		describe_filesystem(f, &f->type, list[i].type);
+		describe_filesystem(f, &f->mount, list[i].mount);
+		describe_filesystem(f, &f->cover, list[i].cover);
+		describe_filesystem(f, &f->why, list[i].why);
 	}
 }

@@ -5,6 +5,8 @@
 
 #include "cachemon/account/ledger_impl.h"
 
+_Static_assert(sizeof(struct interference_key) == 24 + COMM_BYTES, "no holes: compared as bytes");
+
 /* For what finds no room there is always a row of its cause, its kind and nothing else. */
 enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };
 
@@ -48,6 +50,14 @@ create_interference(struct ledger *l, const struct interference_key *k, uint64_t
 	return r;
 }
 
+/* Who it was and what it did. */
+static void forget_actor(struct interference_key *k)
+{
+	k->cgroup = 0;
+	k->does = DOES_NEITHER;
+	memset(k->comm, 0, sizeof(k->comm));
+}
+
 /* With room for a row of its own, else what is known least is given up first. */
 static struct ledger_interference *interference_row(struct ledger *l,
 						    const struct interference_key *k)
@@ -62,9 +72,7 @@ static struct ledger_interference *interference_row(struct ledger *l,
 	r = find_interference(l, &less, hash_of_key(&less));
 	if (r)
 		return r;
-	less.cgroup = 0;
-	less.does = DOES_NEITHER;
-	memset(less.comm, 0, sizeof(less.comm));
+	forget_actor(&less);
 	hash = hash_of_key(&less);
 	r = find_interference(l, &less, hash);
 	return r ?: create_interference(l, &less, hash);
@@ -106,16 +114,16 @@ static bool of_kswapd(const struct sample_eviction *e)
 
 static struct interference_key key_of(const struct ledger *l, const struct sample_eviction *e)
 {
-	struct interference_key k;
+	struct interference_key k = {
+		.cause = e->key.cause,
+		.kind = e->key.kind,
+		.does = e->key.does,
+		.exact = 1,
+		.owner = directory_number(l, &e->key.owner),
+		.reached = directory_number(l, &e->key.reached),
+		.cgroup = e->key.cgroup,
+	};
 
-	memset(&k, 0, sizeof(k));
-	k.cause = e->key.cause;
-	k.kind = e->key.kind;
-	k.does = e->key.does;
-	k.exact = 1;
-	k.owner = directory_number(l, &e->key.owner);
-	k.reached = directory_number(l, &e->key.reached);
-	k.cgroup = e->key.cgroup;
 	memcpy(k.comm, e->key.comm, sizeof(k.comm));
 	return k;
 }
@@ -145,10 +153,8 @@ static void share_with(struct sharers *s, const struct interference_key *k, cons
 	}
 	/* The last two are for the job's and for others' beyond. */
 	if (s->nr >= SHARERS_MAX - 2 && (k->cgroup || *k->comm || k->reached != LEDGER_NOWHERE)) {
-		less.cgroup = 0;
+		forget_actor(&less);
 		less.reached = LEDGER_NOWHERE;
-		less.does = DOES_NEITHER;
-		memset(less.comm, 0, sizeof(less.comm));
 		share_with(s, &less, NULL, weight);
 	} else if (weight && s->nr < SHARERS_MAX) {
 		s->of[s->nr] = (struct sharer){.key = *k, .cgroup = cgroup};
@@ -165,13 +171,11 @@ static uint64_t read_pages(const int64_t *c)
 
 static void share_with_job(struct sharers *s, const int64_t *c, uint32_t reached)
 {
-	struct interference_key k;
+	struct interference_key k = {.cause = EVICT_RECLAIM_KSWAPD,
+				     .kind = EVICTOR_OWN,
+				     .does = DOES_READ,
+				     .reached = reached};
 
-	memset(&k, 0, sizeof(k));
-	k.cause = EVICT_RECLAIM_KSWAPD;
-	k.kind = EVICTOR_OWN;
-	k.reached = reached;
-	k.does = DOES_READ;
 	share_with(s, &k, NULL, read_pages(c));
 	k.does = DOES_WRITE;
 	share_with(s, &k, NULL, c[C_written_pages] > 0 ? (uint64_t)c[C_written_pages] : 0);
@@ -179,12 +183,9 @@ static void share_with_job(struct sharers *s, const int64_t *c, uint32_t reached
 
 static void share_with_others(struct sharers *s, const struct sample_evictions *e)
 {
-	struct interference_key k;
+	struct interference_key k = {
+		.cause = EVICT_RECLAIM_KSWAPD, .kind = EVICTOR_OTHERS, .reached = LEDGER_NOWHERE};
 
-	memset(&k, 0, sizeof(k));
-	k.cause = EVICT_RECLAIM_KSWAPD;
-	k.kind = EVICTOR_OTHERS;
-	k.reached = LEDGER_NOWHERE;
 	for (size_t i = 0; i < e->nr_adders; i++) {
 		k.cgroup = e->adders[i].key.cgroup;
 		k.does = (uint8_t)e->adders[i].key.does;
@@ -284,14 +285,13 @@ void interference_apply(struct ledger *l, const struct sample *sample)
 		add_interference(l, &k, one->cgroup, one->pages);
 	}
 	for (int cause = 0; cause < EVICT_NR; cause++) {
-		struct interference_key k;
+		struct interference_key k = {.cause = (uint8_t)cause,
+					     .kind = EVICTOR_UNKNOWN,
+					     .does = DOES_NEITHER,
+					     .exact = 1,
+					     .owner = LEDGER_NOWHERE,
+					     .reached = LEDGER_NOWHERE};
 
-		memset(&k, 0, sizeof(k));
-		k.cause = (uint8_t)cause;
-		k.kind = EVICTOR_UNKNOWN;
-		k.does = DOES_NEITHER;
-		k.exact = 1;
-		k.owner = k.reached = LEDGER_NOWHERE;
 		add_interference(l, &k, NULL, e->full[cause]);
 	}
 }

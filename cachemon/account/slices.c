@@ -117,7 +117,7 @@ static double without(const struct stratum *h, const struct slice_part *p, enum 
 /*
  * The ratio of what was seen to what was read in slices, times what was read outside of them, and
  * what was seen. Its variance is that of the ratios that leave out one part each
- * (jackknife). False: it cannot be told.
+ * (jackknife). False: it is not known.
  */
 static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_figure f,
 			     struct stratum *h)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/account/traces_impl.h"
+#include "cachemon/base/text_builder.h"
 
 #define EVENTS_MAX    4000000	/* about 50 MB in the database */
 #define UNWRITTEN_MAX (1 << 20) /* of 64 files at once */
@@ -148,20 +149,12 @@ int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *ke
 
 static void name_traced_file(struct traced_file *f, const char *path, const char *fstype)
 {
-	char *copy;
-
 	if (fstype && *fstype && strncmp(f->fstype, fstype, sizeof(f->fstype) - 1) != 0) {
 		snprintf(f->fstype, sizeof(f->fstype), "%s", fstype);
 		f->dirty = true;
 	}
-	if (!path || (f->path && !strcmp(f->path, path)))
-		return;
-	copy = strdup(path);
-	if (!copy)
-		return;
-	free(f->path);
-	f->path = copy;
-	f->dirty = true;
+	if (path && text_replace(&f->path, path))
+		f->dirty = true;
 }
 
 void traces_see_sample(struct traces *t, const struct sample *s)
@@ -206,7 +199,7 @@ static unsigned int stratum_of_size(int64_t size_bytes)
  */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA])
 {
-	uint32_t below[NR_STRATA] = {0}, beside[NR_STRATA] = {0};
+	uint32_t below[NR_STRATA] = {0}, added[NR_STRATA] = {0};
 
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
@@ -214,7 +207,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 		if (is_below(f, threshold))
 			below[f->stratum]++;
 		else if (!f->by_hash)
-			beside[stratum_of_size(f->size_bytes)]++;
+			added[stratum_of_size(f->size_bytes)]++;
 	}
 	for (size_t i = 0; i < t->nr_files; i++) {
 		struct traced_file *f = t->files[i];
@@ -222,7 +215,7 @@ void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]
 
 		if (is_below(f, threshold)) {
 			each = HASHES / ((double)threshold[f->stratum] + 1) -
-			       (double)beside[f->stratum] / below[f->stratum];
+			       (double)added[f->stratum] / below[f->stratum];
 			if (each < 1)
 				each = 1;
 		}
@@ -260,36 +253,6 @@ uint64_t traces_events(const struct traces *t)
 bool traces_full(const struct traces *t)
 {
 	return t->events >= t->config.events_max || t->nr_files == NR_TRACED;
-}
-
-const struct file_key *traced_file_key(const struct traced_file *f)
-{
-	return &f->key;
-}
-
-bool traced_file_live(const struct traced_file *f)
-{
-	return f->live;
-}
-
-bool traced_file_released(const struct traced_file *f)
-{
-	return f->released;
-}
-
-void traced_file_set_released(struct traced_file *f)
-{
-	f->released = true;
-}
-
-bool traced_file_added(const struct traced_file *f)
-{
-	return !f->by_hash;
-}
-
-uint64_t traced_file_events(const struct traced_file *f)
-{
-	return f->events;
 }
 
 void traces_row(const struct traced_file *f, struct traced_row *ret)

@@ -13,10 +13,44 @@
 #include <stdint.h>
 
 #include "cachemon/account/sample.h"
+#include "cachemon/figures/trace_code.h"
 #include "bpf/trace.h"
 
 struct traces;
-struct traced_file;
+
+/* Others read key, live, by_hash and events, and capture/trace_ring sets released; what is not
+ * known yet is -1 or NULL. */
+struct traced_file {
+	struct file_key key;
+	uint32_t number;
+	uint32_t hash, stratum;
+	bool by_hash; /* chosen by the probes, not by traces_add_warm() */
+	bool warm, live, broken;
+	bool released;	       /* the probes know that it ended */
+	uint64_t cached_pages; /* when it was chosen */
+	const char *reason;    /* a constant */
+	char *path;
+	char fstype[16];
+	int64_t size_bytes, ra_pages, io_pages, max_order;
+	uint64_t traced_size_bytes; /* as of the last event */
+	double stands_for;
+	int64_t db_id;
+	bool fresh, dirty;
+
+	struct description *descriptions;
+	size_t nr_descriptions, max_descriptions, last_description;
+	uint32_t opened;
+	struct mapping *mappings;
+	size_t nr_mappings, max_mappings;
+	uint32_t *actors; /* tids by number */
+	size_t nr_actors, max_actors, last_actor;
+
+	uint64_t events;
+	struct trace_coder coder;
+	uint32_t seq, chunk_events;
+	uint8_t *data;
+	size_t data_bytes, data_max;
+};
 
 struct traces_config {
 	uint64_t start_ns; /* CLOCK_MONOTONIC when the run began */
@@ -51,15 +85,6 @@ struct traced_file *traces_find(const struct traces *t, const struct file_key *k
 uint64_t traces_events(const struct traces *t);
 /* Too much was recorded in this run to begin with another file. */
 bool traces_full(const struct traces *t);
-
-const struct file_key *traced_file_key(const struct traced_file *f);
-bool traced_file_live(const struct traced_file *f);
-/* Whether the probes were told that it ended, or set so. */
-bool traced_file_released(const struct traced_file *f);
-void traced_file_set_released(struct traced_file *f);
-/* By traces_add_warm(). */
-bool traced_file_added(const struct traced_file *f);
-uint64_t traced_file_events(const struct traced_file *f);
 
 /* As the store writes it; < 0 and NULL: not known. */
 struct traced_row {

@@ -8,7 +8,6 @@
 
 #include "cachemon/account/file_key.h"
 #include "cachemon/account/traces.h"
-#include "cachemon/figures/trace_code.h"
 
 enum { DESCRIPTIONS_MAX = 4096, ACTORS_MAX = 4096, MAPPINGS_MAX = 4096 };
 
@@ -25,36 +24,6 @@ struct description {
 
 struct mapping {
 	uint64_t start, end, offset_pages;
-};
-
-struct traced_file {
-	struct file_key key;
-	uint32_t number;
-	uint32_t hash, stratum;
-	bool by_hash, warm, live, released, broken;
-	uint64_t cached_pages; /* when it was chosen */
-	const char *reason;    /* a constant */
-	char *path;
-	char fstype[16];
-	int64_t size_bytes, ra_pages, io_pages, max_order;
-	uint64_t traced_size_bytes; /* as the last event told */
-	double stands_for;
-	int64_t db_id;
-	bool fresh, dirty;
-
-	struct description *descriptions;
-	size_t nr_descriptions, max_descriptions, last_description;
-	uint32_t opened;
-	struct mapping *mappings;
-	size_t nr_mappings, max_mappings;
-	uint32_t *actors; /* tids by number */
-	size_t nr_actors, max_actors, last_actor;
-
-	uint64_t events;
-	struct trace_coder coder;
-	uint32_t seq, chunk_events;
-	uint8_t *data;
-	size_t data_bytes, data_max;
 };
 
 struct traces {

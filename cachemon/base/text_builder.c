@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 FILE *text_begin(struct text_builder *b)
 {
@@ -36,4 +37,15 @@ int text_print(char **ret, const char *fmt, ...)
 		return 0;
 	*ret = NULL;
 	return -ENOMEM;
+}
+
+bool text_replace(char **text, const char *now)
+{
+	char *copy = *text && !strcmp(*text, now) ? NULL : strdup(now);
+
+	if (!copy)
+		return false;
+	free(*text);
+	*text = copy;
+	return true;
 }

@@ -6,6 +6,7 @@
 #ifndef TEXT_BUILDER_H
 #define TEXT_BUILDER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct text_builder {
@@ -21,5 +22,8 @@ char *text_end(struct text_builder *b);
 
 /* asprintf(): 0, or -ENOMEM with *ret NULL. */
 int text_print(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A copy of now in its place; true: it is another text than before. Without memory it stays. */
+bool text_replace(char **text, const char *now);
 
 #endif

@@ -68,7 +68,7 @@ void cgroup_names_again(struct cgroup_names *n)
 	n->looked = false;
 }
 
-static const char *find_name(const struct cgroup_names *n, uint64_t id)
+static const char *find_cgroup_name(const struct cgroup_names *n, uint64_t id)
 {
 	for (size_t i = 0; i < n->nr; i++)
 		if (n->names[i].id == id)
@@ -76,11 +76,11 @@ static const char *find_name(const struct cgroup_names *n, uint64_t id)
 	return NULL;
 }
 
-static void put_name(struct cgroup_names *n, uint64_t id, const char *path)
+static void add_cgroup_name(struct cgroup_names *n, uint64_t id, const char *path)
 {
 	char *copy;
 
-	if (n->nr == NAMES_MAX || find_name(n, id))
+	if (n->nr == NAMES_MAX || find_cgroup_name(n, id))
 		return;
 	copy = strdup(path);
 	if (!copy)
@@ -111,7 +111,7 @@ static void look_below(struct cgroup_names *n, int dirfd, char *path, size_t len
 			continue;
 		more = snprintf(path + len, PATH_MAX - len, "/%s", e->d_name);
 		if (more < (int)(PATH_MAX - len)) {
-			put_name(n, st.st_ino, path);
+			add_cgroup_name(n, st.st_ino, path);
 			if (depth < DEPTH_MAX && n->nr < NAMES_MAX)
 				look_below(n, child, path, len + (size_t)more, depth + 1);
 		}
@@ -127,17 +127,17 @@ static void look_all(struct cgroup_names *n)
 
 	if (top < 0 || fstat(top, &st))
 		return;
-	put_name(n, st.st_ino, "/");
+	add_cgroup_name(n, st.st_ino, "/");
 	look_below(n, top, path, 0, 0);
 }
 
 const char *cgroup_names_get(struct cgroup_names *n, uint64_t id)
 {
-	const char *path = find_name(n, id);
+	const char *path = find_cgroup_name(n, id);
 
 	if (path || n->looked || !n->top)
 		return path;
 	n->looked = true;
 	look_all(n);
-	return find_name(n, id);
+	return find_cgroup_name(n, id);
 }

@@ -11,11 +11,12 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/access/paths.h"
 
 enum {
-	VIEWS_MAX = 64, /* beside one's own; the least recently used goes */
+	VIEWS_MAX = 64, /* besides one's own; the least recently used goes */
 	/* Reads of one table an interval because of a device it does not show: it may just have
 	 * been mounted, but files of filesystems mounted nowhere come by the thousand. */
 	RETRIES_MAX = 4,
@@ -52,14 +53,9 @@ static int identify_view(const char *proc_root, const char *who, struct view_id 
 	struct view_id id = {0};
 	struct stat st;
 
-	if (asprintf(&ns, "%s/%s/ns/mnt", proc_root, who) < 0) {
-		ns = NULL;
+	if (text_print(&ns, "%s/%s/ns/mnt", proc_root, who) ||
+	    text_print(&root, "%s/%s/root", proc_root, who))
 		return -ENOMEM;
-	}
-	if (asprintf(&root, "%s/%s/root", proc_root, who) < 0) {
-		root = NULL;
-		return -ENOMEM;
-	}
 	if (readlink(ns, id.ns, sizeof(id.ns) - 1) < 0 || stat(root, &st))
 		return -errno;
 	id.root_dev = st.st_dev;
@@ -83,8 +79,7 @@ int mount_views_new(const char *proc_root, struct mount_views **ret)
 		return -ENOMEM;
 	views->own_fd = -1;
 	views->proc_root = strdup(proc_root);
-	if (!views->proc_root || asprintf(&path, "%s/self/mountinfo", proc_root) < 0) {
-		path = NULL;
+	if (!views->proc_root || text_print(&path, "%s/self/mountinfo", proc_root)) {
 		mount_views_free(views);
 		return -ENOMEM;
 	}
@@ -156,10 +151,8 @@ static int read_other(struct mount_views *views, const char *who, struct view *v
 	size_t len = 0;
 	int err;
 
-	if (asprintf(&path, "%s/%s/mountinfo", views->proc_root, who) < 0) {
-		path = NULL;
+	if (text_print(&path, "%s/%s/mountinfo", views->proc_root, who))
 		return -ENOMEM;
-	}
 	err = file_read(AT_FDCWD, path, MOUNTINFO_MAX, &text, &len);
 	return take_table(view, err, text, len);
 }
@@ -204,11 +197,9 @@ static int place_in(const struct mountinfo *mi, uint32_t dev, const char *inside
 		rest = paths_below(inside, m->root);
 		if (!rest || (best && strlen(m->point) >= best_len))
 			continue;
-		if (asprintf(&path, "%s%s%s", strcmp(m->point, "/") == 0 ? "" : m->point,
-			     *rest ? "/" : "", rest) < 0) {
-			path = NULL;
+		if (text_print(&path, "%s%s%s", strcmp(m->point, "/") == 0 ? "" : m->point,
+			       *rest ? "/" : "", rest))
 			return -ENOMEM;
-		}
 		/* Covered by another mount: that path would be another file's. */
 		if (mountinfo_serving(mi, path) != m)
 			continue;

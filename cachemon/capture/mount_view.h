@@ -31,7 +31,7 @@ bool mount_views_shared(const struct mount_views *views, pid_t pid);
 int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const char *inside,
 		      char **ret_path);
 
-/* "" where the root is that of the namespace, also when it cannot be told; the caller's. NULL: out
+/* "" where the root is that of the namespace, also when it is not known; the caller's. NULL: out
  * of memory. */
 char *own_root(const char *proc_root);
 /* What of path lies below root, as an absolute path; NULL: it lies outside. */

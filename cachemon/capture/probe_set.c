@@ -20,7 +20,7 @@
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
-	/* Every failure comes back as a code and is told once, by whoever asked. */
+	/* Every failure comes back as a code, which the caller reports. */
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 }
 
 /* Switches first: the other programs believe what they keep. The per-read hook comes with
- * probe_set_reads(), that of fault addresses with probe_set_fault_addresses(). */
+ * probe_set_reads(), that of fault addresses with probe_set_hook(). */
 static int attach_programs(struct probe_set *set, const struct kernel_caps *caps,
 			   struct probe_plan *plan, struct errtext *err)
 {

@@ -99,9 +99,7 @@ int probe_set_make_room(struct probe_set *set);
 
 struct cachemon_bpf *probe_set_skeleton(struct probe_set *set);
 unsigned int probe_set_cpus(const struct probe_set *set);
-/* As it is applied. */
-const struct probe_plan *probe_set_plan(const struct probe_set *set);
-/* Memory of all maps; 0: not known, for there is none without. */
+/* Memory of all maps; 0: not known. */
 uint64_t probe_set_map_bytes(const struct probe_set *set);
 
 /* Runs of the programs so far, in the tasks of each job. */

@@ -21,7 +21,7 @@ struct probe_set {
 	const struct probe_plan *plan;
 	struct grace grace;
 	unsigned int nr_cpus;
-	bool kprobe_misses;	  /* hits that kprobes missed can be told */
+	bool kprobe_misses;	  /* hits that kprobes missed are known */
 	uint64_t links_missed;	  /* by links that are closed */
 	uint64_t missed_before;	  /* the start */
 	unsigned int reads_on_nr; /* how often the per-read hook was switched on */

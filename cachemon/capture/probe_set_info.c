@@ -14,11 +14,6 @@ struct cachemon_bpf *probe_set_skeleton(struct probe_set *set)
 	return set->skel;
 }
 
-const struct probe_plan *probe_set_plan(const struct probe_set *set)
-{
-	return set->plan;
-}
-
 unsigned int probe_set_cpus(const struct probe_set *set)
 {
 	return set->nr_cpus;

@@ -133,7 +133,7 @@ static bool reads_stay(const struct probe_set *set)
 	return set->plan->build == BUILD_BASIC && c && c->kind == HOOK_FENTRY;
 }
 
-/* Pages whose fate is open: what is counted beside the page state says whether there are any. */
+/* Pages whose fate is open: a count next to the page state says whether there are any. */
 static bool any_outstanding(const struct probe_set *set)
 {
 	const __u64 *slots = set->skel->bss->shared.outstanding;

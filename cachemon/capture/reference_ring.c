@@ -103,7 +103,7 @@ int reference_ring_new(struct probe_set *set, struct ring_buffer *rings,
 
 	if (!r)
 		return -ENOMEM;
-	r->skel = probe_set_skeleton(set);
+	r->skel = set->skel;
 	r->seed = reference_seed(&r->file);
 	err = reference_sample_new(NULL, &r->sample);
 	if (!err)

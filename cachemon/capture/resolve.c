@@ -9,6 +9,7 @@
 #include "cachemon/capture/mount_view.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
 struct resolver {
@@ -103,12 +104,12 @@ static bool is_tmpfile(const struct name_record *record)
 static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret_path)
 {
 	_cleanup_free_ char *file = NULL, *uevent = NULL;
-	char *name, *path = NULL;
 	size_t len = 0;
+	char *name;
 	int err;
 
-	if (asprintf(&file, "%s/dev/block/%u:%u/uevent", r->sys_root, rdev >> 20, rdev & 0xfffffU) <
-	    0)
+	if (text_print(&file, "%s/dev/block/%u:%u/uevent", r->sys_root, rdev >> 20,
+		       rdev & 0xfffffU))
 		return -ENOMEM;
 	err = file_read(AT_FDCWD, file, 65536, &uevent, &len);
 	if (err == -ENOMEM)
@@ -123,10 +124,7 @@ static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret
 	name[strcspn(name, "\n")] = '\0';
 	if (!*name)
 		return 0;
-	if (asprintf(&path, "/dev/%s", name) < 0)
-		return -ENOMEM;
-	*ret_path = path;
-	return 0;
+	return text_print(ret_path, "/dev/%s", name);
 }
 
 /* A path from the filesystem's root: where a mount shows it, else with its beginning unknown. */
@@ -140,7 +138,7 @@ static int place_in_mounts(struct resolver *r, const struct name_record *record,
 		return -ENOMEM;
 	err = mount_views_place(r->views, (pid_t)record->tgid, dev, inside, &path);
 	if (err == -ENOENT)
-		err = asprintf(&path, UNKNOWN_BEGINNING "%s", inside) < 0 ? -ENOMEM : 0;
+		err = text_print(&path, UNKNOWN_BEGINNING "%s", inside);
 	free(inside);
 	if (!err)
 		*ret_path = path;

@@ -31,8 +31,8 @@ int resolver_new(const char *proc_root, const char *sys_root, struct resolver **
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
 		  struct resolved *ret);
 
-/* Once an interval: mounts of other namespaces are looked at anew when next needed. (Holding
- * their mountinfo open to be told of changes would keep a container's mounts alive.) */
+/* Once an interval: mounts of other namespaces are looked at again when next needed. (Holding
+ * their mountinfo open to learn of changes would keep a container's mounts alive.) */
 void resolver_refresh(struct resolver *r);
 
 void resolver_free(struct resolver *r);

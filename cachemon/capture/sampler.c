@@ -31,13 +31,13 @@ static int on_name(void *ctx, void *data, size_t size)
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	unsigned int cpus = probe_set_cpus(set);
+	unsigned int cpus = set->nr_cpus;
 	int r = -ENOMEM;
 
 	if (!s)
 		goto fail;
 	s->set = set;
-	s->skel = probe_set_skeleton(set);
+	s->skel = set->skel;
 	s->max_rows = bpf_map__max_entries(s->skel->maps.rows_a);
 	s->max_blocks = bpf_map__max_entries(s->skel->maps.blocks);
 	s->job_rows = calloc(cpus, sizeof(*s->job_rows));
@@ -49,7 +49,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
 		goto fail;
-	r = fs_table_new("/proc", fs_cover_direct(probe_set_plan(set)), &s->filesystems);
+	r = fs_table_new("/proc", fs_cover_direct(set->plan), &s->filesystems);
 	if (r)
 		goto fail;
 	r = cgroup_names_of_memory("/proc/self/mountinfo", &s->cgroups);
@@ -60,7 +60,7 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 		r = -errno;
 		goto fail;
 	}
-	if (probe_build_references(probe_set_plan(set)->build))
+	if (probe_build_references(set->plan->build))
 		r = reference_ring_new(set, s->ring, &s->references);
 	if (r)
 		goto fail;
@@ -288,8 +288,8 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 /*
  * What the generation that is quiet now has counted. What was renamed since it was looked at is
  * sent first, at the end of the run of all files that were seen; a failure leaves the names that
- * are known, and is told. Names come before the rows they belong to: a row is made, then its name
- * is sent.
+ * are known, and is returned. Names come before the rows they belong to: a row is made, then its
+ * name is sent.
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {

@@ -13,7 +13,7 @@ enum { BATCH = 128 };
 /* What a build without these maps counts is nothing: no rows, and not zeros. */
 bool sampler_sees_evictors(const struct sampler *s)
 {
-	return probe_build_evictors(probe_set_plan(s->set)->build);
+	return probe_build_evictors(s->set->plan->build);
 }
 
 void sampler_evictions_begin(struct sampler *s)
@@ -68,7 +68,7 @@ static int evictors_drain(struct sampler *s, int fd)
 static int runs_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.evictor_runs);
-	unsigned int nr = probe_set_cpus(s->set);
+	unsigned int nr = s->set->nr_cpus;
 	struct evictor_run *runs = calloc(nr, sizeof(*runs));
 	int r = 0;
 
@@ -146,9 +146,9 @@ void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret)
 	for (int i = 0; i < EVICT_NR; i++) {
 		uint64_t full = now->evictors_full[i] + s->evictors_full[i];
 
-		ret->full[i] = full - s->full_told[i];
-		s->full_told[i] = full;
+		ret->full[i] = full - s->full_reported[i];
+		s->full_reported[i] = full;
 	}
-	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_told;
-	s->adders_full_told += ret->adders_full;
+	ret->adders_full = now->adders_full + s->adders_full - s->adders_full_reported;
+	s->adders_full_reported += ret->adders_full;
 }

@@ -20,7 +20,7 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 	int64_t alive = 0;
 
 	*job = (struct sample_job){};
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++) {
+	for (unsigned int cpu = 0; cpu < s->set->nr_cpus; cpu++) {
 		job->cpu_ns += s->job_rows[cpu].cpu_ns;
 		job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
 		job->syscr_calls += s->job_rows[cpu].syscr_calls;
@@ -37,7 +37,7 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
  */
 int sampler_jobs_take(struct sampler *s)
 {
-	size_t size = probe_set_cpus(s->set) * sizeof(*s->job_rows);
+	size_t size = s->set->nr_cpus * sizeof(*s->job_rows);
 	struct sweep_charges_args running = {0};
 	int r = job_rows_read(s, JOB_OTHERS, s->job_rows);
 
@@ -71,11 +71,11 @@ bool sampler_job_ended(struct sampler *s)
 
 	if (job_rows_read(s, JOB_WATCHED, s->job_rows))
 		return false;
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+	for (unsigned int cpu = 0; cpu < s->set->nr_cpus; cpu++)
 		alive += s->job_rows[cpu].alive;
 	if (alive > 0 || job_rows_read(s, JOB_WATCHED, s->job_rows_again))
 		return false;
-	for (unsigned int cpu = 0; cpu < probe_set_cpus(s->set); cpu++)
+	for (unsigned int cpu = 0; cpu < s->set->nr_cpus; cpu++)
 		if (s->job_rows[cpu].alive != s->job_rows_again[cpu].alive ||
 		    s->job_rows[cpu].processes != s->job_rows_again[cpu].processes)
 			return false;

@@ -37,9 +37,9 @@ struct sampler {
 	size_t nr_evictions, max_evictions;
 	struct sample_adder *adders;
 	size_t nr_adders, max_adders;
-	/* Without memory here; and all that was told so far. */
+	/* Without memory here; and all that samples had so far. */
 	uint64_t evictors_full[EVICT_NR], adders_full;
-	uint64_t full_told[EVICT_NR], adders_full_told;
+	uint64_t full_reported[EVICT_NR], adders_full_reported;
 	struct sample_evictions seen;
 	struct sample_job jobs[JOB_NR]; /* as of the latest look */
 	int64_t rest[JOB_NR][C_NR];

@@ -35,7 +35,7 @@ static int on_record(void *ctx, void *data, size_t size)
 int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
 		   struct trace_ring **ret)
 {
-	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	struct cachemon_bpf *skel = set->skel;
 	struct trace_ring *r = calloc(1, sizeof(*r));
 	int err;
 
@@ -77,12 +77,12 @@ static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key 
 static void release_traced_file(struct trace_ring *r, struct traced_file *f,
 				enum traced_state state)
 {
-	const struct file_key *key = traced_file_key(f);
+	const struct file_key *key = &f->key;
 	struct traced value;
 
-	if (traced_file_released(f) || bpf_map_lookup_elem(r->fd, key, &value))
+	if (f->released || bpf_map_lookup_elem(r->fd, key, &value))
 		return;
-	traced_file_set_released(f);
+	f->released = true;
 	value.state = state;
 	bpf_map_update_elem(r->fd, key, &value, BPF_EXIST);
 	__atomic_fetch_sub(filter_of(r, key), 1, __ATOMIC_SEQ_CST);
@@ -91,7 +91,7 @@ static void release_traced_file(struct trace_ring *r, struct traced_file *f,
 
 static void end_traced_file(struct trace_ring *r, struct traced_file *f, const char *reason)
 {
-	if (!traced_file_live(f))
+	if (!f->live)
 		return;
 	release_traced_file(r, f, TRACED_ENDED);
 	traces_end(f, reason);
@@ -115,8 +115,7 @@ void trace_ring_shed(struct trace_ring *r, const char *reason)
 	for (size_t i = 0; i < traces_nr(r->traces); i++) {
 		struct traced_file *f = traces_at(r->traces, i);
 
-		if (traced_file_live(f) &&
-		    (!most || traced_file_events(f) > traced_file_events(most)))
+		if (f->live && (!most || f->events > most->events))
 			most = f;
 	}
 	if (most)
@@ -144,7 +143,7 @@ static uint32_t state_of(struct trace_ring *r, const struct traced_file *f)
 {
 	struct traced value;
 
-	return bpf_map_lookup_elem(r->fd, traced_file_key(f), &value) ? 0 : value.state;
+	return bpf_map_lookup_elem(r->fd, &f->key, &value) ? 0 : value.state;
 }
 
 /* What the programs have ended, and what could not be kept here. */
@@ -154,7 +153,7 @@ static void see_ended(struct trace_ring *r)
 	for (size_t i = 0; i < traces_nr(r->traces); i++) {
 		struct traced_file *f = traces_at(r->traces, i);
 
-		if (traced_file_released(f))
+		if (f->released)
 			continue;
 		switch (state_of(r, f)) {
 		case TRACED_LONG:
@@ -166,14 +165,14 @@ static void see_ended(struct trace_ring *r)
 					"brought nothing");
 			break;
 		case TRACED_PUSHED:
-			traced_file_set_released(f);
+			f->released = true;
 			traces_end(f, TRACE_GAVE_WAY);
 			break;
 		case TRACED_LOST:
 			end_traced_file(r, f, "an event was lost: the ring was full");
 			break;
 		case TRACED_LIVE:
-			if (!traced_file_live(f))
+			if (!f->live)
 				release_traced_file(r, f, TRACED_ENDED);
 			break;
 		default:
@@ -190,7 +189,7 @@ void trace_ring_tick(struct trace_ring *r)
 
 static void add_warm(struct trace_ring *r, const struct file_key *key)
 {
-	struct cachemon_bpf *skel = probe_set_skeleton(r->set);
+	struct cachemon_bpf *skel = r->set->skel;
 	struct traced value = {.state = TRACED_LIVE};
 
 	value.number = __atomic_add_fetch(&r->shared->numbers, 1, __ATOMIC_SEQ_CST);
@@ -217,7 +216,7 @@ static void see_most_read(struct trace_ring *r, const struct sample *s)
 	for (size_t i = 0; i < traces_nr(r->traces); i++) {
 		struct traced_file *f = traces_at(r->traces, i);
 
-		warm += traced_file_live(f) && traced_file_added(f);
+		warm += f->live && !f->by_hash;
 	}
 	for (size_t i = 0; i < s->nr_files; i++) {
 		const struct sample_file *f = &s->files[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The traces on the side of the probes: what comes through their ring, which files are traced, and
- * which are traced beside those that the programs choose. account/traces owns what was recorded.
+ * which are traced in addition to those that the programs choose. account/traces owns what was
+ * recorded.
  */
 #ifndef TRACE_RING_H
 #define TRACE_RING_H

@@ -66,8 +66,8 @@ static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 	}
 }
 
-/* What an operation costs more with a hook than without, in turns. < 0: the two cannot be told
- * apart, because the machine is too noisy just now or something failed. */
+/* What an operation costs more with a hook than without, in turns. < 0: they differ by
+ * less than noise, because the machine is too noisy just now or something failed. */
 static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise what,
 		       enum probe_role role)
 {

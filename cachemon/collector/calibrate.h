@@ -7,7 +7,7 @@
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
 
-#include "cachemon/collector/cost_charge.h"
+#include "cachemon/collector/cost.h"
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/access/invoker.h"
 

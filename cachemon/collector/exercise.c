@@ -157,7 +157,7 @@ static void faults(struct worker *w, int advice)
 	munmap(map, bytes);
 }
 
-static double pages(struct worker *w)
+static double do_pages(struct worker *w)
 {
 	bool known = true;
 
@@ -202,7 +202,7 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 	while (read(orders, &order, 1) == 1) {
 		double ns = order == EXERCISE_READS	 ? cached_reads(w)
 			    : order == EXERCISE_SYSCALLS ? system_calls()
-							 : pages(w);
+							 : do_pages(w);
 
 		if (write(orders, &ns, sizeof(ns)) != sizeof(ns))
 			break;

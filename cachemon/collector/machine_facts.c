@@ -27,8 +27,8 @@ struct machine_facts {
 	struct sample_device devices[DEVICES_MAX];
 };
 
-__attribute__((format(printf, 2, 3))) static char *text_of(const struct machine_facts *f,
-							   const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static char *machine_text(const struct machine_facts *f,
+								const char *fmt, ...)
 {
 	char name[PATH_MAX], path[PATH_MAX];
 	char *text = NULL;
@@ -62,11 +62,12 @@ static bool is_there(const struct machine_facts *f, const char *name)
 static void read_constants(struct machine_facts *f)
 {
 	struct sample_machine *m = &f->machine;
-	_cleanup_free_ char *thp = text_of(f, "/sys/kernel/mm/transparent_hugepage/enabled");
+	_cleanup_free_ char *thp = machine_text(f, "/sys/kernel/mm/transparent_hugepage/enabled");
 
-	m->nr_cpus = parsed(text_of(f, "/sys/devices/system/cpu/online"), machine_parse_list);
-	m->numa_nodes = parsed(text_of(f, "/sys/devices/system/node/online"), machine_parse_list);
-	m->mglru = parsed(text_of(f, "/sys/kernel/mm/lru_gen/enabled"), machine_parse_mglru);
+	m->nr_cpus = parsed(machine_text(f, "/sys/devices/system/cpu/online"), machine_parse_list);
+	m->numa_nodes =
+		parsed(machine_text(f, "/sys/devices/system/node/online"), machine_parse_list);
+	m->mglru = parsed(machine_text(f, "/sys/kernel/mm/lru_gen/enabled"), machine_parse_mglru);
 	/* A kernel that can reclaim by generations says whether it does. */
 	if (m->mglru < 0 && is_there(f, "/sys/kernel/mm") && !is_there(f, "/sys/kernel/mm/lru_gen"))
 		m->mglru = 0;
@@ -149,19 +150,19 @@ int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 static int64_t queue_number(const struct machine_facts *f, unsigned int major, unsigned int minor,
 			    const char *name)
 {
-	int64_t n = parsed(text_of(f, "/sys/dev/block/%u:%u/queue/%s", major, minor, name),
+	int64_t n = parsed(machine_text(f, "/sys/dev/block/%u:%u/queue/%s", major, minor, name),
 			   machine_parse_number);
 
 	if (n >= 0)
 		return n;
-	return parsed(text_of(f, "/sys/dev/block/%u:%u/../queue/%s", major, minor, name),
+	return parsed(machine_text(f, "/sys/dev/block/%u:%u/../queue/%s", major, minor, name),
 		      machine_parse_number);
 }
 
 /* Of a block device; NFS and FUSE have a bdi of the filesystem's own device number. */
 static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, unsigned int minor)
 {
-	int64_t n = parsed(text_of(f, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor),
+	int64_t n = parsed(machine_text(f, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor),
 			   machine_parse_number);
 
 	return n >= 0 ? n : queue_number(f, major, minor, "read_ahead_kb");
@@ -171,7 +172,7 @@ static void device_read(const struct machine_facts *f, const struct sample_files
 			struct sample_device *d)
 {
 	unsigned int major = fs->dev >> 20, minor = fs->dev & 0xfffff;
-	_cleanup_free_ char *uevent = text_of(f, "/sys/dev/block/%u:%u/uevent", major, minor);
+	_cleanup_free_ char *uevent = machine_text(f, "/sys/dev/block/%u:%u/uevent", major, minor);
 
 	*d = (struct sample_device){.dev = fs->dev, .network = machine_is_network(fs->type)};
 	if (uevent)
@@ -186,7 +187,7 @@ static void device_read(const struct machine_facts *f, const struct sample_files
 const struct sample_machine *
 machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr)
 {
-	_cleanup_free_ char *text = text_of(f, "/proc/meminfo");
+	_cleanup_free_ char *text = machine_text(f, "/proc/meminfo");
 	struct sample_machine *m = &f->machine;
 
 	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);

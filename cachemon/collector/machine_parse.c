@@ -24,7 +24,7 @@ static int64_t number_at(const char *p, int base, const char **ret_end)
 	return (int64_t)n;
 }
 
-static const char *line_of(const char *text, const char *key, char after)
+static const char *value_of_line(const char *text, const char *key, char after)
 {
 	size_t len = strlen(key);
 
@@ -36,7 +36,7 @@ static const char *line_of(const char *text, const char *key, char after)
 
 static int64_t meminfo_bytes(const char *text, const char *key)
 {
-	const char *p = line_of(text, key, ':'), *end;
+	const char *p = value_of_line(text, key, ':'), *end;
 	int64_t kb;
 
 	if (!p)
@@ -98,7 +98,7 @@ int64_t machine_parse_mglru(const char *text)
 	return bits < 0 ? MACHINE_UNKNOWN : bits & 1;
 }
 
-static void take(const char *from, size_t len, char *ret, size_t size)
+static void copy_word(const char *from, size_t len, char *ret, size_t size)
 {
 	if (len < size)
 		snprintf(ret, size, "%.*s", (int)len, from);
@@ -110,16 +110,16 @@ void machine_parse_chosen(const char *text, char *ret, size_t size)
 
 	*ret = '\0';
 	if (close)
-		take(open + 1, (size_t)(close - open - 1), ret, size);
+		copy_word(open + 1, (size_t)(close - open - 1), ret, size);
 }
 
 void machine_parse_device_name(const char *text, char *ret, size_t size)
 {
-	const char *p = line_of(text, "DEVNAME", '=');
+	const char *p = value_of_line(text, "DEVNAME", '=');
 
 	*ret = '\0';
 	if (p)
-		take(p, strcspn(p, "\n"), ret, size);
+		copy_word(p, strcspn(p, "\n"), ret, size);
 }
 
 bool machine_is_network(const char *fstype)

@@ -9,6 +9,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/text_builder.h"
 
 #define FILE_MAX (1U << 20)
 
@@ -57,11 +58,10 @@ static char *text_of_file(const char *dir, const char *name)
 	char *text = NULL;
 	size_t len;
 
-	if (asprintf(&path, "%s/%s", dir, name) < 0) {
-		path = NULL;
+	if (text_print(&path, "%s/%s", dir, name) ||
+	    file_read(AT_FDCWD, path, FILE_MAX, &text, &len))
 		return NULL;
-	}
-	return file_read(AT_FDCWD, path, FILE_MAX, &text, &len) ? NULL : text;
+	return text;
 }
 
 int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_figure what)

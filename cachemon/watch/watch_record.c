@@ -5,10 +5,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cachemon/watch/watch_run.h"
+#include "cachemon/account/ledger_rows.h"
 #include "cachemon/base/terminal.h"
 #include "cachemon/plan/probe_build.h"
 #include "cachemon/figures/counts.h"
+#include "cachemon/watch/watch_run.h"
 
 void watch_say(const char *text)
 {
@@ -113,7 +114,7 @@ void watch_account(struct watch_run *run, struct sample *s)
 	run->samples++;
 }
 
-/* What is waited for in io_uring_enter() is told by the per-read hook alone, and where that is off
+/* Only the per-read hook shows what is waited for in io_uring_enter(), and where that is off
  * a wait for a socket looks like one for a read. */
 static void judge_stalls(struct watch_run *run)
 {
@@ -213,6 +214,57 @@ void watch_take_figures(struct watch_run *run, const struct sample *s)
 			     ? (double)last[C_stall_ns] / (double)s->duration_ns
 			     : -1;
 	take_derived(run, job, f);
+}
+
+void watch_traces_begin(struct watch_run *run)
+{
+	struct traces_config config = {.start_ns = run->start_ns,
+				       .page_shift =
+					       (unsigned int)__builtin_ctzl(run->caps.page_size)};
+	const char *reason = probe_record_absent(&run->plan, RECORD_TRACES);
+
+	if (!reason && traces_new(&config, &run->traces))
+		reason = "out of memory";
+	if (!reason && sampler_trace(run->sampler, run->traces))
+		reason = "the ring of traces could not be read";
+	if (reason) {
+		store_no_traces(run->store, reason);
+		return;
+	}
+	store_traces(run->store, run->traces);
+	watch_hook_on(run, ROLE_FAULT_ADDRESS);
+}
+
+/* No file is traced any more, or none is chosen: why. */
+static void stop_traces(struct watch_run *run, const char *why)
+{
+	run->traces_stopped = true;
+	store_no_traces(run->store, why);
+}
+
+void watch_traces_end(struct watch_run *run, const char *why)
+{
+	if (!run->traces || run->traces_stopped)
+		return;
+	trace_ring_stop(sampler_trace_ring(run->sampler), why);
+	stop_traces(run, why);
+}
+
+void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
+{
+	if (!run->traces)
+		return;
+	if (!run->traces_stopped && traces_full(run->traces))
+		stop_traces(
+			run,
+			"as much was recorded as is kept of one run: no more files were chosen");
+	trace_ring_look(sampler_trace_ring(run->sampler), s, last);
+	for (size_t i = 0; i < ledger_nr_active(run->ledger); i++) {
+		const struct ledger_file *f = ledger_active(run->ledger, i);
+
+		if (f->job == JOB_WATCHED)
+			traces_see_name(run->traces, &f->key, f->path, f->fstype);
+	}
 }
 
 int watch_end(struct watch_run *run, const int *exit_status)

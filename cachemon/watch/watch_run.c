@@ -1,219 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/watch/watch_run.h"
-
+/* The life of a run: who is in it, its samples, its end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "cachemon/capture/map_memory.h"
-#include "cachemon/plan/machine_plan.h"
-#include "cachemon/plan/probe_build.h"
-#include "cachemon/access/publish.h"
-#include "cachemon/access/access.h"
-#include "cachemon/base/clock.h"
-#include "cachemon/base/human.h"
-#include "cachemon/access/paths.h"
+#include "cachemon/watch/watch_run.h"
 
 /* Samples between two that write the sums of files, when their rows of each interval are given up:
  * a reader's files, and those of a run that is killed, are as old. The job's sums never wait. */
 enum { FILE_SUMS_EVERY = 10 };
 
-static int open_selector(struct watch_run *run, struct errtext *err)
-{
-	struct selector_places places = {.proc_root = "/proc"};
-	struct access saved = {0};
-	struct mountinfo mounts;
-	int r;
+/* A round finds who was forked before the one before it had named the parent: two do, mostly. */
+enum { ROUNDS_MAX = 1000 };
 
-	if (run->o->command) {
-		r = selector_command(run->o->command, &run->selector);
-		return r ? errtext_set(err, r, "out of memory") : 0;
+static int read_parents(void *set, struct proctree_link **ret, size_t *ret_nr)
+{
+	return probe_set_parents(set, ret, ret_nr);
+}
+
+static int name_tree_once(struct watch_run *run, size_t *ret_new)
+{
+	const struct selector_places places = {.proc_root = "/proc"};
+	const struct proctree_notes notes = {read_parents, run->set};
+	int r = selector_refresh_pids(&places, &run->selector, &notes);
+
+	if (!r)
+		r = probe_set_name_seeds(run->set, run->selector.tgids, run->selector.nr_tgids,
+					 ret_new);
+	return r;
+}
+
+/*
+ * The tree is that of the moment of this look, and who is forked from then on by those in it. It
+ * changes under the eyes of whoever reads /proc: from the first look on the probes name each child
+ * of a named parent, and note the parent of any other, which the next look may find to be of the
+ * tree. Who has ended gets a name too: it may have forked one that lives since the notes were read,
+ * and been seen by nobody itself. When a look names nobody, all that lived at its end had a name,
+ * and whoever they forked since got one.
+ */
+static int seed_tree(struct watch_run *run, struct errtext *err)
+{
+	int pid = (int)run->selector.tgids[0];
+	size_t fresh = 1;
+	int r = probe_set_note_parents(run->set, true), end;
+
+	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++)
+		r = name_tree_once(run, &fresh);
+	if (!r && fresh)
+		r = -EAGAIN;
+	/* A child that got no state is named, and taken in by the next round. */
+	fresh = 1;
+	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++) {
+		r = probe_set_seed(run->set, NULL, 0, err);
+		watch_clock_begin(run);
+		fresh = probe_set_seeds_missed(run->set);
 	}
-	r = mountinfo_read("/proc/self/mountinfo", &mounts);
+	if (!r && fresh)
+		r = -ENOMEM;
+	end = probe_set_note_parents(run->set, false);
+	r = r ? r : end;
+	if (r == -ESRCH)
+		return errtext_set(err, r, "process %d has ended", pid);
+	if (r == -E2BIG)
+		return errtext_set(err, r, "too many processes to take into the job");
 	if (r)
-		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
-	places.mounts = &mounts;
-	/* A cgroup is a directory that somebody named; processes may be hidden from their user. */
-	if (run->o->request == SELECTOR_CGROUP)
-		r = access_enter(&run->invoker, &saved);
-	if (!r)
-		r = selector_resolve(&places, run->o->request, run->o->selector, &run->selector,
-				     err);
-	else
-		errtext_set(err, r, "cannot act as user %u: %s", run->invoker.uid, strerror(-r));
-	if (run->o->request == SELECTOR_CGROUP)
-		access_leave(&saved);
-	run->memory_cgroup = !r && run->selector.kind == SELECTED_CGROUP &&
-			     cgroup_limits_memory(&mounts, &run->selector.cgroup);
-	mountinfo_free(&mounts);
-	return r;
+		return errtext_set(err, r, "cannot take process %d and its descendants: %s", pid,
+				   strerror(-r));
+	return 0;
 }
 
-static int open_plan(struct watch_run *run, struct errtext *err)
-{
-	struct plan_request request = {
-		.level = run->o->level,
-		.advice_calls = run->o->advice_calls,
-		.cgroup = run->selector.kind == SELECTED_CGROUP,
-	};
-
-	return machine_plan_viable(&request, &run->caps, &run->plan, err);
-}
-
-static int open_probes(struct watch_run *run, struct errtext *err)
-{
-	struct probe_set_config config = {
-		.caps = &run->caps,
-		.ram_bytes = run->caps.ram_bytes,
-		.nr_cpus = run->caps.nr_cpus,
-		.cgroup = run->selector.kind == SELECTED_CGROUP ? &run->selector.cgroup : NULL,
-		.advice_calls = run->o->advice_calls,
-		.block_entries = run->o->block_entries,
-		.row_entries = run->o->row_entries,
-	};
-	uint64_t bytes = map_memory_bytes(config.ram_bytes, config.nr_cpus, config.block_entries,
-					  config.row_entries);
-	int r = map_memory_check(bytes, run->caps.memlock_binds == CAPS_YES, true, err);
-
-	if (!r)
-		r = probe_set_new(&config, &run->plan, &run->set, err);
-	if (!r)
-		r = sampler_new(run->set, &run->sampler, err);
-	return r;
-}
-
-static int try_report(void *arg, struct errtext *err)
-{
-	const struct watch_run *run = arg;
-
-	return publish_place(run->o->report, err);
-}
-
-/* A long run should not end with a report that nobody can write. */
-static int check_report(struct watch_run *run, struct errtext *err)
-{
-	int r = invoker_run(&run->invoker, try_report, run, err);
-
-	return r ? errtext_set(err, r, "--report: %s", err->text) : 0;
-}
-
-static int open_store(struct watch_run *run, struct errtext *err)
-{
-	struct store_config config = {.as = &run->invoker};
-	int r = 0;
-
-	if (run->o->db) {
-		run->db = strdup(run->o->db);
-		if (!run->db)
-			r = errtext_set(err, -ENOMEM, "out of memory");
-	} else {
-		r = paths_default_db(&run->invoker, getenv("CACHEMON_DB"), getenv("XDG_STATE_HOME"),
-				     &run->db, err);
-		if (!r)
-			r = paths_make_parents(run->db, &run->invoker, err);
-	}
-	if (r)
-		return r;
-	config.path = run->db;
-	return store_open(&config, &run->store, err);
-}
-
-void watch_hook_on(struct watch_run *run, enum probe_role role)
-{
-	const struct probe_choice *choice = &run->plan.choices[role];
-	int r = choice->state == PROBE_LIVE ? probe_set_hook(run->set, role, true) : 0;
-
-	if (r)
-		probe_plan_mark_failed(&run->plan, choice->program, r);
-}
-
-/* After the hook is on, or not. */
-static void plan_references(struct watch_run *run)
-{
-	const char *why = probe_record_absent(&run->plan, RECORD_REFERENCES);
-
-	snprintf(run->references_absent, sizeof(run->references_absent), "%s", why ?: "");
-	if (!why)
-		reference_ring_start(sampler_reference_ring(run->sampler));
-	watch_budget_begin(run);
-}
-
-void watch_clock_begin(struct watch_run *run)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	run->started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
-}
-
-/* Calibrates in the directory of the database; the counting begins after it. */
-static int warm_up(struct watch_run *run, struct errtext *err)
-{
-	char *dir = strdup(run->db), *slash = dir ? strrchr(dir, '/') : NULL;
-	int r;
-
-	if (slash)
-		*slash = 0;
-	watch_rights_try(run);
-	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->invoker, &run->calibration);
-	free(dir);
-	if (r)
-		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));
-	/* The calibration switches them, and may have broken off in between. */
-	if (run->o->level != LEVEL_COLD)
-		watch_hook_on(run, ROLE_READ);
-	watch_hook_on(run, ROLE_ADVICE_CALLS);
-	sampler_forget(run->sampler);
-	plan_references(run);
-	probe_set_start(run->set);
-	watch_clock_begin(run);
-	return watch_cost_begin(run, err);
-}
-
-int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
-{
-	struct watch_run *run = calloc(1, sizeof(*run));
-	int r;
-
-	if (!run)
-		return errtext_set(err, -ENOMEM, "out of memory");
-	*ret = run;
-	run->o = o;
-	run->selector.cgroup.fd = -1;
-	r = machine_plan_check(err);
-	if (!r)
-		r = invoker_current(&run->invoker, err);
-	if (!r && o->report)
-		r = check_report(run, err);
-	if (!r)
-		r = open_selector(run, err);
-	if (!r)
-		r = open_plan(run, err);
-	/* Before anything is loaded: the child must not inherit a link or a map. */
-	if (!r && o->command)
-		r = command_prepare(o->command, &run->invoker, &run->command, err);
-	if (!r)
-		r = ledger_new(NULL, &run->ledger) ? errtext_set(err, -ENOMEM, "out of memory") : 0;
-	if (!r)
-		r = open_store(run, err);
-	if (!r)
-		r = open_probes(run, err);
-	if (!r)
-		r = warm_up(run, err);
-	return r;
-}
-
-static int seed(struct watch_run *run, struct errtext *err)
+static int seed_job(struct watch_run *run, struct errtext *err)
 {
 	pid_t pid;
 	int r;
 
 	if (run->selector.kind == SELECTED_PIDS)
-		return watch_seed_tree(run, err);
+		return seed_tree(run, err);
 	if (!run->command)
 		return probe_set_seed(run->set, NULL, 0, err);
 	pid = command_pid(run->command);
@@ -233,12 +96,27 @@ static void say_selector(const struct watch_run *run)
 	watch_say(text.text);
 }
 
+/* Nothing of this is needed to count: what cannot be read is absent. */
+static void begin_machine(struct watch_run *run)
+{
+	const struct selector *s = &run->selector;
+
+	if (machine_facts_new("", run->caps.page_size, &run->machine))
+		return;
+	if (s->kind == SELECTED_CGROUP)
+		machine_facts_of_cgroup(run->machine, &s->cgroup);
+	else if (run->command)
+		machine_facts_of_process(run->machine, command_pid(run->command));
+	else if (s->nr_tgids)
+		machine_facts_of_process(run->machine, s->tgids[0]);
+}
+
 int watch_run_start(struct watch_run *run, struct errtext *err)
 {
 	int r;
 
 	/* First: it sets when the run began. */
-	r = seed(run, err);
+	r = seed_job(run, err);
 	if (r)
 		return r;
 	r = watch_describe(run, err);
@@ -248,7 +126,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	say_selector(run);
 	run->budget_seen_ns = run->start_ns;
 	watch_traces_begin(run);
-	watch_machine_begin(run);
+	begin_machine(run);
 	watch_run_look(run);
 	r = watch_rights_drop(run, err);
 	if (!r && run->command)
@@ -267,7 +145,7 @@ static uint64_t read_on_ns(struct watch_run *run, uint64_t now, uint64_t duratio
 	return since < duration_ns ? since : duration_ns;
 }
 
-static void make_room(struct watch_run *run)
+static void make_page_room(struct watch_run *run)
 {
 	struct errtext err;
 	int r = sampler_make_room(run->sampler);
@@ -290,7 +168,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 
 	if (last)
 		watch_looks_end(run);
-	/* What was read counts, also beside an error. */
+	/* What was read counts, even after an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)
 		watch_complain(&run->sampler_complained, err.text);
@@ -318,8 +196,24 @@ int watch_run_sample(struct watch_run *run, bool last)
 	watch_take_figures(run, &s);
 	run->last_ns = now;
 	if (!last)
-		make_room(run);
+		make_page_room(run);
 	return r;
+}
+
+enum { SHOWN_MAX = sizeof(((struct watch_run *)0)->outlived) / sizeof(pid_t) };
+
+/* Descendants that outlive CMD: which some of them are, before the probes stop. */
+static void find_outlived(struct watch_run *run)
+{
+	struct proctree_link *links = NULL;
+	size_t nr = 0;
+
+	/* Without the list the summary still has their number. */
+	if (run->selector.kind != SELECTED_COMMAND || probe_set_members(run->set, &links, &nr))
+		return;
+	for (size_t i = 0; i < nr && run->nr_outlived < SHOWN_MAX; i++)
+		run->outlived[run->nr_outlived++] = links[i].tgid;
+	free(links);
 }
 
 int watch_run_finish(struct watch_run *run, const int *exit_status)
@@ -327,7 +221,7 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 	int r, end;
 
 	if (exit_status)
-		watch_outlived_find(run);
+		find_outlived(run);
 	r = watch_run_sample(run, true);
 	/* CMD may go on for long: nothing of the run stays in the kernel. */
 	sampler_free(run->sampler);
@@ -338,6 +232,30 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 	if (!r)
 		r = end;
 	return r ? r : run->interval_lost ? -EIO : 0;
+}
+
+/* CMD has ended, and the run with it, as time(1) does. */
+void watch_outlived_say(const struct watch_run *run)
+{
+	uint64_t alive = ledger_job(run->ledger, JOB_WATCHED)->facts.alive;
+	char list[128] = "";
+	struct errtext text;
+
+	if (!alive)
+		return;
+	for (size_t i = 0, n = 0; i < run->nr_outlived; i++) {
+		struct proctree_about about = {.name = ""};
+
+		proctree_about("/proc", run->outlived[i], &about);
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%d%s%s", i ? ", " : ": ",
+				      run->outlived[i], *about.name ? " " : "", about.name);
+	}
+	errtext_set(&text, 0,
+		    "the command has ended, and %llu of its descendants still run%s%s%s; what they "
+		    "read from now on is not in this run. To follow one: cachemon watch --pid N",
+		    (unsigned long long)alive, alive == 1 ? "s" : "", list,
+		    alive > SHOWN_MAX ? ", ..." : "");
+	watch_say(text.text);
 }
 
 void watch_run_abort(struct watch_run *run, int status)

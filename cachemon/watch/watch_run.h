@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of a run, shared by the files that make it up: watch_run.c (its life), watch_record.c
- * (what goes to the store, the sums and the live line), watch_cost.c (what it costs),
- * watch_budget.c (what it gives up to cost less), watch_slices.c (the slices of the per-read hook),
- * watch_seed.c (who is in it), watch_machine.c (what it is on), watch_rights.c (what it may).
- * Nobody else includes this.
+ * Inside of a run, shared by the files that make it up: watch_open.c (how it is opened),
+ * watch_run.c (its life), watch_record.c (what goes to the store, the sums, the traces and the live
+ * line), watch_cost.c (what it costs), watch_budget.c (what it gives up to cost less),
+ * watch_slices.c (the slices of the per-read hook). Nobody else includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
 #include "cachemon/account/slices.h"
 #include "cachemon/account/traces.h"
-#include "cachemon/collector/budget.h"
 #include "cachemon/collector/calibrate.h"
 #include "cachemon/collector/cost.h"
 #include "cachemon/collector/machine_facts.h"
@@ -109,12 +107,6 @@ struct watch_run {
 /* The run has begun: what is counted from now on is its. */
 void watch_clock_begin(struct watch_run *run);
 
-/* Takes the selected process and its descendants into the job. */
-int watch_seed_tree(struct watch_run *run, struct errtext *err);
-
-/* The machine and the limit of the job are read from now on. */
-void watch_machine_begin(struct watch_run *run);
-
 /* Tells the store what is run and what is measured. */
 int watch_describe(struct watch_run *run, struct errtext *err);
 /* Completes a sample: what only the run knows. */
@@ -132,9 +124,7 @@ void watch_traces_end(struct watch_run *run, const char *why);
 /* After a sample was taken. */
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 
-/* Finds out, before the counting begins, which capabilities the run goes on needing. */
-void watch_rights_try(struct watch_run *run);
-/* Gives up all others, for good. */
+/* Gives up all capabilities but those that the run goes on needing, for good. */
 int watch_rights_drop(struct watch_run *run, struct errtext *err);
 
 /* After the calibration; cost is counted from now on. */
@@ -160,9 +150,6 @@ double watch_slices_on_share(const struct watch_run *run);
 
 /* Ends the look that is going on, if any. */
 void watch_looks_end(struct watch_run *run);
-
-/* Descendants that outlive CMD: which some of them are, before the probes stop. */
-void watch_outlived_find(struct watch_run *run);
 
 /* -errno: something of the end could not be written; it was said. */
 int watch_end(struct watch_run *run, const int *exit_status);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/collector/budget.h"
+#include "cachemon/collector/cost.h"
 
 #define MS 1e6
 

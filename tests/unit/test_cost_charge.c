@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cachemon/collector/cost_charge.h"
+#include "cachemon/collector/cost.h"
 
 /* Everything costs ns at the calibration; what ran until now is nobody's. */
 static struct cost_charge begun(double ns)

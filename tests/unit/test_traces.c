@@ -283,7 +283,7 @@ static void bounds(void **state)
 
 	make(f, 100, 1024);
 	begin(f, 1, 5, 0);
-	for (i = 0; i < 1000 && traced_file_live(traces_at(f->t, 0)); i++)
+	for (i = 0; i < 1000 && traces_at(f->t, 0)->live; i++)
 		take(f, record(1, NOTE_READ, (uint64_t)i * 7919 % 1000003, 100));
 	assert_in_range(i, 60, 300);
 	traces_row(traces_at(f->t, 0), &row);
@@ -293,7 +293,7 @@ static void bounds(void **state)
 	assert_true(traces_full(f->t));
 	/* More of it is no error, and changes nothing. */
 	take(f, record(1, NOTE_READ, 0, 1));
-	assert_int_equal(traced_file_events(traces_at(f->t, 0)), row.events);
+	assert_int_equal(traces_at(f->t, 0)->events, row.events);
 }
 
 static void written_or_not(void **state)
@@ -370,7 +370,7 @@ static void strange_records(void **state)
 	r.number = 1;
 	r.kind = 13;
 	take(f, r);
-	assert_false(traced_file_live(traces_at(f->t, 0)));
+	assert_false(traces_at(f->t, 0)->live);
 }
 
 #define TRACES_TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
