@@ -17,7 +17,7 @@
 enum {
 	OPT_LLM = 512,
 	OPT_LLM_DRY_RUN,
-	OPT_LLM_URL,
+	OPT_LLM_URL, /* and the others of llm_texts */
 	OPT_LLM_MODEL,
 	OPT_LLM_API,
 	OPT_LLM_JSON,
