@@ -25,8 +25,7 @@ struct said {
 
 /* said.c: by key among things whose first member is their key; NULL: was not sent. */
 const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len);
-#define FIND_KEY(list, nr, key, len)                                                               \
-	((__typeof__(&(list)[0]))find_key(list, nr, sizeof((list)[0]), key, len))
+#define FIND_KEY(list, nr, key, len) find_key(list, nr, sizeof((list)[0]), key, len)
 /* The key of anything that was sent. */
 bool find_any(const struct pack *p, const char *key, size_t len);
 /* Whether a word with digits in it stands, just so, in what was sent and is ours. */
