@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/utf8.h"
 
 char *utf8_inert(char *to, size_t size, const char *text, size_t max)
@@ -56,107 +57,95 @@ static cJSON *parse_json(const char *bytes, size_t len)
 	return NULL;
 }
 
-static bool add_text(cJSON *object, const char *name, const char *text)
+/* Inside of a string of JSON, as cJSON writes it; bytes that are no UTF-8 become U+FFFD. */
+static void put_chars(FILE *out, const char *text)
 {
-	static const char unknown[] = "\xef\xbf\xbd";
-	size_t left = strlen(text);
-	/* One byte becomes three at most. */
-	_cleanup_free_ char *clean = malloc(left * strlen(unknown) + 1);
-	char *to = clean;
+	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 
-	while (clean && left) {
-		uint32_t c;
-		size_t n = utf8_decode(text, left, &c);
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		uint32_t c = 0;
+		const char *e = strchr(escaped, *text);
 
-		to = n ? mempcpy(to, text, n) : mempcpy(to, unknown, strlen(unknown));
-		text += n ? n : 1;
-		left -= n ? n : 1;
+		n = utf8_decode(text, left, &c);
+		if (e)
+			fprintf(out, "\\%c", letters[e - escaped]);
+		else if (n && c < ' ')
+			fprintf(out, "\\u%04x", c);
+		else
+			fwrite(n ? text : "\xef\xbf\xbd", 1, n ? n : 3, out);
+		n = n ? n : 1;
 	}
-	if (clean)
-		*to = '\0';
-	return clean && cJSON_AddStringToObject(object, name, clean);
 }
 
-static bool add_message(cJSON *messages, const char *role, const char *text)
+static void put_string(FILE *out, const char *before, const char *text)
 {
-	cJSON *message = cJSON_CreateObject();
-
-	if (!cJSON_AddItemToArray(messages, message)) {
-		cJSON_Delete(message);
-		return false;
-	}
-	return cJSON_AddStringToObject(message, "role", role) && add_text(message, "content", text);
+	fprintf(out, "%s\"", before);
+	put_chars(out, text);
+	putc('"', out);
 }
 
-/* How the answer is made to be JSON. Anthropic's API has no form between a schema and none. */
-static bool add_format(cJSON *root, const struct wire_shape *shape, const char *name,
-		       const cJSON *schema)
+static void put_system(FILE *out, const char *before, enum llm_json json,
+		       const struct llm_prompt *prompt)
 {
-	bool openai = shape->api == LLM_OPENAI;
-	cJSON *format, *copy;
-
-	if (shape->json == LLM_JSON_NONE || (!openai && shape->json != LLM_JSON_SCHEMA))
-		return true;
-	if (!openai)
-		root = cJSON_AddObjectToObject(root, "output_config");
-	format = cJSON_AddObjectToObject(root, openai ? "response_format" : "format");
-	if (shape->json == LLM_JSON_OBJECT)
-		return cJSON_AddStringToObject(format, "type", "json_object");
-	if (!cJSON_AddStringToObject(format, "type", "json_schema"))
-		return false;
-	if (openai) {
-		format = cJSON_AddObjectToObject(format, "json_schema");
-		if (!cJSON_AddStringToObject(format, "name", name) ||
-		    !cJSON_AddTrueToObject(format, "strict"))
-			return false;
+	fprintf(out, "%s\"", before);
+	put_chars(out, prompt->system);
+	if (json != LLM_JSON_SCHEMA) {
+		put_chars(out,
+			  "\n\nAnswer with one JSON object and nothing else. Its JSON schema:\n");
+		put_chars(out, prompt->schema);
 	}
-	copy = cJSON_Duplicate(schema, true);
-	if (cJSON_AddItemToObject(format, "schema", copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	putc('"', out);
 }
 
-static bool fill_request(cJSON *root, const struct wire_shape *shape, const char *model,
-			 const struct llm_prompt *prompt, const cJSON *schema)
+/* Anthropic's API has no form between a schema and none. */
+static void put_request(FILE *out, const struct wire_shape *shape, const char *model,
+			const struct llm_prompt *prompt, const char *schema)
 {
 	bool openai = shape->api == LLM_OPENAI, told = shape->json == LLM_JSON_SCHEMA;
-	const char *limit = shape->completion_tokens ? "max_completion_tokens" : "max_tokens";
-	_cleanup_free_ char *system = NULL;
-	cJSON *messages;
 
-	if (asprintf(&system, "%s%s%s", prompt->system,
-		     told ? ""
-			  : "\n\nAnswer with one JSON object and nothing else. Its JSON "
-			    "schema:\n",
-		     told ? "" : prompt->schema) < 0)
-		system = NULL;
-	if (!system || !add_text(root, "model", model))
-		return false;
-	messages = cJSON_AddArrayToObject(root, "messages");
-	return messages && (!openai || add_message(messages, "system", system)) &&
-	       add_message(messages, "user", prompt->user) &&
-	       cJSON_AddNumberToObject(root, limit, prompt->max_tokens) &&
-	       cJSON_AddFalseToObject(root, "stream") &&
-	       (openai || add_text(root, "system", system)) &&
-	       add_format(root, shape, prompt->schema_name, schema);
+	put_string(out, "{\"model\":", model);
+	fputs(",\"messages\":[", out);
+	if (openai)
+		put_system(out, "{\"role\":\"system\",\"content\":", shape->json, prompt);
+	put_string(out,
+		   openai ? "},{\"role\":\"user\",\"content\":" : "{\"role\":\"user\",\"content\":",
+		   prompt->user);
+	fprintf(out, "}],\"%s\":%u,\"stream\":false",
+		shape->completion_tokens ? "max_completion_tokens" : "max_tokens",
+		prompt->max_tokens);
+	if (!openai)
+		put_system(out, ",\"system\":", shape->json, prompt);
+	if (openai && told) {
+		put_string(
+			out,
+			",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":",
+			prompt->schema_name);
+		fprintf(out, ",\"strict\":true,\"schema\":%s}}", schema);
+	} else if (openai && shape->json == LLM_JSON_OBJECT) {
+		fputs(",\"response_format\":{\"type\":\"json_object\"}", out);
+	} else if (told) {
+		fprintf(out,
+			",\"output_config\":{\"format\":{\"type\":\"json_schema\",\"schema\":%s}}",
+			schema);
+	}
+	putc('}', out);
 }
 
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body)
 {
 	_cleanup_json_ cJSON *schema = parse_json(prompt->schema, strlen(prompt->schema));
-	_cleanup_json_ cJSON *root = cJSON_CreateObject();
-	char *body = NULL;
+	_cleanup_free_ char *text = cJSON_IsObject(schema) ? cJSON_PrintUnformatted(schema) : NULL;
+	struct text_builder b;
+	FILE *out;
 
-	if (!cJSON_IsObject(schema))
-		return -EINVAL;
-	if (root && fill_request(root, shape, model, prompt, schema))
-		body = cJSON_PrintUnformatted(root);
-	if (!body)
-		return -ENOMEM;
-	*ret_body = body;
-	return 0;
+	if (!text)
+		return cJSON_IsObject(schema) ? -ENOMEM : -EINVAL;
+	out = text_begin(&b);
+	if (out)
+		put_request(out, shape, model, prompt, text);
+	*ret_body = text_end(&b);
+	return *ret_body ? 0 : -ENOMEM;
 }
 
 /* Names and words of the two APIs' replies. */
