@@ -28,12 +28,7 @@ const struct drop_text drop_reasons[DROP_NR] = {
 	[DROP_TOO_MANY] = {"too_many", "is one too many"},
 };
 
-/* By a key that is a text of JSON; NULL: is none. */
-#define FIND_TEXT(list, nr, text)                                                                  \
-	({                                                                                         \
-		const char *text_ = (text);                                                        \
-		text_ ? FIND_KEY(list, nr, text_, strlen(text_)) : NULL;                           \
-	})
+#define FIND_TEXT(list, nr, text) FIND_KEY(list, nr, text, strlen(text))
 
 static const cJSON *get(const cJSON *o, const char *key)
 {
@@ -235,10 +230,11 @@ static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_
 
 	cJSON_ArrayForEach(item, list)
 	{
+		const char *key = cJSON_IsArray(list) ? cJSON_GetStringValue(item) : NULL;
 		const struct pack_finding *f =
-			FIND_TEXT(pack->findings, pack->nr_findings, cJSON_GetStringValue(item));
+			key ? FIND_TEXT(pack->findings, pack->nr_findings, key) : NULL;
 
-		if (f && cJSON_IsArray(list))
+		if (f)
 			rank(c, f);
 	}
 	for (size_t i = 0; i < pack->nr_findings; i++)

@@ -4,7 +4,6 @@
 #ifndef LLM_CHECK_IMPL_H
 #define LLM_CHECK_IMPL_H
 
-#include <regex.h>
 
 #include "advisor/llm/check.h"
 
@@ -25,8 +24,7 @@ struct said {
 
 /* said.c: by key among things whose first member is their key; NULL: was not sent. */
 const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len);
-#define FIND_KEY(list, nr, key, len)                                                               \
-	((__typeof__(&(list)[0]))find_key(list, nr, sizeof((list)[0]), key, len))
+#define FIND_KEY(list, nr, key, len) find_key(list, nr, sizeof((list)[0]), key, len)
 /* The key of anything that was sent. */
 bool find_any(const struct pack *p, const char *key, size_t len);
 /* Whether a word with digits in it stands, just so, in what was sent and is ours. */
@@ -59,13 +57,9 @@ bool word_is_one_of(struct word w, const char *list);
 /* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
 bool phrase_in_any(const char *text, const char *list);
 
-/* forbidden.c: what is looked for, made when it is first needed. */
-struct expression {
-	const char *pattern; /* POSIX extended, of small or capital letters */
-	bool made;
-	regex_t re;
-};
-bool expression_in(struct expression *e, const char *text);
+/* forbidden.c: whether a POSIX extended expression matches, of small or capital letters. Without
+ * memory to look: true, for what it looks for is forbidden. */
+bool expression_in(const char *expression, const char *text);
 
 /* forbidden.c: each true: it is that. text: a plain text. */
 bool echo_in(const struct pack *p, const char *text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <ctype.h>
+#include <regex.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
@@ -72,13 +73,16 @@ bool phrase_in_any(const char *text, const char *list)
 	return false;
 }
 
-/* Where there is no memory for it, it is what is forbidden. */
-bool expression_in(struct expression *e, const char *text)
+bool expression_in(const char *expression, const char *text)
 {
-	if (!e->made && regcomp(&e->re, e->pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+	regex_t re;
+	bool found;
+
+	if (regcomp(&re, expression, REG_EXTENDED | REG_ICASE | REG_NOSUB))
 		return true;
-	e->made = true;
-	return !regexec(&e->re, text, 0, NULL, 0);
+	found = regexec(&re, text, 0, NULL, 0) != REG_NOMATCH;
+	regfree(&re);
+	return found;
 }
 
 enum { ECHO_WORDS = 12 };
@@ -134,17 +138,16 @@ static const char with_paths[] =
 	"cat cp mv ls ln sh mount touch mkdir find source python perl tail head less vmtouch "
 	"kill sync sysctl";
 
-static struct expression shell = {.pattern =
-					  /* "$(x)", "a && b", ">> file": signs that only a shell
-					   * reads; several bars are a table's.
-					   */
-				  "\\$|&&|[|][|]|>>|<<|&>|>&| 2>|^[^|]*[|][^|]*$|"
-				  /* "> /proc/x", "< /etc/x"; "</x" is markup. */
-				  "> *[/~]|< +[/~]|<~|"
-				  /* "-x" or "--long" at the beginning of a word. */
-				  "(^|[[:space:]('\"[])--?[[:alpha:]]|"
-				  /* "NAME=value", "vm.x=1"; not in a link or inside of a tag. */
-				  "^([^<]*[ ('\"])?[[:alnum:]_.]+=[^=[:space:]]"};
+static const char shell[] =
+	/* "$(x)", "a && b", ">> file": signs that only a shell reads; several bars are a table's.
+	 */
+	"\\$|&&|[|][|]|>>|<<|&>|>&| 2>|^[^|]*[|][^|]*$|"
+	/* "> /proc/x", "< /etc/x"; "</x" is markup. */
+	"> *[/~]|< +[/~]|<~|"
+	/* "-x" or "--long" at the beginning of a word. */
+	"(^|[[:space:]('\"[])--?[[:alpha:]]|"
+	/* "NAME=value", "vm.x=1"; not in a link or inside of a tag. */
+	"^([^<]*[ ('\"])?[[:alnum:]_.]+=[^=[:space:]]";
 
 static bool has_call(const char *text)
 {
@@ -168,19 +171,18 @@ static bool has_call(const char *text)
 
 bool command_in(const char *text)
 {
-	return has_call(text) || phrase_in_any(text, calls) || expression_in(&shell, text);
+	return has_call(text) || phrase_in_any(text, calls) || expression_in(shell, text);
 }
 
-static struct expression markup = {
-	.pattern =
-		/* A single '_' is part of many names, a single '*' of none that is shown. */
+static const char markup[] =
+	/* A single '_' is part of many names, a single '*' of none that is shown. */
 	"[<>`*\\@{}^|]|~~|//|\\]\\(|\\]\\[|\\]:|!\\[|==|__|"
 	"www[.]|(https?|ftps?|file|mailto|tel|javascript|vbscript|blob|ssh):|"
 	"data:(text|image|application)|"
 	/* "&lt;", "&#60;" */
 	"&#?[[:alnum:]]*;|"
 	/* "# " and "- " in front, as of lists; "_word_". */
-	"^(#+ |[-+=>] |--|[+][+]|>>)|(^|[^[:alnum:]_])_[[:alnum:]][^_]*_([^[:alnum:]]|$)"};
+	"^(#+ |[-+=>] |--|[+][+]|>>)|(^|[^[:alnum:]_])_[[:alnum:]][^_]*_([^[:alnum:]]|$)";
 
 static bool is_host_char(char c)
 {
@@ -208,7 +210,7 @@ static bool is_host(const struct pack *p, const char *text, const char *at)
 
 bool markup_in(const struct pack *p, const char *text)
 {
-	if (expression_in(&markup, text))
+	if (expression_in(markup, text))
 		return true;
 	for (const char *at = text; *at; at++)
 		if (is_host(p, text, at))

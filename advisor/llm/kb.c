@@ -97,7 +97,6 @@ void kb_free(struct kb *kb)
 	sqlite3_finalize(kb->search);
 	sqlite3_close(kb->db);
 	arena_free(&kb->arena);
-	free(kb->notes);
 	free(kb);
 }
 
@@ -110,7 +109,8 @@ int kb_open(const struct rule_set *set, const char *notes_dir,
 	int e = kb ? 0 : -ENOMEM;
 
 	if (!e)
-		kb->notes = calloc(set->nr_notes + KB_USER_NOTES_MAX, sizeof(*kb->notes));
+		kb->notes = arena_alloc(&kb->arena,
+					(set->nr_notes + KB_USER_NOTES_MAX) * sizeof(*kb->notes));
 	if (!e && !kb->notes)
 		e = -ENOMEM;
 	for (size_t i = 0; !e && i < set->nr_notes; i++)

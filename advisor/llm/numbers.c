@@ -156,9 +156,8 @@ static bool is_clear_before(const char *text, const char *at)
 
 /* What makes another value of it from behind: letters, digits, marks; "B+" is another grade, and
  * "92 %+" more than it was; "of data per second", within a few words. A range of two is none. */
-static struct expression foreign = {.pattern =
-					    "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"
-					    "( [[:alpha:]][[:alnum:]_-]*){0,3} per )"};
+static const char foreign[] = "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"
+			      "( [[:alpha:]][[:alnum:]_-]*){0,3} per )";
 
 /* The word behind a blank or a hyphen. */
 static bool follows(const char *behind, struct word *ret)
@@ -176,7 +175,7 @@ static bool stays(const struct pack_evidence *e, const char *text, const char *a
 	struct word w;
 
 	*ret_behind = behind;
-	if (!is_clear_before(text, at) || expression_in(&foreign, behind))
+	if (!is_clear_before(text, at) || expression_in(foreign, behind))
 		return false;
 	if (!follows(behind, &w) || !is_of(units, w))
 		return true;

@@ -20,11 +20,6 @@ static const char *embedded_prompt(const char *name)
 	return "";
 }
 
-const char *prompt_canary(void)
-{
-	return "vellumheron";
-}
-
 /* A field of a line: what would end the field or the line, or begin another part, is none. */
 static void put_field(FILE *out, const char *text)
 {

@@ -37,7 +37,7 @@ void redact_free(struct redact *r);
 int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
 /* The text with aliases where names stood, whole words only, longest first; in the arena. A path
  * that was not added gets an alias here, but for those that every machine has (/proc, /sys/block,
- * redact_path.c). Aliases of ours stay: a text may be passed again when names
+ * redact_text.c). Aliases of ours stay: a text may be passed again when names
  * were learned since. NULL: no memory. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
 /* A text that everybody has (notes, instructions): a job called "read" is no secret because they
@@ -45,8 +45,8 @@ const char *redact_text(struct redact *r, struct arena *a, const char *text, siz
 int redact_public(struct redact *r, const char *text);
 /* The text with names where aliases stood; aliases that nobody has stay. NULL: no memory. */
 const char *redact_restore(const struct redact *r, struct arena *a, const char *text);
-/* Whether an alias, "<file-3>", is one of ours. */
-bool redact_knows(const struct redact *r, const char *alias, size_t len);
+/* How much of the text is an alias of ours that begins it, "<file-3>.tar"; 0: there is none. */
+size_t redact_alias_len(const struct redact *r, const char *text, size_t len);
 /* The last look: a name that is still in what is to be sent, before it is escaped; or NULL. */
 const char *redact_left(const struct redact *r, const char *text, size_t len);
 

@@ -326,11 +326,11 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 	return to_arena(a, &b, true);
 }
 
-bool redact_knows(const struct redact *r, const char *alias, size_t len)
+size_t redact_alias_len(const struct redact *r, const char *text, size_t len)
 {
-	size_t used;
+	size_t used = 0;
 
-	return redact_alias_at(r, alias, len, &used) != NO_NAME && used == len;
+	return redact_alias_at(r, text, len, &used) == NO_NAME ? 0 : used;
 }
 
 const char *redact_left(const struct redact *r, const char *text, size_t len)

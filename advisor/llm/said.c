@@ -92,8 +92,6 @@ bool clean_text(const char *text, size_t len, struct said *ret)
 	return true;
 }
 
-enum { ENDING_MAX = 24 /* of a file's alias, ".tar.gz" */ };
-
 /* How long a placeholder at text is, "{E3}"; 0: there is none of evidence that was sent. */
 static size_t placeholder_at(const struct pack *p, const char *text,
 			     const struct pack_evidence **ret)
@@ -103,22 +101,6 @@ static size_t placeholder_at(const struct pack *p, const char *text,
 	*ret = end ? FIND_KEY(p->evidence, p->nr_evidence, text + 1, (size_t)(end - text) - 1)
 		   : NULL;
 	return *ret ? (size_t)(end - text) + 1 : 0;
-}
-
-static size_t alias_at(const struct redact *names, const char *text)
-{
-	const char *end = *text == '<' ? strchr(text, '>') : NULL;
-	size_t len = end ? (size_t)(end - text) + 1 : 0, longest = 0;
-
-	if (!names || !end || !redact_knows(names, text, len))
-		return 0;
-	for (size_t n = len; n <= len + ENDING_MAX; n++) {
-		if (redact_knows(names, text, n))
-			longest = n;
-		if (!text[n])
-			break;
-	}
-	return longest;
 }
 
 void marks_put(const struct pack *p, const struct redact *names, struct said *s)
@@ -136,7 +118,7 @@ void marks_put(const struct pack *p, const struct redact *names, struct said *s)
 			at += n;
 			continue;
 		}
-		n = alias_at(names, at);
+		n = names ? redact_alias_len(names, at, strlen(at)) : 0;
 		*out++ = n ? MARK_ALIAS : *at;
 		at += n ? n : 1;
 	}

@@ -14,9 +14,7 @@ static const struct option_spec options[] = {
 	 VALUE_NUMBER},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
-	LLM_ARGS_LLM,
-	LLM_ARGS_DRY_RUN,
-	LLM_ARGS_WHOM,
+	LLM_ARGS,
 	OPTIONS_END,
 };
 

@@ -14,33 +14,17 @@
 #include "cachemon/cmd/usage.h"
 #include "cachemon/wording/answer.h"
 
-/* Options with a value: where it goes. */
-static const struct text_option {
-	int key;
-	const char *name;
-	size_t offset;
-} texts[] = {
-	{OPT_LLM_URL, "--llm-url", offsetof(struct llm_args, options.url)},
-	{OPT_LLM_MODEL, "--llm-model", offsetof(struct llm_args, options.model)},
-	{OPT_LLM_API, "--llm-api", offsetof(struct llm_args, options.api_name)},
-	{OPT_LLM_JSON, "--llm-json", offsetof(struct llm_args, options.json_name)},
-	{OPT_LLM_KEY_FILE, "--llm-key-file", offsetof(struct llm_args, options.key_file)},
-	{OPT_LLM_CA, "--llm-ca", offsetof(struct llm_args, options.ca_file)},
-	{OPT_LLM_CERT, "--llm-cert", offsetof(struct llm_args, options.cert_file)},
-	{OPT_LLM_CERT_KEY, "--llm-cert-key", offsetof(struct llm_args, options.cert_key_file)},
-	{OPT_LLM_NOTES, "--notes", offsetof(struct llm_args, notes)},
-};
-
 static error_t take_text(struct llm_args *o, int key, const char *arg, struct argp_state *state)
 {
-	const struct text_option *t = texts;
+	size_t i = (size_t)key - OPT_LLM_URL;
+	bool is_text = i < LLM_TEXTS_NR;
 
-	while (t->key != key)
-		if (++t == texts + sizeof(texts) / sizeof(texts[0]))
-			return ARGP_ERR_UNKNOWN;
+	if (!is_text && key != OPT_LLM_NOTES)
+		return ARGP_ERR_UNKNOWN;
 	if (!*arg)
-		usage_error(state, "%s needs a value that is not empty", t->name);
-	*(const char **)((char *)o + t->offset) = arg;
+		usage_error(state, "%s needs a value that is not empty",
+			    is_text ? llm_texts[i].option : "--notes");
+	*(is_text ? (const char **)((char *)&o->options + llm_texts[i].offset) : &o->notes) = arg;
 	o->given = true;
 	return 0;
 }

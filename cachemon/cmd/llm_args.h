@@ -17,7 +17,7 @@
 enum {
 	OPT_LLM = 512,
 	OPT_LLM_DRY_RUN,
-	OPT_LLM_URL,
+	OPT_LLM_URL, /* and the others of llm_texts */
 	OPT_LLM_MODEL,
 	OPT_LLM_API,
 	OPT_LLM_JSON,
@@ -30,17 +30,15 @@ enum {
 	OPT_LLM_NOTES,
 };
 
-/* Rows of a table of options: whether to ask is a verb's own matter. */
+/* Rows of a table of options. */
 /* clang-format off */
-#define LLM_ARGS_LLM                                                                               \
+#define LLM_ARGS                                                                                   \
 	{{"llm", OPT_LLM, NULL, 0,                                                                 \
 	  "Let a language model word what was found; findings and numbers stay as they are", 0},   \
-	 VALUE_NONE}
-#define LLM_ARGS_DRY_RUN                                                                           \
+	 VALUE_NONE},                                                                              \
 	{{"llm-dry-run", OPT_LLM_DRY_RUN, NULL, 0,                                                 \
 	  "Print what would be sent, byte for byte, and send nothing", 0},                         \
-	 VALUE_NONE}
-#define LLM_ARGS_WHOM                                                                              \
+	 VALUE_NONE},                                                                              \
 	{{"llm-url", OPT_LLM_URL, "URL", 0, "Endpoint (default: $CACHEMON_LLM_URL)", 0},           \
 	 VALUE_TEXT},                                                                              \
 	{{"llm-model", OPT_LLM_MODEL, "NAME", 0, "Model (default: $CACHEMON_LLM_MODEL)", 0},       \

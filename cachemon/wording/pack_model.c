@@ -53,12 +53,13 @@ static struct shown with_unit(const char *value, const char *unit)
 
 static struct shown of_unit(const char *value, const char *unit)
 {
+	static const struct shown no = {.s = "no"}, yes = {.s = "yes"};
 	double v = strtod(value, NULL);
 
 	if (!strcmp(unit, "ratio"))
 		return show_ratio((struct opt_f64){v, true}, false);
 	if (!strcmp(unit, "flag"))
-		return strcmp(value, "0") ? (struct shown){.s = "yes"} : (struct shown){.s = "no"};
+		return strcmp(value, "0") ? yes : no;
 	if (!strcmp(unit, "ns") || !strcmp(unit, "s"))
 		return show_ns(rounded(*unit == 's' ? v * 1e9 : v));
 	if (!strcmp(unit, "bytes") || !strcmp(unit, "KiB") || !strcmp(unit, "kb"))

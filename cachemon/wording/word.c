@@ -103,7 +103,7 @@ static int prepare(struct word *w, unsigned int row, struct errtext *err)
 				   "%d: nothing is sent",
 				   w->prompt.tokens, LLM_TOKENS_IN);
 	w->pack.instructions = w->prompt.system;
-	w->pack.canary = prompt_canary();
+	w->pack.canary = PROMPT_CANARY;
 	if (redact_left(w->names, w->prompt.user, strlen(w->prompt.user)) ||
 	    redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema)))
 		return errtext_set(err, -EPERM,

@@ -18,7 +18,8 @@ static void check_kept(const struct redact *names, const struct llm_statement *s
 		MUST(!strchr("`|$\\{}@", *at));
 		if (*at != '<' && *at != '>')
 			continue;
-		MUST(end && redact_knows(names, at, (size_t)(end - at) + 1));
+		MUST(end &&
+		     redact_alias_len(names, at, (size_t)(end - at) + 1) == (size_t)(end - at) + 1);
 		at = end;
 	}
 }

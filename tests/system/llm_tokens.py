@@ -56,7 +56,8 @@ def estimator(work):
                     os.path.join(ROOT, "advisor", "llm", "tokens.c")], check=True)
     count = ctypes.CDLL(library).tokens_of
     count.restype, count.argtypes = ctypes.c_size_t, (ctypes.c_char_p,)
-    return lambda text: count(text.encode())
+    # A NUL ends a text: here each is one of its own.
+    return lambda text: sum(count(part) + 1 for part in text.encode().split(b"\0")) - 1
 
 
 def evidence(rng, nr):

@@ -91,8 +91,8 @@ static void lines(void **state)
 	/* A name begins no part of its own. */
 	assert_int_equal(count(prompt.user, "\n# Findings"), 1);
 	assert_int_equal(count(prompt.user, "\n# Question"), 0);
-	assert_non_null(strstr(prompt.system, prompt_canary()));
-	assert_null(strstr(prompt.user, prompt_canary()));
+	assert_non_null(strstr(prompt.system, PROMPT_CANARY));
+	assert_null(strstr(prompt.user, PROMPT_CANARY));
 	assert_int_equal(prompt.tokens, tokens_of(prompt.system) + tokens_of(prompt.user) +
 						tokens_of(prompt.schema));
 	prompt_free(&prompt);

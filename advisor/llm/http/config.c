@@ -153,18 +153,17 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Texts that an option may give, else a variable. */
-static const struct {
-	size_t offset;
-	const char *name;
-} texts[] = {
-	{offsetof(struct llm_config, url), "CACHEMON_LLM_URL"},
-	{offsetof(struct llm_config, model), "CACHEMON_LLM_MODEL"},
-	{offsetof(struct llm_config, api_name), "CACHEMON_LLM_API"},
-	{offsetof(struct llm_config, json_name), "CACHEMON_LLM_JSON"},
-	{offsetof(struct llm_config, ca_file), "CACHEMON_LLM_CA"},
-	{offsetof(struct llm_config, cert_file), "CACHEMON_LLM_CERT"},
-	{offsetof(struct llm_config, cert_key_file), "CACHEMON_LLM_CERT_KEY"},
+#define PLACE(member) offsetof(struct llm_config, member)
+
+const struct llm_text llm_texts[LLM_TEXTS_NR] = {
+	{"--llm-url", "CACHEMON_LLM_URL", PLACE(url)},
+	{"--llm-model", "CACHEMON_LLM_MODEL", PLACE(model)},
+	{"--llm-api", "CACHEMON_LLM_API", PLACE(api_name)},
+	{"--llm-json", "CACHEMON_LLM_JSON", PLACE(json_name)},
+	{"--llm-key-file", NULL, PLACE(key_file)},
+	{"--llm-ca", "CACHEMON_LLM_CA", PLACE(ca_file)},
+	{"--llm-cert", "CACHEMON_LLM_CERT", PLACE(cert_file)},
+	{"--llm-cert-key", "CACHEMON_LLM_CERT_KEY", PLACE(cert_key_file)},
 };
 
 static int choose(struct llm_config *c, struct errtext *err)
@@ -218,11 +217,11 @@ int llm_config_make(const struct llm_config *options, bool environment, struct l
 	struct endpoint e = {0};
 	int r;
 
-	for (size_t i = 0; environment && i < sizeof(texts) / sizeof(texts[0]); i++) {
-		const char **text = (const char **)((char *)&c + texts[i].offset);
+	for (size_t i = 0; environment && i < LLM_TEXTS_NR; i++) {
+		const char **text = (const char **)((char *)&c + llm_texts[i].offset);
 
-		if (!*text || !**text)
-			*text = variable(texts[i].name);
+		if (llm_texts[i].variable && (!*text || !**text))
+			*text = variable(llm_texts[i].variable);
 	}
 	r = choose(&c, err);
 	if (!r && c.url)

@@ -31,6 +31,14 @@ enum llm_api endpoint_guess(const char *url);
 /* The host of a URL, "" when there is none: of the place that a server sends on to. */
 void endpoint_host(const char *url, char *ret, size_t size);
 
+/* Texts that an option may give, else a variable (NULL: see choose_key() in config.c), and their
+ * places in struct llm_config. */
+enum { LLM_TEXTS_NR = 8 };
+extern const struct llm_text {
+	const char *option, *variable;
+	size_t offset;
+} llm_texts[LLM_TEXTS_NR];
+
 /* What is not set on the command line is NULL or false in options. environment: whether its
  * variables count; else only the options are looked at. -EINVAL with a text: an API, a form of JSON
  * or a URL that is none. No URL or no model is no error here: llm_ask() says it. */

@@ -46,7 +46,8 @@ static const struct {
 	  "schema", "grammar", "generate parser"}},
 };
 
-static enum complaint complaint_of(int status, const struct wire_error *e)
+/* In whatever part of the body it is said. */
+static enum complaint complaint_of(int status, const char *body)
 {
 	for (size_t i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
 		const char *const *word = complaints[i].words;
@@ -54,8 +55,7 @@ static enum complaint complaint_of(int status, const struct wire_error *e)
 		if (status != complaints[i].status && status != complaints[i].or_status)
 			continue;
 		for (; *word; word++)
-			if (strcasestr(e->message, *word) || strcasestr(e->type, *word) ||
-			    strcasestr(e->code, *word) || strcasestr(e->param, *word))
+			if (strcasestr(body, *word))
 				return complaints[i].complaint;
 	}
 	return COMPLAINT_NONE;
@@ -159,9 +159,10 @@ static const char *advice(const struct question *q, enum complaint complaint, in
 			       : "";
 }
 
-static void of_status(const struct question *q, int status, struct wire_error *e, struct outcome *o)
+static void of_status(const struct question *q, int status, const char *body, struct wire_error *e,
+		      struct outcome *o)
 {
-	enum complaint complaint = complaint_of(status, e);
+	enum complaint complaint = complaint_of(status, body);
 	/* Sooner than the server says it is of no use, and much later of none to the user. */
 	bool no_time = o->retry_after_ns >= 0 &&
 		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > q->left_ns ||
@@ -220,7 +221,6 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 {
 	struct wire_error error = {0};
 	const char *body = t->body ? t->body : "";
-	int status;
 
 	*ret_reply = (struct wire_reply){.tokens_in = -1, .tokens_out = -1};
 	*ret = (struct outcome){.outcome = LLM_ANSWERED,
@@ -240,14 +240,12 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 		    t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
-		of_status(q, t->status, &error, ret);
+		of_status(q, t->status, body, &error, ret);
 	} else if (wire_reply_parse(q->config->api, body, t->len, ret_reply)) {
 		of_other_api(q, t, ret);
 	} else if (ret_reply->failed) {
-		/* Some say the status in the body. */
-		if (sscanf(ret_reply->error.code, "%3d", &status) != 1 || status < 400)
-			status = t->status;
-		of_status(q, status, &ret_reply->error, ret);
+		of_status(q, ret_reply->error.status ? ret_reply->error.status : t->status, body,
+			  &ret_reply->error, ret);
 	} else {
 		of_reply(q, ret_reply, ret);
 	}

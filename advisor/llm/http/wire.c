@@ -214,12 +214,9 @@ static bool error_of(const cJSON *object, struct wire_error *ret)
 	copy_text(e.message, sizeof(e.message), object, "error");
 	copy_text(e.message, sizeof(e.message), from, "detail");
 	copy_text(e.message, sizeof(e.message), from, "message");
-	copy_text(e.type, sizeof(e.type), from, "type");
-	copy_text(e.param, sizeof(e.param), from, "param");
-	copy_text(e.code, sizeof(e.code), from, "code");
-	copy_count(&code, from, "code"); /* llama.cpp's is a number */
-	if (code >= 0)
-		snprintf(e.code, sizeof(e.code), "%lld", (long long)code);
+	copy_count(&code, from, "code");
+	if (code >= 400 && code < 600)
+		e.status = (int)code;
 	*ret = e;
 	return true;
 }

@@ -25,10 +25,10 @@ char *utf8_inert(char *to, size_t size, const char *text, size_t max);
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body);
 
-/* What a server says is wrong, in any of the shapes seen. Empty strings: it does not say. */
+/* What a server says is wrong, in any of the shapes seen. */
 struct wire_error {
-	char message[1024];
-	char type[64], code[64], param[64];
+	char message[1024]; /* "": it does not say */
+	int status;	    /* HTTP's, said in the body; 0: it is not */
 };
 
 enum wire_end {
