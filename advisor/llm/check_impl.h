@@ -4,7 +4,6 @@
 #ifndef LLM_CHECK_IMPL_H
 #define LLM_CHECK_IMPL_H
 
-
 #include "advisor/llm/check.h"
 
 /* Stand in a plain text for a placeholder and for an alias: no text has these bytes of its own. */

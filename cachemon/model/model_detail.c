@@ -50,8 +50,7 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 	return ret;
 }
 
-#define LARGEST                                                                                    \
-	"SELECT id FROM interference WHERE job_id = ?1 ORDER BY pages DESC, id LIMIT 100"
+#define LARGEST "SELECT id FROM interference WHERE job_id = ?1 ORDER BY pages DESC, id LIMIT 100"
 #define EVICTION_ROWS                                                                              \
 	"SELECT x.cause, iif(e.id IS NULL, x.evictor_kind, 'job'), e.name, x.evictor, "            \
 	"x.evictor_cgroup, x.evictor_path, x.evictor_writes, x.owner_path, x.pages, x.exact, 0 "   \
@@ -63,9 +62,9 @@ _Static_assert(INTERFERENCE_ROWS == 100, "as in the query");
 /* Which job an evictor is of is known since the database has the table of their cgroups. */
 static const char *evictions_query(sqlite3 *db)
 {
-	static const char jobs[] = EVICTION_ROWS
-		"(SELECT b.job_id FROM evicting_job b WHERE b.interference_id = x.id "
-		"ORDER BY b.depth_bytes DESC, b.job_id DESC LIMIT 1)" EVICTION_ORDER;
+	static const char jobs[] =
+		EVICTION_ROWS "(SELECT b.job_id FROM evicting_job b WHERE b.interference_id = x.id "
+			      "ORDER BY b.depth_bytes DESC, b.job_id DESC LIMIT 1)" EVICTION_ORDER;
 	static const char no_jobs[] = EVICTION_ROWS "NULL" EVICTION_ORDER;
 
 	return model_has(db, "job_cgroup", NULL) ? jobs : no_jobs;

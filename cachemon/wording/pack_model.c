@@ -29,7 +29,7 @@ static struct shown number(const char *value, double v)
 	return ret;
 }
 
-static struct opt_i64 rounded(double v)
+static struct opt_i64 rounded_value(double v)
 {
 	struct opt_i64 ret = {.known = v >= 0 && v < 9e18};
 
@@ -61,9 +61,9 @@ static struct shown of_unit(const char *value, const char *unit)
 	if (!strcmp(unit, "flag"))
 		return strcmp(value, "0") ? yes : no;
 	if (!strcmp(unit, "ns") || !strcmp(unit, "s"))
-		return show_ns(rounded(*unit == 's' ? v * 1e9 : v));
+		return show_ns(rounded_value(*unit == 's' ? v * 1e9 : v));
 	if (!strcmp(unit, "bytes") || !strcmp(unit, "KiB") || !strcmp(unit, "kb"))
-		return show_bytes(rounded(*unit == 'b' ? v : v * 1024), false);
+		return show_bytes(rounded_value(*unit == 'b' ? v : v * 1024), false);
 	return with_unit(value, unit);
 }
 

@@ -240,7 +240,8 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 }
 
 /* A server's own limit may be lower than ours: once more, with less. */
-static int ask(struct word *w, struct wording *ret, struct llm_answer *answer, struct errtext *err)
+static int ask_model(struct word *w, struct wording *ret, struct llm_answer *answer,
+		     struct errtext *err)
 {
 	int e = prepare(w, 0, err);
 
@@ -311,7 +312,7 @@ static int make(struct word *w, struct wording *ret, struct errtext *err)
 		return skip(ret, LLM_NOT_CONFIGURED, w->how->unusable);
 	if (!w->job)
 		return skip(ret, LLM_NOT_CONFIGURED, "the run has no job that was watched");
-	e = ask(w, ret, &answer, &why);
+	e = ask_model(w, ret, &answer, &why);
 	if (e == -EPERM || e == -E2BIG)
 		e = skip(ret, LLM_NOT_ALLOWED, why.text);
 	else if (e)

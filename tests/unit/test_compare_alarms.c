@@ -223,7 +223,8 @@ static struct rates simulate_lone(const struct process *p, size_t few, bool ende
 		run_of(&seed, p, a);
 		run_of(&seed, p, b);
 		short_run(b, p->nr, few, ended, part);
-		t = paired_lone(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1, !ended);
+		t = paired_lone(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1,
+				!ended);
 		ret.judged += t.why == PAIRED_TESTED;
 		ret.alarms += t.why == PAIRED_TESTED && t.p <= LEVEL;
 	}

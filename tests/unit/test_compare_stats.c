@@ -36,7 +36,8 @@ static void student_as_in_tables(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		close_to(stats_student_quantile(table[i].p, table[i].df), table[i].t, 1e-8);
 		close_to(stats_student_quantile(1 - table[i].p, table[i].df), -table[i].t, 1e-8);
-		close_to(stats_student_two_sided(table[i].t, table[i].df), 2 * (1 - table[i].p), 1e-8);
+		close_to(stats_student_two_sided(table[i].t, table[i].df), 2 * (1 - table[i].p),
+			 1e-8);
 	}
 	for (double t = 0.1; t < 60; t *= 1.7) {
 		close_to(stats_student_two_sided(t, 1), 1 - 2 / M_PI * atan(t), 1e-13);

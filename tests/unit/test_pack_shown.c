@@ -43,15 +43,16 @@ static void shown(void **state)
 		{"B", "grade", "B", true},
 		{NULL, "pages", "not measured", false},
 	};
-	struct arena a = {0};
+	struct pack pack = {0};
+	struct packer k = {.p = &pack};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct pack_figure f = {
 			.value = rows[i].value, .unit = rows[i].unit, .is_text = rows[i].is_text};
 
-		assert_string_equal(pack_shown(&a, &f), rows[i].shown);
+		assert_string_equal(pack_shown(&k, &f), rows[i].shown);
 	}
-	arena_free(&a);
+	arena_free(&pack.arena);
 }
 
 /* A bound is none without its word, and an estimate is no count. */
@@ -64,15 +65,16 @@ static void qualified(void **state)
 		{"measured", "7.64 ms"},
 		{"", "7.64 ms"},
 	};
-	struct arena a = {0};
+	struct pack pack = {0};
+	struct packer k = {.p = &pack};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct pack_figure f = {
 			.value = "0.00764", .unit = "s", .quality = rows[i][0]};
 
-		assert_string_equal(pack_shown(&a, &f), rows[i][1]);
+		assert_string_equal(pack_shown(&k, &f), rows[i][1]);
 	}
-	arena_free(&a);
+	arena_free(&pack.arena);
 }
 
 int main(void)

@@ -160,7 +160,8 @@ static void tails_against_chance(void **state)
 	near((double)splits / TRIALS, 0.0375, 0.015);
 	near((double)arcs / TRIALS, 0.0475, 0.015);
 	assert_true(stats_tail_split(0, 0.05) == 1 && stats_tail_arc(0, 100, 0.05) == 1);
-	assert_true(stats_tail_split(INFINITY, 0.05) == 0 && stats_tail_arc(INFINITY, 100, 0.05) == 0);
+	assert_true(stats_tail_split(INFINITY, 0.05) == 0 &&
+		    stats_tail_arc(INFINITY, 100, 0.05) == 0);
 }
 
 /* Less what the own past of each explains, the correlation is SciPy's. */
