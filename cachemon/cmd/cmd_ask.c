@@ -35,7 +35,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int ask(void *arg, const struct model *m, struct errtext *err)
+static int put_answer(void *arg, const struct model *m, struct errtext *err)
 {
 	struct llm_place *p = arg;
 	const struct answer_place to = {.format = p->o->args.report.format,
@@ -105,7 +105,7 @@ int cmd_ask(int argc, char **argv)
 		.args.formats = &formats,
 		.asked = true,
 	};
-	struct llm_place p = {.o = &o, .use = ask};
+	struct llm_place p = {.o = &o, .use = put_answer};
 
 	usage_parse(&ask_spec, parse_option, argc, argv, 0, &o);
 	return llm_args_run(&p);
