@@ -25,7 +25,7 @@ static int64_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-static int ask(int fd, int64_t offset, int64_t length, struct cachestat *ret)
+static int ask_kernel(int fd, int64_t offset, int64_t length, struct cachestat *ret)
 {
 	struct cachestat_range range = {(uint64_t)offset, (uint64_t)length};
 
@@ -36,7 +36,7 @@ bool selftest_by_mincore(void)
 {
 	struct cachestat cs;
 
-	return ask(-1, 0, 0, &cs) == -ENOSYS;
+	return ask_kernel(-1, 0, 0, &cs) == -ENOSYS;
 }
 
 int look_open(struct selftest_look *l, int fd, int64_t bytes)
@@ -137,7 +137,7 @@ int look_begin(struct selftest_look *l, int64_t *ret_pages)
 	int r;
 
 	if (!l->map) {
-		r = ask(l->fd, 0, l->bytes, &l->last);
+		r = ask_kernel(l->fd, 0, l->bytes, &l->last);
 		*ret_pages = (int64_t)l->last.nr_cache;
 		return r;
 	}
@@ -162,7 +162,7 @@ int look_before(struct selftest_look *l, bool *disturbed)
 			*disturbed = true;
 		return r;
 	}
-	r = ask(l->fd, 0, l->bytes, &now);
+	r = ask_kernel(l->fd, 0, l->bytes, &now);
 	if (r)
 		return r;
 	if (now.nr_cache != l->last.nr_cache || now.nr_evicted > l->last.nr_evicted)
@@ -178,7 +178,7 @@ int look_range(struct selftest_look *l, int64_t first, int64_t nr, int64_t *ret_
 	int r = 0;
 
 	if (!l->map)
-		r = ask(l->fd, first * page_size(), nr * page_size(), &cs);
+		r = ask_kernel(l->fd, first * page_size(), nr * page_size(), &cs);
 	for (int64_t i = first; l->map && i < first + nr; i++)
 		cs.nr_cache += l->was[i] & 1;
 	*ret_pages = (int64_t)cs.nr_cache;
@@ -201,7 +201,7 @@ int look_after(struct selftest_look *l, int64_t *added, bool *disturbed)
 		*added += came;
 		return r;
 	}
-	r = ask(l->fd, 0, l->bytes, &now);
+	r = ask_kernel(l->fd, 0, l->bytes, &now);
 	if (r)
 		return r;
 	came = (int64_t)now.nr_cache - (int64_t)l->last.nr_cache;

@@ -33,7 +33,7 @@ static struct opt_f64 per_second(struct opt_i64 v, int64_t duration_ns)
 	};
 }
 
-static struct opt_i64 rounded(struct opt_f64 v)
+static struct opt_i64 whole_of(struct opt_f64 v)
 {
 	struct opt_i64 ret = {.known = v.known && v.value < 9e18};
 
@@ -44,7 +44,7 @@ static struct opt_i64 rounded(struct opt_f64 v)
 /* What is more than nothing is not shown as 0. */
 static struct shown show_pages(struct opt_f64 rate)
 {
-	struct opt_i64 whole = rounded(rate);
+	struct opt_i64 whole = whole_of(rate);
 	struct shown ret = {"-"};
 
 	if (whole.known && whole.value == 0 && rate.value > 0)
@@ -69,7 +69,7 @@ static struct top_figure bytes_per_second(const struct counts *c, enum counter w
 {
 	struct top_figure f = {.value = per_second(v, duration_ns)};
 
-	f.shown = show_least(show_bytes(rounded(f.value), counts_estimated(c, which)),
+	f.shown = show_least(show_bytes(whole_of(f.value), counts_estimated(c, which)),
 			     counts_lower_bound(c, which));
 	return f;
 }
@@ -78,7 +78,7 @@ static struct top_figure waited_per_second(const struct counts *c, int64_t durat
 {
 	struct top_figure f = {.value = per_second(counts_get(c, C_stall_ns), duration_ns)};
 
-	f.shown = show_least(show_ns(rounded(f.value)), counts_lower_bound(c, C_stall_ns));
+	f.shown = show_least(show_ns(whole_of(f.value)), counts_lower_bound(c, C_stall_ns));
 	return f;
 }
 
