@@ -29,15 +29,6 @@ static struct shown number(const char *value, double v)
 	return ret;
 }
 
-static struct opt_i64 rounded_value(double v)
-{
-	struct opt_i64 ret = {.known = v >= 0 && v < 9e18};
-
-	if (ret.known)
-		ret.value = (int64_t)(v + 0.5);
-	return ret;
-}
-
 /* "1 page" of "pages", "1 process" of "processes". */
 static struct shown with_unit(const char *value, const char *unit)
 {
@@ -61,9 +52,10 @@ static struct shown of_unit(const char *value, const char *unit)
 	if (!strcmp(unit, "flag"))
 		return strcmp(value, "0") ? yes : no;
 	if (!strcmp(unit, "ns") || !strcmp(unit, "s"))
-		return show_ns(rounded_value(*unit == 's' ? v * 1e9 : v));
+		return show_ns(opt_round((struct opt_f64){*unit == 's' ? v * 1e9 : v, true}));
 	if (!strcmp(unit, "bytes") || !strcmp(unit, "KiB") || !strcmp(unit, "kb"))
-		return show_bytes(rounded_value(*unit == 'b' ? v : v * 1024), false);
+		return show_bytes(opt_round((struct opt_f64){*unit == 'b' ? v : v * 1024, true}),
+				  false);
 	return with_unit(value, unit);
 }
 
