@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cachemon/figures/counters.h"
-#include "cachemon/account/references.h"
+#include "cachemon/account/reference_sample.h"
 #include "cachemon/account/sample_machine.h"
 #include "cachemon/account/slices.h"
 

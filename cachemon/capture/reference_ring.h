@@ -2,14 +2,14 @@
 /*
  * From the ring of references to the sample: takes what came, and keeps the bound that the programs
  * go by and the threshold of the sample together. Owns when the sample begins and why it ends; what
- * is in it, account/references does.
+ * is in it, account/reference_sample does.
  */
 #ifndef REFERENCE_RING_H
 #define REFERENCE_RING_H
 
 #include <bpf/libbpf.h>
 
-#include "cachemon/account/references.h"
+#include "cachemon/account/reference_sample.h"
 #include "cachemon/capture/probe_set.h"
 
 /* NULL, where the programs have no references, takes all that is done to a run's. */

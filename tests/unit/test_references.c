@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/account/references.h"
+#include "cachemon/account/reference_sample.h"
 
 enum { EVENTS_MAX = 60000, FILES = 7 };
 

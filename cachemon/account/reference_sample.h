@@ -5,8 +5,8 @@
  * store has; knows no probe and no SQL. What it holds is at any time what its threshold alone would
  * have taken.
  */
-#ifndef REFERENCES_H
-#define REFERENCES_H
+#ifndef REFERENCE_SAMPLE_H
+#define REFERENCE_SAMPLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

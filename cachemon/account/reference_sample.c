@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/account/references.h"
+#include "cachemon/account/reference_sample.h"
 
 #include <errno.h>
 #include <math.h>
