@@ -30,14 +30,14 @@ const struct drop_text drop_reasons[DROP_NR] = {
 
 #define FIND_TEXT(list, nr, text) FIND_KEY(list, nr, text, strlen(text))
 
-static const cJSON *get(const cJSON *o, const char *key)
+static const cJSON *item_of(const cJSON *o, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
 static const char *text_of(const cJSON *o, const char *key)
 {
-	return cJSON_GetStringValue(get(o, key));
+	return cJSON_GetStringValue(item_of(o, key));
 }
 
 static bool is_list(const cJSON *list)
@@ -54,8 +54,8 @@ static bool is_list(const cJSON *list)
 static bool has_shape(const cJSON *o)
 {
 	return cJSON_IsObject(o) && cJSON_GetArraySize(o) == 6 && text_of(o, "about") &&
-	       text_of(o, "text") && is_list(get(o, "evidence")) && is_list(get(o, "notes")) &&
-	       text_of(o, "action") && text_of(o, "confidence");
+	       text_of(o, "text") && is_list(item_of(o, "evidence")) &&
+	       is_list(item_of(o, "notes")) && text_of(o, "action") && text_of(o, "confidence");
 }
 
 static bool take_confidence(const cJSON *o, struct llm_statement *s)
@@ -105,7 +105,7 @@ static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statemen
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, get(o, "evidence"))
+	cJSON_ArrayForEach(item, item_of(o, "evidence"))
 	{
 		const struct pack_evidence *e =
 			FIND_TEXT(p->evidence, p->nr_evidence, item->valuestring);
@@ -114,7 +114,7 @@ static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statemen
 			return false;
 		cite_evidence(s, e);
 	}
-	cJSON_ArrayForEach(item, get(o, "notes"))
+	cJSON_ArrayForEach(item, item_of(o, "notes"))
 	{
 		const struct pack_note *n = FIND_TEXT(p->notes, p->nr_notes, item->valuestring);
 
@@ -269,7 +269,7 @@ static const cJSON *answer_in(const cJSON *o)
 {
 	const cJSON *item, *found = NULL;
 
-	if (cJSON_IsObject(o) && cJSON_IsArray(get(o, "statements")))
+	if (cJSON_IsObject(o) && cJSON_IsArray(item_of(o, "statements")))
 		return o;
 	for (item = o ? o->child : NULL; item && !found; item = item->next)
 		found = answer_in(item);
@@ -320,7 +320,7 @@ static int take_answer(const struct pack *pack, const struct redact *names, cons
 
 	c->statements = arena_alloc(a, STATEMENTS_MAX * sizeof(*c->statements));
 	c->ranking = arena_alloc(a, (pack->nr_findings + 1) * sizeof(void *));
-	cJSON_ArrayForEach(item, get(o, "statements"))
+	cJSON_ArrayForEach(item, item_of(o, "statements"))
 	{
 		enum drop_reason reason = DROP_TOO_MANY;
 
@@ -336,8 +336,8 @@ static int take_answer(const struct pack *pack, const struct redact *names, cons
 	}
 	if (a->failed)
 		return -ENOMEM;
-	c->answered = cJSON_IsTrue(get(o, "answered"));
-	take_ranking(pack, get(o, "ranking"), c);
+	c->answered = cJSON_IsTrue(item_of(o, "answered"));
+	take_ranking(pack, item_of(o, "ranking"), c);
 	return 0;
 }
 

@@ -128,8 +128,8 @@ static char *system_text(const struct pack *p)
 /* The choices of a place of the schema, a path of keys: first, if any, and the keys of things whose
  * first member is their key. Where there are none it stays any text: an empty enum is no schema,
  * and what is cited then is dropped here. */
-static void choose(cJSON *place, const char *const *path, const char *first, const void *list,
-		   size_t nr, size_t size)
+static void put_choices(cJSON *place, const char *const *path, const char *first, const void *list,
+			size_t nr, size_t size)
 {
 	cJSON *choices = cJSON_CreateArray();
 
@@ -147,7 +147,8 @@ static void choose(cJSON *place, const char *const *path, const char *first, con
 }
 
 #define CHOOSE(place, first, list, nr, ...)                                                        \
-	choose(place, (const char *const[]){__VA_ARGS__, NULL}, first, list, nr, sizeof((list)[0]))
+	put_choices(place, (const char *const[]){__VA_ARGS__, NULL}, first, list, nr,              \
+		    sizeof((list)[0]))
 #define STATEMENT "properties", "statements", "items", "properties"
 
 static char *schema_text(const struct pack *p)

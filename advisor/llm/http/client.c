@@ -136,8 +136,9 @@ static void look_at_clock(struct question *q, uint64_t deadline_ns)
 	q->left_ns = now < deadline_ns ? deadline_ns - now : 0;
 }
 
-static enum llm_outcome ask(struct question *q, const struct llm_prompt *prompt,
-			    uint64_t deadline_ns, struct llm_answer *to, struct errtext *err)
+static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt *prompt,
+				     uint64_t deadline_ns, struct llm_answer *to,
+				     struct errtext *err)
 {
 	struct wire_shape shape = {q->config->api, q->config->json, false};
 	enum llm_outcome ret = LLM_ANSWERED;
@@ -197,7 +198,7 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	/* A peer that closes its end is no reason to die. */
 	sigaction(SIGPIPE, &ignore, &before);
 	if (!ret->outcome && !curl_global_init(CURL_GLOBAL_DEFAULT))
-		ret->outcome = ask(&q, prompt, start + q.limit_ns, ret, &err);
+		ret->outcome = ask_endpoint(&q, prompt, start + q.limit_ns, ret, &err);
 	else if (!ret->outcome)
 		ret->outcome = errtext_set(&err, LLM_UNREACHABLE, "not enough memory to ask");
 	curl_global_cleanup();

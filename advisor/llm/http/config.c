@@ -166,7 +166,7 @@ const struct llm_text llm_texts[LLM_TEXTS_NR] = {
 	{"--llm-cert-key", "CACHEMON_LLM_CERT_KEY", PLACE(cert_key_file)},
 };
 
-static int choose(struct llm_config *c, struct errtext *err)
+static int choose_forms(struct llm_config *c, struct errtext *err)
 {
 	size_t api = c->url ? endpoint_guess(c->url) : LLM_OPENAI, json = LLM_JSON_SCHEMA;
 
@@ -223,7 +223,7 @@ int llm_config_make(const struct llm_config *options, bool environment, struct l
 		if (llm_texts[i].variable && (!*text || !**text))
 			*text = variable(llm_texts[i].variable);
 	}
-	r = choose(&c, err);
+	r = choose_forms(&c, err);
 	if (!r && c.url)
 		r = endpoint_make(c.url, c.api, &e, err);
 	if (r)

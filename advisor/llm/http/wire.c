@@ -170,14 +170,14 @@ static const struct dialect {
 			   "max_tokens", "refusal"},
 };
 
-static const cJSON *get(const cJSON *object, const char *name)
+static const cJSON *member_of(const cJSON *object, const char *name)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
 static const char *text_of(const cJSON *object, const char *name)
 {
-	return cJSON_GetStringValue(get(object, name));
+	return cJSON_GetStringValue(member_of(object, name));
 }
 
 /* What is missing or of another type is left as it is. */
@@ -191,7 +191,7 @@ static void copy_text(char *to, size_t size, const cJSON *object, const char *na
 
 static void copy_count(int64_t *to, const cJSON *object, const char *name)
 {
-	const cJSON *item = get(object, name);
+	const cJSON *item = member_of(object, name);
 
 	/* NaN is outside too. */
 	if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e15)
@@ -201,7 +201,7 @@ static void copy_count(int64_t *to, const cJSON *object, const char *name)
 /* "error" is an object or a text, or its fields are at the top. */
 static bool error_of(const cJSON *object, struct wire_error *ret)
 {
-	const cJSON *inner = get(object, "error");
+	const cJSON *inner = member_of(object, "error");
 	const cJSON *from = cJSON_IsObject(inner) ? inner : object;
 	struct wire_error e = {0};
 	int64_t code = -1;
@@ -238,7 +238,7 @@ static int append_text(struct wire_reply *r, const char *text)
  * parts of other types. */
 static int take_content(const cJSON *message, struct wire_reply *r)
 {
-	const cJSON *content = get(message, "content"), *part;
+	const cJSON *content = member_of(message, "content"), *part;
 	const char *refusal = text_of(message, "refusal");
 	int err = cJSON_IsString(content) ? append_text(r, content->valuestring) : 0;
 
@@ -276,7 +276,7 @@ int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wir
 {
 	const struct dialect *d = &dialects[api];
 	_cleanup_json_ cJSON *root = parse_json(bytes, len);
-	const cJSON *list = get(root, d->list), *holder = root, *message = root;
+	const cJSON *list = member_of(root, d->list), *holder = root, *message = root;
 
 	*ret = (struct wire_reply){.tokens_in = -1, .tokens_out = -1};
 	if (!cJSON_IsArray(list)) {
@@ -285,13 +285,13 @@ int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wir
 	}
 	if (api == LLM_OPENAI) {
 		holder = cJSON_GetArrayItem(list, 0);
-		message = get(holder, "message");
+		message = member_of(holder, "message");
 	}
 	if (!cJSON_IsObject(message))
 		return -EBADMSG;
 	copy_text(ret->model, sizeof(ret->model), root, "model");
-	copy_count(&ret->tokens_in, get(root, "usage"), d->tokens_in);
-	copy_count(&ret->tokens_out, get(root, "usage"), d->tokens_out);
+	copy_count(&ret->tokens_in, member_of(root, "usage"), d->tokens_in);
+	copy_count(&ret->tokens_out, member_of(root, "usage"), d->tokens_out);
 	take_end(d, holder, ret);
 	return take_content(message, ret);
 }
