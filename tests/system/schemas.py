@@ -191,6 +191,9 @@ def keys_of(schema):
 def every_key_is_documented(world, _):
     with open(os.path.join(rules.ROOT, "docs", "json.md")) as f:
         documented = set(re.findall(r'"(\w+)"', f.read()))
+    # Counters that came later are in cachemon-terms(7), which is made of this table.
+    with open(os.path.join(rules.ROOT, "cachemon", "figures", "figures.txt")) as f:
+        documented.update(re.findall(r"^plain (\w+) \| [^|]+ \| [^|]+", f.read(), re.M))
     for path in sorted(glob.glob(os.path.join(SCHEMAS, "*.json"))):
         with open(path) as f:
             keys = set(keys_of(json.load(f)))

@@ -16,7 +16,8 @@ def refused(text, schema):
     path = os.path.join(SCHEMAS, f"{schema}.json")  # what it refers to is beside it
     done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", "--base-uri", f"file://{path}", path],
                           input=text, capture_output=True, text=True)
-    return (done.stderr.strip()[:300] or f"exit {done.returncode}") if done.returncode else None
+    # A message begins with the value that is refused, which may be long, and ends with the reason.
+    return (done.stderr.strip()[-300:] or f"exit {done.returncode}") if done.returncode else None
 
 
 def valid(text, schema):
