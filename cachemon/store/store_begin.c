@@ -22,11 +22,10 @@ static int make_uuid(char uuid[37])
 	return 0;
 }
 
-static int write_run(struct store *st, const struct store_run *run, const char *uuid)
+static void write_run(struct store *st, const struct store_run *run, const char *uuid)
 {
 	struct binder b = bind_first(st, S_RUN_INSERT);
 	struct writer w;
-	int rc;
 
 	writer_self(&w);
 	bind_text(&b, uuid);
@@ -45,33 +44,30 @@ static int write_run(struct store *st, const struct store_run *run, const char *
 	bind_int(&b, (int64_t)run->page_size_bytes);
 	bind_int(&b, (int64_t)run->memory_bytes);
 	bind_int(&b, (int64_t)run->map_bytes);
-	rc = bind_run(&b);
-	if (rc == SQLITE_OK)
+	if (bind_run(&b))
 		st->run_id = sqlite3_last_insert_rowid(st->db);
-	return rc;
 }
 
 /* Also why it has no references, where that is known. */
-static int write_job(struct store *st, int slot, const char *references_absent)
+static void write_job(struct store *st, int slot, const char *references_absent)
 {
 	struct binder b = bind_first(st, S_JOB_INSERT);
-	int rc;
 
 	bind_int(&b, st->run_id);
 	bind_int(&b, slot);
 	bind_text(&b, st->job_names[slot]);
 	bind_text(&b, st->job_selectors[slot]);
-	rc = bind_run(&b);
+	bind_run(&b);
 	st->job_ids[slot] = sqlite3_last_insert_rowid(st->db);
-	if (rc != SQLITE_OK || !references_absent)
-		return rc;
+	if (!references_absent)
+		return;
 	b = bind_first(st, S_REFERENCE_ABSENT);
 	bind_int(&b, st->job_ids[slot]);
 	bind_text(&b, references_absent);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_probe(struct store *st, const struct store_probe *probe)
+static void write_probe(struct store *st, const struct store_probe *probe)
 {
 	struct binder b = bind_first(st, S_PROBE);
 
@@ -80,31 +76,28 @@ static int write_probe(struct store *st, const struct store_probe *probe)
 	bind_text(&b, probe->hook);
 	bind_text(&b, probe->state);
 	bind_text(&b, probe->reason);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_cgroup(struct store *st, const char *path)
+static void write_cgroup(struct store *st, const char *path)
 {
 	struct binder b = bind_first(st, S_JOB_CGROUP);
 
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
 	bind_bytes(&b, path);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr)
+void run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr)
 {
-	int rc = SQLITE_OK;
-
-	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		struct binder b = bind_first(st, S_UNMEASURED);
 
 		bind_int(&b, st->run_id);
 		bind_text(&b, list[i].name);
 		bind_text(&b, list[i].reason);
-		rc = bind_run(&b);
+		bind_run(&b);
 	}
-	return rc;
 }
 
 static int take_names(struct store *st, const struct store_run *run)
@@ -131,25 +124,25 @@ static uint64_t full_resolution(const struct store_limits *limits, uint64_t inte
 static int begin_run(struct store *st, const struct store_run *run, struct errtext *err)
 {
 	char uuid[37];
-	int rc = take_names(st, run);
 
-	if (rc == SQLITE_OK)
-		rc = statements_prepare(st);
-	if (rc == SQLITE_OK && make_uuid(uuid))
-		rc = SQLITE_IOERR;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = write_run(st, run, uuid);
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++)
-		rc = write_job(st, slot, run->references_absent[slot]);
-	for (size_t i = 0; i < run->nr_probes && rc == SQLITE_OK; i++)
-		rc = write_probe(st, &run->probes[i]);
-	if (rc == SQLITE_OK)
-		rc = run_write_unmeasured(st, run->unmeasured, run->nr_unmeasured);
-	if (rc == SQLITE_OK && run->memory_cgroup)
-		rc = write_cgroup(st, run->memory_cgroup);
-	return store_finish(st, rc, "begin a run in", NULL, err);
+	st->rc = take_names(st, run);
+	if (st->rc == SQLITE_OK)
+		st->rc = statements_prepare(st);
+	if (st->rc == SQLITE_OK && make_uuid(uuid))
+		st->rc = SQLITE_IOERR;
+	if (st->rc == SQLITE_OK)
+		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (st->rc == SQLITE_OK) {
+		write_run(st, run, uuid);
+		for (int slot = 0; slot < JOB_NR; slot++)
+			write_job(st, slot, run->references_absent[slot]);
+		for (size_t i = 0; i < run->nr_probes; i++)
+			write_probe(st, &run->probes[i]);
+		run_write_unmeasured(st, run->unmeasured, run->nr_unmeasured);
+		if (run->memory_cgroup)
+			write_cgroup(st, run->memory_cgroup);
+	}
+	return store_finish(st, "begin a run in", NULL, err);
 }
 
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err)

@@ -27,6 +27,7 @@ struct store {
 	struct access saved;
 	struct store_limits limits;
 	bool in_wal;
+	int rc;		/* SQLite's, of the transaction: the first that failed */
 	int64_t run_id; /* 0: none begun */
 	int64_t job_ids[JOB_NR];
 	char *job_names[JOB_NR];
@@ -55,31 +56,31 @@ struct store {
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
 	       struct errtext *err);
 
-/* All below give SQLite codes, but those that take an errtext. */
+/* Those that write leave what fails in st->rc, and write nothing after it. */
 
 /* store_rows.c */
-int rows_write_run(struct store *st, const struct ledger *l, const char *state,
-		   const int *exit_status);
-int rows_write_sums(struct store *st, struct ledger *l, bool files);
-int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
+void rows_write_run(struct store *st, const struct ledger *l, const char *state,
+		    const int *exit_status);
+void rows_write_sums(struct store *st, struct ledger *l, bool files);
+void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
 void bind_key(struct binder *b, const struct file_key *key);
 
 /* store_traces.c: what came since they were last written */
-int references_write(struct store *st, const struct reference_sample *s);
-int traces_write(struct store *st);
+void references_write(struct store *st, const struct reference_sample *s);
+void traces_write(struct store *st);
 /* The transaction was committed, or undone. */
 void traces_settle(struct store *st, bool written);
 
 /* store_machine.c: the machine as of the end of that interval, if the sample has it. */
-int machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
+void machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
 
 /* store_begin.c */
-int run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
+void run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
 
 /* store_rollup.c */
-int rollup_step(struct store *st);
+void rollup_step(struct store *st);
 
-/* store_writer.c */
+/* store_writer.c: an SQLite code */
 int writer_mark_cut(sqlite3 *db);
 struct writer {
 	char boot[64];
@@ -93,8 +94,7 @@ void writer_self(struct writer *ret_writer);
  * the user they belong to. store_enter() is 0, or -errno with a line in err. */
 int store_enter(struct store *st, struct errtext *err);
 void store_leave(struct store *st);
-/* COMMIT or, when rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
-int store_finish(struct store *st, int rc, const char *doing, const char *note,
-		 struct errtext *err);
+/* COMMIT or, when st->rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
+int store_finish(struct store *st, const char *doing, const char *note, struct errtext *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/store/store_impl.h"
 
-static int write_machine(struct store *st, const struct sample_machine *m)
+static void write_machine(struct store *st, const struct sample_machine *m)
 {
 	struct binder b = bind_first(st, S_MACHINE);
 
@@ -12,10 +12,10 @@ static int write_machine(struct store *st, const struct sample_machine *m)
 	bind_count(&b, m->nr_cpus);
 	bind_count(&b, m->numa_nodes);
 	bind_text(&b, m->thp[0] ? m->thp : NULL);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_gauges(struct store *st, const struct sample_machine *m, int64_t interval)
+static void write_gauges(struct store *st, const struct sample_machine *m, int64_t interval)
 {
 	struct binder b = bind_first(st, S_MACHINE_INTERVAL);
 
@@ -28,10 +28,10 @@ static int write_gauges(struct store *st, const struct sample_machine *m, int64_
 	bind_count(&b, m->limit.limit_bytes);
 	bind_count(&b, m->limit.usage_bytes);
 	bind_count(&b, m->limit.file_bytes);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_limit(struct store *st, const struct sample_limit *limit)
+static void write_limit(struct store *st, const struct sample_limit *limit)
 {
 	struct binder b = bind_first(st, S_JOB_LIMIT);
 
@@ -39,13 +39,12 @@ static int write_limit(struct store *st, const struct sample_limit *limit)
 	bind_count(&b, limit->limit_bytes);
 	bind_bytes(&b, limit->at);
 	bind_count(&b, limit->oom_kills);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_device(struct store *st, const struct sample_device *d, uint64_t now_ns)
+static void write_device(struct store *st, const struct sample_device *d, uint64_t now_ns)
 {
 	struct binder b = bind_first(st, S_DEVICE);
-	int rc;
 
 	bind_int(&b, st->run_id);
 	bind_int(&b, d->dev >> 20);
@@ -56,28 +55,24 @@ static int write_device(struct store *st, const struct sample_device *d, uint64_
 	bind_count(&b, d->max_sectors_kb);
 	bind_count(&b, d->io_pages);
 	bind_int(&b, d->network);
-	rc = bind_run(&b);
-	if (rc != SQLITE_OK)
-		return rc;
+	bind_run(&b);
 	b = bind_first(st, S_DEVICE_CHANGE);
 	bind_int(&b, st->run_id);
 	bind_int(&b, d->dev >> 20);
 	bind_int(&b, d->dev & 0xfffff);
 	bind_int(&b, (int64_t)now_ns);
 	bind_count(&b, d->read_ahead_kb);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-int machine_rows_write(struct store *st, const struct sample *s, int64_t interval)
+void machine_rows_write(struct store *st, const struct sample *s, int64_t interval)
 {
 	const struct sample_machine *m = s->machine;
-	int rc = write_machine(st, m);
 
-	if (rc == SQLITE_OK)
-		rc = write_gauges(st, m, interval);
-	if (rc == SQLITE_OK && m->limit.at[0])
-		rc = write_limit(st, &m->limit);
-	for (size_t i = 0; i < m->nr_devices && rc == SQLITE_OK; i++)
-		rc = write_device(st, &m->devices[i], s->start_ns + s->duration_ns);
-	return rc;
+	write_machine(st, m);
+	write_gauges(st, m, interval);
+	if (m->limit.at[0])
+		write_limit(st, &m->limit);
+	for (size_t i = 0; i < m->nr_devices; i++)
+		write_device(st, &m->devices[i], s->start_ns + s->duration_ns);
 }

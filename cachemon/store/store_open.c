@@ -204,11 +204,10 @@ static int set_up(struct store *st)
 
 static int mark_cut_runs(struct store *st, struct errtext *err)
 {
-	int rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = writer_mark_cut(st->db);
-	return store_finish(st, rc, "write", NULL, err);
+	st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (st->rc == SQLITE_OK)
+		st->rc = writer_mark_cut(st->db);
+	return store_finish(st, "write", NULL, err);
 }
 
 static int open_prepared(struct store *st, struct errtext *err)
@@ -276,14 +275,14 @@ out:
 	return 0;
 }
 
-int store_finish(struct store *st, int rc, const char *doing, const char *note, struct errtext *err)
+int store_finish(struct store *st, const char *doing, const char *note, struct errtext *err)
 {
 	int ret = 0;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(st->db, "COMMIT", NULL, NULL, NULL);
-	if (rc != SQLITE_OK)
-		ret = store_fail(st->db, st->path, rc, doing, note, err);
+	if (st->rc == SQLITE_OK)
+		st->rc = sqlite3_exec(st->db, "COMMIT", NULL, NULL, NULL);
+	if (st->rc != SQLITE_OK)
+		ret = store_fail(st->db, st->path, st->rc, doing, note, err);
 	/* Some failures have rolled back already; a COMMIT that found a lock has not. */
 	if (!sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);

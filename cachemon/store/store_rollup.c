@@ -41,75 +41,72 @@ struct candidate {
 	uint64_t duration_ns;
 };
 
-static int find_next_interval(struct store *st, const struct tier *t, bool *ret_found,
-			      struct candidate *ret_candidate)
+/* false: there is none, or it failed. */
+static bool find_next_interval(struct store *st, const struct tier *t,
+			       struct candidate *ret_candidate)
 {
 	struct binder b = bind_first(st, S_MERGE_NEXT);
+	bool found;
 	int rc;
 
 	bind_int(&b, st->run_id);
 	bind_int(&b, (int64_t)t->next_ns);
-	if (b.rc != SQLITE_OK)
-		return b.rc;
+	if (st->rc != SQLITE_OK)
+		return false;
 	rc = sqlite3_step(b.stmt);
-	*ret_found = rc == SQLITE_ROW;
-	if (rc == SQLITE_ROW)
+	found = rc == SQLITE_ROW;
+	if (found)
 		*ret_candidate = (struct candidate){
 			.id = sqlite3_column_int64(b.stmt, 0),
 			.start_ns = (uint64_t)sqlite3_column_int64(b.stmt, 1),
 			.duration_ns = (uint64_t)sqlite3_column_int64(b.stmt, 2),
 		};
+	else if (rc != SQLITE_DONE)
+		st->rc = rc;
 	sqlite3_reset(b.stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return found;
 }
 
-static int run_ids(struct store *st, enum statement s, const int64_t *ids, int nr)
+static void run_ids(struct store *st, enum statement s, const int64_t *ids, int nr)
 {
 	struct binder b = bind_first(st, s);
 
 	for (int i = 0; i < nr; i++)
 		bind_int(&b, ids[i]);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int merge_interval(struct store *st, int64_t target, int64_t source)
+static void merge_interval(struct store *st, int64_t target, int64_t source)
 {
 	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE,
 					       S_MERGE_MACHINE};
 	const int64_t both[] = {target, source};
-	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == SQLITE_OK; i++)
-		rc = run_ids(st, steps[i], both, 2);
-	if (rc == SQLITE_OK)
-		rc = run_ids(st, S_MERGE_DELETE, &source, 1);
-	return rc;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		run_ids(st, steps[i], both, 2);
+	run_ids(st, S_MERGE_DELETE, &source, 1);
 }
 
-/* One row that ended before end_ns: into the row of its bucket, or the first of a new bucket. */
-static int tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns,
-		     bool *ret_stepped)
+/* One row that ended before end_ns: into the row of its bucket, or the first of a new bucket.
+ * false: there is none. */
+static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns)
 {
 	struct candidate c = {0};
-	bool found = false;
-	int rc = find_next_interval(st, t, &found, &c);
 
-	*ret_stepped = false;
-	if (rc != SQLITE_OK || !found || c.start_ns + c.duration_ns > end_ns)
-		return rc;
+	if (!find_next_interval(st, t, &c) || c.start_ns + c.duration_ns > end_ns)
+		return false;
 	if (t->target && t->bucket == c.start_ns / bucket_ns) {
-		rc = merge_interval(st, t->target, c.id);
+		merge_interval(st, t->target, c.id);
 	} else {
 		const int64_t trim[] = {t->target, st->limits.file_rows};
 
 		if (t->target)
-			rc = run_ids(st, S_MERGE_TRIM, trim, 2);
+			run_ids(st, S_MERGE_TRIM, trim, 2);
 		t->target = c.id;
 		t->bucket = c.start_ns / bucket_ns;
 	}
 	t->next_ns = c.start_ns + 1;
-	*ret_stepped = true;
-	return rc;
+	return true;
 }
 
 static uint64_t time_before(uint64_t now_ns, uint64_t age_ns)
@@ -117,21 +114,18 @@ static uint64_t time_before(uint64_t now_ns, uint64_t age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
-int rollup_step(struct store *st)
+void rollup_step(struct store *st)
 {
 	const struct store_limits *limits = &st->limits;
 	uint64_t old_ns = time_before(st->duration_ns, limits->keep_ns);
+	uint64_t young_ns = time_before(st->duration_ns, st->full_ns);
 	uint64_t finished_ns;
-	bool stepped = true;
-	int rc = SQLITE_OK;
 
-	for (unsigned int i = 0; i < limits->merges && stepped && rc == SQLITE_OK; i++)
-		rc = tier_step(st, &st->tiers[0], limits->minute_ns,
-			       time_before(st->duration_ns, st->full_ns), &stepped);
+	for (unsigned int i = 0; i < limits->merges; i++)
+		if (!tier_step(st, &st->tiers[0], limits->minute_ns, young_ns))
+			break;
 	/* The second tier leaves alone what the first still fills. */
 	finished_ns = st->tiers[0].bucket * limits->minute_ns;
-	if (rc == SQLITE_OK)
-		rc = tier_step(st, &st->tiers[1], limits->quarter_ns,
-			       old_ns < finished_ns ? old_ns : finished_ns, &stepped);
-	return rc;
+	tier_step(st, &st->tiers[1], limits->quarter_ns,
+		  old_ns < finished_ns ? old_ns : finished_ns);
 }

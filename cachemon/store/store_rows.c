@@ -19,8 +19,8 @@ static void bind_budget(struct binder *b, const struct sample_cost *cost)
 		bind_count(b, cost->part_ns[i]);
 }
 
-int rows_write_run(struct store *st, const struct ledger *l, const char *state,
-		   const int *exit_status)
+void rows_write_run(struct store *st, const struct ledger *l, const char *state,
+		    const int *exit_status)
 {
 	struct binder b = bind_first(st, S_RUN_UPDATE);
 
@@ -46,10 +46,10 @@ int rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_count(&b, st->recursion_misses);
 	bind_int(&b, (int64_t)st->intervals_lost);
 	bind_int(&b, (int64_t)ledger_law_error(l));
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_job(struct store *st, const struct ledger *l, int slot)
+static void write_job(struct store *st, const struct ledger *l, int slot)
 {
 	const struct ledger_job *j = ledger_job(l, slot);
 	const bool *measured = st->measured.counter[slot];
@@ -68,7 +68,7 @@ static int write_job(struct store *st, const struct ledger *l, int slot)
 	bind_known(&b, facts, (int64_t)j->facts.rchar_bytes);
 	bind_known(&b, facts, (int64_t)j->facts.syscr_calls);
 	bind_counters(&b, &j->total, measured);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
 static void bind_mark(struct binder *b, const struct ledger_mark *m)
@@ -76,21 +76,18 @@ static void bind_mark(struct binder *b, const struct ledger_mark *m)
 	bind_known(b, m->db_id, m->db_id);
 }
 
-static int run_mark(struct store *st, struct binder *b, struct ledger_mark *m)
+static void run_mark(struct binder *b, struct ledger_mark *m)
 {
-	int rc = bind_run(b);
-
-	if (rc != SQLITE_OK)
-		return rc;
+	if (!bind_run(b))
+		return;
 	if (!m->db_id) {
-		m->db_id = sqlite3_last_insert_rowid(st->db);
+		m->db_id = sqlite3_last_insert_rowid(b->st->db);
 		m->fresh = true;
 	}
 	m->written = true;
-	return rc;
 }
 
-static int write_directory(struct store *st, struct ledger_directory *d)
+static void write_directory(struct store *st, struct ledger_directory *d)
 {
 	const bool *measured = st->measured.counter[d->job];
 	struct binder b = bind_first(st, d->mark.db_id ? S_DIRECTORY_UPDATE : S_DIRECTORY_INSERT);
@@ -102,7 +99,7 @@ static int write_directory(struct store *st, struct ledger_directory *d)
 	bind_int(&b, d->files_estimated);
 	bind_int(&b, d->subdirectories);
 	bind_counters(&b, &d->total, measured);
-	return run_mark(st, &b, &d->mark);
+	run_mark(&b, &d->mark);
 }
 
 void bind_key(struct binder *b, const struct file_key *key)
@@ -113,7 +110,7 @@ void bind_key(struct binder *b, const struct file_key *key)
 	bind_int(b, key->gen);
 }
 
-static int write_file(struct store *st, struct ledger_file *f)
+static void write_file(struct store *st, struct ledger_file *f)
 {
 	const bool *measured = st->measured.counter[f->job];
 	struct binder b = bind_first(st, f->mark.db_id ? S_FILE_UPDATE : S_FILE_INSERT);
@@ -128,10 +125,10 @@ static int write_file(struct store *st, struct ledger_file *f)
 	bind_bytes(&b, f->path);
 	bind_int(&b, f->deleted);
 	bind_counters(&b, &f->total, measured);
-	return run_mark(st, &b, &f->mark);
+	run_mark(&b, &f->mark);
 }
 
-static int write_filesystem(struct store *st, struct ledger_filesystem *f)
+static void write_filesystem(struct store *st, struct ledger_filesystem *f)
 {
 	const bool *measured = st->measured.counter[f->job];
 	struct binder b = bind_first(st, f->mark.db_id ? S_FILESYSTEM_UPDATE : S_FILESYSTEM_INSERT);
@@ -147,7 +144,7 @@ static int write_filesystem(struct store *st, struct ledger_filesystem *f)
 	bind_int(&b, (int64_t)f->files);
 	bind_int(&b, f->files_estimated);
 	bind_counters(&b, &f->total, measured);
-	return run_mark(st, &b, &f->mark);
+	run_mark(&b, &f->mark);
 }
 
 static bool brings_pages(const struct ledger_advice *a)
@@ -188,7 +185,7 @@ static void bind_found(struct store *st, struct binder *b, const struct ledger_a
 	bind_known(b, followed, (int64_t)r->dropped_refaults_others);
 }
 
-static int write_advice(struct store *st, struct ledger_advice *a)
+static void write_advice(struct store *st, struct ledger_advice *a)
 {
 	static const char *const kinds[] = {
 		[ADVICE_WILLNEED] = "willneed",	    [ADVICE_DONTNEED] = "dontneed",
@@ -220,19 +217,19 @@ static int write_advice(struct store *st, struct ledger_advice *a)
 	bind_int(&b, (int64_t)a->row.pages_dropped);
 	bind_fates(st, &b, a);
 	bind_found(st, &b, a);
-	return run_mark(st, &b, &a->mark);
+	run_mark(&b, &a->mark);
 }
 
 /* Of pages that found no room or were forgotten nobody can tell whether they came again. */
-static int forget_advice(struct store *st)
+static void forget_advice(struct store *st)
 {
 	struct binder b;
 
 	if (!st->losses.ghosts_dropped && !st->losses.chunk_full)
-		return SQLITE_OK;
+		return;
 	b = bind_first(st, S_ADVICE_FORGET);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
 /* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. The text, which
@@ -252,8 +249,8 @@ static void bind_directory(struct binder *b, const struct ledger *l, uint32_t nu
 	bind_bytes(b, number == LEDGER_NOWHERE ? NULL : ledger_directory(l, number)->path);
 }
 
-static int write_interference(struct store *st, const struct ledger *l,
-			      struct ledger_interference *r)
+static void write_interference(struct store *st, const struct ledger *l,
+			       struct ledger_interference *r)
 {
 	static const char *const kinds[] = {NULL, "own", "others", "kernel"};
 	const struct interference_key *k = &r->key;
@@ -271,55 +268,50 @@ static int write_interference(struct store *st, const struct ledger *l,
 	bind_int(&b, k->exact);
 	bind_bytes(&b, r->cgroup);
 	bind_int(&b, (int64_t)r->pages);
-	return run_mark(st, &b, &r->mark);
+	run_mark(&b, &r->mark);
 }
 
-static int delete_folded(struct store *st, const struct ledger *l)
+static void delete_folded(struct store *st, const struct ledger *l)
 {
 	size_t nr;
 	const int64_t *dead = ledger_dead(l, &nr);
-	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		struct binder b = bind_first(st, S_FILE_DELETE);
 
 		bind_int(&b, dead[i]);
-		rc = bind_run(&b);
+		bind_run(&b);
 	}
-	return rc;
 }
 
 /*
  * Directories before the files that point to them; folded files go before their like comes back
  * under a new id. Files that are not written now are with the next that are.
  */
-int rows_write_sums(struct store *st, struct ledger *l, bool files)
+void rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
-	int rc = SQLITE_OK;
-
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++)
-		rc = write_job(st, l, slot);
-	for (size_t i = 0; i < ledger_nr_directories(l) && rc == SQLITE_OK; i++)
+	for (int slot = 0; slot < JOB_NR; slot++)
+		write_job(st, l, slot);
+	for (size_t i = 0; i < ledger_nr_directories(l); i++)
 		if (ledger_directory(l, i)->mark.dirty)
-			rc = write_directory(st, ledger_directory(l, i));
-	if (rc == SQLITE_OK)
-		rc = delete_folded(st, l);
-	for (size_t i = 0; files && i < ledger_nr_files(l) && rc == SQLITE_OK; i++)
+			write_directory(st, ledger_directory(l, i));
+	delete_folded(st, l);
+	for (size_t i = 0; files && i < ledger_nr_files(l); i++)
 		if (ledger_file(l, i)->mark.dirty)
-			rc = write_file(st, ledger_file(l, i));
-	for (size_t i = 0; i < ledger_nr_filesystems(l) && rc == SQLITE_OK; i++)
+			write_file(st, ledger_file(l, i));
+	for (size_t i = 0; i < ledger_nr_filesystems(l); i++)
 		if (ledger_filesystem(l, i)->mark.dirty)
-			rc = write_filesystem(st, ledger_filesystem(l, i));
-	for (size_t i = 0; i < ledger_nr_advice(l) && rc == SQLITE_OK; i++)
+			write_filesystem(st, ledger_filesystem(l, i));
+	for (size_t i = 0; i < ledger_nr_advice(l); i++)
 		if (ledger_advice(l, i)->mark.dirty)
-			rc = write_advice(st, ledger_advice(l, i));
-	for (size_t i = 0; i < ledger_nr_interference(l) && rc == SQLITE_OK; i++)
+			write_advice(st, ledger_advice(l, i));
+	for (size_t i = 0; i < ledger_nr_interference(l); i++)
 		if (ledger_interference(l, i)->mark.dirty)
-			rc = write_interference(st, l, ledger_interference(l, i));
-	return rc == SQLITE_OK ? forget_advice(st) : rc;
+			write_interference(st, l, ledger_interference(l, i));
+	forget_advice(st);
 }
 
-static int write_job_interval(struct store *st, const struct ledger *l, int64_t interval, int slot)
+static void write_job_interval(struct store *st, const struct ledger *l, int64_t interval, int slot)
 {
 	const struct ledger_job *j = ledger_job(l, slot);
 	bool facts = st->measured.facts[slot];
@@ -330,42 +322,39 @@ static int write_job_interval(struct store *st, const struct ledger *l, int64_t 
 	bind_known(&b, facts, (int64_t)j->last_cpu_ns);
 	bind_known(&b, facts, (int64_t)j->last_rchar_bytes);
 	bind_counters(&b, &j->last, st->measured.counter[slot]);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_file_intervals(struct store *st, struct ledger *l, int64_t interval)
+static void write_file_intervals(struct store *st, struct ledger *l, int64_t interval)
 {
-	int rc = SQLITE_OK;
-
 	ledger_sort_active(l);
-	for (size_t i = 0; i < ledger_nr_active(l) && rc == SQLITE_OK; i++) {
+	for (size_t i = 0; i < ledger_nr_active(l); i++) {
 		const struct ledger_file *f = ledger_active(l, i);
 		struct binder b = bind_first(st, S_FILE_INTERVAL);
 
 		bind_int(&b, interval);
 		bind_int(&b, f->mark.db_id);
 		bind_counters(&b, &f->last, st->measured.counter[f->job]);
-		rc = bind_run(&b);
+		bind_run(&b);
 	}
-	return rc;
 }
 
 /* After rows_write_sums(): the files have their ids. */
-int rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
+void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
 {
 	struct binder b = bind_first(st, S_INTERVAL);
 	int64_t interval;
-	int rc;
 
 	bind_int(&b, st->run_id);
 	bind_int(&b, (int64_t)s->start_ns);
 	bind_int(&b, (int64_t)s->duration_ns);
 	bind_int(&b, (int64_t)s->read_on_ns);
-	rc = bind_run(&b);
+	bind_run(&b);
 	interval = sqlite3_last_insert_rowid(st->db);
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++)
-		rc = write_job_interval(st, l, interval, slot);
-	if (rc == SQLITE_OK && !s->no_file_rows)
-		rc = write_file_intervals(st, l, interval);
-	return rc == SQLITE_OK && s->machine ? machine_rows_write(st, s, interval) : rc;
+	for (int slot = 0; slot < JOB_NR; slot++)
+		write_job_interval(st, l, interval, slot);
+	if (!s->no_file_rows)
+		write_file_intervals(st, l, interval);
+	if (s->machine)
+		machine_rows_write(st, s, interval);
 }

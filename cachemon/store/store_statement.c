@@ -293,13 +293,13 @@ void statements_finalize(struct store *st)
 
 struct binder bind_first(struct store *st, enum statement s)
 {
-	return (struct binder){.stmt = st->statements[s], .column = 1, .rc = SQLITE_OK};
+	return (struct binder){.st = st, .stmt = st->statements[s], .column = 1};
 }
 
 static void bind_next(struct binder *b, int rc)
 {
-	if (b->rc == SQLITE_OK)
-		b->rc = rc;
+	if (b->st->rc == SQLITE_OK)
+		b->st->rc = rc;
 	b->column++;
 }
 
@@ -353,14 +353,16 @@ void bind_counters(struct binder *b, const struct counters *c, const bool *measu
 		bind_known(b, measured[i], c->c[i]);
 }
 
-int bind_run(struct binder *b)
+bool bind_run(struct binder *b)
 {
-	int rc = b->rc;
+	int rc;
 
-	if (rc != SQLITE_OK)
-		return rc;
+	if (b->st->rc != SQLITE_OK)
+		return false;
 	rc = sqlite3_step(b->stmt);
 	/* The reset repeats the error of the step. */
 	sqlite3_reset(b->stmt);
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+		b->st->rc = rc;
+	return b->st->rc == SQLITE_OK;
 }

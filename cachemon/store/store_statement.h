@@ -70,10 +70,11 @@ int statements_prepare(struct store *st);
 int statement_prepare(struct store *st, enum statement which);
 void statements_finalize(struct store *st);
 
+/* What fails is remembered in the store: nothing more is written in its transaction. */
 struct binder {
+	struct store *st;
 	sqlite3_stmt *stmt;
 	int column;
-	int rc; /* the first that failed */
 };
 
 /* The first value of a statement that is prepared. */
@@ -86,7 +87,7 @@ void bind_text(struct binder *b, const char *text); /* NULL: NULL */
 void bind_bytes(struct binder *b, const char *bytes);
 void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
-/* Steps a statement that gives no rows. */
-int bind_run(struct binder *b);
+/* Steps a statement that gives no rows, unless something has failed before. */
+bool bind_run(struct binder *b);
 
 #endif

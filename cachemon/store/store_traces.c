@@ -20,15 +20,15 @@ static size_t put_varint(uint8_t *to, uint32_t v)
 	return n;
 }
 
-static int drop_references(struct store *st, enum statement which)
+static void drop_references(struct store *st, enum statement which)
 {
 	struct binder b = bind_first(st, which);
 
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_reference_page(struct store *st, const struct sampled_page *p, size_t number)
+static void write_reference_page(struct store *st, const struct sampled_page *p, size_t number)
 {
 	struct binder b = bind_first(st, S_REFERENCE_PAGE);
 
@@ -37,19 +37,20 @@ static int write_reference_page(struct store *st, const struct sampled_page *p, 
 	bind_key(&b, &p->file);
 	bind_int(&b, (int64_t)p->index);
 	bind_int(&b, p->hash);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_reference_chunk(struct store *st, const struct reference_view *v, size_t seq)
+static void write_reference_chunk(struct store *st, const struct reference_view *v, size_t seq)
 {
 	const struct sampled_chunk *c = &v->chunks[seq];
 	uint8_t *data = malloc(c->nr * VARINT_MAX + 1);
 	struct binder b = bind_first(st, S_REFERENCE_CHUNK);
 	size_t len = 0;
-	int rc;
 
-	if (!data)
-		return SQLITE_NOMEM;
+	if (!data) {
+		st->rc = SQLITE_NOMEM;
+		return;
+	}
 	for (size_t i = 0; i < c->nr; i++)
 		len += put_varint(data + len, v->entries[c->first + i]);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
@@ -58,12 +59,11 @@ static int write_reference_chunk(struct store *st, const struct reference_view *
 	bind_int(&b, c->lookups);
 	bind_int(&b, (int64_t)c->nr);
 	bind_blob(&b, data, len);
-	rc = bind_run(&b);
+	bind_run(&b);
 	free(data);
-	return rc;
 }
 
-static int write_reference_sample(struct store *st, const struct reference_view *v)
+static void write_reference_sample(struct store *st, const struct reference_view *v)
 {
 	struct binder b = bind_first(st, S_REFERENCE_SAMPLE);
 	bool known = v->distinct_pages >= 0;
@@ -77,26 +77,24 @@ static int write_reference_sample(struct store *st, const struct reference_view 
 	bind_int(&b, v->lookups);
 	bind_known(&b, known, v->distinct_pages);
 	bind_real(&b, known ? v->distinct_error : -1);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-int references_write(struct store *st, const struct reference_sample *s)
+void references_write(struct store *st, const struct reference_sample *s)
 {
 	struct reference_view v;
-	int rc;
 
 	reference_sample_view(s, &v);
-	rc = write_reference_sample(st, &v);
-	if (v.rewrite && rc == SQLITE_OK)
-		rc = drop_references(st, S_REFERENCE_DROP_CHUNKS);
-	if (v.rewrite && rc == SQLITE_OK)
-		rc = drop_references(st, S_REFERENCE_DROP_PAGES);
-	for (size_t i = v.stored_pages; i < v.nr_pages && rc == SQLITE_OK; i++)
+	write_reference_sample(st, &v);
+	if (v.rewrite) {
+		drop_references(st, S_REFERENCE_DROP_CHUNKS);
+		drop_references(st, S_REFERENCE_DROP_PAGES);
+	}
+	for (size_t i = v.stored_pages; i < v.nr_pages; i++)
 		if (v.pages[i].entries)
-			rc = write_reference_page(st, &v.pages[i], i);
-	for (size_t i = v.stored_chunks; i < v.nr_chunks && rc == SQLITE_OK; i++)
-		rc = write_reference_chunk(st, &v, i);
-	return rc;
+			write_reference_page(st, &v.pages[i], i);
+	for (size_t i = v.stored_chunks; i < v.nr_chunks; i++)
+		write_reference_chunk(st, &v, i);
 }
 
 void store_traces(struct store *st, struct traces *traces)
@@ -109,10 +107,9 @@ void store_no_traces(struct store *st, const char *reason)
 	st->no_traces = reason;
 }
 
-static int write_traced_file(struct store *st, struct traced_file *f, const struct traced_row *row)
+static void write_traced_file(struct store *st, struct traced_file *f, const struct traced_row *row)
 {
 	struct binder b = bind_first(st, row->db_id ? S_TRACED_UPDATE : S_TRACED_INSERT);
-	int rc;
 
 	bind_known(&b, row->db_id, row->db_id);
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
@@ -128,13 +125,11 @@ static int write_traced_file(struct store *st, struct traced_file *f, const stru
 	bind_text(&b, row->state);
 	bind_text(&b, row->reason);
 	bind_text(&b, row->began);
-	rc = bind_run(&b);
-	if (rc == SQLITE_OK && !row->db_id)
+	if (bind_run(&b) && !row->db_id)
 		traces_set_db_id(f, sqlite3_last_insert_rowid(st->db));
-	return rc;
 }
 
-static int write_trace_chunk(struct store *st, const struct traced_row *row)
+static void write_trace_chunk(struct store *st, const struct traced_row *row)
 {
 	struct binder b = bind_first(st, S_TRACE_CHUNK);
 
@@ -142,34 +137,34 @@ static int write_trace_chunk(struct store *st, const struct traced_row *row)
 	bind_int(&b, row->seq);
 	bind_int(&b, row->events);
 	bind_blob(&b, row->data, row->data_bytes);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_trace_absent(struct store *st)
+static void write_trace_absent(struct store *st)
 {
 	struct binder b = bind_first(st, S_TRACE_ABSENT);
 
 	bind_int(&b, st->job_ids[JOB_WATCHED]);
 	bind_text(&b, st->no_traces);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-int traces_write(struct store *st)
+void traces_write(struct store *st)
 {
-	int rc = st->no_traces ? write_trace_absent(st) : SQLITE_OK;
 	struct traced_row row;
 
-	for (size_t i = 0; st->traces && i < traces_nr(st->traces) && rc == SQLITE_OK; i++) {
+	if (st->no_traces)
+		write_trace_absent(st);
+	for (size_t i = 0; st->traces && i < traces_nr(st->traces); i++) {
 		struct traced_file *f = traces_at(st->traces, i);
 
 		traces_row(f, &row);
 		if (row.dirty || !row.db_id)
-			rc = write_traced_file(st, f, &row);
+			write_traced_file(st, f, &row);
 		traces_row(f, &row);
-		if (rc == SQLITE_OK && row.data_bytes)
-			rc = write_trace_chunk(st, &row);
+		if (row.data_bytes)
+			write_trace_chunk(st, &row);
 	}
-	return rc;
 }
 
 void traces_settle(struct store *st, bool written)

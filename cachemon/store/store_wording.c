@@ -13,13 +13,10 @@ static void bind_opt(struct binder *b, struct opt_i64 v)
 	bind_known(b, v.known, v.value);
 }
 
-static int insert_wording(struct store *st, const struct store_wording *w)
+static void insert_wording(struct store *st, const struct store_wording *w)
 {
-	int rc = statement_prepare(st, S_WORDING);
 	struct binder b = bind_first(st, S_WORDING);
 
-	if (rc != SQLITE_OK)
-		return rc;
 	bind_int(&b, w->run_id);
 	bind_int(&b, w->job_id);
 	bind_int(&b, w->asked_ns);
@@ -38,7 +35,7 @@ static int insert_wording(struct store *st, const struct store_wording *w)
 	bind_int(&b, w->kept);
 	bind_int(&b, w->dropped);
 	bind_text(&b, w->answer);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
 /* As it is, in whichever mode its writer left it: no file is made, and no run of another writer is
@@ -85,7 +82,6 @@ static int check_writer(struct store *st, struct errtext *err)
 static int write_wording(struct store *st, const struct store_wording *w, struct errtext *err)
 {
 	int ret = open_existing(st, err);
-	int rc;
 
 	if (!ret)
 		ret = check_writer(st, err);
@@ -93,10 +89,12 @@ static int write_wording(struct store *st, const struct store_wording *w, struct
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (ret)
 		return ret;
-	rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = insert_wording(st, w);
-	return store_finish(st, rc, "write", NULL, err);
+	st->rc = statement_prepare(st, S_WORDING);
+	if (st->rc == SQLITE_OK)
+		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (st->rc == SQLITE_OK)
+		insert_wording(st, w);
+	return store_finish(st, "write", NULL, err);
 }
 
 int store_put_wording(const struct store_config *c, const struct store_wording *w,

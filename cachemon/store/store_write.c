@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cachemon/db/db_open.h"
@@ -27,24 +26,19 @@ static int check_place(struct store *st)
 	return moved ? SQLITE_READONLY_DBMOVED : SQLITE_OK;
 }
 
-static int begin_transaction(struct store *st)
+static bool begin_transaction(struct store *st)
 {
-	int rc = check_place(st);
+	struct binder b = bind_first(st, S_BEGIN);
 
-	if (rc == SQLITE_OK) {
-		struct binder b = bind_first(st, S_BEGIN);
-
+	st->rc = check_place(st);
+	if (st->rc == SQLITE_OK)
 		db_renew(st->db);
-		rc = bind_run(&b);
-	}
-	return rc;
+	return bind_run(&b);
 }
 
-static int write_shed(struct store *st, const struct sample *s)
+static void write_shed(struct store *st, const struct sample *s)
 {
-	int rc = SQLITE_OK;
-
-	for (size_t i = 0; i < s->nr_shed && rc == SQLITE_OK; i++) {
+	for (size_t i = 0; i < s->nr_shed; i++) {
 		const struct sample_shed *shed = &s->shed[i];
 		struct binder b = bind_first(st, S_SHED);
 
@@ -53,12 +47,11 @@ static int write_shed(struct store *st, const struct sample *s)
 		bind_text(&b, shed->reason);
 		bind_int(&b, (int64_t)shed->from_ns);
 		bind_known(&b, shed->to_ns, (int64_t)shed->to_ns);
-		rc = bind_run(&b);
+		bind_run(&b);
 	}
-	return rc;
 }
 
-static int write_estimate(struct store *st, const char *name, const struct slice_estimate *e)
+static void write_estimate(struct store *st, const char *name, const struct slice_estimate *e)
 {
 	struct binder b = bind_first(st, S_ESTIMATE);
 
@@ -68,10 +61,10 @@ static int write_estimate(struct store *st, const char *name, const struct slice
 	bind_real(&b, e->known ? e->low : -1);
 	bind_real(&b, e->known ? e->high : -1);
 	bind_text(&b, e->known ? NULL : e->reason);
-	return bind_run(&b);
+	bind_run(&b);
 }
 
-static int write_estimates(struct store *st, const struct ledger *l, const struct slices *slices)
+static void write_estimates(struct store *st, const struct ledger *l, const struct slices *slices)
 {
 	static const struct {
 		enum slice_figure figure;
@@ -83,68 +76,51 @@ static int write_estimates(struct store *st, const struct ledger *l, const struc
 	};
 	double misses = (double)ledger_job(l, JOB_WATCHED)->total.c[C_misses];
 	struct slice_estimate e, ratio;
-	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && rc == SQLITE_OK; i++) {
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		slices_estimate(slices, of[i].figure, &e);
-		rc = write_estimate(st, counter_name(of[i].counter), &e);
+		write_estimate(st, counter_name(of[i].counter), &e);
 	}
 	slices_lookups(slices, misses, &e);
-	if (rc == SQLITE_OK)
-		rc = write_estimate(st, counter_name(C_lookups), &e);
+	write_estimate(st, counter_name(C_lookups), &e);
 	slices_hits(slices, misses, &e, &ratio);
-	if (rc == SQLITE_OK)
-		rc = write_estimate(st, "hits", &e);
-	if (rc == SQLITE_OK)
-		rc = write_estimate(st, "hit_ratio", &ratio);
-	return rc;
+	write_estimate(st, "hits", &e);
+	write_estimate(st, "hit_ratio", &ratio);
 }
 
-static int write_gone(struct store *st)
+static void write_gone(struct store *st)
 {
-	int rc = SQLITE_OK;
-
-	for (int c = 0; c < C_NR && rc == SQLITE_OK; c++) {
+	for (int c = 0; c < C_NR; c++) {
 		struct store_unmeasured u = {counter_name((enum counter)c), st->gone[c]};
 
 		if (st->gone[c])
-			rc = run_write_unmeasured(st, &u, 1);
+			run_write_unmeasured(st, &u, 1);
 	}
-	return rc;
 }
 
 /* What the run gave up to cost less, and the estimates of what it saw in slices alone. */
-static int write_budget(struct store *st, const struct ledger *l, const struct sample *s)
+static void write_budget(struct store *st, const struct ledger *l, const struct sample *s)
 {
-	int rc = write_shed(st, s);
-
-	if (rc == SQLITE_OK)
-		rc = write_gone(st);
-	if (rc == SQLITE_OK && s->slices)
-		rc = write_estimates(st, l, s->slices);
-	return rc;
+	write_shed(st, s);
+	write_gone(st);
+	if (s->slices)
+		write_estimates(st, l, s->slices);
 }
 
 static int write_interval(struct store *st, struct ledger *l, const struct sample *s,
 			  struct errtext *err)
 {
-	int rc = begin_transaction(st);
-
-	if (rc == SQLITE_OK)
-		rc = rows_write_sums(st, l, !s->file_sums_wait);
-	if (rc == SQLITE_OK)
-		rc = rows_write_interval(st, l, s);
-	if (rc == SQLITE_OK && s->references)
-		rc = references_write(st, s->references);
-	if (rc == SQLITE_OK)
-		rc = traces_write(st);
-	if (rc == SQLITE_OK)
-		rc = write_budget(st, l, s);
-	if (rc == SQLITE_OK)
-		rc = rows_write_run(st, l, "open", NULL);
-	if (rc == SQLITE_OK)
-		rc = rollup_step(st);
-	return store_finish(st, rc, "write an interval to",
+	if (begin_transaction(st)) {
+		rows_write_sums(st, l, !s->file_sums_wait);
+		rows_write_interval(st, l, s);
+		if (s->references)
+			references_write(st, s->references);
+		traces_write(st);
+		write_budget(st, l, s);
+		rows_write_run(st, l, "open", NULL);
+		rollup_step(st);
+	}
+	return store_finish(st, "write an interval to",
 			    "The sums are kept and written with the next interval that succeeds.",
 			    err);
 }
@@ -188,15 +164,21 @@ void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C
 	ledger_rewrite(l);
 }
 
+/* Of sqlite3_mprintf(); NULL: no memory. */
+static void run_text(struct store *st, char *sql)
+{
+	if (st->rc == SQLITE_OK)
+		st->rc = sql ? sqlite3_exec(st->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+}
+
 /* Empties what is known no longer: of what was taken for measured, not of the sums. */
-static int withdraw_from(struct store *st, int slot, const bool *was, const char *table,
-			 const char *where)
+static void withdraw_from(struct store *st, int slot, const bool *was, const char *table,
+			  const char *where)
 {
 	const bool *is = st->measured.counter[slot];
 	sqlite3_str *s = sqlite3_str_new(st->db);
 	bool any = false;
-	char *sql;
-	int rc;
 
 	sqlite3_str_appendf(s, "UPDATE %s SET", table);
 	for (int c = 0; c < C_NR; c++) {
@@ -206,61 +188,40 @@ static int withdraw_from(struct store *st, int slot, const bool *was, const char
 		any = true;
 	}
 	sqlite3_str_appendf(s, " WHERE %s = %lld", where, (long long)st->job_ids[slot]);
-	if (!any)
-		sqlite3_str_reset(s);
-	rc = sqlite3_str_errcode(s);
-	sql = sqlite3_str_finish(s);
-	if (rc == SQLITE_OK && any)
-		rc = sqlite3_exec(st->db, sql, NULL, NULL, NULL);
-	sqlite3_free(sql);
-	return rc;
+	if (any)
+		run_text(st, sqlite3_str_finish(s));
+	else
+		sqlite3_free(sqlite3_str_finish(s));
 }
 
-static int withdraw_facts(struct store *st, int slot)
+static void withdraw(struct store *st, const struct store_measured *was,
+		     const struct store_end *end)
 {
-	char sql[128];
-
-	snprintf(sql, sizeof(sql),
-		 "UPDATE job_interval SET cpu_ns = NULL, rchar_bytes = NULL WHERE job_id = %lld",
-		 (long long)st->job_ids[slot]);
-	return sqlite3_exec(st->db, sql, NULL, NULL, NULL);
-}
-
-static int withdraw(struct store *st, const struct store_measured *was, const struct store_end *end)
-{
-	char sql[96];
-	int rc;
-
-	snprintf(sql, sizeof(sql), "DELETE FROM unmeasured WHERE run_id = %lld",
-		 (long long)st->run_id);
-	rc = sqlite3_exec(st->db, sql, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = run_write_unmeasured(st, end->unmeasured, end->nr_unmeasured);
-	for (int slot = 0; slot < JOB_NR && rc == SQLITE_OK; slot++) {
-		rc = withdraw_from(st, slot, was->counter[slot], "job_interval", "job_id");
-		if (rc == SQLITE_OK)
-			rc = withdraw_from(st, slot, was->counter[slot], "file_interval",
-					   "(SELECT job_id FROM file WHERE id = file_id)");
-		if (rc == SQLITE_OK && was->facts[slot] && !st->measured.facts[slot])
-			rc = withdraw_facts(st, slot);
+	run_text(st, sqlite3_mprintf("DELETE FROM unmeasured WHERE run_id = %lld",
+				     (long long)st->run_id));
+	run_write_unmeasured(st, end->unmeasured, end->nr_unmeasured);
+	for (int slot = 0; slot < JOB_NR; slot++) {
+		withdraw_from(st, slot, was->counter[slot], "job_interval", "job_id");
+		withdraw_from(st, slot, was->counter[slot], "file_interval",
+			      "(SELECT job_id FROM file WHERE id = file_id)");
+		if (was->facts[slot] && !st->measured.facts[slot])
+			run_text(st, sqlite3_mprintf("UPDATE job_interval SET cpu_ns = NULL, "
+						     "rchar_bytes = NULL WHERE job_id = %lld",
+						     (long long)st->job_ids[slot]));
 	}
-	return rc;
 }
 
 static int end_run(struct store *st, struct ledger *l, const struct store_measured *was,
 		   const struct store_end *end, struct errtext *err)
 {
-	int rc = begin_transaction(st);
-
-	if (rc == SQLITE_OK && end->measured)
-		rc = withdraw(st, was, end);
-	if (rc == SQLITE_OK)
-		rc = rows_write_sums(st, l, true);
-	if (rc == SQLITE_OK)
-		rc = traces_write(st);
-	if (rc == SQLITE_OK)
-		rc = rows_write_run(st, l, "complete", end->exit_status);
-	return store_finish(st, rc, "end the run in", NULL, err);
+	if (begin_transaction(st)) {
+		if (end->measured)
+			withdraw(st, was, end);
+		rows_write_sums(st, l, true);
+		traces_write(st);
+		rows_write_run(st, l, "complete", end->exit_status);
+	}
+	return store_finish(st, "end the run in", NULL, err);
 }
 
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
