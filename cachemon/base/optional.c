@@ -28,6 +28,14 @@ struct opt_i64 opt_mul(struct opt_i64 a, int64_t b)
 	return ret;
 }
 
+struct opt_i64 opt_round(struct opt_f64 v)
+{
+	struct opt_i64 ret = {.known = v.known && v.value >= 0 && v.value < 9e18};
+
+	ret.value = ret.known ? (int64_t)(v.value + 0.5) : 0;
+	return ret;
+}
+
 int64_t add_saturating(int64_t a, int64_t b)
 {
 	int64_t sum = 0;

@@ -23,6 +23,8 @@ struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b);
 /* Absent also when the difference is negative: no count is. */
 struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b);
 struct opt_i64 opt_mul(struct opt_i64 a, int64_t b);
+/* The nearest whole number; absent also below 0. */
+struct opt_i64 opt_round(struct opt_f64 v);
 /* Of numbers from a file that anybody may have made: INT64_MAX or INT64_MIN where it is beyond. */
 int64_t add_saturating(int64_t a, int64_t b);
 

@@ -76,14 +76,6 @@ static bool by_read_hook(enum counter which)
 	return counter_group(which) == GROUP_READ || counter_group(which) == GROUP_DELAY;
 }
 
-static struct opt_i64 whole(struct opt_f64 v)
-{
-	struct opt_i64 ret = {.known = v.known && v.value >= 0 && v.value < 9e18};
-
-	ret.value = ret.known ? (int64_t)(v.value + 0.5) : 0;
-	return ret;
-}
-
 void counts_slice(struct counts *c, const struct estimates *e, bool stall_too)
 {
 	static const enum counter of[] = {
@@ -99,7 +91,7 @@ void counts_slice(struct counts *c, const struct estimates *e, bool stall_too)
 	if (stall_too)
 		counts_forget_stall(c);
 	for (size_t i = 0; e && i < sizeof(of) / sizeof(of[0]); i++)
-		counts_set(c, of[i], whole(e->of[i].value));
+		counts_set(c, of[i], opt_round(e->of[i].value));
 	c->sliced = true;
 	c->estimates = e;
 	if (!c->known[C_untracked] || c->c[C_untracked] > 0)
@@ -242,7 +234,7 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	if (c->sliced) {
 		estimated = (struct range){0};
 		counts_range(c, ESTIMATE_HITS, &estimated);
-		ret->hits = whole(estimated.value);
+		ret->hits = opt_round(estimated.value);
 		estimated = (struct range){0};
 		counts_range(c, ESTIMATE_HIT_RATIO, &estimated);
 		ret->hit_ratio = estimated.value;

@@ -87,14 +87,6 @@ struct shown show_double(struct opt_f64 v, int decimals)
 	return show_text("%.*f", decimals, v.value);
 }
 
-static struct opt_i64 rounded(struct opt_f64 v)
-{
-	struct opt_i64 ret = {.known = v.known && v.value >= 0 && v.value < 9e18};
-
-	ret.value = ret.known ? (int64_t)(v.value + 0.5) : 0;
-	return ret;
-}
-
 /* v has the mark of an estimate. Ends that print as v itself do say nothing. */
 static struct shown between(struct shown v, const char *low, const char *high)
 {
@@ -122,8 +114,8 @@ struct shown show_read(const struct counts *c, enum read_estimate e)
 	}
 	if (!v.known || !counts_range(c, e, &r))
 		return show_count(v, c->sliced);
-	return between(show_count(v, true), show_count(rounded(r.low), false).s,
-		       show_count(rounded(r.high), false).s);
+	return between(show_count(v, true), show_count(opt_round(r.low), false).s,
+		       show_count(opt_round(r.high), false).s);
 }
 
 struct shown show_read_bytes(const struct counts *c)
@@ -133,8 +125,8 @@ struct shown show_read_bytes(const struct counts *c)
 
 	if (!v.known || !counts_range(c, ESTIMATE_READ_BYTES, &r))
 		return show_bytes(v, c->sliced);
-	return between(show_bytes(v, true), show_bytes(rounded(r.low), false).s,
-		       show_bytes(rounded(r.high), false).s);
+	return between(show_bytes(v, true), show_bytes(opt_round(r.low), false).s,
+		       show_bytes(opt_round(r.high), false).s);
 }
 
 /* "78.1", without the sign of per cent. */
