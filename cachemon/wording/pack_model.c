@@ -62,10 +62,16 @@ static struct shown of_unit(const char *value, const char *unit)
 /* What a sentence must not lose of a figure. */
 static const char *before(const char *quality)
 {
-	return !strcmp(quality, "at most")     ? "at most "
-	       : !strcmp(quality, "at least")  ? "at least "
-	       : !strcmp(quality, "estimated") ? "about "
-					       : "";
+	static const char *const words[][2] = {
+		{"at most", "at most "},
+		{"at least", "at least "},
+		{"estimated", "about "},
+	};
+
+	for (size_t i = 0; quality && i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(quality, words[i][0]))
+			return words[i][1];
+	return "";
 }
 
 const char *pack_shown(struct packer *k, const struct pack_figure *f)
@@ -243,7 +249,7 @@ void packer_add(struct packer *k, const struct pack_figure *f)
 		.unit = packer_text(k, f->unit, 0),
 		.scope = packer_text(k, f->scope, 0),
 		.shown = pack_shown(k, &figure),
-		.quality = f->quality,
+		.quality = f->quality ? f->quality : "",
 		.is_text = f->is_text,
 	};
 }
