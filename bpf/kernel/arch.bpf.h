@@ -19,7 +19,8 @@ struct pt_regs {
 	__u64 orig_x0;
 	__s32 syscallno;
 } __attribute__((preserve_access_index));
-/* What a function's arguments are read as (<bpf/bpf_tracing.h>): the beginning of struct pt_regs. */
+/* What a function's arguments are read as (<bpf/bpf_tracing.h>): the beginning of struct pt_regs.
+ */
 struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;

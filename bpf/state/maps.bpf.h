@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every map and every variable shared with user space, declared once. capture/map_memory.c sizes the
- * page state for the machine's memory.
+ * Every map and every variable shared with user space, declared once. capture/map_memory.c sizes
+ * the page state for the machine's memory.
  */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
