@@ -13,7 +13,7 @@
 
 enum { LEVELS_MAX = 16, CHARGED_AHEAD = 64 << 12 }; /* include/linux/memcontrol.h: a batch */
 
-_Static_assert(MACHINE_UNKNOWN == -1, "as memory_cgroup_read()");
+_Static_assert(MACHINE_UNKNOWN == (int)MEMORY_UNKNOWN, "figures are stored as they are read");
 
 void job_limit_read(const struct memory_cgroup *c, struct sample_limit *ret)
 {

@@ -35,10 +35,10 @@ static int64_t number_of_line(const char *p)
 	char *end;
 
 	if (!isdigit((unsigned char)*p))
-		return -1;
+		return MEMORY_UNKNOWN;
 	errno = 0;
 	n = strtoull(p, &end, 10);
-	return errno || n > INT64_MAX || (*end && *end != '\n') ? -1 : (int64_t)n;
+	return errno || n > INT64_MAX || (*end && *end != '\n') ? MEMORY_UNKNOWN : (int64_t)n;
 }
 
 int64_t memory_cgroup_stat(const char *text, const char *key)
@@ -48,7 +48,7 @@ int64_t memory_cgroup_stat(const char *text, const char *key)
 	for (const char *p = text; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL)
 		if (!strncmp(p, key, len) && p[len] == ' ')
 			return number_of_line(p + len + 1);
-	return -1;
+	return MEMORY_UNKNOWN;
 }
 
 /* NULL: it cannot be read. */
@@ -71,10 +71,10 @@ int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_f
 	int64_t n;
 
 	if (!text)
-		return -1;
+		return MEMORY_UNKNOWN;
 	n = key ? memory_cgroup_stat(text, key) : number_of_line(text);
 	/* "max" is no number; v1 has one of 2^63 less a page for none. */
-	return what == MEMORY_LIMIT && n >= INT64_MAX / 2 ? -1 : n;
+	return what == MEMORY_LIMIT && n >= INT64_MAX / 2 ? MEMORY_UNKNOWN : n;
 }
 
 /* "0::/a/b" or "4:cpu,memory:/a/b": the path in that hierarchy; NULL: it is of another one, or not

@@ -34,7 +34,9 @@ enum memory_figure {
 	MEMORY_FIGURES,
 };
 
-/* A figure of a cgroup by its directory; < 0: not known, and no limit where none is set. */
+enum { MEMORY_UNKNOWN = -1 };
+
+/* A figure of a cgroup by its directory; MEMORY_UNKNOWN also where no limit is set. */
 int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_figure what);
 /* The value of a line "key value" of text; < 0: there is none. */
 int64_t memory_cgroup_stat(const char *text, const char *key);
