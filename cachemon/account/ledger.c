@@ -8,7 +8,7 @@
 /*
  * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of
  * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.2 KiB = 0.8 MiB;
- * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.4 MiB; filesystems 0.1 MiB: 46 MiB. A name is
+ * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 48 MiB. A name is
  * some 100 bytes, so a million files take 29 MiB.
  */
 struct ledger_limits ledger_limits_default(void)

@@ -17,14 +17,13 @@
 
 struct ledger;
 
-/* What bounds the memory: at most 46 MiB when all of it is used (ledger.c has the arithmetic). */
+/* What bounds the memory: at most 48 MiB when all of it is used (ledger.c has the arithmetic). */
 struct ledger_limits {
-	size_t files;	    /* files with a row of their own */
-	size_t directories; /* of all jobs, the two nameless ones and the roots included */
-	size_t path_bytes;  /* names of files, and as much again for directories and for advice */
-	size_t distinct; /* distinct files that are known, so that a directory can count its files
-			  */
-	size_t advice;	 /* (file, kind, call) */
+	size_t files;	     /* files with a row of their own */
+	size_t directories;  /* of all jobs, the two nameless ones and the roots included */
+	size_t path_bytes;   /* names of files, and as much again for directories and for advice */
+	size_t distinct;     /* files that are known, so that a directory can count its files */
+	size_t advice;	     /* (file, kind, call) */
 	size_t interference; /* (cause, evictor, owner) */
 	size_t filesystems;  /* devices with files of the job, the nameless rest included */
 	size_t active;	     /* files of one interval that get a row of that interval */

@@ -34,8 +34,8 @@ struct hash_index {
 	size_t nr;   /* rows */
 };
 
-/* Room for that many rows; the first call makes an index of one that is all 0. 0, or -ENOMEM: then
- * it is as it was. */
+/* Room for that many rows, fewer than 2^31; the first call makes an index of one that is all 0. 0,
+ * or -ENOMEM: then it is as it was. */
 int hash_index_reserve(struct hash_index *x, size_t rows);
 /* There is room for it. */
 void hash_index_put(struct hash_index *x, uint64_t hash, size_t row);
@@ -45,7 +45,7 @@ static inline bool hash_index_next(const struct hash_index *x, uint64_t hash, si
 				   size_t *ret_row)
 {
 	for (;;) {
-		const struct hash_slot *s = &x->slots[(hash + (*at)++) & x->mask];
+		const struct hash_slot *s = &x->slots[((uint32_t)hash + (*at)++) & x->mask];
 
 		if (!s->row)
 			return false;

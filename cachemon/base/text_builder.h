@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A text in memory that is written as a file is. Owns the stream and, until it ends, the text. And
- * the short way to one that a single format makes.
+ * A text in memory that is written as a file is. Owns the stream and, until it ends, the text.
+ * text_print() makes one from a single format.
  */
 #ifndef TEXT_BUILDER_H
 #define TEXT_BUILDER_H

@@ -133,12 +133,13 @@ static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 {
 	do {
 		int64_t limit = memory_cgroup_read(c->kind, c->dir, MEMORY_LIMIT);
-		int64_t used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
-		int64_t cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
+		int64_t used, cached;
 		uint64_t left;
 
 		if (limit < 0)
 			continue;
+		used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
+		cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
 		/* What is not known to be page cache is taken for memory that does not yield. */
 		used = used > 0 ? used : 0;
 		used -= cached > 0 ? (cached < used ? cached : used) : 0;

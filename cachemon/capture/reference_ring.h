@@ -12,7 +12,7 @@
 #include "cachemon/account/reference_sample.h"
 #include "cachemon/capture/probe_set.h"
 
-/* NULL, where the programs have no references, takes all that is done to a run's. */
+/* NULL where the programs have no references: start, taken, limit_burst, thin and end take that. */
 struct reference_ring;
 
 /* rings: whose descriptor wakes for it too, and whose consumption takes what is in it. */

@@ -10,7 +10,7 @@
 #include "cachemon/account/traces.h"
 #include "cachemon/capture/probe_set.h"
 
-/* NULL, where no files are traced, takes all that is done to a run's. */
+/* NULL where no files are traced: shed, resume, stop and look take that. */
 struct trace_ring;
 struct ring_buffer;
 

@@ -116,13 +116,14 @@ int memory_cgroup_of(const char *proc_root, const char *who, const struct mounti
 
 	snprintf(name, sizeof(name), "%s/cgroup", who);
 	text = m ? text_of_file(proc_root, name) : NULL;
-	ret->kind = kind;
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		const char *path = path_in_hierarchy(line, kind);
 
-		if (path && place_in_mount(m, path, ret))
-			return 0;
+		if (!path || !place_in_mount(m, path, ret))
+			continue;
+		ret->kind = kind;
+		return 0;
 	}
 	return -ENOENT;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The builds of the probes (bpf/kernel/build.bpf.h), from one source for kernels of different
- * abilities, and which of them a kernel can run; and
- * what is recorded in addition to counters, and why not, as the build and the plan have it. Owns
- * what each build needs, and what each kind of record needs of the build and of the probes.
+ * abilities, and which of them a kernel can run; and what is recorded in addition to counters, or
+ * why it is not. Owns what each build needs, and what each kind of record needs of the build and of
+ * the probes.
  */
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H

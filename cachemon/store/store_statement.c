@@ -296,16 +296,29 @@ struct binder bind_first(struct store *st, enum statement s)
 	return (struct binder){.st = st, .stmt = st->statements[s], .column = 1};
 }
 
+/* Nothing is bound after a failure: a call that succeeds takes the message of the failed one away.
+ */
+static bool bind_goes_on(const struct binder *b)
+{
+	return b->st->rc == SQLITE_OK;
+}
+
 static void bind_next(struct binder *b, int rc)
 {
-	if (b->st->rc == SQLITE_OK)
-		b->st->rc = rc;
+	b->st->rc = rc;
 	b->column++;
+}
+
+static void bind_null(struct binder *b)
+{
+	if (bind_goes_on(b))
+		bind_next(b, sqlite3_bind_null(b->stmt, b->column));
 }
 
 void bind_int(struct binder *b, int64_t v)
 {
-	bind_next(b, sqlite3_bind_int64(b->stmt, b->column, v));
+	if (bind_goes_on(b))
+		bind_next(b, sqlite3_bind_int64(b->stmt, b->column, v));
 }
 
 void bind_known(struct binder *b, bool known, int64_t v)
@@ -313,7 +326,7 @@ void bind_known(struct binder *b, bool known, int64_t v)
 	if (known)
 		bind_int(b, v);
 	else
-		bind_next(b, sqlite3_bind_null(b->stmt, b->column));
+		bind_null(b);
 }
 
 void bind_count(struct binder *b, int64_t v)
@@ -323,28 +336,31 @@ void bind_count(struct binder *b, int64_t v)
 
 void bind_real(struct binder *b, double v)
 {
-	if (v >= 0)
+	if (v < 0)
+		bind_null(b);
+	else if (bind_goes_on(b))
 		bind_next(b, sqlite3_bind_double(b->stmt, b->column, v));
-	else
-		bind_next(b, sqlite3_bind_null(b->stmt, b->column));
 }
 
 /* Borrowed until bind_run(). */
 void bind_text(struct binder *b, const char *text)
 {
-	bind_next(b, sqlite3_bind_text(b->stmt, b->column, text, -1, SQLITE_STATIC));
+	if (bind_goes_on(b))
+		bind_next(b, sqlite3_bind_text(b->stmt, b->column, text, -1, SQLITE_STATIC));
 }
 
 void bind_bytes(struct binder *b, const char *bytes)
 {
 	int len = bytes ? (int)strlen(bytes) : 0;
 
-	bind_next(b, sqlite3_bind_blob(b->stmt, b->column, bytes, len, SQLITE_STATIC));
+	if (bind_goes_on(b))
+		bind_next(b, sqlite3_bind_blob(b->stmt, b->column, bytes, len, SQLITE_STATIC));
 }
 
 void bind_blob(struct binder *b, const void *data, size_t len)
 {
-	bind_next(b, sqlite3_bind_blob64(b->stmt, b->column, data, len, SQLITE_STATIC));
+	if (bind_goes_on(b))
+		bind_next(b, sqlite3_bind_blob64(b->stmt, b->column, data, len, SQLITE_STATIC));
 }
 
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured)

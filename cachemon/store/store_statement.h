@@ -87,7 +87,8 @@ void bind_text(struct binder *b, const char *text); /* NULL: NULL */
 void bind_bytes(struct binder *b, const char *bytes);
 void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
-/* Steps a statement that gives no rows, unless something has failed before. */
+/* Steps a statement that gives no rows, unless something has failed before. False: it did not run,
+ * or failed. */
 bool bind_run(struct binder *b);
 
 #endif

@@ -93,7 +93,7 @@ void references_write(struct store *st, const struct reference_sample *s)
 	for (size_t i = v.stored_pages; i < v.nr_pages; i++)
 		if (v.pages[i].entries)
 			write_reference_page(st, &v.pages[i], i);
-	for (size_t i = v.stored_chunks; i < v.nr_chunks; i++)
+	for (size_t i = v.stored_chunks; i < v.nr_chunks && st->rc == SQLITE_OK; i++)
 		write_reference_chunk(st, &v, i);
 }
 

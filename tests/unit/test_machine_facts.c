@@ -208,6 +208,9 @@ static void test_oom_v1(void **state)
 	oom_is(w, 2);
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 4\n");
 	oom_is(w, 3);
+	/* The process is gone, its cgroup is not. */
+	scratch_write(&w->s, "proc/77/cgroup", "");
+	oom_is(w, 3);
 	/* One that ends is shown in the root. */
 	scratch_write(&w->s, "proc/77/stat", "77 (a) S) Z 1 77 77 0 -1 4194564 0 0\n");
 	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/\n");
@@ -257,6 +260,9 @@ static void test_limit_v1(void **state)
 	scratch_write(&w->s, "memory/job/memory.stat", "cache 5\ntotal_cache 50\n");
 	take(w, NULL, 0);
 	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	limit_is(w, 6000, "memory/job", 100, 50);
+	/* The process is gone, and was there last. */
+	scratch_write(&w->s, "proc/77/cgroup", "");
 	limit_is(w, 6000, "memory/job", 100, 50);
 }
 

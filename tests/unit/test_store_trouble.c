@@ -53,6 +53,28 @@ static void test_locked_interval_is_made_up_for(void **state)
 	assert_int_equal(scratch_files(&f->scratch, false), 1);
 }
 
+/* What SQLite says of the row that failed is said, though others would follow it. */
+static void test_message_of_the_failed_row(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_run run = test_run();
+	sqlite3 *other;
+
+	begin(f, &run, NULL);
+	write_ok(f, 0, 12);
+	other = open_raw(f->scratch.db);
+	assert_int_equal(sqlite3_exec(other, "CREATE UNIQUE INDEX one ON interval(run_id)", NULL,
+				      NULL, NULL),
+			 SQLITE_OK);
+	assert_true(write_one(f, 1, 12) < 0);
+	assert_non_null(strstr(f->err.text, "UNIQUE constraint failed: interval.run_id"));
+	assert_int_equal(sqlite3_exec(other, "DROP INDEX one", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	write_ok(f, 2, 12);
+	end_ok(f, &(struct store_end){0});
+	assert_true(adds_up(f->scratch.db));
+}
+
 /* A reader in the middle of its transaction neither stops the writer nor sees it. */
 static void test_reader_does_not_stop_the_writer(void **state)
 {
@@ -150,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(test_locked_interval_is_made_up_for),
+		STORE_TEST(test_message_of_the_failed_row),
 		STORE_TEST(test_reader_does_not_stop_the_writer),
 		STORE_TEST(test_moved_away),
 		STORE_TEST(test_belongs_to_the_user),
