@@ -40,7 +40,7 @@ static int model_jobs(sqlite3 *db, struct analysis *a, struct errtext *err)
 	int e = 0;
 
 	a->models = arena_alloc(arena, room * sizeof(*a->models));
-	while (a->models && !e && rows_next(&r) && a->nr_models < room) {
+	while (a->models && !e && rows_next_of(&r, a->nr_models, room)) {
 		struct analysis_model *m = &a->models[a->nr_models++];
 
 		m->job_id = rows_value(&r, 0);

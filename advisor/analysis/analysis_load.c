@@ -141,8 +141,10 @@ static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext
 		int64_t id = rows_value(&r, 0);
 
 		if (!a->nr_directories || a->directories[a->nr_directories - 1].id != id) {
-			if (a->nr_directories == room)
+			if (a->nr_directories == room) {
+				r.damage = "more rows than it counts";
 				break;
+			}
 			a->directories[a->nr_directories++].id = id;
 		}
 		read_grade(&r, a->directories[a->nr_directories - 1].grades);

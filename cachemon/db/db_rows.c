@@ -25,6 +25,15 @@ bool rows_next(struct rows *r)
 	return r->rc == SQLITE_ROW;
 }
 
+bool rows_next_of(struct rows *r, size_t nr, size_t room)
+{
+	if (!rows_next(r))
+		return false;
+	if (nr >= room)
+		r->damage = "more rows than it counts";
+	return nr < room;
+}
+
 int rows_finish(struct rows *r)
 {
 	bool good = r->rc == SQLITE_DONE || r->rc == SQLITE_ROW || r->rc == SQLITE_OK;

@@ -24,13 +24,15 @@ struct rows {
 struct rows rows_begin(sqlite3 *db, struct arena *arena, const char *sql, int nr_params,
 		       const int64_t params[]);
 bool rows_next(struct rows *r);
+/* rows_next() into an array with that room, which was counted: a row more is damage. */
+bool rows_next_of(struct rows *r, size_t nr, size_t room);
 /* 0; -ENOMEM, also of the arena; -EIO: the rows are damaged, or the database has the words. */
 int rows_finish(struct rows *r);
 
 /* The first number of the first row, *ret as it is without one. SQLite code. */
 int rows_first(sqlite3 *db, const char *sql, int64_t *ret);
 /* How many there are, by a question with at most one parameter; 0 also where it cannot be answered:
- * reading them then says why. */
+ * rows_next_of() then finds one more. */
 size_t rows_total(sqlite3 *db, const char *sql, int64_t param);
 
 /* What is wrong after -EIO, also where SQLite saw nothing wrong. */

@@ -182,7 +182,7 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 		return model_no_memory(err);
 	run_sql(db, "WHERE id >= ?1 ORDER BY id", sql);
 	r = rows_begin(db, a, sql, 1, &first_id);
-	while (rows_next(&r) && *ret_nr < room)
+	while (rows_next_of(&r, *ret_nr, room))
 		read_run(&r, &(*ret)[(*ret_nr)++]);
 	return model_rows_end(&r, err);
 }

@@ -82,7 +82,7 @@ static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, 
 	for (size_t i = 0; set->rows && set->directories && i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
-		for (int n = 0; n < ROWS_MAX && rows_next(&r) && set->nr < set->room; n++) {
+		for (int n = 0; n < ROWS_MAX && rows_next_of(&r, set->nr, set->room); n++) {
 			struct top_row *row = &set->rows[set->nr++];
 			struct counts c;
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <errno.h>
 #include <cmocka.h>
 
 #include "cachemon/db/db_rows.h"
@@ -51,11 +52,34 @@ static void total(void **state)
 	assert_int_equal(rows_total(*state, "SELECT count(*) FROM absent WHERE a = ?1", 1), 0);
 }
 
+/* What was counted, or could not be, and is not all. */
+static void more_than_counted(void **state)
+{
+	static const struct {
+		size_t room;
+		size_t read;
+		int end;
+	} cases[] = {{5, 4, 0}, {4, 4, 0}, {3, 3, -EIO}, {0, 0, -EIO}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct arena a = {0};
+		struct rows r = rows_begin(*state, &a, "SELECT a FROM t", 0, NULL);
+		size_t nr = 0;
+
+		while (rows_next_of(&r, nr, cases[i].room))
+			nr++;
+		assert_int_equal(nr, cases[i].read);
+		assert_int_equal(rows_finish(&r), cases[i].end);
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first),
 		cmocka_unit_test(total),
+		cmocka_unit_test(more_than_counted),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -53,7 +53,7 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 	size_t nr = 0;
 	int res;
 
-	while (in && rows_next(&r) && nr < room)
+	while (in && rows_next_of(&r, nr, room))
 		read_interval(&r, run, &in[nr++]);
 	res = model_rows_end(&r, err);
 	free(sql);
