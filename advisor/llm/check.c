@@ -11,7 +11,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/parse.h"
 
-/* Of an answer: more keys, or attempts to find it, take long and are no answer. */
+/* Bounds of an answer: more would take long. */
 enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
 const struct drop_text drop_reasons[DROP_NR] = {
@@ -141,6 +141,9 @@ static bool take_keys(const struct pack *p, const struct said *said, struct llm_
 		else if (!find_any(p, at, len))
 			return false;
 	}
+	for (const char *at = said->plain; (at = strchr(at, '{')); at++)
+		if (at[1] >= 'A' && at[1] <= 'Z' && at[2] >= '0' && at[2] <= '9')
+			return false;
 	for (const char *at = said->plain; !alias && (at = strchr(at, '<')); at++)
 		(void)sscanf(at, "<%*[a-z]-%*[0-9]>%n", &alias);
 	return !alias;
@@ -185,7 +188,7 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 	return numbers_hold(p, said) ? DROP_NR : DROP_NUMBER;
 }
 
-/* DROP_NR: ret is kept. Memory that fails is the arena's to say. */
+/* DROP_NR: ret is kept. Without memory a->failed. */
 static enum drop_reason check_statement(const struct pack *p, const struct redact *names,
 					const cJSON *o, struct arena *a, struct llm_statement *ret)
 {
@@ -242,7 +245,7 @@ static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_
 }
 
 /* A NUL would end a string here, and not for others: it becomes a character that is not for
- * showing, also as "\\u0000" that is not "\\\\u0000". */
+ * showing, also as "\u0000" that is not "\\u0000". */
 static char *without_nul(const char *reply, size_t len)
 {
 	char *copy = malloc(len + 1);
@@ -284,10 +287,16 @@ static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 
 	if (!strncmp(at, think, strlen(think)))
 		at = strstr(at, unthink);
-	for (int i = 0; i < OBJECTS_MAX && at && (at = strchr(at, '{')); i++) {
+	for (int i = 0; i < OBJECTS_MAX && at && (at = strchr(at, '{'));) {
 		const char *behind = at + 1;
-		cJSON *root = cJSON_ParseWithLengthOpts(at, (size_t)(end - at), &behind, false);
+		cJSON *root;
 
+		if (at[1 + strspn(at + 1, " \t\r\n")] != '"') { /* "{E1}" of a model's thoughts */
+			at++;
+			continue;
+		}
+		i++;
+		root = cJSON_ParseWithLengthOpts(at, (size_t)(end - at), &behind, false);
 		*ret_answer = answer_in(root);
 		if (*ret_answer)
 			return root;

@@ -180,7 +180,7 @@ static const char markup[] =
 	"www[.]|(https?|ftps?|file|mailto|tel|javascript|vbscript|blob|ssh):|"
 	"data:(text|image|application)|"
 	/* "&lt;", "&#60;" */
-	"&#?[[:alnum:]]*;|"
+	"&(#[[:alnum:]]*|[[:alnum:]]+);|"
 	/* "# " and "- " in front, as of lists; "_word_". */
 	"^(#+ |[-+=>] |--|[+][+]|>>)|(^|[^[:alnum:]_])_[[:alnum:]][^_]*_([^[:alnum:]]|$)";
 

@@ -109,7 +109,7 @@ static const char *id_of(struct arena *a, const char *name)
 	const char *inert = inert_copy(a, name, strlen(name) - strlen(".md"));
 	_cleanup_free_ char *id = NULL;
 
-	if (!inert || asprintf(&id, "user:%s", inert) < 0)
+	if (!inert || text_print(&id, "user:%s", inert))
 		return NULL;
 	return arena_bytes(a, id, strlen(id)).data;
 }

@@ -16,7 +16,7 @@ const char *suggest_nearest(const char *word, const char *const *words, size_t n
 
 /* "did you mean 'NEAR'?", else otherwise: what a message ends with. near NULL: nothing is near. */
 struct suggestion {
-	char text[128];
+	char text[512]; /* with a name of a site */
 };
 struct suggestion suggest_text(const char *near, const char *otherwise);
 

@@ -188,7 +188,7 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 		return 0;
 	}
 	m->wording = &p->wording;
-	line = wording_line(&p->wording);
+	line = p->how.unusable ? p->how.unusable : wording_line(&p->wording);
 	if (line)
 		cmd_say(line);
 	llm_args_keep(p, m->run.id);

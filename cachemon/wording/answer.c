@@ -142,7 +142,7 @@ int answer_keep(const struct wording *w, const struct answer_place *place, struc
 				   "a model's words were not kept: %s; -o FILE keeps them in "
 				   "FILE.wording.json",
 				   why.text);
-	if (asprintf(&path, "%s.wording.json", place->path) < 0)
+	if (text_print(&path, "%s.wording.json", place->path))
 		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
 	if (publish_write(&p, path, &err))
 		return errtext_set(ret_said, 1, "a model's words were not kept: %s; %s", why.text,

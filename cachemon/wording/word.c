@@ -13,6 +13,7 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/wording/pack_model.h"
 
 /* A question while it is asked. */
@@ -67,9 +68,9 @@ static int word_begin(struct word *w, const struct model *m, const struct word_h
 	if (!w->names || pack_names(w->names, m) || name_user(w->names, how->as) ||
 	    publish_ours(w->names))
 		return errtext_set(err, -ENOMEM, "not enough memory for the names in the report");
-	return w->job ? kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, NULL, &w->kb,
-				err)
-		      : 0;
+	if (!w->job || how->unusable)
+		return 0;
+	return kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, NULL, &w->kb, err);
 }
 
 static void word_end(struct word *w)
@@ -165,7 +166,7 @@ static const char *scope_of(const struct word *w, struct arena *a, const char *s
 
 		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
 			return named(w, a,
-				     asprintf(&text, "%s%s", f->id, scope + len) < 0 ? "" : text);
+				     text_print(&text, "%s%s", f->id, scope + len) ? "" : text);
 	}
 	return named(w, a, scope);
 }
@@ -219,6 +220,7 @@ static void take_checked(struct word *w, struct wording *ret)
 		x->text = n ? keep_text(a, n->action) : named(w, a, x->text);
 	}
 	ret->pack = w->pack;
+	ret->pack.instructions = NULL; /* the prompt's, which goes */
 	w->pack = (struct pack){0};
 }
 

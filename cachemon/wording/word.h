@@ -24,7 +24,7 @@ struct word_how {
 };
 
 /* 0 also when nobody answered: ret->skipped says why. -errno with a text: memory, or what is wrong
- * here. ret points into nothing of m. */
+ * here. ret points to ids in m's rules: it goes before m. */
 int word_model(const struct model *m, const struct word_how *how, struct wording *ret,
 	       struct errtext *err);
 void wording_free(struct wording *w);

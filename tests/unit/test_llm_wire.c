@@ -27,11 +27,9 @@ static const struct llm_prompt prompt = {
 #define ASKED                                                                                      \
 	"\\n\\nAnswer with one JSON object and nothing else. Its JSON schema:\\n{\\\"type\\\": "   \
 	"\\\"object\\\"}"
-#define ANTHROPIC_SYSTEM ",\"system\":\"You are \\\"terse\\\"."
-#define ANTHROPIC_HEAD                                                                             \
-	"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":"                           \
-	"\"a\xef\xbf\xbd\\n\xc3\xa4\"}],"                                                          \
-	"\"max_tokens\":1500,\"stream\":false"
+#define ANTHROPIC_HEAD "{\"model\":\"m\",\"max_tokens\":1500,\"system\":\"You are \\\"terse\\\"."
+#define ANTHROPIC_USER                                                                             \
+	"\",\"messages\":[{\"role\":\"user\",\"content\":\"a\xef\xbf\xbd\\n\xc3\xa4\"}],"
 
 static void test_requests(void **state)
 {
@@ -52,11 +50,11 @@ static void test_requests(void **state)
 		{{LLM_OPENAI, LLM_JSON_NONE, false},
 		 OPENAI_HEAD ASKED OPENAI_USER "\"max_tokens\":1500,\"stream\":false}"},
 		{{LLM_ANTHROPIC, LLM_JSON_SCHEMA, false},
-		 ANTHROPIC_HEAD ANTHROPIC_SYSTEM "\",\"output_config\":{\"format\":{"
-						 "\"type\":\"json_schema\",\"schema\":"
-						 "{\"type\":\"object\"}}}}"},
+		 ANTHROPIC_HEAD ANTHROPIC_USER "\"stream\":false,\"output_config\":{\"format\":{"
+					       "\"type\":\"json_schema\",\"schema\":"
+					       "{\"type\":\"object\"}}}}"},
 		{{LLM_ANTHROPIC, LLM_JSON_NONE, false},
-		 ANTHROPIC_HEAD ANTHROPIC_SYSTEM ASKED "\"}"},
+		 ANTHROPIC_HEAD ASKED ANTHROPIC_USER "\"stream\":false}"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -142,7 +140,7 @@ static const struct whole wholes[] = {
 	 "],"
 	 "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":6,"
 	 "\"output_tokens\":7}}",
-	 0, "{}", WIRE_END_STOP, 5, 7, "c"},
+	 0, "{}", WIRE_END_STOP, 11, 7, "c"},
 	{LLM_ANTHROPIC,
 	 "{\"content\":[{\"type\":\"text\",\"text\":\"{\"}],\"stop_reason\":\"max_tokens\"}", 0,
 	 "{", WIRE_END_LENGTH, -1, -1, ""},
@@ -201,10 +199,13 @@ static void test_error_bodies(void **state)
 		 "Invalid API Key", 401},
 		{"{\"error\":{\"message\":\"q\",\"type\":\"insufficient_quota\",\"param\":null,"
 		 "\"code\":\"insufficient_quota\"}}",
-		 "q", 0},
+		 "q", 429},
 		{"{\"error\":{\"message\":\"m\",\"type\":\"invalid_request_error\",\"param\":"
 		 "\"max_tokens\",\"code\":null}}",
-		 "m", 0},
+		 "m", 400},
+		{"{\"error\":{\"message\":\"m\",\"code\":\"503\"}}", "m", 503},
+		{"{\"error\":{\"message\":\"m\",\"type\":\"overloaded_error\"}}", "m", 529},
+		{"{\"error\":true,\"message\":\"m\"}", "m", 0},
 		{"{\"error\":{\"code\":400,\"message\":\"long\",\"type\":\"exceed_context_size_"
 		 "error\","
 		 "\"n_prompt_tokens\":9000,\"n_ctx\":4096}}",
@@ -212,7 +213,7 @@ static void test_error_bodies(void **state)
 		{"{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: "
 		 "x\"},"
 		 "\"request_id\":\"r\"}",
-		 "model: x", 0},
+		 "model: x", 404},
 		{"{\"error\":\"model not found\"}", "model not found", 0},
 		{"{\"object\":\"error\",\"message\":\"no\",\"type\":\"NotFoundError\",\"code\":"
 		 "404}",

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One attempt at a question. transport.c: one HTTP request by libcurl, bounded in time and in
- * bytes: no redirect is followed, nothing is decompressed, the key goes to the endpoint only.
- * outcome.c: what it came to, in a line where it is no answer, and whether another may fare better:
- * of what the network said, the status and the reply; in the words of a server where there is no
- * other way to know; pure, time and chance are handed in.
+ * One attempt at a question. transport.c makes one HTTP request by libcurl, bounded in time and in
+ * bytes. It follows no redirect and decompresses nothing, and the key goes to the endpoint only.
+ * outcome.c says what it came to, in a line if it is no answer, and whether to try again. It is
+ * pure: time and chance are handed in.
  */
 #ifndef LLM_HTTP_ATTEMPT_H
 #define LLM_HTTP_ATTEMPT_H

@@ -123,7 +123,6 @@ static enum llm_outcome conclude(const struct question *q, const struct outcome 
 		return errtext_set(err, o->outcome,
 				   to->attempts > 1 ? "%s (after %u attempts)" : "%s", o->line,
 				   to->attempts);
-	key_mask(&q->key, reply->text, reply->len);
 	to->len = reply->len;
 	to->text = TAKE_PTR(reply->text);
 	return LLM_ANSWERED;
@@ -162,13 +161,15 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 					   "the request could not be made: %s", strerror(-e));
 		to->attempts++;
 		look_at_clock(q, deadline_ns);
+		key_mask(&q->key, transport.body, transport.len);
 		outcome_of(q, &transport, &reply, &o);
 		transport_result_free(&transport);
 		/* Another name of the limit, once, is no try. */
 		again = o.other_limit && !shape.completion_tokens &&
 			q->left_ns >= OUTCOME_LEFT_MIN_NS;
 		shape.completion_tokens |= again;
-		if (!again && !getentropy(&random, sizeof(random)))
+		(void)!getentropy(&random, sizeof(random)); /* else the longest wait */
+		if (!again)
 			again = outcome_again(&o, ++tries, q->left_ns, random, &wait);
 		if (again)
 			wait_ns(wait);

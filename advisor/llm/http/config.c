@@ -270,6 +270,7 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);
 	char text[KEY_MAX + 64];
 	struct stat st;
+	size_t len = 0;
 	ssize_t n;
 	int r;
 
@@ -286,9 +287,12 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 				   "others than its owner have rights to the key file %.200s: "
 				   "chmod 600",
 				   path);
-	n = read(fd, text, sizeof(text)); /* of a regular file: all of it, or what is too much */
+	do {
+		n = read(fd, text + len, sizeof(text) - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
 	r = n < 0 ? errtext_set(err, -errno, "the key file %.200s: %m", path)
-		  : take_key(text, (size_t)n, path, ret, err);
+		  : take_key(text, len, path, ret, err);
 	explicit_bzero(text, sizeof(text));
 	return r;
 }

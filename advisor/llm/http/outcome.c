@@ -46,8 +46,8 @@ static const struct {
 	  "schema", "grammar", "generate parser"}},
 };
 
-/* In whatever part of the body it is said. */
-static enum complaint complaint_of(int status, const char *body)
+/* In whatever part of the error it is said. */
+static enum complaint complaint_of(int status, const struct wire_error *e)
 {
 	for (size_t i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
 		const char *const *word = complaints[i].words;
@@ -55,7 +55,8 @@ static enum complaint complaint_of(int status, const char *body)
 		if (status != complaints[i].status && status != complaints[i].or_status)
 			continue;
 		for (; *word; word++)
-			if (strcasestr(body, *word))
+			if (strcasestr(e->message, *word) || strcasestr(e->type, *word) ||
+			    strcasestr(e->code, *word) || strcasestr(e->param, *word))
 				return complaints[i].complaint;
 	}
 	return COMPLAINT_NONE;
@@ -159,18 +160,16 @@ static const char *advice(const struct question *q, enum complaint complaint, in
 			       : "";
 }
 
-static void of_status(const struct question *q, int status, const char *body, struct wire_error *e,
+static void of_status(const struct question *q, int status, const struct wire_error *e,
 		      struct outcome *o)
 {
-	enum complaint complaint = complaint_of(status, body);
+	enum complaint complaint = complaint_of(status, e);
 	/* Sooner than the server says it is of no use, and much later of none to the user. */
 	bool no_time = o->retry_after_ns >= 0 &&
 		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > q->left_ns ||
 			(uint64_t)o->retry_after_ns > RETRY_AFTER_MAX_S * SECOND);
-	struct quote said;
+	struct quote said = quote_of(e->message);
 
-	key_mask(&q->key, e->message, strlen(e->message));
-	said = quote_of(e->message);
 	o->too_long = complaint == COMPLAINT_LONG;
 	o->other_limit = complaint == COMPLAINT_TOKENS && q->config->api == LLM_OPENAI;
 	o->passing = complaint != COMPLAINT_QUOTA &&
@@ -240,11 +239,11 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 		    t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
-		of_status(q, t->status, body, &error, ret);
+		of_status(q, t->status, &error, ret);
 	} else if (wire_reply_parse(q->config->api, body, t->len, ret_reply)) {
 		of_other_api(q, t, ret);
 	} else if (ret_reply->failed) {
-		of_status(q, ret_reply->error.status ? ret_reply->error.status : t->status, body,
+		of_status(q, ret_reply->error.status ? ret_reply->error.status : t->status,
 			  &ret_reply->error, ret);
 	} else {
 		of_reply(q, ret_reply, ret);

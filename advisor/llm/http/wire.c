@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +134,14 @@ static bool fill_request(cJSON *root, const struct wire_shape *shape, const char
 		system = NULL;
 	if (!system || !add_text(root, "model", model))
 		return false;
+	if (!openai && (!cJSON_AddNumberToObject(root, limit, prompt->max_tokens) ||
+			!add_text(root, "system", system)))
+		return false;
 	messages = cJSON_AddArrayToObject(root, "messages");
 	return messages && (!openai || add_message(messages, "system", system)) &&
 	       add_message(messages, "user", prompt->user) &&
-	       cJSON_AddNumberToObject(root, limit, prompt->max_tokens) &&
+	       (!openai || cJSON_AddNumberToObject(root, limit, prompt->max_tokens)) &&
 	       cJSON_AddFalseToObject(root, "stream") &&
-	       (openai || add_text(root, "system", system)) &&
 	       add_format(root, shape, prompt->schema_name, schema);
 }
 
@@ -198,6 +201,37 @@ static void copy_count(int64_t *to, const cJSON *object, const char *name)
 		*to = (int64_t)item->valuedouble;
 }
 
+/* The status of an error that comes with status 200, by its code or type; 0: none is known. */
+static int status_of(const struct wire_error *e)
+{
+	static const struct {
+		const char *type;
+		int status;
+	} types[] = {
+		{"invalid_request_error", 400},
+		{"authentication_error", 401},
+		{"permission_error", 403},
+		{"not_found_error", 404},
+		{"request_too_large", 413},
+		{"rate_limit_error", 429},
+		{"rate_limit_exceeded", 429},
+		{"insufficient_quota", 429},
+		{"api_error", 500},
+		{"server_error", 500},
+		{"unavailable_error", 503},
+		{"overloaded_error", 529},
+		{"exceed_context_size_error", 400},
+	};
+	int status = 0;
+
+	if (sscanf(e->code, "%3d", &status) == 1 && status >= 400 && status < 600)
+		return status;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(e->type, types[i].type) || !strcmp(e->code, types[i].type))
+			return types[i].status;
+	return 0;
+}
+
 /* "error" is an object or a text, or its fields are at the top. */
 static bool error_of(const cJSON *object, struct wire_error *ret)
 {
@@ -206,17 +240,20 @@ static bool error_of(const cJSON *object, struct wire_error *ret)
 	struct wire_error e = {0};
 	int64_t code = -1;
 
-	if (!inner && !text_of(object, "message") && !text_of(object, "detail"))
-		return false;
-	if (inner && !cJSON_IsObject(inner) && !cJSON_IsString(inner))
+	if (!cJSON_IsObject(inner) && !cJSON_IsString(inner) && !text_of(object, "message") &&
+	    !text_of(object, "detail"))
 		return false;
 	/* The last that is there counts. */
 	copy_text(e.message, sizeof(e.message), object, "error");
 	copy_text(e.message, sizeof(e.message), from, "detail");
 	copy_text(e.message, sizeof(e.message), from, "message");
+	copy_text(e.type, sizeof(e.type), from, "type");
+	copy_text(e.param, sizeof(e.param), from, "param");
+	copy_text(e.code, sizeof(e.code), from, "code");
 	copy_count(&code, from, "code");
-	if (code >= 400 && code < 600)
-		e.status = (int)code;
+	if (code >= 0)
+		snprintf(e.code, sizeof(e.code), "%" PRId64, code);
+	e.status = status_of(&e);
 	*ret = e;
 	return true;
 }
@@ -250,7 +287,8 @@ static int take_content(const cJSON *message, struct wire_reply *r)
 	{
 		const char *type = text_of(part, "type"), *text = text_of(part, "text");
 
-		if (text_of(part, "refusal"))
+		refusal = text_of(part, "refusal");
+		if (refusal && *refusal)
 			r->end = WIRE_END_REFUSAL;
 		if (!err && text &&
 		    (!type || !strcmp(type, "text") || !strcmp(type, "output_text")))
@@ -266,8 +304,9 @@ static void take_end(const struct dialect *d, const cJSON *object, struct wire_r
 	if (!said || !*said)
 		return;
 	snprintf(r->end_said, sizeof(r->end_said), "%s", said);
-	r->end = !strcmp(said, d->stop)	     ? WIRE_END_STOP
-		 : !strcmp(said, d->length)  ? WIRE_END_LENGTH
+	r->end = !strcmp(said, d->stop) ? WIRE_END_STOP
+		 : !strcmp(said, d->length) || !strcmp(said, "model_context_window_exceeded")
+			 ? WIRE_END_LENGTH
 		 : !strcmp(said, d->refusal) ? WIRE_END_REFUSAL
 					     : WIRE_END_OTHER;
 }
@@ -291,6 +330,14 @@ int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wir
 		return -EBADMSG;
 	copy_text(ret->model, sizeof(ret->model), root, "model");
 	copy_count(&ret->tokens_in, member_of(root, "usage"), d->tokens_in);
+	/* Anthropic counts those that its cache took or gave apart. */
+	if (api == LLM_ANTHROPIC && ret->tokens_in >= 0) {
+		int64_t taken = 0, given = 0;
+
+		copy_count(&taken, member_of(root, "usage"), "cache_creation_input_tokens");
+		copy_count(&given, member_of(root, "usage"), "cache_read_input_tokens");
+		ret->tokens_in += taken + given;
+	}
 	copy_count(&ret->tokens_out, member_of(root, "usage"), d->tokens_out);
 	take_end(d, holder, ret);
 	return take_content(message, ret);

@@ -28,7 +28,8 @@ int wire_request(const struct wire_shape *shape, const char *model, const struct
 /* What a server says is wrong, in any of the shapes seen. */
 struct wire_error {
 	char message[1024]; /* "": it does not say */
-	int status;	    /* HTTP's, said in the body; 0: it is not */
+	char type[64], code[64], param[64];
+	int status; /* HTTP's, said in the body; 0: it is not */
 };
 
 enum wire_end {
