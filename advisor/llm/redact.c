@@ -78,6 +78,8 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
+	for (int i = 0; i < NAME_NR; i++)
+		free(r->aliases[i].names);
 	arena_free(&r->arena);
 	free(r->nodes);
 	free(r->texts);
@@ -217,16 +219,31 @@ static bool is_taken(const struct redact *r, const char *alias)
 	return false;
 }
 
-const char *redact_alias(struct redact *r, uint32_t name, char ret[32])
+/* The next number of its kind, or the one behind those that are taken. 0 or -ENOMEM. */
+static int give_number(struct redact *r, uint32_t name, char alias[32])
 {
 	struct name *n = &r->names[name];
-	bool is_new = !n->number;
 
-	do {
-		if (is_new)
-			n->number = ++r->used[n->kind];
-		snprintf(ret, 32, "<%s-%u>", kinds[n->kind], n->number);
-	} while (is_new && is_taken(r, ret));
+	while (!n->number) {
+		size_t number = r->aliases[n->kind].nr;
+		bool taken;
+
+		if (vec_reserve(r->aliases[n->kind].names, r->aliases[n->kind].room, number + 1))
+			return -ENOMEM;
+		snprintf(alias, 32, "<%s-%zu>", kinds[n->kind], number + 1);
+		taken = is_taken(r, alias);
+		r->aliases[n->kind].names[number] = taken ? NO_NAME : name;
+		r->aliases[n->kind].nr++;
+		n->number = taken ? 0 : (uint32_t)number + 1;
+	}
+	return 0;
+}
+
+const char *redact_alias(struct redact *r, uint32_t name, char ret[32])
+{
+	if (give_number(r, name, ret))
+		return NULL;
+	snprintf(ret, 32, "<%s-%u>", kinds[r->names[name].kind], r->names[name].number);
 	return ret;
 }
 
@@ -255,19 +272,19 @@ static size_t parse_alias(const char *text, size_t len, enum name_kind *ret_kind
 uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
 {
 	enum name_kind kind = NAME_NR;
-	uint32_t number = 0;
+	uint32_t number = 0, name;
 	size_t used = parse_alias(text, len, &kind, &number);
+	const struct name *n;
 
-	for (size_t i = 0; used && i < r->nr; i++) {
-		const struct name *n = &r->names[i];
-
-		if (n->kind != kind || n->number != number)
-			continue;
-		if (len - used >= n->ending &&
-		    !memcmp(text + used, n->text + n->len - n->ending, n->ending))
-			used += n->ending;
-		*ret_len = used;
-		return (uint32_t)i;
-	}
-	return NO_NAME;
+	if (!used || number > r->aliases[kind].nr)
+		return NO_NAME;
+	name = r->aliases[kind].names[number - 1];
+	if (name == NO_NAME)
+		return NO_NAME;
+	n = &r->names[name];
+	if (len - used >= n->ending &&
+	    !memcmp(text + used, n->text + n->len - n->ending, n->ending))
+		used += n->ending;
+	*ret_len = used;
+	return name;
 }

@@ -35,8 +35,11 @@ struct redact {
 	size_t nr, room;
 	struct tree_node *nodes; /* the first is the root */
 	size_t nr_nodes, room_nodes;
-	uint32_t used[NAME_NR]; /* numbers of aliases */
-	struct bytes *texts;	/* that everybody has */
+	struct {
+		uint32_t *names; /* that of number 1 first; NO_NAME: no name has that number */
+		size_t nr, room;
+	} aliases[NAME_NR];
+	struct bytes *texts; /* that everybody has */
 	size_t nr_texts, room_texts;
 };
 
@@ -44,7 +47,7 @@ struct redact {
 uint32_t redact_step(const struct redact *r, uint32_t node, unsigned char c);
 /* The name of a path in a text, new or not; NO_NAME: no memory. */
 uint32_t redact_path(struct redact *r, enum name_kind kind, const char *path, size_t len);
-/* "<KIND-N>" of a name, which gets a number if it has none. */
+/* "<KIND-N>" of a name, which gets a number if it has none; NULL: no memory. */
 const char *redact_alias(struct redact *r, uint32_t name, char ret[32]);
 /* The name of an alias of ours that begins at text, and how much of text that is, a kept ending
  * included; NO_NAME: there is none. */

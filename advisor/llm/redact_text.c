@@ -231,20 +231,24 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 	return name;
 }
 
-/* whole: its path; a file's own name is shorter. As deep as the path is. */
-static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
+/* whole: its path; a file's own name is shorter. As deep as the path is. False: no memory. */
+static bool put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 {
 	const struct name *n = &r->names[name];
 	char alias[32];
 
 	if (whole && n->directory != NO_NAME) {
-		put_alias(r, n->directory, true, out);
+		if (!put_alias(r, n->directory, true, out))
+			return false;
 		putc('/', out);
 	} else if (whole) {
 		fwrite(n->text, 1, n->base, out);
 	}
-	fputs(redact_alias(r, name, alias), out);
+	if (!redact_alias(r, name, alias))
+		return false;
+	fputs(alias, out);
 	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
+	return true;
 }
 
 static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
@@ -270,8 +274,8 @@ static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *o
 			return false;
 		if (name == NO_NAME)
 			putc(text[at], out);
-		else
-			put_alias(r, name, used == r->names[name].len, out);
+		else if (!put_alias(r, name, used == r->names[name].len, out))
+			return false;
 		at += name == NO_NAME ? 1 : used;
 	}
 	return true;
