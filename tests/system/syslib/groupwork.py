@@ -52,8 +52,7 @@ def spin(job):
     counts = [0] * SPIN_STATES
     with open(job.rest[0], "r+b") as f, mmap.mmap(f.fileno(), 1) as told:
         print("ready", flush=True)
-        while told[0] < SPIN_STATES:
-            state = told[0]
+        while (state := told[0]) < SPIN_STATES:
             os.pread(fd, 1, 0)
             counts[state] += 1
     Reads().tell(job.tally, counts=counts)
