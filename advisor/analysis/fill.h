@@ -50,7 +50,7 @@ void fill_real(struct fill_row *f, double v);
 /* NULL below 0; pages are rounded. */
 void fill_ratio(struct fill_row *f, double v);
 void fill_pages(struct fill_row *f, double pages);
-/* NULL where there is none, or it is empty. */
+/* NULL if the text is absent or empty. */
 void fill_text(struct fill_row *f, const char *text);
 void fill_blob(struct fill_row *f, const struct bytes *b);
 /* The row is complete. false: it could not be inserted, for SQLite's last error. */

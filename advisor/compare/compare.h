@@ -16,7 +16,7 @@
 
 #define METRIC_GIB 1073741824.0
 
-/* What an interval has in addition to its counters. */
+/* Values of an interval besides its counters. */
 enum compare_extra {
 	X_DURATION_NS = C_NR,
 	X_CPU_NS,

@@ -264,7 +264,7 @@ static void residuals_alone(const double *x, const struct phases *p, double *r, 
 
 /* The error of the mean of one run, its degrees and effective_cells. other: the other run's values
  * at the same shares of the work, to distinguish a beginning of the job from a burst; NULL: not
- * known, and no phase is taken off. What never changes is PAIRED_TOO_ALIKE. */
+ * known, and no phase is taken off. A constant series is PAIRED_TOO_ALIKE. */
 static struct paired test_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
@@ -307,7 +307,8 @@ static void add_error(struct paired *t, double work, double spread, size_t few)
 	t->error = sqrt(one + other);
 }
 
-/* The long run by itself; the short one, stretched to it, shows where both begin. */
+/* Phases of the long run alone; the short run is stretched to it and shows which ones both share.
+ */
 static struct paired test_stretched(const double *x, size_t nr, const double *few, size_t nr_few,
 				    bool same_shares)
 {

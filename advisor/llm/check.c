@@ -279,7 +279,7 @@ static const cJSON *answer_in(const cJSON *o)
 	return found;
 }
 
-/* The object of an answer, and the one that it may stand in; NULL: there is none. */
+/* Finds the answer's object. Returns the outermost object around it; NULL if there is no answer. */
 static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 {
 	static const char think[] = "<think>", unthink[] = "</think>";

@@ -167,13 +167,18 @@ int man_see_also(const struct docs *d)
 	return 0;
 }
 
-static void put_rule(FILE *out, const struct rule *r)
+static void put_entry(FILE *out, const char *id, const char *title)
 {
 	fputs("*", out);
-	scd_text(out, r->id);
+	scd_text(out, id);
 	fputs("*\n\t", out);
-	scd_text(out, r->title);
+	scd_text(out, title);
 	fputs(".\n\n", out);
+}
+
+static void put_rule(FILE *out, const struct rule *r)
+{
+	put_entry(out, r->id, r->title);
 	for (size_t i = 0; i < r->nr_params; i++) {
 		const struct rule_param *p = &r->params[i];
 
@@ -185,15 +190,6 @@ static void put_rule(FILE *out, const struct rule *r)
 		scd_text(out, p->why);
 		fputs(".\n\n", out);
 	}
-}
-
-static void put_note(FILE *out, const struct note *n)
-{
-	fputs("*", out);
-	scd_text(out, n->id);
-	fputs("*\n\t", out);
-	scd_text(out, n->title);
-	fputs(".\n\n", out);
 }
 
 int man_findings(const struct docs *d)
@@ -214,7 +210,7 @@ int man_notes(const struct docs *d)
 
 	for (size_t i = 0; !ret && i < set.nr_notes; i++)
 		if (!rule_set_rule(&set, set.notes[i].id))
-			put_note(d->out, &set.notes[i]);
+			put_entry(d->out, set.notes[i].id, set.notes[i].title);
 	rule_set_free(&set);
 	return ret;
 }
