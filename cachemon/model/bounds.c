@@ -10,58 +10,61 @@ static bool is_lost(struct opt_i64 n)
 	return n.known && n.value > 0;
 }
 
-static void set_bound(struct bound *b, const char *figures, struct opt_i64 n, const char *before,
-		      const char *after)
-{
-	b->figures = figures;
-	b->marked = true;
-	snprintf(b->reason, sizeof(b->reason), "%s%s%s", before, show_count(n, false).s, after);
-}
+/* What was lost, how many, in a sentence. */
+struct loss {
+	const char *figures;
+	struct opt_i64 n;
+	const char *before, *after;
+	bool marked; /* as that of struct bound */
+};
 
 size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
+	const struct loss losses[BOUNDS_MAX] = {
+		{"all", run->state_drops, "",
+		 " tasks got no state in the kernel: what they did and what they forked is "
+		 "not counted, so every figure of the job is a lower bound.",
+		 true},
+		{"all", run->recursion_misses, "The kernel left out ",
+		 " runs of cachemon's programs on this machine, whoever they were for, "
+		 "since it held them to run already: what the job did then is not "
+		 "counted, so every figure of it is a lower bound.",
+		 true},
+		{"files", run->map_full, "The map of file rows was full ",
+		 " times: those counts are in the totals and in no row, so the figures of "
+		 "files and directories are lower bounds.",
+		 true},
+		{"evictions", run->chunk_full, "The map of page state was full ",
+		 " times: what became of pages without state was not seen, so evictions, "
+		 "fates and refaults are lower bounds; evictions of everybody else may "
+		 "hold some of the job's.",
+		 true},
+		{"refaults", run->ghosts_dropped, "To make room, ",
+		 " pages that had left the cache were forgotten: refaults are lower "
+		 "bounds.",
+		 true},
+		{"reads", run->silent_files, "Reads of squashfs (",
+		 " of its files were seen) leave no event where they end in a file's last "
+		 "page that has pages beyond it: read calls, bytes, lookups and hits are "
+		 "lower bounds, and nobody knows what of its prefetched pages was used.",
+		 true},
+		{"advice", run->advice_full, "There was no room for ",
+		 " pieces of advice: they have no row, so the list of advice is not "
+		 "complete.",
+		 false},
+	};
 	size_t nr = 0;
 
-	if (is_lost(run->state_drops))
-		set_bound(&ret[nr++], "all", run->state_drops, "",
-			  " tasks got no state in the kernel: what they did and what they forked "
-			  "is not "
-			  "counted, so every figure of the job is a lower bound.");
-	if (is_lost(run->recursion_misses))
-		set_bound(
-			&ret[nr++], "all", run->recursion_misses, "The kernel left out ",
-			" runs of cachemon's programs on this machine, whoever they were for, "
-			"since it "
-			"held them to run already: what the job did then is not counted, so every "
-			"figure of it is a lower bound.");
-	if (is_lost(run->map_full))
-		set_bound(&ret[nr++], "files", run->map_full, "The map of file rows was full ",
-			  " times: those counts are in the totals and in no row, so the figures of "
-			  "files "
-			  "and directories are lower bounds.");
-	if (is_lost(run->chunk_full))
-		set_bound(&ret[nr++], "evictions", run->chunk_full,
-			  "The map of page state was full ",
-			  " times: what became of pages without state was not seen, so evictions, "
-			  "fates "
-			  "and refaults are lower bounds; evictions of everybody else may hold "
-			  "some of "
-			  "the job's.");
-	if (is_lost(run->ghosts_dropped))
-		set_bound(&ret[nr++], "refaults", run->ghosts_dropped, "To make room, ",
-			  " pages that had left the cache were forgotten: refaults are lower "
-			  "bounds.");
-	if (is_lost(run->silent_files))
-		set_bound(&ret[nr++], "reads", run->silent_files, "Reads of squashfs (",
-			  " of its files were seen) leave no event where they end in a file's last "
-			  "page "
-			  "that has pages beyond it: read calls, bytes, lookups and hits are lower "
-			  "bounds, and nobody knows what of its prefetched pages was used.");
-	if (is_lost(run->advice_full)) {
-		set_bound(&ret[nr], "advice", run->advice_full, "There was no room for ",
-			  " pieces of advice: they have no row, so the list of advice is not "
-			  "complete.");
-		ret[nr++].marked = false;
+	for (size_t i = 0; i < BOUNDS_MAX; i++) {
+		const struct loss *l = &losses[i];
+
+		if (!is_lost(l->n))
+			continue;
+		ret[nr].figures = l->figures;
+		ret[nr].marked = l->marked;
+		snprintf(ret[nr].reason, sizeof(ret[nr].reason), "%s%s%s", l->before,
+			 show_count(l->n, false).s, l->after);
+		nr++;
 	}
 	return nr;
 }
