@@ -109,14 +109,12 @@ static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answ
 }
 
 /* The last attempt says how it ended. */
-static enum llm_outcome conclude(const struct question *q, const struct outcome *o,
-				 struct wire_reply *reply, struct llm_answer *to,
-				 struct errtext *err)
+static enum llm_outcome conclude(const struct outcome *o, struct wire_reply *reply,
+				 struct llm_answer *to, struct errtext *err)
 {
 	to->tokens_in = reply->tokens_in;
 	to->tokens_out = reply->tokens_out;
 	to->too_long = o->too_long;
-	key_mask(&q->key, reply->model, strlen(reply->model));
 	if (outcome_is_model(reply->model))
 		snprintf(to->model, sizeof(to->model), "%s", reply->model);
 	if (o->outcome != LLM_ANSWERED)
@@ -174,7 +172,7 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 		if (again)
 			wait_ns(wait);
 		else
-			ret = conclude(q, &o, &reply, to, err);
+			ret = conclude(&o, &reply, to, err);
 		wire_reply_free(&reply);
 	} while (again);
 	return ret;
