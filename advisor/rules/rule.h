@@ -33,8 +33,19 @@ struct rule_words {
 	int line;
 };
 
+/* How near to the cause what a finding asks for is: of one cause the nearest finding stays. */
+enum rule_lever {
+	LEVER_DIRECT,  /* one setting or one call takes the cause away */
+	LEVER_CAUSE,   /* what the rule names is the cause, and its remedy is more work */
+	LEVER_SYMPTOM, /* the rule names what a cause leads to */
+	LEVER_NR
+};
+
+extern const char *const lever_names[LEVER_NR];
+
 struct rule {
 	const char *id, *title, *severity, *version;
+	enum rule_lever lever;
 	bool last;		    /* runs when all others have */
 	bool builtin;		    /* the program's own */
 	struct rule_words counters; /* columns of v_job */

@@ -18,6 +18,7 @@ enum key {
 	KEY_SEVERITY,
 	KEY_VERSION,
 	KEY_ORDER,
+	KEY_LEVER,
 	KEY_COUNTERS,
 	KEY_TABLES,
 	KEY_FACTS,
@@ -26,10 +27,11 @@ enum key {
 };
 
 static const char *const key_names[KEY_NR] = {
-	"id",		"title",       "severity",
-	"version",	"order",       "needs counters",
-	"needs tables", "needs facts", "SPDX-License-Identifier",
+	"id",	 "title",	   "severity",	   "version",	  "order",
+	"lever", "needs counters", "needs tables", "needs facts", "SPDX-License-Identifier",
 };
+
+const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
 
 struct parser {
 	struct arena *arena;
@@ -170,6 +172,21 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 	return p->arena->failed ? -ENOMEM : 0;
 }
 
+static int take_lever(struct parser *p)
+{
+	p->rule->lever = LEVER_CAUSE;
+	if (!p->value[KEY_LEVER].at)
+		return 0;
+	for (int i = 0; i < LEVER_NR; i++)
+		if (span_is(p->value[KEY_LEVER], lever_names[i])) {
+			p->rule->lever = (enum rule_lever)i;
+			return 0;
+		}
+	return errtext_set(p->err, -EINVAL,
+			   "%s:%d: lever can only be 'direct', 'cause' or 'symptom'", p->rule->file,
+			   p->line[KEY_LEVER]);
+}
+
 static int check_keys(struct parser *p, const char *expected_id)
 {
 	static const enum key needed[] = {KEY_TITLE, KEY_SEVERITY, KEY_VERSION};
@@ -211,7 +228,9 @@ static int finish_rule(struct parser *p)
 	r->severity = one_line(p->arena, p->value[KEY_SEVERITY]);
 	r->version = one_line(p->arena, p->value[KEY_VERSION]);
 	r->last = p->value[KEY_ORDER].at != NULL;
-	ret = take_words(p, KEY_COUNTERS, "_", &r->counters);
+	ret = take_lever(p);
+	if (!ret)
+		ret = take_words(p, KEY_COUNTERS, "_", &r->counters);
 	if (!ret)
 		ret = take_words(p, KEY_TABLES, "_", &r->tables);
 	if (!ret)

@@ -2,6 +2,7 @@
 -- id: memcg-limit-too-low
 -- title: the job's own memory limit throws out pages that it needs again, while the machine has memory free
 -- version: 1
+-- lever: direct
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_reclaim_memcg refaults evicted_unused evicted_dontneed demand_pages prefetched_pages

@@ -2,6 +2,7 @@
 -- id: random-with-readahead
 -- title: random reads bring in neighbours that nobody uses
 -- version: 3
+-- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late

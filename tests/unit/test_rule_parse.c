@@ -85,6 +85,8 @@ static void test_rule_mistakes(void **state)
 		{"-- id: r\nxyz", "f:2: no 'title'"},
 		{"-- id: r\n-- some words\n", "f:2: unknown key 'some words'; see"},
 		{HEAD "-- order: first\nSELECT 1", "f:5: order can only be 'last'"},
+		{HEAD "-- lever: long\nSELECT 1",
+		 "f:5: lever can only be 'direct', 'cause' or 'symptom'"},
 		{HEAD "-- needs counters: a;b\nSELECT 1", "f:5: 'a;b' is no name"},
 		{HEAD "-- needs facts: view\nSELECT 1",
 		 "f:5: 'view' is no fact; write VIEW.COLUMN"},
