@@ -173,9 +173,10 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 	if (!clean_text(text, len, said))
 		return DROP_CHARACTERS;
 	marks_put(p, names, said);
-	if (echo_in(p, said->plain))
+	words_put(said->plain, said->words);
+	if (echo_in(p, said))
 		return DROP_ECHO;
-	if (command_in(said->plain))
+	if (command_in(said))
 		return DROP_COMMAND;
 	if (!take_keys(p, said, s))
 		return DROP_UNKNOWN_ID;
@@ -183,7 +184,7 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 		return DROP_MARKUP;
 	if (!is_measured(s))
 		return DROP_NO_EVIDENCE;
-	if (severity_differs(p, s->about, said->plain))
+	if (severity_differs(p, s->about, said))
 		return DROP_SEVERITY;
 	return numbers_hold(p, said) ? DROP_NR : DROP_NUMBER;
 }
