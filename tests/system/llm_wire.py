@@ -113,7 +113,7 @@ def sizes(world, _):
 @part.case
 def refused_for_good(world, _):
     """Tried once: it would be refused again."""
-    for name, words in (("malformed", ("400", "?[2Jrequired??and?so on", "...\"")),
+    for name, words in (("malformed", ("400", "\\x1b[2Jrequired\\x0d\\x0aand", "\"")),
                         ("s401", ("401", "Invalid API Key", "is the key right")),
                         ("s403", ("403", "not supported")),
                         ("s404", ("404", "does not exist", "CACHEMON_LLM_MODEL")),

@@ -16,6 +16,7 @@
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/escape.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -64,7 +65,7 @@ static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct
 	if (endpoint_make(config->url, config->api, &q->endpoint, err))
 		return LLM_NOT_ALLOWED;
 	memcpy(a->host, q->endpoint.host, sizeof(a->host));
-	utf8_inert(a->model, sizeof(a->model), config->model, sizeof(a->model) - 1);
+	escape_inert_to(a->model, sizeof(a->model), config->model);
 	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http)
 		return errtext_set(err, LLM_NOT_ALLOWED,
 				   "%.100s is another machine, and http:// would let anybody on "
@@ -159,7 +160,6 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 					   "the request could not be made: %s", strerror(-e));
 		to->attempts++;
 		look_at_clock(q, deadline_ns);
-		key_mask(&q->key, transport.body, transport.len);
 		outcome_of(q, &transport, &reply, &o);
 		transport_result_free(&transport);
 		/* Another name of the limit, once, is no try. */
@@ -204,7 +204,7 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	sigaction(SIGPIPE, &before, NULL);
 	key_wipe(&q.key);
 	look_for_cut_prompt(prompt, ret);
-	utf8_inert(ret->reason, sizeof(ret->reason), err.text, OUTCOME_LINE_MAX);
+	escape_inert_to(ret->reason, sizeof(ret->reason), err.text);
 	ret->duration_ns = clock_now_ns() - start;
 }
 

@@ -11,9 +11,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "advisor/llm/http/wire.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/base/parse.h"
 
 static void cleanup_url(CURLU **u)
@@ -118,7 +118,7 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 		return errtext_set(err, -EINVAL, "the model's URL has no host, or is too long");
 	get_part(u, CURLUPART_PORT, port, sizeof(port));
 	snprintf(text, sizeof(text), "%s%s%s", e.name, *port ? ":" : "", port);
-	utf8_inert(e.host, sizeof(e.host), text, sizeof(e.host) - 1);
+	escape_inert_to(e.host, sizeof(e.host), text);
 	e.loopback = is_loopback(e.name);
 	*ret = e;
 	return 0;
@@ -142,7 +142,7 @@ void endpoint_host(const char *url, char *ret, size_t size)
 
 	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME))
 		get_part(u, CURLUPART_HOST, host, sizeof(host));
-	utf8_inert(ret, size, host, size - 1);
+	escape_inert_to(ret, size, host);
 }
 
 /* One that is set to nothing is not set. */
@@ -316,40 +316,8 @@ void key_wipe(struct key *k)
 	explicit_bzero(k, sizeof(*k));
 }
 
-/* How much of the bytes is the character, as it is or as JSON may write it; 0: it is another. */
-static size_t character_at(const char *at, size_t left, char c)
+void key_mask(const struct key *k, char *text)
 {
-	char escape[8];
-
-	snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)c);
-	if (left >= 6 && strncasecmp(at, escape, 6) == 0)
-		return 6;
-	if (left >= 2 && *at == '\\' && at[1] == c && strchr("\"\\/", c))
-		return 2;
-	return left && *at == c;
-}
-
-/* How much of the bytes is the key; 0: it is not there. */
-static size_t key_at(const struct key *k, const char *at, size_t left)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < k->len; i++) {
-		size_t n = character_at(at + used, left - used, k->text[i]);
-
-		if (!n)
-			return 0;
-		used += n;
-	}
-	return used;
-}
-
-void key_mask(const struct key *k, char *bytes, size_t len)
-{
-	for (size_t at = 0; k->len >= MASKED_MIN && at < len;) {
-		size_t used = key_at(k, bytes + at, len - at);
-
-		memset(bytes + at, '*', used);
-		at += used ? used : 1;
-	}
+	while (text && k->len >= MASKED_MIN && (text = strstr(text, k->text)))
+		memset(text, '*', k->len);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachemon/base/escape.h"
+
 #define SECOND UINT64_C(1000000000)
 
 enum { MODEL_MAX = 64, RETRY_AFTER_MAX_S = 60 };
@@ -69,12 +71,12 @@ struct quote {
 
 static struct quote quote_of(const char *text)
 {
-	char inert[OUTCOME_QUOTE_MAX + 8];
+	char inert[OUTCOME_QUOTE_MAX + 1];
 	struct quote ret = {""};
 
-	if (*text)
-		snprintf(ret.s, sizeof(ret.s), ": \"%s\"",
-			 utf8_inert(inert, sizeof(inert), text, OUTCOME_QUOTE_MAX));
+	escape_inert_to(inert, sizeof(inert), text);
+	if (*inert)
+		snprintf(ret.s, sizeof(ret.s), ": \"%s\"", inert);
 	return ret;
 }
 
@@ -85,15 +87,13 @@ static void say(const struct question *q, struct outcome *o, enum llm_outcome ou
 static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
 		const char *fmt, ...)
 {
-	char line[1024];
-	int len = snprintf(line, sizeof(line), "%.100s ", q->endpoint.host);
+	int len = snprintf(o->line, sizeof(o->line), "%.100s ", q->endpoint.host);
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, args);
+	vsnprintf(o->line + len, sizeof(o->line) - (size_t)len, fmt, args);
 	va_end(args);
 	o->outcome = outcome;
-	utf8_inert(o->line, sizeof(o->line), line, OUTCOME_LINE_MAX);
 }
 
 static bool is_one_of(int value, const int *list, size_t nr)
@@ -202,7 +202,7 @@ static void of_reply(const struct question *q, const struct wire_reply *r, struc
 	else if (r->end != WIRE_END_STOP)
 		say(q, o, LLM_BROKEN, "did not end its answer as it should%s",
 		    quote_of(is_name ? r->end_said : "").s);
-	else if (!r->text || !r->text[strspn(r->text, " \t\r\n")])
+	else if (!r->text[strspn(r->text, " \t\r\n")])
 		say(q, o, LLM_DECLINED, "said nothing");
 }
 
@@ -239,13 +239,18 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 		    t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
+		key_mask(&q->key, error.message);
 		of_status(q, t->status, &error, ret);
 	} else if (wire_reply_parse(q->config->api, body, t->len, ret_reply)) {
 		of_other_api(q, t, ret);
 	} else if (ret_reply->failed) {
+		key_mask(&q->key, ret_reply->error.message);
 		of_status(q, ret_reply->error.status ? ret_reply->error.status : t->status,
 			  &ret_reply->error, ret);
 	} else {
+		key_mask(&q->key, ret_reply->text);
+		key_mask(&q->key, ret_reply->model);
+		key_mask(&q->key, ret_reply->end_said);
 		of_reply(q, ret_reply, ret);
 	}
 }
