@@ -137,8 +137,7 @@ static const struct whole wholes[] = {
 	 "{\"type\":\"message\",\"role\":\"assistant\",\"model\":\"c\",\"content\":[{\"type\":"
 	 "\"thinking\",\"thinking\":\"hm\",\"signature\":\"x\"},{\"type\":\"text\",\"text\":\"{}\"}"
 	 "],"
-	 "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":6,"
-	 "\"output_tokens\":7}}",
+	 "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":11,\"output_tokens\":7}}",
 	 0, "{}", WIRE_END_STOP, 11, 7, "c"},
 	{LLM_ANTHROPIC,
 	 "{\"content\":[{\"type\":\"text\",\"text\":\"{\"}],\"stop_reason\":\"max_tokens\"}", 0,

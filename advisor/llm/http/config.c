@@ -100,22 +100,24 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	/* The text may hold a password: it is not repeated. */
 	if (code)
 		return errtext_set(err, -EINVAL,
-				   "the model's URL is none (%s); as in https://host/v1",
+				   "invalid model URL (%s); use a URL such as https://host/v1",
 				   curl_url_strerror(code));
 	if (!get_part(u, CURLUPART_SCHEME, text, sizeof(text)))
-		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
+		return errtext_set(err, -EINVAL,
+				   "the model URL must begin with https:// or http://");
 	e.plain = !strcmp(text, "http");
 	if (!e.plain && strcmp(text, "https") != 0)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL is of %.20s, not of https or http", text);
+		return errtext_set(err, -EINVAL, "the model URL uses %.20s; use https or http",
+				   text);
 	/* A longer one makes the whole too long. */
 	if (get_part(u, CURLUPART_USER, e.url, sizeof(e.url)) ||
 	    get_part(u, CURLUPART_PASSWORD, e.url, sizeof(e.url)))
-		return errtext_set(err, -EINVAL,
-				   "the model's URL holds a user or a password: put the key in "
-				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
+		return errtext_set(
+			err, -EINVAL,
+			"the model URL contains a user or a password: put the key in "
+			"CACHEMON_LLM_KEY, or in a file and its name in CACHEMON_LLM_KEY_FILE");
 	if (!get_part(u, CURLUPART_HOST, e.name, sizeof(e.name) - 8) || !complete(u, api, &e))
-		return errtext_set(err, -EINVAL, "the model's URL has no host, or is too long");
+		return errtext_set(err, -EINVAL, "the model URL has no host or is too long");
 	get_part(u, CURLUPART_PORT, port, sizeof(port));
 	snprintf(text, sizeof(text), "%s%s%s", e.name, *port ? ":" : "", port);
 	escape_inert_to(e.host, sizeof(e.host), text);
@@ -172,13 +174,13 @@ static int choose_forms(struct llm_config *c, struct errtext *err)
 
 	if (c->api_name && parse_enum(c->api_name, llm_api_names, 2, &api))
 		return errtext_set(err, -EINVAL,
-				   "the API of a model is '%.40s' (--llm-api, CACHEMON_LLM_API): "
-				   "it is openai or anthropic",
+				   "unknown API '%.40s' (--llm-api, CACHEMON_LLM_API): choose "
+				   "openai or anthropic",
 				   c->api_name);
 	if (c->json_name && parse_enum(c->json_name, llm_json_names, LLM_JSON_NR, &json))
 		return errtext_set(err, -EINVAL,
-				   "the form of JSON is '%.40s' (--llm-json, CACHEMON_LLM_JSON): "
-				   "it is schema, object or none",
+				   "unknown form of JSON '%.40s' (--llm-json, CACHEMON_LLM_JSON): "
+				   "choose schema, object or none",
 				   c->json_name);
 	c->api = (enum llm_api)api;
 	c->json = (enum llm_json)json;
@@ -250,13 +252,13 @@ static int take_key(const char *text, size_t len, const char *place, struct key 
 		len--;
 	}
 	if (len == 0)
-		return errtext_set(err, -EINVAL, "there is no key in %.200s", place);
+		return errtext_set(err, -EINVAL, "%.200s contains no key", place);
 	if (len > KEY_MAX)
-		return errtext_set(err, -EINVAL, "the key in %.200s is too long to be one", place);
+		return errtext_set(err, -EINVAL, "the key in %.200s is too long", place);
 	for (size_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return errtext_set(err, -EINVAL,
-					   "the key in %.200s holds a blank, a line's end or "
+					   "the key in %.200s contains a blank, a line break or "
 					   "another character that no key has",
 					   place);
 	memcpy(ret->text, text, len);
@@ -279,13 +281,13 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 	if (fstat(fd, &st))
 		return errtext_set(err, -errno, "the key file %.200s: %m", path);
 	if (st.st_uid != geteuid())
-		return errtext_set(err, -EACCES,
-				   "the key file %.200s belongs to user %u, not to %u who asks",
-				   path, st.st_uid, geteuid());
+		return errtext_set(
+			err, -EACCES,
+			"the key file %.200s belongs to user %u, but this process runs as user %u",
+			path, st.st_uid, geteuid());
 	if (st.st_mode & 077)
 		return errtext_set(err, -EACCES,
-				   "others than its owner have rights to the key file %.200s: "
-				   "chmod 600",
+				   "other users can access the key file %.200s: run chmod 600",
 				   path);
 	do {
 		n = read(fd, text + len, sizeof(text) - len);

@@ -256,14 +256,6 @@ int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wir
 		return -EBADMSG;
 	copy_text(ret->model, sizeof(ret->model), root, "model");
 	copy_count(&ret->tokens_in, member_of(root, "usage"), d->tokens_in);
-	/* Anthropic counts those that its cache took or gave apart. */
-	if (api == LLM_ANTHROPIC && ret->tokens_in >= 0) {
-		int64_t taken = 0, given = 0;
-
-		copy_count(&taken, member_of(root, "usage"), "cache_creation_input_tokens");
-		copy_count(&given, member_of(root, "usage"), "cache_read_input_tokens");
-		ret->tokens_in += taken + given;
-	}
 	copy_count(&ret->tokens_out, member_of(root, "usage"), d->tokens_out);
 	take_end(d, holder, ret);
 	return take_content(message, ret);
