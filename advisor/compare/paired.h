@@ -25,9 +25,10 @@ enum {
 
 enum paired_why {
 	PAIRED_TESTED,
-	PAIRED_TOO_FEW,	  /* cells */
-	PAIRED_TOO_ALIKE, /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
-	PAIRED_OF_WORK,	  /* it goes with what the runs are cut by: one value a run */
+	PAIRED_TOO_FEW,	     /* cells */
+	PAIRED_TOO_ALIKE,    /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
+	PAIRED_OF_WORK,	     /* it goes with what the runs are cut by: one value a run */
+	PAIRED_TOO_FEW_RUNS, /* of each side, for a test of so many figures */
 };
 
 struct paired {

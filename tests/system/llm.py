@@ -123,7 +123,7 @@ def beside_a_database_that_cannot_be_written(world, stack):
     valid(json.dumps(kept), "wording")
     equal("kept", kept["kept"], 3)
     out, said = world.run("advise", "--llm", **world.at(server))
-    check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
+    check(b"not saved" in said and b"statements kept" in out, f"says {said!r}")
     equal("rows", len(world.rows()), rows)
 
 
@@ -144,11 +144,11 @@ def no_words_are_not_missed(world, stack):
     for verb in ("advise", "report"):
         plain, _ = world.run(verb)
         out, said = world.run(verb, "--llm", **nobody)
-        check(plain.splitlines()[0] in out and b"No words of a model" in out, f"{verb} has no report: {out!r}")
+        check(plain.splitlines()[0] in out and b"No explanation by a model" in out, f"{verb} has no report: {out!r}")
         equal(f"{verb}: lines: {said!r}", said.count(b"\n"), 1)
-        check(b"No words of a model" in said and b"not kept" not in said, f"says {said!r}")
+        check(b"No explanation by a model" in said and b"not saved" not in said, f"says {said!r}")
         out, said = world.run(verb, "--llm", **world.at(server))
-        check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
+        check(b"not saved" in said and b"statements kept" in out, f"says {said!r}")
     equal("rows", len(world.rows()), rows)
 
 
@@ -188,7 +188,7 @@ def root_asks_nobody(world, stack):
     out, said = world.run("advise", "--llm", as_root=True, **world.at(server))
     equal("connections", server.connections, 0)
     check(b"root" in said and said.count(b"\n") == 1, f"says {said!r}")
-    check(b"dontneed-harmful" in world.run("advise", "--json")[0] and b"No words of a model" in out, "no report")
+    check(b"dontneed-harmful" in world.run("advise", "--json")[0] and b"No explanation by a model" in out, "no report")
     rows = len(world.rows())
     world.run("advise", "--llm", as_root=True, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody",
               **world.at(server))
