@@ -174,7 +174,7 @@ bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
 		     const struct rule *rule)
 {
 	/* Without a query it is thresholds of another; one that runs last sums the others up. */
-	if (!rule->sql || rule->last)
+	if (!rule->sql || rule->order)
 		return false;
 	for (size_t i = 0; i < a->nr_unjudged; i++)
 		if (a->unjudged[i].job_id == job->id && a->unjudged[i].rule == rule)

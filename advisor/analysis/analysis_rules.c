@@ -273,9 +273,9 @@ int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *o
 	r.doubts = arena_alloc(arena, a->nr_jobs * sizeof(*r.doubts));
 	if (!a->unjudged || !r.judged || !r.doubts)
 		return -ENOMEM;
-	for (int last = 0; last < 2; last++)
+	for (int order = ORDER_FIRST; order < ORDER_NR; order++)
 		for (size_t i = 0; i < a->rules.nr_rules && !e; i++)
-			if (a->rules.rules[i].last == (last == 1)) {
+			if (a->rules.rules[i].order == (enum rule_order)order) {
 				progress_at(options->progress, "rules", done++, a->rules.nr_rules);
 				e = run_rule(&r, &a->rules.rules[i]);
 			}

@@ -43,10 +43,14 @@ enum rule_lever {
 
 extern const char *const lever_names[LEVER_NR];
 
+/* When a rule runs; one that does not run first sees what those before it found. */
+enum rule_order { ORDER_FIRST, ORDER_LATE, ORDER_LAST, ORDER_NR };
+
+
 struct rule {
 	const char *id, *title, *severity, *version;
 	enum rule_lever lever;
-	bool last;		    /* runs when all others have */
+	enum rule_order order;
 	bool builtin;		    /* the program's own */
 	struct rule_words counters; /* columns of v_job */
 	struct rule_words tables;
