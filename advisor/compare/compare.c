@@ -446,6 +446,7 @@ int compare_runs(const struct compare_run *a, const struct compare_run *b, enum 
 				       .runs_a = 1,
 				       .runs_b = 1};
 	ret->longest_s = fmax(compare_duration(a), compare_duration(b));
+	ret->shortest_s = fmin(compare_duration(a), compare_duration(b));
 	choose_test(ret);
 	ret->rows = calloc(ret->nr_rows, sizeof(*ret->rows));
 	if (!room || !ret->rows) {

@@ -153,8 +153,8 @@ struct compare_result {
 	enum compare_work work;
 	double work_a, work_b; /* bytes; major faults for WORK_FAULTS, ns for WORK_TIME */
 	size_t intervals_a, intervals_b;
-	double longest_s; /* of all runs */
-	size_t cells;	  /* of both runs; of the longer one where one is short */
+	double longest_s, shortest_s; /* of all runs */
+	size_t cells;		      /* of both runs; of the longer one where one is short */
 	enum compare_test test;
 	size_t runs_a, runs_b; /* 1 each unless test is TEST_RANKS */
 	size_t nr_tested;

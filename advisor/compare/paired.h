@@ -12,6 +12,7 @@
 
 enum {
 	PAIRED_CELLS_MIN = 20,	 /* fewer do not show how alike neighbours are */
+	PAIRED_ALIKE_MIN = 30,	 /* nor fewer than these, of neighbours that are very alike */
 	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
 };
 

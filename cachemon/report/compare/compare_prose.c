@@ -131,6 +131,10 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 		fputs(of[i].words[d < 0 ? 0 : d > 0 ? 1 : 2], out);
 		if (d != 0)
 			fprintf(out, " by %.2g %%", 100 * fabs(d) / row->a);
+		fprintf(out, " (%s to %s %s)",
+			compare_value(compare_unit(r, row->metric), row->a).s,
+			compare_value(compare_unit(r, row->metric), row->b).s,
+			compare_unit(r, row->metric));
 		return row;
 	}
 	return NULL;
@@ -198,18 +202,22 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 	}
 }
 
-/* Twenty of the shortest intervals. */
+/* Of an interval that can be asked for. */
 #define SHORTEST_S 0.1
 
 /* Shorter intervals help where they would be enough, else only more runs do. */
 static const char *what_to_do(const struct compare_result *r, const struct compare_row *row)
 {
 	size_t many = r->intervals_a > r->intervals_b ? r->intervals_a : r->intervals_b;
+	bool shorter = false;
 
-	if (r->test != TEST_RANKS && row && row->test.why == PAIRED_TOO_FEW &&
-	    many < PAIRED_CELLS_MIN && r->longest_s >= PAIRED_CELLS_MIN * SHORTEST_S)
-		return "use --interval 100ms";
-	return "repeat the runs, at least 4 on each side: cachemon compare A A A A vs B B B B";
+	if (r->test != TEST_RANKS && row->test.why == PAIRED_TOO_FEW)
+		shorter = many < PAIRED_CELLS_MIN && r->longest_s >= PAIRED_CELLS_MIN * SHORTEST_S;
+	if (r->test == TEST_PAIRED && row->test.why == PAIRED_TOO_ALIKE)
+		shorter = r->cells < PAIRED_ALIKE_MIN &&
+			  r->shortest_s >= PAIRED_ALIKE_MIN * SHORTEST_S;
+	return shorter ? "use --interval 100ms"
+		       : "repeat the runs, and compare at least 4 before with 4 after";
 }
 
 static void say_untested(FILE *out, const struct compare_result *r)
@@ -227,6 +235,8 @@ static void say_untested(FILE *out, const struct compare_result *r)
 	else if (row->test.why == PAIRED_TOO_FEW)
 		fprintf(out, "too few intervals to tell a change from noise (%zu and %zu)",
 			r->intervals_a, r->intervals_b);
+	else if (row->test.why == PAIRED_TOO_ALIKE)
+		fputs("neighbouring intervals are too alike to tell a change from noise", out);
 	else
 		fputs(compare_why(row), out);
 	if (row)
