@@ -60,6 +60,8 @@ class World:
         self.write("reader.py", READER)
         self.made = os.path.join(self.place, "made.db")
         make_database(self.made, ["train", "train"])
+        self.eight = os.path.join(self.place, "eight.db")
+        make_database(self.eight, ["train"] * 8)
         self.write("job", "#!/bin/sh\nexec python3 reader.py 2.5\n", 0o755)
         tools = os.path.join(work, "bin")
         os.makedirs(tools)
@@ -83,13 +85,16 @@ class World:
               f"{command!r} exits {done.returncode}, not {status}: {tail(done.stderr)}")
         return done
 
+    def record_pair(self, db):
+        for _ in range(2):
+            self.shell(f"cachemon watch --db {db} --job train --level full --interval 100ms -- ./job")
+
     def record(self):
         """Two runs that can be compared, in the default database and in run.db."""
         if self.recorded:
             return
         for db in ("cachemon.db", "run.db"):
-            for _ in range(2):
-                self.shell(f"cachemon watch --db {db} --job train --level full --interval 100ms -- ./job")
+            self.record_pair(db)
         self.recorded = True
 
 
@@ -108,7 +113,12 @@ def start_reader(world, stack, seconds):
 
 
 def in_place(world, stack, command):
-    """What only names something: a process, a cgroup, a directory, a duration."""
+    """What only names something: a process, a cgroup, a directory, a duration, runs. The last two are of one job where
+    they are to be compared, whatever was watched before."""
+    if "compare last-1 last" in command:
+        world.record_pair("cachemon.db")
+    if "compare 1 2 3 4 vs 5 6 7 8" in command:
+        command += f" --db {world.eight}"
     if "--pid 4321" in command:
         reader = start_reader(world, stack, 30)
         command = command.replace("4321", str(reader.pid)).replace("30s", "1s")

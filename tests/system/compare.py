@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""compare over runs that are recorded here: the same small job again and again, and once with what it
-reads dropped first. Its JSON against the schema; how often runs of the same job are called different."""
+"""compare over runs that are recorded here: the same small job again and again, once with what it reads dropped
+first, and jobs of known difference with no options. Its JSON against the schema; how often runs of the same job are called different."""
 
+import contextlib
+import itertools
 import json
 import os
+import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.schema import refused, valid  # noqa: E402
 from syslib.tool import Tool  # noqa: E402
 
@@ -43,6 +46,7 @@ while time.monotonic() < end:
 class World:
     def __init__(self, args, work, _):
         self.tool = Tool(args.cachemon, work)
+        self.work = work
         self.runs = args.runs
         self.db = os.path.join(work, "runs.db")
         self.file = os.path.join(work, "data")
@@ -177,6 +181,143 @@ def not_tested_is_valid(world, stack):
     metrics = {m["metric"]: m for m in compared(world, kept, cold)["metrics"]}
     equal("outcome of what was not measured", metrics["hit_ratio"]["outcome"], "unknown")
     equal("hit ratio of a run that had none", metrics["hit_ratio"]["b"], None)
+
+
+# All of a file twice, of which nothing is cached at the beginning: in one piece after the other, or in small pieces
+# without readahead.
+READS = """
+import os, sys
+path, how = sys.argv[1], sys.argv[2]
+fd = os.open(path, os.O_RDONLY)
+size = 4096 if how == "small" else 1 << 20
+if how == "small":
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+for _ in range(int(sys.argv[3])):
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    for at in range(0, os.fstat(fd).st_size, size):
+        os.pread(fd, size, at)
+"""
+
+
+def with_defaults(world, stack, how, passes, job="reads"):
+    """One run more, with no option but the name of the job; its number."""
+    w = world.tool.watch(stack, ("--job", job), [sys.executable, "-c", READS, world.file, how, str(passes)],
+                         db=world.db)
+    w.end()
+    return w.query("SELECT max(id) FROM run")
+
+
+@part.case
+def small_reads_against_large(world, stack):
+    """A known improvement, with no option: the run before is long enough for a test."""
+    before, after = (with_defaults(world, stack, how, 30) for how in ("small", "large"))
+    text = world.compare(before, after, "--per", "job")
+    valid(text, "compare")
+    job, = json.loads(text)["jobs"]
+    part.note(job["verdict"]["sentence"])
+    equal("verdict", job["verdict"]["result"], "improved")
+    equal("interval, s", job["interval_s_a"], 0.25)
+    # Other work on the machine may hide how much faster it is, but not how much less it waits.
+    stall = next(m for m in job["metrics"] if m["metric"] == "stall_per_work")
+    check(stall["outcome"] == "better" and stall["p_adjusted"] <= LEVEL, f"waiting: {stall}")
+    said = world.tool.run("compare", "--db", world.db, str(before), str(after), "--per", "job")
+    check("Improved: " in said, f"the text says another thing: {said[:300]}")
+
+
+def p_of_ranks(before, after):
+    """Of the Mann-Whitney test, by every way to choose the values before."""
+    both = [*before, *after]
+
+    def far(places):
+        chosen, others = [both[i] for i in places], [both[i] for i in range(len(both)) if i not in places]
+        wins = sum((b > a) + (b == a) / 2 for a in chosen for b in others)
+        return abs(wins - len(chosen) * len(others) / 2)
+
+    ways = [far(set(w)) for w in itertools.combinations(range(len(both)), len(before))]
+    return sum(w >= far(set(range(len(before)))) for w in ways) / len(ways)
+
+
+def grouped(world, before, after):
+    text = world.tool.run("compare", "--db", world.db, *map(str, before), "vs", *map(str, after), "--per", "job",
+                          "--format", "json")
+    valid(text, "compare")
+    job, = json.loads(text)["jobs"]
+    part.note(job["verdict"]["sentence"])
+    time = next(m for m in job["metrics"] if m["metric"] == "time_per_work")
+    for values, runs in ((time["values_a"], before), (time["values_b"], after)):
+        for value, run in zip(values, runs):
+            report = json.loads(world.tool.run("report", "--db", world.db, "--run", str(run), "--format", "json"))
+            check(abs(value - report["run"]["duration_s"]) < 0.01,
+                  f"run {run}: {value} s, and its report says {report['run']['duration_s']} s")
+    if time["p"] is not None:
+        check(abs(time["p"] - p_of_ranks(time["values_a"], time["values_b"])) < 1e-9, f"p {time['p']}")
+    return job, time
+
+
+@part.case
+def several_runs_a_side(world, stack):
+    """Short runs, in turns: four of each are enough for a difference as large, three are not; p by another count."""
+    runs = [with_defaults(world, stack, ("small", "large")[i % 2], 2) for i in range(8)]
+    job, time = grouped(world, runs[::2], runs[1::2])
+    equal("verdict", job["verdict"]["result"], "improved")
+    equal("test", job["test"], "Mann-Whitney test (exact)")
+    check(abs(time["p"] - 2 / 70) < 1e-9, f"p {time['p']}")
+    job, _ = grouped(world, runs[:6:2], runs[1:6:2])
+    equal("verdict of 3 against 3", job["verdict"]["result"], "untested")
+    check("not proven: 3 and 3 runs are too few" in job["verdict"]["sentence"], job["verdict"]["sentence"])
+
+
+@part.case
+def same_runs_a_side(world, stack):
+    """The same job eight times: the verdict is as p has it, and says what would have been seen."""
+    runs = [with_defaults(world, stack, "small", 1) for _ in range(8)]
+    job, time = grouped(world, runs[::2], runs[1::2])
+    if time["p_adjusted"] > LEVEL:
+        equal("verdict", job["verdict"]["result"], "no-difference")
+        check("would have been seen" in job["verdict"]["sentence"], job["verdict"]["sentence"])
+
+
+@part.case
+def runs_that_do_not_compare(world, stack):
+    """Other jobs and commands are refused, what did not start is not the last run, and one run is one line."""
+    one = with_defaults(world, stack, "large", 1)
+    other = with_defaults(world, stack, "large", 1, job="another")
+    world.tool.run("compare", "--db", world.db, str(one), str(other), status=2)
+    world.tool.run("compare", "--db", world.db, str(one), str(other), "--any")
+    for command in (["cat", os.devnull], ["cat", "/etc/passwd"]):
+        world.tool.watch(stack, (), command, db=world.db).end()
+    world.tool.run("compare", "--db", world.db, "last-1", "last", status=2)
+    last = world.tool.run("compare", "--db", world.db, "last", "last")
+    broken = os.path.join(world.work, "broken")
+    with open(broken, "w", encoding="ascii") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(broken, 0o755)
+    w = world.tool.watch(stack, (), [broken], db=world.db)
+    w.finish()
+    equal("status of a command that cannot be run", w.process.returncode, 127)
+    equal("the last run", world.tool.run("compare", "--db", world.db, "last", "last"), last)
+    check("is compared with itself: nothing can differ." in last, last)
+    equal("lines", len(last.strip().splitlines()), 4)
+    failed = w.query("SELECT max(id) FROM run")
+    world.tool.run("compare", "--db", world.db, str(one), str(failed), status=1)
+
+
+@part.case
+def intervals_of_a_long_run(world, stack):
+    """After two minutes all intervals are of a second, those before too, and no count is lost."""
+    if not part.full:
+        raise Skipped("with CACHEMON_FULL=1")
+    w = world.tool.watch(stack, ("--duration", "125s"), [sys.executable, "-c", JOB, world.file, "126", "coin"])
+    report, job, _ = w.end()
+    equal("interval, s", report["run"]["interval_s"], 1)
+    with contextlib.closing(sqlite3.connect(w.db)) as db:
+        nr, total, rolled, misses = db.execute(
+            "SELECT count(*), sum(duration_ns) / 1e9, max(rolled), sum(x.misses) FROM interval i JOIN job_interval x "
+            "ON x.interval_id = i.id JOIN job j ON j.id = x.job_id WHERE slot = 1").fetchone()
+    check(120 <= nr <= 130, f"{nr} intervals")
+    check(abs(total - report["run"]["duration_s"]) < 0.001, f"intervals of {total} s")
+    check(rolled >= 4, f"at most {rolled} intervals in one")
+    equal("misses of the intervals", misses, job["totals"]["misses"])
 
 
 if __name__ == "__main__":

@@ -58,18 +58,20 @@ static void fill_panel(struct arena *a, const struct compare_result *r,
 	struct picture_series *series = arena_alloc(a, sizeof(*series));
 	double *values = arena_alloc(a, nr * sizeof(*values));
 	const char *unit = compare_unit(r, row->metric);
+	bool seconds = strcmp(unit, "s") == 0;
+	const char *name =
+		seconds ? row->metric->label : pictures_text(a, "%s, %s", row->metric->label, unit);
 
 	for (size_t i = 0; values && i < nr; i++)
 		values[i] = row->values ? row->values[i] : i ? row->b : row->a;
 	if (series)
-		*series = (struct picture_series){
-			.name = row->metric->label, .tone = TONE_A, .values = values};
+		*series = (struct picture_series){.name = name, .tone = TONE_A, .values = values};
 	*ret = (struct picture_panel){
-		.name = pictures_text(a, "%s, %s", row->metric->label, unit),
-		.unit = strcmp(unit, "s") == 0 ? UNIT_SECONDS : UNIT_NUMBER,
+		.name = name,
+		.unit = seconds ? UNIT_SECONDS : UNIT_NUMBER,
 		.kind = PANEL_BARS,
 		.series = series,
-		.nr_series = series && values,
+		.nr_series = name && series && values,
 	};
 }
 
