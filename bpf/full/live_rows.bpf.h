@@ -32,8 +32,8 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
 	/*
 	 * Another process comes here with a file of the job, or with one of the same inode number.
-	 * It chooses neither: the job's first event takes the cell again. Kernel threads evict
-	 * what the job brought in, which was earlier.
+	 * It does not choose the file for tracing; the job takes the cell again, and its first
+	 * event chooses. Kernel threads evict what the job brought in earlier.
 	 */
 	if (l->s.job == JOB_WATCHED) {
 		if (shared.tracing.on)

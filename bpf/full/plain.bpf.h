@@ -9,8 +9,7 @@
 #include "bpf/full/references.bpf.h"
 #include "bpf/roles/calls.bpf.h"
 
-/* The next read of this file by this task must meet this for its tally to be used; see
- * tally.bpf.h. */
+/* Opens the tally for the next read of this file by this task, if it qualifies; see tally.bpf.h. */
 static __always_inline void read_expect(struct live *l, __u64 mapping)
 {
 	struct inode *inode = READ(CAST(address_space, mapping), host);

@@ -159,8 +159,8 @@ static __always_inline void tallies_close(void)
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
 
-/* The CPU has the state of its running task, or of no task if nothing requested it. If several
- * CPUs share a tally, at least one of them is unknown. */
+/* Sets whether the CPU has the state of its running task, and whether the task may be the job's. If
+ * several CPUs share a tally, both are assumed, because a CPU without its own is unknown. */
 static __always_inline void tally_loaded(bool loaded, bool own)
 {
 	struct tally *t = tally_here();

@@ -189,9 +189,9 @@ void invoker_free(struct invoker *inv)
 }
 
 /*
- * What measuring takes: of a user who has these, they were given for cachemon's sake (a unit's
- * AmbientCapabilities=, setpriv), and no command that it starts gets them. Others are the user's
- * own.
+ * The capabilities for measuring. If a user has them, they were given for cachemon (a unit's
+ * AmbientCapabilities=, setpriv), and no command that it starts gets them. Other capabilities are
+ * the user's own.
  */
 #define GIVEN                                                                                      \
 	(PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_ADMIN) |                  \
@@ -240,7 +240,7 @@ int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret)
 	return 0;
 }
 
-/* The process has the rights of the invoker and no others, from now on. */
+/* Gives the process the rights of the invoker and no others. */
 static int give_up_rights(const struct invoker *inv, struct errtext *err)
 {
 	int r = invoker_drop_permanently(inv);

@@ -15,7 +15,7 @@ size_t terminal_columns(FILE *out)
 {
 	struct winsize size;
 
-	/* A terminal that does not tell has the usual width. */
+	/* A terminal that does not report its width has the usual one. */
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		return 80;
 	return size.ws_col;

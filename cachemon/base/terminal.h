@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a terminal can do, as far as lines that are rewritten in place need it. */
+/* The abilities of a terminal that lines rewritten in place need. */
 #ifndef TERMINAL_H
 #define TERMINAL_H
 

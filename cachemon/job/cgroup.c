@@ -61,7 +61,7 @@ static unsigned int depth_of(const char *path)
 	return n;
 }
 
-/* The controllers of a v1 mount: its options without those that are none. */
+/* The controllers of a v1 mount: its options, without those that name no controller. */
 static int refuse_controller(const struct mountinfo *mi, const struct mount *m, const char *dir,
 			     struct errtext *err)
 {

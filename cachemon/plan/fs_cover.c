@@ -101,7 +101,7 @@ bool fs_cover_wants_trial(const char *type)
 	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
 }
 
-/* What is true where its direct reads are counted: the sentence, else NULL. */
+/* The sentence for a filesystem whose direct reads are counted, else NULL. */
 static const char *why_counted(const char *type, unsigned int direct)
 {
 	static const struct {

@@ -52,7 +52,7 @@ enum probe_build probe_build_choose(const struct btf *btf)
 	const char *wish = getenv("CACHEMON_PROBES");
 	enum probe_build build = BUILD_BASIC;
 
-	/* Of the helpers that the build calls the last to come. */
+	/* The newest of the helpers that the build calls. */
 	if (has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem"))
 		build = has_kfunc(btf, "bpf_rdonly_cast") ? BUILD_DIRECT : BUILD_PROBE;
 	for (int b = build; wish && b < BUILD_NR; b++) {
