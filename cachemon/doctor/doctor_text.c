@@ -61,7 +61,7 @@ const char *doctor_cap_spared(const struct kernel_caps *caps, int cap)
 	}
 }
 
-/* What a setting of the kernel means here; NULL: nothing to be said. */
+/* The meaning of a kernel setting here; NULL: nothing to report. */
 static const char *lockdown_means(const struct kernel_caps *caps)
 {
 	if (!strcmp(caps->lockdown, "integrity"))

@@ -45,7 +45,7 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[2];
-	struct traces *traces;	/* NULL: there are none */
+	struct traces *traces;	/* NULL: absent */
 	const char *no_traces;	/* why, until it is written */
 	const char *gone[C_NR]; /* why it is not measured any more, until that is written */
 	sqlite3_stmt *statements[S_NR];
