@@ -113,7 +113,7 @@ static int identify_invoker(const struct invoker_facts *facts, struct invoker *i
 	if (sudo) {
 		e = parse_id(facts->sudo_uid, &id);
 		if (e)
-			return errtext_set(err, e, "SUDO_UID '%s' is no user id; unset it",
+			return errtext_set(err, e, "SUDO_UID '%s' is not a user id; unset it",
 					   facts->sudo_uid);
 		inv->uid = id;
 	}
@@ -121,7 +121,7 @@ static int identify_invoker(const struct invoker_facts *facts, struct invoker *i
 	if (sudo && facts->sudo_gid) {
 		e = parse_id(facts->sudo_gid, &id);
 		if (e)
-			return errtext_set(err, e, "SUDO_GID '%s' is no group id; unset it",
+			return errtext_set(err, e, "SUDO_GID '%s' is not a group id; unset it",
 					   facts->sudo_gid);
 		inv->gid = id;
 	} else if (sudo) {
