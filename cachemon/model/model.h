@@ -91,6 +91,7 @@ struct model_job {
 	struct opt_i64 syscr_calls;	   /* that read from anything */
 	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
 	struct opt_i64 limit_bytes;	   /* that limit */
+	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
 	struct counts counts;
 	struct model_file *files; /* most misses first */

@@ -77,11 +77,12 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struc
 
 	if (!model_has(db, "job_limit", "oom_kills"))
 		return 0;
-	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes FROM job_limit WHERE job_id = ?1", 1,
+	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes, at FROM job_limit WHERE job_id = ?1", 1,
 		       &job->id);
 	if (rows_next(&r)) {
 		job->oom_kills = rows_i64(&r);
 		job->limit_bytes = rows_i64(&r);
+		job->limit_at = rows_bytes(&r);
 	}
 	return model_rows_end(&r, err);
 }

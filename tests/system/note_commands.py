@@ -110,19 +110,19 @@ def read(path):
 
 
 def typed():
-    """(note, its shell text) of those that look for the device of /data."""
+    """(note, its shell text) of those that look for the device of the data."""
     found = []
     for path in sorted(glob.glob(os.path.join(notes.NOTES, "*.md"))):
         note = notes.Note(os.path.basename(path)[:-3])
         found += [(note.name, code) for language, code in note.snippets
-                  if language == "shell" and "/data" in code and re.search(r"setra|read_ahead_kb", code)
+                  if language == "shell" and "%DIRECTORY%" in code and re.search(r"setra|read_ahead_kb", code)
                   and "mountpoint" not in code]
     return found
 
 
 def run_as_typed(world, code, place):
     rules = f"{world.work}/rules"
-    code = re.sub(r"/data\b", place, code).replace("/etc/udev/rules.d/60-readahead.rules", rules)
+    code = code.replace("%DIRECTORY%", place).replace("/etc/udev/rules.d/60-readahead.rules", rules)
     done = subprocess.run(["bash", "-c", LEAD + code], capture_output=True, text=True)
     check(done.returncode == 0, f"exits {done.returncode}: {done.stderr.strip()}")
     return done.stdout, rules

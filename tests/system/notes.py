@@ -216,6 +216,12 @@ def commands(note):
     return wrong
 
 
+def placeholders():
+    """Those that a report fills in."""
+    with open(os.path.join(ROOT, "cachemon/report/run/snippets.c"), encoding="utf-8") as f:
+        return set(re.findall(r'{"(%[A-Z_]+%)",', f.read()))
+
+
 def snippets(note, work):
     check = {"c": compiles_c, "python": compiles_python, "shell": checks_shell}
     wrong = []
@@ -225,6 +231,12 @@ def snippets(note, work):
         status, said = check[language](code, work)
         if status:
             wrong.append(f"snippet {number} ({language}): {said}")
+        unknown = set(re.findall(r"%[A-Z_]+%", code)) - (placeholders() if language == "shell" else set())
+        if unknown:
+            wrong.append(f"snippet {number} ({language}): nobody fills in {sorted(unknown)}")
+        # Names that no run has: a report would invent them.
+        if language == "shell" and re.search(r"\btraining\.|/data\b|train\.py", code) and is_finding(note.name):
+            wrong.append(f"snippet {number} ({language}): invents a name")
     return wrong
 
 

@@ -94,7 +94,7 @@ static void test_merge(void **state)
 	assert_null(list[0].merged->merged->merged);
 	assert_null(list[1].merged);
 	assert_null(list[2].merged);
-	/* Behind those that stay are the others, and say into which. */
+	/* After those that stay come the others, and say into which. */
 	assert_string_equal(list[4].rule->id, "a");
 	assert_string_equal(list[5].rule->id, "d");
 	assert_ptr_equal(list[4].merged_into, &list[0]);

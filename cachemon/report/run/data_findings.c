@@ -2,10 +2,12 @@
 #include "cachemon/report/run/findings.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/data.h"
+#include "cachemon/report/run/snippets.h"
 #include "cachemon/report/run/wording.h"
 
 /* NULL: not analysed. */
@@ -106,8 +108,25 @@ static void put_gain(struct tree *t, const struct gain *g)
 	tree_end(t);
 }
 
-static void put_action(struct tree *t, const struct note *n)
+static void put_snippet(struct tree *t, const struct snippet_of *of, const struct note_snippet *s)
 {
+	char *code = NULL;
+
+	if (snippet_fill(of, s, &code))
+		t->failed = true;
+	if (!code)
+		return;
+	tree_object(t, NULL);
+	tree_string(t, "language", s->language);
+	tree_text(t, "code", code);
+	tree_end(t);
+	free(code);
+}
+
+static void put_action(struct tree *t, const struct snippet_of *of)
+{
+	const struct note *n = of->finding->note;
+
 	if (!n) {
 		tree_null(t, "action");
 		return;
@@ -115,12 +134,8 @@ static void put_action(struct tree *t, const struct note *n)
 	tree_object(t, "action");
 	tree_text(t, "text", n->action);
 	tree_array(t, "snippets");
-	for (size_t i = 0; i < n->nr_snippets; i++) {
-		tree_object(t, NULL);
-		tree_string(t, "language", n->snippets[i].language);
-		tree_text(t, "code", n->snippets[i].code);
-		tree_end(t);
-	}
+	for (size_t i = 0; i < n->nr_snippets; i++)
+		put_snippet(t, of, &n->snippets[i]);
 	tree_end(t);
 	tree_text(t, "risk", n->risk);
 	tree_text(t, "undo", n->undo);
@@ -128,8 +143,10 @@ static void put_action(struct tree *t, const struct note *n)
 	tree_end(t);
 }
 
-static void put_finding_keys(struct tree *t, const struct finding *f, int *number)
+static void put_finding_keys(struct tree *t, const struct snippet_of *of, int *number)
 {
+	const struct finding *f = of->finding;
+
 	tree_string(t, "id", f->rule->id);
 	tree_text(t, "title", f->rule->title);
 	tree_string(t, "severity", severity_names[f->severity]);
@@ -142,7 +159,7 @@ static void put_finding_keys(struct tree *t, const struct finding *f, int *numbe
 	put_evidence(t, f, number);
 	put_gain(t, &f->gain);
 	tree_opt_double(t, "order_s", (struct opt_f64){f->order_s, f->order_s >= 0});
-	put_action(t, f->note);
+	put_action(t, of);
 }
 
 /* How many pieces of evidence stand before that of a finding: it is numbered through the job, that
@@ -160,18 +177,19 @@ static int evidence_before(const struct analysis_job *a, const struct finding *f
 	return (int)nr;
 }
 
-static void put_finding(struct tree *t, const struct analysis_job *a, const struct finding *f)
+static void put_finding(struct tree *t, const struct analysis_job *a, const struct snippet_of *of)
 {
+	const struct finding *f = of->finding;
 	int nr = evidence_before(a, f);
 	int *number = &nr;
 
 	tree_object(t, NULL);
-	put_finding_keys(t, f, number);
+	put_finding_keys(t, of, number);
 	tree_string(t, "merged_into", f->merged_into ? f->merged_into->rule->id : NULL);
 	tree_array(t, "merged");
 	for (const struct finding *m = f->merged_into ? NULL : f->merged; m; m = m->merged) {
 		tree_object(t, NULL);
-		put_finding_keys(t, m, number);
+		put_finding_keys(t, &(struct snippet_of){of->model, of->job, m}, number);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -312,7 +330,7 @@ void data_findings(struct tree *t, const struct model *m, const struct model_job
 		put_ceiling(t, a);
 	tree_array(t, "findings");
 	for (size_t i = 0; a && i < a->nr_all; i++)
-		put_finding(t, a, &a->findings[i]);
+		put_finding(t, a, &(struct snippet_of){m, job, &a->findings[i]});
 	tree_end(t);
 	if (!a)
 		return;

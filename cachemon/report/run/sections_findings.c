@@ -11,6 +11,7 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/data.h"
 #include "cachemon/report/run/sections.h"
+#include "cachemon/report/run/snippets.h"
 #include "cachemon/report/run/wording.h"
 
 enum { TO_CHANGE = 3, ADVICE_MAX = 20 };
@@ -117,38 +118,49 @@ static void put_evidence(struct doc *d, const struct finding *f)
 }
 
 /* A command can be tried at once; code has a place to go to first. */
-static void put_snippets(struct doc *d, const struct note *n, bool commands)
+static void put_snippets(struct doc *d, const struct snippet_of *of, bool commands)
 {
+	const struct note *n = of->finding->note;
+
 	for (size_t i = 0; i < n->nr_snippets; i++) {
 		const char *language = n->snippets[i].language;
 		bool command = language && !strcmp(language, "shell");
 
+		char *code = NULL;
+
 		if (command != commands)
+			continue;
+		d->failed = d->failed || snippet_fill(of, &n->snippets[i], &code);
+		if (!code)
 			continue;
 		if (!command)
 			doc_fold_begin(d, "In %s",
 				       language && !strcmp(language, "c") ? "C" : "Python");
-		doc_code(d, language, n->snippets[i].code);
+		doc_code(d, language, code);
+		free(code);
 		if (!command)
 			doc_fold_end(d);
 	}
 }
 
-static void put_action(struct doc *d, const struct note *n)
+static void put_action(struct doc *d, const struct snippet_of *of)
 {
+	const struct note *n = of->finding->note;
+
 	if (!n)
 		return;
 	doc_words(d, "What to do: %s", n->action);
-	put_snippets(d, n, true);
-	put_snippets(d, n, false);
+	put_snippets(d, of, true);
+	put_snippets(d, of, false);
 	doc_words(d, "Risk: %s.", n->risk);
 	doc_words(d, "Undo: %s.", n->undo);
 	doc_words(d, "Verify: %s.", n->verify);
 }
 
 /* What it rests on and what to do. number: of the job's, from 1. */
-static void put_finding(struct doc *d, const struct finding *f, size_t number)
+static void put_finding(struct doc *d, const struct snippet_of *of, size_t number)
 {
+	const struct finding *f = of->finding;
 	char *subject = f->subject.data ? strndup(f->subject.data, f->subject.len)
 					: strdup("files without a name");
 	struct gain_text gain = finding_gain(&f->gain);
@@ -171,7 +183,7 @@ static void put_finding(struct doc *d, const struct finding *f, size_t number)
 		};
 
 		doc_card_begin(d, &card);
-		put_action(d, f->note);
+		put_action(d, of);
 		doc_fold_begin(d, "What it rests on");
 		put_evidence(d, f);
 		for (const struct finding *m = f->merged; m; m = m->merged)
@@ -200,17 +212,17 @@ void sections_to_change(struct doc *d, const struct model *m, const struct model
 
 	put_answer(d, m, a);
 	for (size_t i = 0; i < first; i++)
-		put_finding(d, &a->findings[i], i + 1);
+		put_finding(d, &(struct snippet_of){m, job, &a->findings[i]}, i + 1);
 	if (a->nr_fixes > first) {
 		doc_fold_begin(d, "%zu more", a->nr_fixes - first);
 		for (size_t i = first; i < a->nr_fixes; i++)
-			put_finding(d, &a->findings[i], i + 1);
+			put_finding(d, &(struct snippet_of){m, job, &a->findings[i]}, i + 1);
 		doc_fold_end(d);
 	}
 	if (a->nr_findings > a->nr_fixes) {
 		doc_fold_begin(d, "Worth knowing: %zu", a->nr_findings - a->nr_fixes);
 		for (size_t i = a->nr_fixes; i < a->nr_findings; i++)
-			put_finding(d, &a->findings[i], i + 1);
+			put_finding(d, &(struct snippet_of){m, job, &a->findings[i]}, i + 1);
 		doc_fold_end(d);
 	}
 	put_problems(d, m);
@@ -291,7 +303,7 @@ static void put_advised_job(struct doc *d, const struct model *m, const struct m
 	free(name);
 	put_answer(d, m, a);
 	for (size_t i = 0; i < a->nr_findings; i++) {
-		put_finding(d, &a->findings[i], i + 1);
+		put_finding(d, &(struct snippet_of){m, job, &a->findings[i]}, i + 1);
 		bytes = bytes ||
 			(a->findings[i].gain.known && a->findings[i].gain.unit == GAIN_BYTES);
 	}

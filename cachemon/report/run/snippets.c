@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/snippets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/quote.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/figures/counters.h"
+
+enum { MIB = 1 << 20 };
+
+/* A word as it is typed: quoted. 0, also with *ret NULL where the bytes are no word; -ENOMEM. */
+static int word_of(const char *data, size_t len, const char *suffix, char **ret)
+{
+	char *word = NULL;
+	int e;
+
+	if (!data || !len || memchr(data, '\0', len))
+		return 0;
+	if (asprintf(&word, "%.*s%s", (int)len, data, suffix) < 0)
+		return -ENOMEM;
+	e = quote_word(word, ret);
+	free(word);
+	return e;
+}
+
+static int number_of(double value, char **ret)
+{
+	return value < 9e18 ? text_print(ret, "%lld", (long long)value) : 0;
+}
+
+static size_t directory_len(const struct bytes *path)
+{
+	const char *slash = memrchr(path->data, '/', path->len);
+
+	return !slash ? 0 : slash == path->data ? 1 : (size_t)(slash - path->data);
+}
+
+static bool is_below(const struct bytes *path, const struct bytes *directory)
+{
+	return path->data && directory_len(path) == directory->len &&
+	       !memcmp(path->data, directory->data, directory->len);
+}
+
+/* Where the subject is; of a job where it missed most. */
+static int fill_directory(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *subject = &of->finding->subject;
+
+	switch (of->finding->kind) {
+	case SUBJECT_FILE:
+		return subject->data ? word_of(subject->data, directory_len(subject), "", ret) : 0;
+	case SUBJECT_DIRECTORY:
+		return word_of(subject->data, subject->len, "", ret);
+	case SUBJECT_DEVICE: /* named by its mount point, else by its type */
+		return subject->data && *subject->data == '/'
+			       ? word_of(subject->data, subject->len, "", ret)
+			       : 0;
+	default:
+		return of->job->nr_directories ? word_of(of->job->directories[0].path.data,
+							 of->job->directories[0].path.len, "", ret)
+					       : 0;
+	}
+}
+
+/* The subject; of a directory the file in it that missed most. */
+static int fill_file(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *subject = &of->finding->subject;
+
+	if (of->finding->kind == SUBJECT_FILE)
+		return word_of(subject->data, subject->len, "", ret);
+	for (size_t i = 0; i < of->job->nr_files; i++) {
+		const struct bytes *path = &of->job->files[i].path;
+
+		if (of->finding->kind == SUBJECT_DIRECTORY ? is_below(path, subject)
+							   : path->data != NULL)
+			return word_of(path->data, path->len, "", ret);
+	}
+	return 0;
+}
+
+/* The job's command line, which is quoted as it was recorded, if all of it was. */
+static int fill_command(const struct snippet_of *of, char **ret)
+{
+	static const char before[] = "command: ";
+	const struct bytes *selector = &of->job->selector;
+	size_t skip = sizeof(before) - 1;
+
+	if (!selector->data || selector->len <= skip || memcmp(selector->data, before, skip) ||
+	    (selector->len > 4 && !memcmp(selector->data + selector->len - 4, " ...", 4)))
+		return 0;
+	return text_print(ret, "%.*s", (int)(selector->len - skip), selector->data + skip);
+}
+
+static bool ends_with(const struct bytes *text, const char *end)
+{
+	size_t len = strlen(end);
+
+	return text->len > len && !memcmp(text->data + text->len - len, end, len);
+}
+
+/* systemd's unit that has the memory limit; its cgroup's directory is its name. */
+static bool is_unit(const struct bytes *at)
+{
+	return at->data &&
+	       (ends_with(at, ".service") || ends_with(at, ".scope") || ends_with(at, ".slice"));
+}
+
+static int fill_unit(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *at = &of->job->limit_at;
+	size_t skip = is_unit(at) ? directory_len(at) + 1 : at->len;
+
+	return skip < at->len ? word_of(at->data + skip, at->len - skip, "", ret) : 0;
+}
+
+/* The file with the limit of a cgroup that systemd does not manage. */
+static int fill_limit_file(const struct snippet_of *of, char **ret)
+{
+	static const char v1[] = "/sys/fs/cgroup/memory/";
+	const struct bytes *at = &of->job->limit_at;
+	bool old = at->len > sizeof(v1) - 1 && !memcmp(at->data, v1, sizeof(v1) - 1);
+
+	if (!of->job->limit_bytes.known || is_unit(at))
+		return 0;
+	return word_of(at->data, at->len, old ? "/memory.limit_in_bytes" : "/memory.max", ret);
+}
+
+static int fill_cgroup(const struct snippet_of *of, char **ret)
+{
+	return word_of(of->job->limit_at.data, of->job->limit_at.len, "", ret);
+}
+
+/* Slurm's directories are .../job_ID/...; the ID has digits only. */
+static int fill_slurm_job(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *at = &of->job->limit_at;
+	const char *slurm = at->data ? memmem(at->data, at->len, "/slurm", 6) : NULL;
+	size_t left = slurm ? at->len - (size_t)(slurm - at->data) : 0;
+	const char *id = slurm ? memmem(slurm, left, "/job_", 5) : NULL;
+	size_t len = 0;
+
+	while (id && id + 5 + len < at->data + at->len && isdigit((unsigned char)id[5 + len]))
+		len++;
+	return len ? word_of(id + 5, len, "", ret) : 0;
+}
+
+/* What the job read, each page once. */
+static double data_bytes(const struct snippet_of *of)
+{
+	const struct counts *c = &of->job->counts;
+	struct opt_i64 added = counts_sum(c, SUM_OF(TERMS_added_pages));
+	struct opt_i64 refaults = counts_get(c, C_refaults);
+
+	if (!added.known || !refaults.known || !of->model->run.page_size_bytes.known)
+		return 0;
+	return (double)(added.value - refaults.value) *
+	       (double)of->model->run.page_size_bytes.value;
+}
+
+/* As much more as all that the job read needs, in whole MiB, if the machine has it. */
+static double wanted_limit(const struct snippet_of *of)
+{
+	const struct opt_i64 *limit = &of->job->limit_bytes;
+	double more = data_bytes(of);
+	double wanted = (double)limit->value + more;
+
+	if (!limit->known || more <= 0 || !of->model->run.memory_bytes.known ||
+	    wanted > (double)of->model->run.memory_bytes.value)
+		return 0;
+	return (double)((int64_t)(wanted / MIB) + 1) * MIB;
+}
+
+static int fill_limit(const struct snippet_of *of, char **ret)
+{
+	double wanted = wanted_limit(of);
+
+	return wanted > 0 ? number_of(wanted, ret) : 0;
+}
+
+static int fill_limit_mib(const struct snippet_of *of, char **ret)
+{
+	double wanted = wanted_limit(of);
+
+	return wanted > 0 ? number_of(wanted / MIB, ret) : 0;
+}
+
+static int fill_data(const struct snippet_of *of, char **ret)
+{
+	double bytes = data_bytes(of);
+
+	return bytes > 0 ? number_of(bytes, ret) : 0;
+}
+
+static const struct placeholder {
+	const char *name;
+	int (*fill)(const struct snippet_of *of, char **ret);
+} placeholders[] = {
+	{"%DIRECTORY%", fill_directory}, {"%FILE%", fill_file},
+	{"%COMMAND%", fill_command},	 {"%UNIT%", fill_unit},
+	{"%CGROUP%", fill_cgroup},	 {"%LIMIT_FILE%", fill_limit_file},
+	{"%SLURM_JOB%", fill_slurm_job}, {"%LIMIT_BYTES%", fill_limit},
+	{"%LIMIT_MIB%", fill_limit_mib}, {"%DATA_BYTES%", fill_data},
+};
+
+static const struct placeholder *placeholder_at(const char *text)
+{
+	for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++)
+		if (!strncmp(text, placeholders[i].name, strlen(placeholders[i].name)))
+			return &placeholders[i];
+	return NULL;
+}
+
+/* 0 with *ret_known false: a value is not known. */
+static int write_filled(FILE *out, const struct snippet_of *of, const char *code, bool *ret_known)
+{
+	for (const char *at = code; *at;) {
+		const struct placeholder *p = *at == '%' ? placeholder_at(at) : NULL;
+		char *value = NULL;
+		int e;
+
+		if (!p) {
+			putc(*at++, out);
+			continue;
+		}
+		e = p->fill(of, &value);
+		if (e || !value) {
+			*ret_known = false;
+			return e;
+		}
+		fputs(value, out);
+		free(value);
+		at += strlen(p->name);
+	}
+	*ret_known = true;
+	return 0;
+}
+
+int snippet_fill(const struct snippet_of *of, const struct note_snippet *snippet, char **ret_code)
+{
+	bool shell = snippet->language && !strcmp(snippet->language, "shell");
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	bool known = true;
+	char *text;
+	int e = 0;
+
+	if (out && shell)
+		e = write_filled(out, of, snippet->code, &known);
+	else if (out)
+		fputs(snippet->code, out);
+	text = text_end(&b);
+	if (e || !text || !known) {
+		free(text);
+		text = NULL;
+	}
+	if (!e && known && !text)
+		return -ENOMEM;
+	*ret_code = text;
+	return e;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The commands of a finding's note with what this run knows in them: %DIRECTORY%, %FILE%, %UNIT%,
+ * ... Owns the placeholders. A command that needs something the run does not know is left out: no
+ * name is invented.
+ */
+#ifndef SNIPPETS_H
+#define SNIPPETS_H
+
+#include "advisor/analysis/analysis.h"
+#include "cachemon/model/model.h"
+
+struct snippet_of {
+	const struct model *model;
+	const struct model_job *job;
+	const struct finding *finding;
+};
+
+/*
+ * 0 and *ret_code for free(); NULL: it needs what is not known. -ENOMEM. Only commands for a shell
+ * have placeholders; each value is one quoted word.
+ */
+int snippet_fill(const struct snippet_of *of, const struct note_snippet *snippet, char **ret_code);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account access */
+/* The commands of notes, with what a run knows in them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cachemon/report/run/snippets.h"
+
+#define BYTES(text)                                                                                \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
+
+static struct model_file file = {.path = BYTES("/data/it's/a b")};
+static struct model_directory directory = {.path = BYTES("/data/it's")};
+
+/* A job that read 100 MiB of pages, of which 36 MiB came again, below a limit of 128 MiB. */
+static void make(struct model *m, struct model_job *job)
+{
+	*m = (struct model){
+		.run = {.page_size_bytes = {4096, true}, .memory_bytes = {(int64_t)8 << 30, true}}};
+	*job = (struct model_job){
+		.selector = BYTES("command: python3 'my train.py'"),
+		.limit_bytes = {128 << 20, true},
+		.limit_at = BYTES("/sys/fs/cgroup/system.slice/my train.service"),
+		.files = &file,
+		.nr_files = 1,
+		.directories = &directory,
+		.nr_directories = 1,
+	};
+	for (int c = 0; c < C_NR; c++)
+		job->counts.known[c] = true;
+	job->counts.c[C_demand_pages] = 25600;
+	job->counts.c[C_refaults] = 9216;
+}
+
+/* want NULL: left out. */
+static void expect(const struct model *m, const struct model_job *job, const struct finding *f,
+		   const char *code, const char *want)
+{
+	const struct snippet_of of = {m, job, f};
+	const struct note_snippet s = {"shell", code};
+	char *text = NULL;
+
+	assert_int_equal(snippet_fill(&of, &s, &text), 0);
+	if (!want)
+		assert_null(text);
+	else
+		assert_string_equal(text ? text : "left out", want);
+	free(text);
+}
+
+static void test_names(void **state)
+{
+	struct model m;
+	struct model_job job;
+	const struct finding of_job = {.kind = SUBJECT_JOB};
+	const struct finding of_file = {.kind = SUBJECT_FILE, .subject = BYTES("/x/$(reboot)")};
+	const struct finding of_root = {.kind = SUBJECT_FILE, .subject = BYTES("/f")};
+	const struct finding of_directory = {.kind = SUBJECT_DIRECTORY,
+					     .subject = BYTES("/data/it's")};
+	const struct finding of_type = {.kind = SUBJECT_DEVICE, .subject = BYTES("nfs4")};
+	const struct finding nameless = {.kind = SUBJECT_FILE};
+
+	make(&m, &job);
+	expect(&m, &job, &of_job, "ls %DIRECTORY% %FILE%;",
+	       "ls '/data/it'\\''s' '/data/it'\\''s/a b';");
+	expect(&m, &job, &of_file, "ls %DIRECTORY% %FILE%", "ls /x '/x/$(reboot)'");
+	expect(&m, &job, &of_root, "ls %DIRECTORY%", "ls /");
+	expect(&m, &job, &of_directory, "ls %FILE%", "ls '/data/it'\\''s/a b'");
+	expect(&m, &job, &of_job, "%COMMAND%", "python3 'my train.py'");
+	/* What is no placeholder stays; what is not known leaves the command out. */
+	expect(&m, &job, &of_job, "printf '%s %UNI %%\n'", "printf '%s %UNI %%\n'");
+	expect(&m, &job, &of_type, "ls %DIRECTORY%", NULL);
+	expect(&m, &job, &nameless, "ls %FILE%", NULL);
+	expect(&m, &job, &nameless, "iostat", "iostat");
+	job.selector = (struct bytes)BYTES("command: python3 ...");
+	expect(&m, &job, &of_job, "%COMMAND%", NULL);
+	job.selector = (struct bytes)BYTES("pid: 12");
+	expect(&m, &job, &of_job, "%COMMAND%", NULL);
+	job.nr_directories = 0;
+	expect(&m, &job, &of_job, "ls %DIRECTORY%", NULL);
+}
+
+static void test_limits(void **state)
+{
+	static const char unit[] = "set %UNIT% %LIMIT_BYTES%";
+	static const char plain[] = "echo %LIMIT_BYTES% | sudo tee %LIMIT_FILE%";
+	static const char slurm[] = "job %SLURM_JOB% %LIMIT_MIB%";
+	const struct finding f = {.kind = SUBJECT_JOB};
+	struct model m;
+	struct model_job job;
+
+	make(&m, &job);
+	/* 128 MiB and 64 MiB, and one more to be whole. */
+	expect(&m, &job, &f, unit, "set 'my train.service' 202375168");
+	expect(&m, &job, &f, plain, NULL);
+	expect(&m, &job, &f, slurm, NULL);
+	expect(&m, &job, &f, "%DATA_BYTES%", "67108864");
+	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/memory/my job");
+	expect(&m, &job, &f, plain,
+	       "echo 202375168 | sudo tee '/sys/fs/cgroup/memory/my job/memory.limit_in_bytes'");
+	expect(&m, &job, &f, unit, NULL);
+	job.limit_at =
+		(struct bytes)BYTES("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_1234/step_0");
+	expect(&m, &job, &f, slurm, "job 1234 193");
+	expect(&m, &job, &f, "cat %LIMIT_FILE%",
+	       "cat /sys/fs/cgroup/system.slice/slurmstepd.scope/job_1234/step_0/memory.max");
+	/* The machine has less; there is no limit; nobody counted. */
+	m.run.memory_bytes.value = 128 << 20;
+	expect(&m, &job, &f, plain, NULL);
+	make(&m, &job);
+	job.limit_bytes.known = false;
+	expect(&m, &job, &f, unit, NULL);
+	make(&m, &job);
+	job.counts.known[C_refaults] = false;
+	expect(&m, &job, &f, "%DATA_BYTES%", NULL);
+}
+
+/* Code has no placeholders. */
+static void test_code(void **state)
+{
+	const struct finding f = {.kind = SUBJECT_JOB};
+	const struct note_snippet s = {"c", "x = a %FILE% b;"};
+	struct model m;
+	struct model_job job;
+	char *text = NULL;
+
+	make(&m, &job);
+	assert_int_equal(snippet_fill(&(struct snippet_of){&m, &job, &f}, &s, &text), 0);
+	assert_string_equal(text, s.code);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
