@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What architectures number in their own way between programs and the kernel: system calls, as a
- * task's registers have them, and O_DIRECT. Parses alone; a unit test holds it against the headers
+ * Numbers between programs and the kernel that depend on the architecture: system calls, as a
+ * task's registers have them, and O_DIRECT. Parses alone; a unit test compares it with the headers
  * of the machine that it is built for.
  */
 #ifndef ARCH_UAPI_H

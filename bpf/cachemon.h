@@ -193,8 +193,8 @@ struct block {
 	__u32 advisers; /* ADVISER_*, 8 bits a chunk, of all that ever brought a page of it */
 };
 
-/* What brings pages ahead as advice. Fates of a chunk that two of them brought pages of cannot be
- * told apart. */
+/* Advice that brings in pages. If two kinds brought in pages of a chunk, their fates there cannot
+ * be separated. */
 enum { ADVISER_FADVISE = 1, ADVISER_MADVISE = 2, ADVISER_READAHEAD = 4, ADVISER_BITS = 3 };
 
 /*
@@ -247,7 +247,7 @@ struct advice_row {
 
 #define COMM_BYTES 16
 
-/* Who made the kernel drop pages. Values are on disk. */
+/* The task that made the kernel drop pages. Values are on disk. */
 enum evictor_kind { EVICTOR_UNKNOWN = 0, EVICTOR_OWN = 1, EVICTOR_OTHERS = 2, EVICTOR_KERNEL = 3 };
 enum evictor_does { DOES_READ = 0, DOES_WRITE = 1, DOES_NEITHER = 2 };
 
@@ -263,7 +263,7 @@ struct evictor_key {
 	__u8 pad[5];
 };
 
-/* What a CPU noted last: most pages go one after the other, of one file, for one reason. */
+/* What a CPU noted last: most pages arrive in sequence, for one file and one reason. */
 struct evictor_run {
 	struct evictor_key key;
 	__u64 pages;
@@ -308,11 +308,11 @@ enum event {
 	EV_DIRECT,
 	EV_URING,
 	EV_ADVICE_CALL, /* every syscall of the machine while it is attached */
-	EV_SCOPE,	/* the ends of functions that tell why pages leave */
+	EV_SCOPE,	/* the ends of functions that show why pages leave */
 	EV_NR,
 };
 
-/* What was lost, and why. All zero in a good run. */
+/* Losses by reason. All zero in a good run. */
 struct loss_counts {
 	__u64 map_full;	   /* times a file found no room for a row, and the rest took its counts */
 	__u64 chunk_full;  /* adds to a chunk whose block found no room */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a CPU keeps while tasks run on it: the state of the running task, the rows in front of the
- * maps' rows, and the reads that io_uring has in flight. Owns layouts only.
+ * The state of a CPU while tasks run on it: the running task, the rows in front of the maps' rows,
+ * and the io_uring reads in flight. Owns layouts only.
  */
 #ifndef CACHEMON_LIVE_H
 #define CACHEMON_LIVE_H
@@ -47,7 +47,7 @@ struct task_state {
 	__u64 read_bytes_to; /* and where it ends, as far as is known */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last looked at */
 
-	/* What is counted when the call is over: as much of it as it has returned. */
+	/* Counted when the call is over, as far as it has returned. */
 	__u64 due_id;	 /* ioac.syscr of it */
 	__u64 due_syscw; /* and ioac.syscw: what reads and writes at once moves both */
 	__u64 due_pos;	 /* first byte of it */
@@ -61,7 +61,7 @@ struct task_state {
 	__u32 due_refaults;
 	__u32 wait_epoch; /* in which wait_file was last given a row */
 
-	/* By function: what a tracepoint does not tell of the call. */
+	/* For function hooks: what a tracepoint does not show of the call. */
 	__u64 read_iocb;	      /* of an asynchronous one; 0: it is not */
 	__u64 read_at;		      /* offset at its last event */
 	__u64 read_upto;	      /* offset it asks up to */
@@ -115,14 +115,14 @@ struct task_state {
 	__u64 syscr_calls;
 
 	__u64 fault_address; /* the last one of the task that was not mapped */
-	__u64 trace_advice;  /* the advice call that traces were last told of */
+	__u64 trace_advice;  /* the last advice call that traces recorded */
 };
 
 #define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
 
 /*
- * Reads submitted to io_uring, by process and last page: they are issued by the submitter, by task
- * work or by a worker, and only their range tells which one an event is about.
+ * Reads submitted to io_uring, by process and last page. The submitter, task work or a worker
+ * issues them, and only their range shows which one an event belongs to.
  */
 struct uring_read {
 	__u64 pos, end; /* bytes asked */
@@ -135,7 +135,7 @@ struct uring_read {
 };
 #define URING_TAKEN 0xffff /* not a number: somebody fills it */
 
-/* What a CPU has counted for one file in this generation and not added to its row yet. */
+/* Counts of a CPU for one file in this generation that are not in its row yet. */
 struct cell {
 	__u64 inode; /* 0: free */
 	struct file_key file;
@@ -175,7 +175,7 @@ struct tally {
 	__u64 call_pos;
 	__u64 call_end;
 
-	/* Of the CPU, whoever reads. */
+	/* For the CPU, whichever task reads. */
 	__u64 loaded;	/* struct live has the state of the running task, or the tally is of several
 			   CPUs; 0: it is of no job */
 	__u64 switches; /* from one such task to another, which are passed over */
@@ -184,14 +184,14 @@ struct tally {
 	__u64 unused[10];
 };
 
-/* Of a generation that ended it is the sweep's, until that gives it back. */
+/* In a generation that ended it belongs to the sweep, until the sweep returns it. */
 enum { TALLY_FREE, TALLY_A, TALLY_B };
 
 /* A read call as a function shows it: what it has still to read. */
 struct read_now {
 	__u64 iocb; /* of an asynchronous one; 0: it is not */
 	__u64 pos;
-	__u64 end;		 /* 0: the event does not tell the call's bytes */
+	__u64 end;		 /* 0: the event does not show the call's bytes */
 	struct iter_place place; /* of an asynchronous one */
 	__u32 retry;
 	__u32 iter; /* where on the task's stack it says what is left; 0: not known */
@@ -204,7 +204,7 @@ struct live {
 	__u32 pad;		   /* for order_reads() and order_writes() */
 	struct task_state s;	   /* what each read needs comes first */
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
-	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, beside tallies */
+	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, without tallies */
 	struct read_now now;
 	__u32 moves; /* shared.moves when it was last refreshed for these */
 	__u32 pad2;

@@ -17,7 +17,7 @@ enum {
 	NAME_TRUNCATED = 1 << 2, /* deeper or longer than the record */
 	NAME_BLOCK_DEVICE = 1 << 3,
 	NAME_NONE = 1 << 4,	 /* no dentry at all */
-	NAME_LEAF_LAST = 1 << 5, /* the leaf comes last, behind its directory's components */
+	NAME_LEAF_LAST = 1 << 5, /* the leaf comes last, after its directory's components */
 	NAME_AS_ONE = 1 << 6,	 /* its subvolume is not known: the device is the filesystem's */
 };
 
@@ -28,13 +28,13 @@ struct name_record {
 	__u32 flags;
 	__u32 data_len;
 	__u32 rdev;	 /* block devices: the device itself */
-	__u32 super_dev; /* of the whole filesystem, as mounts have it; 0: not told */
+	__u32 super_dev; /* of the whole filesystem, as in mounts; 0: unknown */
 	char fstype[16];
 	char data[NAME_DATA_MAX];
 };
 
-/* Where a file's name was read and what it was, to tell when it is another. The addresses are
- * identities: the dentry still names the file when its inode is the one it was. */
+/* Where a file's name was read and its value, to notice a change. The addresses are identities:
+ * the dentry still names the file if it has the same inode. */
 struct name_seen {
 	__u64 signature;
 	__u64 dentry;

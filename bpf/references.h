@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which pages are in the sample of references, and how a reference is told to user space. Both
- * sides compute the hash; owns its arithmetic and the layouts.
+ * Which pages are in the sample of references, and the messages about references. Both sides
+ * compute the hash; owns its arithmetic and the layouts.
  *
  * A page is in the sample when the hash of (device, inode, generation, page index) is not above a
- * bound that only falls. All of the file goes into a seed, once; the hash of a page is the square,
- * modulo 2^64, of seed ^ index * step. Of neighbours and equal strides as many come out as chance
- * would have them, for four instructions (a sum in place of the exclusive or would make files of
- * which too many or too few do eight times as frequent). The upper half is what is recorded.
+ * bound that only falls. The whole file goes into a seed, once. The hash of a page is the square,
+ * modulo 2^64, of seed ^ index * step. Neighbours and equal strides are sampled as often as chance
+ * would, for four instructions. (With a sum instead of the exclusive or, files with too many or
+ * too few sampled pages would be eight times as frequent.) The upper half is recorded.
  */
 #ifndef CACHEMON_REFERENCES_H
 #define CACHEMON_REFERENCES_H
@@ -24,9 +24,9 @@
 #define NR_REFERENCE_PAGES   32768
 
 /*
- * What a sample may cost: so many references a second in the long run, and so many at once, in
- * which a job shows what it reads. With more of them the bound is halved, and again after each
- * quarter of what may come at once. A reference takes a lookup in a hash and a record in a ring.
+ * The cost limit of a sample: references a second in the long run, and references at once, in
+ * which a job shows what it reads. Beyond that the bound is halved, and again after each quarter
+ * of the references at once. A reference takes a lookup in a hash and a record in a ring.
  */
 #define REFERENCES_A_SECOND 5000
 #define REFERENCES_AT_ONCE  20000

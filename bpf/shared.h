@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs and user space tell each other: constants before the programs are loaded, variables
- * while they run, arguments of those that user space runs. Owns layouts only.
+ * Messages between programs and user space: constants set before loading, variables during the
+ * run, and arguments of programs that user space runs. Owns layouts only.
  */
 #ifndef CACHEMON_SHARED_H
 #define CACHEMON_SHARED_H
@@ -17,15 +17,15 @@
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
 
-/* Files that the job uses, by hash of the inode number: 0 is none of them. */
+/* Files that the job uses, by hash of the inode number; 0: none of them. */
 #define NR_USED_FILES 65536
 
 /* How many tasks of the job hash alike: a task whose slot has none is of no job, as far as any
  * event has shown. More than there are cost a longer way. */
 #define NR_MEMBERS 16384
 
-/* The sample of references; bpf/references.h. Of the running CPU a tally has its own copy of the
- * bound, which may be an older one. */
+/* The sample of references; bpf/references.h. The running CPU's tally has its own copy of the
+ * bound, which may be older. */
 struct reference_state {
 	__u64 bound;   /* hashes up to it are in the sample; 0: none is */
 	__u64 looked;  /* pages whose bit of that name was set */
@@ -65,15 +65,15 @@ struct shared {
 	__u64 sweep_sum;
 	struct loss_counts losses;
 	struct reference_state references;
-	__u32 evicted_pages;   /* the job's, modulo 2^32: the clock of refault distances */
-	__u32 truncated_pages; /* those that were not evicted but went with their file's end */
+	__u32 evicted_pages;	      /* the job's, modulo 2^32: the clock of refault distances */
+	__u32 truncated_pages;	      /* those not evicted, whose file ended */
 	volatile __u32 evictors_used; /* entries taken in the active generation */
 	volatile __u32 evictors_shed; /* nobody is noted: all are as those that found no entry */
 	__u32 pad;
 	__u64 evictors_full[EVICT_NR]; /* pages whose evictor found no entry */
 	__u64 adders_full;	       /* pages of others whose adder found none */
 
-	/* What is near the front is reached by less code. */
+	/* Fields near the front take less code to reach. */
 	__u64 outstanding[NR_OUTSTANDING];
 	__u8 used_files[NR_USED_FILES];
 	struct trace_shared tracing;
@@ -83,7 +83,7 @@ struct shared {
  * they are; 0: nothing looks for them. */
 enum { BIO_END_WAIT, BIO_END_DEVICE, BIO_END_DEVICE_ASYNC, BIO_END_NR };
 
-/* What programs are told before they are loaded. */
+/* Constants set before the programs are loaded. */
 struct config {
 	__u32 page_shift;
 	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
@@ -95,7 +95,7 @@ struct config {
 	__u32 preemptible;	/* a task may be switched out inside of a program */
 	__u32 nr_cpus;
 	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
-	__u64 sym_invalidate2[2]; /* causes only a stack can tell */
+	__u64 sym_invalidate2[2]; /* causes that only a stack shows */
 	__u64 sym_drop_caches[2];
 	__u64 sym_fallocate[2];
 	__u64 sym_unmap[2]; /* folio_unmap_invalidate(), since 6.14; 0: none */
@@ -109,7 +109,7 @@ struct seed_note {
 	__u32 line;
 };
 
-/* What sweep_names looks at. */
+/* The range of sweep_names. */
 enum { NAMES_OF_ROWS_A, NAMES_OF_ROWS_B, NAMES_OF_ALL };
 struct sweep_names_args {
 	__u32 which;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is sent of the accesses to traced files: everything that happens to a few files, in order.
- * Owns layouts only. account/traces.c makes of it what is stored (cachemon/figures/trace_code.h).
+ * Records of accesses to traced files: everything that happens to a few files, in order. Owns
+ * layouts only. account/traces.c converts it to what is stored (cachemon/figures/trace_code.h).
  */
 #ifndef CACHEMON_TRACE_H
 #define CACHEMON_TRACE_H
@@ -56,7 +56,7 @@ struct trace_begin {
 	__u32 pad;
 };
 
-/* struct file_ra_state and what is beside it. */
+/* struct file_ra_state and its neighbours. */
 struct trace_state {
 	__u64 start;
 	__u32 size;
@@ -123,8 +123,8 @@ struct trace_pick {
 	__u32 stratum;
 };
 
-/* What a program says of an event before it is sent, beside what it gives as arguments; and what
- * has no room on the stack. */
+/* Details of an event before it is sent, besides its arguments, and values that do not fit on the
+ * stack. */
 struct trace_note {
 	__u64 file;
 	struct trace_vma vma;

@@ -33,7 +33,7 @@ struct analysis_unjudged {
 struct analysis_grade {
 	const char *letter; /* NULL: none */
 	struct opt_f64 score;
-	const char *formula; /* or why there is none */
+	const char *formula; /* or why it is absent */
 };
 
 struct analysis_verdict {
@@ -51,7 +51,7 @@ struct analysis_pattern {
 	const char *features; /* JSON object */
 };
 
-/* What a job read in one directory. */
+/* The reads of a job in one directory. */
 struct analysis_directory {
 	int64_t id;
 	struct analysis_grade grades[GRADE_NR];
@@ -71,7 +71,7 @@ struct analysis_job {
 	struct gain_scale scale;
 };
 
-/* What the models say of a watched job. */
+/* The results of the models for a watched job. */
 struct analysis_model {
 	int64_t job_id;
 	struct job_curve curve;

@@ -5,7 +5,7 @@
 
 #include "advisor/analysis/analysis.h"
 
-/* What the models came to, from TEMP and from the intervals of each job, into a. */
+/* Reads the results of the models, from TEMP and from the intervals of each job, into a. */
 int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err);
 /* All rules, their findings and what could not be judged. */
 int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *options,

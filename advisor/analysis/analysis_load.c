@@ -8,8 +8,9 @@
 #include "cachemon/db/db_rows.h"
 
 /*
- * What the distinct pages come to that the job read: counted where references were recorded, else
- * the sizes of its files where each has a row and a size. No more of a file than was read of it.
+ * The size of the distinct pages that the job read: counted where references were recorded, else
+ * the sizes of its files if each has a row and a size. A file counts for no more than was read of
+ * it.
  */
 static struct opt_f64 dataset_bytes(sqlite3 *db, struct arena *a, int64_t job_id)
 {
@@ -189,7 +190,7 @@ static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 	return fill_finish(&r, 0, "patterns", err);
 }
 
-/* What the intervals of each watched job say, and its earlier runs. */
+/* The intervals of each watched job, and its earlier runs. */
 static int load_series(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;

@@ -62,7 +62,7 @@ static int end_note(struct run *r, struct fill_row *f)
 	return e;
 }
 
-/* Also for rules that run last. doubt: but for that all of the rule holds. */
+/* Also for rules that run last. doubt: the only reason why the rule does not hold. */
 static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id, const char *reason,
 			 bool doubt)
 {

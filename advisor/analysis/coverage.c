@@ -32,7 +32,7 @@ static void extend_file(uint64_t *file_pages, uint64_t pages)
 
 void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t page_bytes)
 {
-	/* What a read asks for may lie past the end of the file; what comes does not. */
+	/* A read may ask for bytes past the end of the file; what it returns does not pass it. */
 	if (e->kind == TRACE_OPEN || e->kind == TRACE_SIZE)
 		extend_file(file_pages, pages_of_bytes(e->pos, page_bytes));
 	else if ((e->kind == TRACE_ADD || e->kind == TRACE_REMOVE) && e->pos + e->len >= e->pos)

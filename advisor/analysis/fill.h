@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What fills the TEMP tables analysis_* from the stored ones: a function a model. It reads the
+ * Fills the TEMP tables analysis_* from the stored ones, with one function per model. It reads the
  * views or tables of the connection for the runs of analysis_scope and inserts its rows; the model
  * itself is a pure function elsewhere. Owns these tables; the database itself is only read.
  * fill_curve() and fill_readahead() are in fill_models.c.
@@ -16,8 +16,8 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/db/db_rows.h"
 
-/* 0, or -errno with a line in err. What cannot be modelled is no failure: it gets no row, or one
- * with a reason. */
+/* 0, or -errno with a line in err. Data that cannot be modelled is not a failure: it gets no row,
+ * or one with a reason. */
 typedef int (*fill_fn)(sqlite3 *db, struct errtext *err);
 
 int fill_verdict(sqlite3 *db, struct errtext *err);

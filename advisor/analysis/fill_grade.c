@@ -12,14 +12,15 @@
 	"  FROM (SELECT " READ_AGAIN " AS pages FROM v_directory v "                               \
 	"    WHERE v.job_id = j.job_id) b), v.refaults)"
 
-/* Of a job or a directory, v, of the job j; after the refaults, in the order of read_figures(). */
+/* For a job or a directory, v, of the job j; after the refaults, in the order of
+ * read_figures(). */
 #define FIGURES                                                                                    \
 	"v.lookups, v.misses, v.all_used, v.added_pages, v.accuracy, v.coverage, "                 \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
 	"v.lookups + v.faults_major + v.faults_minor, j.sliced, "                                  \
 	"v.faults_major, v.mapped_pages_upper_bound, j.processes, v.untracked "
 
-/* Of the curve the point at, or next below, the present size; else its smallest. */
+/* The point of the curve at, or next below, the present size; else its smallest. */
 static const char of_jobs[] =
 	"SELECT v.job_id, 'job', v.job_id, f.floor, "
 	"coalesce((SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
@@ -29,7 +30,7 @@ static const char of_jobs[] =
 	", " FIGURES "FROM v_job v JOIN v_job j ON j.job_id = v.job_id "
 	"LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
 
-/* The curve is of all that the job read: there is none of a directory. */
+/* The curve covers everything that the job read: a directory has none. */
 static const char of_directories[] =
 	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " READ_AGAIN ", " FIGURES
 	"FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";

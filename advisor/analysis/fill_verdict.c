@@ -11,7 +11,7 @@
 #define ADVICE_USED "iif(r.sliced AND x.untracked > 0, NULL, x.used)"
 #define FILE_USED   "iif(r.sliced AND f.untracked > 0, NULL, f.used)"
 
-/* Of the file's row; object-like, so that clang-format keeps the queries in one piece. */
+/* From the file's row; object-like, so that clang-format keeps the queries in one piece. */
 #define BROUGHT	       SQL_brought_pages("f.")
 #define READ_WINDOWS   SQL_read_windows("f.")
 #define BYTES_PER_CALL SQL_bytes_per_call("f.")

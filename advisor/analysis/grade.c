@@ -58,8 +58,8 @@ static void refuse_score(struct grade *g, const char *reason)
 }
 
 /*
- * What had to be fetched, against the least that had to be at this size. Readahead makes hits of
- * first touches: a page that it brought was not in the cache, so it counts as fetched here.
+ * What had to be fetched, compared with the least possible at this size. Readahead turns first
+ * touches into hits. A page that it brought in was not in the cache, so it counts as fetched here.
  */
 static void grade_hits(const struct grade_input *in, struct grade *g)
 {
@@ -127,7 +127,7 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 		refuse_score(g, "refaults or added pages were not measured");
 		return;
 	}
-	/* A handful of pages of a job that hits is no harm. */
+	/* A few pages of a job that mostly hits do no harm. */
 	base = fmax(in->added_pages.value, in->lookups.known ? in->lookups.value / 100 : 0);
 	if (base < 1) {
 		refuse_score(g, "no page was added");

@@ -45,7 +45,7 @@ double grade_touches_min(struct opt_f64 processes);
 struct grade {
 	char letter; /* 'A' to 'F'; 0: no grade */
 	struct opt_f64 score;
-	char formula[384]; /* with the figures; without a grade the reason why there is none */
+	char formula[384]; /* with the figures; without a grade, the reason */
 };
 
 void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);

@@ -16,7 +16,7 @@
 #define ADDED "(" SQL_brought_pages("") ")"
 #define LEFT  "(" SQL_evicted_pages("") " - coalesce(evicted_not_added, 0))"
 
-/* Of the whole run, or of an interval. */
+/* For the whole run, or for an interval. */
 #define COUNTED                                                                                    \
 	SQL_wanted_pages("") ", untracked, lookups, refaults, refault_distance_pages, " ADDED      \
 			     ", " SQL_windows("")
@@ -79,8 +79,8 @@ static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
 		c->run_pages = v[BROUGHT] / v[WINDOWS];
 }
 
-/* What a walk over a job's intervals adds up, in the order of time. Sums of what no interval knows
- * are -1. */
+/* The sums of a walk over a job's intervals, in the order of time. A sum that no interval knows is
+ * -1. */
 struct walk {
 	double counted[NR_COUNTED]; /* of the intervals before the sample ended */
 	double lookups;

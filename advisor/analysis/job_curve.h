@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The miss-ratio curve of one job of a database, judged: or why there is none. Owns the way from
- * recorded references to the models of curve/, and the SQL for what was counted besides; what a
+ * The miss-ratio curve of one job of a database, judged, or why it is absent. Owns the way from
+ * recorded references to the models of curve/, and the SQL for the other counts; data that a
  * database of an earlier schema does not have is absent.
  */
 #ifndef JOB_CURVE_H
@@ -22,7 +22,7 @@ struct curve_facts {
 
 struct job_curve {
 	bool there;
-	char absent[896];     /* why there is none: a sentence */
+	char absent[896];     /* why it is absent: a sentence */
 	bool broken;	      /* the sample ends before the run does */
 	char why_broken[256]; /* a sentence */
 	double sampled_lookups;

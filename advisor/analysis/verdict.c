@@ -86,7 +86,7 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 			   in->dropped.value, in->dropped_refaults.value);
 }
 
-/* What of the pages asked for was not there; absent when that is not known. */
+/* The share of the pages asked for that was not cached; absent if unknown. */
 static struct opt_i64 missing_of(const struct verdict_input *in)
 {
 	return opt_sub(in->asked, in->redundant);
@@ -168,7 +168,7 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 	}
 }
 
-/* A pattern that counters alone gave is no surer, and goes by the very windows that are judged
+/* A pattern from counters alone is less certain, and depends on the very windows that are judged
  * here. */
 static const double OF_COUNTERS = 0.5;
 
@@ -186,7 +186,7 @@ static bool is_one_of(const struct verdict_standing *in, const char *const *name
 	return false;
 }
 
-/* What the order of the reads says of their having had no readahead. */
+/* Whether the order of the reads explains that they had no readahead. */
 static enum verdict by_pattern(const struct verdict_standing *in, const char *brought,
 			       int64_t number, double share, char why[VERDICT_WHY_MAX])
 {

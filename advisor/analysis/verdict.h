@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What became of a piece of advice, in one word and one sentence. Advice that stands for later
- * reads (RANDOM, SEQUENTIAL, NOREUSE, NORMAL) moves no page itself, so its verdict goes by what was
- * then fetched of its file, and how. Owns the words and the limits between them. Pure.
+ * The result of a piece of advice, in one word and one sentence. Lasting advice (RANDOM,
+ * SEQUENTIAL, NOREUSE, NORMAL) moves no page itself, so its verdict depends on what was then
+ * fetched of its file, and how. Owns the words and the limits between them. Pure.
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -44,7 +44,7 @@ enum { VERDICT_WHY_MAX = 256 };
 
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX]);
 
-/* Of the file it was given for, over the whole run; absent is what was not measured. */
+/* For the file it was given for, over the whole run; absent if not measured. */
 struct verdict_standing {
 	const char *kind;    /* random sequential noreuse normal */
 	bool mapping;	     /* madvise: for a mapping, else for a description */

@@ -9,7 +9,7 @@
 #include "advisor/curve/stack.h"
 #include "cachemon/base/order.h"
 
-/* Of all simulations of OPT together: a second or so. */
+/* For all simulations of OPT together: about a second. */
 enum { OPT_ENTRIES_MAX = 20000000 };
 
 enum { LINEAR_POINTS = 24, LOG_STEPS = 2 /* a doubling */, LOG_POINTS = 30 };
@@ -61,7 +61,8 @@ static void count_misses(const struct curve_sample *s, const uint32_t distances[
 		again += distances[i] == STACK_AGAIN;
 		if (distances[i] == STACK_REMOVED)
 			continue;
-		/* Distances from 1 on: a hit at d, and in all larger caches, is a miss at d - 1. */
+		/* Distances begin at 1: a hit at d, and in all larger caches, is a miss at d -
+		 * 1. */
 		m = &misses[distances[i] >= STACK_AGAIN ? s->nr_pages : distances[i] - 1];
 		m->of_group[curve_group(s->hashes[page])]++;
 		m->by_lookups += lookups[page];

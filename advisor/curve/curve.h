@@ -11,14 +11,14 @@
 #include "advisor/curve/estimate.h"
 #include "advisor/curve/curve_sample.h"
 
-/* Beside the band: what the kernel's cache was seen to differ from LRU by. */
+/* In addition to the band: the observed difference of the kernel's cache from LRU. */
 #define CURVE_MODEL_ERROR 0.02
 
 enum { CURVE_POINTS_MAX = 64 };
 
 /*
- * What in the order of the references makes the kernel's cache differ from LRU: epochs, the order
- * within them, and hot pages that move.
+ * The features of the order of references that make the kernel's cache differ from LRU: epochs,
+ * the order within them, and hot pages that move.
  */
 enum curve_order {
 	CURVE_ORDER_NONE, /* no epochs: not every page is read as often as the others, in turn */

@@ -13,7 +13,7 @@
 /* The two opinions differ by more than this: uncertain. */
 #define CURVE_DISAGREEMENT 0.2
 
-/* What was counted. < 0: not known. */
+/* Counted values. < 0: unknown. */
 struct curve_counted {
 	double present_pages; /* the most that the job had in the cache */
 	/* Pages that lookups brought from the device, by themselves or ahead of them, by lookups.
@@ -47,8 +47,8 @@ int curve_judge(const struct curve *c, const struct curve_sample *s,
 		const struct curve_counted *counted, struct curve_verdict *ret);
 
 /*
- * What refault distances an LRU cache of some size would have had on the sample: the second opinion
- * on the curve, to be held against the distances that were counted.
+ * The refault distances that an LRU cache of some size would have had on the sample: the second
+ * opinion on the curve, to be compared with the counted distances.
  */
 struct refault_model {
 	uint32_t refaults; /* lookups of sampled pages that had been in the cache before */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the slope of sampled pages, for hotter ones; chosen by curve_accuracy. */
+/* The slope of sampled pages, for hotter ones; chosen by curve_accuracy. */
 #define HOTTER_SHARE 0.5
 
 /* Pages of the sample by its rate are no second knowledge. */
@@ -99,7 +99,7 @@ static double miss_of(const struct estimate *e, const struct curve_misses *m)
 	/* The share of a sample's variance in lookups that is due to its number of pages. */
 	if (e->by_threshold)
 		pages = e->sampled_lookups * e->sampled_lookups / e->nr_pages / e->squares;
-	/* What else it lacks are pages that are hotter than any in it, which miss less for it. */
+	/* It also lacks pages that are hotter than any in it, and therefore miss less. */
 	if (missing > 0)
 		slope *= HOTTER_SHARE;
 	all += missing * (pages * all / e->sampled_lookups + (1 - pages) * slope);

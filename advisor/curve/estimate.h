@@ -26,7 +26,7 @@ enum { CURVE_GROUPS = 16 };
 
 #define CURVE_T 1.75
 
-/* What misses in a cache of some size. */
+/* The misses in a cache of some size. */
 struct curve_misses {
 	uint32_t of_group[CURVE_GROUPS];
 	double by_lookups; /* sum of the lookups of the page that each is of */
@@ -46,7 +46,7 @@ struct estimate {
 	bool by_threshold; /* M was not known */
 	uint32_t pages_in_group[CURVE_GROUPS];
 	uint32_t nr_pages;
-	/* Of the sampled pages: lookups, and the sum of their squares. */
+	/* For the sampled pages: lookups, and the sum of their squares. */
 	double sampled_lookups, squares;
 };
 

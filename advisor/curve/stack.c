@@ -24,7 +24,7 @@ struct stack {
 	uint32_t nr_slots;  /* a power of two */
 	uint32_t next;
 	uint32_t taken;
-	uint32_t *tree;	 /* Fenwick tree over slots, from 1 on */
+	uint32_t *tree;	 /* Fenwick tree over slots, which begin at 1 */
 	uint32_t *owner; /* page, or SLOT_* */
 	uint32_t *slot;	 /* by page, or PAGE_* */
 	uint32_t *holes; /* heap, the latest slot first */
@@ -151,8 +151,8 @@ static uint32_t look_up_in_stack(struct stack *st, uint32_t page)
 	if (there)
 		distance = st->taken - tree_before(st, slot);
 	/*
-	 * The highest hole is filled by what is above it. In caches that hold the page nothing
-	 * changes: there the page's own place is the hole from now on.
+	 * The entries above fill the highest hole. In caches that hold the page nothing changes:
+	 * there the page's own place becomes the hole.
 	 */
 	if (st->nr_holes && (!there || st->holes[0] > slot)) {
 		slot_give(st, hole_pop(st));

@@ -9,7 +9,7 @@
 
 #include "advisor/curve/curve_sample.h"
 
-#define STACK_REMOVED UINT32_C(0)      /* the entry is no lookup */
+#define STACK_REMOVED UINT32_C(0)      /* the entry is not a lookup */
 #define STACK_AGAIN   (UINT32_MAX - 1) /* looked up again after its removal: misses in any cache */
 #define STACK_FIRST   UINT32_MAX       /* never looked up before: likewise */
 

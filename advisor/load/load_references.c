@@ -78,7 +78,7 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	if (sqlite3_column_type(q, 6) != SQLITE_NULL)
 		r->distinct_pages = sqlite3_column_int64(q, 6);
 	r->distinct_error = sqlite3_column_double(q, 7);
-	/* Of a job that reads all once the estimate is too high as often as too low. */
+	/* For a job that reads everything once, the estimate is too high as often as too low. */
 	if (r->distinct_pages > r->lookups &&
 	    (double)r->distinct_pages <=
 		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
@@ -118,7 +118,7 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-/* The next varint of the data, or false: there is none of 32 bits. */
+/* The next varint of the data, or false if it has none of 32 bits. */
 static bool varint_next(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 {
 	uint64_t v = 0;
@@ -195,7 +195,7 @@ static int on_reason(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-/* -ENOENT, and why there are none. */
+/* -ENOENT, and why they are absent. */
 static int no_references(struct loader *l, const char *fallback)
 {
 	return errtext_set(l->err, -ENOENT, "%s", *l->r.reason ? l->r.reason : fallback);

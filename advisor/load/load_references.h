@@ -47,9 +47,9 @@ struct references {
 };
 
 /*
- * Loads the sample of a job; references_free() when it is 0. -ENOENT: there is none, and the text
- * says why. -EBADMSG: what the database holds is no sample. -E2BIG: it is larger than any that is
- * recorded. Nothing is changed on failure.
+ * Loads the sample of a job; references_free() when it is 0. -ENOENT: absent, with the reason in
+ * the text. -EBADMSG: the data in the database is not a sample. -E2BIG: it is larger than any that
+ * is recorded. Nothing is changed on failure.
  */
 int load_references(sqlite3 *db, int64_t job_id, struct references *ret, struct errtext *err);
 void references_free(struct references *r);

@@ -8,10 +8,10 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* Of one file: accesses are bounded where they are recorded; sizes and settings come on top. */
+/* For one file: accesses are bounded where they are recorded; sizes and settings are added. */
 #define EVENTS_MAX 1000000
 
-/* Of a window, in pages: 4 GiB. */
+/* For a window, in pages: 4 GiB. */
 #define WINDOW_MAX (1 << 20)
 
 static int traces_error(sqlite3 *db, struct errtext *err)
@@ -65,7 +65,7 @@ void trace_files_free(struct trace_files *files)
 	*files = (struct trace_files){0};
 }
 
-/* -ENOENT, and why there are none. */
+/* -ENOENT, and why they are absent. */
 static int no_traces(sqlite3 *db, int64_t job_id, struct errtext *err)
 {
 	struct arena texts = {0};

@@ -51,7 +51,7 @@ void features_merge(struct features *to, const struct features *from)
 /* Of steps: nearly all, most. */
 #define NEARLY_ALL 0.9
 #define MOST	   0.7
-/* A direction that is no direction. */
+/* Between these shares there is no dominant direction. */
 #define NO_WAY_LOW  0.25
 #define NO_WAY_HIGH 0.75
 #define TWICE	    1.8 /* epochs: the second may be cut short */

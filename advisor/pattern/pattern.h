@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of how a file or a directory is read, as figures that may be absent, and the name
- * of a pattern from these: a pure decision. Owns the features with their units, the names, the
- * thresholds and how sure a name is. What is not known decides nothing; without anything known the
- * name is unknown. accesses.c, reuse.c and pattern_*.c fill in features; features_*() and
+ * The features of how a file or a directory is read, which may be absent, and the name of a
+ * pattern from these: a pure decision. Owns the features with their units, the names, the
+ * thresholds and the confidence of a name. Unknown features decide nothing; if all are unknown, so
+ * is the name. accesses.c, reuse.c and pattern_*.c fill in features; features_*() and
  * feature_name() are in pattern.c.
  */
 #ifndef PATTERN_H
@@ -81,7 +81,7 @@ void features_set(struct features *f, enum feature which, double value);
 void features_set_ratio(struct features *f, enum feature which, double num, double den);
 /* Known, and at least so much. */
 bool features_least(const struct features *f, enum feature which, double value);
-/* What from has and to has not. */
+/* Adds the features that from has and to lacks. */
 void features_merge(struct features *to, const struct features *from);
 
 #define PATTERN_NAMES(X)                                                                           \

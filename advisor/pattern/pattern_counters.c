@@ -8,7 +8,7 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
-/* Of a job; the same bound as the views have. */
+/* For a job; the same bound as in the views. */
 enum { ROWS_MAX = 8192 };
 
 /* Counters that are read, and where the columns of a SELECT have them. */
@@ -155,7 +155,7 @@ static int read_files(struct rows *r, struct pattern_job *job, struct errtext *e
 	return rows_finish(r) ? pattern_error(r->db, "files", err) : 0;
 }
 
-/* What is known of its files is filled in when all files are. */
+/* Features of its files are filled in when all files have theirs. */
 static int read_directories(struct rows *r, struct pattern_job *job, struct errtext *err)
 {
 	while (rows_next(r)) {

@@ -53,8 +53,8 @@ int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err
 /* Rows of the job, with the features of their counters. */
 int pattern_counters(sqlite3 *db, struct pattern_job *job, struct errtext *err);
 
-/* Of a traced file, from its events; where pages are many it takes those of a hash, all reads of
- * each. size_bytes: of the file at the end; 0: not known. 0 or -ENOMEM. */
+/* From the events of a traced file; if it has many pages, from those of a hash, with all reads of
+ * each. size_bytes: of the file at the end; 0: unknown. 0 or -ENOMEM. */
 int trace_features(const struct trace_event *events, size_t nr, uint64_t size_bytes,
 		   uint64_t page_bytes, struct features *f);
 

@@ -194,7 +194,7 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 	return ret;
 }
 
-/* Of one file; a trace this long has shown its pattern. */
+/* For one file; a trace this long has shown its pattern. */
 enum { EVENTS_MAX = 1 << 20 };
 
 struct events {

@@ -223,7 +223,7 @@ int reuse_features(const struct reuse_input *in, struct features *f)
 		if (in->index)
 			put_order(in, &w, f);
 		put_epochs(in, &w, f);
-		/* What does not come in epochs has none. */
+		/* Reads outside epochs have none. */
 		if (!features_least(f, F_evenness, 0.85) ||
 		    (f->known[F_epoch_separation] && f->value[F_epoch_separation] < 0.9))
 			f->known[F_epochs] = false;

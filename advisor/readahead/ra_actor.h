@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each task's access brought by the model and by the trace, and the correction of the model
- * where they differ, so that one difference is not counted again and again. Internal to the replay.
- * ra_resident() is in resident.c.
+ * What each task's access brought in by the model and by the trace, and the correction of the
+ * model where they differ, so that one difference is not counted again and again. Internal to the
+ * replay. ra_resident() is in resident.c.
  */
 #ifndef RA_ACTOR_H
 #define RA_ACTOR_H
@@ -29,7 +29,7 @@ struct ra_actor {
 
 /* 0 or -ENOMEM. */
 int ra_adds_push(struct ra_adds *a, struct ra_add add);
-/* What the model did for the access is kept until it is judged. */
+/* The model's result for the access is kept until it is judged. */
 int ra_actor_take(struct ra_actor *a, const struct ra_file *f);
 /* The access is over: judged, the model corrected. */
 void ra_actor_judge(struct ra_actor *a, struct ra_file *f, struct ra_replay_result *result);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Each was held against that kernel, page by page: tests/vm/readahead, and the recordings in
- * tests/unit/fixtures/readahead that a unit test replays. What lies between two of them was not.
+ * Each was compared with that kernel, page by page: tests/vm/readahead, and the recordings in
+ * tests/unit/fixtures/readahead that a unit test replays. Versions in between were not.
  */
 static const struct ra_kernel kernels[] = {
 	{

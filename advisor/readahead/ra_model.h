@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel would bring into the page cache for one file, access by access: a replay of its
- * readahead from a cold or a known cache, without memory pressure. Owns the state of the file and
- * the totals; the caller owns the open file descriptions. Pure: knows no probe and no database.
+ * The pages that the kernel would bring into the page cache for one file, access by access: a
+ * replay of its readahead from a cold or a known cache, without memory pressure. Owns the state of
+ * the file and the totals; the caller owns the open files. Pure: knows no probe and no database.
  * ra_read() and ra_splice() are in ra_read.c.
  */
 #ifndef RA_MODEL_H
@@ -41,7 +41,7 @@ struct ra_file {
 	unsigned int max_order;
 	struct ra_pages pages;
 	struct ra_totals totals;
-	/* Of the last access, in the order in which they came. */
+	/* By the last access, in the order of arrival. */
 	struct ra_add *adds;
 	size_t nr_adds, room_adds;
 	/* of the access under way */

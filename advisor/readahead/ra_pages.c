@@ -157,7 +157,7 @@ bool ra_pages_use(struct ra_pages *p, uint64_t page)
 	return true;
 }
 
-/* The pages of a folio stand alone from now on; the mark stays on the first. */
+/* Splits the folio into single pages; the mark stays on the first. */
 static void split_folio(struct ra_pages *p, uint64_t page)
 {
 	uint64_t head = ra_pages_head(p, page), nr = 1ULL << ra_pages_order(p, page);

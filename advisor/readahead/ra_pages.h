@@ -20,8 +20,8 @@ struct ra_pages {
 	size_t nr_chunks;
 	size_t nr_there; /* chunks that are not NULL */
 	uint64_t spent;	 /* pages looked at or changed so far, about */
-	/* -ENOMEM; -E2BIG: more pages, or more work, than a trace that was recorded makes. What it
-	 * says is wrong from then on. */
+	/* -ENOMEM; -E2BIG: more pages, or more work, than any recorded trace makes. Later results
+	 * are then wrong. */
 	int error;
 };
 
@@ -29,7 +29,7 @@ void ra_pages_free(struct ra_pages *p);
 /* Before a loop over nr pages, however many an event may name. False: there is an error. */
 bool ra_pages_spend(struct ra_pages *p, uint64_t nr);
 bool ra_pages_cached(const struct ra_pages *p, uint64_t page);
-/* Of the folio that a cached page is in. */
+/* The folio that holds a cached page. */
 unsigned int ra_pages_order(const struct ra_pages *p, uint64_t page);
 uint64_t ra_pages_head(const struct ra_pages *p, uint64_t page);
 /* The first page after its folio. */
@@ -44,7 +44,7 @@ bool ra_pages_use(struct ra_pages *p, uint64_t page);
 bool ra_pages_unused(const struct ra_pages *p, uint64_t page);
 /* One page; the rest of its folio stays, as single pages. */
 void ra_pages_remove(struct ra_pages *p, uint64_t page);
-/* Every page from here on. Returns how many of them had not been used. */
+/* Every page from here to the end. Returns how many of them had not been used. */
 uint64_t ra_pages_remove_from(struct ra_pages *p, uint64_t page);
 /* The first page from here on that may be cached; UINT64_MAX: none is. Leaps over large holes. */
 uint64_t ra_pages_next_there(const struct ra_pages *p, uint64_t page);

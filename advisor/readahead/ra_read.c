@@ -114,7 +114,7 @@ static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 	return end < ra_file_nr_pages(f) ? end : ra_file_nr_pages(f);
 }
 
-/* What it brings is appended to what was brought before. */
+/* Appends the pages it brings in to the earlier ones. */
 static void begin_call(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
 		       struct ra_call *c)
 {

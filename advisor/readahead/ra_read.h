@@ -18,8 +18,8 @@ struct ra_call {
 };
 
 /*
- * Up to where the call waits for the device or asks readahead once more, and on from there until it
- * is over. What each piece brought is in f->adds.
+ * Runs the call to where it waits for the device or asks readahead once more, and then on until it
+ * is over. The pages of each piece are in f->adds.
  */
 void ra_read_begin(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
 		   struct ra_call *ret);

@@ -321,7 +321,7 @@ void ra_sync(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t ask
 	ra_submit(f, s, 0);
 }
 
-/* A window's end that is no multiple of its folios would end in small ones. */
+/* A window whose end is not a multiple of its folios would end in small ones. */
 static void round_window_end(struct ra_stream *s, uint64_t limit)
 {
 	unsigned int order = s->order, most = (unsigned int)__builtin_ctzll(limit);

@@ -63,7 +63,7 @@ static int find_actor(struct replay *r, uint32_t number, struct ra_actor **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* What the description has of the setting: its pages, and whether it is advised as random. */
+/* The open file's part of the setting: its pages, and whether it is advised as random. */
 static void apply_setting(const struct replay *r, struct ra_stream *s, const struct trace_event *e)
 {
 	uint32_t device = r->in->device_pages;
@@ -133,7 +133,7 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 	return 0;
 }
 
-/* What the model brought for the task's access is kept until it is judged. */
+/* The pages that the model brought in for the task's access are kept until it is judged. */
 static int take_adds(struct replay *r, struct ra_actor *a)
 {
 	if (r->file.pages.error)
@@ -283,7 +283,7 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		advice = RA_ADVICE_DONTNEED;
 		break;
 	default:
-		/* What they change is in the setting that follows. */
+		/* Their changes are in the setting that follows. */
 		return 0;
 	}
 	error = begin_access(r, e, &a, &s);

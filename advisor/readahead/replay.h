@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the accesses of a traced file would have brought with another setting, and how far the model
- * agrees with what they did bring with the one in force. Owns the way from events to the model;
- * pure.
+ * What the accesses of a traced file would have brought in with another setting, and how far the
+ * model agrees with what they did bring in with the one in force. Owns the way from events to the
+ * model; pure.
  */
 #ifndef READAHEAD_REPLAY_H
 #define READAHEAD_REPLAY_H
@@ -35,7 +35,8 @@ struct ra_replay_input {
 struct ra_replay_result {
 	struct ra_totals totals;
 	uint64_t wasted_pages;
-	/* Of the actual setting: accesses that brought pages, in the trace or in the model. */
+	/* With the actual setting: accesses that brought in pages, in the trace or in the
+	 * model. */
 	uint64_t windows, exact_windows;
 	uint64_t traced_pages; /* that the kernel brought, by writes apart */
 	uint64_t mapped;       /* touches of mappings among the accesses */

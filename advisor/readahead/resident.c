@@ -12,7 +12,7 @@ struct range {
 	uint64_t first, end;
 };
 
-/* What of it has not come when the task does something else was there before. */
+/* Pages of it that have not come when the task does something else were cached before. */
 struct at {
 	struct range asked;  /* by the access that the task is at */
 	struct range window; /* that it brings what was missing of */
@@ -108,7 +108,8 @@ static void ask_fault(struct search *s, const struct trace_event *e, struct at *
 	ask_for(s, a, (struct range){e->pos, e->pos + !(e->flags & TRACE_MISSING)});
 }
 
-/* A window skips what is there. What is left of one in which a folio met such a page is another. */
+/* A window skips cached pages. The rest of a window in which a folio met such a page is another
+ * window. */
 static void see_window(struct search *s, const struct trace_event *e, struct at *a)
 {
 	struct range w = {e->pos, e->pos + e->len};

@@ -76,7 +76,7 @@ static bool has_answer(const struct whatif_file *f, size_t candidate)
 	return candidate < RANDOM_AT && pages_of_setting(candidate) >= f->device_pages;
 }
 
-/* What is to be kept in mind of a file that has an answer. */
+/* The caveats of a file that has an answer. */
 static void remark_judged(struct whatif_file *f)
 {
 	f->judged = true;
@@ -86,7 +86,7 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
 }
 
-/* What the trace does not show, where that may be why the model differs; "": nothing. */
+/* What the trace does not show, if that may be why the model differs; "": nothing. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
@@ -184,7 +184,7 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 	return r;
 }
 
-/* What all files have in common. */
+/* The facts that all files share. */
 struct run_facts {
 	const struct ra_kernel *kernel;
 	const char *why; /* nothing can be said of any file */
@@ -213,7 +213,7 @@ static int load_run_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, st
 	return 0;
 }
 
-/* What the replay needs of the file. False: something is not known, and the note says what. */
+/* The file's input of the replay. False: something is unknown, and the note says what. */
 static bool prepare_replay(const struct run_facts *run, const struct trace_file *t,
 			   struct whatif_file *f, struct ra_replay_input *in)
 {
@@ -238,7 +238,7 @@ static bool prepare_replay(const struct run_facts *run, const struct trace_file 
 	return !why;
 }
 
-/* What was said of the part that there is holds, but not for the file. */
+/* The findings about the recorded part hold, but not for the file. */
 static void set_broken(struct whatif_file *f, const struct trace_file *t)
 {
 	bool gave_way = t->reason && strcmp(t->reason, TRACE_GAVE_WAY) == 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What other settings of readahead would have brought for a job's traced files. Owns the
- * candidates, the decision whether the model may speak of a file, and the sums over files with
- * their bands. A file of which the model does not have 0.95 of the windows exactly gets no answer.
+ * What other settings of readahead would have brought in for a job's traced files. Owns the
+ * candidates, the decision whether the model may judge a file, and the sums over files with their
+ * bands. A file gets no answer unless the model has 0.95 of its windows exactly.
  */
 #ifndef WHATIF_READAHEAD_H
 #define WHATIF_READAHEAD_H
@@ -81,7 +81,7 @@ struct whatif_readahead {
 	size_t nr_judged;
 	size_t nr_gave_way;
 	enum whatif_scale scale;
-	char absent[768]; /* why there are none, or "" */
+	char absent[768]; /* why they are absent, or "" */
 };
 
 /* A sum over the judged files, each as often as it counts for others. */

@@ -16,10 +16,10 @@ static bool is_sampled(const struct whatif_file *f)
 	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
 }
 
-/* What the counters have of the files, besides what was traced of them. */
+/* The counters of the files, in addition to what was traced of them. */
 struct brought {
 	struct whatif_readahead *w;
-	double stratum[WHATIF_STRATA]; /* pages of its files, but for those chosen for being read
+	double stratum[WHATIF_STRATA]; /* pages of its files, except those chosen for being read
 					  much */
 	double rows;		       /* pages of all files that have a row */
 	bool unknown;		       /* not measured, or of a file whose size nobody knows */
@@ -87,7 +87,7 @@ static bool has_counters(sqlite3 *db, const char *table)
 #define JOB_BROUGHT  SQL_brought_pages("j.")
 #define FILE_BROUGHT SQL_brought_pages("f.")
 
-/* Of the whole job; < 0: not measured. */
+/* For the whole job; < 0: not measured. */
 static int load_job_brought(sqlite3 *db, int64_t job_id, double *ret_pages, struct errtext *err)
 {
 	struct arena no_texts = {0};
@@ -202,7 +202,7 @@ int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead 
 	return 0;
 }
 
-/* Of a normal distribution, both sides. */
+/* For a normal distribution, both sides. */
 #define BAND_95 1.96
 
 /* Files of which one sum is made. */
@@ -220,7 +220,7 @@ static bool counts_in(const struct which *of, const struct whatif_file *f)
 	return of->mapped ? f->mapped && f->windows : !f->mapped;
 }
 
-/* What the file adds to the sum, once. */
+/* The file's part of the sum, once. */
 static double figure_of(const struct which *of, const struct whatif_file *f, int figure)
 {
 	return counts_in(of, f) ? (double)f->results[of->candidate].figure[figure] : 0;
@@ -232,7 +232,7 @@ static bool is_weighed_with(const struct whatif_readahead *w, int64_t a, int64_t
 	return w->scale == WHATIF_BY_JOB || a == b;
 }
 
-/* Of the figure for each page that was brought; 0 where these were not counted. */
+/* The figure for each page that was brought in; 0 if these were not counted. */
 static double ratio_of(const struct which *of, int figure, int64_t stratum)
 {
 	const struct whatif_readahead *w = of->w;
@@ -250,9 +250,9 @@ static double ratio_of(const struct which *of, int figure, int64_t stratum)
 }
 
 /*
- * What the files of one stratum add to the variance: of what a file is off its pages times the
- * ratio, or of all of it where pages were not counted, as how many files there are is not known
- * either. One file says nothing about the spread.
+ * The variance that the files of one stratum add: the difference between a file and its pages
+ * times the ratio, or all of it if pages were not counted, because the number of files is unknown
+ * too. One file says nothing about the spread.
  */
 static double variance_of(const struct which *of, int figure, int64_t stratum)
 {

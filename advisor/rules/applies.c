@@ -39,7 +39,8 @@ bool list_next(struct span *list, struct span *ret)
 	return true;
 }
 
-/* Takes the digits, points and digits in front; false: there are none, or one is too large. */
+/* Takes the digits, points and digits in front; false: there are no digits, or a number is too
+ * large. */
 static bool take_version(struct span *s, uint64_t *ret)
 {
 	uint64_t version = 0;

@@ -67,7 +67,7 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 			   rule->file, line, sqlite3_errmsg(g->db));
 }
 
-/* Behind the query: nothing but blanks, comments and a semicolon. */
+/* After the query: only blanks, comments and a semicolon. */
 static bool is_end(const char *tail)
 {
 	while (*tail) {
@@ -228,7 +228,7 @@ static int run_rule(const struct eval *e, const struct rule *rule, struct guard 
 					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
 			ret = take_rule_row(e, &reader, found, err);
-		/* What it looks up of the row is stopped as well, whatever it makes of that. */
+		/* Its lookups in the row are stopped as well, whatever their results. */
 		if (ret && g->stopped)
 			ret = rule_error(rule, g, SQLITE_INTERRUPT, err);
 	}

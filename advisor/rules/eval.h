@@ -11,7 +11,7 @@
 #include "advisor/rules/finding.h"
 #include "advisor/rules/guard.h"
 
-/* Of one rule and job no more are kept: those that gain most. */
+/* The most findings kept for one rule and job: those with the highest gain. */
 enum { EVAL_ROWS_MAX = 10 };
 
 struct eval {
@@ -21,7 +21,8 @@ struct eval {
 	struct guard_budget *budget; /* that the site's rules share */
 	/* Rows of which jobs count: */
 	bool (*wants)(void *arg, int64_t job_id);
-	/* Told of rows that are no findings but reasons why the rule cannot be judged; or NULL. */
+	/* Called for rows that are not findings but reasons why the rule cannot be judged; or
+	 * NULL. */
 	void (*doubts)(void *arg, int64_t job_id, const char *reason);
 	void *arg;
 };
@@ -33,8 +34,8 @@ struct eval {
 int eval_rule(const struct eval *e, const struct rule *rule, const struct note *note,
 	      struct finding **ret_list, size_t *ret_nr, struct errtext *err);
 
-/* What can be said of a rule without running it: so that a mistake shows also where its needs were
- * not measured. */
+/* Checks a rule without running it, so that a mistake also shows if its needs were not
+ * measured. */
 int eval_check(const struct eval *e, const struct rule *rule, struct errtext *err);
 
 #endif

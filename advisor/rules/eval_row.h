@@ -37,7 +37,8 @@ struct row_reader {
 
 int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err);
 /*
- * Of a row that is no finding but why the rule cannot be judged for the job: its reason; else NULL.
+ * If the row is not a finding but says why the rule cannot be judged for the job: its reason; else
+ * NULL.
  */
 int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
 		   struct errtext *err);

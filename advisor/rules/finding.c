@@ -18,7 +18,7 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 		.method = "Bytes are ordered among seconds as if they were read at 200 MB/s.",
 	};
 
-	/* Less than that is no measurement of a device. */
+	/* A smaller value is not a measurement of a device. */
 	if (!known || stall_s < 0.01 || brought_bytes < 1 << 20)
 		return r;
 	r.bytes_per_s = brought_bytes / stall_s;

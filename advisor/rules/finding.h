@@ -43,7 +43,7 @@ struct gain {
 struct finding {
 	int64_t job_id;
 	const struct rule *rule;
-	const struct note *note; /* NULL: there is none */
+	const struct note *note; /* NULL: absent */
 	enum severity severity;
 	double confidence;
 	enum subject_kind kind;

@@ -15,7 +15,7 @@ enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };
 
 enum { ARGUMENTS_MAX = 127 /* of a function: SQLite's own limit */ };
 
-/* What is collected doubles its room, within one step. */
+/* Collected data doubles its room within one step. */
 enum { HARD_HEAP_MAX = GUARD_HEAP_MAX / 4 * 9 };
 
 static const struct {
@@ -57,7 +57,7 @@ static const char *action_name(int action)
 
 static bool is_allowed(int action, const char *name)
 {
-	/* What is there for a shell, or for a library's own use. */
+	/* Functions for a shell, or for a library's own use. */
 	static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
 						"writefile",	  "edit",	    "randomblob",
 						"zeroblob"};
@@ -72,7 +72,7 @@ static bool is_allowed(int action, const char *name)
 	return true;
 }
 
-/* What a call weighs that may take time in the square of its texts' length; 0: it does not. */
+/* The weight of a call that may take time in the square of its texts' length; 0: it does not. */
 static unsigned weight_of(const char *name)
 {
 	static const struct {
@@ -159,7 +159,7 @@ static int look_at_progress(void *arg)
 
 static int64_t lower_limit(int64_t limit, int64_t other)
 {
-	return !limit || other < limit ? other : limit; /* 0: there is none */
+	return !limit || other < limit ? other : limit; /* 0: absent */
 }
 
 /* SQLite's heap limit is there for what takes no steps: preparing. */
@@ -275,7 +275,7 @@ static int replace_printf(sqlite3 *db)
 
 int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
 {
-	/* What takes JSON apart declares its table when it is first used, which looks like a
+	/* A function that parses JSON declares its table when it is first used, which looks like a
 	 * change. */
 	static const char warm[] = "SELECT 1 FROM json_each('[]'), json_tree('[]')";
 

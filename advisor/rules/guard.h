@@ -28,7 +28,7 @@ enum { GUARD_CPU_MS = 2000, GUARD_TEXT_MAX = 16 * 1024 * 1024 };
 /* Calls of functions that are slow with long texts, weighed: those of one row take 1 s at most. */
 enum { GUARD_SEARCHES_MAX = 32 };
 
-/* What is left for all rules of a site together. */
+/* The remaining allowance of all rules of a site together. */
 struct guard_budget {
 	uint64_t cpu_ns;   /* of which one rule may take half, so that some is left for others */
 	size_t text_bytes; /* of their rows */

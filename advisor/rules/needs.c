@@ -11,9 +11,9 @@
 static const struct need_table {
 	const char *name;
 	const char *rows;   /* NULL: may be empty, since nothing may have happened */
-	const char *reason; /* a query for why there are none; NULL: it is not kept */
+	const char *reason; /* a query for why it is absent; NULL: not recorded */
 	const char *of;	    /* the table that the database may lack; NULL: name */
-	const char *what;   /* that there is none of; NULL: name */
+	const char *what;   /* the name of what is absent; NULL: name */
 } tables[] = {
 	{"advice", NULL, NULL, NULL, NULL},
 	/* A job that lost pages for want of memory has rows, unless it was not recorded who took

@@ -56,7 +56,7 @@ static int unknown_key(const struct front *f, int line, const char *name, struct
 	for (size_t i = 0; i < NR_KEYS; i++)
 		names[i] = keys[i].name;
 	near = suggest_nearest(name, names, NR_KEYS);
-	/* A user's notes may have keys for other programs. What looks like one of ours is ours. */
+	/* A user's notes may have keys for other programs. Keys that look like ours are ours. */
 	if (!near && f->form == NOTE_LENIENT)
 		return 0;
 	return errtext_set(err, -EINVAL, "%s:%d: unknown key '%s'; %s", f->note->file, line, name,
@@ -213,7 +213,7 @@ struct body {
 	size_t nr_snippets;
 };
 
-/* What a fence is called, as a report names the language. NULL: none of ours. */
+/* The name of a fence's language in a report. NULL: not one of ours. */
 static const char *language_of(struct span s)
 {
 	static const char *const names[][2] = {
@@ -281,8 +281,8 @@ static int look_through(struct arena *a, const char *file, struct lines *lines, 
 	return e;
 }
 
-/* The first paragraph, on one line; headings may stand before it where they are passed over. Its
- * words are the text's but for their line ends, so that it fits. "": there is none. */
+/* The first paragraph, on one line; headings may precede it where they are skipped. Its words are
+ * the text's except their line ends, so that it fits. "": the text has no paragraph. */
 static const char *first_paragraph(struct arena *a, struct lines lines, bool behind_headings)
 {
 	char *words = arena_alloc(a, strlen(lines.next) + 1);

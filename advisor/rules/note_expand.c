@@ -30,7 +30,7 @@ struct reference {
 	size_t nr_values;
 };
 
-/* What stands between the two "@"; false: another line, such as "@@ -1 +1 @@" of a diff. */
+/* The text between the two "@"; false: another line, such as "@@ -1 +1 @@" of a diff. */
 static bool is_reference(struct span line, struct span *ret_words)
 {
 	struct span text = span_trim(line);
@@ -64,7 +64,7 @@ static int take_words(struct arena *a, struct reference *r, struct span words, s
 	return 0;
 }
 
-/* NULL: there is none of that name. */
+/* NULL: no text has that name. */
 static const char *find_text(const struct reference *r, struct errtext *err)
 {
 	const char *names[NAMES_MAX];

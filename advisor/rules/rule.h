@@ -46,7 +46,6 @@ extern const char *const lever_names[LEVER_NR];
 /* When a rule runs; one that does not run first sees what those before it found. */
 enum rule_order { ORDER_FIRST, ORDER_LATE, ORDER_LAST, ORDER_NR };
 
-
 struct rule {
 	const char *id, *title, *severity, *version;
 	enum rule_lever lever;

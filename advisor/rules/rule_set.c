@@ -189,7 +189,7 @@ static int no_such_rule(struct rule_set *s, const char *file, int line, const ch
 			   suggest_text(near, "'cachemon explain' lists them").text);
 }
 
-/* Of a file that holds thresholds only. */
+/* For a file that holds thresholds only. */
 static int override_all(struct rule_set *s, const struct rule *values, struct errtext *err)
 {
 	struct rule *rule = find_rule(s, values->id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All rules and notes: those of the program, and of a site's directories on top. What is wrong in
- * a site's file costs that file, not the others: each complaint is kept, with file and line.
- * rule_dirs_make() and rule_dirs_free() are in rule_set.c.
+ * All rules and notes: those of the program, and of a site's directories on top. An error in a
+ * site's file affects that file only: each complaint is kept, with file and line. rule_dirs_make()
+ * and rule_dirs_free() are in rule_set.c.
  */
 #ifndef RULE_SET_H
 #define RULE_SET_H
@@ -34,8 +34,9 @@ struct rule_set {
 };
 
 /*
- * /etc/cachemon/rules; cachemon/rules in config_home (XDG_CONFIG_HOME, when absolute), else in
- * .config of home; env ($CACHEMON_RULES); named (--rules). All but the first may be NULL or empty.
+ * /etc/cachemon/rules; cachemon/rules in config_home (XDG_CONFIG_HOME, if absolute), else in
+ * .config of home; env ($CACHEMON_RULES); named (--rules). All except the first may be NULL or
+ * empty.
  */
 int rule_dirs_make(const char *home, const char *config_home, const char *env, const char *named,
 		   struct rule_dirs *ret);

@@ -27,7 +27,7 @@ bool lines_next(struct lines *l, struct span *ret);
 struct span span_trim(struct span s);
 bool span_is(struct span s, const char *text);
 bool span_begins(struct span s, const char *text);
-/* What stands before the first c, and what follows it, trimmed. false: there is no c. */
+/* The texts before the first c and after it, trimmed. false: there is no c. */
 bool span_cut(struct span s, char c, struct span *ret_before, struct span *ret_behind);
 /* The next word; false: none is left. */
 bool span_word(struct span *s, struct span *ret_word);

@@ -11,8 +11,8 @@
 #define MAD_NORMAL 1.4826
 /* Robust deviations are known with an error, and counts have longer tails than a normal value. */
 #define SCORE_LEAST 6.0
-/* What more of a stretch does is usual there: of a checkpoint every 20 intervals, none stands out.
- */
+/* If a stretch often has such values, they are usual there: of a checkpoint every 20 intervals,
+ * none stands out. */
 #define USUAL_SHARE 0.04
 
 /* Of its distance from the median, in one step. */
@@ -20,7 +20,7 @@
 
 enum { STRETCH_MIN = 15 }; /* fewer cells do not say what is usual */
 
-/* What is usual on one scale. */
+/* The usual values on one scale. */
 struct usual {
 	double median, spread;
 };
@@ -76,7 +76,7 @@ static void keep_anomaly(struct anomalies *all, const struct anomaly *a)
 		all->at[least] = *a;
 }
 
-/* The largest step on the way there and back: what wanders off is no outlier. */
+/* The largest step on the way there and back: a drift is not an outlier. */
 static bool does_leap(const double *x, size_t from, size_t to, const struct anomaly *a,
 		      double median)
 {

@@ -33,7 +33,7 @@ struct change_arc {
 /* Of standard errors of the autocorrelation: the pieces are chosen so that little of it is left in
  * them. docs/advisor.md has the rates that come of it. */
 #define ALIKE_MARGIN 2.5
-/* Of the spread of all ranks: what never moves proves no more than what moves a little. */
+/* Of the spread of all ranks: a constant series proves no more than one that hardly moves. */
 #define SPREAD_LEAST 0.25
 /* Values that all cells of two pieces must be worth. */
 #define EFFECTIVE_MIN 12.0
@@ -43,8 +43,8 @@ struct change_arc {
  * series does again and again is no step. */
 enum { JUMP_CELLS = 3, JUMPS_MIN = 10 };
 #define NORMAL_95 1.9600
-/* Of the cells of a side, in a step: bursts that happen to lie together have others between them.
- */
+/* Of the cells of a side, in a step: bursts that happen to lie together have others between
+ * them. */
 #define OWN_SHARE 0.9
 
 /* Ranks of the cells from..to among themselves, and their running sums. */

@@ -10,7 +10,7 @@
 /* Autocorrelations up to here lower what the cells are worth. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
 
-/* Of a figure that has its median but in a few cells, those few would be all the evidence. */
+/* If a figure equals its median except in a few cells, those few would be all the evidence. */
 enum { MOVES_MIN = 15 };
 
 /* Two figures with a rhythm each that came so seldom cannot be distinguished from two with one. */
@@ -19,7 +19,7 @@ enum { REPEATS_MIN = 8 };
 /* A line and an autocorrelation were fitted to each of the two. */
 #define FITTED 4
 
-/* Less the median of its stretch, so that a step is no link. */
+/* Minus the median of its stretch, so that a step is not a link. */
 static void take_medians(const double *x, const size_t *ends, size_t nr_ends, double *work,
 			 double *ret)
 {
@@ -99,7 +99,7 @@ static size_t rhythm_of(const struct link_series *s, double *ret_phi)
 	return best;
 }
 
-/* Less the straight line through the ranks of each stretch, so that a trend is no link. */
+/* Minus the straight line through the ranks of each stretch, so that a trend is not a link. */
 static void take_trend(double *rank, const bool *known, const size_t *ends, size_t nr_ends)
 {
 	size_t from = 0;
@@ -126,8 +126,9 @@ static void take_trend(double *rank, const bool *known, const size_t *ends, size
 	}
 }
 
-/* Of each rank, phi times the one that is lag cells before it; where that is not known, nothing is
- * left. Of the ranks, so that an outlier has no echo; backwards, as each needs the ones before. */
+/* Subtracts from each rank phi times the rank lag cells before it; if that is unknown, the result
+ * is too. On ranks, so that an outlier has no echo; backwards, because each needs the earlier
+ * ones. */
 static void take_past(struct link_series *s, double phi, size_t lag, double *left, double *packed,
 		      const double **order)
 {

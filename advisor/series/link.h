@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether two series go together: the rank correlation of what the own past of each does not
- * explain, over lags. What both share with time alone (a trend, one step, a wave that each has by
- * itself) is taken out before. Owns that, and the test.
+ * Whether two series correlate: the rank correlation of their residuals, after removing what the
+ * own past of each explains, over lags. Shared dependence on time (a trend, one step, a wave in
+ * each) is removed first. Owns that, and the test.
  */
 #ifndef SERIES_LINK_H
 #define SERIES_LINK_H
@@ -17,7 +17,7 @@ enum {
 
 #define LINK_RHO_MIN 0.5
 
-/* What is left of a series: values of all cells; known says which count. */
+/* The residual of a series: values of all cells; known says which count. */
 struct link_series {
 	double *rank; /* less the mean rank */
 	bool *known;

@@ -208,7 +208,7 @@ static bool does_swing(const struct series_known *k, double least, double *work)
 	return work[k->nr - 1 - k->nr / 20] - work[k->nr / 20] >= least;
 }
 
-/* What is left of each figure when its own past is taken out; nr_known 0: nothing to look at. */
+/* The residual of each figure after its own past is removed; nr_known 0: nothing to compare. */
 static int prepare_links(struct series_looked *l, struct link_series *ret)
 {
 	double *work = arena_alloc(&l->scratch, l->c->nr * sizeof(*work));

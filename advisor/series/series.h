@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a job's intervals and its earlier runs say that no rule asks: where a figure changed, which
- * intervals stand out, which figures go together, and how this run compares with the job's own
+ * Findings in a job's intervals and its earlier runs that no rule covers: where a figure changed,
+ * which intervals stand out, which figures correlate, and how this run compares with the job's own
  * history. Owns the types of the outcome. Deterministic: the same database gives the same answer.
  */
 #ifndef SERIES_H
@@ -22,7 +22,7 @@ enum {
 	SERIES_RUNS_MIN = 4, /* earlier ones that say what is usual */
 };
 
-/* Below it something is no chance: of p that is corrected for all that was looked at in a job. */
+/* The significance level, for p corrected for everything examined in a job. */
 #define SERIES_LEVEL 0.01
 
 /* A figure of each interval: rates are per second, ratios 0..1; "tasks" and "CPUs" are the mean
@@ -85,13 +85,14 @@ struct series_job {
 	size_t nr_anomalies, more_anomalies;
 	struct series_link *links; /* the strongest one first */
 	size_t nr_links, more_links;
-	const char *history_absent; /* why there is none; NULL: there is */
+	const char *history_absent; /* why it is absent, or NULL */
 	struct series_history *history;
 	size_t nr_history;
 };
 
 struct sqlite3;
-/* Of a run whose views_create() was. What ret holds lives as long as the arena. 0 or -errno. */
+/* For a run whose views_create() was called. The contents of ret live as long as the arena. 0 or
+ * -errno. */
 int series_load(struct sqlite3 *db, int64_t job_id, struct arena *arena, struct series_job *ret,
 		struct errtext *err);
 

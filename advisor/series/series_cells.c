@@ -68,7 +68,7 @@ static int64_t longest_rolled(const struct series_row *rows, size_t nr)
 	return longest;
 }
 
-/* Behind the last row that is about as long. */
+/* After the last row that is about as long. */
 static size_t behind_rolled(const struct series_row *rows, size_t nr, int64_t length_ns)
 {
 	size_t behind = 0;
@@ -148,7 +148,7 @@ static double hit_ratio(const struct open_cell *o)
 	return d.hit_ratio.known ? d.hit_ratio.value : NAN;
 }
 
-/* last: of the cell that ends where this one begins; NAN: there is none. */
+/* last: of the cell that ends where this one begins; NAN if there is no such cell. */
 static void put_figures(struct series_cells *c, const struct open_cell *o, const double *last)
 {
 	double s = (double)o->duration_ns / 1e9;

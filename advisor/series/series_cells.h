@@ -39,7 +39,7 @@ const char *series_bound(enum series_figure a, enum series_figure b);
 
 enum { SERIES_MAX = 2048 };
 
-/* What a row of the database has. */
+/* The values of a row of the database. */
 enum series_input {
 	INPUT_CPU_NS,
 	INPUT_READ_BYTES,

@@ -278,7 +278,7 @@ double stats_tail_split(double z, double share)
 	return fmin(z * density(z) * (length * (1 - 1 / (z * z)) + 4 / (z * z)), 1);
 }
 
-/* What a walk in steps overshoots by: Siegmund, Sequential Analysis (1985). */
+/* The overshoot of a walk in steps: Siegmund, Sequential Analysis (1985). */
 static double overshoot(double x)
 {
 	return exp(-0.583 * x);

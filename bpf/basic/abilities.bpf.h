@@ -21,7 +21,7 @@ enum {
 #define current_task() ((struct task_struct *)bpf_get_current_task())
 #define GLOBAL	       static __noinline
 
-/* What lies above max is left out; callers that mind ask LOOP_IS_CUT(). */
+/* Values above max are left out; callers that mind call LOOP_IS_CUT(). */
 #define STEP static __always_inline long
 /* Called: what a compiler keeps in registers of one step makes no state of its own for the next. */
 #define STEP_CALLED static __noinline long

@@ -8,7 +8,7 @@
 
 #include "bpf/state/live.bpf.h"
 
-/* A hook that cannot be taken off and attached again is told whether it is on. */
+/* A hook that cannot be detached and attached again gets a flag that switches it on. */
 static __always_inline struct live *live_reads(void)
 {
 	if (!shared.read_on)

@@ -62,7 +62,7 @@ struct block_add {
 	__u64 missed; /* ~0: what was asked for was missed */
 	__u64 open;   /* ~0: the per-read hook is there to see fates */
 
-	/* Of the pages that found room. */
+	/* Pages that found room. */
 	__u64 prefetched;
 	__u64 again; /* of these: outstanding before, so that they had left the cache unseen */
 	__u64 refaults, refault_misses;
@@ -122,7 +122,7 @@ static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 	return n;
 }
 
-/* Of the largest folio: 2 MiB in 4 KiB pages. */
+/* For the largest folio: 2 MiB in 4 KiB pages. */
 #define FOLIO_BLOCKS_MAX 2
 
 /* a: filled but for what becomes of them, and in a map's memory. */
@@ -280,7 +280,7 @@ static __noinline int settle_block(struct settle_work *w, struct settle_range *a
 	return 0;
 }
 
-/* What one ask can settle: 16 MiB of 4 KiB pages. */
+/* The most that one call can settle: 16 MiB of 4 KiB pages. */
 #define SETTLE_BLOCKS_MAX 16
 
 static __noinline int settle_ask(struct live *l, struct settle_work *w, struct settle_range *a)
@@ -296,8 +296,8 @@ static __noinline int settle_ask(struct live *l, struct settle_work *w, struct s
 	slot = outstanding_slot(file.ino);
 	for (int i = 0; i < SETTLE_BLOCKS_MAX && base <= last; i++, base += BLOCK_PAGES)
 		settle_block(w, a, &file, base);
-	/* What is left stays open, and no later look comes to it: fates are a lower bound. A call
-	 * may ask for more than there is. */
+	/* The rest stays open, and no later pass settles it: fates are a lower bound. A call may
+	 * ask for more than there is. */
 	if (base <= last && base << page_shift < (__u64)READ(inode, i_size) &&
 	    (__u32)shared.outstanding[slot] > w->settled)
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What pages that enter or leave the cache count, as full/pages.bpf.h, for verifiers that follow
- * each value on the stack: what is found out goes to memory of a map, of which they know nothing,
- * and the row, which is of one of two maps or none, comes last. Counts the same.
+ * Counts pages that enter or leave the cache, as full/pages.bpf.h does, for verifiers that follow
+ * each value on the stack. Results go to map memory, which these verifiers do not track. The row,
+ * which is from one of two maps or NULL, comes last. The counts are the same.
  */
 #ifndef BASIC_PAGES_BPF_H
 #define BASIC_PAGES_BPF_H
@@ -79,8 +79,8 @@ static __noinline int page_count(struct live *l, struct inode *inode, struct pag
 	return 0;
 }
 
-/* Before 5.12 a read that begins behind the end of the file puts a page there before it looks at
- * the size. It holds nothing of the file, and is none of its pages. */
+/* Before 5.12 a read that begins after the end of the file adds a page there before it checks the
+ * size. The page holds no data of the file and does not count. */
 static __noinline int page_is_stray(struct inode *inode, struct page_work *p)
 {
 	return p->a.by_read && p->r.first << page_shift >= (__u64)READ(inode, i_size);

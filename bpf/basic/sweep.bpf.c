@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The programs of full/sweep.bpf.c as iterators over a map's elements; sweep_arg is what those are
- * called with, sweep_sum what they return. There are no cells, and what a running task is not
- * charged with waits for its switch. What changes a block holds its lock.
+ * The programs of full/sweep.bpf.c as iterators over the elements of a map. Their arguments are in
+ * sweep_arg, their result in sweep_sum. There are no cells, and what a running task has not been
+ * charged with is charged at its switch. Code that changes a block holds its lock.
  */
 #include "bpf/basic/page_state.bpf.h"
 #include "bpf/roles/sweep.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What verifiers and helpers of kernels after 5.10 can do. basic/abilities.bpf.h has the same names
- * without it.
+ * Abilities of verifiers and helpers after 5.10. basic/abilities.bpf.h has the same names without
+ * them.
  */
 #ifndef FULL_ABILITIES_BPF_H
 #define FULL_ABILITIES_BPF_H
@@ -10,7 +10,7 @@
 
 enum {
 	LOOPS_BY_HELPER = true,
-	/* A program may be interrupted by another one: tracepoints from 7.0 on. */
+	/* Another program may interrupt this one: tracepoints since 7.0. */
 	MAY_BE_PREEMPTED = true,
 	/* The walk to a file's name fits into each program. */
 	NAMES_AT_EVENTS = true,
@@ -44,13 +44,13 @@ enum {
 #define word_swap(word, from, to) __sync_val_compare_and_swap(word, from, to)
 
 /*
- * What comes before is seen by other CPUs before what comes after: of loads (order_reads) or of
- * stores (order_writes). word: any that nobody else needs; it becomes 0.
+ * Other CPUs see earlier accesses before later ones: loads (order_reads) or stores (order_writes).
+ * word: any that nothing else uses; it becomes 0.
  */
 #define order_reads(word)  ARCH_ORDER(word)
 #define order_writes(word) ARCH_ORDER(word)
 
-/* What of a map makes it keep a value for each task: the kernel frees it with the task. */
+/* The flags of a map that keeps a value for each task: the kernel frees it with the task. */
 #define TASK_MAP                                                                                   \
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);                                                   \
 	__uint(map_flags, BPF_F_NO_PREALLOC);                                                      \

@@ -46,7 +46,8 @@ static __always_inline __u64 advice_range_lock(struct inode *inode)
 	return 0;
 }
 
-/* Advice asked for begin..end. lock: that of the inode, and of the kind by its low bits. */
+/* A program gave advice for begin..end. lock: that of the inode, and of the kind in its low
+ * bits. */
 static __always_inline void advice_range_add(struct advice_row *row, __u64 lock, __u64 begin,
 					     __u64 end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads where the hook is a function that sees the call (config.reads_by_call): how far a call has
- * come that only the memory of its request tells from the next one, and which folios it may wait
- * for.
+ * Reads where the hook is a function that sees the call (config.reads_by_call): the progress of a
+ * call, which only the memory of its request distinguishes from the next call, and the folios it
+ * may wait for.
  */
 #ifndef FULL_BY_CALL_BPF_H
 #define FULL_BY_CALL_BPF_H
@@ -32,14 +32,14 @@ static __always_inline void place_keep(struct live *l)
 	l->s.read_place = l->now.place;
 }
 
-/* The memory of a request is used again for the next one, which may be of the same file and end
- * where this one does. What it has filled of its buffers is then not where this one has got to. */
+/* The memory of a request is reused for the next one, which may read the same file and end in the
+ * same place. The buffers that the old one filled then say nothing about the new one. */
 static __always_inline bool place_goes_on(struct live *l)
 {
 	struct iter_place *was = &l->s.read_place, *is = &l->now.place;
 
 	if (!l->now.iocb)
-		return true; /* ioac.syscr tells */
+		return true; /* ioac.syscr decides */
 	return is->vector_end == was->vector_end &&
 	       (is->segment > was->segment ||
 		(is->segment == was->segment && is->base == was->base));

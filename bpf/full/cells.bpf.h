@@ -17,8 +17,8 @@ static __always_inline bool file_key_same(const struct file_key *a, const struct
 	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
 }
 
-/* Of an inode whose address was this file's: its memory may have become another's, and a copy of a
- * filesystem has all of the file but the device. */
+/* The inode's address was this file's. Its memory may have become another inode's, and a copy of a
+ * filesystem has the same file except the device. */
 static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
 					   __u64 ino)
 {
@@ -34,8 +34,8 @@ static __always_inline void shared_row_add(struct file_row *row, enum counter c,
 		__sync_fetch_and_add(&row->c[i], n);
 }
 
-/* Of a cell's row. Where the counter is in memory, that copy of it is used that was checked: of two
- * loads of it the verifier of 6.1 does not know that they are alike. */
+/* The counter of a cell's row. If it is in memory, the copy that was checked is used: the verifier
+ * of 6.1 does not know that two loads of it are equal. */
 static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
 {
 	__u64 i = c;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who pushes out the job's pages: the task that runs when one leaves the cache, and what it was
- * doing; for kswapd, which works for everybody, what strangers added to the cache meanwhile. Owns
- * the maps of evictors and adders. Counts only: what a path is, and how kswapd's pages are shared
- * out, is for user space.
+ * Evictors: the task that runs when a page of the job leaves the cache, and what it was doing. For
+ * kswapd, which works for everybody, the pages that other processes added meanwhile. Owns the maps
+ * of evictors and adders. Only counts: user space finds the paths and divides kswapd's pages.
  */
 #ifndef FULL_EVICTORS_BPF_H
 #define FULL_EVICTORS_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* What a system call does to files, and which of its arguments is the file: 0 is none. */
+/* What a system call does to files, and which of its arguments is the file; 0: no effect. */
 static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 {
 	*ret_arg = 1;
@@ -39,8 +38,7 @@ static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 	}
 }
 
-/* What the running task is doing, and to which file (its key stays as it is where there is none).
- */
+/* What the running task is doing, and to which file (its key is unchanged if there is no file). */
 GLOBAL int task_does(struct live *l, struct file_key *reached)
 {
 	struct task_struct *t;

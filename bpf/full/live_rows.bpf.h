@@ -31,9 +31,9 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	if (row)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
 	/*
-	 * A stranger comes here with a file of the job, or with one whose number is that of such a
-	 * file. It chooses neither; the cell is taken anew by the job, whose first event does.
-	 * Threads of the kernel evict what the job brought, which was before.
+	 * Another process comes here with a file of the job, or with one of the same inode number.
+	 * It does not choose the file for tracing; the job takes the cell again, and its first
+	 * event chooses. Kernel threads evict what the job brought in earlier.
 	 */
 	if (l->s.job == JOB_WATCHED) {
 		if (shared.tracing.on)
@@ -65,7 +65,7 @@ static __always_inline struct file_row *live_row(struct live *l, struct inode *i
 	return &c->row;
 }
 
-/* Where a read counts, and those like it from now on. */
+/* The row in which this read and later ones like it count. */
 static __always_inline struct file_row *call_row(struct live *l, struct inode *inode)
 {
 	__u64 ino;

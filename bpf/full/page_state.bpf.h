@@ -72,8 +72,7 @@ GLOBAL int advice_fate(struct file_key *file, __u32 advisers, enum counter fate,
 	return 0;
 }
 
-/* Pages that advice brought: n of them with an open fate from now on, of the others it is not
- * known. */
+/* Pages that advice brought in: n of them have an open fate; for the others it is unknown. */
 GLOBAL int advice_begin(struct file_key *file, __u32 adviser, __u32 n, __u32 untracked)
 {
 	struct advice_row *row = file ? adviser_row(file, adviser) : NULL;
@@ -135,7 +134,7 @@ static __noinline struct block *block_spare(struct block_key *key, struct block 
 	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
 }
 
-/* An entry that may be written to; NULL: there is none. */
+/* An entry that may be written to, or NULL. */
 static __always_inline struct block *block_of(struct block_key *key)
 {
 	struct block *b = bpf_map_lookup_elem(&blocks, key);
@@ -152,7 +151,7 @@ static __always_inline struct block *block_find(struct file_key *file, __u64 pag
 	return block_of(&key);
 }
 
-/* The block of this page, made if there is none; NULL if there is no room for it. */
+/* The block of this page, created if it does not exist; NULL if there is no room for it. */
 static __always_inline struct block *block_take(struct file_key *file, __u64 page)
 {
 	struct block_key key;
@@ -286,7 +285,7 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	return 0;
 }
 
-/* Beside a fate: who reads them is of the job. */
+/* In addition to the fate: the reader belongs to the job. */
 enum { SETTLE_OWN = 1 << 16 };
 
 GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What pages that enter or leave the cache count, folio_added() and folio_deleted(), where atomic
- * operations return what was there: the state of a folio's pages is changed a chunk at a time, and
- * who changed it counts.
+ * Counts pages that enter or leave the cache, folio_added() and folio_deleted(), where atomic
+ * operations return the old value. The state of a folio's pages changes one chunk at a time, and
+ * the CPU that changed it counts.
  */
 #ifndef FULL_PAGES_BPF_H
 #define FULL_PAGES_BPF_H
@@ -108,7 +108,7 @@ static __always_inline bool reads_unseen(struct inode *inode)
 	return !config.reads_by_call && READ(inode, i_sb, s_magic) == SQUASHFS_MAGIC;
 }
 
-/* Of the pages of a folio, those that were asked for: from *ret_lo on. */
+/* The pages of a folio that a call asked for: from *ret_lo. */
 static __always_inline __u64 asked_of(const struct page_range *r, const struct added *a,
 				      __u64 *ret_lo)
 {
@@ -199,8 +199,7 @@ struct deleted {
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
-/* What becomes of the state of these pages, which left; added: those of them that the job had
- * added. */
+/* Updates the state of these pages, which left; added: those of them that the job had added. */
 static __always_inline void chunk_left(struct deleted *d, struct file_row *row, struct block *b,
 				       __u64 base, __u64 left, __u64 added)
 {
@@ -327,7 +326,7 @@ static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio
 	inode = READ(folio_mapping(folio), host);
 	if (!d || !inode_counts(inode))
 		return 0;
-	/* What the task read before comes before what leaves now. */
+	/* The task's earlier reads come before the pages that leave now. */
 	if (l->s.due_bytes)
 		call_finish(l, READ(CAST(task_struct, l->task), ioac.syscr));
 	d->inode = (__u64)inode;

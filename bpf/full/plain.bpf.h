@@ -9,8 +9,7 @@
 #include "bpf/full/references.bpf.h"
 #include "bpf/roles/calls.bpf.h"
 
-/* What the next read of this file by this task has to be for its tally is known; see tally.bpf.h.
- */
+/* Opens the tally for the next read of this file by this task, if it qualifies; see tally.bpf.h. */
 static __always_inline void read_expect(struct live *l, __u64 mapping)
 {
 	struct inode *inode = READ(CAST(address_space, mapping), host);
@@ -34,11 +33,10 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 }
 
 /*
- * pread64(2) of a part of one page. The event comes when the page is there, and it is the call's
- * only one: so nothing of it is kept in the task's state. That all of the call lies in the page
- * is told by the last page, which the kernel has from the call's end: of a longer call the first
- * event's last page is another than its position's, and so is that of any later one. False: nothing
- * was done.
+ * pread64(2) of a part of one page. Its only event comes when the page is present, so the task's
+ * state keeps nothing of it. The last page, which the kernel has from the call's end, shows that
+ * the whole call lies in the page: in a longer call the last page of the first event differs from
+ * the page of its position, and so does that of any later event. False: nothing was done.
  */
 static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
@@ -143,8 +141,8 @@ static __always_inline bool may_stop_short(const struct tally *t, struct kiocb *
 		 to != bpf_core_enum_value(enum iter_type, ITER_UBUF)));
 }
 
-/* The same of a call that says itself what it reads, before its lookup: t has what the task's state
- * is to be told of it. No caller asks for nothing. */
+/* The same for a call that shows what it reads, before its lookup: t has the values for the task's
+ * state. No caller asks for 0 bytes. */
 static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);

@@ -155,8 +155,8 @@ static __always_inline void references_tallied(struct tally *t, __u64 first, __u
 		references_walk(&t->file, first, last, tally_reference_generation(t));
 }
 
-/* Of one page. What is in the sample is rare: the caller calls reference_take_tallied() then, with
- * the page from where it costs nothing to keep it. */
+/* For one page. Pages in the sample are rare: the caller then calls reference_take_tallied(), with
+ * the page from a place where it costs nothing to keep it. */
 static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
 {
 	*ret_hash = reference_hash(t->seed, page);

@@ -33,7 +33,7 @@ static __always_inline __u64 compat_reg(__u64 regs, __u32 n)
 						: bpf_core_field_offset(struct pt_regs, bp)));
 }
 
-/* What others have in one register, an offset, is a pair here. */
+/* An offset that other architectures have in one register is a pair here. */
 GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 {
 	long nr = REGS_NR_NATIVE(CAST(pt_regs, regs));

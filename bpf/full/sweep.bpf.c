@@ -20,7 +20,7 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 {
 	int ghosts = 0;
 
-	/* Who had looked before the mark may have added a page. */
+	/* A CPU that read the state before the mark may have added a page. */
 	if (!block_is_ghosts(b)) {
 		word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
 		return 0;
@@ -68,8 +68,8 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 }
 
 /*
- * No event tells of a rename. A name is looked at when an interval's first event is about its file,
- * and here when the interval is over; at the end of the run all that were seen are.
+ * No event reports a rename. A name is read at an interval's first event of its file, and here
+ * when the interval is over; at the end of the run, every name that was seen is read.
  */
 /* Older verifiers take no key and no value of a map from memory that is a caller's. */
 GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
@@ -111,7 +111,7 @@ STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *
 	return 0;
 }
 
-/* What a CPU has counted in a generation that is quiet now goes to the rows. */
+/* Moves the counts of a CPU in a generation that is now quiet to the rows. */
 static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 {
 	struct sweep_cells_args *x = *args;
@@ -134,7 +134,7 @@ static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 	return 0;
 }
 
-/* What a running task used and read since it was charged, as its switch will charge it. */
+/* Charges what a running task used and read since it was last charged, as its switch would. */
 static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 {
 	struct sweep_charges_args *x = *args;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tallies: whole reads of cached pages, counted with as few instructions as can tell that a
- * read is one. Owns what a tally holds and when it may be used; plain.bpf.h owns what is such a
- * read.
+ * The tallies count whole reads of cached pages with as few instructions as possible. Owns the
+ * contents of a tally and when it may be used; plain.bpf.h decides whether a read is of this kind.
  *
- * Its mapping is set by the per-read hook alone, when the next read of the running task may be
- * taken without looking at its state, and is 0 after whatever might change that: a switch, a
- * window, a call of another kind, a new epoch. The rest the file's word of outstanding[] tells: it
- * moves when a page is prefetched, leaves the cache, or the file is cut.
+ * The per-read hook alone sets the mapping of a tally, when the next read of the running task may
+ * be counted without its state. The mapping is 0 after everything that might change that: a
+ * switch, a window, a call of another kind, a new epoch. The file's word of outstanding[] covers
+ * the rest: it changes when a page is prefetched or leaves the cache, or the file is truncated.
  */
 #ifndef FULL_TALLY_BPF_H
 #define FULL_TALLY_BPF_H
@@ -138,7 +137,7 @@ static __always_inline void tally_settle(struct task_state *s)
 	t->call_end = 0;
 }
 
-/* The next read is to be looked at; what the last one told is of no use any more. */
+/* The next read takes the full path; the last one's values are no longer valid. */
 static __always_inline void tally_close(void)
 {
 	struct tally *t = tally_here();
@@ -160,8 +159,8 @@ static __always_inline void tallies_close(void)
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
 
-/* What the CPU keeps is the state of its running task, or of no task that was asked for. Where a
- * tally is of several CPUs, there is always one of which nobody knows. */
+/* Sets whether the CPU has the state of its running task, and whether the task may be the job's. If
+ * several CPUs share a tally, both are assumed, because a CPU without its own is unknown. */
 static __always_inline void tally_loaded(bool loaded, bool own)
 {
 	struct tally *t = tally_here();

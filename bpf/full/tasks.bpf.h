@@ -79,7 +79,7 @@ static __always_inline void moves_note(__u32 epoch)
 	__sync_val_compare_and_swap(&shared.epoch, epoch, epoch + 2);
 }
 
-/* A task moved to another cgroup since this was last asked: the epoch tells. */
+/* The epoch shows whether a task moved to another cgroup since the last check. */
 static __always_inline bool moves_are_new(struct live *l)
 {
 	return false;

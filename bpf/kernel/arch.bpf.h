@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All that differs between architectures, with the numbers in arch_uapi.h: argument registers,
- * flags that an architecture has its own values for, the order in which CPUs see each other's
- * stores. A new one adds a block to both files, one to full/regs.bpf.h where it runs 32-bit
- * programs, and its name to bpf/CMakeLists.txt. The size of a page is no constant of an
- * architecture: user space tells it (config.page_shift).
+ * All differences between architectures, with the numbers in arch_uapi.h: argument registers,
+ * flags with values of their own, and the order in which CPUs see each other's stores. A new one
+ * adds a block to both files, one to full/regs.bpf.h if it runs 32-bit programs, and its name to
+ * bpf/CMakeLists.txt. The page size does not follow from the architecture: user space sets it
+ * (config.page_shift).
  */
 #ifndef ARCH_BPF_H
 #define ARCH_BPF_H
@@ -19,8 +19,8 @@ struct pt_regs {
 	__u64 orig_x0;
 	__s32 syscallno;
 } __attribute__((preserve_access_index));
-/* What a function's arguments are read as (<bpf/bpf_tracing.h>): the beginning of struct pt_regs.
- */
+/* The type for reading a function's arguments (<bpf/bpf_tracing.h>): the beginning of struct
+ * pt_regs. */
 struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;

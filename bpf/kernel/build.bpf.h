@@ -25,8 +25,8 @@
 #endif
 /* clang-format on */
 
-/* Traces of files are recorded: only where memory is loaded. What helpers read passes over the
- * stack, and frames of the programs that would record them have no room left. */
+/* Files are traced only where memory is loaded directly. Values read by helpers pass over the
+ * stack, and the programs that would record them have no room left in their frames. */
 #ifndef CACHEMON_PROBE
 #define CACHEMON_TRACES
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is cached: a folio, or before 5.16 a page, whose events are about the head of a compound
- * one. Owns the layouts of both; all else says folio.
+ * The cached unit: a folio, or before 5.16 a page, whose events concern the head of a compound
+ * page. Owns the layouts of both; all other code says folio.
  */
 #ifndef FOLIO_BPF_H
 #define FOLIO_BPF_H
@@ -35,7 +35,7 @@ static __always_inline bool folio_uptodate(struct folio *f)
 	return folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_uptodate) & 1;
 }
 
-/* _nr_pages from 6.13 on, _folio_nr_pages since 6.0; a page has the order in its second. */
+/* _nr_pages since 6.13, _folio_nr_pages since 6.0; a page has the order in its second page. */
 static __always_inline __u64 folio_pages(struct folio *f)
 {
 	if (!(folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
@@ -68,7 +68,7 @@ static __noinline __u64 folio_at(struct live *l, struct address_space *mapping, 
 	return entry & 3 ? 0 : entry;
 }
 
-/* Its first and last page; false if there is none. */
+/* The first and last page, or false. */
 static __always_inline bool folio_span(struct live *l, struct address_space *mapping, __u64 index,
 				       __u64 *ret_first, __u64 *ret_last)
 {

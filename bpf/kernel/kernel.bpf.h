@@ -404,7 +404,7 @@ struct iovec {
 #define S_IFMT	0170000
 #define S_IFREG 0100000
 #define S_IFBLK 0060000
-/* include/linux/sched.h, unchanged from 5.10 to 7.2 but for PF_IO_WORKER (0x10 since 5.12) */
+/* include/linux/sched.h, unchanged from 5.10 to 7.2 except PF_IO_WORKER (0x10 since 5.12) */
 #define PF_IO_WORKER 0x00000010
 #define PF_KSWAPD    0x00020000
 #define PF_KTHREAD   0x00200000

@@ -130,9 +130,8 @@ static __always_inline __u32 log2_bucket(__u64 n)
 	return popcount64((n & 0xffff) | 1) - 1;
 }
 
-/* The window grew, or gave pages back: it moves from one histogram bucket to the next as its pages
- * arrive, so the histogram is right at any moment and needs no end of a window, which no event
- * tells. */
+/* The window grew, or gave pages back. It moves between histogram buckets as its pages arrive, so
+ * the histogram is always right without an event for the end of a window. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
 	__u64 before, after;
@@ -161,7 +160,7 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 	return 0;
 }
 
-/* What the running call has missed of the file counts when it is over. */
+/* The running call's misses in the file count when it is over. */
 static __always_inline bool call_is_due(struct live *l, __u64 inode)
 {
 	return l->s.due_bytes && l->s.read_inode == inode && l->s.due_id == l->s.win_id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Every advice call, whether it moves pages or not. Taxes every system call of the machine while
- * attached, so it is asked for (--advice calls), and its cost is printed apart.
+ * Every advice call, whether it moves pages or not. It costs each system call of the machine while
+ * attached, so it is optional (--advice calls), and its cost is printed separately.
  */
 #include "bpf/roles/advice.bpf.h"
 #include "bpf/roles/cached.bpf.h"

@@ -90,8 +90,8 @@ GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 #define ID_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: odd, its bits well mixed */
 
 /*
- * Tells one call from the next by its arguments and by the reads of its task so far: what two
- * identical calls bring or drop with no read between them counts as one.
+ * Distinguishes calls by their arguments and by the reads of their task so far: two identical
+ * calls without a read in between count as one.
  */
 static __always_inline __u64 advice_id(struct live *l)
 {
@@ -171,7 +171,7 @@ GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 beg
 	return 0;
 }
 
-/* A call that traces were not told of yet. */
+/* A call that traces have not recorded yet. */
 static __always_inline void trace_advice(struct live *l, struct inode *inode, struct advice_ask *a)
 {
 	__u64 id = advice_id(l) ^ READ(inode, i_ino);

@@ -29,7 +29,7 @@ static __always_inline bool entry_is_cached(__u64 entry)
 	return entry && (!(entry & 3) || ((entry & 3) == 2 && entry < 256));
 }
 
-/* A level down: a loop in here would be walked anew for each way through it. */
+/* A level down: the verifier would walk a loop here again for each path through it. */
 static long cached_step(__u32 i, struct cached_look **look)
 {
 	struct cached_look *x = *look;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which events are one read call, and what it counts. Owns how a call is recognised.
+ * Decides which events are one read call, and what it counts. Owns how a call is recognised.
  *
  * mm_filemap_get_pages fires once a batch, after lookup and wait, with the whole remaining range;
- * a batch whose last folio had to be waited for passes without an event. So neither the number of
- * events nor their first page is the call: a call is told by ioac.syscr (finished read calls of the
- * task), and its range as ranges.bpf.h finds it.
+ * a batch whose last folio had to be waited for raises no event. So a call is neither the number
+ * of its events nor their first page. ioac.syscr (finished read calls of the task) identifies it,
+ * and ranges.bpf.h finds its range.
  */
 #ifndef CALLS_BPF_H
 #define CALLS_BPF_H
@@ -54,7 +54,7 @@ static __always_inline __u64 page_after(__u64 pos)
 	return (pos + (1ull << page_shift) - 1) >> page_shift;
 }
 
-/* The end of the part that is due, as far as its last page tells. */
+/* The end of the current part, as far as its last page shows. */
 static __always_inline __u64 due_part_end(struct task_state *s, struct inode *inode)
 {
 	__u64 end = s->read_counted << page_shift, size = READ(inode, i_size);
@@ -64,7 +64,7 @@ static __always_inline __u64 due_part_end(struct task_state *s, struct inode *in
 	return end < size ? end : size;
 }
 
-/* A call of the job whose end the task's own count of bytes tells: it is counted then. */
+/* A call of the job whose end shows in the task's own count of bytes: it is counted then. */
 static __always_inline void call_due(struct live *l, struct inode *inode, struct call *c,
 				     bool lookups)
 {
@@ -98,8 +98,8 @@ static __always_inline void call_due(struct live *l, struct inode *inode, struct
 		references_looked_up(&s->read_file, s->due_page, (end - 1) >> page_shift, l->epoch);
 }
 
-/* Of the pages that a call missed, those up to the last one that it returned: of more than 64
- * pages, with cached ones among those that it missed, a bound. */
+/* The pages that a call missed, up to the last one that it returned. An upper bound if they are
+ * more than 64 with cached ones in between. */
 static __always_inline __u64 due_missed(struct task_state *s, __u64 last)
 {
 	__u64 n = s->due_misses, upto;
@@ -190,8 +190,9 @@ static __always_inline void call_finish(struct live *l, __u64 syscr)
 		call_returned(l);
 }
 
-/* Is this event the same call as the last one? Calls that the kernel does not count in syscr
- * (AIO, kernel threads, io_uring where the submission was not seen) are told by their range. */
+/* Does this event belong to the same call as the last one? Calls that the kernel does not count
+ * in syscr (AIO, kernel threads, io_uring without a seen submission) are identified by their
+ * range. */
 static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
 				      __u64 index, __u64 last)
 {
@@ -199,8 +200,7 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 	       (last == s->read_last || (s->read_end && last <= s->read_last));
 }
 
-/* Is this event the same call as the last one, of an event that tells what the call has still to
- * read? */
+/* Does this event belong to the same call as the last one, if it shows what is left to read? */
 static __always_inline bool call_goes_on(struct live *l, struct inode *inode, __u64 id, __u64 last)
 {
 	struct task_state *s = &l->s;

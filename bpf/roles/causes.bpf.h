@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Why a page leaves the cache, from the context of the delete event. Owns the decision only. Cheap
- * facts first; a stack walk (about 3 us) only where nothing else can tell, and its answer is kept
- * for the rest of that system call.
+ * facts come first. A stack walk (about 3 us) is used only where nothing else shows the cause, and
+ * its answer is kept for the rest of that system call.
  */
 #ifndef CAUSES_BPF_H
 #define CAUSES_BPF_H
@@ -72,12 +72,12 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 		return EVICT_RECLAIM_MEMCG;
 	if (l->s.scope)
 		return l->s.scope - 1;
-	/* Truncation shrinks i_size before it drops pages; those of a file without a name go with
-	 * the inode, when nobody has it open any more. */
+	/* Truncation reduces i_size before it drops pages; pages of an unlinked file go with the
+	 * inode, when its last open file is closed. */
 	if ((!READ(inode, i_nlink) && inode_goes(inode)) ||
 	    (__u64)READ(inode, i_size) <= index << page_shift)
 		return EVICT_TRUNCATE;
-	/* Of a thread of the kernel nothing shows where one piece of its work ends. */
+	/* In a kernel thread nothing shows where one piece of its work ends. */
 	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return cause_from_stack(l, ctx);
 	id = READ(t, ioac.syscr) + (READ(t, ioac.syscw) << 24) +

@@ -101,9 +101,9 @@ int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned
 DIRECT_BEGIN(__iomap_dio_rw, direct_read, DIRECT_DONE)
 
 /*
- * The state to look for the noted read in. What is asynchronous may end in an interrupt of whatever
- * runs, programs of ours among it: then nothing is touched. The caller of a synchronous one is
- * here.
+ * The state that has the noted read. An asynchronous read may end in an interrupt of any task,
+ * even while a program of ours runs: then nothing is touched. The caller of a synchronous one is
+ * the running task.
  */
 static __always_inline struct live *direct_live(bool async)
 {
@@ -172,9 +172,9 @@ int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
 }
 
 /*
- * Where no function can be hooked, direct reads of block devices are told by what they queue: bytes
- * that are read, and nothing of what is refused. Who waits for one bio may be a filesystem that
- * reads for itself; a read of the device itself waits so for its own alone.
+ * Where no function can be hooked, direct reads of block devices are known by the bios they queue:
+ * bytes read, but not refused reads. A task that waits for one bio may be a filesystem that reads
+ * for itself; a read of the device itself waits this way only for its own.
  */
 static __always_inline bool bio_may_be_direct(struct bio *bio)
 {

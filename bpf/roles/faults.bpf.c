@@ -9,7 +9,7 @@
 #include "bpf/state/counts.bpf.h"
 #include OF_BUILD(page_state.bpf.h)
 
-/* Of a fault that is known by what was mapped around it alone. */
+/* For a fault that is known only by the pages mapped around it. */
 #define NO_PAGE (~0ull)
 
 /* True for a fault not seen before. */
@@ -32,7 +32,7 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 	return 1;
 }
 
-/* What is mapped at the address of the running fault, if that is what it is about. */
+/* The mapping at the address of the running fault, if the fault is about it. */
 static __noinline int trace_note_vma(struct live *l, __u64 mapping, __u64 first, __u64 last)
 {
 	struct vma_seen seen = {.l = l};
@@ -153,8 +153,8 @@ static __noinline int fault_address(__u64 *ctx)
 	return 0;
 }
 
-/* The address that a fault of the job is about, for the hooks above, which do not tell. It runs at
- * each fault of anybody: the test comes first. */
+/* The address of a fault of the job, for the hooks above, which do not show it. It runs at each
+ * fault of the machine, so the test comes first. */
 SEC("?tp_btf/page_fault_user")
 int fault_addr_tp(__u64 *ctx)
 {

@@ -30,7 +30,7 @@ static __always_inline bool call_is_direct(struct task_struct *t, __u64 regs)
 	return file && READ(file, f_flags) & O_DIRECT;
 }
 
-/* Of a worker of io_uring, which may open a file as well. */
+/* For an io_uring worker, which may open a file as well. */
 static __always_inline bool worker_is_direct(struct task_struct *t)
 {
 	return !worker_is_shown(t) || READ(worker_request(t), file, f_flags) & O_DIRECT;

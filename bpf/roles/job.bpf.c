@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who belongs to the job, and what its tasks wait for: switches, forks, exits, moves between
- * cgroups, and the iterator that takes in processes that run already.
+ * Which tasks belong to the job, and what they wait for: switches, forks, exits, moves between
+ * cgroups, and the iterator that adds running processes.
  */
 #include "bpf/roles/processes.bpf.h"
 #include "bpf/roles/seeds.bpf.h"
@@ -9,8 +9,8 @@
 #include "bpf/roles/calls.bpf.h"
 #include "bpf/roles/requests.bpf.h"
 
-/* What a task waits for now; before, it was for something else perhaps. A read may fault on what it
- * copies to, and both wait. */
+/* Notes what a task waits for now, which may differ from before. A read may fault on its
+ * destination, and both wait. */
 static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 {
 	struct task_state *s = &l->s;
@@ -26,8 +26,8 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 }
 
 /*
- * The file that a read call of number nr waits for. Of AIO and of workers of io_uring no descriptor
- * tells it: the per-read hook does, and where that is off the window that the task has just opened.
+ * The file that a read call of number nr waits for. No descriptor shows it for AIO and io_uring
+ * workers: the per-read hook does, and without it the window that the task has just opened.
  */
 static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
 {
@@ -133,7 +133,7 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		if (st) {
 			__builtin_memcpy(&st->flags, &l->s.flags,
 					 sizeof(*st) - offsetof(struct task_state, flags));
-			/* Of a tree, the seed iterator may have taken the task in meanwhile. */
+			/* In a tree, the seed iterator may have added the task meanwhile. */
 			if (belongs_by_cgroup())
 				st->job = l->s.job;
 		}
@@ -165,8 +165,8 @@ static __noinline int switched_untold(__u64 *ctx)
 	return switched(prev, (void *)ctx[2], ctx[0], state);
 }
 
-/* What strangers pay is in the programs themselves, and all else in a function: a program then has
- * no registers to save. */
+/* The part that other processes pay for is in the programs themselves, the rest in a function: a
+ * program then has no registers to save. */
 SEC("?tp_btf/sched_switch")
 int switch_tp(__u64 *ctx)
 {
@@ -230,7 +230,7 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 			mark_leave(t);
 		return 0;
 	}
-	/* Of a tree, who is inside was counted when it came. */
+	/* In a tree, a member was counted when it joined. */
 	if (by_cgroup)
 		inside = inside && member_ends(t);
 	else if (shared.seeding)
@@ -248,8 +248,8 @@ int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 	return WITH_LIVE(l, EV_FORK_EXIT, exited(l, t, group_dead));
 }
 
-/* Before 6.16 it is not told who was the last of a process, and two that end at once both find no
- * live thread: the first to come is it, for both come after the last one's step. */
+/* Before 6.16 nothing shows which thread of a process is last, and two that end at once both find
+ * no live thread. The first to come here counts, because both come after the last one's step. */
 static __always_inline int exited_untold(struct live *l, struct task_struct *t)
 {
 	struct task_state *st;
@@ -299,9 +299,9 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	moves_note(now);
 	tallies_close();
-	/* Who moves itself may run on for long before anything else tells of it. Should the switch
-	 * to it come unseen one day, after one from a task that the kernel hides, its state has to
-	 * be stored: else nobody knew what it is charged with already. */
+	/* A task that moves itself may run for long before another event shows it. If the switch
+	 * to it is ever missed, after one from a task that the kernel hides, its state must be
+	 * stored: otherwise what it was charged with is lost. */
 	if (task == current_task())
 		WITH_LIVE(l, EV_FORK_EXIT, moved_itself(l));
 	if (TYPED(task, pid) != TYPED(task, tgid))
@@ -384,7 +384,8 @@ int seed_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where no helper tells: any task's system call shows where on its stack the registers are. */
+/* Where no helper returns them: any task's system call shows where on its stack the registers
+ * are. */
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(regs_tp, struct pt_regs *regs)
 {

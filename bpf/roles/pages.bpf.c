@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pages entering and leaving the cache: the events every exact figure stands on. An add is classed
- * by what its task is doing (adds.bpf.h); a delete is charged to the page's owner, never to
- * current, and who caused it is a second fact (causes.bpf.h). What both do to the state of the page
- * and to the counters: pages.bpf.h of the build.
+ * Pages entering and leaving the cache: the events behind every exact figure. An add is classed by
+ * what its task is doing (adds.bpf.h). A delete is charged to the page's owner, never to current;
+ * its cause is a second fact (causes.bpf.h). pages.bpf.h of the build updates the state of the
+ * page and the counters.
  */
 #include "bpf/state/live.bpf.h"
 #include "bpf/roles/causes.bpf.h"

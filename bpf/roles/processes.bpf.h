@@ -14,7 +14,7 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
-		/* The iterator may be preempted by a hook. Of a constant 0 compilers make another
+		/* A hook may preempt the iterator. With a constant 0, compilers emit another
 		 * operation, which older kernels lack. */
 		if (joined)
 			__sync_fetch_and_add(&job->processes, joined);
@@ -23,8 +23,8 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	}
 }
 
-/* Of a process, in the state of its leader: once among the job's processes, alive while inside;
- * ended, so that the iterator is too late; its last thread was seen to end. */
+/* A process, in the state of its leader: counted among the job's processes; counted as alive;
+ * ended, so that the iterator is too late; its last thread has ended. */
 enum {
 	COUNTED_EVER = 1 << 0,
 	COUNTED_INSIDE = 1 << 1,
@@ -75,8 +75,8 @@ static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
 		*left = st->counted;
 }
 
-/* A process inside the cgroup ends: was it counted as alive? Who was inside when the counting began
- * may end before the iterator comes to it. */
+/* A process inside the cgroup ends: was it counted as alive? A member at the start of counting may
+ * end before the iterator reaches it. */
 static __always_inline bool member_ends(struct task_struct *t)
 {
 	struct task_state *st = state_make(TYPED(t, group_leader));

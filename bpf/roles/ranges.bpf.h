@@ -20,7 +20,7 @@ struct call {
 	bool told;  /* ioac.rchar and ioac.syscr move when it is over */
 };
 
-/* What the event alone says. */
+/* What the event alone shows. */
 static __always_inline void call_from_event(__u64 index, __u64 last, struct call *c)
 {
 	c->pos = index << page_shift;
@@ -164,7 +164,7 @@ static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 m
 	       __sync_val_compare_and_swap(&u->state, state, state - 1) == state;
 }
 
-/* What the event says where no submission explains it. */
+/* The event's range, where no submission explains it. */
 GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct uring_read *u;
@@ -251,8 +251,8 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 	return 0;
 }
 
-/* Of the offset that is passed by address. sendfile(2) of 32-bit programs has a shorter one, as
- * sendfile64(2) has not. */
+/* The offset that is passed by address. sendfile(2) of 32-bit programs has a shorter one, unlike
+ * sendfile64(2). */
 static __always_inline __u32 pipe_offset_bytes(__u64 regs, long nr)
 {
 	return nr == NR_sendfile && regs_offset_is_short(regs) ? 4 : 8;
@@ -395,7 +395,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	return 0;
 }
 
-/* What a function told of the call. Of sendfile and its like it is one pipe's worth. */
+/* What a function shows of the call. For sendfile and similar calls it is one pipe's worth. */
 static __always_inline void call_from_now(struct live *l, struct inode *inode, __u64 index,
 					  __u64 last, struct call *c)
 {

@@ -133,7 +133,7 @@ int BPF_PROG(async_ra_tp, struct inode *inode, unsigned long index, struct file_
 		window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, false));
 }
 
-/* Of the functions that the tracepoints are in. ra: 0 where the control knows it. */
+/* For the functions that contain the tracepoints. ra: 0 if the control knows it. */
 GLOBAL int window_of_control(struct live *l, __u64 control, __u64 ra, __u64 req, __u32 sync)
 {
 	struct readahead_control *c = CAST(readahead_control, control);

@@ -78,8 +78,8 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count), addr_of(l, iter)) : 0;
 }
 
-/* It looks a page up and then at the size: what begins at the end of the file is no read. Later
- * kernels look at the size before. */
+/* This kernel looks a page up before it checks the size: an event at the end of the file is not a
+ * read. Later kernels check the size first. */
 static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)
 {
 	struct kiocb *k = CAST(kiocb, iocb);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a read event does: lookups, hits, bytes, and the fate of prefetched pages that a call reads.
- * No helper call while the reader stays on one file that has no page of unknown fate.
+ * Handles a read event: lookups, hits, bytes, and the fate of prefetched pages that a call reads.
+ * No helper call while the reader stays on one file without pages of unknown fate.
  */
 #ifndef READS_BPF_H
 #define READS_BPF_H
@@ -89,7 +89,7 @@ static __always_inline void read_settle_last(struct live *l, struct inode *inode
 		settle(l, addr_of(l, inode), s->read_begin, s->read_last, C_used);
 }
 
-/* What any read may be; by_call: the hook is a function, and l->now tells the rest. */
+/* Handles any read; by_call: the hook is a function, and l->now has the rest. */
 static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 index, __u64 last,
 				      bool by_call)
 {
@@ -134,8 +134,8 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	ahead = shared.outstanding[outstanding_slot(READ(inode, i_ino))];
 	if (!(__u32)ahead || (s->read_ahead == ahead >> 32 && s->read_settled > last))
 		return 0;
-	/* What the call passed since its last event, and what it will reach: a fate is settled
-	 * when the page is asked for, before anybody can evict it. */
+	/* The range since the call's last event and the range ahead of it: a fate is settled when
+	 * the call asks for the page, before it can be evicted. */
 	from = index;
 	if (s->read_settled < from)
 		from = s->read_settled;

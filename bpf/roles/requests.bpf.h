@@ -8,7 +8,8 @@
 
 #include "bpf/roles/ranges.bpf.h"
 
-/* Without a loop by helper: the first of a longer list tell, each of them is verified again. */
+/* Without a loop helper only the first requests of a longer list are read, because each is
+ * verified again. */
 #define REQUESTS_BASIC 8
 
 struct requests_walk {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Functions that do nothing but take pages out of the cache: what leaves inside them leaves for
- * their reason, whoever runs them. Their ends come from fexit, which misses none; a return probe
- * may, so that there is none of these by kprobe, and a stack tells instead (causes.bpf.h).
+ * Functions that only drop pages from the cache: evictions inside them have their cause, whichever
+ * task runs them. Their ends come from fexit, which misses none. A return probe may miss some, so
+ * there are no such scopes by kprobe; a stack shows the cause instead (causes.bpf.h).
  */
 #include "bpf/roles/invalidation.bpf.h"
 

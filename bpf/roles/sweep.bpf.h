@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the programs that user space runs over whole maps ask of a block.
+ * Queries of a block by the programs that user space runs over whole maps.
  */
 #ifndef SWEEP_BPF_H
 #define SWEEP_BPF_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * io_uring: the range of each read, when it is submitted. No register tells it, and a request that
- * has to wait comes back from task work or in a worker. What will not look into the cache is left
- * out: nothing would ever take it from the table.
+ * io_uring: the range of each read, when it is submitted. No register shows it, and a request that
+ * has to wait returns from task work or in a worker. Reads that bypass the cache are left out: no
+ * event would ever take them from the table.
  */
 #include "bpf/state/counts.bpf.h"
 #include "bpf/roles/ranges.bpf.h"
 
-/* Of a fixed file. The table of 6.13; NULL on kernels with another one. */
+/* The file of a fixed slot. The table of 6.13; NULL on kernels with another one. */
 static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb *req, __u32 nr)
 {
 	struct io_rsrc_node *node;
@@ -41,7 +41,7 @@ static __always_inline void name_below(struct live *l, struct file *file)
 		row_name(l, addr_of(l, inode), addr_of(l, file));
 }
 
-/* What is read, or false: no such request, or it will not reach the page cache. */
+/* The read, or false: no such request, or it bypasses the page cache. */
 static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, struct uring_read *r)
 {
 	struct io_rw *rw = CAST(io_rw, addr_of(l, req));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a read waits for, seen when the task goes to sleep: the file, by the descriptor of its
- * system call, which needs no per-read hook; and where that hook is a function, which page, since
- * the function runs before the wait: a lookup ends with the first folio that is not read yet.
+ * What a read waits for, found when the task goes to sleep: the file, by the descriptor of its
+ * system call, which needs no per-read hook. Where that hook is a function, it runs before the
+ * wait, so the page is found here too: a lookup ends with the first folio that is not read yet.
  */
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
@@ -21,9 +21,9 @@ static __always_inline bool read_may_sleep(const struct task_state *s, __u64 sys
 }
 
 /*
- * The inode whose cached pages the read call of the running task waits for: 0 is none. A call whose
- * window was seen reads through the cache. Of any other one the descriptor shows whether it may: a
- * wait is for a page that is in the cache.
+ * The inode whose cached pages the read call of the running task waits for, or 0. A call whose
+ * window was seen reads through the cache. For any other call the descriptor shows whether it may:
+ * a wait is for a page in the cache.
  */
 static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr)
 {

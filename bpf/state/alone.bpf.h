@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nobody else on this CPU while a program counts. The state of the running task, the cells and the
- * scratch memory are each CPU's own; a kernel that may switch tasks inside of a program
- * (tracepoints from 7.0 on) would let another program in between. Owns how that is kept out.
+ * Keeps other programs off this CPU while a program counts. The state of the running task, the
+ * cells and the scratch memory belong to one CPU. A kernel that may switch tasks inside a program
+ * (tracepoints since 7.0) would let another program run in between. Owns how that is prevented.
  *
- * Programs by fentry and fexit are held by nobody on older kernels either: where those switch tasks
- * inside of the kernel, the plan takes kprobes, which hold preemption off themselves.
+ * On older kernels nothing disables preemption for fentry and fexit programs either. Where those
+ * kernels switch tasks inside themselves, the plan chooses kprobes, which disable preemption
+ * themselves.
  */
 #ifndef ALONE_BPF_H
 #define ALONE_BPF_H

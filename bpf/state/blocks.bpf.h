@@ -25,7 +25,7 @@ static __always_inline __u32 now_ms(void)
 	return bpf_ktime_get_ns() / 1000000;
 }
 
-/* n pages of the file whose fate is open from now on. */
+/* n pages of the file now have an open fate. */
 static __always_inline void outstanding_begin(__u64 ino, struct file_row *row, int n)
 {
 	if (!n)

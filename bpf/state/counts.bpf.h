@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an event counts beside the row it has at hand: the name of a file below an overlay, and what
- * is over only later, a fault or a wait for a file that may be gone by then.
+ * Counts of an event outside the row at hand: the name of a file below an overlay, and things that
+ * end only later: a fault, or a wait for a file that may be gone by then.
  */
 #ifndef COUNTS_BPF_H
 #define COUNTS_BPF_H

@@ -8,7 +8,7 @@
 #include "bpf/kernel/build.bpf.h"
 #include OF_BUILD(regs.bpf.h)
 
-/* The file behind a descriptor of the running task; NULL for a bad number. */
+/* The file of a descriptor of the running task; NULL for a bad number. */
 static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 {
 	struct fdtable *fdt = READ(t, files, fdt);

@@ -62,7 +62,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
-/* What it used and read before is not the job's. */
+/* What it used and read earlier is not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
@@ -114,7 +114,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	return JOB_OTHERS;
 }
 
-/* Moved into the cgroup or out of it: what it does counts from now on. */
+/* Moved into or out of the cgroup: counts from now. */
 static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
 {
 	if (l->s.job == job)
@@ -139,7 +139,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
-		/* Should it belong to the job, then from now on. */
+		/* If it belongs to the job, then from now. */
 		charge_from_now(&l->s, t);
 	}
 	live_belongs(l, t, job_of(t, st));
@@ -156,7 +156,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	tally_loaded(true, l->s.job == JOB_WATCHED);
 }
 
-/* Of the running task nothing is known: its first event asks. */
+/* Nothing is known about the running task: its first event checks. */
 static __always_inline void live_leave(struct live *l)
 {
 	*(volatile __u64 *)&l->task = 0;
@@ -259,8 +259,8 @@ static __always_inline void live_keep(struct live *l)
 	l->s.flags |= TASK_STORED;
 }
 
-/* Facts of the file beside its counters, as they are now. The interval's first event on a file and
- * the first of a call with a descriptor for it look at its name. */
+/* Facts of the file besides its counters, as they are now. The interval's first event on a file
+ * and the first of a call with a descriptor for it read its name. */
 static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
 					__u64 hint, bool by_call)
 {

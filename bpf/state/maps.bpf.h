@@ -68,7 +68,7 @@ struct {
 	__type(value, struct advice_row);
 } advice SEC(".maps");
 
-/* Who evicted pages of the job, in generations as rows are; the values are pages. */
+/* Tasks that evicted pages of the job, in generations like rows; the values are pages. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_EVICTORS);
@@ -124,8 +124,8 @@ struct {
 	__uint(max_entries, REFERENCE_RING_BYTES);
 } references SEC(".maps");
 
-/* Pages of the sample, by their hash: so that of what leaves the cache only they are told. User
- * space deletes what the bound has put out of it. */
+/* Pages of the sample, by their hash, so that only their evictions are sent. User space deletes
+ * those above the bound. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_REFERENCE_PAGES);
@@ -141,8 +141,8 @@ struct {
 	__type(value, struct name_work);
 } name_scratch SEC(".maps");
 
-/* What a program works on that has no room on the stack; and in a build whose verifiers would
- * follow each value of it there: of memory in a map they know nothing. */
+/* Working memory that does not fit on the stack, or, in the basic build, that its verifiers must
+ * not track: they do not track map memory. */
 enum { WORK_SETTLE, WORK_PAGE, WORK_BLOCK, WORK_STACK, WORK_NR };
 struct work {
 	__u64 words[24];
@@ -191,8 +191,8 @@ struct {
 	__type(value, __u32);
 } seeds SEC(".maps");
 
-/* Each process that was forked by one not yet taken in, or that ended, by process id. What was
- * looked at in /proc shows neither. */
+/* Each process that was forked by a parent not yet added, or that ended, by process id. /proc
+ * shows neither. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_PARENTS);
@@ -201,8 +201,8 @@ struct {
 } parents SEC(".maps");
 
 /* The marks of processes (COUNTED_* of processes.bpf.h) whose first thread has ended, by process
- * id: an exec of another thread makes that the first one, and they went with the old one's state.
- */
+ * id. An exec of another thread makes that the first one, and the marks were in the old one's
+ * state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_MARKS_LEFT);
@@ -210,12 +210,12 @@ struct {
 	__type(value, __u32);
 } marks_left SEC(".maps");
 
-/* What user space and all programs write: alike in each build, in this order. */
+/* Written by user space and all programs: the same in each build, in this order. */
 struct shared shared;
 struct tally tallies[NR_TALLY_CPUS];
 __u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 
-/* Set before loading; in a section of its own, beside which there may be other constants. */
+/* Set before loading, in a section of its own, next to which other constants may exist. */
 const volatile struct config config SEC(".rodata.config");
 
 /* A constant where the architecture has but one: it is shifted by several times in a read. */
@@ -264,7 +264,8 @@ static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, 
 	return bpf_map_lookup_elem(&uring_reads, &slot);
 }
 
-/* way: 1 + it; 0: NULL. What finds one is verified on its own, and hands a number back. */
+/* way: 1 + it; 0: NULL. The function that finds one is verified separately and returns a
+ * number. */
 static __always_inline struct uring_read *uring_way(__u32 tgid, __u64 last, __u32 way)
 {
 	return way ? uring_read_of(tgid, last, (way - 1) & (URING_WAYS - 1)) : NULL;

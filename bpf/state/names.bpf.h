@@ -17,11 +17,11 @@
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
-/* Of a file without a path: all that is to be known of it was sent. */
+/* For a file without a path: everything there is to know was sent. */
 #define SIGNATURE_NAMELESS 1
 
 /* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
- * pointer). What was read is then the path from the filesystem's root, or the end of one. */
+ * pointer). The name is then the path from the filesystem's root, or the end of one. */
 static __always_inline bool mount_is_detached(struct mount *m)
 {
 	__u64 ns = (__u64)READ(m, mnt_ns);
@@ -96,9 +96,9 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 	       inode_id(CAST(inode, seen->inode)) == seen->inode_id;
 }
 
-/* Facts of a file as they are when its interval has ended: it may have got its first link since it
- * was read, and a write makes a file longer after its pages have come. Behind an overlay the name
- * leads to another inode. */
+/* Facts of a file at the end of its interval: it may have got its first link since it was read,
+ * and a write makes a file longer after its pages were added. Below an overlay the name leads to
+ * another inode. */
 static __always_inline void row_at_end(struct file_row *row, const struct file_key *key,
 				       const struct name_seen *seen)
 {
@@ -118,7 +118,7 @@ static __always_inline bool name_is_unlinked(const struct name_seen *seen)
 	return !READ(CAST(inode, seen->inode), i_nlink);
 }
 
-/* What a signature begins with, before the leaf. */
+/* The beginning of a signature, before the leaf. */
 static __always_inline __u64 signature_begin(const struct name_seen *seen)
 {
 	return (READ(CAST(dentry, seen->dentry), d_hash.pprev) ? 1 : 3) +
@@ -245,8 +245,8 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 	return name_output(rec, 0);
 }
 
-/* Sends the name at seen unless it is the one that was sent. sb: the file's; 0: the file is behind
- * an overlay, its filesystem was told before. A mount that went away takes no name with it. */
+/* Sends the name at seen unless it is the last one sent. sb: the file's; 0: the file is below an
+ * overlay, whose filesystem was sent before. A mount that went away leaves the name in place. */
 static __noinline void name_publish(const struct file_key *key, struct name_seen *seen, __u64 sb,
 				    __u32 scratch)
 {

@@ -45,8 +45,8 @@ static __always_inline struct file *file_of_pages(struct file *file)
 	return file;
 }
 
-/* A file that an overlay opened below itself: its path is that of the overlay's. Of an overlay in
- * another one that is on a mount of its own, which no path leads to. */
+/* A file that an overlay opened below itself: its path is that of the overlay's file. In an
+ * overlay of an overlay it is on a mount of its own, which no path leads to. */
 GLOBAL int file_is_below(struct live *l, __u64 file_addr, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -70,8 +70,8 @@ static __always_inline bool trace_file_is(__u64 file, __u64 mapping)
 }
 
 /*
- * Its private data is the address of it; from 6.14 on that of a pair: of the layer that it was
- * opened on, and of the upper one where it was copied up since. What leads to the cache is the one.
+ * Its private data is its address. Since 6.14 it is that of a pair: the file of the layer on which
+ * it was opened, and the upper one if it was copied up since. The latter leads to the cache.
  */
 GLOBAL int trace_file_below(struct live *l, __u64 mapping)
 {

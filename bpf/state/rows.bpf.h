@@ -12,9 +12,10 @@
 static const struct file_row zero_row;
 
 /*
- * Of a file of btrfs: that of its subvolume, for a snapshot has all inode numbers and generations
- * of what it is of. Where the types of its module are not known it is dev, as for the trees that no
- * user sees. By offsets: programs can be given the kernel's own types, not those of modules.
+ * For a file of btrfs: the device of its subvolume, because a snapshot has the same inode numbers
+ * and generations as its origin. If the types of its module are unknown it is dev, as for the
+ * trees that no user sees. By offsets: programs can get the kernel's own types, but not those of
+ * modules.
  */
 static __noinline __u32 subvolume_dev(struct inode *inode, __u32 dev)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs know of a task. Owns the words for it; tasks.bpf.h of the build has where it is
- * found.
+ * What programs know about a task. Owns the layout; tasks.bpf.h of the build finds it.
  */
 #ifndef TASKS_BPF_H
 #define TASKS_BPF_H
@@ -18,8 +17,8 @@ enum {
 };
 
 /*
- * A lookup ends with the folio that has an async window asked for, and then waits for that one
- * alone. When it is there, the window itself waits: for blocks that tell where the file lies.
+ * A lookup ends with the folio that triggered an async window, and then waits for that folio
+ * alone. If it is present, the window itself waits: for blocks that map the file.
  */
 static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
 {
@@ -43,7 +42,7 @@ static __always_inline bool worker_is_shown(struct task_struct *t)
 	       bpf_core_field_exists(struct io_kiocb, work);
 }
 
-/* What a worker of io_uring is at; reads as 0 where that is nothing. */
+/* The work of an io_uring worker; reads as 0 if it is idle. */
 static __always_inline struct io_kiocb *worker_request(struct task_struct *t)
 {
 	__u64 worker = (__u64)READ(t, worker_private);

@@ -100,7 +100,7 @@ static __always_inline struct trace_record *trace_room(struct live *l, struct in
 	return r;
 }
 
-/* An event of the file, with what l->note says beside; what: NOTE(). */
+/* An event of the file, with the details in l->note; what: NOTE(). */
 GLOBAL int trace_send(struct live *l, __u64 inode_addr, __u64 what, __u64 pos, __u64 len)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -186,7 +186,7 @@ static __always_inline __s32 trace_max_order(struct address_space *mapping)
 	return 0;
 }
 
-/* Tells user space of a file that was chosen now. */
+/* Reports a newly chosen file to user space. */
 static __noinline int trace_send_begin(struct live *l, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -318,7 +318,7 @@ GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 	return 0;
 }
 
-/* The open file that the running call reads, as far as its registers tell. */
+/* The open file that the running call reads, as far as its registers show. */
 static __always_inline void trace_file_of_call(struct live *l, struct inode *inode)
 {
 	__u64 mapping;

@@ -113,7 +113,7 @@ static int identify_invoker(const struct invoker_facts *facts, struct invoker *i
 	if (sudo) {
 		e = parse_id(facts->sudo_uid, &id);
 		if (e)
-			return errtext_set(err, e, "SUDO_UID '%s' is no user id; unset it",
+			return errtext_set(err, e, "SUDO_UID '%s' is not a user id; unset it",
 					   facts->sudo_uid);
 		inv->uid = id;
 	}
@@ -121,7 +121,7 @@ static int identify_invoker(const struct invoker_facts *facts, struct invoker *i
 	if (sudo && facts->sudo_gid) {
 		e = parse_id(facts->sudo_gid, &id);
 		if (e)
-			return errtext_set(err, e, "SUDO_GID '%s' is no group id; unset it",
+			return errtext_set(err, e, "SUDO_GID '%s' is not a group id; unset it",
 					   facts->sudo_gid);
 		inv->gid = id;
 	} else if (sudo) {
@@ -189,9 +189,9 @@ void invoker_free(struct invoker *inv)
 }
 
 /*
- * What measuring takes: of a user who has these, they were given for cachemon's sake (a unit's
- * AmbientCapabilities=, setpriv), and no command that it starts gets them. Others are the user's
- * own.
+ * The capabilities for measuring. If a user has them, they were given for cachemon (a unit's
+ * AmbientCapabilities=, setpriv), and no command that it starts gets them. Other capabilities are
+ * the user's own.
  */
 #define GIVEN                                                                                      \
 	(PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_ADMIN) |                  \
@@ -240,7 +240,7 @@ int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret)
 	return 0;
 }
 
-/* The process has the rights of the invoker and no others, from now on. */
+/* Gives the process the rights of the invoker and no others. */
 static int give_up_rights(const struct invoker *inv, struct errtext *err)
 {
 	int r = invoker_drop_permanently(inv);

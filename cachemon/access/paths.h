@@ -23,8 +23,8 @@ int paths_user_config(const char *home, const char *config_home, const char *nam
 int paths_make_parents(const char *path, const struct invoker *inv, struct errtext *err);
 
 /*
- * What of path is below prefix: "" when both are one, "x/y" for "/a/x/y" below "/a", NULL when it
- * is not below. Both absolute and without empty components; "/" is above everything.
+ * The part of path below prefix: "" if they are equal, "x/y" for "/a/x/y" below "/a", NULL if path
+ * is not below. Both are absolute and without empty components; "/" is above everything.
  */
 const char *paths_below(const char *path, const char *prefix);
 

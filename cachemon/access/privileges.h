@@ -12,9 +12,9 @@
 
 #define PRIVILEGE(cap) (UINT64_C(1) << (cap))
 
-/* What is permitted: held, or held again by privileges_use(). */
+/* The permitted set: capabilities that are effective, or become so by privileges_use(). */
 uint64_t privileges_permitted(void);
-/* What the kernel asks for now. */
+/* The effective set, which the kernel checks. */
 uint64_t privileges_effective(void);
 
 /* Makes those of wanted effective that are permitted, and no others; to be taken back. */

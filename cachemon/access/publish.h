@@ -22,7 +22,8 @@ struct output {
 
 /* 0, or -errno with a line in err. */
 int publish_open(const char *path, struct output *ret, struct errtext *err);
-/* Puts the file in its place. On failure nothing is left behind and what was there stays. */
+/* Puts the file in its place. On failure nothing new remains, and an existing file is
+ * unchanged. */
 int publish_commit(struct output *o, struct errtext *err);
 /* Drops what was written; nothing to do after a commit. */
 void publish_abort(struct output *o);
@@ -39,7 +40,7 @@ int publish_print(const struct publication *p, FILE *out, struct errtext *err);
 int publish_write(const struct publication *p, const char *out_path, struct errtext *err);
 /* To out_path, or to out where that is NULL. */
 int publish(const struct publication *p, const char *out_path, FILE *out, struct errtext *err);
-/* What writing to out came to. */
+/* The result of writing to out. */
 int publish_written(const char *name, int ret, FILE *out, struct errtext *err);
 
 /* Whether publish_write() could make that file, before there is anything to write. */

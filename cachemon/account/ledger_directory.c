@@ -50,8 +50,8 @@ static struct ledger_directory *find_directory(const struct ledger *l, uint32_t 
 }
 
 /*
- * What every count can fall back to is made at once: a nameless row for each job and the root of
- * the watched ones. They are written only when something was counted in them.
+ * Creates at the start the rows that any count can fall back to: a nameless row for each job, and
+ * the root of the watched ones. They are written only if something was counted in them.
  */
 int directories_init(struct ledger *l)
 {

@@ -78,7 +78,7 @@ static void move_count(struct ledger_directory *from, struct ledger_directory *t
 	entry->place = (uint16_t)to->number;
 }
 
-/* The file was named or renamed: its totals go with it. */
+/* The file was named or renamed: moves its totals. */
 static void rename_file(struct ledger *l, struct ledger_file *f, const char *path)
 {
 	struct ledger_directory *from = f->directory;
@@ -109,7 +109,7 @@ static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sa
 	counters_add(&f->total, sf->c);
 	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN)
 		f->size_bytes = sf->size_bytes;
-	/* What says neither size nor name was not looked at: a deleted file stays so. */
+	/* A sample without size and name carries no news: keep `deleted`. */
 	if (sf->size_bytes != SAMPLE_SIZE_UNKNOWN || sf->path)
 		f->deleted = sf->deleted;
 	if (sf->fstype) {

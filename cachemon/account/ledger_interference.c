@@ -50,7 +50,7 @@ create_interference(struct ledger *l, const struct interference_key *k, uint64_t
 	return r;
 }
 
-/* Who it was and what it did. */
+/* The evictor and what it did. */
 static void forget_actor(struct interference_key *k)
 {
 	k->cgroup = 0;
@@ -128,7 +128,7 @@ static struct interference_key key_of(const struct ledger *l, const struct sampl
 	return k;
 }
 
-/* Who filled memory while kswapd made room. */
+/* Tasks that filled memory while kswapd reclaimed. */
 struct sharer {
 	struct interference_key key;
 	const char *cgroup;

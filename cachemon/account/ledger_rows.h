@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of a ledger as the store writes them. Owns the shape of a row and what the store
- * remembers in it: db_id is the row's id in the database, 0 when it has none there yet.
- * The functions are in ledger.c, but for ledger_sort_active() (ledger_file.c).
+ * The rows of a ledger as the store writes them. Owns the shape of a row and the store's notes in
+ * it: db_id is the row's id in the database, or 0 if it has none yet. The functions are in
+ * ledger.c, except ledger_sort_active() (ledger_file.c).
  */
 #ifndef LEDGER_ROWS_H
 #define LEDGER_ROWS_H
@@ -106,12 +106,12 @@ struct ledger_interference *ledger_interference(const struct ledger *l, size_t i
 /* The most active files of the latest sample: only rows that are kept. */
 size_t ledger_nr_active(const struct ledger *l);
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i);
-/* No more than so many of them from now on, the most active ones. Before ledger_sort_active(). */
+/* Keeps at most that many of them, the most active ones. Before ledger_sort_active(). */
 void ledger_keep_active(struct ledger *l, size_t most);
 /* The most active directories of the latest sample, of the watched jobs. */
 size_t ledger_nr_active_directories(const struct ledger *l);
 const struct ledger_directory *ledger_active_directory(const struct ledger *l, size_t i);
-/* By database id from now on: rows that come in the order of their key fill their pages. */
+/* Sorted by database id: rows that come in the order of their key fill their pages. */
 void ledger_sort_active(struct ledger *l);
 /* Database ids of file rows that were folded since the last write: to be deleted. */
 const int64_t *ledger_dead(const struct ledger *l, size_t *ret_nr);

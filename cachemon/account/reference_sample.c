@@ -69,7 +69,7 @@ void reference_sample_free(struct reference_sample *s)
 	free(s);
 }
 
-/* Of the pages that are in the sample. */
+/* For the pages in the sample. */
 static void fill_index(struct reference_sample *s)
 {
 	hash_index_clear(&s->index);
@@ -333,7 +333,7 @@ int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled,
 	*ret_error = 0;
 	if (!threshold || pages < 1)
 		return threshold ? 0 : -1;
-	/* Of none in the sample there may be some all the same. */
+	/* If the sample has none, there may still be some. */
 	*ret_error = sqrt((double)(sampled ? sampled : 1) * (1 - rate)) / rate / pages;
 	return llround(pages);
 }

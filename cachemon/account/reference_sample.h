@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The sample of references in memory: pages whose hash is below a threshold that only falls, with
- * all their lookups and removals in order. Owns how it stays within its bounds and what of it the
- * store has; knows no probe and no SQL. What it holds is at any time what its threshold alone would
- * have taken.
+ * all their lookups and removals in order. Owns its bounds and what the store already has; knows
+ * no probe and no SQL. At any time it holds what its threshold alone would have taken.
  */
 #ifndef REFERENCE_SAMPLE_H
 #define REFERENCE_SAMPLE_H
@@ -32,7 +31,7 @@ struct sampled_page {
 	bool counted;	  /* its first lookup is known without the sample */
 };
 
-/* What came between two samples: entries first .. first + nr - 1. */
+/* The entries between two samples: first .. first + nr - 1. */
 struct sampled_chunk {
 	uint64_t start_ns; /* since the start of the run */
 	int64_t lookups;   /* all of the job's up to its end, in the sample or not */
@@ -57,7 +56,7 @@ void reference_sample_close(struct reference_sample *s, uint64_t start_ns, int64
 /* It ends here, for good: nothing is added any more. The first reason stays. */
 void reference_sample_break(struct reference_sample *s, const char *reason);
 
-/* What is in it now. */
+/* The present contents. */
 struct reference_view {
 	const struct sampled_page *pages; /* by number */
 	size_t nr_pages;		  /* numbers */
@@ -72,12 +71,12 @@ struct reference_view {
 	int64_t distinct_pages; /* that the job looked up, in the sample or not; -1: not known */
 	double distinct_error;	/* relative standard error of that */
 	const char *broken;	/* why; NULL: it is whole */
-	/* What the store has: it adds the others. rewrite: what it has is to be deleted before. */
+	/* The part that the store has; it adds the rest. rewrite: delete that part first. */
 	size_t stored_pages, stored_chunks;
 	bool rewrite;
 };
-/* Asks of each page in the sample that is not counted yet whether it is, and returns how many are
- * not: those whose first lookup nothing but the sample tells. */
+/* Checks for each page of the sample that is not counted yet whether it is. Returns how many are
+ * not: only the sample knows their first lookup. */
 typedef bool (*sampled_page_ask)(void *ctx, const struct sampled_page *page);
 size_t reference_sample_uncounted(struct reference_sample *s, sampled_page_ask counted, void *ctx);
 

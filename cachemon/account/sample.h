@@ -46,7 +46,7 @@ struct sample_advice {
 	struct advice_row row;
 };
 
-/* Who pushed out whose pages in the interval. */
+/* Evictors of the interval, and whose pages they evicted. */
 struct sample_eviction {
 	struct evictor_key key;
 	uint64_t pages;
@@ -66,7 +66,7 @@ struct sample_evictions {
 	size_t nr_evicted;
 	const struct sample_adder *adders;
 	size_t nr_adders;
-	/* What found no room: pages of the job by cause, and pages that others added. */
+	/* Counts that found no room: pages of the job by cause, and pages that others added. */
 	uint64_t full[EVICT_NR];
 	uint64_t adders_full;
 };
@@ -80,7 +80,7 @@ struct sample_job {
 	uint64_t alive; /* still running: at the end, those that outlive the command */
 };
 
-/* What a run costs, in parts. They add up to the whole. */
+/* The cost of a run, in parts that add up to the whole. */
 enum cost_part {
 	COST_READS,
 	COST_PAGES,
@@ -126,8 +126,8 @@ struct sample {
 	const struct sample_evictions *evictions; /* NULL: not seen */
 	const struct sample_machine *machine;	  /* NULL: not looked at */
 	struct sample_job jobs[JOB_NR];
-	/* Of the watched job since the start of the run; NULL: not recorded. The store says what it
-	 * has of it. */
+	/* For the watched job since the start of the run; NULL: not recorded. The store reports
+	 * what it has of it. */
 	struct reference_sample *references;
 	struct sample_cost cost;
 	const struct sample_shed *shed; /* all so far */
@@ -136,7 +136,7 @@ struct sample {
 	bool no_file_rows;	     /* of this interval: files have their sums alone */
 	bool file_sums_wait;	     /* with no_file_rows: for a later interval, or the end */
 	struct loss_counts losses;
-	int64_t recursion_misses; /* as capture/probe_set tells them; -1: the kernel does not */
+	int64_t recursion_misses; /* as capture/probe_set reports them; -1: unknown to the kernel */
 	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */
 	/* The last sample: pages of open fate in the page state less those by the counters. */
 	int64_t unsettled_error_pages;

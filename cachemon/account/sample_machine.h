@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine as a sample tells of it: memory, the limit of the job's cgroup, devices. Plain
- * values as of the end of the interval. Owns their shape.
+ * The machine in a sample: memory, the limit of the job's cgroup, devices. Plain values as of the
+ * end of the interval. Owns their shape.
  */
 #ifndef SAMPLE_MACHINE_H
 #define SAMPLE_MACHINE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MACHINE_UNKNOWN (-1) /* the kernel does not tell */
+#define MACHINE_UNKNOWN (-1) /* unknown to the kernel */
 
 struct sample_memory {
 	int64_t free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes;
@@ -33,7 +33,7 @@ struct sample_device {
 };
 
 struct sample_machine {
-	/* What does not change. */
+	/* Constant facts. */
 	int64_t total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes;
 	char thp[16]; /* "": not known */
 

@@ -21,7 +21,7 @@ void slices_exact(struct slices *s, const double seen[SLICE_FIGURES])
 		s->exact[f] += seen[f];
 }
 
-/* What a figure is held against: what is nearest to being in proportion to it. */
+/* The measure that a figure is compared with: the one closest to being proportional to it. */
 static double read_for(enum slice_figure f, const struct slice_read *r)
 {
 	return f == SLICE_READ_CALLS ? r->calls : r->bytes;
@@ -217,8 +217,7 @@ static bool are_uncounted(const struct seen_in_all *sum)
 	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
 }
 
-/* Of a figure for each byte, or call, of files: what there is of it where all is read from files.
- */
+/* A figure for each byte, or call, of files: its value if everything is read from files. */
 static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
 {
 	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];
@@ -260,7 +259,7 @@ void slices_estimate(const struct slices *s, enum slice_figure which, struct sli
 	ret->low = fmax(ret->value - half, seen);
 	ret->high = ret->value + half;
 	judge_width(ret);
-	/* What no slice saw may have been all the same. */
+	/* There may still be some that no slice saw. */
 	if (s->nr && seen == s->exact[which] &&
 	    (which == SLICE_DELAYED_HITS || (off > 0 && sum.figure[which] <= 0))) {
 		ret->known = false;

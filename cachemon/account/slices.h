@@ -24,11 +24,12 @@ enum slice_figure {
 #define SLICE_PARTS_MAX 1024
 /* Parts of a stratum: neighbours in time, which share a ratio. */
 #define SLICE_STRATUM 6
-/* What switching takes is in each interval, as such a share of what is estimated, either way.
- * Measured: up to 0.0005 of 4 KiB reads. */
+/* The cost of switching widens each interval by this share of the estimate, either way. Measured:
+ * up to 0.0005 of 4 KiB reads. */
 #define SLICE_SEAM 0.001
-/* What none of n slices saw may have been such a share / n of the time all the same, with a chance
- * of one in ten: bytes of a pipe, say, that are no lookups. In each interval, either way. */
+/* Something that none of n slices saw may still have taken this share / n of the time, with a
+ * chance of one in ten: bytes of a pipe, for example, which are not lookups. It widens each
+ * interval, either way. */
 #define SLICE_UNSEEN 2.3
 /* More than this share of the bytes that were seen, beyond what the job's tasks read themselves:
  * the rest is of AIO, io_uring or splice, whose bytes no count of the kernel's has, so that nothing

@@ -32,7 +32,7 @@ int traces_new(const struct traces_config *config, struct traces **ret)
 	return 0;
 }
 
-/* What an ended file needs no more. */
+/* Frees the parts that an ended file no longer needs. */
 static void forget_actors(struct traced_file *f)
 {
 	free(f->descriptions);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traces of a run, in memory and bounded: from what the probes send of the traced files to the
- * encoded events that the store writes. Owns the numbers of descriptions, tasks and mappings, the
- * events that are not written yet, and how many files each one stands for. Knows no probe and no
- * SQL. What could not be kept whole is broken, with the reason; nothing is left out silently.
+ * The traces of a run, in memory and bounded: from the records of the probes to the encoded events
+ * that the store writes. Owns the numbers of open files, tasks and mappings, the events that are
+ * not written yet, and how many files each one stands for. Knows no probe and no SQL. A trace that
+ * could not be kept whole is broken, with the reason; nothing is left out silently.
  */
 #ifndef TRACES_H
 #define TRACES_H
@@ -71,7 +71,7 @@ void traces_see_sample(struct traces *t, const struct sample *s);
 /* One that came before the file was traced. */
 void traces_see_name(struct traces *t, const struct file_key *key, const char *path,
 		     const char *fstype);
-/* As they are now: they tell what each file stands for. */
+/* The present thresholds: they show what each file stands for. */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]);
 
 /* No more comes of this file. reason NULL: it is whole. The first reason stays. */
@@ -81,7 +81,7 @@ void traces_end(struct traced_file *f, const char *reason);
 size_t traces_nr(const struct traces *t);
 struct traced_file *traces_at(const struct traces *t, size_t i);
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key);
-/* Of all files since the start. */
+/* For all files since the start. */
 uint64_t traces_events(const struct traces *t);
 /* Too much was recorded in this run to begin with another file. */
 bool traces_full(const struct traces *t);

@@ -122,10 +122,10 @@ static void copy_state(struct trace_event *e, const struct trace_state *s)
 }
 
 /*
- * The number of the description that an address stands for now. The kernel uses the memory of a
- * closed one again: its state is then that of a file just opened, after it was another. One that
- * was never read nor used for a window is no different from a new one; nor is one whose first read,
- * by another task, may still be under way.
+ * The number of the open file at an address. The kernel reuses the memory of a closed one: its
+ * state is then that of a newly opened file, after it was another. An open file that was never
+ * read nor used for a window is indistinguishable from a new one; so is one whose first read, by
+ * another task, may still be in progress.
  */
 static uint32_t description_of(struct traces *t, struct traced_file *f,
 			       const struct trace_record *rec, const struct trace_event *like)

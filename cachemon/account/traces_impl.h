@@ -11,7 +11,7 @@
 
 enum { DESCRIPTIONS_MAX = 4096, ACTORS_MAX = 4096, MAPPINGS_MAX = 4096 };
 
-/* What an address of a struct file stands for now. */
+/* The present meaning of an address of a struct file. */
 struct description {
 	uint64_t file;
 	uint32_t number;
@@ -34,7 +34,7 @@ struct traces {
 	uint64_t events;
 };
 
-/* Encodes what the record tells. */
+/* Encodes a record. */
 void traced_file_take(struct traces *t, struct traced_file *f, const struct trace_record *rec);
 
 #endif

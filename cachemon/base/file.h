@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading small files, as procfs, sysfs and cgroupfs have them: their size is unknown until end of
- * file. What a value means is the caller's.
+ * Reads small files such as those of procfs, sysfs and cgroupfs, whose size is unknown until end
+ * of file. The caller interprets the value.
  */
 #ifndef FILE_H
 #define FILE_H

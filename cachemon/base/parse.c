@@ -16,8 +16,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Leading digits of s; strtoull would take blanks, signs and wrap "-1". Sets *ret_end behind the
- * digits also on -ERANGE, so that the caller can tell garbage from overflow. */
+/* Leading digits of s; strtoull would accept blanks, signs and wrap "-1". Sets *ret_end to the end
+ * of the digits also on -ERANGE, so that the caller can distinguish garbage from overflow. */
 static int leading_digits(const char *s, uint64_t *ret_value, const char **ret_end)
 {
 	uint64_t value = 0;

@@ -27,8 +27,8 @@ void process_survive_file_limit(void);
  */
 char **process_environment(void);
 
-/* Where a field from 3 on begins in the text of a /proc/PID/stat (proc_pid_stat(5)); NULL: there is
- * none. Field 2, the name, may hold anything, also ')'. */
+/* The beginning of a field (3 or later) in the text of a /proc/PID/stat (proc_pid_stat(5)), or
+ * NULL. Field 2, the name, may hold anything, even ')'. */
 const char *process_stat_field(const char *stat, int number);
 
 #endif

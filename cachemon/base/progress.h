@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What works says what it does, and how much of that is done. NULL: nobody listens. */
+/* Code that works reports what it does, and how much of it is done. NULL: nobody listens. */
 struct progress_sink {
 	/* what: "rules", lives as long as the work; NULL: it is over. total 0: nobody knows. */
 	void (*at)(void *arg, const char *what, uint64_t done, uint64_t total);
@@ -18,7 +18,7 @@ struct progress_sink {
 };
 
 void progress_at(const struct progress_sink *sink, const char *what, uint64_t done, uint64_t total);
-/* What is printed from here on is the outcome. */
+/* Everything printed from here is the result. */
 void progress_over(const struct progress_sink *sink);
 
 /* The decisions, without a terminal and a clock. */
@@ -31,21 +31,21 @@ struct progress {
 };
 
 void progress_begin(struct progress *p, uint64_t now_ns);
-/* What was said: another part begins where the words are others. */
+/* The last report: a new text begins a new part. */
 void progress_note(struct progress *p, uint64_t now_ns, const char *what, uint64_t done,
 		   uint64_t total);
 /* When the line is to be shown next: once before a tenth of a second is over, which says what goes
  * on and nothing else; from two seconds on four times a second. */
 uint64_t progress_due_ns(const struct progress *p);
-/* What is left of the part, at the pace so far; -1: it cannot be known. */
+/* The time left in this part, at the pace so far; -1: unknown. */
 int64_t progress_left_ns(const struct progress *p, uint64_t now_ns);
 /* One line of fewer characters than there are columns, without its end. */
 void progress_line(const struct progress *p, uint64_t now_ns, size_t columns, char *ret,
 		   size_t size);
 
 /*
- * The line is shown by a thread of its own, whatever the work is at: in a query, in a replay,
- * waiting for a lock. Where standard error is no terminal there is neither line nor thread.
+ * A separate thread shows the line, whether the work is in a query, in a replay or waiting for a
+ * lock. If standard error is not a terminal, there is neither line nor thread.
  */
 struct progress_show;
 

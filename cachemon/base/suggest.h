@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * The word of words at most 2 edits away (insert, delete, replace, swap neighbours), the nearest
- * and among equals the first; else the only one that begins with word; else NULL. A word that
- * would have to change altogether is no suggestion.
+ * The nearest word at most 2 edits away (insert, delete, replace, swap neighbours), the first
+ * among equals; else the only one that begins with word; else NULL. A word that would have to
+ * change completely is not suggested.
  */
 const char *suggest_nearest(const char *word, const char *const *words, size_t nr_words);
 

@@ -37,7 +37,7 @@ size_t terminal_columns(FILE *out)
 
 	if (wanted)
 		return wanted;
-	/* A terminal that does not tell has the usual width. */
+	/* A terminal that does not report its width has the usual one. */
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		return COLUMNS_USUAL;
 	return size.ws_col;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a terminal can do: lines that are rewritten in place, how wide text may be ($COLUMNS), and
- * whether it shows more than ASCII, which the locale says.
+ * The abilities of a terminal: lines rewritten in place, the width of text ($COLUMNS), and whether
+ * it shows more than ASCII, by the locale.
  */
 #ifndef TERMINAL_H
 #define TERMINAL_H

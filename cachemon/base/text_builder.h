@@ -15,7 +15,7 @@ struct text_builder {
 	size_t len; /* of the text, once it has ended: it may hold NUL */
 };
 
-/* What to write to; NULL: no memory, which text_end() says too. */
+/* The stream to write to; NULL: no memory, which text_end() reports too. */
 FILE *text_begin(struct text_builder *b);
 /* The text, for free(); NULL: no memory. */
 char *text_end(struct text_builder *b);

@@ -13,13 +13,13 @@ struct cgroup_names;
 
 /* top: where the hierarchy is mounted; NULL: nowhere, and nothing has a name. */
 int cgroup_names_new(const char *top, struct cgroup_names **ret);
-/* Of the hierarchy that limits memory: v1 where it has that controller. */
+/* In the hierarchy that limits memory: v1 where it has that controller. */
 int cgroup_names_of_memory(const char *mountinfo, struct cgroup_names **ret);
 void cgroup_names_free(struct cgroup_names *n);
 
 /* A new interval: ids without a name may be looked for again. */
 void cgroup_names_again(struct cgroup_names *n);
-/* Its path from top on, "/" of top itself; NULL: not known. Good until freed. */
+/* Its path relative to top, "/" for top itself; NULL: unknown. Valid until freed. */
 const char *cgroup_names_get(struct cgroup_names *n, uint64_t id);
 
 #endif

@@ -32,8 +32,8 @@ static uint64_t round_up_pow2(uint64_t n)
 	return p;
 }
 
-/* Beside its bytes: pages for its positions, and an address of each page; those of the bytes are
- * there twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
+/* In addition to its bytes: pages for its positions, and an address of each page; the pages of the
+ * bytes are mapped twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
 static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
 {
 	const uint64_t positions = 3;
@@ -140,7 +140,8 @@ static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 			continue;
 		used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
 		cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
-		/* What is not known to be page cache is taken for memory that does not yield. */
+		/* Memory that is not known to be page cache counts as memory that cannot be
+		 * reclaimed. */
 		used = used > 0 ? used : 0;
 		used -= cached > 0 ? (cached < used ? cached : used) : 0;
 		left = used < limit ? (uint64_t)(limit - used) : 0;

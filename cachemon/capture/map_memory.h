@@ -50,7 +50,8 @@ struct memory_room {
 	char cgroup[PATH_MAX]; /* its directory */
 };
 
-/* /proc/self/cgroup below proc_root says which. What cannot be read sets no limit. */
+/* /proc/self/cgroup below proc_root names the cgroup. A limit that cannot be read does not
+ * count. */
 void memory_room_read(const char *proc_root, const struct mountinfo *mounts,
 		      struct memory_room *ret);
 

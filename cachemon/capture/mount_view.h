@@ -34,7 +34,7 @@ int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const 
 /* "" where the root is that of the namespace, also when it is not known; the caller's. NULL: out
  * of memory. */
 char *own_root(const char *proc_root);
-/* What of path lies below root, as an absolute path; NULL: it lies outside. */
+/* The part of path below root, as an absolute path; NULL: it lies outside. */
 const char *own_root_strip(const char *root, const char *path);
 
 #endif

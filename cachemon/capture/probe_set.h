@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loaded probes: applies a probe plan through libbpf. Owns the skeleton and every link. What
- * the kernel refuses after all is recorded back into the plan. Everything is closed with the
- * process: no pin, so nothing outlives a kill.
+ * The loaded probes: applies a probe plan through libbpf. Owns the skeleton and every link.
+ * Refusals of the kernel are recorded in the plan. Everything is closed with the process: no pin,
+ * so nothing outlives a kill.
  */
 #ifndef PROBE_SET_H
 #define PROBE_SET_H
@@ -66,7 +66,7 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 /* For a tree of processes that runs: while on, children of named seeds are named too, and of any
  * other process that is forked or ends the parent is noted. */
 int probe_set_note_parents(struct probe_set *set, bool on);
-/* What was noted so far; the array is the caller's. */
+/* The notes so far; the array is the caller's. */
 int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr);
 /* Names processes; probe_set_seed() takes them in. After it the parents of all that they had forked
  * before are noted. *ret_new: how many were not named before. -E2BIG: too many. */
@@ -82,7 +82,7 @@ unsigned int probe_set_seeds_missed(struct probe_set *set);
 /* Makes the rest row of each job in a map of rows: it must be there before its generation is
  * written. */
 int probe_set_rest_rows(int fd);
-/* What tasks of the job that run now used and read and are not charged with yet. */
+/* What running tasks of the job used and read and are not yet charged with. */
 int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret);
 /* Moves on to the other generation of rows; *ret_generation: the one to drain, 0 is a, quiet from
  * now on. */

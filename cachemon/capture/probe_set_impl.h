@@ -35,7 +35,7 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 int probe_set_attach_role(struct probe_set *set, enum probe_role role);
 /* Detaches it; what it missed is kept. */
 void probe_set_close_link(struct probe_set *set, enum probe_role role);
-/* What was missed until now does not count. */
+/* Earlier misses do not count. */
 void probe_set_misses_begin(struct probe_set *set);
 /* Reads an iterator to its end; what it writes is of no use. */
 int probe_set_iterate(const struct bpf_link *link);

@@ -68,7 +68,7 @@ static void put_aside(struct reference_ring *r, const struct reference_record *r
 	r->next[r->nr_next++] = *rec;
 }
 
-/* What was put aside, once its interval has begun. */
+/* Records that were put aside, once their interval has begun. */
 static void take_next(struct reference_ring *r)
 {
 	if (!r->next_begun)
@@ -230,7 +230,7 @@ static bool is_counted(void *ctx, const struct sampled_page *p)
 	return block.chunks[p->index / 64 % BLOCK_CHUNKS].looked >> p->index % 64 & 1;
 }
 
-/* Of a page state that was full, or had to forget, its count is no count. */
+/* The count of a page state that was full, or had to forget, is not valid. */
 static bool is_complete(const struct cachemon_bpf *skel)
 {
 	const struct loss_counts *losses = (const struct loss_counts *)&skel->bss->shared.losses;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From maps to samples: drains what the probes counted since the last call. Owns the reading of
- * every map. What it returns is borrowed until the next call.
+ * every map. The result is borrowed until the next call.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
@@ -18,7 +18,7 @@ struct sampler;
 int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err);
 void sampler_free(struct sampler *s);
 
-/* Files are traced from now on. */
+/* Starts to trace files. */
 int sampler_trace(struct sampler *s, struct traces *traces);
 /* NULL: no files are traced, or the programs have no references. */
 struct trace_ring *sampler_trace_ring(const struct sampler *s);

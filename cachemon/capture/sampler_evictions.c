@@ -10,7 +10,7 @@
 
 enum { BATCH = 128 };
 
-/* What a build without these maps counts is nothing: no rows, and not zeros. */
+/* A build without these maps counts nothing: no rows, and not zeros. */
 bool sampler_sees_evictors(const struct sampler *s)
 {
 	return probe_build_evictors(s->set->plan->build);
@@ -64,7 +64,7 @@ static int evictors_drain(struct sampler *s, int fd)
 	return 0;
 }
 
-/* What CPUs have noted of it last. */
+/* The last notes of the CPUs about it. */
 static int runs_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.evictor_runs);

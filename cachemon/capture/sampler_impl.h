@@ -21,7 +21,7 @@ struct sampler {
 	struct resolver *resolver;
 	struct name_table *names;
 	struct fs_table *filesystems;
-	struct trace_ring *traces; /* NULL: there are none */
+	struct trace_ring *traces; /* NULL: absent */
 	bool names_handed_out;	   /* with the last sample, which is over now */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;

@@ -27,7 +27,7 @@ static int on_record(void *ctx, void *data, size_t size)
 {
 	struct trace_ring *r = ctx;
 
-	/* Of a file that there was no memory for: it is not in the database at all. */
+	/* For a file that there was no memory for: it is not in the database at all. */
 	traces_take(r->traces, data, size);
 	return 0;
 }
@@ -146,7 +146,7 @@ static uint32_t state_of(struct trace_ring *r, const struct traced_file *f)
 	return bpf_map_lookup_elem(r->fd, &f->key, &value) ? 0 : value.state;
 }
 
-/* What the programs have ended, and what could not be kept here. */
+/* Traces that the programs ended, and those that could not be kept here. */
 static void see_ended(struct trace_ring *r)
 {
 	r->shared->ended = 0;

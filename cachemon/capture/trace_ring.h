@@ -14,12 +14,12 @@
 struct trace_ring;
 struct ring_buffer;
 
-/* Its records come with those of ring from now on. */
+/* From now its records come with those of ring. */
 int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
 		   struct trace_ring **ret);
 void trace_ring_free(struct trace_ring *r);
 
-/* Files are chosen from now on. */
+/* Starts to choose files. */
 void trace_ring_start(struct trace_ring *r);
 /* The costliest of the files ends here, and no file is chosen any more, until resumed. */
 void trace_ring_shed(struct trace_ring *r, const char *reason);

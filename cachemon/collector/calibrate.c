@@ -16,7 +16,7 @@
 #define READ_ROUNDS 3
 #define ROUNDS_MIN  3
 #define ROUNDS_MAX  5
-/* A slow disk is no reason to keep the user waiting: with that the least rounds must do. */
+/* A slow disk must not keep the user waiting: then the fewest rounds must do. */
 #define ROUNDS_NS 25000000
 
 /* Fewer runs in a look are no mean. */
@@ -66,8 +66,8 @@ static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 	}
 }
 
-/* What an operation costs more with a hook than without, in turns. < 0: they differ by
- * less than noise, because the machine is too noisy just now or something failed. */
+/* The extra cost of an operation with a hook, measured in turns. < 0: less than noise, because the
+ * machine is too noisy or something failed. */
 static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise what,
 		       enum probe_role role)
 {
@@ -89,7 +89,7 @@ static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise
 	return on_least > off_most ? (on - off) / TURNS : -1;
 }
 
-/* Of each kind of event, a mean of a program's run time for each round in which it ran. */
+/* For each kind of event, the mean run time of a program in each round in which it ran. */
 struct means {
 	double ns[EV_NR][ROUNDS_MAX];
 	int nr[EV_NR];
@@ -180,9 +180,8 @@ static uint64_t reads_seen(struct probe_set *set)
 }
 
 /*
- * Programs are timed from now on, until the descriptor is closed. Without CAP_SYS_ADMIN only where
- * the system does so all the time, and then there is nothing to be closed: the setting itself is
- * what stays open.
+ * Starts timing programs, until the descriptor is closed. Without CAP_SYS_ADMIN this works only if
+ * the system times them all the time. Then there is nothing to close; the setting itself stays.
  */
 static int stats_on(void)
 {
@@ -327,7 +326,8 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	return r;
 }
 
-/* Of a program that counts none of its runs: it is to cost little where nothing is traced. */
+/* For a program that counts none of its runs, because it must cost little where nothing is
+ * traced. */
 static uint64_t address_run_ns(struct probe_set *set)
 {
 	uint64_t ns, runs;

@@ -21,9 +21,10 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	      struct calibration *ret);
 
 /*
- * What a run of a program costs depends on what the job does: on the size of its folios, on pages
- * whose fate a read settles. So the statistics are switched on for a moment now and then while it
- * runs. Between a look and its end the caller lets some time pass.
+ * The cost of a program's run depends on what the job does: on the size of its folios, and on
+ * pages whose fate a read settles. So the statistics are switched on for a moment from time to
+ * time while it runs. Between the begin and the end of a measurement the caller lets some time
+ * pass.
  */
 struct calibration_stats {
 	uint64_t ns[EV_NR], runs[EV_NR];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run costs, whether it keeps its budget, what it gives up to keep it, and how often the
+ * The cost of a run, whether it keeps its budget, what it drops to keep it, and how often the
  * per-read hook may be on. Pure: counts and calibrated times in, nanoseconds, a share or a step
- * out. Owns the arithmetic of the overhead budget, which price counts for which runs, and the order
- * of shedding.
+ * out. Owns the arithmetic of the overhead budget, which price counts for which runs, and the
+ * order of shedding.
  */
 #ifndef COST_H
 #define COST_H
@@ -25,10 +25,10 @@ struct calibration {
 double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 
 /*
- * What the probes have cost a job so far. What a run of a program costs depends on what the job
- * does, so looks at it while it runs give the price; the calibration's holds until the first one.
- * Runs between two looks are charged at the mean of both prices: a price that falls or rises (files
- * that are no longer traced, another phase) is followed from both sides.
+ * The cost of the probes for a job so far. The cost of a program's run depends on what the job
+ * does, so measurements while it runs give the price; until the first one, that of the calibration
+ * counts. Runs between two measurements are charged at the mean of both prices, so a price that
+ * falls or rises (files that are no longer traced, another phase) is followed from both sides.
  */
 
 /* The price at a look is the median of it and its neighbours: a disturbance (an interrupt, a
@@ -59,7 +59,7 @@ void cost_charge_look(struct cost_charge *c, enum event ev, double ns);
  * known price. A look can make it less than it was. */
 double cost_charge_ns(const struct cost_charge *c, enum event ev);
 
-/* What a time showed; < 0: unknown. */
+/* A measured price; < 0: unknown. */
 struct cost_seen {
 	double job_cpu_ns;
 	double own_ns;	      /* collector and probes in the job, the per-read hook left out */
@@ -90,10 +90,10 @@ double cost_duty(const struct cost_seen *seen, double budget);
 
 /* CPU time of the job between two judgements of the per-read hook: less shows only noise. */
 #define BUDGET_WINDOW_NS 50000000.0
-/* The job's beginning, in which cachemon reads the names of its libraries, is no sign of what
- * follows. In windows. */
+/* The beginning of the job, in which cachemon reads the names of its libraries, does not predict
+ * the rest. In windows. */
 #define BUDGET_SETTLE 2
-/* What detail may cost before the job has used any CPU time, and its part of the budget. */
+/* The allowance for detail before the job has used any CPU time, and its part of the budget. */
 #define BUDGET_PURSE_NS	    1000000.0
 #define BUDGET_DETAIL_SHARE 0.25
 
@@ -114,8 +114,8 @@ void budget_begin(struct budget *b, double share);
 double budget_detail_ns(struct budget *b, const struct cost_seen *now);
 
 /*
- * Whether the per-read hook is to be sliced from now on: the cost so far exceeds the budget and so
- * does that of the last window, and slices help in both. now: since the start of the run.
+ * Whether to slice the per-read hook now: the total cost exceeds the budget, so does that of the
+ * last window, and slices help in both. now: since the start of the run.
  */
 bool budget_slices(struct budget *b, const struct cost_seen *now);
 

@@ -101,7 +101,8 @@ void job_oom_look(struct job_oom *o, const struct memory_cgroup *c)
 	int64_t kills = kills_in(c->kind, c->dir, LEVELS_MAX), failed = count_failures(c);
 
 	if (strcmp(o->dir, c->dir) != 0) {
-		/* What was before is not of this run; what it saw in another cgroup is. */
+		/* Counts before the start are not of this run; those it saw in another cgroup
+		 * are. */
 		memcpy(o->dir, c->dir, sizeof(o->dir));
 		o->last_kills = kills;
 		o->last_failed = c->kind == CGROUP_V2 ? failed : 0;

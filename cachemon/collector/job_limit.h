@@ -16,11 +16,11 @@
 int job_limit_cgroup(const char *root, const struct mountinfo *mounts, pid_t pid,
 		     struct memory_cgroup *ret);
 
-/* What the OOM killer did in a cgroup and below it since it was first looked at. Counts of cgroups
- * that were removed are lost to the kernel; those that were seen are kept. */
+/* Processes that the OOM killer ended in and below a cgroup since it was first read. The kernel
+ * loses the counts of removed cgroups; those that were seen are kept. */
 struct job_oom {
 	char dir[PATH_MAX];	     /* what is counted; "": nothing yet */
-	int64_t last_kills, kills;   /* MACHINE_UNKNOWN: the kernel does not tell */
+	int64_t last_kills, kills;   /* MACHINE_UNKNOWN: unknown to the kernel */
 	int64_t last_failed, failed; /* allocations at its limits, of v1 whether one was full */
 };
 void job_oom_look(struct job_oom *o, const struct memory_cgroup *c);

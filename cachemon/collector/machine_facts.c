@@ -159,7 +159,7 @@ static int64_t queue_number(const struct machine_facts *f, unsigned int major, u
 		      machine_parse_number);
 }
 
-/* Of a block device; NFS and FUSE have a bdi of the filesystem's own device number. */
+/* For a block device; NFS and FUSE have a bdi of the filesystem's own device number. */
 static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, unsigned int minor)
 {
 	int64_t n = parsed(machine_text(f, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor),

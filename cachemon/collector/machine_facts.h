@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the machine has and has left, read at the end of each interval from procfs, sysfs and the
- * cgroup filesystems below a root that tests can choose. Owns the reading and the list of devices;
- * machine_parse.h has the texts.
+ * The machine's hardware and free memory, read at the end of each interval from procfs, sysfs and
+ * the cgroup filesystems below a root that tests can choose. Owns the reading and the list of
+ * devices; machine_parse.h parses the texts.
  */
 #ifndef MACHINE_FACTS_H
 #define MACHINE_FACTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Texts of procfs and sysfs that tell of the machine, parsed. Pure: knows no path. Numbers that a
- * text does not hold are MACHINE_UNKNOWN.
+ * Parses texts of procfs and sysfs about the machine. Pure: knows no path. Numbers that a text
+ * does not hold are MACHINE_UNKNOWN.
  */
 #ifndef MACHINE_PARSE_H
 #define MACHINE_PARSE_H
@@ -21,7 +21,7 @@ int64_t machine_parse_list(const char *text);
 /* lru_gen/enabled, "0x0007": 1 when reclaim goes by generations. */
 int64_t machine_parse_mglru(const char *text);
 
-/* The word in brackets: "always [madvise] never". NUL-terminated; "" when there is none. */
+/* The word in brackets ("always [madvise] never"), NUL-terminated; "" if there is no such word. */
 void machine_parse_chosen(const char *text, char *ret, size_t size);
 
 /* DEVNAME of a uevent file. */

@@ -20,11 +20,11 @@ enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the all
 #define STEPS_PER_BYTE 5
 #define STEPS_MAX      UINT64_C(20000000000)
 
-/* Of all connections of the process. The analysis of the largest run needs 100 MiB. */
+/* For all connections of the process. The analysis of the largest run needs 100 MiB. */
 #define HEAP_MAX (256LL << 20)
 
-/* Of the process, as SQLite's limit of memory is: it has one database that it reads or writes.
- * There is no limit before the first one is opened. */
+/* For the process, like SQLite's limit of memory: it reads or writes one database. There is no
+ * limit before the first one is opened. */
 static uint64_t steps_left = UINT64_MAX;
 
 bool db_spend(uint64_t steps)
@@ -59,8 +59,8 @@ void db_renew(sqlite3 *db)
 #define VFS_NAME "cachemon"
 
 /*
- * What SQLite may open: no link in the place of a database or of its siblings, no sibling of
- * another owner, for writing no file of another user, and never a file that a journal names.
+ * The files that SQLite may open: no link in place of a database or its siblings, no sibling of
+ * another owner, no file of another user for writing, and never a file that a journal names.
  */
 
 /* The database of a file that is named like a sibling of one. */

@@ -148,9 +148,9 @@ static bool wal_has_data(const char *path)
 }
 
 /*
- * A database in WAL mode needs its index file, which a user who cannot write the directory cannot
- * make. When no write-ahead log is left over, nothing but the database file counts and it can be
- * read as immutable; with a log, that would silently leave out the last intervals.
+ * A database in WAL mode needs its index file, which a user cannot create in a read-only
+ * directory. Without a remaining write-ahead log only the database file matters, and it can be
+ * read as immutable. With a log, that would silently leave out the last intervals.
  */
 static int open_readable(const char *path, const char *name, sqlite3 **ret_db, struct errtext *err)
 {

@@ -35,7 +35,7 @@ int rows_first(sqlite3 *db, const char *sql, int64_t *ret);
  * rows_next_of() then finds one more. */
 size_t rows_total(sqlite3 *db, const char *sql, int64_t param);
 
-/* What is wrong after -EIO, also where SQLite saw nothing wrong. */
+/* The message after -EIO, also if SQLite found no error. */
 const char *rows_error(sqlite3 *db);
 
 struct bytes rows_bytes(struct rows *r);

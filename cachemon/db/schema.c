@@ -16,7 +16,7 @@ struct object {
 	const char *type;
 	const char *name;
 	const char *table;
-	const char *sql; /* with one blank for comments and white space; NULL: there is none */
+	const char *sql; /* with comments and white space as one blank, or NULL */
 	int since;	 /* version */
 	int seen;
 };

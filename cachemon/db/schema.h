@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a database of ours is made of: the steps to each version of the schema, and whether a file
- * has exactly these tables, indexes and views. Owns no connection.
+ * The schema of a database: the steps to each version, and whether a file has exactly these
+ * tables, indexes and views. Owns no connection.
  */
 #ifndef DB_SCHEMA_H
 #define DB_SCHEMA_H

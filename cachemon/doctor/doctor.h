@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What doctor found, and its two faces. Owns no reading and no judging: those are plan/ and
- * capture/map_memory; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
+ * The results of doctor, and their two formats. Owns no reading and no judging: those are plan/
+ * and capture/map_memory; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H

@@ -16,11 +16,11 @@ const struct doctor_cap *doctor_caps(void)
 {
 	static const struct doctor_cap caps[] = {
 		{CAP_BPF, "CAP_BPF", true, "making maps and loading the probes",
-		 "no probe can be loaded, nothing measured"},
+		 "no probe can be loaded, nothing can be measured"},
 		{CAP_PERFMON, "CAP_PERFMON", true, "probes that read kernel memory",
 		 "no probe may read kernel memory, nothing can be measured"},
 		{CAP_SYSLOG, "CAP_SYSLOG", false, "reading kernel addresses at the start",
-		 "kernel addresses are hidden, so that eviction causes which only a stack tells "
+		 "kernel addresses are hidden, so that eviction causes which only a stack shows "
 		 "are not measured"},
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
 		 "the mounts of other users' processes, and these under hidepid",
@@ -62,7 +62,7 @@ const char *doctor_cap_spared(const struct kernel_caps *caps, int cap)
 	}
 }
 
-/* What a setting of the kernel means here; NULL: nothing to be said. */
+/* The meaning of a kernel setting here; NULL: nothing to report. */
 static const char *lockdown_means(const struct kernel_caps *caps)
 {
 	if (!strcmp(caps->lockdown, "integrity"))
@@ -221,13 +221,12 @@ static void print_settings(const struct kernel_caps *c)
 		print_line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
 	}
 	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
-		print_line(INDENT, "", "preemption is held off by %s",
+		print_line(INDENT, "", "preemption is disabled by %s",
 			   c->preemptible > 0	 ? "the programs: tracepoints do not"
 			   : c->preemptible == 0 ? "tracepoints"
 			   : kernel_caps_must_hold(c)
-				   ? "the programs: nothing tells whether tracepoints do"
-				   : "tracepoints, for all that is known: BTF does not "
-				     "tell where it is counted");
+				   ? "the programs: it is unknown whether tracepoints do"
+				   : "tracepoints (assumed: BTF does not show the counter)");
 	print_line(INDENT, "", "tasks are switched out inside of the kernel: %s",
 		   c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
 					       : flag(c->preempts, "yes", "no"));

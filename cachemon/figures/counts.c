@@ -166,7 +166,8 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 	return r;
 }
 
-/* A quarter of those that are known or might be: what a ratio of the rest says is no figure. */
+/* A quarter of those that are known or might be: beyond that, a ratio of the rest has no
+ * meaning. */
 bool counts_too_many_open(double open, double known)
 {
 	return open * DIVISOR_fates_unknown > known;

@@ -29,7 +29,7 @@ enum counts_bound {
 	BOUND_READS = 1 << 4,
 };
 
-/* Of a sliced job, with their 90 % intervals; absent ones are not known. */
+/* For a sliced job, with their 90 % intervals; absent ones are unknown. */
 enum read_estimate {
 	ESTIMATE_READ_CALLS,
 	ESTIMATE_READ_BYTES,
@@ -70,7 +70,7 @@ struct derived {
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
 /* A term of a sum over causes: a run that did not yet record a cause has it under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
-/* Of a figure's terms, SUM_OF(). Absent where one of them is, and below 0. */
+/* The sum of a figure's terms, SUM_OF(). Absent if a term is absent, or the sum is below 0. */
 struct opt_i64 counts_sum(const struct counts *c, const int terms[]);
 void counts_forget(struct counts *c, enum counter which);
 void counts_forget_stall(struct counts *c);
@@ -79,8 +79,8 @@ void counts_add(struct counts *sum, const struct counts *part);
 /* sum -= part, for "the rest" of a job. */
 void counts_subtract(struct counts *sum, const struct counts *part);
 bool counts_any(const struct counts *c);
-/* Of a sliced run: what only the per-read hook sees is what e says, NULL: absent. stall_too: it was
- * seen by that hook alone, as by versions before. */
+/* For a sliced run: the estimates e replace what only the per-read hook sees; NULL: absent.
+ * stall_too: only that hook saw stalls, as in earlier versions. */
 void counts_slice(struct counts *c, const struct estimates *e, bool stall_too);
 /* The 90 % interval of an estimate that is known. */
 bool counts_range(const struct counts *c, enum read_estimate e, struct range *ret);
@@ -92,7 +92,7 @@ bool counts_lower_bound(const struct counts *c, enum counter which);
 bool counts_too_many_open(double open, double known);
 /* So much of what was prefetched has no known fate that its ratios are absent. */
 bool counts_fates_unknown(const struct counts *c);
-/* Of a job of so many processes: counters_mapped(). */
+/* For a job of so many processes: counters_mapped(). */
 bool counts_mapped(const struct counts *c, struct opt_i64 processes);
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
 

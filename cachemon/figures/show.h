@@ -32,7 +32,7 @@ struct shown show_ns(struct opt_i64 v);
 /* 12.5 with the given number of decimals. */
 struct shown show_double(struct opt_f64 v, int decimals);
 
-/* Of a job, with the 90 % interval where it is an estimate: "~81.0 % (78.1 to 84.2)". */
+/* For a job, with the 90 % interval if it is an estimate: "~81.0 % (78.1 to 84.2)". */
 struct shown show_read(const struct counts *c, enum read_estimate e);
 struct shown show_read_bytes(const struct counts *c);
 struct shown show_hit_ratio(const struct counts *c, const struct derived *d);

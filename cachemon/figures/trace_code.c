@@ -199,7 +199,7 @@ static void code_fields(struct coded *b, const struct trace_coder *c, struct tra
 		code_map(b, &e->map, e->pos);
 }
 
-/* What follows the head's byte. */
+/* The fields after the head's byte. */
 static void code_event(struct coded *b, const struct trace_coder *c, struct trace_event *e,
 		       uint8_t head)
 {

@@ -28,12 +28,12 @@ enum trace_kind {
 	TRACE_ADD = 7, /* a folio came: pos, len: first page, pages; order */
 	TRACE_REMOVE =
 		8,	/* a folio left: pos, len: first page, pages; order; detail: evict_cause */
-	TRACE_SIZE = 9, /* pos: size of the file in bytes from here on */
+	TRACE_SIZE = 9, /* pos: size of the file in bytes from here */
 	TRACE_SETTING = 10, /* the description's: ra_pages, io_pages, flags */
 	TRACE_KIND_NR,
 };
 
-/* Which function of the kernel a window was seen in, and what its ra tells there. */
+/* The kernel function in which a window was seen, and the meaning of ra there. */
 enum trace_hook {
 	TRACE_SYNC = 1,	     /* page_cache_sync_ra(): ra before it, len the pages asked */
 	TRACE_ASYNC = 2,     /* page_cache_async_ra(): likewise; pos may be a folio's head */
@@ -94,7 +94,7 @@ struct trace_event {
 	struct trace_map map;
 };
 
-/* What the next event's bytes are relative to. All 0 at the beginning of a chunk. */
+/* The base of the next event's deltas. All 0 at the beginning of a chunk. */
 struct trace_coder {
 	uint64_t time_ns;
 	uint64_t pos;
@@ -109,8 +109,8 @@ struct trace_coder {
 int trace_encode(struct trace_coder *coder, const struct trace_event *event, size_t room,
 		 uint8_t *ret_data);
 
-/* Returns the bytes it took, 0 if size is 0, or -EBADMSG: what follows is no event. ret_event is
- * written in full or not at all. */
+/* Returns the bytes it took, 0 if size is 0, or -EBADMSG if the bytes are not an event. ret_event
+ * is written in full or not at all. */
 int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 		 struct trace_event *ret_event);
 

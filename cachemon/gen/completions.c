@@ -130,7 +130,7 @@ static void put_zsh_action(const struct docs *d, enum value_kind kind, const cha
 		docs_choices(d->out, placeholder);
 		fputs(")", d->out);
 	} else {
-		/* Of a number only the message is shown. */
+		/* For a number only the message is shown. */
 		fputs(actions[kind] ? actions[kind] : " ", d->out);
 	}
 }

@@ -19,7 +19,7 @@ struct reader {
 	bool bare; /* the columns before had no comment either */
 };
 
-/* What a comment says, "" where there is none; before it stands so much code. */
+/* The text of a comment, "" if there is none, and the length of the code before it. */
 static const char *comment_of(const char *line, size_t *ret_code)
 {
 	const char *comment = strstr(line, "--");
@@ -98,7 +98,7 @@ static void read_in_table(struct reader *r, const char *line)
 		return;
 	}
 	if (top && line[1] == '-') {
-		/* Of the columns that follow. */
+		/* About the columns that follow. */
 		end_columns(r);
 		append_words(r->text, comment, strlen(comment));
 		put_text(r);
@@ -212,7 +212,7 @@ static void read_term(struct reader *r, const char *line)
 	const char *comment = comment_of(line, &code);
 
 	if (line[0] == '-') {
-		/* What the marks mean; before it stands how the build uses the file. */
+		/* The meaning of the marks; before it the file says how the build uses it. */
 		if (r->text[0] || strncmp(line, "-- ~", 4) == 0)
 			append_words(r->text, line + 2, strlen(line + 2));
 		return;

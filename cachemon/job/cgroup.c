@@ -61,7 +61,7 @@ static unsigned int depth_of(const char *path)
 	return n;
 }
 
-/* The controllers of a v1 mount: its options without those that are none. */
+/* The controllers of a v1 mount: its options, without those that name no controller. */
 static int refuse_controller(const struct mountinfo *mi, const struct mount *m, const char *dir,
 			     struct errtext *err)
 {
@@ -106,7 +106,7 @@ static int open_directory(const struct mountinfo *mi, const char *dir, struct cg
 		return errtext_set(err, -errno, "%s: %s", dir, strerror(errno));
 	m = mountinfo_serving(mi, ref.dir);
 	if (!m || strncmp(m->fstype, "cgroup", 6) != 0) {
-		e = errtext_set(err, -ENOTDIR, "%s is no cgroup: it is not below a cgroup mount",
+		e = errtext_set(err, -ENOTDIR, "%s is not a cgroup: it is not below a cgroup mount",
 				dir);
 		goto out;
 	}
@@ -161,7 +161,7 @@ static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, 
 	/* ".." or a symlink must not lead to another hierarchy. */
 	if (ref.kind != kind) {
 		cgroup_close(&ref);
-		return errtext_set(err, -ENOTDIR, "%s is no cgroup of its hierarchy", path);
+		return errtext_set(err, -ENOTDIR, "%s is not a cgroup of its hierarchy", path);
 	}
 	*ret = ref;
 	return 0;

@@ -41,7 +41,7 @@ bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *r
 int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref *ret,
 		struct errtext *err);
 
-/* By paths from the hierarchies' roots, each NULL when there is none; the same choice. */
+/* By paths from the hierarchies' roots, each NULL if absent; the same choice. */
 int cgroup_open_either(const struct mountinfo *mi, const char *path_v2, const char *path_v1,
 		       struct cgroup_ref *ret, struct errtext *err);
 

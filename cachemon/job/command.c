@@ -26,7 +26,7 @@ struct command {
 	char *user; /* NULL: the one that cachemon runs as */
 };
 
-/* What the child says. Silence (end of file) after the go-ahead means that CMD is executing. */
+/* Messages of the child. Silence (end of file) after the go-ahead means that CMD is executing. */
 enum stage { STAGE_IDENTITY, STAGE_READY, STAGE_EXEC };
 struct message {
 	int stage;

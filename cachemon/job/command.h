@@ -18,9 +18,9 @@ enum { COMMAND_FAILED = 125, COMMAND_NOT_EXECUTABLE = 126, COMMAND_NOT_FOUND = 1
 struct command;
 
 /*
- * Fork the child and wait until it is the invoker, its signals are at their defaults (all but HUP,
- * INT, QUIT and XFSZ that the caller had ignored, as nohup does) and unblocked. Sets an ignored
- * SIGCHLD to its default here too: the exit status would be lost.
+ * Fork the child and wait until it is the invoker, with its signals unblocked and at their
+ * defaults (except HUP, INT, QUIT and XFSZ that the caller had ignored, as nohup does). Sets an
+ * ignored SIGCHLD to its default here too, because the exit status would be lost.
  */
 int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,
 		    struct errtext *err);
@@ -65,10 +65,10 @@ struct signal_state {
 };
 
 /*
- * What a signal to cachemon means: a pure decision from who sent it and what runs. For SIGINT,
- * SIGTERM, SIGHUP and SIGQUIT; others are noted. The terminal's signals come from the kernel and go
- * to the whole foreground group, CMD included. A kill(2) to the group cannot be distinguished from
- * one to cachemon: CMD may get that one twice. Counts in state.
+ * The meaning of a signal to cachemon: a pure decision from the sender and what runs. For SIGINT,
+ * SIGTERM, SIGHUP and SIGQUIT; others are noted. The terminal's signals come from the kernel and
+ * go to the whole foreground group, CMD included. A kill(2) to the group cannot be distinguished
+ * from one to cachemon: CMD may get that one twice. Counts in state.
  */
 enum signal_action command_signal_action(const struct signal_seen *seen,
 					 struct signal_state *state);

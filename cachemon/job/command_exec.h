@@ -21,10 +21,10 @@ int command_exec_env(char *const env[], const struct invoker *inv, const char *r
 void command_exec_env_free(char **env);
 
 /*
- * Async-signal-safe but for reading PATH. Returns only on failure: -ENOENT when there is no such
- * command, -EACCES and others when there is one that cannot be executed. Unlike execvp(3), a
- * directory of PATH that may not be searched (root's, after sudo) counts as one without the
- * command. Scripts without "#!" run by /bin/sh.
+ * Async-signal-safe except for reading PATH. Returns only on failure: -ENOENT if there is no such
+ * command, -EACCES and others if it cannot be executed. Unlike execvp(3), a directory of PATH that
+ * may not be searched (root's, after sudo) counts as one without the command. Scripts without "#!"
+ * run by /bin/sh.
  */
 int command_exec(char *const argv[], char *const env[]);
 

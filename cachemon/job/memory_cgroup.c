@@ -73,7 +73,7 @@ int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_f
 	if (!text)
 		return MEMORY_UNKNOWN;
 	n = key ? memory_cgroup_stat(text, key) : number_of_line(text);
-	/* "max" is no number; v1 has one of 2^63 less a page for none. */
+	/* "max" has no number; v1 uses 2^63 less a page for no limit. */
 	return what == MEMORY_LIMIT && n >= INT64_MAX / 2 ? MEMORY_UNKNOWN : n;
 }
 

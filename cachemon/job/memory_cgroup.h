@@ -38,7 +38,7 @@ enum { MEMORY_UNKNOWN = -1 };
 
 /* A figure of a cgroup by its directory; MEMORY_UNKNOWN also where no limit is set. */
 int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_figure what);
-/* The value of a line "key value" of text; < 0: there is none. */
+/* The value of a line "key value" of text; < 0: no such line. */
 int64_t memory_cgroup_stat(const char *text, const char *key);
 
 #endif

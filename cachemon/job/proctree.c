@@ -31,7 +31,7 @@ struct processes {
 	size_t nr, size;
 };
 
-/* A number behind "\nKEY:\t". Only Name comes from outside, and its newlines are escaped. */
+/* The number after " KEY:\t". Only Name comes from outside, and its newlines are escaped. */
 static int status_number(const char *status, const char *key, pid_t *ret)
 {
 	const char *at = strstr(status, key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process and its descendants, from a directory laid out as /proc. What it finds is a moment's
- * view: note forks and ends first (the BPF side), then look here, so that nobody is missed in
- * between. Processes whose parents ended before that cannot be distinguished from strangers.
+ * A process and its descendants, from a directory laid out as /proc. The result is a view of one
+ * moment: note forks and ends first (the BPF side), then read /proc, so that no process is missed
+ * in between. Processes whose parents ended earlier cannot be recognised as descendants.
  */
 #ifndef PROCTREE_H
 #define PROCTREE_H
@@ -14,7 +14,7 @@
 /* The thread group of a process or thread. -ESRCH: absent, or ended and not yet reaped. */
 int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid);
 
-/* What a process is, for those who chose it. */
+/* Facts of a process for its selector. */
 struct proctree_about {
 	uid_t uid;     /* effective */
 	bool kernel;   /* a thread of the kernel: it has no files, and works for everybody */

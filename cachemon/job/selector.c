@@ -79,7 +79,7 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 	int e = parse_pid(value, &pid);
 
 	if (e)
-		return errtext_set(err, e, "'%s' is no process id: give a number from 1", value);
+		return errtext_set(err, e, "'%s' is not a process id: give a number from 1", value);
 	e = refuse_other_pids(places, err);
 	if (e)
 		return e;
@@ -122,9 +122,10 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 	link[n] = '\0';
 	if (strcmp(link, INITIAL_CGROUP_NS) == 0)
 		return 0;
-	return errtext_set(err, -EOPNOTSUPP,
-			   "cgroups cannot be told from inside a cgroup namespace: run cachemon on "
-			   "the host, or use --pid or a command");
+	return errtext_set(
+		err, -EOPNOTSUPP,
+		"cgroups cannot be identified from inside a cgroup namespace: run cachemon on "
+		"the host, or use --pid or a command");
 }
 
 /* ", uid: N" of the first process in a cgroup; "" where there is none to be seen. */

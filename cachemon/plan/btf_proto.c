@@ -97,7 +97,7 @@ static void put_proto(struct text *t, const struct btf *btf, const struct btf_ty
 	put_text(t, ")");
 }
 
-/* The FUNC_PROTO behind a tracepoint's typedef (-> pointer -> prototype) or a function. */
+/* The FUNC_PROTO of a tracepoint's typedef (-> pointer -> prototype) or of a function. */
 static const struct btf_type *find_proto(const struct btf *btf, enum hook_kind kind,
 					 const char *target)
 {

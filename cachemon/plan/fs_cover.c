@@ -11,7 +11,8 @@ static const char why_btrfs[] =
 	"its cached reads, writes and faults are counted to the page; a direct read that is done "
 	"through the cache after all is counted as both";
 static const char why_as_one[] =
-	"subvolumes could not be told apart, because the types of the btrfs module were not known "
+	"subvolumes could not be distinguished, because the types of the btrfs module were not "
+	"known "
 	"when watching began: a file and its snapshots are one row, and their figures are mixed";
 static const char why_device[] =
 	"its cached reads, writes and faults are counted to the page; O_DIRECT reads of it are not "
@@ -22,7 +23,7 @@ static const char why_fuse[] =
 	"what goes through the page cache is counted to the page; files that its server opens with "
 	"direct_io are read past it and not seen";
 static const char why_tail[] =
-	"what goes through the page cache is counted to the page, but for reads that end in the "
+	"what goes through the page cache is counted to the page, except reads that end in the "
 	"last page of a file: they may leave no event";
 static const char why_direct[] =
 	"what goes through the page cache is counted to the page, direct reads as such";
@@ -84,7 +85,7 @@ const char *fs_cover_name(enum fs_cover cover)
 static const struct known *find_known(const char *type)
 {
 	static const struct known unknown = {
-		"", FS_UNKNOWN, "not known to work: selftest on a directory of it tells"};
+		"", FS_UNKNOWN, "not known to work: try selftest on a directory of it"};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(known[i].type, type))
@@ -101,7 +102,7 @@ bool fs_cover_wants_trial(const char *type)
 	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
 }
 
-/* What is true where its direct reads are counted: the sentence, else NULL. */
+/* The sentence for a filesystem whose direct reads are counted, else NULL. */
 static const char *why_counted(const char *type, unsigned int direct)
 {
 	static const struct {

@@ -54,8 +54,8 @@ bool fs_cover_wants_trial(const char *type);
 /* *ret_why: one sentence, static. */
 enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why);
 
-/* What a plan counts: bits of enum fs_direct. Of reads whose end is not seen a plan counts no more
- * than what was asked, also of those that are refused: that is not counted. */
+/* The direct reads that a plan counts: bits of enum fs_direct. If the end of a read is not seen, a
+ * plan counts what was asked for, even if it is refused: such reads are not in these bits. */
 unsigned int fs_cover_direct(const struct probe_plan *plan);
 
 #endif

@@ -119,9 +119,9 @@ static enum fs_trial try_thrice(int fd, void *page, size_t size)
 	return trial;
 }
 
-/* Whether reads of a file go through the page cache, found out by one of its first byte: FUSE
- * servers decide it again with each open, and no flag of the mount tells. FS_TRIAL_NONE: no regular
- * file, empty, or the kernel does not tell. */
+/* Finds out whether reads of a file go through the page cache, by reading its first byte: FUSE
+ * servers decide at each open, and no mount flag shows it. FS_TRIAL_NONE: not a regular file,
+ * empty, or unknown to the kernel. */
 static enum fs_trial try_file(const char *path)
 {
 	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR);

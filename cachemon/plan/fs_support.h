@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What cachemon can see of files on a filesystem: gathers the facts that plan/fs_cover.h decides
- * by, and the read-ahead setting of its device. Owns the reading of procfs and sysfs for that.
+ * What cachemon can see of files on a filesystem: gathers the facts for plan/fs_cover.h, and the
+ * readahead setting of its device. Owns the reading of procfs and sysfs for that.
  */
 #ifndef FS_SUPPORT_H
 #define FS_SUPPORT_H
@@ -24,8 +24,8 @@ struct fs_support {
 	long long read_ahead_kb; /* -1: unknown or none */
 };
 
-/* direct: the direct reads that are counted, of enum fs_direct.
- * What path lives on; a device node stands for its device. -errno of looking at path. */
+/* The filesystem of path; a device node stands for its device. direct: the direct reads that are
+ * counted, of enum fs_direct. -errno of reading path. */
 int fs_support_read(const char *path, unsigned int direct, struct fs_support *ret_fs);
 
 /*
@@ -37,12 +37,12 @@ void fs_support_describe(const char *root, uint64_t mount_id, unsigned int major
 			 unsigned int minor, const char *path, bool dax, unsigned int direct,
 			 struct fs_support *ret_fs);
 
-/* What its type and options say of a mount. Fills type, mount, dax, cover and why alone. */
+/* The coverage of a mount by its type and options. Fills only type, mount, dax, cover and why. */
 void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_support *ret_fs);
 
-/* For each directory of an overlay's layers, the upper one included, from the options of its
- * superblock, until visit says other than 0; what it said last. A path may be relative: then nobody
- * can tell to what. */
+/* Calls visit for each directory of an overlay's layers, the upper one included, from the options
+ * of its superblock, until visit returns other than 0. Returns its last value. A path may be
+ * relative; its base is then unknown. */
 int fs_support_each_layer(const char *options, int (*visit)(const char *path, void *ctx),
 			  void *ctx);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds of hook and whether this kernel really takes them: a name in BTF or a file in sysfs is
- * no proof, so a two-instruction program of each kind is loaded and attached for a moment.
- * Owns the trial and its wording; which hooks are used is decided in plan/probe_plan.
+ * The kinds of hook, and whether this kernel really accepts them. A name in BTF or a file in sysfs
+ * is no proof, so a two-instruction program of each kind is loaded and attached for a moment. Owns
+ * the trial and its wording; plan/probe_plan decides which hooks are used.
  */
 #ifndef HOOK_TRIAL_H
 #define HOOK_TRIAL_H
@@ -45,8 +45,8 @@ struct hook_support {
 int hook_trial_load(enum bpf_prog_type type, enum bpf_attach_type attach, int32_t btf_id,
 		    const struct bpf_insn *insns, size_t nr);
 
-/* Whether programs may read memory of the kernel by the helper for it: 0, or -errno of the refusal,
- * as under lockdown=confidentiality. Which programs load otherwise does not tell. */
+/* Whether programs may read kernel memory by the helper for it: 0, or -errno of the refusal, as
+ * under lockdown=confidentiality. Other programs that load do not prove it. */
 int hook_trial_reads_kernel(void);
 
 /* "tp_btf", "fentry", ...: as in a hook's name "tp_btf:mm_filemap_fault". */

@@ -170,7 +170,7 @@ static void read_settings(const char *root, struct kernel_caps *caps)
 	caps->kallsyms = read_kallsyms(root);
 }
 
-/* What BTF of the module says; the kernel's own knows nothing of it. */
+/* A function in the BTF of the module; the kernel's own BTF does not have it. */
 static void read_module_hook(const char *root, struct btf *btf, struct kernel_hook *h)
 {
 	char path[PATH_MAX];
@@ -229,7 +229,7 @@ static bool has_member(const struct btf *btf, int32_t id, const char *name)
 	return false;
 }
 
-/* The kernel counts what kprobe programs miss since it tells of it in bpf_link_info. */
+/* The kernel counts the misses of kprobe programs since bpf_link_info reports them. */
 static enum caps_flag read_kprobe_misses(const struct btf *btf)
 {
 	if (!btf)

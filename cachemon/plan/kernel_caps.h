@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this machine is and allows: facts only, read from procfs, sysfs, BTF and by trying.
- * Owns their reading; every path lies below an injectable root and the trials are injectable, so
- * that any kernel can be invented. What follows from the facts is decided in plan/probe_plan.
+ * Facts about this machine: read from procfs, sysfs, BTF and by trying. Owns their reading; every
+ * path lies below an injectable root and the trials are injectable, so that tests can invent any
+ * kernel. plan/probe_plan decides what follows from the facts.
  */
 #ifndef KERNEL_CAPS_H
 #define KERNEL_CAPS_H
@@ -45,7 +45,7 @@ struct kernel_caps {
 	struct hook_support support[HOOK_NR];
 	enum probe_build build;	 /* which of the builds this kernel can run */
 	int preemptible;	 /* as plan/preempt answers; 0: not tried */
-	enum caps_flag preempts; /* as plan/preempt tells */
+	enum caps_flag preempts; /* as plan/preempt finds */
 	bool drops_behind;	 /* RWF_DONTCACHE: pages go when their call ends, since 6.14 */
 	bool can_hold;		 /* programs can hold preemption off: bpf_preempt_disable() */
 	uint64_t held;		 /* effective capabilities, bit = CAP_* */
@@ -80,7 +80,7 @@ struct kernel_env {
 
 /*
  * Gathers all facts, asking BTF about the nr hooks of wanted. An unreadable fact is recorded as
- * unknown and is no failure. Nothing is tried without the capabilities it takes: -EPERM of an
+ * unknown and is not a failure. Nothing is tried without the capabilities it takes: -EPERM of an
  * ordinary user says nothing about the kernel. -E2BIG: more than KERNEL_HOOKS_MAX hooks.
  */
 int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wanted, size_t nr,
@@ -89,11 +89,11 @@ int kernel_caps_read(const struct kernel_env *env, const struct kernel_hook *wan
 /* Effective capability cap (CAP_BPF ...); CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. */
 bool kernel_caps_holds(const struct kernel_caps *caps, int cap);
 
-/* Programs have to hold preemption off themselves: the hooks do not, or nothing tells whether they
- * do, and it does matter here. */
+/* Programs must disable preemption themselves: the hooks do not, or this is unknown, and it
+ * matters here. */
 bool kernel_caps_must_hold(const struct kernel_caps *caps);
 
-/* "v2", "v1", "hybrid" (v1 memory controller beside a v2 tree), "none". */
+/* "v2", "v1", "hybrid" (v1 memory controller next to a v2 tree), "none". */
 const char *kernel_caps_cgroup(const struct kernel_caps *caps);
 
 /* The hook asked for, NULL: nobody asked. */

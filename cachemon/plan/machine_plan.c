@@ -120,5 +120,5 @@ int machine_plan_viable(const struct plan_request *request, struct kernel_caps *
 		return r;
 	if (!may_load(ret_caps))
 		return refuse_user(ret_caps, err);
-	return errtext_set(err, -ENOTSUP, "%s ('cachemon doctor' tells more)", ret_plan->refusal);
+	return errtext_set(err, -ENOTSUP, "%s ('cachemon doctor' shows more)", ret_plan->refusal);
 }

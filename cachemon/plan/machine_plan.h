@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plan of the machine this runs on: its facts, read, and the decision of plan/probe_plan over
- * them. Owns nothing but that order.
+ * The plan of the running machine: reads its facts, then calls plan/probe_plan. Owns only that
+ * order.
  */
 #ifndef MACHINE_PLAN_H
 #define MACHINE_PLAN_H
@@ -9,8 +9,8 @@
 #include "cachemon/plan/probe_plan.h"
 #include "cachemon/base/errtext.h"
 
-/* What every look at the machine takes: /proc, /sys, descriptors. Else what was looked for would be
- * taken for absent. 0 or -errno with the reason; machine_plan_make() asks it too. */
+/* Checks what reading any fact takes: /proc, /sys, descriptors. Without them, facts would be taken
+ * for absent. 0 or -errno with the reason; machine_plan_make() checks it too. */
 int machine_plan_check(struct errtext *err);
 
 /* kinds: of hook to try, as struct kernel_env has them. */

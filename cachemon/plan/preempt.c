@@ -59,7 +59,7 @@ static enum caps_flag mode_at_boot(const char *root)
 	return last;
 }
 
-/* What it was built to do when nobody says anything. gzopen() reads plain text too. */
+/* The default that the kernel was built with. gzopen() reads plain text too. */
 static enum caps_flag mode_built(const char *root, const char *path)
 {
 	enum caps_flag found = CAPS_UNKNOWN;

@@ -10,10 +10,10 @@
 #include "cachemon/plan/kernel_caps.h"
 
 /*
- * Whether tasks are switched out inside of the kernel at all, by its own word, its command line and
+ * Whether tasks are switched out inside the kernel at all, by its own report, its command line and
  * its configuration. CAPS_YES: full, lazy or real-time; CAPS_NO: none or voluntary; CAPS_UNKNOWN:
- * it may have been chosen at boot, and nothing tells. root: "" for the running machine; release: as
- * uname -r.
+ * it may have been chosen at boot, and there is no record. root: "" for the running machine;
+ * release: as uname -r.
  */
 enum caps_flag preempt_mode(const char *root, const char *release);
 

@@ -52,7 +52,7 @@ enum probe_build probe_build_choose(const struct btf *btf)
 	const char *wish = getenv("CACHEMON_PROBES");
 	enum probe_build build = BUILD_BASIC;
 
-	/* Of the helpers that the build calls the last to come. */
+	/* The newest of the helpers that the build calls. */
 	if (has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem"))
 		build = has_kfunc(btf, "bpf_rdonly_cast") ? BUILD_DIRECT : BUILD_PROBE;
 	for (int b = build; wish && b < BUILD_NR; b++) {
@@ -87,7 +87,7 @@ static const char *references_absent(const struct probe_plan *plan)
 	if (plan->request.level == LEVEL_COLD)
 		return "level cold has no per-read hook";
 	if (!probe_build_references(plan->build))
-		return "the programs for this kernel tell no references";
+		return "the programs for this kernel do not record references";
 	if (read->state != PROBE_LIVE)
 		return *read->reason ? read->reason : "there is no per-read hook";
 	return NULL;
@@ -106,7 +106,7 @@ static const char *traces_absent(const struct probe_plan *plan)
 		return "the programs for this kernel do not record traces";
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!probe_plan_has(plan, needed[i]))
-			return "a probe is not there that traces need: see the table of probes";
+			return "a probe that traces need is missing: see the table of probes";
 	return NULL;
 }
 
@@ -119,7 +119,7 @@ const char *probe_record_absent(const struct probe_plan *plan, enum probe_record
 		return traces_absent(plan);
 	case RECORD_EVICTORS:
 		if (!probe_build_evictors(plan->build))
-			return "the programs for this kernel do not tell who runs when a page goes";
+			return "the programs for this kernel do not record evictors";
 		if (!probe_plan_has(plan, ROLE_PAGE_DELETE))
 			return "there is no hook for pages that leave the cache";
 		return NULL;

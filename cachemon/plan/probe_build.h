@@ -24,14 +24,14 @@ enum probe_build {
  * (CACHEMON_TRACES). */
 bool probe_build_references(enum probe_build build);
 bool probe_build_traces(enum probe_build build);
-/* They tell who runs when a page leaves the cache. */
+/* They record which task runs when a page leaves the cache. */
 bool probe_build_evictors(enum probe_build build);
 
-/* The first that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment takes a
- * later one, to tell a fault of a build from one of the kernel. */
+/* The first build that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment
+ * takes a later one, to separate a fault of a build from one of the kernel. */
 enum probe_build probe_build_choose(const struct btf *btf);
 
-/* What is recorded in addition to counters. */
+/* Records in addition to counters. */
 enum probe_record {
 	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
 	RECORD_TRACES,	   /* of a few files: replays of readahead */
@@ -41,7 +41,7 @@ enum probe_record {
 
 /* "references", "traces", "evictors". */
 const char *probe_record_name(enum probe_record record);
-/* What is made of it, in a few words. */
+/* Its use, in a few words. */
 const char *probe_record_use(enum probe_record record);
 /* A pure function of the plan. NULL: it is recorded. May point into the plan. */
 const char *probe_record_absent(const struct probe_plan *plan, enum probe_record record);

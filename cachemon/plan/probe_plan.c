@@ -247,11 +247,11 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 {
 	const struct plan_request *request = &plan->request;
 	if (role == ROLE_URING && probe_plan_by_function(plan, ROLE_READ))
-		return "not needed: the read hook tells the range";
+		return "not needed: the read hook has the range";
 	if (role == ROLE_TASK_FREE && plan->build != BUILD_BASIC)
 		return "not needed: the kernel keeps what is known of a task with it";
 	if (role == ROLE_FAULT_ADDRESS && probe_plan_by_function(plan, ROLE_FAULT))
-		return "not needed: the fault hook tells it";
+		return "not needed: the fault hook has it";
 	if (role == ROLE_FAULT_ADDRESS &&
 	    (request->level == LEVEL_COLD || !probe_build_traces(plan->build)))
 		return "not needed: there are no traces";
@@ -260,7 +260,7 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 	if (role == ROLE_ADVICE_CALLS && !request->advice_calls)
 		return "not asked for: --advice effects";
 	if (role == ROLE_CGROUP_MOVE && !request->cgroup)
-		return "not asked for: the job is no cgroup";
+		return "not asked for: the job is not a cgroup";
 	return NULL;
 }
 

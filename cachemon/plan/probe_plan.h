@@ -47,8 +47,8 @@ struct probe_plan {
 	struct plan_request request;
 	enum probe_build build;
 	bool preemptible;  /* programs have to hold preemption off themselves */
-	bool drops_behind; /* pages leave for a cause that only a stack can tell */
-	bool symbols; /* addresses of kernel functions are known: causes only a stack can tell */
+	bool drops_behind; /* pages leave for a cause that only a stack shows */
+	bool symbols; /* addresses of kernel functions are known: causes that only a stack shows */
 	bool measured[GROUP_NR];
 	char reason[GROUP_NR][PLAN_REASON_MAX]; /* "" when measured */
 	bool viable;				/* a run would be worth its name */
@@ -76,8 +76,8 @@ bool probe_plan_has(const struct probe_plan *plan, enum probe_role role);
 int probe_plan_mark_failed(struct probe_plan *plan, const char *program, int err);
 
 /*
- * The same, and the role goes to its next candidate that fits: 1. 0: there is none. Roles that
- * are there for how reads are seen are planned again with ROLE_READ.
+ * The same, and the role falls to its next candidate that fits: 1. 0: no candidate is left. Roles
+ * that depend on how reads are seen are planned again with ROLE_READ.
  */
 int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_table *table,
 			 struct probe_plan *plan, const char *program, int err);

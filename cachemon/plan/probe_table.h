@@ -16,13 +16,13 @@
 	X(PAGE_ADD, page_add, "pages entering the cache: nothing can be counted")                  \
 	X(PAGE_DELETE, page_delete, "evictions, refaults and the fate of prefetch")                \
 	X(READ, read, "lookups, hits, read calls, use of prefetched pages")                        \
-	X(WINDOW_SYNC, window_sync, "misses and prefetch cannot be told apart")                    \
-	X(WINDOW_ASYNC, window_async, "misses and prefetch cannot be told apart")                  \
+	X(WINDOW_SYNC, window_sync, "misses cannot be separated from prefetch")                    \
+	X(WINDOW_ASYNC, window_async, "misses cannot be separated from prefetch")                  \
 	X(WINDOW_ORDER, window_order, "windows of large folios and of mmap")                       \
 	X(WINDOW_UNBOUNDED, window_unbounded, "windows forced by advice")                          \
-	X(FAULT, fault, "faults; pages added for mmap cannot be told")                             \
+	X(FAULT, fault, "faults, and which pages mmap added")                                      \
 	X(MAP_PAGES, map_pages, "mapped pages, and so the fate of prefetch")                       \
-	X(SWITCH, switch, "who runs on a CPU: nothing can be attributed")                          \
+	X(SWITCH, switch, "the running task: nothing can be attributed")                           \
 	X(FORK, fork, "children of the job")                                                       \
 	X(EXIT, exit, "the end of the job's tasks")                                                \
 	X(RECLAIM_DIRECT_BEGIN, reclaim_direct_begin, "evictions by direct reclaim")               \
@@ -34,23 +34,28 @@
 	X(CGROUP_MOVE, cgroup_move, "tasks that join or leave a watched cgroup")                   \
 	X(ADVICE_CALLS, advice_calls, "advice calls that move no page")                            \
 	X(SEED, seed, "tasks that ran before the watch")                                           \
-	X(FADVISE_BEGIN, fadvise_begin, "evictions by advice, but from the stack")                 \
-	X(FADVISE_END, fadvise_end, "evictions by advice, but from the stack")                     \
-	X(INVALIDATE_BEGIN, invalidate_begin, "those by direct I/O, but from the stack")           \
-	X(INVALIDATE_END, invalidate_end, "those by direct I/O, but from the stack")               \
-	X(DROP_CACHES_BEGIN, drop_caches_begin, "drop_caches, but from the stack")                 \
-	X(DROP_CACHES_END, drop_caches_end, "drop_caches, but from the stack")                     \
-	X(TRUNCATE_BEGIN, truncate_begin, "truncation, but from the file's size")                  \
-	X(TRUNCATE_END, truncate_end, "truncation, but from the file's size")                      \
+	X(FADVISE_BEGIN, fadvise_begin, "evictions by advice (falls back to stacks)")              \
+	X(FADVISE_END, fadvise_end, "evictions by advice (falls back to stacks)")                  \
+	X(INVALIDATE_BEGIN, invalidate_begin, "those by direct I/O (falls back to stacks)")        \
+	X(INVALIDATE_END, invalidate_end, "those by direct I/O (falls back to stacks)")            \
+	X(DROP_CACHES_BEGIN, drop_caches_begin, "drop_caches (falls back to stacks)")              \
+	X(DROP_CACHES_END, drop_caches_end, "drop_caches (falls back to stacks)")                  \
+	X(TRUNCATE_BEGIN, truncate_begin, "truncation (falls back to the file's size)")            \
+	X(TRUNCATE_END, truncate_end, "truncation (falls back to the file's size)")                \
 	X(TASK_FREE, task_free, "memory of tasks that ended")                                      \
-	X(DIRECT_DONE, direct_done, "what direct reads gave, but what they asked for")             \
-	X(DIRECT_QUEUED, direct_queued, "which asynchronous direct reads were begun again")        \
-	X(DIRECT_BLOCK, direct_block, "direct reads of block devices, but as bytes")               \
-	X(DIRECT_BLOCK_END, direct_block_end, "what they gave, but what they asked for")           \
-	X(DIRECT_NFS, direct_nfs, "direct reads over NFS, but as bytes")                           \
-	X(DIRECT_NFS_END, direct_nfs_end, "what they gave, but what they asked for")               \
-	X(DIRECT_FUSE, direct_fuse, "direct reads of FUSE, but as bytes")                          \
-	X(DIRECT_FUSE_END, direct_fuse_end, "what they gave, but what they asked for")             \
+	X(DIRECT_DONE, direct_done,                                                                \
+	  "bytes that direct reads returned (requested bytes are counted)")                        \
+	X(DIRECT_QUEUED, direct_queued, "which asynchronous direct reads were restarted")          \
+	X(DIRECT_BLOCK, direct_block,                                                              \
+	  "direct reads of block devices (only total bytes are known)")                            \
+	X(DIRECT_BLOCK_END, direct_block_end,                                                      \
+	  "bytes that they returned (requested bytes are counted)")                                \
+	X(DIRECT_NFS, direct_nfs, "direct reads over NFS (only total bytes are known)")            \
+	X(DIRECT_NFS_END, direct_nfs_end,                                                          \
+	  "bytes that they returned (requested bytes are counted)")                                \
+	X(DIRECT_FUSE, direct_fuse, "direct reads of FUSE (only total bytes are known)")           \
+	X(DIRECT_FUSE_END, direct_fuse_end,                                                        \
+	  "bytes that they returned (requested bytes are counted)")                                \
 	X(FAULT_ADDRESS, fault_address, "the mapping that a fault of a trace is in")
 
 enum probe_role {
@@ -88,7 +93,7 @@ const struct probe_table *probe_table_own(void);
 
 /* "page_add", ... as in reports and on disk. */
 const char *probe_role_name(enum probe_role role);
-/* What is not known without the role, a few words. */
+/* What is unknown without the role, in a few words. */
 const char *probe_role_loss(enum probe_role role);
 
 /* The distinct hooks of a table, to ask the kernel about. -E2BIG: more than max. */

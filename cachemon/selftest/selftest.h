@@ -13,7 +13,7 @@
 
 #define SELFTEST_BYTES (16 * 1024 * 1024 + 1) /* ends inside a page */
 
-/* What must be reported; < 0: this case says nothing of it. */
+/* The expected value; < 0: this case does not cover it. */
 struct selftest_truth {
 	int64_t read_calls, read_bytes, lookups, misses, added, major_faults;
 	bool disturbed; /* somebody else moved pages of the file meanwhile */

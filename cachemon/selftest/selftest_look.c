@@ -17,7 +17,7 @@
 #endif
 
 #define SECTOR_BYTES 512
-/* What does not come in this time was taken by others, or was asked for something else. */
+/* Pages that do not come in this time were evicted by others, or were not requested. */
 #define WAIT_NS 3000000000ULL
 
 static int64_t page_size(void)
@@ -76,7 +76,8 @@ static int64_t asked_sectors(void)
 	return usage.ru_inblock;
 }
 
-/* That this process asked any disk for since then: whole ones, but for the file's last. */
+/* The bytes that this process has requested from any disk since then: whole pages, except the
+ * file's last. */
 static int64_t asked_pages(const struct selftest_look *l)
 {
 	int64_t bytes = (asked_sectors() - l->asked_first) * SECTOR_BYTES;
@@ -97,8 +98,8 @@ static int present(struct selftest_look *l, int64_t *ret_pages)
 	return 0;
 }
 
-/* Until all is there that was asked for: no more and no less, or the two cannot be told from what
- * others did. */
+/* Waits until everything requested is present: with more or less, the effect of other processes
+ * could not be excluded. */
 static int present_settled(struct selftest_look *l, int64_t *ret_pages, bool *disturbed)
 {
 	uint64_t until = clock_now_ns() + WAIT_NS;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which pages of the self test's file are in the cache, as the kernel tells: by cachestat(2), and
- * where there is none (before 6.5) by mincore(2). The latter sees a page when its read has ended,
- * so that what was asked of the disk is waited for. Owns these looks and what they prove of
- * disturbance by others.
+ * The cached pages of the self test's file, as the kernel reports them: by cachestat(2), or before
+ * 6.5 by mincore(2). The latter sees a page when its read has ended, so requested pages are waited
+ * for. Owns these checks and what they prove about disturbance by others.
  */
 #ifndef SELFTEST_LOOK_H
 #define SELFTEST_LOOK_H

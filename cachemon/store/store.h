@@ -64,13 +64,15 @@ struct store_run {
 	size_t nr_unmeasured;
 	struct store_measured measured;
 	const char *references_absent[JOB_NR]; /* why; NULL: samples have them */
-	/* Of the watched job, in the hierarchy that limits memory; NULL: it is no cgroup there. */
+	/* For the watched job, in the hierarchy that limits memory; NULL: it is not a cgroup
+	 * there. */
 	const char *memory_cgroup;
 };
 
 struct store_end {
 	const int *exit_status; /* NULL: there was no command */
-	/* What turned out not to be measured is withdrawn from all rows; NULL: as at the start. */
+	/* Figures that turned out not to be measured are withdrawn from all rows; NULL: as at the
+	 * start. */
 	const struct store_measured *measured;
 	const struct store_unmeasured *unmeasured; /* with measured: replaces the reasons */
 	size_t nr_unmeasured;
@@ -83,7 +85,7 @@ bool store_switches(const struct store *st);
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err);
 /* From the next interval on what comes to them is written too; they outlive the store. */
 void store_traces(struct store *st, struct traces *traces);
-/* Why there are none, or none from now on; a constant. */
+/* Why they are absent, or end here; a constant. */
 void store_no_traces(struct store *st, const char *reason);
 /* From the next interval on these counters are NULL in all tables but estimate; a constant. */
 void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],

@@ -38,7 +38,7 @@ static const struct cause causes[] = {
 	{SQLITE_CONSTRAINT, EINVAL, NULL, "This is a defect of cachemon: please report it."},
 };
 
-/* What is not the disk's fault can come in through a call that SQLite takes for I/O. */
+/* An error that is not the disk's can come through a call that SQLite takes for I/O. */
 static const struct cause system_causes[] = {
 	{0, ENOSPC, "no space left on the disk", "Free some space there."},
 	{0, EDQUOT, "the disk quota is used up", "Free some space there."},

@@ -48,7 +48,7 @@ struct store {
 	int64_t recursion_misses; /* -1: not known */
 	struct tier tiers[TIER_NR];
 	uint64_t coarse_ns, fine_end_ns; /* 0: intervals are as long as they were */
-	struct traces *traces;		 /* NULL: there are none */
+	struct traces *traces;		 /* NULL: absent */
 	const char *no_traces;		 /* why, until it is written */
 	const char *gone[C_NR]; /* why it is not measured any more, until that is written */
 	sqlite3_stmt *statements[S_NR];

@@ -72,7 +72,7 @@ static int become_owner(struct store *st, struct errtext *err)
 		return 0; /* prepare_file() says what is wrong */
 	shared = directory.st_mode & S_ISVTX && directory.st_mode & S_IWOTH;
 	if (lstat(st->path, &sb)) {
-		/* What root cannot look at it could not read at the end of the run. */
+		/* If root cannot stat it, it could not read it at the end of the run. */
 		if (errno != ENOENT)
 			return 0;
 		sb = directory;
@@ -232,7 +232,8 @@ static int open_prepared(struct store *st, struct errtext *err)
 	return ret;
 }
 
-/* What could not become a database is not left as an empty file, where nobody else has begun. */
+/* A file that could not become a database is removed, so that no empty file remains, unless
+ * another process has begun one. */
 static int open_database(struct store *st, struct errtext *err)
 {
 	bool made = false;
@@ -306,7 +307,7 @@ void store_close(struct store *st)
 	if (!st)
 		return;
 	statements_finalize(st);
-	/* What nobody may leave in order is left as a crash would. */
+	/* If no process may tidy it up, it is left as after a crash. */
 	entered = st->path && !store_enter(st, NULL);
 	if (entered && st->db)
 		db_renew(st->db);

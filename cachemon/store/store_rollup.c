@@ -46,7 +46,7 @@ struct candidate {
 	uint64_t duration_ns;
 };
 
-/* false: there is none, or it failed. */
+/* false: no row, or it failed. */
 static bool find_next_interval(struct store *st, const struct tier *t,
 			       struct candidate *ret_candidate)
 {
@@ -92,8 +92,8 @@ static void merge_interval(struct store *st, int64_t target, int64_t source)
 	run_ids(st, S_MERGE_DELETE, &source, 1);
 }
 
-/* One row that ended before end_ns: into the row of its bucket, or the first of a new bucket.
- * false: there is none. */
+/* Merges one row that ended before end_ns into the row of its bucket, or makes it the first of a
+ * new bucket. false: no row. */
 static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns)
 {
 	struct candidate c = {0};

@@ -3,7 +3,8 @@
 
 #include "cachemon/store/store_impl.h"
 
-/* The rows of one transaction. What is not measured is bound as NULL, whatever the sums say. */
+/* The rows of one transaction. Figures that are not measured are bound as NULL, whatever the sums
+ * are. */
 
 /* In the order of the statement. */
 static void bind_budget(struct binder *b, const struct sample_cost *cost)
@@ -170,7 +171,7 @@ static void bind_fates(struct store *st, struct binder *b, const struct ledger_a
 	bind_known(b, known, (int64_t)r->untracked);
 }
 
-/* What the calls found, and what came again of what they dropped. */
+/* The pages that the calls found cached, and those they dropped that came back. */
 static void bind_found(struct store *st, struct binder *b, const struct ledger_advice *a)
 {
 	const struct advice_row *r = &a->row;
@@ -220,7 +221,7 @@ static void write_advice(struct store *st, struct ledger_advice *a)
 	run_mark(&b, &a->mark);
 }
 
-/* Of pages that found no room or were forgotten nobody can tell whether they came again. */
+/* For pages that found no room or were forgotten, it is unknown whether they came back. */
 static void forget_advice(struct store *st)
 {
 	struct binder b;

@@ -11,7 +11,7 @@ enum shape {
 	PLAIN,	  /* table is the whole statement */
 	INSERT,	  /* a row of these columns */
 	REPLACE,  /* the same, in place of one that has its key */
-	IGNORE,	  /* the same, where there is none */
+	IGNORE,	  /* the same, if it is absent */
 	UPSERT,	  /* the same; where the first column is there already, an update */
 	UPDATE,	  /* the values of an insert, but only an update; ?1 is the id */
 	ADD_ROWS, /* the rows of interval ?2 to those of ?1: key, '|', what is summed too */

@@ -69,12 +69,12 @@ enum statement {
 	S_NR,
 };
 
-/* SQLite codes. All but those that are prepared already. */
+/* SQLite codes. Prepares all statements except those already prepared. */
 int statements_prepare(struct store *st);
 int statement_prepare(struct store *st, enum statement which);
 void statements_finalize(struct store *st);
 
-/* What fails is remembered in the store: nothing more is written in its transaction. */
+/* A failure is remembered in the store: nothing more is written in its transaction. */
 struct binder {
 	struct store *st;
 	sqlite3_stmt *stmt;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is recorded in addition to the counters. References: what came since they were last written,
- * or all of it again. Traces of files: a row each, and a chunk of events of each interval that has
+ * Records in addition to the counters. References: those that came since the last write, or all of
+ * them again. Traces of files: a row per file, and a chunk of events for each interval that has
  * some.
  */
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cachemon/db/db_open.h"
 #include "cachemon/store/store_impl.h"
 
-/* What went on since the last sample, whether it can be written or not. */
+/* The events since the last sample, whether it can be written or not. */
 static void note_sample(struct store *st, const struct sample *s)
 {
 	st->duration_ns = s->start_ns + s->duration_ns;
@@ -98,7 +98,7 @@ static void write_gone(struct store *st)
 	}
 }
 
-/* What the run gave up to cost less, and the estimates of what it saw in slices alone. */
+/* What the run dropped to cost less, and the estimates of what it saw in slices only. */
 static void write_budget(struct store *st, const struct ledger *l, const struct sample *s)
 {
 	write_shed(st, s);

@@ -77,13 +77,13 @@ void watch_run_slice(struct watch_run *run);
 uint64_t watch_run_part_due(const struct watch_run *run);
 /* Sheds what the budget has no room for, when it is time to look. */
 void watch_run_budget(struct watch_run *run);
-/* Times the programs in the midst of the job, when it is time to (CLOCK_MONOTONIC). */
+/* Times the programs while the job runs, when it is due (CLOCK_MONOTONIC). */
 void watch_run_look(struct watch_run *run);
 uint64_t watch_run_look_due(const struct watch_run *run);
 /* Every process of the job has ended. While it is measured. */
 bool watch_run_job_ended(const struct watch_run *run);
 
-/* What the live line shows. */
+/* The values on the live line. */
 struct watch_figures {
 	double hit_ratio;     /* < 0: unknown */
 	double lookups_per_s; /* < 0: unknown */

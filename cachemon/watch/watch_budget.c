@@ -11,9 +11,9 @@
 #define BUDGET_LATE_TICK_NS 250000000ULL
 
 /*
- * What a piece of detail costs its task and the collector, on the test machine (docs/cost.md): an
- * event of a trace 2,300 instructions, its record and its decoding; a reference 450 and its record;
- * who made a page leave, and a file's row of an interval.
+ * The cost of a piece of detail for its task and the collector, on the test machine
+ * (docs/cost.md): an event of a trace 2,300 instructions, its record and its decoding; a reference
+ * 450 and its record; an evictor; a file's row of an interval.
  */
 #define TRACE_EVENT_NS 1300
 #define REFERENCE_NS   300
@@ -102,7 +102,7 @@ bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 	return true;
 }
 
-/* From now on, or again. */
+/* For the first time, or again. */
 static void shed(struct watch_run *run, enum watch_detail d)
 {
 	mark_shed(run, d, over_purse);
@@ -128,7 +128,7 @@ static void shed(struct watch_run *run, enum watch_detail d)
 	}
 }
 
-/* What can begin again without a gap that would be taken for something. */
+/* Detail that can begin again without a misleading gap. */
 static void resume(struct watch_run *run)
 {
 	if (run->sliced)
@@ -144,7 +144,7 @@ static void resume(struct watch_run *run)
 	}
 }
 
-/* What cost most since detail was last looked at goes first. */
+/* The detail that cost most since the last check goes first. */
 static void shed_dearest(struct watch_run *run, const double ns[DETAIL_NR])
 {
 	enum watch_detail most = DETAIL_TRACES;
@@ -172,7 +172,7 @@ static void judge_detail(struct watch_run *run, const struct cost_seen *seen)
 		run->detail_ns[d] = ns[d];
 }
 
-/* Counts go last: what only the per-read hook sees is estimated from here on. */
+/* Counts go last: from here, figures of the per-read hook are estimates. */
 static void begin_slices(struct watch_run *run)
 {
 	const bool there[DETAIL_NR] = {

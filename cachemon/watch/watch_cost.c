@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run costs, and by what; and when the programs are timed for it while the job runs: for a
- * moment, now and then. */
+/* The cost of a run by part, and when the programs are timed while the job runs: for a moment,
+ * from time to time. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -35,8 +35,8 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 	return 0;
 }
 
-/* Of the job's tasks, by program; < 0: not known. What runs on page faults of anybody counts too.
- */
+/* For the job's tasks, by program; < 0: unknown. Programs on page faults of any process count
+ * too. */
 static double probes_ns(const struct watch_run *run, int64_t ret_parts[COST_PARTS])
 {
 	double sum = run->address_ns;
@@ -55,9 +55,9 @@ static double probes_ns(const struct watch_run *run, int64_t ret_parts[COST_PART
 }
 
 /*
- * What the run cost so far. cpu_ns is all of it, in whatever task a probe ran; the share of the
- * job's CPU time is what probes ran for in its own tasks. An A/B of their CPU time shows that, and
- * what the probes push out of the CPU's caches.
+ * The cost of the run so far. cpu_ns is all of it, in whatever task a probe ran. The share of the
+ * job's CPU time has the run time of probes in its own tasks. An A/B of their CPU time shows that,
+ * and also what the probes evict from the CPU's caches.
  */
 void watch_cost_take(struct watch_run *run, struct sample *s)
 {

@@ -165,8 +165,8 @@ static uint64_t rights_for_files(const struct watch_run *run)
 	       (store_switches(run->store) ? PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) : 0);
 }
 
-/* What a run asks of the kernel once it has begun. Not who is in the job: looking at that marks
- * them as counted, and is over when capabilities are given up. */
+/* The capabilities that a run needs once it has begun. Reading who is in the job is not among
+ * them: it marks processes as counted, and is over when capabilities are dropped. */
 static int try_probes(struct watch_run *run)
 {
 	bool reads = run->plan.choices[ROLE_READ].state == PROBE_LIVE;

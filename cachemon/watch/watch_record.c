@@ -184,7 +184,7 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 	}
 }
 
-/* What a report would say of the run so far. */
+/* What a report would show of the run so far. */
 static void take_derived(const struct watch_run *run, const struct ledger_job *job,
 			 struct watch_figures *f)
 {

@@ -32,12 +32,12 @@ static int name_tree_once(struct watch_run *run, size_t *ret_new)
 }
 
 /*
- * The tree is that of the moment of this look, and who is forked from then on by those in it. It
- * changes under the eyes of whoever reads /proc: from the first look on the probes name each child
- * of a named parent, and note the parent of any other, which the next look may find to be of the
- * tree. Who has ended gets a name too: it may have forked one that lives since the notes were read,
- * and been seen by nobody itself. When a look names nobody, all that lived at its end had a name,
- * and whoever they forked since got one.
+ * The tree has the processes at the moment of this pass, and those forked later by its members. It
+ * changes while /proc is read. So from the first pass the probes name each child of a named
+ * parent, and note the parent of any other child, which the next pass may find to be in the tree.
+ * A process that ended gets a name too: it may have forked one that lives since the notes were
+ * read, and never have been seen itself. When a pass names no new process, all that lived at its
+ * end had a name, and their children since got one.
  */
 static int seed_tree(struct watch_run *run, struct errtext *err)
 {
@@ -178,7 +178,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 
 	if (last)
 		watch_looks_end(run);
-	/* What was read counts, even after an error. */
+	/* Events that were read count, even after an error. */
 	r = sampler_take(run->sampler, last, &s, &err);
 	if (r)
 		watch_complain(&run->sampler_complained, err.text);

@@ -19,7 +19,7 @@
 #include "cachemon/store/store.h"
 #include "cachemon/access/invoker.h"
 
-/* What is given up under pressure; the per-read hook, which counts, comes last. */
+/* Detail that is dropped under pressure; the per-read hook, which counts, comes last. */
 enum watch_detail {
 	DETAIL_TRACES,
 	DETAIL_FAULT_ADDRESSES,
@@ -39,7 +39,7 @@ struct watch_run {
 	struct probe_plan plan;
 	struct command *command;
 	struct ledger *ledger;
-	struct traces *traces; /* NULL: there are none */
+	struct traces *traces; /* NULL: not recorded */
 	char *db;
 	int64_t run_id; /* in it, once the run has ended */
 	struct store *store;
@@ -108,7 +108,7 @@ struct watch_run {
 /* The run has begun: what is counted from now on is its. */
 void watch_clock_begin(struct watch_run *run);
 
-/* Tells the store what is run and what is measured. */
+/* Gives the store the command and what is measured. */
 int watch_describe(struct watch_run *run, struct errtext *err);
 /* Completes a sample: what only the run knows. */
 void watch_account(struct watch_run *run, struct sample *s);
@@ -118,7 +118,7 @@ void watch_take_figures(struct watch_run *run, const struct sample *s);
 /* A hook the plan has, on: the run goes on without it if it must, and says so. */
 void watch_hook_on(struct watch_run *run, enum probe_role role);
 
-/* Traces of files, from now on; without them the run goes on, and the database says why. */
+/* Starts traces of files; without them the run continues, and the database has the reason. */
 void watch_traces_begin(struct watch_run *run);
 /* No file is traced any more: why. */
 void watch_traces_end(struct watch_run *run, const char *why);
@@ -128,7 +128,7 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 /* Gives up all capabilities but those that the run goes on needing, for good. */
 int watch_rights_drop(struct watch_run *run, struct errtext *err);
 
-/* After the calibration; cost is counted from now on. */
+/* After the calibration: starts to count cost. */
 int watch_cost_begin(struct watch_run *run, struct errtext *err);
 /* Completes a sample: own cost so far. */
 void watch_cost_take(struct watch_run *run, struct sample *s);
@@ -137,8 +137,8 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
 
 /* After the sampler is there, before the start. */
 void watch_budget_begin(struct watch_run *run);
-/* Whether files get rows of the interval that is about to be written, and so long; these are paid
- * for from then on. */
+/* Whether files get rows in the interval that is about to be written, and in later ones, which are
+ * charged from then. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);
 /* Into shed_list; how many. */
 size_t watch_shed_list(struct watch_run *run);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The per-read hook in slices. Time is cut into cells, each with one slice at a random place; a
- * part, the time between two samples, holds several cells. What the hook saw in a part is held
- * against what the job's tasks read of anything, in its slices and in all of it.
+ * part, the time between two samples, holds several cells. The hook's counts in a part are
+ * compared with everything that the job's tasks read, in its slices and in all of it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static double random_share(void)
 	return r / 4294967296.0;
 }
 
-/* What the job's tasks read of anything between two looks. */
+/* Everything that the job's tasks read between two checks. */
 static void add_read(struct slices *s, struct slice_read *sum, const struct sample_job *from,
 		     const struct sample_job *to)
 {
@@ -142,7 +142,7 @@ void watch_slices_begin(struct watch_run *run)
 		return;
 	run->sliced = true;
 	run->duty = COST_DUTY_MIN;
-	/* What was seen until here is exact. */
+	/* Everything until here is exact. */
 	watch_run_sample(run, false);
 	for (int c = 0; c < C_NR; c++)
 		gone[c] = probe_plan_needs((enum counter)c, ROLE_READ);
@@ -170,7 +170,7 @@ uint64_t watch_run_part_due(const struct watch_run *run)
 	return run->sliced && run->nr_parts < PARTS_SHORT ? run->last_ns + PART_NS : 0;
 }
 
-/* Of the watched job, in this sample. */
+/* For the watched job, in this sample. */
 static void sum_seen(const struct sample *s, double seen[SLICE_FIGURES])
 {
 	static const enum counter of[SLICE_FIGURES] = {

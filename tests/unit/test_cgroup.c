@@ -160,15 +160,15 @@ static void refused(void **state)
 	refuse(t, "/nowhere", -ENOENT, "no cgroup /nowhere, neither as a directory nor in the v2");
 	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?,");
 	refuse(t, scratch_path(&t->s, "unified/nowhere", path), -ENOENT, "no cgroup");
-	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is no cgroup");
-	refuse(t, "/dev", -ENOTDIR, "/dev is no cgroup");
+	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is not a cgroup");
+	refuse(t, "/dev", -ENOTDIR, "/dev is not a cgroup");
 	refuse(t, scratch_path(&t->s, "cpu/c", path), -EOPNOTSUPP,
 	       "v1 controller other than memory: use the memory one, like");
 	refuse(t, path, -EOPNOTSUPP, "/memory/c");
 	refuse(t, scratch_path(&t->s, "unified/a/cgroup.procs", path), -ENOTDIR,
 	       "is a file: give its cgroup");
 	/* Out of the hierarchy by "..". */
-	refuse(t, "/../plain", -ENOTDIR, "is no cgroup");
+	refuse(t, "/../plain", -ENOTDIR, "is not a cgroup");
 	refuse(t, "/../cpu/c", -EOPNOTSUPP, "other than memory");
 }
 
@@ -181,7 +181,7 @@ static void layouts(void **state)
 	add(t, "unified/a", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n4 1 0:32 / %s/unified rw - cgroup2 none rw\n");
 	expect(t, "/a", CGROUP_V2, "unified/a", "/a", 1);
-	refuse(t, scratch_path(&t->s, "memory", path), -ENOTDIR, "is no cgroup");
+	refuse(t, scratch_path(&t->s, "memory", path), -ENOTDIR, "is not a cgroup");
 	/* v1 without the memory controller. */
 	add(t, "cpu/a", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n4 1 0:32 / %s/cpu rw - cgroup none rw,cpu\n");

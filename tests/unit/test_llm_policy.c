@@ -278,11 +278,11 @@ enum complaint { NONE, LONG, QUOTA, TOKENS, FORM };
 
 static enum complaint complaint_of(const struct outcome *o)
 {
-	return o->too_long			   ? LONG
-	       : o->other_limit			   ? TOKENS
-	       : strstr(o->line, "quota is used")  ? QUOTA
+	return o->too_long				      ? LONG
+	       : o->other_limit				      ? TOKENS
+	       : strstr(o->line, "quota is used")	      ? QUOTA
 	       : strstr(o->line, "; if it does not support ") ? FORM
-						   : NONE;
+							      : NONE;
 }
 
 static void test_complaints(void **state)

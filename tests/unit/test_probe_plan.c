@@ -48,7 +48,7 @@ static void test_roles_that_depend(void **state)
 	assert_true(probe_plan_by_function(&plan, ROLE_READ));
 	assert_true(!plan.choices[ROLE_URING].wanted && plan.choices[ROLE_URING].spare);
 	assert_string_equal(plan.choices[ROLE_URING].reason,
-			    "not needed: the read hook tells the range");
+			    "not needed: the read hook has the range");
 	assert_false(plan.choices[ROLE_TASK_FREE].wanted);
 	caps.build = BUILD_BASIC;
 	make(&caps, &all, &plan);
@@ -103,7 +103,7 @@ static void test_not_asked_for(void **state)
 	assert_int_equal(plan.choices[ROLE_READ].state, PROBE_LIVE);
 	assert_int_equal(plan.choices[ROLE_ADVICE_CALLS].state, PROBE_ABSENT);
 	assert_contains(plan.choices[ROLE_ADVICE_CALLS].reason, "--advice effects");
-	assert_contains(plan.choices[ROLE_CGROUP_MOVE].reason, "no cgroup");
+	assert_contains(plan.choices[ROLE_CGROUP_MOVE].reason, "not a cgroup");
 	assert_true(plan.viable);
 }
 

@@ -107,12 +107,12 @@ static void pid_refused(void **state)
 		{"500", -ESRCH, "no such process: 500"}, /* ended, not reaped */
 		{"800", -ESRCH, "no such process: 800"},
 		{"2", -EINVAL, "process 2 (kthreadd) is a kernel thread"},
-		{"0", -ERANGE, "'0' is no process id"},
-		{"-1", -EINVAL, "'-1' is no process id"},
-		{"100x", -EINVAL, "'100x' is no process id"},
-		{"", -EINVAL, "'' is no process id"},
-		{"2147483648", -ERANGE, "is no process id"},
-		{"\033[2J", -EINVAL, "'?[2J' is no process id"},
+		{"0", -ERANGE, "'0' is not a process id"},
+		{"-1", -EINVAL, "'-1' is not a process id"},
+		{"100x", -EINVAL, "'100x' is not a process id"},
+		{"", -EINVAL, "'' is not a process id"},
+		{"2147483648", -ERANGE, "is not a process id"},
+		{"\033[2J", -EINVAL, "'?[2J' is not a process id"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
