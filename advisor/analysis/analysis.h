@@ -51,7 +51,7 @@ struct analysis_pattern {
 	const char *features; /* JSON object */
 };
 
-/* The reads of a job in one directory. */
+/* The grades of the files of one directory. */
 struct analysis_directory {
 	int64_t id;
 	struct analysis_grade grades[GRADE_NR];
@@ -63,7 +63,7 @@ struct analysis_job {
 	struct analysis_grade grades[GRADE_NR];
 	struct ceiling ceiling;
 	bool several; /* its tasks ran at the same time: stalls may overlap */
-	/* Those that stay, by what they gain; behind them those that were merged into these. */
+	/* Those that stay, by what they gain; after them those that were merged into these. */
 	const struct finding *findings;
 	size_t nr_findings; /* that stay */
 	size_t nr_all;
@@ -108,7 +108,7 @@ const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int
 const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
 						   int64_t subject_id);
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
-/* What a job's analysis comes to. */
+/* The result of the analysis of a job. */
 enum analysis_answer {
 	ANSWER_FIX,	    /* a finding gains enough to be fixed: the first nr_fixes */
 	ANSWER_NOTHING,	    /* nothing is worth changing */

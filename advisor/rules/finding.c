@@ -115,7 +115,7 @@ static enum rule_lever lever_of(const struct finding *f)
 	return f->rule ? f->rule->lever : LEVER_CAUSE;
 }
 
-/* Whether a stays of two findings of one cause, of which b is the first by rank. What is worth
+/* Whether a stays of two findings of one cause, of which b is the first by rank. A finding worth
  * knowing only does not hide what is to be fixed. */
 static bool is_kept_over(const struct finding *a, const struct finding *b)
 {
@@ -125,7 +125,7 @@ static bool is_kept_over(const struct finding *a, const struct finding *b)
 	return info_a == info_b ? lever_of(a) < lever_of(b) : info_b;
 }
 
-/* Of each cause the one that stays; by rank where the levers are alike. */
+/* Whether it is the one that stays of its cause; by rank where the levers are alike. */
 static bool is_kept(const struct finding *list, size_t nr, size_t at)
 {
 	for (size_t i = 0; i < nr; i++)
