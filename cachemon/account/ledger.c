@@ -6,9 +6,9 @@
 #include "cachemon/account/ledger_impl.h"
 
 /*
- * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 0.6 KiB = 2.3 MiB; the set of
+ * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 1.3 KiB = 5.2 MiB; the set of
  * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.2 KiB = 0.8 MiB;
- * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 48 MiB. A name is
+ * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 51 MiB. A name is
  * some 100 bytes, so a million files take 29 MiB.
  */
 struct ledger_limits ledger_limits_default(void)
@@ -22,6 +22,7 @@ struct ledger_limits ledger_limits_default(void)
 		.interference = 4096,
 		.filesystems = 128,
 		.active = 256,
+		.active_directories = 64,
 	};
 }
 
@@ -73,6 +74,7 @@ void ledger_free(struct ledger *l)
 	filesystems_free(l);
 	interference_free(l);
 	free(l->directories);
+	free(l->active_directories);
 	free(l->files);
 	free(l->advice);
 	free(l->active);
@@ -93,7 +95,7 @@ static void apply_rest(struct ledger *l, unsigned int slot, const struct sample 
 		return;
 	counters_add(&l->jobs[slot].total, rest);
 	counters_add(&l->jobs[slot].last, rest);
-	directory_add(l->nameless[slot], rest);
+	directory_add(l, l->nameless[slot], rest);
 	if (slot != JOB_OTHERS)
 		filesystem_rest(l, rest);
 }
@@ -132,6 +134,7 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 		interference_apply(l, s);
 	filesystems_describe(l, s->filesystems, s->nr_filesystems);
 	files_finish(l);
+	directories_finish(l);
 	l->law_error += (uint64_t)llabs(s->law_error_pages);
 }
 
@@ -214,6 +217,16 @@ void ledger_keep_active(struct ledger *l, size_t most)
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i)
 {
 	return l->active[i];
+}
+
+size_t ledger_nr_active_directories(const struct ledger *l)
+{
+	return l->nr_active_directories;
+}
+
+const struct ledger_directory *ledger_active_directory(const struct ledger *l, size_t i)
+{
+	return l->active_directories[i];
 }
 
 const int64_t *ledger_dead(const struct ledger *l, size_t *ret_nr)

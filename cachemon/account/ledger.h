@@ -17,7 +17,7 @@
 
 struct ledger;
 
-/* What bounds the memory: at most 48 MiB when all of it is used (ledger.c has the arithmetic). */
+/* What bounds the memory: at most 51 MiB when all of it is used (ledger.c has the arithmetic). */
 struct ledger_limits {
 	size_t files;	     /* files with a row of their own */
 	size_t directories;  /* of all jobs, the two nameless ones and the roots included */
@@ -27,6 +27,7 @@ struct ledger_limits {
 	size_t interference; /* (cause, evictor, owner) */
 	size_t filesystems;  /* devices with files of the job, the nameless rest included */
 	size_t active;	     /* files of one interval that get a row of that interval */
+	size_t active_directories; /* and directories */
 };
 
 struct ledger_job {

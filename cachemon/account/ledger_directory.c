@@ -62,7 +62,9 @@ int directories_init(struct ledger *l)
 	if (l->limits.directories > DIRECTORIES_MAX)
 		l->limits.directories = DIRECTORIES_MAX;
 	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
-	if (!l->directories || hash_index_reserve(&l->directory_index, l->limits.directories))
+	l->active_directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
+	if (!l->directories || !l->active_directories ||
+	    hash_index_reserve(&l->directory_index, l->limits.directories))
 		return -ENOMEM;
 	for (uint32_t job = 0; job < JOB_NR; job++) {
 		l->nameless[job] = create_directory(l, job, NULL, 0, 0);
@@ -112,8 +114,38 @@ struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char
 	return d;
 }
 
-void directory_add(struct ledger_directory *d, const int64_t *delta)
+void directory_add(const struct ledger *l, struct ledger_directory *d, const int64_t *delta)
+{
+	if (d->last_seq != l->seq)
+		memset(&d->last, 0, sizeof(d->last));
+	d->last_seq = l->seq;
+	counters_add(&d->last, delta);
+	directory_move(d, delta);
+}
+
+void directory_move(struct ledger_directory *d, const int64_t *delta)
 {
 	counters_add(&d->total, delta);
 	d->mark.dirty = true;
+}
+
+static int by_activity_falling(const void *a, const void *b)
+{
+	const struct ledger_directory *const *da = a;
+	const struct ledger_directory *const *db = b;
+	int order = ledger_compare_activity(&(*db)->last, &(*da)->last);
+
+	return order ? order : ((*da)->number > (*db)->number) - ((*da)->number < (*db)->number);
+}
+
+void directories_finish(struct ledger *l)
+{
+	l->nr_active_directories = 0;
+	for (size_t i = 0; i < l->nr_directories; i++)
+		if (l->directories[i]->last_seq == l->seq && l->directories[i]->job != JOB_OTHERS)
+			l->active_directories[l->nr_active_directories++] = l->directories[i];
+	qsort(l->active_directories, l->nr_active_directories, sizeof(struct ledger_directory *),
+	      by_activity_falling);
+	if (l->nr_active_directories > l->limits.active_directories)
+		l->nr_active_directories = l->limits.active_directories;
 }

@@ -46,6 +46,11 @@ static int compare_weights(struct weight a, struct weight b)
 	return a.uses < b.uses ? -1 : a.uses > b.uses;
 }
 
+int ledger_compare_activity(const struct counters *a, const struct counters *b)
+{
+	return compare_weights(weight_of(a->c), weight_of(b->c));
+}
+
 static struct weight file_weight(const struct ledger_file *f)
 {
 	struct weight w = weight_of(f->total.c);
@@ -87,8 +92,8 @@ static void rename_file(struct ledger *l, struct ledger_file *f, const char *pat
 		return;
 	for (int i = 0; i < C_NR; i++)
 		minus[i] = -f->total.c[i];
-	directory_add(from, minus);
-	directory_add(to, f->total.c);
+	directory_move(from, minus);
+	directory_move(to, f->total.c);
 	f->directory = to;
 	entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
 	if (entry)
@@ -220,7 +225,7 @@ static void apply_new(struct ledger *l, const struct sample_file *sf)
 	int64_t before = entry ? fileset_weight(l->seen, entry) : 0;
 	struct ledger_file *f;
 
-	directory_add(d, sf->c);
+	directory_add(l, d, sf->c);
 	filesystem_apply(l, sf, !entry ? FILE_NOT_TOLD : added ? FILE_NEW : FILE_SEEN_BEFORE);
 	w.misses += before;
 	f = is_worth_a_row(l, w) ? create_file(l, sf, d) : NULL;
@@ -239,7 +244,7 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	struct ledger_file *f;
 
 	if (sf->job == JOB_OTHERS) {
-		directory_add(l->nameless[JOB_OTHERS], sf->c);
+		directory_add(l, l->nameless[JOB_OTHERS], sf->c);
 		return;
 	}
 	f = file_find(l, &sf->key, sf->job);
@@ -249,7 +254,7 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	}
 	if (sf->path && (!f->path || strcmp(f->path, sf->path) != 0))
 		rename_file(l, f, sf->path);
-	directory_add(f->directory, sf->c);
+	directory_add(l, f->directory, sf->c);
 	filesystem_apply(l, sf, FILE_SEEN_BEFORE);
 	add_to_file(l, f, sf);
 }
@@ -259,7 +264,7 @@ static int by_activity_falling(const void *a, const void *b)
 	const struct ledger_file *const *fa = a;
 	const struct ledger_file *const *fb = b;
 
-	return compare_weights(weight_of((*fb)->last.c), weight_of((*fa)->last.c));
+	return ledger_compare_activity(&(*fb)->last, &(*fa)->last);
 }
 
 void files_finish(struct ledger *l)

@@ -25,6 +25,8 @@ struct ledger {
 	struct ledger_directory **directories;
 	size_t nr_directories;
 	size_t directory_path_bytes;
+	struct ledger_directory **active_directories;
+	size_t nr_active_directories;
 	struct hash_index directory_index;
 
 	struct ledger_file **files;
@@ -64,7 +66,12 @@ static inline uint64_t ledger_hash_file(const struct file_key *key, uint32_t job
 /* ledger_directory.c: never fails, and says where counts of a file of that name go. */
 int directories_init(struct ledger *l);
 struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char *path);
-void directory_add(struct ledger_directory *d, const int64_t *delta);
+void directory_add(const struct ledger *l, struct ledger_directory *d, const int64_t *delta);
+/* Counts of earlier samples, which come from another directory or go there. */
+void directory_move(struct ledger_directory *d, const int64_t *delta);
+void directories_finish(struct ledger *l);
+/* Of two sums: by misses, then by any other use. */
+int ledger_compare_activity(const struct counters *a, const struct counters *b);
 
 /* ledger_file.c */
 int files_init(struct ledger *l);

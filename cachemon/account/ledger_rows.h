@@ -27,6 +27,8 @@ struct ledger_directory {
 	bool files_estimated; /* there are more */
 	bool subdirectories;  /* also holds directories below it that found no room */
 	struct counters total;
+	uint64_t last_seq; /* sample that last was moved by: last */
+	struct counters last;
 };
 
 struct ledger_file {
@@ -106,6 +108,9 @@ size_t ledger_nr_active(const struct ledger *l);
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i);
 /* No more than so many of them from now on, the most active ones. Before ledger_sort_active(). */
 void ledger_keep_active(struct ledger *l, size_t most);
+/* The most active directories of the latest sample, of the watched jobs. */
+size_t ledger_nr_active_directories(const struct ledger *l);
+const struct ledger_directory *ledger_active_directory(const struct ledger *l, size_t i);
 /* By database id from now on: rows that come in the order of their key fill their pages. */
 void ledger_sort_active(struct ledger *l);
 /* Database ids of file rows that were folded since the last write: to be deleted. */

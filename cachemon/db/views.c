@@ -148,8 +148,9 @@ static int counters_stand_in(sqlite3 *db, const char *table)
 
 int views_of_counters(sqlite3 *db)
 {
-	static const char *const tables[] = {"job",	     "directory",     "file",
-					     "job_interval", "file_interval", "filesystem"};
+	static const char *const tables[] = {
+		"job",	      "directory",	   "file", "job_interval", "file_interval",
+		"filesystem", "directory_interval"};
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && rc == SQLITE_OK; i++)

@@ -23,7 +23,8 @@ struct store_limits {
 	uint64_t keep_ns;     /* this old; then they become */
 	uint64_t quarter_ns;  /* rows of this length */
 	unsigned int file_rows; /* files kept in a merged row */
-	unsigned int merges;	/* merges a transaction */
+	unsigned int directory_rows;
+	unsigned int merges; /* merges a transaction */
 };
 
 struct store_limits store_limits_default(void);

@@ -17,8 +17,11 @@
  * hour, 1.6 MB in the hour when merging to quarters begins. Intervals of 1 s were measured for the
  * first hour only: 42 MB. Beside it the -wal grows as long as one reader stays in one transaction.
  *
- * Sums of jobs are exact through every merge. A merged row keeps the files with the most misses,
- * as the row of an interval does.
+ * Rows of directories, 64 an interval at most, add a quarter of that to the worst case; most jobs
+ * have a few.
+ *
+ * Sums of jobs are exact through every merge. A merged row keeps the files and directories with
+ * the most misses, as the row of an interval does.
  */
 struct store_limits store_limits_default(void)
 {
@@ -32,6 +35,7 @@ struct store_limits store_limits_default(void)
 		.keep_ns = 86400 * second,
 		.quarter_ns = 900 * second,
 		.file_rows = 256,
+		.directory_rows = 64,
 		.merges = 4,
 	};
 }
@@ -80,7 +84,7 @@ static void run_ids(struct store *st, enum statement s, const int64_t *ids, int 
 static void merge_interval(struct store *st, int64_t target, int64_t source)
 {
 	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE,
-					       S_MERGE_MACHINE};
+					       S_MERGE_DIRECTORY, S_MERGE_MACHINE};
 	const int64_t both[] = {target, source};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
@@ -100,9 +104,12 @@ static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint
 		merge_interval(st, t->target, c.id);
 	} else {
 		const int64_t trim[] = {t->target, st->limits.file_rows};
+		const int64_t trim_directories[] = {t->target, st->limits.directory_rows};
 
-		if (t->target)
+		if (t->target) {
 			run_ids(st, S_MERGE_TRIM, trim, 2);
+			run_ids(st, S_MERGE_TRIM_DIRECTORIES, trim_directories, 2);
+		}
 		t->target = c.id;
 		t->bucket = c.start_ns / bucket_ns;
 	}

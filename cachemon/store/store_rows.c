@@ -339,7 +339,20 @@ static void write_file_intervals(struct store *st, struct ledger *l, int64_t int
 	}
 }
 
-/* After rows_write_sums(): the files have their ids. */
+static void write_directory_intervals(struct store *st, const struct ledger *l, int64_t interval)
+{
+	for (size_t i = 0; i < ledger_nr_active_directories(l); i++) {
+		const struct ledger_directory *d = ledger_active_directory(l, i);
+		struct binder b = bind_first(st, S_DIRECTORY_INTERVAL);
+
+		bind_int(&b, interval);
+		bind_int(&b, d->mark.db_id);
+		bind_counters(&b, &d->last, st->measured.counter[d->job]);
+		bind_run(&b);
+	}
+}
+
+/* After rows_write_sums(): files and directories have their ids. */
 void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
 {
 	struct binder b = bind_first(st, S_INTERVAL);
@@ -353,6 +366,7 @@ void rows_write_interval(struct store *st, struct ledger *l, const struct sample
 	interval = sqlite3_last_insert_rowid(st->db);
 	for (int slot = 0; slot < JOB_NR; slot++)
 		write_job_interval(st, l, interval, slot);
+	write_directory_intervals(st, l, interval);
 	if (!s->no_file_rows)
 		write_file_intervals(st, l, interval);
 	if (s->machine)

@@ -79,6 +79,7 @@ static const struct {
 	[S_INTERVAL] = {INSERT, "interval", "run_id, start_ns, duration_ns, read_on_ns"},
 	[S_JOB_INTERVAL] = {INSERT, "job_interval", "interval_id, job_id, cpu_ns, rchar_bytes, *"},
 	[S_FILE_INTERVAL] = {INSERT, "file_interval", "interval_id, file_id, *"},
+	[S_DIRECTORY_INTERVAL] = {INSERT, "directory_interval", "interval_id, directory_id, *"},
 	[S_MERGE_NEXT] = {PLAIN,
 			  "SELECT id, start_ns, duration_ns FROM interval "
 			  "WHERE run_id = ? AND start_ns >= ? ORDER BY start_ns LIMIT 1",
@@ -92,6 +93,7 @@ static const struct {
 		 NULL},
 	[S_MERGE_JOB] = {ADD_ROWS, "job_interval", "job_id|cpu_ns, rchar_bytes, *"},
 	[S_MERGE_FILE] = {ADD_ROWS, "file_interval", "file_id|*"},
+	[S_MERGE_DIRECTORY] = {ADD_ROWS, "directory_interval", "directory_id|*"},
 	[S_MERGE_DELETE] = {PLAIN, "DELETE FROM interval WHERE id = ?", NULL},
 	/* Also rows of files that were folded since. */
 	[S_MERGE_TRIM] =
@@ -100,6 +102,12 @@ static const struct {
 		 "(SELECT t.file_id FROM file_interval AS t JOIN file ON file.id = t.file_id "
 		 "WHERE t.interval_id = ?1 "
 		 "ORDER BY t.misses DESC, t.lookups DESC, t.read_bytes DESC LIMIT ?2)",
+		 NULL},
+	[S_MERGE_TRIM_DIRECTORIES] =
+		{PLAIN,
+		 "DELETE FROM directory_interval WHERE interval_id = ?1 AND directory_id NOT IN "
+		 "(SELECT directory_id FROM directory_interval WHERE interval_id = ?1 "
+		 "ORDER BY misses DESC, lookups DESC, read_bytes DESC LIMIT ?2)",
 		 NULL},
 	[S_REFERENCE_SAMPLE] = {UPSERT, "reference_sample",
 				"job_id|state, reason, threshold, pages, refs, lookups, "

@@ -204,6 +204,8 @@ static void withdraw(struct store *st, const struct store_measured *was,
 		withdraw_from(st, slot, was->counter[slot], "job_interval", "job_id");
 		withdraw_from(st, slot, was->counter[slot], "file_interval",
 			      "(SELECT job_id FROM file WHERE id = file_id)");
+		withdraw_from(st, slot, was->counter[slot], "directory_interval",
+			      "(SELECT job_id FROM directory WHERE id = directory_id)");
 		if (was->facts[slot] && !st->measured.facts[slot])
 			run_text(st, sqlite3_mprintf("UPDATE job_interval SET cpu_ns = NULL, "
 						     "rchar_bytes = NULL WHERE job_id = %lld",

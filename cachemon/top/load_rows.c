@@ -10,7 +10,7 @@
 #include "cachemon/model/model_rows.h"
 #include "cachemon/top/moment.h"
 
-/* Of an interval; the store keeps 256. */
+/* Of an interval; the store keeps 256 files and 64 directories. */
 enum { ROWS_MAX = 4096 };
 
 /* The id of a directory that has none; 0 is the rest. */
@@ -57,26 +57,41 @@ static struct top_row *find_row(struct top_row *rows, size_t nr, int64_t id)
 	return bsearch(&key, rows, nr, sizeof(*rows), by_id);
 }
 
-static size_t count_rows(sqlite3 *db, const struct top_moment *m)
+static size_t count_rows(sqlite3 *db, const struct top_moment *m, const char *sql)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < m->nr_window; i++) {
-		size_t n =
-			rows_total(db, "SELECT count(*) FROM file_interval WHERE interval_id = ?1",
-				   m->history[i].id);
+		size_t n = rows_total(db, sql, m->history[i].id);
 
 		nr += n < ROWS_MAX ? n : ROWS_MAX;
 	}
 	return nr;
 }
 
-static int load_counts(sqlite3 *db, struct top_moment *m, struct file_set *set, struct errtext *err)
+struct source {
+	const char *id, *from, *count;
+};
+
+static const struct source of_files = {
+	"SELECT file_id",
+	"FROM file_interval WHERE interval_id = ?1",
+	"SELECT count(*) FROM file_interval WHERE interval_id = ?1",
+};
+
+static const struct source of_directories = {
+	"SELECT directory_id",
+	"FROM directory_interval WHERE interval_id = ?1",
+	"SELECT count(*) FROM directory_interval WHERE interval_id = ?1",
+};
+
+static int load_counts(sqlite3 *db, struct top_moment *m, const struct source *source,
+		       struct file_set *set, struct errtext *err)
 {
-	char *sql = model_rows_sql("SELECT file_id", "FROM file_interval WHERE interval_id = ?1");
+	char *sql = model_rows_sql(source->id, source->from);
 	int ret = 0;
 
-	set->room = count_rows(db, m);
+	set->room = count_rows(db, m, source->count);
 	set->rows = arena_alloc(&m->arena, set->room * sizeof(*set->rows));
 	set->directories = arena_alloc(&m->arena, set->room * sizeof(*set->directories));
 	for (size_t i = 0; set->rows && set->directories && i < m->nr_window && !ret; i++) {
@@ -117,7 +132,7 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 	int ret = 0;
 
 	for (size_t i = 0; i < set->nr; i++)
-		set->rows[i].lead = "[a file that is no longer listed]";
+		set->rows[i].lead = "[file no longer listed]";
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(
 			db, &m->arena,
@@ -146,32 +161,34 @@ static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *s
 	return ret;
 }
 
-/* Files become the directories they are in. */
-static int load_directories(sqlite3 *db, struct top_moment *m, struct file_set *set,
+static int name_directories(sqlite3 *db, struct top_moment *m, struct file_set *set,
 			    struct errtext *err)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < set->nr; i++) {
-		set->rows[i].id = set->directories[i] ? set->directories[i] : UNKNOWN;
-		set->rows[i].name = (struct bytes){0};
-		set->rows[i].lead =
-			set->directories[i] ? "[no name]" : "[a directory that is not known]";
-	}
-	set->nr = fold_rows(set->rows, set->nr);
 	for (size_t i = 0; i < set->nr && !ret; i++) {
-		struct rows r =
-			rows_begin(db, &m->arena, "SELECT path FROM directory WHERE id = ?1", 1,
-				   &set->rows[i].id);
+		struct top_row *row = &set->rows[i];
+		struct rows r = rows_begin(db, &m->arena,
+					   "SELECT path FROM directory WHERE id = ?1", 1, &row->id);
 
+		row->lead = row->id == UNKNOWN ? "[unknown directory]" : "[no name]";
 		if (rows_next(&r)) {
-			set->rows[i].name = rows_bytes(&r);
-			if (set->rows[i].name.data)
-				set->rows[i].lead = "";
+			row->name = rows_bytes(&r);
+			row->lead = row->name.data ? "" : "[files without a name]";
 		}
 		ret = model_rows_end(&r, err);
 	}
 	return ret;
+}
+
+/* Of runs that recorded no sums of directories: those of the files that have rows. */
+static void sum_files(struct file_set *set)
+{
+	for (size_t i = 0; i < set->nr; i++) {
+		set->rows[i].id = set->directories[i] ? set->directories[i] : UNKNOWN;
+		set->rows[i].name = (struct bytes){0};
+	}
+	set->nr = fold_rows(set->rows, set->nr);
 }
 
 /* To keep the cost down intervals may have no rows of files. */
@@ -185,36 +202,54 @@ static bool file_rows_given_up(const struct top_moment *m)
 	return false;
 }
 
-/* What the job did in files without a row here; false: nothing. */
-static bool make_rest(const struct top_moment *m, const struct file_set *set, struct top_row *ret)
+/* What the job did in files or directories without a row here; false: nothing. */
+static bool make_rest(const struct top_moment *m, const struct file_set *set, const char *name,
+		      struct top_row *ret)
 {
-	*ret = (struct top_row){.lead = "[all other files]", .last = true};
-	if (!set->nr && file_rows_given_up(m))
-		ret->lead = "[rows given up: all files]";
+	*ret = (struct top_row){.lead = name, .last = true};
 	ret->counts = m->jobs[0].counts;
 	for (size_t i = 0; i < set->nr; i++)
 		counts_subtract(&ret->counts, &set->rows[i].counts);
 	return counts_any(&ret->counts);
 }
 
+static int load_set(sqlite3 *db, struct top_moment *m, bool exact, struct file_set *set,
+		    struct errtext *err)
+{
+	int ret = load_counts(db, m, exact ? &of_directories : &of_files, set, err);
+
+	if (!ret && !exact)
+		ret = load_file_names(db, m, set, err);
+	return ret;
+}
+
+static const char *rest_name(const struct top_moment *m, const struct file_set *set, bool exact)
+{
+	if (exact)
+		return "[all other directories]";
+	return !set->nr && file_rows_given_up(m) ? "[all files: no rows, to keep the overhead low]"
+						 : "[all other files]";
+}
+
 int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err)
 {
+	bool exact = level == TOP_DIRECTORIES && m->has_directories;
 	struct file_set set = {0};
 	unsigned int bounds = bounds_of_row(&m->model.run);
 	struct top_row rest = {0};
 	bool has_rest;
-	int ret = load_counts(db, m, &set, err);
+	int ret = load_set(db, m, exact, &set, err);
 
-	if (!ret)
-		ret = load_file_names(db, m, &set, err);
 	if (ret || !m->nr_jobs)
 		return ret;
-	has_rest = make_rest(m, &set, &rest);
-	if (level == TOP_DIRECTORIES) {
-		ret = load_directories(db, m, &set, err);
+	has_rest = make_rest(m, &set, rest_name(m, &set, exact), &rest);
+	if (level == TOP_DIRECTORIES && !exact) {
+		sum_files(&set);
 		/* Some of the other files may be in them. */
 		bounds |= has_rest ? BOUND_ROW : 0;
 	}
+	if (level == TOP_DIRECTORIES)
+		ret = name_directories(db, m, &set, err);
 	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
 	if (!m->rows || ret)
 		return ret ? ret : model_no_memory(err);

@@ -55,6 +55,29 @@ static int64_t bounded(int64_t ns)
 	return ns < 0 ? 0 : ns > most ? most : ns;
 }
 
+/* Whether sums of directories were recorded: what wrote the run may have known none. */
+static int find_directories(sqlite3 *db, struct top_moment *m, struct errtext *err)
+{
+	int64_t has_table = 0, any = 0;
+	int64_t params[3];
+	int ret = one_value(db, &m->arena,
+			    "SELECT count(*) FROM sqlite_schema WHERE name = 'directory_interval'",
+			    0, NULL, &has_table, err);
+
+	if (ret || !has_table || !m->nr_history)
+		return ret;
+	params[0] = m->model.run.id;
+	params[1] = m->history[m->nr_history - 1].start_ns;
+	params[2] = m->history[0].start_ns;
+	ret = one_value(db, &m->arena,
+			"SELECT EXISTS (SELECT 1 FROM directory_interval WHERE interval_id IN "
+			"(SELECT id FROM interval WHERE run_id = ?1 AND start_ns BETWEEN ?2 AND "
+			"?3))",
+			3, params, &any, err);
+	m->has_directories = any != 0;
+	return ret;
+}
+
 static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, struct errtext *err)
 {
 	int64_t params[] = {m->model.run.id, start_ns, TOP_HISTORY};
@@ -217,6 +240,8 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 	if (!ret)
 		ret = load_history(db, start_ns, m, err);
 	choose_window(m);
+	if (!ret)
+		ret = find_directories(db, m, err);
 	if (!ret)
 		ret = load_jobs(db, m, err);
 	if (!ret && ask->level == TOP_RUNS)

@@ -37,7 +37,8 @@ struct top_moment {
 	size_t nr_window;			  /* the first ones, which make up the moment */
 	int64_t duration_ns;			  /* of these together */
 	bool newest;				  /* none comes after it as yet */
-	struct top_row *jobs;			  /* the watched one first */
+	bool has_directories; /* the history has sums of directories, else only those of files */
+	struct top_row *jobs; /* the watched one first */
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;

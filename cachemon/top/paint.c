@@ -176,9 +176,9 @@ static const char *heading_of(const struct top_frame *f, const struct top_view *
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE"};
 	static const char *const parts[][2] = {
 		[TOP_RUNS] = {"JOB (of the newest runs, each as a whole)", "JOB (whole runs)"},
-		[TOP_DIRECTORIES] = {"DIRECTORY (its files with the most misses)",
-				     "DIRECTORY (top files)"},
-		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top files)"},
+		[TOP_DIRECTORIES] = {"DIRECTORY (those with the most misses)",
+				     "DIRECTORY (top 64)"},
+		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},
 	};
 
 	for (int i = 0; has_note(f, v) && i < 2; i++)

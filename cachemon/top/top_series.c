@@ -10,7 +10,7 @@
 	"interval_id IN (SELECT id FROM interval WHERE run_id = ?1 AND start_ns BETWEEN ?2 AND "   \
 	"?3)"
 
-static char *sql_of(enum top_level level)
+static char *sql_of(enum top_level level, bool has_directories)
 {
 	switch (level) {
 	case TOP_JOBS:
@@ -20,6 +20,10 @@ static char *sql_of(enum top_level level)
 		return model_rows_sql("SELECT interval_id",
 				      "FROM file_interval WHERE file_id = ?4 AND " HISTORY);
 	default:
+		if (has_directories)
+			return model_rows_sql(
+				"SELECT interval_id",
+				"FROM directory_interval WHERE directory_id = ?4 AND " HISTORY);
 		return model_rows_sql("SELECT interval_id",
 				      "FROM file_interval WHERE " HISTORY
 				      " AND (SELECT directory_id "
@@ -83,7 +87,7 @@ static int read_missing(sqlite3 *db, const struct top_moment *m, struct top_seri
 		last--;
 	if (first == last)
 		return 0;
-	sql = sql_of(s->level);
+	sql = sql_of(s->level, m->has_directories);
 	r = rows_begin(db, &arena, sql, 4,
 		       (const int64_t[]){m->model.run.id, m->history[last - 1].start_ns,
 					 m->history[first].start_ns, s->id});

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib.machine import until  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.terminal import Terminal  # noqa: E402
-from syslib.topworld import World, read_frame  # noqa: E402
+from syslib.topworld import World, rate, read_frame  # noqa: E402
 from syslib.users import NOBODY, PLAIN, program  # noqa: E402
 
 part = Part(__doc__)
@@ -84,6 +85,37 @@ def captures_by_itself(world, stack):
         if how != signal.SIGSEGV:
             equal(f"left behind after {how}", os.listdir(place), [])
     check(process.poll() is None, "the job was ended too")
+
+
+SMALL_FILES = {"shard-a": 450, "shard-b": 180, "shard-c": 70}
+READ_ALL = ("import os, sys\nfor folder, _, names in os.walk(sys.argv[1]):\n    for name in names:\n"
+            "        with open(os.path.join(folder, name), 'rb', 0) as f:\n            f.read()\n")
+
+
+@part.case
+def directories_are_exact(world, stack):
+    """A data set of more small files than an interval has rows for: each directory has the pages that its files
+    have, each of which is read once, at the default level."""
+    root, db = world.tool.fresh(".dataset"), world.tool.fresh(".db")
+    for folder, number in SMALL_FILES.items():
+        os.makedirs(os.path.join(root, folder))
+        for i in range(number):
+            with open(os.path.join(root, folder, f"{i}.jpg"), "wb") as f:
+                f.write(os.urandom(4096))
+                os.fsync(f.fileno())
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    subprocess.run([world.cachemon, "watch", "--db", db, "--interval", "60s", "--", sys.executable, "-c", READ_ALL,
+                    root], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    with contextlib.closing(sqlite3.connect(db)) as rows:
+        seconds = rows.execute("SELECT duration_ns / 1e9 FROM interval").fetchall()
+        equal("intervals", len(seconds), 1)
+    shown = {}
+    for line in world.batch("--replay", db, "--rows", "directories", env={"COLUMNS": "200"}).split("\n"):
+        for folder in SMALL_FILES:
+            if line.endswith(folder):
+                shown[folder] = line.replace(" %", "%").split()[1]
+    equal("misses a second of each directory", shown,
+          {folder: rate(int(number / seconds[0][0] + 0.5)) for folder, number in SMALL_FILES.items()})
 
 
 LIVE = "--live --level full --job reader"

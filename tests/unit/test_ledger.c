@@ -257,6 +257,46 @@ static void test_active_files(void **state)
 	ledger_free(l);
 }
 
+/* Whatever rows the files have; a file that is renamed takes along what was counted before. */
+static void test_active_directories(void **state)
+{
+	struct ledger_limits limits = roomy;
+	char names[6][32];
+	struct sample_file files[6] = {0};
+	struct sample s = {.files = files, .nr_files = 6};
+	struct ledger *l;
+
+	limits.active = limits.files = 1;
+	limits.active_directories = 2;
+	assert_int_equal(ledger_new(&limits, &l), 0);
+	for (uint64_t i = 0; i < 6; i++) {
+		snprintf(names[i], sizeof(names[i]), "/%c/%d", "abbaac"[i], (int)i);
+		files[i].key = key_of(i);
+		files[i].job = JOB_WATCHED;
+		files[i].path = names[i];
+		files[i].c[C_misses] = 1 << i;
+	}
+	ledger_apply(l, &s);
+	/* c is the only one with 32; a has 1 + 8 + 16, b 2 + 4 and no room. */
+	assert_int_equal(ledger_nr_active_directories(l), 2);
+	assert_string_equal(ledger_active_directory(l, 0)->path, "/c");
+	assert_int_equal(ledger_active_directory(l, 0)->last.c[C_misses], 32);
+	assert_string_equal(ledger_active_directory(l, 1)->path, "/a");
+	assert_int_equal(ledger_active_directory(l, 1)->last.c[C_misses], 25);
+	strcpy(names[5], "/b/5");
+	s.files = &files[5];
+	s.nr_files = 1;
+	files[5].c[C_misses] = 3;
+	ledger_apply(l, &s);
+	assert_int_equal(ledger_nr_active_directories(l), 1);
+	assert_string_equal(ledger_active_directory(l, 0)->path, "/b");
+	assert_int_equal(ledger_active_directory(l, 0)->last.c[C_misses], 3);
+	s.nr_files = 0;
+	ledger_apply(l, &s);
+	assert_int_equal(ledger_nr_active_directories(l), 0);
+	ledger_free(l);
+}
+
 /* Exact sums by device, whatever rows the files have; a device too many joins the rest. */
 static void test_filesystems(void **state)
 {
@@ -374,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_weights_add_up),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_active_files),
+		cmocka_unit_test(test_active_directories),
 		cmocka_unit_test(test_filesystems),
 		cmocka_unit_test(test_job_facts),
 		cmocka_unit_test(test_advice),

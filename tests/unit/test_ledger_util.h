@@ -19,6 +19,7 @@ static const struct ledger_limits roomy = {
 	.distinct = 5000,
 	.advice = 100,
 	.active = 50,
+	.active_directories = 50,
 };
 
 /* Of the watched job; NULL: it has none of that path. */

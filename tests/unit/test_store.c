@@ -157,6 +157,7 @@ static void test_withdrawn_at_the_end(void **state)
 				 "(SELECT count(d.misses) FROM directory AS d JOIN job ON job.id = "
 				 "job_id WHERE slot = 1) + "
 				 "(SELECT count(misses) FROM file_interval) + "
+				 "(SELECT count(misses) FROM directory_interval) + "
 				 "(SELECT count(i.misses) + count(i.cpu_ns) + count(i.rchar_bytes) "
 				 "FROM job_interval AS i JOIN job ON job.id = job_id "
 				 "WHERE slot = 1)"),
@@ -326,6 +327,13 @@ static void test_no_file_rows(void **state)
 		write_sample(f, &t);
 	}
 	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM file_interval"), 2);
+	/* Sums of directories are of every interval, and of files without a row too. */
+	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM directory_interval"), 3);
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM directory_interval"), test_misses(3));
+	assert_int_equal(ask(db, "SELECT count(*) FROM directory JOIN job ON job.id = job_id WHERE "
+				 "slot = 1 AND directory.misses IS NOT (SELECT sum(misses) FROM "
+				 "directory_interval WHERE directory_id = directory.id)"),
+			 0);
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 1"),
 			 test_misses(3));

@@ -129,6 +129,8 @@ static void test_sums_stay(void **state)
 			/* All files of an interval fit: theirs stay too. */
 			assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"),
 					 test_misses(n + 1) - 2 * ((int64_t)n + 1));
+			assert_int_equal(ask(db, "SELECT sum(misses) FROM directory_interval"),
+					 test_misses(n + 1));
 		}
 	}
 	assert_int_equal(ask(db, "SELECT sum(duration_ns) FROM interval"), nr * SECOND_NS);
@@ -156,6 +158,7 @@ static void test_merged_rows_keep_the_top_files(void **state)
 	const char *db = f->scratch.db;
 
 	limits.file_rows = 8;
+	limits.directory_rows = 2;
 	begin(f, &limits, SECOND_NS);
 	for (uint64_t n = 0; n < 400; n++)
 		write_one(f, n, 100, SECOND_NS);
@@ -167,6 +170,10 @@ static void test_merged_rows_keep_the_top_files(void **state)
 				 "JOIN interval ON id = interval_id WHERE rolled = 50 AND "
 				 "start_ns < 150000000000 GROUP BY interval_id)"),
 			 8);
+	assert_int_equal(ask(db, "SELECT max(n) FROM (SELECT count(*) AS n FROM directory_interval "
+				 "JOIN interval ON id = interval_id WHERE rolled = 10 AND "
+				 "start_ns < 360000000000 GROUP BY interval_id)"),
+			 2);
 	/* Of the jobs nothing is trimmed. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i "
 				 "JOIN job ON job.id = job_id WHERE slot = 1"),

@@ -205,7 +205,7 @@ static void files_and_their_rest(void **state)
 	assert_int_equal(m.nr_rows, 5);
 	expect_shown(&m, "/a/one", TOP_LOOKUPS, "40");
 	expect_shown(&m, "[no name, inode 13 on device 8:1]", TOP_MISSES, "5");
-	expect_shown(&m, "[a file that is no longer listed]", TOP_LOOKUPS, "1");
+	expect_shown(&m, "[file no longer listed]", TOP_LOOKUPS, "1");
 	expect_shown(&m, "[all other files]", TOP_LOOKUPS, "9");
 	expect_shown(&m, "[all other files]", TOP_MISSES, "10");
 	top_moment_free(&m);
@@ -216,6 +216,55 @@ static void files_and_their_rest(void **state)
 	expect_shown(&m, "/a", TOP_MISSES, ">=15");
 	expect_shown(&m, "/b", TOP_MISSES, ">=5");
 	expect_shown(&m, "[all other files]", TOP_MISSES, "10");
+	top_moment_free(&m);
+}
+
+/* Sums of directories are exact, whatever rows the files have. */
+static void directories_are_exact(void **state)
+{
+	struct fixture *f = *state;
+	struct top_moment m;
+
+	made_files(f);
+	made_interval(f, 1, 0, S, S);
+	made_job(f, 1, 1, 1000, 300, 1000);
+	made_file(f, 1, 1, 40, 10);
+	made_directory(f, 1, 1, 600, 200);
+	made_directory(f, 1, 2, 390, 95);
+	m = moment_at(f, TOP_DIRECTORIES, TOP_NEWEST, 0);
+	assert_int_equal(m.nr_rows, 3);
+	expect_shown(&m, "/a", TOP_LOOKUPS, "600");
+	expect_shown(&m, "/a", TOP_MISSES, "200");
+	expect_shown(&m, "/b", TOP_MISSES, "95");
+	expect_shown(&m, "[all other directories]", TOP_LOOKUPS, "10");
+	expect_shown(&m, "[all other directories]", TOP_MISSES, "5");
+	top_moment_free(&m);
+	/* One over time is of the same sums. */
+	m = moment_at(f, TOP_DIRECTORIES, TOP_NEWEST, 0);
+	{
+		static struct top_series series;
+		struct errtext err;
+
+		assert_int_equal(top_series_load(f->sql, &m, TOP_DIRECTORIES, 1, &series, &err), 0);
+		assert_int_equal(counts_get(&series.counts[0], C_misses).value, 200);
+	}
+	top_moment_free(&m);
+}
+
+/* What was recorded before there were sums of directories: in a database without the table too. */
+static void directories_of_before(void **state)
+{
+	struct fixture *f = *state;
+	struct top_moment m;
+
+	made_files(f);
+	made_interval(f, 1, 0, S, S);
+	made_job(f, 1, 1, 100, 30, 1000);
+	made_file(f, 1, 1, 40, 10);
+	fixture_sql(f, "DROP TABLE directory_interval");
+	m = moment_at(f, TOP_DIRECTORIES, TOP_NEWEST, 0);
+	expect_shown(&m, "/a", TOP_MISSES, ">=10");
+	expect_shown(&m, "[all other files]", TOP_MISSES, "20");
 	top_moment_free(&m);
 }
 
@@ -308,6 +357,8 @@ int main(void)
 		TEST(job_without_a_row),	TEST(short_intervals_are_one),
 		TEST(sliced_is_absent),		TEST(never_seen_is_absent),
 		TEST(merged_slices_are_absent), TEST(files_and_their_rest),
+		TEST(directories_are_exact),	TEST(files_of_a_window_are_added_up),
+		TEST(directories_of_before),	TEST(files_of_a_window_are_added_up),
 		TEST(all_files_have_rows),	TEST(files_of_a_window_are_added_up),
 		TEST(losses_are_lower_bounds),	TEST(an_open_run_goes_first),
 	};
