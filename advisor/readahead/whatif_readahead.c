@@ -36,12 +36,12 @@ const char *whatif_reason_text(enum whatif_reason reason)
 {
 	static const char *const texts[] = {
 		[WHATIF_ANSWERED] = "",
-		[WHATIF_UNKNOWN] = "not known how it is read ahead",
-		[WHATIF_CACHED] = "read from the cache alone",
+		[WHATIF_UNKNOWN] = "its readahead is not known",
+		[WHATIF_CACHED] = "read only from the cache",
 		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
 		[WHATIF_BROKEN] = "its trace is broken",
-		[WHATIF_GAVE_WAY] = "gave way to another file of the sample",
-		[WHATIF_UNREADABLE] = "its trace is damaged, or too long",
+		[WHATIF_GAVE_WAY] = "dropped from the trace sample",
+		[WHATIF_UNREADABLE] = "its trace is damaged or too long",
 	};
 
 	return texts[reason];
@@ -83,19 +83,18 @@ static void remark_judged(struct whatif_file *f)
 	f->reason = WHATIF_ANSWERED;
 	snprintf(f->note, sizeof(f->note), "%s%s",
 		 f->evicted ? "with the evictions that happened" : "without memory pressure",
-		 f->mapped ? "; mapped: smaller windows cannot be told" : "");
+		 f->mapped ? "; mapped: smaller windows are not known" : "");
 }
 
 /* What the trace does not show, if that may be why the model differs; "": nothing. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
-		return "; reads in flight together (io_uring) are told after what they brought, "
-		       "and "
-		       "of no description";
+		return "; concurrent reads (io_uring) are recorded after the pages that they read, "
+		       "without their open file";
 	if (r->shared)
-		return "; tasks share a description, and which of them had it first is not told";
-	return warm ? "; what was cached before it was traced is not known in full" : "";
+		return "; tasks share an open file; the order of their accesses was not recorded";
+	return warm ? "; not all pages cached before the trace are known" : "";
 }
 
 /* Whether the model may speak of the file, by how it agrees with what happened. */
@@ -110,11 +109,11 @@ static void judge_file(struct whatif_file *f, const struct ra_replay_result *act
 	if (!f->windows) {
 		f->reason = WHATIF_CACHED;
 		snprintf(f->note, sizeof(f->note),
-			 "no access brought pages: what was asked for was in the cache");
+			 "every page that was asked for was in the cache");
 	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
 		f->reason = WHATIF_UNFAITHFUL;
 		snprintf(f->note, sizeof(f->note),
-			 "the model has %llu of the %llu windows exactly, and it takes 95 %%%s",
+			 "the model reproduces %llu of %llu windows exactly; 95 %% are needed%s",
 			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
 			 untold_by_trace(actual, warm));
 	} else {
@@ -176,9 +175,9 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 		f->judged = false;
 		f->reason = WHATIF_UNREADABLE;
 		snprintf(f->note, sizeof(f->note), "%s",
-			 r == -E2BIG ? "its trace is longer, or goes over more of the file, than "
-				       "can be replayed"
-				     : "what the database holds of it is no trace");
+			 r == -E2BIG ? "its trace is too long, or covers too much of the file, to "
+				       "be replayed"
+				     : "its record in the database is not a trace");
 		r = 0;
 	}
 	return r;
@@ -203,7 +202,7 @@ static int load_run_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, st
 	if (found) {
 		ret->kernel = ra_kernel_of(rows_bytes(&r).data, &ret->why);
 		if (rows_value(&r, 0) != RA_PAGE_BYTES)
-			ret->why = "the model knows pages of 4 KiB alone";
+			ret->why = "the model handles only pages of 4 KiB";
 	}
 	e = rows_finish(&r);
 	arena_free(&texts);
@@ -225,7 +224,7 @@ static bool prepare_replay(const struct run_facts *run, const struct trace_file 
 	if (!why && t->ra_pages < 0)
 		why = "the setting in force is not known";
 	else if (!why && order < 0)
-		why = "how large folios are on its filesystem is not known";
+		why = "the size of folios on its filesystem is not known";
 	in->kernel = run->kernel;
 	in->device_pages = f->device_pages;
 	in->io_pages = t->io_pages < 0 ? 0 : (uint32_t)t->io_pages;
@@ -246,7 +245,7 @@ static void set_broken(struct whatif_file *f, const struct trace_file *t)
 	f->judged = false;
 	f->reason = gave_way ? WHATIF_GAVE_WAY : WHATIF_BROKEN;
 	snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
-		 t->reason ? t->reason : "no reason is given");
+		 t->reason ? t->reason : "no reason was recorded");
 }
 
 static int load_file(sqlite3 *db, const struct run_facts *run, const struct trace_file *t,

@@ -34,7 +34,7 @@ static const struct option_spec options[] = {
 	 VALUE_NONE},
 	REPORT_ARGS_DB,
 	{{"run", OPT_RUN, "ID|last", 0, "This run", 0}, VALUE_RUN},
-	{{"replay", OPT_REPLAY, "FILE", 0, "A stored run of this database, from its beginning", 0},
+	{{"replay", OPT_REPLAY, "FILE", 0, "Play a stored run of this database from its start", 0},
 	 VALUE_FILE},
 	OPTIONS_HEADING("Or capture, as watch does, for as long as it is shown:"),
 	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
@@ -43,34 +43,34 @@ static const struct option_spec options[] = {
 	{{"job", OPT_JOB, "NAME", 0, "A job of this name", 0}, VALUE_JOB},
 	{{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (default: 1s)", 0},
 	 VALUE_DURATION},
-	{{"level", OPT_LEVEL, "cold|full|auto", 0, "As of watch (default: auto)", 0}, VALUE_CHOICE},
+	{{"level", OPT_LEVEL, "cold|full|auto", 0, "As for watch (default: auto)", 0},
+	 VALUE_CHOICE},
 	OPTIONS_HEADING("How:"),
 	{{"rows", OPT_ROWS, "runs|jobs|directories|files", 0, "What the table begins with", 0},
 	 VALUE_CHOICE},
 	{{"sort", OPT_SORT,
 	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|name", 0,
-	  "What the rows are ordered by (default: misses)", 0},
+	  "Order the rows by this column (default: misses)", 0},
 	 VALUE_CHOICE},
 	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one for each interval", 0},
 	 VALUE_NONE},
-	{{"frames", OPT_FRAMES, "N", 0, "With --batch: so many", 0}, VALUE_NUMBER},
+	{{"frames", OPT_FRAMES, "N", 0, "With --batch: write this many frames", 0}, VALUE_NUMBER},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"cachemon top",
-	 "The run that is being recorded, else the last one; q leaves, ? has the keys"},
-	{"cachemon top --replay run.db", "A stored run from its beginning, as it went"},
+	 "The run that is being recorded, else the last one; q quits, ? lists the keys"},
+	{"cachemon top --replay run.db", "Play a stored run from its start"},
 	{"cachemon top --batch --rows files --frames 1",
 	 "The files of the newest interval, as text"},
-	{"sudo cachemon top --pid 4321",
-	 "A process that runs already, without a database of its own"},
+	{"sudo cachemon top --pid 4321", "A running process, recorded only for the view"},
 	{0},
 };
 
 const struct verb_spec top_spec = {
 	.name = "top",
-	.help = "show a run while it is measured, or as it went",
+	.help = "show a run while it is recorded, or replay it",
 	.examples = examples,
 	.options = options,
 	.notes = "Reads the database that 'cachemon watch' writes, and needs no privileges for "
@@ -99,7 +99,7 @@ static void add_selector(struct argp_state *state, struct top_options *o, const 
 			 char *arg)
 {
 	if (o->has_selector)
-		usage_error(state, "one of --pid, --cgroup and --job, and that once");
+		usage_error(state, "give exactly one of --pid, --cgroup, --job");
 	o->has_selector = true;
 	add_watch(o, option, usage_value(state, option, arg));
 }
@@ -139,14 +139,14 @@ static void check_options(struct argp_state *state, struct top_options *o)
 	static char one_second[] = "1s";
 
 	if (o->has_selector && (o->db || o->run_given || o->replay))
-		usage_error(state,
-			    "either a job to capture, or --db, --run and --replay: not both");
+		usage_error(state, "give either a job to capture or a stored run (--db, --run, "
+				   "--replay), not both");
 	if (o->nr_watch && !o->has_selector)
-		usage_error(state, "--interval and --level go with --pid, --cgroup or --job");
+		usage_error(state, "--interval and --level need --pid, --cgroup or --job");
 	if (o->has_selector && !has_word(o, "--interval"))
 		add_watch(o, "--interval", one_second);
 	if (o->frames && !o->batch)
-		usage_error(state, "--frames goes with --batch");
+		usage_error(state, "--frames needs --batch");
 }
 
 static error_t parse_view(int key, char *arg, struct argp_state *state)
@@ -162,7 +162,7 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FRAMES:
 		if (parse_u64(arg, &o->frames) || !o->frames)
-			usage_reject(state, "--frames", arg, "a number of frames, 1 at least");
+			usage_reject(state, "--frames", arg, "a number of frames, at least 1");
 		return 0;
 	case OPT_SORT:
 		if (top_view_sort(&view, arg))
@@ -187,7 +187,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_DB:
 	case OPT_REPLAY:
 		if (o->db)
-			usage_error(state, "one of --db and --replay, and that once");
+			usage_error(state, "give exactly one of --db, --replay");
 		o->db = usage_value(state, key == OPT_DB ? "--db" : "--replay", arg);
 		o->replay = key == OPT_REPLAY;
 		return 0;
@@ -220,7 +220,7 @@ static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, 
 	r = top_session_find_run(db, ret_run, &open, err);
 	if (!r && !open && !o->replay)
 		snprintf(about, size,
-			 "nothing is being recorded: this is run %" PRId64 ", the last one",
+			 "no run is being recorded; showing run %" PRId64 ", the last one",
 			 *ret_run);
 	return r;
 }
@@ -309,7 +309,7 @@ static int run_top(const struct top_options *o, struct top_capture *capture, int
 	if (!o->batch &&
 	    (!top_screen_possible(STDIN_FILENO) || !top_screen_possible(STDOUT_FILENO)))
 		return errtext_set(err, -ENOTTY,
-				   "this is no terminal that can show a full screen; "
+				   "this terminal cannot show a full screen; "
 				   "'cachemon top --batch' writes text");
 	return capture ? show_captured(o, capture, ret_signal, err)
 		       : show_stored(o, ret_signal, err);

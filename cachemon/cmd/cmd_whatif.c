@@ -107,7 +107,7 @@ static void parse_kind(struct argp_state *state, const char *arg, struct options
 		if (strcmp(arg, kinds[i].name) == 0)
 			o->kind = &kinds[i];
 	if (!o->kind)
-		usage_error(state, "'%s' is nothing to ask for; there are: cache, readahead", arg);
+		usage_error(state, "unknown question '%s' (choose cache or readahead)", arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -119,7 +119,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (key == ARGP_KEY_END && !o->kind)
-		usage_error(state, "what if what? say: cachemon whatif cache, or readahead");
+		usage_error(state, "whatif needs a topic: cache or readahead");
 	return report_args_option(&o->args, key, arg, state);
 }
 
@@ -276,7 +276,7 @@ static const struct example examples[] = {
 
 const struct verb_spec whatif_spec = {
 	.name = "whatif",
-	.help = "say what a run would have been like with another cache or readahead",
+	.help = "predict a run with another cache size or readahead setting",
 	.operands = "cache|readahead",
 	.operand = VALUE_CHOICE,
 	.examples = examples,

@@ -152,10 +152,10 @@ int top_put_tail(struct top_canvas *c, int row, int column, int width, enum top_
 	return width - room + top_put(c, row, column + width - room, room, look, text);
 }
 
-void top_look_line(struct top_canvas *c, int row, enum top_look look)
+void top_look_cells(struct top_canvas *c, int row, int column, int width, enum top_look look)
 {
-	for (int i = 0; i < c->columns; i++) {
-		struct top_cell *cell = cell_at(c, row, i);
+	for (int i = 0; i < width; i++) {
+		struct top_cell *cell = cell_at(c, row, column + i);
 
 		if (cell)
 			cell->look = (unsigned char)look;

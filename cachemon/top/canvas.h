@@ -51,8 +51,8 @@ int top_put_right(struct top_canvas *c, int row, int column, int width, enum top
 /* Cut at its beginning, with "..." there, when it is wider. */
 int top_put_tail(struct top_canvas *c, int row, int column, int width, enum top_look look,
 		 const char *text);
-/* The look of all cells of a line. */
-void top_look_line(struct top_canvas *c, int row, enum top_look look);
+/* The look of cells of a line. */
+void top_look_cells(struct top_canvas *c, int row, int column, int width, enum top_look look);
 
 /* As text: lines without the blanks at their ends. */
 void top_canvas_write(const struct top_canvas *c, FILE *out);

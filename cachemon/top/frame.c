@@ -75,30 +75,47 @@ static size_t place_cursor(const struct top_frame *f, const struct top_view *v)
 	return v->cursor < f->nr_rows ? v->cursor : f->nr_rows - 1;
 }
 
+/* Those that have the filter in their name, in the order of the view. 0 or -ENOMEM. */
+static int make_rows(struct top_frame *f, const struct top_row *rows, size_t nr,
+		     const struct top_view *v, struct top_frame_row **ret_rows, size_t *ret_nr)
+{
+	int64_t page_size = f->moment->model.run.page_size_bytes.value;
+	struct top_frame_row *made = arena_alloc(&f->arena, (nr + 1) * sizeof(*made));
+	size_t kept = 0;
+
+	for (size_t i = 0; made && i < nr; i++) {
+		struct top_frame_row *row = &made[kept];
+
+		row->row = &rows[i];
+		row->name = name_of(&f->arena, row->row);
+		if (!row->name)
+			return -ENOMEM;
+		row->key = top_column_figure(v->sort, row->row, f->moment->duration_ns, page_size)
+				   .value;
+		kept += !*v->filter || strcasestr(row->name, v->filter);
+	}
+	if (!made || f->arena.failed)
+		return -ENOMEM;
+	qsort_r(made, kept, sizeof(*made), by_order, (void *)v);
+	*ret_rows = made;
+	*ret_nr = kept;
+	return 0;
+}
+
 int top_frame_make(const struct top_moment *m, const struct top_view *v, struct top_frame *ret)
 {
-	int64_t page_size = m->model.run.page_size_bytes.value;
+	struct top_view by_waiting = *v;
 	struct top_frame f = {.moment = m};
 
-	f.rows = arena_alloc(&f.arena, (m->nr_rows + 1) * sizeof(*f.rows));
-	for (size_t i = 0; f.rows && i < m->nr_rows; i++) {
-		struct top_frame_row *row = &f.rows[f.nr_rows];
-
-		row->row = &m->rows[i];
-		row->name = name_of(&f.arena, row->row);
-		if (!row->name)
-			break;
-		row->key = top_column_figure(v->sort, row->row, m->duration_ns, page_size).value;
-		if (*v->filter && !strcasestr(row->name, v->filter))
-			f.nr_filtered++;
-		else
-			f.nr_rows++;
-	}
-	if (!f.rows || f.arena.failed || f.nr_rows + f.nr_filtered < m->nr_rows) {
+	by_waiting.sort = TOP_WAITED;
+	by_waiting.reversed = false;
+	if (make_rows(&f, m->rows, m->nr_rows, v, &f.rows, &f.nr_rows) ||
+	    (m->files &&
+	     make_rows(&f, m->files, m->nr_files, &by_waiting, &f.files, &f.nr_files))) {
 		arena_free(&f.arena);
 		return -ENOMEM;
 	}
-	qsort_r(f.rows, f.nr_rows, sizeof(*f.rows), by_order, (void *)v);
+	f.nr_filtered = m->nr_rows - f.nr_rows;
 	f.cursor = place_cursor(&f, v);
 	*ret = f;
 	return 0;

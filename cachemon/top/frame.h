@@ -19,7 +19,9 @@ struct top_frame {
 	const struct top_moment *moment;
 	struct top_frame_row *rows;
 	size_t nr_rows;
-	size_t nr_filtered;		 /* rows that the filter keeps out */
+	size_t nr_filtered;	     /* rows that the filter keeps out */
+	struct top_frame_row *files; /* beside them, those waited for longest first */
+	size_t nr_files;
 	size_t cursor;			 /* 0 where there are none */
 	const struct top_series *job;	 /* of the watched job; NULL: not loaded */
 	const struct top_series *chosen; /* of the chosen row; NULL: not loaded */

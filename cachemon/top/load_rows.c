@@ -227,16 +227,17 @@ static const char *rest_name(const struct top_moment *m, const struct file_set *
 {
 	if (exact)
 		return "[all other directories]";
-	return !set->nr && file_rows_given_up(m) ? "[all files: no rows, to keep the overhead low]"
+	return !set->nr && file_rows_given_up(m) ? "[all files: rows not recorded]"
 						 : "[all other files]";
 }
 
-int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err)
+int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
+		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err)
 {
 	bool exact = level == TOP_DIRECTORIES && m->has_directories;
 	struct file_set set = {0};
 	unsigned int bounds = bounds_of_row(&m->model.run);
-	struct top_row rest = {0};
+	struct top_row rest = {0}, *rows;
 	bool has_rest;
 	int ret = load_set(db, m, exact, &set, err);
 
@@ -250,18 +251,19 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m, struc
 	}
 	if (level == TOP_DIRECTORIES)
 		ret = name_directories(db, m, &set, err);
-	m->rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*m->rows));
-	if (!m->rows || ret)
+	rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*rows));
+	if (!rows || ret)
 		return ret ? ret : model_no_memory(err);
 	if (set.nr)
-		memcpy(m->rows, set.rows, set.nr * sizeof(*m->rows));
-	m->nr_rows = set.nr;
-	for (size_t i = 0; i < m->nr_rows; i++)
-		top_counts_finish(m, &m->rows[i].counts, bounds);
+		memcpy(rows, set.rows, set.nr * sizeof(*rows));
+	for (size_t i = 0; i < set.nr; i++)
+		top_counts_finish(m, &rows[i].counts, bounds);
 	if (has_rest) {
 		top_counts_finish(m, &rest.counts, bounds_of_totals(&m->model.run));
-		m->rows[m->nr_rows++] = rest;
+		rows[set.nr] = rest;
 	}
+	*ret_rows = rows;
+	*ret_nr = set.nr + has_rest;
 	return 0;
 }
 

@@ -247,7 +247,9 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 	if (!ret && ask->level == TOP_RUNS)
 		ret = top_runs_load(db, m, err);
 	if (!ret && ask->level > TOP_JOBS && m->nr_window)
-		ret = top_rows_load(db, ask->level, m, err);
+		ret = top_rows_load(db, ask->level, m, &m->rows, &m->nr_rows, err);
+	if (!ret && ask->files && m->nr_window)
+		ret = top_rows_load(db, TOP_FILES, m, &m->files, &m->nr_files, err);
 	if (ret)
 		return ret;
 	finish_jobs(m);

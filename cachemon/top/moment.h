@@ -42,6 +42,8 @@ struct top_moment {
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;
+	struct top_row *files; /* beside the rows of another level; NULL: not asked for */
+	size_t nr_files;
 	struct arena arena;
 };
 
@@ -60,6 +62,7 @@ struct top_ask {
 	enum top_level level;
 	int64_t at_ns; /* or TOP_NEWEST */
 	int steps;
+	bool files; /* these too, whatever the level */
 };
 
 struct sqlite3;
@@ -96,7 +99,7 @@ void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned in
 
 /* Directories or files, and what is in none of their rows. */
 int top_rows_load(struct sqlite3 *db, enum top_level level, struct top_moment *m,
-		  struct errtext *err);
+		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err);
 
 /* The jobs of the newest runs. */
 int top_runs_load(struct sqlite3 *db, struct top_moment *m, struct errtext *err);

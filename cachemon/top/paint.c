@@ -9,10 +9,23 @@
 #include "cachemon/base/human.h"
 
 /* Lines from which on the head has a sparkline, and rows that a table keeps next to the detail. */
-enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256 };
+enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
 
 /* Of a line, for paths, which are longer than names of jobs. */
 enum { PATH_SHARE = 3 };
+
+/* A table: what it shows, and the columns of the screen that it has. */
+struct pane {
+	int at, width;
+	int name; /* columns that a path gets at least */
+	enum top_level level;
+	enum top_column sort;
+	bool reversed;
+	const struct top_frame_row *rows;
+	size_t nr_rows;
+	const struct top_row *all; /* before the filter */
+	size_t nr_all;
+};
 
 struct layout {
 	int spark; /* line of it, or -1 */
@@ -130,9 +143,10 @@ struct chosen_columns {
 
 /* The most important columns that leave room for the name, and that of the order whatever it is:
  * else nothing would show why the rows are where they are. */
-static struct chosen_columns choose_columns(int columns, const struct top_view *v)
+static struct chosen_columns choose_columns(const struct pane *v)
 {
-	int name = columns / PATH_SHARE;
+	int columns = v->width;
+	int name = v->name;
 	int room = columns - (v->level == TOP_JOBS || name < NAME_LEAST ? NAME_LEAST : name);
 	struct chosen_columns chosen = {.nr = 0};
 	bool full = false;
@@ -156,22 +170,17 @@ static struct chosen_columns choose_columns(int columns, const struct top_view *
 	return chosen;
 }
 
-static bool has_rest(const struct top_moment *m)
+static bool has_rest(const struct pane *p)
 {
-	for (size_t i = 0; i < m->nr_rows; i++)
-		if (!m->rows[i].id)
+	for (size_t i = 0; i < p->nr_all; i++)
+		if (!p->all[i].id)
 			return true;
 	return false;
 }
 
-static bool has_note(const struct top_frame *f, const struct top_view *v)
-{
-	return v->level == TOP_RUNS || (v->level > TOP_JOBS && has_rest(f->moment));
-}
-
 /* What the rows are. Of an interval not all files are kept: that is said as well as there is room.
  */
-static const char *heading_of(const struct top_frame *f, const struct top_view *v, int room)
+static const char *heading_of(const struct pane *p, int room)
 {
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE"};
 	static const char *const parts[][2] = {
@@ -180,19 +189,20 @@ static const char *heading_of(const struct top_frame *f, const struct top_view *
 				     "DIRECTORY (top 64)"},
 		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},
 	};
+	bool noted = p->level == TOP_RUNS || (p->level > TOP_JOBS && has_rest(p));
 
-	for (int i = 0; has_note(f, v) && i < 2; i++)
-		if ((int)strlen(parts[v->level][i]) <= room)
-			return parts[v->level][i];
-	return names[v->level];
+	for (int i = 0; noted && i < 2; i++)
+		if ((int)strlen(parts[p->level][i]) <= room)
+			return parts[p->level][i];
+	return names[p->level];
 }
 
-static void put_heading(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
-			int row, const struct chosen_columns *chosen)
+static void put_heading(struct top_canvas *c, const struct pane *p, int row,
+			const struct chosen_columns *chosen)
 {
 	const char *down = c->utf8 ? "\u25be" : "v";
 	const char *up = c->utf8 ? "\u25b4" : "^";
-	bool descending = top_column_info(v->sort)->worst_is_least == v->reversed;
+	bool descending = top_column_info(p->sort)->worst_is_least == p->reversed;
 	char text[64];
 	int at = 0;
 
@@ -201,22 +211,22 @@ static void put_heading(struct top_canvas *c, const struct top_frame *f, const s
 		const struct top_column_info *info = top_column_info(column);
 
 		snprintf(text, sizeof(text), "%s%s",
-			 v->sort == column ? (descending ? down : up) : "",
-			 info->heading ? info->heading : heading_of(f, v, c->columns - at - 1));
+			 p->sort == column ? (descending ? down : up) : "",
+			 info->heading ? info->heading : heading_of(p, p->width - at - 1));
 		if (column == TOP_NAME)
-			top_put(c, row, at, c->columns - at, TOP_HEADING, text);
+			top_put(c, row, p->at + at, p->width - at, TOP_HEADING, text);
 		else
-			top_put_right(c, row, at, info->width, TOP_HEADING, text);
+			top_put_right(c, row, p->at + at, info->width, TOP_HEADING, text);
 		at += info->width + 1;
 	}
-	top_look_line(c, row, TOP_HEADING);
+	top_look_cells(c, row, p->at, p->width, TOP_HEADING);
 }
 
-static void put_row(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
+static void put_row(struct top_canvas *c, const struct top_frame *f, const struct pane *p,
 		    const struct top_frame_row *r, int row, const struct chosen_columns *chosen)
 {
 	int64_t page_size = f->moment->model.run.page_size_bytes.value;
-	int at = 0;
+	int at = p->at, end = p->at + p->width;
 
 	for (int k = 0; k < chosen->nr; k++) {
 		enum top_column column = chosen->list[k];
@@ -227,32 +237,64 @@ static void put_row(struct top_canvas *c, const struct top_frame *f, const struc
 		top_put_right(c, row, at, width, look_of(column, figure.value), figure.shown.s);
 		at += width + 1;
 	}
-	if (v->level <= TOP_JOBS)
-		top_put(c, row, at, c->columns - at, TOP_PLAIN, r->name);
+	/* A path by its end, and what is ours by its beginning. */
+	if (p->level <= TOP_JOBS || !r->row->name.data)
+		top_put(c, row, at, end - at, TOP_PLAIN, r->name);
 	else
-		top_put_tail(c, row, at, c->columns - at, TOP_PLAIN, r->name);
+		top_put_tail(c, row, at, end - at, TOP_PLAIN, r->name);
+}
+
+static void put_pane(struct top_canvas *c, const struct top_frame *f, const struct pane *p,
+		     const struct layout *l, size_t first)
+{
+	struct chosen_columns chosen = choose_columns(p);
+
+	put_heading(c, p, l->heading, &chosen);
+	for (int i = 0; i < l->table_rows && first + (size_t)i < p->nr_rows; i++)
+		put_row(c, f, p, &p->rows[first + (size_t)i], l->heading + 1 + i, &chosen);
 }
 
 static void put_table(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
 		      const struct layout *l, bool with_cursor)
 {
-	struct chosen_columns chosen = choose_columns(c->columns, v);
 	size_t room = l->table_rows > 0 ? (size_t)l->table_rows : 0;
 	size_t first = f->cursor >= room ? f->cursor + 1 - room : 0;
+	struct pane main = {
+		.width = c->columns,
+		.name = c->columns / PATH_SHARE,
+		.level = v->level,
+		.sort = v->sort,
+		.reversed = v->reversed,
+		.rows = f->rows,
+		.nr_rows = f->nr_rows,
+		.all = f->moment->rows,
+		.nr_all = f->moment->nr_rows,
+	};
 
-	put_heading(c, f, v, l->heading, &chosen);
-	for (size_t i = 0; i < room && first + i < f->nr_rows; i++) {
-		int row = l->heading + 1 + (int)i;
+	if (f->files) {
+		struct pane files = {.level = TOP_FILES,
+				     .sort = TOP_WAITED,
+				     .rows = f->files,
+				     .nr_rows = f->nr_files,
+				     .all = f->moment->files,
+				     .nr_all = f->moment->nr_files};
 
-		put_row(c, f, v, &f->rows[first + i], row, &chosen);
-		if (with_cursor && first + i == f->cursor)
-			top_look_line(c, row, TOP_CHOSEN);
+		main.width = (c->columns - GAP) / 2;
+		files.at = main.width + GAP;
+		files.width = c->columns - files.at;
+		files.name = files.width / 2;
+		main.name = main.width / PATH_SHARE;
+		put_pane(c, f, &files, l, 0);
 	}
+	put_pane(c, f, &main, l, first);
+	if (with_cursor && f->nr_rows && room)
+		top_look_cells(c, l->heading + 1 + (int)(f->cursor - first), 0, main.width,
+			       TOP_CHOSEN);
 	if (f->nr_rows || !room)
 		return;
-	top_put(c, l->heading + 1, 0, c->columns, TOP_FAINT,
-		!f->moment->nr_history ? "No interval was recorded yet."
-		: f->nr_filtered       ? "No row has what is searched for."
+	top_put(c, l->heading + 1, 0, main.width, TOP_FAINT,
+		!f->moment->nr_history ? "No interval has been recorded yet."
+		: f->nr_filtered       ? "No row matches the filter."
 				       : "Nothing was read.");
 }
 

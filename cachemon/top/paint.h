@@ -18,6 +18,9 @@ struct top_paper {
 	const char *notice; /* about the run or the view; NULL: none */
 };
 
+/* Columns from which on files have room beside jobs or directories. */
+enum { TOP_WIDE = 120 };
+
 /* 0 or -ENOMEM. */
 int top_paint(const struct top_frame *f, const struct top_view *v, const struct top_paper *paper,
 	      struct top_canvas *ret);

@@ -171,7 +171,7 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 	if (nr_rows < 1 || !f->nr_rows)
 		return;
 	top_put_tail(c, row, 0, c->columns, TOP_STRONG, f->rows[f->cursor].name);
-	top_look_line(c, row, TOP_HEADING);
+	top_look_cells(c, row, 0, c->columns, TOP_HEADING);
 	for (int i = 0; i < shown; i++)
 		top_paint_spark(c, f, sparks[i], f->chosen, row + 1 + i, 0,
 				side ? width - 2 : width);

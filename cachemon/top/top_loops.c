@@ -147,6 +147,8 @@ static void load_frame(struct screen_loop *l)
 {
 	struct errtext err = {""};
 
+	top_screen_size(l->screen, &l->paper.columns, &l->paper.rows);
+	l->s->view.wide = l->paper.columns >= TOP_WIDE;
 	*l->notice = '\0';
 	if (top_session_load(l->s, &err))
 		snprintf(l->notice, sizeof(l->notice), "%.*s", (int)sizeof(l->notice) - 1,
@@ -217,6 +219,14 @@ static int run_loop(struct screen_loop *l, const sigset_t *waiting)
 	return r;
 }
 
+/* The first moment, and from there one after the other. */
+static void play_from_start(struct top_session *s)
+{
+	s->view.pace = TOP_PLAY;
+	s->view.at_ns = INT64_MAX;
+	s->view.steps = -INT_MAX;
+}
+
 int top_watch_screen(struct top_session *s, const struct top_options *o,
 		     struct top_capture *capture, const char *about, int *ret_signal,
 		     struct errtext *err)
@@ -224,17 +234,22 @@ int top_watch_screen(struct top_session *s, const struct top_options *o,
 	const char *no_color = getenv("NO_COLOR");
 	struct screen_loop l = {.s = s, .capture = capture, .about = about};
 	sigset_t waiting;
-	int r = top_session_load(s, err);
+	int r;
 
+	if (s->replay)
+		play_from_start(s);
+	r = top_session_load(s, err);
 	if (r)
 		return r;
 	l.paper.keys = true;
 	l.paper.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	l.fresh_ns = clock_now_ns();
+	l.play_ns = l.fresh_ns + PLAY_NS;
 	take_signals(&waiting);
 	r = top_screen_open(!no_color || !*no_color, &l.screen);
 	if (r)
 		return errtext_set(err, r, "cannot use this terminal: %s", strerror(-r));
+	load_frame(&l);
 	r = run_loop(&l, &waiting);
 	top_screen_close(l.screen);
 	*ret_signal = seen;
@@ -311,6 +326,7 @@ int top_batch(struct top_session *s, const struct top_options *o, struct top_cap
 
 	/* From the first interval on, or from the newest; after it none is left out. */
 	s->view.pace = TOP_HOLD;
+	s->view.wide = size_of_variable("COLUMNS", COLUMNS_DEFAULT) >= TOP_WIDE;
 	if (s->replay || capture)
 		s->view.steps = -INT_MAX;
 	for (;;) {

@@ -55,6 +55,7 @@ struct top_view {
 	size_t cursor;	/* the chosen row, by place; as large as it may be, frames bound it */
 	int64_t pinned; /* the chosen row, by id, while its detail is shown; else TOP_NO_ROW */
 	bool detail, help;
+	bool wide;	  /* there is room for files beside jobs or directories */
 	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
@@ -99,6 +100,8 @@ enum top_key {
 };
 
 struct top_view top_view_new(void);
+/* Files are shown beside the rows of this level, ordered by the time waited for them. */
+bool top_view_with_files(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);
 /* A name of a column, as --sort has it; -EINVAL. */

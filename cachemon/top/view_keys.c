@@ -20,6 +20,11 @@ struct top_view top_view_new(void)
 	};
 }
 
+bool top_view_with_files(const struct top_view *v)
+{
+	return v->wide && (v->level == TOP_JOBS || v->level == TOP_DIRECTORIES);
+}
+
 int top_view_sort(struct top_view *v, const char *name)
 {
 	for (enum top_column c = 0; c < TOP_NR_COLUMNS; c++) {

@@ -3,6 +3,7 @@
 """What is made of the recorded database in examples/recorded, against the pages beside it: a change of a word or
 a figure is seen where it is made. CACHEMON_UPDATE=1 writes them anew, for a look at the difference."""
 
+import json
 import lzma
 import os
 import subprocess
@@ -79,6 +80,26 @@ def what_was_done_is_found(world, _stack):
     check("memcg-limit-too-low" not in second, "run 2 had no limit, and one was found")
     said = world.made("compare.md").decode().split("\n\n")[1]
     check("40.9 to 32.5 s" in said, f"compare does not say how long both took: {said}")
+
+
+@part.case
+def predictions_begin_with_a_verdict(world, _stack):
+    """One sentence with the figures of the best setting, then only settings that differ from what was in force."""
+    job, = (job for job in json.loads(world.run("whatif", "readahead", "--run", "2", "--json"))["jobs"]
+            if job["name"] == "train")
+    text = world.run("whatif", "readahead", "--run", "2").decode()
+    actual, = (s for s in job["settings"] if s["actual"])
+    best, = (s for s in job["settings"] if s["best"])
+    fewer = 100 - 100 * best["waits"] / actual["waits"]
+    said = " ".join(text.split("\n\n")[2].split())
+    check(said.startswith(f"With {best['setting']}, files that are read would wait {best['waits']:,} times instead of "
+                          f"{actual['waits']:,} ({fewer:.0f} % fewer)"), f"the verdict is: {said}")
+    alike = [s["setting"] for s in job["settings"] if not s["actual"] and not s["best"] and
+             s["waits"] == actual["waits"] and s["read_pages"] == actual["read_pages"]]
+    table = text.split("Files that are read")[1].split("Files that are mapped")[0]
+    check(alike, "no setting is the same as what was in force: nothing is tested")
+    equal("settings in the table", {line.split()[0] for line in table.split("\n")[2:] if " MiB" in line},
+          {"as"} | {s["setting"] for s in job["settings"] if not s["actual"] and s["setting"] not in alike})
 
 
 if __name__ == "__main__":

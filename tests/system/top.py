@@ -137,6 +137,35 @@ def time_is_travelled(world, stack):
 
 
 @part.case
+def replay_begins_at_the_start(world, stack):
+    """On a screen too: the first moment, then one after the other."""
+    made = world.made(stack, 60)
+    terminal = Terminal(stack, world.work, 80, 24)
+    terminal.type(f"{world.cachemon} top --replay {made.path}")
+    first = seconds_of(terminal.wait(lambda s: "run 1" in s and "playing" in s, "a replay that plays"))
+    check(first <= 3, f"began at second {first}")
+    terminal.wait(lambda s: "playing" in s and first < seconds_of(s) < first + 10, "a replay that plays on")
+    terminal.keys("l")
+    terminal.wait(lambda s: seconds_of(s) == 60, "the end")
+
+
+@part.case
+def files_beside_jobs(world, stack):
+    """From 120 columns on, those that were waited for longest first; a terminal that shrinks has jobs alone."""
+    made = world.made(stack, 10)
+    made.db.execute("UPDATE file_interval SET stall_ns = 1000000 * (1 + (file_id * 7) % 40)")
+    terminal = world.top(stack, made, 120, 40)
+    screen = terminal.wait(lambda s: "JOB" in s and "FILE" in s, "both tables")
+    names = re.findall(r"part-(\d\d)\.tar", screen)
+    equal("files by waiting", names[:5],
+          [f"{i:02d}" for i in sorted(range(40), key=lambda i: -((i + 1) * 7 % 40))][:5])
+    terminal.keys("Tab")
+    terminal.wait(lambda s: "DIRECTORY" in s and "FILE" in s, "directories and files")
+    terminal.resize(100, 30)
+    terminal.wait(lambda s: "DIRECTORY" in s and "FILE" not in s, "directories alone")
+
+
+@part.case
 def follows_what_is_written(world, stack):
     made = world.made(stack, 3, ended=False)
     terminal = world.top(stack, made)
@@ -287,6 +316,9 @@ def without_utf8(world, stack):
         screen = terminal.wait_for("Windows by pages")
         check(screen.isascii(), screen)
         check("/d/\\u00e4\\u65e5" in screen, screen)
+        for words in ("", "--rows directories"):
+            screen = world.top(stack, made, 120, 40, words=words, LC_ALL=locale).wait_for("FILE")
+            check(screen.isascii(), screen)
     for locale in ("C.UTF-8", "xx_YY.utf8"):
         check("ä日" in world.top(stack, made, words="--rows files", LC_ALL=locale).settled(), f"not itself in {locale}")
 

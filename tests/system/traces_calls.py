@@ -239,7 +239,7 @@ def threads_on_one_description(world, stack):
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
     # Between the end of a read and its next one a thread waits for the interpreter, and others read:
     # when a read ended, no event tells.
-    judged_or_refused(world, watch.db, path, "share a description")
+    judged_or_refused(world, watch.db, path, "share an open file")
 
 
 @part.case
@@ -248,7 +248,7 @@ def processes_on_one_description(world, stack):
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
     # Of two CPUs that read within microseconds no event tells which had the description first.
-    judged_or_refused(world, watch.db, path, "share a description")
+    judged_or_refused(world, watch.db, path, "share an open file")
 
 
 @part.case

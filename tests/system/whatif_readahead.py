@@ -101,7 +101,7 @@ class World:
             if not refused:
                 return told
             for f in refused:
-                check(races and "share a description" in f["note"], f"{f['path']}: {f['note']}")
+                check(races and "share an open file" in f["note"], f"{f['path']}: {f['note']}")
                 part.note(f"{f['path']}: {f['note']}; again")
         raise Skipped(f"in {RACES_MAX} runs no answer, for that reason")
 

@@ -60,14 +60,14 @@ static void whole_frame(void **state)
 	expect_frame(&s, 40, 8,
 		     "run 1  train on node   22:13:22  0:00:02\n"
 		     "HITS 80.0 %  MISSES/s 40  LOOKUPS/s 200\n"
-		     "    HITS vMISSES/s FILE (top files)\n"
+		     "    HITS vMISSES/s FILE (top 256)\n"
 		     "  50.0 %        20 /a/one\n"
 		     "       -        10 /b/three\n"
 		     "  83.3 %         5 /a/two\n"
 		     "  96.2 %         5 [all other files]\n\n");
 	/* As much of it as there is room for. */
-	expect_frame(&s, 34, 4,
-		     "run 1  train on  22:13:22  0:00:02\n"
+	expect_frame(&s, 33, 4,
+		     "run 1  train o  22:13:22  0:00:02\n"
 		     "HITS 80.0 %  MISSES/s 40\n"
 		     "    HITS vMISSES/s FILE\n"
 		     "  50.0 %        20 /a/one\n");
@@ -127,6 +127,30 @@ static void moments_do_not_change(void **state)
 	top_session_end(&s);
 }
 
+/* Jobs and, where there is room, the files that were waited for longest; only jobs are chosen. */
+static void files_beside_jobs(void **state)
+{
+	struct top_session s = begun(*state);
+
+	two_seconds(*state);
+	fixture_sql(*state, "UPDATE file_interval SET stall_ns = file_id * 10000000;"
+			    "UPDATE job_interval SET stall_ns = 100000000 WHERE job_id = 1");
+	expect_has(&s, "FILE", false);
+	s.view.wide = true;
+	expect_has(&s, "\u25beWAITED/s FILE", true);
+	assert_int_equal(s.frame.nr_rows, 2);
+	assert_int_equal(s.frame.nr_files, 4);
+	assert_string_equal(s.frame.files[0].name, "/b/three");
+	assert_string_equal(s.frame.files[1].name, "/a/two");
+	assert_string_equal(s.frame.files[2].name, "/a/one");
+	assert_string_equal(s.frame.files[3].name, "[all other files]");
+	/* A table of files has the whole width. */
+	s.view.level = TOP_FILES;
+	expect_has(&s, "\u25beWAITED/s", false);
+	assert_null(s.frame.files);
+	top_session_end(&s);
+}
+
 static void rows_are_ordered(void **state)
 {
 	struct top_session s = begun(*state);
@@ -164,7 +188,7 @@ static void rows_are_filtered(void **state)
 	s.view.detail = true;
 	ORDER(&s, NULL);
 	assert_int_equal(top_frame_cursor_id(&s.frame), TOP_NO_ROW);
-	expect_has(&s, "No row has what is searched for.", true);
+	expect_has(&s, "No row matches the filter.", true);
 	top_session_end(&s);
 }
 
@@ -371,6 +395,7 @@ int main(void)
 		TEST(whole_frame),
 		TEST(the_order_is_seen),
 		TEST(moments_do_not_change),
+		TEST(files_beside_jobs),
 		TEST(rows_are_ordered),
 		TEST(rows_are_filtered),
 		TEST(the_chosen_row_stays),

@@ -60,7 +60,7 @@ static void other_pages_are_refused(void **state)
 		run(db, sizes[i]);
 		w = load(db);
 		assert_int_equal(w.nr_judged, 0);
-		assert_string_equal(w.files[0].note, "the model knows pages of 4 KiB alone");
+		assert_string_equal(w.files[0].note, "the model handles only pages of 4 KiB");
 		whatif_readahead_free(&w);
 		sqlite3_close(db);
 	}

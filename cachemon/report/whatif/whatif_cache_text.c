@@ -10,6 +10,9 @@
 
 enum { TABLE_ROWS = 12 };
 
+/* Of hit ratios: a wider band is no answer. */
+#define WIDEST_BAND 0.15
+
 enum { COLUMNS = 68, ROWS = 21, ROWS_A_LABEL = 5 };
 
 enum glyph { G_NONE, G_BAND, G_OPT, G_CEILING, G_CURVE, G_MEASURED, G_NR };
@@ -142,27 +145,91 @@ static struct shown ratio_text(double ratio)
 	return show_ratio((struct opt_f64){.value = ratio < 0 ? 0 : ratio, .known = true}, false);
 }
 
+/* "; it has 1.2 GiB": the most that it had, or "". */
+static const char *what_it_has(const struct job_curve *c, char *text, size_t size)
+{
+	double pages = c->facts.counted.present_pages;
+
+	*text = '\0';
+	if (pages >= 0)
+		snprintf(text, size, "; it has %s", size_text(c, pages).text);
+	return text;
+}
+
+/* At the size that was present, or of all that was read: how wide the band is. */
+static bool too_few_samples(const struct job_curve *c, struct curve_point *ret)
+{
+	double pages = c->facts.counted.present_pages;
+
+	curve_at(&c->curve, pages > 0 ? pages : c->curve.estimate.distinct_pages, ret);
+	return ret->high - ret->low > WIDEST_BAND;
+}
+
+static void say_need(struct doc *d, const struct job_curve *c)
+{
+	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
+	bool again = c->curve.removed_again > 0;
+	struct curve_point at;
+	struct curve_need need;
+	char has[64], band[96] = "";
+
+	if (c->verdict.uncertain) {
+		doc_para(d,
+			 "How much cache the job needs to hit 90 %% is not known: the curve is "
+			 "uncertain beyond the present size. %s",
+			 c->verdict.reason);
+		return;
+	}
+	if (too_few_samples(c, &at)) {
+		doc_para(
+			d,
+			"Too few samples to say how much cache the job needs to hit 90 %%: from %s "
+			"sampled pages, the hit ratio with %s of cache is between %s and %s.",
+			human_count(c->curve.estimate.nr_pages).text,
+			size_text(c, at.cache_pages).text, ratio_text(1 - at.high).s,
+			ratio_text(1 - at.low).s);
+		return;
+	}
+	curve_need(&c->curve, 0.9, &need);
+	what_it_has(c, has, sizeof(has));
+	if (need.pages < 0) {
+		doc_para(d,
+			 "No cache size can hit 90 %%: %s of the lookups are first reads%s%s%s, so "
+			 "%s is the most. Only staging or reading ahead helps with those.",
+			 ratio_text(c->curve.first_touch).s, again ? " and " : "",
+			 again ? ratio_text(c->curve.removed_again).s : "",
+			 again ? " are reads of pages that advice or truncation had removed" : "",
+			 ratio_text(ceiling).s);
+		return;
+	}
+	if (need.pages_high < 0)
+		snprintf(band, sizeof(band), " (%s or more)", size_text(c, need.pages_low).text);
+	else if (need.pages_high > need.pages_low)
+		snprintf(band, sizeof(band), " (%s to %s)", size_text(c, need.pages_low).text,
+			 size_text(c, need.pages_high).text);
+	doc_para(d, "To hit 90 %% the job needs %s%s%s.", size_text(c, need.pages).text, band, has);
+}
+
 static void say_sample(struct doc *d, const struct job_curve *c)
 {
 	const struct estimate *e = &c->curve.estimate;
 
 	doc_para(d,
-		 "From all %s lookups of %s of the %s%s pages that the job looked up (%s), %s "
-		 "lookups in all. A page counts as missed when it would have to come from the "
-		 "device, "
+		 "Sample: all %s lookups of %s of the %s%s pages that the job looked up (%s), of "
+		 "%s lookups in all. A page counts as missed if it has to come from the device, "
 		 "by the read itself or by readahead.",
 		 human_count((uint64_t)e->sampled_lookups).text, human_count(e->nr_pages).text,
 		 e->distinct_error > 0 || e->by_threshold ? "about " : "",
 		 human_count((uint64_t)e->distinct_pages).text, ratio_text(e->rate).s,
 		 human_count((uint64_t)c->sampled_lookups).text);
 	if (e->by_threshold)
-		doc_para(
-			d,
-			"How many pages the job looked up was not counted: sizes are scaled by the "
-			"share of all hashes that is in the sample.");
+		doc_para(d, "The number of pages that the job looked up was not counted: sizes are "
+			    "scaled by the share of all hashes in the sample.");
 	if (c->broken)
 		doc_para(d,
-			 "The sample ends before the run does: %s. What follows holds up to there.",
+			 "The sample ends before the run does: %s. The curve describes the run up "
+			 "to "
+			 "that point.",
 			 *c->why_broken ? c->why_broken : "the reason was not recorded");
 }
 
@@ -207,55 +274,21 @@ static void put_table(struct doc *d, const struct job_curve *c)
 	doc_put_table(d, &t);
 }
 
-static void say_need(struct doc *d, const struct job_curve *c)
-{
-	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
-	struct curve_need need;
-
-	if (c->verdict.uncertain) {
-		doc_para(d,
-			 "How much cache for 90 %%? Uncertain, so there is no answer beyond the "
-			 "present size. %s",
-			 c->verdict.reason);
-		return;
-	}
-	curve_need(&c->curve, 0.9, &need);
-	if (need.pages < 0) {
-		doc_para(d,
-			 "How much cache for 90 %%? No size can: %s of the lookups are first "
-			 "reads%s%s, "
-			 "so that %s is the most. Only staging or reading ahead helps with those.",
-			 ratio_text(c->curve.first_touch).s,
-			 c->curve.removed_again > 0
-				 ? ", and of pages that advice or truncation took "
-				 : "",
-			 c->curve.removed_again > 0 ? ratio_text(c->curve.removed_again).s : "",
-			 ratio_text(ceiling).s);
-		return;
-	}
-	if (need.pages_high < 0)
-		doc_para(d,
-			 "How much cache for 90 %%? About %s; the band's far end never gets there.",
-			 size_text(c, need.pages).text);
-	else
-		doc_para(d, "How much cache for 90 %%? About %s (%s to %s).",
-			 size_text(c, need.pages).text, size_text(c, need.pages_low).text,
-			 size_text(c, need.pages_high).text);
-}
-
 static void say_model(struct doc *d, const struct job_curve *c)
 {
 	const struct curve_shape *s = &c->curve.shape;
 
-	doc_para(d, "The curve is LRU's; the kernel's cache was found within %.2f of it.%s%s",
+	doc_para(d,
+		 "The curve is of an LRU cache; in tests the kernel's hit ratio was within %.2f of "
+		 "it.%s%s",
 		 CURVE_MODEL_ERROR,
 		 s->kernel_better_up_to > 0
-			 ? " This job reads the same pages again in another order "
-			   "each time: there the kernel may be better by up to 0.1."
+			 ? " This job reads the same pages in a different order each time: the "
+			   "kernel's hit ratio may be up to 0.1 higher."
 			 : "",
 		 s->kernel_worse_up_to > 0
-			 ? " The pages that this job reads most change over time: "
-			   "there the kernel may be worse by up to 0.15."
+			 ? " The pages that this job reads most change over time: the kernel's "
+			   "hit ratio may be up to 0.15 lower."
 			 : "");
 }
 
@@ -265,25 +298,26 @@ static void say_check(struct doc *d, const struct job_curve *c)
 
 	if (!v->compared)
 		doc_para(d,
-			 "What was measured could not be held against the curve: the size of the "
-			 "job's cache, or what became of its pages, is not known.");
+			 "The curve could not be compared with the measured hit ratio: the size of "
+			 "the job's cache, or what became of its pages, is not known.");
 	else if (!v->outside)
 		doc_para(d,
-			 "Measured with %s present: %s; the curve has %s to %s there, the kernel's "
-			 "ways included.",
+			 "Measured with %s in the cache: %s; the curve predicts %s to %s there, "
+			 "with the kernel's differences from LRU.",
 			 size_text(c, c->facts.counted.present_pages).text,
 			 ratio_text(1 - c->facts.counted.miss_low).s,
 			 ratio_text(1 - v->expected_high).s, ratio_text(1 - v->expected_low).s);
 	if (v->refaults == OPINION_SAME)
-		doc_para(
-			d,
-			"Refault distances agree: %s evictions on average until a page came again, "
-			"%s by the curve.",
-			human_count((uint64_t)c->facts.counted.refault_distance).text,
-			human_count((uint64_t)v->refault_distance).text);
+		doc_para(d,
+			 "Refault distances agree: on average %s evictions until a page was read "
+			 "again, %s by the curve.",
+			 human_count((uint64_t)c->facts.counted.refault_distance).text,
+			 human_count((uint64_t)v->refault_distance).text);
 	else if (v->refaults == OPINION_WEAK)
-		doc_para(d, "Refault distances do not speak against it: they are kept for 64 "
-			    "neighbouring pages at a time, too coarse for pages read one by one.");
+		doc_para(d,
+			 "Refault distances neither confirm nor contradict the curve: they are "
+			 "kept for 64 neighbouring pages at a time, too coarse for pages read one "
+			 "by one.");
 }
 
 void whatif_cache_text(struct doc *d, const struct model_job *job, const struct job_curve *c)
@@ -294,10 +328,10 @@ void whatif_cache_text(struct doc *d, const struct model_job *job, const struct 
 		doc_para(d, "There is no curve. %s", c->absent);
 		return;
 	}
+	say_need(d, c);
 	say_sample(d, c);
 	put_plot(d->out, c, terminal_locale_is_utf8());
 	put_table(d, c);
-	say_need(d, c);
 	say_check(d, c);
 	say_model(d, c);
 }

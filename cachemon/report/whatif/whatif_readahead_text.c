@@ -10,10 +10,13 @@
 
 enum { MOST_FILES = 20 };
 
+/* A share of what was: less is no difference worth a line. */
+#define LEAST_DIFFERENCE 0.01
+
 static const char criterion[] =
-	"Best: of the settings that waste at most a tenth of what they read, or no more than was "
-	"wasted (of mapped files, whose use is not seen: that read at most a tenth more), the one "
-	"with the fewest waits; of those within 1 % of it the one that reads the fewest pages.";
+	"Best: the setting with the fewest waits among those that waste at most a tenth of what "
+	"they read, or no more than was wasted (mapped files, whose use is not seen: that read at "
+	"most a tenth more). Of settings within 1 % of it, the one that reads the fewest pages.";
 
 static void setting_cell(struct doc_table *t, size_t candidate, int best)
 {
@@ -39,23 +42,102 @@ static void figure_cell(struct doc_table *t, double v, double error)
 		doc_cell(t, "%s%s", n.text, error < 0 ? " ± ?" : "");
 }
 
-static void sum_row(struct doc_table *t, const struct whatif_readahead *w, bool mapped,
+static double pages_read(const struct whatif_sum *s)
+{
+	return s->figure[WHATIF_MISSES] + s->figure[WHATIF_PREFETCHED];
+}
+
+static bool is_far(double a, double b, double error)
+{
+	return fabs(a - b) > fmax(b * LEAST_DIFFERENCE, error);
+}
+
+/* From what was in force: in its waits or in what it reads, by more than its error. */
+static bool differs(const struct whatif_sum *s, const struct whatif_sum *actual)
+{
+	double error = fmax(s->error[WHATIF_MISSES], 0) + fmax(s->error[WHATIF_PREFETCHED], 0);
+
+	return is_far(s->figure[WHATIF_STALLS], actual->figure[WHATIF_STALLS],
+		      s->error[WHATIF_STALLS]) ||
+	       is_far(pages_read(s), pages_read(actual), error);
+}
+
+static struct human bytes_of(double pages, int64_t page_size_bytes)
+{
+	return human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes);
+}
+
+/* One sentence about files of a kind. false: no setting of it is known. */
+static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool mapped,
+			int64_t page_size_bytes)
+{
+	const char *kind = mapped ? "mapped files" : "files that are read";
+	int best = whatif_readahead_best(w, mapped);
+	struct whatif_sum is, was;
+	double saved, error;
+	char name[32];
+
+	whatif_readahead_sum(w, mapped, WHATIF_ACTUAL, &was);
+	if (best < 0 || !was.known)
+		return false;
+	if (best == WHATIF_ACTUAL) {
+		doc_para(d, "Keep the readahead setting of %s: no other setting does better.",
+			 kind);
+		return true;
+	}
+	whatif_readahead_sum(w, mapped, (size_t)best, &is);
+	whatif_setting_name((size_t)best, 0, name, sizeof(name));
+	saved = was.figure[WHATIF_STALLS] - is.figure[WHATIF_STALLS];
+	error = fmax(is.error[WHATIF_STALLS], was.error[WHATIF_STALLS]);
+	if (saved < was.figure[WHATIF_STALLS] * LEAST_DIFFERENCE || saved <= error)
+		doc_para(d,
+			 "Keep the readahead setting of %s: no other setting saves a significant "
+			 "number of waits.",
+			 kind);
+	else
+		doc_para(d,
+			 "With %s, %s would wait %s times instead of %s (%.0f %% fewer) and read "
+			 "%s instead of %s.",
+			 name, kind, human_exact(llround(is.figure[WHATIF_STALLS])).text,
+			 human_exact(llround(was.figure[WHATIF_STALLS])).text,
+			 100 * saved / was.figure[WHATIF_STALLS],
+			 bytes_of(pages_read(&is), page_size_bytes).text,
+			 bytes_of(pages_read(&was), page_size_bytes).text);
+	return true;
+}
+
+static void put_verdicts(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
+{
+	bool read = put_verdict(d, w, false, page_size_bytes);
+	bool mapped = put_verdict(d, w, true, page_size_bytes);
+
+	if (!read && !mapped)
+		doc_para(d, "No prediction is possible for any of the %zu traced files.",
+			 w->nr_files - w->nr_gave_way);
+}
+
+/* Whether it is left out: it differs from what was in force by less than can be told. */
+static bool sum_row(struct doc_table *t, const struct whatif_readahead *w, bool mapped,
 		    size_t candidate, int64_t page_size_bytes)
 {
-	struct whatif_sum s;
-	double pages;
+	int best = whatif_readahead_best(w, mapped);
+	struct whatif_sum s, actual;
 
 	whatif_readahead_sum(w, mapped, candidate, &s);
+	whatif_readahead_sum(w, mapped, WHATIF_ACTUAL, &actual);
 	if (!s.known)
-		return;
-	setting_cell(t, candidate, whatif_readahead_best(w, mapped));
-	pages = s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED];
+		return false;
+	if (candidate != WHATIF_ACTUAL && (int)candidate != best && actual.known &&
+	    !differs(&s, &actual))
+		return true;
+	setting_cell(t, candidate, best);
 	figure_cell(t, s.figure[WHATIF_STALLS], s.error[WHATIF_STALLS]);
 	figure_cell(t, s.figure[WHATIF_MISSES], s.error[WHATIF_MISSES]);
 	figure_cell(t, s.figure[WHATIF_PREFETCHED], s.error[WHATIF_PREFETCHED]);
 	figure_cell(t, s.figure[WHATIF_WASTED], s.error[WHATIF_WASTED]);
 	figure_cell(t, s.figure[WHATIF_REQUESTS], s.error[WHATIF_REQUESTS]);
-	doc_cell(t, "%s", human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes).text);
+	doc_cell(t, "%s", bytes_of(pages_read(&s), page_size_bytes).text);
+	return false;
 }
 
 static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mapped,
@@ -70,9 +152,17 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 					      : "Files that are read: pages and requests",
 				       columns);
 
+	size_t alike = 0;
+
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
-		sum_row(&t, w, mapped, i, page_size_bytes);
+		alike += sum_row(&t, w, mapped, i, page_size_bytes);
 	doc_put_table(d, &t);
+	if (alike)
+		doc_para(
+			d,
+			"%zu more settings differ from it by less than 1 %% or their error; --json "
+			"lists them.",
+			alike);
 }
 
 static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
@@ -82,7 +172,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 		{"fidelity", DOC_RIGHT}, {"counts for", DOC_RIGHT},
 		{"", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("Files with an answer", columns);
+	struct doc_table t = DOC_TABLE("Files with a prediction", columns);
 	size_t listed = 0;
 
 	for (size_t i = 0; i < w->nr_files && listed < MOST_FILES; i++) {
@@ -100,7 +190,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 	}
 	doc_put_table(d, &t);
 	if (w->nr_judged > listed)
-		doc_para(d, "%zu more are in the JSON.", w->nr_judged - listed);
+		doc_para(d, "%zu more files: see --json.", w->nr_judged - listed);
 }
 
 /* In a few words where each file has figures of its own, else in full. */
@@ -134,7 +224,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 		{"files", DOC_RIGHT},
 		{"why", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("Without an answer", columns);
+	struct doc_table t = DOC_TABLE("Files without a prediction", columns);
 
 	for (size_t i = 0; i < w->nr_files; i++) {
 		const struct whatif_file *f = &w->files[i];
@@ -154,13 +244,14 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 static void put_scale(struct doc *d, const struct whatif_readahead *w)
 {
 	static const char *const texts[] = {
-		[WHATIF_BY_FILES] = "Traced files count for as many others as there probably are.",
+		[WHATIF_BY_FILES] =
+			"Each traced file counts for an estimated number of similar files.",
 		[WHATIF_BY_JOB] =
-			"Traced files count for others so that all come to the pages that "
-			"the job brought.",
+			"Traced files are weighted so that they add up to the pages that the job "
+			"read from storage.",
 		[WHATIF_BY_SIZE] =
-			"Traced files count for others so that all come to the pages that "
-			"files of their size brought.",
+			"Traced files are weighted so that they add up to the pages that files of "
+			"their size read from storage.",
 	};
 
 	for (size_t i = 0; i < w->nr_files; i++) {
@@ -176,19 +267,19 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 {
 	doc_heading(d, 2, "%.*s", (int)job->name.len, job->name.data ? job->name.data : "");
 	if (!w->nr_files) {
-		doc_para(d, "Nothing can be said: %s.", w->absent);
+		doc_para(d, "No prediction is possible: %s.", w->absent);
 		return;
 	}
+	put_verdicts(d, w, page_size_bytes);
 	doc_para(d,
-		 "%zu of %zu traced files are answered for. Fidelity is the share of windows that "
-		 "the model has exactly with the setting that was in force.",
+		 "%zu of %zu traced files have a prediction. Fidelity is the share of readahead "
+		 "windows that the model reproduces exactly with the setting that was in force.",
 		 w->nr_judged, w->nr_files - w->nr_gave_way);
 	if (w->nr_gave_way)
-		doc_para(
-			d,
-			"%zu more began to be traced and gave way: those that are traced stand for "
-			"them.",
-			w->nr_gave_way);
+		doc_para(d,
+			 "%zu more files were dropped from the trace sample; the traced files "
+			 "represent them.",
+			 w->nr_gave_way);
 	put_scale(d, w);
 	put_sums(d, w, false, page_size_bytes);
 	put_sums(d, w, true, page_size_bytes);
@@ -243,8 +334,8 @@ static void say_best(const struct whatif_readahead *w, bool mapped, char *says, 
 	if (best > WHATIF_ACTUAL)
 		whatif_setting_name((size_t)best, 0, name, sizeof(name));
 	snprintf(says, size,
-		 "What each setting would have brought for the files that were traced, scaled to "
-		 "all; best: %s.",
+		 "What each setting would have read for the traced files, scaled to all files; "
+		 "best: %s.",
 		 best < 0 ? "not known" : name);
 }
 
