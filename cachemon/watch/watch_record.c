@@ -61,7 +61,7 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 	uname(&uts);
 	r.host = uts.nodename;
 	r.started_ns = run->started_ns;
-	r.interval_ns = run->o->interval_ns;
+	r.interval_ns = run->interval_ns;
 	r.page_size_bytes = run->caps.page_size;
 	r.memory_bytes = run->caps.ram_bytes;
 	r.map_bytes = probe_set_map_bytes(run->set);

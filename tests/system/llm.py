@@ -21,7 +21,7 @@ from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.schema import valid  # noqa: E402
 from syslib.worded import (KEY, MODEL, NOBODY, RECORDED, Asker, as_people_see, good_and_bad,  # noqa: E402
-                           of_exchange, reply, without_words)
+                           kept, of_exchange, reply, without_words)
 
 # Those that end only when a limit does are left to the part of the wire.
 SLOW = {"silent", "stalled_body", "drip", "header_flood", "header_line", "big_chunked", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
@@ -63,7 +63,8 @@ def findings_and_numbers_are_the_same(world, stack):
         said = worded["jobs"][0]["wording"]
         equal("kept", said["kept"], 3)
         equal("dropped", sum(said["dropped"].values()), 6)
-        equal("ranking", said["ranking"], [f["id"] for f in plain["jobs"][0]["findings"]][::-1])
+        ids = [f["id"] for f in kept(plain["jobs"][0])]
+        equal("ranking", said["ranking"], [ids[1], ids[0], *ids[2:]])  # as the model has it
         check(plain["jobs"][0]["wording"] is None, "words without a model")
         equal(f"the rest of {verb}", without_words(worded), without_words(plain))
 
@@ -253,7 +254,7 @@ def steering_changes_nothing(world, stack):
     equal("reason", said["reason"], None)
     check(all("critical" not in s["text"] and "evil" not in s["text"] for s in said["statements"]), f"{said}")
     check(all("Ignore" not in (s["action"] or "") for s in said["statements"]), "an action of a user's note")
-    equal("ranking has all", sorted(said["ranking"]), sorted(f["id"] for f in plain["jobs"][0]["findings"]))
+    equal("ranking has all", sorted(said["ranking"]), sorted(f["id"] for f in kept(plain["jobs"][0])))
     equal("the report", without_words(worded), plain)
 
 

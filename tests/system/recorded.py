@@ -18,8 +18,8 @@ MADE = {
     "report.html": ("report", "--run", "1"),
     "report.md": ("report", "--run", "1"),
     "report.txt": ("report", "--run", "1"),
-    "compare.html": ("compare", "1", "2", "--per", "job"),
-    "compare.md": ("compare", "1", "2", "--per", "job"),
+    "compare.html": ("compare", "1", "2", "--per", "job", "--any"),
+    "compare.md": ("compare", "1", "2", "--per", "job", "--any"),
     "runs.html": ("runs",),
     "runs.md": ("runs",),
 }

@@ -106,23 +106,28 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
-static size_t count_not_judged(const struct model *m, const struct model_job *job)
+const char *findings_answer(const struct model *m, const struct analysis_job *a)
 {
-	size_t nr = 0;
-
-	for (size_t i = 0; i < m->analysis->nr_unjudged; i++)
-		nr += m->analysis->unjudged[i].job_id == job->id;
-	return nr;
+	switch (analysis_answer(m->analysis, a)) {
+	case ANSWER_NOTHING:
+		return "Nothing worth changing";
+	case ANSWER_UNEXPLAINED:
+		return "No known fix: no rule explains why this job is served badly";
+	case ANSWER_TOO_LITTLE:
+		return "Too little was read to judge";
+	case ANSWER_UNKNOWN:
+		return "No fix found, but not all rules could be judged";
+	default:
+		return "";
+	}
 }
 
-/* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
+/* "Grade E, 0.43: its tasks waited 97.5 % of the time. Fix first: ..." */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
-	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
 	struct opt_f64 waited = {0};
-	size_t unjudged;
 	char grade[96] = "No grade";
 	char wait[128] = "";
 
@@ -136,14 +141,11 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 		snprintf(wait, sizeof(wait), ": its tasks waited for reads %s of the time",
 			 show_ratio(waited, false).s);
 	}
-	if (f && f->severity != SEVERITY_INFO)
-		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
-			 finding_gain(&f->gain).s);
-	else if ((unjudged = count_not_judged(m, job)) > 0)
-		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
-			 unjudged, unjudged == 1 ? "" : "s");
+	if (a->nr_fixes)
+		doc_para(d, "%s%s. Fix first: %s; gain: %s.", grade, wait,
+			 a->findings[0].rule->title, finding_gain(&a->findings[0].gain).s);
 	else
-		doc_para(d, "%s%s. Nothing was found that would have to change.", grade, wait);
+		doc_para(d, "%s%s. %s.", grade, wait, findings_answer(m, a));
 }
 
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
